@@ -1,0 +1,258 @@
+/*
+ * base.h: what every other room stands on: errors, memory, text, files, JSON,
+ * option tables, progress, random numbers, threads and the clock.
+ *
+ * Nothing here prints, exits or keeps mutable global state. The one thing that
+ * outlives a call is the error record, which is per thread.
+ */
+#ifndef HPC_BASE_H
+#define HPC_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors ---------------------------------------------------------------
+ * A fallible function returns 0 or one of the negative codes below and leaves
+ * the detail in the calling thread's record. The first failure wins: setting an
+ * error while one is recorded is ignored until hpc_error_clear(). */
+enum {
+    HPC_OK = 0,
+    HPC_E_ARG = -1,         /* bad usage or configuration */
+    HPC_E_FORMAT = -2,      /* a file or message is not what it should be */
+    HPC_E_SHAPE = -3,       /* operands or grids do not fit together */
+    HPC_E_UNSUPPORTED = -4, /* valid, but this build, backend or CPU cannot */
+    HPC_E_NOMEM = -5,
+    HPC_E_IO = -6,
+    HPC_E_STATE = -7,  /* called in the wrong order */
+    HPC_E_FAULT = -8,  /* a rule of the device was broken (found by mock) */
+    HPC_E_ABORTED = -9 /* another rank or thread failed first */
+};
+
+typedef struct hpc_error {
+    int code;         /* HPC_OK when nothing is recorded */
+    int os;           /* errno, or 0 */
+    int line;         /* where in our source */
+    const char *file; /* static string */
+    char text[512];   /* one line for the user: what, where, what to do */
+} hpc_error;
+
+#define hpc_fail(code, ...) hpc_error_set(__FILE__, __LINE__, (code), 0, __VA_ARGS__)
+/* Records errno as well, and appends its text to the message. */
+#define hpc_fail_os(code, ...) hpc_error_set(__FILE__, __LINE__, (code), errno, __VA_ARGS__)
+/* Returns `code`. */
+int hpc_error_set(const char *file, int line, int code, int os, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Prepends "PREFIX: " to the recorded text; returns the recorded code. */
+int hpc_error_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const hpc_error *hpc_error_get(void);
+void hpc_error_clear(void);
+/* Makes another thread's record this thread's (first failure still wins). */
+int hpc_error_adopt(const hpc_error *from);
+const char *hpc_error_name(int code); /* "bad shape", ... */
+
+/* In a function with `int rc` and one exit label `out:`. */
+#define TRY(expr)                                                                                  \
+    do {                                                                                           \
+        rc = (expr);                                                                               \
+        if (rc < 0) goto out;                                                                      \
+    } while (0)
+
+/* A broken contract is a bug of ours: reports and aborts, in every build. */
+#define hpc_assert(cond) ((cond) ? (void)0 : hpc_assert_failed(#cond, __FILE__, __LINE__))
+void hpc_assert_failed(const char *cond, const char *file, int line) __attribute__((noreturn));
+
+/* ---- memory ---------------------------------------------------------------
+ * All allocators return NULL with HPC_E_NOMEM recorded, never abort, check the
+ * product n * size for overflow and return zeroed memory. hpc_free(NULL) is fine. */
+void *hpc_alloc(size_t n, size_t size);                        /* aligned to 16 */
+void *hpc_alloc_aligned(size_t n, size_t size, size_t align);  /* power of two */
+int hpc_grow(void *array_ptr, int64_t *cap, int64_t n, size_t size); /* amortised; new part zeroed */
+void hpc_free(void *p);
+
+typedef struct hpc_arena hpc_arena; /* many small objects with one lifetime */
+typedef struct hpc_arena_mark {
+    void *block;
+    size_t used;
+} hpc_arena_mark;
+hpc_arena *hpc_arena_create(size_t block_bytes); /* 0: a default */
+void hpc_arena_free(hpc_arena *a);
+void *hpc_arena_alloc(hpc_arena *a, size_t n, size_t size); /* aligned to 16, zeroed */
+char *hpc_arena_text(hpc_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hpc_arena_mark hpc_arena_here(const hpc_arena *a);
+void hpc_arena_rewind(hpc_arena *a, hpc_arena_mark mark); /* keeps the blocks for reuse */
+size_t hpc_arena_bytes(const hpc_arena *a);               /* reserved from the system */
+
+/* A growing byte string; always NUL-terminated behind n once it has data. A
+ * failed append records the error, sets `failed` and leaves the text as it was,
+ * so a caller may append many times and check once. */
+typedef struct hpc_buf {
+    char *data;
+    size_t n, cap;
+    int failed;
+} hpc_buf;
+int hpc_buf_add(hpc_buf *b, const void *data, size_t n);
+int hpc_buf_text(hpc_buf *b, const char *text);
+int hpc_buf_printf(hpc_buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hpc_buf_release(hpc_buf *b);
+
+/* Byte-string keys to 64-bit values; iterates in insertion order; keys copied. */
+typedef struct hpc_map hpc_map;
+hpc_map *hpc_map_create(void);
+void hpc_map_free(hpc_map *m);
+int hpc_map_put(hpc_map *m, const void *key, size_t bytes, uint64_t value); /* adds or replaces */
+bool hpc_map_get(const hpc_map *m, const void *key, size_t bytes, uint64_t *value);
+int64_t hpc_map_n(const hpc_map *m);
+const void *hpc_map_at(const hpc_map *m, int64_t i, size_t *bytes, uint64_t *value);
+
+/* ---- files (the only place that opens any) -------------------------------- */
+typedef struct hpc_file_view { /* a read-only mapping */
+    const uint8_t *data;
+    size_t bytes;
+    void *priv;
+} hpc_file_view;
+int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* refuses more than limit */
+int hpc_file_open(hpc_file_view *out, const char *path);
+void hpc_file_close(hpc_file_view *v);
+/* Whole or not at all: temporary name beside it, fsync, rename, fsync of the folder. */
+int hpc_file_save(const char *path, const void *data, size_t bytes);
+bool hpc_file_exists(const char *path);
+int hpc_file_mkdir(const char *path); /* with parents; existing is fine */
+
+/* ---- JSON -----------------------------------------------------------------
+ * Parse errors name source, line and column; the typed getters name the key,
+ * the value and what was expected. Borrowed values live as long as the root. */
+typedef struct hpc_json hpc_json;
+typedef enum hpc_json_kind {
+    HPC_JSON_NULL, HPC_JSON_BOOL, HPC_JSON_INT, HPC_JSON_REAL, HPC_JSON_TEXT, HPC_JSON_LIST,
+    HPC_JSON_OBJECT
+} hpc_json_kind;
+int hpc_json_parse(hpc_json **root, const char *text, size_t bytes, const char *source);
+int hpc_json_read(hpc_json **root, const char *path);
+void hpc_json_free(hpc_json *root);
+hpc_json_kind hpc_json_kind_of(const hpc_json *v);
+int64_t hpc_json_n(const hpc_json *v);                          /* of a list or object, else 0 */
+const hpc_json *hpc_json_at(const hpc_json *list, int64_t i);   /* NULL past the end */
+const hpc_json *hpc_json_get(const hpc_json *object, const char *key); /* NULL when absent */
+const char *hpc_json_key(const hpc_json *object, int64_t i, const hpc_json **value);
+/* Of a value itself: HPC_E_FORMAT when of another kind; `what` names it in the message. */
+int hpc_json_int(int64_t *out, const hpc_json *v, const char *what);
+int hpc_json_real(double *out, const hpc_json *v, const char *what);
+int hpc_json_bool(bool *out, const hpc_json *v, const char *what);
+int hpc_json_text(const char **out, const hpc_json *v, const char *what);
+/* Writing: appends to a buffer, commas and escapes by itself. key NULL in lists. */
+typedef struct hpc_json_out {
+    hpc_buf *buf;
+    int depth, indent; /* indent 0: one line */
+    bool more[64];
+} hpc_json_out;
+void hpc_json_open(hpc_json_out *w, const char *key, char bracket); /* '{' or '[' */
+void hpc_json_close(hpc_json_out *w, char bracket);                 /* '}' or ']' */
+void hpc_json_put_text(hpc_json_out *w, const char *key, const char *text); /* NULL: null */
+void hpc_json_put_int(hpc_json_out *w, const char *key, int64_t value);
+void hpc_json_put_real(hpc_json_out *w, const char *key, double value); /* non-finite: null */
+void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value);
+
+/* ---- option tables --------------------------------------------------------
+ * One table per command generates parsing, --help, the man page, shell
+ * completion, the JSON configuration keys and the record of a run. Values are
+ * stored at `offset` in the command's options struct: bool (FLAG), int64_t (INT),
+ * double (REAL), const char * (TEXT, CHOICE), hpc_texts (TEXTS: repeatable). */
+typedef enum hpc_option_kind {
+    HPC_FLAG, HPC_INT, HPC_REAL, HPC_TEXT, HPC_CHOICE, HPC_TEXTS
+} hpc_option_kind;
+typedef struct hpc_texts {
+    const char **item;
+    int64_t n;
+} hpc_texts;
+typedef struct hpc_option {
+    const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
+    char letter;      /* short form, or 0 */
+    hpc_option_kind kind;
+    size_t offset;
+    const char *fallback;       /* default as text; NULL: unset (false, 0, NULL) */
+    const char *argument;       /* "N", "FILE", ... in help; NULL for flags */
+    const char *help;           /* one sentence */
+    const char *const *choices; /* CHOICE: NULL-terminated */
+    double least, most;         /* INT, REAL: inclusive range; both 0: any */
+} hpc_option;
+typedef struct hpc_command {
+    const char *name;           /* "bench op" */
+    const char *summary;        /* for lists of commands and the man page's title */
+    const char *arguments;      /* "FILE...", or "" */
+    const char *description;    /* paragraphs separated by blank lines */
+    const char *examples;       /* lines "COMMAND  # what it does" */
+    const hpc_option *options;  /* --help is added to every table */
+    size_t options_bytes;
+    int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
+} hpc_command;
+/* Fills defaults, then argv[1..]; what is left over is moved to argv[0..*rest-1].
+ * Returns 1 when --help was asked. Strings point into argv, the table or `a`. */
+int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv, int *rest);
+/* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
+int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
+int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
+int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, const char *version);
+int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, const char *program);
+int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
+
+/* ---- progress ------------------------------------------------------------- */
+typedef struct hpc_progress {
+    void (*write)(void *user, const char *text, size_t n);
+    void *user;
+    bool terminal;     /* redraw one line; otherwise a line about every 10 s */
+    const char *label, *unit;
+    int64_t total;     /* 0: unknown */
+    int64_t start_ns, shown_ns;
+    int64_t shown_done;
+} hpc_progress;
+void hpc_progress_start(hpc_progress *p, const char *label, const char *unit, int64_t total);
+void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra); /* extra may be NULL */
+void hpc_progress_end(hpc_progress *p, int64_t done);
+
+/* ---- random numbers -------------------------------------------------------
+ * Philox4x32-10: a pure function of (seed, tensor, step, index), so any element
+ * can be drawn by any thread, rank or backend, in any order, again. */
+void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t step, uint64_t block);
+/* Element `index` is lane index % 4 of block index / 4. */
+uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
+float hpc_random_uniform(uint32_t bits);                   /* [0, 1), 24 bits */
+/* Elements first..first+n-1; exact in every build (no libm, no contraction). */
+void hpc_random_fill_uniform(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
+                             uint64_t first);
+void hpc_random_fill_normal(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
+                            uint64_t first);
+
+/* ---- threads -------------------------------------------------------------- */
+/* A sense-reversing barrier: spins, then yields, then sleeps. n == 1 is free. */
+typedef struct hpc_barrier {
+    int n;
+    int arrived; /* both by atomic built-ins only; on cache lines of their own */
+    char pad[56];
+    int generation;
+    char pad2[60];
+} hpc_barrier;
+void hpc_barrier_init(hpc_barrier *b, int n);
+void hpc_barrier_wait(hpc_barrier *b);
+
+typedef struct hpc_pool hpc_pool; /* n workers; the caller of run is worker 0 */
+int hpc_pool_create(hpc_pool **out, int n);
+void hpc_pool_free(hpc_pool *p);
+int hpc_pool_n(const hpc_pool *p);
+/* Runs fn on every worker at once and returns when all have. The first failure
+ * by worker index is returned, its record copied to the caller. Not re-entrant. */
+int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), void *user);
+/* Items [*lo, *hi) of worker's share: whole multiples of `grain`, independent of time. */
+void hpc_share(int64_t *lo, int64_t *hi, int64_t n, int64_t grain, int worker, int workers);
+
+int64_t hpc_clock_ns(void); /* monotonic */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,123 @@
+/*
+ * device.h: tensors, and the machine that they live on, for whoever runs
+ * programs. Backend authors read kernel/kernel.h.
+ *
+ * A device belongs to one thread (its pool's workers aside). Its memory may be
+ * out of the host's reach: only hpc_device_copy crosses over, and what it moves
+ * is there after hpc_device_fence, not before.
+ */
+#ifndef HPC_DEVICE_H
+#define HPC_DEVICE_H
+
+#include "runtime/base/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- element types -------------------------------------------------------- */
+typedef enum hpc_dtype {
+    HPC_F32, HPC_BF16, HPC_F16, HPC_F64, HPC_I32, HPC_I64,
+    /* block formats, weights only: rows are whole blocks */
+    HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K,
+    HPC_DTYPE_N
+} hpc_dtype;
+
+typedef struct hpc_dtype_info {
+    const char *name;    /* "f32" */
+    int64_t block;       /* elements per block: 1, 32 or 256 */
+    size_t block_bytes;
+    bool real;           /* can hold fractions */
+    bool quantised;
+} hpc_dtype_info;
+const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
+int hpc_dtype_find(hpc_dtype *out, const char *name); /* HPC_E_ARG names the known ones */
+
+/* Conversions of n contiguous elements (a multiple of the block); bf16 and f16
+ * round to nearest even, NaN stays NaN; block formats quantise as ggml defines them. */
+void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
+void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n);
+
+/* ---- tensors -------------------------------------------------------------- */
+#define HPC_RANK_MAX 4
+#define HPC_ALIGN 64 /* of every value in memory, in bytes */
+
+/* Contiguous, row-major; extents are maxima. When ragged >= 0, dimension
+ * `ragged` has a run-time extent: `count` holds one i32, on the device, for each
+ * index of the dimensions before it (one scalar when ragged == 0). Elements at
+ * or beyond a count are undefined: never read for their value, free to be written. */
+typedef struct hpc_tensor {
+    void *data; /* device memory; NULL marks an absent optional operand */
+    const int32_t *count;
+    int64_t extent[HPC_RANK_MAX];
+    int8_t rank;   /* 0: scalar, one element */
+    int8_t ragged; /* -1: none */
+    uint8_t pack;  /* physical layout, below */
+    uint8_t dtype; /* hpc_dtype */
+    bool adds;     /* an output that is added to, not overwritten */
+    uint32_t id;   /* of the value it holds, for the mock's bookkeeping; 0: unchecked */
+} hpc_tensor;
+
+/* Physical layouts. PANEL16 holds a matrix [n,k] (or a batch of them) for products with its
+ * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. */
+enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
+
+int64_t hpc_tensor_n(const hpc_tensor *t);      /* elements, by maxima */
+size_t hpc_tensor_bytes(const hpc_tensor *t);   /* as laid out, padding included */
+int64_t hpc_tensor_cols(const hpc_tensor *t);   /* last extent; 1 for a scalar */
+int64_t hpc_tensor_rows(const hpc_tensor *t);   /* n / cols */
+/* Live part of the ragged dimension below leading index `lead`; the maximum if not ragged. */
+int64_t hpc_tensor_live(const hpc_tensor *t, int64_t lead);
+/* Whether row r (over all leading dimensions, ragged not the last) is live. */
+bool hpc_tensor_row_live(const hpc_tensor *t, int64_t r);
+/* "f32[256,768]" */
+const char *hpc_tensor_text(char out[96], const hpc_tensor *t);
+
+/* ---- devices -------------------------------------------------------------- */
+typedef enum hpc_queue { HPC_COMPUTE, HPC_COMM, HPC_COPY, HPC_QUEUE_N } hpc_queue;
+typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_direction;
+
+typedef struct hpc_device_options {
+    const char *backend; /* "cpu" (default), "mock"; "cuda" where built */
+    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512bf16", "neon"; NULL: best */
+    int threads;         /* workers; 0: one per core that this process may use */
+} hpc_device_options;
+
+typedef struct hpc_device hpc_device;
+struct hpc_backend;
+struct hpc_kernels;
+
+typedef struct hpc_device_info {
+    const char *backend, *isa;
+    int threads;
+    bool host_memory;    /* the host may dereference its memory, kernels run on the pool */
+    size_t alloc_bytes;  /* live now */
+    size_t peak_bytes;
+    int64_t alloc_n;     /* allocations ever */
+} hpc_device_info;
+
+/* An unknown or unmet backend or instruction set is HPC_E_UNSUPPORTED, never replaced in silence. */
+int hpc_device_open(hpc_device **out, const hpc_device_options *options); /* NULL: defaults */
+void hpc_device_close(hpc_device *d); /* everything allocated from it must be free by then */
+hpc_device_info hpc_device_about(const hpc_device *d);
+const struct hpc_backend *hpc_device_backend(const hpc_device *d);
+/* The table to ask: the f64 reference, or the fast one. NULL if the backend has none. */
+const struct hpc_kernels *hpc_device_kernels(const hpc_device *d, bool f64);
+hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL when kernels do not run on the host */
+
+/* Instruction sets that this build has and this CPU can run, best first; NULL-terminated. */
+const char *const *hpc_device_isas(void);
+const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
+
+int hpc_device_alloc(void **out, hpc_device *d, size_t bytes); /* aligned to 64; undefined content */
+void hpc_device_free(hpc_device *d, void *p);
+/* Ordered within its queue. The host buffer must stay until a fence. */
+int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
+                    hpc_direction way);
+/* Waits for all queues; the first failure in any of them is returned and recorded here. */
+int hpc_device_fence(hpc_device *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,260 @@
+/*
+ * kernel.h: for authors of backends and kernels: the arguments of every op, the
+ * typed table of selectors, and what a backend is.
+ *
+ * To add a backend: fill one hpc_backend and one hpc_kernels, and name it in
+ * device/open.c. To add a kernel: write a selector that accepts the arguments
+ * it can do and put it into the table.
+ *
+ * Rules for all kernels. Arguments begin with their tensors, outputs first, in
+ * the order of the op's signature; optional ones have data == NULL and rank -1.
+ * Outputs are overwritten, unless `adds` is set (allowed where marked ACC). No
+ * output overlaps an input unless marked INPLACE. Real operands are f32 or bf16
+ * (any mix, unless said) or all f64 (the reference); sums are taken in f32 at
+ * least, in an order that depends neither on the number of workers nor, for
+ * products, on the number of rows. Index operands are i32. Kernels allocate
+ * nothing, do not block except at the launch's barrier, and return 0 or a
+ * negative code with the error recorded.
+ */
+#ifndef HPC_KERNEL_H
+#define HPC_KERNEL_H
+
+#include "runtime/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_launch {
+    int worker, workers;  /* which share of the work this call does */
+    hpc_barrier *barrier; /* all workers of this launch; never NULL */
+    void *workspace;      /* plan.workspace bytes, shared by the workers */
+    void *stream;         /* of backends whose kernels do not run on the host */
+} hpc_launch;
+
+typedef int hpc_kernel(const hpc_launch *l, const void *args);
+
+/* What a selector decides, once, when a program is opened: args hold extents
+ * and types but no data (present optional operands have rank >= 0). */
+typedef struct hpc_plan {
+    hpc_kernel *run;
+    size_t workspace; /* bytes for all workers together */
+    const char *name; /* "norm_avx512" */
+} hpc_plan;
+
+typedef enum hpc_act { HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2 } hpc_act;
+
+/* y = act(alpha op(a) op(b) + bias) + residual.   pre (optional) = the argument of act.
+ * a [m,k], or [k,m] if trans_a; b [k,n], or [n,k] if trans_b; y, residual, pre [m,n]; bias [n].
+ * With rank 3, a leading batch extent on y and a (and on b, bias when of rank 3, 2).
+ * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
+ * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC. */
+typedef struct hpc_matmul_attr { bool trans_a, trans_b; int act; double alpha; } hpc_matmul_attr;
+typedef struct hpc_matmul_args {
+    hpc_tensor y, pre, a, b, bias, residual;
+    hpc_matmul_attr attr;
+} hpc_matmul_args;
+
+/* RMS: y = x rstd w;  LAYER: y = (x - mean) rstd w + b, over the last extent.
+ * stats [rows,2] f32 (f64): mean (0 for RMS), rstd. w, b optional. y INPLACE x. */
+typedef enum hpc_norm_kind { HPC_RMS, HPC_LAYER } hpc_norm_kind;
+typedef struct hpc_norm_attr { int kind; double eps; } hpc_norm_attr;
+typedef struct hpc_norm_args { hpc_tensor y, stats, x, w, b; hpc_norm_attr attr; } hpc_norm_args;
+/* dx may be absent; dw, db optional, ACC. */
+typedef struct hpc_norm_grad_args {
+    hpc_tensor dx, dw, db, dy, x, stats, w;
+    hpc_norm_attr attr;
+} hpc_norm_grad_args;
+
+/* Rotates the first 2 * len(freq) elements of each head of x [T,heads,D] by pos[t] * freq[i]:
+ * pairs (i, i + len) or, interleaved, (2i, 2i + 1). inverse: by minus the angle (its gradient).
+ * scale multiplies cos and sin (YaRN's attention factor). Angles in f32 (f64). y INPLACE x. */
+typedef struct hpc_rope_attr { bool interleaved, inverse; double scale; } hpc_rope_attr;
+typedef struct hpc_rope_args { hpc_tensor y, x, pos, freq; hpc_rope_attr attr; } hpc_rope_args;
+
+/* Variable-length, paged attention; the one signature. q, o [T,Hq,D]; lse [T,Hq] f32 (f64).
+ * Sequence s owns query rows start[s] .. start[s+1]-1; start is i32[S+1], ragged if S varies.
+ * Without pages: k, v [T,Hkv,D], the keys of s are its own rows (identity pages).
+ * With pages: k, v [P,page,Hkv,D]; len[s] keys; key j lies at pages[s][j / page], j % page.
+ * Query i of s sits at position len[s] - queries[s] + i; causal: it sees keys at or before its
+ * position; window > 0: only the last `window` of them. Hq is a multiple of Hkv.
+ * Never forms T x T. Each query's bits depend on its own sequence alone. */
+typedef struct hpc_attention_attr { double scale; bool causal; int64_t window; } hpc_attention_attr;
+typedef struct hpc_attention_args {
+    hpc_tensor o, lse, q, k, v, start, len, pages;
+    hpc_attention_attr attr;
+} hpc_attention_args;
+/* Identity pages only. */
+typedef struct hpc_attention_grad_args {
+    hpc_tensor dq, dk, dv, dout, q, k, v, o, lse, start;
+    hpc_attention_attr attr;
+} hpc_attention_grad_args;
+
+/* y = act(x);  dx = dy act'(x). INPLACE x, dy. */
+typedef struct hpc_act_attr { int act; } hpc_act_attr;
+typedef struct hpc_act_args { hpc_tensor y, x; hpc_act_attr attr; } hpc_act_args;
+typedef struct hpc_act_grad_args { hpc_tensor dx, dy, x; hpc_act_attr attr; } hpc_act_grad_args;
+/* y = act(gate) up, all alike in shape (SwiGLU: act = SILU). y INPLACE gate. */
+typedef struct hpc_glu_args { hpc_tensor y, gate, up; hpc_act_attr attr; } hpc_glu_args;
+typedef struct hpc_glu_grad_args {
+    hpc_tensor dgate, dup, dy, gate, up;
+    hpc_act_attr attr;
+} hpc_glu_grad_args;
+
+/* Head and cross-entropy in one, in chunks of rows; logits [T,V] never exist whole.
+ * loss[t] = lse[t] - x[t].w[target[t]], 0 where target[t] < 0. x [T,H], w [V,H]; loss, lse f32
+ * (f64). A target >= V fails. */
+typedef struct hpc_no_attr { char unused; } hpc_no_attr;
+typedef struct hpc_head_loss_args { hpc_tensor loss, lse, x, w, target; hpc_no_attr attr; } hpc_head_loss_args;
+/* dloss [T]. dx may be absent; dw optional, ACC. */
+typedef struct hpc_head_loss_grad_args {
+    hpc_tensor dx, dw, dloss, lse, x, w, target;
+    hpc_no_attr attr;
+} hpc_head_loss_grad_args;
+
+/* Element (r, c) of x seen as [rows,cols] is kept, times 1/(1-p), where
+ * uniform(bits(seed, tensor, step, (base + row0 + r) * global_cols + col0 + c)) >= p.
+ * step (i32) and base (i64): optional device scalars, 0 if absent. global_cols 0: cols. INPLACE. */
+typedef struct hpc_dropout_attr {
+    double p;
+    int64_t seed, tensor, global_cols, row0, col0;
+} hpc_dropout_attr;
+typedef struct hpc_dropout_args { hpc_tensor y, x, step, base; hpc_dropout_attr attr; } hpc_dropout_args;
+
+/* y = a (kind) b; b of a's shape, [cols], [rows,1] (rank >= 2, last extent 1), or a scalar. INPLACE a. */
+typedef enum hpc_binary_kind { HPC_ADD, HPC_SUB, HPC_MUL } hpc_binary_kind;
+typedef struct hpc_binary_attr { int kind; } hpc_binary_attr;
+typedef struct hpc_binary_args { hpc_tensor y, a, b; hpc_binary_attr attr; } hpc_binary_args;
+/* y = alpha x by;  by: optional device scalar. y ACC; INPLACE x otherwise. */
+typedef struct hpc_scale_attr { double alpha; } hpc_scale_attr;
+typedef struct hpc_scale_args { hpc_tensor y, x, by; hpc_scale_attr attr; } hpc_scale_args;
+/* Same elements, other dtype (any real to any unquantised; block formats to real) or same. */
+typedef struct hpc_copy_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_copy_args;
+/* y (PANEL16; f32, bf16 or f64 as x) = x (plain). */
+typedef struct hpc_pack_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_pack_args;
+typedef struct hpc_fill_attr { double value; } hpc_fill_attr; /* any unquantised dtype */
+typedef struct hpc_fill_args { hpc_tensor y; hpc_fill_attr attr; } hpc_fill_args;
+
+/* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
+ * rows of x fails. x may be f16 or a block format (embedding). */
+typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_no_attr attr; } hpc_gather_args;
+/* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
+ * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */
+typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
+typedef struct hpc_scatter_attr { int mode; int64_t rows; } hpc_scatter_attr;
+typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr; } hpc_scatter_args;
+/* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
+ * group [T], negative: none. More than cap for one group fails. */
+typedef struct hpc_route_attr { int64_t groups, cap; } hpc_route_attr;
+typedef struct hpc_route_args { hpc_tensor index, count, group; hpc_route_attr attr; } hpc_route_args;
+
+/* x seen as [rows,cols]: OVER_ALL to a scalar, OVER_ROWS to [cols], OVER_COLS to [rows...].
+ * FINITE gives i32 1 or 0 (OVER_ALL). f32 results of SUM, SUMSQ are summed in f64 by chunks
+ * (over rows: in f32 at least). y ACC for SUM and SUMSQ. Empty: 0 (MAX: -inf). */
+typedef enum hpc_reduce_kind { HPC_SUM, HPC_SUMSQ, HPC_MAX, HPC_FINITE } hpc_reduce_kind;
+typedef enum hpc_reduce_over { HPC_OVER_ALL, HPC_OVER_ROWS, HPC_OVER_COLS } hpc_reduce_over;
+typedef struct hpc_reduce_attr { int kind, over; } hpc_reduce_attr;
+typedef struct hpc_reduce_args { hpc_tensor y, x; hpc_reduce_attr attr; } hpc_reduce_args;
+
+/* mom = momentum mom + grad + decay param; param -= lr (nesterov ? grad' + momentum mom : mom),
+ * grad' = grad + decay param. lr: f32 (f64) device scalar. All f32 (f64) but grad. */
+typedef struct hpc_sgd_attr { double momentum, decay; bool nesterov; } hpc_sgd_attr;
+typedef struct hpc_sgd_args { hpc_tensor param, mom, grad, lr; hpc_sgd_attr attr; } hpc_sgd_args;
+/* As torch.optim.AdamW; step (i32) counts from 1; grad is multiplied by clip (optional scalar);
+ * half (optional): a bf16 copy of the new param. */
+typedef struct hpc_adamw_attr { double beta1, beta2, eps, decay; } hpc_adamw_attr;
+typedef struct hpc_adamw_args {
+    hpc_tensor param, m, v, half, grad, lr, step, clip;
+    hpc_adamw_attr attr;
+} hpc_adamw_args;
+
+typedef struct hpc_nop_args { hpc_no_attr attr; } hpc_nop_args;
+
+/* Selectors: 0, or HPC_E_UNSUPPORTED with the reason recorded. NULL: the op is missing. */
+typedef struct hpc_kernels {
+    int (*nop)(hpc_plan *p, int workers, const hpc_nop_args *a);
+    int (*matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a);
+    int (*norm)(hpc_plan *p, int workers, const hpc_norm_args *a);
+    int (*norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a);
+    int (*rope)(hpc_plan *p, int workers, const hpc_rope_args *a);
+    int (*attention)(hpc_plan *p, int workers, const hpc_attention_args *a);
+    int (*attention_grad)(hpc_plan *p, int workers, const hpc_attention_grad_args *a);
+    int (*act)(hpc_plan *p, int workers, const hpc_act_args *a);
+    int (*act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a);
+    int (*glu)(hpc_plan *p, int workers, const hpc_glu_args *a);
+    int (*glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a);
+    int (*head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a);
+    int (*head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a);
+    int (*dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a);
+    int (*binary)(hpc_plan *p, int workers, const hpc_binary_args *a);
+    int (*scale)(hpc_plan *p, int workers, const hpc_scale_args *a);
+    int (*copy)(hpc_plan *p, int workers, const hpc_copy_args *a);
+    int (*pack)(hpc_plan *p, int workers, const hpc_pack_args *a);
+    int (*fill)(hpc_plan *p, int workers, const hpc_fill_args *a);
+    int (*gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
+    int (*scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
+    int (*route)(hpc_plan *p, int workers, const hpc_route_args *a);
+    int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
+    int (*sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
+    int (*adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
+} hpc_kernels;
+
+/* ---- signatures: what the op table tells a device about arguments ---------- */
+#define HPC_OPERAND_MAX 12
+enum { /* operand flags */
+    HPC_IN = 1,
+    HPC_OUT = 2,
+    HPC_INOUT = HPC_IN | HPC_OUT,
+    HPC_ACC = 4 | HPC_OUT, /* added to when the value is state, else overwritten */
+    HPC_OPTIONAL = 8,
+    HPC_ROWWISE = 16, /* a worker touches only its share of rows (hpc_share, grain 1) */
+    HPC_INPLACE = 32, /* this input's memory may be the first output's */
+};
+typedef struct hpc_signature {
+    const char *name;
+    int operand_n;
+    size_t attr_bytes;
+    struct { const char *name; int flags; } operand[HPC_OPERAND_MAX];
+} hpc_signature;
+static inline hpc_tensor *hpc_args_operand(void *args, int k) { return (hpc_tensor *)args + k; }
+
+/* ---- backends -------------------------------------------------------------- */
+/* Where a kernel was launched from, for errors and the mock's reports. */
+typedef struct hpc_origin {
+    const char *segment;
+    int insn;
+} hpc_origin;
+
+/* Entries below `copy` are NULL when host_memory: then the executor calls kernels on
+ * the device's pool itself. Launch copies what it needs of args (its layout is signature's). */
+typedef struct hpc_backend {
+    const char *name;
+    bool host_memory;
+    int (*open)(hpc_device **out, const hpc_device_options *o);
+    void (*close)(hpc_device *d);
+    int (*alloc)(void **out, hpc_device *d, size_t bytes);
+    void (*release)(hpc_device *d, void *p);
+    int (*fence)(hpc_device *d);
+    int (*copy)(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes, hpc_direction way);
+    /* guard: device scalar; the kernel runs where it is not 0. NULL: always. */
+    int (*launch)(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_signature *s,
+                  const void *args, void *workspace, const int32_t *guard, hpc_origin at);
+    int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
+    int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q goes on after it */
+    /* Someone outside the queues wrote [p, p+bytes) (a link): the value `id` is there now. */
+    void (*wrote)(hpc_device *d, void *p, size_t bytes, uint32_t id);
+} hpc_backend;
+
+/* What every backend's device begins with; backends embed it first. */
+struct hpc_device {
+    const hpc_backend *backend;
+    const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */
+    const hpc_kernels *reference; /* asked when any operand is f64; NULL: none */
+    hpc_pool *pool;
+    hpc_device_info info;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/*
+ * op.h: the op table, and how to emit each op.
+ *
+ * To add an op: its arguments and selector in device/kernel/kernel.h, a row
+ * here (in the file of its family, and in table.c), its kernels. Nothing else.
+ */
+#ifndef HPC_OP_H
+#define HPC_OP_H
+
+#include "runtime/program/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An attribute, for the printer and for `bench op --attr`. */
+typedef enum hpc_field_kind { HPC_FIELD_BOOL, HPC_FIELD_INT, HPC_FIELD_I64, HPC_FIELD_REAL,
+                              HPC_FIELD_NAME } hpc_field_kind;
+typedef struct hpc_field {
+    const char *name; /* NULL ends the list */
+    hpc_field_kind kind;
+    size_t offset;
+    const char *const *names; /* NAME: of an enum's values */
+    bool real_default;        /* print even when zero */
+} hpc_field;
+
+/* Sharding, as labels: one letter for each dimension of each operand. Equal letters are equal
+ * extents. Capitals may be split over an axis; a capital of the inputs that the outputs lack is
+ * summed over, so splitting it leaves the outputs partial. Small letters may not be split. */
+typedef struct hpc_dims {
+    char label[HPC_OPERAND_MAX][HPC_RANK_MAX + 1];
+    uint16_t linear[4]; /* sets of inputs: if just these are partial, so are the outputs */
+} hpc_dims;
+
+typedef struct hpc_diff hpc_diff; /* a differentiation under way */
+
+struct hpc_op {
+    hpc_signature sig;
+    const hpc_field *field;
+    int comm; /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
+    bool view; /* output 0 is operand 1's memory; nothing to run */
+    /* Checks inputs and sets the types of new outputs: type[k] of operand k (inputs filled in). */
+    int (*shape)(const hpc_program *p, const hpc_insn *i, hpc_type *type);
+    /* Emits the gradients of inputs from those of outputs. NULL: no gradient passes. */
+    int (*backward)(hpc_diff *d, const hpc_insn *i);
+    /* NULL: nothing may be split. */
+    int (*layout)(const hpc_program *p, const hpc_insn *i, hpc_dims *dims);
+    /* After extents have become local: fix attributes that speak of global indices.
+     * global: types before, by operand. NULL: nothing to fix. */
+    void (*localise)(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                     const hpc_grid_shape *shape, const int *coord);
+    hpc_cost (*cost)(const hpc_type *type, const void *attr); /* NULL: bytes of all operands */
+    int (*select)(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args);
+};
+
+extern const hpc_op *const hpc_op_table[]; /* ends with NULL */
+const hpc_op *hpc_op_find(const char *name); /* NULL if there is none */
+
+/* ---- for backward rules ------------------------------------------------------ */
+hpc_program *hpc_diff_program(hpc_diff *d);
+hpc_value hpc_diff_of(hpc_diff *d, hpc_value v);    /* gradient of v; HPC_NONE: none flows */
+bool hpc_diff_wants(hpc_diff *d, hpc_value v);      /* does anything upstream of v need one */
+/* What to give as an ACC output for v's gradient: its accumulator, HPC_NEW, or HPC_NONE when
+ * none is wanted. Then call hpc_diff_add with the result. */
+hpc_value hpc_diff_target(hpc_diff *d, hpc_value v);
+void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value gradient);
+
+/* ---- shape rules' vocabulary -------------------------------------------------- */
+/* Records "operand b is f32[3,4], expected [4,n]"-style misfits for instruction i. */
+int hpc_misfit(const hpc_insn *i, const hpc_type *type, int a, int b, const char *why);
+bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and raggedness */
+
+/* ---- emission ------------------------------------------------------------------ */
+extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_norm_grad,
+    hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
+    hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_dropout, hpc_op_binary,
+    hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather, hpc_op_scatter,
+    hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_all_reduce, hpc_op_all_gather,
+    hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+
+typedef struct hpc_view_attr { int64_t rank, extent[HPC_RANK_MAX], row; } hpc_view_attr;
+typedef struct hpc_copy_attr { int dtype; } hpc_copy_attr;
+typedef struct hpc_comm_attr { int64_t axes, reduce, peer, tag; hpc_type type; } hpc_comm_attr;
+
+/* Absent operands are HPC_NONE. `out` parameters may be NULL. */
+hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
+/* y = x w^T + bias + residual, the layer of a transformer. */
+hpc_value hpc_linear(hpc_program *p, hpc_value x, hpc_value w, hpc_value bias, hpc_value residual);
+hpc_value hpc_matmul(hpc_program *p, hpc_value a, hpc_value b, hpc_matmul_attr attr);
+hpc_value hpc_norm(hpc_program *p, hpc_value x, hpc_value w, hpc_value b, hpc_norm_attr attr);
+hpc_value hpc_rope(hpc_program *p, hpc_value x, hpc_value pos, hpc_value freq, hpc_rope_attr attr);
+hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, hpc_value start,
+                        hpc_value len, hpc_value pages, hpc_attention_attr attr);
+hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act);
+hpc_value hpc_glu(hpc_program *p, hpc_value gate, hpc_value up, hpc_act act);
+hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target);
+hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,
+                      hpc_dropout_attr attr);
+hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);
+hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, double alpha);
+hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to);
+hpc_value hpc_pack(hpc_program *p, hpc_value x);
+hpc_value hpc_fill(hpc_program *p, hpc_value state, double value);
+hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index);
+hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
+                      hpc_scatter_attr attr);
+hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
+hpc_value hpc_reduce(hpc_program *p, hpc_value y, hpc_value x, hpc_reduce_kind kind,
+                     hpc_reduce_over over);
+void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc_value lr,
+             hpc_sgd_attr attr);
+void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
+               hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
+/* y over `axes`; gather and scatter along dimension 0. */
+hpc_value hpc_all_reduce(hpc_program *p, hpc_value x, hpc_axes axes, hpc_comm_reduce reduce);
+hpc_value hpc_all_gather(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);
+hpc_value hpc_reduce_scatter(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);
+hpc_value hpc_all_to_all(hpc_program *p, hpc_value x, hpc_axes axes);
+hpc_value hpc_broadcast(hpc_program *p, hpc_value x, hpc_axes axes, int root);
+/* The message's tag is the slot's microbatch; `edge` tells several edges of one segment apart. */
+void hpc_send(hpc_program *p, hpc_value x, hpc_axes axes, int peer, int edge);
+hpc_value hpc_recv(hpc_program *p, hpc_type t, hpc_axes axes, int peer, int edge);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,180 @@
+/*
+ * program.h: a model as data: typed values, instructions, segments, and the
+ * passes that turn programs into programs.
+ *
+ * To write a pass: walk p->segment[s].insn[i], read types and tags (never
+ * names), emit through hpc_emit, and let hpc_program_check prove what is left.
+ * To add an op: program/op/op.h. To run or schedule: program/run/run.h.
+ *
+ * Values are assigned once. State alone is written again, each write giving a
+ * new version; an instruction names the version that it reads. Dependencies
+ * follow from values and versions, never from positions.
+ */
+#ifndef HPC_PROGRAM_H
+#define HPC_PROGRAM_H
+
+#include "runtime/device/device.h"
+#include "runtime/device/kernel/kernel.h"
+#include "runtime/link/link.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_program hpc_program;
+typedef struct hpc_op hpc_op;
+
+/* ---- values ---------------------------------------------------------------- */
+typedef int32_t hpc_value; /* an index into p->value */
+enum {
+    HPC_NONE = -1, /* an absent optional operand */
+    HPC_NEW = -2   /* as an output given to hpc_emit: create it */
+};
+
+/* Layout of a value on one grid axis. A split value's extent here is the local one
+ * once hpc_shard has run, the global one before. */
+enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1 };
+#define HPC_SPLIT(dim) (1 + (dim))
+
+typedef struct hpc_type {
+    uint8_t dtype, pack;           /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
+    int8_t rank, ragged;           /* ragged: the dimension with a run-time extent, or -1 */
+    int8_t layout[HPC_AXIS_N];     /* HPC_REPLICATED, HPC_PARTIAL or HPC_SPLIT(dim) */
+    hpc_value count;               /* i32 value of the run-time extents, or HPC_NONE */
+    int64_t extent[HPC_RANK_MAX];  /* maxima */
+} hpc_type;
+hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent);
+hpc_type hpc_type_ragged(hpc_type t, int dim, hpc_value count);
+size_t hpc_type_bytes(const hpc_type *t);
+const char *hpc_type_text(char out[128], const hpc_type *t); /* "f32[256,768]{data:0}" */
+
+typedef enum hpc_value_kind {
+    HPC_VALUE_INPUT, /* written by the host for each slot, before the segment that reads it */
+    HPC_VALUE_STATE, /* one for all slots, lives as long as the executor */
+    HPC_VALUE_TEMP   /* computed; lives from its instruction to its last use, per slot */
+} hpc_value_kind;
+
+typedef struct hpc_value_info {
+    const char *name; /* of inputs and state; NULL for temporaries */
+    hpc_value_kind kind;
+    hpc_type type;
+    bool trainable;    /* state: differentiation makes an accumulator for it */
+    hpc_value grad;    /* state: that accumulator, or HPC_NONE */
+    hpc_value base;    /* a view: the value whose memory it shares, or HPC_NONE */
+    int64_t base_byte; /* and from where */
+    int32_t version;   /* state: the newest */
+    int32_t segment, insn; /* temporaries: where assigned */
+} hpc_value_info;
+
+/* ---- instructions ---------------------------------------------------------- */
+typedef enum hpc_phase {
+    HPC_FORWARD, HPC_BACKWARD, HPC_ACCUMULATE, HPC_UPDATE, HPC_REFRESH, HPC_DECODE, HPC_PHASE_N
+} hpc_phase;
+const char *hpc_phase_name(hpc_phase f);
+
+typedef struct hpc_tags {
+    hpc_phase phase;
+    int16_t block;      /* which layer of the model, or -1 */
+    int16_t microbatch; /* -1: whichever the slot holds */
+    int16_t group;      /* parameter group, or -1 */
+    uint8_t queue;      /* hpc_queue */
+    int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
+    hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
+} hpc_tags;
+
+typedef struct hpc_insn {
+    const hpc_op *op;
+    hpc_value operand[HPC_OPERAND_MAX]; /* in the order of op->sig */
+    int32_t version[HPC_OPERAND_MAX];   /* of state operands: read (before any write here) */
+    void *attr;                         /* op->sig.attr_bytes, owned by the program */
+    hpc_tags tags;
+} hpc_insn;
+
+typedef struct hpc_segment {
+    hpc_phase phase;
+    int index; /* stage or group */
+    hpc_insn *insn;
+    int64_t insn_n, insn_cap;
+    char name[24]; /* "forward[0]" */
+} hpc_segment;
+
+/* Read freely; write through the functions below. */
+struct hpc_program {
+    hpc_arena *arena;
+    hpc_value_info *value;
+    int64_t value_n, value_cap;
+    hpc_segment *segment; /* in the order in which a slot goes through them */
+    int64_t segment_n, segment_cap;
+    int current;          /* segment that emission appends to */
+    hpc_tags tags;        /* given to what is emitted next; set at will */
+    hpc_error error;      /* of the first failed emission: later ones do nothing */
+};
+
+hpc_program *hpc_program_create(void);
+void hpc_program_free(hpc_program *p);
+hpc_value hpc_program_input(hpc_program *p, const char *name, hpc_type t);
+hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool trainable);
+hpc_value hpc_program_find(const hpc_program *p, const char *name); /* HPC_NONE if absent */
+/* Appends a segment, makes it current, resets tags; its index in p->segment, or a code. */
+int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
+/* Appends an instruction. operand: op->sig.operand_n values, outputs HPC_NEW, HPC_NONE (optional)
+ * or state (ACC, INOUT); attr may be NULL for all zeros. Returns the first output (an existing
+ * state if that is what it is), HPC_NONE if there is none or after a failure; new outputs are
+ * stored back into operand. A misfit names segment, instruction, operand and both shapes. */
+hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
+/* 0, or the first failed emission, recorded again: builders check once, at the end. */
+int hpc_program_status(const hpc_program *p);
+/* Proves single assignment, order, versions, types and counts; after every pass, in tests always. */
+int hpc_program_check(const hpc_program *p);
+/* For passes: deep copy; and an instruction's errors' prefix, "forward[0] #12 matmul (block 3)". */
+hpc_program *hpc_program_copy(const hpc_program *p);
+const char *hpc_insn_where(char out[96], const hpc_program *p, int segment, int64_t insn);
+
+/* ---- passes ----------------------------------------------------------------- */
+typedef struct hpc_diff_options {
+    int forward, backward;       /* segments: from, and appended to (made by the caller) */
+    int accumulate;              /* segment for "accumulator += gradient" in the order that a
+                                    schedule fixes, or -1: backward adds in place */
+    const hpc_value *seed_of;    /* values whose gradients are given ... */
+    const hpc_value *seed;       /* ... by these */
+    int64_t seed_n;
+    const hpc_value *want;       /* values, besides trainable state, to have gradients for */
+    hpc_value *want_grad;        /* out: those; HPC_NONE where nothing flows */
+    int64_t want_n;
+} hpc_diff_options;
+int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
+
+/* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
+ * are propagated through the op table, collectives enter where they differ, extents become local.
+ * A number that does not divide names value, extent and axis. Rewrites p in place. */
+int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N]);
+
+/* All real values become f64, all others stay: the reference for tests and bench. */
+int hpc_to_double(hpc_program *p);
+
+/* Memory. Spaces: state; one arena for each slot; one arena for what lives within a segment.
+ * With one slot everything but state shares the slot arena. */
+typedef enum hpc_space { HPC_SPACE_STATE, HPC_SPACE_SLOT, HPC_SPACE_LOCAL, HPC_SPACE_N } hpc_space;
+typedef struct hpc_placement {
+    uint8_t *space;             /* by value */
+    int64_t *offset;            /* by value; views: of their base, displaced */
+    int64_t **workspace;        /* by segment and instruction: offset in `workspace_space` */
+    hpc_space *workspace_space; /* by segment */
+    size_t bytes[HPC_SPACE_N];  /* of each arena */
+    size_t live[HPC_SPACE_N];   /* the largest set alive at once: the floor of bytes */
+} hpc_placement;
+/* workspace_bytes[segment][insn]; NULL: none. Allocates from `a`. */
+int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
+              const size_t *const *workspace_bytes, int slots);
+
+/* ---- for people -------------------------------------------------------------- */
+typedef struct hpc_cost { double flops, bytes; } hpc_cost;
+hpc_cost hpc_insn_cost(const hpc_program *p, const hpc_insn *i);
+/* One line per instruction; `note` (optional) appends to a line (barriers, offsets). */
+int hpc_program_print(hpc_buf *out, const hpc_program *p,
+                      int (*note)(hpc_buf *out, void *user, int segment, int64_t insn), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

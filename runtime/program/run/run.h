@@ -1,0 +1,89 @@
+/*
+ * run.h: programs on devices: the executor, re-entrant with yield points, and
+ * schedules.
+ *
+ * Opening a program selects every kernel, places every value, resolves every
+ * address and every wait; running it allocates nothing. On a host-memory device
+ * every worker walks the list itself and meets the others only where data
+ * require it; on others the caller's thread enqueues. An executor belongs to
+ * one thread.
+ */
+#ifndef HPC_RUN_H
+#define HPC_RUN_H
+
+#include "runtime/program/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_exec hpc_exec;
+
+typedef struct hpc_exec_options {
+    int slots;  /* microbatches or requests that may be in flight; 0: 1 */
+    int poison; /* fill arenas with NaN patterns at opening (tests) */
+} hpc_exec_options;
+
+/* Borrows p and d (and grid; NULL: serial) for its life. Errors name the instruction: a missing
+ * kernel, an unsupported dtype, a collective over an axis that the grid lacks. */
+int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
+                  const hpc_exec_options *o);
+void hpc_exec_close(hpc_exec *e);
+
+/* Whole values of the slot (state: slot is ignored). Reading fences first. bytes must match. */
+int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes);
+int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
+/* Device address of a value: for zero-copy on host-memory devices, NULL on others. */
+void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v);
+
+/* The message tag of the slot's SEND and RECV instructions: its microbatch. */
+void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch);
+
+/* ---- running ------------------------------------------------------------------ */
+/* One segment for one slot, to its end and through the fence. */
+int hpc_exec_run(hpc_exec *e, int segment, int slot);
+
+/* The same, re-entrant: step runs until the end (returns HPC_RUN_DONE) or to an instruction
+ * whose message has not arrived (HPC_RUN_YIELD: call again, or step another run meanwhile).
+ * Runs of different slots may interleave at yields. Errors are negative, as ever. */
+enum { HPC_RUN_DONE = 0, HPC_RUN_YIELD = 1 };
+typedef struct hpc_run {
+    hpc_exec *exec;
+    int segment, slot;
+    int64_t at;
+} hpc_run;
+int hpc_run_begin(hpc_run *r, hpc_exec *e, int segment, int slot);
+int hpc_run_step(hpc_run *r);
+int hpc_exec_fence(hpc_exec *e);
+
+/* ---- schedules ------------------------------------------------------------------ */
+/* Work to be done, as data. IN_ORDER runs the list as it stands. ON_ARRIVAL runs what its `after`
+ * allow and whose messages are there, smallest rank first: it is driven by arriving messages. */
+typedef struct hpc_task {
+    int segment, slot;
+    int microbatch;
+    int after[2]; /* indices of tasks that must be done before; -1: none */
+    int rank;     /* preference among those ready; equal: list order */
+} hpc_task;
+typedef enum hpc_schedule_kind { HPC_IN_ORDER, HPC_ON_ARRIVAL } hpc_schedule_kind;
+/* `before` (optional) is called as a task starts, to feed its slot's inputs. order (optional, task_n
+ * ints) receives the order in which tasks finished. A list that cannot go on names the stuck task. */
+int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, int task_n,
+                     int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user, int *order);
+
+/* ---- for people and tests --------------------------------------------------------- */
+typedef struct hpc_exec_stats {
+    int64_t instructions; /* of the segment */
+    int64_t barriers;     /* host-memory devices; else waits between queues */
+    int64_t yields;       /* points where it may yield */
+    double flops, bytes;  /* by the op table */
+} hpc_exec_stats;
+hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
+const hpc_placement *hpc_exec_placement(const hpc_exec *e);
+/* The program with kernels, barriers, addresses; footers count instructions, barriers, bytes. */
+int hpc_exec_print(hpc_buf *out, const hpc_exec *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
