@@ -37,11 +37,11 @@ enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1 };
 #define HPC_SPLIT(dim) (1 + (dim))
 
 typedef struct hpc_type {
-    uint8_t dtype, pack;           /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
-    int8_t rank, ragged;           /* ragged: the dimension with a run-time extent, or -1 */
-    int8_t layout[HPC_AXIS_N];     /* HPC_REPLICATED, HPC_PARTIAL or HPC_SPLIT(dim) */
-    hpc_value count;               /* i32 value of the run-time extents, or HPC_NONE */
-    int64_t extent[HPC_RANK_MAX];  /* maxima */
+    uint8_t dtype, pack;          /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
+    int8_t rank, ragged;          /* ragged: the dimension with a run-time extent, or -1 */
+    int8_t layout[HPC_AXIS_N];    /* HPC_REPLICATED, HPC_PARTIAL or HPC_SPLIT(dim) */
+    hpc_value count;              /* i32 value of the run-time extents, or HPC_NONE */
+    int64_t extent[HPC_RANK_MAX]; /* maxima */
 } hpc_type;
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent);
 hpc_type hpc_type_ragged(hpc_type t, int dim, hpc_value count);
@@ -49,26 +49,33 @@ size_t hpc_type_bytes(const hpc_type *t);
 const char *hpc_type_text(char out[128], const hpc_type *t); /* "f32[256,768]{data:0}" */
 
 typedef enum hpc_value_kind {
-    HPC_VALUE_INPUT, /* written by the host for each slot, before the segment that reads it */
+    HPC_VALUE_INPUT, /* written by the host for each slot; stays until written again */
     HPC_VALUE_STATE, /* one for all slots, lives as long as the executor */
-    HPC_VALUE_TEMP   /* computed; lives from its instruction to its last use, per slot */
+    HPC_VALUE_TEMP   /* computed; lives from its instruction to its last use, for each slot */
 } hpc_value_kind;
 
 typedef struct hpc_value_info {
     const char *name; /* of inputs and state; NULL for temporaries */
     hpc_value_kind kind;
     hpc_type type;
-    bool trainable;    /* state: differentiation makes an accumulator for it */
-    hpc_value grad;    /* state: that accumulator, or HPC_NONE */
-    hpc_value base;    /* a view: the value whose memory it shares, or HPC_NONE */
-    int64_t base_byte; /* and from where */
-    int32_t version;   /* state: the newest */
+    bool trainable;        /* state: differentiation makes an accumulator for it */
+    hpc_value grad;        /* state: that accumulator, or HPC_NONE */
+    hpc_value base;        /* a view: the value whose memory it shares, or HPC_NONE */
+    int64_t base_element;  /* and from where */
+    bool kept;             /* temporary: the host reads it, so it lives to the end */
+    int32_t version;       /* state: the newest */
     int32_t segment, insn; /* temporaries: where assigned */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
 typedef enum hpc_phase {
-    HPC_FORWARD, HPC_BACKWARD, HPC_ACCUMULATE, HPC_UPDATE, HPC_REFRESH, HPC_DECODE, HPC_PHASE_N
+    HPC_FORWARD,
+    HPC_BACKWARD,
+    HPC_ACCUMULATE,
+    HPC_UPDATE,
+    HPC_REFRESH,
+    HPC_DECODE,
+    HPC_PHASE_N
 } hpc_phase;
 const char *hpc_phase_name(hpc_phase f);
 
@@ -105,15 +112,16 @@ struct hpc_program {
     int64_t value_n, value_cap;
     hpc_segment *segment; /* in the order in which a slot goes through them */
     int64_t segment_n, segment_cap;
-    int current;          /* segment that emission appends to */
-    hpc_tags tags;        /* given to what is emitted next; set at will */
-    hpc_error error;      /* of the first failed emission: later ones do nothing */
+    int current;     /* segment that emission appends to */
+    hpc_tags tags;   /* given to what is emitted next; set at will */
+    hpc_error error; /* of the first failed emission: later ones do nothing */
 };
 
 hpc_program *hpc_program_create(void);
 void hpc_program_free(hpc_program *p);
 hpc_value hpc_program_input(hpc_program *p, const char *name, hpc_type t);
 hpc_value hpc_program_state(hpc_program *p, const char *name, hpc_type t, bool trainable);
+void hpc_program_keep(hpc_program *p, hpc_value v); /* the host will read this temporary */
 hpc_value hpc_program_find(const hpc_program *p, const char *name); /* HPC_NONE if absent */
 /* Appends a segment, makes it current, resets tags; its index in p->segment, or a code. */
 int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
@@ -124,7 +132,8 @@ int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
 /* 0, or the first failed emission, recorded again: builders check once, at the end. */
 int hpc_program_status(const hpc_program *p);
-/* Proves single assignment, order, versions, types and counts; after every pass, in tests always. */
+/* Proves single assignment, order, versions, types and counts; after every pass, in tests always.
+ */
 int hpc_program_check(const hpc_program *p);
 /* For passes: deep copy; and an instruction's errors' prefix, "forward[0] #12 matmul (block 3)". */
 hpc_program *hpc_program_copy(const hpc_program *p);
@@ -132,14 +141,14 @@ const char *hpc_insn_where(char out[96], const hpc_program *p, int segment, int6
 
 /* ---- passes ----------------------------------------------------------------- */
 typedef struct hpc_diff_options {
-    int forward, backward;       /* segments: from, and appended to (made by the caller) */
-    int accumulate;              /* segment for "accumulator += gradient" in the order that a
-                                    schedule fixes, or -1: backward adds in place */
-    const hpc_value *seed_of;    /* values whose gradients are given ... */
-    const hpc_value *seed;       /* ... by these */
+    int forward, backward;    /* segments: from, and appended to (made by the caller) */
+    int accumulate;           /* segment for "accumulator += gradient" in the order that a
+                                 schedule fixes, or -1: backward adds in place */
+    const hpc_value *seed_of; /* values whose gradients are given ... */
+    const hpc_value *seed;    /* ... by these */
     int64_t seed_n;
-    const hpc_value *want;       /* values, besides trainable state, to have gradients for */
-    hpc_value *want_grad;        /* out: those; HPC_NONE where nothing flows */
+    const hpc_value *want; /* values, besides trainable state, to have gradients for */
+    hpc_value *want_grad;  /* out: those; HPC_NONE where nothing flows */
     int64_t want_n;
 } hpc_diff_options;
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
@@ -168,7 +177,9 @@ int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
               const size_t *const *workspace_bytes, int slots);
 
 /* ---- for people -------------------------------------------------------------- */
-typedef struct hpc_cost { double flops, bytes; } hpc_cost;
+typedef struct hpc_cost {
+    double flops, bytes;
+} hpc_cost;
 hpc_cost hpc_insn_cost(const hpc_program *p, const hpc_insn *i);
 /* One line per instruction; `note` (optional) appends to a line (barriers, offsets). */
 int hpc_program_print(hpc_buf *out, const hpc_program *p,

@@ -129,7 +129,8 @@ typedef struct hpc_binary_args { hpc_tensor y, a, b; hpc_binary_attr attr; } hpc
 typedef struct hpc_scale_attr { double alpha; } hpc_scale_attr;
 typedef struct hpc_scale_args { hpc_tensor y, x, by; hpc_scale_attr attr; } hpc_scale_args;
 /* Same elements, other dtype (any real to any unquantised; block formats to real) or same. */
-typedef struct hpc_copy_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_copy_args;
+typedef struct hpc_copy_attr { int dtype; } hpc_copy_attr; /* of y, for the shape rule */
+typedef struct hpc_copy_args { hpc_tensor y, x; hpc_copy_attr attr; } hpc_copy_args;
 /* y (PANEL16; f32, bf16 or f64 as x) = x (plain). */
 typedef struct hpc_pack_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_pack_args;
 typedef struct hpc_fill_attr { double value; } hpc_fill_attr; /* any unquantised dtype */
@@ -241,8 +242,8 @@ typedef struct hpc_backend {
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
     int (*record)(hpc_device *d, hpc_queue q, int *event); /* a point in q, to wait for */
     int (*wait)(hpc_device *d, hpc_queue q, int event);    /* q goes on after it */
-    /* Someone outside the queues wrote [p, p+bytes) (a link): the value `id` is there now. */
-    void (*wrote)(hpc_device *d, void *p, size_t bytes, uint32_t id);
+    /* From this point of q on, [p, p+bytes) holds the value `id` (written by a copy). */
+    int (*wrote)(hpc_device *d, hpc_queue q, void *p, size_t bytes, uint32_t id);
 } hpc_backend;
 
 /* What every backend's device begins with; backends embed it first. */
@@ -251,7 +252,9 @@ struct hpc_device {
     const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */
     const hpc_kernels *reference; /* asked when any operand is f64; NULL: none */
     hpc_pool *pool;
-    hpc_device_info info;
+    hpc_device_info info; /* allocations are counted in device/open.c */
+    struct hpc_allocation *live; /* kept by open.c as well; zeroed by the backend's open */
+    int64_t live_n, live_cap;
 };
 
 #ifdef __cplusplus

@@ -30,7 +30,8 @@ int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid 
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
 
-/* Whole values of the slot (state: slot is ignored). Reading fences first. bytes must match. */
+/* Whole values of the slot (state: slot is ignored, zeros at opening). Reading fences first.
+ * bytes must match. Of temporaries only those kept (hpc_program_keep) can be read. */
 int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes);
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
 /* Device address of a value: for zero-copy on host-memory devices, NULL on others. */
@@ -66,10 +67,12 @@ typedef struct hpc_task {
     int rank;     /* preference among those ready; equal: list order */
 } hpc_task;
 typedef enum hpc_schedule_kind { HPC_IN_ORDER, HPC_ON_ARRIVAL } hpc_schedule_kind;
-/* `before` (optional) is called as a task starts, to feed its slot's inputs. order (optional, task_n
- * ints) receives the order in which tasks finished. A list that cannot go on names the stuck task. */
+/* `before` (optional) is called as a task starts, to feed its slot's inputs. order (optional,
+ * task_n ints) receives the order in which tasks finished. A list that cannot go on names the stuck
+ * task. */
 int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, int task_n,
-                     int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user, int *order);
+                     int (*before)(hpc_exec *e, const hpc_task *t, void *user), void *user,
+                     int *order);
 
 /* ---- for people and tests --------------------------------------------------------- */
 typedef struct hpc_exec_stats {

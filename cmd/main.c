@@ -1,0 +1,123 @@
+/*
+ * main.c: from argv to a subcommand, and from its result to an exit code.
+ */
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+const hpc_command *const hpc_commands[] = {&hpc_cmd_info, &hpc_cmd_plan_show, &hpc_cmd_bench_op,
+                                           &hpc_cmd_bench_step, NULL};
+
+int hpc_cmd_exit_code(int rc)
+{
+    switch (rc) {
+    case HPC_E_ARG:
+    case HPC_E_FORMAT:
+    case HPC_E_SHAPE:
+    case HPC_E_UNSUPPORTED: return EXIT_BAD_INPUT;
+    default: return EXIT_FAILURE_INTERNAL;
+    }
+}
+
+int hpc_cmd_print(hpc_buf *text)
+{
+    int rc = text->failed ? HPC_E_NOMEM : HPC_OK;
+    if (rc == HPC_OK && (fwrite(text->data, 1, text->n, stdout) != text->n || fflush(stdout) != 0))
+        rc = hpc_fail(HPC_E_IO, "cannot write to standard output");
+    hpc_buf_release(text);
+    return rc;
+}
+
+const char *hpc_cmd_bytes(char out[32], double bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t k = 0;
+    for (; bytes >= 1024 && k + 1 < sizeof unit / sizeof *unit; k++) bytes /= 1024;
+    snprintf(out, 32, k ? "%.1f %s" : "%.0f %s", bytes, unit[k]);
+    return out;
+}
+
+static int report(const char *command, int rc)
+{
+    const hpc_error *e = hpc_error_get();
+    fprintf(stderr, "hpccoder%s%s: %s\n", command ? " " : "", command ? command : "",
+            e->code ? e->text : hpc_error_name(rc));
+    return hpc_cmd_exit_code(rc);
+}
+
+static int usage(FILE *to)
+{
+    fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n");
+    for (int k = 0; hpc_commands[k]; k++)
+        fprintf(to, "  %-12s  %s\n", hpc_commands[k]->name, hpc_commands[k]->summary);
+    fprintf(to,
+            "\n`hpccoder COMMAND --help` tells all of one command.\n"
+            "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
+    return to == stdout ? EXIT_DONE : EXIT_BAD_INPUT;
+}
+
+/* Names have one word or two; *words says how many matched. */
+static const hpc_command *find_command(int argc, char **argv, int *words)
+{
+    char two[64];
+    for (int k = 0; hpc_commands[k] && argc > 1; k++) {
+        snprintf(two, sizeof two, "%s %s", argv[1], argc > 2 ? argv[2] : "");
+        *words = strcmp(hpc_commands[k]->name, argv[1]) == 0 ? 1 : 2;
+        if (*words == 1 || strcmp(hpc_commands[k]->name, two) == 0) return hpc_commands[k];
+    }
+    return NULL;
+}
+
+static int show_help(const hpc_command *c)
+{
+    hpc_buf text = {0};
+    int rc = hpc_options_help(&text, c, "hpccoder");
+    if (rc < 0) hpc_buf_release(&text);
+    return rc < 0 ? rc : hpc_cmd_print(&text);
+}
+
+static int run_command(const hpc_command *c, int argc, char **argv)
+{
+    int rc = HPC_E_NOMEM, rest = 0;
+    hpc_arena *a = hpc_arena_create(0);
+    void *options = hpc_alloc(1, c->options_bytes ? c->options_bytes : 1);
+    if (!a || !options) goto out;
+    TRY(hpc_options_parse(options, c, a, argc, argv, &rest));
+    rc = rc == 1 ? show_help(c) : c->run(options, rest, argv);
+out:
+    if (rc < 0) rc = report(c->name, rc);
+    hpc_free(options);
+    hpc_arena_free(a);
+    return rc;
+}
+
+static int show_completion(const char *shell)
+{
+    hpc_buf text = {0};
+    if (strcmp(shell, "bash") != 0)
+        return hpc_fail(HPC_E_ARG, "--completion %s: only bash is known", shell);
+    int rc = hpc_options_completion(&text, hpc_commands, "hpccoder");
+    if (rc < 0) hpc_buf_release(&text);
+    return rc < 0 ? rc : hpc_cmd_print(&text);
+}
+
+int main(int argc, char **argv)
+{
+    int words = 0;
+    if (argc < 2) return usage(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return usage(stdout);
+    if (strcmp(argv[1], "--version") == 0) return printf("hpccoder %s\n", HPC_VERSION) < 0;
+    int rc = HPC_OK;
+    if (strcmp(argv[1], "--completion") == 0)
+        rc = show_completion(argc > 2 ? argv[2] : "bash");
+    else if (strcmp(argv[1], "--man-pages") == 0)
+        rc = hpc_cmd_write_manuals(argc > 2 ? argv[2] : ".");
+    else {
+        const hpc_command *c = find_command(argc, argv, &words);
+        if (c) return run_command(c, argc - words, argv + words);
+        rc = hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", argv[1]);
+    }
+    return rc < 0 ? report(NULL, rc) : EXIT_DONE;
+}

@@ -1,0 +1,119 @@
+/*
+ * plan_show.c: a training step as the program that a rank would run.
+ */
+#include "cmd/cmd.h"
+#include "cmd/model_options.h"
+#include "runtime/program/run/run.h"
+
+typedef struct plan_options {
+    model_options model;
+    const char *grid, *backend, *isa;
+    int64_t rank, threads;
+} plan_options;
+
+/* Ranks are threads here; each opens its program, one prints. */
+typedef struct show {
+    const plan_options *o;
+    hpc_grid_shape shape;
+    hpc_buf text;
+} show;
+
+static int print_plan(hpc_link *world, void *user)
+{
+    show *s = user;
+    int coord[HPC_AXIS_N], rc = HPC_OK;
+    hpc_program *p = NULL;
+    hpc_device *d = NULL;
+    hpc_grid *grid = NULL;
+    hpc_exec *e = NULL;
+    hpc_training io;
+    hpc_model_config c = model_config_of(&s->o->model);
+    hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    hpc_device_options dev = {
+        .backend = s->o->backend, .isa = s->o->isa, .threads = (int)s->o->threads};
+    TRY(hpc_grid_open(&grid, world, &s->shape));
+    hpc_grid_coords(coord, &s->shape, hpc_link_rank(world));
+    p = hpc_program_create();
+    if (!p) TRY(HPC_E_NOMEM);
+    TRY(hpc_model_emit_training(&io, p, &c, &opt, s->o->model.sequences * s->o->model.length,
+                                s->o->model.sequences));
+    TRY(hpc_shard(p, &s->shape, coord));
+    TRY(hpc_device_open(&d, &dev));
+    TRY(hpc_exec_open(&e, p, d, grid, NULL));
+    if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));
+out:
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(grid);
+    hpc_program_free(p);
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    show s = {.o = options};
+    int rc = HPC_OK;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
+    TRY(hpc_grid_parse(&s.shape, s.o->grid ? s.o->grid : ""));
+    int ranks = hpc_grid_size(&s.shape);
+    if (s.o->rank >= ranks)
+        TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
+    TRY(hpc_threads_run(ranks, print_plan, &s));
+    TRY(hpc_cmd_print(&s.text));
+out:
+    hpc_buf_release(&s.text);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    MODEL_OPTIONS(offsetof(plan_options, model)),
+    {.name = "grid",
+     .kind = HPC_TEXT,
+     .offset = offsetof(plan_options, grid),
+     .argument = "AXIS=N,...",
+     .help = "Process grid; axes are data, pipe, depth, row, col, expert."},
+    {.name = "rank",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, rank),
+     .fallback = "0",
+     .argument = "N",
+     .most = 1e6,
+     .help = "Whose program to show."},
+    {.name = "backend",
+     .kind = HPC_TEXT,
+     .offset = offsetof(plan_options, backend),
+     .fallback = "cpu",
+     .argument = "NAME",
+     .help = "Device backend; `hpccoder info` lists them."},
+    {.name = "isa",
+     .kind = HPC_TEXT,
+     .offset = offsetof(plan_options, isa),
+     .argument = "NAME",
+     .help = "Instruction set; the best that this CPU runs if not given."},
+    {.name = "threads",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, threads),
+     .fallback = "0",
+     .argument = "N",
+     .most = 4096,
+     .help = "Workers; 0: one for each core that this process may use."},
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_plan_show = {
+    .name = "plan show",
+    .summary = "a training step as the program that a rank runs",
+    .arguments = "",
+    .description =
+        "Emits a transformer of the Llama shape, differentiates it, shards it over the grid, "
+        "selects kernels, places every value, and prints the result, one line per instruction: "
+        "outputs, op and inputs, attributes, types with layouts, block, the kernel, the address of "
+        "the first output, and the barriers before it.\n\n"
+        "State carries its version behind an @. The footer counts instructions and barriers by "
+        "segment and bytes by arena, with the largest set alive at once as their floor.",
+    .examples = "hpccoder plan show --layers 1  # one block, on one rank\n"
+                "hpccoder plan show --grid data=2 --rank 1  # what the second of two ranks runs",
+    .options = options,
+    .options_bytes = sizeof(plan_options),
+    .run = run,
+};

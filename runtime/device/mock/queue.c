@@ -1,0 +1,73 @@
+/*
+ * queue.c: the mock's queues: commands kept until a fence, then run as far
+ * from the order of enqueueing as joins allow.
+ */
+#include <string.h>
+
+#include "runtime/device/mock/priv.h"
+
+int hpc_mock_push(mock *m, hpc_queue q, const command *c)
+{
+    queue *u = &m->queue[q];
+    int rc = hpc_grow(&u->command, &u->cap, u->n + 1, sizeof *u->command);
+    if (rc < 0) return rc;
+    u->command[u->n++] = *c;
+    return HPC_OK;
+}
+
+static int run_launch(mock *m, const command *c)
+{
+    hpc_launch l = {.worker = 0,
+                    .workers = 1,
+                    .barrier = &m->alone,
+                    .workspace = hpc_mock_host(m, c->workspace)};
+    const int32_t *guard = hpc_mock_host(m, c->guard);
+    if (guard && *guard == 0) return HPC_OK;
+    int rc = c->plan.run(&l, m->args + c->args);
+    return rc < 0 ? hpc_error_where("%s #%d", c->at.segment, c->at.insn) : HPC_OK;
+}
+
+static int run_command(mock *m, const command *c)
+{
+    switch (c->kind) {
+    case COMMAND_LAUNCH: return run_launch(m, c);
+    case COMMAND_COPY: memmove(c->dst, c->src, c->bytes); return HPC_OK;
+    case COMMAND_RECORD: m->event[c->event].reached = true; return HPC_OK;
+    default: return HPC_OK;
+    }
+}
+
+/* As far as it can go; returns whether it moved. */
+static bool drain(mock *m, queue *u)
+{
+    int64_t from = u->at;
+    for (; u->at < u->n; u->at++) {
+        const command *c = &u->command[u->at];
+        if (c->kind == COMMAND_WAIT && !m->event[c->event].reached) break;
+        if (m->fault.code == HPC_OK && run_command(m, c) < 0) hpc_mock_fault(m);
+    }
+    return u->at > from;
+}
+
+/* The last queue first: the compute queue, which most things wait for, is the latest. */
+int hpc_mock_run(mock *m)
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (int q = HPC_QUEUE_N - 1; q >= 0; q--) moved = drain(m, &m->queue[q]) || moved;
+    }
+    for (int q = 0; q < HPC_QUEUE_N; q++) {
+        hpc_assert(m->queue[q].at ==
+                   m->queue[q].n); /* an event is recorded before it is waited for */
+        m->queue[q].n = m->queue[q].at = 0;
+    }
+    m->event_n = 0;
+    m->args_n = 0;
+    hpc_mock_forget_order(m);
+    if (m->fault.code == HPC_OK) return HPC_OK;
+    hpc_error_clear();
+    int rc = hpc_error_adopt(&m->fault);
+    m->fault = (hpc_error){0};
+    return rc;
+}

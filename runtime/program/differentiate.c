@@ -1,0 +1,197 @@
+/*
+ * differentiate.c: from a forward segment, the backward segment, by the op
+ * table's backward rules in reverse order.
+ *
+ * Gradients of trainable state are added into accumulators, which are state
+ * too. It shards nothing and saves nothing: a forward value that backward reads
+ * simply lives longer.
+ */
+#include "runtime/program/priv.h"
+
+struct hpc_diff {
+    hpc_program *p;
+    const hpc_diff_options *o;
+    int64_t n;       /* values at the start: those that may have gradients */
+    hpc_value *grad; /* by value: the sum so far */
+    bool *wants;     /* by value */
+};
+
+hpc_program *hpc_diff_program(hpc_diff *d)
+{
+    return d->p;
+}
+
+hpc_value hpc_diff_of(hpc_diff *d, hpc_value v)
+{
+    return v >= 0 && v < d->n ? d->grad[v] : HPC_NONE;
+}
+
+bool hpc_diff_wants(hpc_diff *d, hpc_value v)
+{
+    return v >= 0 && v < d->n && d->wants[v];
+}
+
+static bool accumulates(const hpc_diff *d, hpc_value v)
+{
+    return d->p->value[v].trainable && d->o->accumulate < 0;
+}
+
+/* The accumulator of a trainable state, f32 whatever the state's own width (f64 for f64). */
+static hpc_value accumulator(hpc_diff *d, hpc_value v)
+{
+    hpc_program *p = d->p;
+    if (p->value[v].grad >= 0) return p->value[v].grad;
+    hpc_type t = p->value[v].type;
+    t.dtype = t.dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+    t.pack = HPC_PLAIN;
+    const char *name = hpc_arena_text(p->arena, "grad.%s", p->value[v].name);
+    if (!name) return HPC_NONE;
+    hpc_value g = hpc_program_state(p, name, t, false);
+    if (g >= 0) p->value[v].grad = g;
+    return g;
+}
+
+hpc_value hpc_diff_target(hpc_diff *d, hpc_value v)
+{
+    if (!hpc_diff_wants(d, v)) return HPC_NONE;
+    return accumulates(d, v) ? accumulator(d, v) : HPC_NEW;
+}
+
+void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
+{
+    if (g < 0 || !hpc_diff_wants(d, v)) return;
+    if (accumulates(d, v)) {
+        hpc_value into = accumulator(d, v);
+        if (g != into) hpc_scale(d->p, into, g, HPC_NONE, 1.0);
+    } else if (d->grad[v] == HPC_NONE) {
+        d->grad[v] = g;
+    } else {
+        d->grad[v] = hpc_binary(d->p, HPC_ADD, d->grad[v], g);
+    }
+}
+
+static bool insn_wants(const hpc_diff *d, const hpc_insn *i)
+{
+    if (!i->op->backward) return false;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        if (v >= 0 && hpc_insn_role(d->p, i, k) & HPC_IN && d->wants[v]) return true;
+    }
+    return false;
+}
+
+static bool insn_has_gradient(const hpc_diff *d, const hpc_insn *i)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        if (v >= 0 && v < d->n && hpc_insn_role(d->p, i, k) & HPC_OUT && d->grad[v] >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* From parameters and wanted values towards the loss. */
+static int find_wanted(hpc_diff *d)
+{
+    hpc_program *p = d->p;
+    const hpc_segment *s = &p->segment[d->o->forward];
+    for (int64_t v = 0; v < d->n; v++) d->wants[v] = p->value[v].trainable;
+    for (int64_t k = 0; k < d->o->want_n; k++) d->wants[d->o->want[k]] = true;
+    for (int64_t k = 0; k < s->insn_n; k++) {
+        const hpc_insn *i = &s->insn[k];
+        if (!insn_wants(d, i)) continue;
+        for (int a = 0; a < i->op->sig.operand_n; a++) {
+            hpc_value v = i->operand[a];
+            if (v < 0 || !(hpc_insn_role(p, i, a) & HPC_OUT)) continue;
+            if (p->value[v].kind == HPC_VALUE_STATE) {
+                char where[96];
+                return hpc_fail(HPC_E_ARG, "%s: writes state %s that a gradient would flow through",
+                                hpc_insn_where(where, p, d->o->forward, k), p->value[v].name);
+            }
+            if (hpc_type_real(&p->value[v].type)) d->wants[v] = true;
+        }
+    }
+    return HPC_OK;
+}
+
+static int run_rules(hpc_diff *d)
+{
+    hpc_program *p = d->p;
+    int rc = HPC_OK;
+    for (int64_t k = p->segment[d->o->forward].insn_n - 1; k >= 0; k--) {
+        hpc_insn i = p->segment[d->o->forward].insn[k]; /* a copy: emission may move the list */
+        if (!insn_wants(d, &i) || !insn_has_gradient(d, &i)) continue;
+        p->tags = i.tags;
+        p->tags.phase = HPC_BACKWARD;
+        p->tags.origin = (int32_t)k;
+        rc = i.op->backward(d, &i);
+        if (rc >= 0) rc = hpc_program_status(p);
+        if (rc < 0) {
+            char where[96];
+            return hpc_error_where("gradient of %s", hpc_insn_where(where, p, d->o->forward, k));
+        }
+    }
+    return HPC_OK;
+}
+
+/* Deferred sums: a slot's own gradients are added in a segment that a schedule puts in order. */
+static int add_deferred(hpc_diff *d)
+{
+    hpc_program *p = d->p;
+    if (d->o->accumulate < 0) return HPC_OK;
+    p->current = d->o->accumulate;
+    for (int64_t v = 0; v < d->n; v++) {
+        if (!p->value[v].trainable || d->grad[v] < 0) continue;
+        p->tags = (hpc_tags){.phase = HPC_ACCUMULATE,
+                             .block = -1,
+                             .microbatch = -1,
+                             .group = -1,
+                             .origin = -1,
+                             .guard = HPC_NONE};
+        hpc_scale(p, accumulator(d, (hpc_value)v), d->grad[v], HPC_NONE, 1.0);
+    }
+    return hpc_program_status(p);
+}
+
+static int check_options(const hpc_program *p, const hpc_diff_options *o)
+{
+    if (o->forward < 0 || o->forward >= p->segment_n || o->backward < 0 ||
+        o->backward >= p->segment_n || o->accumulate >= p->segment_n)
+        return hpc_fail(HPC_E_ARG, "differentiate: segments %d, %d or %d do not exist", o->forward,
+                        o->backward, o->accumulate);
+    for (int64_t k = 0; k < o->seed_n; k++) {
+        const hpc_type *a = &p->value[o->seed_of[k]].type, *b = &p->value[o->seed[k]].type;
+        char ta[128], tb[128];
+        if (!hpc_type_same_shape(a, b))
+            return hpc_fail(HPC_E_SHAPE, "differentiate: %%%d is %s, its gradient %%%d is %s",
+                            o->seed_of[k], hpc_type_text(ta, a), o->seed[k], hpc_type_text(tb, b));
+    }
+    return HPC_OK;
+}
+
+int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
+{
+    int rc = hpc_program_status(p);
+    if (rc < 0) return rc;
+    int current = p->current;
+    hpc_tags tags = p->tags;
+    hpc_diff d = {.p = p, .o = o, .n = p->value_n};
+    TRY(check_options(p, o));
+    d.grad = hpc_alloc((size_t)d.n + 1, sizeof *d.grad);
+    d.wants = hpc_alloc((size_t)d.n + 1, sizeof *d.wants);
+    if (!d.grad || !d.wants) TRY(HPC_E_NOMEM);
+    for (int64_t v = 0; v < d.n; v++) d.grad[v] = HPC_NONE;
+    TRY(find_wanted(&d));
+    for (int64_t k = 0; k < o->seed_n; k++) d.grad[o->seed_of[k]] = o->seed[k];
+    p->current = o->backward;
+    TRY(run_rules(&d));
+    for (int64_t k = 0; k < o->want_n; k++) o->want_grad[k] = d.grad[o->want[k]];
+    TRY(add_deferred(&d));
+    rc = hpc_program_status(p);
+out:
+    hpc_free(d.grad);
+    hpc_free(d.wants);
+    p->current = current;
+    p->tags = tags;
+    return rc;
+}

@@ -1,0 +1,19 @@
+/*
+ * priv.h: what the files of runtime/program share, and nobody else.
+ */
+#ifndef HPC_PROGRAM_PRIV_H
+#define HPC_PROGRAM_PRIV_H
+
+#include "runtime/program/op/op.h"
+
+/* Role of operand k in this program: HPC_IN, HPC_OUT or both. An accumulating
+ * output is both when it is state. 0 when the operand is absent. */
+int hpc_insn_role(const hpc_program *p, const hpc_insn *i, int k);
+/* The value whose memory v lies in: v itself, or the base of a view. */
+hpc_value hpc_value_root(const hpc_program *p, hpc_value v);
+/* Appends a value; HPC_NONE with the error recorded. */
+hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type);
+/* Whether a type's elements can hold fractions. */
+bool hpc_type_real(const hpc_type *t);
+
+#endif

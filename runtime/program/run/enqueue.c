@@ -1,0 +1,71 @@
+/*
+ * enqueue.c: running on a device whose kernels do not run on the host: the
+ * caller's thread enqueues; queues wait for each other where steps say so.
+ */
+#include "runtime/program/run/priv.h"
+
+static int launch(hpc_run *r, const step *s)
+{
+    hpc_exec *e = r->exec;
+    const hpc_segment *g = &e->p->segment[r->segment];
+    const hpc_insn *i = &g->insn[s->insn];
+    hpc_space space = e->place.workspace_space[r->segment];
+    size_t base = space == HPC_SPACE_SLOT ? (size_t)r->slot * e->place.bytes[space] : 0;
+    const int32_t *guard = s->guard >= 0 ? hpc_exec_data(e, r->slot, s->guard) : NULL;
+    hpc_origin at = {.segment = g->name, .insn = s->insn};
+    return hpc_device_backend(e->device)->launch(
+        e->device, (hpc_queue)s->queue, &e->segment[r->segment].plan[s->insn], &i->op->sig,
+        e->args + (size_t)r->slot * e->args_bytes + s->args, e->memory[space] + base + s->workspace,
+        guard, at);
+}
+
+static int join(hpc_exec *e, const step *s)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    int event = 0;
+    int rc = b->record(e->device, (hpc_queue)s->from, &event);
+    return rc < 0 ? rc : b->wait(e->device, (hpc_queue)s->queue, event);
+}
+
+/* A link is the host's business, so its guard has to be fetched. */
+static int start(hpc_run *r, const step *s)
+{
+    hpc_exec *e = r->exec;
+    int32_t open = 1;
+    int rc = HPC_OK;
+    if (s->guard >= 0) {
+        TRY(hpc_device_copy(e->device, (hpc_queue)s->queue, &open,
+                            hpc_exec_data(e, r->slot, s->guard), sizeof open, HPC_TO_HOST));
+        TRY(hpc_device_fence(e->device));
+    }
+    if (open) TRY(hpc_transfer_start(e, r->slot, s->transfer));
+out:
+    return rc;
+}
+
+static int do_step(hpc_run *r, const step *s, bool block, bool *done)
+{
+    switch (s->kind) {
+    case STEP_KERNEL: return launch(r, s);
+    case STEP_JOIN: return join(r->exec, s);
+    case STEP_START: return start(r, s);
+    case STEP_WAIT: return hpc_transfer_finish(r->exec, r->slot, s->transfer, block, done);
+    default: return HPC_OK;
+    }
+}
+
+int hpc_enqueue(hpc_run *r, bool block)
+{
+    const plan_segment *g = &r->exec->segment[r->segment];
+    for (; r->at < g->step_n; r->at++) {
+        bool done = true;
+        int rc = do_step(r, &g->step[r->at], block, &done);
+        if (rc < 0) {
+            char where[96];
+            return hpc_error_where(
+                "%s", hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
+        }
+        if (!done) return HPC_RUN_YIELD;
+    }
+    return HPC_RUN_DONE;
+}

@@ -1,0 +1,103 @@
+/*
+ * priv.h: the executor's inside, shared by the files of runtime/program/run.
+ *
+ * Opening turns each segment into a list of steps. On a host-memory device all
+ * workers walk it (walk.c); on others the caller enqueues it (enqueue.c).
+ */
+#ifndef HPC_RUN_PRIV_H
+#define HPC_RUN_PRIV_H
+
+#include "runtime/program/priv.h"
+#include "runtime/program/run/run.h"
+
+typedef enum step_kind {
+    STEP_KERNEL,
+    STEP_BARRIER, /* host memory: all workers meet */
+    STEP_JOIN,    /* queues: `queue` goes on after what `from` has now */
+    STEP_START,   /* a transfer: worker 0 starts it */
+    STEP_WAIT     /* until that transfer is done: a yield point, and a barrier */
+} step_kind;
+
+typedef struct step {
+    uint8_t kind;
+    uint8_t queue, from;
+    int32_t insn;
+    int32_t transfer;  /* START, WAIT: index into exec->transfer */
+    hpc_kernel *run;   /* KERNEL */
+    size_t args;       /* KERNEL: offset into a slot's arguments */
+    int64_t workspace; /* offset in its arena */
+    hpc_value guard;   /* HPC_NONE: always */
+} step;
+
+typedef struct transfer_plan { /* one collective instruction; in flight once for each slot */
+    int32_t segment, insn;
+    hpc_link *link;
+    hpc_comm comm; /* without buffers */
+    hpc_value send, recv;
+    int64_t edge;
+    bool outlives; /* a SEND from slot memory: may be in flight past the segment's end */
+} transfer_plan;
+
+typedef struct flight { /* a transfer of one slot */
+    hpc_handle handle;
+    void *send_stage, *recv_stage; /* host copies, where the device's memory is not the host's */
+    bool landed;                   /* done, and copied to the device */
+} flight;
+
+typedef struct plan_segment {
+    step *step;
+    int64_t step_n, step_cap;
+    hpc_plan *plan; /* by instruction */
+    hpc_exec_stats stats;
+} plan_segment;
+
+struct hpc_exec {
+    const hpc_program *p;
+    hpc_device *device;
+    hpc_grid *grid;
+    hpc_link *self; /* when there is no grid */
+    hpc_arena *arena;
+    int slots, workers;
+    bool host;
+    bool failed; /* a run ended in an error: what is in flight will not land */
+    hpc_placement place;
+    uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
+    plan_segment *segment;
+    size_t args_bytes; /* for each slot */
+    uint8_t *args;     /* slots * args_bytes */
+    transfer_plan *transfer;
+    int64_t transfer_n;
+    flight *flight;  /* slots * transfer_n */
+    int *microbatch; /* by slot */
+    hpc_barrier barrier;
+};
+
+/* Device address of a value's memory (views displaced). */
+void *hpc_exec_data(const hpc_exec *e, int slot, hpc_value v);
+/* The mock's name for what a value's memory holds. */
+uint32_t hpc_exec_id(const hpc_exec *e, hpc_value v);
+/* The tensor of operand k: extents and type; data only if slot >= 0. */
+hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k);
+
+/* steps.c: hazards to barriers, joins and waits. */
+int hpc_steps_make(hpc_exec *e, int segment);
+
+/* transfer.c */
+int hpc_transfers_open(hpc_exec *e);
+void hpc_transfers_close(hpc_exec *e);
+static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
+{
+    return &e->flight[(int64_t)slot * e->transfer_n + t];
+}
+int hpc_transfer_start(hpc_exec *e, int slot, int32_t t);
+/* *done: landed. block: wait for it. */
+int hpc_transfer_finish(hpc_exec *e, int slot, int32_t t, bool block, bool *done);
+/* Sends that outlived their segment. */
+int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
+
+/* From r->at on; block: never yields. */
+int hpc_walk(hpc_run *r, bool block);
+int hpc_enqueue(hpc_run *r, bool block);
+bool hpc_guard_open(const hpc_exec *e, int slot, const step *s);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * run.c: running segments and moving values in and out.
+ */
+#include "runtime/program/run/priv.h"
+
+static int check_run(const hpc_exec *e, int segment, int slot)
+{
+    if (segment < 0 || segment >= e->p->segment_n)
+        return hpc_fail(HPC_E_ARG, "there is no segment %d (the program has %lld)", segment,
+                        (long long)e->p->segment_n);
+    if (slot < 0 || slot >= e->slots)
+        return hpc_fail(HPC_E_ARG, "there is no slot %d (the executor has %d)", slot, e->slots);
+    return HPC_OK;
+}
+
+int hpc_run_begin(hpc_run *r, hpc_exec *e, int segment, int slot)
+{
+    int rc = check_run(e, segment, slot);
+    *r = (hpc_run){.exec = e, .segment = segment, .slot = slot, .at = -1};
+    return rc;
+}
+
+/* at == -1: what this slot sent before must have left its memory. */
+static int advance(hpc_run *r, bool block)
+{
+    hpc_exec *e = r->exec;
+    if (r->at < 0) {
+        bool done = true;
+        int rc = hpc_transfers_settle(e, r->slot, block, &done);
+        if (rc < 0) return rc;
+        if (!done) return HPC_RUN_YIELD;
+        r->at = 0;
+    }
+    int rc = e->host ? hpc_walk(r, block) : hpc_enqueue(r, block);
+    if (rc < 0) e->failed = true;
+    return rc;
+}
+
+int hpc_run_step(hpc_run *r)
+{
+    return advance(r, false);
+}
+
+int hpc_exec_fence(hpc_exec *e)
+{
+    return hpc_device_fence(e->device);
+}
+
+int hpc_exec_run(hpc_exec *e, int segment, int slot)
+{
+    hpc_run r;
+    int rc = HPC_OK;
+    TRY(hpc_run_begin(&r, e, segment, slot));
+    TRY(advance(&r, true));
+    TRY(hpc_exec_fence(e));
+out:
+    return rc;
+}
+
+void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch)
+{
+    e->microbatch[slot] = microbatch;
+}
+
+static const char *value_name(const hpc_exec *e, hpc_value v)
+{
+    return e->p->value[v].name ? e->p->value[v].name : "temporary";
+}
+
+static int check_value(const hpc_exec *e, int slot, hpc_value v, size_t bytes)
+{
+    if (v < 0 || v >= e->p->value_n) return hpc_fail(HPC_E_ARG, "there is no value %d", v);
+    if (slot < 0 || slot >= e->slots)
+        return hpc_fail(HPC_E_ARG, "%%%d (%s): there is no slot %d (the executor has %d)", v,
+                        value_name(e, v), slot, e->slots);
+    size_t want = hpc_type_bytes(&e->p->value[v].type);
+    char text[128];
+    if (bytes != want)
+        return hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, %zu bytes; %zu were given", v,
+                        value_name(e, v), hpc_type_text(text, &e->p->value[v].type), want, bytes);
+    return HPC_OK;
+}
+
+int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    int rc = HPC_OK;
+    TRY(check_value(e, slot, v, bytes));
+    if (e->p->value[v].kind == HPC_VALUE_TEMP)
+        return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
+    void *to = hpc_exec_data(e, slot, v);
+    TRY(hpc_device_copy(e->device, HPC_COMPUTE, to, data, bytes, HPC_TO_DEVICE));
+    if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, to, bytes, hpc_exec_id(e, v)));
+    TRY(hpc_device_fence(e->device));
+out:
+    return rc;
+}
+
+int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
+{
+    int rc = HPC_OK;
+    TRY(check_value(e, slot, v, bytes));
+    hpc_value root = hpc_value_root(e->p, v);
+    if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
+        return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
+                        v);
+    TRY(hpc_device_fence(e->device));
+    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
+                        HPC_TO_HOST));
+    TRY(hpc_device_fence(e->device));
+out:
+    return rc;
+}
+
+void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v)
+{
+    return e->host ? hpc_exec_data(e, slot, v) : NULL;
+}
+
+hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment)
+{
+    return e->segment[segment].stats;
+}
+
+const hpc_placement *hpc_exec_placement(const hpc_exec *e)
+{
+    return &e->place;
+}

@@ -1,0 +1,205 @@
+/*
+ * transfer.c: collectives and messages as instructions: which link, which
+ * buffers, and what is in flight for each slot.
+ *
+ * Where the device's memory is out of the host's reach and the link takes only
+ * host memory, buffers are staged.
+ */
+#include "runtime/program/run/priv.h"
+
+enum { EDGES = 64 }; /* edges of one microbatch; tag = microbatch * EDGES + edge */
+
+static int64_t elements(const hpc_program *p, hpc_value v)
+{
+    int64_t n = 1;
+    if (v < 0) return 0;
+    for (int k = 0; k < p->value[v].type.rank; k++) n *= p->value[v].type.extent[k];
+    return n;
+}
+
+static size_t value_bytes(const hpc_exec *e, hpc_value v)
+{
+    return v < 0 ? 0 : hpc_type_bytes(&e->p->value[v].type);
+}
+
+static void find_buffers(const hpc_program *p, const hpc_insn *i, transfer_plan *t)
+{
+    t->send = t->recv = HPC_NONE;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        int role = hpc_insn_role(p, i, k);
+        if (role & HPC_OUT)
+            t->recv = i->operand[k];
+        else if (role & HPC_IN)
+            t->send = i->operand[k];
+    }
+}
+
+static int link_for(hpc_exec *e, const hpc_comm_attr *a, transfer_plan *t)
+{
+    if (!e->grid) {
+        t->link = e->self;
+        return HPC_OK;
+    }
+    return hpc_grid_link(&t->link, e->grid, (hpc_axes)a->axes);
+}
+
+static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t insn)
+{
+    const hpc_insn *i = &e->p->segment[segment].insn[insn];
+    const hpc_comm_attr *a = i->attr;
+    t->segment = segment;
+    t->insn = (int32_t)insn;
+    t->edge = a->tag;
+    find_buffers(e->p, i, t);
+    int rc = link_for(e, a, t);
+    if (rc < 0) return rc;
+    int size = hpc_link_size(t->link);
+    int64_t sent = elements(e->p, t->send), received = elements(e->p, t->recv);
+    hpc_value any = t->recv >= 0 ? t->recv : t->send;
+    t->comm = (hpc_comm){.kind = (hpc_comm_kind)i->op->comm,
+                         .dtype = (hpc_dtype)e->p->value[any].type.dtype,
+                         .reduce = (hpc_comm_reduce)a->reduce,
+                         .peer = (int)a->peer};
+    switch (t->comm.kind) {
+    case HPC_REDUCE_SCATTER:
+    case HPC_RECV: t->comm.n = received; break;
+    case HPC_ALL_TO_ALL: t->comm.n = sent / size; break;
+    default: t->comm.n = sent; break;
+    }
+    int64_t want_sent = t->comm.kind == HPC_REDUCE_SCATTER ? received * size : sent;
+    int64_t want_received = t->comm.kind == HPC_ALL_GATHER ? sent * size : received;
+    if (sent != want_sent || received != want_received ||
+        (t->comm.kind == HPC_ALL_TO_ALL && sent % size))
+        return hpc_fail(HPC_E_SHAPE, "%lld elements sent and %lld received do not fit %d ranks",
+                        (long long)sent, (long long)received, size);
+    t->outlives = t->comm.kind == HPC_SEND && e->place.space[t->send] == HPC_SPACE_SLOT;
+    return HPC_OK;
+}
+
+static bool staged(const hpc_exec *e, const transfer_plan *t)
+{
+    return !e->host && !t->link->ops->device_memory;
+}
+
+static int open_stages(hpc_exec *e)
+{
+    for (int slot = 0; slot < e->slots; slot++)
+        for (int32_t k = 0; k < e->transfer_n; k++) {
+            const transfer_plan *t = &e->transfer[k];
+            flight *f = hpc_flight_of(e, slot, k);
+            f->landed = true;
+            if (!staged(e, t)) continue;
+            f->send_stage = hpc_arena_alloc(e->arena, value_bytes(e, t->send) + 1, 1);
+            f->recv_stage = hpc_arena_alloc(e->arena, value_bytes(e, t->recv) + 1, 1);
+            if (!f->send_stage || !f->recv_stage) return HPC_E_NOMEM;
+        }
+    return HPC_OK;
+}
+
+int hpc_transfers_open(hpc_exec *e)
+{
+    int64_t n = 0;
+    for (int s = 0; s < e->p->segment_n; s++)
+        for (int64_t k = 0; k < e->p->segment[s].insn_n; k++)
+            n += e->p->segment[s].insn[k].op->comm >= 0;
+    e->transfer = hpc_arena_alloc(e->arena, (size_t)n + 1, sizeof *e->transfer);
+    e->flight = hpc_arena_alloc(e->arena, (size_t)(n * e->slots) + 1, sizeof *e->flight);
+    if (!e->transfer || !e->flight) return HPC_E_NOMEM;
+    for (int s = 0; s < e->p->segment_n; s++)
+        for (int64_t k = 0; k < e->p->segment[s].insn_n; k++) {
+            if (e->p->segment[s].insn[k].op->comm < 0) continue;
+            if (open_transfer(e, &e->transfer[e->transfer_n], s, k) < 0) {
+                char where[96];
+                return hpc_error_where("%s", hpc_insn_where(where, e->p, s, k));
+            }
+            e->transfer_n++;
+        }
+    return open_stages(e);
+}
+
+int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
+{
+    const transfer_plan *t = &e->transfer[k];
+    flight *f = hpc_flight_of(e, slot, k);
+    hpc_comm c = t->comm;
+    int rc = HPC_OK;
+    c.tag = (int)(e->microbatch[slot] * EDGES + t->edge);
+    c.send = t->send >= 0 ? hpc_exec_data(e, slot, t->send) : NULL;
+    c.recv = t->recv >= 0 ? hpc_exec_data(e, slot, t->recv) : NULL;
+    if (staged(e, t)) {
+        if (t->send >= 0) {
+            TRY(hpc_device_copy(e->device, HPC_COMPUTE, f->send_stage, c.send,
+                                value_bytes(e, t->send), HPC_TO_HOST));
+            TRY(hpc_device_fence(e->device));
+        }
+        c.send = f->send_stage;
+        c.recv = f->recv_stage;
+    }
+    f->landed = false;
+    TRY(hpc_link_start(t->link, &f->handle, &c));
+out:
+    if (rc < 0) e->failed = true;
+    return rc;
+}
+
+/* The received bytes go up; everything after this on any queue is behind them. */
+static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *f)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    if (!staged(e, t) || t->recv < 0) return HPC_OK;
+    void *data = hpc_exec_data(e, slot, t->recv);
+    size_t bytes = value_bytes(e, t->recv);
+    int rc = HPC_OK;
+    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, f->recv_stage, bytes, HPC_TO_DEVICE));
+    if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, data, bytes, hpc_exec_id(e, t->recv)));
+    TRY(hpc_device_fence(e->device));
+out:
+    return rc;
+}
+
+int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done)
+{
+    const transfer_plan *t = &e->transfer[k];
+    flight *f = hpc_flight_of(e, slot, k);
+    int rc = HPC_OK;
+    *done = true;
+    if (f->landed) return HPC_OK;
+    if (block)
+        TRY(hpc_link_wait(&f->handle));
+    else
+        TRY(hpc_link_test(&f->handle, done));
+    if (!*done) return HPC_OK;
+    f->landed = true;
+    TRY(unstage(e, slot, t, f));
+out:
+    if (rc < 0) {
+        f->landed = true;
+        e->failed = true;
+    }
+    return rc;
+}
+
+int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done)
+{
+    *done = true;
+    for (int32_t k = 0; k < e->transfer_n; k++) {
+        bool one = true;
+        if (!e->transfer[k].outlives) continue;
+        int rc = hpc_transfer_finish(e, slot, k, block, &one);
+        if (rc < 0) return rc;
+        *done = *done && one;
+    }
+    return HPC_OK;
+}
+
+void hpc_transfers_close(hpc_exec *e)
+{
+    bool done;
+    for (int slot = 0; e->flight && slot < e->slots; slot++)
+        for (int32_t k = 0; k < e->transfer_n; k++) {
+            if (hpc_flight_of(e, slot, k)->landed) continue;
+            /* Peers would wait for what this rank will never send. */
+            if (e->failed) hpc_link_abort(e->transfer[k].link, "a run failed");
+            hpc_transfer_finish(e, slot, k, true, &done);
+        }
+}
