@@ -89,8 +89,9 @@ void hpc_arena_rewind(hpc_arena *a, hpc_arena_mark mark); /* keeps the blocks fo
 size_t hpc_arena_bytes(const hpc_arena *a);               /* reserved from the system */
 
 /* A growing byte string; always NUL-terminated behind n once it has data. A
- * failed append records the error, sets `failed` and leaves the text as it was,
- * so a caller may append many times and check once. */
+ * failed append records the error, sets `failed` to its code and leaves the text
+ * as it was; all later ones fail likewise, so a caller may append many times and
+ * check once. What is appended must not lie in the buffer itself. */
 typedef struct hpc_buf {
     char *data;
     size_t n, cap;
@@ -101,7 +102,8 @@ int hpc_buf_text(hpc_buf *b, const char *text);
 int hpc_buf_printf(hpc_buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hpc_buf_release(hpc_buf *b);
 
-/* Byte-string keys to 64-bit values; iterates in insertion order; keys copied. */
+/* Byte-string keys to 64-bit values; iterates in insertion order; keys copied. A
+ * failed put changes nothing. hpc_map_at: NULL past the end; keys never move. */
 typedef struct hpc_map hpc_map;
 hpc_map *hpc_map_create(void);
 void hpc_map_free(hpc_map *m);
@@ -198,6 +200,7 @@ int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, c
 int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
 int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
 int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, const char *version);
+/* commands: NULL-terminated */
 int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, const char *program);
 int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
 
@@ -209,7 +212,7 @@ typedef struct hpc_progress {
     const char *label, *unit;
     int64_t total;     /* 0: unknown */
     int64_t start_ns, shown_ns;
-    int64_t shown_done;
+    int64_t start_done; /* done before the start: set after it when resuming */
 } hpc_progress;
 void hpc_progress_start(hpc_progress *p, const char *label, const char *unit, int64_t total);
 void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra); /* extra may be NULL */
@@ -229,12 +232,14 @@ void hpc_random_fill_normal(float *out, int64_t n, uint64_t seed, uint32_t tenso
                             uint64_t first);
 
 /* ---- threads -------------------------------------------------------------- */
-/* A sense-reversing barrier: spins, then yields, then sleeps. n == 1 is free. */
+/* A sense-reversing barrier: spins, then yields, then sleeps. n == 1 is free. Whatever a
+ * thread did before its wait is seen by all after theirs. */
 typedef struct hpc_barrier {
     int n;
-    int arrived; /* both by atomic built-ins only; on cache lines of their own */
-    char pad[56];
-    int generation;
+    int spins;      /* 0 when there are fewer CPUs than threads */
+    int arrived;    /* this and generation by atomic built-ins only, and a whole */
+    char pad[60];   /* cache line apart wherever the struct begins */
+    int generation; /* grows by 2; bit 0: somebody sleeps */
     char pad2[60];
 } hpc_barrier;
 void hpc_barrier_init(hpc_barrier *b, int n);
@@ -245,7 +250,8 @@ int hpc_pool_create(hpc_pool **out, int n);
 void hpc_pool_free(hpc_pool *p);
 int hpc_pool_n(const hpc_pool *p);
 /* Runs fn on every worker at once and returns when all have. The first failure
- * by worker index is returned, its record copied to the caller. Not re-entrant. */
+ * (below 0) by worker index is returned, its record copied to the caller; otherwise
+ * 0. Not re-entrant. */
 int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), void *user);
 /* Items [*lo, *hi) of worker's share: whole multiples of `grain`, independent of time. */
 void hpc_share(int64_t *lo, int64_t *hi, int64_t n, int64_t grain, int worker, int workers);

@@ -17,30 +17,40 @@ extern "C" {
 
 /* ---- element types -------------------------------------------------------- */
 typedef enum hpc_dtype {
-    HPC_F32, HPC_BF16, HPC_F16, HPC_F64, HPC_I32, HPC_I64,
+    HPC_F32,
+    HPC_BF16,
+    HPC_F16,
+    HPC_F64,
+    HPC_I32,
+    HPC_I64,
     /* block formats, weights only: rows are whole blocks */
-    HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K,
+    HPC_Q8_0,
+    HPC_Q4_0,
+    HPC_Q4_K,
+    HPC_Q5_K,
+    HPC_Q6_K,
     HPC_DTYPE_N
 } hpc_dtype;
 
 typedef struct hpc_dtype_info {
-    const char *name;    /* "f32" */
-    int64_t block;       /* elements per block: 1, 32 or 256 */
+    const char *name; /* "f32" */
+    int64_t block;    /* elements per block: 1, 32 or 256 */
     size_t block_bytes;
-    bool real;           /* can hold fractions */
+    bool real; /* can hold fractions */
     bool quantised;
 } hpc_dtype_info;
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d);
 int hpc_dtype_find(hpc_dtype *out, const char *name); /* HPC_E_ARG names the known ones */
 
 /* Conversions of n contiguous elements (a multiple of the block); bf16 and f16
- * round to nearest even, NaN stays NaN; block formats quantise as ggml defines them. */
+ * round to nearest even, NaN stays NaN; integers are cut towards zero and saturate, NaN gives 0;
+ * block formats are laid out as ggml defines them. */
 void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n);
 void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n);
 
 /* ---- tensors -------------------------------------------------------------- */
 #define HPC_RANK_MAX 4
-#define HPC_ALIGN 64 /* of every value in memory, in bytes */
+#define HPC_ALIGN    64 /* of every value in memory, in bytes */
 
 /* Contiguous, row-major; extents are maxima. When ragged >= 0, dimension
  * `ragged` has a run-time extent: `count` holds one i32, on the device, for each
@@ -62,11 +72,12 @@ typedef struct hpc_tensor {
  * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. */
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
 
-int64_t hpc_tensor_n(const hpc_tensor *t);      /* elements, by maxima */
-size_t hpc_tensor_bytes(const hpc_tensor *t);   /* as laid out, padding included */
-int64_t hpc_tensor_cols(const hpc_tensor *t);   /* last extent; 1 for a scalar */
-int64_t hpc_tensor_rows(const hpc_tensor *t);   /* n / cols */
-/* Live part of the ragged dimension below leading index `lead`; the maximum if not ragged. */
+int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */
+size_t hpc_tensor_bytes(const hpc_tensor *t); /* as laid out, padding included */
+int64_t hpc_tensor_cols(const hpc_tensor *t); /* last extent; 1 for a scalar */
+int64_t hpc_tensor_rows(const hpc_tensor *t); /* n / cols */
+/* Live part of the ragged dimension below leading index `lead`, kept within its extent; of a
+ * tensor that is not ragged, the first extent (1 for a scalar). */
 int64_t hpc_tensor_live(const hpc_tensor *t, int64_t lead);
 /* Whether row r (over all leading dimensions, ragged not the last) is live. */
 bool hpc_tensor_row_live(const hpc_tensor *t, int64_t r);
@@ -90,13 +101,14 @@ struct hpc_kernels;
 typedef struct hpc_device_info {
     const char *backend, *isa;
     int threads;
-    bool host_memory;    /* the host may dereference its memory, kernels run on the pool */
-    size_t alloc_bytes;  /* live now */
+    bool host_memory;   /* the host may dereference its memory, kernels run on the pool */
+    size_t alloc_bytes; /* live now */
     size_t peak_bytes;
-    int64_t alloc_n;     /* allocations ever */
+    int64_t alloc_n; /* allocations ever */
 } hpc_device_info;
 
-/* An unknown or unmet backend or instruction set is HPC_E_UNSUPPORTED, never replaced in silence. */
+/* An unknown or unmet backend or instruction set is HPC_E_UNSUPPORTED, never replaced by
+ * another. */
 int hpc_device_open(hpc_device **out, const hpc_device_options *options); /* NULL: defaults */
 void hpc_device_close(hpc_device *d); /* everything allocated from it must be free by then */
 hpc_device_info hpc_device_about(const hpc_device *d);
@@ -109,7 +121,8 @@ hpc_pool *hpc_device_pool(const hpc_device *d); /* NULL when kernels do not run 
 const char *const *hpc_device_isas(void);
 const char *const *hpc_device_backends(void); /* built in, NULL-terminated */
 
-int hpc_device_alloc(void **out, hpc_device *d, size_t bytes); /* aligned to 64; undefined content */
+/* Aligned to HPC_ALIGN; content undefined. */
+int hpc_device_alloc(void **out, hpc_device *d, size_t bytes);
 void hpc_device_free(hpc_device *d, void *p);
 /* Ordered within its queue. The host buffer must stay until a fence. */
 int hpc_device_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,

@@ -6,7 +6,9 @@
  * tested or waited for; all ranks of a link start the same collectives in the
  * same order (a mismatch is an error that names both). To add a kind of link
  * (mpi, nccl) fill one hpc_link_ops. Buffers are host memory unless the link
- * says otherwise, stay untouched until completion, and never overlap.
+ * says otherwise, stay untouched until completion, and never overlap. The links
+ * of one rank and their handles belong to one thread, and each test or wait
+ * carries forward all collectives that this rank has in flight.
  */
 #ifndef HPC_LINK_H
 #define HPC_LINK_H
@@ -23,10 +25,10 @@ typedef enum hpc_comm_kind {
     HPC_ALL_REDUCE,     /* recv[n] = reduction over ranks of send[n], the same bits on all ranks */
     HPC_ALL_GATHER,     /* recv[size * n] = every rank's send[n], by rank */
     HPC_REDUCE_SCATTER, /* recv[n] = part `rank` of the reduction of send[size * n] */
-    HPC_ALL_TO_ALL,     /* recv part r = part `rank` of r's send; send, recv [size * n], or by counts */
-    HPC_BROADCAST,      /* recv[n] = root's send[n]; others' send may be NULL */
-    HPC_SEND,           /* send[n] to `peer` under `tag` */
-    HPC_RECV,           /* recv[n] from `peer` under `tag`: matched by (peer, tag), not by order */
+    HPC_ALL_TO_ALL, /* recv part r = part `rank` of r's send; send, recv [size * n], or by counts */
+    HPC_BROADCAST,  /* recv[n] = root's send[n]; others' send, root's recv may be NULL */
+    HPC_SEND,       /* send[n] to `peer` under `tag`; may complete only once it is received */
+    HPC_RECV,       /* recv[n] from `peer` under `tag`: matched by (peer, tag), not by order */
     HPC_COMM_KIND_N
 } hpc_comm_kind;
 typedef enum hpc_comm_reduce { HPC_COMM_SUM, HPC_COMM_MAX } hpc_comm_reduce;
@@ -55,12 +57,12 @@ typedef struct hpc_handle {
 int hpc_link_rank(const hpc_link *l);
 int hpc_link_size(const hpc_link *l);
 int hpc_link_start(hpc_link *l, hpc_handle *h, const hpc_comm *c); /* copies *c and its counts */
-int hpc_link_test(hpc_handle *h, bool *done); /* makes progress; never blocks */
-int hpc_link_wait(hpc_handle *h);             /* HPC_E_ABORTED once any rank has called abort */
+int hpc_link_test(hpc_handle *h, bool *done);     /* makes progress; never blocks */
+int hpc_link_wait(hpc_handle *h);                 /* HPC_E_ABORTED once any rank has called abort */
 int hpc_link_run(hpc_link *l, const hpc_comm *c); /* start and wait */
 /* This rank fails: every rank's pending and later operations fail, naming this rank and `why`. */
 void hpc_link_abort(hpc_link *l, const char *why);
-/* Ranks of equal color form a new link, ordered by (key, rank). Collective. color < 0: *out NULL. */
+/* Collective. Ranks of equal color form a new link, ordered by (key, rank); color < 0: NULL. */
 int hpc_link_split(hpc_link **out, hpc_link *l, int color, int key);
 void hpc_link_close(hpc_link *l);
 const char *hpc_comm_name(hpc_comm_kind k); /* "all_reduce" */
@@ -72,17 +74,20 @@ int hpc_link_self(hpc_link **out); /* one rank; everything is a copy, nothing is
  * returns the first failure by rank, its record copied; a rank that fails aborts the others. */
 int hpc_threads_run(int n, int (*fn)(hpc_link *world, void *user), void *user);
 
-/* For tests: called by the sender before a message becomes visible; returns polls of the
- * receiver for which to hide it. Set before ranks start; NULL: none. */
+/* For tests: called by the sender before a message becomes visible; returns the polls (tests, or
+ * turns of a wait) of its RECV for which to hide it. Ranks are the world's; NULL: no delays. */
 typedef int hpc_delay_fn(void *user, int from, int to, int tag);
 int hpc_threads_run_delayed(int n, int (*fn)(hpc_link *world, void *user), void *user,
                             hpc_delay_fn *delay);
 
-typedef struct hpc_link_ops { /* for authors of links */
+/* For authors of links. Arguments have been checked by then; h->link is set after a start that
+ * succeeds and cleared after the test or wait that ends it: a link keeps its own in h->priv. */
+typedef struct hpc_link_ops {
     const char *name;
     bool device_memory; /* takes device pointers as they are (nccl) */
     int (*start)(hpc_link *l, hpc_handle *h, const hpc_comm *c);
     int (*test)(hpc_handle *h, bool *done);
+    int (*wait)(hpc_handle *h); /* sleeps rather than burns a core */
     void (*abort)(hpc_link *l, const char *why);
     int (*split)(hpc_link **out, hpc_link *l, int color, int key);
     void (*close)(hpc_link *l);
@@ -103,13 +108,19 @@ struct hpc_link { /* links embed it first */
 
 /* ---- the process grid ------------------------------------------------------ */
 typedef enum hpc_axis {
-    HPC_AXIS_DATA, HPC_AXIS_PIPE, HPC_AXIS_DEPTH, HPC_AXIS_ROW, HPC_AXIS_COL, HPC_AXIS_EXPERT,
-    HPC_AXIS_N
+    HPC_AXIS_DATA,
+    HPC_AXIS_PIPE,
+    HPC_AXIS_DEPTH,
+    HPC_AXIS_ROW,
+    HPC_AXIS_COL,
+    HPC_AXIS_EXPERT,
+    HPC_AXIS_N /* the number of axes */
 } hpc_axis;
-typedef uint32_t hpc_axes; /* a set: bit 1 << axis */
+typedef uint32_t hpc_axes;             /* a set: bit 1 << axis */
 const char *hpc_axis_name(hpc_axis a); /* "data" */
 
-/* rank = ((((data * expert.. + expert) * pipe.. + pipe) * depth.. + depth) * row.. + row) * col.. + col */
+/* Mixed radix, slowest axis first: data, expert, pipe, depth, row, col. So neighbours in the world
+ * differ in col, then in row, ... */
 typedef struct hpc_grid_shape {
     int extent[HPC_AXIS_N]; /* 0 is read as 1 */
 } hpc_grid_shape;

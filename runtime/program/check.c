@@ -34,15 +34,11 @@ static int check_operand(checker *c, const hpc_insn *i, int k)
     hpc_value v = i->operand[k];
     if (v < 0) return HPC_OK;
     if (v >= p->value_n) return hpc_fail(HPC_E_STATE, "operand %s: no value %d", name, v);
-    const hpc_value_info *info = &p->value[v];
-    if (info->type.ragged >= 0) {
-        int rc = check_scalar(c, info->type.count, "count");
-        if (rc < 0) return rc;
-    }
     int role = hpc_insn_role(p, i, k);
     if (role & HPC_IN && !available(c, v))
         return hpc_fail(HPC_E_STATE, "operand %s: %%%d is used before it is assigned", name, v);
     hpc_value root = hpc_value_root(p, v);
+    if (v != root && !(role & HPC_IN)) return HPC_OK; /* a view being made reads nothing */
     if (p->value[root].kind == HPC_VALUE_STATE && i->version[k] != c->version[root])
         return hpc_fail(HPC_E_STATE, "operand %s: reads version %d of %s, which is at %d by now",
                         name, i->version[k], p->value[root].name, c->version[root]);
@@ -71,6 +67,9 @@ static int check_insn(checker *c, const hpc_insn *i)
     for (int k = 0; k < i->op->sig.operand_n; k++) TRY(check_operand(c, i, k));
     if (i->tags.guard >= 0) TRY(check_scalar(c, i->tags.guard, "guard"));
     TRY(define_outputs(c, i));
+    for (int k = 0; k < i->op->sig.operand_n; k++) /* an op may make a value and its count */
+        if (i->operand[k] >= 0 && c->p->value[i->operand[k]].type.ragged >= 0)
+            TRY(check_scalar(c, c->p->value[i->operand[k]].type.count, "count"));
 out:
     return rc;
 }

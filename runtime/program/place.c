@@ -2,9 +2,10 @@
  * place.c: where every value lives: lifetimes, then offsets in few arenas.
  *
  * Lifetimes are counted in instructions over all segments in the order in
- * which a slot goes through them. Blocks are placed largest first into the
- * lowest gap that fits among those alive at the same time, for several orders,
- * and the smallest arena wins. It does not reorder instructions.
+ * which a slot goes through them. Blocks are placed one after the other into
+ * the tightest gap among those alive at the same time, for several orders, the
+ * best of which is then improved; the smallest arena wins. It does not reorder
+ * instructions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +230,7 @@ static double weight(const block *b, int order)
     }
 }
 
-static int64_t try_order(placer *w, key *keys, hpc_space space, int order)
+static int64_t sort_blocks(placer *w, key *keys, hpc_space space, int order)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < w->block_n; k++)
@@ -237,31 +238,61 @@ static int64_t try_order(placer *w, key *keys, hpc_space space, int order)
             keys[n++] = (key){weight(&w->block[k], order), (int32_t)k};
     qsort(keys, (size_t)n, sizeof *keys, compare_keys);
     for (int64_t k = 0; k < n; k++) w->order[k] = keys[k].block;
-    return place_in_order(w, n);
+    return n;
+}
+
+typedef struct attempt { /* the best order so far */
+    int32_t *order;
+    int64_t bytes;
+} attempt;
+
+static int64_t keep_best(const placer *w, attempt *best, int64_t n, int64_t bytes)
+{
+    if (bytes < best->bytes) {
+        best->bytes = bytes;
+        memcpy(best->order, w->order, (size_t)n * sizeof *best->order);
+    }
+    return bytes;
+}
+
+/* What ended up on top comes first in the next order; bounded by work, not by time. */
+static void raise_tops(placer *w, attempt *best, int64_t n, int64_t live)
+{
+    enum { WORK = 50 * 1000 * 1000, TRIES = 400 };
+    int64_t tries = n ? WORK / (n * n) : 0, bytes;
+    memcpy(w->order, best->order, (size_t)n * sizeof *w->order);
+    bytes = place_in_order(w, n);
+    for (int64_t t = 0; t < tries && t < TRIES && best->bytes > live; t++) {
+        int64_t top = 0;
+        while (w->block[w->order[top]].offset + w->block[w->order[top]].bytes < bytes) top++;
+        int32_t moved = w->order[top];
+        memmove(w->order + 1, w->order, (size_t)top * sizeof *w->order);
+        w->order[0] = moved;
+        bytes = keep_best(w, best, n, place_in_order(w, n));
+    }
 }
 
 static int place_space(placer *w, hpc_placement *out, hpc_space space)
 {
-    int64_t live = live_peak(w, space);
+    int rc = HPC_E_NOMEM;
+    int64_t live = live_peak(w, space), n = 0;
     key *keys = hpc_alloc((size_t)w->block_n + 1, sizeof *keys);
-    if (live < 0 || !keys) {
-        hpc_free(keys);
-        return HPC_E_NOMEM;
+    attempt best = {.order = hpc_alloc((size_t)w->block_n + 1, sizeof *best.order),
+                    .bytes = INT64_MAX};
+    if (live < 0 || !keys || !best.order) goto out;
+    for (int order = 0; order < ORDERS && best.bytes > live; order++) {
+        n = sort_blocks(w, keys, space, order);
+        keep_best(w, &best, n, place_in_order(w, n));
     }
-    int64_t best = INT64_MAX;
-    int best_order = 0, last = -1;
-    for (int order = 0; order < ORDERS && best > live; order++) {
-        int64_t bytes = try_order(w, keys, space, order);
-        last = order;
-        if (bytes >= best) continue;
-        best = bytes;
-        best_order = order;
-    }
-    if (last != best_order) try_order(w, keys, space, best_order);
-    hpc_free(keys);
-    out->bytes[space] = (size_t)best;
+    if (best.bytes > live) raise_tops(w, &best, n, live);
+    memcpy(w->order, best.order, (size_t)n * sizeof *w->order);
+    out->bytes[space] = (size_t)place_in_order(w, n);
     out->live[space] = (size_t)live;
-    return HPC_OK;
+    rc = HPC_OK;
+out:
+    hpc_free(keys);
+    hpc_free(best.order);
+    return rc;
 }
 
 /* ---- results ------------------------------------------------------------------ */

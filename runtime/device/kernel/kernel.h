@@ -42,6 +42,8 @@ typedef struct hpc_plan {
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 
+/* What follows is read as a table, one op after the other. */
+/* clang-format off */
 typedef enum hpc_act { HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2 } hpc_act;
 
 /* y = act(alpha op(a) op(b) + bias) + residual.   pre (optional) = the argument of act.
@@ -169,7 +171,10 @@ typedef struct hpc_adamw_args {
     hpc_adamw_attr attr;
 } hpc_adamw_args;
 
-typedef struct hpc_nop_args { hpc_no_attr attr; } hpc_nop_args;
+/* Does nothing, to y or with x (both optional): what an instruction and a dependency cost. */
+typedef struct hpc_nop_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_nop_args;
+
+/* clang-format on */
 
 /* Selectors: 0, or HPC_E_UNSUPPORTED with the reason recorded. NULL: the op is missing. */
 typedef struct hpc_kernels {
@@ -203,21 +208,27 @@ typedef struct hpc_kernels {
 /* ---- signatures: what the op table tells a device about arguments ---------- */
 #define HPC_OPERAND_MAX 12
 enum { /* operand flags */
-    HPC_IN = 1,
-    HPC_OUT = 2,
-    HPC_INOUT = HPC_IN | HPC_OUT,
-    HPC_ACC = 4 | HPC_OUT, /* added to when the value is state, else overwritten */
-    HPC_OPTIONAL = 8,
-    HPC_ROWWISE = 16, /* a worker touches only its share of rows (hpc_share, grain 1) */
-    HPC_INPLACE = 32, /* this input's memory may be the first output's */
+       HPC_IN = 1,
+       HPC_OUT = 2,
+       HPC_INOUT = HPC_IN | HPC_OUT,
+       HPC_ACC = 4 | HPC_OUT, /* added to when the value is state, else overwritten */
+       HPC_OPTIONAL = 8,
+       HPC_ROWWISE = 16, /* a worker touches only its share of rows (hpc_share, grain 1) */
+       HPC_INPLACE = 32, /* this input's memory may be the first output's */
 };
 typedef struct hpc_signature {
     const char *name;
     int operand_n;
     size_t attr_bytes;
-    struct { const char *name; int flags; } operand[HPC_OPERAND_MAX];
+    struct {
+        const char *name;
+        int flags;
+    } operand[HPC_OPERAND_MAX];
 } hpc_signature;
-static inline hpc_tensor *hpc_args_operand(void *args, int k) { return (hpc_tensor *)args + k; }
+static inline hpc_tensor *hpc_args_operand(void *args, int k)
+{
+    return (hpc_tensor *)args + k;
+}
 
 /* ---- backends -------------------------------------------------------------- */
 /* Where a kernel was launched from, for errors and the mock's reports. */
@@ -236,7 +247,8 @@ typedef struct hpc_backend {
     int (*alloc)(void **out, hpc_device *d, size_t bytes);
     void (*release)(hpc_device *d, void *p);
     int (*fence)(hpc_device *d);
-    int (*copy)(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes, hpc_direction way);
+    int (*copy)(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
+                hpc_direction way);
     /* guard: device scalar; the kernel runs where it is not 0. NULL: always. */
     int (*launch)(hpc_device *d, hpc_queue q, const hpc_plan *p, const hpc_signature *s,
                   const void *args, void *workspace, const int32_t *guard, hpc_origin at);
@@ -252,7 +264,7 @@ struct hpc_device {
     const hpc_kernels *kernels;   /* for f32, bf16 and the weight formats */
     const hpc_kernels *reference; /* asked when any operand is f64; NULL: none */
     hpc_pool *pool;
-    hpc_device_info info; /* allocations are counted in device/open.c */
+    hpc_device_info info;        /* allocations are counted in device/open.c */
     struct hpc_allocation *live; /* kept by open.c as well; zeroed by the backend's open */
     int64_t live_n, live_cap;
 };

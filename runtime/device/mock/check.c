@@ -117,15 +117,14 @@ static int check_inputs(mock *m, hpc_queue q, const hpc_signature *s, const hpc_
 {
     int rc = HPC_OK;
     for (int k = 0; k < s->operand_n; k++) {
-        if (!t[k].data) continue;
+        if (!t[k].data || !(role_of(s, k, &t[k]) & HPC_IN)) continue;
         if (t[k].ragged >= 0) {
             size_t counts = sizeof(int32_t);
             for (int d = 0; d < t[k].ragged; d++) counts *= (size_t)t[k].extent[d];
             TRY(hpc_mock_check_read(m, q, t[k].count, counts, ANY_VALUE, "a count"));
         }
-        if (role_of(s, k, &t[k]) & HPC_IN)
-            TRY(hpc_mock_check_read(m, q, t[k].data, hpc_tensor_bytes(&t[k]), t[k].id,
-                                    s->operand[k].name));
+        TRY(hpc_mock_check_read(m, q, t[k].data, hpc_tensor_bytes(&t[k]), t[k].id,
+                                s->operand[k].name));
     }
 out:
     return rc;

@@ -14,8 +14,13 @@ extern "C" {
 #endif
 
 /* An attribute, for the printer and for `bench op --attr`. */
-typedef enum hpc_field_kind { HPC_FIELD_BOOL, HPC_FIELD_INT, HPC_FIELD_I64, HPC_FIELD_REAL,
-                              HPC_FIELD_NAME } hpc_field_kind;
+typedef enum hpc_field_kind {
+    HPC_FIELD_BOOL,
+    HPC_FIELD_INT,
+    HPC_FIELD_I64,
+    HPC_FIELD_REAL,
+    HPC_FIELD_NAME
+} hpc_field_kind;
 typedef struct hpc_field {
     const char *name; /* NULL ends the list */
     hpc_field_kind kind;
@@ -37,7 +42,7 @@ typedef struct hpc_diff hpc_diff; /* a differentiation under way */
 struct hpc_op {
     hpc_signature sig;
     const hpc_field *field;
-    int comm; /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
+    int comm;  /* hpc_comm_kind of a collective, run by the executor; -1: a kernel */
     bool view; /* output 0 is operand 1's memory; nothing to run */
     /* Checks inputs and sets the types of new outputs: type[k] of operand k (inputs filled in). */
     int (*shape)(const hpc_program *p, const hpc_insn *i, hpc_type *type);
@@ -53,21 +58,22 @@ struct hpc_op {
     int (*select)(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args);
 };
 
-extern const hpc_op *const hpc_op_table[]; /* ends with NULL */
+extern const hpc_op *const hpc_op_table[];   /* ends with NULL */
 const hpc_op *hpc_op_find(const char *name); /* NULL if there is none */
 
 /* ---- for backward rules ------------------------------------------------------ */
 hpc_program *hpc_diff_program(hpc_diff *d);
-hpc_value hpc_diff_of(hpc_diff *d, hpc_value v);    /* gradient of v; HPC_NONE: none flows */
-bool hpc_diff_wants(hpc_diff *d, hpc_value v);      /* does anything upstream of v need one */
+hpc_value hpc_diff_of(hpc_diff *d, hpc_value v); /* gradient of v; HPC_NONE: none flows */
+bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* does anything upstream of v need one */
 /* What to give as an ACC output for v's gradient: its accumulator, HPC_NEW, or HPC_NONE when
  * none is wanted. Then call hpc_diff_add with the result. */
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v);
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value gradient);
 
 /* ---- shape rules' vocabulary -------------------------------------------------- */
-/* Records "operand b is f32[3,4], expected [4,n]"-style misfits for instruction i. */
-int hpc_misfit(const hpc_insn *i, const hpc_type *type, int a, int b, const char *why);
+/* Records "a is f32[3,4] and b is f32[5]: WHY"; without operand b where that is negative. */
+int hpc_misfit(const hpc_insn *i, const hpc_type *type, int a, int b, const char *why, ...)
+    __attribute__((format(printf, 5, 6)));
 bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and raggedness */
 
 /* ---- emission ------------------------------------------------------------------ */
@@ -78,17 +84,32 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_all_reduce, hpc_op_all_gather,
     hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 
-typedef struct hpc_view_attr { int64_t rank, extent[HPC_RANK_MAX], row; } hpc_view_attr;
-typedef struct hpc_copy_attr { int dtype; } hpc_copy_attr;
-typedef struct hpc_comm_attr { int64_t axes, reduce, peer, tag; hpc_type type; } hpc_comm_attr;
+/* All of x in other extents, or rows of it: [row, row + extent[0]), the others being x's. */
+typedef struct hpc_view_attr {
+    int64_t rank, extent[HPC_RANK_MAX], row;
+    int64_t ragged, count; /* 1 + the dimension that gets a run-time extent, or 0: as x has it */
+    int64_t from_rank, from_extent[HPC_RANK_MAX]; /* x's before sharding, noted by the shape rule */
+} hpc_view_attr;
+/* ranks: of all_gather and reduce_scatter; peer: also a root; type: of what recv makes. */
+typedef struct hpc_comm_attr {
+    int64_t axes, ranks, peer, tag;
+    int reduce; /* hpc_comm_reduce */
+    hpc_type type;
+} hpc_comm_attr;
 
-/* Absent operands are HPC_NONE. `out` parameters may be NULL. */
+/* Absent operands are HPC_NONE, y is HPC_NEW or state to write to. `out` parameters may be NULL. */
 hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
+hpc_value hpc_slice(hpc_program *p, hpc_value x, int64_t row, int64_t rows); /* no gradient passes */
+/* The same extents, of which `dim` now ends at run time; what lies beyond is cut off, unread. */
+hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count);
 /* y = x w^T + bias + residual, the layer of a transformer. */
 hpc_value hpc_linear(hpc_program *p, hpc_value x, hpc_value w, hpc_value bias, hpc_value residual);
+/* alpha 0 is read as 1; with an activation, pre is made too. */
 hpc_value hpc_matmul(hpc_program *p, hpc_value a, hpc_value b, hpc_matmul_attr attr);
 hpc_value hpc_norm(hpc_program *p, hpc_value x, hpc_value w, hpc_value b, hpc_norm_attr attr);
+/* scale 0 is read as 1. */
 hpc_value hpc_rope(hpc_program *p, hpc_value x, hpc_value pos, hpc_value freq, hpc_rope_attr attr);
+/* scale 0 is read as 1/sqrt(D). */
 hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, hpc_value start,
                         hpc_value len, hpc_value pages, hpc_attention_attr attr);
 hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act);
@@ -97,6 +118,7 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
 hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,
                       hpc_dropout_attr attr);
 hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);
+/* No gradient passes to `by`: it is a given number, as a learning rate or a loss's scale. */
 hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, double alpha);
 hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to);
 hpc_value hpc_pack(hpc_program *p, hpc_value x);

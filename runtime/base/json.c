@@ -1,0 +1,245 @@
+/*
+ * json.c: reading JSON, over jansson; the only file that knows jansson.
+ *
+ * jansson parses and owns keys and scalars; a tree of nodes laid over it gives
+ * children by position and by key without walking lists, because tokenizers and
+ * safetensors headers have hundreds of thousands of keys. The depth limit is
+ * jansson's (2048 levels). Refused besides bad syntax: duplicate keys, integers
+ * beyond 64 bits, reals beyond double, invalid UTF-8, NUL inside text. Nothing
+ * here writes JSON (see json_write.c).
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/priv.h"
+
+#define FILE_LIMIT ((size_t)1 << 30)
+
+struct hpc_json {
+    const json_t *value;
+    const char *key;         /* in an object */
+    hpc_json *child;         /* of a list or object, in the order of the text */
+    const hpc_json **by_key; /* the children of an object, sorted */
+    int64_t n;
+};
+
+/* The root is a node with what it owns behind it. */
+typedef struct document {
+    hpc_json root;
+    json_t *json;
+    hpc_arena *arena;
+} document;
+
+/* ---- parsing -------------------------------------------------------------- */
+
+static int parse_failed(json_error_t *e, const char *source)
+{
+    if (json_error_code(e) == json_error_out_of_memory) {
+        return hpc_fail(HPC_E_NOMEM, "no memory to parse %.300s", source);
+    }
+    return hpc_fail(HPC_E_FORMAT, "%.300s:%d:%d: %s", source, e->line > 0 ? e->line : 1,
+                    e->column > 0 ? e->column : 1, e->text);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const hpc_json *const *x = a, *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+static int build(hpc_json *node, const json_t *value, hpc_arena *arena);
+
+static int build_list(hpc_json *node, const json_t *list, hpc_arena *arena)
+{
+    for (int64_t i = 0; i < node->n; i++) {
+        int rc = build(&node->child[i], json_array_get(list, (size_t)i), arena);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
+/* jansson's iterators want a mutable object and do not change it. */
+static int build_object(hpc_json *node, const json_t *object, hpc_arena *arena)
+{
+    node->by_key = hpc_arena_alloc(arena, (size_t)node->n, sizeof *node->by_key);
+    if (!node->by_key) return HPC_E_NOMEM;
+    void *iter = json_object_iter((json_t *)object);
+    for (int64_t i = 0; i < node->n; i++) {
+        int rc = build(&node->child[i], json_object_iter_value(iter), arena);
+        if (rc < 0) return rc;
+        node->child[i].key = json_object_iter_key(iter);
+        node->by_key[i] = &node->child[i];
+        iter = json_object_iter_next((json_t *)object, iter);
+    }
+    qsort(node->by_key, (size_t)node->n, sizeof *node->by_key, compare_keys);
+    return 0;
+}
+
+/* Recursion is bounded by the parser's depth limit. */
+static int build(hpc_json *node, const json_t *value, hpc_arena *arena)
+{
+    node->value = value;
+    node->n = (int64_t)(json_is_array(value) ? json_array_size(value) : json_object_size(value));
+    if (node->n == 0) return 0;
+    node->child = hpc_arena_alloc(arena, (size_t)node->n, sizeof *node->child);
+    if (!node->child) return HPC_E_NOMEM;
+    return json_is_array(value) ? build_list(node, value, arena) : build_object(node, value, arena);
+}
+
+int hpc_json_parse(hpc_json **root, const char *text, size_t bytes, const char *source)
+{
+    int rc = 0;
+    json_error_t error;
+    *root = NULL;
+    document *d = hpc_alloc(1, sizeof *d);
+    if (!d) return HPC_E_NOMEM;
+    d->arena = hpc_arena_create(0);
+    if (!d->arena) {
+        rc = HPC_E_NOMEM;
+        goto out;
+    }
+    d->json = json_loadb(text ? text : "", bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (!d->json) {
+        rc = parse_failed(&error, source);
+        goto out;
+    }
+    TRY(build(&d->root, d->json, d->arena));
+    *root = &d->root;
+out:
+    if (rc < 0) hpc_json_free(&d->root);
+    return rc;
+}
+
+int hpc_json_read(hpc_json **root, const char *path)
+{
+    int rc = 0;
+    hpc_buf text = {0};
+    *root = NULL;
+    TRY(hpc_file_read(&text, path, FILE_LIMIT));
+    TRY(hpc_json_parse(root, text.data, text.n, path));
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+void hpc_json_free(hpc_json *root)
+{
+    if (!root) return;
+    document *d = (document *)root;
+    json_decref(d->json);
+    hpc_arena_free(d->arena);
+    hpc_free(d);
+}
+
+/* ---- looking -------------------------------------------------------------- */
+
+hpc_json_kind hpc_json_kind_of(const hpc_json *v)
+{
+    switch (json_typeof(v->value)) {
+    case JSON_OBJECT: return HPC_JSON_OBJECT;
+    case JSON_ARRAY: return HPC_JSON_LIST;
+    case JSON_STRING: return HPC_JSON_TEXT;
+    case JSON_INTEGER: return HPC_JSON_INT;
+    case JSON_REAL: return HPC_JSON_REAL;
+    case JSON_TRUE:
+    case JSON_FALSE: return HPC_JSON_BOOL;
+    case JSON_NULL: break;
+    }
+    return HPC_JSON_NULL;
+}
+
+int64_t hpc_json_n(const hpc_json *v)
+{
+    return v->n;
+}
+
+const hpc_json *hpc_json_at(const hpc_json *list, int64_t i)
+{
+    return json_is_array(list->value) && i >= 0 && i < list->n ? &list->child[i] : NULL;
+}
+
+static int compare_key_to_node(const void *key, const void *node)
+{
+    const hpc_json *const *x = node;
+    return strcmp(key, (*x)->key);
+}
+
+const hpc_json *hpc_json_get(const hpc_json *object, const char *key)
+{
+    if (!object->by_key) return NULL;
+    const hpc_json **found = bsearch(key, object->by_key, (size_t)object->n, sizeof *object->by_key,
+                                     compare_key_to_node);
+    return found ? *found : NULL;
+}
+
+const char *hpc_json_key(const hpc_json *object, int64_t i, const hpc_json **value)
+{
+    bool inside = object->by_key && i >= 0 && i < object->n;
+    if (value) *value = inside ? &object->child[i] : NULL;
+    return inside ? object->child[i].key : NULL;
+}
+
+/* ---- typed getters -------------------------------------------------------- */
+
+/* A text as a message shows it: cut between two characters when long. */
+static void show_text(char *out, size_t size, const hpc_json *v)
+{
+    const char *text = json_string_value(v->value);
+    size_t n = json_string_length(v->value), cut = 40;
+    if (n <= cut) {
+        snprintf(out, size, "\"%s\"", text);
+    } else {
+        while (((unsigned char)text[cut] & 0xC0) == 0x80) cut--;
+        snprintf(out, size, "\"%.*s...\"", (int)cut, text);
+    }
+}
+
+static void show(char *out, size_t size, const hpc_json *v)
+{
+    switch (hpc_json_kind_of(v)) {
+    case HPC_JSON_NULL: snprintf(out, size, "null"); break;
+    case HPC_JSON_BOOL: snprintf(out, size, json_is_true(v->value) ? "true" : "false"); break;
+    case HPC_JSON_INT: snprintf(out, size, "%lld", (long long)json_integer_value(v->value)); break;
+    case HPC_JSON_REAL: snprintf(out, size, "%.15g", json_real_value(v->value)); break;
+    case HPC_JSON_TEXT: show_text(out, size, v); break;
+    case HPC_JSON_LIST: snprintf(out, size, "a list"); break;
+    case HPC_JSON_OBJECT: snprintf(out, size, "an object"); break;
+    }
+}
+
+int hpc_json_wrong_kind(const hpc_json *v, const char *what, const char *expected)
+{
+    char shown[64];
+    show(shown, sizeof shown, v);
+    return hpc_fail(HPC_E_FORMAT, "%s: expected %s, found %s", what, expected, shown);
+}
+
+int hpc_json_int(int64_t *out, const hpc_json *v, const char *what)
+{
+    if (!json_is_integer(v->value)) return hpc_json_wrong_kind(v, what, "an integer");
+    *out = json_integer_value(v->value);
+    return 0;
+}
+
+int hpc_json_real(double *out, const hpc_json *v, const char *what)
+{
+    if (!json_is_number(v->value)) return hpc_json_wrong_kind(v, what, "a number");
+    *out = json_number_value(v->value);
+    return 0;
+}
+
+int hpc_json_bool(bool *out, const hpc_json *v, const char *what)
+{
+    if (!json_is_boolean(v->value)) return hpc_json_wrong_kind(v, what, "true or false");
+    *out = json_is_true(v->value);
+    return 0;
+}
+
+int hpc_json_text(const char **out, const hpc_json *v, const char *what)
+{
+    if (!json_is_string(v->value)) return hpc_json_wrong_kind(v, what, "a text");
+    *out = json_string_value(v->value);
+    return 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * backend.c: the CPU as a device: host memory, kernels called on the pool by
+ * whoever runs a program, copies that are done when they return. It has no
+ * queues, so there is nothing to launch, record, wait for or fence.
+ */
+#include "runtime/device/cpu/priv.h"
+
+static void cpu_close(hpc_device *d)
+{
+    hpc_pool_free(d->pool);
+    hpc_free(d);
+}
+
+static int cpu_open(hpc_device **out, const hpc_device_options *o)
+{
+    int rc = 0;
+    hpc_device *d = hpc_alloc(1, sizeof *d);
+    if (!d) TRY(HPC_E_NOMEM);
+    d->backend = &hpc_backend_cpu;
+    d->reference = &hpc_ref_kernels;
+    d->info = (hpc_device_info){.backend = "cpu", .host_memory = true};
+    TRY(hpc_cpu_kernels_find(&d->kernels, &d->info.isa, o->isa));
+    d->info.threads = hpc_cpu_threads(o->threads);
+    TRY(hpc_pool_create(&d->pool, d->info.threads));
+    *out = d;
+    d = NULL;
+out:
+    if (d) cpu_close(d);
+    return rc;
+}
+
+static int cpu_alloc(void **out, hpc_device *d, size_t bytes)
+{
+    (void)d;
+    *out = hpc_alloc_aligned(bytes > 0 ? bytes : 1, 1, HPC_ALIGN);
+    return *out ? 0 : HPC_E_NOMEM;
+}
+
+static void cpu_release(hpc_device *d, void *p)
+{
+    (void)d;
+    hpc_free(p);
+}
+
+static int cpu_copy(hpc_device *d, hpc_queue q, void *dst, const void *src, size_t bytes,
+                    hpc_direction way)
+{
+    (void)d, (void)q, (void)way;
+    memcpy(dst, src, bytes);
+    return 0;
+}
+
+static int cpu_fence(hpc_device *d)
+{
+    (void)d;
+    return 0;
+}
+
+const hpc_backend hpc_backend_cpu = {
+    .name = "cpu",
+    .host_memory = true,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .fence = cpu_fence,
+    .copy = cpu_copy,
+};

@@ -1,0 +1,63 @@
+/*
+ * attend.h: what attention and its gradient agree upon: which keys a query
+ * sees, and how work is cut.
+ */
+#ifndef HPC_CPU_ATTEND_H
+#define HPC_CPU_ATTEND_H
+
+#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+enum {
+    ATTEND_KEYS = 64,  /* in a block, counted from a sequence's first key: part of the bits */
+    ATTEND_ROWS = 128, /* rows of scores at once: amortises packing; not part of the bits */
+    ATTEND_ROWS_LEAST = 16
+};
+
+typedef struct attend_span { /* keys lo..hi-1 */
+    int64_t lo, hi;
+} attend_span;
+
+/* Keys that the query at `position` sees, of `keys`. */
+static inline attend_span attend_visible(const hpc_attention_attr *attr, int64_t position,
+                                         int64_t keys)
+{
+    attend_span s = {0, keys};
+
+    if (attr->causal) s.hi = least(keys, position + 1);
+    if (s.hi < 0) s.hi = 0;
+    if (attr->window > 0 && s.hi > attr->window) s.lo = s.hi - attr->window;
+    return s;
+}
+
+/* The part of s in the key block at `first`, relative to it; lo >= hi: nothing. */
+static inline attend_span attend_within(attend_span s, int64_t first, int64_t keys)
+{
+    return (attend_span){s.lo > first ? s.lo - first : 0, least(s.hi - first, keys)};
+}
+
+/* Queries in a task: enough tasks for all workers, but not so few rows that packing dominates. */
+static inline int64_t attend_queries(int64_t rows, int64_t heads, int64_t group, int workers)
+{
+    int64_t n = ATTEND_ROWS / group > 0 ? ATTEND_ROWS / group : 1;
+
+    while (workers > 1 && n > 1 && n * group > ATTEND_ROWS_LEAST &&
+           (rows + n - 1) / n * heads < 2 * (int64_t)workers)
+        n = (n + 1) / 2;
+    return n;
+}
+
+/* Refuses starts that do not rise or lead out of the rows. */
+static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,
+                                     const char *op)
+{
+    const int32_t *at = start->data;
+
+    for (int64_t s = 0; s < sequences; s++)
+        if (at[s] < 0 || at[s + 1] < at[s] || at[s + 1] > rows)
+            return hpc_fail(HPC_E_SHAPE, "%s: sequence %lld has rows %d to %d of %lld", op,
+                            (long long)s, at[s], at[s + 1], (long long)rows);
+    return 0;
+}
+
+#endif

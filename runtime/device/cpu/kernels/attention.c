@@ -1,0 +1,275 @@
+/*
+ * attention.c: variable-length, paged attention with an online softmax over
+ * blocks of keys.
+ *
+ * A task is a run of queries of one sequence with all query heads of one key
+ * head. Rows of scores are independent of each other: masked keys leave a
+ * row's state as it is, bit for bit, so a query gets the same bits decoded alone
+ * as within its prompt. Pages are walked in place, never gathered.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/attend.h"
+#include "runtime/device/cpu/kernels/vecmath.h"
+
+typedef struct shape {
+    int64_t rows, heads, key_heads, group, dim;
+    int64_t queries; /* in a task */
+    int64_t most;    /* rows of scores in a task */
+} shape;
+
+typedef struct scratch { /* of one worker */
+    float *q, *o;        /* [most,dim] */
+    float *scores;       /* [most,ATTEND_KEYS] */
+    float *max, *sum;    /* [most] */
+    float *gemm;
+} scratch;
+
+typedef struct task {
+    int64_t sequence, first, n; /* queries, counted within the sequence */
+    int64_t queries, keys;      /* of the whole sequence */
+    int64_t row;                /* of the sequence's first query */
+    int64_t key_head;
+} task;
+
+static shape shape_of(const hpc_attention_args *a, int workers)
+{
+    const hpc_tensor *k = &a->k;
+    shape s = {.rows = a->q.extent[0],
+               .heads = a->q.extent[1],
+               .key_heads = k->extent[k->rank - 2],
+               .dim = a->q.extent[2]};
+
+    s.group = s.heads / s.key_heads;
+    s.queries = attend_queries(s.rows, s.key_heads, s.group, workers);
+    s.most = s.queries * s.group;
+    return s;
+}
+
+static size_t pad(size_t floats)
+{
+    return (floats + 15) & ~(size_t)15;
+}
+
+static size_t scratch_floats(const shape *s)
+{
+    size_t most = (size_t)s->most, dim = (size_t)s->dim;
+
+    return GEMM_SCRATCH + 2 * pad(most * dim) + most * ATTEND_KEYS + 2 * pad(most);
+}
+
+static scratch scratch_at(float *base, const shape *s)
+{
+    size_t most = (size_t)s->most, dim = (size_t)s->dim;
+    scratch w = {.gemm = base};
+
+    w.q = w.gemm + GEMM_SCRATCH;
+    w.o = w.q + pad(most * dim);
+    w.scores = w.o + pad(most * dim);
+    w.max = w.scores + most * ATTEND_KEYS;
+    w.sum = w.max + pad(most);
+    return w;
+}
+
+/* Where key j lies, as a row of [*,key_heads,dim], and how many follow it there before `end`. */
+static int64_t key_run(int64_t *row, const hpc_attention_args *a, const task *t, int64_t j,
+                       int64_t end)
+{
+    if (!a->pages.data) {
+        *row = t->row + j;
+        return end - j;
+    }
+    int64_t page = a->k.extent[1], within = j % page;
+    const int32_t *table = (const int32_t *)a->pages.data + t->sequence * a->pages.extent[1];
+    *row = table[j / page] * page + within;
+    return least(page - within, end - j);
+}
+
+static int check_pages(const hpc_attention_args *a, const task *t)
+{
+    int64_t page = a->k.extent[1], most = a->pages.extent[1];
+    const int32_t *table = (const int32_t *)a->pages.data + t->sequence * most;
+
+    if (t->keys < 0 || t->keys > page * most)
+        return hpc_fail(HPC_E_SHAPE, "attention: sequence %lld has %lld keys, its pages hold %lld",
+                        (long long)t->sequence, (long long)t->keys, (long long)(page * most));
+    for (int64_t p = 0; p * page < t->keys; p++)
+        if (table[p] < 0 || table[p] >= a->k.extent[0])
+            return hpc_fail(HPC_E_SHAPE, "attention: page %lld of sequence %lld is %d, of %lld",
+                            (long long)p, (long long)t->sequence, table[p],
+                            (long long)a->k.extent[0]);
+    return 0;
+}
+
+/* ---- one task ------------------------------------------------------------------ */
+
+/* Rows of scores go query by query, the heads of a group behind one another. */
+static int64_t element_of(const shape *s, const task *t, int64_t r)
+{
+    int64_t query = t->row + t->first + r / s->group;
+
+    return (query * s->heads + t->key_head * s->group + r % s->group) * s->dim;
+}
+
+static attend_span visible(const hpc_attention_args *a, const shape *s, const task *t, int64_t r)
+{
+    int64_t position = t->keys - t->queries + t->first + r / s->group;
+
+    return attend_visible(&a->attr, position, t->keys);
+}
+
+static void score_block(float *scores, const hpc_attention_args *a, const shape *s, const task *t,
+                        int64_t first, int64_t keys, const scratch *w)
+{
+    int64_t row, width = s->key_heads * s->dim;
+    gemm g = {.a = w->q,
+              .a_ld = s->dim,
+              .b_ld = width,
+              .k = s->dim,
+              .a_type = HPC_F32,
+              .b_type = (hpc_dtype)a->k.dtype,
+              .b_trans = true};
+
+    for (int64_t j = 0, run; j < keys; j += run) {
+        run = key_run(&row, a, t, first + j, first + keys);
+        g.b = gemm_element(a->k.data, g.b_type, row * width + t->key_head * s->dim);
+        HPC_ISA(cpu_gemm)
+        (scores + j, ATTEND_KEYS, &g, (gemm_block){0, t->n * s->group, 0, run}, false, w->gemm);
+    }
+}
+
+static void add_values(const hpc_attention_args *a, const shape *s, const task *t, int64_t first,
+                       int64_t keys, const scratch *w)
+{
+    int64_t row, width = s->key_heads * s->dim;
+    gemm g = {
+        .a_ld = ATTEND_KEYS, .b_ld = width, .a_type = HPC_F32, .b_type = (hpc_dtype)a->v.dtype};
+
+    for (int64_t j = 0, run; j < keys; j += run) {
+        run = key_run(&row, a, t, first + j, first + keys);
+        g.a = w->scores + j;
+        g.k = run;
+        g.b = gemm_element(a->v.data, g.b_type, row * width + t->key_head * s->dim);
+        HPC_ISA(cpu_gemm)
+        (w->o, s->dim, &g, (gemm_block){0, t->n * s->group, 0, s->dim}, true, w->gemm);
+    }
+}
+
+/* Scores of a row become weights relative to its maximum so far; what was summed under an older
+ * maximum is scaled down. in: the keys of this block that the row sees. */
+static void soften_row(float *x, attend_span in, float scale, float *max, float *sum, float *o,
+                       int64_t dim)
+{
+    float most = *max;
+
+    for (int64_t j = 0; j < ATTEND_KEYS; j++)
+        x[j] = j >= in.lo && j < in.hi ? x[j] * scale : -INFINITY;
+    for (int64_t j = 0; j < ATTEND_KEYS; j++) most = x[j] > most ? x[j] : most;
+    float shift = most == -INFINITY ? 0 : most; /* all scores -inf: weights of 0, not NaN */
+    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] = vec_exp(x[j] - shift);
+    float shrink = vec_exp(*max - shift);
+    *sum = *sum * shrink + HPC_ISA(cpu_sum)(x, ATTEND_KEYS);
+    *max = most;
+    if (shrink == 1) return;
+    for (int64_t d = 0; d < dim; d++) o[d] *= shrink;
+}
+
+static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t first,
+                   int64_t keys, const scratch *w)
+{
+    for (int64_t r = 0; r < t->n * s->group; r++) {
+        float *x = w->scores + r * ATTEND_KEYS;
+        attend_span in = attend_within(visible(a, s, t, r), first, keys);
+        if (in.lo >= in.hi)
+            memset(x, 0, ATTEND_KEYS * sizeof *x);
+        else
+            soften_row(x, in, (float)a->attr.scale, w->max + r, w->sum + r, w->o + r * s->dim,
+                       s->dim);
+    }
+}
+
+static void finish(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
+{
+    for (int64_t r = 0; r < t->n * s->group; r++) {
+        float *o = w->o + r * s->dim, sum = w->sum[r];
+        int64_t at = element_of(s, t, r);
+        float by = sum == 0 ? 0 : 1 / sum;
+        for (int64_t d = 0; d < s->dim; d++) o[d] *= by;
+        store(&a->o, at, o, s->dim);
+        ((float *)a->lse.data)[at / s->dim] = sum == 0 ? -INFINITY : w->max[r] + logf(sum);
+    }
+}
+
+static void run_task(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
+{
+    int64_t rows = t->n * s->group;
+    attend_span top = visible(a, s, t, 0), bottom = visible(a, s, t, rows - 1);
+
+    for (int64_t r = 0; r < rows; r++) {
+        float *q = w->q + r * s->dim;
+        const float *from = load(q, &a->q, element_of(s, t, r), s->dim);
+        if (from != q) memcpy(q, from, (size_t)s->dim * sizeof *q);
+        w->max[r] = -INFINITY;
+        w->sum[r] = 0;
+    }
+    memset(w->o, 0, (size_t)(rows * s->dim) * sizeof *w->o);
+    for (int64_t first = top.lo / ATTEND_KEYS * ATTEND_KEYS; first < bottom.hi;
+         first += ATTEND_KEYS) {
+        int64_t keys = least(ATTEND_KEYS, t->keys - first);
+        score_block(w->scores, a, s, t, first, keys, w);
+        soften(a, s, t, first, keys, w);
+        add_values(a, s, t, first, keys, w);
+    }
+    finish(a, s, t, w);
+}
+
+/* ---- all tasks, dealt out in turn: under a causal mask, later ones are longer ------ */
+
+static int run(const hpc_launch *l, const void *args)
+{
+    const hpc_attention_args *a = args;
+    shape s = shape_of(a, l->workers);
+    scratch w = scratch_at((float *)l->workspace + (size_t)l->worker * scratch_floats(&s), &s);
+    int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
+    const int32_t *start = a->start.data;
+    int rc = attend_check_start(&a->start, sequences, s.rows, "attention");
+
+    for (int64_t i = 0; i < sequences && rc == 0; i++) {
+        int64_t queries = start[i + 1] - start[i];
+        task t = {.sequence = i, .queries = queries, .keys = queries, .row = start[i]};
+        if (a->pages.data) {
+            t.keys = ((const int32_t *)a->len.data)[i];
+            rc = check_pages(a, &t);
+        }
+        for (t.first = 0; t.first < queries && rc == 0; t.first += s.queries)
+            for (t.key_head = 0; t.key_head < s.key_heads; t.key_head++, turn++) {
+                t.n = least(s.queries, queries - t.first);
+                if (turn % l->workers == l->worker) run_task(a, &s, &t, &w);
+            }
+    }
+    return rc;
+}
+
+int HPC_ISA(cpu_attention)(hpc_plan *p, int workers, const hpc_attention_args *a)
+{
+    const operand_check check[] = {{"o", &a->o, TAKES_REAL},
+                                   {"lse", &a->lse, TAKES_F32},
+                                   {"q", &a->q, TAKES_REAL},
+                                   {"k", &a->k, TAKES_REAL},
+                                   {"v", &a->v, TAKES_REAL},
+                                   {"start", &a->start, TAKES_I32},
+                                   {"len", &a->len, TAKES_I32},
+                                   {"pages", &a->pages, TAKES_I32},
+                                   {0}};
+
+    if ((a->pages.rank >= 0) != (a->len.rank >= 0))
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "attention_" HPC_ISA_TEXT " takes len and pages together, or neither");
+    shape s = shape_of(a, workers);
+    return accept(p,
+                  (hpc_plan){.run = run,
+                             .workspace = (size_t)workers * scratch_floats(&s) * sizeof(float),
+                             .name = "attention_" HPC_ISA_TEXT},
+                  check);
+}

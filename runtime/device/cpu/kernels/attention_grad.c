@@ -1,0 +1,270 @@
+/*
+ * attention_grad.c: gradients of attention with identity pages.
+ *
+ * With p = exp(scale q.k - lse) and delta = sum(dout o):
+ *   dv = p^T dout,  ds = p (dout v^T - delta) scale,  dq = ds k,  dk = ds^T q.
+ * Blocks of keys gather dk and dv over the queries that see them, blocks of
+ * queries gather dq over their keys; p is computed again for each, so that no
+ * two tasks write one place and nobody waits.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/attend.h"
+#include "runtime/device/cpu/kernels/vecmath.h"
+
+typedef struct shape {
+    int64_t rows, heads, key_heads, group, dim;
+    int64_t queries; /* in a task for dq, and in a step of one for dk and dv */
+} shape;
+
+typedef struct scratch { /* of one worker */
+    float *p, *ds;       /* [ATTEND_ROWS,ATTEND_KEYS] */
+    float *delta;        /* [ATTEND_ROWS] */
+    float *dq;           /* [ATTEND_ROWS,dim] */
+    float *dk, *dv;      /* [ATTEND_KEYS,dim] */
+    float *row, *row2;   /* [dim] */
+    float *gemm;
+} scratch;
+
+typedef struct block {                 /* queries and keys of one sequence, and a head */
+    int64_t row;                       /* of the sequence's first query and key */
+    int64_t all;                       /* queries, and keys, of the sequence */
+    int64_t query, queries, key, keys; /* first and number, counted within the sequence */
+    int64_t head;                      /* of the queries */
+} block;
+
+static shape shape_of(const hpc_attention_grad_args *a, int workers)
+{
+    shape s = {.rows = a->q.extent[0],
+               .heads = a->q.extent[1],
+               .key_heads = a->k.extent[1],
+               .dim = a->q.extent[2]};
+
+    s.group = s.heads / s.key_heads;
+    s.queries = attend_queries(s.rows, s.heads, 1, workers);
+    return s;
+}
+
+static size_t row_floats(const shape *s)
+{
+    return ((size_t)s->dim + 15) & ~(size_t)15;
+}
+
+static size_t scratch_floats(const shape *s)
+{
+    return GEMM_SCRATCH + 2 * ATTEND_ROWS * ATTEND_KEYS + ATTEND_ROWS +
+           row_floats(s) * (ATTEND_ROWS + 2 * ATTEND_KEYS + 2);
+}
+
+static scratch scratch_at(float *base, const shape *s)
+{
+    size_t row = row_floats(s);
+    scratch w = {.gemm = base};
+
+    w.p = w.gemm + GEMM_SCRATCH;
+    w.ds = w.p + ATTEND_ROWS * ATTEND_KEYS;
+    w.delta = w.ds + ATTEND_ROWS * ATTEND_KEYS;
+    w.dq = w.delta + ATTEND_ROWS;
+    w.dk = w.dq + row * ATTEND_ROWS;
+    w.dv = w.dk + row * ATTEND_KEYS;
+    w.row = w.dv + row * ATTEND_KEYS;
+    w.row2 = w.row + row;
+    return w;
+}
+
+/* ---- operands of a block --------------------------------------------------------- */
+
+/* A block's rows of q or dout [rows,heads,dim], or of k or v [rows,key_heads,dim]. */
+typedef struct rows {
+    const void *data;
+    int64_t ld;
+    hpc_dtype type;
+} rows;
+
+static int64_t query_at(const shape *s, const block *b)
+{
+    return ((b->row + b->query) * s->heads + b->head) * s->dim;
+}
+
+static int64_t key_at(const shape *s, const block *b)
+{
+    return ((b->row + b->key) * s->key_heads + b->head / s->group) * s->dim;
+}
+
+static rows rows_of(const hpc_tensor *t, int64_t at, int64_t ld)
+{
+    return (rows){gemm_element(t->data, (hpc_dtype)t->dtype, at), ld, (hpc_dtype)t->dtype};
+}
+
+static rows query_rows(const hpc_tensor *t, const shape *s, const block *b)
+{
+    return rows_of(t, query_at(s, b), s->heads * s->dim);
+}
+
+static rows key_rows(const hpc_tensor *t, const shape *s, const block *b)
+{
+    return rows_of(t, key_at(s, b), s->key_heads * s->dim);
+}
+
+/* scores [queries,keys] = x y^T over dim. */
+static void pair_up(float *scores, rows x, rows y, const shape *s, const block *b, float *spare)
+{
+    gemm g = {.a = x.data,
+              .a_ld = x.ld,
+              .a_type = x.type,
+              .b = y.data,
+              .b_ld = y.ld,
+              .b_type = y.type,
+              .b_trans = true,
+              .k = s->dim};
+
+    HPC_ISA(cpu_gemm)
+    (scores, ATTEND_KEYS, &g, (gemm_block){0, b->queries, 0, b->keys}, false, spare);
+}
+
+/* y [keys,dim] += scores^T x [queries,dim]; or y [queries,dim] += scores x [keys,dim]. */
+static void gather(float *y, const float *scores, bool over_queries, rows x, const shape *s,
+                   const block *b, float *spare)
+{
+    gemm g = {.a = scores,
+              .a_ld = ATTEND_KEYS,
+              .a_type = HPC_F32,
+              .a_trans = over_queries,
+              .b = x.data,
+              .b_ld = x.ld,
+              .b_type = x.type,
+              .k = over_queries ? b->queries : b->keys};
+
+    HPC_ISA(cpu_gemm)
+    (y, s->dim, &g, (gemm_block){0, over_queries ? b->keys : b->queries, 0, s->dim}, true, spare);
+}
+
+/* ---- p and ds --------------------------------------------------------------------- */
+
+static void find_delta(const hpc_attention_grad_args *a, const shape *s, const block *b,
+                       const scratch *w)
+{
+    for (int64_t r = 0; r < b->queries; r++) {
+        int64_t at = query_at(s, b) + r * s->heads * s->dim;
+        const float *dout = load(w->row, &a->dout, at, s->dim);
+        const float *o = load(w->row2, &a->o, at, s->dim);
+        for (int64_t d = 0; d < s->dim; d++) w->row[d] = dout[d] * o[d];
+        w->delta[r] = HPC_ISA(cpu_sum)(w->row, s->dim);
+    }
+}
+
+/* w->p and w->ds of the block; w->delta is known. */
+static void find_scores(const hpc_attention_grad_args *a, const shape *s, const block *b,
+                        const scratch *w)
+{
+    const float *lse = (const float *)a->lse.data;
+    float scale = (float)a->attr.scale;
+
+    pair_up(w->p, query_rows(&a->q, s, b), key_rows(&a->k, s, b), s, b, w->gemm);
+    pair_up(w->ds, query_rows(&a->dout, s, b), key_rows(&a->v, s, b), s, b, w->gemm);
+    for (int64_t r = 0; r < b->queries; r++) {
+        float *p = w->p + r * ATTEND_KEYS, *ds = w->ds + r * ATTEND_KEYS, delta = w->delta[r];
+        float norm = lse[query_at(s, b) / s->dim + r * s->heads];
+        attend_span in =
+            attend_within(attend_visible(&a->attr, b->query + r, b->all), b->key, b->keys);
+        for (int64_t j = 0; j < b->keys; j++) {
+            bool seen = j >= in.lo && j < in.hi;
+            float weight = vec_exp(seen ? scale * p[j] - norm : -INFINITY);
+            p[j] = weight;
+            ds[j] = seen ? weight * (ds[j] - delta) * scale : 0;
+        }
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------------ */
+
+static void write_rows(const hpc_tensor *t, const float *x, int64_t at, int64_t ld, int64_t n,
+                       int64_t dim)
+{
+    for (int64_t r = 0; r < n; r++) store(t, at + r * ld, x + r * dim, dim);
+}
+
+/* dq of a block of queries of one head. */
+static void query_task(const hpc_attention_grad_args *a, const shape *s, block b, const scratch *w)
+{
+    attend_span top = attend_visible(&a->attr, b.query, b.all);
+    attend_span bottom = attend_visible(&a->attr, b.query + b.queries - 1, b.all);
+
+    memset(w->dq, 0, (size_t)(b.queries * s->dim) * sizeof *w->dq);
+    find_delta(a, s, &b, w);
+    for (b.key = top.lo / ATTEND_KEYS * ATTEND_KEYS; b.key < bottom.hi; b.key += ATTEND_KEYS) {
+        b.keys = least(ATTEND_KEYS, b.all - b.key);
+        find_scores(a, s, &b, w);
+        gather(w->dq, w->ds, false, key_rows(&a->k, s, &b), s, &b, w->gemm);
+    }
+    write_rows(&a->dq, w->dq, query_at(s, &b), s->heads * s->dim, b.queries, s->dim);
+}
+
+/* dk and dv of a block of keys: over the group's heads, and over the queries, in order. */
+static void key_task(const hpc_attention_grad_args *a, const shape *s, block b, const scratch *w)
+{
+    int64_t first = a->attr.causal ? b.key : 0, end = b.head + s->group;
+
+    memset(w->dk, 0, (size_t)(b.keys * s->dim) * sizeof *w->dk);
+    memset(w->dv, 0, (size_t)(b.keys * s->dim) * sizeof *w->dv);
+    for (; b.head < end; b.head++)
+        for (b.query = first; b.query < b.all; b.query += s->queries) {
+            b.queries = least(s->queries, b.all - b.query);
+            if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
+            find_delta(a, s, &b, w);
+            find_scores(a, s, &b, w);
+            gather(w->dv, w->p, true, query_rows(&a->dout, s, &b), s, &b, w->gemm);
+            gather(w->dk, w->ds, true, query_rows(&a->q, s, &b), s, &b, w->gemm);
+        }
+    b.head--;
+    write_rows(&a->dk, w->dk, key_at(s, &b), s->key_heads * s->dim, b.keys, s->dim);
+    write_rows(&a->dv, w->dv, key_at(s, &b), s->key_heads * s->dim, b.keys, s->dim);
+}
+
+static int run(const hpc_launch *l, const void *args)
+{
+    const hpc_attention_grad_args *a = args;
+    shape s = shape_of(a, l->workers);
+    scratch w = scratch_at((float *)l->workspace + (size_t)l->worker * scratch_floats(&s), &s);
+    int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
+    const int32_t *start = a->start.data;
+    int rc = attend_check_start(&a->start, sequences, s.rows, "attention_grad");
+
+    for (int64_t i = 0; i < sequences && rc == 0; i++) {
+        block b = {.row = start[i], .all = start[i + 1] - start[i]};
+        for (b.key = 0; b.key < b.all; b.key += ATTEND_KEYS)
+            for (b.head = 0; b.head < s.heads; b.head += s.group, turn++) {
+                b.keys = least(ATTEND_KEYS, b.all - b.key);
+                if (turn % l->workers == l->worker) key_task(a, &s, b, &w);
+            }
+        for (b.query = 0; b.query < b.all; b.query += s.queries)
+            for (b.head = 0; b.head < s.heads; b.head++, turn++) {
+                b.queries = least(s.queries, b.all - b.query);
+                if (turn % l->workers == l->worker) query_task(a, &s, b, &w);
+            }
+    }
+    return rc;
+}
+
+int HPC_ISA(cpu_attention_grad)(hpc_plan *p, int workers, const hpc_attention_grad_args *a)
+{
+    const operand_check check[] = {{"dq", &a->dq, TAKES_REAL},
+                                   {"dk", &a->dk, TAKES_REAL},
+                                   {"dv", &a->dv, TAKES_REAL},
+                                   {"dout", &a->dout, TAKES_REAL},
+                                   {"q", &a->q, TAKES_REAL},
+                                   {"k", &a->k, TAKES_REAL},
+                                   {"v", &a->v, TAKES_REAL},
+                                   {"o", &a->o, TAKES_REAL},
+                                   {"lse", &a->lse, TAKES_F32},
+                                   {"start", &a->start, TAKES_I32},
+                                   {0}};
+    shape s = shape_of(a, workers);
+
+    return accept(p,
+                  (hpc_plan){.run = run,
+                             .workspace = (size_t)workers * scratch_floats(&s) * sizeof(float),
+                             .name = "attention_grad_" HPC_ISA_TEXT},
+                  check);
+}

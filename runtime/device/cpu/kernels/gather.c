@@ -1,0 +1,176 @@
+/*
+ * gather.c: rows taken by index, and put or added by index.
+ *
+ * A row of y gets what is added to it in the order of x's rows: worker 0 first links the rows of x
+ * that go to the same row of y; then every worker, for its columns, sums along the links in f32 and
+ * rounds once.
+ */
+#include "runtime/device/cpu/kernels/priv.h"
+
+static int past_the_end(const char *op, int64_t index, int64_t at, int64_t rows)
+{
+    return hpc_fail(HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows", op, (long long)index,
+                    (long long)at, (long long)rows);
+}
+
+/* Lengths that are known here need no call. */
+static inline void copy_bytes(char *restrict dst, const char *restrict src, size_t n)
+{
+    switch (n) {
+    case 2: memcpy(dst, src, 2); break;
+    case 4: memcpy(dst, src, 4); break;
+    case 8: memcpy(dst, src, 8); break;
+    default: memcpy(dst, src, n);
+    }
+}
+
+/* ---- gather --------------------------------------------------------------------------- */
+
+static void gather_row(const hpc_gather_args *a, int64_t to, int64_t from, int64_t cols)
+{
+    float buffer[CHUNK];
+
+    for (int64_t c = 0; c < cols; c += CHUNK) {
+        int64_t n = least(CHUNK, cols - c), at = to * cols + c;
+        store(&a->y, at, load(place(buffer, &a->y, at), &a->x, from * cols + c, n), n);
+    }
+}
+
+static int gather_run(const hpc_launch *l, const void *args)
+{
+    const hpc_gather_args *a = args;
+    const int32_t *index = a->index.data;
+    int64_t cols = hpc_tensor_cols(&a->x), rows = hpc_tensor_rows(&a->x), lo, hi;
+    size_t bytes = (size_t)cols * hpc_dtype_get((hpc_dtype)a->y.dtype)->block_bytes;
+    bool same = a->x.dtype == a->y.dtype;
+    char *y = a->y.data;
+    const char *x = a->x.data;
+
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->index), 1, l->worker, l->workers);
+    for (stretch s; (s = live_from(&a->index, lo, hi)).n > 0; lo = s.at + s.n) {
+        for (int64_t i = s.at; i < s.at + s.n; i++) {
+            int64_t from = index[i];
+            if (from >= rows) return past_the_end("gather", from, i, rows);
+            if (from < 0)
+                memset(y + (size_t)i * bytes, 0, bytes);
+            else if (same)
+                copy_bytes(y + (size_t)i * bytes, x + (size_t)from * bytes, bytes);
+            else
+                gather_row(a, i, from, cols);
+        }
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = gather_run, .name = "gather_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"y", &a->y, TAKES_REAL},
+                                          {"x", &a->x, TAKES_WEIGHT},
+                                          {"index", &a->index, TAKES_I32},
+                                          {0}});
+}
+
+/* ---- scatter -------------------------------------------------------------------------- */
+
+/* In the workspace: for each row of y the last row of x that goes there, or -1; for each such row
+ * of x the next one, the last one's being the first. `rc` tells all workers what worker 0 found. */
+typedef struct rings {
+    int32_t *rc, *last, *next;
+} rings;
+
+static rings rings_in(void *workspace, int64_t y_rows)
+{
+    int32_t *at = workspace;
+
+    return (rings){at, at + 1, at + 1 + y_rows};
+}
+
+static int link_rings(const rings *w, const hpc_scatter_args *a)
+{
+    const int32_t *index = a->index.data;
+    int64_t rows = hpc_tensor_rows(&a->y), from = 0, end = hpc_tensor_n(&a->index);
+
+    for (int64_t r = 0; r < rows; r++) w->last[r] = -1;
+    for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n) {
+        for (int64_t i = s.at; i < s.at + s.n; i++) {
+            if (index[i] >= rows) return past_the_end("scatter", index[i], i, rows);
+            if (index[i] < 0) continue;
+            int32_t *last = w->last + index[i];
+            w->next[i] = *last < 0 ? (int32_t)i : w->next[*last];
+            if (*last >= 0) w->next[*last] = (int32_t)i;
+            *last = (int32_t)i;
+        }
+    }
+    return 0;
+}
+
+/* Row r of y, n <= CHUNK columns from c on. */
+static void add_row(const hpc_scatter_args *a, const rings *w, int64_t r, int64_t c, int64_t n)
+{
+    int64_t cols = hpc_tensor_cols(&a->y), at = r * cols + c, last = w->last[r];
+    float sum[CHUNK] = {0}, buffer[CHUNK];
+
+    if (last < 0 && a->y.adds) return;
+    if (a->y.adds) memcpy(sum, load(buffer, &a->y, at, n), (size_t)n * sizeof *sum);
+    for (int64_t i = last; last >= 0;) {
+        i = w->next[i];
+        const float *x = load(buffer, &a->x, i * cols + c, n);
+#pragma omp simd
+        for (int64_t k = 0; k < n; k++) sum[k] += x[k];
+        if (i == last) break;
+    }
+    store(&a->y, at, sum, n);
+}
+
+static void set_row(const hpc_scatter_args *a, const rings *w, int64_t r, int64_t c, int64_t n)
+{
+    int64_t cols = hpc_tensor_cols(&a->y), at = r * cols + c;
+    float buffer[CHUNK];
+
+    if (w->last[r] >= 0) store(&a->y, at, load(buffer, &a->x, w->last[r] * cols + c, n), n);
+}
+
+static int scatter_run(const hpc_launch *l, const void *args)
+{
+    const hpc_scatter_args *a = args;
+    int64_t rows = hpc_tensor_rows(&a->y), cols = hpc_tensor_cols(&a->y), r, r_end, c_lo, c_hi;
+    bool wide = cols >= (int64_t)SLAB * l->workers; /* else whole rows are shared out */
+    rings w = rings_in(l->workspace, rows);
+
+    if (l->worker == 0) *w.rc = link_rings(&w, a);
+    hpc_barrier_wait(l->barrier);
+    if (*w.rc < 0)
+        return l->worker == 0 ? *w.rc : hpc_fail(HPC_E_ABORTED, "scatter: worker 0 failed first");
+    hpc_share(&r, &r_end, rows, 1, wide ? 0 : l->worker, wide ? 1 : l->workers);
+    hpc_share(&c_lo, &c_hi, cols, SLAB, wide ? l->worker : 0, wide ? l->workers : 1);
+    for (; r < r_end; r++) {
+        for (int64_t c = c_lo; c < c_hi; c += CHUNK) {
+            int64_t n = least(CHUNK, c_hi - c);
+            if (a->attr.mode == HPC_SCATTER_ADD)
+                add_row(a, &w, r, c, n);
+            else
+                set_row(a, &w, r, c, n);
+        }
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a)
+{
+    int64_t rows = hpc_tensor_rows(&a->y), n = hpc_tensor_n(&a->index);
+
+    (void)workers;
+    if (n > INT32_MAX)
+        return hpc_fail(HPC_E_UNSUPPORTED, "scatter takes at most 2^31 rows, x has %lld",
+                        (long long)n);
+    return accept(p,
+                  (hpc_plan){.run = scatter_run,
+                             .workspace = (size_t)(1 + rows + n) * sizeof(int32_t),
+                             .name = "scatter_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"y", &a->y, TAKES_REAL},
+                                          {"x", &a->x, TAKES_REAL},
+                                          {"index", &a->index, TAKES_I32},
+                                          {0}});
+}

@@ -1,0 +1,316 @@
+/*
+ * gemm.c: blocks of f32 products: packing of a and b, and a register tile that
+ * is plain C over the compiler's vector types.
+ *
+ * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a into
+ * rows of at most GEMM_K. Few rows take smaller blocks of b, which stay in L1:
+ * the same chains of additions, only cut elsewhere.
+ */
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+/* A tile of TILE_ROWS x TILE_COLS accumulators, a row of b and one splat fill the registers. */
+#if defined(__AVX512F__)
+enum { LANES = 16, TILE_ROWS = 12, PANELS = 2 };
+#elif defined(__AVX2__)
+enum { LANES = 8, TILE_ROWS = 6, PANELS = 1 };
+#elif defined(__aarch64__)
+enum { LANES = 4, TILE_ROWS = 6, PANELS = 1 };
+#else
+enum { LANES = 4, TILE_ROWS = 2, PANELS = 1 };
+#endif
+enum {
+    VECTORS = GEMM_PANEL / LANES, /* in a row of a panel */
+    TILE_COLS = PANELS * GEMM_PANEL,
+    FEW_ROWS = 8,   /* at most so many: blocks of b that stay in L1 */
+    FEW_DEPTH = 32, /* ... this deep where b's rows run along n */
+    FEW_COLS = 32   /* ... this wide where they run along k */
+};
+
+typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
+typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+typedef float vec4 __attribute__((vector_size(16)));
+typedef float vec4_any __attribute__((vector_size(16), aligned(4), may_alias));
+
+enum {
+    TILE_M = 384,      /* with GEMM_COLS floats a row: what L2 holds beside packed b */
+    TILE_M_LEAST = 48, /* below, packing b costs more than idle workers */
+    TILE_N_LEAST = 64,
+    TILES_PER_WORKER = 4 /* evens out what the last tiles leave over */
+};
+
+/* ---- the register tile ------------------------------------------------------ */
+
+/* c [rows,TILE_COLS] += a [rows,k] times the panels b[0], b[1], ... of [k,16]. */
+static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t c_ld,
+                                                            const float *restrict a,
+                                                            const float *const *b, int64_t k,
+                                                            const int rows)
+{
+    const float *restrict b0 = b[0];
+    const float *restrict b1 = b[PANELS - 1];
+    vec acc[TILE_ROWS][PANELS][VECTORS];
+
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < PANELS; q++)
+            for (int v = 0; v < VECTORS; v++)
+                acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
+    for (int64_t p = 0; p < k; p++) {
+        for (int q = 0; q < PANELS; q++) {
+            const float *row = (q == 0 ? b0 : b1) + p * GEMM_PANEL;
+            vec bv[VECTORS];
+            for (int v = 0; v < VECTORS; v++) bv[v] = *(const vec_any *)(row + v * LANES);
+            for (int i = 0; i < rows; i++) {
+                vec av = a[i * GEMM_A_LD + p] - (vec){0};
+                for (int v = 0; v < VECTORS; v++) acc[i][q][v] += av * bv[v];
+            }
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < PANELS; q++)
+            for (int v = 0; v < VECTORS; v++)
+                *(vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES) = acc[i][q][v];
+}
+
+/* One copy of the loop for each number of rows worth having; a's spare rows are zeros. */
+static int tile_height(int64_t rows)
+{
+    static const int height[] = {1, 2, 4, 6, 8, 12};
+    int h = 0;
+
+    while (height[h] < rows && height[h] < TILE_ROWS) h++;
+    return height[h];
+}
+
+static void tile(float *c, int64_t c_ld, const float *a, const float *const *b, int64_t k, int rows)
+{
+    switch (rows) {
+    case 1: tile_rows(c, c_ld, a, b, k, 1); break;
+    case 2: tile_rows(c, c_ld, a, b, k, 2); break;
+#if defined(__AVX2__) || defined(__aarch64__)
+    case 4: tile_rows(c, c_ld, a, b, k, 4); break;
+    case 6: tile_rows(c, c_ld, a, b, k, 6); break;
+#endif
+#if defined(__AVX512F__)
+    case 8: tile_rows(c, c_ld, a, b, k, 8); break;
+    case 12: tile_rows(c, c_ld, a, b, k, 12); break;
+#endif
+    }
+}
+
+/* A tile that reaches over c's edge goes through a buffer. */
+static void tile_edge(float *c, int64_t c_ld, const float *a, const float *const *b, int64_t k,
+                      int rows, int cols)
+{
+    _Alignas(64) float t[TILE_ROWS * TILE_COLS];
+
+    memset(t, 0, sizeof t);
+    for (int i = 0; i < rows; i++)
+        memcpy(t + i * TILE_COLS, c + i * c_ld, (size_t)cols * sizeof *c);
+    tile(t, TILE_COLS, a, b, k, tile_height(rows));
+    for (int i = 0; i < rows; i++)
+        memcpy(c + i * c_ld, t + i * TILE_COLS, (size_t)cols * sizeof *c);
+}
+
+/* ---- packing ---------------------------------------------------------------- */
+
+static void convert(float *restrict dst, const void *restrict src, hpc_dtype from, int64_t n)
+{
+    if (from == HPC_F32) {
+        memcpy(dst, src, (size_t)n * sizeof *dst);
+    } else if (from == HPC_BF16) {
+        widen(dst, src, n);
+    } else {
+        hpc_to_f32(dst, src, from, n);
+    }
+}
+
+static void transpose4(float *dst, int64_t dst_ld, const float *src, int64_t src_ld)
+{
+    vec4 r0 = *(const vec4_any *)src, r1 = *(const vec4_any *)(src + src_ld);
+    vec4 r2 = *(const vec4_any *)(src + 2 * src_ld), r3 = *(const vec4_any *)(src + 3 * src_ld);
+    vec4 lo01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+    vec4 hi01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+    vec4 lo23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+    vec4 hi23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+
+    *(vec4_any *)dst = __builtin_shufflevector(lo01, lo23, 0, 1, 4, 5);
+    *(vec4_any *)(dst + dst_ld) = __builtin_shufflevector(lo01, lo23, 2, 3, 6, 7);
+    *(vec4_any *)(dst + 2 * dst_ld) = __builtin_shufflevector(hi01, hi23, 0, 1, 4, 5);
+    *(vec4_any *)(dst + 3 * dst_ld) = __builtin_shufflevector(hi01, hi23, 2, 3, 6, 7);
+}
+
+/* dst[c][r] = src[r][c] */
+static void transpose(float *restrict dst, int64_t dst_ld, const float *restrict src,
+                      int64_t src_ld, int64_t rows, int64_t cols)
+{
+    int64_t rows4 = rows & ~(int64_t)3, cols4 = cols & ~(int64_t)3;
+
+    for (int64_t c = 0; c < cols4; c += 4)
+        for (int64_t r = 0; r < rows4; r += 4)
+            transpose4(dst + c * dst_ld + r, dst_ld, src + r * src_ld + c, src_ld);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < cols4 ? rows4 : 0; r < rows; r++)
+            dst[c * dst_ld + r] = src[r * src_ld + c];
+}
+
+/* Rows j..j+cols-1 of b [n,k] become a panel [k][16], zeros behind the last. */
+static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                             int64_t cols, float *rows)
+{
+    const float *src = rows;
+    int64_t src_ld = GEMM_K;
+
+    if (g->b_type == HPC_F32) {
+        src = (const float *)g->b + j * g->b_ld + p0;
+        src_ld = g->b_ld;
+    } else {
+        for (int64_t r = 0; r < cols; r++)
+            convert(rows + r * GEMM_K, gemm_element(g->b, g->b_type, (j + r) * g->b_ld + p0),
+                    g->b_type, k);
+    }
+    if (cols < GEMM_PANEL) memset(panel, 0, (size_t)(k * GEMM_PANEL) * sizeof *panel);
+    transpose(panel, GEMM_PANEL, src, src_ld, cols, k);
+}
+
+static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t j0, int64_t cols,
+                   float *rows)
+{
+    size_t bytes = hpc_dtype_get(g->b_type)->block_bytes;
+
+    for (int64_t j = 0; j < cols; j += GEMM_PANEL) {
+        float *panel = packed + j * k;
+        int64_t width = least(GEMM_PANEL, cols - j);
+
+        if (g->b_panel) {
+            int64_t at = (j0 + j) * g->b_ld + p0 * GEMM_PANEL;
+            convert(panel, gemm_element(g->b, g->b_type, at), g->b_type, k * GEMM_PANEL);
+        } else if (g->b_trans) {
+            pack_panel_trans(panel, g, p0, k, j0 + j, width, rows);
+        }
+    }
+    if (g->b_panel || g->b_trans) return;
+    for (int64_t p = 0; p < k; p++) {
+        const char *row = gemm_element(g->b, g->b_type, (p0 + p) * g->b_ld + j0);
+        for (int64_t j = 0; j < cols; j += GEMM_PANEL) {
+            float *dst = packed + j * k + p * GEMM_PANEL;
+            int64_t width = least(GEMM_PANEL, cols - j);
+            convert(dst, row + (size_t)j * bytes, g->b_type, width);
+            for (int64_t c = width; c < GEMM_PANEL; c++) dst[c] = 0;
+        }
+    }
+}
+
+/* Rows i..i+rows-1 of op(a), and zeros up to `height`. */
+static void pack_a(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows,
+                   int height, float *columns)
+{
+    if (g->a_trans) {
+        const float *src = columns;
+        int64_t src_ld = GEMM_PANEL;
+        if (g->a_type == HPC_F32) {
+            src = (const float *)g->a + p0 * g->a_ld + i;
+            src_ld = g->a_ld;
+        } else {
+            for (int64_t p = 0; p < k; p++)
+                convert(columns + p * GEMM_PANEL,
+                        gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i), g->a_type, rows);
+        }
+        transpose(packed, GEMM_A_LD, src, src_ld, k, rows);
+    } else {
+        for (int64_t r = 0; r < rows; r++)
+            convert(packed + r * GEMM_A_LD, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0),
+                    g->a_type, k);
+    }
+    for (int64_t r = rows; r < height; r++)
+        memset(packed + r * GEMM_A_LD, 0, (size_t)k * sizeof *packed);
+}
+
+/* ---- the block --------------------------------------------------------------- */
+
+/* c [rows,cols] += rows of a packed slice [rows,k] times panels that are `stride` floats apart. */
+static void slab(float *c, int64_t c_ld, const float *a, const float *b, int64_t stride, int64_t k,
+                 int rows, int64_t cols)
+{
+    int height = tile_height(rows);
+
+    for (int64_t j = 0; j < cols; j += TILE_COLS) {
+        /* Where there is no second panel, the first one serves: its results are dropped. */
+        const float *first = b + j / GEMM_PANEL * stride;
+        const float *panel[2] = {first, cols - j > GEMM_PANEL ? first + stride : first};
+        if (rows == height && cols - j >= TILE_COLS)
+            tile(c + j, c_ld, a, panel, k, rows);
+        else
+            tile_edge(c + j, c_ld, a, panel, k, rows, (int)least(TILE_COLS, cols - j));
+    }
+}
+
+void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
+                       float *scratch)
+{
+    bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32;
+    int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
+    int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
+    float *packed_b = scratch, *packed_a = packed_b + GEMM_K * GEMM_COLS;
+    float *rows = packed_a + GEMM_ROWS * GEMM_A_LD;
+
+    for (int64_t i = 0; i < at.rows && !add; i++)
+        memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
+    for (int64_t p0 = 0; p0 < g->k; p0 += depth) {
+        int64_t k = least(depth, g->k - p0);
+        for (int64_t j = 0; j < at.cols; j += width) {
+            int64_t cols = least(width, at.cols - j);
+            const float *b = packed_b;
+            int64_t stride = k * GEMM_PANEL;
+            if (direct) {
+                b = (const float *)g->b + (at.j + j) * g->b_ld + p0 * GEMM_PANEL;
+                stride = g->b_ld * GEMM_PANEL;
+            } else {
+                pack_b(packed_b, g, p0, k, at.j + j, cols, rows);
+            }
+            for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
+                int64_t height = least(TILE_ROWS, at.rows - i);
+                pack_a(packed_a, g, p0, k, at.i + i, height, tile_height(height), rows);
+                slab(c + i * c_ld + j, c_ld, packed_a, b, stride, k, (int)height, cols);
+            }
+        }
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------- */
+
+static int64_t parts_of(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
+
+/* n in even parts of at most `most`, each a multiple of `grain`. */
+static int64_t even_part(int64_t n, int64_t most, int64_t grain)
+{
+    int64_t part = parts_of(n, parts_of(n, most));
+
+    return parts_of(part, grain) * grain;
+}
+
+gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int workers)
+{
+    gemm_tiles t = {0, 0};
+    int64_t most_m = TILE_M, most_n = GEMM_COLS, wanted = TILES_PER_WORKER * (int64_t)workers;
+
+    if (m == 0 || n == 0) return t;
+    for (;;) {
+        t.m = even_part(m, most_m, GEMM_ROWS);
+        t.n = even_part(n, most_n, 2 * GEMM_PANEL);
+        bool low = t.m <= TILE_M_LEAST, narrow = t.n <= TILE_N_LEAST;
+        if (workers == 1 || (low && narrow)) break;
+        if (batch * parts_of(m, t.m) * parts_of(n, t.n) >= wanted) break;
+        if (narrow || (!low && t.m > t.n))
+            most_m = t.m / 2;
+        else
+            most_n = t.n / 2;
+    }
+    t.m = least(t.m, m);
+    return t;
+}

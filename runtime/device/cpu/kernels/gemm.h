@@ -1,0 +1,61 @@
+/*
+ * gemm.h: the product that matmul, attention and head_loss are made of: one
+ * block of op(a) op(b) in f32, computed by one worker.
+ *
+ * It knows nothing of batches, epilogues, raggedness or other workers. Every
+ * element of c is one chain of (fused) multiply-adds over k in ascending order,
+ * so its bits depend neither on the block that it is computed in nor on m.
+ */
+#ifndef HPC_CPU_GEMM_H
+#define HPC_CPU_GEMM_H
+
+#include "runtime/device/cpu/kernels/isa.h"
+
+enum {
+    GEMM_PANEL = 16,         /* columns of a packed panel of b, as in HPC_PANEL16 */
+    GEMM_ROWS = 12,          /* a multiple of every instruction set's rows of a tile */
+    GEMM_K = 256,            /* depth of a packed block: whole blocks of every format */
+    GEMM_COLS = 256,         /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
+    GEMM_A_LD = GEMM_K + 16, /* rows of packed a start in different cache sets */
+    /* Floats of scratch that a worker needs: packed b, packed a, rows being converted. */
+    GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_ROWS * GEMM_A_LD + GEMM_PANEL * GEMM_K
+};
+
+/* op(a) is [*,k], op(b) is [k,*]. Leading dimensions count elements between stored rows. */
+typedef struct gemm {
+    const void *a, *b;
+    int64_t a_ld, b_ld;
+    int64_t k;
+    hpc_dtype a_type; /* f32 or bf16 */
+    hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
+    bool a_trans;     /* stored [k,*] */
+    bool b_trans;     /* stored [*,k] */
+    bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32 or bf16 */
+} gemm;
+
+typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the result */
+    int64_t i, rows, j, cols;
+} gemm_block;
+
+typedef struct gemm_tiles { /* rows and columns of a task's tile */
+    int64_t m, n;
+} gemm_tiles;
+
+/* Tiles of `batch` results [m,n] that suit the caches (at most 384 x GEMM_COLS), yet are enough
+ * for every worker. 0 x 0 when there is nothing to do. */
+gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int workers);
+
+/* Element `at` (a block format's: the first of a block) of what starts at `base`. */
+static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(type);
+
+    return (char *)base + (size_t)(at / info->block) * info->block_bytes;
+}
+
+/* c [rows,cols] = the block, or with `add` c += it, as a chain that goes on from c. When b is
+ * b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */
+void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
+                       float *scratch);
+
+#endif

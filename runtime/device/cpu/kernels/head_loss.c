@@ -1,0 +1,357 @@
+/*
+ * head_loss.c: the head's product and cross-entropy in one, forward and
+ * backward.
+ *
+ * Logits exist for a chunk of rows and a block of the vocabulary at a time
+ * (backward: a chunk of rows). Workers share the vocabulary and meet at the
+ * barrier; softmax is put together from fixed blocks, so that neither chunks
+ * nor workers show in the bits.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/priv.h"
+#include "runtime/device/cpu/kernels/vecmath.h"
+
+enum {
+    VOCAB_BLOCK = GEMM_COLS, /* of partial softmax: part of the bits */
+    LOSS_ROWS = 192,         /* of a chunk, forward */
+    GRAD_ROWS = 256,         /* of a chunk, backward: at most, and ... */
+    GRAD_ROWS_LEAST = 48,
+    GRAD_FLOATS = 8 << 20 /* ... about so many logits */
+};
+
+static size_t pad(int64_t floats)
+{
+    return ((size_t)floats + 15) & ~(size_t)15;
+}
+
+static int check_targets(const hpc_tensor *target, int64_t rows, int64_t vocab)
+{
+    const int32_t *t = target->data;
+
+    for (int64_t r = 0; r < rows; r++)
+        if (t[r] >= vocab)
+            return hpc_fail(HPC_E_ARG,
+                            "head_loss: target of row %lld is %d, of a vocabulary of %lld",
+                            (long long)r, t[r], (long long)vocab);
+    return 0;
+}
+
+/* x w^T for rows of x and words of w. */
+static gemm logits_of(const hpc_tensor *x, const hpc_tensor *w)
+{
+    int64_t dim = x->extent[1];
+
+    return (gemm){.a = x->data,
+                  .a_ld = dim,
+                  .a_type = (hpc_dtype)x->dtype,
+                  .b = w->data,
+                  .b_ld = dim,
+                  .b_type = (hpc_dtype)w->dtype,
+                  .b_trans = true,
+                  .b_panel = w->pack == HPC_PANEL16,
+                  .k = dim};
+}
+
+/* ---- forward ------------------------------------------------------------------------ */
+
+typedef struct loss_scratch {
+    float *max, *sum; /* [rows,blocks], shared */
+    float *hit;       /* [rows]: the target's logit, shared */
+    float *logits;    /* [rows,VOCAB_BLOCK] of this worker */
+    float *gemm;
+} loss_scratch;
+
+static size_t loss_shared(int64_t rows, int64_t blocks)
+{
+    return 2 * pad(rows * blocks) + pad(rows);
+}
+
+static size_t loss_own(int64_t rows)
+{
+    return GEMM_SCRATCH + (size_t)(rows * VOCAB_BLOCK);
+}
+
+static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, int worker)
+{
+    loss_scratch s = {.max = base};
+
+    s.sum = s.max + pad(rows * blocks);
+    s.hit = s.sum + pad(rows * blocks);
+    s.gemm = base + loss_shared(rows, blocks) + (size_t)worker * loss_own(rows);
+    s.logits = s.gemm + GEMM_SCRATCH;
+    return s;
+}
+
+/* The largest of x, and the sum of exp(x - largest); x is overwritten. */
+static void soften(float *max, float *sum, float *x, int64_t n)
+{
+    float most = -INFINITY;
+
+    for (int64_t j = 0; j < n; j++) most = x[j] > most ? x[j] : most;
+    float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
+    for (int64_t j = 0; j < n; j++) x[j] = vec_exp(x[j] - shift);
+    *max = most;
+    *sum = HPC_ISA(cpu_sum)(x, n);
+}
+
+static void combine_row(const hpc_head_loss_args *a, const loss_scratch *s, int64_t row, int64_t r,
+                        int64_t blocks)
+{
+    const float *max = s->max + r * blocks, *sum = s->sum + r * blocks;
+    float most = -INFINITY;
+    double total = 0;
+
+    for (int64_t b = 0; b < blocks; b++) most = max[b] > most ? max[b] : most;
+    float shift = most == -INFINITY ? 0 : most;
+    for (int64_t b = 0; b < blocks; b++) total += (double)sum[b] * exp((double)max[b] - shift);
+    double lse = shift + log(total);
+    ((float *)a->lse.data)[row] = (float)lse;
+    ((float *)a->loss.data)[row] =
+        ((const int32_t *)a->target.data)[row] < 0 ? 0 : (float)(lse - s->hit[r]);
+}
+
+static int run_loss(const hpc_launch *l, const void *args)
+{
+    const hpc_head_loss_args *a = args;
+    const int32_t *target = a->target.data;
+    int64_t live = hpc_tensor_live(&a->x, 0), vocab = a->w.extent[0];
+    int64_t most = least(LOSS_ROWS, a->x.extent[0]), lo, hi;
+    int64_t blocks = (vocab + VOCAB_BLOCK - 1) / VOCAB_BLOCK;
+    loss_scratch s = loss_scratch_at(l->workspace, most, blocks, l->worker);
+    gemm g = logits_of(&a->x, &a->w);
+    /* Every worker looks at all targets: all fail, or none, and none waits for one that failed. */
+    int rc = check_targets(&a->target, live, vocab);
+
+    if (rc < 0) return rc;
+    for (int64_t row = 0; row < live; row += most) {
+        int64_t rows = least(most, live - row);
+        hpc_share(&lo, &hi, blocks, 1, l->worker, l->workers);
+        for (int64_t b = lo; b < hi; b++) {
+            int64_t first = b * VOCAB_BLOCK, words = least(VOCAB_BLOCK, vocab - first);
+            HPC_ISA(cpu_gemm)
+            (s.logits, VOCAB_BLOCK, &g, (gemm_block){row, rows, first, words}, false, s.gemm);
+            for (int64_t r = 0; r < rows; r++) {
+                float *x = s.logits + r * VOCAB_BLOCK;
+                int64_t at = target[row + r] - first;
+                if (at >= 0 && at < words) s.hit[r] = x[at];
+                soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, words);
+            }
+        }
+        hpc_barrier_wait(l->barrier);
+        hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
+        for (int64_t r = lo; r < hi; r++) combine_row(a, &s, row + r, r, blocks);
+        hpc_barrier_wait(l->barrier);
+    }
+    return 0;
+}
+
+/* ---- backward ------------------------------------------------------------------------- */
+
+typedef struct grad_scratch {
+    float *dlogits; /* [rows,vocab], shared */
+    float *dw;      /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
+    float *tile;    /* of this worker, for dx */
+    float *gemm;
+} grad_scratch;
+
+typedef struct grad_shape {
+    int64_t live, vocab, dim, rows; /* rows: of a chunk */
+    gemm_tiles dx, dw;
+} grad_shape;
+
+static grad_shape grad_shape_of(const hpc_head_loss_grad_args *a, int workers)
+{
+    grad_shape s = {.vocab = a->w.extent[0], .dim = a->w.extent[1]};
+
+    s.rows = GRAD_FLOATS / (s.vocab > 0 ? s.vocab : 1) / GEMM_ROWS * GEMM_ROWS;
+    if (s.rows > GRAD_ROWS) s.rows = GRAD_ROWS;
+    if (s.rows < GRAD_ROWS_LEAST) s.rows = GRAD_ROWS_LEAST;
+    s.rows = least(s.rows, a->x.extent[0]);
+    s.dx = HPC_ISA(cpu_gemm_tiles)(1, s.rows, s.dim, workers);
+    s.dw = HPC_ISA(cpu_gemm_tiles)(1, s.vocab, s.dim, workers);
+    return s;
+}
+
+static size_t grad_shared(const hpc_head_loss_grad_args *a, const grad_shape *s)
+{
+    bool sums = a->dw.rank >= 0 && a->dw.dtype != HPC_F32;
+
+    return pad(s->rows * s->vocab) + (sums ? pad(s->vocab * s->dim) : 0);
+}
+
+static size_t grad_own(const grad_shape *s)
+{
+    return GEMM_SCRATCH + pad(s->dx.m * s->dx.n);
+}
+
+static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *a,
+                                    const grad_shape *s, int worker)
+{
+    grad_scratch w = {.dlogits = base};
+
+    w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : base + pad(s->rows * s->vocab);
+    w.gemm = base + grad_shared(a, s) + (size_t)worker * grad_own(s);
+    w.tile = w.gemm + GEMM_SCRATCH;
+    return w;
+}
+
+/* (softmax - one at the target) dloss, for this worker's share of the vocabulary. */
+static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
+                         const grad_scratch *w, int64_t row, int64_t rows)
+{
+    gemm g = logits_of(&a->x, &a->w);
+    const int32_t *target = (const int32_t *)a->target.data + row;
+    const float *lse = (const float *)a->lse.data + row;
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, s->vocab, VOCAB_BLOCK, l->worker, l->workers);
+    for (int64_t first = lo; first < hi; first += VOCAB_BLOCK) {
+        int64_t words = least(VOCAB_BLOCK, hi - first);
+        float *block = w->dlogits + first;
+        HPC_ISA(cpu_gemm)
+        (block, s->vocab, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
+        for (int64_t r = 0; r < rows; r++) {
+            float *x = block + r * s->vocab, buffer[1];
+            float dloss = *load(buffer, &a->dloss, row + r, 1);
+            int64_t at = target[r] - first;
+            if (target[r] < 0) {
+                memset(x, 0, (size_t)words * sizeof *x);
+                continue;
+            }
+            for (int64_t j = 0; j < words; j++) x[j] = vec_exp(x[j] - lse[r]) * dloss;
+            if (at >= 0 && at < words) x[at] -= dloss;
+        }
+    }
+}
+
+/* dx = dlogits w, this worker's tiles. */
+static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
+                    const grad_scratch *w, int64_t row, int64_t rows)
+{
+    gemm g = {.a = w->dlogits,
+              .a_ld = s->vocab,
+              .a_type = HPC_F32,
+              .b = a->w.data,
+              .b_ld = s->dim,
+              .b_type = (hpc_dtype)a->w.dtype,
+              .k = s->vocab};
+    gemm_tiles tiles = s->dx;
+    int64_t across = (s->dim + tiles.n - 1) / tiles.n, lo, hi;
+
+    hpc_share(&lo, &hi, (rows + tiles.m - 1) / tiles.m * across, 1, l->worker, l->workers);
+    for (int64_t t = lo; t < hi; t++) {
+        gemm_block at = {.i = t / across * tiles.m, .j = t % across * tiles.n};
+        at.rows = least(tiles.m, rows - at.i);
+        at.cols = least(tiles.n, s->dim - at.j);
+        HPC_ISA(cpu_gemm)(w->tile, tiles.n, &g, at, false, w->gemm);
+        for (int64_t r = 0; r < at.rows; r++)
+            store(&a->dx, (row + at.i + r) * s->dim + at.j, w->tile + r * tiles.n, at.cols);
+    }
+}
+
+/* dw += dlogits^T x, this worker's tiles: one chain over all rows, chunk after chunk. */
+static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
+                    const grad_scratch *w, int64_t row, int64_t rows)
+{
+    gemm g = {.a = w->dlogits,
+              .a_ld = s->vocab,
+              .a_type = HPC_F32,
+              .a_trans = true,
+              .b = gemm_element(a->x.data, (hpc_dtype)a->x.dtype, row * s->dim),
+              .b_ld = s->dim,
+              .b_type = (hpc_dtype)a->x.dtype,
+              .k = rows};
+    gemm_tiles tiles = s->dw;
+    int64_t across = (s->dim + tiles.n - 1) / tiles.n, lo, hi;
+    bool wide = a->dw.dtype != HPC_F32, last = row + rows == s->live;
+
+    hpc_share(&lo, &hi, (s->vocab + tiles.m - 1) / tiles.m * across, 1, l->worker, l->workers);
+    for (int64_t t = lo; t < hi; t++) {
+        gemm_block at = {.i = t / across * tiles.m, .j = t % across * tiles.n};
+        at.rows = least(tiles.m, s->vocab - at.i);
+        at.cols = least(tiles.n, s->dim - at.j);
+        for (int64_t r = 0; r < at.rows && wide && row == 0 && a->dw.adds; r++) {
+            int64_t from = (at.i + r) * s->dim + at.j;
+            widen(w->dw + from, element(&a->dw, from), at.cols);
+        }
+        HPC_ISA(cpu_gemm)
+        (w->dw + at.i * s->dim + at.j, s->dim, &g, at, a->dw.adds || row > 0, w->gemm);
+        for (int64_t r = 0; r < at.rows && wide && last; r++) {
+            int64_t to = (at.i + r) * s->dim + at.j;
+            store(&a->dw, to, w->dw + to, at.cols);
+        }
+    }
+}
+
+/* Without a live row nothing is added to dw: it stays, or is all zeros. */
+static void clear_dw(const hpc_launch *l, const hpc_tensor *dw)
+{
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, (int64_t)hpc_tensor_bytes(dw), HPC_ALIGN, l->worker, l->workers);
+    memset((char *)dw->data + lo, 0, (size_t)(hi - lo));
+}
+
+static int run_grad(const hpc_launch *l, const void *args)
+{
+    const hpc_head_loss_grad_args *a = args;
+    grad_shape s = grad_shape_of(a, l->workers);
+    grad_scratch w = grad_scratch_at(l->workspace, a, &s, l->worker);
+    int rc;
+
+    s.live = hpc_tensor_live(&a->x, 0);
+    rc = check_targets(&a->target, s.live, s.vocab);
+    if (rc < 0) return rc;
+    if (s.live == 0 && a->dw.data && !a->dw.adds) clear_dw(l, &a->dw);
+    for (int64_t row = 0; row < s.live; row += s.rows) {
+        int64_t rows = least(s.rows, s.live - row);
+        find_dlogits(l, a, &s, &w, row, rows);
+        hpc_barrier_wait(l->barrier);
+        if (a->dx.data) find_dx(l, a, &s, &w, row, rows);
+        if (a->dw.data) find_dw(l, a, &s, &w, row, rows);
+        hpc_barrier_wait(l->barrier);
+    }
+    return 0;
+}
+
+/* ---- selection ------------------------------------------------------------------------- */
+
+int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a)
+{
+    hpc_tensor w = a->w;
+    bool panel = w.pack == HPC_PANEL16;
+
+    w.pack = HPC_PLAIN;
+    const operand_check check[] = {
+        {"loss", &a->loss, TAKES_F32},     {"lse", &a->lse, TAKES_F32},
+        {"x", &a->x, TAKES_REAL},          {"w", &w, panel ? TAKES_REAL : TAKES_WEIGHT},
+        {"target", &a->target, TAKES_I32}, {0}};
+    int64_t rows = least(LOSS_ROWS, a->x.extent[0]);
+    int64_t blocks = (w.extent[0] + VOCAB_BLOCK - 1) / VOCAB_BLOCK;
+    size_t floats = loss_shared(rows, blocks) + (size_t)workers * loss_own(rows);
+
+    return accept(p,
+                  (hpc_plan){.run = run_loss,
+                             .workspace = floats * sizeof(float),
+                             .name = "head_loss_" HPC_ISA_TEXT},
+                  check);
+}
+
+int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
+{
+    const operand_check check[] = {{"dx", &a->dx, TAKES_REAL},        {"dw", &a->dw, TAKES_REAL},
+                                   {"dloss", &a->dloss, TAKES_REAL},  {"lse", &a->lse, TAKES_F32},
+                                   {"x", &a->x, TAKES_REAL},          {"w", &a->w, TAKES_REAL},
+                                   {"target", &a->target, TAKES_I32}, {0}};
+    grad_shape s = grad_shape_of(a, workers);
+    size_t floats = grad_shared(a, &s) + (size_t)workers * grad_own(&s);
+
+    return accept(p,
+                  (hpc_plan){.run = run_grad,
+                             .workspace = floats * sizeof(float),
+                             .name = "head_loss_grad_" HPC_ISA_TEXT},
+                  check);
+}

@@ -1,0 +1,166 @@
+/*
+ * matmul.c: products with their epilogue, batched and ragged.
+ *
+ * Every worker computes whole tiles of y, each from its own packed operands, so
+ * workers never wait for each other. Which tiles there are depends on the
+ * number of workers, but no element's bits do: see gemm.h.
+ */
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+typedef struct shape {
+    int64_t batch, m, n, k; /* maxima */
+    gemm_tiles tile;
+} shape;
+
+static int64_t parts_of(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
+
+static shape shape_of(const hpc_matmul_args *a, int workers)
+{
+    const int64_t *extent = a->a.extent + a->a.rank - 2;
+    shape s = {.batch = a->a.rank == 3 ? a->a.extent[0] : 1,
+               .m = extent[a->attr.trans_a ? 1 : 0],
+               .n = hpc_tensor_cols(&a->y),
+               .k = extent[a->attr.trans_a ? 0 : 1]};
+
+    s.tile = HPC_ISA(cpu_gemm_tiles)(s.batch, s.m, s.n, workers);
+    return s;
+}
+
+/* The live part of batch entry e. */
+static void live_extents(int64_t *m, int64_t *k, const hpc_matmul_args *a, const shape *s,
+                         int64_t e)
+{
+    int lead = a->a.rank - 2;
+
+    *m = s->m;
+    *k = s->k;
+    if (a->a.ragged == lead) *(a->attr.trans_a ? k : m) = hpc_tensor_live(&a->a, lead ? e : 0);
+    if (!a->attr.trans_b && a->b.ragged == a->b.rank - 2)
+        *k = least(*k, hpc_tensor_live(&a->b, a->b.rank == 3 ? e : 0));
+}
+
+static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t live_k)
+{
+    hpc_dtype a_type = (hpc_dtype)a->a.dtype, b_type = (hpc_dtype)a->b.dtype;
+    bool panel = a->b.pack == HPC_PANEL16;
+    int64_t b_rows = panel ? parts_of(s->n, GEMM_PANEL) * GEMM_PANEL : s->n;
+    int64_t b_entry = a->b.rank == 3 ? e : 0;
+
+    return (gemm){.a = gemm_element(a->a.data, a_type, e * s->m * s->k),
+                  .b = gemm_element(a->b.data, b_type, b_entry * b_rows * s->k),
+                  .a_ld = a->attr.trans_a ? s->m : s->k,
+                  .b_ld = a->attr.trans_b ? s->k : s->n,
+                  .k = live_k,
+                  .a_type = a_type,
+                  .b_type = b_type,
+                  .a_trans = a->attr.trans_a,
+                  .b_trans = a->attr.trans_b,
+                  .b_panel = panel};
+}
+
+static void add(float *restrict x, const float *restrict y, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) x[j] += y[j];
+}
+
+/* A row of a tile: x holds sums and ends as what is stored from element `at` of y. */
+static void finish_row(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
+                       float *spare, int64_t n)
+{
+    float alpha = (float)a->attr.alpha;
+
+    for (int64_t j = 0; j < n; j++) x[j] = alpha * x[j] + bias[j];
+    if (a->pre.data) store(&a->pre, at, x, n);
+    if (a->attr.act != HPC_ACT_NONE) HPC_ISA(cpu_activate)(x, x, n, a->attr.act);
+    if (a->residual.data) add(x, load(spare, &a->residual, at, n), n);
+    if (a->y.adds) add(x, load(spare, &a->y, at, n), n);
+    store(&a->y, at, x, n);
+}
+
+static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, int64_t e,
+                     gemm_block at, float *scratch)
+{
+    float *tile = scratch + GEMM_SCRATCH, *zeros = tile + s->tile.m * s->tile.n;
+    float *spare = zeros + s->tile.n;
+    const float *bias = zeros;
+
+    HPC_ISA(cpu_gemm)(tile, s->tile.n, g, at, false, scratch);
+    if (a->bias.data)
+        bias = load(zeros, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + at.j, at.cols);
+    else
+        memset(zeros, 0, (size_t)at.cols * sizeof *zeros);
+    for (int64_t i = 0; i < at.rows; i++)
+        finish_row(a, (e * s->m + at.i + i) * s->n + at.j, tile + i * s->tile.n, bias, spare,
+                   at.cols);
+}
+
+static size_t scratch_floats(const shape *s)
+{
+    return GEMM_SCRATCH + (size_t)((s->tile.m + 2) * s->tile.n);
+}
+
+static int run(const hpc_launch *l, const void *args)
+{
+    const hpc_matmul_args *a = args;
+    shape s = shape_of(a, l->workers);
+    float *scratch = (float *)l->workspace + (size_t)l->worker * scratch_floats(&s);
+    int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
+    int64_t across = s.tile.n > 0 ? parts_of(s.n, s.tile.n) : 0, all = 0, lo, hi, m, k;
+
+    if (s.tile.m == 0) return 0;
+    for (int64_t e = 0; e < batch; e++) {
+        live_extents(&m, &k, a, &s, e);
+        all += parts_of(m, s.tile.m) * across;
+    }
+    hpc_share(&lo, &hi, all, 1, l->worker, l->workers);
+    /* Tiles are counted column of tiles by column: neighbours share what they read of b. */
+    for (int64_t e = 0, first = 0, n; e < batch && first < hi; e++, first += n) {
+        live_extents(&m, &k, a, &s, e);
+        int64_t down = parts_of(m, s.tile.m);
+        n = down * across;
+        gemm g = product_of(a, &s, e, k);
+        for (int64_t t = lo > first ? lo - first : 0; t < n && first + t < hi; t++) {
+            gemm_block at = {.i = t % down * s.tile.m, .j = t / down * s.tile.n};
+            at.rows = least(s.tile.m, m - at.i);
+            at.cols = least(s.tile.n, s.n - at.j);
+            run_tile(a, &s, &g, e, at, scratch);
+        }
+    }
+    return 0;
+}
+
+static int refuse(const char *why)
+{
+    return hpc_fail(HPC_E_UNSUPPORTED, "matmul_" HPC_ISA_TEXT " %s", why);
+}
+
+int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
+{
+    hpc_tensor b = a->b;
+    bool panel = b.pack == HPC_PANEL16 && a->attr.trans_b;
+
+    if (panel) b.pack = HPC_PLAIN;
+    const operand_check check[] = {{"y", &a->y, TAKES_REAL},
+                                   {"pre", &a->pre, TAKES_REAL},
+                                   {"a", &a->a, TAKES_REAL},
+                                   {"b", &b, a->attr.trans_b && !panel ? TAKES_WEIGHT : TAKES_REAL},
+                                   {"bias", &a->bias, TAKES_REAL},
+                                   {"residual", &a->residual, TAKES_REAL},
+                                   {0}};
+    if (a->a.rank < 2 || a->a.rank > 3) return refuse("takes an operand a of rank 2 or 3 only");
+    if (a->a.ragged == a->a.rank - 1) return refuse("does not take a ragged last extent of a");
+    if (b.ragged == b.rank - 1 || (b.ragged == b.rank - 2 && a->attr.trans_b))
+        return refuse("does not take an operand b of which n, or a transposed k, is ragged");
+    shape s = shape_of(a, workers);
+    return accept(p,
+                  (hpc_plan){.run = run,
+                             .workspace = (size_t)workers * scratch_floats(&s) * sizeof(float),
+                             .name = "matmul_" HPC_ISA_TEXT},
+                  check);
+}

@@ -1,0 +1,112 @@
+/*
+ * update.c: the pointwise updates of SGD and AdamW. Elements are shared out
+ * flat, in whole cache lines.
+ */
+#include <math.h>
+
+#include "runtime/device/cpu/kernels/priv.h"
+
+enum { LINE = 64 }; /* elements: whole cache lines of every dtype */
+
+/* ---- sgd ------------------------------------------------------------------------------------ */
+
+static int sgd_run(const hpc_launch *l, const void *args)
+{
+    const hpc_sgd_args *a = args;
+    float lr = scalar_of(&a->lr), momentum = (float)a->attr.momentum, decay = (float)a->attr.decay;
+    float ahead = a->attr.nesterov ? momentum : 1, now = a->attr.nesterov ? 1 : 0;
+    float buffer[CHUNK];
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        n = least(CHUNK, hi - lo);
+        float *param = (float *)a->param.data + lo, *mom = (float *)a->mom.data + lo;
+        const float *grad = load(buffer, &a->grad, lo, n);
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            float g = grad[i] + decay * param[i];
+            mom[i] = momentum * mom[i] + g;
+            param[i] -= lr * (now * g + ahead * mom[i]);
+        }
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = sgd_run, .name = "sgd_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"param", &a->param, TAKES_F32},
+                                          {"mom", &a->mom, TAKES_F32},
+                                          {"grad", &a->grad, TAKES_REAL},
+                                          {"lr", &a->lr, TAKES_F32},
+                                          {0}});
+}
+
+/* ---- adamw ---------------------------------------------------------------------------------- */
+
+typedef struct factors {
+    float clip, keep; /* of the gradient; of the parameter, as it decays */
+    float beta1, rest1, beta2, rest2;
+    float rate, root, eps; /* param -= rate m / (root sqrt(v) + eps) */
+} factors;
+
+static factors factors_of(const hpc_adamw_args *a, int32_t step)
+{
+    const hpc_adamw_attr *t = &a->attr;
+    double lr = (double)scalar_of(&a->lr);
+    double bias1 = 1 - pow(t->beta1, step), bias2 = 1 - pow(t->beta2, step);
+
+    return (factors){.clip = a->clip.data ? scalar_of(&a->clip) : 1,
+                     .keep = (float)(1 - lr * t->decay),
+                     .beta1 = (float)t->beta1,
+                     .rest1 = (float)(1 - t->beta1),
+                     .beta2 = (float)t->beta2,
+                     .rest2 = (float)(1 - t->beta2),
+                     .rate = (float)(lr / bias1),
+                     .root = (float)(1 / sqrt(bias2)),
+                     .eps = (float)t->eps};
+}
+
+static int adamw_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adamw_args *a = args;
+    int32_t step = *(const int32_t *)a->step.data;
+    float buffer[CHUNK];
+    int64_t lo, hi;
+
+    if (step < 1) return hpc_fail(HPC_E_ARG, "adamw: step is %d, steps count from 1", (int)step);
+    factors f = factors_of(a, step);
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        n = least(CHUNK, hi - lo);
+        float *param = (float *)a->param.data + lo;
+        float *m = (float *)a->m.data + lo, *v = (float *)a->v.data + lo;
+        const float *grad = load(buffer, &a->grad, lo, n);
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            float g = f.clip * grad[i];
+            m[i] = f.beta1 * m[i] + f.rest1 * g;
+            v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
+            param[i] = f.keep * param[i] - f.rate * m[i] / (f.root * sqrtf(v[i]) + f.eps);
+        }
+        if (a->half.data) store(&a->half, lo, param, n);
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = adamw_run, .name = "adamw_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"param", &a->param, TAKES_F32},
+                                          {"m", &a->m, TAKES_F32},
+                                          {"v", &a->v, TAKES_F32},
+                                          {"half", &a->half, 1 << HPC_BF16},
+                                          {"grad", &a->grad, TAKES_REAL},
+                                          {"lr", &a->lr, TAKES_F32},
+                                          {"step", &a->step, TAKES_I32},
+                                          {"clip", &a->clip, TAKES_F32},
+                                          {0}});
+}

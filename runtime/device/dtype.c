@@ -1,0 +1,100 @@
+/*
+ * dtype.c: element types: their table, and conversions to and from f32 of every
+ * unquantised one. Block formats are in quant.c; fast conversions inside
+ * kernels are the kernels' own.
+ */
+#include "runtime/device/priv.h"
+
+static const hpc_dtype_info infos[HPC_DTYPE_N] = {
+    [HPC_F32] = {"f32", 1, 4, true, false},      [HPC_BF16] = {"bf16", 1, 2, true, false},
+    [HPC_F16] = {"f16", 1, 2, true, false},      [HPC_F64] = {"f64", 1, 8, true, false},
+    [HPC_I32] = {"i32", 1, 4, false, false},     [HPC_I64] = {"i64", 1, 8, false, false},
+    [HPC_Q8_0] = {"q8_0", 32, 34, true, true},   [HPC_Q4_0] = {"q4_0", 32, 18, true, true},
+    [HPC_Q4_K] = {"q4_K", 256, 144, true, true}, [HPC_Q5_K] = {"q5_K", 256, 176, true, true},
+    [HPC_Q6_K] = {"q6_K", 256, 210, true, true},
+};
+
+const hpc_dtype_info *hpc_dtype_get(hpc_dtype d)
+{
+    hpc_assert((unsigned)d < HPC_DTYPE_N);
+    return &infos[d];
+}
+
+int hpc_dtype_find(hpc_dtype *out, const char *name)
+{
+    char known[128] = "";
+    size_t used = 0;
+    for (int d = 0; d < HPC_DTYPE_N; d++) {
+        if (strcmp(infos[d].name, name) == 0) {
+            *out = (hpc_dtype)d;
+            return 0;
+        }
+        size_t n = strlen(infos[d].name);
+        if (used + n + 2 >= sizeof known) continue;
+        if (d > 0) memcpy(known + used, ", ", 2), used += 2;
+        memcpy(known + used, infos[d].name, n + 1);
+        used += n;
+    }
+    return hpc_fail(HPC_E_ARG, "unknown dtype '%s'; known are %s", name, known);
+}
+
+/* Towards zero, saturating; NaN gives 0: what a C cast leaves undefined. */
+static int32_t to_i32(float x)
+{
+    if (!(x > -0x1p31f)) return x <= -0x1p31f ? INT32_MIN : 0;
+    return x >= 0x1p31f ? INT32_MAX : (int32_t)x;
+}
+
+static int64_t to_i64(float x)
+{
+    if (!(x > -0x1p63f)) return x <= -0x1p63f ? INT64_MIN : 0;
+    return x >= 0x1p63f ? INT64_MAX : (int64_t)x;
+}
+
+void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n)
+{
+    const uint16_t *half = src;
+    switch (from) {
+    case HPC_F32: memmove(dst, src, (size_t)n * sizeof *dst); break;
+    case HPC_BF16:
+        for (int64_t i = 0; i < n; i++) dst[i] = hpc_bf16_to_f32(half[i]);
+        break;
+    case HPC_F16:
+        for (int64_t i = 0; i < n; i++) dst[i] = hpc_f16_to_f32(half[i]);
+        break;
+    case HPC_F64:
+        for (int64_t i = 0; i < n; i++) dst[i] = (float)((const double *)src)[i];
+        break;
+    case HPC_I32:
+        for (int64_t i = 0; i < n; i++) dst[i] = (float)((const int32_t *)src)[i];
+        break;
+    case HPC_I64:
+        for (int64_t i = 0; i < n; i++) dst[i] = (float)((const int64_t *)src)[i];
+        break;
+    default: hpc_quant_unpack(dst, src, from, n);
+    }
+}
+
+void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n)
+{
+    uint16_t *half = dst;
+    switch (to) {
+    case HPC_F32: memmove(dst, src, (size_t)n * sizeof *src); break;
+    case HPC_BF16:
+        for (int64_t i = 0; i < n; i++) half[i] = hpc_bf16_from_f32(src[i]);
+        break;
+    case HPC_F16:
+        for (int64_t i = 0; i < n; i++) half[i] = hpc_f16_from_f32(src[i]);
+        break;
+    case HPC_F64:
+        for (int64_t i = 0; i < n; i++) ((double *)dst)[i] = src[i];
+        break;
+    case HPC_I32:
+        for (int64_t i = 0; i < n; i++) ((int32_t *)dst)[i] = to_i32(src[i]);
+        break;
+    case HPC_I64:
+        for (int64_t i = 0; i < n; i++) ((int64_t *)dst)[i] = to_i64(src[i]);
+        break;
+    default: hpc_quant_pack(dst, to, src, n);
+    }
+}

@@ -1,0 +1,120 @@
+/*
+ * product.c: the matrix product and the layout that is packed for it.
+ */
+#include "runtime/device/ref/priv.h"
+
+/* Element (row, col) of the matrix [n,k] that is number `batch` of a PANEL16 tensor. */
+static int64_t panel_at(const hpc_tensor *t, int64_t batch, int64_t row, int64_t col)
+{
+    int64_t n = extent_from_end(t, 2), k = extent_from_end(t, 1);
+    int64_t padded = (n + 15) / 16 * 16;
+    return (batch * padded + row / 16 * 16) * k + col * 16 + row % 16;
+}
+
+/* Elements k0..k0+n-1 along the summed dimension: of row i of op(a), column j of op(b). */
+static void load_a(double *dst, const hpc_matmul_args *g, int64_t batch, int64_t i, int64_t k0,
+                   int64_t n)
+{
+    const hpc_tensor *a = &g->a;
+    int64_t rows = extent_from_end(a, 2), cols = extent_from_end(a, 1), base = batch * rows * cols;
+    if (g->attr.trans_a) {
+        hpc_ref_load(dst, a, base + k0 * cols + i, cols, n);
+    } else {
+        hpc_ref_load(dst, a, base + i * cols + k0, 1, n);
+    }
+}
+
+static void load_b(double *dst, const hpc_matmul_args *g, int64_t batch, int64_t j, int64_t k0,
+                   int64_t n)
+{
+    const hpc_tensor *b = &g->b;
+    int64_t rows = extent_from_end(b, 2), cols = extent_from_end(b, 1);
+    int64_t base = b->rank == 3 ? batch * rows * cols : 0;
+    if (b->pack == HPC_PANEL16) {
+        hpc_ref_load(dst, b, panel_at(b, b->rank == 3 ? batch : 0, j, k0), 16, n);
+    } else if (g->attr.trans_b) {
+        hpc_ref_load(dst, b, base + j * cols + k0, 1, n);
+    } else {
+        hpc_ref_load(dst, b, base + k0 * cols + j, cols, n);
+    }
+}
+
+static double dot(const hpc_matmul_args *g, int64_t batch, int64_t i, int64_t j, int64_t k)
+{
+    double left[REF_CHUNK], right[REF_CHUNK], sum = 0;
+    for (int64_t k0 = 0; k0 < k; k0 += REF_CHUNK) {
+        int64_t n = least(REF_CHUNK, k - k0);
+        load_a(left, g, batch, i, k0, n);
+        load_b(right, g, batch, j, k0, n);
+        for (int64_t e = 0; e < n; e++) sum += left[e] * right[e];
+    }
+    return sum;
+}
+
+/* How many terms the sums of a batch entry have: what is live of a and of b. */
+static int64_t live_depth(const hpc_matmul_args *g, int64_t batch)
+{
+    const hpc_tensor *a = &g->a, *b = &g->b;
+    int64_t k = g->attr.trans_a ? hpc_ref_live(a, a->rank - 2, batch) : extent_from_end(a, 1);
+    if (g->attr.trans_b) return k;
+    return least(k, hpc_ref_live(b, b->rank - 2, b->rank == 3 ? batch : 0));
+}
+
+static int matmul_run(const hpc_launch *l, const void *args)
+{
+    const hpc_matmul_args *g = args;
+    const hpc_tensor *a = &g->a;
+    int64_t m = extent_from_end(&g->y, 2), n = extent_from_end(&g->y, 1), lo, hi;
+    share_rows(&lo, &hi, &g->y, l);
+    for (int64_t r = lo; r < hi; r++) {
+        int64_t batch = r / m, i = r % m;
+        if (a->rank == 3 && batch >= hpc_ref_live(a, 0, 0)) continue;
+        if (!g->attr.trans_a && i >= hpc_ref_live(a, a->rank - 2, batch)) continue;
+        int64_t k = live_depth(g, batch);
+        for (int64_t j = 0; j < n; j++) {
+            double v = g->attr.alpha * dot(g, batch, i, j, k);
+            if (present(&g->bias))
+                v += hpc_ref_get(&g->bias, (g->bias.rank == 2 ? batch * n : 0) + j);
+            if (present(&g->pre)) hpc_ref_set(&g->pre, r * n + j, v);
+            v = hpc_ref_act(g->attr.act, v);
+            if (present(&g->residual)) v += hpc_ref_get(&g->residual, r * n + j);
+            hpc_ref_put(&g->y, r * n + j, v);
+        }
+    }
+    return 0;
+}
+
+int hpc_ref_matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
+{
+    (void)workers;
+    bool block = hpc_dtype_get((hpc_dtype)a->b.dtype)->quantised || a->b.pack == HPC_PANEL16;
+    if (block && !a->attr.trans_b) {
+        char text[96];
+        return hpc_fail(HPC_E_UNSUPPORTED, "matmul: b %s must be used transposed",
+                        hpc_tensor_text(text, &a->b));
+    }
+    return ref_plan(p, matmul_run, "ref_matmul");
+}
+
+static int pack_run(const hpc_launch *l, const void *args)
+{
+    const hpc_pack_args *g = args;
+    int64_t n = extent_from_end(&g->x, 2), k = extent_from_end(&g->x, 1),
+            padded = (n + 15) / 16 * 16;
+    int64_t batches = g->x.rank == 3 ? g->x.extent[0] : 1, lo, hi;
+    hpc_share(&lo, &hi, batches * padded, 16, l->worker, l->workers);
+    for (int64_t r = lo; r < hi; r++) {
+        int64_t batch = r / padded, row = r % padded;
+        for (int64_t c = 0; c < k; c++) {
+            double v = row < n ? hpc_ref_get(&g->x, (batch * n + row) * k + c) : 0;
+            hpc_ref_set(&g->y, panel_at(&g->y, batch, row, c), v);
+        }
+    }
+    return 0;
+}
+
+int hpc_ref_pack(hpc_plan *p, int workers, const hpc_pack_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, pack_run, "ref_pack");
+}

@@ -1,0 +1,45 @@
+/*
+ * table.c: the reference as a table of kernels, complete: every backend may
+ * name it for its operations in double.
+ */
+#include "runtime/device/ref/priv.h"
+
+static int nop_run(const hpc_launch *l, const void *args)
+{
+    (void)l, (void)args;
+    return 0;
+}
+
+static int nop(hpc_plan *p, int workers, const hpc_nop_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, nop_run, "ref_nop");
+}
+
+const hpc_kernels hpc_ref_kernels = {
+    .nop = nop,
+    .matmul = hpc_ref_matmul,
+    .norm = hpc_ref_norm,
+    .norm_grad = hpc_ref_norm_grad,
+    .rope = hpc_ref_rope,
+    .attention = hpc_ref_attention,
+    .attention_grad = hpc_ref_attention_grad,
+    .act = hpc_ref_activate,
+    .act_grad = hpc_ref_activate_grad,
+    .glu = hpc_ref_glu,
+    .glu_grad = hpc_ref_glu_grad,
+    .head_loss = hpc_ref_head_loss,
+    .head_loss_grad = hpc_ref_head_loss_grad,
+    .dropout = hpc_ref_dropout,
+    .binary = hpc_ref_binary,
+    .scale = hpc_ref_scale,
+    .copy = hpc_ref_copy,
+    .pack = hpc_ref_pack,
+    .fill = hpc_ref_fill,
+    .gather = hpc_ref_gather,
+    .scatter = hpc_ref_scatter,
+    .route = hpc_ref_route,
+    .reduce = hpc_ref_reduce,
+    .sgd = hpc_ref_sgd,
+    .adamw = hpc_ref_adamw,
+};

@@ -1,0 +1,56 @@
+/*
+ * update.c: the pointwise parts of optimizers.
+ */
+#include "runtime/device/ref/priv.h"
+
+static int sgd_run(const hpc_launch *l, const void *args)
+{
+    const hpc_sgd_args *g = args;
+    int64_t cols = hpc_tensor_cols(&g->param), lo, hi;
+    double lr = hpc_ref_get(&g->lr, 0);
+    share_rows(&lo, &hi, &g->param, l);
+    for (int64_t i = lo * cols; i < hi * cols; i++) {
+        double param = hpc_ref_get(&g->param, i);
+        double grad = hpc_ref_get(&g->grad, i) + g->attr.decay * param;
+        double mom = g->attr.momentum * hpc_ref_get(&g->mom, i) + grad;
+        double step = g->attr.nesterov ? grad + g->attr.momentum * mom : mom;
+        hpc_ref_set(&g->mom, i, mom);
+        hpc_ref_set(&g->param, i, param - lr * step);
+    }
+    return 0;
+}
+
+int hpc_ref_sgd(hpc_plan *p, int workers, const hpc_sgd_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, sgd_run, "ref_sgd");
+}
+
+static int adamw_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adamw_args *g = args;
+    const hpc_adamw_attr *t = &g->attr;
+    int64_t cols = hpc_tensor_cols(&g->param), lo, hi;
+    double lr = hpc_ref_get(&g->lr, 0), step = (double)hpc_ref_index(&g->step, 0);
+    double clip = present(&g->clip) ? hpc_ref_get(&g->clip, 0) : 1;
+    double bias1 = 1 - pow(t->beta1, step), bias2 = 1 - pow(t->beta2, step);
+    share_rows(&lo, &hi, &g->param, l);
+    for (int64_t i = lo * cols; i < hi * cols; i++) {
+        double grad = hpc_ref_get(&g->grad, i) * clip;
+        double m = t->beta1 * hpc_ref_get(&g->m, i) + (1 - t->beta1) * grad;
+        double v = t->beta2 * hpc_ref_get(&g->v, i) + (1 - t->beta2) * grad * grad;
+        double param = hpc_ref_get(&g->param, i) * (1 - lr * t->decay);
+        param -= lr * (m / bias1) / (sqrt(v / bias2) + t->eps);
+        hpc_ref_set(&g->m, i, m);
+        hpc_ref_set(&g->v, i, v);
+        hpc_ref_set(&g->param, i, param);
+        if (present(&g->half)) hpc_ref_set(&g->half, i, hpc_ref_get(&g->param, i));
+    }
+    return 0;
+}
+
+int hpc_ref_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, adamw_run, "ref_adamw");
+}

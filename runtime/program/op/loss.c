@@ -1,0 +1,175 @@
+/*
+ * loss.c: rows of head_loss and head_loss_grad: the head's product and
+ * cross-entropy in one, without logits.
+ *
+ * The loss is one number for each row: how rows are averaged is the caller's,
+ * through the gradient that it seeds.
+ */
+#include "runtime/program/op/priv.h"
+
+enum { LOSS_LOSS, LOSS_LSE, LOSS_X, LOSS_W, LOSS_TARGET, LOSS_N };
+enum { GRAD_DX, GRAD_DW, GRAD_DLOSS, GRAD_LSE, GRAD_X, GRAD_W, GRAD_TARGET, GRAD_N };
+
+static int check_inputs(const hpc_insn *i, const hpc_type *type, int x, int w, int target)
+{
+    int rc;
+    TRY(hpc_op_expect(i, type, x, HPC_OP_REAL, 2, 2));
+    TRY(hpc_op_expect(i, type, w, HPC_OP_REAL, 2, 2));
+    TRY(hpc_op_expect(i, type, target, HPC_OP_INDEX, 1, 1));
+    if (type[x].extent[1] != type[w].extent[1])
+        return hpc_misfit(i, type, x, w, "widths %lld and %lld differ",
+                          (long long)type[x].extent[1], (long long)type[w].extent[1]);
+    if (type[x].ragged > 0 || type[w].ragged >= 0)
+        return hpc_misfit(i, type, x, w, "only rows of x may be run-time");
+    hpc_type rows = hpc_op_leading(&type[x], HPC_I32);
+    if (!hpc_type_same_shape(&type[target], &rows))
+        return hpc_misfit(i, type, x, target, "each row needs its target");
+out:
+    return rc;
+}
+
+static int head_loss_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    const hpc_type *x = &type[LOSS_X];
+    int rc;
+    TRY(check_inputs(i, type, LOSS_X, LOSS_W, LOSS_TARGET));
+    TRY(hpc_op_output(i, type, LOSS_LOSS, hpc_op_leading(x, hpc_op_wide(x))));
+    TRY(hpc_op_output(i, type, LOSS_LSE, hpc_op_leading(x, hpc_op_wide(x))));
+out:
+    return rc;
+}
+
+static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
+{
+    int rc = hpc_op_no_gradient(d, i->operand[LOSS_LSE], "the lse of a loss");
+    if (rc < 0) return rc;
+    hpc_value x = i->operand[LOSS_X], w = i->operand[LOSS_W];
+    hpc_value operand[GRAD_N] = {hpc_op_fresh(d, x),
+                                 hpc_diff_target(d, w),
+                                 hpc_diff_of(d, i->operand[LOSS_LOSS]),
+                                 i->operand[LOSS_LSE],
+                                 x,
+                                 w,
+                                 i->operand[LOSS_TARGET]};
+    hpc_emit(hpc_diff_program(d), &hpc_op_head_loss_grad, operand, NULL);
+    hpc_op_give(d, x, operand[GRAD_DX]);
+    hpc_op_give(d, w, operand[GRAD_DW]);
+    return HPC_OK;
+}
+
+/* The vocabulary stays whole: a loss of part of it is no sum of partial losses. */
+static int head_loss_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    hpc_op_label(dims, p, i, LOSS_LOSS, "T");
+    hpc_op_label(dims, p, i, LOSS_LSE, "T");
+    hpc_op_label(dims, p, i, LOSS_X, "Th");
+    hpc_op_label(dims, p, i, LOSS_W, "vh");
+    hpc_op_label(dims, p, i, LOSS_TARGET, "T");
+    return HPC_OK;
+}
+
+static double logits_flops(const hpc_type *x, const hpc_type *w)
+{
+    return 2.0 * (double)hpc_op_n(x) * (double)w->extent[0];
+}
+
+static hpc_cost head_loss_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    return hpc_op_cost(type, LOSS_N, logits_flops(&type[LOSS_X], &type[LOSS_W]));
+}
+
+static int head_loss_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->head_loss ? k->head_loss(plan, workers, args) : hpc_op_missing("head_loss");
+}
+
+const hpc_op hpc_op_head_loss = {
+    .sig = {.name = "head_loss",
+            .operand_n = LOSS_N,
+            .attr_bytes = sizeof(hpc_no_attr),
+            .operand = {{"loss", HPC_OUT},
+                        {"lse", HPC_OUT},
+                        {"x", HPC_IN},
+                        {"w", HPC_IN},
+                        {"target", HPC_IN}}},
+    .comm = -1,
+    .shape = head_loss_shape,
+    .backward = head_loss_backward,
+    .layout = head_loss_layout,
+    .cost = head_loss_cost,
+    .select = head_loss_select,
+};
+
+hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target)
+{
+    hpc_value operand[LOSS_N] = {HPC_NEW, HPC_NEW, x, w, target};
+    return hpc_emit(p, &hpc_op_head_loss, operand, NULL);
+}
+
+/* ---- head_loss_grad ------------------------------------------------------------------- */
+
+static int head_loss_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    const hpc_type *x = &type[GRAD_X], *w = &type[GRAD_W];
+    int rc;
+    TRY(check_inputs(i, type, GRAD_X, GRAD_W, GRAD_TARGET));
+    hpc_type rows = hpc_op_leading(x, hpc_op_wide(x));
+    for (int k = GRAD_DLOSS; k <= GRAD_LSE; k++) {
+        TRY(hpc_op_expect(i, type, k, HPC_OP_REAL, 1, 1));
+        if (!hpc_type_same_shape(&type[k], &rows))
+            TRY(hpc_misfit(i, type, k, GRAD_X, "expected one for each row"));
+    }
+    TRY(hpc_op_output(i, type, GRAD_DX, hpc_op_like(x, (hpc_dtype)x->dtype)));
+    TRY(hpc_op_output(i, type, GRAD_DW, hpc_op_like(w, (hpc_dtype)w->dtype)));
+out:
+    return rc;
+}
+
+static int head_loss_grad_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
+{
+    hpc_op_label(dims, p, i, GRAD_DX, "Th");
+    hpc_op_label(dims, p, i, GRAD_DW, "vh");
+    hpc_op_label(dims, p, i, GRAD_DLOSS, "T");
+    hpc_op_label(dims, p, i, GRAD_LSE, "T");
+    hpc_op_label(dims, p, i, GRAD_X, "Th");
+    hpc_op_label(dims, p, i, GRAD_W, "vh");
+    hpc_op_label(dims, p, i, GRAD_TARGET, "T");
+    dims->linear[0] = 1u << GRAD_DLOSS;
+    return HPC_OK;
+}
+
+/* The logits again, and a product for each gradient. */
+static hpc_cost head_loss_grad_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    int products = 1 + (type[GRAD_DX].rank >= 0) + (type[GRAD_DW].rank >= 0);
+    return hpc_op_cost(type, GRAD_N, products * logits_flops(&type[GRAD_X], &type[GRAD_W]));
+}
+
+static int head_loss_grad_select(hpc_plan *plan, const hpc_kernels *k, int workers,
+                                 const void *args)
+{
+    return k->head_loss_grad ? k->head_loss_grad(plan, workers, args)
+                             : hpc_op_missing("head_loss_grad");
+}
+
+const hpc_op hpc_op_head_loss_grad = {
+    .sig = {.name = "head_loss_grad",
+            .operand_n = GRAD_N,
+            .attr_bytes = sizeof(hpc_no_attr),
+            .operand = {{"dx", HPC_OUT | HPC_OPTIONAL},
+                        {"dw", HPC_ACC | HPC_OPTIONAL},
+                        {"dloss", HPC_IN},
+                        {"lse", HPC_IN},
+                        {"x", HPC_IN},
+                        {"w", HPC_IN},
+                        {"target", HPC_IN}}},
+    .comm = -1,
+    .shape = head_loss_grad_shape,
+    .layout = head_loss_grad_layout,
+    .cost = head_loss_grad_cost,
+    .select = head_loss_grad_select,
+};

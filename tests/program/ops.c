@@ -1,0 +1,659 @@
+/*
+ * ops.c: the op table's shape rules: what each op accepts and makes, and what
+ * it says, with both shapes, when its operands do not fit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/program/op/op.h"
+
+#define EXTENTS(...)                                                                               \
+    sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[])                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define REAL(p, ...)     input(p, HPC_F32, EXTENTS(__VA_ARGS__))
+#define BF16(p, ...)     input(p, HPC_BF16, EXTENTS(__VA_ARGS__))
+#define F64(p, ...)      input(p, HPC_F64, EXTENTS(__VA_ARGS__))
+#define INDEX(p, ...)    input(p, HPC_I32, EXTENTS(__VA_ARGS__))
+#define STATE(p, ...)    state(p, HPC_F32, EXTENTS(__VA_ARGS__))
+#define SCALAR(p, dtype) input(p, dtype, 0, NULL)
+
+static hpc_program *begin(void)
+{
+    hpc_error_clear();
+    hpc_program *p = hpc_program_create();
+    assert_non_null(p);
+    assert_int_equal(hpc_program_segment(p, HPC_FORWARD, 0), 0);
+    return p;
+}
+
+static hpc_value input(hpc_program *p, hpc_dtype dtype, size_t rank, const int64_t *extent)
+{
+    char name[16];
+    snprintf(name, sizeof name, "i%lld", (long long)p->value_n);
+    return hpc_program_input(p, name, hpc_type_of(dtype, (int)rank, extent));
+}
+
+static hpc_value state(hpc_program *p, hpc_dtype dtype, size_t rank, const int64_t *extent)
+{
+    char name[16];
+    snprintf(name, sizeof name, "s%lld", (long long)p->value_n);
+    return hpc_program_state(p, name, hpc_type_of(dtype, (int)rank, extent), false);
+}
+
+static hpc_value ragged(hpc_program *p, hpc_value v, int dim, hpc_value count)
+{
+    p->value[v].type = hpc_type_ragged(p->value[v].type, dim, count);
+    return v;
+}
+
+static void makes(hpc_program *p, hpc_value v, const char *type)
+{
+    char text[128];
+    if (hpc_program_status(p) < 0) fail_msg("%s", hpc_error_get()->text);
+    assert_true(v >= 0);
+    assert_string_equal(hpc_type_text(text, &p->value[v].type), type);
+}
+
+/* The whole message behind the place, and frees. */
+static void refuses(hpc_program *p, int code, const char *text)
+{
+    assert_int_equal(hpc_program_status(p), code);
+    const char *at = strstr(hpc_error_get()->text, "): ");
+    assert_non_null(at);
+    assert_string_equal(at + 3, text);
+    hpc_error_clear();
+    hpc_program_free(p);
+}
+
+static void ends(hpc_program *p)
+{
+    assert_int_equal(hpc_program_status(p), HPC_OK);
+    hpc_program_free(p);
+}
+
+static hpc_value output(const hpc_program *p, int64_t insn, int k)
+{
+    return p->segment[0].insn[insn].operand[k];
+}
+
+/* ---- products ------------------------------------------------------------------------ */
+
+static void matmul_makes(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_matmul_attr plain = {0}, both = {.trans_a = true, .trans_b = true, .alpha = 0.5};
+    makes(p, hpc_matmul(p, REAL(p, 3, 4), REAL(p, 4, 5), plain), "f32[3,5]");
+    makes(p, hpc_matmul(p, REAL(p, 4, 3), REAL(p, 5, 4), both), "f32[3,5]");
+    makes(p, hpc_matmul(p, BF16(p, 2, 3, 4), REAL(p, 4, 5), plain), "bf16[2,3,5]");
+    makes(p, hpc_matmul(p, REAL(p, 2, 3, 4), REAL(p, 2, 4, 5), plain), "f32[2,3,5]");
+    makes(p, hpc_linear(p, REAL(p, 3, 4), REAL(p, 5, 4), REAL(p, 5), REAL(p, 3, 5)), "f32[3,5]");
+    hpc_value q = input(p, HPC_Q8_0, EXTENTS(5, 64));
+    makes(p, hpc_linear(p, REAL(p, 3, 64), q, HPC_NONE, HPC_NONE), "f32[3,5]");
+    makes(p, hpc_linear(p, REAL(p, 3, 4), hpc_pack(p, REAL(p, 5, 4)), HPC_NONE, HPC_NONE),
+          "f32[3,5]");
+    assert_int_equal(output(p, 0, 1), HPC_NONE);
+    hpc_matmul_attr silu = {.act = HPC_SILU};
+    makes(p, hpc_matmul(p, REAL(p, 3, 4), REAL(p, 4, 5), silu), "f32[3,5]");
+    makes(p, output(p, p->segment[0].insn_n - 1, 1), "f32[3,5]"); /* pre */
+    ends(p);
+}
+
+static void matmul_follows_run_time_extents(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value n = SCALAR(p, HPC_I32), each = INDEX(p, 2);
+    hpc_value a = ragged(p, REAL(p, 8, 4), 0, n), g = ragged(p, REAL(p, 8, 5), 0, n);
+    hpc_value e = ragged(p, REAL(p, 2, 8, 4), 1, each), f = ragged(p, REAL(p, 2, 8, 5), 1, each);
+    hpc_matmul_attr plain = {0}, sum = {.trans_a = true};
+    makes(p, hpc_matmul(p, a, REAL(p, 4, 5), plain), "f32[%0<=8,5]");
+    makes(p, hpc_matmul(p, a, g, sum), "f32[4,5]");
+    makes(p, hpc_matmul(p, e, REAL(p, 2, 4, 5), plain), "f32[2,%1<=8,5]");
+    makes(p, hpc_matmul(p, e, f, sum), "f32[2,4,5]");
+    hpc_matmul(p, a, REAL(p, 8, 5), sum);
+    refuses(p, HPC_E_SHAPE,
+            "a is f32[%0<=8,4] and b is f32[8,5]: a sum over a run-time extent needs it on both");
+    p = begin();
+    n = SCALAR(p, HPC_I32);
+    hpc_matmul(p, REAL(p, 3, 8), ragged(p, REAL(p, 8, 5), 0, n), plain);
+    refuses(p, HPC_E_SHAPE, "a is f32[3,8] and b is f32[%0<=8,5]: only b has this run-time extent");
+    p = begin();
+    n = INDEX(p, 3);
+    hpc_matmul(p, ragged(p, REAL(p, 3, 8), 1, n), REAL(p, 8, 5), plain);
+    refuses(p, HPC_E_SHAPE, "a is f32[3,%0<=8]: the last extent of a factor cannot be run-time");
+}
+
+static void matmul_names_place_and_shapes(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    p->tags.block = 3;
+    hpc_linear(p, REAL(p, 256, 768), REAL(p, 1024, 512), HPC_NONE, HPC_NONE);
+    assert_int_equal(hpc_program_status(p), HPC_E_SHAPE);
+    assert_string_equal(hpc_error_get()->text,
+                        "forward[0] #0 matmul (block 3): a is f32[256,768] and b is f32[1024,512] "
+                        "(transposed): inner extents 768 and 512 differ");
+    hpc_error_clear();
+    hpc_program_free(p);
+}
+
+static void matmul_refuses(void **s)
+{
+    (void)s;
+    hpc_matmul_attr plain = {0}, row = {.trans_b = true};
+    hpc_program *p = begin();
+    hpc_matmul(p, INDEX(p, 3, 4), REAL(p, 4, 5), plain);
+    refuses(p, HPC_E_SHAPE, "a is i32[3,4]: expected plain f32, bf16 or f64");
+    p = begin();
+    hpc_matmul(p, REAL(p, 4), REAL(p, 4, 5), plain);
+    refuses(p, HPC_E_SHAPE, "a is f32[4]: expected a rank of 2 to 3");
+    p = begin();
+    hpc_matmul(p, REAL(p, 3, 4), REAL(p, 2, 4, 5), plain);
+    refuses(p, HPC_E_SHAPE, "a is f32[3,4] and b is f32[2,4,5]: b has a batch and a has none");
+    p = begin();
+    hpc_matmul(p, REAL(p, 3, 2, 4), REAL(p, 2, 4, 5), plain);
+    refuses(p, HPC_E_SHAPE, "a is f32[3,2,4] and b is f32[2,4,5]: batches 3 and 2 differ");
+    p = begin();
+    hpc_matmul(p, REAL(p, 3, 5), input(p, HPC_Q4_0, EXTENTS(5, 32)), plain);
+    refuses(p, HPC_E_SHAPE,
+            "b is q4_0[5,32]: packed and quantised factors are read by rows: set trans_b");
+    p = begin();
+    hpc_linear(p, REAL(p, 3, 4), REAL(p, 5, 4), REAL(p, 4), HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "b is f32[5,4] and bias is f32[4]: a bias of 5 is expected");
+    p = begin();
+    hpc_linear(p, REAL(p, 3, 4), REAL(p, 5, 4), HPC_NONE, REAL(p, 5, 3));
+    refuses(p, HPC_E_SHAPE,
+            "residual is f32[5,3] and y is f32[3,5]: they must have the same shape");
+    p = begin();
+    row.act = 77;
+    hpc_matmul(p, REAL(p, 3, 4), REAL(p, 5, 4), row);
+    refuses(p, HPC_E_ARG, "act 77 is not known");
+    p = begin();
+    hpc_value operand[] = {HPC_NEW, HPC_NONE, REAL(p, 3, 4), REAL(p, 4, 5), HPC_NONE, HPC_NONE};
+    hpc_emit(p, &hpc_op_matmul, operand, NULL);
+    refuses(p, HPC_E_ARG, "alpha is 0, which makes the product vanish; 1 is plain");
+    p = begin();
+    hpc_value onto[] = {STATE(p, 3, 4), HPC_NONE, REAL(p, 3, 4), REAL(p, 4, 5), HPC_NONE, HPC_NONE};
+    hpc_emit(p, &hpc_op_matmul, onto, &(hpc_matmul_attr){.alpha = 1});
+    refuses(p, HPC_E_SHAPE, "y is f32[3,4]: expected f32[3,5]");
+}
+
+static void pack_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_pack(p, BF16(p, 20, 8)), "bf16[20,8]/panel16");
+    makes(p, hpc_pack(p, REAL(p, 2, 20, 8)), "f32[2,20,8]/panel16");
+    hpc_pack(p, REAL(p, 8));
+    refuses(p, HPC_E_SHAPE, "x is f32[8]: expected a rank of 2 to 3");
+}
+
+/* ---- norm, rope, attention ----------------------------------------------------------- */
+
+static void norm_rules(void **s)
+{
+    (void)s;
+    hpc_norm_attr rms = {.kind = HPC_RMS, .eps = 1e-5};
+    hpc_program *p = begin();
+    makes(p, hpc_norm(p, BF16(p, 6, 2, 8), REAL(p, 8), HPC_NONE, rms), "bf16[6,2,8]");
+    makes(p, output(p, 0, 1), "f32[6,2,2]");
+    makes(p, hpc_norm(p, F64(p, 6, 8), HPC_NONE, F64(p, 8), rms), "f64[6,8]");
+    makes(p, output(p, 1, 1), "f64[6,2]");
+    hpc_norm(p, REAL(p, 6, 8), REAL(p, 6), HPC_NONE, rms);
+    refuses(p, HPC_E_SHAPE,
+            "w is f32[6] and x is f32[6,8]: expected one element for each of 8 columns");
+    p = begin();
+    hpc_norm(p, SCALAR(p, HPC_F32), HPC_NONE, HPC_NONE, rms);
+    refuses(p, HPC_E_SHAPE, "x is f32[]: expected a rank of 1 to 4");
+    p = begin();
+    rms.eps = -1;
+    hpc_norm(p, REAL(p, 6, 8), HPC_NONE, HPC_NONE, rms);
+    refuses(p, HPC_E_ARG, "eps is -1; it must be finite and at least 0");
+    p = begin();
+    hpc_value grad[] = {HPC_NEW,       HPC_NEW,       HPC_NONE,  REAL(p, 6, 8),
+                        REAL(p, 6, 8), REAL(p, 6, 3), REAL(p, 8)};
+    hpc_emit(p, &hpc_op_norm_grad, grad, &(hpc_norm_attr){0});
+    refuses(p, HPC_E_SHAPE,
+            "stats is f32[6,3] and x is f32[6,8]: expected mean and rstd of each row");
+}
+
+static void rope_rules(void **s)
+{
+    (void)s;
+    hpc_rope_attr plain = {0};
+    hpc_program *p = begin();
+    makes(p, hpc_rope(p, BF16(p, 6, 2, 8), INDEX(p, 6), REAL(p, 4), plain), "bf16[6,2,8]");
+    makes(p, hpc_rope(p, REAL(p, 6, 2, 8), INDEX(p, 6), REAL(p, 3), plain), "f32[6,2,8]");
+    hpc_rope(p, REAL(p, 6, 2, 8), INDEX(p, 6), REAL(p, 5), plain);
+    refuses(p, HPC_E_SHAPE,
+            "x is f32[6,2,8] and freq is f32[5]: 5 frequencies turn 10 elements, a head has 8");
+    p = begin();
+    hpc_rope(p, REAL(p, 6, 2, 8), INDEX(p, 5), REAL(p, 4), plain);
+    refuses(p, HPC_E_SHAPE,
+            "x is f32[6,2,8] and pos is i32[5]: 6 rows need as many positions, not 5");
+    p = begin();
+    hpc_rope(p, REAL(p, 6, 2, 8), REAL(p, 6), REAL(p, 4), plain);
+    refuses(p, HPC_E_SHAPE, "pos is f32[6]: expected plain i32");
+}
+
+static hpc_value attend(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, hpc_value start)
+{
+    return hpc_attention(p, q, k, v, start, HPC_NONE, HPC_NONE,
+                         (hpc_attention_attr){.causal = true});
+}
+
+static void attention_makes(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value k = REAL(p, 6, 2, 16), pool = REAL(p, 9, 4, 2, 16);
+    makes(p, attend(p, BF16(p, 6, 4, 16), k, k, INDEX(p, 3)), "bf16[6,4,16]");
+    makes(p, output(p, 0, 1), "f32[6,4]");
+    const hpc_attention_attr *at = p->segment[0].insn[0].attr;
+    assert_true(fabs(at->scale - 0.25) < 1e-15);
+    makes(p,
+          hpc_attention(p, REAL(p, 6, 4, 16), pool, pool, INDEX(p, 3), INDEX(p, 2), INDEX(p, 2, 5),
+                        (hpc_attention_attr){.scale = 1}),
+          "f32[6,4,16]");
+    ends(p);
+}
+
+static void attention_refuses(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value q = REAL(p, 6, 4, 16), k3 = REAL(p, 6, 3, 16);
+    attend(p, q, k3, k3, INDEX(p, 3));
+    refuses(p, HPC_E_SHAPE,
+            "q is f32[6,4,16] and k is f32[6,3,16]: 4 query heads are no multiple of 3");
+    p = begin();
+    attend(p, REAL(p, 6, 4, 16), REAL(p, 6, 2, 8), REAL(p, 6, 2, 8), INDEX(p, 3));
+    refuses(p, HPC_E_SHAPE, "q is f32[6,4,16] and k is f32[6,2,8]: heads of width 16 and 8 differ");
+    p = begin();
+    attend(p, REAL(p, 6, 4, 16), REAL(p, 7, 2, 16), REAL(p, 7, 2, 16), INDEX(p, 3));
+    refuses(p, HPC_E_SHAPE,
+            "q is f32[6,4,16] and k is f32[7,2,16]: without pages, a row of q and one of k are "
+            "the same token");
+    p = begin();
+    attend(p, REAL(p, 6, 4, 16), REAL(p, 6, 2, 16), REAL(p, 6, 4, 16), INDEX(p, 3));
+    refuses(p, HPC_E_SHAPE, "v is f32[6,4,16] and k is f32[6,2,16]: they must have the same shape");
+    p = begin();
+    hpc_value k = REAL(p, 6, 2, 16), pool = REAL(p, 9, 4, 2, 16);
+    hpc_attention(p, REAL(p, 6, 4, 16), k, k, INDEX(p, 3), INDEX(p, 2), HPC_NONE,
+                  (hpc_attention_attr){0});
+    refuses(p, HPC_E_ARG, "lengths len come with pages, which are absent");
+    p = begin();
+    pool = REAL(p, 9, 4, 2, 16);
+    hpc_attention(p, REAL(p, 6, 4, 16), pool, pool, INDEX(p, 3), INDEX(p, 4), INDEX(p, 4, 5),
+                  (hpc_attention_attr){0});
+    refuses(p, HPC_E_SHAPE,
+            "start is i32[3] and len is i32[4]: S sequences have S + 1 starts, S lengths");
+    p = begin();
+    k = REAL(p, 6, 2, 16);
+    hpc_attention(p, REAL(p, 6, 4, 16), k, k, INDEX(p, 3), HPC_NONE, HPC_NONE,
+                  (hpc_attention_attr){.window = -1});
+    refuses(p, HPC_E_ARG, "window is -1; 0 means none");
+}
+
+/* ---- pointwise ---------------------------------------------------------------------------- */
+
+static void act_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_activate(p, BF16(p, 3, 4), HPC_RELU2), "bf16[3,4]");
+    makes(p, hpc_glu(p, BF16(p, 3, 4), REAL(p, 3, 4), HPC_SILU), "bf16[3,4]");
+    hpc_glu(p, REAL(p, 3, 4), REAL(p, 4, 3), HPC_SILU);
+    refuses(p, HPC_E_SHAPE, "up is f32[4,3] and gate is f32[3,4]: they must have the same shape");
+    p = begin();
+    hpc_activate(p, INDEX(p, 3), HPC_RELU);
+    refuses(p, HPC_E_SHAPE, "x is i32[3]: expected plain f32, bf16 or f64");
+    p = begin();
+    hpc_value grad[] = {HPC_NEW, REAL(p, 3), REAL(p, 4)};
+    hpc_emit(p, &hpc_op_act_grad, grad, NULL);
+    refuses(p, HPC_E_SHAPE, "x is f32[4] and dy is f32[3]: they must have the same shape");
+}
+
+static void binary_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value a = BF16(p, 3, 4, 5), n = SCALAR(p, HPC_I32);
+    makes(p, hpc_binary(p, HPC_ADD, a, REAL(p, 3, 4, 5)), "bf16[3,4,5]");
+    makes(p, hpc_binary(p, HPC_SUB, a, REAL(p, 5)), "bf16[3,4,5]");
+    makes(p, hpc_binary(p, HPC_MUL, a, REAL(p, 3, 4, 1)), "bf16[3,4,5]");
+    makes(p, hpc_binary(p, HPC_MUL, a, SCALAR(p, HPC_F32)), "bf16[3,4,5]");
+    hpc_value r = ragged(p, REAL(p, 8, 5), 0, n);
+    makes(p, hpc_binary(p, HPC_ADD, r, REAL(p, 5)), "f32[%1<=8,5]");
+    hpc_binary(p, HPC_ADD, r, REAL(p, 8, 5));
+    refuses(p, HPC_E_SHAPE,
+            "a is f32[%1<=8,5] and b is f32[8,5]: b may have a's shape, one row, one column (its "
+            "last extent 1) or be a scalar");
+    p = begin();
+    hpc_binary(p, (hpc_binary_kind)9, REAL(p, 3), REAL(p, 3));
+    refuses(p, HPC_E_ARG, "kind 9 is not add, sub or mul");
+}
+
+static void scale_copy_fill_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_scale(p, HPC_NEW, REAL(p, 3), SCALAR(p, HPC_F32), 2), "f32[3]");
+    hpc_value sum = STATE(p, 3);
+    assert_int_equal(hpc_scale(p, sum, BF16(p, 3), HPC_NONE, 1), sum);
+    makes(p, hpc_copy(p, REAL(p, 3, 4), HPC_BF16), "bf16[3,4]");
+    makes(p, hpc_copy(p, input(p, HPC_Q6_K, EXTENTS(2, 256)), HPC_F32), "f32[2,256]");
+    assert_int_equal(hpc_fill(p, sum, 0), sum);
+    hpc_scale(p, HPC_NEW, REAL(p, 3), REAL(p, 3), 1);
+    refuses(p, HPC_E_SHAPE, "by is f32[3]: expected a scalar");
+    p = begin();
+    hpc_copy(p, REAL(p, 32), HPC_Q8_0);
+    refuses(p, HPC_E_SHAPE, "x is f32[32]: no conversion to q8_0");
+    p = begin();
+    hpc_copy(p, REAL(p, 32), (hpc_dtype)99);
+    refuses(p, HPC_E_ARG, "dtype 99 is not known");
+    p = begin();
+    hpc_fill(p, HPC_NEW, 1);
+    refuses(p, HPC_E_ARG, "fill writes state: nothing else says what shape it has");
+}
+
+static void dropout_rules(void **s)
+{
+    (void)s;
+    hpc_dropout_attr half = {.p = 0.5, .seed = 1}, all = {.p = 1};
+    hpc_program *p = begin();
+    makes(p, hpc_dropout(p, REAL(p, 3, 4), SCALAR(p, HPC_I32), SCALAR(p, HPC_I64), half),
+          "f32[3,4]");
+    hpc_dropout(p, REAL(p, 3, 4), SCALAR(p, HPC_I32), SCALAR(p, HPC_I32), half);
+    refuses(p, HPC_E_SHAPE, "base is i32[]: expected plain i64");
+    p = begin();
+    hpc_dropout(p, REAL(p, 3, 4), HPC_NONE, HPC_NONE, all);
+    refuses(p, HPC_E_ARG, "p is 1; it must be at least 0 and below 1");
+}
+
+/* ---- loss, index, reduce --------------------------------------------------------------------- */
+
+static void head_loss_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value n = SCALAR(p, HPC_I32);
+    makes(p, hpc_head_loss(p, BF16(p, 6, 8), BF16(p, 100, 8), INDEX(p, 6)), "f32[6]");
+    makes(p, output(p, 0, 1), "f32[6]");
+    makes(p, hpc_head_loss(p, F64(p, 6, 8), F64(p, 100, 8), INDEX(p, 6)), "f64[6]");
+    makes(p,
+          hpc_head_loss(p, ragged(p, REAL(p, 6, 8), 0, n), REAL(p, 9, 8),
+                        ragged(p, INDEX(p, 6), 0, n)),
+          "f32[%0<=6]");
+    hpc_head_loss(p, REAL(p, 6, 8), REAL(p, 8, 100), INDEX(p, 6));
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8] and w is f32[8,100]: widths 8 and 100 differ");
+    p = begin();
+    hpc_head_loss(p, REAL(p, 6, 8), REAL(p, 100, 8), INDEX(p, 5));
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8] and target is i32[5]: each row needs its target");
+}
+
+static void gather_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value each = INDEX(p, 2), table = input(p, HPC_Q8_0, EXTENTS(100, 64));
+    makes(p, hpc_gather(p, BF16(p, 100, 64), INDEX(p, 6)), "bf16[6,64]");
+    makes(p, hpc_gather(p, table, INDEX(p, 2, 3)), "f32[2,3,64]");
+    makes(p, hpc_gather(p, REAL(p, 9, 4), ragged(p, INDEX(p, 2, 5), 1, each)), "f32[2,%0<=5,4]");
+    hpc_gather(p, REAL(p, 100), INDEX(p, 6));
+    refuses(p, HPC_E_SHAPE, "x is f32[100]: expected a rank of 2 to 4");
+    p = begin();
+    hpc_gather(p, REAL(p, 100, 8), REAL(p, 6));
+    refuses(p, HPC_E_SHAPE, "index is f32[6]: expected plain i32");
+}
+
+static void scatter_rules(void **s)
+{
+    (void)s;
+    hpc_scatter_attr add = {.rows = 9}, set = {.mode = HPC_SCATTER_SET};
+    hpc_program *p = begin();
+    hpc_value cache = STATE(p, 9, 4);
+    makes(p, hpc_scatter(p, HPC_NEW, BF16(p, 2, 3, 4), INDEX(p, 2, 3), add), "bf16[9,4]");
+    assert_int_equal(hpc_scatter(p, cache, REAL(p, 6, 4), INDEX(p, 6), set), cache);
+    hpc_scatter(p, HPC_NEW, REAL(p, 6, 4), INDEX(p, 5), add);
+    refuses(p, HPC_E_SHAPE, "x is f32[6,4] and index is i32[5]: each row needs its index");
+    p = begin();
+    hpc_scatter(p, HPC_NEW, REAL(p, 6, 4), INDEX(p, 6), set);
+    refuses(p, HPC_E_ARG, "mode set writes into state: give y");
+    p = begin();
+    add.rows = 0;
+    hpc_scatter(p, HPC_NEW, REAL(p, 6, 4), INDEX(p, 6), add);
+    refuses(p, HPC_E_ARG, "rows is 0; a new y needs its number of rows");
+    p = begin();
+    hpc_scatter(p, STATE(p, 9, 5), REAL(p, 6, 4), INDEX(p, 6), set);
+    refuses(p, HPC_E_SHAPE, "y is f32[9,5] and x is f32[6,4]: rows of 5 and 4 elements differ");
+}
+
+static void route_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value count;
+    makes(p, hpc_route(p, INDEX(p, 8), 2, 5, &count), "i32[2,%2<=5]");
+    makes(p, count, "i32[2]");
+    hpc_route(p, INDEX(p, 8), 0, 5, NULL);
+    refuses(p, HPC_E_ARG, "groups is 0 and cap 5; both must be at least 1");
+}
+
+static void reduce_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value x = BF16(p, 3, 4, 5), each = INDEX(p, 2), n = SCALAR(p, HPC_I32);
+    makes(p, hpc_reduce(p, HPC_NEW, x, HPC_SUM, HPC_OVER_ALL), "f32[]");
+    makes(p, hpc_reduce(p, HPC_NEW, x, HPC_MAX, HPC_OVER_ROWS), "f32[5]");
+    makes(p, hpc_reduce(p, HPC_NEW, F64(p, 3, 4), HPC_SUMSQ, HPC_OVER_COLS), "f64[3]");
+    makes(p, hpc_reduce(p, HPC_NEW, x, HPC_FINITE, HPC_OVER_ALL), "i32[]");
+    hpc_value r = ragged(p, REAL(p, 8, 5), 0, n);
+    makes(p, hpc_reduce(p, HPC_NEW, r, HPC_SUM, HPC_OVER_ROWS), "f32[5]");
+    makes(p, hpc_reduce(p, HPC_NEW, r, HPC_SUM, HPC_OVER_COLS), "f32[%2<=8]");
+    hpc_reduce(p, HPC_NEW, ragged(p, REAL(p, 2, 8), 1, each), HPC_SUM, HPC_OVER_ROWS);
+    refuses(p, HPC_E_SHAPE, "x is f32[2,%1<=8]: rows of differing length are not summed up");
+    p = begin();
+    hpc_reduce(p, HPC_NEW, REAL(p, 3, 4), HPC_FINITE, HPC_OVER_ROWS);
+    refuses(p, HPC_E_ARG, "finite is found over all elements only");
+    p = begin();
+    hpc_reduce(p, STATE(p, 4), REAL(p, 3, 4), HPC_MAX, HPC_OVER_ROWS);
+    refuses(p, HPC_E_SHAPE, "y is f32[4]: only sums are added to state");
+}
+
+/* ---- updates, views, collectives ----------------------------------------------------------------
+ */
+
+static void update_rules(void **s)
+{
+    (void)s;
+    hpc_adamw_attr adam = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    hpc_program *p = begin();
+    hpc_value w = STATE(p, 3, 4), m = STATE(p, 3, 4), v = STATE(p, 3, 4);
+    hpc_value half = state(p, HPC_BF16, EXTENTS(3, 4)), g = BF16(p, 3, 4);
+    hpc_value lr = SCALAR(p, HPC_F32), step = SCALAR(p, HPC_I32);
+    hpc_sgd(p, w, m, g, lr, (hpc_sgd_attr){.momentum = 0.9});
+    hpc_adamw(p, w, m, v, half, g, lr, step, HPC_NONE, adam);
+    assert_int_equal(p->segment[0].insn_n, 2);
+    hpc_sgd(p, w, m, REAL(p, 4, 3), lr, (hpc_sgd_attr){0});
+    refuses(p, HPC_E_SHAPE,
+            "grad is f32[4,3] and param is f32[3,4]: they must have the same shape");
+    p = begin();
+    w = STATE(p, 3), m = STATE(p, 3), v = STATE(p, 3);
+    hpc_adamw(p, w, m, v, HPC_NONE, REAL(p, 3), SCALAR(p, HPC_F32), SCALAR(p, HPC_F32), HPC_NONE,
+              adam);
+    refuses(p, HPC_E_SHAPE, "step is f32[]: expected plain i32");
+    p = begin();
+    w = STATE(p, 3), m = STATE(p, 3), v = STATE(p, 3);
+    adam.beta2 = 1;
+    hpc_adamw(p, w, m, v, HPC_NONE, REAL(p, 3), SCALAR(p, HPC_F32), SCALAR(p, HPC_I32), HPC_NONE,
+              adam);
+    refuses(p, HPC_E_ARG, "beta1 is 0.9 and beta2 1; both must be at least 0 and below 1");
+}
+
+static void view_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value n = SCALAR(p, HPC_I32), x = REAL(p, 6, 8), r = ragged(p, REAL(p, 6, 8), 0, n);
+    makes(p, hpc_view(p, x, 3, (int64_t[]){6, 2, 4}), "f32[6,2,4]");
+    makes(p, hpc_view(p, x, 1, (int64_t[]){48}), "f32[48]");
+    makes(p, hpc_view(p, r, 3, (int64_t[]){6, 2, 4}), "f32[%0<=6,2,4]");
+    makes(p, hpc_slice(p, x, 2, 3), "f32[3,8]");
+    makes(p, hpc_view_ragged(p, x, 0, n), "f32[%0<=6,8]");
+    hpc_view(p, r, 1, (int64_t[]){48});
+    refuses(p, HPC_E_SHAPE, "x is f32[%0<=6,8]: a view keeps a run-time extent where it is");
+    p = begin();
+    hpc_view(p, REAL(p, 6, 8), 2, (int64_t[]){5, 9});
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8]: f32[5,9] from row 0 is neither all of it nor rows");
+    p = begin();
+    hpc_slice(p, REAL(p, 6, 8), 4, 3);
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8]: f32[3,8] from row 4 is neither all of it nor rows");
+    p = begin();
+    hpc_value each = INDEX(p, 2);
+    hpc_view_ragged(p, REAL(p, 6, 8), 1, each);
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8]: a run-time extent 1 needs 6 counts, not i32[2]");
+    p = begin();
+    hpc_view(p, REAL(p, 6, 8), 7, (int64_t[]){6, 8, 1, 1, 1, 1, 1});
+    refuses(p, HPC_E_ARG, "rank 7 is not 0 to 4");
+}
+
+static void collective_rules(void **s)
+{
+    (void)s;
+    const hpc_axes data = 1u << HPC_AXIS_DATA;
+    hpc_program *p = begin();
+    hpc_value n = SCALAR(p, HPC_I32), x = BF16(p, 6, 4);
+    makes(p, hpc_all_reduce(p, x, data, HPC_COMM_SUM), "bf16[6,4]");
+    makes(p, hpc_all_gather(p, x, data, 3), "bf16[18,4]");
+    makes(p, hpc_reduce_scatter(p, x, data, 3), "bf16[2,4]");
+    makes(p, hpc_all_to_all(p, x, data), "bf16[6,4]");
+    makes(p, hpc_broadcast(p, x, data, 1), "bf16[6,4]");
+    hpc_send(p, x, data, 1, 0);
+    makes(p, hpc_recv(p, hpc_type_of(HPC_F32, 2, (int64_t[]){6, 4}), data, 1, 0), "f32[6,4]");
+    hpc_reduce_scatter(p, x, data, 4);
+    refuses(p, HPC_E_SHAPE, "x is bf16[6,4]: 4 ranks do not divide its first extent");
+    p = begin();
+    n = SCALAR(p, HPC_I32);
+    hpc_all_gather(p, ragged(p, REAL(p, 6, 4), 0, n), data, 2);
+    refuses(p, HPC_E_SHAPE, "x is f32[%0<=6,4]: parts must have extents that all ranks know");
+    p = begin();
+    hpc_all_reduce(p, REAL(p, 6), 1u << HPC_AXIS_N, HPC_COMM_SUM);
+    refuses(p, HPC_E_ARG, "axes 64 name an axis that no grid has");
+    p = begin();
+    hpc_send(p, REAL(p, 6), data, -1, 0);
+    refuses(p, HPC_E_ARG, "peer -1 is no rank");
+    p = begin();
+    hpc_all_gather(p, REAL(p, 6), data, 0);
+    refuses(p, HPC_E_ARG, "ranks is 0; it must be at least 1");
+}
+
+/* ---- the table
+ * ------------------------------------------------------------------------------------ */
+
+/* Every row is complete: names, a rule, a way to run, and fields within its attributes. */
+static void table_is_complete(void **s)
+{
+    (void)s;
+    int n = 0;
+    for (const hpc_op *const *at = hpc_op_table; *at; at++, n++) {
+        const hpc_op *op = *at;
+        assert_ptr_equal(hpc_op_find(op->sig.name), op);
+        assert_non_null(op->shape);
+        assert_true(op->sig.operand_n <= HPC_OPERAND_MAX);
+        assert_int_equal(op->select != NULL, op->comm < 0 && !op->view);
+        bool input = false;
+        for (int k = 0; k < op->sig.operand_n; k++) {
+            int flags = op->sig.operand[k].flags;
+            assert_non_null(op->sig.operand[k].name);
+            assert_true(flags & HPC_INOUT);
+            if (input) assert_false(flags & HPC_OUT); /* outputs come first */
+            input = !(flags & HPC_OUT);
+        }
+        for (const hpc_field *f = op->field; f && f->name; f++) {
+            assert_true(f->offset < op->sig.attr_bytes);
+            assert_int_equal(f->names != NULL, f->kind == HPC_FIELD_NAME);
+        }
+    }
+    assert_int_equal(n, 33);
+    assert_null(hpc_op_find("no such op"));
+}
+
+static void missing_kernels_are_named(void **s)
+{
+    (void)s;
+    static const hpc_kernels none;
+    for (const hpc_op *const *op = hpc_op_table; *op; op++) {
+        char text[80];
+        hpc_plan plan;
+        if (!(*op)->select) continue;
+        hpc_error_clear();
+        assert_int_equal((*op)->select(&plan, &none, 1, NULL), HPC_E_UNSUPPORTED);
+        snprintf(text, sizeof text, "this backend has no %s kernel", (*op)->sig.name);
+        assert_string_equal(hpc_error_get()->text, text);
+    }
+    hpc_error_clear();
+}
+
+static hpc_cost cost_of(const hpc_program *p, int64_t insn)
+{
+    return hpc_insn_cost(p, &p->segment[0].insn[insn]);
+}
+
+static void costs_count(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value k = REAL(p, 8, 2, 16);
+    hpc_matmul(p, REAL(p, 2, 3, 4), REAL(p, 4, 5), (hpc_matmul_attr){0});
+    attend(p, REAL(p, 8, 4, 16), k, k, INDEX(p, 3)); /* two sequences of 4: 2.5 keys on average */
+    hpc_gather(p, REAL(p, 100, 8), INDEX(p, 3));
+    hpc_view(p, k, 1, (int64_t[]){256});
+    assert_true(cost_of(p, 0).flops == 2.0 * 2 * 3 * 4 * 5);
+    assert_true(cost_of(p, 0).bytes == 4.0 * (2 * 3 * 5 + 2 * 3 * 4 + 4 * 5));
+    assert_true(cost_of(p, 1).flops == 4.0 * 8 * 4 * 16 * 2.5);
+    assert_true(cost_of(p, 2).bytes == 4.0 * (3 * 8 + 3 * 8 + 3)); /* rows read, not the table */
+    assert_true(cost_of(p, 3).bytes == 0 && cost_of(p, 3).flops == 0);
+    ends(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matmul_makes),
+        cmocka_unit_test(matmul_follows_run_time_extents),
+        cmocka_unit_test(matmul_names_place_and_shapes),
+        cmocka_unit_test(matmul_refuses),
+        cmocka_unit_test(pack_rules),
+        cmocka_unit_test(norm_rules),
+        cmocka_unit_test(rope_rules),
+        cmocka_unit_test(attention_makes),
+        cmocka_unit_test(attention_refuses),
+        cmocka_unit_test(act_rules),
+        cmocka_unit_test(binary_rules),
+        cmocka_unit_test(scale_copy_fill_rules),
+        cmocka_unit_test(dropout_rules),
+        cmocka_unit_test(head_loss_rules),
+        cmocka_unit_test(gather_rules),
+        cmocka_unit_test(scatter_rules),
+        cmocka_unit_test(route_rules),
+        cmocka_unit_test(reduce_rules),
+        cmocka_unit_test(update_rules),
+        cmocka_unit_test(view_rules),
+        cmocka_unit_test(collective_rules),
+        cmocka_unit_test(table_is_complete),
+        cmocka_unit_test(missing_kernels_are_named),
+        cmocka_unit_test(costs_count),
+    };
+    return cmocka_run_group_tests_name("program/ops", tests, NULL, NULL);
+}

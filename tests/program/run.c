@@ -1,0 +1,211 @@
+/*
+ * run.c: the executor: what it refuses, guards, errors of workers, schedules
+ * that cannot go on, and what it costs in counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/values.h"
+
+enum { R = 8, C = 16 };
+
+static hpc_type matrix(hpc_dtype d, int64_t r, int64_t c)
+{
+    return hpc_type_of(d, 2, (int64_t[]){r, c});
+}
+
+static hpc_device *device(const char *backend, int threads)
+{
+    hpc_device *d;
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = backend, .threads = threads}));
+    return d;
+}
+
+static const char *const both[] = {"cpu", "mock"};
+
+static void a_guard_skips(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value open = hpc_program_input(p, "open", hpc_type_of(HPC_I32, 0, NULL));
+        hpc_value s = hpc_program_state(p, "s", hpc_type_of(HPC_F32, 1, (int64_t[]){C}), false);
+        hpc_program_segment(p, HPC_UPDATE, 0);
+        p->tags.guard = open;
+        hpc_fill(p, s, 3);
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        double x[C];
+        test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+        for (int on = 0; on < 2; on++) {
+            hpc_test_write_scalar(e, 0, open, on);
+            test_ok(hpc_exec_run(e, 0, 0));
+            hpc_test_read(e, 0, s, x);
+            assert_true(x[0] == 3 * on && x[C - 1] == 3 * on);
+        }
+        hpc_exec_close(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+/* An index that is out of range fails in a worker, is named, and the next run is well. */
+static void a_failing_worker_stops_all(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+        hpc_value index = hpc_program_input(p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){R}));
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        hpc_value y = hpc_activate(p, x, HPC_SILU);
+        y = hpc_gather(p, y, index);
+        y = hpc_reduce(p, HPC_NEW, y, HPC_SUM, HPC_OVER_ALL);
+        hpc_program_keep(p, y);
+        hpc_device *d = device(both[b], 3);
+        hpc_exec *e;
+        int32_t at[R] = {0, 1, 2, 3, 4, 5, 6, R};
+        test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+        hpc_test_feed(e, 0, x, 1, 1);
+        hpc_test_write_i32(e, 0, index, at);
+        test_fails(hpc_exec_run(e, 0, 0), HPC_E_ARG, "forward[0] #1");
+        at[R - 1] = -1;
+        hpc_test_write_i32(e, 0, index, at);
+        test_ok(hpc_exec_run(e, 0, 0));
+        hpc_exec_close(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+static void bad_requests_are_named(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_value y = hpc_activate(p, x, HPC_SILU);
+    hpc_device *d = device("cpu", 1);
+    hpc_exec *e;
+    float data[R * C] = {0};
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    test_fails(hpc_exec_run(e, 1, 0), HPC_E_ARG, "there is no segment 1");
+    test_fails(hpc_exec_run(e, 0, 1), HPC_E_ARG, "there is no slot 1");
+    test_fails(hpc_exec_write(e, 0, x, data, 4), HPC_E_SHAPE,
+               "(x) is f32[8,16], 512 bytes; 4 were given");
+    test_fails(hpc_exec_write(e, 0, y, data, sizeof data), HPC_E_ARG, "is computed");
+    test_fails(hpc_exec_read(e, 0, y, data, sizeof data), HPC_E_STATE, "is not kept");
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+static void an_unsupported_dtype_names_the_instruction(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value x = hpc_program_state(p, "x", matrix(HPC_BF16, R, C), true);
+        hpc_value m = hpc_program_state(p, "m", matrix(HPC_F32, R, C), false);
+        hpc_value g = hpc_program_state(p, "g", matrix(HPC_F32, R, C), false);
+        hpc_value lr = hpc_program_input(p, "lr", hpc_type_of(HPC_F32, 0, NULL));
+        hpc_program_segment(p, HPC_UPDATE, 0);
+        p->tags.block = 4;
+        hpc_sgd(p, x, m, g, lr, (hpc_sgd_attr){0});
+        hpc_device *d = device(both[b], 1);
+        hpc_exec *e;
+        test_fails(hpc_exec_open(&e, p, d, NULL, NULL), HPC_E_UNSUPPORTED,
+                   "update[0] #0 sgd (block 4): backend ");
+        assert_null(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+static int no_row_axis(hpc_link *world, void *user)
+{
+    (void)user;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_all_gather(p, x, 1u << HPC_AXIS_ROW, 2);
+    hpc_device *d = device("cpu", 1);
+    hpc_grid *grid;
+    hpc_exec *e;
+    test_ok(hpc_grid_open(&grid, world, &(hpc_grid_shape){{2}}));
+    test_fails(hpc_exec_open(&e, p, d, grid, NULL), HPC_E_SHAPE, "do not fit 1 ranks");
+    hpc_grid_close(grid);
+    hpc_device_close(d);
+    hpc_program_free(p);
+    return HPC_OK;
+}
+
+static void a_collective_over_an_absent_axis(void **state)
+{
+    (void)state;
+    test_ok(hpc_threads_run(2, no_row_axis, NULL));
+}
+
+static void a_stuck_schedule_is_named(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_device *d = device("cpu", 1);
+    hpc_exec *e;
+    test_ok(hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.slots = 2}));
+    const hpc_task circle[] = {{.slot = 0, .after = {1, -1}}, {.slot = 1, .after = {0, -1}}};
+    test_fails(hpc_schedule_run(e, HPC_ON_ARRIVAL, circle, 2, NULL, NULL, NULL), HPC_E_STATE,
+               "task 0 (segment forward[0], slot 0) can never start");
+    test_fails(hpc_schedule_run(e, HPC_IN_ORDER, circle, 2, NULL, NULL, NULL), HPC_E_STATE,
+               "task 0 cannot run");
+    const hpc_task bad[] = {{.slot = 2, .after = {-1, -1}}};
+    test_fails(hpc_schedule_run(e, HPC_IN_ORDER, bad, 1, NULL, NULL, NULL), HPC_E_ARG, "task 0");
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+/* A chain of row-wise ops needs no barrier; a product after it needs one. */
+static void barriers_only_where_data_require(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_value w = hpc_program_state(p, "w", matrix(HPC_F32, C, C), true);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    for (int k = 0; k < 5; k++) x = hpc_activate(p, x, HPC_SILU);
+    hpc_program_segment(p, HPC_FORWARD, 1);
+    hpc_value y = hpc_linear(p, x, w, HPC_NONE, HPC_NONE);
+    hpc_value z = hpc_linear(p, x, w, HPC_NONE, HPC_NONE);
+    hpc_program_keep(p, hpc_binary(p, HPC_ADD, y, z));
+    hpc_device *d = device("cpu", 2);
+    hpc_exec *e;
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    assert_int_equal(hpc_exec_stats_of(e, 0).instructions, 5);
+    assert_int_equal(hpc_exec_stats_of(e, 0).barriers, 0);
+    assert_int_equal(hpc_exec_stats_of(e, 1).instructions, 3);
+    assert_in_range(hpc_exec_stats_of(e, 1).barriers, 1, 2); /* 2 if the products share workspace */
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guard_skips),
+        cmocka_unit_test(a_failing_worker_stops_all),
+        cmocka_unit_test(bad_requests_are_named),
+        cmocka_unit_test(an_unsupported_dtype_names_the_instruction),
+        cmocka_unit_test(a_collective_over_an_absent_axis),
+        cmocka_unit_test(a_stuck_schedule_is_named),
+        cmocka_unit_test(barriers_only_where_data_require),
+    };
+    return cmocka_run_group_tests_name("program/run", tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+/*
+ * values.h: moving doubles in and out of values of any dtype, and drawing
+ * repeatable ones.
+ */
+#ifndef HPC_TEST_VALUES_H
+#define HPC_TEST_VALUES_H
+
+#include "runtime/program/op/op.h"
+#include "runtime/program/run/run.h"
+
+/* Asserts rc >= 0, printing the recorded error otherwise. */
+#define test_ok(expr) hpc_test_ok((expr), #expr, __FILE__, __LINE__)
+void hpc_test_ok(int rc, const char *expr, const char *file, int line);
+/* Asserts that rc == code and that the recorded text contains `part`; clears the record. */
+#define test_fails(expr, code, part) hpc_test_fails((expr), (code), (part), __FILE__, __LINE__)
+void hpc_test_fails(int rc, int code, const char *part, const char *file, int line);
+
+int64_t hpc_test_n(const hpc_program *p, hpc_value v);
+/* Elements as doubles, rounded to the value's dtype; integers too. */
+void hpc_test_write(hpc_exec *e, int slot, hpc_value v, const double *x);
+void hpc_test_read(hpc_exec *e, int slot, hpc_value v, double *x);
+void hpc_test_write_i32(hpc_exec *e, int slot, hpc_value v, const int32_t *x);
+void hpc_test_write_scalar(hpc_exec *e, int slot, hpc_value v, double x);
+/* Normals times scale, keyed by seed: the same for every device, dtype and rank. */
+void hpc_test_draw(double *x, int64_t n, uint32_t seed, double scale);
+/* Draws and writes. */
+void hpc_test_feed(hpc_exec *e, int slot, hpc_value v, uint32_t seed, double scale);
+/* Largest |a-b| / (1 + |b|). */
+double hpc_test_error(const double *a, const double *b, int64_t n);
+
+#endif
