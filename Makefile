@@ -1,18 +1,44 @@
 # hpccoder: one Makefile for everything. `make help` lists the targets.
+#
+# Output goes to build/<variant>/ for gcc and build/<compiler>[-<variant>]/ for any other
+# compiler. What the machine has is found by config.sh, once for each of these folders.
 VARIANT ?= release
-CC      ?= gcc
-B       := build/$(VARIANT)
+CUDA    ?= auto
+PREFIX  ?= /usr/local
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+compiler := $(filter-out gcc cc,$(notdir $(firstword $(CC))))
+B := build/$(if $(compiler),$(compiler)$(VARIANT:%=-%),$(VARIANT))
+B := $(B:%-release=%)
 
--include $(B)/config.mk
+# Work in parallel unless told how; the first make alone decides.
+JOBS ?= $(shell nproc)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
+MAKEFLAGS += --no-print-directory
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $@)
+
+# These neither need a configured machine nor make one; what they call does.
+UNCONFIGURED := help deps deps-check deps-lint check check-long demo lint asan tsan format clean
+CONFIGURED := $(filter-out $(UNCONFIGURED),$(or $(MAKECMDGOALS),all))
+ifneq ($(CONFIGURED),)
+include $(B)/config.mk
+endif
+
+# ---- flags: CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS are the user's, and come last ----
 CFLAGS_release := -O2 -g
 CFLAGS_debug   := -O0 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
-WARN    := -Wall -Wextra -Werror -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-CPPFLAGS += -I. -I$(B) -D_GNU_SOURCE
-CFLAGS  += -std=c11 $(WARN) $(CFLAGS_$(VARIANT)) -fPIC -pthread -ffp-contract=off
-LDFLAGS += $(CFLAGS_$(VARIANT)) -pthread
-LDLIBS  += -ljansson -lm -ldl
+WERROR ?= -Werror
+WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+COMPILE = $(CC) -std=c11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(CFLAGS_$(VARIANT)) -fPIC -pthread \
+          -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
+LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
+LIBRARIES = -ljansson -lm -ldl $(LDLIBS)
 
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
 ISAS_x86_64  := base avx2 avx512 avx512bf16
@@ -25,52 +51,142 @@ ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
-# Each room is an archive, in the order in which they may know each other.
-ROOMS := base device link program model
+FLAGS = $(COMPILE) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) $(PEER_LIBS)
+
+# ---- sources: each room is an archive, in the order in which they may know each other ----
+ROOMS := base device link program model cmd
 SRC_base    := $(wildcard runtime/base/*.c)
 SRC_device  := $(wildcard runtime/device/*.c runtime/device/cpu/*.c runtime/device/ref/*.c runtime/device/mock/*.c)
 SRC_link    := $(wildcard runtime/link/*.c)
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
 SRC_model   := $(wildcard model/*.c)
+SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
+SRC_peer    := $(wildcard runtime/device/peer/*.c)
+SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
+FORMATTED   := $(shell find runtime model cmd tests -name '*.[ch]' 2>/dev/null)
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
+OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,model program link device base,$(B)/libhpc-$(r).a)
+LINK := $(foreach r,cmd model program link device base,$(B)/libhpc-$(r).a)
+PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
+DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
+PEER := $(if $(SRC_peer),$(if $(PEER_LIBS),$(B)/hpccoder-peer.so))
 
-all: $(LIBS)
+# $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
+# the compiler or a flag changes, and archives when a source has gone.
+define remember
+ifneq ($$(strip $$($(1))),$$(file <$(B)/$(1)))
+$$(shell mkdir -p $(B))$$(file >$(B)/$(1),$$(strip $$($(1))))
+endif
+endef
+ifneq ($(CONFIGURED),)
+$(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
+endif
+
+all: $(LIBS) $(PROGRAM) $(PEER) $(DOCS) ## build all that this machine can build (CC=, VARIANT=, CUDA=, V=1)
+objects: $(OBJECTS) ## compile the product's sources and link nothing (for another architecture)
+
+# Of an included file: made first, and again when config.sh or what was asked for has changed.
+$(B)/config.mk: config.sh $(if $(filter-out $(CUDA),$(or $(CONFIG_CUDA),$(CUDA))),force)
+	@CC='$(CC)' CUDA='$(CUDA)' sh config.sh $(B)
 
 define room
-$(B)/libhpc-$(1).a: $(call obj,$(SRC_$(1))) $(OBJ_$(1)_isa)
-	@rm -f $$@; $(AR) rcs $$@ $$^
+$(B)/libhpc-$(1).a: $(call obj,$(SRC_$(1))) $(OBJ_$(1)_isa) $(B)/OBJECTS
+	$$(call say,AR)
+	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach r,$(ROOMS),$(eval $(call room,$(r))))
 
 define isa
-$(B)/%.$(1).o: %.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -MMD -MP -c $$< -o $$@
+$(B)/%.$(1).o: %.c $(B)/FLAGS
+	$$(call say,CC)
+	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa,$(i))))
 
-$(B)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+$(B)/%.o: %.c $(B)/FLAGS
+	$(call say,CC)
+	$(Q)mkdir -p $(@D) && $(COMPILE) -MMD -MP -c $< -o $@
 
-# Tests: tests/<room>/<file>.c is one program; tests/support/ is linked to all.
+$(B)/hpccoder: $(B)/cmd/main.o $(LINK)
+	$(call say,LINK)
+	$(Q)$(LINKER) $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+
+# Other people's products, beside ours in `bench op`; opened at run time, so nobody else needs them.
+$(B)/hpccoder-peer.so: $(call obj,$(SRC_peer))
+	$(call say,LINK)
+	$(Q)$(LINKER) -shared $^ $(PEER_LIBS) -lm -o $@
+
+$(B)/man/done: $(B)/hpccoder
+	$(call say,MAN)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D) && $< --man-pages $(@D) && touch $@
+$(B)/hpccoder.bash: $(B)/hpccoder
+	$(call say,GEN)
+	$(Q)$< --completion bash > $@.new && mv $@.new $@
+
+# ---- tests: tests/<room>/<file>.c is one program; tests/support/ is linked to all ----
 TEST_SRC := $(filter-out tests/support/%,$(wildcard tests/*/*.c))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
 SUPPORT := $(call obj,$(wildcard tests/support/*.c))
-WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap open read write fsync rename ftruncate
-$(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(WRAP)) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka $(LDLIBS) -o $@
-comma := ,
-tests: $(TESTS)
+WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write fsync rename ftruncate close fstat mkdir
+WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%))
+# The thread sanitizer of gcc 12 needs a plain address space; leave it as it is where that is refused.
+RUNNER_tsan := $(if $(filter tsan,$(VARIANT)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
 
-clean:
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
+	$(call say,LINK)
+	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka $(LIBRARIES) -o $@
+
+tests: $(TESTS) ## build the test programs
+test: all tests ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
+	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS))
+
+check: deps-check ## install what the tests need, build, run every quick test
+	@$(MAKE) test
+check-long: deps-check ## the same with the tests that take longer than ten minutes
+	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
+asan tsan: deps-check ## the tests under the address and undefined, or the thread sanitizer
+	@$(MAKE) VARIANT=$@ test
+demo: deps ## install what is missing, build, run a small training step
+	@$(MAKE) all
+	@$(B)/hpccoder bench step --demo
+
+# ---- packages, lint, installation ----
+deps: ## install the packages that building needs
+	@sh config.sh --install build peer
+deps-check: ## install the packages that building and testing need
+	@sh config.sh --install build peer check
+deps-lint: ## install the packages that building, testing and linting need
+	@sh config.sh --install build peer check lint
+
+lint: deps-lint ## formatter, static analysis, layers, sizes, headers, an Arm compile, words
+	@$(MAKE) lint-run
+lint-run: $(LIBS)
+	@CC='$(CC)' sh tests/lint/run.sh $(B)
+format: ## rewrite all C files with the pinned formatter
+	clang-format-14 -i $(FORMATTED)
+
+root = $(DESTDIR)$(PREFIX)
+install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, peers
+	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
+	install -d $(root)/share/man/man1
+	install -m 644 $(B)/man/*.1 $(root)/share/man/man1
+	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
+	$(if $(PEER),install -D -m 755 $(PEER) $(root)/lib/hpccoder/hpccoder-peer.so)
+
+clean: ## remove build/
 	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
+
+ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all tests clean
+endif
+.DEFAULT_GOAL := all
+.PHONY: all objects tests test check check-long asan tsan demo deps deps-check deps-lint lint lint-run \
+        format install clean help force
 .SECONDARY:
+.DELETE_ON_ERROR:

@@ -116,7 +116,7 @@ out:
 
 static int check(const hpc_link *l, const hpc_comm *c)
 {
-    int64_t send_n, recv_n;
+    int64_t send_n = 0, recv_n = 0;
     int rc = check_form(l, c);
     if (rc == 0) rc = measure(&send_n, &recv_n, l, c);
     if (rc < 0) return rc;
@@ -190,8 +190,7 @@ int hpc_link_start(hpc_link *l, hpc_handle *h, const hpc_comm *c)
 {
     if (h->link)
         return hpc_fail(HPC_E_STATE,
-                        "%s: this handle still has an operation in flight; wait for "
-                        "it first",
+                        "%s: the handle still has an operation in flight; wait for it first",
                         hpc_comm_name(c->kind));
     int rc = check(l, c);
     if (rc == 0) rc = begin(l, h, c);

@@ -32,17 +32,19 @@ static void put_value(hpc_buf *out, const hpc_program *p, const hpc_insn *i, int
         hpc_buf_printf(out, "@%d", i->version[k] + (hpc_insn_role(p, i, k) & HPC_OUT ? 1 : 0));
 }
 
+/* "+x" is added to; what is only written again shows by its version. */
 static void put_outputs(hpc_buf *out, const hpc_program *p, const hpc_insn *i)
 {
     bool any = false;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
-        if (!(hpc_insn_role(p, i, k) & HPC_OUT)) continue;
-        if (any) hpc_buf_text(out, ", ");
+        int role = hpc_insn_role(p, i, k);
+        if (!(role & HPC_OUT)) continue;
+        bool adds = role & HPC_IN && (i->op->sig.operand[k].flags & HPC_ACC) == HPC_ACC;
+        hpc_buf_printf(out, "%s%s", any ? ", " : "", adds ? "+" : "");
         put_value(out, p, i, k);
-        if (hpc_insn_role(p, i, k) & HPC_IN) hpc_buf_text(out, " +");
         any = true;
     }
-    if (any) hpc_buf_text(out, "= ");
+    if (any) hpc_buf_text(out, " = ");
 }
 
 static void put_inputs(hpc_buf *out, const hpc_program *p, const hpc_insn *i)

@@ -128,7 +128,7 @@ static void a_copy_is_deep(void **state)
     test_ok(hpc_program_print(&b, c, NULL, NULL));
     assert_string_equal(a.data, b.data);
     assert_non_null(strstr(a.data, "state w : f32[8,8]  trainable\n"));
-    assert_non_null(strstr(a.data, "s@2 += scale("));
+    assert_non_null(strstr(a.data, "+s@2 = scale("));
     assert_non_null(strstr(a.data, "alpha=0.25"));
     hpc_buf_release(&a);
     hpc_buf_release(&b);

@@ -11,6 +11,12 @@
 #include "runtime/device/cpu/kernels/gemm.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 /* A tile of TILE_ROWS x TILE_COLS accumulators, a row of b and one splat fill the registers. */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 12, PANELS = 2 };
@@ -31,13 +37,29 @@ enum {
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+
+/* c + a b. Left to the compiler, whether it fuses the two may differ from one height of tile to
+ * the next, and with it a row's bits; the baseline has nothing to fuse with. */
+static inline __attribute__((always_inline)) vec multiply_add(vec c, vec a, vec b)
+{
+#if defined(__AVX512F__)
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return c + a * b;
+#endif
+}
+
 typedef float vec4 __attribute__((vector_size(16)));
 typedef float vec4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum {
     TILE_M = 384,      /* with GEMM_COLS floats a row: what L2 holds beside packed b */
     TILE_M_LEAST = 48, /* below, packing b costs more than idle workers */
-    TILE_N_LEAST = 64,
+    TILE_N_LEAST = GEMM_TILE_GRAIN,
     TILES_PER_WORKER = 4 /* evens out what the last tiles leave over */
 };
 
@@ -64,7 +86,8 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
             for (int v = 0; v < VECTORS; v++) bv[v] = *(const vec_any *)(row + v * LANES);
             for (int i = 0; i < rows; i++) {
                 vec av = a[i * GEMM_A_LD + p] - (vec){0};
-                for (int v = 0; v < VECTORS; v++) acc[i][q][v] += av * bv[v];
+                for (int v = 0; v < VECTORS; v++)
+                    acc[i][q][v] = multiply_add(acc[i][q][v], av, bv[v]);
             }
         }
     }
@@ -302,7 +325,7 @@ gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int work
     if (m == 0 || n == 0) return t;
     for (;;) {
         t.m = even_part(m, most_m, GEMM_ROWS);
-        t.n = even_part(n, most_n, 2 * GEMM_PANEL);
+        t.n = even_part(n, most_n, GEMM_TILE_GRAIN);
         bool low = t.m <= TILE_M_LEAST, narrow = t.n <= TILE_N_LEAST;
         if (workers == 1 || (low && narrow)) break;
         if (batch * parts_of(m, t.m) * parts_of(n, t.n) >= wanted) break;

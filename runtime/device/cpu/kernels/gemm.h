@@ -14,6 +14,7 @@
 enum {
     GEMM_PANEL = 16,         /* columns of a packed panel of b, as in HPC_PANEL16 */
     GEMM_ROWS = 12,          /* a multiple of every instruction set's rows of a tile */
+    GEMM_TILE_GRAIN = 64,    /* columns: every tile starts at a multiple of it */
     GEMM_K = 256,            /* depth of a packed block: whole blocks of every format */
     GEMM_COLS = 256,         /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
     GEMM_A_LD = GEMM_K + 16, /* rows of packed a start in different cache sets */

@@ -69,9 +69,9 @@ static void add(float *restrict x, const float *restrict y, int64_t n)
     for (int64_t j = 0; j < n; j++) x[j] += y[j];
 }
 
-/* A row of a tile: x holds sums and ends as what is stored from element `at` of y. */
-static void finish_row(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
-                       float *spare, int64_t n)
+/* Part of a row of a tile: x holds sums and ends as what is stored from element `at` of y. */
+static void finish_strip(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
+                         float *spare, int64_t n)
 {
     float alpha = (float)a->attr.alpha;
 
@@ -95,9 +95,11 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
         bias = load(zeros, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + at.j, at.cols);
     else
         memset(zeros, 0, (size_t)at.cols * sizeof *zeros);
+    /* In strips that are the same for all tiles: a loop's vectors and its tail may round apart. */
     for (int64_t i = 0; i < at.rows; i++)
-        finish_row(a, (e * s->m + at.i + i) * s->n + at.j, tile + i * s->tile.n, bias, spare,
-                   at.cols);
+        for (int64_t j = 0; j < at.cols; j += GEMM_TILE_GRAIN)
+            finish_strip(a, (e * s->m + at.i + i) * s->n + at.j + j, tile + i * s->tile.n + j,
+                         bias + j, spare, least(GEMM_TILE_GRAIN, at.cols - j));
 }
 
 static size_t scratch_floats(const shape *s)

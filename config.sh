@@ -1,0 +1,217 @@
+#!/bin/sh
+# config.sh: what hpccoder needs from the machine: the Debian packages by name, and a probe for
+# each library.
+#
+#   config.sh DIR                compile and link a probe for each library, write DIR/config.h
+#                                (macros that are always 0 or 1, and versions) and DIR/config.mk
+#   config.sh --none DIR         the same for a machine of which nothing is known
+#   config.sh --install GROUP... install the missing packages of build, peer, check, lint
+#
+# It does not choose compiler flags (the Makefile does) and asks nothing. CC names the compiler;
+# CUDA=auto|0|1 says whether CUDA is wanted: an unmet 1 is an error.
+set -u
+
+VERSION=0.1.0
+CC=${CC:-gcc}
+CUDA=${CUDA:-auto}
+
+# ---- packages, by what they are needed for; the one list of them ----
+packages_of() {
+    case $1 in
+    build) echo gcc make libc6-dev libjansson-dev ;;
+    peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
+    check) echo libcmocka-dev ;;
+    lint) echo git g++ clang clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
+        libc6-dev-arm64-cross ;;
+    *) die "unknown group of packages '$1': use build, peer, check or lint" ;;
+    esac
+}
+
+# ---- libraries: name, need, minimum version, package ----
+libraries() {
+    cat <<'END'
+jansson   required  2.13   libjansson-dev
+cmocka    optional  1.1.5  libcmocka-dev
+dnnl      optional  2.6.0  libdnnl-dev
+openblas  optional  0.3.20 libopenblas-dev
+cuda      asked     13.0   nvidia-cuda-toolkit
+END
+}
+
+# What to include, a text that the preprocessor turns into the version, a call that must link.
+# A library whose headers carry no version names a function that its oldest good version has.
+probe_of() {
+    flags= version=
+    case $1 in
+    jansson)
+        headers='jansson.h' version='JANSSON_VERSION' libs=-ljansson
+        call='return jansson_version_cmp(2, 13, 0) < 0;'
+        ;;
+    cmocka)
+        headers='stdarg.h stddef.h stdint.h setjmp.h cmocka.h' libs=-lcmocka
+        call='cmocka_set_test_filter("*"); return 0;'
+        ;;
+    dnnl)
+        headers='dnnl.h dnnl_version.h' libs=-ldnnl
+        version='DNNL_VERSION_MAJOR.DNNL_VERSION_MINOR.DNNL_VERSION_PATCH'
+        call='return dnnl_version() == 0;'
+        ;;
+    openblas)
+        headers='openblas_config.h cblas.h' version='OPENBLAS_VERSION' libs=-lopenblas
+        call='openblas_set_num_threads(1); return 0;'
+        ;;
+    cuda)
+        home=${CUDA_HOME:-/usr/local/cuda}
+        flags=-I$home/include headers='cuda_runtime_api.h' version='CUDART_VERSION'
+        libs="-L$home/lib64 -lcudart"
+        call='int n; return cudaGetDeviceCount(&n) == cudaErrorInvalidValue;'
+        ;;
+    esac
+}
+
+die() {
+    echo "config.sh: $*" >&2
+    exit 1
+}
+
+# ---- probing ----
+probe_source() {
+    for header in $headers; do echo "#include <$header>"; done
+    echo "int main(void) { $call }"
+}
+
+# "2.14" from whatever the macro expands to: "2.14", 2 . 6 . 3, " OpenBLAS 0.3.21 ", 13000.
+version_found() {
+    [ -n "$version" ] || return 0
+    {
+        for header in $headers; do echo "#include <$header>"; done
+        echo "HPC_VERSION_IS $(echo "$version" | sed 's/\./ . /g')"
+    } >"$probe.c"
+    $CC $flags -E -P "$probe.c" 2>/dev/null | sed -n 's/.*HPC_VERSION_IS//p' | tr -dc '0-9.\n' |
+        sed 's/^\([0-9]*\)\([0-9]\)\([0-9]\)0$/\1.\3/'
+}
+
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]; }
+
+# Sets have (0 or 1), found (a version or nothing) and why (when have is 0).
+probe_library() { # name minimum
+    have=0 found= why=
+    probe_of "$1"
+    probe_source >"$probe.c"
+    if ! $CC -std=c11 -D_GNU_SOURCE $flags "$probe.c" $libs -o "$probe.out" 2>"$probe.log"; then
+        why="a program that uses it does not compile and link with $CC"
+        why="$why: $(grep -m 1 -E 'error|cannot find|undefined' "$probe.log")"
+        return
+    fi
+    found=$(version_found)
+    if [ -n "$found" ] && ! at_least "$found" "$2"; then
+        why="version $found is older than $2"
+        return
+    fi
+    have=1
+}
+
+configure() { # directory; known=0: nothing is looked for
+    dir=$1
+    mkdir -p "$dir" || die "cannot make $dir"
+    probe=$dir/probe.$$
+    trap 'rm -f "$probe".* "$dir"/config.*.new' EXIT
+    [ "$known" = 0 ] || command -v ${CC%% *} >/dev/null ||
+        die "no compiler '$CC' (\`make deps\` installs gcc; or say CC=...)"
+    case $CUDA in auto | 0 | 1) ;; *) die "CUDA is '$CUDA': use auto, 0 or 1" ;; esac
+    {
+        echo "/* Written by config.sh. Every HPC_HAVE_ macro is 0 or 1: use #if, never #ifdef. */"
+        echo "#ifndef HPC_CONFIG_H"
+        echo "#define HPC_CONFIG_H"
+        echo "#define HPC_VERSION \"$VERSION\""
+    } >"$dir/config.h.new"
+    printf 'CONFIG_CUDA := %s\nPEER_LIBS :=\n' "$CUDA" >"$dir/config.mk.new"
+    libraries >"$probe.table"
+    while read -r name need minimum package; do
+        configure_one
+    done <"$probe.table"
+    echo "#endif" >>"$dir/config.h.new"
+    # config.h keeps its time when nothing has changed, so that nothing is rebuilt for it.
+    cmp -s "$dir/config.h.new" "$dir/config.h" || mv "$dir/config.h.new" "$dir/config.h"
+    mv "$dir/config.mk.new" "$dir/config.mk"
+}
+
+configure_one() {
+    have=0 found= why='not looked for'
+    if [ "$known" = 1 ] && ! { [ "$name" = cuda ] && [ "$CUDA" = 0 ]; }; then
+        probe_library "$name" "$minimum"
+        [ "$name$CUDA" != cuda1 ] || need=required
+        [ "$have" = 1 ] || [ "$need" != required ] || die "$name $minimum or newer is needed" \
+            "(package $package; \`make deps\` installs what is missing): $why"
+    fi
+    upper=$(echo "$name" | tr '[:lower:]' '[:upper:]')
+    echo "#define HPC_HAVE_$upper $have" >>"$dir/config.h.new"
+    echo "#define HPC_VERSION_$upper \"$found\"" >>"$dir/config.h.new"
+    echo "HAVE_$upper := $have" >>"$dir/config.mk.new"
+    if [ "$have" = 1 ]; then
+        case $name in dnnl | openblas) echo "PEER_LIBS += $libs" >>"$dir/config.mk.new" ;; esac
+        printf '  %-9s %s\n' "$name" "${found:-yes}"
+    else
+        printf '  %-9s no: %s\n' "$name" "$why"
+    fi
+}
+
+# ---- installing ----
+missing_of() { # packages
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+            echo "$package"
+    done
+}
+
+apt() {
+    set -- env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+        -o Dpkg::Use-Pty=0 "$@"
+    if [ "$(id -u)" = 0 ]; then
+        "$@" </dev/null
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@" </dev/null
+    fi
+}
+
+install_packages() { # groups
+    wanted= extra=
+    for group in "$@"; do
+        names=$(packages_of "$group") || exit 1
+        if [ "$group" = peer ]; then extra="$extra $names"; else wanted="$wanted $names"; fi
+    done
+    if ! command -v dpkg-query >/dev/null; then
+        echo "config.sh: not a Debian machine; what Debian calls$wanted$extra must be there" >&2
+        return 0
+    fi
+    wanted=$(missing_of $wanted) extra=$(missing_of $extra)
+    [ -n "$wanted$extra" ] || return 0
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        [ -n "$wanted" ] || return 0
+        die "missing packages:" $wanted $extra "; neither root nor sudo is there to install them:" \
+            "ask for: apt-get install" $wanted $extra
+    fi
+    echo "installing:" $wanted $extra
+    apt update || die "apt-get update failed; still missing:" $wanted $extra
+    [ -z "$wanted" ] || apt install --no-install-recommends $wanted ||
+        die "apt-get install failed; still missing:" $(missing_of $wanted)
+    # Not every architecture has the peers, and nothing but a comparison needs them.
+    [ -z "$extra" ] || apt install --no-install-recommends $extra ||
+        echo "config.sh: going on without:" $(missing_of $extra) >&2
+}
+
+known=1
+case ${1:-} in
+--install)
+    shift
+    install_packages "$@"
+    ;;
+--none)
+    known=0
+    configure "${2:?directory}"
+    ;;
+-* | '') die "usage: config.sh [--none] DIR | --install build|peer|check|lint ..." ;;
+*) configure "$1" ;;
+esac

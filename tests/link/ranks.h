@@ -1,0 +1,99 @@
+/*
+ * ranks.h: what tests of links share: running ranks, checks inside of them, and
+ * values that every dtype can hold exactly.
+ *
+ * cmocka's assertions jump, so they stay out of the ranks' threads: there a
+ * failed check is an error like any other, and fails the run.
+ */
+#ifndef HPC_TESTS_LINK_RANKS_H
+#define HPC_TESTS_LINK_RANKS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/link/link.h"
+#include "tests/support/fault.h"
+
+#define EXPECT(cond)                                                                               \
+    do {                                                                                           \
+        if (!(cond))                                                                               \
+            return hpc_fail(HPC_E_FAULT, "%s:%d: %s [%s]", __FILE__, __LINE__, #cond,              \
+                            hpc_error_get()->text);                                                \
+    } while (0)
+
+/* An operation must have failed with `code` and a text that has all of these parts (up to NULL). */
+static inline int expect_failure(int rc, int code, const char *const *part)
+{
+    hpc_error e = *hpc_error_get();
+    hpc_error_clear();
+    if (rc != code || e.code != code)
+        return hpc_fail(HPC_E_FAULT, "code %d, record %d, expected %d: %s", rc, e.code, code,
+                        e.text);
+    for (; *part; part++)
+        if (!strstr(e.text, *part)) return hpc_fail(HPC_E_FAULT, "no '%s' in: %s", *part, e.text);
+    return 0;
+}
+#define EXPECT_FAILURE(rc, code, ...)                                                              \
+    do {                                                                                           \
+        const char *const part[] = {__VA_ARGS__, NULL};                                            \
+        if (expect_failure((rc), (code), part) < 0)                                                \
+            return hpc_error_where("%s:%d", __FILE__, __LINE__);                                   \
+    } while (0)
+
+/* In cmocka's own thread. */
+static inline void assert_no_failure(int rc)
+{
+    if (rc < 0) print_error("%s\n", hpc_error_get()->text);
+    assert_int_equal(rc, 0);
+}
+
+static inline void run_ranks(int n, int (*fn)(hpc_link *world, void *user), void *user)
+{
+    hpc_error_clear();
+    assert_no_failure(hpc_threads_run(n, fn, user));
+}
+
+static inline int start_over(void **state)
+{
+    (void)state;
+    hpc_error_clear();
+    hpc_test_fault_reset();
+    return 0;
+}
+
+/* Elements as doubles, for the dtypes that can be reduced. */
+static inline void put(void *buf, hpc_dtype dtype, int64_t i, double x)
+{
+    float f = (float)x;
+    switch (dtype) {
+    case HPC_F32: ((float *)buf)[i] = f; break;
+    case HPC_F64: ((double *)buf)[i] = x; break;
+    case HPC_I32: ((int32_t *)buf)[i] = (int32_t)x; break;
+    case HPC_I64: ((int64_t *)buf)[i] = (int64_t)x; break;
+    default: hpc_from_f32((uint16_t *)buf + i, dtype, &f, 1); break;
+    }
+}
+
+static inline double get(const void *buf, hpc_dtype dtype, int64_t i)
+{
+    float f;
+    switch (dtype) {
+    case HPC_F32: return ((const float *)buf)[i];
+    case HPC_F64: return ((const double *)buf)[i];
+    case HPC_I32: return ((const int32_t *)buf)[i];
+    case HPC_I64: return (double)((const int64_t *)buf)[i];
+    default: hpc_to_f32(&f, (const uint16_t *)buf + i, dtype, 1); return f;
+    }
+}
+
+/* Small enough that sums over seven ranks stay exact in bf16. */
+static inline double sample(int rank, int64_t i)
+{
+    return (double)((rank * 3 + i * 5) % 7 - 2);
+}
+
+#endif

@@ -1,0 +1,34 @@
+#!/bin/sh
+# sizes.sh: what stays short stays readable. Files have at most 600 lines, headers 300, the
+# Makefile 250; functions 80, and 120 where kernels are. Lines have at most 100 columns.
+# Functions are found by the formatter's shape: "{" and "}" alone in the first column.
+. tests/lint/lib.sh
+files '*.c' '*.h' '*.cu' '*.cuh' Makefile | xargs -r awk '
+    function limit_of(file) {
+        if (file == "Makefile") return 250
+        return file ~ /\.(h|cuh)$/ ? 300 : 600
+    }
+    function finish() {
+        if (file != "" && lines > limit_of(file))
+            print file ":" lines ": " lines " lines, at most " limit_of(file)
+    }
+    FNR == 1 {
+        finish()
+        file = FILENAME; start = 0
+        most = file ~ /^runtime\/device\/(cpu\/kernels|ref)\// ? 120 : 80
+        opening = 1
+    }
+    { lines = FNR }
+    FNR == 1 && file != "Makefile" && !/^\/\*/ { print file ":1: says not what it is for" }
+    file != "Makefile" && length($0) > 100 { wide = $0; gsub(/[\200-\277]/, "", wide) }
+    file != "Makefile" && length($0) > 100 && length(wide) > 100 {
+        print file ":" FNR ": " length(wide) " columns, at most 100"
+    }
+    /^[A-Za-z].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
+    /^\{$/ { start = FNR }
+    /^\}/ && start {
+        if (FNR - start + 1 > most)
+            print file ":" start ": " name " has " FNR - start + 1 " lines, at most " most
+        start = 0
+    }
+    END { finish() }' | report 'too long'

@@ -1,0 +1,210 @@
+/*
+ * shard.c: from the global program to a rank's: conversions enter where
+ * layouts differ, numbers that do not divide are named, sums over ranks are
+ * those of one rank.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/values.h"
+
+enum { M = 8, K = 12, N = 4 };
+
+typedef struct layouts { /* of a [M,K] and b [N,K] on the row axis */
+    int8_t a, b;
+} layouts;
+
+typedef struct product {
+    hpc_value a, b, y, z;
+} product;
+
+/* y = a b^T, then z = silu(y), which is not linear. */
+static hpc_program *emit(product *v, layouts l)
+{
+    hpc_program *p = hpc_program_create();
+    hpc_type a = hpc_type_of(HPC_F64, 2, (int64_t[]){M, K});
+    hpc_type b = hpc_type_of(HPC_F64, 2, (int64_t[]){N, K});
+    a.layout[HPC_AXIS_ROW] = l.a;
+    b.layout[HPC_AXIS_ROW] = l.b;
+    v->a = hpc_program_input(p, "a", a);
+    v->b = hpc_program_input(p, "b", b);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    v->y = hpc_linear(p, v->a, v->b, HPC_NONE, HPC_NONE);
+    v->z = hpc_activate(p, v->y, HPC_SILU);
+    hpc_program_keep(p, v->z);
+    return p;
+}
+
+static int shard(hpc_program *p, int rows, int rank)
+{
+    hpc_grid_shape g = {.extent = {[HPC_AXIS_ROW] = rows}};
+    int coord[HPC_AXIS_N];
+    hpc_grid_coords(coord, &g, rank);
+    return hpc_shard(p, &g, coord);
+}
+
+static int count(const hpc_program *p, const hpc_op *op)
+{
+    int n = 0;
+    for (int64_t s = 0; s < p->segment_n; s++)
+        for (int64_t k = 0; k < p->segment[s].insn_n; k++) n += p->segment[s].insn[k].op == op;
+    return n;
+}
+
+static void rows_flow_through(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(0), HPC_REPLICATED});
+    test_ok(shard(p, 2, 1));
+    assert_int_equal(p->segment[0].insn_n, 2);
+    assert_int_equal(p->value[v.a].type.extent[0], M / 2);
+    assert_int_equal(p->value[v.z].type.extent[0], M / 2);
+    assert_int_equal(p->value[v.z].type.layout[HPC_AXIS_ROW], HPC_SPLIT(0));
+    hpc_program_free(p);
+}
+
+static void split_sums_are_reduced_before_what_is_not_linear(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(1), HPC_SPLIT(1)});
+    test_ok(shard(p, 2, 0));
+    assert_int_equal(p->value[v.y].type.layout[HPC_AXIS_ROW], HPC_PARTIAL);
+    assert_int_equal(p->value[v.z].type.layout[HPC_AXIS_ROW], HPC_REPLICATED);
+    assert_int_equal(count(p, &hpc_op_all_reduce), 1);
+    assert_int_equal(p->segment[0].insn[1].tags.queue, HPC_COMM);
+    hpc_program_free(p);
+}
+
+static void differing_layouts_are_converted(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(0), HPC_SPLIT(0)});
+    test_ok(shard(p, 2, 0)); /* rows of both: the smaller is gathered */
+    assert_int_equal(count(p, &hpc_op_all_gather), 1);
+    assert_int_equal(p->value[v.z].type.layout[HPC_AXIS_ROW], HPC_SPLIT(0));
+    hpc_program_free(p);
+}
+
+static void what_does_not_divide_is_named(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(0), HPC_REPLICATED});
+    test_fails(shard(p, 3, 0), HPC_E_SHAPE, "a: extent 0 is 8, which row=3 does not divide");
+    test_fails(hpc_program_check(p), HPC_E_SHAPE, "row=3");
+    hpc_program_free(p);
+    p = emit(&v, (layouts){HPC_SPLIT(2), HPC_REPLICATED});
+    test_fails(shard(p, 2, 0), HPC_E_SHAPE, "splits dimension 2 of rank 2");
+    hpc_program_free(p);
+}
+
+static void an_extent_of_one_is_serial(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(1), HPC_SPLIT(1)});
+    test_ok(shard(p, 1, 0));
+    assert_int_equal(p->segment[0].insn_n, 2);
+    assert_int_equal(p->value[v.a].type.extent[1], K);
+    hpc_program_free(p);
+}
+
+/* Every layout of the two factors gives what one rank computes. */
+typedef struct job {
+    layouts l;
+    double z[M * N];
+} job;
+
+/* A rank's part of x [.., cols]. */
+static void cut(double *out, const double *x, const hpc_type *local, int64_t cols, int8_t layout,
+                int rank)
+{
+    int64_t r0 = layout == HPC_SPLIT(0) ? rank * local->extent[0] : 0;
+    int64_t c0 = layout == HPC_SPLIT(1) ? rank * local->extent[1] : 0;
+    for (int64_t r = 0; r < local->extent[0]; r++)
+        for (int64_t c = 0; c < local->extent[1]; c++)
+            out[r * local->extent[1] + c] = x[(r0 + r) * cols + c0 + c];
+}
+
+static int run_rank(hpc_link *world, void *user)
+{
+    job *j = user;
+    product v;
+    int rank = hpc_link_rank(world), n = hpc_link_size(world);
+    double a[M * K], b[N * K], part[M * K];
+    hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = n}};
+    hpc_device *d;
+    hpc_grid *g;
+    hpc_exec *e;
+    hpc_program *p = emit(&v, j->l);
+    test_ok(shard(p, n, rank));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
+    test_ok(hpc_grid_open(&g, world, &shape));
+    test_ok(hpc_exec_open(&e, p, d, g, NULL));
+    hpc_test_draw(a, M * K, 1, 1);
+    hpc_test_draw(b, N * K, 2, 1);
+    cut(part, a, &p->value[v.a].type, K, n > 1 ? j->l.a : HPC_REPLICATED, rank);
+    hpc_test_write(e, 0, v.a, part);
+    cut(part, b, &p->value[v.b].type, K, n > 1 ? j->l.b : HPC_REPLICATED, rank);
+    hpc_test_write(e, 0, v.b, part);
+    test_ok(hpc_exec_run(e, 0, 0));
+    const hpc_type *z = &p->value[v.z].type;
+    hpc_test_read(e, 0, v.z, part);
+    for (int64_t r = 0; r < z->extent[0]; r++)
+        for (int64_t c = 0; c < z->extent[1]; c++) {
+            int64_t r0 = z->layout[HPC_AXIS_ROW] == HPC_SPLIT(0) ? rank * z->extent[0] : 0;
+            int64_t c0 = z->layout[HPC_AXIS_ROW] == HPC_SPLIT(1) ? rank * z->extent[1] : 0;
+            j->z[(r0 + r) * N + c0 + c] = part[r * z->extent[1] + c];
+        }
+    hpc_exec_close(e);
+    hpc_grid_close(g);
+    hpc_device_close(d);
+    hpc_program_free(p);
+    return HPC_OK;
+}
+
+static void every_layout_computes_the_same(void **state)
+{
+    (void)state;
+    const int8_t some[] = {HPC_REPLICATED, HPC_SPLIT(0), HPC_SPLIT(1)};
+    static job one, two;
+    test_ok(hpc_threads_run(1, run_rank, &one));
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            if ((a == 2) != (b == 2)) continue; /* gathers along columns are not there yet */
+            two = (job){.l = {some[a], some[b]}};
+            test_ok(hpc_threads_run(2, run_rank, &two));
+            assert_true(hpc_test_error(two.z, one.z, M * N) < 1e-14);
+        }
+}
+
+static void missing_conversions_say_so(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(1), HPC_REPLICATED});
+    test_fails(shard(p, 2, 0), HPC_E_UNSUPPORTED,
+               "shard forward[0] #0 matmul (block -1): no conversion");
+    hpc_program_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_flow_through),
+        cmocka_unit_test(split_sums_are_reduced_before_what_is_not_linear),
+        cmocka_unit_test(differing_layouts_are_converted),
+        cmocka_unit_test(what_does_not_divide_is_named),
+        cmocka_unit_test(an_extent_of_one_is_serial),
+        cmocka_unit_test(every_layout_computes_the_same),
+        cmocka_unit_test(missing_conversions_say_so),
+    };
+    return cmocka_run_group_tests_name("program/shard", tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+/*
+ * fault.h: makes the Nth allocation or the Nth system call on a file fail, so
+ * that every error path can be walked in order.
+ *
+ * It works by the linker's --wrap, so it sees the calls of our own objects and
+ * not those inside shared libraries. Counters are process-wide and thread-safe:
+ * with several threads the Nth call of any of them is the one that fails.
+ */
+#ifndef HPC_TESTS_SUPPORT_FAULT_H
+#define HPC_TESTS_SUPPORT_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Allocations: malloc, calloc, realloc, aligned_alloc, posix_memalign, anonymous mmap and
+ * pthread_create. I/O: open, read, write, fsync, ftruncate, rename, close, fstat, mkdir and
+ * mmap of a file. n == 1 is the next one, 0 none; exactly one call fails. */
+void hpc_test_fail_alloc(int64_t n);
+void hpc_test_fail_io(int64_t n);
+/* Whether the failure armed last has been delivered. */
+bool hpc_test_alloc_failed(void);
+bool hpc_test_io_failed(void);
+/* Every read and write moves at most this many bytes; 0: no limit. */
+void hpc_test_short_io(size_t most);
+/* Calls since the last reset, those that were made to fail included. */
+int64_t hpc_test_alloc_count(void);
+int64_t hpc_test_io_count(void);
+/* Disarms everything and zeroes the counts; a good setup function of a test. */
+void hpc_test_fault_reset(void);
+
+/* Runs `body` with its 1st, 2nd, ... allocation failing until a run meets no failure, and
+ * asserts that each failed run returns HPC_E_NOMEM with a message and that the last returns
+ * 0. The body must release what it made either way. Returns the number of failed runs. */
+int64_t hpc_test_each_alloc(int (*body)(void *user), void *user);
+/* The same for I/O and HPC_E_IO. */
+int64_t hpc_test_each_io(int (*body)(void *user), void *user);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * launch.c: see launch.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/launch.h"
+
+void *hpc_test_heap_alloc(hpc_test_heap *h, size_t bytes)
+{
+    assert_true(h->n < (int)(sizeof h->block / sizeof h->block[0]));
+    void *p = hpc_alloc_aligned(bytes > 0 ? bytes : 1, 1, HPC_ALIGN);
+    assert_non_null(p);
+    h->block[h->n++] = p;
+    return p;
+}
+
+double *hpc_test_heap_doubles(hpc_test_heap *h, int64_t n)
+{
+    return hpc_test_heap_alloc(h, (size_t)n * sizeof(double));
+}
+
+void hpc_test_heap_free(hpc_test_heap *h)
+{
+    for (int i = 0; i < h->n; i++) hpc_free(h->block[i]);
+    h->n = 0;
+}
+
+hpc_tensor hpc_test_tensor(hpc_test_heap *h, hpc_dtype d, int rank, int64_t e0, int64_t e1,
+                           int64_t e2, int64_t e3)
+{
+    hpc_tensor t = {.rank = (int8_t)rank, .ragged = -1, .dtype = (uint8_t)d};
+    const int64_t extent[HPC_RANK_MAX] = {e0, e1, e2, e3};
+
+    memcpy(t.extent, extent, sizeof extent);
+    t.data = hpc_test_heap_alloc(h, hpc_tensor_bytes(&t));
+    memset(t.data, 0xff, hpc_tensor_bytes(&t));
+    return t;
+}
+
+hpc_tensor hpc_test_absent(void)
+{
+    return (hpc_tensor){.rank = -1, .ragged = -1};
+}
+
+hpc_tensor hpc_test_twin(hpc_test_heap *h, const hpc_tensor *t)
+{
+    hpc_tensor twin = *t;
+
+    if (!t->data) return twin;
+    twin.data = hpc_test_heap_alloc(h, hpc_tensor_bytes(t));
+    memcpy(twin.data, t->data, hpc_tensor_bytes(t));
+    return twin;
+}
+
+void hpc_test_tensor_set(const hpc_tensor *t, const double *x)
+{
+    int64_t n = hpc_tensor_n(t);
+    float *f = hpc_alloc((size_t)n + 1, sizeof *f);
+
+    for (int64_t i = 0; i < n; i++) f[i] = (float)x[i];
+    hpc_from_f32(t->data, (hpc_dtype)t->dtype, f, n);
+    hpc_free(f);
+}
+
+void hpc_test_tensor_draw(const hpc_tensor *t, uint32_t seed, double scale)
+{
+    int64_t n = hpc_tensor_n(t);
+    float *f = hpc_alloc((size_t)n + 1, sizeof *f);
+
+    hpc_random_fill_normal(f, n, 7, seed, 0, 0);
+    for (int64_t i = 0; i < n; i++) f[i] *= (float)scale;
+    hpc_from_f32(t->data, (hpc_dtype)t->dtype, f, n);
+    hpc_free(f);
+}
+
+void hpc_test_tensor_get(double *x, const hpc_tensor *t)
+{
+    int64_t n = hpc_tensor_n(t);
+    float *f = hpc_alloc((size_t)n + 1, sizeof *f);
+
+    hpc_to_f32(f, t->data, (hpc_dtype)t->dtype, n);
+    for (int64_t i = 0; i < n; i++) x[i] = f[i];
+    hpc_free(f);
+}
+
+double *hpc_test_tensor_doubles(hpc_test_heap *h, const hpc_tensor *t)
+{
+    double *x = hpc_test_heap_doubles(h, hpc_tensor_n(t));
+
+    hpc_test_tensor_get(x, t);
+    return x;
+}
+
+void hpc_test_near(const char *what, const double *x, const double *wanted, const double *scale,
+                   double tolerance, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double most = tolerance * (scale ? scale[i] : 1);
+        if (fabs(x[i] - wanted[i]) <= most || x[i] == wanted[i]) continue;
+        print_error("%s: element %lld is %.9g, wanted %.9g within %.3g\n", what, (long long)i, x[i],
+                    wanted[i], most);
+        fail();
+    }
+}
+
+typedef struct launch {
+    hpc_plan plan;
+    hpc_barrier barrier;
+    void *workspace;
+    const void *args;
+} launch;
+
+static int work(int worker, int workers, void *user)
+{
+    launch *l = user;
+    hpc_launch at = {
+        .worker = worker, .workers = workers, .barrier = &l->barrier, .workspace = l->workspace};
+
+    return l->plan.run(&at, l->args);
+}
+
+int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args)
+{
+    launch l = {.args = args};
+    hpc_device *d = NULL;
+    hpc_device_options options = {.backend = "cpu", .isa = isa, .threads = workers};
+    int rc;
+
+    TRY(hpc_device_open(&d, &options));
+    TRY(select(&l.plan, hpc_device_kernels(d, false), workers, args));
+    l.workspace = hpc_alloc_aligned(l.plan.workspace + 1, 1, HPC_ALIGN);
+    if (!l.workspace) TRY(HPC_E_NOMEM);
+    memset(l.workspace, 0xff, l.plan.workspace);
+    hpc_barrier_init(&l.barrier, workers);
+    rc = hpc_pool_run(hpc_device_pool(d), work, &l);
+out:
+    hpc_free(l.workspace);
+    if (d) hpc_device_close(d);
+    return rc;
+}

@@ -1,0 +1,38 @@
+/*
+ * launch.h: kernels called by hand: tensors on the heap, and one launch on the
+ * real threads of a CPU device. Programs and executors are not involved.
+ */
+#ifndef HPC_TEST_LAUNCH_H
+#define HPC_TEST_LAUNCH_H
+
+#include "runtime/device/kernel/kernel.h"
+
+/* Everything that a test allocates; freed at once. Zero it first. */
+typedef struct hpc_test_heap {
+    void *block[512];
+    int n;
+} hpc_test_heap;
+void *hpc_test_heap_alloc(hpc_test_heap *h, size_t bytes); /* exactly so many, aligned to 64 */
+double *hpc_test_heap_doubles(hpc_test_heap *h, int64_t n);
+void hpc_test_heap_free(hpc_test_heap *h);
+
+/* A tensor of its own memory, filled with NaN patterns. Unused extents are 0. */
+hpc_tensor hpc_test_tensor(hpc_test_heap *h, hpc_dtype d, int rank, int64_t e0, int64_t e1,
+                           int64_t e2, int64_t e3);
+hpc_tensor hpc_test_absent(void);
+/* The same type with memory of its own, and the same content. */
+hpc_tensor hpc_test_twin(hpc_test_heap *h, const hpc_tensor *t);
+void hpc_test_tensor_draw(const hpc_tensor *t, uint32_t seed, double scale); /* normals */
+void hpc_test_tensor_set(const hpc_tensor *t, const double *x);              /* rounds */
+void hpc_test_tensor_get(double *x, const hpc_tensor *t);
+double *hpc_test_tensor_doubles(hpc_test_heap *h, const hpc_tensor *t);
+
+/* Asserts that |x - wanted| <= tolerance * scale (1 where NULL) for each element. */
+void hpc_test_near(const char *what, const double *x, const double *wanted, const double *scale,
+                   double tolerance, int64_t n);
+
+typedef int hpc_test_select(hpc_plan *p, const hpc_kernels *k, int workers, const void *args);
+/* Selects with args and runs on `workers` threads, workspace full of NaN patterns. */
+int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args);
+
+#endif

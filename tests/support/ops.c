@@ -1,0 +1,563 @@
+/*
+ * ops.c: see ops.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/ops.h"
+
+/* ---- bounds --------------------------------------------------------------------- */
+
+/* A result may be off by
+ *
+ *     half a step of its own type  +  steps[bound] 2^-24 (|reference| + rms)
+ *
+ * where rms is that of all results. Kernels compute in f32 whatever the types, so that the second
+ * part is the same for all of them, and the first is what storing costs: 2^-8 for bf16, nothing
+ * more for f32.
+ *
+ * ROUNDED: up to four operations, each good to half a step, where what they add may cancel.
+ * SUMMED: n products in a row are off by about sqrt(n) 2^-24 of a typical sum, and typical sums are
+ * the rms; with chains that are split up and added in f64, 8 covers the largest of some thousand
+ * results for n up to 600. CURVED: vector exp and erf are good to 2 steps, their arguments are
+ * sums, and quotients of such sums are taken. CHAINED: as the last, a few times over; and each
+ * value on the way has been stored, so that half a step of its type comes in as often. */
+static const double steps[HPC_TEST_BOUND_N] = {
+    [HPC_TEST_ROUNDED] = 4, [HPC_TEST_SUMMED] = 8, [HPC_TEST_CURVED] = 24, [HPC_TEST_CHAINED] = 64};
+
+static double half_step(hpc_dtype d)
+{
+    switch (d) {
+    case HPC_BF16: return 0x1p-8;
+    case HPC_F16: return 0x1p-11;
+    default: return 0;
+    }
+}
+
+static double allowed(hpc_test_bound bound, hpc_dtype d, double correct, double rms)
+{
+    double stored = half_step(d) * fabs(correct);
+    if (bound == HPC_TEST_CHAINED) stored = 4 * half_step(d) * (fabs(correct) + rms);
+    return stored + steps[bound] * 0x1p-24 * (fabs(correct) + rms);
+}
+
+static double rms_of(const hpc_test_wanted *w)
+{
+    double sum = 0, n = 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        if (!w->live[i] || !isfinite(w->correct[i])) continue;
+        sum += w->correct[i] * w->correct[i];
+        n++;
+    }
+    return n > 0 ? sqrt(sum / n) : 0;
+}
+
+/* ---- the bench ------------------------------------------------------------------- */
+
+enum { ISAS_MOST = 8, OPS_MOST = 64, TEAMS = 3 };
+static const int teams[TEAMS] = {1, 2, 7};
+
+struct hpc_test_bench {
+    const char *file;
+    const char *isa[ISAS_MOST];
+    int isa_n;
+    hpc_device *cpu[ISAS_MOST][TEAMS], *mock;
+    bool seen[OPS_MOST];
+};
+
+/* Which file of tests/ops holds an op's cases; ops that no kernel runs have none. */
+static const struct {
+    const hpc_op *op;
+    const char *file;
+} homes[] = {
+    {&hpc_op_nop, "point"},
+    {&hpc_op_matmul, "product"},
+    {&hpc_op_pack, "product"},
+    {&hpc_op_norm, "norm"},
+    {&hpc_op_norm_grad, "norm"},
+    {&hpc_op_rope, "norm"},
+    {&hpc_op_attention, "attention"},
+    {&hpc_op_attention_grad, "attention"},
+    {&hpc_op_act, "act"},
+    {&hpc_op_act_grad, "act"},
+    {&hpc_op_glu, "act"},
+    {&hpc_op_glu_grad, "act"},
+    {&hpc_op_head_loss, "loss"},
+    {&hpc_op_head_loss_grad, "loss"},
+    {&hpc_op_dropout, "point"},
+    {&hpc_op_binary, "point"},
+    {&hpc_op_scale, "point"},
+    {&hpc_op_copy, "point"},
+    {&hpc_op_fill, "point"},
+    {&hpc_op_gather, "index"},
+    {&hpc_op_scatter, "index"},
+    {&hpc_op_route, "index"},
+    {&hpc_op_reduce, "reduce"},
+    {&hpc_op_sgd, "update"},
+    {&hpc_op_adamw, "update"},
+};
+
+int hpc_test_bench_open(void **state, const char *file)
+{
+    hpc_test_bench *b = hpc_alloc(1, sizeof *b);
+    assert_non_null(b);
+    b->file = file;
+    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+        assert_true(b->isa_n < ISAS_MOST);
+        b->isa[b->isa_n] = *isa;
+        for (int t = 0; t < TEAMS; t++)
+            test_ok(hpc_device_open(
+                &b->cpu[b->isa_n][t],
+                &(hpc_device_options){.backend = "cpu", .isa = *isa, .threads = teams[t]}));
+        b->isa_n++;
+    }
+    test_ok(hpc_device_open(&b->mock, &(hpc_device_options){.backend = "mock"}));
+    *state = b;
+    return 0;
+}
+
+int hpc_test_bench_close(void **state)
+{
+    hpc_test_bench *b = *state;
+    for (int k = 0; k < b->isa_n; k++)
+        for (int t = 0; t < TEAMS; t++) hpc_device_close(b->cpu[k][t]);
+    hpc_device_close(b->mock);
+    hpc_free(b);
+    return 0;
+}
+
+hpc_device *hpc_test_bench_device(hpc_test_bench *b)
+{
+    return b->cpu[0][0];
+}
+
+static const char *home_of(const hpc_op *op)
+{
+    for (size_t k = 0; k < sizeof homes / sizeof *homes; k++)
+        if (homes[k].op == op) return homes[k].file;
+    return NULL;
+}
+
+void hpc_test_bench_covers(void **state)
+{
+    const hpc_test_bench *b = *state;
+    bool all = true;
+    for (int k = 0; hpc_op_table[k]; k++) {
+        const hpc_op *op = hpc_op_table[k];
+        if (!op->select) continue;
+        const char *home = home_of(op);
+        if (home && (strcmp(home, b->file) != 0 || b->seen[k])) continue;
+        print_error("op %s has no case in tests/ops/%s.c\n", op->sig.name, home ? home : "*");
+        all = false;
+    }
+    assert_true(all);
+}
+
+static void mark_seen(hpc_test_bench *b, const hpc_program *p)
+{
+    for (int64_t s = 0; s < p->segment_n; s++)
+        for (int64_t i = 0; i < p->segment[s].insn_n; i++)
+            for (int k = 0; hpc_op_table[k]; k++) {
+                assert_true(k < OPS_MOST);
+                if (hpc_op_table[k] == p->segment[s].insn[i].op) b->seen[k] = true;
+            }
+}
+
+/* ---- building a case ---------------------------------------------------------------- */
+
+void hpc_test_case_begin(hpc_test_case *c, void **state, const char *name, ...)
+{
+    va_list list;
+    *c = (hpc_test_case){.bench = *state, .same = {HPC_NONE, HPC_NONE}};
+    va_start(list, name);
+    vsnprintf(c->name, sizeof c->name, name, list);
+    va_end(list);
+    c->p = hpc_program_create();
+    assert_non_null(c->p);
+    test_ok(hpc_program_segment(c->p, HPC_FORWARD, 0));
+}
+
+static void round_to(double *x, hpc_dtype d, int64_t n)
+{
+    if (!hpc_dtype_get(d)->real || d == HPC_F64) return;
+    float *f = hpc_alloc((size_t)n + 1, sizeof *f);
+    void *narrow = hpc_alloc((size_t)n + 1, sizeof *f);
+    for (int64_t i = 0; i < n; i++) f[i] = (float)x[i];
+    hpc_from_f32(narrow, d, f, n);
+    hpc_to_f32(f, narrow, d, n);
+    for (int64_t i = 0; i < n; i++) x[i] = (double)f[i];
+    hpc_free(narrow);
+    hpc_free(f);
+}
+
+static hpc_test_given *add_given(hpc_test_case *c, hpc_value v)
+{
+    test_ok(hpc_program_status(c->p));
+    assert_true(c->given_n < HPC_TEST_GIVEN_MOST);
+    hpc_test_given *g = &c->given[c->given_n++];
+    g->value = v;
+    g->n = hpc_test_n(c->p, v);
+    g->data = hpc_alloc((size_t)g->n + 1, sizeof *g->data);
+    assert_non_null(g->data);
+    return g;
+}
+
+static const char *next_name(char out[16], const hpc_test_case *c)
+{
+    snprintf(out, 16, "v%d", c->given_n);
+    return out;
+}
+
+static hpc_value draw(hpc_test_case *c, hpc_value v, double scale)
+{
+    hpc_test_given *g = add_given(c, v);
+    hpc_test_draw(g->data, g->n, (uint32_t)c->given_n, scale);
+    round_to(g->data, (hpc_dtype)c->p->value[v].type.dtype, g->n);
+    return v;
+}
+
+hpc_value hpc_test_input(hpc_test_case *c, hpc_type t, double scale)
+{
+    char name[16];
+    return draw(c, hpc_program_input(c->p, next_name(name, c), t), scale);
+}
+
+hpc_value hpc_test_state(hpc_test_case *c, hpc_type t, double scale, bool trainable)
+{
+    char name[16];
+    return draw(c, hpc_program_state(c->p, next_name(name, c), t, trainable), scale);
+}
+
+hpc_value hpc_test_input_of(hpc_test_case *c, hpc_type t, const double *data)
+{
+    char name[16];
+    hpc_test_given *g = add_given(c, hpc_program_input(c->p, next_name(name, c), t));
+    memcpy(g->data, data, (size_t)g->n * sizeof *data);
+    round_to(g->data, (hpc_dtype)t.dtype, g->n);
+    return g->value;
+}
+
+hpc_value hpc_test_indices(hpc_test_case *c, hpc_type t, const int32_t *data)
+{
+    char name[16];
+    hpc_test_given *g = add_given(c, hpc_program_input(c->p, next_name(name, c), t));
+    for (int64_t i = 0; i < g->n; i++) g->data[i] = data[i];
+    return g->value;
+}
+
+hpc_value hpc_test_scalar(hpc_test_case *c, hpc_dtype d, double x)
+{
+    return hpc_test_input_of(c, hpc_type_of(d, 0, NULL), &x);
+}
+
+hpc_test_given *hpc_test_given_of(hpc_test_case *c, hpc_value v)
+{
+    for (int k = 0; k < c->given_n; k++)
+        if (c->given[k].value == v) return &c->given[k];
+    fail();
+    return NULL;
+}
+
+hpc_value hpc_test_temporary(hpc_test_case *c, hpc_value x)
+{
+    return hpc_copy(c->p, x, (hpc_dtype)c->p->value[x].type.dtype);
+}
+
+void hpc_test_want(hpc_test_case *c, hpc_value v, hpc_test_bound bound)
+{
+    test_ok(hpc_program_status(c->p));
+    assert_true(c->wanted_n < HPC_TEST_WANTED_MOST);
+    c->wanted[c->wanted_n++] = (hpc_test_wanted){.value = v, .bound = bound};
+    hpc_program_keep(c->p, v);
+    hpc_program_keep(c->p, c->p->value[v].type.count);
+}
+
+void hpc_test_in_place(hpc_test_case *c, hpc_value y, hpc_value x)
+{
+    c->same[0] = y;
+    c->same[1] = x;
+}
+
+void hpc_test_case_free(hpc_test_case *c)
+{
+    for (int k = 0; k < c->given_n; k++) hpc_free(c->given[k].data);
+    for (int k = 0; k < c->wanted_n; k++) {
+        hpc_free(c->wanted[k].correct);
+        hpc_free(c->wanted[k].live);
+    }
+    hpc_program_free(c->p);
+}
+
+/* ---- values in and out --------------------------------------------------------------- */
+
+double *hpc_test_fetch(hpc_exec *e, const hpc_program *p, hpc_value v, int64_t *n)
+{
+    const hpc_type *t = &p->value[v].type;
+    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)t->dtype);
+    size_t bytes = hpc_type_bytes(t);
+    *n = (int64_t)(bytes / info->block_bytes) * info->block;
+    void *raw = hpc_alloc(bytes + 1, 1);
+    double *x = hpc_alloc((size_t)*n + 1, sizeof *x);
+    float *f = hpc_alloc((size_t)*n + 1, sizeof *f);
+    test_ok(hpc_exec_read(e, 0, v, raw, bytes));
+    switch (t->dtype) {
+    case HPC_F64: memcpy(x, raw, bytes); break;
+    case HPC_I32:
+        for (int64_t i = 0; i < *n; i++) x[i] = ((const int32_t *)raw)[i];
+        break;
+    case HPC_I64:
+        for (int64_t i = 0; i < *n; i++) x[i] = (double)((const int64_t *)raw)[i];
+        break;
+    default:
+        hpc_to_f32(f, raw, (hpc_dtype)t->dtype, *n);
+        for (int64_t i = 0; i < *n; i++) x[i] = (double)f[i];
+    }
+    hpc_free(f);
+    hpc_free(raw);
+    return x;
+}
+
+bool *hpc_test_live(hpc_exec *e, const hpc_program *p, hpc_value v, int64_t n)
+{
+    const hpc_type *t = &p->value[v].type;
+    bool *live = hpc_alloc((size_t)n + 1, sizeof *live);
+    int64_t counts = 0, inner = 1;
+    memset(live, true, (size_t)n);
+    if (t->ragged < 0) return live;
+    double *count = hpc_test_fetch(e, p, t->count, &counts);
+    for (int d = t->ragged + 1; d < t->rank; d++) inner *= t->extent[d];
+    int64_t extent = t->extent[t->ragged];
+    for (int64_t i = 0; i < n; i++)
+        live[i] = (double)(i / inner % extent) < count[i / inner / extent];
+    hpc_free(count);
+    return live;
+}
+
+/* Counts come first in the list of what is given, for they are named by types that follow. */
+void hpc_test_give(hpc_exec *e, const hpc_program *p, const hpc_test_case *c)
+{
+    for (int k = 0; k < c->given_n; k++) {
+        const hpc_test_given *g = &c->given[k];
+        const hpc_type *t = &p->value[g->value].type;
+        bool made = t->ragged >= 0 && p->value[t->count].kind == HPC_VALUE_TEMP;
+        double *x = hpc_alloc((size_t)g->n + 1, sizeof *x);
+        memcpy(x, g->data, (size_t)g->n * sizeof *x);
+        if (t->ragged >= 0 && !made) {
+            bool *live = hpc_test_live(e, p, g->value, g->n);
+            double spoiled = t->dtype == HPC_I32 ? INT32_MAX : (double)NAN;
+            for (int64_t i = 0; i < g->n; i++)
+                if (!live[i]) x[i] = spoiled;
+            hpc_free(live);
+        }
+        hpc_test_write(e, 0, g->value, x);
+        hpc_free(x);
+    }
+}
+
+/* ---- running --------------------------------------------------------------------------- */
+
+static hpc_exec *start(const hpc_test_case *c, const hpc_program *p, hpc_device *d)
+{
+    hpc_exec *e;
+    int rc = hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.poison = 1});
+    if (rc < 0) print_error("%s\n", c->name);
+    test_ok(rc);
+    return e;
+}
+
+static void run(hpc_exec *e, const hpc_program *p, const hpc_test_case *c)
+{
+    hpc_test_give(e, p, c);
+    for (int s = 0; s < p->segment_n; s++) {
+        int rc = hpc_exec_run(e, s, 0);
+        if (rc < 0) print_error("%s\n", c->name);
+        test_ok(rc);
+    }
+}
+
+static hpc_program *in_double(const hpc_test_case *c)
+{
+    hpc_program *p = hpc_program_copy(c->p);
+    assert_non_null(p);
+    test_ok(hpc_to_double(p));
+    return p;
+}
+
+void hpc_test_case_solve(hpc_test_case *c)
+{
+    test_ok(hpc_program_check(c->p));
+    hpc_program *p = in_double(c);
+    hpc_exec *e = start(c, p, hpc_test_bench_device(c->bench));
+    run(e, p, c);
+    for (int k = 0; k < c->wanted_n; k++) {
+        hpc_test_wanted *w = &c->wanted[k];
+        w->correct = hpc_test_fetch(e, p, w->value, &w->n);
+        w->live = hpc_test_live(e, p, w->value, w->n);
+    }
+    hpc_exec_close(e);
+    hpc_program_free(p);
+}
+
+/* The first element out of bounds, or -1. */
+static int64_t first_misfit(const hpc_test_wanted *w, hpc_dtype d, const double *x)
+{
+    double rms = rms_of(w), one;
+    for (int64_t i = 0; i < w->n; i++) {
+        if (!w->live[i]) continue;
+        one = w->correct[i];
+        round_to(&one, d, 1);
+        if (x[i] == one || (isnan(x[i]) && isnan(one))) continue;
+        if (w->bound != HPC_TEST_EXACT &&
+            fabs(x[i] - w->correct[i]) <= allowed(w->bound, d, w->correct[i], rms))
+            continue;
+        return i;
+    }
+    return -1;
+}
+
+static hpc_dtype dtype_of(const hpc_test_case *c, hpc_value v)
+{
+    return (hpc_dtype)c->p->value[v].type.dtype;
+}
+
+static void check_bounds(const hpc_test_case *c, const hpc_test_wanted *w, const double *x,
+                         const char *where)
+{
+    hpc_dtype d = dtype_of(c, w->value);
+    int64_t i = first_misfit(w, d, x);
+    if (i < 0) return;
+    double rms = rms_of(w);
+    print_error("%s on %s: element %lld of %%%d is %.9g, the reference %.9g; %.3g is allowed, %.3g "
+                "is the error\n",
+                c->name, where, (long long)i, w->value, x[i], w->correct[i],
+                allowed(w->bound, d, w->correct[i], rms), fabs(x[i] - w->correct[i]));
+    fail();
+}
+
+static void check_same_bits(const hpc_test_case *c, const hpc_test_wanted *w, const double *x,
+                            const double *y, const char *where)
+{
+    for (int64_t i = 0; i < w->n; i++) {
+        if (!w->live[i] || memcmp(&x[i], &y[i], sizeof *x) == 0) continue;
+        print_error("%s on %s: element %lld of %%%d is %.17g, with one thread %.17g\n", c->name,
+                    where, (long long)i, w->value, y[i], x[i]);
+        fail();
+    }
+}
+
+static void check_address(hpc_exec *e, const hpc_test_case *c)
+{
+    if (c->same[0] < 0) return;
+    if (hpc_exec_address(e, 0, c->same[0]) == hpc_exec_address(e, 0, c->same[1])) return;
+    print_error("%s: %%%d is not in place of %%%d\n", c->name, c->same[0], c->same[1]);
+    fail();
+}
+
+static void results(double **out, hpc_exec *e, const hpc_program *p, const hpc_test_case *c)
+{
+    int64_t n;
+    run(e, p, c);
+    for (int k = 0; k < c->wanted_n; k++) out[k] = hpc_test_fetch(e, p, c->wanted[k].value, &n);
+}
+
+static void free_results(double **x, int n)
+{
+    for (int k = 0; k < n; k++) hpc_free(x[k]);
+}
+
+/* What device d makes of p; held against `one`, if there is that, and against the reference. */
+static void check_device(const hpc_test_case *c, const hpc_program *p, hpc_device *d, double **one,
+                         double **out)
+{
+    hpc_device_info about = hpc_device_about(d);
+    char where[64];
+    snprintf(where, sizeof where, "%s %s, %d threads%s", about.backend, about.isa, about.threads,
+             p == c->p ? "" : ", in f64");
+    hpc_exec *e = start(c, p, d);
+    if (about.host_memory) check_address(e, c);
+    results(out, e, p, c);
+    for (int k = 0; k < c->wanted_n; k++) {
+        if (p == c->p) check_bounds(c, &c->wanted[k], out[k], where);
+        if (one) check_same_bits(c, &c->wanted[k], one[k], out[k], where);
+    }
+    hpc_exec_close(e);
+}
+
+/* The reference's own bits, which depend neither on threads nor on the backend. */
+static void check_reference(const hpc_test_case *c)
+{
+    double *one[HPC_TEST_WANTED_MOST], *x[HPC_TEST_WANTED_MOST];
+    hpc_program *p = in_double(c);
+    for (int k = 0; k < c->wanted_n; k++) one[k] = c->wanted[k].correct;
+    check_device(c, p, c->bench->cpu[0][TEAMS - 1], one, x);
+    free_results(x, c->wanted_n);
+    check_device(c, p, c->bench->mock, one, x);
+    free_results(x, c->wanted_n);
+    hpc_program_free(p);
+}
+
+static void check_devices(const hpc_test_case *c)
+{
+    hpc_test_bench *b = c->bench;
+    for (int k = 0; k < b->isa_n; k++) {
+        double *one[HPC_TEST_WANTED_MOST], *x[HPC_TEST_WANTED_MOST];
+        check_device(c, c->p, b->cpu[k][0], NULL, one);
+        for (int t = 1; t < TEAMS; t++) {
+            check_device(c, c->p, b->cpu[k][t], one, x);
+            free_results(x, c->wanted_n);
+        }
+        if (k == 0) {
+            check_device(c, c->p, b->mock, one, x);
+            free_results(x, c->wanted_n);
+        }
+        free_results(one, c->wanted_n);
+    }
+}
+
+/* ---- whether the bounds are tight -------------------------------------------------------- */
+
+/* Whether any result falls out of bounds when element i of g is another. */
+static bool noticed(hpc_exec *e, const hpc_test_case *c, const hpc_test_given *g, int64_t i)
+{
+    double *x[HPC_TEST_WANTED_MOST], keep = g->data[i];
+    bool seen = false;
+    g->data[i] += fabs(keep) + 0.25;
+    results(x, e, c->p, c);
+    g->data[i] = keep;
+    for (int k = 0; k < c->wanted_n; k++)
+        seen = seen || first_misfit(&c->wanted[k], dtype_of(c, c->wanted[k].value), x[k]) >= 0;
+    free_results(x, c->wanted_n);
+    return seen;
+}
+
+/* One element of each real operand, out of a few that are tried, matters. */
+static void check_sensitivity(const hpc_test_case *c)
+{
+    hpc_exec *e = start(c, c->p, hpc_test_bench_device(c->bench));
+    for (int k = 0; k < c->given_n; k++) {
+        const hpc_test_given *g = &c->given[k];
+        const hpc_dtype_info *info = hpc_dtype_get(dtype_of(c, g->value));
+        if (!info->real || g->constant || g->n == 0) continue;
+        bool seen = false;
+        for (int64_t at = 0; at < 8 && !seen; at++) seen = noticed(e, c, g, at * 7919 % g->n);
+        if (!seen) print_error("%s: no result depends on %%%d\n", c->name, g->value);
+        assert_true(seen);
+    }
+    hpc_exec_close(e);
+}
+
+void hpc_test_case_check(hpc_test_case *c)
+{
+    mark_seen(c->bench, c->p);
+    hpc_test_case_solve(c);
+    check_reference(c);
+    check_devices(c);
+    check_sensitivity(c);
+    hpc_test_case_free(c);
+}
