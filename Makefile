@@ -173,7 +173,7 @@ root = $(DESTDIR)$(PREFIX)
 install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, peers
 	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
 	install -d $(root)/share/man/man1
-	install -m 644 $(B)/man/*.1 $(root)/share/man/man1
+	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
 	$(if $(PEER),install -D -m 755 $(PEER) $(root)/lib/hpccoder/hpccoder-peer.so)
 

@@ -99,8 +99,7 @@ probe_library() { # name minimum
     probe_of "$1"
     probe_source >"$probe.c"
     if ! $CC -std=c11 -D_GNU_SOURCE $flags "$probe.c" $libs -o "$probe.out" 2>"$probe.log"; then
-        why="a program that uses it does not compile and link with $CC"
-        why="$why: $(grep -m 1 -E 'error|cannot find|undefined' "$probe.log")"
+        why="$CC: $(grep -m 1 -E 'error:|cannot find|undefined' "$probe.log" | sed 's/.*error: //')"
         return
     fi
     found=$(version_found)
@@ -142,7 +141,7 @@ configure_one() {
         probe_library "$name" "$minimum"
         [ "$name$CUDA" != cuda1 ] || need=required
         [ "$have" = 1 ] || [ "$need" != required ] || die "$name $minimum or newer is needed" \
-            "(package $package; \`make deps\` installs what is missing): $why"
+            "(package $package; \`make deps\` installs what every build needs): $why"
     fi
     upper=$(echo "$name" | tr '[:lower:]' '[:upper:]')
     echo "#define HPC_HAVE_$upper $have" >>"$dir/config.h.new"
@@ -190,8 +189,8 @@ install_packages() { # groups
     [ -n "$wanted$extra" ] || return 0
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
         [ -n "$wanted" ] || return 0
-        die "missing packages:" $wanted $extra "; neither root nor sudo is there to install them:" \
-            "ask for: apt-get install" $wanted $extra
+        die "packages are missing, and neither root nor sudo is there to install them; ask for:" \
+            "apt-get install" $wanted $extra
     fi
     echo "installing:" $wanted $extra
     apt update || die "apt-get update failed; still missing:" $wanted $extra

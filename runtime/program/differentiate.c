@@ -70,9 +70,11 @@ void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
     }
 }
 
+/* A gradient leaves through what was received, and comes back for what was sent. */
 static bool insn_wants(const hpc_diff *d, const hpc_insn *i)
 {
     if (!i->op->backward) return false;
+    if (i->op->comm == HPC_RECV) return hpc_type_real(&d->p->value[i->operand[0]].type);
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v >= 0 && hpc_insn_role(d->p, i, k) & HPC_IN && d->wants[v]) return true;
@@ -82,6 +84,7 @@ static bool insn_wants(const hpc_diff *d, const hpc_insn *i)
 
 static bool insn_has_gradient(const hpc_diff *d, const hpc_insn *i)
 {
+    if (i->op->comm == HPC_SEND) return true;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v >= 0 && v < d->n && hpc_insn_role(d->p, i, k) & HPC_OUT && d->grad[v] >= 0)

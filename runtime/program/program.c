@@ -186,18 +186,39 @@ static void bind_view(hpc_program *p, const hpc_insn *i)
     y->base_element = x->base_element + at->row * row;
 }
 
-static int make_outputs(hpc_program *p, hpc_insn *i, const hpc_type *type)
+static int make_values(hpc_program *p, hpc_insn *i, const hpc_type *type)
 {
-    int rc = HPC_OK;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] != HPC_NEW) continue;
-        TRY(check_type(p, i->op->sig.operand[k].name, &type[k]));
         hpc_value v = hpc_value_add(p, NULL, HPC_VALUE_TEMP, type[k]);
         if (v < 0) return HPC_E_NOMEM;
         p->value[v].segment = p->current;
         p->value[v].insn = (int32_t)p->segment[p->current].insn_n;
         i->operand[k] = v;
     }
+    return HPC_OK;
+}
+
+/* A count may be an output of the same instruction. */
+static int bind_counts(hpc_program *p, const hpc_insn *i)
+{
+    int rc = HPC_OK;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (!(hpc_insn_role(p, i, k) & HPC_OUT)) continue;
+        hpc_type *t = &p->value[i->operand[k]].type;
+        if (t->ragged >= 0 && t->count <= HPC_COUNT_OF(0))
+            t->count = i->operand[HPC_COUNT_OF(0) - t->count];
+        TRY(check_type(p, i->op->sig.operand[k].name, t));
+    }
+out:
+    return rc;
+}
+
+static int make_outputs(hpc_program *p, hpc_insn *i, const hpc_type *type)
+{
+    int rc = HPC_OK;
+    TRY(make_values(p, i, type));
+    TRY(bind_counts(p, i));
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value root = hpc_value_root(p, i->operand[k]);
         if (root < 0) continue;

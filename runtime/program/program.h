@@ -35,6 +35,8 @@ enum {
  * once hpc_shard has run, the global one before. */
 enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1 };
 #define HPC_SPLIT(dim) (1 + (dim))
+/* In a shape rule, as a type's count: the value that operand k of this instruction will be. */
+#define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
     uint8_t dtype, pack;          /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */

@@ -108,11 +108,13 @@ static double act_of(double x, int act)
     }
 }
 
-/* By a central difference; exact enough in double for f32. */
+/* By a central difference, exact enough in double for f32, where the function is smooth. */
 static double slope_of(double x, int act)
 {
     double e = 1e-5;
 
+    if (act == HPC_RELU) return x > 0;
+    if (act == HPC_RELU2) return x > 0 ? 2 * x : 0;
     return (act_of(x + e, act) - act_of(x - e, act)) / (2 * e);
 }
 
@@ -170,15 +172,10 @@ static void activations_at_the_ends(void **state)
             y[i] = (double)(float)act_of((double)(float)at[i], act);
             dx[i] = slope_of(at[i], act);
         }
-        /* Far out a difference of two gives nothing. */
-        bool square = act == HPC_RELU2, all = act == HPC_ACT_NONE;
-        dx[1] = square ? 2e30 : 1;
-        dx[2] = all;
-        dx[3] = square ? 180 : 1;
-        dx[4] = all;
-        dx[0] = act == HPC_RELU ? 0 : dx[0];
-        dx[5] = act == HPC_RELU ? 1 : dx[5];
-        dx[6] = act == HPC_RELU ? 0 : dx[6];
+        if (act != HPC_RELU2) { /* far out a difference of two gives nothing */
+            dx[1] = dx[3] = 1;
+            dx[2] = dx[4] = act == HPC_ACT_NONE;
+        }
         dx[7] = NAN;
         check(&(kernel_case){"act far out", select_act, &a, 1, 3e-7, {y}});
         check(&(kernel_case){"act_grad far out", select_act_grad, &g, 1, 3e-6, {dx}});

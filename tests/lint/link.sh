@@ -13,8 +13,10 @@ archives() {
 while read -r room _ uses; do
     case $room in '#'* | '') continue ;; esac
     [ -f "$build/libhpc-$room.a" ] || continue
+    main=
+    [ "$room" != cmd ] || main=$(find "$build/cmd" -name main.o 2>/dev/null)
     ${CC:-gcc} -shared -pthread -Wl,--no-undefined \
-        -Wl,--whole-archive "$build/libhpc-$room.a" -Wl,--no-whole-archive \
+        $main -Wl,--whole-archive "$build/libhpc-$room.a" -Wl,--no-whole-archive \
         -Wl,--start-group $(archives $uses) -Wl,--end-group -ljansson -lm -ldl \
         -o "$build/lint/$room.so" 2>&1 |
         grep -E 'undefined reference|multiple definition|cannot find|error' | head -n 20 |

@@ -84,7 +84,7 @@ static hpc_value output(const hpc_program *p, int64_t insn, int k)
     return p->segment[0].insn[insn].operand[k];
 }
 
-/* ---- products ------------------------------------------------------------------------ */
+/* ---- products -------------------------------------------------------------- */
 
 static void matmul_makes(void **s)
 {
@@ -197,7 +197,7 @@ static void pack_rules(void **s)
     refuses(p, HPC_E_SHAPE, "x is f32[8]: expected a rank of 2 to 3");
 }
 
-/* ---- norm, rope, attention ----------------------------------------------------------- */
+/* ---- norm, rope, attention ------------------------------------------------- */
 
 static void norm_rules(void **s)
 {
@@ -304,7 +304,7 @@ static void attention_refuses(void **s)
     refuses(p, HPC_E_ARG, "window is -1; 0 means none");
 }
 
-/* ---- pointwise ---------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------- */
 
 static void act_rules(void **s)
 {
@@ -380,7 +380,7 @@ static void dropout_rules(void **s)
     refuses(p, HPC_E_ARG, "p is 1; it must be at least 0 and below 1");
 }
 
-/* ---- loss, index, reduce --------------------------------------------------------------------- */
+/* ---- loss, index, reduce --------------------------------------------------- */
 
 static void head_loss_rules(void **s)
 {
@@ -471,8 +471,7 @@ static void reduce_rules(void **s)
     refuses(p, HPC_E_SHAPE, "y is f32[4]: only sums are added to state");
 }
 
-/* ---- updates, views, collectives ----------------------------------------------------------------
- */
+/* ---- updates, views, collectives ------------------------------------------- */
 
 static void update_rules(void **s)
 {
@@ -558,75 +557,6 @@ static void collective_rules(void **s)
     refuses(p, HPC_E_ARG, "ranks is 0; it must be at least 1");
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------------------ */
-
-/* Every row is complete: names, a rule, a way to run, and fields within its attributes. */
-static void table_is_complete(void **s)
-{
-    (void)s;
-    int n = 0;
-    for (const hpc_op *const *at = hpc_op_table; *at; at++, n++) {
-        const hpc_op *op = *at;
-        assert_ptr_equal(hpc_op_find(op->sig.name), op);
-        assert_non_null(op->shape);
-        assert_true(op->sig.operand_n <= HPC_OPERAND_MAX);
-        assert_int_equal(op->select != NULL, op->comm < 0 && !op->view);
-        bool input = false;
-        for (int k = 0; k < op->sig.operand_n; k++) {
-            int flags = op->sig.operand[k].flags;
-            assert_non_null(op->sig.operand[k].name);
-            assert_true(flags & HPC_INOUT);
-            if (input) assert_false(flags & HPC_OUT); /* outputs come first */
-            input = !(flags & HPC_OUT);
-        }
-        for (const hpc_field *f = op->field; f && f->name; f++) {
-            assert_true(f->offset < op->sig.attr_bytes);
-            assert_int_equal(f->names != NULL, f->kind == HPC_FIELD_NAME);
-        }
-    }
-    assert_int_equal(n, 33);
-    assert_null(hpc_op_find("no such op"));
-}
-
-static void missing_kernels_are_named(void **s)
-{
-    (void)s;
-    static const hpc_kernels none;
-    for (const hpc_op *const *op = hpc_op_table; *op; op++) {
-        char text[80];
-        hpc_plan plan;
-        if (!(*op)->select) continue;
-        hpc_error_clear();
-        assert_int_equal((*op)->select(&plan, &none, 1, NULL), HPC_E_UNSUPPORTED);
-        snprintf(text, sizeof text, "this backend has no %s kernel", (*op)->sig.name);
-        assert_string_equal(hpc_error_get()->text, text);
-    }
-    hpc_error_clear();
-}
-
-static hpc_cost cost_of(const hpc_program *p, int64_t insn)
-{
-    return hpc_insn_cost(p, &p->segment[0].insn[insn]);
-}
-
-static void costs_count(void **s)
-{
-    (void)s;
-    hpc_program *p = begin();
-    hpc_value k = REAL(p, 8, 2, 16);
-    hpc_matmul(p, REAL(p, 2, 3, 4), REAL(p, 4, 5), (hpc_matmul_attr){0});
-    attend(p, REAL(p, 8, 4, 16), k, k, INDEX(p, 3)); /* two sequences of 4: 2.5 keys on average */
-    hpc_gather(p, REAL(p, 100, 8), INDEX(p, 3));
-    hpc_view(p, k, 1, (int64_t[]){256});
-    assert_true(cost_of(p, 0).flops == 2.0 * 2 * 3 * 4 * 5);
-    assert_true(cost_of(p, 0).bytes == 4.0 * (2 * 3 * 5 + 2 * 3 * 4 + 4 * 5));
-    assert_true(cost_of(p, 1).flops == 4.0 * 8 * 4 * 16 * 2.5);
-    assert_true(cost_of(p, 2).bytes == 4.0 * (3 * 8 + 3 * 8 + 3)); /* rows read, not the table */
-    assert_true(cost_of(p, 3).bytes == 0 && cost_of(p, 3).flops == 0);
-    ends(p);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -651,9 +581,6 @@ int main(void)
         cmocka_unit_test(update_rules),
         cmocka_unit_test(view_rules),
         cmocka_unit_test(collective_rules),
-        cmocka_unit_test(table_is_complete),
-        cmocka_unit_test(missing_kernels_are_named),
-        cmocka_unit_test(costs_count),
     };
     return cmocka_run_group_tests_name("program/ops", tests, NULL, NULL);
 }

@@ -159,7 +159,7 @@ static probe begin(void)
     return b;
 }
 
-/* ---- products --------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------- */
 
 static void matmul_any_transposition(void **s)
 {
@@ -275,7 +275,7 @@ static void routed_and_back(void **s)
     proves(&b, hpc_scatter(b.p, HPC_NEW, y, index, (hpc_scatter_attr){.rows = 5}));
 }
 
-/* ---- norm, rope, attention, loss ----------------------------------------------------------- */
+/* ---- norm, rope, attention, loss ------------------------------------------- */
 
 static void norms(void **s)
 {
@@ -331,8 +331,7 @@ static void head_loss(void **s)
     proves(&b, hpc_head_loss(b.p, x, w, b.index[0]));
 }
 
-/* ---- pointwise --------------------------------------------------------------------------------
- */
+/* ---- pointwise ------------------------------------------------------------- */
 
 static void activations(void **s)
 {
@@ -385,8 +384,7 @@ static void scales_copies_dropout(void **s)
     proves(&b, hpc_dropout(b.p, x, indices(&b, step, 0, NULL), HPC_NONE, at));
 }
 
-/* ---- index, reduce, views, collectives
- * ------------------------------------------------------------ */
+/* ---- index, reduce, views, collectives ------------------------------------- */
 
 static void gathers_and_scatters(void **s)
 {
@@ -448,8 +446,7 @@ static void collectives_mirror(void **s)
     hpc_program_free(b.p);
 }
 
-/* ---- narrow types, and what has no gradient
- * ---------------------------------------------------------- */
+/* ---- narrow types, and what has no gradient -------------------------------- */
 
 /* Gradients have their values' widths, accumulators f32. */
 static void gradients_keep_widths(void **s)

@@ -16,7 +16,7 @@
 typedef enum hpc_test_bound {
     HPC_TEST_EXACT,   /* moved or chosen, not computed: the reference's value, rounded */
     HPC_TEST_ROUNDED, /* a few operations in f32 for each element */
-    HPC_TEST_SUMMED,  /* sums of products */
+    HPC_TEST_SUMMED,  /* sums of products: see terms */
     HPC_TEST_CURVED,  /* exp, tanh, division and the like, of sums too */
     HPC_TEST_CHAINED, /* several instructions, what is between them rounded to its type */
     HPC_TEST_BOUND_N
@@ -36,6 +36,8 @@ enum { HPC_TEST_GIVEN_MOST = 24, HPC_TEST_WANTED_MOST = 16 };
 typedef struct hpc_test_given {
     hpc_value value;
     double *data;  /* rounded to the value's type */
+    uint8_t *raw;  /* of block formats: the blocks that data is read from; to go there and back
+                      again would change them */
     int64_t n;     /* elements */
     bool constant; /* no gradient passes to it; results need not depend on each element */
 } hpc_test_given;
@@ -43,6 +45,8 @@ typedef struct hpc_test_given {
 typedef struct hpc_test_wanted {
     hpc_value value;
     hpc_test_bound bound;
+    int64_t terms;
+    double exponent;
     int64_t n;       /* elements in memory, padding included */
     double *correct; /* by the reference */
     bool *live;
@@ -56,6 +60,8 @@ typedef struct hpc_test_case {
     int given_n;
     hpc_test_wanted wanted[HPC_TEST_WANTED_MOST];
     int wanted_n;
+    int64_t terms;     /* of the longest sum in what is wanted next ... */
+    double exponent;   /* ... and its largest argument of an exp */
     hpc_value same[2]; /* to lie at one address where there is one to see */
 } hpc_test_case;
 

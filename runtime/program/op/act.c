@@ -31,7 +31,7 @@ int hpc_op_check_act(int act)
     return hpc_fail(HPC_E_ARG, "act %d is not known", act);
 }
 
-/* All inputs are real and as the first of them; all outputs are as the input `of` them. */
+/* All inputs, from operand `first` on, are real and of one shape. */
 static int check_inputs(const hpc_insn *i, const hpc_type *type, int first)
 {
     const hpc_act_attr *at = i->attr;
@@ -56,7 +56,7 @@ static hpc_cost cost_of(const hpc_type *type, int operand_n)
     return hpc_op_cost(type, operand_n, 10.0 * (double)hpc_op_n(&type[operand_n - 1]));
 }
 
-/* ---- act --------------------------------------------------------------------------- */
+/* ---- act ------------------------------------------------------------------- */
 
 static int act_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
@@ -112,7 +112,7 @@ hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act)
     return hpc_emit(p, &hpc_op_act, operand, &attr);
 }
 
-/* ---- act_grad ------------------------------------------------------------------------ */
+/* ---- act_grad -------------------------------------------------------------- */
 
 static int act_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
@@ -153,7 +153,7 @@ const hpc_op hpc_op_act_grad = {
     .select = act_grad_select,
 };
 
-/* ---- glu ------------------------------------------------------------------------------- */
+/* ---- glu ------------------------------------------------------------------- */
 
 static int glu_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
@@ -212,7 +212,7 @@ hpc_value hpc_glu(hpc_program *p, hpc_value gate, hpc_value up, hpc_act act)
     return hpc_emit(p, &hpc_op_glu, operand, &attr);
 }
 
-/* ---- glu_grad ---------------------------------------------------------------------------- */
+/* ---- glu_grad -------------------------------------------------------------- */
 
 static int glu_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {

@@ -31,7 +31,7 @@ static const hpc_field attention_field[] = {
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
-/* ---- shape -------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------- */
 
 static int check_attr(const hpc_attention_attr *at)
 {
@@ -120,7 +120,7 @@ out:
     return rc;
 }
 
-/* ---- backward -------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------- */
 
 static int attention_backward(hpc_diff *d, const hpc_insn *i)
 {
@@ -139,7 +139,7 @@ static int attention_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* ---- layout ------------------------------------------------------------------------------ */
+/* ---- layout ---------------------------------------------------------------- */
 
 /* Heads of q and of k carry one letter: they split alike, so that each rank holds whole groups;
  * an axis must divide both numbers. A single head of k serves all, and stays whole.
@@ -186,7 +186,7 @@ static int attention_grad_layout(const hpc_program *p, const hpc_insn *i, hpc_di
     return HPC_OK;
 }
 
-/* ---- cost, selection ------------------------------------------------------------------------ */
+/* ---- cost, selection ------------------------------------------------------- */
 
 /* Two products, 4 flops for each pair of query and key; by maxima, with sequences of equal length;
  * a causal query sees half of its keys on average. */
@@ -259,8 +259,7 @@ hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, h
     return hpc_emit(p, &hpc_op_attention, operand, &attr);
 }
 
-/* ---- attention_grad ----------------------------------------------------------------------------
- */
+/* ---- attention_grad -------------------------------------------------------- */
 
 static int attention_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {

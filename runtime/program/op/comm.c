@@ -24,7 +24,7 @@ static const hpc_field message_field[] = {
 
 enum { COMM_Y, COMM_X, COMM_N };
 
-/* ---- shape -------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------- */
 
 static int check_attr(const hpc_comm_attr *at)
 {
@@ -123,7 +123,7 @@ out:
     return rc;
 }
 
-/* ---- backward ------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------- */
 
 /* Each rank's part of a sum has the sum's gradient, which all ranks hold. */
 static int all_reduce_backward(hpc_diff *d, const hpc_insn *i)
@@ -190,7 +190,7 @@ static int recv_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* ---- rows -------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------ */
 
 const hpc_op hpc_op_all_reduce = {
     .sig = {.name = "all_reduce",
@@ -269,7 +269,7 @@ const hpc_op hpc_op_recv = {
     .backward = recv_backward,
 };
 
-/* ---- emission ---------------------------------------------------------------------------- */
+/* ---- emission -------------------------------------------------------------- */
 
 static hpc_value emit(hpc_program *p, const hpc_op *op, hpc_value x, hpc_comm_attr attr)
 {

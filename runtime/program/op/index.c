@@ -13,7 +13,7 @@ static hpc_type rows_by(const hpc_type *index, int64_t cols, hpc_dtype dtype)
     return t;
 }
 
-/* ---- gather ------------------------------------------------------------------------- */
+/* ---- gather ---------------------------------------------------------------- */
 
 enum { GATHER_Y, GATHER_X, GATHER_INDEX, GATHER_N };
 
@@ -96,7 +96,7 @@ hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index)
     return hpc_emit(p, &hpc_op_gather, operand, NULL);
 }
 
-/* ---- scatter --------------------------------------------------------------------------- */
+/* ---- scatter --------------------------------------------------------------- */
 
 enum { SCATTER_Y, SCATTER_X, SCATTER_INDEX, SCATTER_N };
 
@@ -212,7 +212,7 @@ hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
     return hpc_emit(p, &hpc_op_scatter, operand, &attr);
 }
 
-/* ---- route ------------------------------------------------------------------------------- */
+/* ---- route ----------------------------------------------------------------- */
 
 enum { ROUTE_INDEX, ROUTE_COUNT, ROUTE_GROUP, ROUTE_N };
 
@@ -232,7 +232,8 @@ static int route_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
                         (long long)at->groups, (long long)at->cap);
     TRY(hpc_op_expect(i, type, ROUTE_GROUP, HPC_OP_INDEX, 1, 1));
     int64_t extent[2] = {at->groups, at->cap};
-    TRY(hpc_op_output(i, type, ROUTE_INDEX, hpc_type_of(HPC_I32, 2, extent)));
+    hpc_type index = hpc_type_of(HPC_I32, 2, extent);
+    TRY(hpc_op_output(i, type, ROUTE_INDEX, hpc_type_ragged(index, 1, HPC_COUNT_OF(ROUTE_COUNT))));
     TRY(hpc_op_output(i, type, ROUTE_COUNT, hpc_type_of(HPC_I32, 1, extent)));
 out:
     return rc;
@@ -264,14 +265,11 @@ const hpc_op hpc_op_route = {
     .select = route_select,
 };
 
-/* The count is made by the same instruction, so index can name it only afterwards. */
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count)
 {
     hpc_value operand[ROUTE_N] = {HPC_NEW, HPC_NEW, group};
     hpc_route_attr attr = {.groups = groups, .cap = cap};
     hpc_value index = hpc_emit(p, &hpc_op_route, operand, &attr);
-    hpc_value made = index < 0 ? HPC_NONE : operand[ROUTE_COUNT];
-    if (index >= 0) p->value[index].type = hpc_type_ragged(p->value[index].type, 1, made);
-    if (count) *count = made;
+    if (count) *count = index < 0 ? HPC_NONE : operand[ROUTE_COUNT];
     return index;
 }

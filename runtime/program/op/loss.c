@@ -108,7 +108,7 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
     return hpc_emit(p, &hpc_op_head_loss, operand, NULL);
 }
 
-/* ---- head_loss_grad ------------------------------------------------------------------- */
+/* ---- head_loss_grad -------------------------------------------------------- */
 
 static int head_loss_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {

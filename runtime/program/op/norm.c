@@ -55,7 +55,7 @@ static int check_columns(const hpc_insn *i, const hpc_type *type, int k, int x)
                       (long long)hpc_op_cols(&type[x]));
 }
 
-/* ---- norm ------------------------------------------------------------------------ */
+/* ---- norm ------------------------------------------------------------------ */
 
 static int norm_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
@@ -136,7 +136,7 @@ hpc_value hpc_norm(hpc_program *p, hpc_value x, hpc_value w, hpc_value b, hpc_no
     return hpc_emit(p, &hpc_op_norm, operand, &attr);
 }
 
-/* ---- norm_grad --------------------------------------------------------------------- */
+/* ---- norm_grad ------------------------------------------------------------- */
 
 static int norm_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {

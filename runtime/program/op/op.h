@@ -61,7 +61,7 @@ struct hpc_op {
 extern const hpc_op *const hpc_op_table[];   /* ends with NULL */
 const hpc_op *hpc_op_find(const char *name); /* NULL if there is none */
 
-/* ---- for backward rules ------------------------------------------------------ */
+/* ---- for backward rules ---------------------------------------------------- */
 hpc_program *hpc_diff_program(hpc_diff *d);
 hpc_value hpc_diff_of(hpc_diff *d, hpc_value v); /* gradient of v; HPC_NONE: none flows */
 bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* does anything upstream of v need one */
@@ -70,13 +70,13 @@ bool hpc_diff_wants(hpc_diff *d, hpc_value v);   /* does anything upstream of v 
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v);
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value gradient);
 
-/* ---- shape rules' vocabulary -------------------------------------------------- */
+/* ---- shape rules' vocabulary ----------------------------------------------- */
 /* Records "a is f32[3,4] and b is f32[5]: WHY"; without operand b where that is negative. */
 int hpc_misfit(const hpc_insn *i, const hpc_type *type, int a, int b, const char *why, ...)
     __attribute__((format(printf, 5, 6)));
 bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and raggedness */
 
-/* ---- emission ------------------------------------------------------------------ */
+/* ---- emission -------------------------------------------------------------- */
 extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_norm_grad,
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_dropout, hpc_op_binary,
@@ -99,7 +99,8 @@ typedef struct hpc_comm_attr {
 
 /* Absent operands are HPC_NONE, y is HPC_NEW or state to write to. `out` parameters may be NULL. */
 hpc_value hpc_view(hpc_program *p, hpc_value x, int rank, const int64_t *extent);
-hpc_value hpc_slice(hpc_program *p, hpc_value x, int64_t row, int64_t rows); /* no gradient passes */
+/* Rows [row, row + rows) of the first dimension. No gradient passes. */
+hpc_value hpc_slice(hpc_program *p, hpc_value x, int64_t row, int64_t rows);
 /* The same extents, of which `dim` now ends at run time; what lies beyond is cut off, unread. */
 hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count);
 /* y = x w^T + bias + residual, the layer of a transformer. */

@@ -4,11 +4,9 @@
  *
  * Activations are in act.c, dropout in dropout.c.
  */
-#include <string.h>
-
 #include "runtime/program/op/priv.h"
 
-/* ---- binary ------------------------------------------------------------------------- */
+/* ---- binary ---------------------------------------------------------------- */
 
 enum { BINARY_Y, BINARY_A, BINARY_B, BINARY_N };
 
@@ -144,7 +142,7 @@ hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_valu
     return hpc_emit(p, &hpc_op_binary, operand, &attr);
 }
 
-/* ---- scale ---------------------------------------------------------------------------- */
+/* ---- scale ----------------------------------------------------------------- */
 
 enum { SCALE_Y, SCALE_X, SCALE_BY, SCALE_N };
 
@@ -217,7 +215,7 @@ hpc_value hpc_scale(hpc_program *p, hpc_value y, hpc_value x, hpc_value by, doub
     return hpc_emit(p, &hpc_op_scale, operand, &attr);
 }
 
-/* ---- copy ------------------------------------------------------------------------------- */
+/* ---- copy ------------------------------------------------------------------ */
 
 enum { COPY_Y, COPY_X, COPY_N };
 
@@ -296,7 +294,7 @@ hpc_value hpc_copy(hpc_program *p, hpc_value x, hpc_dtype to)
     return hpc_emit(p, &hpc_op_copy, operand, &attr);
 }
 
-/* ---- fill ---------------------------------------------------------------------------------- */
+/* ---- fill ------------------------------------------------------------------ */
 
 enum { FILL_Y, FILL_N };
 

@@ -7,7 +7,7 @@
 
 #include "runtime/program/op/op.h"
 
-/* ---- shape rules ---------------------------------------------------------- */
+/* ---- shape rules ----------------------------------------------------------- */
 typedef enum hpc_op_elements {
     HPC_OP_REAL,   /* f32, bf16 or f64, plain */
     HPC_OP_WEIGHT, /* any type with fractions, however packed */
@@ -44,13 +44,13 @@ int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *d
 /* Which part of dimension `dim` a rank holds, axes of lower index being the outer ones. */
 int64_t hpc_op_part(const hpc_type *local, int dim, const hpc_grid_shape *shape, const int *coord);
 
-/* ---- costs, selection ------------------------------------------------------- */
+/* ---- costs, selection ------------------------------------------------------ */
 /* These flops, and the bytes of the operands that are present. */
 hpc_cost hpc_op_cost(const hpc_type *type, int operand_n, double flops);
 /* Records that the backend's table has no such entry. */
 int hpc_op_missing(const char *op);
 
-/* ---- backward rules ---------------------------------------------------------- */
+/* ---- backward rules -------------------------------------------------------- */
 /* hpc_diff_add, after a cast to v's own width (accumulators of state keep theirs). */
 void hpc_op_give(hpc_diff *d, hpc_value v, hpc_value gradient);
 /* HPC_NEW if v wants a gradient, else HPC_NONE: for outputs that do not accumulate. */

@@ -30,7 +30,7 @@ static factors factors_of(const hpc_type *a, const hpc_type *b, const hpc_matmul
     return f;
 }
 
-/* ---- shape -------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------- */
 
 static int check_attr(const hpc_matmul_attr *at)
 {
@@ -137,7 +137,7 @@ out:
     return rc;
 }
 
-/* ---- backward ------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------- */
 
 static hpc_value product(hpc_program *p, hpc_value y, hpc_value a, bool trans_a, hpc_value b,
                          bool trans_b, double alpha)
@@ -256,7 +256,7 @@ out:
     return rc;
 }
 
-/* ---- layout, cost, selection ------------------------------------------------------- */
+/* ---- layout, cost, selection ----------------------------------------------- */
 
 /* Where something is added to the product, or it goes through a function, a split of the inner
  * extent would do so once on every rank: it may not be split then. */
@@ -333,7 +333,7 @@ hpc_value hpc_linear(hpc_program *p, hpc_value x, hpc_value w, hpc_value bias, h
     return hpc_emit(p, &hpc_op_matmul, operand, &attr);
 }
 
-/* ---- pack --------------------------------------------------------------------------- */
+/* ---- pack ------------------------------------------------------------------ */
 
 enum { PACK_Y, PACK_X, PACK_N };
 

@@ -7,7 +7,7 @@
 
 #include "runtime/program/op/priv.h"
 
-/* ---- types ------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------- */
 
 int64_t hpc_op_n(const hpc_type *t)
 {
@@ -54,7 +54,7 @@ const hpc_type *hpc_op_type(const hpc_program *p, const hpc_insn *i, int k)
     return i->operand[k] >= 0 ? &p->value[i->operand[k]].type : NULL;
 }
 
-/* ---- shape rules ------------------------------------------------------------ */
+/* ---- shape rules ----------------------------------------------------------- */
 
 static bool elements_fit(const hpc_type *t, hpc_op_elements e)
 {
@@ -109,7 +109,7 @@ int hpc_op_output(const hpc_insn *i, hpc_type *type, int k, hpc_type want)
     return hpc_misfit(i, type, k, -1, "expected %s", hpc_type_text(text, &want));
 }
 
-/* ---- layout rules ------------------------------------------------------------ */
+/* ---- layout rules ---------------------------------------------------------- */
 
 void hpc_op_label_rows(hpc_dims *dims, const hpc_program *p, const hpc_insn *i, int k, char last)
 {
@@ -142,7 +142,7 @@ int64_t hpc_op_part(const hpc_type *local, int dim, const hpc_grid_shape *shape,
     return part;
 }
 
-/* ---- costs, selection ---------------------------------------------------------- */
+/* ---- costs, selection ------------------------------------------------------ */
 
 hpc_cost hpc_op_cost(const hpc_type *type, int operand_n, double flops)
 {
@@ -157,15 +157,15 @@ int hpc_op_missing(const char *op)
     return hpc_fail(HPC_E_UNSUPPORTED, "this backend has no %s kernel", op);
 }
 
-/* ---- backward rules ------------------------------------------------------------- */
+/* ---- backward rules -------------------------------------------------------- */
 
 void hpc_op_give(hpc_diff *d, hpc_value v, hpc_value gradient)
 {
     hpc_program *p = hpc_diff_program(d);
     if (gradient < 0 || !hpc_diff_wants(d, v)) return;
     const hpc_type *t = &p->value[v].type;
-    bool narrow = t->dtype == HPC_F32 || t->dtype == HPC_BF16 || t->dtype == HPC_F64;
-    hpc_dtype own = narrow ? (hpc_dtype)t->dtype : HPC_F32;
+    bool plain = t->dtype == HPC_F32 || t->dtype == HPC_BF16 || t->dtype == HPC_F64;
+    hpc_dtype own = plain ? (hpc_dtype)t->dtype : HPC_F32;
     if (p->value[v].kind != HPC_VALUE_STATE && p->value[gradient].type.dtype != own)
         gradient = hpc_copy(p, gradient, own);
     hpc_diff_add(d, v, gradient);

@@ -12,7 +12,7 @@ static int check_like_param(const hpc_insn *i, const hpc_type *type, int k)
     return rc < 0 ? rc : hpc_op_alike(i, type, k, 0);
 }
 
-/* ---- sgd -------------------------------------------------------------------------- */
+/* ---- sgd ------------------------------------------------------------------- */
 
 enum { SGD_PARAM, SGD_MOM, SGD_GRAD, SGD_LR, SGD_N };
 
@@ -68,7 +68,7 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
     hpc_emit(p, &hpc_op_sgd, operand, &attr);
 }
 
-/* ---- adamw ------------------------------------------------------------------------- */
+/* ---- adamw ----------------------------------------------------------------- */
 
 enum { ADAM_PARAM, ADAM_M, ADAM_V, ADAM_HALF, ADAM_GRAD, ADAM_LR, ADAM_STEP, ADAM_CLIP, ADAM_N };
 

@@ -22,7 +22,7 @@ static const hpc_field view_field[] = {
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
-/* ---- shape -------------------------------------------------------------------------- */
+/* ---- shape ----------------------------------------------------------------- */
 
 static bool is_rows(const hpc_view_attr *at, const hpc_type *x)
 {
@@ -101,7 +101,7 @@ out:
     return rc;
 }
 
-/* ---- backward, layout ------------------------------------------------------------------ */
+/* ---- backward, layout ------------------------------------------------------ */
 
 static int view_backward(hpc_diff *d, const hpc_insn *i)
 {
@@ -222,7 +222,7 @@ hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count)
     return hpc_emit(p, &hpc_op_view, operand, &attr);
 }
 
-/* ---- nop -------------------------------------------------------------------------------- */
+/* ---- nop ------------------------------------------------------------------- */
 
 static int nop_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {

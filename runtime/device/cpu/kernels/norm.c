@@ -98,7 +98,7 @@ static int refuse_ragged_cols(const hpc_tensor *x, const char *kernel)
     char text[96];
 
     if (x->ragged < 0 || x->ragged != x->rank - 1) return 0;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s normalises whole rows, its operand x is %s", kernel,
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s takes whole rows, its operand x is %s", kernel,
                     hpc_tensor_text(text, x));
 }
 

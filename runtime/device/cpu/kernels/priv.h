@@ -106,7 +106,7 @@ static inline void store(const hpc_tensor *t, int64_t at, const float *src, int6
         memmove((float *)t->data + at, src, (size_t)n * sizeof *src);
 }
 
-/* Stores n <= CHUNK results, or adds them to what is there: changes src, unless it is the place. */
+/* Stores n <= CHUNK results; where t adds, what is there is first added to src. */
 static inline void put(const hpc_tensor *t, int64_t at, float *src, int64_t n)
 {
     if (t->adds) {

@@ -203,7 +203,7 @@ static void reduce_slab(const hpc_reduce_args *a, int64_t c, int64_t n)
     double result[CHUNK];
     float buffer[CHUNK];
 
-    for (int64_t i = 0; i < n; i++) result[i] = initial(a->attr.kind);
+    for (int64_t i = 0; i < CHUNK; i++) result[i] = initial(a->attr.kind);
     for (stretch s; (s = live_from(&a->x, from, end)).n > 0; from = s.at + s.n) {
         for (int64_t at = s.at; at < s.at + s.n; at += cols) {
             int64_t live = least(n, s.at + s.n - at - c);

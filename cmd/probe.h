@@ -1,0 +1,30 @@
+/*
+ * probe.h: what this machine allows a device: arithmetic in registers, reading
+ * of memory, an instruction and a handing over that do nothing. Benchmarks
+ * compare with it, so it is measured beside them, with the same instruction set
+ * and the same number of threads.
+ */
+#ifndef HPC_CMD_PROBE_H
+#define HPC_CMD_PROBE_H
+
+#include "runtime/device/device.h"
+
+typedef struct hpc_limits {
+    double f32, bf16, i8; /* operations a second; 0: the instruction set has no such instruction */
+    double read;          /* bytes a second, from memory that no cache holds */
+} hpc_limits;
+
+typedef struct hpc_probe hpc_probe;
+
+/* Borrows d. Limits are those of its instruction set and threads, on the host. */
+int hpc_probe_open(hpc_probe **out, hpc_device *d);
+void hpc_probe_close(hpc_probe *p);
+/* Takes a tenth of a second. */
+int hpc_probe_limits(hpc_limits *out, hpc_probe *p);
+/* Nanoseconds of a call of an empty function, and until one thread sees what another wrote (0 with
+ * one thread). */
+int hpc_probe_latency(double *call_ns, double *handoff_ns, hpc_probe *p);
+/* Of the last level that the system knows, or a guess that is rather too large. */
+size_t hpc_probe_cache_bytes(void);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * peer.h: other people's dense products behind one table, to be measured beside
+ * ours. They live in a shared object of their own, opened at run time, so that
+ * nothing else needs their libraries; it calls nothing of ours.
+ */
+#ifndef HPC_PEER_H
+#define HPC_PEER_H
+
+#include "runtime/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y[m,n] = op(a) op(b), row-major, nothing packed beforehand: a is [m,k], or [k,m] if trans_a; b
+ * is [k,n], or [n,k] if trans_b. */
+typedef struct hpc_peer_product {
+    int64_t m, k, n;
+    bool trans_a, trans_b;
+    hpc_dtype dtype; /* of a, b and y */
+    int threads;
+} hpc_peer_product;
+
+typedef struct hpc_peer {
+    const char *name;
+    const char *(*version)(void);
+    /* Prepares a product. NULL: this peer cannot do it. */
+    void *(*open)(const hpc_peer_product *p);
+    int (*run)(void *self, void *y, const void *a, const void *b); /* 0 when it went well */
+    void (*close)(void *self);
+} hpc_peer;
+
+#define HPC_PEER_SYMBOL "hpc_peers"
+extern const hpc_peer *const hpc_peers[]; /* ends with NULL */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

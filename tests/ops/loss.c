@@ -1,0 +1,134 @@
+/*
+ * loss.c: head_loss and head_loss_grad on every backend against the
+ * reference: ignored rows, run-time rows, gradients absent and tied.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/ops.h"
+
+static const struct {
+    hpc_dtype a, b;
+} widths[] = {{HPC_F32, HPC_F32}, {HPC_BF16, HPC_BF16}, {HPC_F32, HPC_BF16}, {HPC_BF16, HPC_F32}};
+enum { WIDTHS = sizeof widths / sizeof *widths };
+
+enum { T = 61, H = 45, V = 530 };
+
+static void make_targets(int32_t *target)
+{
+    for (int t = 0; t < T; t++) target[t] = t % 7 == 3 ? -1 - t : (t * 97 + 11) % V;
+    target[T - 1] = V - 1;
+    target[0] = 0;
+}
+
+typedef struct operands {
+    hpc_value rows, target; /* rows: HPC_NONE when all are live */
+} operands;
+
+static hpc_type by_rows(hpc_type t, const operands *o)
+{
+    return o->rows >= 0 ? hpc_type_ragged(t, 0, o->rows) : t;
+}
+
+static operands operands_of(hpc_test_case *c, bool ragged)
+{
+    int32_t target[T];
+    operands o = {.rows = HPC_NONE};
+    make_targets(target);
+    if (ragged) o.rows = hpc_test_indices(c, hpc_type_of(HPC_I32, 0, NULL), (int32_t[]){T - 9});
+    o.target = hpc_test_indices(c, by_rows(test_type(HPC_I32, T), &o), target);
+    return o;
+}
+
+static void want_losses(hpc_test_case *c, hpc_value x, hpc_value w, const operands *o)
+{
+    hpc_value operand[] = {HPC_NEW, HPC_NEW, x, w, o->target};
+    hpc_emit(c->p, &hpc_op_head_loss, operand, NULL);
+    c->terms = 600;
+    c->exponent = 14;
+    hpc_test_want(c, operand[0], HPC_TEST_CURVED);
+    hpc_test_want(c, operand[1], HPC_TEST_CURVED);
+}
+
+static void losses(void **state)
+{
+    for (int ragged = 0; ragged < 2; ragged++)
+        for (int w = 0; w < WIDTHS; w++) {
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "head_loss types %d ragged %d", w, ragged);
+            operands o = operands_of(&c, ragged);
+            hpc_value x = hpc_test_input(&c, by_rows(test_type(widths[w].a, T, H), &o), 1);
+            want_losses(&c, x, hpc_test_input(&c, test_type(widths[w].b, V, H), 0.5), &o);
+            hpc_test_case_check(&c);
+        }
+}
+
+enum { DX = 1, DW = 2, TIED = 4, HALF = 8 };
+
+/* The same x and w as of the losses, by their numbers; lse comes from the reference. */
+static void grad_case(void **state, int parts, int w, bool ragged)
+{
+    double lse[T];
+    hpc_test_case c;
+    hpc_type tx, tw = test_type(widths[w].b, V, H);
+    hpc_test_case_begin(&c, state, "head_loss, for its gradient");
+    operands o = operands_of(&c, ragged);
+    tx = by_rows(test_type(widths[w].a, T, H), &o);
+    hpc_value x = hpc_test_input(&c, tx, 1);
+    want_losses(&c, x, hpc_test_input(&c, tw, 0.5), &o);
+    hpc_test_case_solve(&c);
+    memcpy(lse, c.wanted[1].correct, sizeof lse);
+    hpc_test_case_free(&c);
+
+    hpc_test_case_begin(&c, state, "head_loss_grad parts %d types %d ragged %d", parts, w, ragged);
+    o = operands_of(&c, ragged);
+    x = hpc_test_input(&c, tx, 1);
+    hpc_value weight = hpc_test_input(&c, tw, 0.5);
+    hpc_type tl = by_rows(test_type(HPC_F32, T), &o);
+    hpc_value operand[] = {parts & DX ? HPC_NEW : HPC_NONE,
+                           parts & DW ? HPC_NEW : HPC_NONE,
+                           hpc_test_input(&c, tl, 1),
+                           hpc_test_input_of(&c, tl, lse),
+                           x,
+                           weight,
+                           o.target};
+    hpc_type sum = test_type(parts & HALF ? HPC_BF16 : HPC_F32, V, H);
+    if (parts & TIED) operand[1] = hpc_test_state(&c, sum, 1, false);
+    hpc_emit(c.p, &hpc_op_head_loss_grad, operand, NULL);
+    c.terms = 600;
+    c.exponent = 14;
+    for (int k = 0; k < 2; k++)
+        if (operand[k] >= 0) hpc_test_want(&c, operand[k], HPC_TEST_CURVED);
+    hpc_test_case_check(&c);
+}
+
+static void gradients(void **state)
+{
+    for (int ragged = 0; ragged < 2; ragged++)
+        for (int w = 0; w < WIDTHS; w++) {
+            grad_case(state, DX, w, ragged);
+            grad_case(state, DW, w, ragged);
+            grad_case(state, DX | DW, w, ragged);
+            grad_case(state, DX | DW | TIED, w, ragged);
+            grad_case(state, DW | TIED | HALF, w, ragged);
+        }
+}
+
+static int open_bench(void **state)
+{
+    return hpc_test_bench_open(state, "loss");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses),
+        cmocka_unit_test(gradients),
+        cmocka_unit_test(hpc_test_bench_covers),
+    };
+    return cmocka_run_group_tests_name("ops/loss", tests, open_bench, hpc_test_bench_close);
+}
