@@ -95,10 +95,10 @@ typedef struct hpc_bench_fill {
 struct hpc_bench_emitter {
     hpc_program *p;
     const hpc_bench_job *job;
-    const int64_t *n;    /* = job->shape */
-    const void *attr;    /* of job */
-    int copy;            /* of the inputs: 0 unless each repetition has its own */
-    hpc_value *ready;    /* [BENCH_READY] of this copy */
+    const int64_t *n; /* = job->shape */
+    const void *attr; /* of job */
+    int copy;         /* of the inputs: 0 unless each repetition has its own */
+    hpc_value *ready; /* [BENCH_READY] of this copy */
     hpc_bench_fill *fill;
     int64_t fill_n, fill_cap;
 };
@@ -135,7 +135,13 @@ typedef struct hpc_bench_time {
     int64_t samples;
 } hpc_bench_time;
 
-typedef enum hpc_bench_rate { HPC_RATE_F32, HPC_RATE_F64, HPC_RATE_BF16, HPC_RATE_I8, HPC_RATE_N } hpc_bench_rate;
+typedef enum hpc_bench_rate {
+    HPC_RATE_F32,
+    HPC_RATE_F64,
+    HPC_RATE_BF16,
+    HPC_RATE_I8,
+    HPC_RATE_N
+} hpc_bench_rate;
 
 typedef struct hpc_bench_result {
     hpc_bench_job job;
@@ -164,9 +170,9 @@ typedef struct hpc_bench {
     hpc_device *device;
     hpc_device_info about;
     hpc_probe *probe;
-    hpc_bench_peers *peers;  /* NULL: none */
+    hpc_bench_peers *peers;     /* NULL: none */
     char peer_note[BENCH_TEXT]; /* why there are none; "" otherwise */
-    hpc_limits limits;       /* the best of all measurements */
+    hpc_limits limits;          /* the best of all measurements */
     double rate[HPC_RATE_N]; /* of products: the probe's, or the best kernel's where that is more */
     double call_ns, handoff_ns;
     hpc_bench_result *result;
@@ -179,8 +185,8 @@ int hpc_bench_measure(hpc_bench *b, hpc_bench_result *r);
 int hpc_bench_check(hpc_bench *b, hpc_bench_result *r);
 /* Appends what an instruction and a barrier cost. */
 int hpc_bench_nop(hpc_bench *b);
-/* Runs `turn` again and again for `seconds`, at least three times, and divides by calls; contestants
- * take turns, each after one that is not counted. */
+/* Runs `turn` again and again for `seconds`, at least three times, and divides by calls;
+ * contestants take turns, each after one that is not counted. */
 typedef struct hpc_bench_contestant {
     int (*turn)(void *user);
     void *user;

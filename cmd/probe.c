@@ -97,8 +97,8 @@ static void add_rate(double *sum, double rate)
     double seen, next;
     __atomic_load(sum, &seen, __ATOMIC_RELAXED);
     do next = seen + rate;
-    while (!__atomic_compare_exchange(sum, &seen, &next, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED));
+    while (
+        !__atomic_compare_exchange(sum, &seen, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 static int run_arithmetic(int worker, int workers, void *user)

@@ -270,6 +270,10 @@ static void dropouts(void **state)
     }
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 0}, false);
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 1}, false);
+    /* Closer above the first number than f32 can tell. */
+    double first = (double)hpc_random_uniform(hpc_random_bits(5, 3, 0, 0));
+    dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = first + 1e-12, .seed = 5, .tensor = 3},
+                 false);
 }
 
 /* ---- binary, scale -------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static void want_losses(hpc_test_case *c, hpc_value x, hpc_value w, const operan
     hpc_value operand[] = {HPC_NEW, HPC_NEW, x, w, o->target};
     hpc_emit(c->p, &hpc_op_head_loss, operand, NULL);
     c->terms = 600;
-    c->exponent = 14;
+    c->exponent = 9;
     hpc_test_want(c, operand[0], HPC_TEST_CURVED);
     hpc_test_want(c, operand[1], HPC_TEST_CURVED);
 }
@@ -62,7 +62,7 @@ static void losses(void **state)
             hpc_test_case_begin(&c, state, "head_loss types %d ragged %d", w, ragged);
             operands o = operands_of(&c, ragged);
             hpc_value x = hpc_test_input(&c, by_rows(test_type(widths[w].a, T, H), &o), 1);
-            want_losses(&c, x, hpc_test_input(&c, test_type(widths[w].b, V, H), 0.5), &o);
+            want_losses(&c, x, hpc_test_input(&c, test_type(widths[w].b, V, H), 0.3), &o);
             hpc_test_case_check(&c);
         }
 }
@@ -79,7 +79,7 @@ static void grad_case(void **state, int parts, int w, bool ragged)
     operands o = operands_of(&c, ragged);
     tx = by_rows(test_type(widths[w].a, T, H), &o);
     hpc_value x = hpc_test_input(&c, tx, 1);
-    want_losses(&c, x, hpc_test_input(&c, tw, 0.5), &o);
+    want_losses(&c, x, hpc_test_input(&c, tw, 0.3), &o);
     hpc_test_case_solve(&c);
     memcpy(lse, c.wanted[1].correct, sizeof lse);
     hpc_test_case_free(&c);
@@ -87,7 +87,7 @@ static void grad_case(void **state, int parts, int w, bool ragged)
     hpc_test_case_begin(&c, state, "head_loss_grad parts %d types %d ragged %d", parts, w, ragged);
     o = operands_of(&c, ragged);
     x = hpc_test_input(&c, tx, 1);
-    hpc_value weight = hpc_test_input(&c, tw, 0.5);
+    hpc_value weight = hpc_test_input(&c, tw, 0.3);
     hpc_type tl = by_rows(test_type(HPC_F32, T), &o);
     hpc_value operand[] = {parts & DX ? HPC_NEW : HPC_NONE,
                            parts & DW ? HPC_NEW : HPC_NONE,
@@ -100,7 +100,7 @@ static void grad_case(void **state, int parts, int w, bool ragged)
     if (parts & TIED) operand[1] = hpc_test_state(&c, sum, 1, false);
     hpc_emit(c.p, &hpc_op_head_loss_grad, operand, NULL);
     c.terms = 600;
-    c.exponent = 14;
+    c.exponent = 18; /* times a difference, in which digits cancel */
     for (int k = 0; k < 2; k++)
         if (operand[k] >= 0) hpc_test_want(&c, operand[k], HPC_TEST_CURVED);
     hpc_test_case_check(&c);

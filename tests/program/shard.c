@@ -157,7 +157,8 @@ static int run_rank(hpc_link *world, void *user)
     test_ok(hpc_exec_run(e, 0, 0));
     const hpc_type *z = &p->value[v.z].type;
     hpc_test_read(e, 0, v.z, part);
-    for (int64_t r = 0; r < z->extent[0]; r++)
+    bool mine = rank == 0 || z->layout[HPC_AXIS_ROW] > 0;
+    for (int64_t r = 0; r < z->extent[0] && mine; r++)
         for (int64_t c = 0; c < z->extent[1]; c++) {
             int64_t r0 = z->layout[HPC_AXIS_ROW] == HPC_SPLIT(0) ? rank * z->extent[0] : 0;
             int64_t c0 = z->layout[HPC_AXIS_ROW] == HPC_SPLIT(1) ? rank * z->extent[1] : 0;

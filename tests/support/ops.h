@@ -31,7 +31,7 @@ int hpc_test_bench_close(void **state);
 void hpc_test_bench_covers(void **state);
 
 /* ---- a case ------------------------------------------------------------------- */
-enum { HPC_TEST_GIVEN_MOST = 24, HPC_TEST_WANTED_MOST = 16 };
+enum { HPC_TEST_GIVEN_MOST = 32, HPC_TEST_WANTED_MOST = 16 };
 
 typedef struct hpc_test_given {
     hpc_value value;
@@ -94,6 +94,9 @@ void hpc_test_case_check(hpc_test_case *c);
 void hpc_test_case_solve(hpc_test_case *c);
 void hpc_test_case_free(hpc_test_case *c);
 
+/* Rounds to what d can hold. */
+void hpc_test_round(double *x, hpc_dtype d, int64_t n);
+
 /* ---- for harnesses on top: p is the program that e runs, c->p or its form in f64 --- */
 /* Elements of v in memory as doubles; the caller frees. */
 double *hpc_test_fetch(hpc_exec *e, const hpc_program *p, hpc_value v, int64_t *n);
@@ -103,5 +106,7 @@ bool *hpc_test_live(hpc_exec *e, const hpc_program *p, hpc_value v, int64_t n);
 void hpc_test_give(hpc_exec *e, const hpc_program *p, const hpc_test_case *c);
 /* The device of the bench that the reference runs on: cpu, one thread. */
 hpc_device *hpc_test_bench_device(hpc_test_bench *b);
+/* Counts cases begun and not freed: after a failure, theirs are the devices still in use. */
+void hpc_test_bench_hold(hpc_test_bench *b, int more);
 
 #endif

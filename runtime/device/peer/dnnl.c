@@ -24,7 +24,8 @@ static const char *version(void)
     return HPC_VERSION_DNNL;
 }
 
-/* ---- what its second and third generations name differently ----------------------------------- */
+/* ---- what its second and third generations name differently -----------------------------------
+ */
 
 typedef struct layout {
     dnnl_dims_t extent, stride;
@@ -121,8 +122,7 @@ static dnnl_status_t make_product(product *p, const hpc_peer_product *of)
     descriptor d[OPERANDS];
     int made = 0;
     dnnl_status_t s = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
-    if (s == dnnl_success)
-        s = dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags);
+    if (s == dnnl_success) s = dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags);
     while (s == dnnl_success && made < OPERANDS) {
         s = describe(&d[made], &l[made], type);
         if (s == dnnl_success) made++;

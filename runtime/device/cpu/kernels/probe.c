@@ -84,12 +84,12 @@ static uint64_t read_all(const void *data, size_t bytes)
 extern const hpc_cpu_probe HPC_ISA(hpc_cpu_probe);
 
 const hpc_cpu_probe HPC_ISA(hpc_cpu_probe) = {
-    .f32 = {f32_run, 2.0 * CHAINS * WIDTH / 4},
+    .f32 = {f32_run, 2.0 * CHAINS *WIDTH / 4},
 #if defined(__AVX512BF16__)
-    .bf16 = {bf16_run, 4.0 * CHAINS * WIDTH / 4},
+    .bf16 = {bf16_run, 4.0 * CHAINS *WIDTH / 4},
 #endif
 #if defined(__AVX512VNNI__)
-    .i8 = {i8_run, 8.0 * CHAINS * WIDTH / 4},
+    .i8 = {i8_run, 8.0 * CHAINS *WIDTH / 4},
 #endif
     .read = read_all,
 };
