@@ -158,9 +158,10 @@ typedef struct hpc_bench_result {
     struct {
         const char *name, *version;
         hpc_bench_time time;
+        double distance; /* largest |ours - theirs| / (1 + |theirs|) */
     } peer[BENCH_PEERS];
     int peer_n;
-    char skipped[160]; /* why nothing was measured; "": it was */
+    char skipped[512]; /* why nothing was measured; "": it was */
 } hpc_bench_result;
 
 typedef struct hpc_bench_peers hpc_bench_peers;
@@ -183,8 +184,10 @@ typedef struct hpc_bench {
 int hpc_bench_measure(hpc_bench *b, hpc_bench_result *r);
 /* Fills r->error, nmse and checked_shape. */
 int hpc_bench_check(hpc_bench *b, hpc_bench_result *r);
-/* Appends what an instruction and a barrier cost. */
-int hpc_bench_nop(hpc_bench *b);
+/* Appends what an instruction and a barrier cost, as results of case c. */
+int hpc_bench_nop(hpc_bench *b, const hpc_bench_case *c);
+/* Measures the limits again; *read is what was read this time, for what is measured next. */
+int hpc_bench_limits(hpc_bench *b, double *read);
 /* Runs `turn` again and again for `seconds`, at least three times, and divides by calls;
  * contestants take turns, each after one that is not counted. */
 typedef struct hpc_bench_contestant {

@@ -52,7 +52,7 @@ END {
     unfinished()
     if (rc == 124 || rc == 137) note = ", stopped after " limit " s" at
     else if (rc > 128) note = ", killed by signal " rc - 128 at
-    else if (at != "") note = ", left" at
+    else if (at != "") note = ", exit code " rc at
     else if (!announced) note = ", no test was run"
     if (rc != 0 && !failed || !announced) failed++
     if (rc != 0 && note == "" && rc != failed) note = ", exit code " rc

@@ -168,7 +168,19 @@ void hpc_test_bench_covers(void **state)
     assert_true(all);
 }
 
-static void mark_seen(hpc_test_bench *b, const hpc_program *p)
+void hpc_test_bench_differentiates(void **state)
+{
+    const hpc_test_bench *b = *state;
+    bool all = true;
+    for (int k = 0; hpc_op_table[k]; k++) {
+        if (!hpc_op_table[k]->backward || b->seen[k]) continue;
+        print_error("the backward rule of %s has no case\n", hpc_op_table[k]->sig.name);
+        all = false;
+    }
+    assert_true(all);
+}
+
+void hpc_test_bench_saw(hpc_test_bench *b, const hpc_program *p)
 {
     for (int64_t s = 0; s < p->segment_n; s++)
         for (int64_t i = 0; i < p->segment[s].insn_n; i++)
@@ -400,7 +412,7 @@ static void check_sensitivity(const hpc_test_case *c)
 
 void hpc_test_case_check(hpc_test_case *c)
 {
-    mark_seen(c->bench, c->p);
+    hpc_test_bench_saw(c->bench, c->p);
     hpc_test_case_solve(c);
     check_reference(c);
     check_devices(c);

@@ -29,6 +29,8 @@ int hpc_test_bench_open(void **state, const char *file); /* "product": of tests/
 int hpc_test_bench_close(void **state);
 /* Asserts that each op of the table is some file's to test, and each of this file's had a case. */
 void hpc_test_bench_covers(void **state);
+/* Asserts that each op with a backward rule has been in a program that was differentiated. */
+void hpc_test_bench_differentiates(void **state);
 
 /* ---- a case ------------------------------------------------------------------- */
 enum { HPC_TEST_GIVEN_MOST = 32, HPC_TEST_WANTED_MOST = 16 };
@@ -79,6 +81,7 @@ hpc_value hpc_test_state(hpc_test_case *c, hpc_type t, double scale, bool traina
 hpc_value hpc_test_input_of(hpc_test_case *c, hpc_type t, const double *data);
 hpc_value hpc_test_indices(hpc_test_case *c, hpc_type t, const int32_t *data);
 hpc_value hpc_test_scalar(hpc_test_case *c, hpc_dtype d, double x);
+void hpc_test_zeros(hpc_test_case *c, hpc_value v); /* v exists already; it is given zeros */
 hpc_test_given *hpc_test_given_of(hpc_test_case *c, hpc_value v);
 /* A value computed from x, equal to it, whose memory is free after its last use. */
 hpc_value hpc_test_temporary(hpc_test_case *c, hpc_value x);
@@ -106,6 +109,7 @@ bool *hpc_test_live(hpc_exec *e, const hpc_program *p, hpc_value v, int64_t n);
 void hpc_test_give(hpc_exec *e, const hpc_program *p, const hpc_test_case *c);
 /* The device of the bench that the reference runs on: cpu, one thread. */
 hpc_device *hpc_test_bench_device(hpc_test_bench *b);
+void hpc_test_bench_saw(hpc_test_bench *b, const hpc_program *p);
 /* Counts cases begun and not freed: after a failure, theirs are the devices still in use. */
 void hpc_test_bench_hold(hpc_test_bench *b, int more);
 

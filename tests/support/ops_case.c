@@ -115,6 +115,11 @@ hpc_value hpc_test_scalar(hpc_test_case *c, hpc_dtype d, double x)
     return hpc_test_input_of(c, hpc_type_of(d, 0, NULL), &x);
 }
 
+void hpc_test_zeros(hpc_test_case *c, hpc_value v)
+{
+    add_given(c, v)->constant = true;
+}
+
 hpc_test_given *hpc_test_given_of(hpc_test_case *c, hpc_value v)
 {
     for (int k = 0; k < c->given_n; k++)

@@ -13,10 +13,12 @@
 #include "tests/support/torch.h"
 
 enum { WANT_MOST = 8 };
+/* The fixtures' own rounding is 5e-11 at most. */
+static const double BOUND_F64 = 1e-10;
 
 /* ---- numbers -------------------------------------------------------------------- */
 
-hpc_json *hpc_test_torch_open(const char *family)
+hpc_json *hpc_test_torch_file(const char *family)
 {
     hpc_json *root = NULL;
     char path[64];
@@ -105,23 +107,44 @@ static double distance(const double *a, const double *b, int64_t n)
     return most > 0 ? apart / most : apart;
 }
 
-void hpc_test_torch_near(const hpc_test_way *way, hpc_exec *e, hpc_value v, const hpc_json *item,
-                         const char *section, const char *name, int64_t first, double bound)
+void hpc_test_torch_open(hpc_test_torch_run *r)
 {
-    hpc_test_numbers want = hpc_test_torch_read(item, section, name);
-    double *got = hpc_alloc((size_t)want.n + 1, sizeof *got);
-    int64_t n = hpc_test_value_n(e, v);
-    if (way->dtype == HPC_F64) bound = HPC_TEST_TORCH_F64;
-    assert_true(first >= 0 && n <= want.n - first);
-    hpc_test_read(e, 0, v, got);
+    test_ok(hpc_program_status(r->p));
+    test_ok(hpc_program_check(r->p));
+    test_ok(hpc_device_open(&r->d, &r->way.device));
+    test_ok(hpc_exec_open(&r->e, r->p, r->d, NULL, &(hpc_exec_options){.poison = 1}));
+}
+
+void hpc_test_torch_close(hpc_test_torch_run *r)
+{
+    hpc_exec_close(r->e);
+    hpc_device_close(r->d);
+    hpc_program_free(r->p);
+}
+
+void hpc_test_torch_near(const hpc_test_torch_run *r, const double *got, int64_t n,
+                         const char *section, const char *name, int64_t first)
+{
+    hpc_test_numbers want = hpc_test_torch_read(r->item, section, name);
+    assert_true(first >= 0 && n > 0 && first + n <= want.n && want.n % n == 0);
+    double bound = r->way.dtype == HPC_F64 ? BOUND_F64 : r->bound;
     double apart = distance(got, want.data + first, n);
-    bool near = apart <= bound;
-    if (!near)
-        print_error("%s: %s %s from %lld on: apart by %.3g, bound %.3g\n", way->name, section, name,
-                    (long long)first, apart, bound);
-    hpc_free(got);
     hpc_free(want.data);
-    assert_true(near);
+    if (!(apart <= bound))
+        print_error("%s: %s %s from %lld on: apart by %.3g, bound %.3g\n", r->way.name, section,
+                    name, (long long)first, apart, bound);
+    assert_true(apart <= bound);
+}
+
+void hpc_test_torch_value_near(const hpc_test_torch_run *r, hpc_value v, const char *section,
+                               const char *name, int64_t first)
+{
+    int64_t n = hpc_test_n(r->p, v);
+    double *got = hpc_alloc((size_t)n + 1, sizeof *got);
+    assert_non_null(got);
+    hpc_test_read(r->e, 0, v, got);
+    hpc_test_torch_near(r, got, n, section, name, first);
+    hpc_free(got);
 }
 
 /* ---- a case ---------------------------------------------------------------------- */
@@ -196,45 +219,41 @@ static void write_all(hpc_exec *e, const hpc_test_torch *t)
     }
 }
 
-static void check_one_way(const hpc_test_way *way, const hpc_json *item,
-                          const hpc_test_torch_case *c)
+static void check_one_way(hpc_test_torch_run *r, const hpc_test_torch_case *c)
 {
-    hpc_test_torch t = {.item = item, .p = hpc_program_create(), .dtype = way->dtype};
-    const hpc_json *all = hpc_json_get(item, "grad");
+    const hpc_json *all = hpc_json_get(r->item, "grad");
+    hpc_test_torch t = {.item = r->item, .p = hpc_program_create(), .dtype = r->way.dtype};
     hpc_value grad[WANT_MOST];
-    hpc_device *d;
-    hpc_exec *e;
     hpc_program_segment(t.p, HPC_FORWARD, 0);
     hpc_value y = c->emit(&t);
     test_ok(hpc_program_status(t.p));
     hpc_program_keep(t.p, y);
     differentiate(&t, y, grad);
-    test_ok(hpc_program_check(t.p));
-    test_ok(hpc_device_open(&d, &way->device));
-    test_ok(hpc_exec_open(&e, t.p, d, NULL, &(hpc_exec_options){.poison = 1}));
-    write_all(e, &t);
-    for (int s = 0; s < t.p->segment_n; s++) test_ok(hpc_exec_run(e, s, 0));
-    hpc_test_torch_near(way, e, y, item, "wanted", "y", 0, c->bound);
+    r->p = t.p;
+    hpc_test_torch_open(r);
+    write_all(r->e, &t);
+    for (int s = 0; s < t.p->segment_n; s++) test_ok(hpc_exec_run(r->e, s, 0));
+    hpc_test_torch_value_near(r, y, "wanted", "y", 0);
     for (int64_t i = 0; i < hpc_json_n(all); i++)
-        hpc_test_torch_near(way, e, grad[i], item, "grad", hpc_json_key(all, i, NULL), 0, c->bound);
-    hpc_exec_close(e);
-    hpc_device_close(d);
-    hpc_program_free(t.p);
+        hpc_test_torch_value_near(r, grad[i], "grad", hpc_json_key(all, i, NULL), 0);
+    hpc_test_torch_close(r);
 }
 
 void hpc_test_torch_check(const char *family, const hpc_test_torch_case *c)
 {
-    hpc_json *root = hpc_test_torch_open(family);
+    hpc_json *root = hpc_test_torch_file(family);
     for (int i = 0; i < HPC_TEST_WAY_N; i++) {
-        hpc_test_way way = hpc_test_way_at(i);
-        check_one_way(&way, hpc_test_torch_find(root, c->name), c);
+        hpc_test_torch_run r = {.item = hpc_test_torch_find(root, c->name),
+                                .way = hpc_test_way_at(i),
+                                .bound = c->bound};
+        check_one_way(&r, c);
     }
     hpc_json_free(root);
 }
 
 void hpc_test_torch_covers(const char *family, const hpc_test_torch_case *c, int n)
 {
-    hpc_json *root = hpc_test_torch_open(family);
+    hpc_json *root = hpc_test_torch_file(family);
     assert_int_equal(hpc_json_n(hpc_json_get(root, "cases")), n);
     for (int i = 0; i < n; i++) hpc_test_torch_find(root, c[i].name);
     hpc_json_free(root);

@@ -19,7 +19,7 @@ typedef struct hpc_test_numbers {
 } hpc_test_numbers;
 
 /* FAMILY.json; asserts that it is there. */
-hpc_json *hpc_test_torch_open(const char *family);
+hpc_json *hpc_test_torch_file(const char *family);
 const hpc_json *hpc_test_torch_find(const hpc_json *root, const char *name); /* a case */
 bool hpc_test_torch_has(const hpc_json *item, const char *section, const char *name);
 /* name NULL: the section itself, as seed is. Asserts that it is there. */
@@ -35,13 +35,24 @@ typedef struct hpc_test_way {
 /* f32 by the best and the plainest instruction set, the f64 reference, f32 on mock. */
 enum { HPC_TEST_WAY_N = 4 };
 hpc_test_way hpc_test_way_at(int i);
-/* What f64 may differ by: numbers in the fixtures are rounded to 5e-11. */
-#define HPC_TEST_TORCH_F64 1e-10
 
-/* Asserts that v is near the fixture's numbers from `first` on: within bound in f32, within
- * HPC_TEST_TORCH_F64 in f64. */
-void hpc_test_torch_near(const hpc_test_way *way, hpc_exec *e, hpc_value v, const hpc_json *item,
-                         const char *section, const char *name, int64_t first, double bound);
+/* A case's program on one of them. */
+typedef struct hpc_test_torch_run {
+    const hpc_json *item;
+    hpc_test_way way;
+    double bound; /* of f32; f64 has its own */
+    hpc_program *p;
+    hpc_device *d;
+    hpc_exec *e;
+} hpc_test_torch_run;
+/* Opens a device and an executor for r->p, which is checked and then r's; arenas are poisoned. */
+void hpc_test_torch_open(hpc_test_torch_run *r);
+void hpc_test_torch_close(hpc_test_torch_run *r);
+/* Assert that got[0..n), or all of v, is near the fixture's numbers from `first` on. */
+void hpc_test_torch_near(const hpc_test_torch_run *r, const double *got, int64_t n,
+                         const char *section, const char *name, int64_t first);
+void hpc_test_torch_value_near(const hpc_test_torch_run *r, hpc_value v, const char *section,
+                               const char *name, int64_t first);
 
 /* ---- a case that is a function of what it is given, and its gradient ---------- */
 typedef struct hpc_test_torch {

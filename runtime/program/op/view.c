@@ -224,10 +224,18 @@ hpc_value hpc_view_ragged(hpc_program *p, hpc_value x, int dim, hpc_value count)
 
 /* ---- nop ------------------------------------------------------------------- */
 
+enum { NOP_Y, NOP_X, NOP_N };
+
 static int nop_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
-    (void)p, (void)i, (void)type;
-    return HPC_OK;
+    (void)p;
+    const hpc_type *x = &type[NOP_X];
+    int rc = hpc_op_expect(i, type, NOP_X, HPC_OP_REAL, 0, HPC_RANK_MAX);
+    if (rc < 0) return rc;
+    if (i->operand[NOP_X] >= 0)
+        return hpc_op_output(i, type, NOP_Y, hpc_op_like(x, (hpc_dtype)x->dtype));
+    if (i->operand[NOP_Y] != HPC_NEW) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "without x nothing says what shape y has: give state for it");
 }
 
 static int nop_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
@@ -235,9 +243,13 @@ static int nop_select(hpc_plan *plan, const hpc_kernels *k, int workers, const v
     return k->nop ? k->nop(plan, workers, args) : hpc_op_missing("nop");
 }
 
-/* For measuring what an instruction costs that does nothing. */
+/* For measuring what an instruction costs that does nothing, and what a dependency costs: y stays
+ * undefined. */
 const hpc_op hpc_op_nop = {
-    .sig = {.name = "nop", .operand_n = 0, .attr_bytes = sizeof(hpc_no_attr)},
+    .sig = {.name = "nop",
+            .operand_n = NOP_N,
+            .attr_bytes = sizeof(hpc_no_attr),
+            .operand = {{"y", HPC_OUT | HPC_OPTIONAL}, {"x", HPC_IN | HPC_OPTIONAL}}},
     .comm = -1,
     .shape = nop_shape,
     .select = nop_select,

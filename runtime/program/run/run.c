@@ -20,6 +20,13 @@ int hpc_run_begin(hpc_run *r, hpc_exec *e, int segment, int slot)
     return rc;
 }
 
+/* Peers would wait for what this rank will never send: they learn why at once. */
+static void fail_all(hpc_exec *e)
+{
+    e->failed = true;
+    if (e->grid) hpc_link_abort(hpc_grid_world(e->grid), hpc_error_get()->text);
+}
+
 /* at == -1: what this slot sent before must have left its memory. */
 static int advance(hpc_run *r, bool block)
 {
@@ -32,7 +39,7 @@ static int advance(hpc_run *r, bool block)
         r->at = 0;
     }
     int rc = e->host ? hpc_walk(r, block) : hpc_enqueue(r, block);
-    if (rc < 0) e->failed = true;
+    if (rc < 0) fail_all(e);
     return rc;
 }
 
@@ -52,7 +59,8 @@ int hpc_exec_run(hpc_exec *e, int segment, int slot)
     int rc = HPC_OK;
     TRY(hpc_run_begin(&r, e, segment, slot));
     TRY(advance(&r, true));
-    TRY(hpc_exec_fence(e));
+    rc = hpc_exec_fence(e);
+    if (rc < 0) fail_all(e);
 out:
     return rc;
 }

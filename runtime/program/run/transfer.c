@@ -198,7 +198,6 @@ void hpc_transfers_close(hpc_exec *e)
     for (int slot = 0; e->flight && slot < e->slots; slot++)
         for (int32_t k = 0; k < e->transfer_n; k++) {
             if (hpc_flight_of(e, slot, k)->landed) continue;
-            /* Peers would wait for what this rank will never send. */
             if (e->failed) hpc_link_abort(e->transfer[k].link, "a run failed");
             hpc_transfer_finish(e, slot, k, true, &done);
         }

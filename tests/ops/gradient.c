@@ -1,0 +1,370 @@
+/*
+ * gradient.c: backward rules of everything against central differences in
+ * f64. The ways in which gradients meet are in gradient_flow.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/gradient.h"
+
+enum { T = 11, H = 10 };
+
+static hpc_type real(int rank, const int64_t *extent)
+{
+    return hpc_type_of(HPC_F64, rank, extent);
+}
+#define REAL(...) test_type(HPC_F64, __VA_ARGS__)
+
+static hpc_value count_of(hpc_test_case *c, int32_t n)
+{
+    return hpc_test_indices(c, hpc_type_of(HPC_I32, 0, NULL), &n);
+}
+
+static hpc_value counts_of(hpc_test_case *c)
+{
+    return hpc_test_indices(c, test_type(HPC_I32, 3), (int32_t[]){5, 0, 3});
+}
+
+static void want(hpc_test_case *c, hpc_value v)
+{
+    hpc_test_want(c, v, HPC_TEST_EXACT);
+}
+
+/* ---- products -------------------------------------------------------------------------- */
+
+enum { Y, PRE, A, B, BIAS, RESIDUAL, OPERANDS };
+enum { M = 5, N = 7, K = 6, BATCH = 3 };
+
+/* batched: 0 neither factor, 1 a alone, 2 both. parts: 1 bias, 2 residual, 4 pre is used too. */
+static void product_case(void **state, int transposed, int batched, int act, int parts)
+{
+    bool ta = transposed & 1, tb = transposed & 2;
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "matmul %d batched %d act %d parts %d", transposed, batched, act,
+                        parts);
+    int64_t a[] = {BATCH, ta ? K : M, ta ? M : K}, b[] = {BATCH, tb ? N : K, tb ? K : N};
+    int64_t y[] = {BATCH, M, N};
+    hpc_value operand[] = {HPC_NEW,
+                           act || parts & 4 ? HPC_NEW : HPC_NONE,
+                           hpc_test_input(&c, real(batched ? 3 : 2, a + !batched), 0.7),
+                           hpc_test_input(&c, real(batched == 2 ? 3 : 2, b + (batched != 2)), 0.7),
+                           HPC_NONE,
+                           HPC_NONE};
+    /* No rule for this one: each of the batch would be turned round on its own. */
+    if (ta && batched == 1) hpc_test_given_of(&c, operand[A])->constant = true;
+    if (parts & 1) operand[BIAS] = hpc_test_state(&c, REAL(N), 1, true);
+    if (parts & 2) operand[RESIDUAL] = hpc_test_input(&c, real(batched ? 3 : 2, y + !batched), 1);
+    hpc_matmul_attr attr = {.trans_a = ta, .trans_b = tb, .act = act, .alpha = -0.8};
+    hpc_emit(c.p, &hpc_op_matmul, operand, &attr);
+    want(&c, operand[Y]);
+    if (parts & 4) want(&c, operand[PRE]);
+    hpc_test_gradient_check(&c);
+}
+
+static void products(void **state)
+{
+    for (int t = 0; t < 4; t++)
+        for (int b = 0; b < 3; b++) {
+            product_case(state, t, b, HPC_ACT_NONE, 0);
+            product_case(state, t, b, HPC_SILU, 3);
+            product_case(state, t, b, HPC_GELU_TANH, 7);
+        }
+    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+        for (int parts = 0; parts < 8; parts++) product_case(state, 2, 0, act, parts);
+}
+
+/* Rows that end at run time, for each of a batch too, and weights that are shared. */
+static void products_of_ragged_rows(void **state)
+{
+    for (int how = 0; how < 3; how++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "ragged rows %d, %d", how, transposed);
+            hpc_type a = how ? hpc_type_ragged(REAL(BATCH, M, K), 1, counts_of(&c))
+                             : hpc_type_ragged(REAL(M, K), 0, count_of(&c, 3));
+            int64_t e[] = {BATCH, transposed ? N : K, transposed ? K : N};
+            hpc_value x = hpc_test_input(&c, a, 1);
+            hpc_value w = hpc_test_state(&c, real(how == 2 ? 3 : 2, e + (how != 2)), 1, true);
+            want(&c,
+                 hpc_matmul(c.p, x, w, (hpc_matmul_attr){.trans_b = transposed, .act = HPC_SILU}));
+            hpc_test_gradient_check(&c);
+        }
+}
+
+static void products_of_ragged_sums(void **state)
+{
+    for (int batched = 0; batched < 2; batched++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "ragged sum, batched %d", batched);
+        hpc_value n = batched ? counts_of(&c) : count_of(&c, 4);
+        int64_t a[] = {BATCH, K, M}, b[] = {BATCH, K, N};
+        hpc_type ta = hpc_type_ragged(real(2 + batched, a + !batched), batched, n);
+        hpc_type tb = hpc_type_ragged(real(2 + batched, b + !batched), batched, n);
+        hpc_value x = hpc_test_input(&c, ta, 1), y = hpc_test_input(&c, tb, 1);
+        want(&c, hpc_matmul(c.p, x, y, (hpc_matmul_attr){.trans_a = true}));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+/* Packed weights pass gradients on to where they come from, if x needs none. */
+static void packed_products(void **state)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "packed");
+    hpc_value x = hpc_test_input(&c, REAL(M, K), 1), w = hpc_test_input(&c, REAL(N, K), 1);
+    hpc_test_given_of(&c, x)->constant = true;
+    want(&c, hpc_matmul(c.p, x, hpc_pack(c.p, w), (hpc_matmul_attr){.trans_b = true}));
+    hpc_test_gradient_check(&c);
+}
+
+/* ---- norms, rotations, attention ------------------------------------------------------------ */
+
+static void norms(void **state)
+{
+    for (int kind = HPC_RMS; kind <= HPC_LAYER; kind++)
+        for (int parts = 0; parts < 4; parts++)
+            for (int ragged = 0; ragged < 2; ragged++) {
+                hpc_test_case c;
+                hpc_test_case_begin(&c, state, "norm %d parts %d ragged %d", kind, parts, ragged);
+                hpc_type t = REAL(3, 6, H);
+                if (ragged) t = hpc_type_ragged(t, 1, counts_of(&c));
+                hpc_value x = hpc_test_input(&c, t, 2), w = HPC_NONE, b = HPC_NONE;
+                if (parts & 1) w = hpc_test_state(&c, REAL(H), 1, true);
+                if (parts & 2) b = hpc_test_input(&c, REAL(H), 1);
+                want(&c, hpc_norm(c.p, x, w, b, (hpc_norm_attr){.kind = kind, .eps = 1e-3}));
+                hpc_test_gradient_check(&c);
+            }
+}
+
+static void rotations(void **state)
+{
+    static const int32_t pos[T] = {0, 1, 2, 3, 0, 1, 2, 3, 4, 50, 51};
+    for (int kind = 0; kind < 8; kind++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "rope %d", kind);
+        hpc_type t = REAL(T, 2, H), at = test_type(HPC_I32, T);
+        if (kind & 1) {
+            hpc_value n = count_of(&c, 8);
+            t = hpc_type_ragged(t, 0, n);
+            at = hpc_type_ragged(at, 0, n);
+        }
+        hpc_value x = hpc_test_input(&c, t, 1), freq = hpc_test_input(&c, REAL(3), 1);
+        hpc_test_given_of(&c, freq)->constant = true;
+        hpc_rope_attr attr = {.interleaved = kind & 2, .inverse = kind & 4, .scale = 1.3};
+        want(&c, hpc_rope(c.p, x, hpc_test_indices(&c, at, pos), freq, attr));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+static void attentions(void **state)
+{
+    static const int32_t start[] = {0, 4, 4, 10, T}, part[] = {0, 4, 9, INT32_MAX, INT32_MAX};
+    for (int kind = 0; kind < 8; kind++) {
+        hpc_test_case c;
+        bool ragged = kind & 4;
+        hpc_test_case_begin(&c, state, "attention %d", kind);
+        hpc_type q = REAL(T, 4, H), k = REAL(T, 2, H), s = test_type(HPC_I32, 5);
+        if (ragged) {
+            hpc_value rows = count_of(&c, 9);
+            q = hpc_type_ragged(q, 0, rows);
+            k = hpc_type_ragged(k, 0, rows);
+            s = hpc_type_ragged(s, 0, count_of(&c, 3));
+        }
+        hpc_value vq = hpc_test_input(&c, q, 1), vk = hpc_test_input(&c, k, 1);
+        hpc_value vv = hpc_test_input(&c, k, 1);
+        hpc_attention_attr attr = {.causal = kind & 1, .window = kind & 2 ? 3 : 0, .scale = 0.4};
+        want(&c, hpc_attention(c.p, vq, vk, vv, hpc_test_indices(&c, s, ragged ? part : start),
+                               HPC_NONE, HPC_NONE, attr));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+/* ---- elements -----------------------------------------------------------------------------------
+ */
+
+static void activations(void **state)
+{
+    for (int act = HPC_ACT_NONE; act <= HPC_RELU2; act++)
+        for (int ragged = 0; ragged < 2; ragged++) {
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "act %d ragged %d", act, ragged);
+            hpc_type t = ragged ? hpc_type_ragged(REAL(3, H), 1, counts_of(&c)) : REAL(3, H);
+            hpc_value x = hpc_test_input(&c, t, 2), up = hpc_test_input(&c, t, 1);
+            want(&c, hpc_activate(c.p, x, (hpc_act)act));
+            want(&c, hpc_glu(c.p, x, up, (hpc_act)act));
+            hpc_test_gradient_check(&c);
+        }
+}
+
+/* All kinds of repetition, and b a state. */
+static void binaries(void **state)
+{
+    for (int kind = HPC_ADD; kind <= HPC_MUL; kind++)
+        for (int how = 0; how < 4; how++)
+            for (int trainable = 0; trainable < 2; trainable++)
+                for (int ragged = 0; ragged < 2; ragged++) {
+                    hpc_test_case c;
+                    hpc_test_case_begin(&c, state, "binary %d spread %d ragged %d state %d", kind,
+                                        how, ragged, trainable);
+                    hpc_type t = REAL(3, 6, H), b = t;
+                    if (ragged) b = t = hpc_type_ragged(t, 1, counts_of(&c));
+                    if (how == 1) b = REAL(H);
+                    if (how == 2) b.extent[2] = 1;
+                    if (how == 3) b = real(0, NULL);
+                    /* State is whole: it has no run-time extents of a slot's. */
+                    if (trainable && b.ragged >= 0) {
+                        hpc_test_case_free(&c);
+                        continue;
+                    }
+                    hpc_value x = hpc_test_input(&c, t, 1);
+                    hpc_value v =
+                        trainable ? hpc_test_state(&c, b, 1, true) : hpc_test_input(&c, b, 1);
+                    want(&c, hpc_binary(c.p, (hpc_binary_kind)kind, x, v));
+                    hpc_test_gradient_check(&c);
+                }
+}
+
+static void values_met_twice(void **state)
+{
+    for (int kind = HPC_ADD; kind <= HPC_MUL; kind++) {
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "binary %d of x and x", kind);
+        hpc_value x = hpc_test_input(&c, REAL(4, 4), 1);
+        want(&c, hpc_binary(c.p, (hpc_binary_kind)kind, x, x));
+        want(&c, hpc_matmul(c.p, x, x, (hpc_matmul_attr){.trans_a = true}));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+static void scales_copies_and_views(void **state)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "scale, copy, view");
+    hpc_value x = hpc_test_input(&c, REAL(6, H), 1), w = hpc_test_state(&c, REAL(H, 6), 1, true);
+    hpc_value by = hpc_test_scalar(&c, HPC_F64, 0.7);
+    hpc_test_given_of(&c, by)->constant = true;
+    hpc_value seen = hpc_view(c.p, hpc_scale(c.p, HPC_NEW, x, by, -2), 3, (int64_t[]){2, 15, 2});
+    seen = hpc_copy(c.p, hpc_activate(c.p, seen, HPC_SILU), HPC_F64);
+    want(&c, seen);
+    hpc_value turned = hpc_scale(c.p, HPC_NEW, hpc_view(c.p, w, 2, (int64_t[]){6, H}), HPC_NONE, 3);
+    want(&c, hpc_binary(c.p, HPC_MUL, turned, hpc_view(c.p, seen, 2, (int64_t[]){6, H})));
+    hpc_test_gradient_check(&c);
+}
+
+static void dropped(void **state)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "dropout");
+    hpc_value x = hpc_test_input(&c, REAL(4, 3, H), 1);
+    hpc_value step = hpc_test_scalar(&c, HPC_I32, 4), base = hpc_test_scalar(&c, HPC_I64, 900);
+    hpc_dropout_attr attr = {.p = 0.3, .seed = 3, .tensor = 4, .global_cols = 50, .col0 = 20};
+    want(&c, hpc_dropout(c.p, hpc_activate(c.p, x, HPC_SILU), step, base, attr));
+    hpc_test_gradient_check(&c);
+}
+
+/* live: 0 all, 1 rows, 2 rows of each of a batch. */
+static void reductions(void **state)
+{
+    for (int kind = HPC_SUM; kind <= HPC_SUMSQ; kind++)
+        for (int over = HPC_OVER_ALL; over <= HPC_OVER_COLS; over++)
+            for (int live = 0; live < 3; live++) {
+                hpc_test_case c;
+                hpc_test_case_begin(&c, state, "reduce %d over %d live %d", kind, over, live);
+                hpc_type t = REAL(3, 6, H);
+                if (live == 1) t = hpc_type_ragged(t, 0, count_of(&c, 2));
+                if (live == 2) t = hpc_type_ragged(t, 1, counts_of(&c));
+                hpc_value x = hpc_test_input(&c, t, 1);
+                hpc_value y = hpc_activate(c.p, x, HPC_SILU);
+                want(&c, hpc_reduce(c.p, HPC_NEW, y, (hpc_reduce_kind)kind, (hpc_reduce_over)over));
+                hpc_test_gradient_check(&c);
+            }
+}
+
+/* ---- rows by index, losses
+ * ------------------------------------------------------------------------- */
+
+static void gathers_and_scatters(void **state)
+{
+    static const int32_t index[] = {4, 0, -1, 4, 4, 2, -7, 11};
+    for (int table = 0; table < 3; table++) { /* an input, an input of rank 3, state */
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "gather from %d", table);
+        hpc_value at = hpc_test_indices(&c, test_type(HPC_I32, 2, 4), index);
+        hpc_value x = table == 2   ? hpc_test_state(&c, REAL(12, H), 1, true)
+                      : table == 1 ? hpc_test_input(&c, REAL(3, 4, H), 1)
+                                   : hpc_test_input(&c, REAL(12, H), 1);
+        hpc_value rows = hpc_gather(c.p, x, at);
+        want(&c, rows);
+        want(&c, hpc_scatter(c.p, HPC_NEW, hpc_activate(c.p, rows, HPC_SILU), at,
+                             (hpc_scatter_attr){.rows = 12}));
+        hpc_test_gradient_check(&c);
+    }
+}
+
+/* Tokens to groups of varying size, through weights of their own, and back. */
+static void routed(void **state)
+{
+    static const int32_t group[T] = {0, 1, 1, -1, 0, 1, 1, 1, 0, 1, 1};
+    hpc_test_case c;
+    hpc_value count;
+    hpc_test_case_begin(&c, state, "routed");
+    hpc_value x = hpc_test_input(&c, REAL(T, H), 1), w = hpc_test_state(&c, REAL(3, 6, H), 1, true);
+    hpc_value to = hpc_test_indices(&c, test_type(HPC_I32, T), group);
+    hpc_value index = hpc_route(c.p, to, 3, T, &count);
+    hpc_matmul_attr attr = {.trans_b = true, .act = HPC_GELU_ERF};
+    hpc_value y = hpc_matmul(c.p, hpc_gather(c.p, x, index), w, attr);
+    want(&c, hpc_scatter(c.p, HPC_NEW, y, index, (hpc_scatter_attr){.rows = T}));
+    hpc_test_gradient_check(&c);
+}
+
+static void losses(void **state)
+{
+    static const int32_t target[T] = {3, 0, -1, 12, 5, 5, -9, 1, 12, 2, 3};
+    for (int ragged = 0; ragged < 2; ragged++)
+        for (int trainable = 0; trainable < 2; trainable++) {
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "head_loss, ragged %d, state %d", ragged, trainable);
+            hpc_type x = REAL(T, H), to = test_type(HPC_I32, T), w = REAL(13, H);
+            if (ragged) {
+                hpc_value n = count_of(&c, 8);
+                x = hpc_type_ragged(x, 0, n);
+                to = hpc_type_ragged(to, 0, n);
+            }
+            hpc_value vx = hpc_test_input(&c, x, 1);
+            hpc_value vw = trainable ? hpc_test_state(&c, w, 1, true) : hpc_test_input(&c, w, 1);
+            want(&c, hpc_head_loss(c.p, vx, vw, hpc_test_indices(&c, to, target)));
+            hpc_test_gradient_check(&c);
+        }
+}
+
+static int open_bench(void **state)
+{
+    return hpc_test_bench_open(state, "gradient");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(products_of_ragged_rows),
+        cmocka_unit_test(products_of_ragged_sums),
+        cmocka_unit_test(packed_products),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(rotations),
+        cmocka_unit_test(attentions),
+        cmocka_unit_test(activations),
+        cmocka_unit_test(binaries),
+        cmocka_unit_test(values_met_twice),
+        cmocka_unit_test(scales_copies_and_views),
+        cmocka_unit_test(dropped),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(gathers_and_scatters),
+        cmocka_unit_test(routed),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(hpc_test_bench_covers),
+    };
+    return cmocka_run_group_tests_name("ops/gradient", tests, open_bench, hpc_test_bench_close);
+}

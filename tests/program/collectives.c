@@ -1,0 +1,187 @@
+/*
+ * collectives.c: collectives as instructions, on ranks as threads, on cpu and
+ * mock: exactly representable numbers, so every result is checked to the bit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/values.h"
+
+enum { ROWS = 12, COLS = 5, N = ROWS * COLS, RANKS_MAX = 4 };
+
+typedef struct job {
+    const char *backend;
+    int threads;
+} job;
+
+typedef struct results {
+    hpc_value x, sum, most, all, part, swapped, root, echo;
+} results;
+
+/* What rank r holds: whole numbers, so that sums are exact. */
+static double held(int rank, int64_t i)
+{
+    return (double)((i * 7 + 13 * rank) % 31) - 15;
+}
+
+static hpc_program *emit(results *v, int ranks, int rank)
+{
+    const hpc_axes axes = 1u << HPC_AXIS_ROW;
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){ROWS, COLS});
+    v->x = hpc_program_input(p, "x", t);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    p->tags.queue = HPC_COMM;
+    v->sum = hpc_all_reduce(p, v->x, axes, HPC_COMM_SUM);
+    v->most = hpc_all_reduce(p, v->x, axes, HPC_COMM_MAX);
+    v->all = hpc_all_gather(p, v->x, axes, ranks);
+    v->part = hpc_reduce_scatter(p, v->x, axes, ranks);
+    v->swapped = hpc_all_to_all(p, v->x, axes);
+    v->root = hpc_broadcast(p, v->x, axes, ranks - 1);
+    hpc_send(p, v->sum, axes, (rank + 1) % ranks, 3);
+    v->echo = hpc_recv(p, t, axes, (rank + ranks - 1) % ranks, 3);
+    p->tags.queue = HPC_COMPUTE;
+    v->echo = hpc_binary(p, HPC_SUB, v->echo, v->sum); /* waits, on the other queue */
+    const hpc_value kept[] = {v->sum, v->most, v->all, v->part, v->swapped, v->root, v->echo};
+    for (int k = 0; k < 7; k++) hpc_program_keep(p, kept[k]);
+    test_ok(hpc_program_check(p));
+    return p;
+}
+
+static double sum_of(int ranks, int64_t i)
+{
+    double s = 0;
+    for (int r = 0; r < ranks; r++) s += held(r, i);
+    return s;
+}
+
+static double most_of(int ranks, int64_t i)
+{
+    double s = held(0, i);
+    for (int r = 1; r < ranks; r++) s = held(r, i) > s ? held(r, i) : s;
+    return s;
+}
+
+static void check(hpc_exec *e, const results *v, int ranks, int rank)
+{
+    double x[RANKS_MAX * N];
+    hpc_test_read(e, 0, v->sum, x);
+    for (int64_t i = 0; i < N; i++) assert_true(x[i] == sum_of(ranks, i));
+    hpc_test_read(e, 0, v->most, x);
+    for (int64_t i = 0; i < N; i++) assert_true(x[i] == most_of(ranks, i));
+    hpc_test_read(e, 0, v->all, x);
+    for (int64_t i = 0; i < ranks * N; i++) assert_true(x[i] == held((int)(i / N), i % N));
+    hpc_test_read(e, 0, v->part, x);
+    int64_t part = N / ranks;
+    for (int64_t i = 0; i < part; i++) assert_true(x[i] == sum_of(ranks, rank * part + i));
+    hpc_test_read(e, 0, v->swapped, x);
+    for (int64_t i = 0; i < N; i++)
+        assert_true(x[i] == held((int)(i / part), rank * part + i % part));
+    hpc_test_read(e, 0, v->root, x);
+    for (int64_t i = 0; i < N; i++) assert_true(x[i] == held(ranks - 1, i));
+    hpc_test_read(e, 0, v->echo, x);
+    for (int64_t i = 0; i < N; i++) assert_true(x[i] == 0);
+}
+
+static void check_traffic(hpc_grid *g, int ranks)
+{
+    hpc_traffic t = hpc_grid_traffic(g, 1u << HPC_AXIS_ROW);
+    int64_t bytes = N * 4, others = ranks - 1;
+    if (ranks == 1) return;
+    assert_int_equal(t.messages[HPC_ALL_REDUCE], 2 * 3);
+    assert_int_equal(t.bytes[HPC_ALL_REDUCE], 3 * 2 * 2 * others * bytes / ranks);
+    assert_int_equal(t.bytes[HPC_ALL_GATHER], 3 * others * bytes);
+    assert_int_equal(t.bytes[HPC_REDUCE_SCATTER], 3 * others * bytes / ranks);
+    assert_int_equal(t.bytes[HPC_ALL_TO_ALL], 3 * others * bytes / ranks);
+    assert_int_equal(t.bytes[HPC_SEND], 3 * bytes);
+}
+
+static int run_rank(hpc_link *world, void *user)
+{
+    const job *j = user;
+    int ranks = hpc_link_size(world), rank = hpc_link_rank(world);
+    results v;
+    double x[N];
+    hpc_device *d;
+    hpc_grid *g;
+    hpc_exec *e;
+    hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = ranks}};
+    hpc_program *p = emit(&v, ranks, rank);
+    test_ok(hpc_grid_open(&g, world, &shape));
+    test_ok(
+        hpc_device_open(&d, &(hpc_device_options){.backend = j->backend, .threads = j->threads}));
+    test_ok(hpc_exec_open(&e, p, d, g, &(hpc_exec_options){.poison = 1}));
+    for (int64_t i = 0; i < N; i++) x[i] = held(rank, i);
+    hpc_test_write(e, 0, v.x, x);
+    for (int again = 0; again < 3; again++) {
+        test_ok(hpc_exec_run(e, 0, 0));
+        check(e, &v, ranks, rank);
+    }
+    check_traffic(g, ranks);
+    hpc_exec_close(e);
+    hpc_grid_close(g);
+    hpc_device_close(d);
+    hpc_program_free(p);
+    return HPC_OK;
+}
+
+static void on_cpu(void **state)
+{
+    (void)state;
+    const int sizes[] = {1, 2, 3, 4};
+    for (int k = 0; k < 4; k++)
+        for (int threads = 1; threads <= 2; threads++)
+            test_ok(hpc_threads_run(sizes[k], run_rank, &(job){"cpu", threads}));
+}
+
+static void on_mock(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 4; ranks++)
+        test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1}));
+}
+
+/* One rank fails in a kernel; the others, waiting for it, end with its error. */
+static int run_failing(hpc_link *world, void *user)
+{
+    hpc_device *d = NULL;
+    hpc_grid *g = NULL;
+    hpc_exec *e = NULL;
+    int rank = hpc_link_rank(world), rc = HPC_OK;
+    hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = hpc_link_size(world)}};
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", hpc_type_of(HPC_F32, 2, (int64_t[]){ROWS, COLS}));
+    hpc_value index = hpc_program_input(p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){1}));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_all_reduce(p, hpc_gather(p, x, index), 1u << HPC_AXIS_ROW, HPC_COMM_SUM);
+    TRY(hpc_grid_open(&g, world, &shape));
+    TRY(hpc_device_open(&d, &(hpc_device_options){.backend = user, .threads = 2}));
+    TRY(hpc_exec_open(&e, p, d, g, NULL));
+    hpc_test_feed(e, 0, x, 1, 1);
+    hpc_test_write_i32(e, 0, index, &(int32_t){rank == 1 ? ROWS : 0});
+    TRY(hpc_exec_run(e, 0, 0));
+out:
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(g);
+    hpc_program_free(p);
+    return rc;
+}
+
+static void a_failing_rank_ends_all(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++)
+        test_fails(hpc_threads_run(3, run_failing, b ? "mock" : "cpu"), HPC_E_ARG,
+                   "gather: index 12 at 0 is past the 12 rows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu), cmocka_unit_test(on_mock),
+                                       cmocka_unit_test(a_failing_rank_ends_all)};
+    return cmocka_run_group_tests_name("program/collectives", tests, NULL, NULL);
+}

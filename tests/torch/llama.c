@@ -1,0 +1,195 @@
+/*
+ * llama.c: a Llama of two layers, trained: the loss of every token, the
+ * gradient of every parameter and the losses of ten AdamW steps as PyTorch
+ * computes them for LlamaForCausalLM of transformers.
+ *
+ * Four documents of different length share a row. Whether ranks and workers
+ * change anything is asked in tests/model/llama.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "model/model.h"
+#include "tests/support/torch.h"
+
+/* Of losses, and of a parameter's gradient relative to its largest number. Roundings of about
+ * twenty instructions one after the other, each 1e-7 or less of its result, and of as many back. */
+static const double BOUND_F32 = 5e-6;
+
+typedef struct training {
+    hpc_test_torch_run run;
+    hpc_training io;
+    hpc_test_numbers tokens, targets; /* of two batches, taken in turn */
+    hpc_test_numbers pos, start, weight;
+} training;
+
+static double attr(const training *t, const char *name)
+{
+    double x = hpc_test_torch_attr(t->run.item, name, -1);
+    assert_true(x >= 0);
+    return x;
+}
+
+static void emit(training *t)
+{
+    hpc_model_config c = {.vocab = (int64_t)attr(t, "vocab"),
+                          .hidden = (int64_t)attr(t, "hidden"),
+                          .layers = (int64_t)attr(t, "layers"),
+                          .heads = (int64_t)attr(t, "heads"),
+                          .kv_heads = (int64_t)attr(t, "kv_heads"),
+                          .ffn = (int64_t)attr(t, "ffn"),
+                          .norm_eps = attr(t, "norm_eps"),
+                          .rope_theta = attr(t, "rope_theta"),
+                          .dtype = t->run.way.dtype};
+    hpc_optimizer_config o = {attr(t, "beta1"), attr(t, "beta2"), attr(t, "eps"), attr(t, "decay")};
+    t->run.p = hpc_program_create();
+    test_ok(hpc_model_emit_training(&t->io, t->run.p, &c, &o, t->pos.n, t->start.n - 1));
+}
+
+static void read_batches(training *t)
+{
+    const hpc_json *item = t->run.item;
+    t->tokens = hpc_test_torch_read(item, "index", "tokens");
+    t->targets = hpc_test_torch_read(item, "index", "targets");
+    t->pos = hpc_test_torch_read(item, "index", "pos");
+    t->start = hpc_test_torch_read(item, "index", "start");
+    t->weight = hpc_test_torch_read(item, "seed", NULL);
+    assert_int_equal(t->tokens.n, 2 * t->pos.n);
+}
+
+static void free_batches(training *t)
+{
+    hpc_free(t->tokens.data);
+    hpc_free(t->targets.data);
+    hpc_free(t->pos.data);
+    hpc_free(t->start.data);
+    hpc_free(t->weight.data);
+}
+
+/* Every parameter by its name, and there is no other in the fixture. */
+static void write_parameters(const training *t)
+{
+    const hpc_program *p = t->run.p;
+    int64_t n = 1; /* the frequencies */
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        if (!p->value[v].trainable) continue;
+        hpc_test_numbers x = hpc_test_torch_read(t->run.item, "given", p->value[v].name);
+        assert_int_equal(x.rank, p->value[v].type.rank);
+        for (int k = 0; k < x.rank; k++) assert_int_equal(x.extent[k], p->value[v].type.extent[k]);
+        hpc_test_write(t->run.e, 0, v, x.data);
+        hpc_free(x.data);
+        n++;
+    }
+    assert_int_equal(n, hpc_json_n(hpc_json_get(t->run.item, "given")));
+}
+
+static void write_frequencies(const training *t)
+{
+    hpc_test_numbers want = hpc_test_torch_read(t->run.item, "given", "freq");
+    float freq[64];
+    assert_true(want.n <= 64);
+    hpc_rope_frequencies(freq, 2 * want.n, attr(t, "rope_theta"));
+    for (int64_t i = 0; i < want.n; i++) assert_true(freq[i] == (float)want.data[i]);
+    hpc_test_write(t->run.e, 0, t->io.freq, want.data);
+    hpc_free(want.data);
+}
+
+static void write_batch(const training *t, int64_t step)
+{
+    hpc_exec *e = t->run.e;
+    int64_t first = step % 2 * t->pos.n;
+    hpc_test_write(e, 0, t->io.tokens, t->tokens.data + first);
+    hpc_test_write(e, 0, t->io.targets, t->targets.data + first);
+    hpc_test_write(e, 0, t->io.pos, t->pos.data);
+    hpc_test_write(e, 0, t->io.start, t->start.data);
+    hpc_test_write(e, 0, t->io.weight, t->weight.data);
+    hpc_test_write_scalar(e, 0, t->io.start_n, (double)t->start.n);
+    hpc_test_write_scalar(e, 0, t->io.lr, attr(t, "lr"));
+    hpc_test_write_scalar(e, 0, t->io.step, (double)(step + 1));
+}
+
+static void gradients_are_torchs(const training *t)
+{
+    const hpc_program *p = t->run.p;
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        if (!p->value[v].trainable) continue;
+        assert_true(p->value[v].grad >= 0);
+        hpc_test_torch_value_near(&t->run, p->value[v].grad, "grad", p->value[v].name, 0);
+    }
+}
+
+static double mean_loss(const training *t)
+{
+    double *loss = hpc_alloc((size_t)t->pos.n, sizeof *loss), mean = 0;
+    hpc_test_read(t->run.e, 0, t->io.loss, loss);
+    for (int64_t i = 0; i < t->pos.n; i++) mean += t->weight.data[i] * loss[i];
+    hpc_free(loss);
+    return mean;
+}
+
+static void train(const training *t)
+{
+    hpc_test_numbers want = hpc_test_torch_read(t->run.item, "wanted", "losses");
+    assert_int_equal(want.n, (int64_t)attr(t, "steps"));
+    for (int64_t step = 0; step < want.n; step++) {
+        write_batch(t, step);
+        test_ok(hpc_exec_run(t->run.e, t->io.forward, 0));
+        test_ok(hpc_exec_run(t->run.e, t->io.backward, 0));
+        if (step == 0) {
+            hpc_test_torch_value_near(&t->run, t->io.loss, "wanted", "y", 0);
+            gradients_are_torchs(t);
+        }
+        double mean = mean_loss(t);
+        hpc_test_torch_near(&t->run, &mean, 1, "wanted", "losses", step);
+        test_ok(hpc_exec_run(t->run.e, t->io.update, 0));
+    }
+    hpc_free(want.data);
+}
+
+static void trains_as_torch(int way)
+{
+    hpc_json *root = hpc_test_torch_file("llama");
+    training t = {.run = {.item = hpc_test_torch_find(root, "train"),
+                          .way = hpc_test_way_at(way),
+                          .bound = BOUND_F32}};
+    read_batches(&t);
+    emit(&t);
+    hpc_test_torch_open(&t.run);
+    write_parameters(&t);
+    write_frequencies(&t);
+    train(&t);
+    hpc_test_torch_close(&t.run);
+    free_batches(&t);
+    hpc_json_free(root);
+}
+
+static void trains_as_torch_in_f32(void **state)
+{
+    (void)state, trains_as_torch(0);
+}
+static void trains_as_torch_on_the_plainest_cpu(void **state)
+{
+    (void)state, trains_as_torch(1);
+}
+static void trains_as_torch_in_f64(void **state)
+{
+    (void)state, trains_as_torch(2);
+}
+static void trains_as_torch_on_mock(void **state)
+{
+    (void)state, trains_as_torch(3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trains_as_torch_in_f32),
+        cmocka_unit_test(trains_as_torch_on_the_plainest_cpu),
+        cmocka_unit_test(trains_as_torch_in_f64),
+        cmocka_unit_test(trains_as_torch_on_mock),
+    };
+    return cmocka_run_group_tests_name("torch/llama", tests, NULL, NULL);
+}
