@@ -31,7 +31,8 @@ endif
 # ---- flags: CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS are the user's, and come last ----
 CFLAGS_release := -O2 -g
 CFLAGS_debug   := -O0 -g
-CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+                  -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 WERROR ?= -Werror
 WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -56,7 +57,7 @@ FLAGS = $(COMPILE) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRAR
 # ---- sources: each room is an archive, in the order in which they may know each other ----
 ROOMS := base device link program model cmd
 SRC_base    := $(wildcard runtime/base/*.c)
-SRC_device  := $(wildcard runtime/device/*.c runtime/device/cpu/*.c runtime/device/ref/*.c runtime/device/mock/*.c)
+SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_link    := $(wildcard runtime/link/*.c)
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
 SRC_model   := $(wildcard model/*.c)
@@ -86,7 +87,7 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(PEER) $(DOCS) ## build all that this machine can build (CC=, VARIANT=, CUDA=, V=1)
+all: $(LIBS) $(PROGRAM) $(PEER) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
 objects: $(OBJECTS) ## compile the product's sources and link nothing (for another architecture)
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.
@@ -103,7 +104,8 @@ $(foreach r,$(ROOMS),$(eval $(call room,$(r))))
 define isa
 $(B)/%.$(1).o: %.c $(B)/FLAGS
 	$$(call say,CC)
-	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -MMD -MP -c $$< -o $$@
+	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $$(KFLAGS) $$(ISA_$(1)) -DHPC_ISA_NAME=$(1) -MMD -MP \
+	    -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa,$(i))))
 
@@ -131,14 +133,17 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 TEST_SRC := $(filter-out tests/support/%,$(wildcard tests/*/*.c))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
 SUPPORT := $(call obj,$(wildcard tests/support/*.c))
-WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write fsync rename ftruncate close fstat mkdir
+WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
+        fsync rename ftruncate close fstat mkdir
 WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%))
-# The thread sanitizer of gcc 12 needs a plain address space; leave it as it is where that is refused.
-RUNNER_tsan := $(if $(filter tsan,$(VARIANT)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+# The thread sanitizer of gcc 12 needs a plain address space; where that is refused, it must do.
+PLAIN_SPACE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+RUNNER_tsan = $(PLAIN_SPACE)
 
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
-	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka $(LIBRARIES) -o $@
+	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka \
+	    $(LIBRARIES) -o $@
 
 tests: $(TESTS) ## build the test programs
 test: all tests ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
@@ -186,7 +191,7 @@ ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 endif
 .DEFAULT_GOAL := all
-.PHONY: all objects tests test check check-long asan tsan demo deps deps-check deps-lint lint lint-run \
-        format install clean help force
+.PHONY: all objects tests test check check-long asan tsan demo deps deps-check deps-lint lint \
+        lint-run format install clean help force
 .SECONDARY:
 .DELETE_ON_ERROR:

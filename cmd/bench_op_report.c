@@ -67,14 +67,19 @@ typedef struct row {
     char cell[COL_N][BENCH_TEXT];
 } row;
 
-static void fill_peers(row *w, const hpc_bench_result *r)
+/* A column for each peer, titled at its first result; not every peer does every product. */
+static void fill_peers(row *w, row *title, const hpc_bench_result *r)
 {
-    for (int k = 0; k < r->peer_n; k++)
-        snprintf(w->cell[COL_PEER + k], BENCH_TEXT, "%s %.1f (%.2f)", r->peer[k].name,
-                 gflops(r, &r->peer[k].time), r->peer[k].time.median_ns / r->time.median_ns);
+    for (int k = 0; k < r->peer_n; k++) {
+        int c = COL_PEER;
+        while (title->cell[c][0] && strcmp(title->cell[c], r->peer[k].name) != 0) c++;
+        snprintf(title->cell[c], BENCH_TEXT, "%s", r->peer[k].name);
+        snprintf(w->cell[c], BENCH_TEXT, "%.1f (%.2f)", gflops(r, &r->peer[k].time),
+                 r->peer[k].time.median_ns / r->time.median_ns);
+    }
 }
 
-static void fill_row(row *w, const hpc_bench *b, const hpc_bench_result *r)
+static void fill_row(row *w, row *title, const hpc_bench *b, const hpc_bench_result *r)
 {
     const char *bound;
     snprintf(w->cell[COL_OP], BENCH_TEXT, "%s", r->job.c->op->sig.name);
@@ -98,7 +103,7 @@ static void fill_row(row *w, const hpc_bench *b, const hpc_bench_result *r)
         snprintf(w->cell[COL_ERROR], BENCH_TEXT, "%.1e", r->error);
         snprintf(w->cell[COL_NMSE], BENCH_TEXT, "%.1e", r->nmse);
     }
-    fill_peers(w, r);
+    fill_peers(w, title, r);
 }
 
 static void put_rows(hpc_buf *out, const row *w, int64_t n)
@@ -111,7 +116,7 @@ static void put_rows(hpc_buf *out, const row *w, int64_t n)
         size_t end = out->n;
         for (int c = 0; c < COL_N; c++) {
             if (width[c] == 0) continue;
-            bool right = c >= COL_TIME && c < COL_PEER;
+            bool right = c >= COL_TIME;
             hpc_buf_printf(out, right ? "%*s  " : "%-*s  ", width[c], w[k].cell[c]);
             if (w[k].cell[c][0])
                 end = out->n - 2 - (right ? 0 : (size_t)width[c] - strlen(w[k].cell[c]));
@@ -126,12 +131,7 @@ static int put_table(hpc_buf *out, const hpc_bench *b)
     row *w = hpc_alloc((size_t)b->result_n + 1, sizeof *w);
     if (!w) return HPC_E_NOMEM;
     for (int c = 0; c < COL_PEER; c++) snprintf(w->cell[c], BENCH_TEXT, "%s", titles[c]);
-    bool peers = false;
-    for (int64_t k = 0; k < b->result_n; k++) {
-        fill_row(&w[k + 1], b, &b->result[k]);
-        peers = peers || b->result[k].peer_n > 0;
-    }
-    if (peers) snprintf(w->cell[COL_PEER], BENCH_TEXT, "peers' GFLOP/s (ours to theirs)");
+    for (int64_t k = 0; k < b->result_n; k++) fill_row(&w[k + 1], w, b, &b->result[k]);
     put_rows(out, w, b->result_n + 1);
     for (int64_t k = 0; k < b->result_n; k++)
         if (b->result[k].skipped[0])
@@ -155,6 +155,7 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
     if (b->handoff_ns > 0) hpc_buf_printf(out, ", handing over %.0f ns", b->handoff_ns);
     hpc_buf_text(out, "\n");
     if (b->peer_note[0]) hpc_buf_printf(out, "peers: %s\n", b->peer_note);
+    if (b->peers) hpc_buf_text(out, "peers: their GFLOP/s (our rate over theirs)\n");
     hpc_buf_text(out, "\n");
 }
 
@@ -258,6 +259,7 @@ static void put_json(hpc_buf *out, const hpc_bench *b)
     hpc_json_out w = {.buf = out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     put_limits(&w, b);
+    if (b->peer_note[0]) hpc_json_put_text(&w, "peer_note", b->peer_note);
     hpc_json_open(&w, "ops", '[');
     for (int64_t k = 0; k < b->result_n; k++) put_result(&w, b, &b->result[k]);
     hpc_json_close(&w, ']');

@@ -18,7 +18,7 @@ enum {
     LEAST_SAMPLES = 3,
     MOST_SAMPLES = 1000
 };
-static const double run_ns = 1e6; /* of a run: to hide what starting costs */
+static const double run_ns = 1e6, long_ns = 5e7; /* of a run: starting must cost little; patience */
 static const double outputs_most = 0x1p28, cold_most = 0x1p30; /* bytes */
 static const struct timespec pause_time = {.tv_nsec = 10000000};
 
@@ -210,8 +210,8 @@ static double output_bytes(const hpc_program *p)
 /* So many that a run lasts a while, as far as their outputs fit; cold: that no cache holds all. */
 static int repeats_of(const hpc_bench *b, hpc_cost cost, double outputs, double floor_ns)
 {
-    double n = ceil(run_ns / fmax(floor_ns, 1));
-    n = fmin(fmax(n, LEAST_REPEATS), MOST_REPEATS);
+    double n = ceil(run_ns / fmax(floor_ns, 1)), longest = fmax(floor(long_ns / floor_ns), 2);
+    n = fmin(fmin(fmax(n, LEAST_REPEATS), MOST_REPEATS), longest);
     n = fmin(n, outputs_most / fmax(outputs, 1));
     if (b->o->cold) {
         double beyond = ceil(4 * (double)hpc_probe_cache_bytes() / fmax(cost.bytes, 1));
