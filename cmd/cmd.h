@@ -9,10 +9,9 @@
 
 #include <stdio.h>
 
+#include "config.h"
 #include "runtime/base/base.h"
 #include "runtime/device/device.h"
-
-#define HPC_VERSION "0.1.0"
 
 /* Exit codes of every subcommand; run() may also return a negative code with the error recorded. */
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERNAL = 3 };

@@ -2,7 +2,6 @@
  * info.c: what this build is and what this machine lets it do.
  */
 #include "cmd/cmd.h"
-#include "config.h"
 
 typedef struct info_options {
     bool json;
@@ -15,7 +14,7 @@ typedef struct fact {
 
 /* What was found when this was built. */
 static const fact facts[] = {
-    {"cuda", HPC_HAVE_CUDA},
+    {"cuda toolkit (no backend yet)", HPC_HAVE_CUDA},
     {"dnnl (bench peer)", HPC_HAVE_DNNL},
     {"openblas (bench peer)", HPC_HAVE_OPENBLAS},
 };
@@ -50,7 +49,7 @@ static void put_json(hpc_buf *out, int threads)
 
 static void put_list(hpc_buf *out, const char *title, const char *const *item)
 {
-    hpc_buf_printf(out, "%-22s", title);
+    hpc_buf_printf(out, "%-30s", title);
     for (; *item; item++) hpc_buf_printf(out, " %s", *item);
     hpc_buf_text(out, "\n");
 }
@@ -60,9 +59,9 @@ static void put_text(hpc_buf *out, int threads)
     hpc_buf_printf(out, "hpccoder %s, built with %s\n", HPC_VERSION, compiler);
     put_list(out, "backends", hpc_device_backends());
     put_list(out, "instruction sets", hpc_device_isas());
-    hpc_buf_printf(out, "%-22s %d\n", "threads", threads);
+    hpc_buf_printf(out, "%-30s %d\n", "threads", threads);
     for (int k = 0; k < FACT_N; k++)
-        hpc_buf_printf(out, "%-22s %s\n", facts[k].name, facts[k].have ? "yes" : "no");
+        hpc_buf_printf(out, "%-30s %s\n", facts[k].name, facts[k].have ? "yes" : "no");
 }
 
 static int run(void *options, int argc, char **argv)

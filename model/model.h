@@ -51,7 +51,7 @@ typedef struct hpc_training {
 } hpc_training;
 
 /* forward[0], backward[0], update[0] on p; the tokens' values are split over the data axis. */
-int hpc_model_emit_training(hpc_training *out, hpc_program *p, const hpc_model_config *c,
+int hpc_model_emit_training(hpc_training *io, hpc_program *p, const hpc_model_config *c,
                             const hpc_optimizer_config *o, int64_t tokens, int64_t sequences);
 /* One block: x [T,hidden] to x. Parameters are made on p under "model.layers.INDEX.". */
 hpc_value hpc_model_emit_block(hpc_program *p, const hpc_model_config *c, int index, hpc_value x,

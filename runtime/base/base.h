@@ -70,9 +70,10 @@ void hpc_assert_failed(const char *cond, const char *file, int line) __attribute
 /* ---- memory ---------------------------------------------------------------
  * All allocators return NULL with HPC_E_NOMEM recorded, never abort, check the
  * product n * size for overflow and return zeroed memory. hpc_free(NULL) is fine. */
-void *hpc_alloc(size_t n, size_t size);                        /* aligned to 16 */
-void *hpc_alloc_aligned(size_t n, size_t size, size_t align);  /* power of two */
-int hpc_grow(void *array_ptr, int64_t *cap, int64_t n, size_t size); /* amortised; new part zeroed */
+void *hpc_alloc(size_t n, size_t size);                       /* aligned to 16 */
+void *hpc_alloc_aligned(size_t n, size_t size, size_t align); /* power of two */
+int hpc_grow(void *array_ptr, int64_t *cap, int64_t n,
+             size_t size); /* amortised; new part zeroed */
 void hpc_free(void *p);
 
 typedef struct hpc_arena hpc_arena; /* many small objects with one lifetime */
@@ -131,15 +132,20 @@ int hpc_file_mkdir(const char *path); /* with parents; existing is fine */
  * the value and what was expected. Borrowed values live as long as the root. */
 typedef struct hpc_json hpc_json;
 typedef enum hpc_json_kind {
-    HPC_JSON_NULL, HPC_JSON_BOOL, HPC_JSON_INT, HPC_JSON_REAL, HPC_JSON_TEXT, HPC_JSON_LIST,
+    HPC_JSON_NULL,
+    HPC_JSON_BOOL,
+    HPC_JSON_INT,
+    HPC_JSON_REAL,
+    HPC_JSON_TEXT,
+    HPC_JSON_LIST,
     HPC_JSON_OBJECT
 } hpc_json_kind;
 int hpc_json_parse(hpc_json **root, const char *text, size_t bytes, const char *source);
 int hpc_json_read(hpc_json **root, const char *path);
 void hpc_json_free(hpc_json *root);
 hpc_json_kind hpc_json_kind_of(const hpc_json *v);
-int64_t hpc_json_n(const hpc_json *v);                          /* of a list or object, else 0 */
-const hpc_json *hpc_json_at(const hpc_json *list, int64_t i);   /* NULL past the end */
+int64_t hpc_json_n(const hpc_json *v);                        /* of a list or object, else 0 */
+const hpc_json *hpc_json_at(const hpc_json *list, int64_t i); /* NULL past the end */
 const hpc_json *hpc_json_get(const hpc_json *object, const char *key); /* NULL when absent */
 const char *hpc_json_key(const hpc_json *object, int64_t i, const hpc_json **value);
 /* Of a value itself: HPC_E_FORMAT when of another kind; `what` names it in the message. */
@@ -153,8 +159,8 @@ typedef struct hpc_json_out {
     int depth, indent; /* indent 0: one line */
     bool more[64];
 } hpc_json_out;
-void hpc_json_open(hpc_json_out *w, const char *key, char bracket); /* '{' or '[' */
-void hpc_json_close(hpc_json_out *w, char bracket);                 /* '}' or ']' */
+void hpc_json_open(hpc_json_out *w, const char *key, char bracket);         /* '{' or '[' */
+void hpc_json_close(hpc_json_out *w, char bracket);                         /* '}' or ']' */
 void hpc_json_put_text(hpc_json_out *w, const char *key, const char *text); /* NULL: null */
 void hpc_json_put_int(hpc_json_out *w, const char *key, int64_t value);
 void hpc_json_put_real(hpc_json_out *w, const char *key, double value); /* non-finite: null */
@@ -166,7 +172,12 @@ void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value);
  * stored at `offset` in the command's options struct: bool (FLAG), int64_t (INT),
  * double (REAL), const char * (TEXT, CHOICE), hpc_texts (TEXTS: repeatable). */
 typedef enum hpc_option_kind {
-    HPC_FLAG, HPC_INT, HPC_REAL, HPC_TEXT, HPC_CHOICE, HPC_TEXTS
+    HPC_FLAG,
+    HPC_INT,
+    HPC_REAL,
+    HPC_TEXT,
+    HPC_CHOICE,
+    HPC_TEXTS
 } hpc_option_kind;
 typedef struct hpc_texts {
     const char **item;
@@ -184,18 +195,19 @@ typedef struct hpc_option {
     double least, most;         /* INT, REAL: inclusive range; both 0: any */
 } hpc_option;
 typedef struct hpc_command {
-    const char *name;           /* "bench op" */
-    const char *summary;        /* for lists of commands and the man page's title */
-    const char *arguments;      /* "FILE...", or "" */
-    const char *description;    /* paragraphs separated by blank lines */
-    const char *examples;       /* lines "COMMAND  # what it does" */
-    const hpc_option *options;  /* --help is added to every table */
+    const char *name;          /* "bench op" */
+    const char *summary;       /* for lists of commands and the man page's title */
+    const char *arguments;     /* "FILE...", or "" */
+    const char *description;   /* paragraphs separated by blank lines */
+    const char *examples;      /* lines "COMMAND  # what it does" */
+    const hpc_option *options; /* --help is added to every table */
     size_t options_bytes;
     int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
 } hpc_command;
 /* Fills defaults, then argv[1..]; what is left over is moved to argv[0..*rest-1].
  * Returns 1 when --help was asked. Strings point into argv, the table or `a`. */
-int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv, int *rest);
+int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
+                      int *rest);
 /* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
 int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
 int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
@@ -208,9 +220,9 @@ int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options);
 typedef struct hpc_progress {
     void (*write)(void *user, const char *text, size_t n);
     void *user;
-    bool terminal;     /* redraw one line; otherwise a line about every 10 s */
+    bool terminal; /* redraw one line; otherwise a line about every 10 s */
     const char *label, *unit;
-    int64_t total;     /* 0: unknown */
+    int64_t total; /* 0: unknown */
     int64_t start_ns, shown_ns;
     int64_t start_done; /* done before the start: set after it when resuming */
 } hpc_progress;
@@ -221,10 +233,11 @@ void hpc_progress_end(hpc_progress *p, int64_t done);
 /* ---- random numbers -------------------------------------------------------
  * Philox4x32-10: a pure function of (seed, tensor, step, index), so any element
  * can be drawn by any thread, rank or backend, in any order, again. */
-void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t step, uint64_t block);
+void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t step,
+                      uint64_t block);
 /* Element `index` is lane index % 4 of block index / 4. */
 uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
-float hpc_random_uniform(uint32_t bits);                   /* [0, 1), 24 bits */
+float hpc_random_uniform(uint32_t bits); /* [0, 1), 24 bits */
 /* Elements first..first+n-1; exact in every build (no libm, no contraction). */
 void hpc_random_fill_uniform(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
                              uint64_t first);

@@ -14,9 +14,9 @@ extern const hpc_backend hpc_backend_cpu;  /* cpu/backend.c */
 extern const hpc_backend hpc_backend_mock; /* mock/ */
 extern const hpc_kernels hpc_ref_kernels;  /* ref/table.c: everything in double */
 
-/* The best table that this CPU runs, or the one named `wanted` (not NULL); *isa gets its name. An
+/* The best table that this CPU runs, or the one named `wanted` (not NULL); *name gets its name. An
  * unknown or unmet name is HPC_E_UNSUPPORTED. */
-int hpc_cpu_kernels_find(const hpc_kernels **out, const char **isa, const char *wanted);
+int hpc_cpu_kernels_find(const hpc_kernels **out, const char **name, const char *wanted);
 /* Workers for options->threads: itself, or one per CPU of the affinity mask when 0. */
 int hpc_cpu_threads(int wanted);
 

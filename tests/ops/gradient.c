@@ -1,6 +1,6 @@
 /*
- * gradient.c: backward rules of everything against central differences in
- * f64. The ways in which gradients meet are in gradient_flow.c.
+ * gradient.c: every backward rule against central differences in f64. The
+ * ways in which gradients meet are in gradient_flow.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -340,6 +340,46 @@ static void losses(void **state)
         }
 }
 
+/* ---- collectives and messages, on one rank
+ * -------------------------------------------------------- */
+
+static void collectives(void **state)
+{
+    const hpc_axes axes = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_COL;
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "collectives");
+    hpc_value x = hpc_test_input(&c, REAL(4, H), 1), w = hpc_test_state(&c, REAL(4, H), 1, true);
+    hpc_value y = hpc_all_reduce(c.p, hpc_activate(c.p, x, HPC_SILU), axes, HPC_COMM_SUM);
+    y = hpc_all_gather(c.p, hpc_binary(c.p, HPC_MUL, y, w), axes, 1);
+    want(&c, hpc_reduce_scatter(c.p, y, axes, 1));
+    want(&c, hpc_all_to_all(c.p, hpc_glu(c.p, y, x, HPC_GELU_TANH), axes));
+    want(&c, hpc_all_reduce(c.p, w, axes, HPC_COMM_SUM));
+    hpc_test_gradient_check(&c);
+}
+
+static void messages(void **state)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "messages");
+    hpc_value x = hpc_test_input(&c, REAL(4, H), 1), w = hpc_test_state(&c, REAL(6, H), 1, true);
+    hpc_send(c.p, x, 0, 0, 1);
+    hpc_send(c.p, w, 0, 0, 2);
+    want(&c, hpc_recv(c.p, REAL(6, H), 0, 0, 2));
+    want(&c, hpc_recv(c.p, REAL(4, H), 0, 0, 1));
+    hpc_test_gradient_check(&c);
+}
+
+/* A rule that refuses is one that has been tried. */
+static void broadcast_has_no_gradient(void **state)
+{
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "broadcast");
+    want(&c, hpc_broadcast(c.p, hpc_test_input(&c, REAL(4), 1), 1, 0));
+    test_fails(hpc_test_differentiate_fails(&c), HPC_E_UNSUPPORTED,
+               "gradient of forward[0] #0 broadcast");
+    hpc_test_case_free(&c);
+}
+
 static int open_bench(void **state)
 {
     return hpc_test_bench_open(state, "gradient");
@@ -364,7 +404,10 @@ int main(void)
         cmocka_unit_test(gathers_and_scatters),
         cmocka_unit_test(routed),
         cmocka_unit_test(losses),
-        cmocka_unit_test(hpc_test_bench_covers),
+        cmocka_unit_test(collectives),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(broadcast_has_no_gradient),
+        cmocka_unit_test(hpc_test_bench_differentiates),
     };
     return cmocka_run_group_tests_name("ops/gradient", tests, open_bench, hpc_test_bench_close);
 }

@@ -49,8 +49,9 @@ typedef struct hpc_test_wanted {
     hpc_test_bound bound;
     int64_t terms;
     double exponent;
-    int64_t n;       /* elements in memory, padding included */
-    double *correct; /* by the reference */
+    double half_step; /* what storing may cost, of what is stored */
+    int64_t n;        /* elements in memory, padding included */
+    double *correct;  /* by the reference */
     bool *live;
 } hpc_test_wanted;
 

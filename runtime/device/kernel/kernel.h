@@ -44,7 +44,9 @@ typedef struct hpc_plan {
 
 /* What follows is read as a table, one op after the other. */
 /* clang-format off */
-typedef enum hpc_act { HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2 } hpc_act;
+typedef enum hpc_act {
+    HPC_ACT_NONE, HPC_GELU_TANH, HPC_GELU_ERF, HPC_SILU, HPC_RELU, HPC_RELU2
+} hpc_act;
 
 /* y = act(alpha op(a) op(b) + bias) + residual.   pre (optional) = the argument of act.
  * a [m,k], or [k,m] if trans_a; b [k,n], or [n,k] if trans_b; y, residual, pre [m,n]; bias [n].
@@ -107,7 +109,10 @@ typedef struct hpc_glu_grad_args {
  * loss[t] = lse[t] - x[t].w[target[t]], 0 where target[t] < 0. x [T,H], w [V,H]; loss, lse f32
  * (f64). A target >= V fails. */
 typedef struct hpc_no_attr { char unused; } hpc_no_attr;
-typedef struct hpc_head_loss_args { hpc_tensor loss, lse, x, w, target; hpc_no_attr attr; } hpc_head_loss_args;
+typedef struct hpc_head_loss_args {
+    hpc_tensor loss, lse, x, w, target;
+    hpc_no_attr attr;
+} hpc_head_loss_args;
 /* dloss [T]. dx may be absent; dw optional, ACC. */
 typedef struct hpc_head_loss_grad_args {
     hpc_tensor dx, dw, dloss, lse, x, w, target;
@@ -121,9 +126,13 @@ typedef struct hpc_dropout_attr {
     double p;
     int64_t seed, tensor, global_cols, row0, col0;
 } hpc_dropout_attr;
-typedef struct hpc_dropout_args { hpc_tensor y, x, step, base; hpc_dropout_attr attr; } hpc_dropout_args;
+typedef struct hpc_dropout_args {
+    hpc_tensor y, x, step, base;
+    hpc_dropout_attr attr;
+} hpc_dropout_args;
 
-/* y = a (kind) b; b of a's shape, [cols], [rows,1] (rank >= 2, last extent 1), or a scalar. INPLACE a. */
+/* y = a (kind) b; b of a's shape, [cols], [rows,1] (rank >= 2, last extent 1), or a scalar.
+ * INPLACE a. */
 typedef enum hpc_binary_kind { HPC_ADD, HPC_SUB, HPC_MUL } hpc_binary_kind;
 typedef struct hpc_binary_attr { int kind; } hpc_binary_attr;
 typedef struct hpc_binary_args { hpc_tensor y, a, b; hpc_binary_attr attr; } hpc_binary_args;
@@ -149,7 +158,10 @@ typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr;
 /* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
  * group [T], negative: none. More than cap for one group fails. */
 typedef struct hpc_route_attr { int64_t groups, cap; } hpc_route_attr;
-typedef struct hpc_route_args { hpc_tensor index, count, group; hpc_route_attr attr; } hpc_route_args;
+typedef struct hpc_route_args {
+    hpc_tensor index, count, group;
+    hpc_route_attr attr;
+} hpc_route_args;
 
 /* x seen as [rows,cols]: OVER_ALL to a scalar, OVER_ROWS to [cols], OVER_COLS to [rows...].
  * FINITE gives i32 1 or 0 (OVER_ALL). f32 results of SUM, SUMSQ are summed in f64 by chunks
