@@ -87,7 +87,7 @@ typedef enum hpc_fill_kind {
     HPC_FILL_SHUFFLE   /* integers below `by`, each at most once */
 } hpc_fill_kind;
 typedef struct hpc_bench_fill {
-    hpc_value value;
+    hpc_value value, like; /* like: the first copy of this input, which has the same content */
     hpc_fill_kind kind;
     double by;
 } hpc_bench_fill;

@@ -48,6 +48,7 @@ static hpc_value find_or_make(hpc_bench_emitter *e, make_value *make, const char
     v = make(e->p, text, type);
     if (v < 0) return v;
     fill.value = v;
+    fill.like = e->copy ? hpc_program_find(e->p, name) : v;
     e->fill[e->fill_n++] = fill;
     return v;
 }
@@ -198,18 +199,27 @@ out:
     return rc;
 }
 
+/* Drawn and encoded once for all copies: quantising takes long. */
+static int write_copies(hpc_bench_program *b, const hpc_bench_fill *first)
+{
+    void *data = NULL;
+    int rc;
+    TRY(hpc_bench_content(&data, b->p, first));
+    for (const hpc_bench_fill *f = first; f < b->e.fill + b->e.fill_n; f++)
+        if (f->like == first->value)
+            TRY(hpc_exec_write(b->exec, 0, f->value, data,
+                               hpc_type_bytes(&b->p->value[f->value].type)));
+out:
+    hpc_free(data);
+    return rc;
+}
+
 int hpc_bench_open(hpc_bench_program *b, hpc_device *d)
 {
     int rc;
     TRY(hpc_exec_open(&b->exec, b->p, d, NULL, NULL));
-    for (int64_t k = 0; k < b->e.fill_n; k++) {
-        hpc_value v = b->e.fill[k].value;
-        void *data = NULL;
-        TRY(hpc_bench_content(&data, b->p, &b->e.fill[k]));
-        rc = hpc_exec_write(b->exec, 0, v, data, hpc_type_bytes(&b->p->value[v].type));
-        hpc_free(data);
-        TRY(rc);
-    }
+    for (int64_t k = 0; k < b->e.fill_n; k++)
+        if (b->e.fill[k].like == b->e.fill[k].value) TRY(write_copies(b, &b->e.fill[k]));
     if (b->p->segment[BENCH_PREPARE].insn_n > 0) TRY(hpc_exec_run(b->exec, BENCH_PREPARE, 0));
 out:
     return rc;

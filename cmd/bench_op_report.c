@@ -155,7 +155,9 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
     if (b->handoff_ns > 0) hpc_buf_printf(out, ", handing over %.0f ns", b->handoff_ns);
     hpc_buf_text(out, "\n");
     if (b->peer_note[0]) hpc_buf_printf(out, "peers: %s\n", b->peer_note);
-    if (b->peers) hpc_buf_text(out, "peers: their GFLOP/s (our rate over theirs)\n");
+    bool peers = false;
+    for (int64_t k = 0; k < b->result_n; k++) peers = peers || b->result[k].peer_n > 0;
+    if (peers) hpc_buf_text(out, "peers: their GFLOP/s (our rate over theirs)\n");
     hpc_buf_text(out, "\n");
 }
 

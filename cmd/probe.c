@@ -17,7 +17,8 @@ static const int64_t run_ns = 8000000;
 struct hpc_probe {
     const hpc_cpu_probe *cpu;
     hpc_pool *pool, *own; /* own: when the device's kernels do not run on the host */
-    uint8_t *data;
+    void *memory;
+    uint8_t *data; /* in memory, aligned */
     size_t bytes;
 };
 
@@ -65,8 +66,9 @@ int hpc_probe_open(hpc_probe **out, hpc_device *d)
     if (!p->pool) TRY(hpc_pool_create(&p->own, about.threads));
     if (!p->pool) p->pool = p->own;
     p->bytes = data_bytes();
-    p->data = hpc_alloc_aligned(p->bytes, 1, HPC_ALIGN);
-    if (!p->data) TRY(HPC_E_NOMEM);
+    p->memory = hpc_alloc(p->bytes + HPC_ALIGN, 1); /* large: no page of it is touched yet */
+    if (!p->memory) TRY(HPC_E_NOMEM);
+    p->data = (uint8_t *)p->memory + HPC_ALIGN - (uintptr_t)p->memory % HPC_ALIGN;
     TRY(hpc_pool_run(p->pool, touch, p));
     *out = p;
     p = NULL;
@@ -79,7 +81,7 @@ void hpc_probe_close(hpc_probe *p)
 {
     if (!p) return;
     hpc_pool_free(p->own);
-    hpc_free(p->data);
+    hpc_free(p->memory);
     hpc_free(p);
 }
 

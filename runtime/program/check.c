@@ -17,13 +17,26 @@ static bool available(const checker *c, hpc_value v)
     return c->defined[v] || c->p->value[v].kind != HPC_VALUE_TEMP;
 }
 
-static int check_scalar(const checker *c, hpc_value v, const char *what)
+static int check_count(const checker *c, hpc_value v, const char *what)
 {
     if (v < 0 || v >= c->p->value_n) return hpc_fail(HPC_E_STATE, "%s: no value %d", what, v);
     if (c->p->value[v].type.dtype != HPC_I32)
         return hpc_fail(HPC_E_STATE, "%s %%%d is not i32", what, v);
     if (!available(c, v))
         return hpc_fail(HPC_E_STATE, "%s %%%d is used before it is assigned", what, v);
+    return HPC_OK;
+}
+
+static int check_guard(const checker *c, hpc_value v)
+{
+    int rc = check_count(c, v, "guard");
+    if (rc < 0) return rc;
+    const hpc_type *t = &c->p->value[v].type;
+    char text[128];
+    for (int k = 0; k < t->rank; k++)
+        if (t->extent[k] != 1)
+            return hpc_fail(HPC_E_STATE, "guard %%%d is %s, not a scalar", v,
+                            hpc_type_text(text, t));
     return HPC_OK;
 }
 
@@ -65,11 +78,11 @@ static int check_insn(checker *c, const hpc_insn *i)
 {
     int rc = HPC_OK;
     for (int k = 0; k < i->op->sig.operand_n; k++) TRY(check_operand(c, i, k));
-    if (i->tags.guard >= 0) TRY(check_scalar(c, i->tags.guard, "guard"));
+    if (i->tags.guard >= 0) TRY(check_guard(c, i->tags.guard));
     TRY(define_outputs(c, i));
     for (int k = 0; k < i->op->sig.operand_n; k++) /* an op may make a value and its count */
         if (i->operand[k] >= 0 && c->p->value[i->operand[k]].type.ragged >= 0)
-            TRY(check_scalar(c, c->p->value[i->operand[k]].type.count, "count"));
+            TRY(check_count(c, c->p->value[i->operand[k]].type.count, "count"));
 out:
     return rc;
 }

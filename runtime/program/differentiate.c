@@ -117,24 +117,64 @@ static int find_wanted(hpc_diff *d)
     return HPC_OK;
 }
 
+/* What backward reads of state must still be what `i` read. */
+static int check_versions(const hpc_diff *d, const hpc_insn *i, const hpc_insn *back)
+{
+    const hpc_program *p = d->p;
+    for (int b = 0; b < back->op->sig.operand_n; b++)
+        for (int a = 0; a < i->op->sig.operand_n; a++) {
+            hpc_value root = hpc_value_root(p, back->operand[b]);
+            if (root < 0 || root != hpc_value_root(p, i->operand[a])) continue;
+            if (p->value[root].kind == HPC_VALUE_STATE && back->version[b] != i->version[a])
+                return hpc_fail(HPC_E_UNSUPPORTED,
+                                "its gradient needs %s as it was; copy it before it is written",
+                                p->value[root].name);
+        }
+    return HPC_OK;
+}
+
+static int run_rule(hpc_diff *d, const hpc_insn *i)
+{
+    hpc_program *p = d->p;
+    int64_t first = p->segment[d->o->backward].insn_n;
+    int rc = HPC_OK;
+    /* Where it is skipped its gradients would be undefined, and so would sums that have them. */
+    if (i->tags.guard >= 0) return hpc_fail(HPC_E_UNSUPPORTED, "no gradient passes a guard");
+    TRY(i->op->backward(d, i));
+    TRY(hpc_program_status(p));
+    for (int64_t k = first; k < p->segment[d->o->backward].insn_n; k++)
+        TRY(check_versions(d, i, &p->segment[d->o->backward].insn[k]));
+out:
+    return rc;
+}
+
 static int run_rules(hpc_diff *d)
 {
     hpc_program *p = d->p;
-    int rc = HPC_OK;
     for (int64_t k = p->segment[d->o->forward].insn_n - 1; k >= 0; k--) {
         hpc_insn i = p->segment[d->o->forward].insn[k]; /* a copy: emission may move the list */
         if (!insn_wants(d, &i) || !insn_has_gradient(d, &i)) continue;
         p->tags = i.tags;
         p->tags.phase = HPC_BACKWARD;
         p->tags.origin = (int32_t)k;
-        rc = i.op->backward(d, &i);
-        if (rc >= 0) rc = hpc_program_status(p);
+        int rc = run_rule(d, &i);
         if (rc < 0) {
             char where[96];
             return hpc_error_where("gradient of %s", hpc_insn_where(where, p, d->o->forward, k));
         }
     }
     return HPC_OK;
+}
+
+static const hpc_tags plain_tags = {
+    .block = -1, .microbatch = -1, .group = -1, .origin = -1, .guard = HPC_NONE};
+
+/* Given gradients come first; of state, and of one value given twice, they are sums as all are. */
+static void add_seeds(hpc_diff *d)
+{
+    d->p->tags = plain_tags;
+    d->p->tags.phase = HPC_BACKWARD;
+    for (int64_t k = 0; k < d->o->seed_n; k++) hpc_diff_add(d, d->o->seed_of[k], d->o->seed[k]);
 }
 
 /* Deferred sums: a slot's own gradients are added in a segment that a schedule puts in order. */
@@ -145,23 +185,31 @@ static int add_deferred(hpc_diff *d)
     p->current = d->o->accumulate;
     for (int64_t v = 0; v < d->n; v++) {
         if (!p->value[v].trainable || d->grad[v] < 0) continue;
-        p->tags = (hpc_tags){.phase = HPC_ACCUMULATE,
-                             .block = -1,
-                             .microbatch = -1,
-                             .group = -1,
-                             .origin = -1,
-                             .guard = HPC_NONE};
+        p->tags = plain_tags;
+        p->tags.phase = HPC_ACCUMULATE;
         hpc_scale(p, accumulator(d, (hpc_value)v), d->grad[v], HPC_NONE, 1.0);
     }
     return hpc_program_status(p);
 }
 
+static int check_values(const hpc_program *p, const hpc_value *v, int64_t n, const char *what)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (v[k] < 0 || v[k] >= p->value_n)
+            return hpc_fail(HPC_E_ARG, "differentiate: %s %lld is no value", what, (long long)k);
+    return HPC_OK;
+}
+
 static int check_options(const hpc_program *p, const hpc_diff_options *o)
 {
+    int rc = HPC_OK;
     if (o->forward < 0 || o->forward >= p->segment_n || o->backward < 0 ||
         o->backward >= p->segment_n || o->accumulate >= p->segment_n)
         return hpc_fail(HPC_E_ARG, "differentiate: segments %d, %d or %d do not exist", o->forward,
                         o->backward, o->accumulate);
+    TRY(check_values(p, o->seed_of, o->seed_n, "seed_of"));
+    TRY(check_values(p, o->seed, o->seed_n, "seed"));
+    TRY(check_values(p, o->want, o->want_n, "want"));
     for (int64_t k = 0; k < o->seed_n; k++) {
         const hpc_type *a = &p->value[o->seed_of[k]].type, *b = &p->value[o->seed[k]].type;
         char ta[128], tb[128];
@@ -169,7 +217,8 @@ static int check_options(const hpc_program *p, const hpc_diff_options *o)
             return hpc_fail(HPC_E_SHAPE, "differentiate: %%%d is %s, its gradient %%%d is %s",
                             o->seed_of[k], hpc_type_text(ta, a), o->seed[k], hpc_type_text(tb, b));
     }
-    return HPC_OK;
+out:
+    return rc;
 }
 
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
@@ -185,8 +234,8 @@ int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
     if (!d.grad || !d.wants) TRY(HPC_E_NOMEM);
     for (int64_t v = 0; v < d.n; v++) d.grad[v] = HPC_NONE;
     TRY(find_wanted(&d));
-    for (int64_t k = 0; k < o->seed_n; k++) d.grad[o->seed_of[k]] = o->seed[k];
     p->current = o->backward;
+    add_seeds(&d);
     TRY(run_rules(&d));
     for (int64_t k = 0; k < o->want_n; k++) o->want_grad[k] = d.grad[o->want[k]];
     TRY(add_deferred(&d));

@@ -43,12 +43,14 @@ static void use(placer *w, hpc_value v, int32_t segment, int64_t at)
     if (root < 0) return;
     block *b = &w->block[root];
     if (b->last < 0) b->first = at;
-    b->last = at;
+    if (at > b->last) b->last = at;
     w->segment[root] = w->segment[root] == -1 || w->segment[root] == segment ? segment : -2;
     if (w->p->value[root].type.ragged >= 0) use(w, w->p->value[root].type.count, segment, at);
 }
 
-/* Operands, their counts and the guard. A view keeps its base alive. */
+/* Operands, their counts and the guard. A view keeps its base alive. What is sent stays until the
+ * segment's end: were its memory received into, each of two peers would first wait for the other.
+ */
 static void find_lifetimes(placer *w)
 {
     const hpc_program *p = w->p;
@@ -59,6 +61,8 @@ static void find_lifetimes(placer *w)
             for (int a = 0; a < i->op->sig.operand_n; a++) {
                 if (i->operand[a] < 0) continue;
                 use(w, i->operand[a], (int32_t)s, w->start[s] + k);
+                if (i->op->comm == HPC_SEND)
+                    use(w, i->operand[a], (int32_t)s, w->start[s] + p->segment[s].insn_n - 1);
                 hpc_value count = p->value[i->operand[a]].type.count;
                 if (p->value[i->operand[a]].type.ragged >= 0)
                     use(w, count, (int32_t)s, w->start[s] + k);

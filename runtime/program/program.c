@@ -221,11 +221,11 @@ static int make_outputs(hpc_program *p, hpc_insn *i, const hpc_type *type)
     TRY(bind_counts(p, i));
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value root = hpc_value_root(p, i->operand[k]);
-        if (root < 0) continue;
-        i->version[k] = p->value[root].version;
-        if (hpc_insn_role(p, i, k) & HPC_OUT && p->value[root].kind == HPC_VALUE_STATE)
-            p->value[root].version++;
+        if (root >= 0) i->version[k] = p->value[root].version;
     }
+    for (int k = 0; k < i->op->sig.operand_n; k++) /* after all were read */
+        if (hpc_insn_role(p, i, k) & HPC_OUT && p->value[i->operand[k]].kind == HPC_VALUE_STATE)
+            p->value[i->operand[k]].version++;
     if (i->op->view) bind_view(p, i);
 out:
     return rc;

@@ -134,8 +134,8 @@ int hpc_program_segment(hpc_program *p, hpc_phase phase, int index);
 hpc_value hpc_emit(hpc_program *p, const hpc_op *op, hpc_value *operand, const void *attr);
 /* 0, or the first failed emission, recorded again: builders check once, at the end. */
 int hpc_program_status(const hpc_program *p);
-/* Proves single assignment, order, versions, types and counts; after every pass, in tests always.
- */
+/* Proves single assignment, order, versions, and that counts and guards are such; after every pass,
+ * in tests always. Shapes are emission's to prove. */
 int hpc_program_check(const hpc_program *p);
 /* For passes: deep copy; and an instruction's errors' prefix, "forward[0] #12 matmul (block 3)". */
 hpc_program *hpc_program_copy(const hpc_program *p);
@@ -147,12 +147,13 @@ typedef struct hpc_diff_options {
     int accumulate;           /* segment for "accumulator += gradient" in the order that a
                                  schedule fixes, or -1: backward adds in place */
     const hpc_value *seed_of; /* values whose gradients are given ... */
-    const hpc_value *seed;    /* ... by these */
+    const hpc_value *seed;    /* ... by these, to which what flows there is added */
     int64_t seed_n;
     const hpc_value *want; /* values, besides trainable state, to have gradients for */
     hpc_value *want_grad;  /* out: those; HPC_NONE where nothing flows */
     int64_t want_n;
 } hpc_diff_options;
+/* Refused: what a gradient passes that is guarded, or reads state which is written afterwards. */
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
 
 /* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts

@@ -64,13 +64,15 @@ static int append(sharder *w, hpc_insn *i)
     if (rc < 0) return rc;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value root = hpc_value_root(p, i->operand[k]);
-        if (root < 0) continue;
-        i->version[k] = p->value[root].version;
+        if (root >= 0) i->version[k] = p->value[root].version;
+    }
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (!(hpc_insn_role(p, i, k) & HPC_OUT)) continue;
-        if (p->value[root].kind == HPC_VALUE_STATE)
-            p->value[root].version++;
+        hpc_value_info *info = &p->value[i->operand[k]];
+        if (info->kind == HPC_VALUE_STATE)
+            info->version++;
         else
-            p->value[i->operand[k]].insn = (int32_t)s->insn_n;
+            info->insn = (int32_t)s->insn_n;
     }
     s->insn[s->insn_n++] = *i;
     return HPC_OK;

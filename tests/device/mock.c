@@ -196,13 +196,44 @@ static void forgotten_input(void **state)
     hpc_program_free(p);
 }
 
+/* A fault ends computing, not the queues: what joins them is still told the first fault. */
+static void a_fault_before_a_join(void **state)
+{
+    (void)state;
+    bench t = open_mock();
+    int event;
+    feed(&t, t.y, HPC_COMPUTE);
+    launch_add(&t, HPC_COMPUTE, tensor(t.y, 2), tensor(t.x, 1), tensor(t.x, 1)); /* x unwritten */
+    test_ok(t.b->record(t.d, HPC_COMPUTE, &event));
+    test_ok(t.b->wait(t.d, HPC_COPY, event));
+    feed(&t, t.x, HPC_COPY);
+    test_fails(hpc_device_fence(t.d), HPC_E_FAULT, "where nothing was written");
+    test_ok(hpc_device_fence(t.d));
+    close_mock(&t);
+}
+
+/* An output's run-time extent is read as well, unless the launch makes it. */
+static void an_unwritten_count(void **state)
+{
+    (void)state;
+    bench t = open_mock();
+    hpc_tensor y = tensor(t.y, 2);
+    y.ragged = 0;
+    y.count = (const int32_t *)(t.x + 2 * N);
+    feed(&t, t.x, HPC_COMPUTE);
+    launch_add(&t, HPC_COMPUTE, y, tensor(t.x, 1), tensor(t.x, 1));
+    test_fails(hpc_device_fence(t.d), HPC_E_FAULT, "a count is read");
+    close_mock(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_use_passes),  cmocka_unit_test(host_dereference),
-        cmocka_unit_test(missing_fence),     cmocka_unit_test(unwritten_value),
-        cmocka_unit_test(aliased_output),    cmocka_unit_test(memory_given_away),
-        cmocka_unit_test(outside_of_memory), cmocka_unit_test(forgotten_input),
+        cmocka_unit_test(right_use_passes),      cmocka_unit_test(host_dereference),
+        cmocka_unit_test(missing_fence),         cmocka_unit_test(unwritten_value),
+        cmocka_unit_test(aliased_output),        cmocka_unit_test(memory_given_away),
+        cmocka_unit_test(outside_of_memory),     cmocka_unit_test(forgotten_input),
+        cmocka_unit_test(a_fault_before_a_join), cmocka_unit_test(an_unwritten_count),
     };
     return cmocka_run_group_tests_name("device/mock", tests, NULL, NULL);
 }

@@ -219,11 +219,15 @@ static void dropout_of_what_is_live(void **state)
 static void nop_changes_nothing(void **state)
 {
     hpc_test_case c;
-    hpc_value none[1] = {HPC_NONE};
     hpc_test_case_begin(&c, state, "nop");
-    hpc_value y = hpc_copy(c.p, hpc_test_input(&c, test_type(HPC_F32, 9), 1), HPC_F32);
-    for (int k = 0; k < 3; k++) hpc_emit(c.p, &hpc_op_nop, none, NULL);
+    hpc_value x = hpc_test_input(&c, test_type(HPC_F32, 9), 1), y = hpc_copy(c.p, x, HPC_F32);
+    hpc_value kept = hpc_test_state(&c, test_type(HPC_F32, 9), 1, false);
+    hpc_value alone[] = {HPC_NONE, HPC_NONE}, reads[] = {HPC_NEW, y}, writes[] = {kept, HPC_NONE};
+    hpc_emit(c.p, &hpc_op_nop, alone, NULL);
+    hpc_emit(c.p, &hpc_op_nop, reads, NULL);
+    hpc_emit(c.p, &hpc_op_nop, writes, NULL);
     hpc_test_want(&c, y, HPC_TEST_EXACT);
+    hpc_test_want(&c, kept, HPC_TEST_EXACT);
     hpc_test_case_check(&c);
 }
 

@@ -144,6 +144,45 @@ static void on_mock(void **state)
         test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1}));
 }
 
+/* What was sent is dead here, but what is received must not be waited into its memory. */
+static int exchange(hpc_link *world, void *user)
+{
+    hpc_device *d;
+    hpc_grid *g;
+    hpc_exec *e;
+    int rank = hpc_link_rank(world);
+    double x[N], z[N];
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){ROWS, COLS});
+    hpc_program *p = hpc_program_create();
+    hpc_value in = hpc_program_input(p, "x", t);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_send(p, hpc_scale(p, HPC_NEW, in, HPC_NONE, 2), 1u << HPC_AXIS_ROW, 1 - rank, 0);
+    hpc_value out = hpc_recv(p, t, 1u << HPC_AXIS_ROW, 1 - rank, 0);
+    hpc_program_keep(p, out);
+    test_ok(hpc_grid_open(&g, world, &(hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 2}}));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = user, .threads = 2}));
+    test_ok(hpc_exec_open(&e, p, d, g, NULL));
+    for (int64_t i = 0; i < N; i++) x[i] = held(rank, i);
+    hpc_test_write(e, 0, in, x);
+    for (int again = 0; again < 3; again++) {
+        test_ok(hpc_exec_run(e, 0, 0));
+        hpc_test_read(e, 0, out, z);
+        for (int64_t i = 0; i < N; i++) assert_true(z[i] == 2 * held(1 - rank, i));
+    }
+    hpc_exec_close(e);
+    hpc_grid_close(g);
+    hpc_device_close(d);
+    hpc_program_free(p);
+    return HPC_OK;
+}
+
+static void peers_exchange(void **state)
+{
+    (void)state;
+    test_ok(hpc_threads_run(2, exchange, "cpu"));
+    test_ok(hpc_threads_run(2, exchange, "mock"));
+}
+
 /* One rank fails in a kernel; the others, waiting for it, end with its error. */
 static int run_failing(hpc_link *world, void *user)
 {
@@ -182,6 +221,7 @@ static void a_failing_rank_ends_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu), cmocka_unit_test(on_mock),
+                                       cmocka_unit_test(peers_exchange),
                                        cmocka_unit_test(a_failing_rank_ends_all)};
     return cmocka_run_group_tests_name("program/collectives", tests, NULL, NULL);
 }

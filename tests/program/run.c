@@ -196,6 +196,203 @@ static void barriers_only_where_data_require(void **state)
     hpc_program_free(p);
 }
 
+/* A worker that failed goes on to the barriers that kernels of the same stretch have inside. */
+static void a_failing_worker_keeps_no_other_waiting(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_value index = hpc_program_input(p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){R}));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_value y = hpc_gather(p, x, index);
+    hpc_value z = hpc_reduce(p, HPC_NEW, x, HPC_SUM, HPC_OVER_ALL);
+    hpc_program_keep(p, y);
+    hpc_program_keep(p, z);
+    hpc_program_keep(p, hpc_activate(p, y, HPC_SILU));
+    hpc_device *d = device("cpu", 3);
+    hpc_exec *e;
+    int32_t at[R] = {0};
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    hpc_test_feed(e, 0, x, 1, 1);
+    for (int bad = 0; bad < R; bad++) { /* each worker in turn */
+        at[bad] = R;
+        hpc_test_write_i32(e, 0, index, at);
+        test_fails(hpc_exec_run(e, 0, 0), HPC_E_ARG, "forward[0] #0 gather (block -1): gather: ");
+        at[bad] = 0;
+    }
+    hpc_test_write_i32(e, 0, index, at);
+    test_ok(hpc_exec_run(e, 0, 0));
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+/* What a failed run had in flight does not stand in the way of the next one. */
+static void a_transfer_of_a_failed_run_starts_again(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+        hpc_value index = hpc_program_input(p, "index", hpc_type_of(HPC_I32, 1, (int64_t[]){R}));
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        hpc_value sum = hpc_all_reduce(p, x, 1u << HPC_AXIS_DATA, HPC_COMM_SUM);
+        hpc_value y = hpc_gather(p, x, index);
+        hpc_value all = hpc_all_gather(p, y, 1u << HPC_AXIS_DATA, 1);
+        hpc_value z = hpc_binary(p, HPC_SUB, all, sum);
+        hpc_program_keep(p, z);
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        int32_t at[R] = {0, 1, 2, 3, 4, 5, 6, R};
+        double got[R * C];
+        test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+        hpc_test_feed(e, 0, x, 1, 1);
+        hpc_test_write_i32(e, 0, index, at);
+        test_fails(hpc_exec_run(e, 0, 0), HPC_E_ARG, "index 8");
+        at[R - 1] = R - 1;
+        hpc_test_write_i32(e, 0, index, at);
+        test_ok(hpc_exec_run(e, 0, 0));
+        hpc_test_read(e, 0, z, got);
+        for (int k = 0; k < R * C; k++) assert_true(got[k] == 0);
+        hpc_exec_close(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+/* The second of two transfers is refused: the first, never started, is not waited for. */
+static void a_refused_transfer_closes_cleanly(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        hpc_all_reduce(p, x, 1u << HPC_AXIS_DATA, HPC_COMM_SUM);
+        hpc_send(p, x, 1u << HPC_AXIS_DATA, 0, 64);
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        test_fails(hpc_exec_open(&e, p, d, NULL, NULL), HPC_E_ARG,
+                   "forward[0] #1 send (block -1): edge 64; a segment has edges 0 to 63");
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+/* Copies for a transfer go through its own queue: what was computed there is behind nothing else.
+ */
+static void a_transfer_follows_its_queue(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    p->tags.queue = HPC_COMM;
+    hpc_value y = hpc_activate(p, x, HPC_RELU);
+    y = hpc_all_reduce(p, y, 1u << HPC_AXIS_DATA, HPC_COMM_SUM);
+    y = hpc_activate(p, y, HPC_RELU);
+    y = hpc_all_reduce(p, y, 1u << HPC_AXIS_DATA, HPC_COMM_SUM);
+    hpc_program_keep(p, y);
+    hpc_device *d = device("mock", 1);
+    hpc_exec *e;
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    hpc_test_feed(e, 0, x, 1, 1);
+    test_ok(hpc_exec_run(e, 0, 0));
+    test_ok(hpc_exec_run(e, 0, 0));
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+/* A collective under a closed guard, and what is computed from it under the same one. */
+static void a_guard_skips_transfers(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value open = hpc_program_input(p, "open", hpc_type_of(HPC_I32, 0, NULL));
+        hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+        hpc_value s = hpc_program_state(p, "s", matrix(HPC_F32, R, C), false);
+        hpc_program_segment(p, HPC_REFRESH, 0);
+        p->tags.guard = open;
+        hpc_value y = hpc_all_reduce(p, x, 1u << HPC_AXIS_DATA, HPC_COMM_SUM);
+        hpc_scale(p, s, y, HPC_NONE, 2);
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        double from[R * C], to[R * C];
+        test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+        hpc_test_feed(e, 0, x, 1, 1);
+        hpc_test_read(e, 0, x, from);
+        for (int on = 0; on < 2; on++) {
+            hpc_test_write_scalar(e, 0, open, on);
+            test_ok(hpc_exec_run(e, 0, 0));
+            hpc_test_read(e, 0, s, to);
+            for (int k = 0; k < R * C; k++) assert_true(to[k] == 2 * on * from[k]);
+        }
+        hpc_exec_close(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+/* Slot 0 writes state on a queue of its own and yields; slot 1 reads that state meanwhile. */
+static void queues_meet_at_a_yield(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value s = hpc_program_state(p, "s", matrix(HPC_F32, R, C), false);
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        p->tags.queue = HPC_COPY;
+        hpc_fill(p, s, 3);
+        p->tags.queue = HPC_COMPUTE;
+        hpc_value y = hpc_recv(p, matrix(HPC_F32, R, C), 0, 0, 1);
+        p->tags.queue = HPC_COPY;
+        hpc_scale(p, s, y, HPC_NONE, 1);
+        hpc_program_segment(p, HPC_FORWARD, 1);
+        hpc_send(p, hpc_activate(p, s, HPC_RELU), 0, 0, 1);
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        hpc_run first;
+        double x[R * C];
+        test_ok(hpc_exec_open(&e, p, d, NULL, &(hpc_exec_options){.slots = 2}));
+        hpc_exec_microbatch(e, 1, 0);
+        test_ok(hpc_run_begin(&first, e, 0, 0));
+        assert_int_equal(hpc_run_step(&first), HPC_RUN_YIELD);
+        test_ok(hpc_exec_run(e, 1, 1));
+        assert_int_equal(hpc_run_step(&first), HPC_RUN_DONE);
+        test_ok(hpc_exec_fence(e));
+        hpc_test_read(e, 0, s, x);
+        for (int k = 0; k < R * C; k++) assert_true(x[k] == 6);
+        hpc_exec_close(e);
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
+/* An executor may go while its commands wait in a queue, and while one run is left half way. */
+static void closing_waits_for_the_device(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 2; b++) {
+        hpc_program *p = hpc_program_create();
+        hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, R, C));
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        hpc_program_keep(p, hpc_activate(p, x, HPC_SILU));
+        hpc_device *d = device(both[b], 2);
+        hpc_exec *e;
+        hpc_run r;
+        test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+        hpc_test_feed(e, 0, x, 1, 1);
+        test_ok(hpc_run_begin(&r, e, 0, 0));
+        assert_int_equal(hpc_run_step(&r), HPC_RUN_DONE);
+        hpc_exec_close(e);
+        test_ok(hpc_device_fence(d));
+        hpc_device_close(d);
+        hpc_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +403,13 @@ int main(void)
         cmocka_unit_test(a_collective_over_an_absent_axis),
         cmocka_unit_test(a_stuck_schedule_is_named),
         cmocka_unit_test(barriers_only_where_data_require),
+        cmocka_unit_test(a_failing_worker_keeps_no_other_waiting),
+        cmocka_unit_test(a_transfer_of_a_failed_run_starts_again),
+        cmocka_unit_test(a_refused_transfer_closes_cleanly),
+        cmocka_unit_test(a_transfer_follows_its_queue),
+        cmocka_unit_test(a_guard_skips_transfers),
+        cmocka_unit_test(queues_meet_at_a_yield),
+        cmocka_unit_test(closing_waits_for_the_device),
     };
     return cmocka_run_group_tests_name("program/run", tests, NULL, NULL);
 }

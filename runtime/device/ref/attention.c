@@ -27,6 +27,19 @@ static span span_of(const hpc_tensor *start, const hpc_tensor *len, const hpc_at
     return (span){-1, 0, 0, 0};
 }
 
+/* Rows of sequences rise, and are rows that are live. */
+static int starts_check(const hpc_tensor *start, const hpc_tensor *q)
+{
+    int64_t sequences = hpc_ref_live(start, 0, 0) - 1, rows = hpc_ref_live(q, 0, 0);
+    for (int64_t s = 0; s < sequences; s++) {
+        int64_t first = hpc_ref_index(start, s), end = hpc_ref_index(start, s + 1);
+        if (first >= 0 && end >= first && end <= rows) continue;
+        return hpc_fail(HPC_E_SHAPE, "attention: sequence %lld has rows %lld to %lld of %lld",
+                        (long long)s, (long long)first, (long long)end, (long long)rows);
+    }
+    return 0;
+}
+
 /* Element 0 of key j of sequence s, in k and v alike; negative: the page is not there. */
 static int64_t key_at(const hpc_attention_args *g, span sp, int64_t j, int64_t head)
 {
@@ -96,10 +109,12 @@ static int attention_run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_args *g = args;
     int64_t lo, hi;
+    int rc = starts_check(&g->start, &g->q);
+    if (rc < 0) return rc;
     share_rows(&lo, &hi, &g->q, l);
     for (int64_t r = lo; r < hi; r++) {
         if (!hpc_tensor_row_live(&g->q, r)) continue;
-        int rc = attention_row(g, r);
+        rc = attention_row(g, r);
         if (rc < 0) return rc;
     }
     return 0;
@@ -176,6 +191,8 @@ static void each_chunk(const hpc_launch *l, const hpc_attention_grad_args *g,
 static int attention_grad_run(const hpc_launch *l, const void *args)
 {
     const hpc_attention_grad_args *g = args;
+    int rc = starts_check(&g->start, &g->q);
+    if (rc < 0) return rc;
     each_chunk(l, g, &g->q, grad_query);
     each_chunk(l, g, &g->k, grad_key);
     return 0;

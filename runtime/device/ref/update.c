@@ -34,6 +34,7 @@ static int adamw_run(const hpc_launch *l, const void *args)
     double lr = hpc_ref_get(&g->lr, 0), step = (double)hpc_ref_index(&g->step, 0);
     double clip = present(&g->clip) ? hpc_ref_get(&g->clip, 0) : 1;
     double bias1 = 1 - pow(t->beta1, step), bias2 = 1 - pow(t->beta2, step);
+    if (step < 1) return hpc_fail(HPC_E_ARG, "adamw: step is %g, steps count from 1", step);
     share_rows(&lo, &hi, &g->param, l);
     for (int64_t i = lo * cols; i < hi * cols; i++) {
         double grad = hpc_ref_get(&g->grad, i) * clip;

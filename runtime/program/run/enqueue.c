@@ -19,12 +19,22 @@ static int launch(hpc_run *r, const step *s)
         guard, at);
 }
 
-static int join(hpc_exec *e, const step *s)
+static int join(hpc_exec *e, hpc_queue queue, hpc_queue from)
 {
     const hpc_backend *b = hpc_device_backend(e->device);
     int event = 0;
-    int rc = b->record(e->device, (hpc_queue)s->from, &event);
-    return rc < 0 ? rc : b->wait(e->device, (hpc_queue)s->queue, event);
+    int rc = b->record(e->device, from, &event);
+    return rc < 0 ? rc : b->wait(e->device, queue, event);
+}
+
+/* Steps know the order within their segment alone; at a yield another run comes between. */
+static int join_all(hpc_exec *e)
+{
+    int rc = HPC_OK;
+    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++) TRY(join(e, HPC_COMPUTE, (hpc_queue)q));
+    for (int q = HPC_COMPUTE + 1; q < HPC_QUEUE_N; q++) TRY(join(e, (hpc_queue)q, HPC_COMPUTE));
+out:
+    return rc;
 }
 
 /* A link is the host's business, so its guard has to be fetched. */
@@ -38,7 +48,8 @@ static int start(hpc_run *r, const step *s)
                             hpc_exec_data(e, r->slot, s->guard), sizeof open, HPC_TO_HOST));
         TRY(hpc_device_fence(e->device));
     }
-    if (open) TRY(hpc_transfer_start(e, r->slot, s->transfer));
+    TRY(open ? hpc_transfer_start(e, r->slot, s->transfer)
+             : hpc_transfer_skip(e, r->slot, s->transfer));
 out:
     return rc;
 }
@@ -47,7 +58,7 @@ static int do_step(hpc_run *r, const step *s, bool block, bool *done)
 {
     switch (s->kind) {
     case STEP_KERNEL: return launch(r, s);
-    case STEP_JOIN: return join(r->exec, s);
+    case STEP_JOIN: return join(r->exec, (hpc_queue)s->queue, (hpc_queue)s->from);
     case STEP_START: return start(r, s);
     case STEP_WAIT: return hpc_transfer_finish(r->exec, r->slot, s->transfer, block, done);
     default: return HPC_OK;
@@ -57,15 +68,17 @@ static int do_step(hpc_run *r, const step *s, bool block, bool *done)
 int hpc_enqueue(hpc_run *r, bool block)
 {
     const plan_segment *g = &r->exec->segment[r->segment];
+    int rc = HPC_OK;
     for (; r->at < g->step_n; r->at++) {
         bool done = true;
-        int rc = do_step(r, &g->step[r->at], block, &done);
-        if (rc < 0) {
-            char where[96];
-            return hpc_error_where(
-                "%s", hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
-        }
-        if (!done) return HPC_RUN_YIELD;
+        TRY(do_step(r, &g->step[r->at], block, &done));
+        if (done) continue;
+        TRY(join_all(r->exec));
+        return HPC_RUN_YIELD;
     }
     return HPC_RUN_DONE;
+out:;
+    char where[96];
+    hpc_error_where("%s", hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
+    return rc;
 }

@@ -245,10 +245,20 @@ int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid 
     return HPC_OK;
 }
 
+/* Nothing may still run in memory that is about to go; a failure recorded by now stays as it is. */
+static void quiesce(hpc_exec *e)
+{
+    hpc_error before = *hpc_error_get();
+    for (int slot = 0; slot < e->slots; slot++) hpc_transfers_end(e, slot);
+    hpc_device_fence(e->device);
+    hpc_error_clear();
+    hpc_error_adopt(&before);
+}
+
 void hpc_exec_close(hpc_exec *e)
 {
     if (!e) return;
-    hpc_transfers_close(e);
+    quiesce(e);
     for (int s = 0; s < HPC_SPACE_N; s++)
         if (e->memory[s]) hpc_device_free(e->device, e->memory[s]);
     for (int s = 0; e->segment && s < e->p->segment_n; s++) hpc_free(e->segment[s].step);

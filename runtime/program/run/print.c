@@ -3,6 +3,8 @@
  */
 #include "runtime/program/run/priv.h"
 
+static const char *const space_name[HPC_SPACE_N] = {"state", "slot", "local"};
+
 static const char *sync_name(int kind)
 {
     switch (kind) {
@@ -17,12 +19,11 @@ static const char *sync_name(int kind)
 static int note(hpc_buf *out, void *user, int segment, int64_t insn)
 {
     const hpc_exec *e = user;
-    static const char *const space[HPC_SPACE_N] = {"state", "slot", "local"};
     const plan_segment *g = &e->segment[segment];
     const hpc_insn *i = &e->p->segment[segment].insn[insn];
     if (g->plan[insn].name) hpc_buf_printf(out, "  <%s>", g->plan[insn].name);
     if (i->op->sig.operand_n && hpc_insn_role(e->p, i, 0) & HPC_OUT)
-        hpc_buf_printf(out, "  @%s+%lld", space[e->place.space[i->operand[0]]],
+        hpc_buf_printf(out, "  @%s+%lld", space_name[e->place.space[i->operand[0]]],
                        (long long)e->place.offset[i->operand[0]]);
     for (int64_t k = 0; k < g->step_n; k++)
         if (g->step[k].insn == insn && sync_name(g->step[k].kind))
@@ -32,7 +33,6 @@ static int note(hpc_buf *out, void *user, int segment, int64_t insn)
 
 int hpc_exec_print(hpc_buf *out, const hpc_exec *e)
 {
-    static const char *const space[HPC_SPACE_N] = {"state", "slot", "local"};
     int rc = hpc_program_print(out, e->p, note, (void *)e);
     if (rc < 0) return rc;
     hpc_buf_text(out, "\n");
@@ -44,7 +44,8 @@ int hpc_exec_print(hpc_buf *out, const hpc_exec *e)
             (long long)st->yields, st->flops, st->bytes);
     }
     for (int s = 0; s < HPC_SPACE_N; s++)
-        hpc_buf_printf(out, "%-14s %12zu bytes, at most %zu alive%s\n", space[s], e->place.bytes[s],
-                       e->place.live[s], s == HPC_SPACE_SLOT && e->slots > 1 ? ", each" : "");
+        hpc_buf_printf(out, "%-14s %12zu bytes, at most %zu alive%s\n", space_name[s],
+                       e->place.bytes[s], e->place.live[s],
+                       s == HPC_SPACE_SLOT && e->slots > 1 ? ", each" : "");
     return out->failed ? HPC_E_NOMEM : HPC_OK;
 }

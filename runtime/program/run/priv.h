@@ -35,13 +35,14 @@ typedef struct transfer_plan { /* one collective instruction; in flight once for
     hpc_comm comm; /* without buffers */
     hpc_value send, recv;
     int64_t edge;
-    bool outlives; /* a SEND from slot memory: may be in flight past the segment's end */
+    hpc_queue queue; /* that its copies go through */
+    bool outlives;   /* a SEND of a slot's temporary: may be in flight past the segment's end */
 } transfer_plan;
 
 typedef struct flight { /* a transfer of one slot */
     hpc_handle handle;
     void *send_stage, *recv_stage; /* host copies, where the device's memory is not the host's */
-    bool landed;                   /* done, and copied to the device */
+    bool pending;                  /* started, and not yet done and copied to the device */
 } flight;
 
 typedef struct plan_segment {
@@ -59,7 +60,6 @@ struct hpc_exec {
     hpc_arena *arena;
     int slots, workers;
     bool host;
-    bool failed; /* a run ended in an error: what is in flight will not land */
     hpc_placement place;
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
     plan_segment *segment;
@@ -84,12 +84,15 @@ int hpc_steps_make(hpc_exec *e, int segment);
 
 /* transfer.c */
 int hpc_transfers_open(hpc_exec *e);
-void hpc_transfers_close(hpc_exec *e);
+/* Waits for all that the slot has in flight, whatever becomes of it. */
+void hpc_transfers_end(hpc_exec *e, int slot);
 static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
 {
     return &e->flight[(int64_t)slot * e->transfer_n + t];
 }
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t t);
+/* In place of a start whose guard is closed: what it receives is left as it was. */
+int hpc_transfer_skip(hpc_exec *e, int slot, int32_t t);
 /* *done: landed. block: wait for it. */
 int hpc_transfer_finish(hpc_exec *e, int slot, int32_t t, bool block, bool *done);
 /* Sends that outlived their segment. */
@@ -98,6 +101,5 @@ int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
 /* From r->at on; block: never yields. */
 int hpc_walk(hpc_run *r, bool block);
 int hpc_enqueue(hpc_run *r, bool block);
-bool hpc_guard_open(const hpc_exec *e, int slot, const step *s);
 
 #endif

@@ -21,10 +21,18 @@ int hpc_run_begin(hpc_run *r, hpc_exec *e, int segment, int slot)
 }
 
 /* Peers would wait for what this rank will never send: they learn why at once. */
-static void fail_all(hpc_exec *e)
+static int fail_all(const hpc_exec *e, int rc)
 {
-    e->failed = true;
     if (e->grid) hpc_link_abort(hpc_grid_world(e->grid), hpc_error_get()->text);
+    return rc;
+}
+
+/* What the run had in flight is given up, so that a later one may start it again. */
+static int fail_run(const hpc_run *r, int rc)
+{
+    fail_all(r->exec, rc);
+    hpc_transfers_end(r->exec, r->slot);
+    return rc;
 }
 
 /* at == -1: what this slot sent before must have left its memory. */
@@ -34,13 +42,12 @@ static int advance(hpc_run *r, bool block)
     if (r->at < 0) {
         bool done = true;
         int rc = hpc_transfers_settle(e, r->slot, block, &done);
-        if (rc < 0) return rc;
+        if (rc < 0) return fail_run(r, rc);
         if (!done) return HPC_RUN_YIELD;
         r->at = 0;
     }
     int rc = e->host ? hpc_walk(r, block) : hpc_enqueue(r, block);
-    if (rc < 0) fail_all(e);
-    return rc;
+    return rc < 0 ? fail_run(r, rc) : rc;
 }
 
 int hpc_run_step(hpc_run *r)
@@ -50,7 +57,8 @@ int hpc_run_step(hpc_run *r)
 
 int hpc_exec_fence(hpc_exec *e)
 {
-    return hpc_device_fence(e->device);
+    int rc = hpc_device_fence(e->device);
+    return rc < 0 ? fail_all(e, rc) : rc;
 }
 
 int hpc_exec_run(hpc_exec *e, int segment, int slot)
@@ -59,14 +67,14 @@ int hpc_exec_run(hpc_exec *e, int segment, int slot)
     int rc = HPC_OK;
     TRY(hpc_run_begin(&r, e, segment, slot));
     TRY(advance(&r, true));
-    rc = hpc_exec_fence(e);
-    if (rc < 0) fail_all(e);
+    TRY(hpc_exec_fence(e));
 out:
     return rc;
 }
 
 void hpc_exec_microbatch(hpc_exec *e, int slot, int microbatch)
 {
+    hpc_assert(slot >= 0 && slot < e->slots);
     e->microbatch[slot] = microbatch;
 }
 
@@ -112,7 +120,7 @@ int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes)
     if (e->p->value[root].kind == HPC_VALUE_TEMP && !e->p->value[root].kept)
         return hpc_fail(HPC_E_STATE, "%%%d is not kept: its memory may hold another value by now",
                         v);
-    TRY(hpc_device_fence(e->device));
+    TRY(hpc_exec_fence(e));
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, hpc_exec_data(e, slot, v), bytes,
                         HPC_TO_HOST));
     TRY(hpc_device_fence(e->device));

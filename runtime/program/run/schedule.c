@@ -59,19 +59,17 @@ static void finish(scheduler *s, int k)
 
 static int in_order(scheduler *s)
 {
+    int rc = HPC_OK;
     for (int k = 0; k < s->n; k++) {
-        int rc = HPC_OK;
         if (!may_start(s, k))
-            return hpc_fail(HPC_E_STATE,
-                            "task %d cannot run: what it comes after is later in the list", k);
+            TRY(hpc_fail(HPC_E_STATE,
+                         "task %d cannot run: what it comes after is later in the list", k));
         TRY(start(s, k));
         TRY(hpc_exec_run(s->e, s->task[k].segment, s->task[k].slot));
         finish(s, k);
-        continue;
-    out:
-        return rc;
     }
-    return HPC_OK;
+out:
+    return rc;
 }
 
 /* One look at every task; *moved: something started or finished. */

@@ -50,6 +50,10 @@ static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t ins
     t->segment = segment;
     t->insn = (int32_t)insn;
     t->edge = a->tag;
+    t->queue = (hpc_queue)i->tags.queue;
+    if (a->tag < 0 || a->tag >= EDGES)
+        return hpc_fail(HPC_E_ARG, "edge %lld; a segment has edges 0 to %d", (long long)a->tag,
+                        EDGES - 1);
     find_buffers(e->p, i, t);
     int rc = link_for(e, a, t);
     if (rc < 0) return rc;
@@ -72,7 +76,9 @@ static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t ins
         (t->comm.kind == HPC_ALL_TO_ALL && sent % size))
         return hpc_fail(HPC_E_SHAPE, "%lld elements sent and %lld received do not fit %d ranks",
                         (long long)sent, (long long)received, size);
-    t->outlives = t->comm.kind == HPC_SEND && e->place.space[t->send] == HPC_SPACE_SLOT;
+    /* Inputs are written between segments, state by any slot: those must have left by the end. */
+    t->outlives = t->comm.kind == HPC_SEND &&
+                  e->p->value[hpc_value_root(e->p, t->send)].kind == HPC_VALUE_TEMP;
     return HPC_OK;
 }
 
@@ -87,7 +93,6 @@ static int open_stages(hpc_exec *e)
         for (int32_t k = 0; k < e->transfer_n; k++) {
             const transfer_plan *t = &e->transfer[k];
             flight *f = hpc_flight_of(e, slot, k);
-            f->landed = true;
             if (!staged(e, t)) continue;
             f->send_stage = hpc_arena_alloc(e->arena, value_bytes(e, t->send) + 1, 1);
             f->recv_stage = hpc_arena_alloc(e->arena, value_bytes(e, t->recv) + 1, 1);
@@ -128,30 +133,40 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
     c.recv = t->recv >= 0 ? hpc_exec_data(e, slot, t->recv) : NULL;
     if (staged(e, t)) {
         if (t->send >= 0) {
-            TRY(hpc_device_copy(e->device, HPC_COMPUTE, f->send_stage, c.send,
-                                value_bytes(e, t->send), HPC_TO_HOST));
+            TRY(hpc_device_copy(e->device, t->queue, f->send_stage, c.send, value_bytes(e, t->send),
+                                HPC_TO_HOST));
             TRY(hpc_device_fence(e->device));
         }
         c.send = f->send_stage;
         c.recv = f->recv_stage;
     }
-    f->landed = false;
     TRY(hpc_link_start(t->link, &f->handle, &c));
+    f->pending = true;
 out:
-    if (rc < 0) e->failed = true;
     return rc;
+}
+
+static int tell_written(hpc_exec *e, int slot, const transfer_plan *t)
+{
+    const hpc_backend *b = hpc_device_backend(e->device);
+    if (!b->wrote || t->recv < 0) return HPC_OK;
+    return b->wrote(e->device, t->queue, hpc_exec_data(e, slot, t->recv), value_bytes(e, t->recv),
+                    hpc_exec_id(e, t->recv));
+}
+
+int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k)
+{
+    return tell_written(e, slot, &e->transfer[k]);
 }
 
 /* The received bytes go up; everything after this on any queue is behind them. */
 static int unstage(hpc_exec *e, int slot, const transfer_plan *t, const flight *f)
 {
-    const hpc_backend *b = hpc_device_backend(e->device);
     if (!staged(e, t) || t->recv < 0) return HPC_OK;
-    void *data = hpc_exec_data(e, slot, t->recv);
-    size_t bytes = value_bytes(e, t->recv);
     int rc = HPC_OK;
-    TRY(hpc_device_copy(e->device, HPC_COMPUTE, data, f->recv_stage, bytes, HPC_TO_DEVICE));
-    if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, data, bytes, hpc_exec_id(e, t->recv)));
+    TRY(hpc_device_copy(e->device, t->queue, hpc_exec_data(e, slot, t->recv), f->recv_stage,
+                        value_bytes(e, t->recv), HPC_TO_DEVICE));
+    TRY(tell_written(e, slot, t));
     TRY(hpc_device_fence(e->device));
 out:
     return rc;
@@ -163,19 +178,15 @@ int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done
     flight *f = hpc_flight_of(e, slot, k);
     int rc = HPC_OK;
     *done = true;
-    if (f->landed) return HPC_OK;
+    if (!f->pending) return HPC_OK;
     if (block)
         TRY(hpc_link_wait(&f->handle));
     else
         TRY(hpc_link_test(&f->handle, done));
     if (!*done) return HPC_OK;
-    f->landed = true;
     TRY(unstage(e, slot, t, f));
 out:
-    if (rc < 0) {
-        f->landed = true;
-        e->failed = true;
-    }
+    if (rc < 0 || *done) f->pending = false;
     return rc;
 }
 
@@ -192,13 +203,11 @@ int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done)
     return HPC_OK;
 }
 
-void hpc_transfers_close(hpc_exec *e)
+void hpc_transfers_end(hpc_exec *e, int slot)
 {
-    bool done;
-    for (int slot = 0; e->flight && slot < e->slots; slot++)
-        for (int32_t k = 0; k < e->transfer_n; k++) {
-            if (hpc_flight_of(e, slot, k)->landed) continue;
-            if (e->failed) hpc_link_abort(e->transfer[k].link, "a run failed");
-            hpc_transfer_finish(e, slot, k, true, &done);
-        }
+    for (int32_t k = 0; k < e->transfer_n; k++) {
+        flight *f = hpc_flight_of(e, slot, k);
+        if (f->pending) hpc_link_wait(&f->handle);
+        f->pending = false;
+    }
 }

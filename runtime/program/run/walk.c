@@ -3,7 +3,8 @@
  *
  * Workers agree on where to stop without a lock: a failure is recorded with
  * the number of barriers passed before it, and each worker looks right after a
- * barrier for a failure from before it, so all see the same.
+ * barrier for a failure from before it, so all see the same. Until then a worker
+ * that failed goes on with the others: kernels may meet at barriers of their own.
  */
 #include <limits.h>
 
@@ -18,7 +19,7 @@ typedef struct walk {
     int64_t yield_at; /* step at which worker 0 chose to yield; -1. Atomic. */
 } walk;
 
-bool hpc_guard_open(const hpc_exec *e, int slot, const step *s)
+static bool guard_open(const hpc_exec *e, int slot, const step *s)
 {
     return s->guard < 0 || *(const int32_t *)hpc_exec_data(e, slot, s->guard) != 0;
 }
@@ -30,12 +31,6 @@ static void note_failure(walk *w, int phase)
                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     {
     }
-}
-
-static int name_place(const walk *w, int32_t insn)
-{
-    char where[96];
-    return hpc_error_where("%s", hpc_insn_where(where, w->r->exec->p, w->r->segment, insn));
 }
 
 static int run_kernel(const walk *w, const step *s, hpc_launch *l)
@@ -62,10 +57,10 @@ static int do_step(walk *w, const step *s, int64_t at, hpc_launch *l)
     int rc = HPC_OK;
     switch (s->kind) {
     case STEP_KERNEL:
-        if (hpc_guard_open(e, w->r->slot, s)) rc = run_kernel(w, s, l);
+        if (guard_open(e, w->r->slot, s)) rc = run_kernel(w, s, l);
         break;
     case STEP_START:
-        if (l->worker == 0 && hpc_guard_open(e, w->r->slot, s))
+        if (l->worker == 0 && guard_open(e, w->r->slot, s))
             rc = hpc_transfer_start(e, w->r->slot, s->transfer);
         break;
     case STEP_WAIT:
@@ -73,7 +68,16 @@ static int do_step(walk *w, const step *s, int64_t at, hpc_launch *l)
         break;
     default: break;
     }
-    return rc < 0 ? name_place(w, s->insn) : HPC_OK;
+    return rc;
+}
+
+/* Of a worker's failures the first counts. */
+static int fail(walk *w, const step *s, int rc, int phase)
+{
+    char where[96];
+    hpc_error_where("%s", hpc_insn_where(where, w->r->exec->p, w->r->segment, s->insn));
+    note_failure(w, phase);
+    return rc;
 }
 
 static int walk_list(int worker, int workers, void *user)
@@ -84,9 +88,9 @@ static int walk_list(int worker, int workers, void *user)
     int64_t at = w->r->at;
     for (; at < w->g->step_n; at++) {
         const step *s = &w->g->step[at];
-        if (rc == HPC_OK) {
-            rc = do_step(w, s, at, &l);
-            if (rc < 0) note_failure(w, phase);
+        if (rc == HPC_OK || s->kind == STEP_KERNEL) {
+            int now = do_step(w, s, at, &l);
+            if (now < 0 && rc == HPC_OK) rc = fail(w, s, now, phase);
         }
         if (s->kind != STEP_BARRIER && s->kind != STEP_WAIT) continue;
         hpc_barrier_wait(l.barrier);

@@ -1,0 +1,160 @@
+/*
+ * cli.c: the program as a user meets it: help, versions, errors in one line
+ * with the right exit code, and the commands info, plan show and bench step.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/base.h"
+#include "tests/support/command.h"
+
+static hpc_test_outcome o; /* of the last command */
+
+static void wants(const char *words, int code)
+{
+    hpc_test_command(&o, words);
+    if (o.code != code) print_error("hpccoder %s: exit code %d\n%s%s", words, o.code, o.out, o.err);
+    assert_int_equal(o.code, code);
+}
+
+/* One line on stderr, nothing on stdout, exit code 2, and these words in it. */
+static void refuses(const char *words, const char *part)
+{
+    wants(words, 2);
+    size_t n = strlen(o.err);
+    if (!strstr(o.err, part)) print_error("hpccoder %s: %s", words, o.err);
+    assert_non_null(strstr(o.err, part));
+    assert_ptr_equal(strchr(o.err, '\n'), o.err + n - 1);
+    assert_int_equal(o.out[0], 0);
+}
+
+static void helps(void **state)
+{
+    (void)state;
+    wants("--help", 0);
+    assert_non_null(strstr(o.out, "usage: hpccoder COMMAND"));
+    assert_non_null(strstr(o.out, "bench op"));
+    wants("--version", 0);
+    assert_int_equal(strncmp(o.out, "hpccoder ", 9), 0);
+    const char *const commands[] = {"info", "plan show", "bench op", "bench step"};
+    for (int k = 0; k < 4; k++) {
+        char words[64];
+        snprintf(words, sizeof words, "%s --help", commands[k]);
+        wants(words, 0);
+        assert_non_null(strstr(o.out, commands[k]));
+        assert_int_equal(o.err[0], 0);
+    }
+}
+
+static void errors_are_one_line(void **state)
+{
+    (void)state;
+    refuses("complet", "there is no command 'complet'");
+    refuses("info --jsn", "json");
+    refuses("info extra", "unexpected argument 'extra'");
+    refuses("plan show --hidden 0", "--hidden");
+    refuses("plan show --heads 3 --kv-heads 1", "hidden=128 is not a multiple of heads=3");
+    refuses("plan show --kv-heads 3", "heads=4 is not a multiple of kv-heads=3");
+    refuses("plan show --grid data=3", "data=3 does not divide");
+    refuses("plan show --grid date=2", "date");
+    refuses("plan show --grid data=2 --rank 2", "the grid has 2 ranks");
+    refuses("plan show --backend cude", "cude");
+    refuses("plan show --isa mmx", "mmx");
+    refuses("bench step --steps many", "many");
+}
+
+static void info_reports(void **state)
+{
+    (void)state;
+    hpc_json *root = NULL;
+    const char *text = NULL;
+    wants("info", 0);
+    assert_non_null(strstr(o.out, "backends"));
+    wants("info --json", 0);
+    assert_int_equal(hpc_json_parse(&root, o.out, strlen(o.out), "stdout"), 0);
+    assert_int_equal(hpc_json_text(&text, hpc_json_get(root, "version"), "version"), 0);
+    assert_true(hpc_json_n(hpc_json_get(root, "backends")) >= 2);
+    assert_true(hpc_json_n(hpc_json_get(root, "isas")) >= 1);
+    hpc_json_free(root);
+}
+
+static void plans_are_shown(void **state)
+{
+    (void)state;
+    wants("plan show --layers 1 --threads 2", 0);
+    assert_non_null(strstr(o.out, "model.layers.0.self_attn.q_proj.weight : f32[128,128]"));
+    assert_non_null(strstr(o.out, "| barrier"));
+    assert_non_null(strstr(o.out, " instructions "));
+    assert_null(strstr(o.out, "all_reduce"));
+    wants("plan show --layers 1 --grid data=2 --rank 1 --backend mock", 0);
+    assert_non_null(strstr(o.out, "all_reduce"));
+    assert_non_null(strstr(o.out, "f32[256,128]{data:0}"));
+}
+
+static double number(const hpc_json *root, const char *key)
+{
+    double x = 0;
+    assert_int_equal(hpc_json_real(&x, hpc_json_get(root, key), key), 0);
+    return x;
+}
+
+/* The loss of the first and of the last step. */
+static void a_small_model_learns(void **state)
+{
+    (void)state;
+    double loss[2] = {0, 0};
+    int lines = 0;
+    wants("bench step --steps 12 --hidden 32 --heads 2 --kv-heads 1 --ffn 64 --layers 1 --json", 0);
+    for (char *line = strtok(o.out, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        hpc_json *root = NULL;
+        assert_int_equal(hpc_json_parse(&root, line, strlen(line), "stdout"), 0);
+        loss[lines ? 1 : 0] = number(root, "loss");
+        assert_true(number(root, "step_ms") > 0 && number(root, "tokens_per_s") > 0);
+        hpc_json_free(root);
+    }
+    assert_int_equal(lines, 12);
+    assert_true(loss[0] > 5 && loss[1] < loss[0] - 1);
+}
+
+static void manuals_and_completion(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/hpc-cli-XXXXXX", words[64], path[64];
+    const char *const pages[] = {"hpccoder", "hpccoder-info", "hpccoder-plan-show",
+                                 "hpccoder-bench-op", "hpccoder-bench-step"};
+    assert_non_null(mkdtemp(dir));
+    snprintf(words, sizeof words, "--man-pages %s", dir);
+    wants(words, 0);
+    for (int k = 0; k < 5; k++) {
+        snprintf(path, sizeof path, "%s/man1/%s.1", dir, pages[k]);
+        assert_true(hpc_file_exists(path));
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/man1", dir);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    wants("--completion bash", 0);
+    assert_non_null(strstr(o.out, "complete "));
+    refuses("--completion fish", "only bash is known");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(helps),
+        cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(info_reports),
+        cmocka_unit_test(plans_are_shown),
+        cmocka_unit_test(a_small_model_learns),
+        cmocka_unit_test(manuals_and_completion),
+    };
+    return cmocka_run_group_tests_name("cmd/cli", tests, NULL, NULL);
+}
