@@ -5,6 +5,8 @@
  * whatever else the machine does can only hide it.
  */
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +14,7 @@
 #include "runtime/device/cpu/probe.h"
 
 enum { RUNS = 3, CALLS = 1 << 20, HANDOFFS = 20000, SPINS = 4000 };
-static const int64_t run_ns = 8000000;
+static const int64_t run_ns = 4000000;
 
 struct hpc_probe {
     const hpc_cpu_probe *cpu;
@@ -22,14 +24,45 @@ struct hpc_probe {
     size_t bytes;
 };
 
+/* One line that the kernel tells of a cache of the first CPU; "" where there is none. */
+static void read_fact(char *out, size_t size, int index, const char *name)
+{
+    char path[96];
+    hpc_buf text = {0};
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    out[0] = '\0';
+    if (hpc_file_exists(path) && hpc_file_read(&text, path, 1 << 16) >= 0 && text.data)
+        snprintf(out, size, "%s", text.data);
+    hpc_error_clear();
+    hpc_buf_release(&text);
+}
+
+/* CPUs in a mask of hexadecimal digits and commas. */
+static long count_cpus(const char *mask)
+{
+    long n = 0;
+    for (; *mask; mask++) {
+        const char digit[2] = {*mask, '\0'};
+        n += __builtin_popcountl(strtoul(digit, NULL, 16));
+    }
+    return n;
+}
+
+/* Not from sysconf, which on some CPUs takes all sockets' caches for each core's. */
 size_t hpc_probe_cache_bytes(void)
 {
-    const long least = 32L << 20;
-    long bytes = -1;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    return (size_t)(bytes > least ? bytes : least);
+    const size_t guess = (size_t)32 << 20;
+    char size[64], mask[4096];
+    for (int index = 4; index >= 2; index--) {
+        read_fact(size, sizeof size, index, "size"); /* "32768K" */
+        read_fact(mask, sizeof mask, index, "shared_cpu_map");
+        size_t bytes = strtoul(size, NULL, 10) << 10;
+        long sharing = count_cpus(mask), cpus = sysconf(_SC_NPROCESSORS_ONLN);
+        if (bytes == 0) continue;
+        if (sharing > 0 && cpus > sharing) bytes *= (size_t)((cpus + sharing - 1) / sharing);
+        return bytes > guess ? bytes : guess;
+    }
+    return guess;
 }
 
 /* Eight times the cache, so that little of it is still there when reading begins again; at most a

@@ -24,7 +24,7 @@ int hpc_probe_limits(hpc_limits *out, hpc_probe *p);
 /* Nanoseconds of a call of an empty function, and until one thread sees what another wrote (0 with
  * one thread). */
 int hpc_probe_latency(double *call_ns, double *handoff_ns, hpc_probe *p);
-/* Of the last level that the system knows, or a guess that is rather too large. */
+/* Of the last level, all of its instances together; a guess where the system does not tell. */
 size_t hpc_probe_cache_bytes(void);
 
 #endif

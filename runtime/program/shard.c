@@ -12,7 +12,7 @@
 #include "runtime/program/priv.h"
 
 typedef struct converted { /* so that a value is reduced or gathered once */
-    hpc_value from, to;
+    hpc_value from, to, guard;
     int32_t version;
     int axis;
 } converted;
@@ -91,43 +91,73 @@ static hpc_value slice(sharder *w, hpc_value v, int axis)
     return hpc_emit(w->p, &hpc_op_view, operand, &at);
 }
 
-static int convert(sharder *w, hpc_value *v, int axis, int8_t to)
+/* Of a dimension split on several axes the first has the coarsest parts: it cannot be split, or put
+ * together, while a later one holds it in parts. */
+static bool split_further(const sharder *w, const hpc_type *t, int axis)
+{
+    for (int a = axis + 1; a < HPC_AXIS_N; a++)
+        if (extent_of(w, a) > 1 && t->layout[a] == HPC_SPLIT(0)) return true;
+    return false;
+}
+
+/* The value made before, or HPC_NONE. What was made under a guard is there under that guard alone,
+ * and not even then if that is state, which may change. */
+static hpc_value find_converted(const sharder *w, hpc_value v, int axis, int8_t to, int32_t version)
+{
+    const hpc_program *p = w->p;
+    for (int64_t k = 0; k < w->done_n; k++) {
+        const converted *c = &w->done[k];
+        if (c->from != v || c->axis != axis || c->version != version ||
+            p->value[c->to].type.layout[axis] != to)
+            continue;
+        if (c->guard == HPC_NONE ||
+            (c->guard == p->tags.guard && p->value[c->guard].kind != HPC_VALUE_STATE))
+            return c->to;
+    }
+    return HPC_NONE;
+}
+
+static int emit_conversion(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
 {
     hpc_program *p = w->p;
-    const hpc_type *t = &p->value[*v].type;
-    int8_t from = t->layout[axis];
-    int32_t version = p->value[hpc_value_root(p, *v)].version;
-    if (from == to) return HPC_OK;
-    for (int64_t k = 0; k < w->done_n; k++)
-        if (w->done[k].from == *v && w->done[k].axis == axis && w->done[k].version == version &&
-            p->value[w->done[k].to].type.layout[axis] == to)
-        {
-            *v = w->done[k].to;
-            return HPC_OK;
-        }
+    hpc_type t = p->value[v].type;
+    int8_t from = t.layout[axis];
     hpc_axes axes = 1u << axis;
-    hpc_value y = HPC_NONE;
+    int n = extent_of(w, axis);
+    bool apart = !split_further(w, &t, axis);
     char text[128];
     p->tags.queue = HPC_COMM;
     if (from == HPC_PARTIAL && to == HPC_REPLICATED)
-        y = hpc_all_reduce(p, *v, axes, HPC_COMM_SUM);
-    else if (from == HPC_PARTIAL && to == HPC_SPLIT(0))
-        y = hpc_reduce_scatter(p, *v, axes, extent_of(w, axis));
-    else if (from == HPC_SPLIT(0) && to == HPC_REPLICATED)
-        y = hpc_all_gather(p, *v, axes, extent_of(w, axis));
-    else if (from == HPC_REPLICATED && to == HPC_SPLIT(0) && t->extent[0] % extent_of(w, axis) == 0)
-        y = slice(w, *v, axis);
+        *y = hpc_all_reduce(p, v, axes, HPC_COMM_SUM);
+    else if (from == HPC_PARTIAL && to == HPC_SPLIT(0) && apart)
+        *y = hpc_reduce_scatter(p, v, axes, n);
+    else if (from == HPC_SPLIT(0) && to == HPC_REPLICATED && apart)
+        *y = hpc_all_gather(p, v, axes, n);
+    else if (from == HPC_REPLICATED && to == HPC_SPLIT(0) && apart && t.extent[0] % n == 0)
+        *y = slice(w, v, axis);
     else
-        return hpc_fail(HPC_E_UNSUPPORTED, "no conversion of %%%d, %s, to layout %d on axis %s", *v,
-                        hpc_type_text(text, t), to, hpc_axis_name((hpc_axis)axis));
-    if (y < 0) return hpc_program_status(p);
-    memcpy(p->value[y].type.layout, p->value[*v].type.layout, sizeof p->value[y].type.layout);
-    p->value[y].type.layout[axis] = to;
-    int rc = hpc_grow(&w->done, &w->done_cap, w->done_n + 1, sizeof *w->done);
-    if (rc < 0) return rc;
-    w->done[w->done_n++] = (converted){*v, y, version, axis};
+        return hpc_fail(HPC_E_UNSUPPORTED, "no conversion of %%%d, %s, to layout %d on axis %s", v,
+                        hpc_type_text(text, &t), to, hpc_axis_name((hpc_axis)axis));
+    return hpc_program_status(p);
+}
+
+static int convert(sharder *w, hpc_value *v, int axis, int8_t to)
+{
+    hpc_program *p = w->p;
+    int32_t version = p->value[hpc_value_root(p, *v)].version;
+    int rc = HPC_OK;
+    if (p->value[*v].type.layout[axis] == to) return rc;
+    hpc_value y = find_converted(w, *v, axis, to, version);
+    if (y == HPC_NONE) {
+        TRY(emit_conversion(w, &y, *v, axis, to));
+        TRY(hpc_grow(&w->done, &w->done_cap, w->done_n + 1, sizeof *w->done));
+        memcpy(p->value[y].type.layout, p->value[*v].type.layout, sizeof p->value[y].type.layout);
+        p->value[y].type.layout[axis] = to;
+        w->done[w->done_n++] = (converted){*v, y, p->tags.guard, version, axis};
+    }
     *v = y;
-    return HPC_OK;
+out:
+    return rc;
 }
 
 /* ---- one instruction, one axis -------------------------------------------------- */
@@ -179,6 +209,25 @@ static char choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *di
     return best;
 }
 
+/* What is read and written in one must be so where it lies. */
+static int convert_input(sharder *w, hpc_insn *i, int k, int axis, int8_t to)
+{
+    const hpc_value_info *info = &w->p->value[i->operand[k]];
+    char text[128];
+    if (info->kind == HPC_VALUE_STATE && w->adopts[i->operand[k]])
+        return hpc_fail(HPC_E_SHAPE,
+                        "%s is read before anything is added to it, which settles its "
+                        "layout",
+                        info->name);
+    if (hpc_insn_role(w->p, i, k) & HPC_OUT && info->type.layout[axis] != to)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "operand %s, %s, is updated in place, but would have "
+                        "layout %d on axis %s",
+                        i->op->sig.operand[k].name, hpc_type_text(text, &info->type), to,
+                        hpc_axis_name((hpc_axis)axis));
+    return convert(w, &i->operand[k], axis, to);
+}
+
 static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
 {
     for (int d = 0; label && d < HPC_RANK_MAX && dims->label[k][d]; d++)
@@ -197,7 +246,7 @@ static int shard_axis(sharder *w, hpc_insn *i, const hpc_dims *dims, int axis)
         if (i->operand[k] < 0) continue;
         if (is_input(w, i, k)) {
             if (passes && w->p->value[i->operand[k]].type.layout[axis] == HPC_PARTIAL) continue;
-            TRY(convert(w, &i->operand[k], axis, layout_by(dims, k, label, HPC_REPLICATED)));
+            TRY(convert_input(w, i, k, axis, layout_by(dims, k, label, HPC_REPLICATED)));
         }
         if (hpc_insn_role(w->p, i, k) & HPC_OUT) {
             int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
@@ -222,14 +271,15 @@ static int set_output(sharder *w, const hpc_insn *i, int k, int axis)
                     hpc_axis_name((hpc_axis)axis));
 }
 
-/* Types of outputs from their global ones; accumulators keep what their first writer gave. */
-static int localise_outputs(sharder *w, hpc_insn *i, hpc_type *global)
+/* Types of outputs from their global ones; accumulators keep what their first writer gave, unless
+ * that has no inputs (a fill) and so no layout. */
+static int localise_outputs(sharder *w, hpc_insn *i, hpc_type *global, bool has_inputs)
 {
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v < 0 || !(hpc_insn_role(w->p, i, k) & HPC_OUT)) continue;
         hpc_value_info *info = &w->p->value[v];
-        if (info->kind != HPC_VALUE_TEMP && !w->adopts[v]) continue;
+        if (info->kind != HPC_VALUE_TEMP && !(w->adopts[v] && has_inputs)) continue;
         memcpy(info->type.extent, global[k].extent, sizeof info->type.extent);
         int rc = make_local(w, v, &info->type);
         if (rc < 0) return rc;
@@ -257,7 +307,7 @@ static int shard_insn(sharder *w, hpc_insn i)
         for (int k = 0; k < n; k++)
             if (hpc_insn_role(w->p, &i, k) & HPC_OUT) TRY(set_output(w, &i, k, a));
     }
-    TRY(localise_outputs(w, &i, global));
+    TRY(localise_outputs(w, &i, global, has_inputs));
     for (int k = 0; k < n; k++)
         local[k] = i.operand[k] >= 0 ? w->p->value[i.operand[k]].type : global[k];
     if (i.op->localise) i.op->localise(&i, global, local, w->shape, w->coord);

@@ -218,10 +218,94 @@ static void a_failing_rank_ends_all(void **state)
                    "gather: index 12 at 0 is past the 12 rows");
 }
 
+/* Two stages of two ranks each, that name their links in different orders. */
+static int run_stage(hpc_link *world, void *user)
+{
+    (void)user;
+    const hpc_axes row = 1u << HPC_AXIS_ROW, pipe = 1u << HPC_AXIS_PIPE;
+    hpc_type t = hpc_type_of(HPC_F32, 1, (int64_t[]){N});
+    hpc_grid_shape shape = {.extent = {[HPC_AXIS_ROW] = 2, [HPC_AXIS_PIPE] = 2}};
+    hpc_device *d;
+    hpc_grid *g;
+    hpc_exec *e;
+    double x[N];
+    test_ok(hpc_grid_open(&g, world, &shape));
+    int stage = hpc_grid_coord(g, HPC_AXIS_PIPE), rank = hpc_link_rank(world);
+    hpc_program *p = hpc_program_create();
+    hpc_value in = stage ? HPC_NONE : hpc_program_input(p, "x", t), y;
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    y = hpc_all_reduce(p, stage ? hpc_recv(p, t, pipe, 0, 0) : in, row, HPC_COMM_SUM);
+    if (stage)
+        hpc_program_keep(p, y);
+    else
+        hpc_send(p, y, pipe, 1, 0);
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
+    test_ok(hpc_exec_open(&e, p, d, g, NULL));
+    for (int64_t i = 0; i < N; i++) x[i] = held(rank, i);
+    if (!stage) hpc_test_write(e, 0, in, x);
+    test_ok(hpc_exec_run(e, 0, 0));
+    if (stage) hpc_test_read(e, 0, y, x);
+    for (int64_t i = 0; i < N && stage; i++) assert_true(x[i] == 2 * sum_of(2, i));
+    hpc_exec_close(e);
+    hpc_grid_close(g);
+    hpc_device_close(d);
+    hpc_program_free(p);
+    return HPC_OK;
+}
+
+static void stages_agree_on_their_links(void **state)
+{
+    (void)state;
+    test_ok(hpc_threads_run(4, run_stage, NULL));
+}
+
+/* Rank 1 cannot feed its second task, while its first waits for rank 0, which waits for rank 1. */
+static int starve(hpc_exec *e, const hpc_task *t, void *user)
+{
+    (void)e;
+    if (*(const int *)user == 0 || t->slot == 0) return HPC_OK;
+    return hpc_fail(HPC_E_IO, "no more data");
+}
+
+static int run_starving(hpc_link *world, void *user)
+{
+    (void)user;
+    hpc_type t = hpc_type_of(HPC_F32, 1, (int64_t[]){N});
+    hpc_device *d = NULL;
+    hpc_grid *g = NULL;
+    hpc_exec *e = NULL;
+    int rank = hpc_link_rank(world), rc = HPC_OK;
+    hpc_grid_shape shape = {.extent = {[HPC_AXIS_PIPE] = 2}};
+    const hpc_task task[] = {{.slot = 0, .microbatch = 0, .after = {-1, -1}},
+                             {.slot = 1, .microbatch = 1, .after = {-1, -1}}};
+    hpc_program *p = hpc_program_create();
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_recv(p, t, 1u << HPC_AXIS_PIPE, 1 - rank, 0);
+    TRY(hpc_grid_open(&g, world, &shape));
+    TRY(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
+    TRY(hpc_exec_open(&e, p, d, g, &(hpc_exec_options){.slots = 2}));
+    TRY(hpc_schedule_run(e, HPC_ON_ARRIVAL, task, 2, starve, &rank, NULL));
+out:
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(g);
+    hpc_program_free(p);
+    return rc;
+}
+
+static void a_failing_schedule_ends_all(void **state)
+{
+    (void)state;
+    test_fails(hpc_threads_run(2, run_starving, NULL), HPC_E_IO, "no more data");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu), cmocka_unit_test(on_mock),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_cpu),
+                                       cmocka_unit_test(on_mock),
                                        cmocka_unit_test(peers_exchange),
-                                       cmocka_unit_test(a_failing_rank_ends_all)};
+                                       cmocka_unit_test(a_failing_rank_ends_all),
+                                       cmocka_unit_test(stages_agree_on_their_links),
+                                       cmocka_unit_test(a_failing_schedule_ends_all)};
     return cmocka_run_group_tests_name("program/collectives", tests, NULL, NULL);
 }

@@ -112,6 +112,11 @@ static void order_and_assignment_are_proved(void **state)
     p->segment[0].insn[3].tags.guard = hpc_program_find(p, "x");
     test_fails(hpc_program_check(p), HPC_E_STATE, "guard %0 is not i32");
     hpc_program_free(p);
+    p = sample();
+    p->segment[0].insn[3].tags.guard =
+        hpc_program_input(p, "flags", hpc_type_of(HPC_I32, 1, (int64_t[]){3}));
+    test_fails(hpc_program_check(p), HPC_E_STATE, "is i32[3], not a scalar");
+    hpc_program_free(p);
 }
 
 static void a_copy_is_deep(void **state)

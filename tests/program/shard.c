@@ -196,6 +196,106 @@ static void missing_conversions_say_so(void **state)
     hpc_program_free(p);
 }
 
+/* What was gathered under a guard may not be there for others. */
+static void a_guarded_conversion_serves_its_guard_alone(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){M, K});
+    t.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    hpc_value x = hpc_program_input(p, "x", t);
+    hpc_value open = hpc_program_input(p, "open", hpc_type_of(HPC_I32, 0, NULL));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    for (int k = 0; k < 5; k++) { /* guarded twice, open to all twice, guarded again */
+        p->tags.guard = k < 2 || k == 4 ? open : HPC_NONE;
+        hpc_reduce(p, HPC_NEW, x, HPC_MAX, HPC_OVER_ALL);
+    }
+    test_ok(shard(p, 2, 0));
+    assert_int_equal(count(p, &hpc_op_all_gather), 2);
+    assert_int_equal(p->segment[0].insn[0].tags.guard, open);
+    assert_int_equal(p->segment[0].insn[3].tags.guard, HPC_NONE);
+    assert_int_equal(p->segment[0].insn[6].operand[1], p->segment[0].insn[1].operand[1]);
+    hpc_program_free(p);
+}
+
+/* Rows by data, then by row: to gather them over data first would put them in another order. */
+static void the_coarser_axis_of_two_is_not_converted_alone(void **state)
+{
+    (void)state;
+    hpc_grid_shape g = {.extent = {[HPC_AXIS_DATA] = 2, [HPC_AXIS_ROW] = 2}};
+    int coord[HPC_AXIS_N] = {0};
+    for (int both = 0; both < 2; both++) {
+        hpc_program *p = hpc_program_create();
+        hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){M, K});
+        t.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+        hpc_value a = hpc_program_input(p, "a", t);
+        t.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+        hpc_value b = hpc_program_input(p, "b", t);
+        hpc_program_segment(p, HPC_FORWARD, 0);
+        if (both)
+            hpc_binary(p, HPC_ADD, b, a);
+        else
+            hpc_reduce(p, HPC_NEW, b, HPC_MAX, HPC_OVER_ALL);
+        test_fails(hpc_shard(p, &g, coord), HPC_E_UNSUPPORTED, both ? "of %0, " : "of %1, ");
+        hpc_program_free(p);
+    }
+}
+
+/* sgd's moments are split, its parameter is not: what would be updated is a copy. */
+static void what_is_updated_in_place_is_not_converted(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){M, K}), s = t;
+    s.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    hpc_value w = hpc_program_state(p, "w", t, false), m = hpc_program_state(p, "m", s, false);
+    hpc_value g = hpc_program_state(p, "g", t, false);
+    hpc_value lr = hpc_program_input(p, "lr", hpc_type_of(HPC_F32, 0, NULL));
+    hpc_program_segment(p, HPC_UPDATE, 0);
+    hpc_sgd(p, w, m, g, lr, (hpc_sgd_attr){0});
+    test_fails(shard(p, 2, 0), HPC_E_UNSUPPORTED, "operand param, f32[8,12], is updated in place");
+    hpc_program_free(p);
+}
+
+/* Accumulators are zeroed before anything is known of them; the first sum gives them a layout. */
+static void accumulators_may_be_filled_first(void **state)
+{
+    (void)state;
+    for (int reads = 0; reads < 2; reads++) {
+        hpc_program *p = hpc_program_create();
+        hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){N, K});
+        t.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+        hpc_value w = hpc_program_state(p, "w", t, true);
+        hpc_value x = hpc_program_input(p, "x", hpc_type_of(HPC_F32, 2, (int64_t[]){M, K}));
+        hpc_value dy = hpc_program_input(p, "dy", hpc_type_of(HPC_F32, 2, (int64_t[]){M, N}));
+        hpc_value g =
+            hpc_program_state(p, "grad.w", hpc_type_of(HPC_F32, 2, (int64_t[]){N, K}), false);
+        p->value[w].grad = g;
+        int zero = hpc_program_segment(p, HPC_UPDATE, 0);
+        hpc_fill(p, g, 0);
+        if (reads) hpc_activate(p, g, HPC_SILU);
+        int forward = hpc_program_segment(p, HPC_FORWARD, 0);
+        hpc_value y = hpc_linear(p, x, w, HPC_NONE, HPC_NONE);
+        int backward = hpc_program_segment(p, HPC_BACKWARD, 0);
+        test_ok(hpc_differentiate(p, &(hpc_diff_options){.forward = forward,
+                                                         .backward = backward,
+                                                         .accumulate = -1,
+                                                         .seed_of = &y,
+                                                         .seed = &dy,
+                                                         .seed_n = 1}));
+        p->value[dy].type.layout[HPC_AXIS_ROW] = HPC_SPLIT(1);
+        if (reads) {
+            test_fails(shard(p, 2, 0), HPC_E_SHAPE, "grad.w is read before anything is added");
+        } else {
+            test_ok(shard(p, 2, 0));
+            assert_int_equal(p->value[g].type.layout[HPC_AXIS_ROW], HPC_SPLIT(0));
+            assert_int_equal(p->value[g].type.extent[0], N / 2);
+            assert_int_equal(p->segment[zero].insn_n, 1);
+        }
+        hpc_program_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +306,10 @@ int main(void)
         cmocka_unit_test(an_extent_of_one_is_serial),
         cmocka_unit_test(every_layout_computes_the_same),
         cmocka_unit_test(missing_conversions_say_so),
+        cmocka_unit_test(a_guarded_conversion_serves_its_guard_alone),
+        cmocka_unit_test(the_coarser_axis_of_two_is_not_converted_alone),
+        cmocka_unit_test(what_is_updated_in_place_is_not_converted),
+        cmocka_unit_test(accumulators_may_be_filled_first),
     };
     return cmocka_run_group_tests_name("program/shard", tests, NULL, NULL);
 }

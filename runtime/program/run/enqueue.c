@@ -68,17 +68,18 @@ static int do_step(hpc_run *r, const step *s, bool block, bool *done)
 int hpc_enqueue(hpc_run *r, bool block)
 {
     const plan_segment *g = &r->exec->segment[r->segment];
-    int rc = HPC_OK;
     for (; r->at < g->step_n; r->at++) {
         bool done = true;
-        TRY(do_step(r, &g->step[r->at], block, &done));
+        int rc = do_step(r, &g->step[r->at], block, &done);
+        if (rc < 0) {
+            char where[96];
+            hpc_error_where("%s",
+                            hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
+            return rc;
+        }
         if (done) continue;
-        TRY(join_all(r->exec));
-        return HPC_RUN_YIELD;
+        rc = join_all(r->exec);
+        return rc < 0 ? rc : HPC_RUN_YIELD;
     }
     return HPC_RUN_DONE;
-out:;
-    char where[96];
-    hpc_error_where("%s", hpc_insn_where(where, r->exec->p, r->segment, g->step[r->at].insn));
-    return rc;
 }

@@ -98,6 +98,9 @@ int hpc_transfer_finish(hpc_exec *e, int slot, int32_t t, bool block, bool *done
 /* Sends that outlived their segment. */
 int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
 
+/* Tells all ranks that this one failed, by the recorded error; returns rc. (run.c) */
+int hpc_exec_fail(const hpc_exec *e, int rc);
+
 /* From r->at on; block: never yields. */
 int hpc_walk(hpc_run *r, bool block);
 int hpc_enqueue(hpc_run *r, bool block);

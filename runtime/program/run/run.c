@@ -21,7 +21,7 @@ int hpc_run_begin(hpc_run *r, hpc_exec *e, int segment, int slot)
 }
 
 /* Peers would wait for what this rank will never send: they learn why at once. */
-static int fail_all(const hpc_exec *e, int rc)
+int hpc_exec_fail(const hpc_exec *e, int rc)
 {
     if (e->grid) hpc_link_abort(hpc_grid_world(e->grid), hpc_error_get()->text);
     return rc;
@@ -30,7 +30,7 @@ static int fail_all(const hpc_exec *e, int rc)
 /* What the run had in flight is given up, so that a later one may start it again. */
 static int fail_run(const hpc_run *r, int rc)
 {
-    fail_all(r->exec, rc);
+    hpc_exec_fail(r->exec, rc);
     hpc_transfers_end(r->exec, r->slot);
     return rc;
 }
@@ -58,7 +58,7 @@ int hpc_run_step(hpc_run *r)
 int hpc_exec_fence(hpc_exec *e)
 {
     int rc = hpc_device_fence(e->device);
-    return rc < 0 ? fail_all(e, rc) : rc;
+    return rc < 0 ? hpc_exec_fail(e, rc) : rc;
 }
 
 int hpc_exec_run(hpc_exec *e, int segment, int slot)

@@ -24,8 +24,9 @@ typedef struct hpc_exec_options {
     int poison; /* fill arenas with NaN patterns at opening (tests) */
 } hpc_exec_options;
 
-/* Borrows p and d (and grid; NULL: serial) for its life. Errors name the instruction: a missing
- * kernel, an unsupported dtype, a collective over an axis that the grid lacks. */
+/* Borrows p and d (and grid; NULL: serial) for its life; with a grid, collective over its world.
+ * Errors name the instruction: a missing kernel, an unsupported dtype, a collective over an axis
+ * that the grid lacks. */
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);

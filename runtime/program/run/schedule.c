@@ -151,7 +151,8 @@ int hpc_schedule_run(hpc_exec *e, hpc_schedule_kind kind, const hpc_task *task, 
     s.by_rank = hpc_alloc(n, sizeof *s.by_rank);
     if (!s.run || !s.state || !s.by_rank) TRY(HPC_E_NOMEM);
     sort_by_rank(s.by_rank, task, task_n);
-    TRY(kind == HPC_IN_ORDER ? in_order(&s) : on_arrival(&s));
+    rc = kind == HPC_IN_ORDER ? in_order(&s) : on_arrival(&s);
+    if (rc < 0) hpc_exec_fail(e, rc); /* with tasks still to do that others wait for */
 out:
     hpc_free(s.run);
     hpc_free(s.state);

@@ -101,12 +101,38 @@ static int open_stages(hpc_exec *e)
     return HPC_OK;
 }
 
+/* Links are made by all ranks in one order, but ranks may run different programs (stages of a
+ * pipeline): so all make those that any of them names, in ascending order of their axes. */
+static int make_links(hpc_exec *e, uint64_t mine)
+{
+    hpc_link *world = hpc_grid_world(e->grid), *link;
+    int size = hpc_link_size(world), rc = HPC_OK;
+    uint64_t any = 0, *all = hpc_alloc((size_t)size, sizeof *all);
+    if (!all) return HPC_E_NOMEM;
+    TRY(hpc_link_run(
+        world,
+        &(hpc_comm){.kind = HPC_ALL_GATHER, .dtype = HPC_I64, .n = 1, .send = &mine, .recv = all}));
+    for (int r = 0; r < size; r++) any |= all[r];
+    for (hpc_axes axes = 0; axes < 1u << HPC_AXIS_N; axes++)
+        if (any >> axes & 1) TRY(hpc_grid_link(&link, e->grid, axes));
+out:
+    hpc_free(all);
+    return rc;
+}
+
 int hpc_transfers_open(hpc_exec *e)
 {
+    _Static_assert(1 << HPC_AXIS_N <= 64, "a bit for each set of axes");
     int64_t n = 0;
+    uint64_t named = 0;
     for (int s = 0; s < e->p->segment_n; s++)
-        for (int64_t k = 0; k < e->p->segment[s].insn_n; k++)
-            n += e->p->segment[s].insn[k].op->comm >= 0;
+        for (int64_t k = 0; k < e->p->segment[s].insn_n; k++) {
+            const hpc_insn *i = &e->p->segment[s].insn[k];
+            if (i->op->comm < 0) continue;
+            named |= (uint64_t)1 << ((const hpc_comm_attr *)i->attr)->axes;
+            n++;
+        }
+    if (e->grid && make_links(e, named) < 0) return hpc_error_where("links of the grid");
     e->transfer = hpc_arena_alloc(e->arena, (size_t)n + 1, sizeof *e->transfer);
     e->flight = hpc_arena_alloc(e->arena, (size_t)(n * e->slots) + 1, sizeof *e->flight);
     if (!e->transfer || !e->flight) return HPC_E_NOMEM;
