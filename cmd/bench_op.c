@@ -111,13 +111,38 @@ static bool is_meant(const hpc_bench_case *c, const request *q)
     return !repeats_earlier(c, q);
 }
 
-static int add_text(char out[BENCH_TEXT], const char *text)
+/* Whether "NAME=VALUE" and "NAME", which may end at a blank, speak of the same attribute. */
+static bool same_name(const char *a, const char *b)
 {
-    size_t n = strlen(out);
-    if (n + strlen(text) + 2 > BENCH_TEXT) return hpc_fail(HPC_E_ARG, "too many attributes");
-    if (n > 0) out[n++] = ' ';
-    memcpy(out + n, text, strlen(text) + 1);
+    size_t n = strcspn(a, "= ");
+    return n == strcspn(b, "= ") && memcmp(a, b, n) == 0;
+}
+
+static int add_word(char out[BENCH_TEXT], const char *word, size_t n)
+{
+    size_t used = strlen(out);
+    if (used + n + 2 > BENCH_TEXT) return hpc_fail(HPC_E_ARG, "too many attributes");
+    if (used > 0) out[used++] = ' ';
+    memcpy(out + used, word, n);
+    out[used + n] = '\0';
     return HPC_OK;
+}
+
+/* The attributes that tell this job from others: the case's, unless asked for otherwise. */
+static int describe(hpc_bench_job *j, const hpc_texts *asked)
+{
+    int rc = HPC_OK;
+    for (const char *at = j->c->attr; at && *at;) {
+        size_t n = strcspn(at, " ");
+        bool replaced = false;
+        for (int64_t k = 0; k < asked->n; k++) replaced = replaced || same_name(asked->item[k], at);
+        if (!replaced) TRY(add_word(j->attr_text, at, n));
+        at += n + strspn(at + n, " ");
+    }
+    for (int64_t k = 0; k < asked->n; k++)
+        TRY(add_word(j->attr_text, asked->item[k], strlen(asked->item[k])));
+out:
+    return rc;
 }
 
 static int make_job(hpc_bench_job *j, const hpc_bench_case *c, const request *q)
@@ -131,11 +156,9 @@ static int make_job(hpc_bench_job *j, const hpc_bench_case *c, const request *q)
     hpc_assert(c->op->sig.attr_bytes <= sizeof j->attr);
     if (c->base) memcpy(j->attr, c->base, c->op->sig.attr_bytes);
     TRY(hpc_bench_attr_texts(j->attr, c->op, c->attr));
-    if (c->attr) TRY(add_text(j->attr_text, c->attr));
-    for (int64_t k = 0; k < q->o->attr.n; k++) {
+    for (int64_t k = 0; k < q->o->attr.n; k++)
         TRY(hpc_bench_attr_set(j->attr, c->op, q->o->attr.item[k]));
-        TRY(add_text(j->attr_text, q->o->attr.item[k]));
-    }
+    TRY(describe(j, &q->o->attr));
 out:
     return rc;
 }

@@ -188,8 +188,8 @@ int hpc_bench_check(hpc_bench *b, hpc_bench_result *r);
 int hpc_bench_nop(hpc_bench *b, const hpc_bench_case *c);
 /* Measures the limits again; *read is what was read this time, for what is measured next. */
 int hpc_bench_limits(hpc_bench *b, double *read);
-/* Runs `turn` again and again for `seconds`, at least three times, and divides by calls;
- * contestants take turns, each after one that is not counted. */
+/* Contestants take turns, each after one that is not counted, for `seconds` each and at least three
+ * times; a turn makes `calls` calls. time: by contestant. */
 typedef struct hpc_bench_contestant {
     int (*turn)(void *user);
     void *user;

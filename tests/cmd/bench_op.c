@@ -170,7 +170,7 @@ static void json_says_what_was_measured(void **state)
     assert_int_equal(number(limits, "threads"), 1);
     assert_int_equal(hpc_json_n(ops(root)), 1);
     assert_string_equal(text(op, "op"), "norm");
-    assert_string_equal(text(op, "attributes"), "kind=rms kind=layer");
+    assert_string_equal(text(op, "attributes"), "kind=layer");
     assert_string_equal(text(op, "extents"), "R,C");
     assert_string_equal(text(op, "dtype"), "f32");
     assert_string_equal(text(op, "backend"), "cpu");

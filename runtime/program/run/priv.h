@@ -90,11 +90,11 @@ static inline flight *hpc_flight_of(const hpc_exec *e, int slot, int32_t t)
 {
     return &e->flight[(int64_t)slot * e->transfer_n + t];
 }
-int hpc_transfer_start(hpc_exec *e, int slot, int32_t t);
+int hpc_transfer_start(hpc_exec *e, int slot, int32_t k);
 /* In place of a start whose guard is closed: what it receives is left as it was. */
-int hpc_transfer_skip(hpc_exec *e, int slot, int32_t t);
+int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k);
 /* *done: landed. block: wait for it. */
-int hpc_transfer_finish(hpc_exec *e, int slot, int32_t t, bool block, bool *done);
+int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done);
 /* Sends that outlived their segment. */
 int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
 

@@ -43,6 +43,28 @@ static int link_for(hpc_exec *e, const hpc_comm_attr *a, transfer_plan *t)
     return hpc_grid_link(&t->link, e->grid, (hpc_axes)a->axes);
 }
 
+/* comm.n from the values' sizes, which must fit the number of ranks. */
+static int count_elements(const hpc_exec *e, transfer_plan *t)
+{
+    int size = hpc_link_size(t->link);
+    int64_t sent = elements(e->p, t->send), received = elements(e->p, t->recv);
+    hpc_assert(size > 0);
+    int64_t part = sent / size;
+    bool fits = true;
+    switch (t->comm.kind) {
+    case HPC_REDUCE_SCATTER: fits = received * size == sent; break;
+    case HPC_ALL_GATHER: fits = sent * size == received; break;
+    case HPC_ALL_TO_ALL: fits = part * size == sent; break;
+    default: break;
+    }
+    if (!fits)
+        return hpc_fail(HPC_E_SHAPE, "%lld elements sent and %lld received do not fit %d ranks",
+                        (long long)sent, (long long)received, size);
+    bool by_received = t->comm.kind == HPC_REDUCE_SCATTER || t->comm.kind == HPC_RECV;
+    t->comm.n = by_received ? received : t->comm.kind == HPC_ALL_TO_ALL ? part : sent;
+    return HPC_OK;
+}
+
 static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t insn)
 {
     const hpc_insn *i = &e->p->segment[segment].insn[insn];
@@ -55,31 +77,19 @@ static int open_transfer(hpc_exec *e, transfer_plan *t, int segment, int64_t ins
         return hpc_fail(HPC_E_ARG, "edge %lld; a segment has edges 0 to %d", (long long)a->tag,
                         EDGES - 1);
     find_buffers(e->p, i, t);
-    int rc = link_for(e, a, t);
-    if (rc < 0) return rc;
-    int size = hpc_link_size(t->link);
-    int64_t sent = elements(e->p, t->send), received = elements(e->p, t->recv);
+    int rc;
+    TRY(link_for(e, a, t));
     hpc_value any = t->recv >= 0 ? t->recv : t->send;
     t->comm = (hpc_comm){.kind = (hpc_comm_kind)i->op->comm,
                          .dtype = (hpc_dtype)e->p->value[any].type.dtype,
                          .reduce = (hpc_comm_reduce)a->reduce,
                          .peer = (int)a->peer};
-    switch (t->comm.kind) {
-    case HPC_REDUCE_SCATTER:
-    case HPC_RECV: t->comm.n = received; break;
-    case HPC_ALL_TO_ALL: t->comm.n = sent / size; break;
-    default: t->comm.n = sent; break;
-    }
-    int64_t want_sent = t->comm.kind == HPC_REDUCE_SCATTER ? received * size : sent;
-    int64_t want_received = t->comm.kind == HPC_ALL_GATHER ? sent * size : received;
-    if (sent != want_sent || received != want_received ||
-        (t->comm.kind == HPC_ALL_TO_ALL && sent % size))
-        return hpc_fail(HPC_E_SHAPE, "%lld elements sent and %lld received do not fit %d ranks",
-                        (long long)sent, (long long)received, size);
+    TRY(count_elements(e, t));
     /* Inputs are written between segments, state by any slot: those must have left by the end. */
     t->outlives = t->comm.kind == HPC_SEND &&
                   e->p->value[hpc_value_root(e->p, t->send)].kind == HPC_VALUE_TEMP;
-    return HPC_OK;
+out:
+    return rc;
 }
 
 static bool staged(const hpc_exec *e, const transfer_plan *t)
