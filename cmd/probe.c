@@ -13,7 +13,7 @@
 #include "cmd/probe.h"
 #include "runtime/device/cpu/probe.h"
 
-enum { RUNS = 3, CALLS = 1 << 20, HANDOFFS = 20000, SPINS = 4000 };
+enum { RUNS = 3, CALLS = 1 << 20, HANDOFFS = 500, BURSTS = 100, SPINS = 4000 };
 static const int64_t run_ns = 4000000;
 
 struct hpc_probe {
@@ -223,7 +223,7 @@ typedef struct handoff {
     char before[64];
     int turn;
     char after[64];
-    int64_t ns;
+    int64_t least_ns; /* of a burst */
 } handoff;
 
 /* Spins, but not for ever: both may have to share a core. */
@@ -233,19 +233,22 @@ static void await_turn(int *turn, int mine)
         if (spins >= SPINS) sched_yield();
 }
 
-/* Workers 0 and 1 pass a number to and fro; the first round trips wake them up. */
+/* Workers 0 and 1 pass a number to and fro, in bursts: the scheduler may need a while until it has
+ * each on a core of its own. */
 static int run_handoff(int worker, int workers, void *user)
 {
     handoff *h = user;
-    int64_t start = 0;
     (void)workers;
     if (worker > 1) return HPC_OK;
-    for (int k = 0; k < 2 * HANDOFFS; k += 2) {
-        if (k == HANDOFFS) start = hpc_clock_ns();
-        await_turn(&h->turn, k + worker);
-        __atomic_store_n(&h->turn, k + worker + 1, __ATOMIC_RELEASE);
+    for (int burst = 0, turn = worker; burst < BURSTS; burst++) {
+        int64_t start = hpc_clock_ns();
+        for (int k = 0; k < HANDOFFS; k += 2, turn += 2) {
+            await_turn(&h->turn, turn);
+            __atomic_store_n(&h->turn, turn + 1, __ATOMIC_RELEASE);
+        }
+        int64_t ns = hpc_clock_ns() - start;
+        if (worker == 0 && (burst == 0 || ns < h->least_ns)) h->least_ns = ns;
     }
-    if (worker == 0) h->ns = hpc_clock_ns() - start;
     return HPC_OK;
 }
 
@@ -273,7 +276,7 @@ int hpc_probe_latency(double *call_ns, double *handoff_ns, hpc_probe *p)
         handoff h = {.turn = 0};
         int rc = hpc_pool_run(p->pool, run_handoff, &h);
         if (rc < 0) return rc;
-        double each = (double)h.ns / HANDOFFS;
+        double each = (double)h.least_ns / HANDOFFS;
         if (k == 0 || each < *handoff_ns) *handoff_ns = each;
     }
     return HPC_OK;
