@@ -259,20 +259,45 @@ static int64_t keep_best(const placer *w, attempt *best, int64_t n, int64_t byte
     return bytes;
 }
 
-/* What ended up on top comes first in the next order; bounded by work, not by time. */
-static void raise_tops(placer *w, attempt *best, int64_t n, int64_t live)
+/* What ended up on top comes first in the next order. */
+static void raise_top(placer *w, int64_t bytes)
 {
-    enum { WORK = 50 * 1000 * 1000, TRIES = 400 };
-    int64_t tries = n ? WORK / (n * n) : 0, bytes;
+    int64_t top = 0;
+    while (w->block[w->order[top]].offset + w->block[w->order[top]].bytes < bytes) top++;
+    int32_t moved = w->order[top];
+    memmove(w->order + 1, w->order, (size_t)top * sizeof *w->order);
+    w->order[0] = moved;
+}
+
+/* A few blocks of the best order trade places; the same ones in every build. */
+static void shake(placer *w, const attempt *best, int64_t n, uint64_t at)
+{
+    enum { TRADES = 3 };
     memcpy(w->order, best->order, (size_t)n * sizeof *w->order);
-    bytes = place_in_order(w, n);
-    for (int64_t t = 0; t < tries && t < TRIES && best->bytes > live; t++) {
-        int64_t top = 0;
-        while (w->block[w->order[top]].offset + w->block[w->order[top]].bytes < bytes) top++;
-        int32_t moved = w->order[top];
-        memmove(w->order + 1, w->order, (size_t)top * sizeof *w->order);
-        w->order[0] = moved;
+    for (uint32_t t = 0; t < TRADES; t++) {
+        int64_t a = hpc_random_bits(at, t, 0, 0) % n, b = hpc_random_bits(at, t, 0, 1) % n;
+        int32_t first = w->order[a];
+        w->order[a] = w->order[b];
+        w->order[b] = first;
+    }
+}
+
+/* Bounded by work, not by time, so that every run places alike. */
+static void improve(placer *w, attempt *best, int64_t n, int64_t live)
+{
+    enum { WORK = 100 * 1000 * 1000, PATIENCE = 12 };
+    int64_t tries = n ? WORK / (n * n) : 0, stuck = 0;
+    memcpy(w->order, best->order, (size_t)n * sizeof *w->order);
+    int64_t bytes = place_in_order(w, n);
+    for (int64_t t = 0; t < tries && best->bytes > live + live / 100; t++) {
+        int64_t before = best->bytes;
+        if (stuck < PATIENCE)
+            raise_top(w, bytes);
+        else
+            shake(w, best, n, (uint64_t)t);
+        stuck = stuck < PATIENCE ? stuck + 1 : 0;
         bytes = keep_best(w, best, n, place_in_order(w, n));
+        if (best->bytes < before) stuck = 0;
     }
 }
 
@@ -288,7 +313,7 @@ static int place_space(placer *w, hpc_placement *out, hpc_space space)
         n = sort_blocks(w, keys, space, order);
         keep_best(w, &best, n, place_in_order(w, n));
     }
-    if (best.bytes > live) raise_tops(w, &best, n, live);
+    if (best.bytes > live) improve(w, &best, n, live);
     memcpy(w->order, best.order, (size_t)n * sizeof *w->order);
     out->bytes[space] = (size_t)place_in_order(w, n);
     out->live[space] = (size_t)live;
