@@ -282,10 +282,12 @@ static void shake(placer *w, const attempt *best, int64_t n, uint64_t at)
     }
 }
 
-/* Bounded by work, not by time, so that every run places alike. */
+/* Searching is bounded by work, not by time, so that every run places alike. */
+enum { WORK = 100 * 1000 * 1000 };
+
 static void improve(placer *w, attempt *best, int64_t n, int64_t live)
 {
-    enum { WORK = 100 * 1000 * 1000, PATIENCE = 12 };
+    enum { PATIENCE = 12 };
     int64_t tries = n ? WORK / (n * n) : 0, stuck = 0;
     memcpy(w->order, best->order, (size_t)n * sizeof *w->order);
     int64_t bytes = place_in_order(w, n);
@@ -310,6 +312,7 @@ static int place_space(placer *w, hpc_placement *out, hpc_space space)
                     .bytes = INT64_MAX};
     if (live < 0 || !keys || !best.order) goto out;
     for (int order = 0; order < ORDERS && best.bytes > live; order++) {
+        if (order && n * n > WORK) break; /* a giant is placed once */
         n = sort_blocks(w, keys, space, order);
         keep_best(w, &best, n, place_in_order(w, n));
     }
