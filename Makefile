@@ -34,6 +34,7 @@ CFLAGS_debug   := -O0 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+$(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan or tsan))
 WERROR ?= -Werror
 WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 COMPILE = $(CC) -std=c11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(CFLAGS_$(VARIANT)) -fPIC -pthread \

@@ -8,15 +8,15 @@ typedef struct info_options {
 } info_options;
 
 typedef struct fact {
-    const char *name;
+    const char *key, *name; /* for JSON, for people */
     bool have;
 } fact;
 
 /* What was found when this was built. */
 static const fact facts[] = {
-    {"cuda toolkit (no backend yet)", HPC_HAVE_CUDA},
-    {"dnnl (bench peer)", HPC_HAVE_DNNL},
-    {"openblas (bench peer)", HPC_HAVE_OPENBLAS},
+    {"cuda", "cuda toolkit (no backend yet)", HPC_HAVE_CUDA},
+    {"dnnl", "dnnl (bench peer)", HPC_HAVE_DNNL},
+    {"openblas", "openblas (bench peer)", HPC_HAVE_OPENBLAS},
 };
 enum { FACT_N = sizeof facts / sizeof *facts };
 
@@ -41,7 +41,7 @@ static void put_json(hpc_buf *out, int threads)
     for (const char *const *i = hpc_device_isas(); *i; i++) hpc_json_put_text(&w, NULL, *i);
     hpc_json_close(&w, ']');
     hpc_json_open(&w, "build", '{');
-    for (int k = 0; k < FACT_N; k++) hpc_json_put_bool(&w, facts[k].name, facts[k].have);
+    for (int k = 0; k < FACT_N; k++) hpc_json_put_bool(&w, facts[k].key, facts[k].have);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");

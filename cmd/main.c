@@ -5,6 +5,8 @@
 
 #include "cmd/cmd.h"
 
+#define CANNOT_WRITE "cannot write to standard output"
+
 const hpc_command *const hpc_commands[] = {&hpc_cmd_info, &hpc_cmd_plan_show, &hpc_cmd_bench_op,
                                            &hpc_cmd_bench_step, NULL};
 
@@ -23,7 +25,7 @@ int hpc_cmd_print(hpc_buf *text)
 {
     int rc = text->failed ? HPC_E_NOMEM : HPC_OK;
     if (rc == HPC_OK && (fwrite(text->data, 1, text->n, stdout) != text->n || fflush(stdout) != 0))
-        rc = hpc_fail(HPC_E_IO, "cannot write to standard output");
+        rc = hpc_fail(HPC_E_IO, CANNOT_WRITE);
     hpc_buf_release(text);
     return rc;
 }
@@ -53,7 +55,29 @@ static int usage(FILE *to)
     fprintf(to,
             "\n`hpccoder COMMAND --help` tells all of one command.\n"
             "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
-    return to == stdout ? EXIT_DONE : EXIT_BAD_INPUT;
+    if (to == stderr) return EXIT_BAD_INPUT;
+    return fflush(to) == 0 ? EXIT_DONE : report(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
+}
+
+static int show_version(void)
+{
+    bool written = printf("hpccoder %s\n", HPC_VERSION) > 0 && fflush(stdout) == 0;
+    return written ? EXIT_DONE : report(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
+}
+
+/* A first word that needs a second is told what follows it. */
+static int no_such_command(const char *word)
+{
+    hpc_buf known = {0};
+    size_t n = strlen(word);
+    for (int k = 0; hpc_commands[k]; k++)
+        if (strncmp(hpc_commands[k]->name, word, n) == 0 && hpc_commands[k]->name[n] == ' ')
+            hpc_buf_printf(&known, "%s%s", known.n ? ", " : "", hpc_commands[k]->name);
+    int rc =
+        known.n ? hpc_fail(HPC_E_ARG, "'%s' needs a second word: %s", word, known.data)
+                : hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", word);
+    hpc_buf_release(&known);
+    return rc;
 }
 
 /* Names have one word or two; *words says how many matched. */
@@ -108,7 +132,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
         return usage(stdout);
-    if (strcmp(argv[1], "--version") == 0) return printf("hpccoder %s\n", HPC_VERSION) < 0;
+    if (strcmp(argv[1], "--version") == 0) return show_version();
     int rc = HPC_OK;
     if (strcmp(argv[1], "--completion") == 0)
         rc = show_completion(argc > 2 ? argv[2] : "bash");
@@ -117,7 +141,7 @@ int main(int argc, char **argv)
     else {
         const hpc_command *c = find_command(argc, argv, &words);
         if (c) return run_command(c, argc - words, argv + words);
-        rc = hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", argv[1]);
+        rc = no_such_command(argv[1]);
     }
     return rc < 0 ? report(NULL, rc) : EXIT_DONE;
 }

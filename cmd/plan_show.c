@@ -49,12 +49,24 @@ out:
     return rc;
 }
 
+/* Along other axes every rank would only do the same again. */
+static int check_axes(const hpc_grid_shape *shape)
+{
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (a != HPC_AXIS_DATA && shape->extent[a] > 1)
+            return hpc_fail(HPC_E_UNSUPPORTED,
+                            "--grid %s=%d: this model is split over the data axis only so far",
+                            hpc_axis_name((hpc_axis)a), shape->extent[a]);
+    return HPC_OK;
+}
+
 static int run(void *options, int argc, char **argv)
 {
     show s = {.o = options};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     TRY(hpc_grid_parse(&s.shape, s.o->grid ? s.o->grid : ""));
+    TRY(check_axes(&s.shape));
     int ranks = hpc_grid_size(&s.shape);
     if (s.o->rank >= ranks)
         TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
@@ -71,7 +83,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, grid),
      .argument = "AXIS=N,...",
-     .help = "Process grid; axes are data, pipe, depth, row, col, expert."},
+     .help = "Process grid; only the data axis so far."},
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),

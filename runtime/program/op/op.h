@@ -2,7 +2,8 @@
  * op.h: the op table, and how to emit each op.
  *
  * To add an op: its arguments and selector in device/kernel/kernel.h, a row
- * here (in the file of its family, and in table.c), its kernels. Nothing else.
+ * here (in the file of its family, and in table.c), its kernels and its tests:
+ * CONTRIBUTING.md names each place.
  */
 #ifndef HPC_OP_H
 #define HPC_OP_H
