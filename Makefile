@@ -170,7 +170,7 @@ deps-lint: ## install the packages that building, testing and linting need
 
 lint: deps-lint ## formatter, static analysis, layers, sizes, headers, an Arm compile, words
 	@$(MAKE) lint-run
-lint-run: $(LIBS)
+lint-run: $(LIBS) $(PROGRAM)
 	@CC='$(CC)' sh tests/lint/run.sh $(B)
 format: ## rewrite all C files with the pinned formatter
 	clang-format-14 -i $(FORMATTED)
