@@ -10,84 +10,24 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/device/device.h"
-
-enum { ARGS = 40, TEXT = 1 << 18 };
-extern char **environ;
+#include "tests/support/command.h"
 
 /* ---- running the program ------------------------------------------------------------------- */
 
-typedef struct outcome {
-    int code;
-    char out[TEXT], err[4096];
-} outcome;
-
-/* The program lies where the folder of the tests does: build/VARIANT/tests/cmd/bench_op. */
-static const char *program_path(char out[PATH_MAX], const char *name)
+/* words: what comes after "bench op". */
+static hpc_test_outcome *run(const char *words)
 {
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    assert_true(n > 0);
-    out[n] = '\0';
-    for (int k = 0; k < 3; k++) {
-        char *slash = strrchr(out, '/');
-        assert_non_null(slash);
-        *slash = '\0';
-    }
-    assert_true(strlen(out) + strlen(name) + 2 < PATH_MAX);
-    strcat(strcat(out, "/"), name);
-    return out;
-}
-
-static void read_text(char *out, size_t size, int fd)
-{
-    size_t used = 0;
-    for (ssize_t n; used + 1 < size && (n = read(fd, out + used, size - 1 - used)) > 0;)
-        used += (size_t)n;
-    out[used] = '\0';
-    close(fd);
-}
-
-/* words: arguments after "bench op", separated by single blanks. What goes to stderr is short. */
-static void run_words(outcome *o, const char *words)
-{
-    char path[PATH_MAX], copy[512], *argv[ARGS] = {"hpccoder", "bench", "op"};
-    int argc = 3, out[2], err[2], status;
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *at = strtok(copy, " "); at && argc + 1 < ARGS; at = strtok(NULL, " "))
-        argv[argc++] = at;
-    assert_int_equal(pipe(out), 0);
-    assert_int_equal(pipe(err), 0);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
-    const int ends[] = {out[0], out[1], err[0], err[1]};
-    for (int k = 0; k < 4; k++) posix_spawn_file_actions_addclose(&actions, ends[k]);
-    program_path(path, "hpccoder");
-    if (posix_spawn(&child, path, &actions, NULL, argv, environ) != 0)
-        fail_msg("%s cannot be run: `make all` builds it", path);
-    posix_spawn_file_actions_destroy(&actions);
-    close(out[1]);
-    close(err[1]);
-    read_text(o->out, sizeof o->out, out[0]);
-    read_text(o->err, sizeof o->err, err[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    o->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static outcome *run(const char *words)
-{
-    outcome *o = malloc(sizeof *o);
+    char all[560];
+    hpc_test_outcome *o = malloc(sizeof *o);
     assert_non_null(o);
-    run_words(o, words);
+    snprintf(all, sizeof all, "bench op %s", words);
+    hpc_test_command(o, all);
     return o;
 }
 
@@ -100,7 +40,7 @@ static hpc_json *run_json(const char *words)
     hpc_json *root = NULL;
     bool peers = strstr(words, "--peer") != NULL;
     snprintf(all, sizeof all, "--json --seconds 0.001 %s%s", peers ? "" : "--no-peer ", words);
-    outcome *o = run(all);
+    hpc_test_outcome *o = run(all);
     if (o->code != 0) fail_msg("%s: exit code %d: %s", all, o->code, o->err);
     if (hpc_json_parse(&root, o->out, strlen(o->out), "stdout") < 0)
         fail_msg("%s: %s", all, hpc_error_get()->text);
@@ -328,7 +268,7 @@ static void nop_costs_instructions_and_barriers(void **state)
 static void the_table_is_aligned(void **state)
 {
     (void)state;
-    outcome *o = run("--op binary --op scale --shape 8,64 --seconds 0.001 --no-peer");
+    hpc_test_outcome *o = run("--op binary --op scale --shape 8,64 --seconds 0.001 --no-peer");
     assert_int_equal(o->code, 0);
     assert_non_null(strstr(o->out, "limits: f32 "));
     const char *head = strstr(o->out, "\nop "), *binary = strstr(o->out, "\nbinary ");
@@ -359,7 +299,7 @@ static void peers_compute_the_same(void **state)
 {
     char path[PATH_MAX];
     (void)state;
-    if (SANITIZED || access(program_path(path, "hpccoder-peer.so"), F_OK) != 0) {
+    if (SANITIZED || access(hpc_test_built(path, "hpccoder-peer.so"), F_OK) != 0) {
         print_message("SKIP: %s\n", SANITIZED ? "sanitizers do not know the peers"
                                               : "hpccoder-peer.so was not built");
         skip();
@@ -422,7 +362,7 @@ static void bad_requests_are_told(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         char words[160];
         snprintf(words, sizeof words, "--no-peer --seconds 0.001 %s", bad[k].words);
-        outcome *o = run(words);
+        hpc_test_outcome *o = run(words);
         const char *end = strchr(o->err, '\n');
         bool one_line = end && end[1] == '\0';
         if (o->code != 2 || o->out[0] || !one_line || !strstr(o->err, bad[k].part) ||
@@ -436,7 +376,7 @@ static void bad_requests_are_told(void **state)
 static void help_tells_all_options(void **state)
 {
     (void)state;
-    outcome *o = run("--help");
+    hpc_test_outcome *o = run("--help");
     assert_int_equal(o->code, 0);
     static const char *const parts[] = {"--op NAME",      "--shape N,N,...", "--dtype TYPE",
                                         "--weights TYPE", "--isa NAME",      "--backend NAME",
