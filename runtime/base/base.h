@@ -71,7 +71,7 @@ void hpc_assert_failed(const char *cond, const char *file, int line) __attribute
  * All allocators return NULL with HPC_E_NOMEM recorded, never abort, check the
  * product n * size for overflow and return zeroed memory. hpc_free(NULL) is fine. */
 void *hpc_alloc(size_t n, size_t size);                       /* aligned to 16 */
-void *hpc_alloc_aligned(size_t n, size_t size, size_t align); /* power of two */
+void *hpc_alloc_aligned(size_t n, size_t size, size_t align); /* power of two; 2 MiB: huge pages */
 int hpc_grow(void *array_ptr, int64_t *cap, int64_t n,
              size_t size); /* amortised; new part zeroed */
 void hpc_free(void *p);
@@ -125,7 +125,23 @@ void hpc_file_close(hpc_file_view *v);
 /* Whole or not at all: temporary name beside it, fsync, rename, fsync of the folder. */
 int hpc_file_save(const char *path, const void *data, size_t bytes);
 bool hpc_file_exists(const char *path);
-int hpc_file_mkdir(const char *path); /* with parents; existing is fine */
+int hpc_file_mkdir(const char *path);  /* with parents; existing is fine */
+int hpc_file_remove(const char *path); /* absent is fine */
+/* hpc_file_save in pieces: closing without a commit leaves no trace; `at` is below the length. */
+typedef struct hpc_file_writer hpc_file_writer;
+int hpc_file_create(hpc_file_writer **out, const char *path);
+int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes);
+int hpc_file_write_at(hpc_file_writer *w, size_t at, const void *data, size_t bytes);
+size_t hpc_file_written(const hpc_file_writer *w);
+int hpc_file_commit(hpc_file_writer *w);        /* at most once, then close */
+void hpc_file_close_writer(hpc_file_writer *w); /* committed or not; NULL is fine */
+/* *n names in a folder, NUL-separated, sorted by bytes; folders end in '/'; no temporaries. */
+int hpc_file_list(hpc_buf *out, int64_t *n, const char *folder);
+int hpc_file_sweep(const char *folder); /* removes temporaries that a killed process left there */
+/* An advisory lock on a file made for it, gone when its process is: 0 and *lock >= 0, or 0 and
+ * *lock == -1 when another holds it and `wait` is false. */
+int hpc_file_lock(int *lock, const char *path, bool wait);
+void hpc_file_unlock(int lock); /* -1 is fine */
 
 /* ---- JSON -----------------------------------------------------------------
  * Parse errors name source, line and column; the typed getters name the key,
@@ -270,6 +286,13 @@ int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), vo
 void hpc_share(int64_t *lo, int64_t *hi, int64_t n, int64_t grain, int worker, int workers);
 
 int64_t hpc_clock_ns(void); /* monotonic */
+
+/* ---- hashes (XXH3: the same on every machine; not for secrets) --------------- */
+typedef struct hpc_hash128 {
+    uint64_t low, high;
+} hpc_hash128;
+uint64_t hpc_hash(const void *data, size_t bytes, uint64_t seed);
+hpc_hash128 hpc_hash_wide(const void *data, size_t bytes);
 
 #ifdef __cplusplus
 }

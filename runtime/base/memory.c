@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20 };
 
 _Static_assert(_Alignof(max_align_t) >= 16, "malloc must align to 16 bytes");
 
@@ -43,6 +46,8 @@ void *hpc_alloc_aligned(size_t n, size_t size, size_t align)
         no_memory(n, size);
         return NULL;
     }
+    /* Advice: what comes of it does not matter. Before the first access, or it comes too late. */
+    if (align >= HUGE_PAGE && bytes >= HUGE_PAGE) madvise(p, bytes, MADV_HUGEPAGE);
     memset(p, 0, bytes > 0 ? bytes : 1);
     return p;
 }

@@ -1,11 +1,24 @@
 /*
- * priv.h: what the files of this folder share and nobody else may use: values
- * and texts of options, and the ticket under the barrier and the pool.
+ * priv.h: what the files of this folder share and nobody else may use: opening
+ * of files, values and texts of options, and the ticket under the barrier and the
+ * pool.
  */
 #ifndef HPC_BASE_PRIV_H
 #define HPC_BASE_PRIV_H
 
+#include <sys/types.h>
+
 #include "runtime/base/base.h"
+
+/* ---- files (file.c, file_write.c, file_folder.c) ----------------------------
+ * Paths in messages are cut, so that the reason behind them always fits. */
+#define SHOWN "%.300s"
+/* Begins and ends the names of temporary files: what lies between is ours to choose. */
+#define TEMP_HEAD ".hpc-"
+#define TEMP_TAIL ".tmp"
+int hpc_file_open_retry(const char *path, int flags, mode_t mode); /* a descriptor, or -1 */
+/* Into PATH_MAX chars; `action` for the message. */
+int hpc_file_copy_path(char *out, const char *path, const char *action);
 
 /* Fails with "WHAT: expected EXPECTED, found ..." (json.c). */
 int hpc_json_wrong_kind(const hpc_json *v, const char *what, const char *expected);
