@@ -1,0 +1,385 @@
+/*
+ * lex_fortran.c: the lexer of Fortran, free and fixed form.
+ *
+ * Line by line: what a line is (fortran_line.c), then its tokens. A statement may
+ * continue over lines, comments and preprocessor lines. Blanks end names in fixed
+ * form too, although the standard lets them stand anywhere, and nothing is cut off
+ * at column 72 but sequence numbers. "(/" is two tokens, so that parentheses match.
+ */
+#include "runtime/source/priv.h"
+
+typedef struct lexer {
+    const uint8_t *text, *p, *end;
+    const uint8_t *sequence; /* of this line: where its sequence number begins, or NULL */
+    hpc_tokens *out;
+    hpc_token *t, *limit;
+    uint32_t line;
+    unsigned flags;
+    hpc_sentinel directive; /* open on this line; NONE: none */
+    bool fixed;
+    bool pending;   /* a statement has begun and not ended */
+    bool ampersand; /* the line of code or directive before ended in '&' */
+} lexer;
+
+static void put(lexer *x, const uint8_t *p, const uint8_t *q, int kind)
+{
+    bool exact = kind == HPC_TOKEN_STRING || kind == HPC_TOKEN_COMMENT;
+    size_t n = (size_t)(q - p);
+    *x->t++ = (hpc_token){
+        .at = (uint32_t)(p - x->text),
+        .n = (uint32_t)n,
+        .line = x->line,
+        .hash = exact ? hpc_hash_quick(p, n, x->end) : hpc_hash_folded(p, n, x->end),
+        .kind = (uint8_t)kind,
+        .flags = (uint8_t)x->flags,
+    };
+    x->flags &= HPC_TOKEN_IN_DIRECTIVE;
+}
+
+static int room(lexer *x)
+{
+    return x->t > x->limit ? hpc_lex_grow(x->out, &x->t, &x->limit) : HPC_OK;
+}
+
+static void end_directive(lexer *x)
+{
+    x->flags = HPC_TOKEN_IN_DIRECTIVE;
+    put(x, x->p, x->p, HPC_TOKEN_END_DIRECTIVE);
+    x->flags = 0;
+    x->directive = HPC_SENTINEL_NONE;
+}
+
+static uint32_t lines_between(const uint8_t *p, const uint8_t *q)
+{
+    uint32_t n = 0;
+    while (p < q && (p = memchr(p, '\n', (size_t)(q - p)))) n++, p++;
+    return n;
+}
+
+/* ---- tokens ------------------------------------------------------------------------- */
+
+/* Behind the digits, point and exponent of a number. In "1.eq.2" the point is not its own. */
+static const uint8_t *number_end(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && hpc_byte_is_digit(*p)) p++;
+    if (p < end && *p == '.') {
+        const uint8_t *q = hpc_name_end(p + 1, end);
+        bool word = q > p + 1 && !hpc_byte_is_digit(p[1]) && p[1] != '_';
+        bool exponent = word && q > p + 2 && hpc_byte_is_digit(p[2]) && memchr("eEdDqQ", p[1], 6);
+        bool dotted = word && !exponent && q < end && *q == '.';
+        if (dotted) return p;
+        for (p++; p < end && hpc_byte_is_digit(*p);) p++;
+    }
+    if (p < end && memchr("eEdDqQ", *p, 6)) {
+        const uint8_t *q = p + 1;
+        if (q < end && (*q == '+' || *q == '-')) q++;
+        if (q < end && hpc_byte_is_digit(*q))
+            for (p = q; p < end && hpc_byte_is_digit(*p);) p++;
+    }
+    return p < end && *p == '_' ? hpc_name_end(p, end) : p;
+}
+
+static const uint8_t *operator_end(const uint8_t *p, const uint8_t *end)
+{
+    uint8_t next = end - p > 1 ? p[1] : 0;
+    switch (*p) {
+    case '*': return p + 1 + (next == '*');
+    case '/': return p + 1 + (next == '/' || next == '=');
+    case '=': return p + 1 + (next == '=' || next == '>');
+    case '<':
+    case '>': return p + 1 + (next == '=');
+    case ':': return p + 1 + (next == ':');
+    case '.': {
+        const uint8_t *q = hpc_name_end(p + 1, end);
+        return q > p + 1 && q < end && *q == '.' ? q + 1 : p + 1;
+    }
+    default: return p + 1;
+    }
+}
+
+/* Where a string that reaches the line feed at p goes on, or NULL. */
+static const uint8_t *string_goes_on(const lexer *x, const uint8_t *start, const uint8_t *p)
+{
+    const uint8_t *last = p;
+    while (last > start && hpc_byte_is_blank(last[-1])) last--;
+    bool ampersand = last > start && last[-1] == '&';
+    if (x->directive || p == x->end || (!x->fixed && !ampersand)) return NULL;
+    for (p++; p < x->end;) {
+        hpc_fortran_line l = hpc_fortran_line_at(p, x->end, x->fixed);
+        if (l.kind == HPC_LINE_CODE) return l.continues || !x->fixed ? l.body : NULL;
+        if (l.kind != HPC_LINE_COMMENT && l.kind != HPC_LINE_BLANK) return NULL;
+        p = hpc_scan_line(p, x->end);
+        if (p < x->end) p++;
+    }
+    return NULL;
+}
+
+static const uint8_t *string_end(lexer *x, const uint8_t *p)
+{
+    const uint8_t quote = *p, *start = p + 1;
+    for (const uint8_t *q = start; q < x->end; q++) {
+        if (*q == quote) {
+            if (x->end - q < 2 || q[1] != quote) return q + 1;
+            q++;
+        } else if (*q == '\n') {
+            const uint8_t *next = string_goes_on(x, start, q);
+            if (!next) {
+                x->flags |= HPC_TOKEN_UNTERMINATED;
+                return hpc_trim_return(start, q);
+            }
+            start = next;
+            q = next - 1;
+        }
+    }
+    x->flags |= HPC_TOKEN_UNTERMINATED;
+    return x->end;
+}
+
+/* A string, with the letter before it of a bit pattern like z'ff' or a kind like k_'x'. */
+static void put_string(lexer *x)
+{
+    const uint8_t *p = x->p, *start = p;
+    if (x->t > x->out->item && x->t[-1].kind == HPC_TOKEN_NAME) {
+        const hpc_token *last = x->t - 1;
+        const uint8_t *q = x->text + last->at;
+        bool prefix = last->n == 1 ? memchr("bBoOzZxX", *q, 8) != NULL : q[last->n - 1] == '_';
+        if (q + last->n == p && prefix) {
+            start = q;
+            x->flags |= last->flags;
+            x->t--;
+        }
+    }
+    const uint8_t *q = string_end(x, p);
+    put(x, start, q, HPC_TOKEN_STRING);
+    x->line += lines_between(p, q);
+    x->p = q;
+}
+
+/* Whether nothing but blanks and a comment follows on this line. */
+static bool ends_line(const uint8_t *p, const uint8_t *end)
+{
+    p = hpc_scan_blanks(p, end);
+    return p == end || *p == '\n' || *p == '!';
+}
+
+static void put_other(lexer *x, const uint8_t *p)
+{
+    uint8_t c = *p;
+    if (c == '&' && ends_line(p + 1, x->end)) {
+        x->ampersand = true;
+        x->p = p + 1;
+        return;
+    }
+    x->p = operator_end(p, x->end);
+    if (c == ';' && !x->directive) {
+        put(x, p, x->p, HPC_TOKEN_NEWLINE);
+        x->pending = false;
+        return;
+    }
+    put(x, p, x->p, HPC_TOKEN_PUNCT);
+    x->pending |= !x->directive;
+}
+
+/* The tokens from x->p to the end of the line. */
+static int put_tokens(lexer *x)
+{
+    const uint8_t *const end = x->end;
+    int rc;
+    while (x->p < end && *x->p != '\n') {
+        const uint8_t *p = x->p;
+        int class = hpc_byte_class[*p], kind = HPC_TOKEN_PUNCT;
+        if ((rc = room(x)) < 0) return rc;
+        if (class == HPC_CLASS_BLANK) {
+            x->p = hpc_blanks_end(p + 1, end);
+            continue;
+        }
+        if (class == HPC_CLASS_BANG || p == x->sequence) {
+            x->p = hpc_trim_return(p, hpc_scan_line(p, end));
+            put(x, p, x->p, HPC_TOKEN_COMMENT);
+            continue;
+        }
+        x->ampersand = false;
+        if (class == HPC_CLASS_NAME) {
+            kind = HPC_TOKEN_NAME;
+            x->p = hpc_name_end(p, end);
+        } else if (class == HPC_CLASS_DIGIT ||
+                   (class == HPC_CLASS_DOT && end - p > 1 && hpc_byte_is_digit(p[1])))
+        {
+            bool label = !x->pending && !x->directive && class == HPC_CLASS_DIGIT;
+            kind = label ? HPC_TOKEN_LABEL : HPC_TOKEN_NUMBER;
+            x->p = number_end(p, end);
+        } else if (class == HPC_CLASS_QUOTE || class == HPC_CLASS_APOSTROPHE) {
+            put_string(x);
+            x->pending |= !x->directive;
+            continue;
+        } else {
+            put_other(x, p);
+            continue;
+        }
+        put(x, p, x->p, kind);
+        x->pending |= !x->directive;
+    }
+    return HPC_OK;
+}
+
+/* ---- preprocessor lines --------------------------------------------------------------- */
+
+static const uint8_t *header_end(const lexer *x, const uint8_t *p)
+{
+    const hpc_token *last = x->t - 1;
+    bool include = last->kind == HPC_TOKEN_NAME && last->n == 7 &&
+                   last[-1].kind == HPC_TOKEN_SENTINEL &&
+                   memcmp(x->text + last->at, "include", 7) == 0;
+    if (*p != '<' || !include) return NULL;
+    const uint8_t *close = memchr(p, '>', (size_t)(hpc_scan_line(p, x->end) - p));
+    return close ? close + 1 : NULL;
+}
+
+/* One token of C at x->p, which is not blank; a splice makes none. */
+static void put_preprocessor_token(lexer *x)
+{
+    const uint8_t *p = x->p, *header = header_end(x, p);
+    hpc_span s = {p, 0, false};
+    int class = hpc_byte_class[*p], kind = HPC_TOKEN_PUNCT;
+    if (class == HPC_CLASS_NAME) {
+        kind = HPC_TOKEN_NAME;
+        s.end = hpc_name_end(p, x->end);
+    } else if (class == HPC_CLASS_DIGIT) {
+        kind = HPC_TOKEN_NUMBER;
+        s.end = hpc_scan_number(p, x->end);
+    } else if (class == HPC_CLASS_QUOTE || class == HPC_CLASS_APOSTROPHE || header) {
+        kind = HPC_TOKEN_STRING;
+        if (header) s.end = header;
+        if (!header) s = hpc_scan_string(p, x->end);
+    } else if (*p == '/' && x->end - p > 1 && p[1] == '*') {
+        kind = HPC_TOKEN_COMMENT;
+        s = hpc_scan_block_comment(p, x->end);
+    } else if (class == HPC_CLASS_BACKSLASH && hpc_scan_splice(p, x->end)) {
+        x->p = hpc_scan_splice(p, x->end);
+        x->line++;
+        return;
+    } else {
+        s.end = hpc_scan_operator(p, x->end);
+    }
+    if (s.open) x->flags |= HPC_TOKEN_UNTERMINATED;
+    put(x, p, s.end, kind);
+    x->line += s.lines;
+    x->p = s.end;
+}
+
+/* From its '#' to its end; the statement around it goes on behind it. */
+static int put_preprocessor_line(lexer *x)
+{
+    int rc = HPC_OK;
+    x->flags |= HPC_TOKEN_IN_DIRECTIVE;
+    put(x, x->p, x->p + 1, HPC_TOKEN_SENTINEL);
+    for (x->p++; x->p < x->end && *x->p != '\n';) {
+        if ((rc = room(x)) < 0) return rc;
+        if (hpc_byte_is_blank(*x->p)) {
+            x->p++;
+        } else {
+            put_preprocessor_token(x);
+        }
+    }
+    end_directive(x);
+    return room(x);
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+/* Whether the directive or statement of the line that ends at p goes on behind it. */
+static bool goes_on(const lexer *x, const uint8_t *p)
+{
+    while (p < x->end) {
+        hpc_fortran_line l = hpc_fortran_line_at(p + 1, x->end, x->fixed);
+        bool marked = l.continues || x->ampersand;
+        if (l.kind == HPC_LINE_CODE) return !x->directive && (x->fixed ? marked : x->ampersand);
+        if (l.kind == HPC_LINE_DIRECTIVE)
+            return marked && l.sentinel == (x->directive ? x->directive : HPC_SENTINEL_IF_OPENMP);
+        if (l.kind == HPC_LINE_PREPROCESSOR && x->directive) return false;
+        p = hpc_scan_line(p + 1, x->end);
+    }
+    return false;
+}
+
+/* At a line feed or the end of the text. */
+static int end_line(lexer *x)
+{
+    int rc = room(x);
+    if (rc < 0) return rc;
+    if (x->directive && !goes_on(x, x->p)) end_directive(x);
+    bool could = x->fixed || x->ampersand;
+    if (!x->directive && x->pending && !(could && goes_on(x, x->p))) {
+        x->flags = 0;
+        put(x, x->p, x->p + (x->p < x->end), HPC_TOKEN_NEWLINE);
+        x->pending = false;
+    }
+    return HPC_OK;
+}
+
+/* Sequence numbers of punched cards: one word in columns 73 to 80, behind a blank. */
+static const uint8_t *sequence_number(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *q = hpc_trim_return(p, hpc_scan_line(p, end));
+    while (q > p && q[-1] == ' ') q--;
+    if (q - p < 73 || q - p > 80 || p[71] != ' ') return NULL;
+    const uint8_t *word = p + 72;
+    if (memchr(p, '\t', (size_t)(word - p))) return NULL;
+    return hpc_name_end(word, q) == q ? word : NULL;
+}
+
+static int put_line(lexer *x)
+{
+    hpc_fortran_line l = hpc_fortran_line_at(x->p, x->end, x->fixed);
+    bool on = l.continues || x->ampersand;
+    int rc = room(x);
+    if (rc < 0) return rc;
+    x->flags = HPC_TOKEN_FIRST_ON_LINE | (x->directive ? HPC_TOKEN_IN_DIRECTIVE : 0);
+    x->sequence = NULL;
+    switch (l.kind) {
+    case HPC_LINE_BLANK: x->p = hpc_scan_line(x->p, x->end); return HPC_OK;
+    case HPC_LINE_COMMENT:
+        x->p = hpc_trim_return(l.mark, hpc_scan_line(l.mark, x->end));
+        put(x, l.mark, x->p, HPC_TOKEN_COMMENT);
+        return HPC_OK;
+    case HPC_LINE_PREPROCESSOR: x->p = l.mark; return put_preprocessor_line(x);
+    case HPC_LINE_DIRECTIVE:
+        x->flags |= HPC_TOKEN_IN_DIRECTIVE;
+        if (x->directive == l.sentinel && on) {
+            x->flags = HPC_TOKEN_IN_DIRECTIVE;
+        } else {
+            put(x, l.mark, l.mark + l.mark_n, HPC_TOKEN_SENTINEL);
+        }
+        x->directive = l.sentinel;
+        break;
+    default:
+        if (x->pending) x->flags = 0;
+        if (x->fixed) x->sequence = sequence_number(x->p, x->end);
+        break;
+    }
+    x->p = l.body;
+    x->ampersand = false;
+    rc = put_tokens(x);
+    return rc < 0 ? rc : end_line(x);
+}
+
+int hpc_lex_fortran(hpc_tokens *out, const uint8_t *text, const uint8_t *end, bool fixed)
+{
+    lexer x = {.text = text, .p = text, .end = end, .out = out, .line = 1, .fixed = fixed};
+    int rc = hpc_lex_grow(out, &x.t, &x.limit);
+    if (end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) x.p += 3; /* byte order mark */
+    while (rc == HPC_OK && x.p < end) {
+        rc = put_line(&x);
+        x.p = hpc_scan_blanks(x.p, end);
+        if (x.p < end && *x.p == '\n') {
+            x.p++;
+            x.line++;
+        }
+    }
+    if (rc == HPC_OK) rc = room(&x);
+    if (rc < 0) return rc;
+    if (x.directive) end_directive(&x);
+    if (x.pending) end_line(&x);
+    out->n = x.t - out->item;
+    return HPC_OK;
+}
