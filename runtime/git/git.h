@@ -1,0 +1,107 @@
+/*
+ * git.h: reading local git repositories, through libgit2.
+ *
+ * Nothing is written, fetched or executed: no hooks, no filters, no configured programs. A
+ * repository is untrusted. A handle belongs to one thread; several handles may read the same
+ * repository.
+ */
+#ifndef HPC_GIT_H
+#define HPC_GIT_H
+
+#include "runtime/base/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_git hpc_git;
+typedef struct hpc_git_id {
+    uint8_t byte[20];
+} hpc_git_id;
+void hpc_git_id_text(char out[41], const hpc_git_id *id);
+
+/* A folder with a work tree, its .git, or a bare repository. HPC_E_IO when there is none,
+ * HPC_E_FORMAT when it is damaged (a truncated pack or index included), HPC_E_UNSUPPORTED when it
+ * is of another kind (SHA-256). The owner of the folder and the user's settings do not matter. */
+int hpc_git_open(hpc_git **out, const char *path);
+int hpc_git_share(hpc_git **out, const hpc_git *like); /* another handle, for another thread */
+void hpc_git_close(hpc_git *g);
+
+typedef struct hpc_git_facts {
+    char name[256];  /* "owner/name" from the origin's address, or "" */
+    hpc_git_id head; /* commit; zero when there is none */
+    bool empty;      /* no commit can be reached */
+    bool shallow;    /* history is cut off */
+    bool partial;    /* objects may be absent on purpose */
+    uint64_t refs;   /* hash over all references: changes when any of them moves */
+} hpc_git_facts;
+int hpc_git_describe(hpc_git_facts *out, hpc_git *g);
+
+/* ---- what there is to read ----------------------------------------------------- */
+typedef struct hpc_git_entry {
+    hpc_git_id id;
+    uint32_t path; /* offset in `paths` */
+    uint32_t head; /* 1: in the tree of HEAD */
+} hpc_git_entry;
+typedef struct hpc_git_list {
+    hpc_git_entry *entry;
+    int64_t n, cap;
+    hpc_buf paths;      /* NUL-terminated, one after the other */
+    int64_t links_n;    /* symbolic links, submodules: never followed, only counted */
+    int64_t other_n;    /* files (a blob at a path) that `want` refused */
+    int64_t commits_n;  /* walked */
+    int64_t missing_n;  /* commits and trees that could not be read (shallow, partial, corrupt) */
+    hpc_buf first_miss; /* the first of them, as a message; empty if none */
+} hpc_git_list;
+typedef struct hpc_git_list_options {
+    bool history; /* every blob reachable from any reference, not only from HEAD */
+    /* Which paths matter; called from several threads, must be pure. NULL: all. */
+    bool (*want)(const char *path, void *user);
+    void (*progress)(int64_t commits_done, void *user); /* from the calling thread; NULL */
+    void *user;
+} hpc_git_list_options;
+/* Distinct (blob, path) pairs reduced to one entry a blob: the path in HEAD if there is one, else
+ * the least by bytes. Ordered by path, then id: versions of one file lie together, which is also
+ * how packs store them. The same for any number of workers. Unreadable trees are counted and the
+ * rest is listed. */
+int hpc_git_list_blobs(hpc_git_list *out, hpc_git *g, hpc_pool *pool,
+                       const hpc_git_list_options *options);
+void hpc_git_list_release(hpc_git_list *l);
+
+/* ---- reading --------------------------------------------------------------------- */
+typedef enum hpc_git_outcome {
+    HPC_GIT_READ = 0,
+    HPC_GIT_TOO_LARGE = 1, /* *bytes says how large; nothing was inflated */
+    HPC_GIT_ABSENT = 2,    /* a partial or shallow clone, or a lost pack */
+    HPC_GIT_CORRUPT = 3    /* does not inflate, or is no blob; the reason is in *out as text */
+} hpc_git_outcome;
+/* Replaces what is in out. An outcome, or a negative code when memory ran out. */
+int hpc_git_read(hpc_buf *out, size_t *bytes, hpc_git *g, const hpc_git_id *id, size_t limit);
+/* One file by path in the tree of HEAD ("LICENSE"); HPC_GIT_ABSENT when it is not there. */
+int hpc_git_read_path(hpc_buf *out, hpc_git *g, const char *path, size_t limit);
+/* Names in a folder of HEAD's tree ("" is the root), NUL-separated; folders end in '/'. */
+int hpc_git_list_folder(hpc_buf *out, int64_t *n, hpc_git *g, const char *folder);
+
+/* ---- between two commits ------------------------------------------------------------- */
+/* Forty hexadecimal digits; false for anything else. */
+bool hpc_git_id_parse(hpc_git_id *out, const char *text);
+typedef struct hpc_git_change {
+    hpc_git_id base, head; /* blobs; zero: the file is not there */
+    uint32_t path;         /* offset in `paths` */
+} hpc_git_change;
+typedef struct hpc_git_changes {
+    hpc_git_change *item;
+    int64_t n, cap;
+    hpc_buf paths; /* NUL-terminated, one after the other */
+} hpc_git_changes; /* zero to begin with; reused by the next call */
+/* Files that differ between the trees of two commits, in order of path; links and submodules are
+ * no files. READ, or ABSENT or CORRUPT with the reason in `paths`; a negative code when memory ran
+ * out, or HPC_E_UNSUPPORTED for more than `most` files. */
+int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
+                 bool (*want)(const char *path, void *user), void *user, int64_t most);
+void hpc_git_changes_release(hpc_git_changes *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/*
+ * object.c: what trees, commits and tags say.
+ *
+ * Trees and commits are parsed here rather than by libgit2: a walk over a history
+ * needs a few of their fields, millions of times. Nothing is written.
+ */
+#include <string.h>
+
+#include "runtime/git/priv.h"
+
+int git_tree_next(git_name *out, const uint8_t *tree, size_t n, size_t *at)
+{
+    size_t k = *at;
+    if (k >= n) return 0;
+    out->mode = 0;
+    size_t digits = k;
+    for (; k < n && tree[k] >= '0' && tree[k] <= '7' && k - digits < 7; k++)
+        out->mode = out->mode * 8 + (uint32_t)(tree[k] - '0');
+    if (k == digits || k >= n || tree[k] != ' ') return -1;
+    const uint8_t *name = tree + k + 1;
+    const uint8_t *end = k + 1 < n ? memchr(name, 0, n - k - 1) : NULL;
+    if (!end || end == name || n - (size_t)(end + 1 - tree) < 20) return -1;
+    out->name = (const char *)name;
+    out->n = (size_t)(end - name);
+    if (memchr(name, '/', out->n)) return -1; /* would be another path */
+    out->id = end + 1;
+    *at = (size_t)(end + 21 - tree);
+    return 1;
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool git_header_id(hpc_git_id *out, const char *text, size_t n, size_t *at, const char *key)
+{
+    size_t k = strlen(key);
+    if (*at > n || n - *at < k + 41 || memcmp(text + *at, key, k) != 0) return false;
+    const char *digit = text + *at + k;
+    for (int i = 0; i < 20; i++) {
+        int high = hex(digit[2 * i]), low = hex(digit[2 * i + 1]);
+        if (high < 0 || low < 0) return false;
+        out->byte[i] = (uint8_t)(high << 4 | low);
+    }
+    if (digit[40] != '\n') return false;
+    *at += k + 41;
+    return true;
+}
+
+int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g)
+{
+    char why[200];
+    *type = GIT_OBJECT_INVALID;
+    for (int depth = 0; depth < 16; depth++) {
+        git_raw raw;
+        int rc = git_get(&raw, g, id, GIT_OBJECT_ANY, GIT_META_BYTES, why);
+        if (rc < 0) return rc;
+        git_object_t found = rc == HPC_GIT_READ ? raw.type : GIT_OBJECT_INVALID;
+        if (rc == HPC_GIT_TOO_LARGE && raw.type == GIT_OBJECT_BLOB) found = GIT_OBJECT_BLOB;
+        size_t at = 0;
+        bool tag = found == GIT_OBJECT_TAG;
+        if (tag && !git_header_id(id, (const char *)raw.data, raw.n, &at, "object ")) tag = false;
+        git_raw_release(&raw);
+        if (tag) continue;
+        if (found != GIT_OBJECT_TAG) *type = found;
+        return 0;
+    }
+    return 0; /* a chain of tags without an end in sight */
+}
+
+int git_head(hpc_git_id *out, bool *found, hpc_git *g)
+{
+    git_oid oid;
+    git_object_t type;
+    memset(out, 0, sizeof *out);
+    *found = git_reference_name_to_id(&oid, g->repository, "HEAD") == 0;
+    if (!*found) return 0;
+    memcpy(out->byte, oid.id, sizeof out->byte);
+    int rc = git_peel(out, &type, g);
+    if (rc < 0) return rc;
+    if (type == GIT_OBJECT_INVALID || type == GIT_OBJECT_COMMIT) return 0;
+    *found = false; /* no history hangs on a blob */
+    memset(out, 0, sizeof *out);
+    return 0;
+}

@@ -1,0 +1,140 @@
+/*
+ * pack.c: whether packs are whole, as far as that can be told without reading
+ * them.
+ *
+ * A pack whose index or header is damaged is passed over by libgit2 in silence,
+ * and all that it holds then seems absent. Objects inside a pack are checked as
+ * they are read, not here.
+ */
+#include <string.h>
+
+#include "runtime/git/priv.h"
+
+static uint32_t big32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* NULL: as it should be; otherwise what is wrong. */
+static const char *index_fault(uint32_t *objects, const hpc_file_view *v)
+{
+    static const uint8_t magic[8] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
+    bool second = v->bytes >= sizeof magic && memcmp(v->data, magic, 4) == 0;
+    size_t table = second ? 8 : 0;
+    if (second && memcmp(v->data, magic, sizeof magic) != 0) return "is of an unknown version";
+    if (v->bytes < table + 1024 + 40) return "is truncated";
+    uint32_t last = 0;
+    for (size_t k = 0; k < 256; k++) {
+        uint32_t n = big32(v->data + table + 4 * k);
+        if (n < last) return "is damaged: its counts go down";
+        last = n;
+    }
+    *objects = last;
+    uint64_t least = table + 1024 + 40 + (uint64_t)last * (second ? 28 : 24);
+    uint64_t most = least + (second ? (uint64_t)last * 8 : 0); /* offsets above 2 GiB */
+    if (v->bytes < least) return "is truncated";
+    return v->bytes > most ? "is longer than its objects" : NULL;
+}
+
+static const char *pack_fault(const hpc_file_view *pack, const hpc_file_view *index,
+                              uint32_t objects)
+{
+    if (pack->bytes < 32) return "is truncated";
+    if (memcmp(pack->data, "PACK", 4) != 0) return "is no pack";
+    if (big32(pack->data + 4) < 2 || big32(pack->data + 4) > 3) return "is of an unknown version";
+    if (big32(pack->data + 8) != objects) return "has not as many objects as its index";
+    if (memcmp(pack->data + pack->bytes - 20, index->data + index->bytes - 40, 20) != 0)
+        return "does not end as its index says: truncated or damaged";
+    return NULL;
+}
+
+/* 1: both are open; 0: one is not there. A pack that a repack has just removed is nobody's loss,
+ * for its objects are in another. */
+static int open_both(hpc_file_view *index, hpc_file_view *pack, const char *index_path,
+                     const char *pack_path)
+{
+    bool there = hpc_file_exists(index_path) && hpc_file_exists(pack_path);
+    if (!there) return 0;
+    int rc = hpc_file_open(index, index_path);
+    if (rc >= 0) rc = hpc_file_open(pack, pack_path);
+    if (rc >= 0) return 1;
+    if (rc != HPC_E_IO || (hpc_file_exists(index_path) && hpc_file_exists(pack_path))) return rc;
+    hpc_error_clear();
+    return 0;
+}
+
+static int check_pack(const char *path, size_t stem, const char *shown)
+{
+    hpc_file_view index = {0}, pack = {0};
+    hpc_buf name = {0};
+    uint32_t objects = 0;
+    int rc = HPC_OK;
+    TRY(hpc_buf_printf(&name, "%.*s.pack", (int)stem, path));
+    rc = open_both(&index, &pack, path, name.data);
+    if (rc <= 0) goto out;
+    rc = HPC_OK;
+    const char *at = path, *fault = index_fault(&objects, &index);
+    if (!fault) {
+        at = name.data;
+        fault = pack_fault(&pack, &index, objects);
+    }
+    if (fault)
+        rc = hpc_fail(HPC_E_FORMAT, SHOWN ": %.160s %s; `git fsck` tells more", shown,
+                      strrchr(at, '/') + 1, fault);
+out:
+    hpc_file_close(&pack);
+    hpc_file_close(&index);
+    hpc_buf_release(&name);
+    return rc;
+}
+
+/* Names in objects/pack; none when there is no such folder. */
+static int list_packs(hpc_buf *names, int64_t *n, hpc_buf *folder, const char *objects)
+{
+    *n = 0;
+    int rc = hpc_buf_printf(folder, "%s/pack", objects);
+    if (rc < 0 || !hpc_file_exists(folder->data)) return rc;
+    return hpc_file_list(names, n, folder->data);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), e = strlen(end);
+    return n > e && strcmp(name + n - e, end) == 0;
+}
+
+int git_check_packs(const char *objects, const char *shown)
+{
+    hpc_buf names = {0}, folder = {0}, path = {0};
+    int64_t n;
+    int rc;
+    TRY(list_packs(&names, &n, &folder, objects));
+    const char *name = names.data;
+    for (int64_t k = 0; k < n; k++, name += strlen(name) + 1) {
+        if (!ends_with(name, ".idx")) continue;
+        path.n = 0;
+        TRY(hpc_buf_printf(&path, "%s/%s", folder.data, name));
+        TRY(check_pack(path.data, path.n - 4, shown));
+    }
+out:
+    hpc_buf_release(&names);
+    hpc_buf_release(&folder);
+    hpc_buf_release(&path);
+    return rc;
+}
+
+int git_has_promised(bool *out, const char *objects)
+{
+    hpc_buf names = {0}, folder = {0};
+    int64_t n;
+    int rc;
+    *out = false;
+    TRY(list_packs(&names, &n, &folder, objects));
+    const char *name = names.data;
+    for (int64_t k = 0; k < n && !*out; k++, name += strlen(name) + 1)
+        *out = ends_with(name, ".promisor");
+out:
+    hpc_buf_release(&names);
+    hpc_buf_release(&folder);
+    return rc;
+}

@@ -1,0 +1,124 @@
+/*
+ * priv.h: what the files of this folder share: the handle, raw objects, and the
+ * set that keeps every tree and every (blob, path) from being seen twice.
+ */
+#ifndef HPC_GIT_PRIV_H
+#define HPC_GIT_PRIV_H
+
+#include <git2.h>
+#include <pthread.h>
+
+#include "runtime/git/git.h"
+
+/* Paths in messages are cut, so that the reason behind them always fits. */
+#define SHOWN "%.240s"
+
+enum { GIT_PATH_BYTES = 4096, GIT_FOLDERS = 16 };
+
+struct hpc_git {
+    git_repository *repository;
+    git_odb *odb;              /* packs alone, of all folders */
+    char *folder[GIT_FOLDERS]; /* of objects: its own, then those that it borrows from */
+    int folders_n;
+    bool loose[256]; /* whether there was a folder of loose objects for this first byte */
+    char *path;      /* as the user gave it */
+};
+
+typedef struct git_raw { /* an object in memory */
+    const uint8_t *data;
+    size_t n;
+    git_object_t type;
+    git_odb_object *packed; /* one of these two owns data */
+    void *loose;
+} git_raw;
+
+/* ---- open.c ---- */
+/* The text of libgit2's last error, cleaned of line ends, in `out`; never empty. */
+const char *git_reason(char out[200]);
+bool git_ran_out(void); /* of memory, says libgit2's last error */
+
+/* ---- pack.c ---- */
+/* HPC_E_FORMAT when a pack or its index is truncated or not what the other says: libgit2 would
+ * report all objects in it as absent. */
+int git_check_packs(const char *objects, const char *shown);
+/* Whether a pack came from a server that may have left objects out. */
+int git_has_promised(bool *out, const char *objects);
+
+/* ---- config.c ---- */
+typedef struct git_facts_of_config {
+    char name[256];
+    bool partial;
+} git_facts_of_config;
+/* HPC_E_FORMAT when it is damaged, HPC_E_UNSUPPORTED when it tells of a kind of repository that
+ * cannot be read. */
+int git_read_config(git_facts_of_config *out, const hpc_git *g);
+
+/* ---- name.c ---- */
+void git_name_of_url(char out[256], const char *url);
+
+/* ---- store.c ---- */
+int git_store_open(hpc_git *g); /* fills odb, folder and loose */
+void git_store_close(hpc_git *g);
+/* Trees, commits and tags above this are not read: nothing real comes near it. */
+enum { GIT_META_BYTES = 64 << 20 };
+/* An hpc_git_outcome, or HPC_E_NOMEM. To be released on READ; otherwise there is nothing to
+ * release, n is the size if it is known, and why[200] tells the reason. GIT_OBJECT_ANY wants any
+ * type. */
+int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
+            char why[200]);
+void git_raw_release(git_raw *raw);
+/* READ; CORRUPT when of another type; TOO_LARGE. */
+int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200]);
+
+/* ---- loose.c, inflate.c ---- */
+int git_find_loose(hpc_git *g);
+int git_get_loose(git_raw *out, const hpc_git *g, const hpc_git_id *id, git_object_t want,
+                  size_t limit, char why[200]);
+enum { GIT_INFLATED = 0, GIT_INFLATE_FULL = 1, GIT_INFLATE_BROKEN = 2 };
+/* *n: room in out, then what was written. INFLATED: the whole stream, its checksum right; FULL:
+ * there is more than fits; BROKEN: truncated or damaged. HPC_E_NOMEM. */
+int git_inflate(uint8_t *out, size_t *n, const uint8_t *in, size_t in_n);
+
+/* ---- object.c ---- */
+typedef struct git_name { /* one entry of a tree */
+    const char *name;     /* in the tree's data, NUL-terminated */
+    size_t n;
+    uint32_t mode;
+    const uint8_t *id;
+} git_name;
+/* 1: an entry, and *at is behind it; 0: the end; -1: malformed. */
+int git_tree_next(git_name *out, const uint8_t *tree, size_t n, size_t *at);
+/* The id behind `key` ("tree ") at *at, which moves behind its line; false: another line. */
+bool git_header_id(hpc_git_id *out, const char *text, size_t n, size_t *at, const char *key);
+/* Follows tags. *type: commit, tree, blob, or GIT_OBJECT_INVALID when it cannot be read. */
+int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g);
+/* Of HEAD: *found false when there is no commit. */
+int git_head(hpc_git_id *out, bool *found, hpc_git *g);
+
+/* ---- set.c: 128-bit keys, added by many threads ---- */
+typedef struct git_set git_set;
+typedef struct git_key {
+    uint64_t a, b;
+} git_key;
+git_set *git_set_create(void);
+void git_set_free(git_set *s);
+/* 1: was not there; 0: was; HPC_E_NOMEM; HPC_E_UNSUPPORTED above a limit that no real repository
+ * reaches (trees nested so that they name more paths than could ever be read). */
+int git_set_add(git_set *s, git_key k);
+
+/* ---- walk.c ---- */
+enum { GIT_REFUSED = UINT32_MAX };
+typedef struct git_found { /* what one worker found */
+    hpc_git_entry *entry;  /* `path` is an ordinal of at[] */
+    int64_t n, cap;
+    hpc_buf paths;
+    size_t *at; /* of each path in paths */
+    int64_t paths_n, paths_cap;
+    int64_t links_n, other_n, commits_n, missing_n;
+    hpc_buf first_miss;
+} git_found;
+void git_found_release(git_found *f);
+/* found: one for each worker of the pool, zeroed. */
+int git_walk(git_found *found, hpc_git *g, hpc_pool *pool, const hpc_git_list_options *options);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * walk.c: the walk over commits, by the workers of a pool.
+ *
+ * Commits wait in one queue, in the order in which they were reached; whoever
+ * takes one puts its parents into the queue and then walks its tree. What is found
+ * does not depend on who found it; list.c puts it in order.
+ */
+#include <string.h>
+
+#include "runtime/git/walk.h"
+
+/* Reading many small objects is mostly locks of libgit2, which all threads share: a third worker
+ * would only wait. */
+enum { MOST_WORKERS = 2 };
+
+void git_found_release(git_found *f)
+{
+    hpc_free(f->entry);
+    hpc_free(f->at);
+    hpc_buf_release(&f->paths);
+    hpc_buf_release(&f->first_miss);
+    memset(f, 0, sizeof *f);
+}
+
+/* ---- commits ------------------------------------------------------------------------------ */
+
+/* "/" is no path of a file or a folder. */
+static git_key key_of_commit(const hpc_git_id *id)
+{
+    return git_key_of(id->byte, hpc_hash_wide("/", 1));
+}
+
+/* Under the lock, or before the workers start. */
+static int queue_commit(walk *w, const hpc_git_id *id)
+{
+    int rc = git_set_add(w->seen, key_of_commit(id));
+    if (rc <= 0) return rc;
+    if (w->next > 4096 && w->next > w->queue_n / 2) {
+        w->queue_n -= w->next;
+        memmove(w->queue, w->queue + w->next, (size_t)w->queue_n * sizeof *w->queue);
+        w->next = 0;
+    }
+    rc = hpc_grow(&w->queue, &w->queue_cap, w->queue_n + 1, sizeof *w->queue);
+    if (rc < 0) return rc;
+    w->queue[w->queue_n++] = *id;
+    pthread_cond_signal(&w->more);
+    return HPC_OK;
+}
+
+static int queue_parents(walk *w, const char *text, size_t n, size_t at)
+{
+    hpc_git_id parent;
+    int rc = HPC_OK;
+    pthread_mutex_lock(&w->lock);
+    while (rc >= 0 && git_header_id(&parent, text, n, &at, "parent "))
+        rc = queue_commit(w, &parent);
+    pthread_mutex_unlock(&w->lock);
+    return rc;
+}
+
+static int walk_commit(walker *v, const hpc_git_id *id, bool parents)
+{
+    hpc_git_id tree;
+    char why[200];
+    size_t at = 0;
+    git_raw commit;
+    int rc = git_get(&commit, v->g, id, GIT_OBJECT_COMMIT, GIT_META_BYTES, why);
+    if (rc < 0) return rc;
+    if (rc != HPC_GIT_READ) return git_walk_miss(v, "commit", id, why);
+    const char *text = (const char *)commit.data;
+    bool good = git_header_id(&tree, text, commit.n, &at, "tree ");
+    rc = good ? HPC_OK : git_walk_miss(v, "commit", id, "names no tree");
+    if (rc >= 0 && good && parents) rc = queue_parents(v->w, text, commit.n, at);
+    git_raw_release(&commit);
+    v->f->commits_n++;
+    return rc < 0 || !good ? rc : git_walk_tree(v, &tree);
+}
+
+/* The next commit to walk; false when there is none and nobody can add one. `done`: the caller
+ * has finished the one before. */
+static bool take(hpc_git_id *out, int64_t *commits_n, walk *w, bool done)
+{
+    pthread_mutex_lock(&w->lock);
+    w->busy -= done;
+    while (!w->stop && w->next == w->queue_n && w->busy > 0) pthread_cond_wait(&w->more, &w->lock);
+    bool got = !w->stop && w->next < w->queue_n;
+    if (got) {
+        *out = w->queue[w->next++];
+        *commits_n = w->commits_n++;
+        w->busy++;
+    } else
+        pthread_cond_broadcast(&w->more); /* the others need not wait either */
+    pthread_mutex_unlock(&w->lock);
+    return got;
+}
+
+static void stop_all(walk *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_broadcast(&w->more);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int walk_commits(walker *v, int worker)
+{
+    walk *w = v->w;
+    hpc_git_id id;
+    int64_t commits_n = 0;
+    int rc = HPC_OK;
+    for (bool done = false; take(&id, &commits_n, w, done); done = true) {
+        rc = walk_commit(v, &id, true);
+        if (rc < 0) break;
+        if (worker != 0 || !w->options->progress || commits_n - v->shown < 64) continue;
+        v->shown = commits_n;
+        w->options->progress(commits_n, w->options->user);
+    }
+    return rc;
+}
+
+static int work(int worker, int workers, void *user)
+{
+    walk *w = user;
+    int rc;
+    (void)workers;
+    if (worker >= MOST_WORKERS) return HPC_OK;
+    walker *v = hpc_alloc(1, sizeof *v);
+    TRY(v ? 0 : HPC_E_NOMEM);
+    v->w = w;
+    v->f = &w->found[worker];
+    v->g = w->first;
+    if (worker > 0) TRY(hpc_git_share(&v->g, w->first));
+    TRY(walk_commits(v, worker));
+out:
+    if (rc < 0) stop_all(w);
+    if (v) {
+        if (worker > 0) hpc_git_close(v->g);
+        hpc_free(v->slot);
+        hpc_free(v);
+    }
+    return rc;
+}
+
+/* ---- where to begin ------------------------------------------------------------------------ */
+
+/* HEAD's own tree comes before all others, by one worker, so that what it holds is known as such.
+ */
+static int walk_head(walk *w)
+{
+    int rc;
+    walker *v = hpc_alloc(1, sizeof *v);
+    if (!v) return HPC_E_NOMEM;
+    v->w = w;
+    v->f = &w->found[0];
+    v->g = w->first;
+    v->head = true;
+    rc = git_set_add(w->seen, key_of_commit(&w->head));
+    if (rc >= 0) rc = walk_commit(v, &w->head, w->options->history);
+    hpc_free(v->slot);
+    hpc_free(v);
+    return rc;
+}
+
+static int queue_refs(walk *w)
+{
+    git_reference_iterator *it = NULL;
+    git_reference *ref = NULL;
+    char why[200];
+    int rc = HPC_OK;
+    if (git_reference_iterator_new(&it, w->first->repository) < 0)
+        return hpc_fail(git_ran_out() ? HPC_E_NOMEM : HPC_E_FORMAT,
+                        SHOWN ": its references cannot be read: %s", w->first->path,
+                        git_reason(why));
+    while (rc >= 0 && git_reference_next(&ref, it) == 0) {
+        const git_oid *target = git_reference_target(ref);
+        git_object_t type = GIT_OBJECT_INVALID;
+        hpc_git_id id;
+        if (target) {
+            memcpy(id.byte, target->id, sizeof id.byte);
+            rc = git_peel(&id, &type, w->first);
+            /* What cannot be read is reported by the worker that tries to. */
+            if (rc >= 0 && (type == GIT_OBJECT_COMMIT || type == GIT_OBJECT_INVALID))
+                rc = queue_commit(w, &id);
+        }
+        git_reference_free(ref);
+    }
+    git_reference_iterator_free(it);
+    return rc;
+}
+
+int git_walk(git_found *found, hpc_git *g, hpc_pool *pool, const hpc_git_list_options *options)
+{
+    walk w = {.first = g, .options = options, .found = found};
+    int rc;
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.more, NULL);
+    w.seen = git_set_create();
+    TRY(w.seen ? 0 : HPC_E_NOMEM);
+    TRY(git_head(&w.head, &w.has_head, g));
+    if (w.has_head) TRY(walk_head(&w));
+    if (options->history) {
+        TRY(queue_refs(&w));
+        TRY(hpc_pool_run(pool, work, &w));
+    }
+    if (options->progress) options->progress(w.commits_n, options->user);
+out:
+    git_set_free(w.seen);
+    hpc_free(w.queue);
+    pthread_cond_destroy(&w.more);
+    pthread_mutex_destroy(&w.lock);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/*
+ * priv.h: what the files of this folder share and nobody else may use.
+ */
+#ifndef HPC_PROC_PRIV_H
+#define HPC_PROC_PRIV_H
+
+#include <sys/types.h>
+
+#include "runtime/proc/proc.h"
+
+enum { PROC_STATUS_FD = 3 }; /* where bubblewrap tells how far it came */
+
+/* A child that has been started; descriptors are -1 when closed. */
+typedef struct proc_child {
+    pid_t pid;
+    int in, out, err; /* our ends of its standard streams, never blocking */
+    int status;       /* bubblewrap's reports, or -1 */
+} proc_child;
+/* argv and environment as the child gets them; made before the fork, because a child of a process
+ * with threads may not allocate. Lives in the arena. */
+typedef struct proc_command {
+    const char **argv, **environment;
+    char file[4096]; /* what is executed */
+} proc_command;
+
+/* spawn.c */
+int proc_resolve(char file[4096], const char *name); /* HPC_E_IO: not in PATH */
+int proc_environment(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
+int proc_spawn(proc_child *out, const proc_command *c, const hpc_proc_options *o);
+void proc_close(int *fd);
+/* sandbox.c: wraps the command into bubblewrap's. */
+int proc_sandbox(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
+/* After the end: from bubblewrap's reports and status to the child's own, or why it never ran. */
+int proc_sandbox_result(hpc_proc_result *r, const hpc_buf *reports, const char *name);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * Tests of runtime/proc: streams, limits, ends of all kinds, the sandbox.
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/proc/proc.h"
+#include "tests/support/folder.h"
+
+/* A script of the shell as a child: the shell is the child's business here. */
+static int shell(hpc_proc_result *r, hpc_proc_options *o, const char *script)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    o->argv = argv;
+    int rc = hpc_proc_run(r, o);
+    o->argv = NULL;
+    return rc;
+}
+
+static void expect_out(const hpc_proc_result *r, const char *text)
+{
+    assert_string_equal(r->out.data ? r->out.data : "", text);
+}
+
+static void test_streams_and_status(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    o.input = "one two";
+    o.input_bytes = 7;
+    assert_int_equal(shell(&r, &o, "cat; echo err >&2; exit 7"), 0);
+    expect_out(&r, "one two");
+    assert_string_equal(r.err.data, "err\n");
+    assert_int_equal(r.status, 7);
+    assert_int_equal(r.signal, 0);
+    assert_false(r.timed_out || r.cut);
+    assert_true(r.seconds > 0 && r.peak_bytes > 0);
+    hpc_proc_release(&r);
+    assert_int_equal(shell(&r, &o, "kill -9 $$"), 0);
+    assert_int_equal(r.status, -1);
+    assert_int_equal(r.signal, SIGKILL);
+    hpc_proc_release(&r);
+    assert_int_equal(shell(&r, &o, "printf 'a\\0b'"), 0);
+    assert_int_equal(r.out.n, 3);
+    assert_memory_equal(r.out.data, "a\0b", 3);
+    hpc_proc_release(&r);
+}
+
+/* More input than a pipe holds to a child that reads none of it, and more output than is kept. */
+static void test_no_deadlock(void **state)
+{
+    size_t n = 4 << 20;
+    char *input = calloc(n, 1);
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    o.input = input;
+    o.input_bytes = n;
+    o.output_bytes = 100;
+    assert_int_equal(shell(&r, &o, "exit 3"), 0);
+    assert_int_equal(r.status, 3);
+    hpc_proc_release(&r);
+    assert_int_equal(shell(&r, &o, "cat"), 0);
+    assert_int_equal(r.out.n, 100);
+    assert_true(r.cut);
+    assert_int_equal(r.status, 0);
+    hpc_proc_release(&r);
+    free(input);
+}
+
+static void test_time(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    o.seconds = 0.2;
+    assert_int_equal(shell(&r, &o, "exec sleep 30"), 0);
+    assert_true(r.timed_out);
+    assert_int_equal(r.signal, SIGTERM);
+    hpc_proc_release(&r);
+    /* Ignores the polite signal, closed its streams, and left another behind. */
+    assert_int_equal(shell(&r, &o, "trap '' TERM; exec >&- 2>&-; sleep 30 & while :; do :; done"),
+                     0);
+    assert_true(r.timed_out);
+    assert_int_equal(r.signal, SIGKILL);
+    assert_true(r.seconds < 10);
+    hpc_proc_release(&r);
+}
+
+/* What a child leaves running is gone too, and does not hold up the return. */
+static void test_leaves_nothing(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    assert_int_equal(shell(&r, &o, "sleep 300 & echo $!"), 0);
+    assert_true(r.seconds < 20);
+    pid_t left = (pid_t)atoi(r.out.data);
+    assert_true(left > 1);
+    bool gone = false;
+    for (int k = 0; k < 200 && !gone; k++) { /* init reaps it */
+        char path[64], text[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)left);
+        FILE *f = fopen(path, "r");
+        size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+        if (f) fclose(f);
+        gone = n == 0 || strstr(text, ") Z ") != NULL;
+        if (!gone) usleep(10000);
+    }
+    assert_true(gone);
+    hpc_proc_release(&r);
+}
+
+static void test_limits(void **state)
+{
+    char path[PATH_MAX];
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    o.folder = ((hpc_test_folder *)*state)->root;
+    o.file_bytes = 4096;
+    assert_int_equal(shell(&r, &o, "exec dd if=/dev/zero of=big bs=1024 count=100 2>/dev/null"), 0);
+    assert_true(r.status != 0);
+    hpc_proc_release(&r);
+    hpc_file_view v;
+    assert_int_equal(hpc_file_open(&v, hpc_test_path(path, *state, "big")), 0);
+    assert_int_equal(v.bytes, 4096);
+    hpc_file_close(&v);
+    o.memory_bytes = 64 << 20;
+    assert_int_equal(shell(&r, &o, "exec dd if=/dev/zero of=/dev/null bs=200M count=1"), 0);
+    assert_true(r.status != 0);
+    hpc_proc_release(&r);
+}
+
+static void test_environment(void **state)
+{
+    static const char *const own[] = {"A=1", NULL};
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    setenv("HPC_TEST_SECRET", "x", 1);
+    assert_int_equal(shell(&r, &o, "echo \"$HPC_TEST_SECRET$LANG\""), 0);
+    expect_out(&r, "C\n");
+    hpc_proc_release(&r);
+    o.environment = own;
+    assert_int_equal(shell(&r, &o, "echo $A$LANG"), 0);
+    expect_out(&r, "1\n");
+    hpc_proc_release(&r);
+}
+
+static void test_cannot_start(void **state)
+{
+    static const char *const missing[] = {"no-such-program-hpc", NULL};
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    o.argv = missing;
+    assert_int_equal(hpc_proc_run(&r, &o), HPC_E_IO);
+    assert_non_null(strstr(hpc_error_get()->text, "no-such-program-hpc"));
+    hpc_error_clear();
+    o.folder = "/no/such/folder";
+    assert_int_equal(shell(&r, &o, "true"), HPC_E_IO);
+    assert_non_null(strstr(hpc_error_get()->text, "/no/such/folder"));
+    hpc_error_clear();
+    assert_false(hpc_proc_exists("no-such-program-hpc"));
+    assert_true(hpc_proc_exists("sh"));
+}
+
+static void test_sandbox(void **state)
+{
+    char path[PATH_MAX];
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    o.sandbox = HPC_SANDBOX_REQUIRED;
+    o.folder = ((hpc_test_folder *)*state)->root;
+    int rc = shell(&r, &o,
+                   "echo in > inside; echo out > /etc/hpc-outside; ls /proc | grep -c "
+                   "'^[0-9]'; test -e /sys/class/net/eth0 || echo no net; exit 5");
+    if (rc == HPC_E_UNSUPPORTED) {
+        printf("SKIP: %s\n", hpc_error_get()->text);
+        hpc_error_clear();
+        skip();
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(r.status, 5);
+    assert_non_null(strstr(r.out.data, "no net"));
+    assert_true(atoi(r.out.data) > 0 && atoi(r.out.data) < 10); /* it sees its own processes only */
+    assert_true(hpc_file_exists(hpc_test_path(path, *state, "inside")));
+    assert_false(hpc_file_exists("/etc/hpc-outside"));
+    hpc_proc_release(&r);
+    assert_int_equal(shell(&r, &o, "kill -11 $$"), 0);
+    assert_int_equal(r.signal, SIGSEGV);
+    hpc_proc_release(&r);
+    o.seconds = 0.3;
+    assert_int_equal(shell(&r, &o, "trap '' TERM; sleep 30"), 0);
+    assert_true(r.timed_out);
+    hpc_proc_release(&r);
+    static const char *const missing[] = {"no-such-program-hpc", NULL};
+    o.argv = missing;
+    assert_int_equal(hpc_proc_run(&r, &o), HPC_E_IO);
+    hpc_error_clear();
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_streams_and_status), TEST(test_no_deadlock), TEST(test_time),
+        TEST(test_leaves_nothing),     TEST(test_limits),      TEST(test_environment),
+        TEST(test_cannot_start),       TEST(test_sandbox),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
