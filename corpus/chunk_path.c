@@ -1,0 +1,40 @@
+/*
+ * chunk_path.c: which names a repository may have, and where its content lies.
+ *
+ * A name comes from an address, a command line or a database of somebody else, and becomes a
+ * folder: nothing in it may lead elsewhere. '/' is written '+', so '+' and '%' are escaped.
+ */
+#include <string.h>
+
+#include "corpus/priv.h"
+
+enum { NAME_MOST = 200 };
+
+static bool is_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n > NAME_MOST || name[0] == '.' || name[0] == '/' || name[n - 1] == '/')
+        return false;
+    for (size_t k = 0; k < n; k++)
+        if ((unsigned char)name[k] < ' ' || name[k] == 0x7F) return false;
+    return corpus_is_utf8(name, n);
+}
+
+int corpus_chunk_path(hpc_buf *out, const char *folder, const char *repository, int64_t chunk)
+{
+    int rc = HPC_OK;
+    out->n = 0;
+    if (!is_name(repository))
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "'%.200s' cannot be the name of a repository: at most %d bytes of UTF-8, no "
+                     "control characters, no dot or slash to begin with",
+                     repository, NAME_MOST));
+    TRY(hpc_buf_printf(out, "%s/content/", folder));
+    for (const char *p = repository; *p; p++) {
+        const char *escaped = *p == '/' ? "+" : *p == '+' ? "%2B" : *p == '%' ? "%25" : NULL;
+        TRY(escaped ? hpc_buf_text(out, escaped) : hpc_buf_add(out, p, 1));
+    }
+    if (chunk >= 0) TRY(hpc_buf_printf(out, "/%05lld.chunk", (long long)chunk));
+out:
+    return rc;
+}

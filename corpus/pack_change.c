@@ -1,0 +1,264 @@
+/*
+ * pack_change.c: which functions a commit changed: those of every file that differs, on both
+ * sides, paired by path and name, then by content, then by name.
+ *
+ * It compares code tokens, so a change of comments or layout is none. It does not look at what
+ * surrounds functions: a changed macro or constant goes unseen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/pack_change.h"
+
+typedef struct found { /* a function of one side */
+    change_side side;
+    int64_t file; /* of the diff */
+    uint64_t path, name, content, key;
+    bool taken;
+} found;
+typedef struct list {
+    found *item;
+    int64_t n, cap;
+} list;
+struct change_scratch {
+    hpc_git *git;
+    hpc_git_changes diff;
+    list base, head;
+    hpc_buf text, hashes;
+    hpc_tokens t;
+    hpc_functions f;
+    int64_t n; /* functions of the result */
+};
+
+int change_scratch_create(change_scratch **out, const hpc_git *like)
+{
+    change_scratch *s = hpc_alloc(1, sizeof *s);
+    int rc = HPC_OK;
+    *out = NULL;
+    if (!s) return HPC_E_NOMEM;
+    TRY(hpc_git_share(&s->git, like));
+    *out = s;
+out:
+    if (rc < 0) change_scratch_free(s);
+    return rc;
+}
+
+void change_scratch_free(change_scratch *s)
+{
+    if (!s) return;
+    hpc_git_close(s->git);
+    hpc_git_changes_release(&s->diff);
+    hpc_free(s->base.item);
+    hpc_free(s->head.item);
+    hpc_buf_release(&s->text);
+    hpc_buf_release(&s->hashes);
+    hpc_tokens_release(&s->t);
+    hpc_functions_release(&s->f);
+    hpc_free(s);
+}
+
+hpc_git *change_git(change_scratch *s)
+{
+    return s->git;
+}
+
+void changes_release(changes *c)
+{
+    hpc_free(c->item);
+    hpc_buf_release(&c->paths);
+    *c = (changes){0};
+}
+
+/* ---- the functions of a file ----------------------------------------------------------- */
+
+/* The code of function k without that of functions inside it, which follow it in the list. */
+static int hash_content(uint64_t *out, change_scratch *s, int64_t k)
+{
+    const hpc_function *f = &s->f.item[k];
+    int64_t inner = k + 1, lo = 0, hi = s->t.n;
+    int rc = HPC_OK;
+    s->hashes.n = 0;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (s->t.item[mid].at < f->at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < s->t.n && s->t.item[lo].at < f->end; lo++) {
+        const hpc_token *t = &s->t.item[lo];
+        while (inner < s->f.n && s->f.item[inner].end <= t->at) inner++;
+        bool inside = inner < s->f.n && s->f.item[inner].at <= t->at;
+        if (!inside && hpc_token_is_code(t)) TRY(hpc_buf_add(&s->hashes, &t->hash, sizeof t->hash));
+    }
+    *out = hpc_hash(s->hashes.data, s->hashes.n, 0);
+out:
+    return rc;
+}
+
+static int add_function(list *to, change_scratch *s, int64_t k, int64_t file, const hpc_git_id *id,
+                        uint64_t path)
+{
+    const hpc_function *f = &s->f.item[k];
+    found one = {.side = {.blob = *id, .at = f->at, .n = f->end - f->at},
+                 .file = file,
+                 .path = path,
+                 .name = hpc_hash(s->text.data + f->name_at, f->name_n, 0)};
+    int rc = HPC_OK;
+    TRY(hash_content(&one.content, s, k));
+    TRY(hpc_grow(&to->item, &to->cap, to->n + 1, sizeof *to->item));
+    to->item[to->n++] = one;
+out:
+    return rc;
+}
+
+/* 1: its functions are added; 0: it cannot be read. */
+static int add_file(list *to, change_scratch *s, int64_t file, const hpc_git_id *id)
+{
+    static const hpc_git_id none;
+    const char *path = s->diff.paths.data + s->diff.item[file].path;
+    size_t bytes = 0;
+    int rc = HPC_OK;
+    if (memcmp(id, &none, sizeof none) == 0) return 1;
+    TRY(hpc_git_read(&s->text, &bytes, s->git, id, CHANGE_FILE_BYTES));
+    if (rc != HPC_GIT_READ) return 0;
+    hpc_language l = hpc_language_of(path, s->text.data, s->text.n);
+    if (l == HPC_LANGUAGE_NONE) return 1;
+    bool fixed =
+        l == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(path, s->text.data, s->text.n);
+    TRY(hpc_lex(&s->t, s->text.data, s->text.n, l, fixed));
+    TRY(hpc_functions_find(&s->f, &s->t, s->text.data, l));
+    for (int64_t k = 0; k < s->f.n; k++)
+        TRY(add_function(to, s, k, file, id, hpc_hash(path, strlen(path), 0)));
+    return 1;
+out:
+    return rc;
+}
+
+/* ---- pairs -------------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    const found *x = *(found *const *)a, *y = *(found *const *)b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x > y) - (x < y); /* of equals the first by place */
+}
+
+typedef enum likeness { SAME_PLACE, SAME_NAME_THERE, MOVED, SAME_NAME } likeness;
+
+static uint64_t key_of(const found *f, likeness l)
+{
+    const uint64_t all[] = {f->name, l <= SAME_NAME_THERE ? f->path : 0,
+                            l == SAME_PLACE || l == MOVED ? f->content : 0};
+    return hpc_hash(all, sizeof all, 0);
+}
+
+static int64_t free_ones(found **out, list *from, likeness l)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < from->n; k++) {
+        if (from->item[k].taken) continue;
+        from->item[k].key = key_of(&from->item[k], l);
+        out[n++] = &from->item[k];
+    }
+    if (n > 1) qsort(out, (size_t)n, sizeof *out, by_key);
+    return n;
+}
+
+static int put(changes *out, const change_scratch *s, const found *base, const found *head)
+{
+    const found *f = head ? head : base;
+    const char *path = s->diff.paths.data + s->diff.item[f->file].path;
+    change c = {.path = out->paths.n};
+    int rc = HPC_OK;
+    if (base) c.base = base->side;
+    if (head) c.head = head->side;
+    if (c.base.n > CHANGE_FUNCTION_BYTES || c.head.n > CHANGE_FUNCTION_BYTES) return rc;
+    TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
+    TRY(hpc_buf_add(&out->paths, path, strlen(path) + 1));
+    out->item[out->n++] = c;
+out:
+    return rc;
+}
+
+static int match(changes *out, change_scratch *s, found **a, found **b, likeness l)
+{
+    int64_t i = 0, j = 0, a_n = free_ones(a, &s->base, l), b_n = free_ones(b, &s->head, l);
+    int rc = HPC_OK;
+    while (i < a_n && j < b_n) {
+        if (a[i]->key != b[j]->key) {
+            if (a[i]->key < b[j]->key)
+                i++;
+            else
+                j++;
+            continue;
+        }
+        a[i]->taken = b[j]->taken = true;
+        if (a[i]->content != b[j]->content) TRY(put(out, s, a[i], b[j]));
+        i++, j++;
+    }
+out:
+    return rc;
+}
+
+static int match_all(changes *out, change_scratch *s)
+{
+    found **a = hpc_alloc((size_t)s->base.n + 1, sizeof(found *));
+    found **b = hpc_alloc((size_t)s->head.n + 1, sizeof(found *));
+    int rc = a && b ? HPC_OK : HPC_E_NOMEM;
+    TRY(rc);
+    for (int l = SAME_PLACE; l <= SAME_NAME; l++) TRY(match(out, s, a, b, (likeness)l));
+    for (int64_t k = 0; k < s->base.n; k++)
+        if (!s->base.item[k].taken) TRY(put(out, s, &s->base.item[k], NULL));
+    for (int64_t k = 0; k < s->head.n; k++)
+        if (!s->head.item[k].taken) TRY(put(out, s, NULL, &s->head.item[k]));
+out:
+    hpc_free(a);
+    hpc_free(b);
+    return rc;
+}
+
+static int compare_changes(const void *a, const void *b, void *paths)
+{
+    const change *x = a, *y = b;
+    int order = strcmp((const char *)paths + x->path, (const char *)paths + y->path);
+    if (order) return order;
+    if (x->head.at != y->head.at) return x->head.at < y->head.at ? -1 : 1;
+    if (x->base.at != y->base.at) return x->base.at < y->base.at ? -1 : 1;
+    return memcmp(&x->base.blob, &y->base.blob, sizeof x->base.blob);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool wanted(const char *path, void *user)
+{
+    (void)user;
+    return hpc_language_of_path(path) != HPC_LANGUAGE_NONE;
+}
+
+int change_find(changes *out, change_scratch *s, const hpc_git_id *base, const hpc_git_id *head)
+{
+    int rc = HPC_OK;
+    out->n = 0;
+    out->paths.n = 0;
+    s->base.n = s->head.n = 0;
+    rc = hpc_git_diff(&s->diff, s->git, base, head, wanted, NULL, CHANGE_FILES);
+    if (rc == HPC_E_UNSUPPORTED) {
+        hpc_error_clear(); /* too much changed: no failure */
+        return 0;
+    }
+    TRY(rc);
+    if (rc != HPC_GIT_READ) return 0;
+    for (int64_t k = 0; k < s->diff.n; k++) {
+        TRY(add_file(&s->base, s, k, &s->diff.item[k].base));
+        if (rc == 1) TRY(add_file(&s->head, s, k, &s->diff.item[k].head));
+        if (rc == 0) return 0;
+    }
+    TRY(match_all(out, s));
+    if (out->n > CHANGE_FUNCTIONS) return 0;
+    if (out->n > 1)
+        qsort_r(out->item, (size_t)out->n, sizeof *out->item, compare_changes, out->paths.data);
+    return 1;
+out:
+    return rc;
+}

@@ -1,0 +1,141 @@
+/*
+ * pack_encode.c: samples as token ids: texts by the tokenizer, marks by the pieces that it has for
+ * them.
+ *
+ * How a model of somebody else's spells the marks that it was trained with is a table here. What
+ * this does not know, a chat template say, is no part of a sample.
+ */
+#include <string.h>
+
+#include "corpus/pack.h"
+
+/* Ours first; then StarCoder, Qwen, CodeLlama and DeepSeek-Coder. */
+enum { SPELLINGS = 6 };
+static const char *const spellings[HPC_MARK_N][SPELLINGS] = {
+    [HPC_MARK_FIM_PREFIX] = {"<|fim_prefix|>", "\u2581<PRE>", "<\uff5cfim\u2581begin\uff5c>",
+                             "<fim-prefix>"},
+    [HPC_MARK_FIM_SUFFIX] = {"<|fim_suffix|>", "\u2581<SUF>", "<\uff5cfim\u2581hole\uff5c>",
+                             "<fim-suffix>"},
+    [HPC_MARK_FIM_MIDDLE] = {"<|fim_middle|>", "\u2581<MID>", "<\uff5cfim\u2581end\uff5c>",
+                             "<fim-middle>"},
+    [HPC_MARK_FILE] = {"<|file_sep|>", "<filename>"},
+    [HPC_MARK_REPOSITORY] = {"<|repo_name|>", "<reponame>"},
+    [HPC_MARK_END] = {"<|endoftext|>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "</s>"},
+};
+/* Text would not do: what is in the middle must never be mistaken for source, and a document has to
+ * end. */
+enum {
+    NEVER_TEXT = 1 << HPC_MARK_FIM_PREFIX | 1 << HPC_MARK_FIM_SUFFIX | 1 << HPC_MARK_FIM_MIDDLE |
+                 1 << HPC_MARK_END
+};
+
+static int add_id(hpc_ids *ids, int32_t id)
+{
+    int rc = hpc_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id);
+    if (rc >= 0) ids->id[ids->n++] = id;
+    return rc;
+}
+
+/* ---- marks -------------------------------------------------------------------------- */
+
+static int32_t find_mark(const char **spelling, const hpc_tokenizer *t, hpc_mark m)
+{
+    *spelling = hpc_mark_text(m);
+    int32_t id = hpc_tokenizer_find(t, *spelling);
+    for (int k = 0; id < 0 && k < SPELLINGS && spellings[m][k]; k++) {
+        *spelling = spellings[m][k];
+        id = hpc_tokenizer_find(t, *spelling);
+    }
+    if (id < 0 && m == HPC_MARK_END) {
+        id = hpc_tokenizer_specials(t).end;
+        *spelling = "its end token";
+    }
+    if (id < 0) *spelling = hpc_mark_text(m);
+    return id;
+}
+
+static int open_mark(pack_encoder *e, hpc_tokenizer_scratch *s, hpc_mark m, const char *name)
+{
+    const char *text = hpc_mark_text(m);
+    int32_t id = find_mark(&e->spelling[m], e->tokenizer, m);
+    if (id >= 0) return add_id(&e->mark[m], id);
+    if (m == HPC_MARK_END)
+        return hpc_fail(HPC_E_ARG,
+                        "%.200s has no piece for %s, nor an end token: train one with `hpccoder "
+                        "tokenizer train`",
+                        name, text);
+    if (NEVER_TEXT >> m & 1)
+        return hpc_fail(HPC_E_ARG,
+                        "%.200s has no piece for %s: pack with --fim-rate 0, or train one with "
+                        "`hpccoder tokenizer train`",
+                        name, text);
+    return hpc_tokenizer_encode(&e->mark[m], e->tokenizer, s, text, strlen(text), HPC_ENCODE_INNER);
+}
+
+int pack_encoder_open(pack_encoder *out, const hpc_tokenizer *t, unsigned needed, const char *name)
+{
+    hpc_tokenizer_special special = hpc_tokenizer_specials(t);
+    hpc_tokenizer_scratch *s = NULL;
+    int rc = HPC_OK;
+    *out = (pack_encoder){.tokenizer = t, .begin = special.add_begin ? special.begin : -1};
+    TRY(hpc_tokenizer_scratch_create(&s, t));
+    for (int m = HPC_MARK_NONE + 1; m < HPC_MARK_N; m++)
+        if (needed >> m & 1) TRY(open_mark(out, s, (hpc_mark)m, name));
+out:
+    hpc_tokenizer_scratch_free(s);
+    if (rc < 0) pack_encoder_release(out);
+    return rc;
+}
+
+void pack_encoder_release(pack_encoder *e)
+{
+    for (int m = 0; m < HPC_MARK_N; m++) hpc_free(e->mark[m].id);
+    *e = (pack_encoder){0};
+}
+
+/* ---- samples ------------------------------------------------------------------------- */
+
+/* Where a tokenizer puts a blank before the first word of a text, it is put where models that have
+ * such tokenizers were trained with it: at the start of the document and of the text before the
+ * gap, which follows the middle mark when the suffix comes first. */
+static bool starts_text(const hpc_sample *s, int64_t k)
+{
+    if (k == 0) return true;
+    hpc_mark before = s->part[k - 1].mark;
+    if (before == HPC_MARK_FIM_PREFIX) return true;
+    if (before != HPC_MARK_FIM_MIDDLE) return k == 1;
+    for (int64_t j = k - 2; j > 0; j--)
+        if (s->part[j].mark == HPC_MARK_FIM_SUFFIX)
+            return s->part[j - 1].mark == HPC_MARK_FIM_PREFIX;
+    return false;
+}
+
+static int add_mark(hpc_ids *ids, const hpc_ids *mark)
+{
+    int rc = HPC_OK;
+    hpc_assert(mark->n > 0); /* the task named it as needed */
+    for (int64_t k = 0; k < mark->n; k++) TRY(add_id(ids, mark->id[k]));
+out:
+    return rc;
+}
+
+int pack_encode(hpc_ids *ids, int64_t *answer, const pack_encoder *e, hpc_tokenizer_scratch *s,
+                const hpc_sample *sample)
+{
+    int64_t first = ids->n;
+    int rc = HPC_OK;
+    *answer = -1;
+    if (e->begin >= 0) TRY(add_id(ids, e->begin));
+    for (int64_t k = 0; k < sample->n; k++) {
+        const hpc_part *p = &sample->part[k];
+        if (p->mark == HPC_MARK_NONE) {
+            TRY(hpc_tokenizer_encode(ids, e->tokenizer, s, sample->text.data + p->at, p->n,
+                                     starts_text(sample, k) ? 0 : HPC_ENCODE_INNER));
+            continue;
+        }
+        TRY(add_mark(ids, &e->mark[p->mark]));
+        if (p->mark == HPC_MARK_PRAGMA || p->mark == HPC_MARK_PERF_LABEL) *answer = ids->n - first;
+    }
+out:
+    return rc;
+}

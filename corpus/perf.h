@@ -1,0 +1,68 @@
+/*
+ * perf.h: performance histories: what was measured of which commit, and which changes made a
+ * program slower or faster.
+ */
+#ifndef HPC_CORPUS_PERF_H
+#define HPC_CORPUS_PERF_H
+
+#include "corpus/corpus.h"
+
+enum { PERF_DB_VERSION = 1, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
+enum { PERF_ID = 41 }; /* a commit's id as text, with its NUL */
+
+/* ---- perf.c: one SQLite database --------------------------------------------------------------
+ * Table commits (id, parent, time: seconds since 1970 of the committer), table series (id, command,
+ * metric, machine), table sample (series, commit_id, run, value). Every metric is a cost: less of
+ * it is better. */
+typedef struct perf_db perf_db;                      /* belongs to one thread */
+int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
+int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
+void perf_db_close(perf_db *d);                      /* what was added and not committed is gone */
+int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t time);
+/* A commit that was added; the next run of its series. value: finite, above 0. */
+int perf_db_add(perf_db *d, const char *command, const char *metric, const char *machine,
+                const char *commit, double value);
+int perf_db_commit(perf_db *d);
+
+/* ---- perf_pairs.c: a commit and its parent ----------------------------------------------------
+ * One series: with medians a and b of at least PERF_RUNS samples each, the change is (b - a) / a,
+ * and its noise the standard error of that by the median absolute deviations. Slower or faster: the
+ * change is beyond PERF_THRESHOLD and beyond PERF_SIGMAS times the noise. Same: change and
+ * 2 * noise together stay within PERF_THRESHOLD. Anything else is undecided.
+ * All series of a pair: slower, or faster, if some series are and none is the opposite; same if
+ * some are decided and all of these are; else undecided, and the pair is left out. The pair's
+ * change is that of the series with the largest among those that agree with the label. */
+#define PERF_THRESHOLD 0.05
+#define PERF_SIGMAS    3.0
+enum {
+    PERF_RUNS = 3,
+    PERF_RUNS_MOST = 1000 /* of one series and commit; later ones are not read */
+};
+typedef enum perf_label { PERF_SLOWER, PERF_SAME, PERF_FASTER, PERF_UNDECIDED } perf_label;
+const char *perf_label_name(perf_label l); /* "slower", "same", "faster" */
+/* The samples are put in order. */
+perf_label perf_judge(double *change, double *base, int64_t base_n, double *head, int64_t head_n);
+
+typedef struct perf_pair {
+    char base[PERF_ID], head[PERF_ID];
+    int64_t time;
+    perf_label label;
+    double change;
+} perf_pair;
+typedef struct perf_pairs {
+    perf_pair *item; /* by time, then by id */
+    int64_t n, cap;
+    int64_t undecided_n;
+} perf_pairs;
+int perf_pairs_load(perf_pairs *out, perf_db *d);
+void perf_pairs_release(perf_pairs *p);
+/* The split of the k-th of n pairs: later ones are for validation, the latest for tests, so that
+ * nothing is predicted from what came after it. */
+hpc_split perf_split(int64_t k, int64_t n);
+
+/* For perf_pairs.c: rows one after the other, 1 or 0 at the end. Borrowed until the next. */
+int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_db *d);
+/* By series, then commit. */
+int perf_next_sample(int64_t *series, const char **commit, double *value, perf_db *d);
+
+#endif

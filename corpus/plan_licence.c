@@ -1,0 +1,163 @@
+/*
+ * plan_licence.c: which licence holds in which folder of a repository, by the files in HEAD that
+ * state one.
+ *
+ * Older states are not asked: a project that changed its licence says today what holds for it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus/harvest.h"
+
+enum { LICENCE_BYTES = 1 << 20 };
+
+/* Every folder that holds an entry of HEAD, and those around it, as "a/b/"; "" is the root. */
+static int find_folders(hpc_map *folders, const corpus_plan *p)
+{
+    int rc = HPC_OK;
+    TRY(hpc_map_put(folders, "", 0, 0));
+    for (int64_t k = 0; k < p->n; k++) {
+        const char *path = corpus_plan_entry_path(p, k);
+        if (!p->entry[k].head) continue;
+        for (size_t n = strlen(path); n > 0; n--) {
+            if (path[n - 1] != '/') continue;
+            if (hpc_map_get(folders, path, n, NULL)) break; /* and so those around it */
+            TRY(hpc_map_put(folders, path, n, 0));
+        }
+    }
+out:
+    return rc;
+}
+
+/* Folders are no licences, whatever they are called. */
+static int rank_of(const char *name)
+{
+    return name[strlen(name) - 1] == '/' ? -1 : corpus_licence_file_rank(name);
+}
+
+/* "LICENSE-MIT" beside "LICENSE-APACHE" is an offer to choose; of other files of equal rank each
+ * may hold for a part, so all must be met. */
+static bool is_choice(const char *name)
+{
+    static const char *const names[] = {"LICENSE-MIT", "LICENSE-APACHE", "LICENCE-MIT",
+                                        "LICENCE-APACHE"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strncmp(name, names[k], strlen(names[k])) == 0) return true;
+    return false;
+}
+
+/* False when it does not fit. */
+static bool join(char out[CORPUS_LICENCE], const char *more, bool choice)
+{
+    char both[2 * CORPUS_LICENCE + 16];
+    if (!out[0] || strcmp(out, more) == 0) {
+        strcpy(out, more);
+        return true;
+    }
+    bool a = !choice && strstr(out, " OR ") && out[0] != '(', b = !choice && strstr(more, " OR ");
+    int n = snprintf(both, sizeof both, "%s%s%s %s %s%s%s", a ? "(" : "", out, a ? ")" : "",
+                     choice ? "OR" : "AND", b ? "(" : "", more, b ? ")" : "");
+    if (n >= CORPUS_LICENCE) return false;
+    memcpy(out, both, (size_t)n + 1);
+    return true;
+}
+
+static int read_licence(char out[CORPUS_LICENCE], hpc_git *g, hpc_buf *text, const char *folder,
+                        const char *name)
+{
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    out[0] = '\0';
+    TRY(hpc_buf_printf(&path, "%s%s", folder, name));
+    TRY(hpc_git_read_path(text, g, path.data, LICENCE_BYTES));
+    if (rc == HPC_GIT_READ) corpus_licence_of_text(out, text->data ? text->data : "", text->n);
+    rc = HPC_OK;
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+typedef struct folder_search {
+    hpc_git *g;
+    hpc_buf names, text;
+    int64_t n;
+} folder_search;
+
+/* The expression of the files of one rank; "" when none of them is understood. */
+static int licence_of_rank(char out[CORPUS_LICENCE], folder_search *f, const char *folder, int rank)
+{
+    char one[CORPUS_LICENCE];
+    bool fits = true, choice = true;
+    int rc = HPC_OK;
+    const char *name = f->names.data;
+    out[0] = '\0';
+    for (int64_t k = 0; k < f->n; k++, name += strlen(name) + 1)
+        if (rank_of(name) == rank) choice = choice && is_choice(name);
+    name = f->names.data;
+    for (int64_t k = 0; k < f->n && fits; k++, name += strlen(name) + 1) {
+        if (rank_of(name) != rank) continue;
+        TRY(read_licence(one, f->g, &f->text, folder, name));
+        if (one[0]) fits = join(out, one, choice);
+    }
+    if (!fits) out[0] = '\0'; /* too many to say which holds: unknown */
+out:
+    return rc;
+}
+
+/* The best rank that yields anything. */
+static int licence_of_folder(char out[CORPUS_LICENCE], folder_search *f, const char *folder)
+{
+    int rc = HPC_OK, rank = -1;
+    out[0] = '\0';
+    for (;;) {
+        int next = -1;
+        const char *name = f->names.data;
+        for (int64_t k = 0; k < f->n; k++, name += strlen(name) + 1) {
+            int r = rank_of(name);
+            if (r > rank && (next < 0 || r < next)) next = r;
+        }
+        if (next < 0) return HPC_OK;
+        TRY(licence_of_rank(out, f, folder, next));
+        if (out[0]) return HPC_OK;
+        rank = next;
+    }
+out:
+    return rc;
+}
+
+static int find_licence(corpus_plan *p, folder_search *f, const char *folder, size_t n)
+{
+    char bare[4096], with_slash[4096], expression[CORPUS_LICENCE];
+    int rc = HPC_OK;
+    if (n >= sizeof bare) return HPC_OK; /* no file system could hold it either */
+    snprintf(with_slash, sizeof with_slash, "%.*s", (int)n, folder);
+    snprintf(bare, sizeof bare, "%.*s", n > 0 ? (int)n - 1 : 0, folder);
+    TRY(hpc_git_list_folder(&f->names, &f->n, f->g, bare));
+    if (rc != HPC_GIT_READ) return HPC_OK; /* what cannot be read states nothing */
+    TRY(licence_of_folder(expression, f, with_slash));
+    if (!expression[0]) return HPC_OK;
+    TRY(hpc_map_put(p->licences, folder, n, p->expressions.n));
+    TRY(hpc_buf_add(&p->expressions, expression, strlen(expression) + 1));
+out:
+    return rc;
+}
+
+int corpus_plan_find_licences(corpus_plan *p, hpc_git *g)
+{
+    folder_search f = {.g = g};
+    int rc = HPC_OK;
+    hpc_map *folders = hpc_map_create();
+    if (!folders) TRY(HPC_E_NOMEM);
+    TRY(find_folders(folders, p));
+    for (int64_t k = 0; k < hpc_map_n(folders); k++) {
+        size_t n = 0;
+        uint64_t unused = 0;
+        const char *folder = hpc_map_at(folders, k, &n, &unused);
+        TRY(find_licence(p, &f, folder, n));
+    }
+out:
+    hpc_map_free(folders);
+    hpc_buf_release(&f.names);
+    hpc_buf_release(&f.text);
+    return rc;
+}

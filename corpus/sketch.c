@@ -1,0 +1,300 @@
+/*
+ * sketch.c: holding names, paths and texts against a sketch of what is held out.
+ *
+ * A sketch is read whole and verified when it is opened, so that nothing later can fail or read
+ * outside it. It is made in sketch_make.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus/sketch.h"
+
+struct hpc_sketch {
+    hpc_file_view view;
+    hpc_hash128 hash;
+    corpus_held_list list;
+    const uint8_t *ids, *streams;
+    corpus_fuse fuse;
+    uint8_t *slots; /* of the filter */
+    int64_t count[SKETCH_COUNTS];
+};
+
+/* ---- the lexer ------------------------------------------------------------------------ */
+
+/* Each language feature on which two lexers may differ and a sketch depends. */
+static const char c_text[] =
+    "#include <math.h>\n#define F(x) \\\n  ((x) ## 1) /* c */\n"
+    "#pragma omp parallel for reduction(+:s) \\\n    private(i) // c\n"
+    "template <class T> auto f(T &&a, int *p) -> decltype(a->b::c) {\n"
+    "  x <<= 1'000u + .5e-3f - 0x1.8p3 >= 'a' != L\"s\\\"t\"; y = R\"q(a\"b)q\" \"c\";\n"
+    "  k<<<g, b, 0, s>>>(p[i]++, *p--, &q, a ? b : c, a && b || !c, a <=> b, ...);\n}\n";
+static const char fortran_text[] =
+    "!$omp parallel do &\n!$omp& private(i)\n  Do 10 i = 1, N ! c\n   a(i) = B(I) ** 2.0d0 + &\n"
+    "     & 'it''s' // \"x\" ; if (x .GE. 1_r8 .and. y == z) then\n10 end do\n#ifdef X\n#endif\n";
+
+static int lexer_add(uint64_t *hash, const char *text, hpc_language l)
+{
+    hpc_tokens t = {0};
+    int rc = hpc_lex(&t, text, strlen(text), l, false);
+    uint64_t key[CORPUS_PASSAGE_MOST];
+    corpus_passage p;
+    corpus_passage_start(&p);
+    for (int64_t at = 0; rc >= 0 && at < t.n;) corpus_passage_next(key, &p, &t, &at);
+    *hash = corpus_mix(*hash ^ corpus_passage_stream(&p));
+    hpc_tokens_release(&t);
+    return rc;
+}
+
+int corpus_lexer(uint64_t *out)
+{
+    int rc;
+    *out = 0;
+    TRY(lexer_add(out, c_text, HPC_LANGUAGE_CUDA));
+    TRY(lexer_add(out, fortran_text, HPC_LANGUAGE_FORTRAN));
+out:
+    return rc;
+}
+
+/* ---- opening -------------------------------------------------------------------------- */
+
+static int check_header(hpc_sketch *s, const char *path)
+{
+    const uint8_t *d = s->view.data;
+    uint64_t lexer = 0;
+    if (s->view.bytes < SKETCH_HEADER + SKETCH_HASH || memcmp(d, SKETCH_MAGIC, 8) != 0)
+        return hpc_fail(HPC_E_FORMAT, "%s is not a sketch of held-out content", path);
+    uint32_t version = corpus_get32(d + SKETCH_AT_VERSION);
+    if (version != SKETCH_VERSION)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s has version %u of the format, this build reads version %d: make it "
+                        "again with `hpccoder corpus sketch`",
+                        path, version, SKETCH_VERSION);
+    size_t body = s->view.bytes - SKETCH_HASH;
+    s->hash = hpc_hash_wide(d, body);
+    if (!corpus_same_hash(s->hash, corpus_get_hash(d + body)))
+        return hpc_fail(HPC_E_FORMAT, "%s is damaged: its checksum is wrong", path);
+    int rc = corpus_lexer(&lexer);
+    if (rc >= 0 && lexer != corpus_get64(d + SKETCH_AT_LEXER))
+        rc = hpc_fail(HPC_E_UNSUPPORTED,
+                      "%s was made by a build that cuts source code into other tokens, and would "
+                      "find nothing: make it again with `hpccoder corpus sketch`",
+                      path);
+    return rc;
+}
+
+/* Where `n` units of `size` bytes lie, from *at on; NULL when they reach behind the end. */
+static const uint8_t *section(const hpc_sketch *s, size_t *at, uint64_t n, size_t size)
+{
+    size_t left = s->view.bytes - SKETCH_HASH - *at;
+    if (n > left / size) return NULL;
+    const uint8_t *found = s->view.data + *at;
+    *at += (size_t)n * size;
+    return found;
+}
+
+static bool ascending(const uint8_t *a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (corpus_get64(a + 8 * i) <= corpus_get64(a + 8 * (i - 1))) return false;
+    return true;
+}
+
+static int check_sections(hpc_sketch *s, const char *path)
+{
+    const uint8_t *d = s->view.data, *list;
+    size_t at = SKETCH_HEADER;
+    for (int i = 0; i < SKETCH_COUNTS; i++) {
+        uint64_t x = corpus_get64(d + SKETCH_AT_COUNTS + 8 * i);
+        if (x > INT64_MAX) goto bad;
+        s->count[i] = (int64_t)x;
+    }
+    uint64_t log2 = corpus_get64(d + SKETCH_AT_FILTER + 8);
+    uint64_t segments = corpus_get64(d + SKETCH_AT_FILTER + 16);
+    if (log2 > 63 || segments > UINT32_MAX) goto bad;
+    s->fuse = (corpus_fuse){.seed = corpus_get64(d + SKETCH_AT_FILTER),
+                            .segment_log2 = (uint32_t)log2,
+                            .segments = (uint32_t)segments};
+    uint64_t slots = corpus_fuse_slots(&s->fuse);
+    if ((slots == 0) != (segments == 0)) goto bad;
+    list = section(s, &at, (uint64_t)s->count[SKETCH_LIST_BYTES], 1);
+    s->ids = section(s, &at, (uint64_t)s->count[SKETCH_IDS], 8);
+    s->streams = section(s, &at, (uint64_t)s->count[SKETCH_STREAMS], 8);
+    s->fuse.slots = section(s, &at, slots, 2);
+    if (!list || !s->ids || !s->streams || !s->fuse.slots || at != s->view.bytes - SKETCH_HASH)
+        goto bad;
+    if (!ascending(s->ids, s->count[SKETCH_IDS]) ||
+        !ascending(s->streams, s->count[SKETCH_STREAMS]))
+        goto bad;
+    if (slots == 0) s->fuse.slots = NULL;
+    size_t n = strnlen((const char *)list, (size_t)s->count[SKETCH_LIST_BYTES]);
+    return corpus_held_list_parse(&s->list, (const char *)list, n, path);
+bad:
+    return hpc_fail(HPC_E_FORMAT, "%s: sizes in its header do not fit the file", path);
+}
+
+/* The filter is asked in random places: in huge pages that takes half the time. */
+static int copy_slots(hpc_sketch *s)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t bytes = 2 * (size_t)corpus_fuse_slots(&s->fuse);
+    if (!s->fuse.slots) return HPC_OK;
+    s->slots = hpc_alloc_aligned(bytes, 1, HUGE_PAGE);
+    if (!s->slots) return HPC_E_NOMEM;
+    memcpy(s->slots, s->fuse.slots, bytes);
+    s->fuse.slots = s->slots;
+    return HPC_OK;
+}
+
+int hpc_sketch_open(hpc_sketch **out, const char *path)
+{
+    int rc;
+    hpc_sketch *s = hpc_alloc(1, sizeof *s);
+    *out = NULL;
+    if (!s) return HPC_E_NOMEM;
+    TRY(hpc_file_open(&s->view, path));
+    TRY(check_header(s, path));
+    TRY(check_sections(s, path));
+    TRY(copy_slots(s));
+    *out = s;
+    return HPC_OK;
+out:
+    hpc_sketch_close(s);
+    return rc;
+}
+
+void hpc_sketch_close(hpc_sketch *s)
+{
+    if (!s) return;
+    corpus_held_list_release(&s->list);
+    hpc_free(s->slots);
+    hpc_file_close(&s->view);
+    hpc_free(s);
+}
+
+hpc_hash128 hpc_sketch_hash(const hpc_sketch *s)
+{
+    return s->hash;
+}
+
+void hpc_sketch_describe(hpc_sketch_facts *out, const hpc_sketch *s)
+{
+    *out = (hpc_sketch_facts){.names_n = s->list.names_n,
+                              .patterns_n = s->list.patterns_n,
+                              .files_n = s->count[SKETCH_FILES],
+                              .foreign_n = s->count[SKETCH_FOREIGN],
+                              .unread_n = s->count[SKETCH_UNREAD],
+                              .streams_n = s->count[SKETCH_STREAMS],
+                              .shingles_n = s->count[SKETCH_SHINGLES],
+                              .bytes = (int64_t)s->view.bytes,
+                              .history = s->count[SKETCH_HISTORY] != 0};
+}
+
+/* ---- asking --------------------------------------------------------------------------- */
+
+bool corpus_sketch_repository(const hpc_sketch *s, const char *name)
+{
+    return corpus_held_list_has(&s->list, name);
+}
+
+bool corpus_sketch_path(const hpc_sketch *s, const char *name, const char *path,
+                        const char **pattern)
+{
+    const char *found = corpus_held_list_match(&s->list, name, path);
+    if (pattern) *pattern = found;
+    return found != NULL;
+}
+
+static bool is_among(const uint8_t *a, int64_t n, uint64_t x)
+{
+    int64_t lo = 0, hi = n;
+    while (lo < hi) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if (corpus_get64(a + 8 * middle) < x)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < n && corpus_get64(a + 8 * lo) == x;
+}
+
+/* How many of the keys are in it. It is larger than the nearer caches: all places are fetched
+ * before the first is read. */
+static int64_t count_found(const corpus_fuse *f, const uint64_t *key, int n)
+{
+    corpus_place place[CORPUS_PASSAGE_MOST];
+    int64_t found = 0;
+    for (int i = 0; i < n; i++) {
+        place[i] = corpus_fuse_place(f, key[i]);
+        for (int k = 0; k < 3; k++) __builtin_prefetch(&f->slots[2 * place[i].at[k]]);
+    }
+    for (int i = 0; i < n; i++) found += corpus_fuse_has(f, &place[i]);
+    return found;
+}
+
+static void say(corpus_held_out *out, hpc_reason reason, const char *detail)
+{
+    if (out->reason != HPC_REASON_KEPT) return;
+    out->reason = reason;
+    snprintf(out->detail, sizeof out->detail, "%s", detail);
+}
+
+/* Windows of a text that count and are in the sample, and those of them that are held out. */
+typedef struct tally {
+    int64_t asked, found;
+} tally;
+
+/* The sample: keys that have none of the bits of `mask`. */
+static void count_windows(tally *out, corpus_passage *p, const corpus_fuse *f, const hpc_tokens *t,
+                          uint64_t mask)
+{
+    uint64_t key[CORPUS_PASSAGE_MOST];
+    *out = (tally){0};
+    corpus_passage_start(p);
+    for (int64_t at = 0; at < t->n;) {
+        int n = corpus_passage_next(key, p, t, &at), kept = 0;
+        if (!f->slots) continue;
+        for (int i = 0; i < n; i++) {
+            key[kept] = key[i];
+            kept += (key[i] & mask) == 0;
+        }
+        out->asked += kept;
+        out->found += count_found(f, key, kept);
+    }
+}
+
+/* A sample in which EXPECTED hits would be had at the limit, and none is, settles the matter: of
+ * distinct windows that happens to one file in e^EXPECTED, 70 thousand million. */
+enum { EXPECTED = 25 };
+
+static void count_quickly(tally *out, corpus_passage *p, const corpus_fuse *f, const hpc_tokens *t,
+                          double limit)
+{
+    double least = EXPECTED / (limit > 1e-9 ? limit : 1e-9);
+    uint64_t mask = 0;
+    while ((double)t->n > 4 * least * ((double)mask + 1)) mask = 2 * mask + 1;
+    count_windows(out, p, f, t, mask);
+    if (mask > 0 && (out->found > 0 || (double)out->asked < least)) count_windows(out, p, f, t, 0);
+}
+
+int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_git_id *id,
+                          const hpc_tokens *t, double limit, bool quick)
+{
+    char text[96];
+    corpus_passage p;
+    tally w;
+    *out = (corpus_held_out){.reason = HPC_REASON_KEPT};
+    if (quick)
+        count_quickly(&w, &p, &s->fuse, t, limit);
+    else
+        count_windows(&w, &p, &s->fuse, t, 0);
+    if (w.asked > 0) out->share = (double)w.found / (double)w.asked;
+    if (id && is_among(s->ids, s->count[SKETCH_IDS], corpus_get64(id->byte)))
+        say(out, HPC_REASON_HELD_OUT_HASH, "the git id of a held-out file");
+    if (p.n >= SKETCH_STREAM_LEAST &&
+        is_among(s->streams, s->count[SKETCH_STREAMS], corpus_passage_stream(&p)))
+        say(out, HPC_REASON_HELD_OUT_HASH, "the code of a held-out file");
+    snprintf(text, sizeof text, "%lld of %lld 50-token shingles", (long long)w.found,
+             (long long)w.asked);
+    if (out->share > limit) say(out, HPC_REASON_HELD_OUT_SHINGLES, text);
+    return HPC_OK;
+}

@@ -1,0 +1,133 @@
+/*
+ * sketch.h: what the files of the sketch share: its format, the windows that count, the filter, the
+ * list of names and patterns.
+ */
+#ifndef HPC_CORPUS_SKETCH_H
+#define HPC_CORPUS_SKETCH_H
+
+#include "corpus/bytes.h"
+#include "corpus/shingle.h"
+
+/* ---- the file: all numbers little-endian ------------------------------------------
+ * Header, then the list of names and patterns as text, git ids (their first eight bytes), hashes of
+ * token streams (both sorted), the filter of shingles, and the XXH3-128 of everything before it. */
+#define SKETCH_MAGIC "HPCSKTCH"
+enum {
+    SKETCH_VERSION = 1,
+    SKETCH_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
+    SKETCH_AT_LEXER = 16,  /* corpus_lexer() of whoever made it */
+    SKETCH_AT_COUNTS = 24,
+    SKETCH_COUNTS = 8,
+    SKETCH_AT_FILTER = SKETCH_AT_COUNTS + 8 * SKETCH_COUNTS, /* seed, log2 of a segment, segments */
+    SKETCH_HEADER = SKETCH_AT_FILTER + 24,
+    SKETCH_HASH = 16
+};
+enum {
+    SKETCH_LIST_BYTES, /* the list as text, padded to a multiple of eight by zeros */
+    SKETCH_IDS,
+    SKETCH_STREAMS,
+    SKETCH_SHINGLES,
+    SKETCH_FILES, /* distinct ones that were read; then those that were left out and why */
+    SKETCH_FOREIGN,
+    SKETCH_UNREAD,
+    SKETCH_HISTORY /* 1: of all history */
+};
+
+/* A shorter stream of tokens says nothing about where it comes from. */
+enum { SKETCH_STREAM_LEAST = 15 };
+
+/* How this build cuts text into tokens, as a hash: a sketch of another lexer finds nothing. */
+int corpus_lexer(uint64_t *out);
+
+/* ---- fuse.c: a set of 64-bit keys in 18 bits each ---------------------------------
+ * A binary fuse filter (Graf and Lemire 2022) of three places and 16 bits: a key that is in it is
+ * always found, one that is not with probability 2^-16. */
+typedef struct corpus_fuse {
+    uint64_t seed;
+    uint32_t segment_log2, segments;
+    const uint8_t *slots; /* 16 bits each; NULL when it is empty */
+} corpus_fuse;
+/* Appends the slots to out; keys are distinct. Leaves f->slots alone. */
+int corpus_fuse_build(corpus_fuse *f, hpc_buf *out, const uint64_t *keys, int64_t n);
+uint64_t corpus_fuse_slots(const corpus_fuse *f); /* how many there are; 0: no such filter */
+
+typedef struct corpus_place {
+    uint64_t at[3];
+    uint16_t print;
+} corpus_place;
+static inline corpus_place corpus_fuse_place(const corpus_fuse *f, uint64_t key)
+{
+    uint64_t h = corpus_mix(key + f->seed), segment = UINT64_C(1) << f->segment_log2;
+    uint64_t first = (uint64_t)(((unsigned __int128)h * ((uint64_t)f->segments * segment)) >> 64);
+    return (corpus_place){{first, (first + segment) ^ (h >> 18 & (segment - 1)),
+                           (first + 2 * segment) ^ (h & (segment - 1))},
+                          (uint16_t)(h ^ h >> 32)};
+}
+static inline uint16_t corpus_fuse_slot(const corpus_fuse *f, uint64_t at)
+{
+    return (uint16_t)(f->slots[2 * at] | f->slots[2 * at + 1] << 8);
+}
+static inline bool corpus_fuse_has(const corpus_fuse *f, const corpus_place *p)
+{
+    return (corpus_fuse_slot(f, p->at[0]) ^ corpus_fuse_slot(f, p->at[1]) ^
+            corpus_fuse_slot(f, p->at[2])) == p->print;
+}
+
+/* ---- passage.c: the windows of 50 code tokens that count --------------------------- */
+enum { CORPUS_PASSAGE_MOST = 64, CORPUS_PASSAGE_NAMES = 1024 };
+typedef struct corpus_passage {
+    uint64_t sum, top, stream;
+    int64_t n, distinct; /* tokens so far; names in the window */
+    uint32_t hash[CORPUS_HELD_OUT_SHINGLE + CORPUS_PASSAGE_MOST];
+    uint16_t name[CORPUS_HELD_OUT_SHINGLE + CORPUS_PASSAGE_MOST]; /* by hash */
+    int64_t last[CORPUS_PASSAGE_NAMES + 1]; /* where each name was seen last */
+} corpus_passage;
+void corpus_passage_start(corpus_passage *p);
+/* Takes up to CORPUS_PASSAGE_MOST code tokens from *at on, which moves to the first that is not
+ * taken. The hashes of the windows that end in them and count; how many there are. */
+int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p, const hpc_tokens *t,
+                        int64_t *at);
+uint64_t corpus_passage_stream(const corpus_passage *p); /* hash of all that was taken */
+
+/* ---- sketch_read.c: what is collected from the repositories ---------------------------- */
+typedef struct corpus_keys {
+    uint64_t *key;
+    int64_t n, cap, sort_at; /* sort_at: made distinct when there are so many */
+} corpus_keys;
+int corpus_keys_add(corpus_keys *k, uint64_t key);
+int corpus_keys_sort(corpus_keys *k); /* ascending, distinct */
+
+typedef struct corpus_gathered {
+    corpus_keys ids, streams, shingles;
+    int64_t files_n, foreign_n, unread_n;
+} corpus_gathered;
+void corpus_gathered_release(corpus_gathered *g);
+typedef struct corpus_held_list corpus_held_list;
+/* Everything in one repository that the list holds out, added to out[worker] of the pool. */
+int corpus_sketch_read(corpus_gathered *out, const corpus_held_list *l, hpc_git *git,
+                       const char *name, hpc_pool *pool, bool history);
+
+/* ---- held_list.c: what is held out, by name ------------------------------------------ */
+typedef struct corpus_pattern {
+    const char *name, *glob; /* repository, and what its paths are compared with */
+    bool foreign;            /* not held out: other people's code inside a held-out repository */
+} corpus_pattern;
+struct corpus_held_list {
+    const char **name;
+    corpus_pattern *pattern;
+    int64_t names_n, names_cap, patterns_n, patterns_cap;
+    hpc_arena *arena; /* owns the strings */
+};
+int corpus_held_list_read(corpus_held_list *out, const char *path);
+void corpus_held_list_release(corpus_held_list *l);
+/* As lines of the same grammar, in the same order; and back, `source` for messages. */
+int corpus_held_list_text(hpc_buf *out, const corpus_held_list *l);
+int corpus_held_list_parse(corpus_held_list *out, const char *text, size_t n, const char *source);
+bool corpus_held_list_has(const corpus_held_list *l, const char *name); /* the repository */
+/* The pattern that holds a path out, or NULL. */
+const char *corpus_held_list_match(const corpus_held_list *l, const char *name, const char *path);
+bool corpus_held_list_foreign(const corpus_held_list *l, const char *name, const char *path);
+/* Whether any path of the repository is held out by pattern. */
+bool corpus_held_list_touches(const corpus_held_list *l, const char *name);
+
+#endif

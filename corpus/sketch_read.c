@@ -1,0 +1,146 @@
+/*
+ * sketch_read.c: reading what is held out in a repository: git ids, hashes of token streams, and
+ * shingles, collected by each worker of a pool apart.
+ *
+ * Which worker collected what depends on time; once sorted and made distinct, the union does not.
+ */
+#include <string.h>
+
+#include "corpus/sketch.h"
+
+/* Larger files are data. */
+enum { FILE_MOST = 8 << 20, SORT_FIRST = 1 << 20, BLOCK = 64 };
+
+/* ---- keys -------------------------------------------------------------------------- */
+
+int corpus_keys_sort(corpus_keys *k)
+{
+    if (k->n == 0) return HPC_OK;
+    uint64_t *scratch = hpc_alloc((size_t)k->n, sizeof *scratch);
+    if (!scratch) return HPC_E_NOMEM;
+    corpus_sort(k->key, scratch, k->n);
+    k->n = corpus_unique(k->key, k->n);
+    k->sort_at = 2 * k->n > SORT_FIRST ? 2 * k->n : SORT_FIRST;
+    hpc_free(scratch);
+    return HPC_OK;
+}
+
+/* The versions of one file have most of their shingles in common: sorted now and then, a history
+ * needs no more room than what is distinct in it. */
+int corpus_keys_add(corpus_keys *k, uint64_t key)
+{
+    int rc = HPC_OK;
+    if (k->n >= SORT_FIRST && k->n >= k->sort_at) TRY(corpus_keys_sort(k));
+    TRY(hpc_grow(&k->key, &k->cap, k->n + 1, sizeof *k->key));
+    k->key[k->n++] = key;
+out:
+    return rc;
+}
+
+void corpus_gathered_release(corpus_gathered *g)
+{
+    hpc_free(g->ids.key);
+    hpc_free(g->streams.key);
+    hpc_free(g->shingles.key);
+    *g = (corpus_gathered){0};
+}
+
+/* ---- one file ---------------------------------------------------------------------- */
+
+static int add_tokens(corpus_gathered *out, const hpc_git_id *id, const hpc_tokens *t)
+{
+    int rc = HPC_OK;
+    uint64_t key[CORPUS_PASSAGE_MOST];
+    corpus_passage p;
+    corpus_passage_start(&p);
+    out->files_n++;
+    for (int64_t at = 0; at < t->n;) {
+        int n = corpus_passage_next(key, &p, t, &at);
+        for (int i = 0; i < n; i++) TRY(corpus_keys_add(&out->shingles, key[i]));
+    }
+    if (p.n < SKETCH_STREAM_LEAST) goto out;
+    TRY(corpus_keys_add(&out->ids, corpus_get64(id->byte)));
+    TRY(corpus_keys_add(&out->streams, corpus_passage_stream(&p)));
+out:
+    return rc;
+}
+
+/* ---- one repository ------------------------------------------------------------------ */
+
+typedef struct reading {
+    corpus_gathered *out;
+    const corpus_held_list *held;
+    hpc_git *git;
+    const char *name;
+    bool whole;
+    hpc_git_list blobs;
+    int64_t next; /* by atomic built-ins */
+} reading;
+
+static bool wanted(const char *path, void *user)
+{
+    const reading *r = user;
+    return hpc_language_of_path(path) != HPC_LANGUAGE_NONE &&
+           (r->whole || corpus_held_list_match(r->held, r->name, path));
+}
+
+static int read_entry(corpus_gathered *out, const reading *r, const hpc_git_entry *e, hpc_git *git,
+                      hpc_buf *text, hpc_tokens *tokens)
+{
+    size_t bytes;
+    const char *path = r->blobs.paths.data + e->path;
+    if (corpus_vendored(path) || corpus_held_list_foreign(r->held, r->name, path)) {
+        out->foreign_n++;
+        return HPC_OK;
+    }
+    int rc = hpc_git_read(text, &bytes, git, &e->id, FILE_MOST);
+    if (rc < 0) return rc;
+    if (rc != HPC_GIT_READ) {
+        out->unread_n++;
+        return HPC_OK;
+    }
+    const char *data = text->data ? text->data : "";
+    hpc_language l = hpc_language_of(path, data, text->n);
+    if (l == HPC_LANGUAGE_NONE) return HPC_OK;
+    bool fixed = l == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(path, data, text->n);
+    rc = hpc_lex(tokens, data, text->n, l, fixed);
+    return rc < 0 ? rc : add_tokens(out, &e->id, tokens);
+}
+
+static int work(int worker, int workers, void *user)
+{
+    (void)workers;
+    int rc;
+    reading *r = user;
+    hpc_git *git = NULL;
+    hpc_buf text = {0};
+    hpc_tokens tokens = {0};
+    TRY(hpc_git_share(&git, r->git));
+    for (;;) {
+        int64_t at = __atomic_fetch_add(&r->next, BLOCK, __ATOMIC_RELAXED);
+        if (at >= r->blobs.n) break;
+        for (int64_t i = at; i < at + BLOCK && i < r->blobs.n; i++)
+            TRY(read_entry(&r->out[worker], r, &r->blobs.entry[i], git, &text, &tokens));
+    }
+    rc = HPC_OK;
+out:
+    hpc_tokens_release(&tokens);
+    hpc_buf_release(&text);
+    hpc_git_close(git);
+    return rc;
+}
+
+int corpus_sketch_read(corpus_gathered *out, const corpus_held_list *l, hpc_git *git,
+                       const char *name, hpc_pool *pool, bool history)
+{
+    int rc;
+    reading r = {
+        .out = out, .held = l, .git = git, .name = name, .whole = corpus_held_list_has(l, name)};
+    hpc_git_list_options which = {.history = history, .want = wanted, .user = &r};
+    TRY(hpc_git_list_blobs(&r.blobs, git, pool, &which));
+    TRY(hpc_pool_run(pool, work, &r));
+    out[0].unread_n += r.blobs.missing_n;
+out:
+    hpc_git_list_release(&r.blobs);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* find.c: the search for words that are rarely there, against a search byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/priv.h"
+
+static const char *plainly(const char *text, size_t n, const char *word)
+{
+    size_t m = strlen(word);
+    for (size_t i = 0; i + m <= n; i++)
+        if (memcmp(text + i, word, m) == 0) return text + i;
+    return NULL;
+}
+
+/* Every length of text and every place in it, with near misses before and behind the word. */
+static void every_place(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"a", "ab", "aba", "PRIVATE KEY-----",
+                                        "a word of 19 bytes "};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        size_t m = strlen(words[k]);
+        for (size_t n = 0; n < 80; n++) {
+            char *text = malloc(n > 0 ? n : 1); /* no byte more: the sanitizer sees who reads on */
+            assert_non_null(text);
+            memset(text, words[k][0] == 'a' ? 'b' : words[k][m - 1], n);
+            assert_ptr_equal(corpus_find(text, n, words[k]), plainly(text, n, words[k]));
+            for (size_t at = 0; at + m <= n; at++) {
+                memset(text, words[k][0], n);
+                for (size_t i = 1; i < n; i += 3) text[i] = words[k][m - 1];
+                memcpy(text + at, words[k], m);
+                assert_ptr_equal(corpus_find(text, n, words[k]), plainly(text, n, words[k]));
+            }
+            free(text);
+        }
+    }
+}
+
+/* Bytes around the sign bit, few different ones, so that parts of words are everywhere. */
+static void random_texts(void **state)
+{
+    (void)state;
+    uint32_t dice = 1;
+    char text[300], word[8];
+    for (int k = 0; k < 20000; k++) {
+        size_t n = (size_t)k % sizeof text, m = 1 + (size_t)k % 6;
+        for (size_t i = 0; i < n; i++) {
+            dice = dice * 1664525u + 1013904223u;
+            text[i] = (char)(0x7e + (dice >> 30));
+        }
+        for (size_t i = 0; i < m; i++) {
+            dice = dice * 1664525u + 1013904223u;
+            word[i] = (char)(0x7e + (dice >> 30));
+        }
+        word[m] = '\0';
+        assert_ptr_equal(corpus_find(text, n, word), plainly(text, n, word));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_place),
+        cmocka_unit_test(random_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

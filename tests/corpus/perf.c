@@ -1,0 +1,330 @@
+/*
+ * Tests of corpus/perf.c and perf_pairs.c: the database of a performance history, and which
+ * changes count as slower, the same or faster.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/perf.h"
+#include "tests/support/fault.h"
+#include "tests/support/folder.h"
+
+static const char *id_of(char out[PERF_ID], int k)
+{
+    snprintf(out, PERF_ID, "%040d", k);
+    return out;
+}
+
+/* ---- the rule ---------------------------------------------------------------------------- */
+
+static perf_label judge(const char *base, const char *head, double *change)
+{
+    double v[2][64];
+    int64_t n[2] = {0, 0};
+    const char *text[2] = {base, head};
+    for (int side = 0; side < 2; side++)
+        for (char *end; *text[side]; text[side] = *end ? end + 1 : end)
+            v[side][n[side]++] = strtod(text[side], &end);
+    return perf_judge(change, v[0], n[0], v[1], n[1]);
+}
+
+static void test_the_rule(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *head;
+        perf_label label;
+        double change;
+    } cases[] = {
+        {"10,10,10", "12,12,12", PERF_SLOWER, 0.2},
+        {"10,10,10", "8,8,8", PERF_FASTER, -0.2},
+        {"10,10,10", "10,10,10", PERF_SAME, 0},
+        {"10,10,10", "10.4,10.4,10.4", PERF_SAME, 0.04},
+        {"100,100,100", "105,105,105", PERF_SAME, 0.05},
+        {"10,10,10", "10.6,10.6,10.6", PERF_SLOWER, 0.06},
+        {"10,10", "12,12,12", PERF_UNDECIDED, 0},
+        {"10,10,10", "12,12", PERF_UNDECIDED, 0},
+        /* one outlier of five is nothing */
+        {"10,10.1,9.9,10,99", "10,10.1,9.9,10,10", PERF_SAME, 0},
+        /* 20 % slower, but the noise is of that size */
+        {"8,10,12,14,6", "10,12,14,9,16", PERF_UNDECIDED, 0.2},
+        /* the same median, but so noisy that nobody knows */
+        {"5,10,15", "5,10,15", PERF_UNDECIDED, 0},
+        /* even numbers of samples */
+        {"9,10,10,11", "18,20,20,22", PERF_SLOWER, 1.0},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double change = 77;
+        perf_label l = judge(cases[k].base, cases[k].head, &change);
+        if (l != cases[k].label) fail_msg("case %zu: %s", k, perf_label_name(l));
+        assert_true(fabs(change - cases[k].change) < 1e-12);
+    }
+}
+
+/* The deviation against its definition, by the label that it gives: noise decides. */
+static void test_noise(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 2000; seed++) {
+        double v[2][9], sorted[2][9], change, variance = 0, middle[2];
+        int64_t n[2];
+        for (int side = 0; side < 2; side++) {
+            n[side] = 3 + hpc_random_bits(seed, (uint32_t)side, 1, 0) % 7;
+            for (int64_t k = 0; k < n[side]; k++)
+                v[side][k] = 100 + hpc_random_bits(seed, (uint32_t)side, 2, (uint64_t)k) % 20 +
+                             (side ? seed % 20 : 0);
+            double d[9];
+            for (int round = 0; round < 2; round++) { /* the median, then that of the distances */
+                double *x = round ? d : sorted[side];
+                for (int64_t k = 0; k < n[side]; k++)
+                    x[k] = round ? fabs(v[side][k] - middle[side]) : v[side][k];
+                for (int64_t i = 0; i < n[side]; i++)
+                    for (int64_t j = i + 1; j < n[side]; j++)
+                        if (x[j] < x[i]) {
+                            double t = x[i];
+                            x[i] = x[j], x[j] = t;
+                        }
+                double m = n[side] % 2 ? x[n[side] / 2] : (x[n[side] / 2 - 1] + x[n[side] / 2]) / 2;
+                if (!round) middle[side] = m;
+                if (round) variance += pow(1.4826 * m, 2) * acos(-1) / 2 / (double)n[side];
+            }
+        }
+        double rel = (middle[1] - middle[0]) / middle[0], noise = sqrt(variance) / middle[0];
+        perf_label want = PERF_UNDECIDED;
+        if (fabs(rel) > 0.05 && fabs(rel) > 3 * noise)
+            want = rel > 0 ? PERF_SLOWER : PERF_FASTER;
+        else if (fabs(rel) + 2 * noise <= 0.05)
+            want = PERF_SAME;
+        assert_int_equal(perf_judge(&change, v[0], n[0], v[1], n[1]), want);
+        assert_true(change == rel);
+    }
+}
+
+static void test_splits(void **state)
+{
+    (void)state;
+    int64_t n[HPC_SPLIT_N] = {0};
+    hpc_split last = HPC_SPLIT_TRAIN;
+    for (int64_t k = 0; k < 1000; k++) {
+        hpc_split s = perf_split(k, 1000);
+        assert_true(s >= last);
+        last = s;
+        n[s]++;
+    }
+    assert_int_equal(n[HPC_SPLIT_TRAIN], 900);
+    assert_int_equal(n[HPC_SPLIT_VALIDATION], 50);
+    assert_int_equal(n[HPC_SPLIT_TEST], 50);
+    assert_int_equal(perf_split(0, 1), HPC_SPLIT_TRAIN);
+}
+
+/* ---- the database ---------------------------------------------------------------------------- */
+
+static int add_runs(perf_db *d, const char *command, const char *machine, int commit, double value)
+{
+    char id[PERF_ID];
+    int rc = HPC_OK;
+    for (int run = 0; run < 3; run++)
+        TRY(perf_db_add(d, command, "time", machine, id_of(id, commit), value));
+out:
+    return rc;
+}
+
+/* Commits 1 to 5 in a row, but 5 is older than 4; what they cost with two commands. */
+static int fill(const char *path)
+{
+    const double cost[] = {10, 12, 12, 6, 6};
+    char id[PERF_ID], parent[PERF_ID];
+    perf_db *d = NULL;
+    int rc = HPC_OK;
+    TRY(perf_db_create(&d, path));
+    for (int k = 1; k <= 5; k++)
+        TRY(perf_db_add_commit(d, id_of(id, k), k > 1 ? id_of(parent, k - 1) : NULL,
+                               k == 5 ? 150 : k * 100));
+    for (int k = 1; k <= 5; k++) TRY(add_runs(d, "a", "m", k, cost[k - 1]));
+    TRY(add_runs(d, "b", "m", 4, 5)); /* 4 is faster by a and slower by b */
+    TRY(add_runs(d, "b", "m", 3, 4));
+    TRY(add_runs(d, "a", "other", 1, 100)); /* of another machine: not compared with this one */
+    TRY(perf_db_commit(d));
+out:
+    perf_db_close(d);
+    return rc;
+}
+
+static void assert_pair(const perf_pair *p, int head, perf_label label, double change)
+{
+    char id[PERF_ID];
+    assert_string_equal(p->head, id_of(id, head));
+    assert_string_equal(p->base, id_of(id, head - 1));
+    assert_int_equal(p->label, label);
+    assert_true(fabs(p->change - change) < 1e-12);
+}
+
+static void test_pairs(void **state)
+{
+    char path[PATH_MAX];
+    perf_db *d = NULL;
+    perf_pairs pairs;
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(fill(path), 0);
+    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(perf_pairs_load(&pairs, d), 0);
+    perf_db_close(d);
+    assert_int_equal(pairs.n, 3);
+    assert_int_equal(pairs.undecided_n, 1);
+    assert_pair(&pairs.item[0], 5, PERF_SAME, 0); /* by time */
+    assert_pair(&pairs.item[1], 2, PERF_SLOWER, 0.2);
+    assert_pair(&pairs.item[2], 3, PERF_SAME, 0);
+    perf_pairs_release(&pairs);
+}
+
+/* What was not committed is gone; what was is added to. */
+static void test_adding(void **state)
+{
+    char path[PATH_MAX], id[PERF_ID];
+    perf_db *d = NULL;
+    const char *commit;
+    double value = 0;
+    int64_t series = 0, n = 0;
+    hpc_test_path(path, *state, "h.db");
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(perf_db_create(&d, path), 0);
+        assert_int_equal(perf_db_add_commit(d, id_of(id, 1), NULL, 1), 0);
+        assert_int_equal(perf_db_add(d, "a", "time", "m", id, 1 + round), 0);
+        if (round != 1) assert_int_equal(perf_db_commit(d), 0);
+        perf_db_close(d);
+    }
+    assert_int_equal(perf_db_open(&d, path), 0);
+    for (; perf_next_sample(&series, &commit, &value, d) == 1; n++)
+        assert_true(value == (n == 0 ? 1 : 3));
+    assert_int_equal(n, 2);
+    perf_db_close(d);
+}
+
+static void assert_error(int rc, int code, const char *part)
+{
+    assert_int_equal(rc, code);
+    if (!strstr(hpc_error_get()->text, part)) fail_msg("%s", hpc_error_get()->text);
+    hpc_error_clear();
+}
+
+static void test_what_cannot_be_added(void **state)
+{
+    char path[PATH_MAX], id[PERF_ID];
+    perf_db *d = NULL;
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(perf_db_create(&d, path), 0);
+    assert_error(perf_db_add_commit(d, "HEAD", NULL, 1), HPC_E_ARG, "'HEAD' is no id of a commit");
+    assert_error(perf_db_add_commit(d, id_of(id, 1), "x", 1), HPC_E_ARG, "'x' is no id");
+    assert_int_equal(perf_db_add_commit(d, id, NULL, 1), 0);
+    const double wrong[] = {0, -1, NAN, INFINITY};
+    for (int k = 0; k < 4; k++)
+        assert_error(perf_db_add(d, "a", "time", "m", id, wrong[k]), HPC_E_ARG, "cannot be");
+    assert_error(perf_db_add(d, "a", "time", "m", id_of(id, 2), 1), HPC_E_ARG, "was not added");
+    perf_db_close(d);
+}
+
+static void change(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void refuses(const char *path, const char *part)
+{
+    perf_db *d = NULL;
+    assert_error(perf_db_open(&d, path), HPC_E_FORMAT, part);
+    assert_null(d);
+}
+
+static void test_what_is_no_history(void **state)
+{
+    char path[PATH_MAX];
+    perf_db *d = NULL;
+    hpc_test_path(path, *state, "h.db");
+    assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
+    assert_int_equal(fill(path), 0);
+    change(path, "PRAGMA user_version = 2");
+    refuses(path, "version 2, made by a newer hpccoder; this one reads version 1");
+    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 2");
+    change(path, "PRAGMA user_version = 1; PRAGMA application_id = 7");
+    refuses(path, "is no performance history");
+    assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
+    refuses(path, "not a database");
+    assert_int_equal(hpc_file_save(path, "", 0), 0);
+    refuses(path, "is no performance history");
+}
+
+static void test_damaged_rows(void **state)
+{
+    static const char *const damage[] = {
+        "INSERT INTO commits VALUES ('short', NULL, 1)",
+        "UPDATE commits SET parent = 'x' WHERE time = 100",
+        "UPDATE sample SET value = -1 WHERE run = 2",
+        "UPDATE sample SET value = 'text' WHERE run = 2",
+        "UPDATE sample SET commit_id = x'00' WHERE run = 2 AND commit_id LIKE '%1'",
+    };
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "h.db");
+    for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {
+        perf_db *d = NULL;
+        perf_pairs pairs;
+        assert_int_equal(hpc_file_remove(path), 0);
+        assert_int_equal(fill(path), 0);
+        change(path, damage[k]);
+        assert_int_equal(perf_db_open(&d, path), 0);
+        assert_error(perf_pairs_load(&pairs, d), HPC_E_FORMAT, "is damaged");
+        assert_int_equal(pairs.n, 0);
+        perf_db_close(d);
+    }
+}
+
+static int load_body(void *user)
+{
+    perf_db *d = NULL;
+    perf_pairs pairs = {0};
+    int rc = HPC_OK;
+    TRY(perf_db_open(&d, user));
+    TRY(perf_pairs_load(&pairs, d));
+    perf_pairs_release(&pairs);
+out:
+    perf_db_close(d);
+    return rc;
+}
+
+static void test_every_allocation_fails(void **state)
+{
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(fill(path), 0);
+    assert_true(hpc_test_each_alloc(load_body, path) >= 5);
+}
+
+#define IN_A_FOLDER(test)                                                                          \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_rule),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_splits),
+        IN_A_FOLDER(test_pairs),
+        IN_A_FOLDER(test_adding),
+        IN_A_FOLDER(test_what_cannot_be_added),
+        IN_A_FOLDER(test_what_is_no_history),
+        IN_A_FOLDER(test_damaged_rows),
+        IN_A_FOLDER(test_every_allocation_fails),
+    };
+    return cmocka_run_group_tests_name("corpus/perf", tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/*
+ * Tests of corpus/secrets.c: what is masked, and what is left alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "corpus/priv.h"
+#include "tests/support/fault.h"
+
+static int64_t mask(hpc_buf *out, const char *text)
+{
+    hpc_tokens t = {0};
+    int64_t n = -1;
+    assert_int_equal(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false), 0);
+    assert_int_equal(corpus_mask(out, &n, text, strlen(text), &t), 0);
+    hpc_tokens_release(&t);
+    return n;
+}
+
+/* expected NULL: nothing is masked. */
+static void expect(const char *text, const char *expected)
+{
+    hpc_buf out = {0};
+    int64_t n = mask(&out, text);
+    if (expected) {
+        assert_true(n > 0);
+        assert_string_equal(out.data, expected);
+    } else if (n != 0) {
+        fail_msg("masked in: %s", text);
+    }
+    hpc_buf_release(&out);
+}
+
+/* Assembled here, so that no scanner takes this file for a leak. */
+#define HUB                                                                                        \
+    "ghp"                                                                                          \
+    "_0123456789abcdefghijABCDEFGHIJ012345"
+#define AMAZON                                                                                     \
+    "AKIA"                                                                                         \
+    "IOSFODNN7EXAMPLE"
+#define MARK "-----"
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    expect("/* by Jane Doe <jane.doe+hpc@cs.uni-x.edu>, 2019 */",
+           "/* by Jane Doe <email@example.com>, 2019 */");
+    expect("// a@b.org and c@d.co.uk.\n", "// email@example.com and email@example.com.\n");
+    expect("puts(\"mail root@host.net\");", "puts(\"mail email@example.com\");");
+    expect("// @param x the value; x@y, 3@4.5, @interface, a@1.2.3.4", NULL);
+    expect("// someone@example.com", NULL);
+    expect("int a = b @ c.de;", NULL);
+    expect("#error ask jane@foo.org\n", "#error ask email@example.com\n");
+    expect("#if 0\nit's bob@corp.com\n#endif\n", "#if 0\nit's email@example.com\n#endif\n");
+}
+
+static void test_credentials(void **state)
+{
+    (void)state;
+    expect("char *k = \"" AMAZON "\";", "char *k = \"SECRET_REMOVED\";");
+    expect("// token " HUB " of bob@x.org, then " AMAZON "\n",
+           "// token SECRET_REMOVED of email@example.com, then SECRET_REMOVED\n");
+    expect("// https://user:pass1word@host.org/x.git", "// https://SECRET_REMOVED@host.org/x.git");
+    expect("const char *api_key = \"q8Zt3LmX0pVw7RbN2sKd\";",
+           "const char *api_key = \"SECRET_REMOVED\";");
+    expect("const char *password = \"please enter your password\";", NULL);
+    expect("const char *colour = \"q8Zt3LmX0pVw7RbN2sKd\";", NULL);
+    expect("// commit 0123456789abcdef0123456789abcdef01234567", NULL);
+    expect("#define TOKEN " HUB "\n", "#define TOKEN SECRET_REMOVED\n");
+    expect("f(\"deploy-" AMAZON "\", \"" AMAZON "-prod\", \"x_" HUB "\");",
+           "f(\"deploy-SECRET_REMOVED\", \"SECRET_REMOVED-prod\", \"x_SECRET_REMOVED\");");
+    expect("int AKIAIOSFODNN7EXAMPLEANDMORE1;", NULL);
+    expect("// task-force-of-many-words-and-more-words-and-more", NULL);
+}
+
+static void test_private_keys(void **state)
+{
+    hpc_buf out = {0};
+    (void)state;
+    static const char text[] = "static const char *key =\n"
+                               "  \"" MARK "BEGIN RSA PRIVATE KEY" MARK "\\n\"\n"
+                               "  \"MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy\\n\"\n"
+                               "  \"hQ4Rt7AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\\n\"\n"
+                               "  \"" MARK "END RSA PRIVATE KEY" MARK "\";\n"
+                               "static const char *name = \"averyveryverylongordinaryname\";\n";
+    assert_int_equal(mask(&out, text), 2);
+    assert_null(strstr(out.data, "MIIE"));
+    assert_null(strstr(out.data, "hQ4R"));
+    assert_non_null(strstr(out.data, "averyveryverylongordinaryname"));
+    hpc_buf_release(&out);
+    expect("// the line says PRIVATE KEY----- and then 0123456789abcdefghijklmnop", NULL);
+}
+
+/* Line numbers stay, and masking what is masked changes nothing. */
+static void test_stable(void **state)
+{
+    static const char text[] = "/* a@b.org\n * " HUB "\n */\nint x; // c@d.net\n";
+    hpc_buf once = {0}, twice = {0};
+    size_t before = 0, after = 0;
+    (void)state;
+    assert_int_equal(mask(&once, text), 3);
+    for (const char *p = text; *p; p++) before += *p == '\n';
+    for (size_t k = 0; k < once.n; k++) after += once.data[k] == '\n';
+    assert_int_equal(before, after);
+    assert_int_equal(mask(&twice, once.data), 0);
+    hpc_buf_release(&once);
+    hpc_buf_release(&twice);
+}
+
+static int mask_body(void *user)
+{
+    static const char text[] = "// a@b.org and " HUB "\n";
+    hpc_buf out = {0};
+    int64_t n = 0;
+    int rc = corpus_mask(&out, &n, text, sizeof text - 1, user);
+    hpc_buf_release(&out);
+    return rc;
+}
+
+static void test_each_alloc(void **state)
+{
+    static const char text[] = "// a@b.org and " HUB "\n";
+    hpc_tokens t = {0};
+    (void)state;
+    assert_int_equal(hpc_lex(&t, text, sizeof text - 1, HPC_LANGUAGE_C, false), 0);
+    assert_true(hpc_test_each_alloc(mask_body, &t) > 0);
+    hpc_test_fault_reset();
+    hpc_tokens_release(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_private_keys), cmocka_unit_test(test_stable),
+        cmocka_unit_test(test_each_alloc),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

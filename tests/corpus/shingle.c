@@ -1,0 +1,243 @@
+/* shingle.c: signatures, exact similarity, windows and sorting, against plain definitions. */
+#include "tests/corpus/edits.h"
+
+#include <math.h>
+
+#include "corpus/shingle.h"
+#include "tests/support/fault.h"
+
+static int setup(void **state)
+{
+    (void)state;
+    hpc_error_clear();
+    hpc_test_fault_reset();
+    return 0;
+}
+
+static void sign_text(corpus_signature *out, const char *text)
+{
+    hpc_tokens t = {0};
+    assert_int_equal(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false), 0);
+    corpus_sign(out, &t);
+    hpc_tokens_release(&t);
+}
+
+static bool same_signature(const corpus_signature *a, const corpus_signature *b)
+{
+    return a->shingles == b->shingles && memcmp(a->lane, b->lane, sizeof a->lane) == 0;
+}
+
+static void comments_and_space_do_not_matter(void **state)
+{
+    (void)state;
+    corpus_signature a, b, c;
+    sign_text(&a, "int f(int n) { return n * 2; } // twice\n");
+    sign_text(&b, "/* GPL */\nint f( int n )\n{\n\treturn n*2;\n}\n");
+    sign_text(&c, "int f(int n) { return n * 3; }\n");
+    assert_true(same_signature(&a, &b));
+    assert_int_equal(a.shingles, 9); /* 13 tokens */
+    assert_false(same_signature(&a, &c));
+    assert_true(corpus_similarity(&a, &b) == 1);
+    assert_true(corpus_similarity(&a, &c) < 0.6);
+}
+
+/* No tokens, fewer than a shingle has, exactly one, and one again and again. */
+static void short_texts(void **state)
+{
+    (void)state;
+    corpus_signature none, comment, one, other, five, many;
+    sign_text(&none, "");
+    sign_text(&comment, "/* only this */");
+    sign_text(&one, "int x;");
+    sign_text(&other, "int y;");
+    sign_text(&five, "a + b + c");
+    sign_text(&many, "x x x x x x x x x x x x x x x x x");
+    assert_int_equal(none.shingles, 0);
+    assert_true(same_signature(&none, &comment));
+    assert_true(corpus_similarity(&none, &comment) == 1);
+    assert_true(corpus_similarity(&none, &one) == 0);
+    assert_int_equal(one.shingles, 1);
+    assert_true(corpus_similarity(&one, &other) == 0);
+    assert_true(corpus_similarity(&one, &one) == 1);
+    assert_int_equal(five.shingles, 1);
+    assert_int_equal(many.shingles, 1);
+}
+
+static void similarity_of(double *estimate, double *exact, const hpc_tokens *a, const hpc_tokens *b)
+{
+    corpus_signature x, y;
+    corpus_sign(&x, a);
+    corpus_sign(&y, b);
+    *estimate = corpus_similarity(&x, &y);
+    assert_int_equal(corpus_jaccard(exact, a, b), 0);
+    assert_true(*estimate == corpus_similarity(&y, &x));
+}
+
+/* One lane in 128 more or less is the standard deviation of about 0.04 that theory gives. */
+static void estimates_are_close(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {20, 60, 200, 600, 2000};
+    hpc_buf a = {0}, b = {0};
+    hpc_tokens s = {0}, t = {0};
+    double squares = 0, bias = 0;
+    int n = 0;
+    for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+        for (uint32_t seed = 0; seed < 40; seed++) {
+            edit e = {.rename = 0.02 * (seed % 5), .insert = 0.04 * (seed % 3), .comment = 0.1};
+            double estimate, exact;
+            make_program(&a, 1000 * k + seed, length[k]);
+            edit_program(&b, &a, &e, seed);
+            tokens_of(&s, &a);
+            tokens_of(&t, &b);
+            similarity_of(&estimate, &exact, &s, &t);
+            if (fabs(estimate - exact) > 0.2) fail_msg("%g, estimated as %g", exact, estimate);
+            squares += (estimate - exact) * (estimate - exact);
+            bias += estimate - exact;
+            n++;
+        }
+    }
+    assert_true(sqrt(squares / n) < 0.045);
+    assert_true(fabs(bias / n) < 0.01);
+    hpc_buf_release(&a);
+    hpc_buf_release(&b);
+    hpc_tokens_release(&s);
+    hpc_tokens_release(&t);
+}
+
+static void make_tokens(hpc_tokens *t, int64_t n, uint32_t first)
+{
+    assert_int_equal(hpc_grow(&t->item, &t->cap, n, sizeof *t->item), 0);
+    t->n = n;
+    for (int64_t i = 0; i < n; i++)
+        t->item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(first + (uint64_t)i)};
+}
+
+static void counts_of_shingles(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {5, 6, 100, 4000, 4100, 4101, 5000, 20000, 300000};
+    hpc_tokens t = {0};
+    corpus_signature s;
+    for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+        make_tokens(&t, length[k], 7);
+        corpus_sign(&s, &t);
+        double n = (double)length[k] - 4;
+        if (n <= 32) assert_true(s.shingles == n);
+        if (fabs(s.shingles - n) > (n < 100000 ? 0.015 : 0.05) * n)
+            fail_msg("%g counted as %u", n, s.shingles);
+    }
+    hpc_tokens_release(&t);
+}
+
+/* Sets of tokens that overlap by a known share. */
+static void exact_similarity(void **state)
+{
+    (void)state;
+    hpc_tokens a = {0}, b = {0};
+    double j;
+    make_tokens(&a, 104, 0);
+    make_tokens(&b, 104, 50); /* 100 shingles each, 50 in common */
+    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
+    assert_true(j == 50.0 / 150);
+    b.n = 0;
+    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
+    assert_true(j == 0);
+    a.n = 0;
+    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
+    assert_true(j == 1);
+    hpc_tokens_release(&a);
+    hpc_tokens_release(&b);
+}
+
+static int jaccard_of_two(void *user)
+{
+    hpc_tokens *t = user;
+    double j;
+    return corpus_jaccard(&j, &t[0], &t[1]);
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    hpc_tokens t[2] = {{0}, {0}};
+    make_tokens(&t[0], 3000, 0);
+    make_tokens(&t[1], 3000, 100);
+    assert_true(hpc_test_each_alloc(jaccard_of_two, t) >= 4);
+    hpc_tokens_release(&t[0]);
+    hpc_tokens_release(&t[1]);
+}
+
+/* A window's hash depends on its tokens and their order alone, not on what was before it. */
+static void windows_are_windows(void **state)
+{
+    (void)state;
+    static const int width[] = {1, 5, 50, 64};
+    hpc_tokens t = {0}, part = {0};
+    make_tokens(&t, 300, 0);
+    for (int64_t i = 0; i < t.n; i += 7) t.item[i].hash = t.item[i % 3].hash;
+    t.item[10].kind = t.item[11].kind = t.item[200].kind = HPC_TOKEN_COMMENT;
+    for (size_t k = 0; k < sizeof width / sizeof *width; k++) {
+        hpc_buf all = {0}, one = {0};
+        int64_t n = 0, code = 0;
+        assert_int_equal(corpus_shingles(&all, &t, width[k]), 0);
+        for (int64_t first = 0; first < t.n; first++) {
+            if (!hpc_token_is_code(&t.item[first])) continue;
+            int64_t last = first;
+            for (code = 0; last < t.n && code < width[k]; last++)
+                code += hpc_token_is_code(&t.item[last]);
+            if (code < width[k]) break;
+            part = (hpc_tokens){.item = t.item + first, .n = last - first};
+            one.n = 0;
+            assert_int_equal(corpus_shingles(&one, &part, width[k]), 0);
+            assert_int_equal(one.n, 8);
+            assert_memory_equal(one.data, all.data + 8 * n, 8);
+            n++;
+        }
+        assert_int_equal(all.n, 8 * n);
+        assert_int_equal(n, 297 - width[k] + 1);
+        hpc_buf_release(&all);
+        hpc_buf_release(&one);
+    }
+    hpc_tokens_release(&t);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sorts(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    uint64_t *a = malloc(3 * N * sizeof *a), *b = a + N, *scratch = b + N;
+    for (int n = 0; n < N; n = 2 * n + 1) {
+        for (int i = 0; i < n; i++) a[i] = b[i] = corpus_mix((uint64_t)(i % 700)) >> (i % 9);
+        corpus_sort(a, scratch, n);
+        qsort(b, (size_t)n, sizeof *b, by_value);
+        assert_memory_equal(a, b, (size_t)n * sizeof *a);
+        int64_t distinct = corpus_unique(a, n);
+        for (int64_t i = 1; i < distinct; i++) assert_true(a[i - 1] < a[i]);
+        int64_t expected = n > 0;
+        for (int i = 1; i < n; i++) expected += b[i] != b[i - 1];
+        assert_int_equal(distinct, expected);
+    }
+    free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(comments_and_space_do_not_matter, setup),
+        cmocka_unit_test_setup(short_texts, setup),
+        cmocka_unit_test_setup(estimates_are_close, setup),
+        cmocka_unit_test_setup(counts_of_shingles, setup),
+        cmocka_unit_test_setup(exact_similarity, setup),
+        cmocka_unit_test_setup(out_of_memory, setup),
+        cmocka_unit_test_setup(windows_are_windows, setup),
+        cmocka_unit_test_setup(sorts, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
