@@ -8,6 +8,9 @@ PREFIX  ?= /usr/local
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+ifeq ($(origin CXX),default)
+CXX := $(patsubst %gcc,%g++,$(patsubst %clang,%clang++,$(firstword $(CC))))
+endif
 compiler := $(filter-out gcc cc,$(notdir $(firstword $(CC))))
 B := build/$(if $(compiler),$(compiler)$(VARIANT:%=-%),$(VARIANT))
 B := $(B:%-release=%)
@@ -22,7 +25,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $@)
 
 # These neither need a configured machine nor make one; what they call does.
-UNCONFIGURED := help deps deps-check deps-lint check check-long demo lint asan tsan format clean
+UNCONFIGURED := help deps deps-check deps-lint check check-long fuzz demo lint asan tsan format clean
 CONFIGURED := $(filter-out $(UNCONFIGURED),$(or $(MAKECMDGOALS),all))
 ifneq ($(CONFIGURED),)
 include $(B)/config.mk
@@ -34,13 +37,15 @@ CFLAGS_debug   := -O0 -g
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
-$(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan or tsan))
+CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+                  -fno-sanitize-recover=all -fno-omit-frame-pointer
+$(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan, tsan or fuzz))
 WERROR ?= -Werror
 WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 COMPILE = $(CC) -std=c11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(CFLAGS_$(VARIANT)) -fPIC -pthread \
           -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
 LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
-LIBRARIES = -ljansson -lm -ldl $(LDLIBS)
+LIBRARIES = -ljansson -lgit2 -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
 
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
 ISAS_x86_64  := base avx2 avx512 avx512bf16
@@ -53,29 +58,39 @@ ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
-FLAGS = $(COMPILE) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) $(PEER_LIBS)
+FLAGS = $(COMPILE) $(CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) $(PEER_LIBS)
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS := base device link program model cmd
+ROOMS := base device link program source git proc shard plot tokenizer corpus model cmd
 SRC_base    := $(wildcard runtime/base/*.c)
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_link    := $(wildcard runtime/link/*.c)
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
+SRC_source  := $(wildcard runtime/source/*.c)
+SRC_git     := $(wildcard runtime/git/*.c)
+SRC_proc    := $(wildcard runtime/proc/*.c)
+SRC_shard   := $(wildcard runtime/shard/*.c)
+SRC_plot    := $(wildcard runtime/plot/*.c)
+SRC_tokenizer := $(wildcard tokenizer/*.c)
+SRC_corpus  := $(wildcard corpus/*.c)
 SRC_model   := $(wildcard model/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 SRC_peer    := $(wildcard runtime/device/peer/*.c)
+SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
-FORMATTED   := $(shell find runtime model cmd tests -name '*.[ch]' 2>/dev/null)
+FORMATTED   := $(shell find runtime tokenizer corpus model cmd tests -name '*.[ch]' -o -name '*.cc')
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd model program link device base,$(B)/libhpc-$(r).a)
+LINK := $(foreach r,cmd model program link device corpus tokenizer plot shard proc git source base, \
+        $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
 PEER := $(if $(SRC_peer),$(if $(PEER_LIBS),$(B)/hpccoder-peer.so))
+SPM := $(if $(SRC_spm),$(if $(SPM_LIBS),$(B)/hpccoder-spm.so))
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -88,7 +103,7 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(PEER) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
+all: $(LIBS) $(PROGRAM) $(PEER) $(SPM) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
 objects: $(OBJECTS) ## compile the product's sources and link nothing (for another architecture)
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.
@@ -123,6 +138,12 @@ $(B)/hpccoder-peer.so: $(call obj,$(SRC_peer))
 	$(call say,LINK)
 	$(Q)$(LINKER) -shared $^ $(PEER_LIBS) -lm -o $@
 
+# The library that trains tokenizers; C++, and needed by nothing else.
+$(B)/hpccoder-spm.so: $(SRC_spm) $(wildcard tokenizer/sentencepiece/*.h) $(B)/FLAGS
+	$(call say,CXX)
+	$(Q)$(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VARIANT)) -fPIC -pthread \
+	    $(LDFLAGS) -shared $(SRC_spm) $(SPM_LIBS) -o $@
+
 $(B)/man/done: $(B)/hpccoder
 	$(call say,MAN)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D) && $< --man-pages $(@D) && touch $@
@@ -131,7 +152,7 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 	$(Q)$< --completion bash > $@.new && mv $@.new $@
 
 # ---- tests: tests/<room>/<file>.c is one program; tests/support/ is linked to all ----
-TEST_SRC := $(filter-out tests/support/%,$(wildcard tests/*/*.c))
+TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
 SUPPORT := $(call obj,$(wildcard tests/support/*.c))
 WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
@@ -146,16 +167,28 @@ $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka \
 	    $(LIBRARIES) -o $@
 
+# Fuzz targets are libFuzzer's, so clang builds them: `make fuzz`.
+FUZZERS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/*.c))
+FUZZ_SECONDS ?= 600
+$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LINK)
+	$(call say,LINK)
+	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+fuzz-run: $(FUZZERS)
+	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
+
 tests: $(TESTS) ## build the test programs
 test: all tests ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
 	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS))
 
 check: deps-check ## install what the tests need, build, run every quick test
 	@$(MAKE) test
-check-long: deps-check ## the same with the tests that take longer than ten minutes
+check-long: deps-check ## the same with the tests that take longer than ten minutes, and fuzzing
 	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
+	@$(MAKE) fuzz
+fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
+	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
 asan tsan: deps-check ## the tests under the address and undefined, or the thread sanitizer
-	@$(MAKE) VARIANT=$@ test
+	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 demo: deps ## install what is missing, build, run a small training step
 	@$(MAKE) all
 	@$(B)/hpccoder bench step --demo
@@ -181,6 +214,8 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -d $(root)/share/man/man1
 	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
+	$(foreach f,$(wildcard corpus/*.sketch),install -D -m 644 -t $(root)/share/hpccoder $(f))
+	$(if $(SPM),install -D -m 755 $(SPM) $(root)/lib/hpccoder/hpccoder-spm.so)
 	$(if $(PEER),install -D -m 755 $(PEER) $(root)/lib/hpccoder/hpccoder-peer.so)
 
 clean: ## remove build/
@@ -192,7 +227,7 @@ ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 endif
 .DEFAULT_GOAL := all
-.PHONY: all objects tests test check check-long asan tsan demo deps deps-check deps-lint lint \
+.PHONY: all objects tests test check check-long fuzz fuzz-run asan tsan demo deps deps-check deps-lint lint \
         lint-run format install clean help force
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -18,10 +18,12 @@ CUDA=${CUDA:-auto}
 # ---- packages, by what they are needed for; the one list of them ----
 packages_of() {
     case $1 in
-    build) echo gcc make libc6-dev libjansson-dev ;;
+    build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
+        libpcre2-dev libxxhash-dev libsentencepiece-dev gnuplot-nox fonts-dejavu-core \
+        bubblewrap ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
-    check) echo libcmocka-dev ;;
-    lint) echo git g++ clang clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
+    check) echo libcmocka-dev git ;;
+    lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
         libc6-dev-arm64-cross ;;
     *) die "unknown group of packages '$1': use build, peer, check or lint" ;;
     esac
@@ -31,6 +33,12 @@ packages_of() {
 libraries() {
     cat <<'END'
 jansson   required  2.13   libjansson-dev
+libgit2   required  1.1.0  libgit2-dev
+sqlite3   required  3.34.0 libsqlite3-dev
+zstd      required  1.4.8  libzstd-dev
+pcre2     required  10.36  libpcre2-dev
+xxhash    required  0.8.0  libxxhash-dev
+spm       optional  0.1.96 libsentencepiece-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
@@ -41,11 +49,36 @@ END
 # What to include, a text that the preprocessor turns into the version, a call that must link.
 # A library whose headers carry no version names a function that its oldest good version has.
 probe_of() {
-    flags= version=
+    flags= version= language='-std=c11'
     case $1 in
     jansson)
         headers='jansson.h' version='JANSSON_VERSION' libs=-ljansson
         call='return jansson_version_cmp(2, 13, 0) < 0;'
+        ;;
+    libgit2)
+        headers='git2.h' version='LIBGIT2_VERSION' libs=-lgit2
+        call='int a, b, c; return git_libgit2_version(&a, &b, &c);'
+        ;;
+    sqlite3)
+        headers='sqlite3.h' version='SQLITE_VERSION' libs=-lsqlite3
+        call='return sqlite3_libversion_number() == 0;'
+        ;;
+    zstd)
+        headers='zstd.h' version='ZSTD_VERSION_MAJOR.ZSTD_VERSION_MINOR.ZSTD_VERSION_RELEASE'
+        libs=-lzstd call='return ZSTD_versionNumber() == 0;'
+        ;;
+    pcre2)
+        flags='-DPCRE2_CODE_UNIT_WIDTH=8' headers='pcre2.h' version='PCRE2_MAJOR.PCRE2_MINOR'
+        libs=-lpcre2-8 call='int n; return pcre2_config(PCRE2_CONFIG_JIT, &n) < 0;'
+        ;;
+    xxhash)
+        headers='xxhash.h' libs=
+        version='XXH_VERSION_MAJOR.XXH_VERSION_MINOR.XXH_VERSION_RELEASE'
+        call='return XXH3_64bits("", 0) == 0;' flags='-DXXH_INLINE_ALL'
+        ;;
+    spm) # C++, in a shared object of its own
+        headers='sentencepiece_trainer.h' libs='-lsentencepiece -lsentencepiece_train'
+        call='return sentencepiece::SentencePieceTrainer::Train("").ok();' language='-x c++'
         ;;
     cmocka)
         headers='stdarg.h stddef.h stdint.h setjmp.h cmocka.h' libs=-lcmocka
@@ -98,7 +131,10 @@ probe_library() { # name minimum
     have=0 found= why=
     probe_of "$1"
     probe_source >"$probe.c"
-    if ! $CC -std=c11 -D_GNU_SOURCE $flags "$probe.c" $libs -o "$probe.out" 2>"$probe.log"; then
+    driver=$CC
+    [ "$language" = -std=c11 ] || driver=$(echo "$CC" | sed 's/gcc$/g++/; s/clang$/clang++/')
+    if ! $driver $language -D_GNU_SOURCE $flags "$probe.c" -x none $libs -o "$probe.out" \
+        2>"$probe.log"; then
         why="$CC: $(grep -m 1 -E 'error:|cannot find|undefined' "$probe.log" | sed 's/.*error: //')"
         return
     fi
@@ -124,7 +160,7 @@ configure() { # directory; known=0: nothing is looked for
         echo "#define HPC_CONFIG_H"
         echo "#define HPC_VERSION \"$VERSION\""
     } >"$dir/config.h.new"
-    printf 'CONFIG_CUDA := %s\nPEER_LIBS :=\n' "$CUDA" >"$dir/config.mk.new"
+    printf 'CONFIG_CUDA := %s\nPEER_LIBS :=\nSPM_LIBS :=\n' "$CUDA" >"$dir/config.mk.new"
     libraries >"$probe.table"
     while read -r name need minimum package; do
         configure_one
@@ -148,7 +184,10 @@ configure_one() {
     echo "#define HPC_VERSION_$upper \"$found\"" >>"$dir/config.h.new"
     echo "HAVE_$upper := $have" >>"$dir/config.mk.new"
     if [ "$have" = 1 ]; then
-        case $name in dnnl | openblas) echo "PEER_LIBS += $libs" >>"$dir/config.mk.new" ;; esac
+        case $name in
+        dnnl | openblas) echo "PEER_LIBS += $libs" >>"$dir/config.mk.new" ;;
+        spm) echo "SPM_LIBS := $libs" >>"$dir/config.mk.new" ;;
+        esac
         printf '  %-9s %s\n' "$name" "${found:-yes}"
     else
         printf '  %-9s no: %s\n' "$name" "$why"

@@ -7,6 +7,7 @@
 #ifndef HPC_CMD_H
 #define HPC_CMD_H
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "config.h"
@@ -17,6 +18,10 @@
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERNAL = 3 };
 
 extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step;
+extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_corpus_sketch,
+    hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_stats;
+extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
+    hpc_cmd_tokenizer_decode;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 
 int hpc_cmd_exit_code(int rc); /* of a negative code */
@@ -24,6 +29,22 @@ int hpc_cmd_exit_code(int rc); /* of a negative code */
 int hpc_cmd_print(hpc_buf *text);
 /* manual.c: every man page under DIR/man1. */
 int hpc_cmd_write_manuals(const char *dir);
+/* ---- shared by the commands that work for long (support.c) ----------------------- */
+/* Sets a progress up: on standard error, a bar on a terminal; NULL-like (silent) when quiet. */
+void hpc_cmd_progress(hpc_progress *out, bool quiet);
+void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" on stderr */
+/* Ctrl-C and TERM: the first sets *stop and says that it finishes what is under way, the second
+ * ends the process. Between start and end no other thread receives these signals. */
+typedef struct hpc_cmd_signals hpc_cmd_signals;
+int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
+const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
+void hpc_cmd_signals_end(hpc_cmd_signals *s);
+/* A file that comes with the program: beside it, in ../lib/hpccoder, ../share/hpccoder, or in the
+ * source tree around build/. "" when there is none. out: PATH_MAX chars. */
+int hpc_cmd_find(char *out, const char *name);
+int hpc_cmd_threads(int64_t asked); /* 0: as many as there are CPUs */
+/* Appends a whole file; "-": standard input. */
+int hpc_cmd_read(hpc_buf *out, const char *file);
 /* "12.3 MiB" */
 const char *hpc_cmd_bytes(char out[32], double bytes);
 

@@ -1,14 +1,28 @@
 /*
  * main.c: from argv to a subcommand, and from its result to an exit code.
  */
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 
 #define CANNOT_WRITE "cannot write to standard output"
 
-const hpc_command *const hpc_commands[] = {&hpc_cmd_info, &hpc_cmd_plan_show, &hpc_cmd_bench_op,
-                                           &hpc_cmd_bench_step, NULL};
+const hpc_command *const hpc_commands[] = {&hpc_cmd_corpus_harvest,
+                                           &hpc_cmd_corpus_check,
+                                           &hpc_cmd_corpus_stats,
+                                           &hpc_cmd_corpus_loops,
+                                           &hpc_cmd_corpus_pack,
+                                           &hpc_cmd_corpus_sketch,
+                                           &hpc_cmd_tokenizer_train,
+                                           &hpc_cmd_tokenizer_encode,
+                                           &hpc_cmd_tokenizer_decode,
+                                           &hpc_cmd_plan_show,
+                                           &hpc_cmd_bench_op,
+                                           &hpc_cmd_bench_step,
+                                           &hpc_cmd_info,
+                                           NULL};
 
 int hpc_cmd_exit_code(int rc)
 {
@@ -24,7 +38,8 @@ int hpc_cmd_exit_code(int rc)
 int hpc_cmd_print(hpc_buf *text)
 {
     int rc = text->failed ? HPC_E_NOMEM : HPC_OK;
-    if (rc == HPC_OK && (fwrite(text->data, 1, text->n, stdout) != text->n || fflush(stdout) != 0))
+    if (rc == HPC_OK &&
+        ((text->n > 0 && fwrite(text->data, 1, text->n, stdout) != text->n) || fflush(stdout) != 0))
         rc = hpc_fail(HPC_E_IO, CANNOT_WRITE);
     hpc_buf_release(text);
     return rc;
@@ -39,19 +54,26 @@ const char *hpc_cmd_bytes(char out[32], double bytes)
     return out;
 }
 
+/* A path that leads nowhere is bad input; a full or failing disk is not. */
+static bool is_of_the_path(int os)
+{
+    return os == ENOENT || os == ENOTDIR || os == EISDIR || os == EACCES || os == ELOOP ||
+           os == ENAMETOOLONG;
+}
+
 static int report(const char *command, int rc)
 {
     const hpc_error *e = hpc_error_get();
     fprintf(stderr, "hpccoder%s%s: %s\n", command ? " " : "", command ? command : "",
             e->code ? e->text : hpc_error_name(rc));
-    return hpc_cmd_exit_code(rc);
+    return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }
 
 static int usage(FILE *to)
 {
     fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n");
     for (int k = 0; hpc_commands[k]; k++)
-        fprintf(to, "  %-12s  %s\n", hpc_commands[k]->name, hpc_commands[k]->summary);
+        fprintf(to, "  %-16s  %s\n", hpc_commands[k]->name, hpc_commands[k]->summary);
     fprintf(to,
             "\n`hpccoder COMMAND --help` tells all of one command.\n"
             "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
@@ -128,6 +150,7 @@ static int show_completion(const char *shell)
 int main(int argc, char **argv)
 {
     int words = 0;
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files is told as an error like any other */
     if (argc < 2) return usage(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)

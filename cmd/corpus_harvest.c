@@ -1,0 +1,327 @@
+/*
+ * corpus_harvest.c: `hpccoder corpus harvest`: git repositories to a corpus.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cmd/cmd.h"
+#include "corpus/corpus.h"
+
+enum { LIST_MOST = 1 << 26 };
+
+typedef struct harvest_options {
+    const char *out, *list, *licences, *held_out, *split;
+    int64_t seed, max_bytes, threads;
+    bool history, resume, json, quiet;
+} harvest_options;
+
+/* What is to be harvested, from arguments and from --list; texts lie in the arena. */
+typedef struct work_list {
+    hpc_arena *arena;
+    hpc_repository *item;
+    int64_t n, cap;
+} work_list;
+
+/* "PATH" or "NAME=PATH"; a path that is there may contain '='. */
+static int add_repository(work_list *w, const char *text, size_t n)
+{
+    int rc = HPC_OK;
+    TRY(hpc_grow(&w->item, &w->cap, w->n + 1, sizeof *w->item));
+    char *copy = hpc_arena_text(w->arena, "%.*s", (int)n, text);
+    if (!copy) TRY(HPC_E_NOMEM);
+    char *equals = strchr(copy, '=');
+    hpc_repository *r = &w->item[w->n++];
+    *r = (hpc_repository){.path = copy};
+    if (!equals || hpc_file_exists(copy)) goto out;
+    *equals = '\0';
+    *r = (hpc_repository){.path = equals + 1, .name = copy};
+    if (!*copy || !equals[1])
+        rc = hpc_fail(HPC_E_ARG, "'%.*s': expected PATH or NAME=PATH", (int)n, text);
+out:
+    return rc;
+}
+
+static int read_list(work_list *w, const char *path)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    TRY(hpc_file_read(&text, path, LIST_MOST));
+    const char *end = text.data + text.n;
+    for (const char *p = text.data; p < end; p++) {
+        p += strspn(p, " \t\r");
+        size_t line = strcspn(p, "\n"), n = line;
+        while (n > 0 && strchr(" \t\r", p[n - 1])) n--;
+        if (n > 0 && *p != '#') TRY(add_repository(w, p, n));
+        p += line;
+    }
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+static int parse_split(double *validation, double *test, const char *text)
+{
+    char *end = NULL, *last = NULL;
+    *validation = strtod(text, &end);
+    *test = *end == ',' ? strtod(end + 1, &last) : 0;
+    if (end == text || !last || last == end + 1 || *last)
+        return hpc_fail(HPC_E_ARG,
+                        "--split %s: expected two shares for validation and test, as in 0.05,0.05",
+                        text);
+    return HPC_OK;
+}
+
+/* What must not be harvested is asked for, unless it is said that nothing is. */
+static int find_sketch(const char **out, char path[PATH_MAX], const char *asked)
+{
+    *out = asked;
+    if (asked && strcmp(asked, "none") == 0) *out = NULL;
+    if (asked) return HPC_OK;
+    int rc = hpc_cmd_find(path, "held-out.sketch");
+    if (rc < 0) return rc;
+    *out = path;
+    if (*path) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: name "
+                               "one with --held-out FILE, or say --held-out none");
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+typedef struct spent {
+    double seconds;
+    int64_t peak_bytes;
+} spent;
+
+static int64_t peak_bytes(void)
+{
+    struct rusage use;
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (int64_t)use.ru_maxrss * 1024 : 0;
+}
+
+static void put_counts(hpc_json_out *w, const char *key, int64_t files, int64_t bytes)
+{
+    hpc_json_open(w, key, '{');
+    hpc_json_put_int(w, "files", files);
+    hpc_json_put_int(w, "bytes", bytes);
+    hpc_json_close(w, '}');
+}
+
+static void write_json(hpc_buf *out, const hpc_harvest_result *r, const spent *s)
+{
+    hpc_json_out w = {.buf = out, .indent = 2};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_bool(&w, "complete", r->complete);
+    hpc_json_put_int(&w, "repositories", r->repositories_n);
+    hpc_json_put_int(&w, "failed", r->failed_n);
+    put_counts(&w, "read", r->read_n, r->read_bytes);
+    put_counts(&w, "all", r->files_n, r->bytes);
+    hpc_json_open(&w, "kept", '{');
+    hpc_json_put_int(&w, "files", r->kept_n);
+    hpc_json_put_int(&w, "bytes", r->kept_bytes);
+    hpc_json_put_int(&w, "tokens", r->kept_tokens);
+    hpc_json_close(&w, '}');
+    hpc_json_open(&w, "reasons", '{');
+    for (int k = 0; k < HPC_REASON_N; k++)
+        put_counts(&w, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
+    hpc_json_close(&w, '}');
+    hpc_json_open(&w, "splits", '{');
+    for (int k = 0; k < HPC_SPLIT_N; k++)
+        put_counts(&w, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
+    hpc_json_close(&w, '}');
+    hpc_json_put_real(&w, "seconds", s->seconds);
+    hpc_json_put_int(&w, "peak_bytes", s->peak_bytes);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+static void put_row(hpc_buf *out, const char *name, int64_t files, int64_t bytes)
+{
+    char text[32];
+    hpc_buf_printf(out, "  %-22s %12lld %12s\n", name, (long long)files,
+                   hpc_cmd_bytes(text, (double)bytes));
+}
+
+static void write_table(hpc_buf *out, const hpc_harvest_result *r, const spent *s)
+{
+    char read[32], peak[32];
+    double rate = s->seconds > 0 ? (double)r->read_bytes / s->seconds : 0;
+    hpc_buf_printf(out, "%lld repositories, %lld failed; read %lld files, %s in %.1f s (%.0f MB/s)",
+                   (long long)r->repositories_n, (long long)r->failed_n, (long long)r->read_n,
+                   hpc_cmd_bytes(read, (double)r->read_bytes), s->seconds, rate * 1e-6);
+    hpc_buf_printf(out, ", peak memory %s\n", hpc_cmd_bytes(peak, (double)s->peak_bytes));
+    if (!r->complete) return;
+    hpc_buf_printf(out, "\n  %-22s %12s %12s\n", "", "files", "bytes");
+    put_row(out, "all", r->files_n, r->bytes);
+    for (int k = 0; k < HPC_REASON_N; k++)
+        if (r->reason_n[k] > 0 || k == HPC_REASON_KEPT)
+            put_row(out, hpc_reason_name((hpc_reason)k), r->reason_n[k], r->reason_bytes[k]);
+    hpc_buf_printf(out, "\n");
+    for (int k = 0; k < HPC_SPLIT_N; k++)
+        put_row(out, hpc_split_name((hpc_split)k), r->split_n[k], r->split_bytes[k]);
+    hpc_buf_printf(out, "\n%lld tokens kept, as the lexer counts them\n",
+                   (long long)r->kept_tokens);
+}
+
+static int report(const hpc_harvest_result *r, const harvest_options *o, const spent *s)
+{
+    hpc_buf text = {0};
+    if (o->json)
+        write_json(&text, r, s);
+    else
+        write_table(&text, r, s);
+    int rc = hpc_cmd_print(&text);
+    if (rc < 0) return rc;
+    if (r->stopped)
+        return hpc_fail(HPC_E_ABORTED, "stopped; what is done is in %s, --resume goes on", o->out);
+    if (!r->complete && r->failed_n == 0)
+        hpc_cmd_warn("other processes still work on some repositories; the last one to finish "
+                     "writes corpus.db",
+                     "corpus harvest");
+    return r->failed_n > 0 ? EXIT_BAD_INPUT : EXIT_DONE;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const harvest_options *o = options;
+    hpc_harvest_options h = HPC_HARVEST_DEFAULTS;
+    hpc_harvest_result result;
+    hpc_progress progress;
+    hpc_cmd_signals *signals = NULL;
+    work_list w = {0};
+    char sketch[PATH_MAX];
+    int64_t start = hpc_clock_ns();
+    int rc = HPC_OK;
+    w.arena = hpc_arena_create(0);
+    if (!w.arena) TRY(HPC_E_NOMEM);
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the corpus goes"));
+    for (int k = 0; k < argc; k++) TRY(add_repository(&w, argv[k], strlen(argv[k])));
+    if (o->list) TRY(read_list(&w, o->list));
+    if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository is named, as an argument or in --list"));
+    TRY(parse_split(&h.validation, &h.test, o->split));
+    TRY(find_sketch(&h.held_out, sketch, o->held_out));
+    hpc_cmd_progress(&progress, o->quiet);
+    TRY(hpc_cmd_signals_start(&signals, "corpus harvest"));
+    h.repository = w.item;
+    h.repositories_n = w.n;
+    h.folder = o->out;
+    h.history = o->history;
+    h.resume = o->resume;
+    h.licences = o->licences;
+    h.threads = hpc_cmd_threads(o->threads);
+    h.seed = o->seed;
+    h.file_bytes = o->max_bytes;
+    h.progress = &progress;
+    h.warn = hpc_cmd_warn;
+    h.stop = hpc_cmd_signals_stop(signals);
+    h.user = (void *)"corpus harvest";
+    TRY(hpc_corpus_harvest(&result, &h));
+    spent s = {(double)(hpc_clock_ns() - start) * 1e-9, peak_bytes()};
+    TRY(report(&result, o, &s));
+out:
+    hpc_cmd_signals_end(signals);
+    hpc_free(w.item);
+    hpc_arena_free(w.arena);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(harvest_options, out),
+     .argument = "DIR",
+     .help = "Folder of the corpus; made when it is not there."},
+    {.name = "list",
+     .kind = HPC_TEXT,
+     .offset = offsetof(harvest_options, list),
+     .argument = "FILE",
+     .help = "More repositories, one PATH or NAME=PATH a line; lines with # are comments."},
+    {.name = "history",
+     .kind = HPC_FLAG,
+     .offset = offsetof(harvest_options, history),
+     .help = "Every version of every file that any branch or tag reaches, not only HEAD."},
+    {.name = "licenses",
+     .kind = HPC_TEXT,
+     .offset = offsetof(harvest_options, licences),
+     .fallback = "permissive",
+     .argument = "permissive|all|LIST",
+     .help = "Which licences are kept; LIST: SPDX names separated by commas."},
+    {.name = "held-out",
+     .kind = HPC_TEXT,
+     .offset = offsetof(harvest_options, held_out),
+     .argument = "FILE|none",
+     .help = "Sketch of what must not enter; held-out.sketch of this program if not given."},
+    {.name = "split",
+     .kind = HPC_TEXT,
+     .offset = offsetof(harvest_options, split),
+     .fallback = "0.05,0.05",
+     .argument = "V,T",
+     .help = "Shares of the bytes for validation and test."},
+    {.name = "seed",
+     .kind = HPC_INT,
+     .offset = offsetof(harvest_options, seed),
+     .fallback = "0",
+     .argument = "N",
+     .help = "Which clusters of repositories validate and test."},
+    {.name = "max-bytes",
+     .kind = HPC_INT,
+     .offset = offsetof(harvest_options, max_bytes),
+     .fallback = "1000000",
+     .argument = "N",
+     .least = 1,
+     .most = 268435456,
+     .help = "Larger files are dropped."},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = HPC_INT,
+     .offset = offsetof(harvest_options, threads),
+     .fallback = "0",
+     .argument = "N",
+     .most = 4096,
+     .help = "Workers; 0: as many as there are CPUs. The result does not depend on it."},
+    {.name = "resume",
+     .kind = HPC_FLAG,
+     .offset = offsetof(harvest_options, resume),
+     .help = "Go on with what is in DIR, or begin; needed when several processes share DIR."},
+    {.name = "json",
+     .kind = HPC_FLAG,
+     .offset = offsetof(harvest_options, json),
+     .help = "Results as JSON."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HPC_FLAG,
+     .offset = offsetof(harvest_options, quiet),
+     .help = "No progress; warnings remain."},
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_corpus_harvest = {
+    .name = "corpus harvest",
+    .summary = "git repositories to a corpus of source code",
+    .arguments = "REPO...",
+    .description =
+        "Reads local git repositories, bare or not, and keeps what is worth learning from: C, C++, "
+        "CUDA, HIP, Fortran and OpenCL, under licences that allow it, neither generated nor "
+        "vendored nor held out, without secrets, and every text once. REPO is PATH or NAME=PATH; "
+        "without a name it is owner/name of the origin, else the folder's.\n\n"
+        "DIR holds harvest.json (how it was made), corpus.db (SQLite: one row for every file, also "
+        "for those that were dropped, with the reason) and content/ (texts, compressed). "
+        "Repositories that have much in common form clusters, and a whole cluster trains, "
+        "validates or tests.\n\n"
+        "The same repositories and options give the same bytes, whatever the number of threads and "
+        "processes and however often it was interrupted. Ctrl-C and TERM leave what is done in "
+        "DIR (exit code 3), and --resume goes on; so it does after a kill or a full disk. Several "
+        "processes, on one machine or on many that share DIR, may run the same command with "
+        "--resume: each takes repositories that nobody has, and the last one writes corpus.db.\n\n"
+        "A repository that cannot be opened is passed over and named, the exit code is then 2, and "
+        "--resume tries it again.",
+    .examples =
+        "hpccoder corpus harvest ~/src/hypre ~/src/RAJAPerf --out corpus  # two repositories, "
+        "HEAD\n"
+        "hpccoder corpus harvest --list repos.txt --history --out corpus  # every version ever\n"
+        "mpirun -n 8 hpccoder corpus harvest --resume --list repos.txt --out corpus  # 8 processes",
+    .options = options,
+    .options_bytes = sizeof(harvest_options),
+    .run = run,
+};

@@ -1,0 +1,271 @@
+/*
+ * corpus_pack.c: `hpccoder corpus pack`: a corpus to token shards.
+ */
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "corpus/corpus.h"
+
+typedef struct pack_options {
+    const char *tokenizer, *out, *task, *split, *loops, *perf, *repository;
+    double fim_rate, suffix_first, negatives;
+    int64_t seed, shard_tokens, threads;
+    bool resume, json, quiet;
+} pack_options;
+
+static const char *const tasks[] = {"code", "pragma", "perf", NULL};
+static const char *const splits[] = {"train", "validation", "test", "all", NULL};
+
+typedef struct part { /* what became of one split */
+    hpc_split split;
+    hpc_pack_result result;
+    double seconds;
+} part;
+
+static void put_json(hpc_json_out *w, const part *p)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "split", hpc_split_name(p->split));
+    hpc_json_put_bool(w, "complete", p->result.complete);
+    hpc_json_put_int(w, "documents", p->result.documents_n);
+    hpc_json_put_int(w, "tokens", p->result.tokens_n);
+    hpc_json_put_int(w, "bytes", p->result.bytes);
+    hpc_json_put_int(w, "shards", p->result.shards_n);
+    hpc_json_put_int(w, "fim", p->result.fim_n);
+    hpc_json_put_real(w, "seconds", p->seconds);
+    hpc_json_close(w, '}');
+}
+
+static int report(const part *p, int n, bool json)
+{
+    hpc_buf text = {0};
+    hpc_json_out w = {.buf = &text, .indent = 2};
+    char size[32];
+    if (json) hpc_json_open(&w, NULL, '[');
+    if (!json)
+        hpc_buf_printf(&text, "%-12s %12s %14s %12s %8s\n", "split", "documents", "tokens", "bytes",
+                       "shards");
+    for (int k = 0; k < n; k++) {
+        const hpc_pack_result *r = &p[k].result;
+        if (json) put_json(&w, &p[k]);
+        if (!json)
+            hpc_buf_printf(&text, "%-12s %12lld %14lld %12s %8lld%s\n", hpc_split_name(p[k].split),
+                           (long long)r->documents_n, (long long)r->tokens_n,
+                           hpc_cmd_bytes(size, (double)r->bytes), (long long)r->shards_n,
+                           r->complete ? "" : "  not finished");
+    }
+    if (json) {
+        hpc_json_close(&w, ']');
+        hpc_buf_text(&text, "\n");
+    }
+    return hpc_cmd_print(&text);
+}
+
+static int pack_one(part *p, const hpc_pack_options *common, const char *out, bool all)
+{
+    hpc_pack_options h = *common;
+    char folder[PATH_MAX];
+    int64_t start = hpc_clock_ns();
+    int n = snprintf(folder, sizeof folder, "%s%s%s", out, all ? "/" : "",
+                     all ? hpc_split_name(p->split) : "");
+    if (n >= (int)sizeof folder) return hpc_fail(HPC_E_ARG, "the path of --out is too long");
+    h.out = folder;
+    h.split = p->split;
+    int rc = hpc_corpus_pack(&p->result, &h);
+    p->seconds = (double)(hpc_clock_ns() - start) * 1e-9;
+    return rc;
+}
+
+static int run_all(const pack_options *o, const hpc_pack_options *h)
+{
+    part parts[HPC_SPLIT_N] = {0};
+    bool all = strcmp(o->split, "all") == 0, complete = true;
+    int n = 0, rc = HPC_OK;
+    for (int k = 0; k < HPC_SPLIT_N && complete; k++) {
+        if (!all && strcmp(o->split, hpc_split_name((hpc_split)k)) != 0) continue;
+        parts[n] = (part){.split = (hpc_split)k};
+        TRY(pack_one(&parts[n++], h, o->out, all));
+        complete = parts[n - 1].result.complete;
+    }
+    TRY(report(parts, n, o->json));
+    if (!complete)
+        TRY(hpc_fail(HPC_E_ABORTED, "stopped; whole shards are in %s, --resume goes on", o->out));
+out:
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const pack_options *o = options;
+    hpc_pack_options h = HPC_PACK_DEFAULTS;
+    hpc_progress progress;
+    hpc_cmd_signals *signals = NULL;
+    int rc = HPC_OK;
+    bool perf = strcmp(o->task, "perf") == 0;
+    if (argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
+    if (argc == 0 && !perf) return hpc_fail(HPC_E_ARG, "no corpus is named");
+    if (argc == 1 && perf)
+        return hpc_fail(HPC_E_ARG,
+                        "unexpected argument '%s': task perf takes --perf and "
+                        "--repository, no corpus",
+                        argv[0]);
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the shards go");
+    if (!o->tokenizer) return hpc_fail(HPC_E_ARG, "--tokenizer FILE is missing");
+    TRY(hpc_cmd_signals_start(&signals, "corpus pack"));
+    hpc_cmd_progress(&progress, o->quiet);
+    h.corpus = argc ? argv[0] : NULL;
+    h.tokenizer = o->tokenizer;
+    h.task = o->task;
+    h.loops = o->loops;
+    h.perf = o->perf;
+    h.repository = o->repository;
+    h.fim_rate = o->fim_rate;
+    h.suffix_first = o->suffix_first;
+    h.negatives = o->negatives;
+    h.seed = o->seed;
+    h.shard_tokens = o->shard_tokens;
+    h.threads = hpc_cmd_threads(o->threads);
+    h.resume = o->resume;
+    h.progress = &progress;
+    h.stop = hpc_cmd_signals_stop(signals);
+    TRY(run_all(o, &h));
+out:
+    hpc_cmd_signals_end(signals);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "tokenizer",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, tokenizer),
+     .argument = "FILE",
+     .help = "A tokenizer.model, a tokenizer.json, or a folder that has one."},
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, out),
+     .argument = "DIR",
+     .help = "Folder of the data set; made when it is not there."},
+    {.name = "task",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(pack_options, task),
+     .fallback = "code",
+     .choices = tasks,
+     .help = "What the documents are: files, loops with their directive, or changed functions."},
+    {.name = "split",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(pack_options, split),
+     .fallback = "train",
+     .choices = splits,
+     .help = "Which part of the corpus; all: each into a folder of its name in DIR."},
+    {.name = "fim-rate",
+     .kind = HPC_REAL,
+     .offset = offsetof(pack_options, fim_rate),
+     .fallback = "0.5",
+     .argument = "R",
+     .most = 1,
+     .help = "Task code: share of the documents that are filled in the middle."},
+    {.name = "suffix-first",
+     .kind = HPC_REAL,
+     .offset = offsetof(pack_options, suffix_first),
+     .fallback = "0.5",
+     .argument = "S",
+     .most = 1,
+     .help = "Task code: of those, share with the suffix before the prefix."},
+    {.name = "loops",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, loops),
+     .argument = "DIR",
+     .help = "Task pragma: folder of loops.db; the corpus if not given."},
+    {.name = "negatives",
+     .kind = HPC_REAL,
+     .offset = offsetof(pack_options, negatives),
+     .fallback = "1",
+     .argument = "R",
+     .most = 1e6,
+     .help = "Task pragma: presumed negatives for each loop with a directive."},
+    {.name = "perf",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, perf),
+     .argument = "FILE",
+     .help = "Task perf: the performance history."},
+    {.name = "repository",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, repository),
+     .argument = "DIR",
+     .help = "Task perf: the git repository that the history is about."},
+    {.name = "seed",
+     .kind = HPC_INT,
+     .offset = offsetof(pack_options, seed),
+     .fallback = "0",
+     .argument = "N",
+     .help = "Of all draws: what is filled in the middle and where, which negatives stay."},
+    {.name = "shard-tokens",
+     .kind = HPC_INT,
+     .offset = offsetof(pack_options, shard_tokens),
+     .fallback = "67108864",
+     .argument = "N",
+     .least = 1,
+     .most = 1ll << 40,
+     .help = "A shard is closed when it holds so many."},
+    {.name = "threads",
+     .letter = 'j',
+     .kind = HPC_INT,
+     .offset = offsetof(pack_options, threads),
+     .fallback = "0",
+     .argument = "N",
+     .most = 4096,
+     .help = "Workers; 0: as many as there are CPUs. The result does not depend on it."},
+    {.name = "resume",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pack_options, resume),
+     .help = "Go on behind the whole shards in DIR, or begin."},
+    {.name = "json",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pack_options, json),
+     .help = "Results as JSON."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HPC_FLAG,
+     .offset = offsetof(pack_options, quiet),
+     .help = "No progress."},
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_corpus_pack = {
+    .name = "corpus pack",
+    .summary = "a corpus, its loops, or a performance history as token shards",
+    .arguments = "[CORPUS]",
+    .description =
+        "Writes the documents of a task as token ids into memory-mapped shards, 00000.shard and "
+        "on, with columns of labels, and index.json last. Every section has a checksum; the "
+        "tokenizer's hash goes in, and whoever reads the data set with another is refused.\n\n"
+        "Task code: the kept files of a split. Those of a repository follow each other, what a "
+        "file includes or uses before the file itself. A share of them is cut at two places "
+        "between characters, and the middle moves to the end. Columns: file, language, "
+        "repository, fim (0 no, 1 prefix first, 2 suffix first).\n\n"
+        "Task pragma: each distinct loop with an OpenMP directive, in its context and without it, "
+        "then the directive as the answer; and presumed negatives, whose answer is empty. Needs "
+        "loops.db of `hpccoder corpus loops`. Columns: label (1 annotated), answer (where it "
+        "begins), loop, words.\n\n"
+        "Task perf: functions before and after a commit, then slower, same or faster, by the "
+        "medians of the history's samples of that commit and its parent: a change of more than 5 % "
+        "and of three standard errors; what is neither that nor surely within 5 % is left out. "
+        "Columns: label (0 slower, 1 same, 2 faster), change, pair. The latest tenth of the "
+        "commits is for validation and test.\n\n"
+        "Marks are single tokens. Tokenizers of StarCoder, Qwen, CodeLlama and DeepSeek-Coder have "
+        "some of them under names of their own, which are used; those that they lack are spelled "
+        "as text, but for the marks of the middle, without which --fim-rate must be 0. index.json "
+        "tells which is which.\n\n"
+        "The same input and options give the same bytes for any number of threads. Ctrl-C, TERM, a "
+        "kill or a full disk leave whole shards, and --resume goes on to the same result.",
+    .examples =
+        "hpccoder corpus pack corpus --tokenizer tokenizer.model --out data --split all  # files\n"
+        "hpccoder corpus pack corpus --task pragma --loops loops --tokenizer tokenizer.model "
+        "--out pragma  # loops\n"
+        "hpccoder corpus pack --task perf --perf kripke.db --repository ~/src/kripke --tokenizer "
+        "tokenizer.model --out perf  # commits",
+    .options = options,
+    .options_bytes = sizeof(pack_options),
+    .run = run,
+};

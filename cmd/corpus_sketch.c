@@ -1,0 +1,142 @@
+/*
+ * corpus_sketch.c: `hpccoder corpus sketch`: makes the file by which held-out content is
+ * recognised. corpus/held-out.sketch in the sources was made by it.
+ */
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "corpus/corpus.h"
+
+typedef struct sketch_options {
+    const char *list, *out;
+    int64_t threads;
+    bool history, json, quiet;
+} sketch_options;
+
+/* "PATH" or "NAME=PATH"; a path that is there may contain '='. Cuts the text in two. */
+static hpc_repository repository_of(char *text)
+{
+    char *equals = strchr(text, '=');
+    if (!equals || hpc_file_exists(text)) return (hpc_repository){.path = text};
+    *equals = '\0';
+    return (hpc_repository){.path = equals + 1, .name = text};
+}
+
+static void put_json(hpc_buf *out, const hpc_sketch_facts *f)
+{
+    hpc_json_out w = {.buf = out, .indent = 2};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "bytes", f->bytes);
+    hpc_json_put_int(&w, "names", f->names_n);
+    hpc_json_put_int(&w, "patterns", f->patterns_n);
+    hpc_json_put_bool(&w, "history", f->history);
+    hpc_json_put_int(&w, "files", f->files_n);
+    hpc_json_put_int(&w, "foreign", f->foreign_n);
+    hpc_json_put_int(&w, "unread", f->unread_n);
+    hpc_json_put_int(&w, "streams", f->streams_n);
+    hpc_json_put_int(&w, "shingles", f->shingles_n);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+static void put_text(hpc_buf *out, const hpc_sketch_facts *f, const char *path)
+{
+    char bytes[32];
+    hpc_buf_printf(out,
+                   "%s: %s: %lld names, %lld patterns; %lld distinct files of %s (%lld of other "
+                   "people and %lld unreadable left out), %lld distinct streams of tokens, %lld "
+                   "distinct shingles\n",
+                   path, hpc_cmd_bytes(bytes, (double)f->bytes), (long long)f->names_n,
+                   (long long)f->patterns_n, (long long)f->files_n,
+                   f->history ? "all history" : "HEAD", (long long)f->foreign_n,
+                   (long long)f->unread_n, (long long)f->streams_n, (long long)f->shingles_n);
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    int rc = HPC_E_NOMEM;
+    const sketch_options *o = options;
+    hpc_sketch *made = NULL;
+    hpc_sketch_facts facts;
+    hpc_buf out = {0};
+    if (!o->list || !o->out)
+        return hpc_fail(HPC_E_ARG, "--list FILE says what is held out, --out FILE where to write");
+    hpc_repository *repository = hpc_alloc((size_t)argc + 1, sizeof *repository);
+    if (!repository) goto out;
+    for (int i = 0; i < argc; i++) repository[i] = repository_of(argv[i]);
+    hpc_sketch_options how = {.list = o->list,
+                              .repository = repository,
+                              .repositories_n = argc,
+                              .history = o->history,
+                              .threads = hpc_cmd_threads(o->threads),
+                              .warn = o->quiet ? NULL : hpc_cmd_warn,
+                              .user = "corpus sketch"};
+    TRY(hpc_sketch_make(o->out, &how));
+    TRY(hpc_sketch_open(&made, o->out));
+    hpc_sketch_describe(&facts, made);
+    if (o->json)
+        put_json(&out, &facts);
+    else
+        put_text(&out, &facts, o->out);
+    TRY(hpc_cmd_print(&out));
+out:
+    hpc_buf_release(&out);
+    hpc_sketch_close(made);
+    hpc_free(repository);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "list",
+     .kind = HPC_TEXT,
+     .offset = offsetof(sketch_options, list),
+     .argument = "FILE",
+     .help = "What is held out: lines owner/name, path:owner/name:GLOB, foreign:owner/name:GLOB."},
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(sketch_options, out),
+     .argument = "FILE",
+     .help = "Where the sketch is written."},
+    {.name = "history",
+     .kind = HPC_FLAG,
+     .offset = offsetof(sketch_options, history),
+     .help = "Every text that was ever reachable, not only HEAD."},
+    {.name = "threads",
+     .kind = HPC_INT,
+     .offset = offsetof(sketch_options, threads),
+     .fallback = "0",
+     .argument = "N",
+     .help = "Threads; 0 is as many as there are CPUs. The file does not depend on it.",
+     .least = 0,
+     .most = 1024},
+    {.name = "json",
+     .kind = HPC_FLAG,
+     .offset = offsetof(sketch_options, json),
+     .help = "Report as JSON."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HPC_FLAG,
+     .offset = offsetof(sketch_options, quiet),
+     .help = "Say nothing of what was passed over."},
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_corpus_sketch = {
+    .name = "corpus sketch",
+    .summary = "make the file by which held-out content is recognised",
+    .arguments = "REPOSITORY...",
+    .description =
+        "Reads local copies of the repositories that serve evaluation and writes what `corpus "
+        "harvest` and `corpus check` need to recognise them: names, path patterns, git ids, and "
+        "hashes of their code. No text of theirs gets into the file.\n\n"
+        "REPOSITORY is a folder with a git repository, bare or not, or NAME=FOLDER when its "
+        "address does not tell its name. A repository that the list names only in path patterns "
+        "gives the files that match. Vendored folders, and paths that the list calls foreign, "
+        "hold code of other people and are left out. A name without a local copy is known by its "
+        "name only.",
+    .examples = "hpccoder corpus sketch --history --list held-out.txt --out held-out.sketch */.git",
+    .options = options,
+    .options_bytes = sizeof(sketch_options),
+    .run = run,
+};

@@ -1,0 +1,222 @@
+/*
+ * corpus_stats.c: `hpccoder corpus stats`: what a corpus consists of, as tables,
+ * as JSON, as a picture.
+ */
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "corpus/corpus.h"
+#include "runtime/plot/plot.h"
+
+enum { PLOT_ROWS = 25 }; /* of a key; what is less stands in one row */
+
+typedef struct stats_options {
+    bool json, quiet;
+    int64_t rows;
+    const char *plot;
+} stats_options;
+
+static const hpc_option options[] = {
+    {.name = "json",
+     .kind = HPC_FLAG,
+     .offset = offsetof(stats_options, json),
+     .help = "Print one JSON object with every row."},
+    {.name = "plot",
+     .kind = HPC_TEXT,
+     .offset = offsetof(stats_options, plot),
+     .argument = "FILE",
+     .help = "Also draw the counts, to a .png, .svg or .html file (needs gnuplot)."},
+    {.name = "rows",
+     .kind = HPC_INT,
+     .offset = offsetof(stats_options, rows),
+     .fallback = "40",
+     .argument = "N",
+     .least = 1,
+     .most = 1e9,
+     .help = "Rows of a table at most."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HPC_FLAG,
+     .offset = offsetof(stats_options, quiet),
+     .help = "Print the totals only."},
+    {0}};
+
+/* ---- tables -------------------------------------------------------------------- */
+
+/* 1234567 as "1,234,567". */
+static const char *grouped(char out[32], int64_t v)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%lld", (long long)v), k = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) out[k++] = ',';
+        out[k++] = digits[i];
+    }
+    out[k] = '\0';
+    return out;
+}
+
+static void print_row(hpc_buf *out, const hpc_stats_row *row, int width)
+{
+    char files[32], bytes[32], lines[32], tokens[32];
+    int pad = width - (int)strlen(row->name);
+    hpc_buf_printf(out, "%s%*s  %12s  %16s  %14s  %14s\n", row->name, pad > 0 ? pad : 0, "",
+                   grouped(files, row->files), grouped(bytes, row->bytes),
+                   grouped(lines, row->lines), grouped(tokens, row->tokens));
+}
+
+static void print_head(hpc_buf *out, const char *name, int width)
+{
+    hpc_buf_printf(out, "%-*s  %12s  %16s  %14s  %14s\n", width, name, "files", "bytes", "lines",
+                   "tokens");
+}
+
+static int widest(const hpc_stats *s)
+{
+    size_t most = 12;
+    for (int k = 0; k < HPC_STATS_N; k++)
+        for (int64_t i = 0; i < s->rows_n[k]; i++)
+            if (strlen(s->row[k][i].name) > most) most = strlen(s->row[k][i].name);
+    return most < 40 ? (int)most : 40;
+}
+
+static void print_tables(hpc_buf *out, const hpc_stats *s, const stats_options *o)
+{
+    int width = widest(s);
+    print_head(out, "", width);
+    print_row(out, &s->total, width);
+    print_row(out, &s->kept, width);
+    for (int k = 0; k < HPC_STATS_N && !o->quiet; k++) {
+        hpc_buf_text(out, "\n");
+        print_head(out, hpc_stats_key_name(k), width);
+        for (int64_t i = 0; i < s->rows_n[k] && i < o->rows; i++)
+            print_row(out, &s->row[k][i], width);
+        if (s->rows_n[k] > o->rows)
+            hpc_buf_printf(out, "(%lld more; --rows shows them)\n",
+                           (long long)(s->rows_n[k] - o->rows));
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+static void put_row(hpc_json_out *w, const char *key, const hpc_stats_row *row)
+{
+    hpc_json_open(w, key, '{');
+    if (!key) hpc_json_put_text(w, "name", row->name);
+    hpc_json_put_int(w, "files", row->files);
+    hpc_json_put_int(w, "bytes", row->bytes);
+    hpc_json_put_int(w, "lines", row->lines);
+    hpc_json_put_int(w, "tokens", row->tokens);
+    hpc_json_close(w, '}');
+}
+
+static void print_json(hpc_buf *out, const hpc_stats *s)
+{
+    hpc_json_out w = {.buf = out, .indent = 2};
+    hpc_json_open(&w, NULL, '{');
+    put_row(&w, "all", &s->total);
+    put_row(&w, "kept", &s->kept);
+    for (int k = 0; k < HPC_STATS_N; k++) {
+        hpc_json_open(&w, hpc_stats_key_name(k), '[');
+        for (int64_t i = 0; i < s->rows_n[k]; i++) put_row(&w, NULL, &s->row[k][i]);
+        hpc_json_close(&w, ']');
+    }
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+/* ---- picture ----------------------------------------------------------------------- */
+
+typedef struct drawing {
+    const char *label[HPC_STATS_N][PLOT_ROWS + 1];
+    double value[HPC_STATS_N][PLOT_ROWS + 1];
+    hpc_plot_series series[HPC_STATS_N];
+    hpc_plot plot[HPC_STATS_N];
+} drawing;
+
+static void prepare(drawing *d, const hpc_stats *s, hpc_stats_key k)
+{
+    static const char *const title[HPC_STATS_N] = {
+        [HPC_STATS_LANGUAGE] = "Kept, by language",
+        [HPC_STATS_PARALLEL] = "Kept, by parallel model (a file may use several)",
+        [HPC_STATS_LICENCE] = "Kept, by licence",
+        [HPC_STATS_REPOSITORY] = "Kept, by repository",
+        [HPC_STATS_REASON] = "All files, by what became of them",
+        [HPC_STATS_SPLIT] = "Kept, by split"};
+    int64_t n = 0, rest = 0;
+    for (int64_t i = 0; i < s->rows_n[k]; i++) {
+        if (i >= PLOT_ROWS) {
+            rest += s->row[k][i].bytes;
+            continue;
+        }
+        d->label[k][n] = s->row[k][i].name;
+        d->value[k][n++] = (double)s->row[k][i].bytes;
+    }
+    if (rest) {
+        d->label[k][n] = "others";
+        d->value[k][n++] = (double)rest;
+    }
+    d->series[k] = (hpc_plot_series){.y = d->value[k], .n = n};
+    d->plot[k] = (hpc_plot){.kind = HPC_PLOT_BARS,
+                            .title = title[k],
+                            .x_label = "bytes",
+                            .y_label = hpc_stats_key_name(k),
+                            .label = d->label[k],
+                            .series = &d->series[k],
+                            .series_n = 1,
+                            .log_x = k == HPC_STATS_REASON};
+}
+
+static int draw(const hpc_stats *s, const char *folder, const char *path)
+{
+    char title[256];
+    int64_t n = 0;
+    drawing *d = hpc_alloc(1, sizeof *d);
+    if (!d) return HPC_E_NOMEM;
+    for (int k = 0; k < HPC_STATS_N; k++) {
+        prepare(d, s, k);
+        if (d->series[k].n > 0) d->plot[n++] = d->plot[k];
+    }
+    snprintf(title, sizeof title, "%.120s: %.1f MB in %lld files kept, of %.1f MB in %lld", folder,
+             (double)s->kept.bytes / 1e6, (long long)s->kept.files, (double)s->total.bytes / 1e6,
+             (long long)s->total.files);
+    hpc_figure f = {.title = title, .plot = d->plot, .n = n};
+    int rc = n == 0 ? hpc_fail(HPC_E_ARG, "%s has no files; there is nothing to draw", folder)
+                    : hpc_plot_save(path, &f);
+    hpc_free(d);
+    return rc;
+}
+
+static int run(void *opaque, int argc, char **argv)
+{
+    const stats_options *o = opaque;
+    hpc_stats s = {0};
+    hpc_buf out = {0};
+    int rc = 0;
+    if (argc != 1) return hpc_fail(HPC_E_ARG, "one corpus is needed: hpccoder corpus stats CORPUS");
+    TRY(hpc_corpus_stats(&s, argv[0]));
+    if (o->plot) TRY(draw(&s, argv[0], o->plot));
+    if (o->json)
+        print_json(&out, &s);
+    else
+        print_tables(&out, &s, o);
+    rc = hpc_cmd_print(&out);
+out:
+    hpc_buf_release(&out);
+    hpc_stats_release(&s);
+    return rc < 0 ? rc : EXIT_DONE;
+}
+
+const hpc_command hpc_cmd_corpus_stats = {
+    .name = "corpus stats",
+    .summary = "count a corpus by language, model, licence, repository, reason",
+    .arguments = "CORPUS",
+    .description =
+        "Counts files, bytes, lines and tokens (of the lexer) of a harvested corpus: what "
+        "is kept by language, parallel model, licence, repository and split, and all "
+        "files by the reason for which they were dropped.",
+    .examples = "hpccoder corpus stats corpus  # tables\n"
+                "hpccoder corpus stats corpus --plot corpus.png  # and a picture\n",
+    .options = options,
+    .options_bytes = sizeof(stats_options),
+    .run = run};

@@ -1,0 +1,146 @@
+/*
+ * support.c: what the commands that work for long share: progress, warnings,
+ * signals, and finding the files that come with the program.
+ *
+ * Signals are received by a thread that waits for them, so no handler runs and
+ * nothing global is needed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+static void write_stderr(void *user, const char *text, size_t n)
+{
+    (void)user;
+    fwrite(text, 1, n, stderr);
+    fflush(stderr);
+}
+
+static void write_nothing(void *user, const char *text, size_t n)
+{
+    (void)user;
+    (void)text;
+    (void)n;
+}
+
+void hpc_cmd_progress(hpc_progress *out, bool quiet)
+{
+    *out = (hpc_progress){.write = quiet ? write_nothing : write_stderr,
+                          .terminal = !quiet && isatty(STDERR_FILENO)};
+}
+
+void hpc_cmd_warn(const char *line, void *command)
+{
+    fprintf(stderr, "hpccoder %s: %s\n", (const char *)command, line);
+}
+
+int hpc_cmd_read(hpc_buf *out, const char *file)
+{
+    return hpc_file_read(out, strcmp(file, "-") == 0 ? "/dev/stdin" : file, SIZE_MAX);
+}
+
+int hpc_cmd_threads(int64_t asked)
+{
+    if (asked > 0) return (int)asked;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+/* ---- signals ---------------------------------------------------------------- */
+
+struct hpc_cmd_signals {
+    const char *command;
+    pthread_t thread;
+    sigset_t before;
+    int stop;  /* by atomic built-ins */
+    int ended; /* likewise */
+};
+
+static sigset_t signals_of_interest(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+static void *wait_for_signals(void *user)
+{
+    hpc_cmd_signals *s = user;
+    sigset_t set = signals_of_interest();
+    sigaddset(&set, SIGUSR2); /* from hpc_cmd_signals_end */
+    for (;;) {
+        int number = 0;
+        if (sigwait(&set, &number) != 0) continue;
+        if (__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) return NULL;
+        if (number == SIGUSR2) continue;
+        if (__atomic_exchange_n(&s->stop, 1, __ATOMIC_ACQ_REL)) _exit(EXIT_FAILURE_INTERNAL);
+        fprintf(
+            stderr,
+            "\nhpccoder %s: stopping; what is done is kept, --resume goes on (again: at once)\n",
+            s->command);
+    }
+}
+
+int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
+{
+    int rc = HPC_OK;
+    sigset_t set = signals_of_interest();
+    hpc_cmd_signals *s = hpc_alloc(1, sizeof *s);
+    *out = NULL;
+    if (!s) return HPC_E_NOMEM;
+    s->command = command;
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &set, &s->before);
+    errno = pthread_create(&s->thread, NULL, wait_for_signals, s);
+    if (errno) {
+        rc = hpc_fail_os(HPC_E_NOMEM, "cannot start the thread that waits for Ctrl-C");
+        pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+        hpc_free(s);
+        return rc;
+    }
+    *out = s;
+    return rc;
+}
+
+const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s)
+{
+    return &s->stop;
+}
+
+void hpc_cmd_signals_end(hpc_cmd_signals *s)
+{
+    if (!s) return;
+    __atomic_store_n(&s->ended, 1, __ATOMIC_RELEASE);
+    pthread_kill(s->thread, SIGUSR2);
+    pthread_join(s->thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+    hpc_free(s);
+}
+
+/* ---- files that come with the program --------------------------------------- */
+
+int hpc_cmd_find(char *out, const char *name)
+{
+    static const char *const places[] = {"", "../lib/hpccoder/", "../share/hpccoder/", "../../",
+                                         "../../corpus/"};
+    char folder[PATH_MAX];
+    out[0] = '\0';
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot tell where this program lies");
+    folder[n] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[1] = '\0';
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        int length = snprintf(out, PATH_MAX, "%s%s%s", folder, places[k], name);
+        if (length < PATH_MAX && hpc_file_exists(out)) return HPC_OK;
+    }
+    out[0] = '\0';
+    return HPC_OK;
+}

@@ -1,0 +1,385 @@
+/*
+ * tokenizer_train.c: `hpccoder tokenizer train`: a corpus or plain files to a tokenizer, in a
+ * folder that other programs load as well.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "corpus/corpus.h"
+
+typedef struct train_options {
+    const char *out;
+    int64_t vocab, bytes, seed;
+    bool json, quiet;
+} train_options;
+
+/* ---- texts -------------------------------------------------------------------------------- */
+
+/* Files and corpora one after the other. Of too much text, every so many blocks of lines are used,
+ * all over it. */
+enum { BLOCK_BYTES = 1 << 12 };
+
+typedef struct texts {
+    char **path;
+    int paths_n, at;    /* at: the one being read */
+    hpc_corpus *corpus; /* of that one, or NULL */
+    int64_t total, position, used, used_n;
+    const train_options *o;
+    hpc_buf file, text; /* a file, and what is used of it */
+} texts;
+
+static bool is_corpus(hpc_buf *name, const char *path)
+{
+    name->n = 0;
+    return hpc_buf_printf(name, "%s/corpus.db", path) == HPC_OK && hpc_file_exists(name->data);
+}
+
+static bool is_folder(hpc_buf *name, const char *path)
+{
+    name->n = 0;
+    return hpc_buf_printf(name, "%s/.", path) == HPC_OK && hpc_file_exists(name->data);
+}
+
+/* Opens path `at` if it is a corpus. */
+static int begin_path(texts *t)
+{
+    const hpc_corpus_filter train = {.splits = 1u << HPC_SPLIT_TRAIN};
+    const char *path = t->path[t->at];
+    int rc = HPC_OK;
+    if (is_corpus(&t->text, path)) {
+        TRY(hpc_corpus_open(&t->corpus, path));
+        TRY(hpc_corpus_select(t->corpus, &train));
+    } else if (is_folder(&t->text, path)) {
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%s is a folder and no corpus; name files, or what `hpccoder corpus "
+                     "harvest` made",
+                     path));
+    }
+    TRY(t->text.failed);
+out:
+    return rc;
+}
+
+static void end_path(texts *t)
+{
+    hpc_corpus_close(t->corpus);
+    t->corpus = NULL;
+    t->at++;
+}
+
+/* How many blocks are due when so many bytes have gone by. */
+static double due(const texts *t, int64_t position)
+{
+    uint64_t seed = (uint64_t)t->o->seed;
+    double begin = (double)(hpc_hash(&seed, sizeof seed, 0) >> 11) * 0x1p-53;
+    double share = (double)t->o->bytes / (double)t->total;
+    return floor((double)position / BLOCK_BYTES * share + begin);
+}
+
+/* Copies what is used of `file` to `text`. */
+static int draw(texts *t)
+{
+    bool all = t->o->bytes == 0 || t->total <= t->o->bytes;
+    t->text.n = 0;
+    for (size_t at = 0, n; at < t->file.n; at += n) {
+        n = t->file.n - at;
+        if (!all && n > BLOCK_BYTES) {
+            const char *from = t->file.data + at + BLOCK_BYTES;
+            const char *end = memchr(from, '\n', t->file.n - at - BLOCK_BYTES);
+            if (end) n = (size_t)(end + 1 - t->file.data) - at;
+        }
+        int64_t next = t->position + (int64_t)n;
+        if (all || due(t, next) > due(t, t->position))
+            if (hpc_buf_add(&t->text, t->file.data + at, n) < 0) return t->text.failed;
+        t->position = next;
+    }
+    return HPC_OK;
+}
+
+/* One file of path `at`: 1, or 0 when it has no more. measure: only its size is wanted. */
+static int next_file(texts *t, bool measure)
+{
+    int rc = HPC_OK;
+    hpc_corpus_file row;
+    hpc_file_view view = {0};
+    t->file.n = 0;
+    if (t->corpus) {
+        TRY(hpc_corpus_next(&row, t->corpus));
+        if (rc == 0) return 0;
+        if (measure) t->total += row.stored_bytes;
+        if (!measure) TRY(hpc_corpus_read(&t->file, t->corpus, &row));
+    } else {
+        TRY(hpc_file_open(&view, t->path[t->at]));
+        if (measure) t->total += (int64_t)view.bytes;
+        if (!measure) TRY(hpc_buf_add(&t->file, view.data, view.bytes));
+    }
+    rc = 1;
+out:
+    hpc_file_close(&view);
+    return rc;
+}
+
+/* What is used of the next file. 1, or 0 at the end. */
+static int next_text(const char **text, size_t *n, void *user)
+{
+    texts *t = user;
+    int rc = HPC_OK;
+    while (t->at < t->paths_n) {
+        if (!t->corpus) TRY(begin_path(t));
+        TRY(next_file(t, false));
+        if (rc == 0 || !t->corpus) end_path(t);
+        TRY(draw(t));
+        if (t->text.n == 0) continue;
+        *text = t->text.data;
+        *n = t->text.n;
+        t->used += (int64_t)t->text.n;
+        t->used_n++;
+        return 1;
+    }
+    rc = 0;
+out:
+    return rc;
+}
+
+static int measure_all(texts *t)
+{
+    int rc = HPC_OK;
+    while (t->at < t->paths_n) {
+        if (!t->corpus) TRY(begin_path(t));
+        TRY(next_file(t, true));
+        if (rc == 0 || !t->corpus) end_path(t);
+    }
+    rc = HPC_OK;
+    t->at = 0;
+out:
+    return rc;
+}
+
+/* ---- what is written ------------------------------------------------------------------------ */
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t n = strlen(text), k = strlen(tail);
+    return n >= k && strcmp(text + n - k, tail) == 0;
+}
+
+static int save_in(hpc_buf *path, const char *folder, const char *name, const hpc_buf *data)
+{
+    int rc = HPC_OK;
+    path->n = 0;
+    TRY(hpc_buf_printf(path, "%s/%s", folder, name));
+    TRY(data->failed);
+    TRY(hpc_file_save(path->data, data->data, data->n));
+out:
+    return rc;
+}
+
+/* For transformers, which reads the .json: there every special token is matched in text. */
+static int write_configs(hpc_buf *path, const char *folder, const hpc_tokenizer *t)
+{
+    int rc = HPC_OK;
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out, .indent = 2};
+    hpc_tokenizer_special s = hpc_tokenizer_specials(t);
+    TRY(hpc_tokenizer_write_json(&out, t));
+    TRY(save_in(path, folder, "tokenizer.json", &out));
+    out.n = 0;
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_text(&w, "tokenizer_class", "PreTrainedTokenizerFast");
+    hpc_json_put_text(&w, "bos_token", hpc_tokenizer_piece(t, s.begin, NULL));
+    hpc_json_put_text(&w, "eos_token", hpc_tokenizer_piece(t, s.end, NULL));
+    hpc_json_put_bool(&w, "clean_up_tokenization_spaces", false);
+    hpc_json_put_bool(&w, "spaces_between_special_tokens", false);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(&out, "\n");
+    TRY(save_in(path, folder, "tokenizer_config.json", &out));
+    out.n = 0;
+    w = (hpc_json_out){.buf = &out, .indent = 2};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_text(&w, "bos_token", hpc_tokenizer_piece(t, s.begin, NULL));
+    hpc_json_put_text(&w, "eos_token", hpc_tokenizer_piece(t, s.end, NULL));
+    hpc_json_close(&w, '}');
+    hpc_buf_text(&out, "\n");
+    TRY(save_in(path, folder, "special_tokens_map.json", &out));
+out:
+    hpc_buf_release(&out);
+    return rc;
+}
+
+static int write_all(hpc_tokenizer **t, const train_options *o, const hpc_buf *model)
+{
+    int rc = HPC_OK;
+    hpc_buf path = {0};
+    TRY(hpc_tokenizer_open_model(t, model->data, model->n, o->out));
+    if (ends_with(o->out, ".model")) {
+        TRY(hpc_file_save(o->out, model->data, model->n));
+        goto out;
+    }
+    TRY(save_in(&path, o->out, "tokenizer.model", model));
+    TRY(write_configs(&path, o->out, *t));
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+static int report(const texts *from, const train_options *o, const hpc_tokenizer *t, int64_t ns)
+{
+    hpc_buf out = {0};
+    char size[32];
+    hpc_hash128 h = hpc_tokenizer_hash(t);
+    if (o->json) {
+        char hash[40];
+        hpc_json_out w = {.buf = &out, .indent = 2};
+        snprintf(hash, sizeof hash, "%016llx%016llx", (unsigned long long)h.high,
+                 (unsigned long long)h.low);
+        hpc_json_open(&w, NULL, '{');
+        hpc_json_put_text(&w, "out", o->out);
+        hpc_json_put_int(&w, "pieces", hpc_tokenizer_n(t));
+        hpc_json_put_text(&w, "hash", hash);
+        hpc_json_put_int(&w, "files", from->used_n);
+        hpc_json_put_int(&w, "bytes", from->used);
+        hpc_json_put_int(&w, "bytes_in_all", from->total);
+        hpc_json_put_real(&w, "seconds", (double)ns * 1e-9);
+        hpc_json_close(&w, '}');
+        hpc_buf_text(&out, "\n");
+    } else if (!o->quiet) {
+        hpc_buf_printf(&out, "%s: %lld pieces, from %lld files with %s, in %.1f s\n", o->out,
+                       (long long)hpc_tokenizer_n(t), (long long)from->used_n,
+                       hpc_cmd_bytes(size, (double)from->used), (double)ns * 1e-9);
+    }
+    return out.n > 0 || out.failed ? hpc_cmd_print(&out) : HPC_OK;
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+/* The library says how many pieces it has learned as "... size=N ...". */
+static void watch(const char *line, void *user)
+{
+    const char *size = strstr(line, " size=");
+    if (size) hpc_progress_update(user, strtoll(size + 6, NULL, 10), NULL);
+}
+
+static int run_training(hpc_buf *model, texts *from, const train_options *o)
+{
+    const char *marks[HPC_MARK_N] = {0};
+    char library[PATH_MAX];
+    hpc_progress progress;
+    hpc_tokenizer_text text = {.next = next_text, .user = from};
+    hpc_tokenizer_train_options options = HPC_TOKENIZER_TRAIN_DEFAULTS;
+    int rc = HPC_OK;
+    for (int m = 1; m < HPC_MARK_N; m++) marks[m - 1] = hpc_mark_text((hpc_mark)m);
+    TRY(hpc_cmd_find(library, "hpccoder-spm.so"));
+    if (!*library)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "this build cannot train: hpccoder-spm.so is not beside the "
+                     "program; install libsentencepiece-dev and build again"));
+    *strrchr(library, '/') = '\0';
+    hpc_cmd_progress(&progress, o->quiet);
+    hpc_progress_start(&progress, "tokenizer train", "pieces", o->vocab);
+    options.vocabulary = o->vocab;
+    options.marks = marks;
+    options.library = library;
+    options.progress = watch;
+    options.user = &progress;
+    TRY(hpc_tokenizer_train(model, &text, &options));
+    hpc_progress_end(&progress, o->vocab);
+out:
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const train_options *o = options;
+    texts from = {.path = argv, .paths_n = argc, .o = o};
+    hpc_buf model = {0};
+    hpc_tokenizer *t = NULL;
+    int64_t start = hpc_clock_ns();
+    int rc = HPC_OK;
+    if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; --help tells more"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is needed: a folder, or a file NAME.model"));
+    TRY(measure_all(&from));
+    if (!ends_with(o->out, ".model")) { /* now: nobody wants to hear of it after an hour */
+        TRY(hpc_file_mkdir(o->out));
+        TRY(hpc_file_sweep(o->out));
+    }
+    TRY(run_training(&model, &from, o));
+    TRY(write_all(&t, o, &model));
+    if (hpc_tokenizer_n(t) < o->vocab && !o->quiet)
+        hpc_cmd_warn("the text is too small for so many pieces; there are fewer",
+                     "tokenizer train");
+    TRY(report(&from, o, t, hpc_clock_ns() - start));
+out:
+    hpc_tokenizer_close(t);
+    hpc_buf_release(&model);
+    hpc_corpus_close(from.corpus);
+    hpc_buf_release(&from.file);
+    hpc_buf_release(&from.text);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(train_options, out),
+     .argument = "PATH",
+     .help = "Folder to write, or only the model when it ends in .model."},
+    {.name = "vocab",
+     .kind = HPC_INT,
+     .offset = offsetof(train_options, vocab),
+     .fallback = "32768",
+     .argument = "N",
+     .least = 1,
+     .most = 1048576,
+     .help = "Pieces in all; 8192 suits small models."},
+    {.name = "bytes",
+     .kind = HPC_INT,
+     .offset = offsetof(train_options, bytes),
+     .fallback = "0",
+     .argument = "N",
+     .most = 1e15,
+     .help =
+         "Of more text than this, use blocks of lines all over it, about so many bytes; 0: all."},
+    {.name = "seed",
+     .kind = HPC_INT,
+     .offset = offsetof(train_options, seed),
+     .fallback = "0",
+     .argument = "N",
+     .most = 9e15,
+     .help = "Which blocks."},
+    {.name = "json",
+     .kind = HPC_FLAG,
+     .offset = offsetof(train_options, json),
+     .help = "Report as JSON."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HPC_FLAG,
+     .offset = offsetof(train_options, quiet),
+     .help = "No progress and no report."},
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_tokenizer_train = {
+    .name = "tokenizer train",
+    .summary = "a corpus or files to a tokenizer",
+    .arguments = "CORPUS|FILE...",
+    .description =
+        "Trains a SentencePiece BPE model with byte fallback on the training split of a corpus "
+        "(what `hpccoder corpus harvest` made) or on plain files. Nothing is normalised, so every "
+        "UTF-8 text comes back exactly. Ends of lines, indentation up to 32 blanks or 8 tabs and "
+        "common words of HPC codes are single pieces, digits are split, and the marks of samples "
+        "are special tokens.\n\n"
+        "The folder gets tokenizer.model for the SentencePiece library, and tokenizer.json, "
+        "tokenizer_config.json and special_tokens_map.json for transformers, which gives the same "
+        "ids, special tokens in the text included.\n\n"
+        "The same files, options and version of the library give the same bytes.",
+    .examples = "hpccoder tokenizer train corpus --out model  # 32,768 pieces\n"
+                "hpccoder tokenizer train corpus --out small.model --vocab 8192 --bytes 50000000\n"
+                "hpccoder tokenizer train src/*.c --out mine --vocab 2048  # of a few files",
+    .options = options,
+    .options_bytes = sizeof(train_options),
+    .run = run,
+};
