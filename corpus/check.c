@@ -70,7 +70,18 @@ static int note_worst(part *p, const file *f, double share)
     return HPC_OK;
 }
 
-static int check_file(part *p, const check *c, const file *f, hpc_tokens *tokens)
+typedef struct lexed { /* reused from file to file */
+    hpc_tokens tokens;
+    corpus_code code;
+} lexed;
+
+static void release_lexed(lexed *l)
+{
+    hpc_tokens_release(&l->tokens);
+    corpus_code_release(&l->code);
+}
+
+static int check_file(part *p, const check *c, const file *f, lexed *l)
 {
     const char *pattern;
     corpus_held_out found;
@@ -79,9 +90,10 @@ static int check_file(part *p, const check *c, const file *f, hpc_tokens *tokens
         return add_row(p, f, HPC_REASON_HELD_OUT_REPOSITORY, 0, f->repository);
     if (f->repository && corpus_sketch_path(c->sketch, f->repository, f->path, &pattern))
         return add_row(p, f, HPC_REASON_HELD_OUT_PATH, 0, pattern);
-    int rc = hpc_lex(tokens, f->text, f->n, f->language, f->fixed);
+    int rc = hpc_lex(&l->tokens, f->text, f->n, f->language, f->fixed);
+    if (rc >= 0) rc = corpus_code_of(&l->code, &l->tokens);
     if (rc < 0) return rc;
-    rc = corpus_sketch_content(&found, c->sketch, f->git_id, tokens, c->options->share, false);
+    rc = corpus_sketch_content(&found, c->sketch, f->git_id, &l->code, c->options->share, false);
     if (rc < 0) return rc;
     if (found.reason != HPC_REASON_KEPT)
         return add_row(p, f, found.reason, found.share, found.detail);
@@ -91,13 +103,13 @@ static int check_file(part *p, const check *c, const file *f, hpc_tokens *tokens
 /* ---- a corpus ------------------------------------------------------------------------ */
 
 static int check_row(part *p, check *c, hpc_corpus *corpus, const hpc_corpus_file *f, hpc_buf *text,
-                     hpc_tokens *tokens)
+                     lexed *l)
 {
     int rc = hpc_corpus_read(text, corpus, f);
     if (rc < 0) return hpc_error_where("%s:%s", f->repository, f->path);
     file one = {f->id,   f->repository, f->path, &f->git_id, text->data ? text->data : "",
                 text->n, f->language,   f->fixed};
-    return check_file(p, c, &one, tokens);
+    return check_file(p, c, &one, l);
 }
 
 static int work(int worker, int workers, void *user)
@@ -108,7 +120,7 @@ static int work(int worker, int workers, void *user)
     hpc_corpus *corpus = NULL;
     hpc_corpus_file f;
     hpc_buf text = {0};
-    hpc_tokens tokens = {0};
+    lexed l = {0};
     hpc_corpus_filter which = {.reasons = 1u << HPC_REASON_KEPT | 1u << HPC_REASON_NEAR_DUPLICATE};
     TRY(hpc_corpus_open(&corpus, c->folder));
     TRY(hpc_corpus_select(corpus, &which));
@@ -116,14 +128,14 @@ static int work(int worker, int workers, void *user)
         TRY(hpc_corpus_next(&f, corpus));
         if (rc == 0) break;
         if (i / BLOCK % workers != worker) continue;
-        TRY(check_row(p, c, corpus, &f, &text, &tokens));
+        TRY(check_row(p, c, corpus, &f, &text, &l));
         int64_t done = __atomic_add_fetch(&c->done, 1, __ATOMIC_RELAXED);
         if (worker == 0 && c->options->progress)
             hpc_progress_update(c->options->progress, done, NULL);
     }
     rc = HPC_OK;
 out:
-    hpc_tokens_release(&tokens);
+    release_lexed(&l);
     hpc_buf_release(&text);
     hpc_corpus_close(corpus);
     return rc;
@@ -214,17 +226,17 @@ int hpc_corpus_check_text(hpc_check_result *out, const char *where, const char *
 {
     int rc;
     check c = {.sketch = sketch, .options = options};
-    hpc_tokens tokens = {0};
+    lexed l = {0};
     file one = {.path = where, .text = text, .n = n};
     one.language = hpc_language_of(where, text, n);
     if (one.language == HPC_LANGUAGE_NONE) one.language = HPC_LANGUAGE_CPP;
     one.fixed = one.language == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(where, text, n);
     TRY(open_parts(&c, 1));
-    TRY(check_file(&c.part[0], &c, &one, &tokens));
+    TRY(check_file(&c.part[0], &c, &one, &l));
     sum_up(out, &c, 1);
     TRY(report(out, &c, 1));
 out:
-    hpc_tokens_release(&tokens);
+    release_lexed(&l);
     close_parts(&c, 1);
     return rc;
 }

@@ -21,11 +21,20 @@ struct hpc_corpus {
     int64_t chunk_number;
 };
 
+#define REPAIR "harvest again with --resume"
+
 static int refused(const hpc_corpus *c, int code)
 {
     if (code == SQLITE_NOMEM) return hpc_fail(HPC_E_NOMEM, "out of memory for %s", c->path.data);
-    return hpc_fail(HPC_E_FORMAT, "%s cannot be read: %s", c->path.data,
-                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
+    bool io = code == SQLITE_IOERR || code == SQLITE_CANTOPEN || code == SQLITE_BUSY;
+    return hpc_fail(io ? HPC_E_IO : HPC_E_FORMAT, "%s cannot be read: %s%s", c->path.data,
+                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code), io ? "" : "; " REPAIR);
+}
+
+static int out_of_range(const hpc_corpus *c, int64_t file)
+{
+    return hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld has a value out of range; " REPAIR,
+                    c->path.data, (long long)file);
 }
 
 static int prepare(hpc_corpus *c, sqlite3_stmt **out, const char *sql)
@@ -34,7 +43,7 @@ static int prepare(hpc_corpus *c, sqlite3_stmt **out, const char *sql)
     return code == SQLITE_OK ? HPC_OK : refused(c, code);
 }
 
-static int pragma(hpc_corpus *c, const char *sql, int64_t *value)
+static int one_number(hpc_corpus *c, const char *sql, int64_t *value)
 {
     sqlite3_stmt *q = NULL;
     int rc = prepare(c, &q, sql);
@@ -49,13 +58,14 @@ static int check_version(hpc_corpus *c)
 {
     int64_t application = 0, version = 0;
     int rc = HPC_OK;
-    TRY(pragma(c, "PRAGMA application_id", &application));
-    TRY(pragma(c, "PRAGMA user_version", &version));
+    TRY(one_number(c, "PRAGMA application_id", &application));
+    TRY(one_number(c, "PRAGMA user_version", &version));
     if (application != CORPUS_DB_APPLICATION)
         TRY(hpc_fail(HPC_E_FORMAT, "%s is no corpus of hpccoder", c->path.data));
-    if (version != CORPUS_DB_VERSION)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s has format version %lld; this program knows version %d",
-                     c->path.data, (long long)version, CORPUS_DB_VERSION));
+    if (version != CORPUS_DB_VERSION) /* a newer one is not damaged */
+        TRY(hpc_fail(version > CORPUS_DB_VERSION ? HPC_E_UNSUPPORTED : HPC_E_FORMAT,
+                     "%s has format version %lld; this program knows version %d", c->path.data,
+                     (long long)version, CORPUS_DB_VERSION));
 out:
     return rc;
 }
@@ -83,12 +93,17 @@ static int read_settings(hpc_corpus *c)
     TRY(prepare(c, &q, "SELECT value FROM meta WHERE key = 'settings'"));
     int code = sqlite3_step(q);
     const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
-    if (!text) TRY(hpc_fail(HPC_E_FORMAT, "%s: its settings are missing", c->path.data));
+    if (!text) TRY(hpc_fail(HPC_E_FORMAT, "%s: its settings are missing; " REPAIR, c->path.data));
     TRY(hpc_json_parse(&root, text, strlen(text), c->path.data));
-    TRY(hpc_json_text(&sketch, hpc_json_get(root, "held-out"), "held-out"));
+    const hpc_json *held_out = hpc_json_get(root, "held-out");
+    if (hpc_json_kind_of(held_out) != HPC_JSON_TEXT)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: its settings do not say what was held out; " REPAIR,
+                     c->path.data));
+    TRY(hpc_json_text(&sketch, held_out, "held-out"));
     c->used_sketch = strcmp(sketch, "none") != 0;
     if (c->used_sketch && !parse_hash(&c->sketch, sketch))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is no hash of a sketch", c->path.data, sketch));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is no hash of a sketch; " REPAIR, c->path.data,
+                     sketch));
 out:
     sqlite3_finalize(q);
     hpc_json_free(root);
@@ -225,8 +240,7 @@ int hpc_corpus_next(hpc_corpus_file *out, hpc_corpus *c)
     for (int k = 6; k < 21; k++) number[k] = sqlite3_column_int64(q, k);
     if (number[10] < 0 || number[10] >= HPC_LANGUAGE_N || number[14] < 0 ||
         number[14] >= HPC_REASON_N || number[15] < 0 || number[15] >= HPC_SPLIT_N)
-        return hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld has a value out of range",
-                        c->path.data, (long long)sqlite3_column_int64(q, 0));
+        return out_of_range(c, sqlite3_column_int64(q, 0));
     *out = (hpc_corpus_file){.id = sqlite3_column_int64(q, 0),
                              .repository = text_of(q, 1),
                              .path = text_of(q, 2),
@@ -248,9 +262,7 @@ int hpc_corpus_next(hpc_corpus_file *out, hpc_corpus *c)
                              .chunk = number[19],
                              .slot = number[20]};
     const void *id = sqlite3_column_blob(q, 5);
-    if (!id || !row_is_sound(out, q))
-        return hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld has a value out of range",
-                        c->path.data, (long long)out->id);
+    if (!id || !row_is_sound(out, q)) return out_of_range(c, out->id);
     memcpy(out->git_id.byte, id, sizeof out->git_id.byte);
     return 1;
 }
@@ -272,7 +284,8 @@ static int check_chunk(hpc_corpus *c, const corpus_chunk *chunk, const char *rep
     sqlite3_reset(q);
     if (code != SQLITE_ROW && code != SQLITE_DONE) return refused(c, code);
     if (same) return HPC_OK;
-    return hpc_fail(HPC_E_FORMAT, "%s is not the chunk that %s was made from", path, c->path.data);
+    return hpc_fail(HPC_E_FORMAT, "%s is not the chunk that %s was made from; " REPAIR, path,
+                    c->path.data);
 }
 
 static int go_to_chunk(hpc_corpus *c, const char *repository, int64_t number)
@@ -310,7 +323,7 @@ int hpc_corpus_read(hpc_buf *out, hpc_corpus *c, const hpc_corpus_file *file)
     TRY(go_to_chunk(c, file->repository, file->chunk));
     TRY(corpus_chunk_record(&r, c->chunk, file->slot));
     if (memcmp(&r.id, &file->git_id, sizeof r.id) != 0 || r.stored_bytes != file->stored_bytes)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld is another one in its chunk",
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld is another one in its chunk; " REPAIR,
                      c->path.data, (long long)file->id));
     TRY(corpus_chunk_text(out, c->chunk, file->slot));
 out:
@@ -331,7 +344,8 @@ static int count_rows(hpc_harvest_result *r, hpc_corpus *c)
         int64_t reason = sqlite3_column_int64(q, 0), split = sqlite3_column_int64(q, 1);
         int64_t n = sqlite3_column_int64(q, 2), bytes = sqlite3_column_int64(q, 3);
         if (reason < 0 || reason >= HPC_REASON_N || split < 0 || split >= HPC_SPLIT_N)
-            TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: a value is out of range", c->path.data));
+            TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: a value is out of range; " REPAIR,
+                         c->path.data));
         r->files_n += n;
         r->bytes += bytes;
         r->reason_n[reason] += n;
@@ -352,13 +366,79 @@ out:
 int corpus_count(hpc_harvest_result *out, const char *folder)
 {
     hpc_corpus *c = NULL;
-    int64_t failed = 0;
     int rc = HPC_OK;
     TRY(hpc_corpus_open(&c, folder));
     TRY(count_rows(out, c));
-    TRY(pragma(c, "SELECT count(*) FROM repository WHERE failed", &failed));
-    out->failed_n = failed;
+    TRY(one_number(c, "SELECT count(*) FROM repository WHERE failed", &out->failed_n));
+    TRY(one_number(
+        c,
+        "SELECT count(DISTINCT cluster) FROM repository r WHERE EXISTS (SELECT 1 FROM file"
+        " WHERE id >= r.first AND id < r.first + r.files AND reason = 0)",
+        &out->clusters_n));
 out:
     hpc_corpus_close(c);
+    return rc;
+}
+
+/* ---- what it was made from ------------------------------------------------------------------ */
+
+int corpus_list_chunk(hpc_buf *out, const char *repository, int64_t chunk, hpc_hash128 hash)
+{
+    uint8_t tail[24];
+    corpus_put64(tail, (uint64_t)chunk);
+    corpus_put_hash(tail + 8, hash);
+    int rc = hpc_buf_add(out, repository, strlen(repository) + 1);
+    return rc < 0 ? rc : hpc_buf_add(out, tail, sizeof tail);
+}
+
+static int list_chunks(hpc_buf *out, hpc_corpus *c)
+{
+    sqlite3_stmt *q = NULL;
+    int code, rc = HPC_OK;
+    TRY(prepare(c, &q,
+                "SELECT r.name, k.chunk, k.hash FROM chunk k JOIN repository r"
+                " ON r.id = k.repository ORDER BY k.repository, k.chunk"));
+    while ((code = sqlite3_step(q)) == SQLITE_ROW) {
+        bool whole = sqlite3_column_bytes(q, 2) == (int)sizeof(hpc_hash128);
+        hpc_hash128 hash = {0, 0};
+        if (whole) hash = corpus_get_hash(sqlite3_column_blob(q, 2));
+        TRY(corpus_list_chunk(out, text_of(q, 0), sqlite3_column_int64(q, 1), hash));
+    }
+    if (code != SQLITE_DONE) TRY(refused(c, code));
+out:
+    sqlite3_finalize(q);
+    return rc;
+}
+
+static int check_pages(hpc_corpus *c)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = prepare(c, &q, "PRAGMA quick_check(1)");
+    if (rc < 0) return rc;
+    int code = sqlite3_step(q);
+    if (code != SQLITE_ROW || strcmp(text_of(q, 0), "ok") != 0)
+        rc = refused(c, code == SQLITE_ROW ? SQLITE_CORRUPT : code);
+    sqlite3_finalize(q);
+    return rc;
+}
+
+int corpus_verify(bool *same, int64_t *failed, const char *folder, const hpc_buf *chunks)
+{
+    hpc_corpus *c = NULL;
+    hpc_corpus_file file;
+    hpc_buf there = {0};
+    int rc = HPC_OK;
+    TRY(hpc_corpus_open(&c, folder));
+    TRY(check_pages(c));
+    TRY(hpc_corpus_select(c, &(hpc_corpus_filter){.reasons = (1u << HPC_REASON_N) - 1}));
+    do TRY(hpc_corpus_next(&file, c));
+    while (rc > 0);
+    TRY(one_number(c, "SELECT count(*) FROM repository WHERE failed", failed));
+    TRY(list_chunks(&there, c));
+    *same =
+        there.n == chunks->n && (there.n == 0 || memcmp(there.data, chunks->data, there.n) == 0);
+out:
+    hpc_corpus_close(c);
+    hpc_buf_release(&there);
     return rc;
 }

@@ -78,15 +78,22 @@ typedef struct hpc_harvest_options {
 typedef struct hpc_harvest_result {
     bool complete; /* false: stopped, or other processes still work on some repositories */
     bool stopped;
-    int64_t repositories_n, failed_n; /* failed: could not be opened at all; the rest goes on */
+    int64_t repositories_n, failed_n; /* failed: nothing of HEAD could be listed, or it went away */
     int64_t read_n, read_bytes;       /* files, in this call */
     /* Of the corpus, when it is complete. */
     int64_t files_n, bytes, kept_n, kept_bytes, kept_tokens; /* kept_bytes: as stored */
     int64_t reason_n[HPC_REASON_N], reason_bytes[HPC_REASON_N];
     int64_t split_n[HPC_SPLIT_N], split_bytes[HPC_SPLIT_N]; /* kept */
+    int64_t clusters_n; /* groups of repositories with something kept: none is cut in two */
 } hpc_harvest_result;
 /* Several processes may run it on one folder with the same options: each takes repositories that
- * nobody has, and whoever finds the last one done writes corpus.db. */
+ * nobody has, and whoever finds the last one done writes corpus.db.
+ *
+ * A repository that failed is named by a warning, and resuming tries it again. One of which only
+ * some commits and folders cannot be read has not failed: it is harvested without them for good,
+ * as it is without files that cannot be read. Whenever its list is made or met again a warning says
+ * how many they are; corpus.db keeps it as `missing` of the repository. What a shallow clone leaves
+ * out is not missed. */
 int hpc_corpus_harvest(hpc_harvest_result *out, const hpc_harvest_options *options);
 
 /* ---- reading ---------------------------------------------------------------------- */
@@ -202,6 +209,7 @@ typedef struct hpc_pack_options {
     const char *loops;      /* pragma: folder of loops.db; NULL: the corpus itself */
     const char *perf;       /* perf: the performance history */
     const char *repository; /* perf: the repository that it is about */
+    const char *held_out;   /* perf: a sketch; NULL: none, which the data set remembers */
     hpc_split split;
     double fim_rate, suffix_first; /* share of the documents; of those, share suffix first */
     double negatives;              /* pragma: presumed negatives for each annotated loop */
@@ -218,6 +226,9 @@ typedef struct hpc_pack_options {
 typedef struct hpc_pack_result {
     bool complete;
     int64_t documents_n, tokens_n, bytes, shards_n, fim_n;
+    /* perf: commits of the split with their parents; of them, those that changed too much or cannot
+     * be read, and those in which something is held out, by the HELD_OUT_ reasons. */
+    int64_t pairs_n, broad_n, held_out_n[HPC_REASON_N];
 } hpc_pack_result;
 int hpc_corpus_pack(hpc_pack_result *out, const hpc_pack_options *options);
 

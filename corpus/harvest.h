@@ -10,7 +10,7 @@
 /* One repository of the work; they are sorted by name. */
 typedef struct corpus_source {
     const char *path, *name; /* in the arena of the harvest */
-    int failed;              /* could not be opened, or went away; by atomic built-ins */
+    int failed;              /* could not be opened or listed, or went away; by atomic built-ins */
     int64_t files_n;         /* planned */
 } corpus_source;
 
@@ -22,6 +22,7 @@ typedef struct corpus_harvest {
     int64_t sources_n;
     hpc_pool *pool;
     hpc_buf settings; /* the text of harvest.json */
+    bool fresh;       /* which this call has written */
     hpc_harvest_result *result;
     int64_t done_n; /* files, for the progress */
 } corpus_harvest;
@@ -51,8 +52,14 @@ typedef struct corpus_plan {
     hpc_buf expressions;
     hpc_hash128 hash; /* of all that, when saved or loaded */
 } corpus_plan;        /* zero to begin with */
-/* From the repository; what was passed over is told. */
+/* From the repository; what was passed over is told. Commits and folders that cannot be read are
+ * counted in missing_n, and the plan is that of the rest: it stays as it is, also when they come
+ * back. HPC_E_FORMAT when nothing of HEAD can be listed: no plan, so that resuming tries again.
+ * HPC_GIT_STOPPED, and no plan, when the harvest is to stop. */
 int corpus_plan_make(corpus_plan *out, const corpus_harvest *h, const corpus_source *s, hpc_git *g);
+/* Warns when missing_n is not 0; `first` of them, or NULL when it is not known any more. */
+void corpus_plan_tell_missing(const corpus_plan *p, const corpus_harvest *h, const char *name,
+                              const char *first);
 int corpus_plan_save(corpus_plan *p, const char *path);
 int corpus_plan_load(corpus_plan *out, const char *path);
 void corpus_plan_release(corpus_plan *p);
@@ -68,13 +75,15 @@ hpc_hash128 corpus_plan_key(const corpus_plan *p, const corpus_harvest *h, const
                             int64_t chunk);
 
 /* ---- plan_licence.c ---------------------------------------------------------------- */
-/* Fills p->licences from HEAD: each folder that holds an entry, and those around it. */
-int corpus_plan_find_licences(corpus_plan *p, hpc_git *g);
+/* Fills p->licences from HEAD: each folder that holds an entry, and those around it. Also
+ * HPC_GIT_STOPPED. */
+int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, hpc_git *g);
 
 /* ---- judge.c: one file through all filters ------------------------------------------- */
 typedef struct corpus_judge { /* scratch of one worker; zero to begin with */
     hpc_buf text, masked;
     hpc_tokens tokens;
+    corpus_code code;
     char licence[CORPUS_LICENCE], detail[192];
 } corpus_judge;
 void corpus_judge_release(corpus_judge *j);
@@ -88,7 +97,8 @@ int corpus_judge_file(corpus_record *out, const char **text, corpus_judge *j, hp
 /* Takes repositories that nobody has until there are none. Whether all of them are done, or
  * failed, is corpus_work_complete's to say. */
 int corpus_work_run(corpus_harvest *h);
-int corpus_work_complete(bool *out, const corpus_harvest *h);
+/* Chunks that are there are verified; *chunks gets a list of them. */
+int corpus_work_complete(bool *out, hpc_buf *chunks, const corpus_harvest *h);
 
 /* ---- merge.c --------------------------------------------------------------------------- */
 typedef struct corpus_item { /* one record of all chunks, in order of id: item = id - 1 */
@@ -141,5 +151,10 @@ void corpus_store_free(corpus_store *s);
 /* ---- corpus.c ------------------------------------------------------------------------------ */
 /* Counts of a corpus that is there, for the result. */
 int corpus_count(hpc_harvest_result *out, const char *folder);
+/* One more chunk of those that a corpus is made from: by repository, then by number. */
+int corpus_list_chunk(hpc_buf *out, const char *repository, int64_t chunk, hpc_hash128 hash);
+/* Reads all of corpus.db, HPC_E_FORMAT when it is damaged. *same: it was made from these chunks;
+ * *failed: repositories that could not be read then. */
+int corpus_verify(bool *same, int64_t *failed, const char *folder, const hpc_buf *chunks);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "corpus/harvest.h"
-#include "corpus/shingle.h"
 
 /* A file that shares more of its 50-token shingles with what is held out is dropped. */
 static const double held_out_share = 0.05;
@@ -28,6 +27,7 @@ void corpus_judge_release(corpus_judge *j)
     hpc_buf_release(&j->text);
     hpc_buf_release(&j->masked);
     hpc_tokens_release(&j->tokens);
+    corpus_code_release(&j->code);
 }
 
 static int drop(hearing *x, hpc_reason reason, const char *detail)
@@ -72,7 +72,9 @@ static int read_text(hearing *x, hpc_git *g)
 
 static int lex(hearing *x)
 {
-    return hpc_lex(&x->j->tokens, x->text, x->n, (hpc_language)x->out->language, x->out->fixed);
+    hpc_tokens *t = &x->j->tokens;
+    int rc = hpc_lex(t, x->text, x->n, (hpc_language)x->out->language, x->out->fixed);
+    return rc < 0 ? rc : corpus_code_of(&x->j->code, t);
 }
 
 /* The lexer has counted those before the last token. */
@@ -92,9 +94,7 @@ static void describe(hearing *x)
 {
     corpus_record *r = x->out;
     r->lines = count_lines(x->text, x->n, &x->j->tokens);
-    r->tokens = 0;
-    for (int64_t k = 0; k < x->j->tokens.n; k++)
-        r->tokens += (uint32_t)corpus_is_code(&x->j->tokens.item[k]);
+    r->tokens = (uint32_t)x->j->code.n;
     r->parallel = hpc_parallel_of(&x->j->tokens, x->text, (hpc_language)r->language);
 }
 
@@ -115,7 +115,7 @@ static int judge_content(hearing *x, const corpus_plan *p)
         return drop(x, HPC_REASON_LICENCE, r->licence[0] ? r->licence : "unknown");
     if (!x->h->sketch) return 0;
     corpus_held_out found = {.reason = HPC_REASON_KEPT};
-    rc = corpus_sketch_content(&found, x->h->sketch, &r->id, &j->tokens, held_out_share, true);
+    rc = corpus_sketch_content(&found, x->h->sketch, &r->id, &j->code, held_out_share, true);
     if (rc < 0) return rc;
     return found.reason == HPC_REASON_KEPT ? 0 : drop(x, found.reason, found.detail);
 }
@@ -135,7 +135,7 @@ static int finish(hearing *x)
     }
     x->out->masked = (uint32_t)masked;
     x->out->stored_bytes = (uint32_t)x->n;
-    corpus_sign(&x->out->signature, &x->j->tokens);
+    corpus_sign(&x->out->signature, &x->j->code);
     return 1;
 out:
     return rc;

@@ -33,6 +33,7 @@ typedef struct merge {
     corpus_chunk *open[OPEN_CHUNKS]; /* for texts: place k is kept in k % OPEN_CHUNKS */
     int64_t opened[OPEN_CHUNKS];
     hpc_buf text, path;
+    hpc_tokens tokens;
     hpc_split *split;
     int32_t *cluster;
 } merge;
@@ -47,6 +48,7 @@ static void release_merge(merge *m)
     hpc_free(m->table);
     hpc_free(m->split);
     hpc_free(m->cluster);
+    hpc_tokens_release(&m->tokens);
     hpc_buf_release(&m->text);
     hpc_buf_release(&m->path);
 }
@@ -110,8 +112,8 @@ out:
 
 /* ---- duplicates ---------------------------------------------------------------------------- */
 
-/* Tokens of an item's stored text, for pairs of which the estimate says too little. */
-static int read_tokens(hpc_tokens *out, int64_t item, void *user)
+/* The code of an item's stored text, for pairs of which the estimate says too little. */
+static int read_code(corpus_code *out, int64_t item, void *user)
 {
     merge *m = user;
     corpus_record r;
@@ -131,7 +133,8 @@ static int read_tokens(hpc_tokens *out, int64_t item, void *user)
     int64_t slot = item - m->place[lo].first;
     TRY(corpus_chunk_record(&r, *c, slot));
     TRY(corpus_chunk_text(&m->text, *c, slot));
-    TRY(hpc_lex(out, m->text.data, m->text.n, (hpc_language)r.language, r.fixed));
+    TRY(hpc_lex(&m->tokens, m->text.data, m->text.n, (hpc_language)r.language, r.fixed));
+    TRY(corpus_code_of(out, &m->tokens));
 out:
     return rc;
 }
@@ -198,7 +201,7 @@ static int find_duplicates(merge *m)
     for (m->table_size = 16; m->table_size < 2 * (uint64_t)m->n; m->table_size *= 2) continue;
     m->table = hpc_alloc(m->table_size, sizeof *m->table);
     if (!m->table) TRY(HPC_E_NOMEM);
-    TRY(corpus_near_create(&m->near, count_texts(m), read_tokens, m));
+    TRY(corpus_near_create(&m->near, count_texts(m), read_code, m));
     TRY(compare_all(m, true));
     TRY(compare_all(m, false));
     for (int64_t k = 0; k < m->n; k++) {
@@ -219,25 +222,6 @@ out:
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
-static void tell_splits(const merge *m, const corpus_split_result *r)
-{
-    const hpc_harvest_options *o = m->h->options;
-    const double wanted[HPC_SPLIT_N] = {
-        [HPC_SPLIT_VALIDATION] = o->validation, [HPC_SPLIT_TEST] = o->test};
-    double total = 0;
-    for (int s = 0; s < HPC_SPLIT_N; s++) total += (double)r->bytes[s];
-    for (int s = HPC_SPLIT_VALIDATION; s < HPC_SPLIT_N; s++) {
-        double share = total > 0 ? (double)r->bytes[s] / total : 0;
-        if (wanted[s] > 0 && (share < 0.5 * wanted[s] || share > 2 * wanted[s]))
-            corpus_harvest_warn(m->h,
-                                "the %s split holds %.1f %% of the bytes instead of %.1f %%: "
-                                "repositories are not cut in two, and there are %lld clusters "
-                                "of them",
-                                hpc_split_name((hpc_split)s), 100 * share, 100 * wanted[s],
-                                (long long)r->clusters_n);
-    }
-}
-
 static int find_splits(merge *m)
 {
     const hpc_harvest_options *o = m->h->options;
@@ -252,7 +236,6 @@ static int find_splits(merge *m)
     m->cluster = hpc_alloc((size_t)m->h->sources_n, sizeof *m->cluster);
     if (!m->split || !m->cluster) TRY(HPC_E_NOMEM);
     TRY(corpus_split(&result, m->split, m->cluster, m->item, m->n, &options));
-    tell_splits(m, &result);
 out:
     return rc;
 }

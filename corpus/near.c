@@ -70,7 +70,8 @@ struct corpus_near {
     uint32_t candidates_n;
     uint32_t turn; /* never 0: marks what is in `seen` by now */
     uint64_t seen[SEEN];
-    hpc_tokens tokens[2];
+    corpus_code code;
+    corpus_set set[2];
 };
 
 /* ---- comparing two signatures ----------------------------------------------------- */
@@ -170,8 +171,9 @@ void corpus_near_free(corpus_near *x)
     corpus_near_table_release(&x->twins);
     hpc_free(x->slot_of);
     hpc_free(x->slots);
-    hpc_tokens_release(&x->tokens[0]);
-    hpc_tokens_release(&x->tokens[1]);
+    corpus_code_release(&x->code);
+    corpus_set_release(&x->set[0]);
+    corpus_set_release(&x->set[1]);
     hpc_free(x);
 }
 
@@ -312,7 +314,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns whether any is left open. */
+/* Those that are far are forgotten. Returns whether any is left open. */
 static bool judge_all(corpus_near *x, uint32_t shingles)
 {
     bool open = false;
@@ -320,12 +322,16 @@ static bool judge_all(corpus_near *x, uint32_t shingles)
     x->turn++;
     for (int b = 0; b < NEAR_BANDS; b++)
         for (uint32_t i = 0; i < x->bucket[b].n; i++) add_candidate(x, x->bucket[b].id[i]);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < x->candidates_n; i++) {
         candidate *c = &x->candidates[i];
         judge(c, &x->lanes, shingles, lanes_of(x, c->id), entry_of(x, c->id)->shingles);
         if (c->verdict == OPEN && !x->read) c->verdict = c->estimate >= NEAR ? CLOSE : FAR;
         open |= c->verdict == OPEN;
+        x->candidates[kept] = *c;
+        kept += c->verdict != FAR;
     }
+    x->candidates_n = kept;
     return open;
 }
 
@@ -346,6 +352,12 @@ static void know(roots *r, uint32_t root)
     if (r->n < ROOTS && !is_known(r, root)) r->root[r->n++] = root;
 }
 
+static int read_set(corpus_set *out, corpus_near *x, int64_t item)
+{
+    int rc = x->read(&x->code, item, x->user);
+    return rc < 0 ? rc : corpus_set_of(out, &x->code);
+}
+
 /* Reads what the estimate left open and what could still change the result, oldest first. */
 static int settle_open(corpus_near *x, int64_t item)
 {
@@ -362,13 +374,11 @@ static int settle_open(corpus_near *x, int64_t item)
         uint32_t root = find_root(x, entry_of(x, c->id)->slot);
         bool kept = is_kept(x, entry_of(x, c->id)->slot);
         if (c->verdict == OPEN) {
-            double exact = 0;
             c->verdict = FAR;
             if (reads == READS || (is_known(&known, root) && (!kept || original))) continue;
-            if (reads++ == 0) TRY(x->read(&x->tokens[0], item, x->user));
-            TRY(x->read(&x->tokens[1], e->item, x->user));
-            TRY(corpus_jaccard(&exact, &x->tokens[0], &x->tokens[1]));
-            if (exact < NEAR) continue;
+            if (reads++ == 0) TRY(read_set(&x->set[0], x, item));
+            TRY(read_set(&x->set[1], x, e->item));
+            if (corpus_jaccard(&x->set[0], &x->set[1]) < NEAR) continue;
             c->verdict = CLOSE;
             know(&known, root);
         }

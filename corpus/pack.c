@@ -365,7 +365,7 @@ out:
 
 int hpc_corpus_pack(hpc_pack_result *out, const hpc_pack_options *options)
 {
-    pack p = {.options = options};
+    pack p = {.options = options, .result = out};
     int rc = HPC_OK;
     *out = (hpc_pack_result){0};
     TRY(options_check(&p.task, options));

@@ -110,6 +110,7 @@ typedef struct pack_task {
 } pack_task;
 struct pack {
     const hpc_pack_options *options;
+    hpc_pack_result *result; /* a task puts its own counts there as it plans */
     const pack_task *task;
     hpc_tokenizer *tokenizer;
     pack_encoder encoder;

@@ -3,17 +3,20 @@
  * sides, paired by path and name, then by content, then by name.
  *
  * It compares code tokens, so a change of comments or layout is none. It does not look at what
- * surrounds functions: a changed macro or constant goes unseen.
+ * surrounds functions: a changed macro or constant goes unseen. Secrets are masked in whole files,
+ * for they may begin before a function and end behind it.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "corpus/pack_change.h"
+#include "corpus/priv.h"
 
 typedef struct found { /* a function of one side */
     change_side side;
     int64_t file; /* of the diff */
     uint64_t path, name, content, key;
+    hpc_reason held_out;
     bool taken;
 } found;
 typedef struct list {
@@ -22,20 +25,26 @@ typedef struct list {
 } list;
 struct change_scratch {
     hpc_git *git;
+    const char *name; /* of the repository */
+    const hpc_sketch *sketch;
+    hpc_reason held_out; /* of the commits at hand */
     hpc_git_changes diff;
     list base, head;
-    hpc_buf text, hashes;
+    hpc_buf text, masked, hashes; /* masked: to be text next */
     hpc_tokens t;
+    corpus_code code;
     hpc_functions f;
-    int64_t n; /* functions of the result */
 };
 
-int change_scratch_create(change_scratch **out, const hpc_git *like)
+int change_scratch_create(change_scratch **out, const hpc_git *like, const char *name,
+                          const hpc_sketch *sketch)
 {
     change_scratch *s = hpc_alloc(1, sizeof *s);
     int rc = HPC_OK;
     *out = NULL;
     if (!s) return HPC_E_NOMEM;
+    s->name = name;
+    s->sketch = sketch;
     TRY(hpc_git_share(&s->git, like));
     *out = s;
 out:
@@ -51,15 +60,12 @@ void change_scratch_free(change_scratch *s)
     hpc_free(s->base.item);
     hpc_free(s->head.item);
     hpc_buf_release(&s->text);
+    hpc_buf_release(&s->masked);
     hpc_buf_release(&s->hashes);
     hpc_tokens_release(&s->t);
+    corpus_code_release(&s->code);
     hpc_functions_release(&s->f);
     hpc_free(s);
-}
-
-hpc_git *change_git(change_scratch *s)
-{
-    return s->git;
 }
 
 void changes_release(changes *c)
@@ -69,24 +75,90 @@ void changes_release(changes *c)
     *c = (changes){0};
 }
 
+/* ---- the text of a file ----------------------------------------------------------------- */
+
+static int lex(change_scratch *s, const change_side *side)
+{
+    return hpc_lex(&s->t, s->text.data, s->text.n, (hpc_language)side->language, side->fixed);
+}
+
+/* Of the text and its tokens. 1: there were secrets, and now are none; 0: there were none. */
+static int mask(change_scratch *s, const change_side *side)
+{
+    hpc_buf before = s->text;
+    int64_t masked = 0;
+    int rc = HPC_OK;
+    TRY(corpus_mask(&s->masked, &masked, s->text.data, s->text.n, &s->t));
+    if (masked == 0) return 0;
+    s->text = s->masked;
+    s->masked = before;
+    TRY(lex(s, side));
+    rc = 1;
+out:
+    return rc;
+}
+
+int change_read(hpc_buf *out, change_scratch *s, const change_side *side)
+{
+    size_t bytes = 0;
+    int rc = HPC_OK;
+    out->n = 0;
+    if (side->n == 0) return rc;
+    TRY(hpc_git_read(&s->text, &bytes, s->git, &side->blob, CHANGE_FILE_BYTES));
+    bool there = rc == HPC_GIT_READ;
+    if (there && side->masked) {
+        TRY(lex(s, side));
+        TRY(mask(s, side));
+    }
+    if (!there || (size_t)side->at + side->n > s->text.n) {
+        char id[41];
+        hpc_git_id_text(id, &side->blob);
+        TRY(hpc_fail(HPC_E_FORMAT, "object %s can no longer be read: the repository has changed",
+                     id));
+    }
+    TRY(hpc_buf_add(out, s->text.data + side->at, side->n));
+out:
+    return rc;
+}
+
+/* As strictly as `corpus check`; id is a file's, or NULL. */
+static int judge(corpus_held_out *out, change_scratch *s, const hpc_git_id *id, const hpc_tokens *t)
+{
+    static const hpc_check_options limits = HPC_CHECK_DEFAULTS;
+    int rc = HPC_OK;
+    *out = (corpus_held_out){.reason = HPC_REASON_KEPT};
+    if (!s->sketch) return rc;
+    TRY(corpus_code_of(&s->code, t));
+    TRY(corpus_sketch_content(out, s->sketch, id, &s->code, limits.share, false));
+out:
+    return rc;
+}
+
 /* ---- the functions of a file ----------------------------------------------------------- */
+
+/* The first token at or behind a place. */
+static int64_t token_at(const hpc_tokens *t, size_t at)
+{
+    int64_t lo = 0, hi = t->n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (t->item[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
 
 /* The code of function k without that of functions inside it, which follow it in the list. */
 static int hash_content(uint64_t *out, change_scratch *s, int64_t k)
 {
     const hpc_function *f = &s->f.item[k];
-    int64_t inner = k + 1, lo = 0, hi = s->t.n;
+    int64_t inner = k + 1;
     int rc = HPC_OK;
     s->hashes.n = 0;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (s->t.item[mid].at < f->at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (; lo < s->t.n && s->t.item[lo].at < f->end; lo++) {
-        const hpc_token *t = &s->t.item[lo];
+    for (int64_t i = token_at(&s->t, f->at); i < s->t.n && s->t.item[i].at < f->end; i++) {
+        const hpc_token *t = &s->t.item[i];
         while (inner < s->f.n && s->f.item[inner].end <= t->at) inner++;
         bool inside = inner < s->f.n && s->f.item[inner].at <= t->at;
         if (!inside && hpc_token_is_code(t)) TRY(hpc_buf_add(&s->hashes, &t->hash, sizeof t->hash));
@@ -96,40 +168,56 @@ out:
     return rc;
 }
 
-static int add_function(list *to, change_scratch *s, int64_t k, int64_t file, const hpc_git_id *id,
-                        uint64_t path)
+/* A function is judged by itself, for it may be a small part of a file that is not held out. Where
+ * the file has nothing at all in common with what is held out, no function has. */
+static int add_function(list *to, change_scratch *s, int64_t k, const found *like, double share)
 {
     const hpc_function *f = &s->f.item[k];
-    found one = {.side = {.blob = *id, .at = f->at, .n = f->end - f->at},
-                 .file = file,
-                 .path = path,
-                 .name = hpc_hash(s->text.data + f->name_at, f->name_n, 0)};
+    corpus_held_out held = {.reason = HPC_REASON_KEPT};
+    found one = *like;
     int rc = HPC_OK;
+    one.side.at = f->at;
+    one.side.n = f->end - f->at;
+    one.name = hpc_hash(s->text.data + f->name_at, f->name_n, 0);
     TRY(hash_content(&one.content, s, k));
+    if (share > 0) {
+        int64_t lo = token_at(&s->t, f->at), hi = token_at(&s->t, f->end);
+        const hpc_tokens part = {.item = s->t.item + lo, .n = hi - lo};
+        TRY(judge(&held, s, NULL, &part));
+        one.held_out = held.reason;
+    }
     TRY(hpc_grow(&to->item, &to->cap, to->n + 1, sizeof *to->item));
     to->item[to->n++] = one;
 out:
     return rc;
 }
 
-/* 1: its functions are added; 0: it cannot be read. */
+/* 1: its functions are added; 0: it cannot be read, or is held out. */
 static int add_file(list *to, change_scratch *s, int64_t file, const hpc_git_id *id)
 {
     static const hpc_git_id none;
     const char *path = s->diff.paths.data + s->diff.item[file].path;
+    found like = {.side = {.blob = *id}, .file = file, .path = hpc_hash(path, strlen(path), 0)};
+    corpus_held_out held;
     size_t bytes = 0;
     int rc = HPC_OK;
     if (memcmp(id, &none, sizeof none) == 0) return 1;
     TRY(hpc_git_read(&s->text, &bytes, s->git, id, CHANGE_FILE_BYTES));
     if (rc != HPC_GIT_READ) return 0;
+    if (s->text.n == 0) return 1;
     hpc_language l = hpc_language_of(path, s->text.data, s->text.n);
     if (l == HPC_LANGUAGE_NONE) return 1;
-    bool fixed =
+    like.side.language = (uint8_t)l;
+    like.side.fixed =
         l == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(path, s->text.data, s->text.n);
-    TRY(hpc_lex(&s->t, s->text.data, s->text.n, l, fixed));
+    TRY(lex(s, &like.side));
+    TRY(judge(&held, s, id, &s->t));
+    s->held_out = held.reason;
+    if (held.reason != HPC_REASON_KEPT) return 0;
+    TRY(mask(s, &like.side));
+    like.side.masked = rc == 1;
     TRY(hpc_functions_find(&s->f, &s->t, s->text.data, l));
-    for (int64_t k = 0; k < s->f.n; k++)
-        TRY(add_function(to, s, k, file, id, hpc_hash(path, strlen(path), 0)));
+    for (int64_t k = 0; k < s->f.n; k++) TRY(add_function(to, s, k, &like, held.share));
     return 1;
 out:
     return rc;
@@ -165,7 +253,7 @@ static int64_t free_ones(found **out, list *from, likeness l)
     return n;
 }
 
-static int put(changes *out, const change_scratch *s, const found *base, const found *head)
+static int put(changes *out, change_scratch *s, const found *base, const found *head)
 {
     const found *f = head ? head : base;
     const char *path = s->diff.paths.data + s->diff.item[f->file].path;
@@ -174,6 +262,8 @@ static int put(changes *out, const change_scratch *s, const found *base, const f
     if (base) c.base = base->side;
     if (head) c.head = head->side;
     if (c.base.n > CHANGE_FUNCTION_BYTES || c.head.n > CHANGE_FUNCTION_BYTES) return rc;
+    if (base && base->held_out != HPC_REASON_KEPT) s->held_out = base->held_out;
+    if (head && head->held_out != HPC_REASON_KEPT) s->held_out = head->held_out;
     TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
     TRY(hpc_buf_add(&out->paths, path, strlen(path) + 1));
     out->item[out->n++] = c;
@@ -236,11 +326,10 @@ static bool wanted(const char *path, void *user)
     return hpc_language_of_path(path) != HPC_LANGUAGE_NONE;
 }
 
-int change_find(changes *out, change_scratch *s, const hpc_git_id *base, const hpc_git_id *head)
+/* 1: the functions of all files that differ are listed; 0: not so. */
+static int list_functions(change_scratch *s, const hpc_git_id *base, const hpc_git_id *head)
 {
     int rc = HPC_OK;
-    out->n = 0;
-    out->paths.n = 0;
     s->base.n = s->head.n = 0;
     rc = hpc_git_diff(&s->diff, s->git, base, head, wanted, NULL, CHANGE_FILES);
     if (rc == HPC_E_UNSUPPORTED) {
@@ -250,15 +339,34 @@ int change_find(changes *out, change_scratch *s, const hpc_git_id *base, const h
     TRY(rc);
     if (rc != HPC_GIT_READ) return 0;
     for (int64_t k = 0; k < s->diff.n; k++) {
+        const char *path = s->diff.paths.data + s->diff.item[k].path;
+        if (s->sketch && corpus_sketch_path(s->sketch, s->name, path, NULL)) {
+            s->held_out = HPC_REASON_HELD_OUT_PATH;
+            return 0;
+        }
         TRY(add_file(&s->base, s, k, &s->diff.item[k].base));
         if (rc == 1) TRY(add_file(&s->head, s, k, &s->diff.item[k].head));
         if (rc == 0) return 0;
     }
-    TRY(match_all(out, s));
-    if (out->n > CHANGE_FUNCTIONS) return 0;
+    return 1;
+out:
+    return rc;
+}
+
+int change_find(changes *out, change_scratch *s, const hpc_git_id *base, const hpc_git_id *head)
+{
+    int rc = HPC_OK;
+    out->n = 0;
+    out->paths.n = 0;
+    s->held_out = HPC_REASON_KEPT;
+    TRY(list_functions(s, base, head));
+    bool listed = rc == 1;
+    if (listed) TRY(match_all(out, s));
+    out->held_out = s->held_out;
+    rc = listed && out->held_out == HPC_REASON_KEPT && out->n <= CHANGE_FUNCTIONS;
+    if (rc == 0) out->n = 0;
     if (out->n > 1)
         qsort_r(out->item, (size_t)out->n, sizeof *out->item, compare_changes, out->paths.data);
-    return 1;
 out:
     return rc;
 }

@@ -1,7 +1,8 @@
 /*
  * pack_perf.c: the task "perf": the functions that a commit changed, before and after, with what
  * the change came to: slower, same or faster. One document for each function; those of one commit
- * have one label and one number in `pair`.
+ * have one label and one number in `pair`. A commit in which anything is held out is left out
+ * whole: its label may be due to just that.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "corpus/pack.h"
 #include "corpus/pack_change.h"
 #include "corpus/perf.h"
+#include "corpus/priv.h"
 
 enum { LABEL_COLUMN, CHANGE_COLUMN, PAIR_COLUMN };
 
@@ -17,11 +19,13 @@ typedef struct sample {
 } sample;
 typedef struct perf_plan {
     hpc_git *git;
+    hpc_git_facts facts; /* of the repository, for its name */
+    hpc_sketch *sketch;  /* NULL: nothing is held out */
     perf_pairs pairs;
     changes *changed; /* of each pair of the split */
     int64_t lo, hi;   /* the pairs of the split */
     int64_t next;     /* pair; by atomic built-ins */
-    int64_t broad_n;  /* pairs left out: too much changed, or not readable; likewise */
+    int64_t broad_n;  /* likewise */
     const pack *p;
     sample *item;
     int64_t n, cap;
@@ -29,7 +33,7 @@ typedef struct perf_plan {
 
 typedef struct sides { /* a worker's */
     change_scratch *scratch;
-    hpc_buf text, head;
+    hpc_buf head;
 } sides;
 
 static void release(pack *p)
@@ -40,6 +44,7 @@ static void release(pack *p)
     hpc_free(plan->changed);
     hpc_free(plan->item);
     perf_pairs_release(&plan->pairs);
+    hpc_sketch_close(plan->sketch);
     hpc_git_close(plan->git);
     hpc_free(plan);
     p->plan = NULL;
@@ -47,14 +52,21 @@ static void release(pack *p)
 
 /* ---- which functions --------------------------------------------------------------------- */
 
-/* The history is part of what was asked for: with more of it, the documents are others. */
+/* The history is part of what was asked for: with more of it, the documents are others. So they are
+ * under another name, by which paths are held out. */
 static int asked(hpc_json_out *w, const pack *p)
 {
+    const perf_plan *plan = p->plan;
     hpc_file_view view = {0};
     int rc = HPC_OK;
     TRY(hpc_file_open(&view, p->options->perf));
     pack_put_hash(w, "history",
                   hpc_hash_wide(view.bytes ? view.data : (const void *)"", view.bytes));
+    hpc_json_put_text(w, "repository", plan->facts.name[0] ? plan->facts.name : NULL);
+    if (plan->sketch)
+        pack_put_hash(w, "held_out", hpc_sketch_hash(plan->sketch));
+    else
+        hpc_json_put_text(w, "held_out", NULL);
 out:
     hpc_file_close(&view);
     return rc;
@@ -74,9 +86,8 @@ static int find_changes(int worker, int workers, void *user)
             !hpc_git_id_parse(&head, plan->pairs.item[k].head))
             continue;
         TRY(change_find(&plan->changed[k], mine->scratch, &base, &head));
-        if (rc == 1) continue;
-        plan->changed[k].n = 0;
-        __atomic_fetch_add(&plan->broad_n, 1, __ATOMIC_RELAXED);
+        if (rc == 0 && plan->changed[k].held_out == HPC_REASON_KEPT)
+            __atomic_fetch_add(&plan->broad_n, 1, __ATOMIC_RELAXED);
     }
     rc = HPC_OK;
 out:
@@ -103,17 +114,27 @@ out:
 static int plan(pack *p)
 {
     perf_plan *plan = p->plan;
+    hpc_pack_result *result = p->result;
     int rc = HPC_OK;
     TRY(load_pairs(plan, p));
+    result->pairs_n = plan->hi - plan->lo;
+    if (plan->sketch && corpus_sketch_repository(plan->sketch, plan->facts.name)) {
+        result->held_out_n[HPC_REASON_HELD_OUT_REPOSITORY] = result->pairs_n;
+        return rc;
+    }
     plan->changed = hpc_alloc((size_t)plan->pairs.n + 1, sizeof *plan->changed);
     if (!plan->changed) TRY(HPC_E_NOMEM);
     plan->next = plan->lo;
     TRY(hpc_pool_run(p->pool, find_changes, plan));
-    for (int64_t k = plan->lo; k < plan->hi; k++)
-        for (int64_t c = 0; c < plan->changed[k].n; c++) {
+    for (int64_t k = plan->lo; k < plan->hi; k++) {
+        const changes *all = &plan->changed[k];
+        if (all->held_out != HPC_REASON_KEPT) result->held_out_n[all->held_out]++;
+        for (int64_t c = 0; c < all->n; c++) {
             TRY(hpc_grow(&plan->item, &plan->cap, plan->n + 1, sizeof *plan->item));
             plan->item[plan->n++] = (sample){.pair = k, .change = c};
         }
+    }
+    result->broad_n = plan->broad_n;
     p->documents = plan->n;
 out:
     return rc;
@@ -133,6 +154,8 @@ static int prepare(pack *p)
         TRY(hpc_fail(HPC_E_ARG, "task perf needs the repository that was measured: --repository "
                                 "DIR"));
     TRY(hpc_git_open(&plan->git, p->options->repository));
+    TRY(hpc_git_describe(&plan->facts, plan->git));
+    if (p->options->held_out) TRY(hpc_sketch_open(&plan->sketch, p->options->held_out));
 out:
     return rc;
 }
@@ -141,7 +164,8 @@ static int worker_open(pack_worker *w, pack *p)
 {
     const perf_plan *plan = p->plan;
     sides *mine = w->state = hpc_alloc(1, sizeof *mine);
-    return mine ? change_scratch_create(&mine->scratch, plan->git) : HPC_E_NOMEM;
+    if (!mine) return HPC_E_NOMEM;
+    return change_scratch_create(&mine->scratch, plan->git, plan->facts.name, plan->sketch);
 }
 
 static void worker_close(pack_worker *w)
@@ -149,7 +173,6 @@ static void worker_close(pack_worker *w)
     sides *mine = w->state;
     if (!mine) return;
     change_scratch_free(mine->scratch);
-    hpc_buf_release(&mine->text);
     hpc_buf_release(&mine->head);
     hpc_free(mine);
     w->state = NULL;
@@ -164,26 +187,6 @@ static int64_t bytes(int64_t *key, const pack *p, int64_t i)
     return (int64_t)c->base.n + c->head.n + 64;
 }
 
-/* Replaces out by one side's text. */
-static int read_side(hpc_buf *out, sides *mine, const change_side *side)
-{
-    size_t size = 0;
-    int rc = HPC_OK;
-    out->n = 0;
-    if (side->n == 0) return rc;
-    TRY(hpc_git_read(&mine->text, &size, change_git(mine->scratch), &side->blob,
-                     CHANGE_FILE_BYTES));
-    if (rc != HPC_GIT_READ || (size_t)side->at + side->n > mine->text.n) {
-        char id[41];
-        hpc_git_id_text(id, &side->blob);
-        TRY(hpc_fail(HPC_E_FORMAT, "object %s can no longer be read: the repository has changed",
-                     id));
-    }
-    TRY(hpc_buf_add(out, mine->text.data + side->at, side->n));
-out:
-    return rc;
-}
-
 static int render(pack_worker *w, double *value, const pack *p, int64_t i)
 {
     const perf_plan *plan = p->plan;
@@ -193,8 +196,8 @@ static int render(pack_worker *w, double *value, const pack *p, int64_t i)
     const change *c = &all->item[s->change];
     sides *mine = w->state;
     int rc = HPC_OK;
-    TRY(read_side(&w->text, mine, &c->base));
-    TRY(read_side(&mine->head, mine, &c->head));
+    TRY(change_read(&w->text, mine->scratch, &c->base));
+    TRY(change_read(&mine->head, mine->scratch, &c->head));
     TRY(hpc_render_change(&w->sample, all->paths.data + c->path, w->text.data, w->text.n,
                           mine->head.data, mine->head.n, perf_label_name(pair->label)));
     value[LABEL_COLUMN] = pair->label;
@@ -214,7 +217,12 @@ static void facts(hpc_json_out *w, const pack *p)
     for (int l = 0; l < PERF_UNDECIDED; l++)
         hpc_json_put_int(w, perf_label_name((perf_label)l), n[l]);
     hpc_json_put_int(w, "undecided_in_all", plan->pairs.undecided_n);
-    hpc_json_put_int(w, "too_broad", plan->broad_n);
+    hpc_json_put_int(w, "too_broad", p->result->broad_n);
+    hpc_json_open(w, "held_out_pairs", '{');
+    for (int r = 0; r < HPC_REASON_N; r++)
+        if (p->result->held_out_n[r] > 0)
+            hpc_json_put_int(w, hpc_reason_name((hpc_reason)r), p->result->held_out_n[r]);
+    hpc_json_close(w, '}');
 }
 
 const pack_task pack_task_perf = {

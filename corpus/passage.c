@@ -10,69 +10,168 @@
 
 #include "corpus/sketch.h"
 
-enum {
-    LEAST = 5,
-    WIDTH = CORPUS_HELD_OUT_SHINGLE,
-    NO_NAME = CORPUS_PASSAGE_NAMES /* the place of what is no name */
-};
+enum { LEAST = 5, WIDTH = CORPUS_HELD_OUT_SHINGLE };
 
-void corpus_passage_start(corpus_passage *p)
+/* ---- one after the other ---------------------------------------------------------------- */
+
+void corpus_passage_start(corpus_passage *p, const corpus_code *c)
 {
-    memset(p, 0, sizeof *p);
-    p->top = 1;
-    for (int i = 0; i < WIDTH; i++) p->top *= CORPUS_ROLL_BASE;
-    for (int i = 0; i < WIDTH; i++) p->name[i] = NO_NAME;
-    for (int i = 0; i <= CORPUS_PASSAGE_NAMES; i++) p->last[i] = -WIDTH - 1;
+    _Static_assert((int)WIDTH <= (int)CORPUS_CODE_BEFORE,
+                   "the first windows reach before the text");
+    p->code = c;
+    p->at = p->distinct = 0;
+    p->sum = 0;
+    for (int i = 0; i <= CORPUS_CODE_NAMES; i++) p->last[i] = -WIDTH - 1;
 }
 
-/* The next code tokens, behind the WIDTH before them; how many there are. */
-static int take(corpus_passage *p, const hpc_tokens *t, int64_t *at)
+static uint64_t top_power(void)
 {
-    int n = 0;
-    int64_t i = *at;
-    for (; i < t->n && n < CORPUS_PASSAGE_MOST; i++) {
-        const hpc_token *k = &t->item[i];
-        unsigned other = -(unsigned)(k->kind != HPC_TOKEN_NAME); /* a branch would be a guess */
-        p->hash[WIDTH + n] = k->hash;
-        p->name[WIDTH + n] =
-            (uint16_t)((k->hash % CORPUS_PASSAGE_NAMES & ~other) | (NO_NAME & other));
-        n += corpus_is_code(k);
-    }
-    *at = i;
-    return n;
+    uint64_t top = 1;
+    for (int i = 0; i < WIDTH; i++) top *= CORPUS_ROLL_BASE;
+    return top;
 }
 
-/* Names that share a place pass for one; the same ones do in every text. A name is counted as long
+/* Names that share a number pass for one; the same ones do in every text. A name is counted as long
  * as the last of its kind is in the window, so that a token costs the same in every text. */
-int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p, const hpc_tokens *t,
-                        int64_t *at)
+int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p)
 {
-    int n = take(p, t, at), keys = 0;
-    uint64_t sum = p->sum, stream = p->stream;
-    int64_t distinct = p->distinct, now = p->n;
-    for (int i = 0; i < n; i++, now++) {
-        uint32_t in = p->hash[WIDTH + i];
-        uint16_t name = p->name[WIDTH + i], old = p->name[i];
-        distinct -= (old != NO_NAME) & (p->last[old] == now - WIDTH);
-        distinct += (name != NO_NAME) & (p->last[name] <= now - WIDTH);
-        p->last[name] = now;
-        stream = (stream ^ in) * CORPUS_ROLL_BASE;
-        stream ^= stream >> 29;
-        sum = sum * CORPUS_ROLL_BASE + in - p->hash[i] * p->top;
+    int64_t at = p->at, end = p->code->n, distinct = p->distinct;
+    const uint32_t *hash = p->code->hash;
+    const uint32_t *name = p->code->name;
+    uint64_t sum = p->sum, top = top_power();
+    int keys = 0;
+    if (at == end) return -1;
+    if (end - at > CORPUS_PASSAGE_MOST) end = at + CORPUS_PASSAGE_MOST;
+    for (; at < end; at++) {
+        uint32_t in = name[at], out = name[at - WIDTH];
+        distinct -= (out != CORPUS_CODE_NAMES) & (p->last[out] == at - WIDTH);
+        distinct += (in != CORPUS_CODE_NAMES) & (p->last[in] <= at - WIDTH);
+        p->last[in] = at;
+        sum = sum * CORPUS_ROLL_BASE + hash[at] - hash[at - WIDTH] * top;
         key[keys] = sum;
-        keys += (now >= WIDTH - 1) & (distinct >= LEAST);
+        keys += (at >= WIDTH - 1) & (distinct >= LEAST);
     }
     for (int k = 0; k < keys; k++) key[k] = corpus_mix(key[k]);
+    p->at = at;
     p->sum = sum;
-    p->stream = stream;
     p->distinct = distinct;
-    p->n = now;
-    memmove(p->hash, p->hash + n, WIDTH * sizeof *p->hash);
-    memmove(p->name, p->name + n, WIDTH * sizeof *p->name);
     return keys;
 }
 
-uint64_t corpus_passage_stream(const corpus_passage *p)
+uint64_t corpus_passage_stream(const corpus_code *c)
 {
-    return corpus_mix(p->stream + (uint64_t)p->n);
+    uint64_t stream = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        stream = (stream ^ c->hash[i]) * CORPUS_ROLL_BASE;
+        stream ^= stream >> 29;
+    }
+    return corpus_mix(stream + (uint64_t)c->n);
+}
+
+/* ---- a few of them ------------------------------------------------------------------------ */
+
+/* The powers by which the tokens of a window are multiplied, the first token's first; behind them
+ * zeros, so that a window may be read in eights. */
+enum { EIGHTS = (WIDTH + 7) / 8 };
+typedef struct powers {
+    uint64_t of[8 * EIGHTS];
+} powers;
+
+static void find_powers(powers *p)
+{
+    memset(p, 0, sizeof *p);
+    p->of[WIDTH - 1] = 1;
+    for (int i = WIDTH - 1; i > 0; i--) p->of[i - 1] = p->of[i] * CORPUS_ROLL_BASE;
+}
+
+static uint64_t sum_of(const uint32_t *h, const powers *p)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < WIDTH; i++) sum += h[i] * p->of[i];
+    return sum;
+}
+
+#ifdef __x86_64__
+/* Reads up to 8 * EIGHTS tokens. */
+__attribute__((target("avx512f,avx512dq"))) static uint64_t sum_avx512(const uint32_t *h,
+                                                                       const powers *p)
+{
+    corpus_vector sum = {0}, power;
+    for (int i = 0; i < 8 * EIGHTS; i += 8) {
+        memcpy(&power, p->of + i, sizeof power);
+        sum += CORPUS_WIDEN(h + i) * power;
+    }
+    uint64_t all = 0;
+    for (int i = 0; i < 8; i++) all += sum[i];
+    return all;
+}
+#endif
+
+/* Names by the lower bits of their numbers: at most as many as there are. */
+static uint64_t name_bits(const uint32_t *name, int n)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < n; i++) bits |= (uint64_t)(name[i] != CORPUS_CODE_NAMES) << (name[i] & 63);
+    return bits;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx512f,avx512dq"))) static uint64_t name_bits_avx512(const uint32_t *name)
+{
+    corpus_vector bits = {0}, one = bits + 1;
+    int i = 0;
+    for (; i + 8 <= WIDTH; i += 8) {
+        corpus_vector number = CORPUS_WIDEN(name + i);
+        bits |= (one << (number & 63)) & (corpus_vector)(number != CORPUS_CODE_NAMES);
+    }
+    uint64_t all = name_bits(name + i, WIDTH - i);
+    for (int k = 0; k < 8; k++) all |= bits[k];
+    return all;
+}
+#endif
+
+/* Whether a window has LEAST distinct names; nearly always the bits tell. */
+static bool counts(const uint32_t *name, bool wide)
+{
+    uint32_t seen[LEAST];
+    int n = 0;
+#ifdef __x86_64__
+    uint64_t bits = wide ? name_bits_avx512(name) : name_bits(name, WIDTH);
+#else
+    uint64_t bits = name_bits(name, WIDTH);
+    (void)wide;
+#endif
+    int least = 0;
+    for (; bits && least < LEAST; bits &= bits - 1) least++;
+    if (least == LEAST) return true;
+    for (int i = 0; i < WIDTH && n < LEAST; i++) {
+        bool is_new = name[i] != CORPUS_CODE_NAMES;
+        for (int k = 0; k < n; k++) is_new &= seen[k] != name[i];
+        if (is_new) seen[n++] = name[i];
+    }
+    return n == LEAST;
+}
+
+int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n)
+{
+    int64_t windows = c->n - WIDTH + 1, kept = 0;
+    bool wide = false;
+    powers p;
+    find_powers(&p);
+#ifdef __x86_64__
+    wide = __builtin_cpu_supports("avx512dq");
+#endif
+    hpc_assert(n > 0 && windows >= n);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t lo = windows * k / n, hi = windows * (k + 1) / n;
+        int64_t at = lo + (int64_t)(corpus_mix((uint64_t)k + 1) % (uint64_t)(hi - lo));
+        if (!counts(c->name + at, wide)) continue;
+#ifdef __x86_64__
+        if (wide && at + 8 * EIGHTS <= c->n)
+            key[kept++] = corpus_mix(sum_avx512(c->hash + at, &p));
+        else
+#endif
+            key[kept++] = corpus_mix(sum_of(c->hash + at, &p));
+    }
+    return kept;
 }

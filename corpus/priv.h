@@ -17,6 +17,18 @@ bool corpus_is_utf8(const char *text, size_t n); /* no NUL, no overlong, no surr
 /* ---- find.c ------------------------------------------------------------------------------ */
 /* Where the first `word` in a text begins, or NULL; for words that are rarely there. */
 const char *corpus_find(const char *text, size_t n, const char *word);
+/* Many such words at once, by their heads: three bytes that each has somewhere. */
+enum { CORPUS_HEAD_ROWS = 8 };
+typedef struct corpus_heads {
+    uint8_t low[3][16], high[3][16]; /* the rows that have a byte of such a half there, as bits */
+} corpus_heads;
+/* A row is a list of heads with a blank between them; '.' is any byte. What is in one row mixes:
+ * half a byte is compared at a time, so that "gho ghr" finds "ghb" as well. */
+void corpus_heads_init(corpus_heads *out, const char *const *row, int rows_n);
+/* The first place from `from` on where a head may stand, or n. None is missed. */
+size_t corpus_heads_next(const corpus_heads *h, const char *text, size_t n, size_t from);
+/* The same byte by byte, for machines without such vectors. */
+size_t corpus_heads_next_plainly(const corpus_heads *h, const char *text, size_t n, size_t from);
 
 /* ---- secrets.c ------------------------------------------------------------------------ */
 /* Replaces keys, tokens, passwords in URLs, private key blocks and e-mail addresses by fixed words,
@@ -48,17 +60,31 @@ typedef struct corpus_signature {
     uint16_t lane[CORPUS_LANES];
     uint32_t shingles; /* distinct ones, within one or two in a hundred */
 } corpus_signature;
-/* Over the code tokens of a text: comments, white space and line ends do not matter. */
-void corpus_sign(corpus_signature *out, const hpc_tokens *t);
+/* The code tokens of a text alone, by their hashes: comments, white space and line ends do not
+ * matter to anything here. Before the first lie CORPUS_CODE_BEFORE that are zero and no names. */
+typedef struct corpus_code {
+    uint32_t *hash;
+    uint32_t *name; /* of a name, a number below CORPUS_CODE_NAMES by its hash; else that */
+    int64_t n, cap;
+} corpus_code; /* zero to begin with; reused by the next call */
+enum { CORPUS_CODE_BEFORE = 64, CORPUS_CODE_NAMES = 1024 };
+int corpus_code_of(corpus_code *out, const hpc_tokens *t);
+void corpus_code_release(corpus_code *c);
+void corpus_sign(corpus_signature *out, const corpus_code *c);
 double corpus_similarity(const corpus_signature *a, const corpus_signature *b); /* estimate */
-int corpus_jaccard(double *out, const hpc_tokens *a, const hpc_tokens *b);      /* exact */
-/* Rolling hash of every window of `width` code tokens, in order, appended as uint64_t. */
-int corpus_shingles(hpc_buf *out, const hpc_tokens *t, int width);
+/* The distinct shingles of a text, sorted, for its similarity to others exactly. */
+typedef struct corpus_set {
+    uint64_t *hash, *scratch;
+    int64_t n, cap, scratch_cap;
+} corpus_set; /* zero to begin with; reused by the next call */
+int corpus_set_of(corpus_set *out, const corpus_code *c);
+void corpus_set_release(corpus_set *s);
+double corpus_jaccard(const corpus_set *a, const corpus_set *b);
 
 /* An index of signatures, filled one after the other in order of precedence. `read` gives a text's
- * tokens again, for pairs that the estimate leaves open. Near is a similarity of 0.7 and more. */
+ * code again, for pairs that the estimate leaves open. Near is a similarity of 0.7 and more. */
 typedef struct corpus_near corpus_near;
-typedef int (*corpus_near_read)(hpc_tokens *out, int64_t item, void *user);
+typedef int (*corpus_near_read)(corpus_code *out, int64_t item, void *user);
 int corpus_near_create(corpus_near **out, int64_t expected, corpus_near_read read, void *user);
 void corpus_near_free(corpus_near *x);
 /* *original: the first earlier kept item that this one is a near-duplicate of, or -1: then it is
@@ -81,7 +107,7 @@ bool corpus_sketch_path(const hpc_sketch *s, const char *name, const char *path,
 /* By git id, by hash of the code tokens, by containment. `quick`: a share far below the limit may
  * come out as zero; for the verdict it makes no difference. */
 int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_git_id *id,
-                          const hpc_tokens *t, double limit, bool quick);
+                          const corpus_code *c, double limit, bool quick);
 
 /* ---- chunk_write.c, chunk_read.c: texts of up to CORPUS_CHUNK_FILES files of a repository -- */
 enum { CORPUS_CHUNK_FILES = 512, CORPUS_TEXT_MOST = 1 << 28 /* bytes of one file */ };
@@ -106,6 +132,7 @@ typedef struct corpus_chunk corpus_chunk;        /* belongs to one thread */
  * are read. */
 int corpus_chunk_open(corpus_chunk **out, const char *path);
 void corpus_chunk_close(corpus_chunk *c);
+int corpus_chunk_verify(const corpus_chunk *c); /* the texts too, without unpacking them */
 int64_t corpus_chunk_n(const corpus_chunk *c);
 hpc_hash128 corpus_chunk_key(const corpus_chunk *c);
 hpc_hash128 corpus_chunk_hash(const corpus_chunk *c);                             /* of all of it */

@@ -1,6 +1,6 @@
 /*
- * shingle.c: shingles of code tokens, their MinHash signatures, and the exact similarity that the
- * signatures estimate.
+ * shingle.c: code tokens, their shingles, the MinHash signatures of these, and the exact similarity
+ * that signatures estimate.
  *
  * It finds no candidates (near.c does) and knows nothing about what is held out (sketch.c does).
  */
@@ -8,51 +8,106 @@
 
 #include "corpus/shingle.h"
 
-/* ---- windows ------------------------------------------------------------------- */
+/* ---- code ---------------------------------------------------------------------- */
 
-void corpus_roll_start(corpus_roll *r, int width)
+int corpus_code_of(corpus_code *out, const hpc_tokens *t)
 {
-    hpc_assert(width > 0 && width <= CORPUS_ROLL);
-    r->sum = 0;
-    r->n = 0;
-    r->width = width;
-    r->top = 1;
-    for (int i = 0; i < width; i++) r->top *= CORPUS_ROLL_BASE;
+    if (out->cap < t->n || !out->hash) {
+        int64_t cap = t->n + t->n / 2;
+        corpus_code_release(out);
+        uint32_t *hash = hpc_alloc((size_t)(cap + CORPUS_CODE_BEFORE), sizeof *hash);
+        uint32_t *name = hpc_alloc((size_t)(cap + CORPUS_CODE_BEFORE), sizeof *name);
+        if (!hash || !name) {
+            hpc_free(hash);
+            hpc_free(name);
+            return HPC_E_NOMEM;
+        }
+        for (int i = 0; i < CORPUS_CODE_BEFORE; i++) name[i] = CORPUS_CODE_NAMES;
+        *out = (corpus_code){hash + CORPUS_CODE_BEFORE, name + CORPUS_CODE_BEFORE, 0, cap};
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        const hpc_token *k = &t->item[i];
+        uint32_t other = -(uint32_t)(k->kind != HPC_TOKEN_NAME); /* a branch would be a guess */
+        out->hash[n] = k->hash;
+        out->name[n] = (k->hash % CORPUS_CODE_NAMES & ~other) | (CORPUS_CODE_NAMES & other);
+        n += corpus_is_code(k);
+    }
+    out->n = n;
+    return HPC_OK;
 }
 
-int corpus_shingles(hpc_buf *out, const hpc_tokens *t, int width)
+void corpus_code_release(corpus_code *c)
 {
-    uint64_t batch[256];
-    size_t n = 0;
-    int rc = HPC_OK;
-    corpus_roll roll;
-    corpus_roll_start(&roll, width);
-    for (int64_t i = 0; i < t->n; i++) {
-        if (!hpc_token_is_code(&t->item[i]) || !corpus_roll_push(&roll, t->item[i].hash)) continue;
-        batch[n++] = corpus_mix(roll.sum);
-        if (n < sizeof batch / sizeof *batch) continue;
-        TRY(hpc_buf_add(out, batch, sizeof batch));
-        n = 0;
+    if (c->hash) hpc_free(c->hash - CORPUS_CODE_BEFORE);
+    if (c->name) hpc_free(c->name - CORPUS_CODE_BEFORE);
+    *c = (corpus_code){0};
+}
+
+/* ---- shingles ------------------------------------------------------------------ */
+
+static uint64_t shingle(const uint32_t *last)
+{
+    const uint64_t b = CORPUS_ROLL_BASE;
+    return corpus_mix(last[-4] * (b * b * b * b) + last[-3] * (b * b * b) + last[-2] * (b * b) +
+                      last[-1] * b + last[0]);
+}
+
+#ifdef __x86_64__
+/* Eight at a time, each on its own rather than one from the other. Returns how many. */
+__attribute__((target("avx512f,avx512dq"))) static int64_t
+shingles_avx512(uint64_t *out, const uint32_t *h, int64_t n)
+{
+    const uint64_t b = CORPUS_ROLL_BASE;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        corpus_vector t4 = CORPUS_WIDEN(h + i - 4);
+        corpus_vector t3 = CORPUS_WIDEN(h + i - 3);
+        corpus_vector t2 = CORPUS_WIDEN(h + i - 2);
+        corpus_vector t1 = CORPUS_WIDEN(h + i - 1);
+        corpus_vector sum = CORPUS_WIDEN(h + i);
+        sum += t4 * (b * b * b * b) + t3 * (b * b * b) + t2 * (b * b) + t1 * b;
+        sum = (sum ^ (sum >> 32)) * CORPUS_MIX;
+        sum = (sum ^ (sum >> 32)) * CORPUS_MIX;
+        sum ^= sum >> 32;
+        memcpy(out + i, &sum, sizeof sum);
     }
-    if (n > 0) TRY(hpc_buf_add(out, batch, n * sizeof *batch));
-out:
-    return rc;
+    return i;
+}
+#endif
+
+void corpus_shingles(uint64_t *out, const corpus_code *c, int64_t at, int64_t n)
+{
+    _Static_assert(CORPUS_SHINGLE == 5 && CORPUS_CODE_BEFORE >= 4, "shingle() is written for it");
+    const uint32_t *h = c->hash + at;
+    int64_t i = 0;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512dq")) i = shingles_avx512(out, h, n);
+#endif
+    for (; i < n; i++) out[i] = shingle(h + i);
 }
 
 /* ---- sorting ------------------------------------------------------------------- */
 
-/* Two digits at a time would be faster on large arrays and slower on the small ones of a file. */
+/* By the upper 33 bits, which in hashes are as good as all: what is left out of place is moved by
+ * insertion, and is next to nothing. */
 void corpus_sort(uint64_t *a, uint64_t *scratch, int64_t n)
 {
+    enum { DIGIT = 11, LOW = 64 - 3 * DIGIT, DIGITS = 1 << DIGIT };
     uint64_t *from = a, *to = scratch;
-    for (int shift = 0; shift < 64; shift += 8) {
-        int64_t start[257] = {0};
-        for (int64_t i = 0; i < n; i++) start[(from[i] >> shift & 255) + 1]++;
-        for (int d = 0; d < 256; d++) start[d + 1] += start[d];
-        for (int64_t i = 0; i < n; i++) to[start[from[i] >> shift & 255]++] = from[i];
+    for (int shift = LOW; shift < 64; shift += DIGIT) {
+        int64_t start[DIGITS + 1] = {0};
+        for (int64_t i = 0; i < n; i++) start[(from[i] >> shift & (DIGITS - 1)) + 1]++;
+        for (int d = 0; d < DIGITS; d++) start[d + 1] += start[d];
+        for (int64_t i = 0; i < n; i++) to[start[from[i] >> shift & (DIGITS - 1)]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
+    }
+    for (int64_t i = 0; i < n; i++) { /* three passes: all is in scratch */
+        int64_t k = i;
+        for (; k > 0 && a[k - 1] > scratch[i]; k--) a[k] = a[k - 1];
+        a[k] = scratch[i];
     }
 }
 
@@ -136,49 +191,36 @@ static void densify(corpus_signature *out, const uint64_t least[CORPUS_LANES])
     }
 }
 
-static void sign_shingles(uint64_t least[CORPUS_LANES], distinct *d, uint64_t *h, int n)
+static void sign_shingles(uint64_t least[CORPUS_LANES], distinct *d, uint64_t *h, int64_t n)
 {
-    for (int i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         h[i] -= h[i] == UINT64_MAX; /* which marks an empty lane */
         uint64_t *lane = &least[h[i] >> LANE_SHIFT];
         *lane = h[i] < *lane ? h[i] : *lane;
     }
-    for (int i = 0; i < n; i++) distinct_add(d, h[i]);
+    for (int64_t i = 0; i < n; i++) distinct_add(d, h[i]);
+}
+
+/* The first token that a shingle ends in; of fewer tokens than that, all are one. */
+static int64_t first_end(const corpus_code *c)
+{
+    return c->n < CORPUS_SHINGLE ? c->n - 1 : CORPUS_SHINGLE - 1;
 }
 
 /* In batches, each loop with little to do: several times faster than token by token. */
-void corpus_sign(corpus_signature *out, const hpc_tokens *t)
+void corpus_sign(corpus_signature *out, const corpus_code *c)
 {
     enum { BATCH = 256 };
     uint64_t least[CORPUS_LANES], h[BATCH];
-    uint32_t token[CORPUS_SHINGLE + BATCH] = {0};
     distinct d;
-    corpus_roll roll;
-    int64_t tokens_n = 0;
     memset(out, 0, sizeof *out);
+    if (c->n == 0) return;
     memset(least, 0xff, sizeof least);
     memset(&d, 0, sizeof d);
-    corpus_roll_start(&roll, CORPUS_SHINGLE);
-    uint64_t sum = 0, top = roll.top;
-    for (int64_t i = 0; i < t->n;) {
-        int n = 0;
-        for (; i < t->n && n < BATCH; i++) {
-            token[CORPUS_SHINGLE + n] = t->item[i].hash;
-            n += corpus_is_code(&t->item[i]);
-        }
-        for (int k = 0; k < n; k++) {
-            sum = sum * CORPUS_ROLL_BASE + token[CORPUS_SHINGLE + k] - token[k] * top;
-            h[k] = corpus_mix(sum);
-        }
-        int early = tokens_n < CORPUS_SHINGLE - 1 ? (int)(CORPUS_SHINGLE - 1 - tokens_n) : 0;
-        if (early < n) sign_shingles(least, &d, h + early, n - early);
-        tokens_n += n;
-        memmove(token, token + n, CORPUS_SHINGLE * sizeof *token);
-    }
-    if (tokens_n == 0) return;
-    if (tokens_n < CORPUS_SHINGLE) { /* all of them are one */
-        h[0] = corpus_mix(sum);
-        sign_shingles(least, &d, h, 1);
+    for (int64_t at = first_end(c); at < c->n; at += BATCH) {
+        int64_t n = c->n - at < BATCH ? c->n - at : BATCH;
+        corpus_shingles(h, c, at, n);
+        sign_shingles(least, &d, h, n);
     }
     out->shingles = distinct_count(&d);
     densify(out, least);
@@ -197,52 +239,35 @@ double corpus_similarity(const corpus_signature *a, const corpus_signature *b)
 
 /* ---- exactly --------------------------------------------------------------------- */
 
-/* The set of a text as corpus_sign sees it, sorted. */
-static int shingle_set(hpc_buf *out, int64_t *n, const hpc_tokens *t)
+int corpus_set_of(corpus_set *out, const corpus_code *c)
 {
-    int rc;
-    uint64_t *scratch = NULL;
-    TRY(corpus_shingles(out, t, CORPUS_SHINGLE));
-    if (out->n == 0) { /* fewer tokens than a shingle has: all of them are one */
-        corpus_roll roll;
-        corpus_roll_start(&roll, CORPUS_SHINGLE);
-        for (int64_t i = 0; i < t->n; i++)
-            if (hpc_token_is_code(&t->item[i])) corpus_roll_push(&roll, t->item[i].hash);
-        uint64_t h = corpus_mix(roll.sum);
-        if (roll.n > 0) TRY(hpc_buf_add(out, &h, sizeof h));
-    }
-    *n = (int64_t)(out->n / sizeof(uint64_t));
-    if (*n == 0) goto out;
-    scratch = hpc_alloc((size_t)*n, sizeof *scratch);
-    if (!scratch) {
-        rc = HPC_E_NOMEM;
-        goto out;
-    }
-    corpus_sort((uint64_t *)(void *)out->data, scratch, *n);
-    *n = corpus_unique((uint64_t *)(void *)out->data, *n);
-out:
-    hpc_free(scratch);
+    int64_t n = c->n > 0 ? c->n - first_end(c) : 0;
+    int rc = hpc_grow(&out->hash, &out->cap, n + 1, sizeof *out->hash);
+    if (rc >= 0) rc = hpc_grow(&out->scratch, &out->scratch_cap, n + 1, sizeof *out->scratch);
+    out->n = 0;
+    if (rc < 0 || n == 0) return rc;
+    corpus_shingles(out->hash, c, first_end(c), n);
+    corpus_sort(out->hash, out->scratch, n);
+    out->n = corpus_unique(out->hash, n);
     return rc;
 }
 
-int corpus_jaccard(double *out, const hpc_tokens *a, const hpc_tokens *b)
+void corpus_set_release(corpus_set *s)
 {
-    int rc;
-    hpc_buf sets[2] = {{0}, {0}};
-    int64_t n[2] = {0}, both = 0;
-    TRY(shingle_set(&sets[0], &n[0], a));
-    TRY(shingle_set(&sets[1], &n[1], b));
-    const uint64_t *x = (const void *)sets[0].data, *y = (const void *)sets[1].data;
-    for (int64_t i = 0, j = 0; i < n[0] && j < n[1];) {
-        both += x[i] == y[j];
-        bool step_x = x[i] <= y[j], step_y = y[j] <= x[i];
-        i += step_x;
-        j += step_y;
+    hpc_free(s->hash);
+    hpc_free(s->scratch);
+    *s = (corpus_set){0};
+}
+
+double corpus_jaccard(const corpus_set *a, const corpus_set *b)
+{
+    int64_t both = 0;
+    for (int64_t i = 0, j = 0; i < a->n && j < b->n;) {
+        uint64_t x = a->hash[i], y = b->hash[j];
+        both += x == y;
+        i += x <= y;
+        j += y <= x;
     }
-    int64_t all = n[0] + n[1] - both;
-    *out = all > 0 ? (double)both / (double)all : 1;
-out:
-    hpc_buf_release(&sets[0]);
-    hpc_buf_release(&sets[1]);
-    return rc;
+    int64_t all = a->n + b->n - both;
+    return all > 0 ? (double)both / (double)all : 1;
 }

@@ -1,29 +1,35 @@
 /*
- * shingle.h: windows of code tokens as 64-bit hashes, one after the other; what shingle.c and the
- * files of the sketch have in common.
+ * shingle.h: windows of code tokens as 64-bit hashes; what shingle.c and the files of the sketch
+ * have in common.
  */
 #ifndef HPC_CORPUS_SHINGLE_H
 #define HPC_CORPUS_SHINGLE_H
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "corpus/priv.h"
 
-/* The hash of the last `width` tokens: sum of h[i] * B^(width - 1 - i), modulo 2^64, which rolls;
- * its low bits are weak, so that it is finished by corpus_mix before use. */
-enum { CORPUS_ROLL = 64 }; /* the widest window; a power of two */
-typedef struct corpus_roll {
-    uint64_t sum, top; /* top: B^width */
-    uint32_t ring[CORPUS_ROLL];
-    int64_t n; /* tokens pushed */
-    int width;
-} corpus_roll;
+/* The hash of a window: sum of h[i] * B^(width - 1 - i), modulo 2^64, which rolls; its low bits are
+ * weak, so that it is finished by corpus_mix before use. */
+#define CORPUS_ROLL_BASE UINT64_C(0x9fb21c651e98df25)
 
 /* A bijection in which every bit of the input reaches every bit of the output. */
+#define CORPUS_MIX UINT64_C(0xd6e8feb86659fd93)
 static inline uint64_t corpus_mix(uint64_t h)
 {
-    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
-    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
+    h = (h ^ (h >> 32)) * CORPUS_MIX;
+    h = (h ^ (h >> 32)) * CORPUS_MIX;
     return h ^ (h >> 32);
 }
+
+#ifdef __x86_64__
+/* For code compiled for AVX-512 alone: eight numbers, and how they are read from 32 bits each. */
+typedef uint64_t corpus_vector __attribute__((vector_size(64)));
+#define CORPUS_WIDEN(from)                                                                         \
+    ((corpus_vector)_mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)(from))))
+#endif
 
 /* hpc_token_is_code without a branch: 1 or 0. */
 static inline int corpus_is_code(const hpc_token *t)
@@ -33,21 +39,10 @@ static inline int corpus_is_code(const hpc_token *t)
     return ~not_code >> t->kind & 1;
 }
 
-#define CORPUS_ROLL_BASE 0x9fb21c651e98df25u
-
-void corpus_roll_start(corpus_roll *r, int width); /* 1 to CORPUS_ROLL */
-
-/* True when the window is full: then corpus_mix(r->sum) is its hash. */
-static inline bool corpus_roll_push(corpus_roll *r, uint32_t hash)
-{
-    uint32_t *oldest = &r->ring[(r->n - r->width) & (CORPUS_ROLL - 1)];
-    uint64_t out = r->n >= r->width ? *oldest : 0;
-    r->sum = r->sum * CORPUS_ROLL_BASE + hash - out * r->top;
-    r->ring[r->n & (CORPUS_ROLL - 1)] = hash;
-    return ++r->n >= r->width;
-}
-
-/* Sorts ascending by digits, with scratch of the same length; equal ones stay. */
+/* Of the `n` shingles that end in token `at` and those behind it. */
+void corpus_shingles(uint64_t *out, const corpus_code *c, int64_t at, int64_t n);
+/* Sorts hashes ascending, with scratch of the same length; equal ones stay. Of what is no hash, and
+ * has its upper bits in common, it takes quadratic time. */
 void corpus_sort(uint64_t *a, uint64_t *scratch, int64_t n);
 /* Of a sorted array: distinct ones to the front; how many there are. */
 int64_t corpus_unique(uint64_t *a, int64_t n);

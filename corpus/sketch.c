@@ -35,12 +35,13 @@ static const char fortran_text[] =
 static int lexer_add(uint64_t *hash, const char *text, hpc_language l)
 {
     hpc_tokens t = {0};
-    int rc = hpc_lex(&t, text, strlen(text), l, false);
-    uint64_t key[CORPUS_PASSAGE_MOST];
-    corpus_passage p;
-    corpus_passage_start(&p);
-    for (int64_t at = 0; rc >= 0 && at < t.n;) corpus_passage_next(key, &p, &t, &at);
-    *hash = corpus_mix(*hash ^ corpus_passage_stream(&p));
+    corpus_code c = {0};
+    int rc;
+    TRY(hpc_lex(&t, text, strlen(text), l, false));
+    TRY(corpus_code_of(&c, &t));
+    *hash = corpus_mix(*hash ^ corpus_passage_stream(&c));
+out:
+    corpus_code_release(&c);
     hpc_tokens_release(&t);
     return rc;
 }
@@ -238,60 +239,57 @@ static void say(corpus_held_out *out, hpc_reason reason, const char *detail)
     snprintf(out->detail, sizeof out->detail, "%s", detail);
 }
 
-/* Windows of a text that count and are in the sample, and those of them that are held out. */
+/* Windows of a text that count, and those of them that are held out. */
 typedef struct tally {
     int64_t asked, found;
 } tally;
 
-/* The sample: keys that have none of the bits of `mask`. */
-static void count_windows(tally *out, corpus_passage *p, const corpus_fuse *f, const hpc_tokens *t,
-                          uint64_t mask)
+static void count_windows(tally *out, const corpus_fuse *f, const corpus_code *c)
 {
     uint64_t key[CORPUS_PASSAGE_MOST];
+    corpus_passage p;
+    int n;
     *out = (tally){0};
-    corpus_passage_start(p);
-    for (int64_t at = 0; at < t->n;) {
-        int n = corpus_passage_next(key, p, t, &at), kept = 0;
-        if (!f->slots) continue;
-        for (int i = 0; i < n; i++) {
-            key[kept] = key[i];
-            kept += (key[i] & mask) == 0;
-        }
-        out->asked += kept;
-        out->found += count_found(f, key, kept);
+    if (!f->slots) return;
+    corpus_passage_start(&p, c);
+    while ((n = corpus_passage_next(key, &p)) >= 0) {
+        out->asked += n;
+        out->found += count_found(f, key, n);
     }
 }
 
-/* A sample in which EXPECTED hits would be had at the limit, and none is, settles the matter: of
- * distinct windows that happens to one file in e^EXPECTED, 70 thousand million. */
-enum { EXPECTED = 25 };
+/* A sample of windows in which EXPECTED would be found at the limit, and none is, settles the
+ * matter: of a file at the limit that happens once in e^EXPECTED, 160 thousand times, and of one of
+ * twice the limit once in the square of that. It says too that this is not the whole code of a
+ * held-out file, of which every window would be found. */
+enum { EXPECTED = 12, SAMPLE_MOST = 1024 };
 
-static void count_quickly(tally *out, corpus_passage *p, const corpus_fuse *f, const hpc_tokens *t,
-                          double limit)
+static bool sample_is_clean(const corpus_fuse *f, const corpus_code *c, double limit)
 {
-    double least = EXPECTED / (limit > 1e-9 ? limit : 1e-9);
-    uint64_t mask = 0;
-    while ((double)t->n > 4 * least * ((double)mask + 1)) mask = 2 * mask + 1;
-    count_windows(out, p, f, t, mask);
-    if (mask > 0 && (out->found > 0 || (double)out->asked < least)) count_windows(out, p, f, t, 0);
+    uint64_t key[SAMPLE_MOST];
+    double least = EXPECTED / (limit > 1e-3 ? limit : 1e-3);
+    int64_t sample = (int64_t)(1.25 * least); /* for some will not count */
+    if (sample > SAMPLE_MOST || c->n < 2 * sample || !f->slots) return false;
+    int64_t asked = corpus_passage_sample(key, c, sample), found = 0;
+    for (int64_t k = 0; k < asked; k += CORPUS_PASSAGE_MOST)
+        found += count_found(
+            f, key + k, (int)(asked - k < CORPUS_PASSAGE_MOST ? asked - k : CORPUS_PASSAGE_MOST));
+    return found == 0 && (double)asked >= least;
 }
 
 int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_git_id *id,
-                          const hpc_tokens *t, double limit, bool quick)
+                          const corpus_code *c, double limit, bool quick)
 {
     char text[96];
-    corpus_passage p;
     tally w;
     *out = (corpus_held_out){.reason = HPC_REASON_KEPT};
-    if (quick)
-        count_quickly(&w, &p, &s->fuse, t, limit);
-    else
-        count_windows(&w, &p, &s->fuse, t, 0);
-    if (w.asked > 0) out->share = (double)w.found / (double)w.asked;
     if (id && is_among(s->ids, s->count[SKETCH_IDS], corpus_get64(id->byte)))
         say(out, HPC_REASON_HELD_OUT_HASH, "the git id of a held-out file");
-    if (p.n >= SKETCH_STREAM_LEAST &&
-        is_among(s->streams, s->count[SKETCH_STREAMS], corpus_passage_stream(&p)))
+    if (quick && sample_is_clean(&s->fuse, c, limit)) return HPC_OK;
+    count_windows(&w, &s->fuse, c);
+    if (w.asked > 0) out->share = (double)w.found / (double)w.asked;
+    if (c->n >= SKETCH_STREAM_LEAST &&
+        is_among(s->streams, s->count[SKETCH_STREAMS], corpus_passage_stream(c)))
         say(out, HPC_REASON_HELD_OUT_HASH, "the code of a held-out file");
     snprintf(text, sizeof text, "%lld of %lld 50-token shingles", (long long)w.found,
              (long long)w.asked);

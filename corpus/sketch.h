@@ -74,20 +74,21 @@ static inline bool corpus_fuse_has(const corpus_fuse *f, const corpus_place *p)
 }
 
 /* ---- passage.c: the windows of 50 code tokens that count --------------------------- */
-enum { CORPUS_PASSAGE_MOST = 64, CORPUS_PASSAGE_NAMES = 1024 };
+enum { CORPUS_PASSAGE_MOST = 64 };
 typedef struct corpus_passage {
-    uint64_t sum, top, stream;
-    int64_t n, distinct; /* tokens so far; names in the window */
-    uint32_t hash[CORPUS_HELD_OUT_SHINGLE + CORPUS_PASSAGE_MOST];
-    uint16_t name[CORPUS_HELD_OUT_SHINGLE + CORPUS_PASSAGE_MOST]; /* by hash */
-    int64_t last[CORPUS_PASSAGE_NAMES + 1]; /* where each name was seen last */
+    const corpus_code *code;
+    int64_t at; /* the next token */
+    uint64_t sum;
+    int64_t distinct;                    /* names in the window */
+    int64_t last[CORPUS_CODE_NAMES + 1]; /* where each name was seen last */
 } corpus_passage;
-void corpus_passage_start(corpus_passage *p);
-/* Takes up to CORPUS_PASSAGE_MOST code tokens from *at on, which moves to the first that is not
- * taken. The hashes of the windows that end in them and count; how many there are. */
-int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p, const hpc_tokens *t,
-                        int64_t *at);
-uint64_t corpus_passage_stream(const corpus_passage *p); /* hash of all that was taken */
+void corpus_passage_start(corpus_passage *p, const corpus_code *c);
+/* The hashes of the next windows that count; how many there are, or -1 at the end. */
+int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p);
+/* One window from each of `n` parts of equal length, by an accident that is always the same; the
+ * hashes of those that count, and how many they are. At least n windows there must be. */
+int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n);
+uint64_t corpus_passage_stream(const corpus_code *c); /* hash of all of it */
 
 /* ---- sketch_read.c: what is collected from the repositories ---------------------------- */
 typedef struct corpus_keys {

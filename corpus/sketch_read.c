@@ -47,20 +47,19 @@ void corpus_gathered_release(corpus_gathered *g)
 
 /* ---- one file ---------------------------------------------------------------------- */
 
-static int add_tokens(corpus_gathered *out, const hpc_git_id *id, const hpc_tokens *t)
+static int add_code(corpus_gathered *out, const hpc_git_id *id, const corpus_code *c)
 {
-    int rc = HPC_OK;
+    int rc = HPC_OK, n;
     uint64_t key[CORPUS_PASSAGE_MOST];
     corpus_passage p;
-    corpus_passage_start(&p);
+    corpus_passage_start(&p, c);
     out->files_n++;
-    for (int64_t at = 0; at < t->n;) {
-        int n = corpus_passage_next(key, &p, t, &at);
+    while ((n = corpus_passage_next(key, &p)) >= 0)
         for (int i = 0; i < n; i++) TRY(corpus_keys_add(&out->shingles, key[i]));
-    }
-    if (p.n < SKETCH_STREAM_LEAST) goto out;
+    rc = HPC_OK;
+    if (c->n < SKETCH_STREAM_LEAST) goto out;
     TRY(corpus_keys_add(&out->ids, corpus_get64(id->byte)));
-    TRY(corpus_keys_add(&out->streams, corpus_passage_stream(&p)));
+    TRY(corpus_keys_add(&out->streams, corpus_passage_stream(c)));
 out:
     return rc;
 }
@@ -85,7 +84,7 @@ static bool wanted(const char *path, void *user)
 }
 
 static int read_entry(corpus_gathered *out, const reading *r, const hpc_git_entry *e, hpc_git *git,
-                      hpc_buf *text, hpc_tokens *tokens)
+                      hpc_buf *text, hpc_tokens *tokens, corpus_code *code)
 {
     size_t bytes;
     const char *path = r->blobs.paths.data + e->path;
@@ -104,7 +103,8 @@ static int read_entry(corpus_gathered *out, const reading *r, const hpc_git_entr
     if (l == HPC_LANGUAGE_NONE) return HPC_OK;
     bool fixed = l == HPC_LANGUAGE_FORTRAN && hpc_language_fixed_form(path, data, text->n);
     rc = hpc_lex(tokens, data, text->n, l, fixed);
-    return rc < 0 ? rc : add_tokens(out, &e->id, tokens);
+    if (rc >= 0) rc = corpus_code_of(code, tokens);
+    return rc < 0 ? rc : add_code(out, &e->id, code);
 }
 
 static int work(int worker, int workers, void *user)
@@ -115,16 +115,18 @@ static int work(int worker, int workers, void *user)
     hpc_git *git = NULL;
     hpc_buf text = {0};
     hpc_tokens tokens = {0};
+    corpus_code code = {0};
     TRY(hpc_git_share(&git, r->git));
     for (;;) {
         int64_t at = __atomic_fetch_add(&r->next, BLOCK, __ATOMIC_RELAXED);
         if (at >= r->blobs.n) break;
         for (int64_t i = at; i < at + BLOCK && i < r->blobs.n; i++)
-            TRY(read_entry(&r->out[worker], r, &r->blobs.entry[i], git, &text, &tokens));
+            TRY(read_entry(&r->out[worker], r, &r->blobs.entry[i], git, &text, &tokens, &code));
     }
     rc = HPC_OK;
 out:
     hpc_tokens_release(&tokens);
+    corpus_code_release(&code);
     hpc_buf_release(&text);
     hpc_git_close(git);
     return rc;

@@ -108,6 +108,30 @@ static inline void tokens_of(hpc_tokens *out, const hpc_buf *text)
     assert_int_equal(hpc_lex(out, text->data ? text->data : "", text->n, HPC_LANGUAGE_C, false), 0);
 }
 
+static inline void code_of_text(corpus_code *out, const char *text, size_t n)
+{
+    hpc_tokens t = {0};
+    assert_int_equal(hpc_lex(&t, text, n, HPC_LANGUAGE_C, false), 0);
+    assert_int_equal(corpus_code_of(out, &t), 0);
+    hpc_tokens_release(&t);
+}
+
+static inline void code_of(corpus_code *out, const hpc_buf *text)
+{
+    code_of_text(out, text->data, text->n);
+}
+
+static inline double exact_similarity_of(const corpus_code *a, const corpus_code *b)
+{
+    corpus_set x = {0}, y = {0};
+    assert_int_equal(corpus_set_of(&x, a), 0);
+    assert_int_equal(corpus_set_of(&y, b), 0);
+    double j = corpus_jaccard(&x, &y);
+    corpus_set_release(&x);
+    corpus_set_release(&y);
+    return j;
+}
+
 static inline int64_t code_tokens(const hpc_tokens *t)
 {
     int64_t n = 0;

@@ -25,11 +25,15 @@ typedef struct shelf {
     corpus_near *near;
 } shelf;
 
-static int read_text(hpc_tokens *out, int64_t item, void *user)
+static int read_text(corpus_code *out, int64_t item, void *user)
 {
     shelf *s = user;
+    hpc_tokens t = {0};
     if (++s->reads == s->fail_at) return hpc_fail(HPC_E_IO, "item %lld is gone", (long long)item);
-    return hpc_lex(out, s->text[item].data, s->text[item].n, HPC_LANGUAGE_C, false);
+    int rc = hpc_lex(&t, s->text[item].data, s->text[item].n, HPC_LANGUAGE_C, false);
+    if (rc >= 0) rc = corpus_code_of(out, &t);
+    hpc_tokens_release(&t);
+    return rc;
 }
 
 static shelf *open_shelf(int64_t expected)
@@ -50,11 +54,11 @@ static void close_shelf(shelf *s)
 /* The text was put into s->text[s->n] before. Returns the original. */
 static int64_t add_item(shelf *s)
 {
-    hpc_tokens t = {0};
+    corpus_code c = {0};
     corpus_signature sign;
-    tokens_of(&t, &s->text[s->n]);
-    corpus_sign(&sign, &t);
-    hpc_tokens_release(&t);
+    code_of(&c, &s->text[s->n]);
+    corpus_sign(&sign, &c);
+    corpus_code_release(&c);
     if (corpus_near_add(&s->original[s->n], s->near, s->n, &sign) < 0)
         fail_msg("%s", hpc_error_get()->text);
     return s->original[s->n++];
@@ -62,13 +66,12 @@ static int64_t add_item(shelf *s)
 
 static double exact(const shelf *s, int64_t a, int64_t b)
 {
-    hpc_tokens x = {0}, y = {0};
-    double j;
-    tokens_of(&x, &s->text[a]);
-    tokens_of(&y, &s->text[b]);
-    assert_int_equal(corpus_jaccard(&j, &x, &y), 0);
-    hpc_tokens_release(&x);
-    hpc_tokens_release(&y);
+    corpus_code x = {0}, y = {0};
+    code_of(&x, &s->text[a]);
+    code_of(&y, &s->text[b]);
+    double j = exact_similarity_of(&x, &y);
+    corpus_code_release(&x);
+    corpus_code_release(&y);
     return j;
 }
 
@@ -437,11 +440,11 @@ static void a_text_that_is_gone(void **state)
         s->reads = 0;
         s->fail_at = 2;
         int64_t original = -1;
-        hpc_tokens t = {0};
+        corpus_code c = {0};
         corpus_signature sign;
-        tokens_of(&t, &s->text[s->n]);
-        corpus_sign(&sign, &t);
-        hpc_tokens_release(&t);
+        code_of(&c, &s->text[s->n]);
+        corpus_sign(&sign, &c);
+        corpus_code_release(&c);
         if (corpus_near_add(&original, s->near, s->n, &sign) < 0) {
             assert_int_equal(hpc_error_get()->code, HPC_E_IO);
             hpc_error_clear();

@@ -1,8 +1,9 @@
 /*
  * Tests of corpus/pack_change.c and pack_perf.c: the functions that commits of a real repository
- * changed, and a performance history of them as shards.
+ * changed, and a performance history of them as shards, without secrets and without what is held
+ * out.
  */
-#include "tests/git/repository.h"
+#include "tests/corpus/sources.h"
 
 #include "corpus/pack.h"
 #include "corpus/pack_change.h"
@@ -26,41 +27,48 @@ static const char history[] =
     "printf 'int g(void) { return 1; }\\nint h(void)\\n{\\n    return 7;\\n}\\n' > src/b.c; "
     "printf 'double f(int n)\\n{\\n    return n / 2.0;\\n}\\n' > src/a.c; save c3; "
     "git mv src/b.c src/c.c; sed -i 's/return 7/return 8/' src/c.c; save c4; "
-    "sed -i 's/x = 2/x = 3/' src/m.f90; save c5; "
-    "for k in 0 1 2 3 4 5; do git rev-parse main~$((5 - k)); done > ../ids";
+    "sed -i 's/x = 2/x = 3/' src/m.f90; save c5";
 
+enum { COMMITS = 7 };
 typedef struct bench {
     place *p;
-    char id[6][PERF_ID];
+    char id[COMMITS][PERF_ID];
+    int n;
+    const char *sketch; /* of the packing */
 } bench;
 
-static void make_history(bench *b, place *p)
+/* The commits of repository "r", the first first. */
+static void read_ids(bench *b, place *p)
 {
     hpc_buf text = {0};
-    b->p = p;
-    script(p, history);
+    *b = (bench){.p = p};
+    script(p, "git -C r rev-list --reverse main > ids");
     assert_int_equal(hpc_file_read(&text, in(p, "ids"), 1 << 10), 0);
-    assert_int_equal(text.n, 6 * PERF_ID);
-    for (int k = 0; k < 6; k++) {
+    b->n = (int)(text.n / PERF_ID);
+    assert_in_range(b->n, 2, COMMITS);
+    for (int k = 0; k < b->n; k++) {
         memcpy(b->id[k], text.data + k * PERF_ID, PERF_ID - 1);
         b->id[k][PERF_ID - 1] = '\0';
     }
     hpc_buf_release(&text);
 }
 
+static void make_history(bench *b, place *p)
+{
+    script(p, history);
+    read_ids(b, p);
+    assert_int_equal(b->n, 6);
+}
+
 /* ---- which functions ---------------------------------------------------------------------- */
 
-static void put_side(hpc_buf *out, hpc_git *g, const change_side *s)
+static void put_side(hpc_buf *out, change_scratch *s, const change_side *side)
 {
     hpc_buf text = {0};
-    size_t bytes = 0;
-    if (s->n == 0) {
-        hpc_buf_text(out, "-");
-        return;
-    }
-    assert_int_equal(hpc_git_read(&text, &bytes, g, &s->blob, 1 << 20), HPC_GIT_READ);
-    assert_true((size_t)s->at + s->n <= text.n);
-    for (size_t k = s->at; k < (size_t)s->at + s->n; k++)
+    assert_int_equal(change_read(&text, s, side), 0);
+    assert_int_equal(text.n, side->n);
+    if (side->n == 0) hpc_buf_text(out, "-");
+    for (size_t k = 0; k < text.n; k++)
         if (text.data[k] != '\n' && text.data[k] != ' ') hpc_buf_add(out, text.data + k, 1);
     hpc_buf_release(&text);
 }
@@ -75,9 +83,9 @@ static void changed(const bench *b, change_scratch *s, int from, int to, const c
     hpc_buf_text(&text, "");
     for (int64_t k = 0; k < c.n; k++) {
         hpc_buf_printf(&text, "%s ", c.paths.data + c.item[k].path);
-        put_side(&text, change_git(s), &c.item[k].base);
+        put_side(&text, s, &c.item[k].base);
         hpc_buf_text(&text, " ");
-        put_side(&text, change_git(s), &c.item[k].head);
+        put_side(&text, s, &c.item[k].head);
         hpc_buf_text(&text, "\n");
     }
     assert_string_equal(text.data, expected);
@@ -91,7 +99,7 @@ static void test_changes(void **state)
     change_scratch *s = NULL;
     make_history(&b, *state);
     hpc_git *g = opened(b.p, "r");
-    assert_int_equal(change_scratch_create(&s, g), 0);
+    assert_int_equal(change_scratch_create(&s, g, "", NULL), 0);
     changed(&b, s, 0, 1, "src/a.c doublef(intn){returnn*2.0;} doublef(intn){returnn/2.0;}\n");
     changed(&b, s, 1, 2, ""); /* a comment and blanks */
     changed(&b, s, 2, 3, "src/b.c - inth(void){return7;}\n");
@@ -117,7 +125,7 @@ static void test_changes_that_are_not_taken(void **state)
                 "> many.c; save many; git rev-parse main > ../many; for k in $(seq 501); do "
                 "echo 'int v;' > f$k.c; done; save files; git rev-parse main > ../files");
     hpc_git *g = opened(b.p, "r");
-    assert_int_equal(change_scratch_create(&s, g), 0);
+    assert_int_equal(change_scratch_create(&s, g, "", NULL), 0);
     assert_true(hpc_git_id_parse(&base, b.id[5]));
     const char *const names[] = {"many", "files"};
     for (int k = 0; k < 2; k++) {
@@ -141,14 +149,14 @@ static void test_changes_that_are_not_taken(void **state)
 
 static void measure(const bench *b, const char *name)
 {
-    const double cost[] = {10, 13, 13, 13.1, 6, 6};
+    const double cost[COMMITS] = {10, 13, 13, 13.1, 6, 6, 6};
     char path[128];
     perf_db *d = NULL;
     snprintf(path, sizeof path, "%s/%s", b->p->root, name);
     assert_int_equal(perf_db_create(&d, path), 0);
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < b->n; k++)
         assert_int_equal(perf_db_add_commit(d, b->id[k], k ? b->id[k - 1] : NULL, 1000 + k), 0);
-    for (int k = 0; k < 6; k++)
+    for (int k = 0; k < b->n; k++)
         for (int run = 0; run < 5; run++)
             assert_int_equal(
                 perf_db_add(d, "./r", "time", "m", b->id[k], cost[k] * (1 + run * 1e-4)), 0);
@@ -166,11 +174,26 @@ static int pack_history(const bench *b, const char *out, int threads, hpc_pack_r
     o.task = "perf";
     o.perf = db;
     o.repository = repository;
+    o.held_out = b->sketch;
     o.out = folder;
     o.tokenizer = OURS;
     o.threads = threads;
     o.resume = true;
     return hpc_corpus_pack(result, &o);
+}
+
+/* Replaces out by a document as text. */
+static void document_text(hpc_buf *out, const hpc_shards *s, int64_t i)
+{
+    hpc_tokenizer *t = NULL;
+    hpc_document d = hpc_shards_document(s, i);
+    assert_int_equal(hpc_tokenizer_open(&t, OURS), 0);
+    out->n = 0;
+    for (int64_t k = 0; k < d.n; k++) {
+        int32_t id = hpc_document_token(&d, k);
+        assert_int_equal(hpc_tokenizer_decode(out, t, &id, 1, false), 0);
+    }
+    hpc_tokenizer_close(t);
 }
 
 static void test_a_history(void **state)
@@ -185,7 +208,6 @@ static void test_a_history(void **state)
     bench b;
     hpc_pack_result result;
     hpc_shards *s = NULL;
-    hpc_tokenizer *t = NULL;
     hpc_buf text = {0};
     make_history(&b, *state);
     measure(&b, "h.db");
@@ -195,16 +217,11 @@ static void test_a_history(void **state)
     assert_int_equal(pack_history(&b, "b", 2, &result), 0); /* it is whole already */
     script(b.p, "diff -r a b");
     assert_int_equal(result.documents_n, 4);
-    assert_int_equal(hpc_tokenizer_open(&t, OURS), 0);
+    assert_int_equal(result.pairs_n, 5);
     assert_int_equal(hpc_shards_open(&s, in(b.p, "a"), NULL), 0);
     double pair = -1;
     for (int64_t i = 0; i < 4; i++) {
-        hpc_document d = hpc_shards_document(s, i);
-        text.n = 0;
-        for (int64_t k = 0; k < d.n; k++) {
-            int32_t id = hpc_document_token(&d, k);
-            assert_int_equal(hpc_tokenizer_decode(&text, t, &id, 1, false), 0);
-        }
+        document_text(&text, s, i);
         assert_true(hpc_shards_value(s, 0, i) == expected[i].label);
         double off = hpc_shards_value(s, 1, i) - expected[i].change;
         assert_true(off > -1e-6 && off < 1e-6);
@@ -217,8 +234,195 @@ static void test_a_history(void **state)
         assert_non_null(strstr(text.data, "<file_sep>src/"));
     }
     hpc_shards_close(s);
-    hpc_tokenizer_close(t);
     hpc_buf_release(&text);
+}
+
+/* ---- secrets ------------------------------------------------------------------------------ */
+
+/* Assembled here, so that no scanner takes this file for a leak. */
+#define HUB                                                                                        \
+    "ghp"                                                                                          \
+    "_0123456789abcdefghijABCDEFGHIJ012345"
+#define MARK "-----"
+
+/* The key begins before the function and goes on in it; the file before has one of its own. */
+static const char leaky[] = "/* by jane@site.org */\nstatic const char *head = \"" MARK
+                            "BEGIN RSA PRIVATE KEY" MARK "\\n\";\n"
+                            "const char *rest(int n)\n{\n    /* ask john@site.org */\n"
+                            "    return n ? \"MIIEowIBAAKCAQEAx1y2z3w4v5u6t7s8r9q0\" : \"" MARK
+                            "END RSA PRIVATE KEY" MARK "\";\n}\n"
+                            "int login(void)\n{\n    return send(\"" HUB "\", 1);\n}\n";
+
+static void test_secrets(void **state)
+{
+    static const char *const secrets[] = {"jane", "john@", "MIIE", "w4v5u6t7", "ghp_", "ABCDEFGHI"};
+    static const char *const expected[] = {
+        "<perf_base>const char *rest(int n)\n{\n    /* ask email@example.com */\n"
+        "    return n ? \"SECRET_REMOVED\" : \"" MARK "END RSA PRIVATE KEY" MARK "\";\n}"
+        "<perf_head>const char *rest(int n)\n{\n    /* ask email@example.com */\n"
+        "    return n > 1 ? \"SECRET_REMOVED\" : \"" MARK "END RSA PRIVATE KEY" MARK "\";\n}"
+        "<perf_label>",
+        "<perf_base>int login(void)\n{\n    return send(\"SECRET_REMOVED\", 1);\n}"
+        "<perf_head>int login(void)\n{\n    return send(\"SECRET_REMOVED\", 2);\n}<perf_label>"};
+    bench b;
+    hpc_pack_result result;
+    hpc_shards *s = NULL;
+    hpc_buf text = {0};
+    script(*state, "new r");
+    write_text(*state, "r/a.c", leaky, sizeof leaky - 1);
+    script(*state, "cd r; save c0; sed -i 's/n ?/n > 1 ?/; s/, 1)/, 2)/' a.c; save c1; "
+                   "sed -i 's/_0123/_3210/; s/john/paul/; s/3w4v5/5v4w3/' a.c; save c2");
+    read_ids(&b, *state);
+    measure(&b, "h.db");
+    if (pack_history(&b, "a", 2, &result) < 0) fail_msg("%s", hpc_error_get()->text);
+    assert_int_equal(result.documents_n, 2); /* other secrets are no change */
+    assert_int_equal(hpc_shards_open(&s, in(b.p, "a"), NULL), 0);
+    for (int64_t i = 0; i < 2; i++) {
+        document_text(&text, s, i);
+        if (!strstr(text.data, expected[i])) fail_msg("%s", text.data);
+        for (size_t k = 0; k < sizeof secrets / sizeof *secrets; k++)
+            assert_null(strstr(text.data, secrets[k]));
+    }
+    hpc_shards_close(s);
+    hpc_buf_release(&text);
+}
+
+/* ---- what is held out ----------------------------------------------------------------------- */
+
+enum { OWN = 5, HELD = 77, MIXED = 9 };
+
+static void put_file(place *p, const char *name, const hpc_buf *text)
+{
+    assert_int_equal(text->failed, 0);
+    write_text(p, name, text->data, text->n);
+}
+
+/* Each commit changes one thing: (1) a function; (2) a held-out one is new in a file of which it is
+ * a small part; (3) as the first, in that file; (4) a held-out program is copied, under other
+ * comments; (5) a function of a file that is mostly held out; (6) a file of a held-out path. */
+static void make_leaks(bench *b, place *p)
+{
+    hpc_buf own = {0}, held = {0}, mixed = {0}, copy = {0};
+    add_code(&held, HELD, 1, 2);
+    put_file(p, "held/held.c", &held);
+    script(p, "cd held; git init -q -b main; save");
+    add_code(&own, OWN, 1, 60);
+    add_code(&mixed, MIXED, 1, 1);
+    hpc_buf_add(&mixed, held.data, held.n);
+    script(p, "new r; git config remote.origin.url https://host/owner/r.git");
+    put_file(p, "r/own.c", &own);
+    put_file(p, "r/mixed.c", &mixed);
+    script(p, "cd r; mkdir port; echo 'int p(void) { return 1; }' > port/p.c; save c0; "
+              "sed -i 's/s += 1;/s += 2;/' own.c; save c1; "
+              "sed -n '/f77_1(/,$p' ../held/held.c >> own.c; save c2; "
+              "sed -i 's/s += 2;/s += 3;/' own.c; save c3");
+    hpc_buf_text(&copy, "// nobody knows where this is from\n");
+    hpc_buf_add(&copy, held.data, held.n);
+    put_file(p, "r/copy.c", &copy);
+    script(p, "cd r; save c4; sed -i '0,/s += 1;/s//s += 4;/' mixed.c; save c5; "
+              "sed -i 's/return 1/return 2/' port/p.c; save c6");
+    hpc_buf_release(&own);
+    hpc_buf_release(&held);
+    hpc_buf_release(&mixed);
+    hpc_buf_release(&copy);
+    read_ids(b, p);
+    assert_int_equal(b->n, 7);
+    measure(b, "h.db");
+}
+
+/* What "other/held" holds is held out, and what the list says. */
+static void make_sketch(place *p, const char *name, const char *list)
+{
+    char file[128], out[128], path[128];
+    snprintf(file, sizeof file, "%s/%s.list", p->root, name);
+    snprintf(out, sizeof out, "%s/%s", p->root, name);
+    snprintf(path, sizeof path, "%s/held", p->root);
+    assert_int_equal(hpc_file_save(file, list, strlen(list)), 0);
+    const hpc_repository copy = {.path = path, .name = "other/held"};
+    const hpc_sketch_options options = {
+        .list = file, .repository = &copy, .repositories_n = 1, .threads = 1};
+    if (hpc_sketch_make(out, &options) < 0) fail_msg("%s", hpc_error_get()->text);
+}
+
+static void assert_held_out(const hpc_pack_result *r, int repository, int path, int hash,
+                            int shingles)
+{
+    int64_t all = 0;
+    for (int k = 0; k < HPC_REASON_N; k++) all += r->held_out_n[k];
+    assert_int_equal(r->held_out_n[HPC_REASON_HELD_OUT_REPOSITORY], repository);
+    assert_int_equal(r->held_out_n[HPC_REASON_HELD_OUT_PATH], path);
+    assert_int_equal(r->held_out_n[HPC_REASON_HELD_OUT_HASH], hash);
+    assert_int_equal(r->held_out_n[HPC_REASON_HELD_OUT_SHINGLES], shingles);
+    assert_int_equal(all, repository + path + hash + shingles);
+}
+
+static const char free_list[] = "other/held\npath:OWNER/r:port/*\n";
+
+static void test_held_out(void **state)
+{
+    bench b;
+    hpc_pack_result result;
+    hpc_shards *s = NULL;
+    hpc_buf text = {0};
+    make_leaks(&b, *state);
+    make_sketch(b.p, "some", free_list);
+    make_sketch(b.p, "all", "other/held\nowner/R\n");
+    assert_int_equal(pack_history(&b, "none", 1, &result), 0);
+    assert_int_equal(result.documents_n, 7);
+    assert_held_out(&result, 0, 0, 0, 0);
+    char some[128], all[128];
+    snprintf(some, sizeof some, "%s/some", b.p->root);
+    snprintf(all, sizeof all, "%s/all", b.p->root);
+    b.sketch = some;
+    if (pack_history(&b, "a", 1, &result) < 0) fail_msg("%s", hpc_error_get()->text);
+    assert_int_equal(pack_history(&b, "b", 3, &result), 0);
+    script(b.p, "diff -r a b");
+    assert_int_equal(result.pairs_n, 6);
+    assert_held_out(&result, 0, 1, 1, 2);
+    assert_int_equal(result.broad_n, 0);
+    assert_int_equal(result.documents_n, 2);
+    assert_int_equal(hpc_shards_open(&s, in(b.p, "a"), NULL), 0);
+    for (int64_t i = 0; i < 2; i++) {
+        document_text(&text, s, i);
+        assert_non_null(strstr(text.data, i ? "s += 3" : "s += 2"));
+        assert_null(strstr(text.data, "f77_"));
+        assert_true(hpc_shards_value(s, 2, i) == 2.0 * (double)i);
+    }
+    hpc_shards_close(s);
+    hpc_buf_release(&text);
+    script(b.p, "grep -q '\"held-out-path\": *1' a/index.json; "
+                "grep -q '\"held-out-shingles\": *2' a/index.json; "
+                "grep -q '\"repository\": *\"owner/r\"' a/pack.json");
+    b.sketch = all;
+    assert_int_equal(pack_history(&b, "c", 1, &result), 0);
+    assert_held_out(&result, 6, 0, 0, 0);
+    assert_int_equal(result.documents_n, 0);
+}
+
+/* Another sketch, or none, or another name of the repository: other documents. */
+static void test_another_sketch(void **state)
+{
+    bench b;
+    hpc_pack_result result;
+    char one[128], other[128];
+    make_leaks(&b, *state);
+    make_sketch(b.p, "one", free_list);
+    make_sketch(b.p, "other", "other/held\n");
+    snprintf(one, sizeof one, "%s/one", b.p->root);
+    snprintf(other, sizeof other, "%s/other", b.p->root);
+    b.sketch = one;
+    assert_int_equal(pack_history(&b, "a", 1, &result), 0);
+    script(b.p, "cp -r a b");
+    const char *const sketches[] = {other, NULL};
+    for (int k = 0; k < 2; k++) {
+        b.sketch = sketches[k];
+        assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "begun with other options");
+    }
+    b.sketch = one;
+    script(b.p, "cd r; git config remote.origin.url https://host/owner/s.git");
+    assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "begun with other options");
+    script(b.p, "diff -r a b; echo x >> one");
+    assert_refused(pack_history(&b, "c", 1, &result), HPC_E_FORMAT, "one");
 }
 
 /* With more samples it is another history, and the repository may be gone. */
@@ -246,8 +450,11 @@ static void test_allocations_fail(void **state)
 {
     bench b;
     hpc_pack_result result;
-    make_history(&b, *state);
-    measure(&b, "h.db");
+    char sketch[128];
+    make_leaks(&b, *state);
+    make_sketch(b.p, "sketch", free_list);
+    snprintf(sketch, sizeof sketch, "%s/sketch", b.p->root);
+    b.sketch = sketch;
     int64_t each = getenv("HPC_TEST_LONG") ? 1 : 41, failures = 0;
     assert_int_equal(pack_history(&b, "a", 1, &result), 0);
     for (int64_t n = 1;; n += each) {
@@ -270,9 +477,10 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_PLACE(test_changes),          IN_A_PLACE(test_changes_that_are_not_taken),
-        IN_A_PLACE(test_a_history),        IN_A_PLACE(test_what_does_not_fit),
-        IN_A_PLACE(test_allocations_fail),
+        IN_A_PLACE(test_changes),           IN_A_PLACE(test_changes_that_are_not_taken),
+        IN_A_PLACE(test_a_history),         IN_A_PLACE(test_secrets),
+        IN_A_PLACE(test_held_out),          IN_A_PLACE(test_another_sketch),
+        IN_A_PLACE(test_what_does_not_fit), IN_A_PLACE(test_allocations_fail),
     };
     return cmocka_run_group_tests_name("corpus/pack_perf", tests, NULL, NULL);
 }

@@ -16,10 +16,10 @@ static int setup(void **state)
 
 static void sign_text(corpus_signature *out, const char *text)
 {
-    hpc_tokens t = {0};
-    assert_int_equal(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false), 0);
-    corpus_sign(out, &t);
-    hpc_tokens_release(&t);
+    corpus_code c = {0};
+    code_of_text(&c, text, strlen(text));
+    corpus_sign(out, &c);
+    corpus_code_release(&c);
 }
 
 static bool same_signature(const corpus_signature *a, const corpus_signature *b)
@@ -63,13 +63,14 @@ static void short_texts(void **state)
     assert_int_equal(many.shingles, 1);
 }
 
-static void similarity_of(double *estimate, double *exact, const hpc_tokens *a, const hpc_tokens *b)
+static void similarity_of(double *estimate, double *exact, const corpus_code *a,
+                          const corpus_code *b)
 {
     corpus_signature x, y;
     corpus_sign(&x, a);
     corpus_sign(&y, b);
     *estimate = corpus_similarity(&x, &y);
-    assert_int_equal(corpus_jaccard(exact, a, b), 0);
+    *exact = exact_similarity_of(a, b);
     assert_true(*estimate == corpus_similarity(&y, &x));
 }
 
@@ -79,7 +80,7 @@ static void estimates_are_close(void **state)
     (void)state;
     static const int64_t length[] = {20, 60, 200, 600, 2000};
     hpc_buf a = {0}, b = {0};
-    hpc_tokens s = {0}, t = {0};
+    corpus_code s = {0}, t = {0};
     double squares = 0, bias = 0;
     int n = 0;
     for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
@@ -88,8 +89,8 @@ static void estimates_are_close(void **state)
             double estimate, exact;
             make_program(&a, 1000 * k + seed, length[k]);
             edit_program(&b, &a, &e, seed);
-            tokens_of(&s, &a);
-            tokens_of(&t, &b);
+            code_of(&s, &a);
+            code_of(&t, &b);
             similarity_of(&estimate, &exact, &s, &t);
             if (fabs(estimate - exact) > 0.2) fail_msg("%g, estimated as %g", exact, estimate);
             squares += (estimate - exact) * (estimate - exact);
@@ -101,104 +102,114 @@ static void estimates_are_close(void **state)
     assert_true(fabs(bias / n) < 0.01);
     hpc_buf_release(&a);
     hpc_buf_release(&b);
-    hpc_tokens_release(&s);
-    hpc_tokens_release(&t);
+    corpus_code_release(&s);
+    corpus_code_release(&t);
 }
 
-static void make_tokens(hpc_tokens *t, int64_t n, uint32_t first)
+/* Names one after the other, no two alike. */
+static void make_code(corpus_code *c, int64_t n, uint32_t first)
 {
-    assert_int_equal(hpc_grow(&t->item, &t->cap, n, sizeof *t->item), 0);
-    t->n = n;
+    hpc_tokens t = {0};
+    assert_int_equal(hpc_grow(&t.item, &t.cap, n, sizeof *t.item), 0);
+    t.n = n;
     for (int64_t i = 0; i < n; i++)
-        t->item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(first + (uint64_t)i)};
+        t.item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(first + (uint64_t)i)};
+    assert_int_equal(corpus_code_of(c, &t), 0);
+    hpc_tokens_release(&t);
 }
 
 static void counts_of_shingles(void **state)
 {
     (void)state;
     static const int64_t length[] = {5, 6, 100, 4000, 4100, 4101, 5000, 20000, 300000};
-    hpc_tokens t = {0};
+    corpus_code c = {0};
     corpus_signature s;
     for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
-        make_tokens(&t, length[k], 7);
-        corpus_sign(&s, &t);
+        make_code(&c, length[k], 7);
+        corpus_sign(&s, &c);
         double n = (double)length[k] - 4;
         if (n <= 32) assert_true(s.shingles == n);
         if (fabs(s.shingles - n) > (n < 100000 ? 0.015 : 0.05) * n)
             fail_msg("%g counted as %u", n, s.shingles);
     }
-    hpc_tokens_release(&t);
+    corpus_code_release(&c);
 }
 
 /* Sets of tokens that overlap by a known share. */
 static void exact_similarity(void **state)
 {
     (void)state;
-    hpc_tokens a = {0}, b = {0};
-    double j;
-    make_tokens(&a, 104, 0);
-    make_tokens(&b, 104, 50); /* 100 shingles each, 50 in common */
-    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
-    assert_true(j == 50.0 / 150);
+    corpus_code a = {0}, b = {0};
+    make_code(&a, 104, 0);
+    make_code(&b, 104, 50); /* 100 shingles each, 50 in common */
+    assert_true(exact_similarity_of(&a, &b) == 50.0 / 150);
     b.n = 0;
-    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
-    assert_true(j == 0);
+    assert_true(exact_similarity_of(&a, &b) == 0);
     a.n = 0;
-    assert_int_equal(corpus_jaccard(&j, &a, &b), 0);
-    assert_true(j == 1);
-    hpc_tokens_release(&a);
-    hpc_tokens_release(&b);
+    assert_true(exact_similarity_of(&a, &b) == 1);
+    corpus_code_release(&a);
+    corpus_code_release(&b);
 }
 
-static int jaccard_of_two(void *user)
+static int set_of_tokens(void *user)
 {
-    hpc_tokens *t = user;
-    double j;
-    return corpus_jaccard(&j, &t[0], &t[1]);
+    corpus_code c = {0};
+    corpus_set s = {0};
+    int rc = corpus_code_of(&c, user);
+    if (rc >= 0) rc = corpus_set_of(&s, &c);
+    corpus_set_release(&s);
+    corpus_code_release(&c);
+    return rc;
 }
 
 static void out_of_memory(void **state)
 {
     (void)state;
-    hpc_tokens t[2] = {{0}, {0}};
-    make_tokens(&t[0], 3000, 0);
-    make_tokens(&t[1], 3000, 100);
-    assert_true(hpc_test_each_alloc(jaccard_of_two, t) >= 4);
-    hpc_tokens_release(&t[0]);
-    hpc_tokens_release(&t[1]);
+    hpc_tokens t = {0};
+    hpc_buf text = {0};
+    make_program(&text, 1, 3000);
+    tokens_of(&t, &text);
+    assert_true(hpc_test_each_alloc(set_of_tokens, &t) >= 4);
+    hpc_tokens_release(&t);
+    hpc_buf_release(&text);
 }
 
-/* A window's hash depends on its tokens and their order alone, not on what was before it. */
-static void windows_are_windows(void **state)
+/* The definition, from the tokens that are code, one window after the other. */
+static uint64_t window_of(const hpc_tokens *t, int64_t last)
+{
+    uint64_t sum = 0, power = 1;
+    for (int n = 0; n < CORPUS_SHINGLE; last--) {
+        if (!hpc_token_is_code(&t->item[last])) continue;
+        sum += t->item[last].hash * power;
+        power *= CORPUS_ROLL_BASE;
+        n++;
+    }
+    return corpus_mix(sum);
+}
+
+/* At every length, so that those made eight at a time and the rest behind them are all there. */
+static void shingles_are_windows(void **state)
 {
     (void)state;
-    static const int width[] = {1, 5, 50, 64};
-    hpc_tokens t = {0}, part = {0};
-    make_tokens(&t, 300, 0);
-    for (int64_t i = 0; i < t.n; i += 7) t.item[i].hash = t.item[i % 3].hash;
-    t.item[10].kind = t.item[11].kind = t.item[200].kind = HPC_TOKEN_COMMENT;
-    for (size_t k = 0; k < sizeof width / sizeof *width; k++) {
-        hpc_buf all = {0}, one = {0};
-        int64_t n = 0, code = 0;
-        assert_int_equal(corpus_shingles(&all, &t, width[k]), 0);
-        for (int64_t first = 0; first < t.n; first++) {
-            if (!hpc_token_is_code(&t.item[first])) continue;
-            int64_t last = first;
-            for (code = 0; last < t.n && code < width[k]; last++)
-                code += hpc_token_is_code(&t.item[last]);
-            if (code < width[k]) break;
-            part = (hpc_tokens){.item = t.item + first, .n = last - first};
-            one.n = 0;
-            assert_int_equal(corpus_shingles(&one, &part, width[k]), 0);
-            assert_int_equal(one.n, 8);
-            assert_memory_equal(one.data, all.data + 8 * n, 8);
-            n++;
+    enum { N = 60 };
+    hpc_tokens t = {0};
+    corpus_code c = {0};
+    uint64_t made[N];
+    assert_int_equal(hpc_grow(&t.item, &t.cap, N, sizeof *t.item), 0);
+    for (int64_t i = 0; i < N; i++) t.item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(i % 23)};
+    t.item[10].kind = t.item[11].kind = t.item[40].kind = HPC_TOKEN_COMMENT;
+    t.item[12].kind = HPC_TOKEN_NEWLINE;
+    for (t.n = CORPUS_SHINGLE; t.n <= N; t.n++) {
+        assert_int_equal(corpus_code_of(&c, &t), 0);
+        int64_t n = c.n - CORPUS_SHINGLE + 1, last = t.n;
+        corpus_shingles(made, &c, CORPUS_SHINGLE - 1, n);
+        for (int64_t k = n; k-- > 0;) {
+            do last--;
+            while (!hpc_token_is_code(&t.item[last]));
+            assert_true(made[k] == window_of(&t, last));
         }
-        assert_int_equal(all.n, 8 * n);
-        assert_int_equal(n, 297 - width[k] + 1);
-        hpc_buf_release(&all);
-        hpc_buf_release(&one);
     }
+    corpus_code_release(&c);
     hpc_tokens_release(&t);
 }
 
@@ -214,7 +225,8 @@ static void sorts(void **state)
     enum { N = 3000 };
     uint64_t *a = malloc(3 * N * sizeof *a), *b = a + N, *scratch = b + N;
     for (int n = 0; n < N; n = 2 * n + 1) {
-        for (int i = 0; i < n; i++) a[i] = b[i] = corpus_mix((uint64_t)(i % 700)) >> (i % 9);
+        for (int i = 0; i < n; i++)
+            a[i] = b[i] = corpus_mix((uint64_t)(i % 700)) ^ (i % 5 == 0 ? UINT64_MAX >> 40 : 0);
         corpus_sort(a, scratch, n);
         qsort(b, (size_t)n, sizeof *b, by_value);
         assert_memory_equal(a, b, (size_t)n * sizeof *a);
@@ -236,7 +248,7 @@ int main(void)
         cmocka_unit_test_setup(counts_of_shingles, setup),
         cmocka_unit_test_setup(exact_similarity, setup),
         cmocka_unit_test_setup(out_of_memory, setup),
-        cmocka_unit_test_setup(windows_are_windows, setup),
+        cmocka_unit_test_setup(shingles_are_windows, setup),
         cmocka_unit_test_setup(sorts, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,14 +155,15 @@ static void globs_are_quick(void **state)
 
 static int64_t windows_of(const char *text)
 {
-    hpc_tokens t = {0};
+    corpus_code c = {0};
     corpus_passage p;
     int64_t n = 0;
+    int more;
     uint64_t key[CORPUS_PASSAGE_MOST];
-    assert_int_equal(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false), 0);
-    corpus_passage_start(&p);
-    for (int64_t at = 0; at < t.n;) n += corpus_passage_next(key, &p, &t, &at);
-    hpc_tokens_release(&t);
+    code_of_text(&c, text, strlen(text));
+    corpus_passage_start(&p, &c);
+    while ((more = corpus_passage_next(key, &p)) >= 0) n += more;
+    corpus_code_release(&c);
     return n;
 }
 
@@ -182,6 +183,39 @@ static void windows_that_count(void **state)
     b.n = 0;
     for (int k = 0; k < 50; k++) hpc_buf_text(&b, "a b c d d ");
     assert_int_equal(windows_of(b.data), 0);
+    hpc_buf_release(&b);
+}
+
+/* A sample's windows are among all of them, in order, and as many of them count; those that are
+ * made eight at a time and those near the end alike. */
+static void samples_are_windows(void **state)
+{
+    (void)state;
+    hpc_buf b = {0};
+    corpus_code c = {0};
+    corpus_passage p;
+    make_program(&b, 3, 2000);
+    for (int k = 0; k < 300; k++) hpc_buf_printf(&b, "%d, ", k); /* where none counts */
+    code_of(&c, &b);
+    uint64_t *all = malloc((size_t)c.n * sizeof *all), *some = malloc((size_t)c.n * sizeof *some);
+    int64_t all_n = 0, windows = c.n - CORPUS_HELD_OUT_SHINGLE + 1;
+    corpus_passage_start(&p, &c);
+    for (int n; (n = corpus_passage_next(all + all_n, &p)) >= 0; all_n += n) continue;
+    assert_true(all_n > 1500 && all_n < windows - 300);
+    static const int64_t size[] = {1, 7, 100, 800};
+    for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+        int64_t n = corpus_passage_sample(some, &c, size[k]), at = 0;
+        assert_true(labs((long)(n - size[k] * all_n / windows)) <= size[k] / 50 + 1);
+        for (int64_t i = 0; i < n; i++, at++) {
+            while (at < all_n && all[at] != some[i]) at++;
+            assert_true(at < all_n);
+        }
+    }
+    assert_int_equal(corpus_passage_sample(some, &c, windows), all_n);
+    assert_memory_equal(some, all, (size_t)all_n * sizeof *all);
+    free(all);
+    free(some);
+    corpus_code_release(&c);
     hpc_buf_release(&b);
 }
 
@@ -264,26 +298,22 @@ static hpc_sketch *made_sketch(making *m)
     return s;
 }
 
-static corpus_held_out ask_code(const hpc_sketch *s, uint32_t seed)
+static corpus_held_out ask_text(const hpc_sketch *s, const char *text, size_t n, bool quick)
 {
-    hpc_buf b = {0};
-    hpc_tokens t = {0};
+    corpus_code c = {0};
     corpus_held_out found;
-    add_code(&b, seed, 0, 4);
-    tokens_of(&t, &b);
-    assert_int_equal(corpus_sketch_content(&found, s, NULL, &t, 0.05, false), 0);
-    hpc_buf_release(&b);
-    hpc_tokens_release(&t);
+    code_of_text(&c, text, n);
+    assert_int_equal(corpus_sketch_content(&found, s, NULL, &c, 0.05, quick), 0);
+    corpus_code_release(&c);
     return found;
 }
 
-static corpus_held_out ask_text(const hpc_sketch *s, const char *text)
+static corpus_held_out ask_code(const hpc_sketch *s, uint32_t seed)
 {
-    hpc_tokens t = {0};
-    corpus_held_out found;
-    assert_int_equal(hpc_lex(&t, text, strlen(text), HPC_LANGUAGE_C, false), 0);
-    assert_int_equal(corpus_sketch_content(&found, s, NULL, &t, 0.05, false), 0);
-    hpc_tokens_release(&t);
+    hpc_buf b = {0};
+    add_code(&b, seed, 0, 4);
+    corpus_held_out found = ask_text(s, b.data, b.n, false);
+    hpc_buf_release(&b);
     return found;
 }
 
@@ -316,9 +346,12 @@ static void sketch_of_head(void **state)
         if (found.reason == HPC_REASON_KEPT) assert_true(found.share < 0.01);
         if (found.reason != HPC_REASON_KEPT) assert_true(found.share == 1);
     }
-    corpus_held_out found = ask_text(s, "int add( int a,int b ) /* x */ {return a+b;}");
-    assert_int_equal(found.reason, HPC_REASON_HELD_OUT_HASH);
-    assert_int_equal(ask_text(s, "int x;").reason, HPC_REASON_KEPT);
+    static const char known[] = "int add( int a,int b ) /* x */ {return a+b;}";
+    for (int quick = 0; quick < 2; quick++) {
+        corpus_held_out found = ask_text(s, known, sizeof known - 1, quick);
+        assert_int_equal(found.reason, HPC_REASON_HELD_OUT_HASH);
+        assert_int_equal(ask_text(s, "int x;", 6, quick).reason, HPC_REASON_KEPT);
+    }
     hpc_sketch_facts facts;
     hpc_sketch_describe(&facts, s);
     assert_int_equal(facts.names_n, 3);
@@ -330,6 +363,44 @@ static void sketch_of_head(void **state)
     assert_false(facts.history);
     assert_non_null(strstr(m->notes.text.data, "absent/three: no local copy"));
     assert_null(strstr(m->notes.text.data, "held/"));
+    hpc_sketch_close(s);
+    release_making(m);
+}
+
+/* Long texts with a share of held-out code: a sample and all windows say the same, but for shares
+ * so near the limit that a sample may miss them. */
+static void quick_is_as_good(void **state)
+{
+    place *p = *state;
+    hpc_buf held = {0}, own = {0}, both = {0};
+    make_held(p);
+    make_program(&held, 77, 3000);
+    write_text(p, "two/long.c", held.data, held.n);
+    script(p, "cd two; save");
+    making *m = make_making(p);
+    hpc_sketch *s = made_sketch(m);
+    int dropped = 0;
+    for (int k = 0; k < 120; k++) {
+        size_t piece = held.n * (size_t)(k % 40) / 100; /* up to two fifths of it */
+        make_program(&own, 1000 + (uint64_t)k, 6000);
+        both.n = 0;
+        hpc_buf_add(&both, own.data, own.n / 2);
+        hpc_buf_text(&both, "\n");
+        hpc_buf_add(&both, held.data + held.n / 3, piece);
+        hpc_buf_text(&both, "\n");
+        hpc_buf_add(&both, own.data + own.n / 2, own.n - own.n / 2);
+        assert_int_equal(both.failed, 0);
+        corpus_held_out all = ask_text(s, both.data, both.n, false);
+        corpus_held_out quick = ask_text(s, both.data, both.n, true);
+        assert_int_equal(quick.reason, all.reason);
+        assert_true(quick.share == all.share || (quick.share == 0 && all.share < 0.05));
+        dropped += all.reason == HPC_REASON_HELD_OUT_SHINGLES;
+    }
+    assert_true(dropped > 40 && dropped < 90);
+    assert_int_equal(ask_text(s, held.data, held.n, true).reason, HPC_REASON_HELD_OUT_HASH);
+    hpc_buf_release(&held);
+    hpc_buf_release(&own);
+    hpc_buf_release(&both);
     hpc_sketch_close(s);
     release_making(m);
 }
@@ -349,7 +420,7 @@ static void sketch_of_history(void **state)
     assert_int_equal(hpc_pool_create(&pool, 1), 0);
     assert_int_equal(hpc_git_list_blobs(&blobs, g, pool, &(hpc_git_list_options){0}), 0);
     corpus_held_out found;
-    hpc_tokens none = {0};
+    corpus_code none = {0};
     int64_t by_id = 0;
     for (int64_t i = 0; i < blobs.n; i++) {
         assert_int_equal(corpus_sketch_content(&found, s, &blobs.entry[i].id, &none, 0.05, false),
@@ -515,6 +586,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_that_are_wrong, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(globs_are_quick, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(windows_that_count, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(samples_are_windows, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(quick_is_as_good, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(sketch_of_head, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(sketch_of_history, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(same_bytes_whatever_the_threads, place_setup,
