@@ -220,13 +220,7 @@ static const hpc_option options[] = {
      .argument = "RATE",
      .most = 10,
      .help = "Learning rate of AdamW."},
-    {.name = "threads",
-     .kind = HPC_INT,
-     .offset = offsetof(step_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: one for each core that this process may use."},
+    HPC_CMD_THREADS(step_options),
     {.name = "backend",
      .kind = HPC_TEXT,
      .offset = offsetof(step_options, backend),
@@ -238,10 +232,7 @@ static const hpc_option options[] = {
      .offset = offsetof(step_options, isa),
      .argument = "NAME",
      .help = "Instruction set; the best that this CPU runs if not given."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(step_options, json),
-     .help = "One JSON object a step."},
+    HPC_CMD_JSON(step_options),
     {.name = "demo",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, demo),
@@ -256,8 +247,8 @@ const hpc_command hpc_cmd_bench_step = {
     .description =
         "Emits, differentiates, places and runs training steps of a transformer of the Llama shape "
         "in f32 on generated text, bytes as tokens, with AdamW, and reports the loss, the time of "
-        "a "
-        "step and the rate. GFLOP/s counts products and attention by the op table.",
+        "a step and the rate. GFLOP/s counts products and attention by the op table. --json prints "
+        "an object for each step.",
     .examples = "hpccoder bench step --steps 100  # the small default model\n"
                 "hpccoder bench step --hidden 256 --layers 4 --ffn 704 --json  # for scripts",
     .options = options,

@@ -27,6 +27,9 @@ extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 int hpc_cmd_exit_code(int rc); /* of a negative code */
 /* Writes and releases a buffer; HPC_E_IO when stdout is gone. */
 int hpc_cmd_print(hpc_buf *text);
+/* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
+ * is complete in" WHERE. */
+int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
 /* manual.c: every man page under DIR/man1. */
 int hpc_cmd_write_manuals(const char *dir);
 /* ---- shared by the commands that work for long (support.c) ----------------------- */
@@ -42,10 +45,40 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* A file that comes with the program: beside it, in ../lib/hpccoder, ../share/hpccoder, or in the
  * source tree around build/. "" when there is none. out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
-int hpc_cmd_threads(int64_t asked); /* 0: as many as there are CPUs */
+int hpc_cmd_threads(int64_t asked); /* 0: one for each CPU that this process may use */
+/* The sketch of what is held out: the one asked for, the program's own, whose path goes to `room`,
+ * when nothing was asked, and NULL for "none". */
+int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked);
+/* "PATH" or "NAME=PATH", which is cut in two; a path that is there may contain '='. */
+int hpc_cmd_name_path(const char **name, const char **path, char *text);
 /* Appends a whole file; "-": standard input. */
 int hpc_cmd_read(hpc_buf *out, const char *file);
 /* "12.3 MiB" */
 const char *hpc_cmd_bytes(char out[32], double bytes);
+
+/* ---- options that mean the same everywhere ----------------------------------------
+ * Rows for an option table over a struct with a member of that name: int64_t threads, bool others.
+ * What a command does not do, it has no option for. */
+#define HPC_CMD_THREADS(options)                                                                   \
+    {                                                                                              \
+        .name = "threads", .letter = 'j', .kind = HPC_INT, .offset = offsetof(options, threads),   \
+        .fallback = "0", .argument = "N", .most = 4096,                                            \
+        .help = "Workers; 0: one for each CPU that this process may use."                          \
+    }
+#define HPC_CMD_RESUME(options)                                                                    \
+    {                                                                                              \
+        .name = "resume", .kind = HPC_FLAG, .offset = offsetof(options, resume),                   \
+        .help = "Go on with what is in DIR and make again what is damaged there; or begin."        \
+    }
+#define HPC_CMD_JSON(options)                                                                      \
+    {                                                                                              \
+        .name = "json", .kind = HPC_FLAG, .offset = offsetof(options, json),                       \
+        .help = "Results as JSON."                                                                 \
+    }
+#define HPC_CMD_QUIET(options)                                                                     \
+    {                                                                                              \
+        .name = "quiet", .letter = 'q', .kind = HPC_FLAG, .offset = offsetof(options, quiet),      \
+        .help = "No progress and no remarks; results, warnings and errors remain."                 \
+    }
 
 #endif

@@ -62,14 +62,12 @@ static void put_summary(report *r, const hpc_check_result *found)
 
 static int open_sketch(hpc_sketch **out, const char *asked)
 {
-    char path[PATH_MAX];
-    int rc = HPC_OK;
-    if (!asked) rc = hpc_cmd_find(path, "held-out.sketch");
+    char room[PATH_MAX];
+    const char *path = NULL;
+    int rc = hpc_cmd_find_sketch(&path, room, asked);
     if (rc < 0) return rc;
-    if (!asked && !*path)
-        return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: "
-                                   "name one with --held-out FILE");
-    return hpc_sketch_open(out, asked ? asked : path);
+    return path ? hpc_sketch_open(out, path)
+                : hpc_fail(HPC_E_ARG, "--held-out none leaves nothing to check against");
 }
 
 static int check_file(hpc_check_result *out, const char *path, const hpc_sketch *sketch,
@@ -149,23 +147,9 @@ static const hpc_option options[] = {
      .help = "A file fails when more than this share of its 50-token shingles is held out.",
      .least = 0,
      .most = 1},
-    {.name = "threads",
-     .kind = HPC_INT,
-     .offset = offsetof(check_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .help = "Threads; 0 is as many as there are CPUs.",
-     .least = 0,
-     .most = 1024},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(check_options, json),
-     .help = "Report as JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(check_options, quiet),
-     .help = "Show no progress."},
+    HPC_CMD_THREADS(check_options),
+    HPC_CMD_JSON(check_options),
+    HPC_CMD_QUIET(check_options),
     {.name = NULL},
 };
 

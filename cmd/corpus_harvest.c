@@ -1,6 +1,7 @@
 /*
  * corpus_harvest.c: `hpccoder corpus harvest`: git repositories to a corpus.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "corpus/corpus.h"
 
-enum { LIST_MOST = 1 << 26 };
+enum { LIST_MOST = 1 << 26, CLUSTERS_LEAST = 3 };
 
 typedef struct harvest_options {
     const char *out, *list, *licences, *held_out, *split;
@@ -23,21 +24,14 @@ typedef struct work_list {
     int64_t n, cap;
 } work_list;
 
-/* "PATH" or "NAME=PATH"; a path that is there may contain '='. */
 static int add_repository(work_list *w, const char *text, size_t n)
 {
     int rc = HPC_OK;
     TRY(hpc_grow(&w->item, &w->cap, w->n + 1, sizeof *w->item));
     char *copy = hpc_arena_text(w->arena, "%.*s", (int)n, text);
     if (!copy) TRY(HPC_E_NOMEM);
-    char *equals = strchr(copy, '=');
     hpc_repository *r = &w->item[w->n++];
-    *r = (hpc_repository){.path = copy};
-    if (!equals || hpc_file_exists(copy)) goto out;
-    *equals = '\0';
-    *r = (hpc_repository){.path = equals + 1, .name = copy};
-    if (!*copy || !equals[1])
-        rc = hpc_fail(HPC_E_ARG, "'%.*s': expected PATH or NAME=PATH", (int)n, text);
+    TRY(hpc_cmd_name_path(&r->name, &r->path, copy));
 out:
     return rc;
 }
@@ -70,20 +64,6 @@ static int parse_split(double *validation, double *test, const char *text)
                         "--split %s: expected two shares for validation and test, as in 0.05,0.05",
                         text);
     return HPC_OK;
-}
-
-/* What must not be harvested is asked for, unless it is said that nothing is. */
-static int find_sketch(const char **out, char path[PATH_MAX], const char *asked)
-{
-    *out = asked;
-    if (asked && strcmp(asked, "none") == 0) *out = NULL;
-    if (asked) return HPC_OK;
-    int rc = hpc_cmd_find(path, "held-out.sketch");
-    if (rc < 0) return rc;
-    *out = path;
-    if (*path) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: name "
-                               "one with --held-out FILE, or say --held-out none");
 }
 
 /* ---- results ------------------------------------------------------------------------------ */
@@ -163,6 +143,25 @@ static void write_table(hpc_buf *out, const hpc_harvest_result *r, const spent *
                    (long long)r->kept_tokens);
 }
 
+/* Of few clusters none can have its share, so nothing is said. Shares are compared as printed. */
+static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_options *h)
+{
+    const double wanted[HPC_SPLIT_N] = {
+        [HPC_SPLIT_VALIDATION] = h->validation, [HPC_SPLIT_TEST] = h->test};
+    char line[256];
+    for (int s = HPC_SPLIT_VALIDATION; s < HPC_SPLIT_N && r->clusters_n >= CLUSTERS_LEAST; s++) {
+        long want = lround(1000 * wanted[s]);
+        long got = lround(1000 * (double)r->split_bytes[s] / (double)r->kept_bytes);
+        if (want == 0 || (2 * got >= want && got <= 2 * want)) continue;
+        snprintf(line, sizeof line,
+                 "the %s split holds %.1f %% of the bytes instead of %.1f %%: repositories that "
+                 "share code are not cut in two, and there are %lld clusters of them",
+                 hpc_split_name((hpc_split)s), (double)got / 10, (double)want / 10,
+                 (long long)r->clusters_n);
+        hpc_cmd_warn(line, h->user);
+    }
+}
+
 static int report(const hpc_harvest_result *r, const harvest_options *o, const spent *s)
 {
     hpc_buf text = {0};
@@ -170,7 +169,8 @@ static int report(const hpc_harvest_result *r, const harvest_options *o, const s
         write_json(&text, r, s);
     else
         write_table(&text, r, s);
-    int rc = hpc_cmd_print(&text);
+    int rc = hpc_cmd_print_report(
+        &text, r->complete ? "the corpus is complete in" : "what is done is in", o->out);
     if (rc < 0) return rc;
     if (r->stopped)
         return hpc_fail(HPC_E_ABORTED, "stopped; what is done is in %s, --resume goes on", o->out);
@@ -199,7 +199,7 @@ static int run(void *options, int argc, char **argv)
     if (o->list) TRY(read_list(&w, o->list));
     if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository is named, as an argument or in --list"));
     TRY(parse_split(&h.validation, &h.test, o->split));
-    TRY(find_sketch(&h.held_out, sketch, o->held_out));
+    TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
     hpc_cmd_progress(&progress, o->quiet);
     TRY(hpc_cmd_signals_start(&signals, "corpus harvest"));
     h.repository = w.item;
@@ -218,6 +218,7 @@ static int run(void *options, int argc, char **argv)
     TRY(hpc_corpus_harvest(&result, &h));
     spent s = {(double)(hpc_clock_ns() - start) * 1e-9, peak_bytes()};
     TRY(report(&result, o, &s));
+    if (result.complete && !o->quiet) remark_on_splits(&result, &h);
 out:
     hpc_cmd_signals_end(signals);
     hpc_free(w.item);
@@ -272,27 +273,10 @@ static const hpc_option options[] = {
      .least = 1,
      .most = 268435456,
      .help = "Larger files are dropped."},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = HPC_INT,
-     .offset = offsetof(harvest_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: as many as there are CPUs. The result does not depend on it."},
-    {.name = "resume",
-     .kind = HPC_FLAG,
-     .offset = offsetof(harvest_options, resume),
-     .help = "Go on with what is in DIR, or begin; needed when several processes share DIR."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(harvest_options, json),
-     .help = "Results as JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(harvest_options, quiet),
-     .help = "No progress; warnings remain."},
+    HPC_CMD_THREADS(harvest_options),
+    HPC_CMD_RESUME(harvest_options),
+    HPC_CMD_JSON(harvest_options),
+    HPC_CMD_QUIET(harvest_options),
     {.name = NULL},
 };
 
@@ -315,7 +299,8 @@ const hpc_command hpc_cmd_corpus_harvest = {
         "processes, on one machine or on many that share DIR, may run the same command with "
         "--resume: each takes repositories that nobody has, and the last one writes corpus.db.\n\n"
         "A repository that cannot be opened is passed over and named, the exit code is then 2, and "
-        "--resume tries it again.",
+        "--resume tries it again; when none can be opened, nothing is written. --resume also looks "
+        "through a complete corpus and makes again what is damaged or missing, to the same bytes.",
     .examples =
         "hpccoder corpus harvest ~/src/hypre ~/src/RAJAPerf --out corpus  # two repositories, "
         "HEAD\n"

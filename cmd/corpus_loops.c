@@ -66,7 +66,7 @@ static int run_corpus(const loops_options *o, const char *folder)
         write_json(&text, &r);
     else
         write_counts(&text, &r);
-    rc = hpc_cmd_print(&text);
+    rc = hpc_cmd_print_report(&text, "the loops are in", o->out);
 out:
     return rc;
 }
@@ -187,23 +187,9 @@ static const hpc_option options[] = {
      .offset = offsetof(loops_options, out),
      .argument = "DIR",
      .help = "Folder for loops.db and loops.jsonl of a corpus; made when it is not there."},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = HPC_INT,
-     .offset = offsetof(loops_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: as many as there are CPUs. The result does not depend on it."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(loops_options, json),
-     .help = "JSON: the counts of a corpus, or one line for each loop of the files."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(loops_options, quiet),
-     .help = "No progress and no summary; warnings remain."},
+    HPC_CMD_THREADS(loops_options),
+    HPC_CMD_JSON(loops_options),
+    HPC_CMD_QUIET(loops_options),
     {.name = NULL},
 };
 
@@ -221,7 +207,9 @@ const hpc_command hpc_cmd_corpus_loops = {
         "that differ only in blanks, comments and their own directive are the same; each pair of "
         "loop and directive is kept once, with the number of its occurrences. A loop that occurs "
         "in several splits belongs to test before validation before train, and is left out of the "
-        "others. Loops longer than 64 KiB or more than 16 deep are counted, not written.\n\n"
+        "others. Loops longer than 64 KiB or more than 16 deep are counted, not written. The files "
+        "do "
+        "not depend on the number of threads.\n\n"
         "Kinds: `annotated` has an OpenMP directive for loops; `presumed-negative` has none, "
         "outside parallel regions, in a file that uses OpenMP; `disputed` is such a loop that has "
         "a directive elsewhere; `acc` has an OpenACC directive; `other` is everything else.\n\n"

@@ -7,7 +7,7 @@
 #include "corpus/corpus.h"
 
 typedef struct pack_options {
-    const char *tokenizer, *out, *task, *split, *loops, *perf, *repository;
+    const char *tokenizer, *out, *task, *split, *loops, *perf, *repository, *held_out;
     double fim_rate, suffix_first, negatives;
     int64_t seed, shard_tokens, threads;
     bool resume, json, quiet;
@@ -22,7 +22,38 @@ typedef struct part { /* what became of one split */
     double seconds;
 } part;
 
-static void put_json(hpc_json_out *w, const part *p)
+static int64_t left_out(const hpc_pack_result *r)
+{
+    int64_t n = r->broad_n;
+    for (int k = 0; k < HPC_REASON_N; k++) n += r->held_out_n[k];
+    return n;
+}
+
+static void put_pairs_json(hpc_json_out *w, const hpc_pack_result *r)
+{
+    hpc_json_open(w, "pairs", '{');
+    hpc_json_put_int(w, "all", r->pairs_n);
+    hpc_json_put_int(w, "left_out", left_out(r));
+    hpc_json_put_int(w, "too_broad", r->broad_n);
+    for (int k = 0; k < HPC_REASON_N; k++)
+        if (r->held_out_n[k] > 0)
+            hpc_json_put_int(w, hpc_reason_name((hpc_reason)k), r->held_out_n[k]);
+    hpc_json_close(w, '}');
+}
+
+static void put_pairs(hpc_buf *out, const hpc_pack_result *r)
+{
+    hpc_buf_printf(out, "  %lld commits with their parents, %lld left out", (long long)r->pairs_n,
+                   (long long)left_out(r));
+    if (r->broad_n > 0) hpc_buf_printf(out, ", %lld too broad", (long long)r->broad_n);
+    for (int k = 0; k < HPC_REASON_N; k++)
+        if (r->held_out_n[k] > 0)
+            hpc_buf_printf(out, ", %lld %s", (long long)r->held_out_n[k],
+                           hpc_reason_name((hpc_reason)k));
+    hpc_buf_text(out, "\n");
+}
+
+static void put_json(hpc_json_out *w, const part *p, bool perf)
 {
     hpc_json_open(w, NULL, '{');
     hpc_json_put_text(w, "split", hpc_split_name(p->split));
@@ -32,12 +63,14 @@ static void put_json(hpc_json_out *w, const part *p)
     hpc_json_put_int(w, "bytes", p->result.bytes);
     hpc_json_put_int(w, "shards", p->result.shards_n);
     hpc_json_put_int(w, "fim", p->result.fim_n);
+    if (perf) put_pairs_json(w, &p->result);
     hpc_json_put_real(w, "seconds", p->seconds);
     hpc_json_close(w, '}');
 }
 
-static int report(const part *p, int n, bool json)
+static int report(const part *p, int n, const pack_options *o)
 {
+    bool json = o->json, perf = strcmp(o->task, "perf") == 0;
     hpc_buf text = {0};
     hpc_json_out w = {.buf = &text, .indent = 2};
     char size[32];
@@ -47,18 +80,21 @@ static int report(const part *p, int n, bool json)
                        "shards");
     for (int k = 0; k < n; k++) {
         const hpc_pack_result *r = &p[k].result;
-        if (json) put_json(&w, &p[k]);
+        if (json) put_json(&w, &p[k], perf);
         if (!json)
             hpc_buf_printf(&text, "%-12s %12lld %14lld %12s %8lld%s\n", hpc_split_name(p[k].split),
                            (long long)r->documents_n, (long long)r->tokens_n,
                            hpc_cmd_bytes(size, (double)r->bytes), (long long)r->shards_n,
                            r->complete ? "" : "  not finished");
+        if (!json && perf) put_pairs(&text, r);
     }
     if (json) {
         hpc_json_close(&w, ']');
         hpc_buf_text(&text, "\n");
     }
-    return hpc_cmd_print(&text);
+    return hpc_cmd_print_report(
+        &text, p[n - 1].result.complete ? "the data set is complete in" : "whole shards are in",
+        o->out);
 }
 
 static int pack_one(part *p, const hpc_pack_options *common, const char *out, bool all)
@@ -87,7 +123,7 @@ static int run_all(const pack_options *o, const hpc_pack_options *h)
         TRY(pack_one(&parts[n++], h, o->out, all));
         complete = parts[n - 1].result.complete;
     }
-    TRY(report(parts, n, o->json));
+    TRY(report(parts, n, o));
     if (!complete)
         TRY(hpc_fail(HPC_E_ABORTED, "stopped; whole shards are in %s, --resume goes on", o->out));
 out:
@@ -100,6 +136,7 @@ static int run(void *options, int argc, char **argv)
     hpc_pack_options h = HPC_PACK_DEFAULTS;
     hpc_progress progress;
     hpc_cmd_signals *signals = NULL;
+    char sketch[PATH_MAX];
     int rc = HPC_OK;
     bool perf = strcmp(o->task, "perf") == 0;
     if (argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
@@ -111,6 +148,10 @@ static int run(void *options, int argc, char **argv)
                         argv[0]);
     if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the shards go");
     if (!o->tokenizer) return hpc_fail(HPC_E_ARG, "--tokenizer FILE is missing");
+    if (o->held_out && !perf)
+        return hpc_fail(HPC_E_ARG, "--held-out is for task perf: a corpus leaves out what is held "
+                                   "out when it is harvested, and `corpus check` tells");
+    if (perf) TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
     TRY(hpc_cmd_signals_start(&signals, "corpus pack"));
     hpc_cmd_progress(&progress, o->quiet);
     h.corpus = argc ? argv[0] : NULL;
@@ -128,6 +169,8 @@ static int run(void *options, int argc, char **argv)
     h.resume = o->resume;
     h.progress = &progress;
     h.stop = hpc_cmd_signals_stop(signals);
+    h.warn = hpc_cmd_warn;
+    h.user = (void *)"corpus pack";
     TRY(run_all(o, &h));
 out:
     hpc_cmd_signals_end(signals);
@@ -194,6 +237,12 @@ static const hpc_option options[] = {
      .offset = offsetof(pack_options, repository),
      .argument = "DIR",
      .help = "Task perf: the git repository that the history is about."},
+    {.name = "held-out",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pack_options, held_out),
+     .argument = "FILE|none",
+     .help = "Task perf: sketch of what must not enter; held-out.sketch of this program if not "
+             "given."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(pack_options, seed),
@@ -208,27 +257,10 @@ static const hpc_option options[] = {
      .least = 1,
      .most = 1ll << 40,
      .help = "A shard is closed when it holds so many."},
-    {.name = "threads",
-     .letter = 'j',
-     .kind = HPC_INT,
-     .offset = offsetof(pack_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: as many as there are CPUs. The result does not depend on it."},
-    {.name = "resume",
-     .kind = HPC_FLAG,
-     .offset = offsetof(pack_options, resume),
-     .help = "Go on behind the whole shards in DIR, or begin."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(pack_options, json),
-     .help = "Results as JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(pack_options, quiet),
-     .help = "No progress."},
+    HPC_CMD_THREADS(pack_options),
+    HPC_CMD_RESUME(pack_options),
+    HPC_CMD_JSON(pack_options),
+    HPC_CMD_QUIET(pack_options),
     {.name = NULL},
 };
 
@@ -252,7 +284,10 @@ const hpc_command hpc_cmd_corpus_pack = {
         "medians of the history's samples of that commit and its parent: a change of more than 5 % "
         "and of three standard errors; what is neither that nor surely within 5 % is left out. "
         "Columns: label (0 slower, 1 same, 2 faster), change, pair. The latest tenth of the "
-        "commits is for validation and test.\n\n"
+        "commits is for validation and test. Secrets are masked as in a harvest, and a commit is "
+        "left out whole, and counted, when its repository, the path of a file that it changes, "
+        "such a file or a changed function is held out; --held-out none packs what is itself for "
+        "evaluation.\n\n"
         "Marks are single tokens. Tokenizers of StarCoder, Qwen, CodeLlama and DeepSeek-Coder have "
         "some of them under names of their own, which are used; those that they lack are spelled "
         "as text, but for the marks of the middle, without which --fim-rate must be 0. index.json "
@@ -263,7 +298,7 @@ const hpc_command hpc_cmd_corpus_pack = {
         "hpccoder corpus pack corpus --tokenizer tokenizer.model --out data --split all  # files\n"
         "hpccoder corpus pack corpus --task pragma --loops loops --tokenizer tokenizer.model "
         "--out pragma  # loops\n"
-        "hpccoder corpus pack --task perf --perf kripke.db --repository ~/src/kripke --tokenizer "
+        "hpccoder corpus pack --task perf --perf hypre.db --repository ~/src/hypre --tokenizer "
         "tokenizer.model --out perf  # commits",
     .options = options,
     .options_bytes = sizeof(pack_options),

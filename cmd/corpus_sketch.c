@@ -10,17 +10,8 @@
 typedef struct sketch_options {
     const char *list, *out;
     int64_t threads;
-    bool history, json, quiet;
+    bool history, json;
 } sketch_options;
-
-/* "PATH" or "NAME=PATH"; a path that is there may contain '='. Cuts the text in two. */
-static hpc_repository repository_of(char *text)
-{
-    char *equals = strchr(text, '=');
-    if (!equals || hpc_file_exists(text)) return (hpc_repository){.path = text};
-    *equals = '\0';
-    return (hpc_repository){.path = equals + 1, .name = text};
-}
 
 static void put_json(hpc_buf *out, const hpc_sketch_facts *f)
 {
@@ -63,13 +54,14 @@ static int run(void *options, int argc, char **argv)
         return hpc_fail(HPC_E_ARG, "--list FILE says what is held out, --out FILE where to write");
     hpc_repository *repository = hpc_alloc((size_t)argc + 1, sizeof *repository);
     if (!repository) goto out;
-    for (int i = 0; i < argc; i++) repository[i] = repository_of(argv[i]);
+    for (int i = 0; i < argc; i++)
+        TRY(hpc_cmd_name_path(&repository[i].name, &repository[i].path, argv[i]));
     hpc_sketch_options how = {.list = o->list,
                               .repository = repository,
                               .repositories_n = argc,
                               .history = o->history,
                               .threads = hpc_cmd_threads(o->threads),
-                              .warn = o->quiet ? NULL : hpc_cmd_warn,
+                              .warn = hpc_cmd_warn,
                               .user = "corpus sketch"};
     TRY(hpc_sketch_make(o->out, &how));
     TRY(hpc_sketch_open(&made, o->out));
@@ -78,7 +70,7 @@ static int run(void *options, int argc, char **argv)
         put_json(&out, &facts);
     else
         put_text(&out, &facts, o->out);
-    TRY(hpc_cmd_print(&out));
+    TRY(hpc_cmd_print_report(&out, "the sketch is in", o->out));
 out:
     hpc_buf_release(&out);
     hpc_sketch_close(made);
@@ -102,23 +94,8 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(sketch_options, history),
      .help = "Every text that was ever reachable, not only HEAD."},
-    {.name = "threads",
-     .kind = HPC_INT,
-     .offset = offsetof(sketch_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .help = "Threads; 0 is as many as there are CPUs. The file does not depend on it.",
-     .least = 0,
-     .most = 1024},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(sketch_options, json),
-     .help = "Report as JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(sketch_options, quiet),
-     .help = "Say nothing of what was passed over."},
+    HPC_CMD_THREADS(sketch_options),
+    HPC_CMD_JSON(sketch_options),
     {.name = NULL},
 };
 
@@ -134,7 +111,7 @@ const hpc_command hpc_cmd_corpus_sketch = {
         "address does not tell its name. A repository that the list names only in path patterns "
         "gives the files that match. Vendored folders, and paths that the list calls foreign, "
         "hold code of other people and are left out. A name without a local copy is known by its "
-        "name only.",
+        "name only. The file does not depend on the number of threads.",
     .examples = "hpccoder corpus sketch --history --list held-out.txt --out held-out.sketch */.git",
     .options = options,
     .options_bytes = sizeof(sketch_options),

@@ -11,16 +11,13 @@
 enum { PLOT_ROWS = 25 }; /* of a key; what is less stands in one row */
 
 typedef struct stats_options {
-    bool json, quiet;
+    bool json;
     int64_t rows;
     const char *plot;
 } stats_options;
 
 static const hpc_option options[] = {
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(stats_options, json),
-     .help = "Print one JSON object with every row."},
+    HPC_CMD_JSON(stats_options),
     {.name = "plot",
      .kind = HPC_TEXT,
      .offset = offsetof(stats_options, plot),
@@ -31,14 +28,8 @@ static const hpc_option options[] = {
      .offset = offsetof(stats_options, rows),
      .fallback = "40",
      .argument = "N",
-     .least = 1,
      .most = 1e9,
-     .help = "Rows of a table at most."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(stats_options, quiet),
-     .help = "Print the totals only."},
+     .help = "Rows of a table at most; 0: the totals only."},
     {0}};
 
 /* ---- tables -------------------------------------------------------------------- */
@@ -86,7 +77,7 @@ static void print_tables(hpc_buf *out, const hpc_stats *s, const stats_options *
     print_head(out, "", width);
     print_row(out, &s->total, width);
     print_row(out, &s->kept, width);
-    for (int k = 0; k < HPC_STATS_N && !o->quiet; k++) {
+    for (int k = 0; k < HPC_STATS_N && o->rows > 0; k++) {
         hpc_buf_text(out, "\n");
         print_head(out, hpc_stats_key_name(k), width);
         for (int64_t i = 0; i < s->rows_n[k] && i < o->rows; i++)

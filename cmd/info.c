@@ -85,10 +85,7 @@ out:
 }
 
 static const hpc_option options[] = {
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(info_options, json),
-     .help = "Report as JSON."},
+    HPC_CMD_JSON(info_options),
     {.name = NULL},
 };
 

@@ -45,6 +45,12 @@ int hpc_cmd_print(hpc_buf *text)
     return rc;
 }
 
+int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where)
+{
+    int rc = hpc_cmd_print(text);
+    return rc < 0 ? hpc_error_where("%s %s, only this report is lost", done, where) : rc;
+}
+
 const char *hpc_cmd_bytes(char out[32], double bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -102,13 +102,7 @@ static const hpc_option options[] = {
      .offset = offsetof(plan_options, isa),
      .argument = "NAME",
      .help = "Instruction set; the best that this CPU runs if not given."},
-    {.name = "threads",
-     .kind = HPC_INT,
-     .offset = offsetof(plan_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: one for each core that this process may use."},
+    HPC_CMD_THREADS(plan_options),
     {.name = NULL},
 };
 

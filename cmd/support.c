@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +46,24 @@ int hpc_cmd_read(hpc_buf *out, const char *file)
 
 int hpc_cmd_threads(int64_t asked)
 {
+    cpu_set_t set[64]; /* 65536 CPUs: the kernel refuses a mask that is too short for it */
     if (asked > 0) return (int)asked;
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
+    CPU_ZERO_S(sizeof set, set);
+    return sched_getaffinity(0, sizeof set, set) == 0 ? CPU_COUNT_S(sizeof set, set) : 1;
+}
+
+int hpc_cmd_name_path(const char **name, const char **path, char *text)
+{
+    char *equals = strchr(text, '=');
+    *name = NULL;
+    *path = text;
+    if (!equals || hpc_file_exists(text)) return HPC_OK;
+    if (equals == text || !equals[1])
+        return hpc_fail(HPC_E_ARG, "'%s': expected PATH or NAME=PATH", text);
+    *equals = '\0';
+    *name = text;
+    *path = equals + 1;
+    return HPC_OK;
 }
 
 /* ---- signals ---------------------------------------------------------------- */
@@ -143,4 +159,16 @@ int hpc_cmd_find(char *out, const char *name)
     }
     out[0] = '\0';
     return HPC_OK;
+}
+
+int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked)
+{
+    *out = asked && strcmp(asked, "none") == 0 ? NULL : asked;
+    if (asked) return HPC_OK;
+    int rc = hpc_cmd_find(room, "held-out.sketch");
+    if (rc < 0) return rc;
+    *out = room;
+    if (*room) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: "
+                               "name it with --held-out");
 }

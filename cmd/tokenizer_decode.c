@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "tokenizer/tokenizer.h"
+#include "cmd/tokenizer_options.h"
 
 typedef struct decode_options {
     const char *model;
@@ -43,9 +43,7 @@ static int run(void *options, int argc, char **argv)
     hpc_buf text = {0}, out = {0};
     hpc_ids ids = {0};
     hpc_tokenizer *t = NULL;
-    if (argc != 1) TRY(hpc_fail(HPC_E_ARG, "name one file of ids, or - for standard input"));
-    if (!o->model) TRY(hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer or its folder"));
-    TRY(hpc_tokenizer_open(&t, o->model));
+    TRY(tokenizer_open_for(&t, o->model, argc, "file of ids"));
     TRY(hpc_cmd_read(&text, argv[0]));
     if (text.n > 0) TRY(read_ids(&ids, &text, argv[0]));
     TRY(hpc_tokenizer_decode(&out, t, ids.id, ids.n, o->skip_specials));
@@ -59,12 +57,7 @@ out:
 }
 
 static const hpc_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .kind = HPC_TEXT,
-     .offset = offsetof(decode_options, model),
-     .argument = "PATH",
-     .help = "A tokenizer.model, a tokenizer.json, or a folder with one of them."},
+    TOKENIZER_MODEL_OPTION(offsetof(decode_options, model)),
     {.name = "skip-specials",
      .kind = HPC_FLAG,
      .offset = offsetof(decode_options, skip_specials),

@@ -1,12 +1,15 @@
 /*
  * tokenizer_encode.c: `hpccoder tokenizer encode`: the ids of a text.
+ *
+ * The text goes through in parts, and so do the ids; only a JSON report, which begins with their
+ * number, needs all of them first.
  */
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
-#include "tokenizer/tokenizer.h"
-
-enum { PRINT_BYTES = 1 << 20 };
+#include "cmd/tokenizer_options.h"
 
 typedef struct encode_options {
     const char *model;
@@ -14,80 +17,85 @@ typedef struct encode_options {
     bool specials, begin, end, pieces, count, json;
 } encode_options;
 
-/* Prints what is there once it is much, or all of it. */
-static int flush(hpc_buf *out, bool all)
+typedef struct encoding {
+    const hpc_tokenizer *t;
+    FILE *stream;       /* of the text, or NULL: */
+    hpc_file_view view; /* all of it, */
+    hpc_buf whole;      /* or all of it */
+    size_t bytes;       /* that went through */
+    int64_t tokens;
+    bool keeps; /* the ids: */
+    hpc_ids ids;
+    size_t skip; /* bytes of what is printed next */
+} encoding;
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+/* A file is mapped; what can be read only once, and has a name, is read now. */
+static int open_text(encoding *e, const char *file)
 {
-    if (!all && out->n < PRINT_BYTES && !out->failed) return HPC_OK;
-    return hpc_cmd_print(out);
+    struct stat st;
+    if (strcmp(file, "-") == 0) return e->stream = stdin, HPC_OK;
+    if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        return hpc_file_open(&e->view, file);
+    return hpc_cmd_read(&e->whole, file);
 }
 
-/* ---- ids on one line: written by all workers, printed in order ---------------------------- */
-
-enum { ROUND_IDS = 1 << 16, ID_BYTES = 11 }; /* of each worker in a round; "2147483647 " */
-
-static size_t write_id(char *out, int32_t id)
+static int read_text(size_t *n, char *to, size_t room, void *user)
 {
-    char digits[ID_BYTES];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + id % 10);
-        id /= 10;
-    } while (id > 0);
-    memcpy(out, digits + at, sizeof digits - at);
-    return sizeof digits - at;
-}
-
-typedef struct writing {
-    const int32_t *id;
-    int64_t n;     /* of this round */
-    char *text;    /* ROUND_IDS * ID_BYTES for each worker */
-    size_t *bytes; /* by worker */
-} writing;
-
-static int write_share(int worker, int workers, void *user)
-{
-    const writing *w = user;
-    int64_t lo, hi;
-    char *start = w->text + (size_t)worker * ROUND_IDS * ID_BYTES, *out = start;
-    hpc_share(&lo, &hi, w->n, 1, worker, workers);
-    for (int64_t i = lo; i < hi; i++) {
-        out += write_id(out, w->id[i]);
-        *out++ = ' ';
+    encoding *e = user;
+    const void *text = e->view.data ? (const void *)e->view.data : e->whole.data;
+    size_t left = e->view.bytes + e->whole.n - e->bytes;
+    if (e->stream) {
+        *n = fread(to, 1, room, e->stream);
+        if (ferror(e->stream)) return hpc_fail_os(HPC_E_IO, "cannot read standard input");
+    } else {
+        *n = left < room ? left : room;
+        if (*n > 0) memcpy(to, (const char *)text + e->bytes, *n);
     }
-    w->bytes[worker] = (size_t)(out - start);
+    e->bytes += *n;
     return HPC_OK;
 }
 
-static int print_ids(const hpc_ids *ids, hpc_pool *pool)
+/* ---- the ids ----------------------------------------------------------------------------------
+ */
+
+enum { ID_BYTES = 11, CHUNK_IDS = 512 }; /* " 2147483647" */
+
+/* Two digits at a time, from the last. */
+static char *write_id(char *out, uint32_t id)
 {
-    int rc = HPC_OK, workers = hpc_pool_n(pool);
-    writing w = {0};
-    hpc_buf end = {0};
-    w.text = hpc_alloc((size_t)workers * ROUND_IDS, ID_BYTES);
-    w.bytes = hpc_alloc((size_t)workers, sizeof *w.bytes);
-    if (!w.text || !w.bytes) TRY(HPC_E_NOMEM);
-    for (int64_t at = 0; at < ids->n; at += w.n) {
-        w.n = ids->n - at;
-        if (w.n > (int64_t)workers * ROUND_IDS) w.n = (int64_t)workers * ROUND_IDS;
-        w.id = ids->id + at;
-        TRY(hpc_pool_run(pool, write_share, &w));
-        /* No blank behind the last. */
-        for (int i = workers - 1, last = at + w.n == ids->n; last && i >= 0; i--)
-            if (w.bytes[i] > 0) w.bytes[i] -= (size_t)last, last = 0;
-        for (int i = 0; i < workers; i++)
-            fwrite(w.text + (size_t)i * ROUND_IDS * ID_BYTES, 1, w.bytes[i], stdout);
-    }
-    TRY(hpc_buf_text(&end, "\n"));
-    TRY(ferror(stdout) ? hpc_fail(HPC_E_IO, "cannot write to standard output")
-                       : hpc_cmd_print(&end));
-out:
-    hpc_buf_release(&end);
-    hpc_free(w.text);
-    hpc_free(w.bytes);
-    return rc;
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+    size_t n = 1;
+    for (uint32_t more = id; more >= 10; more /= 10) n++;
+    char *at = out + n;
+    for (; id >= 100; id /= 100) memcpy(at -= 2, pairs + 2 * (id % 100), 2);
+    if (id >= 10)
+        memcpy(at - 2, pairs + 2 * id, 2);
+    else
+        at[-1] = (char)('0' + id);
+    return out + n;
 }
 
-/* ---- and otherwise -------------------------------------------------------------------------- */
+/* A blank before each. */
+static int format_ids(hpc_buf *made, const int32_t *id, int64_t n, void *user)
+{
+    char chunk[CHUNK_IDS * ID_BYTES];
+    int rc = HPC_OK;
+    (void)user;
+    for (int64_t i = 0; i < n && rc >= 0;) {
+        char *at = chunk;
+        for (int64_t end = n - i < CHUNK_IDS ? n : i + CHUNK_IDS; i < end; i++) {
+            *at++ = ' ';
+            at = write_id(at, (uint32_t)id[i]);
+        }
+        rc = hpc_buf_add(made, chunk, (size_t)(at - chunk));
+    }
+    return rc;
+}
 
 /* A piece for people: control characters as in C. */
 static void put_piece(hpc_buf *out, const hpc_tokenizer *t, int32_t id)
@@ -109,104 +117,143 @@ static void put_piece(hpc_buf *out, const hpc_tokenizer *t, int32_t id)
 }
 
 /* A line for each. */
-static int print_pieces(const hpc_ids *ids, const hpc_tokenizer *t)
+static int format_pieces(hpc_buf *made, const int32_t *id, int64_t n, void *user)
 {
-    hpc_buf out = {0};
-    int rc = HPC_OK;
-    for (int64_t i = 0; i < ids->n; i++) {
-        TRY(hpc_buf_printf(&out, "%d\t", (int)ids->id[i]));
-        put_piece(&out, t, ids->id[i]);
-        TRY(hpc_buf_text(&out, "\n"));
-        TRY(flush(&out, false));
+    const encoding *e = user;
+    for (int64_t i = 0; i < n && !made->failed; i++) {
+        hpc_buf_printf(made, "%d\t", (int)id[i]);
+        put_piece(made, e->t, id[i]);
+        hpc_buf_text(made, "\n");
     }
-    if (out.n > 0) TRY(flush(&out, true));
+    return made->failed;
+}
+
+static int pass_on(const hpc_ids *ids, const hpc_buf *made, void *user)
+{
+    encoding *e = user;
+    int rc = HPC_OK;
+    e->tokens += ids->n;
+    if (e->keeps && ids->n > 0) {
+        TRY(hpc_grow(&e->ids.id, &e->ids.cap, e->tokens, sizeof *e->ids.id));
+        memcpy(e->ids.id + e->ids.n, ids->id, (size_t)ids->n * sizeof *ids->id);
+        e->ids.n = e->tokens;
+    }
+    if (made->n == 0) goto out;
+    size_t n = made->n - e->skip;
+    if (fwrite(made->data + e->skip, 1, n, stdout) != n)
+        TRY(hpc_fail(HPC_E_IO, "cannot write to standard output"));
+    e->skip = 0;
 out:
-    hpc_buf_release(&out);
     return rc;
 }
 
-static int print_json(const hpc_ids *ids, const hpc_tokenizer *t, const encode_options *o,
-                      const char *file, size_t bytes)
+/* ---- what comes behind them -------------------------------------------------------------------
+ */
+
+enum { PRINT_BYTES = 1 << 20 };
+
+/* Prints what is there once it is much, or all of it. */
+static int flush(hpc_buf *out, bool all)
 {
-    hpc_buf out = {0}, piece = {0};
+    if (!all && out->n < PRINT_BYTES && !out->failed) return HPC_OK;
+    return hpc_cmd_print(out);
+}
+
+static int put_ids(hpc_json_out *w, const encoding *e)
+{
+    int rc = HPC_OK;
+    hpc_json_open(w, "ids", '[');
+    for (int64_t i = 0; i < e->ids.n; i++) {
+        hpc_json_put_int(w, NULL, e->ids.id[i]);
+        TRY(flush(w->buf, false));
+    }
+    hpc_json_close(w, ']');
+out:
+    return rc;
+}
+
+static int put_pieces(hpc_json_out *w, const encoding *e)
+{
+    int rc = HPC_OK;
+    hpc_buf piece = {0};
+    hpc_json_open(w, "pieces", '[');
+    for (int64_t i = 0; i < e->ids.n; i++) {
+        piece.n = 0;
+        put_piece(&piece, e->t, e->ids.id[i]);
+        TRY(piece.failed);
+        hpc_json_put_text(w, NULL, piece.data);
+        TRY(flush(w->buf, false));
+    }
+    hpc_json_close(w, ']');
+out:
+    hpc_buf_release(&piece);
+    return rc;
+}
+
+static int print_json(const encoding *e, const encode_options *o, const char *file)
+{
+    hpc_buf out = {0};
     hpc_json_out w = {.buf = &out};
     int rc = HPC_OK;
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "file", file);
-    hpc_json_put_text(&w, "kind", hpc_tokenizer_kind(t));
-    hpc_json_put_int(&w, "bytes", (int64_t)bytes);
-    hpc_json_put_int(&w, "tokens", ids->n);
-    if (!o->count) {
-        hpc_json_open(&w, "ids", '[');
-        for (int64_t i = 0; i < ids->n; i++) {
-            hpc_json_put_int(&w, NULL, ids->id[i]);
-            TRY(flush(&out, false));
-        }
-        hpc_json_close(&w, ']');
-    }
-    if (o->pieces) {
-        hpc_json_open(&w, "pieces", '[');
-        for (int64_t i = 0; i < ids->n; i++) {
-            piece.n = 0;
-            put_piece(&piece, t, ids->id[i]);
-            TRY(piece.failed);
-            hpc_json_put_text(&w, NULL, piece.data);
-            TRY(flush(&out, false));
-        }
-        hpc_json_close(&w, ']');
-    }
+    hpc_json_put_text(&w, "kind", hpc_tokenizer_kind(e->t));
+    hpc_json_put_int(&w, "bytes", (int64_t)e->bytes);
+    hpc_json_put_int(&w, "tokens", e->tokens);
+    if (!o->count) TRY(put_ids(&w, e));
+    if (o->pieces) TRY(put_pieces(&w, e));
     hpc_json_close(&w, '}');
     hpc_buf_text(&out, "\n");
     TRY(flush(&out, true));
 out:
     hpc_buf_release(&out);
-    hpc_buf_release(&piece);
     return rc;
 }
 
-static int print(const hpc_ids *ids, const hpc_tokenizer *t, const encode_options *o,
-                 hpc_pool *pool, const char *file, size_t bytes)
+static int print_end(const encoding *e, const encode_options *o, const char *file)
 {
     hpc_buf out = {0};
-    if (o->json) return print_json(ids, t, o, file, bytes);
-    if (o->pieces) return print_pieces(ids, t);
-    if (!o->count) return print_ids(ids, pool);
-    int rc = hpc_buf_printf(&out, "%lld\n", (long long)ids->n);
-    return rc < 0 ? rc : hpc_cmd_print(&out);
+    if (o->json) return print_json(e, o, file);
+    if (o->count && !o->pieces)
+        hpc_buf_printf(&out, "%lld\n", (long long)e->tokens);
+    else if (!o->pieces)
+        hpc_buf_text(&out, "\n");
+    return hpc_cmd_print(&out);
 }
 
 static int run(void *options, int argc, char **argv)
 {
     const encode_options *o = options;
-    int rc = HPC_OK;
     unsigned flags = (o->specials ? HPC_ENCODE_SPECIALS : 0) | (o->begin ? HPC_ENCODE_BEGIN : 0) |
                      (o->end ? HPC_ENCODE_END : 0);
-    hpc_buf text = {0};
-    hpc_ids ids = {0};
+    bool pieces = !o->json && o->pieces, ids = !o->json && !o->pieces && !o->count;
+    int rc = HPC_OK;
+    encoding e = {.keeps = o->json && (o->pieces || !o->count), .skip = ids};
+    hpc_tokenizer_stream stream = {.read = read_text,
+                                   .format = ids      ? format_ids
+                                             : pieces ? format_pieces
+                                                      : NULL,
+                                   .write = pass_on,
+                                   .user = &e};
     hpc_tokenizer *t = NULL;
     hpc_pool *pool = NULL;
-    if (argc != 1) TRY(hpc_fail(HPC_E_ARG, "name one FILE, or - for standard input"));
-    if (!o->model) TRY(hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer or its folder"));
-    TRY(hpc_tokenizer_open(&t, o->model));
-    TRY(hpc_cmd_read(&text, argv[0]));
+    TRY(tokenizer_open_for(&t, o->model, argc, "FILE"));
+    e.t = t;
+    TRY(open_text(&e, argv[0]));
     TRY(hpc_pool_create(&pool, hpc_cmd_threads(o->threads)));
-    TRY(hpc_tokenizer_encode_all(&ids, t, pool, text.data ? text.data : "", text.n, flags));
-    TRY(print(&ids, t, o, pool, argv[0], text.n));
+    TRY(hpc_tokenizer_encode_stream(t, pool, flags, &stream));
+    TRY(print_end(&e, o, argv[0]));
 out:
-    hpc_free(ids.id);
-    hpc_buf_release(&text);
+    hpc_free(e.ids.id);
+    hpc_file_close(&e.view);
+    hpc_buf_release(&e.whole);
     hpc_pool_free(pool);
     hpc_tokenizer_close(t);
     return rc;
 }
 
 static const hpc_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .kind = HPC_TEXT,
-     .offset = offsetof(encode_options, model),
-     .argument = "PATH",
-     .help = "A tokenizer.model, a tokenizer.json, or a folder with one of them."},
+    TOKENIZER_MODEL_OPTION(offsetof(encode_options, model)),
     {.name = "specials",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, specials),
@@ -227,17 +274,8 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, count),
      .help = "Only how many ids there are."},
-    {.name = "threads",
-     .kind = HPC_INT,
-     .offset = offsetof(encode_options, threads),
-     .fallback = "0",
-     .argument = "N",
-     .most = 4096,
-     .help = "Workers; 0: one for each CPU. The ids are the same."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(encode_options, json),
-     .help = "Report as JSON."},
+    HPC_CMD_THREADS(encode_options),
+    HPC_CMD_JSON(encode_options),
     {.name = NULL},
 };
 

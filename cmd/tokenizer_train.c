@@ -244,12 +244,12 @@ static int report(const texts *from, const train_options *o, const hpc_tokenizer
         hpc_json_put_real(&w, "seconds", (double)ns * 1e-9);
         hpc_json_close(&w, '}');
         hpc_buf_text(&out, "\n");
-    } else if (!o->quiet) {
+    } else {
         hpc_buf_printf(&out, "%s: %lld pieces, from %lld files with %s, in %.1f s\n", o->out,
                        (long long)hpc_tokenizer_n(t), (long long)from->used_n,
                        hpc_cmd_bytes(size, (double)from->used), (double)ns * 1e-9);
     }
-    return out.n > 0 || out.failed ? hpc_cmd_print(&out) : HPC_OK;
+    return hpc_cmd_print_report(&out, "the tokenizer is in", o->out);
 }
 
 /* ---- the command ------------------------------------------------------------------------------
@@ -350,15 +350,8 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 9e15,
      .help = "Which blocks."},
-    {.name = "json",
-     .kind = HPC_FLAG,
-     .offset = offsetof(train_options, json),
-     .help = "Report as JSON."},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HPC_FLAG,
-     .offset = offsetof(train_options, quiet),
-     .help = "No progress and no report."},
+    HPC_CMD_JSON(train_options),
+    HPC_CMD_QUIET(train_options),
     {.name = NULL},
 };
 

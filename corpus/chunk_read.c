@@ -34,8 +34,8 @@ int corpus_reserve(hpc_buf *b, size_t n)
 
 static int damaged(const corpus_chunk *c, const char *what)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s is damaged: %s; remove it and harvest again with --resume",
-                    c->path.data, what);
+    return hpc_fail(HPC_E_FORMAT, "%s is damaged: %s; harvest again with --resume", c->path.data,
+                    what);
 }
 
 /* Sizes first: they say where the tables are, and that nothing is missing or left over. */
@@ -208,6 +208,21 @@ int corpus_chunk_record(corpus_record *out, const corpus_chunk *c, int64_t slot)
     return HPC_OK;
 }
 
+static int check_block(const corpus_chunk *c, uint32_t block)
+{
+    const uint8_t *row = c->blocks + (size_t)block * CHUNK_BLOCK;
+    if (hpc_hash(c->file.data + c->block_at[block], corpus_get32(row), 0) != corpus_get64(row + 8))
+        return damaged(c, "the checksum of a block is another");
+    return HPC_OK;
+}
+
+int corpus_chunk_verify(const corpus_chunk *c)
+{
+    int rc = HPC_OK;
+    for (uint32_t k = 0; k < c->blocks_n && rc == HPC_OK; k++) rc = check_block(c, k);
+    return rc;
+}
+
 static int unpack(corpus_chunk *c, uint32_t block)
 {
     const uint8_t *row = c->blocks + (size_t)block * CHUNK_BLOCK;
@@ -215,8 +230,7 @@ static int unpack(corpus_chunk *c, uint32_t block)
     uint32_t packed_bytes = corpus_get32(row), bytes = corpus_get32(row + 4);
     int rc = HPC_OK;
     c->held = CHUNK_NO_TEXT;
-    if (hpc_hash(packed, packed_bytes, 0) != corpus_get64(row + 8))
-        TRY(damaged(c, "the checksum of a block is another"));
+    TRY(check_block(c, block));
     if (!c->unpacker && !(c->unpacker = ZSTD_createDCtx()))
         TRY(hpc_fail(HPC_E_NOMEM, "no memory for a decompressor"));
     TRY(corpus_reserve(&c->text, bytes));

@@ -218,6 +218,9 @@ typedef struct hpc_pack_options {
     bool resume;
     hpc_progress *progress;
     const int *stop;
+    /* One line about what is damaged and made again. NULL: dropped. */
+    void (*warn)(const char *line, void *user);
+    void *user;
 } hpc_pack_options;
 #define HPC_PACK_DEFAULTS                                                                          \
     {                                                                                              \

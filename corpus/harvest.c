@@ -4,15 +4,20 @@
  */
 #include "corpus/harvest.h"
 
-/* Lock files are of no use once corpus.db is there: whoever still comes finds all done. And what a
- * process that was killed right behind the last step has left. */
+/* Lock files are of no use once corpus.db is there, but for those that somebody holds who looks
+ * once more whether all is done. And what a process that was killed right behind the last step
+ * left. */
 static int clear_away(const corpus_harvest *h, hpc_buf *path)
 {
     int rc = HPC_OK;
     for (int64_t k = 0; k < h->sources_n; k++) {
+        int lock = -1;
         TRY(corpus_chunk_path(path, h->options->folder, h->source[k].name, -1));
         TRY(hpc_buf_text(path, "++lock"));
-        TRY(hpc_file_remove(path->data));
+        TRY(hpc_file_lock(&lock, path->data, false));
+        rc = lock < 0 ? HPC_OK : hpc_file_remove(path->data);
+        hpc_file_unlock(lock);
+        TRY(rc);
     }
     static const char *const rest[] = {"corpus.db.new", "harvest.lock"};
     for (size_t k = 0; k < sizeof rest / sizeof *rest; k++) {
@@ -23,52 +28,80 @@ out:
     return rc;
 }
 
-/* Of several processes that find everything done, one merges; the others wait for it. A corpus
- * that is there is made anew only when more of its repositories can be read than then. */
-static int merge(corpus_harvest *h, int64_t failed_before, hpc_buf *path)
+/* A corpus that is there is made anew when it is damaged or made from other chunks, and when more
+ * repositories can be read than then; never when fewer can. */
+static int must_merge(bool *out, const corpus_harvest *h, const hpc_buf *chunks, hpc_buf *path)
 {
-    hpc_harvest_result there = {0};
-    int64_t failed = 0;
-    int lock = -1, rc = HPC_OK;
-    for (int64_t k = 0; k < h->sources_n; k++) failed += h->source[k].failed != 0;
-    TRY(corpus_harvest_path(path, h, "harvest.lock"));
-    TRY(hpc_file_lock(&lock, path->data, true));
-    TRY(corpus_harvest_path(path, h, "corpus.db"));
-    if (hpc_file_exists(path->data)) {
-        TRY(corpus_count(&there, h->options->folder));
-        failed_before = there.failed_n;
+    bool same = false;
+    int64_t now = h->result->failed_n, then = 0;
+    int rc = corpus_harvest_path(path, h, "corpus.db");
+    *out = true;
+    if (rc < 0 || !hpc_file_exists(path->data)) return rc;
+    rc = corpus_verify(&same, &then, h->options->folder, chunks);
+    if (rc == HPC_E_FORMAT) {
+        corpus_harvest_warn(h, "corpus.db is damaged; it is made again from the chunks");
+        hpc_error_clear();
+        return HPC_OK;
     }
-    if (failed < failed_before) TRY(corpus_merge(h));
-    TRY(clear_away(h, path));
-    TRY(corpus_count(h->result, h->options->folder));
-    h->result->complete = true;
-out:
-    hpc_file_unlock(lock);
+    *out = now < then || (now == then && !same);
     return rc;
 }
 
-static int go_on(corpus_harvest *h)
+/* Of several processes that find everything done, one merges; the others wait for it. */
+static int merge(corpus_harvest *h, const hpc_buf *chunks)
 {
     hpc_buf path = {0};
-    bool complete = false;
+    int64_t failed = h->result->failed_n;
+    bool needed = false;
+    int lock = -1, rc = HPC_OK;
+    TRY(corpus_harvest_path(&path, h, "harvest.lock"));
+    TRY(hpc_file_lock(&lock, path.data, true));
+    TRY(must_merge(&needed, h, chunks, &path));
+    if (needed) TRY(corpus_merge(h));
+    TRY(clear_away(h, &path));
+    TRY(corpus_count(h->result, h->options->folder));
+    if (h->result->failed_n < failed) h->result->failed_n = failed;
+    h->result->complete = true;
+out:
+    hpc_file_unlock(lock);
+    hpc_buf_release(&path);
+    return rc;
+}
+
+/* What this call has begun is taken back, so that the folder serves the next one. */
+static int give_up(const corpus_harvest *h)
+{
+    hpc_buf path = {0};
     int rc = HPC_OK;
-    h->result->repositories_n = h->sources_n;
-    TRY(corpus_harvest_path(&path, h, "corpus.db"));
-    if (hpc_file_exists(path.data)) {
-        hpc_harvest_result there = {0};
-        TRY(corpus_count(&there, h->options->folder));
-        if (there.failed_n == 0) {
-            TRY(merge(h, 0, &path)); /* nothing to do but to count */
-            goto out;
-        }
+    if (h->fresh) {
+        TRY(clear_away(h, &path));
+        TRY(corpus_harvest_path(&path, h, "harvest.json"));
+        TRY(hpc_file_remove(path.data));
     }
-    TRY(corpus_work_run(h));
-    for (int64_t k = 0; k < h->sources_n; k++) h->result->failed_n += h->source[k].failed != 0;
-    h->result->stopped = corpus_harvest_stopped(h);
-    if (!h->result->stopped) TRY(corpus_work_complete(&complete, h));
-    if (complete) TRY(merge(h, INT64_MAX, &path));
+    rc = hpc_fail(HPC_E_ARG, "no repository can be read, so there is nothing to harvest");
 out:
     hpc_buf_release(&path);
+    return rc;
+}
+
+/* Also of a corpus that is complete all chunks are looked at: what is damaged or gone is made
+ * again.
+ */
+static int go_on(corpus_harvest *h)
+{
+    hpc_harvest_result *r = h->result;
+    hpc_buf chunks = {0};
+    bool complete = false;
+    int rc = HPC_OK;
+    r->repositories_n = h->sources_n;
+    TRY(corpus_work_run(h));
+    for (int64_t k = 0; k < h->sources_n; k++) r->failed_n += h->source[k].failed != 0;
+    r->stopped = corpus_harvest_stopped(h);
+    if (!r->stopped && r->failed_n == r->repositories_n) TRY(give_up(h));
+    if (!r->stopped) TRY(corpus_work_complete(&complete, &chunks, h));
+    if (complete) TRY(merge(h, &chunks));
+out:
+    hpc_buf_release(&chunks);
     return rc;
 }
 

@@ -216,13 +216,14 @@ out:
 }
 
 /* Under the lock: of several processes that begin at once, one writes. */
-static int claim_folder(const corpus_harvest *h, const char *path)
+static int claim_folder(corpus_harvest *h, const char *path)
 {
     hpc_buf old = {0};
     int rc = HPC_OK;
     TRY(hpc_file_sweep(h->options->folder));
     if (!hpc_file_exists(path)) {
         TRY(hpc_file_save(path, h->settings.data, h->settings.n));
+        h->fresh = true;
         goto out;
     }
     if (!h->options->resume)
@@ -253,12 +254,33 @@ out:
     return rc;
 }
 
+/* A mistyped path is told before anything is written; one repository that opens is enough to begin
+ * with, the others are named when their turn comes. */
+static int check_some_open(const hpc_harvest_options *o)
+{
+    hpc_git *g = NULL;
+    char why[sizeof hpc_error_get()->text];
+    for (int64_t k = 0; k < o->repositories_n; k++) {
+        int rc = hpc_git_open(&g, o->repository[k].path);
+        hpc_git_close(g);
+        if (rc == HPC_OK) hpc_error_clear();
+        if (rc == HPC_OK || rc == HPC_E_NOMEM) return rc;
+    }
+    snprintf(why, sizeof why, "%s", hpc_error_get()->text); /* the first failure wins */
+    hpc_error_clear();
+    if (o->repositories_n == 1) return hpc_fail(HPC_E_ARG, "%s", why);
+    return hpc_fail(HPC_E_ARG, "none of the %lld repositories can be opened; the first: %s",
+                    (long long)o->repositories_n, why);
+}
+
 int corpus_settings_fix(corpus_harvest *h)
 {
     hpc_buf path = {0};
     int lock = -1, rc = HPC_OK;
     TRY(check_options(h->options));
     TRY(find_names(h));
+    TRY(corpus_harvest_path(&path, h, "harvest.json"));
+    if (!hpc_file_exists(path.data)) TRY(check_some_open(h->options));
     TRY(write_settings(h));
     TRY(corpus_harvest_path(&path, h, "content"));
     TRY(hpc_file_mkdir(path.data));

@@ -174,12 +174,13 @@ static const phrase phrases[] = {
 /* Letters and digits in lower case, one blank between words. Comment marks vanish by that. */
 static size_t normalise(char *out, size_t cap, size_t used, const char *text, size_t n)
 {
+    bool in_word = used > 0 && out[used - 1] != ' ';
     for (size_t k = 0; k < n && used + 1 < cap; k++) {
-        unsigned char c = (unsigned char)text[k];
-        if (isalnum(c))
-            out[used++] = (char)tolower(c);
-        else if (used > 0 && out[used - 1] != ' ')
-            out[used++] = ' ';
+        unsigned char c = (unsigned char)text[k], lower = c | 32; /* digits have that bit */
+        bool kept = ((unsigned char)(lower - 'a') < 26) | ((unsigned char)(c - '0') < 10);
+        out[used] = (char)(kept ? lower : ' ');
+        used += kept | in_word;
+        in_word = kept;
     }
     out[used] = '\0';
     return used;
@@ -320,23 +321,48 @@ static bool mentions(const char *s, size_t n)
 {
     static const char *const stems[] = {"icens", "ICENS", "ermission", "edistribution",
                                         "ublic domain"};
-    for (size_t k = 0; k < sizeof stems / sizeof *stems; k++)
-        if (corpus_find(s, n, stems[k])) return true;
+    static const char *const heads[] = {"ice", "ICE", "erm", "edi", "ubl"};
+    corpus_heads h;
+    corpus_heads_init(&h, heads, sizeof heads / sizeof *heads);
+    for (size_t at = 0; (at = corpus_heads_next(&h, s, n, at)) < n; at++)
+        for (size_t k = 0; k < sizeof stems / sizeof *stems; k++) {
+            size_t m = strlen(stems[k]);
+            if (n - at >= m && memcmp(s + at, stems[k], m) == 0) return true;
+        }
     return false;
+}
+
+/* The tokens that begin in the header. */
+static int64_t header_tokens(const hpc_tokens *t)
+{
+    int64_t lo = 0, hi = t->n;
+    while (lo < hi) {
+        int64_t k = lo + (hi - lo) / 2;
+        if (t->item[k].at < HEADER_BYTES)
+            lo = k + 1;
+        else
+            hi = k;
+    }
+    return lo;
+}
+
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 void corpus_licence_of_file(char out[CORPUS_LICENCE], const char *text, const hpc_tokens *t)
 {
     char words[WORDS_BYTES];
-    size_t used = 0, end = 0;
+    size_t used = 0;
+    int64_t tokens_n = header_tokens(t);
     out[0] = words[0] = '\0';
-    for (int64_t k = 0; k < t->n && t->item[k].at < HEADER_BYTES; k++)
-        end = t->item[k].at + (t->item[k].n < HEADER_BYTES ? t->item[k].n : HEADER_BYTES);
-    if (!mentions(text, end)) return;
-    for (int64_t k = 0; k < t->n && t->item[k].at < HEADER_BYTES; k++) {
+    const hpc_token *last = tokens_n > 0 ? &t->item[tokens_n - 1] : NULL;
+    if (!last || !mentions(text, last->at + least_of(last->n, HEADER_BYTES))) return;
+    for (int64_t k = 0; k < tokens_n; k++) {
         const hpc_token *c = &t->item[k];
         if (c->kind != HPC_TOKEN_COMMENT) continue;
-        size_t n = c->n < HEADER_BYTES ? c->n : HEADER_BYTES;
+        size_t n = least_of(c->n, HEADER_BYTES);
         if (spdx_tag(out, text + c->at, n)) return;
         used = normalise(words, sizeof words, used, text + c->at, n);
         used = normalise(words, sizeof words, used, " ", 1);

@@ -26,7 +26,7 @@ typedef struct merge {
     chunk_place *place;
     int64_t places_n, places_cap;
     corpus_near *near;
-    hpc_hash128 *key; /* of each item: most of its git id */
+    hpc_hash128 *key; /* of each item's content as it was in git: ids are what others say */
     int64_t keys_cap;
     int32_t *table; /* items + 1 by key, open addressing */
     uint64_t table_size;
@@ -88,7 +88,7 @@ static int add_chunk(merge *m, const corpus_plan *plan, uint32_t source, int64_t
                                       .stored_bytes = r.stored_bytes,
                                       .reason = r.reason,
                                       .head = r.head};
-        m->key[m->n] = corpus_get_hash(r.id.byte);
+        m->key[m->n] = r.hash;
         m->n++;
     }
 out:

@@ -202,6 +202,7 @@ static int write_facts(hpc_buf *out, const pack *p, bool asked)
     }
     if (p->task == &pack_task_pragma) hpc_json_put_real(&w, "negatives", o->negatives);
     hpc_json_put_int(&w, "seed", o->seed);
+    if (asked) hpc_json_put_int(&w, "shard_tokens", o->shard_tokens);
     if (p->task->asked) TRY(p->task->asked(&w, p));
     put_marks(&w, &p->encoder);
     if (!asked) p->task->facts(&w, p);
@@ -212,8 +213,32 @@ out:
     return rc;
 }
 
+/* Why the shards that are there cannot be gone on with. */
+static int other_request(const char *folder, const hpc_buf *before)
+{
+    hpc_json *root = NULL;
+    if (!before->data)
+        return hpc_fail(HPC_E_ARG,
+                        "%s has shards and no pack.json, which says of what they are made: remove "
+                        "them, or name another folder",
+                        folder);
+    int rc = hpc_json_parse(&root, before->data, before->n, "pack.json");
+    hpc_json_free(root);
+    hpc_error_clear();
+    if (rc == HPC_E_NOMEM) return hpc_fail(rc, "no memory to read pack.json");
+    if (rc < 0)
+        return hpc_fail(HPC_E_FORMAT,
+                        "%s/pack.json is damaged, and so it is not known of what the shards there "
+                        "are made: remove them, or name another folder",
+                        folder);
+    return hpc_fail(HPC_E_ARG,
+                    "%s was begun with other options, another corpus or another hpccoder, as "
+                    "pack.json there says: name another folder",
+                    folder);
+}
+
 /* Written before the first shard, so whatever is resumed has one. */
-static int keep_request(const pack *p, int64_t done)
+static int keep_request(const pack *p, bool resumed)
 {
     hpc_buf path = {0}, now = {0}, before = {0};
     int rc = HPC_OK;
@@ -221,16 +246,24 @@ static int keep_request(const pack *p, int64_t done)
     TRY(hpc_buf_printf(&path, "%s/pack.json", p->options->out));
     if (hpc_file_exists(path.data)) TRY(hpc_file_read(&before, path.data, 1 << 20));
     if (before.data && before.n == now.n && memcmp(before.data, now.data, now.n) == 0) goto out;
-    if (done > 0)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s was begun with other options, another corpus or another hpccoder, as "
-                     "pack.json there says: name another folder",
-                     p->options->out));
+    if (resumed) TRY(other_request(p->options->out, &before));
     TRY(hpc_file_save(path.data, now.data, now.n));
 out:
     hpc_buf_release(&before);
     hpc_buf_release(&now);
     hpc_buf_release(&path);
+    return rc;
+}
+
+static int tell_damage(const hpc_pack_options *o, const char *damage)
+{
+    hpc_buf line = {0};
+    int rc = HPC_OK;
+    if (!damage || !o->warn) return HPC_OK;
+    TRY(hpc_buf_printf(&line, "%s; from there on all is made again", damage));
+    o->warn(line.data, o->user);
+out:
+    hpc_buf_release(&line);
     return rc;
 }
 
@@ -343,7 +376,8 @@ static int run(hpc_pack_result *out, pack *p)
     make_spec(&spec, p);
     TRY(hpc_shard_create(&shards, &done, p->options->out, &spec, p->options->shard_tokens,
                          p->options->resume));
-    TRY(keep_request(p, done));
+    TRY(keep_request(p, done > 0 || hpc_shard_damage(shards)));
+    TRY(tell_damage(p->options, hpc_shard_damage(shards)));
     TRY(p->task->plan(p));
     if (pack_stopped(p)) goto out;
     if (done > p->documents)

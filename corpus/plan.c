@@ -78,9 +78,40 @@ static bool want_path(const char *path, void *user)
     return hpc_language_of_path(path) != HPC_LANGUAGE_NONE;
 }
 
+typedef struct listing {
+    hpc_progress *progress;
+    int64_t commits_n;
+} listing;
+
 static void show_commits(int64_t commits, void *user)
 {
-    hpc_progress_update(user, commits, NULL);
+    listing *l = user;
+    l->commits_n = commits;
+    hpc_progress_update(l->progress, commits, NULL);
+}
+
+static int list_blobs(hpc_git_list *out, const corpus_harvest *h, const char *name, hpc_git *g)
+{
+    listing l = {.progress = h->options->history ? h->options->progress : NULL};
+    hpc_git_list_options options = {.history = h->options->history,
+                                    .want = want_path,
+                                    .progress = l.progress ? show_commits : NULL,
+                                    .user = &l,
+                                    .stop = h->options->stop};
+    if (l.progress) hpc_progress_start(l.progress, name, "commits", 0);
+    int rc = hpc_git_list_blobs(out, g, h->pool, &options);
+    if (l.progress) hpc_progress_end(l.progress, l.commits_n);
+    return rc;
+}
+
+void corpus_plan_tell_missing(const corpus_plan *p, const corpus_harvest *h, const char *name,
+                              const char *first)
+{
+    if (p->missing_n > 0)
+        corpus_harvest_warn(
+            h, "%s: %lld of its commits and folders cannot be read%s; the rest is harvested%s%s",
+            name, (long long)p->missing_n, p->partial ? " (a partial clone)" : "",
+            first ? "; the first: " : "", first ? first : "");
 }
 
 static void tell(const corpus_plan *p, const corpus_harvest *h, const char *name,
@@ -93,26 +124,17 @@ static void tell(const corpus_plan *p, const corpus_harvest *h, const char *name
         corpus_harvest_warn(h, "%s: HEAD names no commit, so there is nothing to take", name);
     if (p->shallow && h->options->history)
         corpus_harvest_warn(h, "%s: a shallow clone: its history is cut off", name);
-    if (p->missing_n > 0)
-        corpus_harvest_warn(h, "%s: %lld commits and folders cannot be read; the first: %s", name,
-                            (long long)p->missing_n,
-                            list->first_miss.n ? list->first_miss.data : "unknown");
+    corpus_plan_tell_missing(p, h, name, list->first_miss.data);
 }
 
 int corpus_plan_make(corpus_plan *out, const corpus_harvest *h, const corpus_source *s, hpc_git *g)
 {
     hpc_git_facts facts;
     hpc_git_list list = {0};
-    hpc_git_list_options options = {.history = h->options->history, .want = want_path};
     int rc = HPC_OK;
     TRY(hpc_git_describe(&facts, g));
-    if (h->options->progress && h->options->history) {
-        hpc_progress_start(h->options->progress, s->name, "commits", 0);
-        options.progress = show_commits;
-        options.user = h->options->progress;
-    }
-    TRY(hpc_git_list_blobs(&list, g, h->pool, &options));
-    if (options.progress) hpc_progress_end(h->options->progress, list.commits_n);
+    TRY(list_blobs(&list, h, s->name, g));
+    if (rc == HPC_GIT_STOPPED) goto out;
     *out = (corpus_plan){.head = facts.head,
                          .refs = h->options->history ? facts.refs : 0,
                          .empty = facts.empty,
@@ -130,11 +152,11 @@ int corpus_plan_make(corpus_plan *out, const corpus_harvest *h, const corpus_sou
     if (!(out->licences = hpc_map_create())) TRY(HPC_E_NOMEM);
     TRY(hpc_buf_add(&out->expressions, "", 1));
     if (!h->sketch || !corpus_sketch_repository(h->sketch, s->name))
-        TRY(corpus_plan_find_licences(out, g));
-    tell(out, h, s->name, &list);
+        TRY(corpus_plan_find_licences(out, h, g));
+    if (rc == HPC_OK) tell(out, h, s->name, &list);
 out:
     hpc_git_list_release(&list);
-    if (rc < 0) corpus_plan_release(out);
+    if (rc != HPC_OK) corpus_plan_release(out);
     return rc;
 }
 

@@ -142,7 +142,7 @@ out:
     return rc;
 }
 
-int corpus_plan_find_licences(corpus_plan *p, hpc_git *g)
+int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, hpc_git *g)
 {
     folder_search f = {.g = g};
     int rc = HPC_OK;
@@ -153,6 +153,10 @@ int corpus_plan_find_licences(corpus_plan *p, hpc_git *g)
         size_t n = 0;
         uint64_t unused = 0;
         const char *folder = hpc_map_at(folders, k, &n, &unused);
+        if (corpus_harvest_stopped(h)) {
+            rc = HPC_GIT_STOPPED;
+            break;
+        }
         TRY(find_licence(p, &f, folder, n));
     }
 out:

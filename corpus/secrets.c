@@ -21,9 +21,11 @@ typedef struct edit {
 } edit;
 
 typedef struct masking {
-    hpc_buf edits; /* as they are found: the searches go over a token one after the other */
+    hpc_buf edits; /* as they are found */
     const char *text;
-    bool in_key; /* between BEGIN and END of a private key */
+    size_t n;
+    size_t credential_end, key_end; /* of the last one: what is before is not looked at again */
+    bool named;                     /* somewhere there is a word for a secret */
 } masking;
 
 static int replace(masking *m, size_t lo, size_t hi, const char *word)
@@ -83,12 +85,9 @@ static bool is_key(char c) /* of keys in base64 and its relatives */
     return is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/' || c == '=';
 }
 
-/* Letters, digits, '_' and '-', as a set of bits: the one question asked all over a text. */
 static bool is_word(char c)
 {
-    static const uint64_t set[4] = {0x03ff200000000000, 0x07fffffe87fffffe};
-    unsigned char at = (unsigned char)c;
-    return set[at >> 6] >> (at & 63) & 1;
+    return is_alnum(c) || c == '_' || c == '-';
 }
 
 static size_t run(const char *s, size_t lo, size_t hi, bool (*is)(char))
@@ -120,42 +119,31 @@ static bool is_example(const char *host, size_t n)
 }
 
 /* "//user:password@": the start of user, or `at` itself. */
-static size_t user_info(const char *s, size_t lo, size_t at)
+static size_t user_info(const char *s, size_t at)
 {
     size_t p = at;
     bool colon = false;
-    while (p > lo && at - p < 256 && s[p - 1] != '/' && s[p - 1] != ' ' && s[p - 1] != '"' &&
+    while (p > 0 && at - p < 256 && s[p - 1] != '/' && s[p - 1] != ' ' && s[p - 1] != '"' &&
            s[p - 1] != '\n')
         colon |= s[--p] == ':';
-    return colon && p >= lo + 3 && memcmp(s + p - 3, "://", 3) == 0 ? p : at;
+    return colon && p >= 3 && memcmp(s + p - 3, "://", 3) == 0 ? p : at;
 }
 
-static int mask_at(masking *m, size_t lo, size_t hi)
+static int mask_at(masking *m, size_t at)
 {
     const char *s = m->text;
-    for (size_t from = lo;;) {
-        const char *found = memchr(s + from, '@', hi - from);
-        if (!found) return 0;
-        size_t at = (size_t)(found - s), begin = at;
-        from = at + 1;
-        int rc = 0;
-        size_t info = user_info(s, lo, at);
-        if (info < at) {
-            rc = replace(m, info, at, secret_word);
-        } else {
-            while (begin > lo && is_local(s[begin - 1])) begin--;
-            while (begin < at && s[begin] == '.') begin++;
-            size_t host = host_name(s, from, hi);
-            if (begin < at && host > 0 && !is_example(s + from, host))
-                rc = replace(m, begin, from + host, email_word);
-        }
-        if (rc < 0) return rc;
-    }
+    size_t info = user_info(s, at), begin = at;
+    if (info < at) return replace(m, info, at, secret_word);
+    while (begin > 0 && is_local(s[begin - 1])) begin--;
+    while (begin < at && s[begin] == '.') begin++;
+    size_t host = host_name(s, at + 1, m->n);
+    if (begin == at || host == 0 || is_example(s + at + 1, host)) return HPC_OK;
+    return replace(m, begin, at + 1 + host, email_word);
 }
 
-enum { CREDENTIAL_LEAST = 20 }; /* of characters, the head among them */
-
 /* ---- credentials by their shape -------------------------------------------------------- */
+
+enum { WORD_LEAST = 20 }; /* characters of the word in which one stands */
 
 static const struct {
     const char *head;
@@ -177,21 +165,12 @@ static bool is_token(char c) /* JWTs have dots */
 /* Those of a fixed length have letters and digits only, and end where these do. */
 static size_t credential_run(const char *s, size_t at, size_t hi, size_t least, size_t most)
 {
+    if (hi - at > most) hi = at + most + 1; /* enough to see that it is too long */
     return run(s, at, hi, least == most ? is_alnum : most > 255 ? is_token : is_word);
-}
-
-/* The first two characters of all heads: nearly every word is told by them to have none. */
-static bool begins_like_one(const char *s)
-{
-    static const char pairs[] = "AKASAIghgiglxoskrknppyhfey";
-    for (size_t k = 0; k + 1 < sizeof pairs; k += 2)
-        if (s[0] == pairs[k] && s[1] == pairs[k + 1]) return true;
-    return false;
 }
 
 static size_t credential(const char *s, size_t at, size_t hi)
 {
-    if (hi - at < CREDENTIAL_LEAST || !begins_like_one(s + at)) return 0;
     for (size_t k = 0; k < sizeof credentials / sizeof *credentials; k++) {
         size_t head = strlen(credentials[k].head), digits = 0;
         if (hi - at < head || memcmp(s + at, credentials[k].head, head) != 0) continue;
@@ -202,76 +181,92 @@ static size_t credential(const char *s, size_t at, size_t hi)
     return 0;
 }
 
-/* The start of the next word of at least CREDENTIAL_LEAST characters in [at, hi), or hi. Such a
- * word covers one of any CREDENTIAL_LEAST places in a row, so most bytes are never looked at. */
-static size_t next_long_word(const char *s, size_t at, size_t hi)
+/* The length of the word around `at`, as far as it matters. */
+static size_t word_around(const char *s, size_t at, size_t hi)
 {
-    while (hi - at >= CREDENTIAL_LEAST) {
-        size_t p = at + CREDENTIAL_LEAST;
-        while (p > at && is_word(s[p - 1])) p--;
-        if (p == at) return at;
-        at = p;
-    }
-    return hi;
+    size_t lo = at;
+    while (lo > 0 && at - lo < WORD_LEAST && is_word(s[lo - 1])) lo--;
+    return at - lo + run(s, at, hi - at < WORD_LEAST ? hi : at + WORD_LEAST, is_word);
 }
 
 /* A head may also stand behind a prefix: "deploy-AKIA...", "x_ghp_...". */
-static int mask_credentials(masking *m, size_t lo, size_t hi)
+static int mask_credential(masking *m, size_t at)
 {
     const char *s = m->text;
-    for (size_t at = next_long_word(s, lo, hi); at < hi; at = next_long_word(s, at, hi)) {
-        size_t end = at + run(s, at, hi, is_word);
-        for (bool starts = true; at < end; starts = s[at] == '-' || s[at] == '_', at++) {
-            size_t n = starts ? credential(s, at, hi) : 0;
-            if (n == 0) continue;
-            int rc = replace(m, at, at + n, secret_word);
-            if (rc < 0) return rc;
-            at += n - 1;
-        }
-    }
-    return 0;
+    if (at < m->credential_end || (at > 0 && is_alnum(s[at - 1]))) return HPC_OK;
+    size_t n = credential(s, at, m->n);
+    if (n == 0 || word_around(s, at, m->n) < WORD_LEAST) return HPC_OK;
+    m->credential_end = at + n;
+    return replace(m, at, at + n, secret_word);
 }
 
 /* ---- private keys: lines of base64 between BEGIN and END, in one token or in several ------- */
 
 static const char key_begins[] = "PRIVATE KEY-----";
 
-static int mask_key_block(masking *m, size_t lo, size_t hi)
+/* Whether the KEY at `at` is that of a BEGIN; nothing counts twice. */
+static bool begins_key(masking *m, size_t at)
+{
+    static const char begin[] = "-----BEGIN ";
+    const size_t ahead = strlen("PRIVATE "), behind = strlen("KEY-----");
+    if (at < m->key_end + ahead || m->n - at < behind) return false;
+    const char *p = m->text + at - ahead;
+    size_t before = at - ahead - m->key_end;
+    if (memcmp(p, key_begins, ahead + behind) != 0) return false;
+    m->key_end = at + behind;
+    before = before < 32 ? before : 32;
+    return memmem(p - before, before, begin, sizeof begin - 1) != NULL;
+}
+
+static int mask_key(masking *m, size_t at)
 {
     const char *s = m->text;
-    size_t at = lo;
-    while (at < hi) {
-        if (!m->in_key) {
-            const char *p = memmem(s + at, hi - at, key_begins, sizeof key_begins - 1);
-            if (!p) return 0;
-            size_t back = (size_t)(p - s) - at;
-            at = (size_t)(p - s) + sizeof key_begins - 1;
-            m->in_key = back >= 11 && memmem(p - (back < 32 ? back : 32), back < 32 ? back : 32,
-                                             "-----BEGIN ", 11) != NULL;
-            continue;
-        }
-        size_t n = run(s, at, hi, is_key);
+    if (!begins_key(m, at)) return HPC_OK;
+    for (at = m->key_end, m->key_end = m->n; at < m->n;) {
+        size_t n = run(s, at, m->n, is_key);
         if (n >= 8 && memcmp(s + at, "-----END", 8) == 0) {
-            m->in_key = false;
-        } else if (n >= 16) {
+            m->key_end = at + n;
+            break;
+        }
+        if (n >= 16) {
             int rc = replace(m, at, at + n, secret_word);
             if (rc < 0) return rc;
         }
         at += n ? n : 1;
     }
-    return 0;
+    return HPC_OK;
 }
 
 /* ---- a variable called password that is given a string --------------------------------------- */
 
+static const struct {
+    const char *word;
+    size_t head; /* where the bytes stand by which it is found in a text */
+} secret_names[] = {
+    {"password", 2}, {"passwd", 2},     {"secret", 2}, {"api_key", 2},
+    {"apikey", 1},   {"access_key", 5}, {"token", 0},  {"credential", 0},
+};
+enum { SECRET_NAMES = sizeof secret_names / sizeof *secret_names };
+
 static bool names_secret(const char *s, size_t n)
 {
-    static const char *const words[] = {"password", "passwd",     "secret", "api_key",
-                                        "apikey",   "access_key", "token",  "credential"};
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-        size_t m = strlen(words[k]);
+    for (size_t k = 0; k < SECRET_NAMES; k++) {
+        size_t m = strlen(secret_names[k].word);
         for (size_t i = 0; i + m <= n; i++)
-            if (strncasecmp(s + i, words[k], m) == 0) return true;
+            if (strncasecmp(s + i, secret_names[k].word, m) == 0) return true;
+    }
+    return false;
+}
+
+/* The same of one place in a text, where such bytes stand. */
+static bool names_secret_at(const char *s, size_t at, size_t n)
+{
+    for (size_t k = 0; k < SECRET_NAMES; k++) {
+        const char *word = secret_names[k].word;
+        size_t lo = at - secret_names[k].head, m = strlen(word);
+        if (at >= secret_names[k].head && n - lo >= m && (s[lo] | 32) == word[0] &&
+            strncasecmp(s + lo, word, m) == 0)
+            return true;
     }
     return false;
 }
@@ -311,17 +306,48 @@ static int mask_assigned(masking *m, const hpc_tokens *t, int64_t string)
     return replace(m, v->at + 1, v->at + v->n - 1, secret_word);
 }
 
+static int mask_assignments(masking *m, const hpc_tokens *t)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < t->n && rc == 0; k++)
+        if (t->item[k].kind == HPC_TOKEN_STRING && t->item[k].n >= 18) rc = mask_assigned(m, t, k);
+    return rc;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+/* Three bytes of each of the above. The rows are those, of many that were tried, in which the
+ * fewest other bytes of real code pass for them. */
+static const char *const heads[] = {
+    "@..",
+    "AKI ASI AIz KEY",
+    "gho ghp ghr ghs ghu hf_",
+    "git cre CRE",
+    "glp npm pyp pik PIK",
+    "sk- sk_ rk_",
+    "xox ssw SSW",
+    "eyJ tok TOK i_k I_K s_k S_K",
+};
+
+static int mask_place(masking *m, size_t at)
+{
+    if (m->text[at] == '@') return mask_at(m, at);
+    if (m->text[at] == 'K') return mask_key(m, at);
+    if (!m->named) m->named = names_secret_at(m->text, at, m->n);
+    return mask_credential(m, at);
+}
+
 int corpus_mask(hpc_buf *out, int64_t *n_masked, const char *text, size_t n, const hpc_tokens *t)
 {
-    masking m = {.text = text};
+    masking m = {.text = text, .n = n};
+    corpus_heads h;
     int rc = 0;
     out->n = 0;
     *n_masked = 0;
-    if (corpus_find(text, n, key_begins)) TRY(mask_key_block(&m, 0, n));
-    TRY(mask_credentials(&m, 0, n));
-    TRY(mask_at(&m, 0, n));
-    for (int64_t k = 0; k < t->n; k++)
-        if (t->item[k].kind == HPC_TOKEN_STRING && t->item[k].n >= 18) TRY(mask_assigned(&m, t, k));
+    corpus_heads_init(&h, heads, sizeof heads / sizeof *heads);
+    for (size_t at = 0; (at = corpus_heads_next(&h, text, n, at)) < n; at++)
+        TRY(mask_place(&m, at));
+    if (m.named) TRY(mask_assignments(&m, t));
     if (m.edits.n)
         TRY(apply(out, n_masked, (edit *)(void *)m.edits.data, m.edits.n / sizeof(edit), text, n));
 out:

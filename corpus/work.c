@@ -181,10 +181,8 @@ static int plan_one(corpus_harvest *h, corpus_source *s, const char *path)
     corpus_plan plan = {0};
     int rc = hpc_git_open(&g, s->path);
     if (rc >= 0) rc = corpus_plan_make(&plan, h, s, g);
-    if (rc < 0) {
-        rc = pass_over(h, s, rc);
-        goto out;
-    }
+    if (rc < 0) rc = pass_over(h, s, rc);
+    if (rc != HPC_OK || s->failed) goto out;
     TRY(corpus_chunk_path(&folder, h->options->folder, s->name, -1));
     TRY(hpc_file_mkdir(folder.data));
     TRY(corpus_plan_save(&plan, path));
@@ -209,6 +207,7 @@ static int look_for_plan(corpus_harvest *h, corpus_source *s, const char *path)
     }
     if (rc < 0) return rc;
     s->files_n = plan.n;
+    corpus_plan_tell_missing(&plan, h, s->name, NULL);
     corpus_plan_release(&plan);
     return 1;
 }
@@ -251,26 +250,28 @@ static void release_batch(batch *b)
     *b = (batch){.h = b->h, .start_ns = b->start_ns};
 }
 
-/* Whether a chunk is there and is the one that the plan asks for. */
-static int chunk_is_done(bool *done, const corpus_harvest *h, const claimed *c, int64_t chunk,
+/* Whether a chunk is there, sound, and the one that the plan asks for; its hash if it is. */
+static int chunk_is_done(bool *done, hpc_hash128 *hash, const corpus_harvest *h,
+                         const corpus_source *s, const corpus_plan *plan, int64_t chunk,
                          hpc_buf *path)
 {
     corpus_chunk *there = NULL;
-    int rc = corpus_chunk_path(path, h->options->folder, c->source->name, chunk);
+    int rc = corpus_chunk_path(path, h->options->folder, s->name, chunk);
     *done = false;
     if (rc < 0 || !hpc_file_exists(path->data)) return rc;
     rc = corpus_chunk_open(&there, path->data);
+    if (rc >= 0) rc = corpus_chunk_verify(there);
     if (rc == HPC_E_FORMAT) {
-        corpus_harvest_warn(h, "%s: chunk %lld is damaged; it is made again", c->source->name,
+        corpus_harvest_warn(h, "%s: chunk %lld is damaged; it is made again", s->name,
                             (long long)chunk);
         hpc_error_clear();
-        return HPC_OK;
+        rc = HPC_OK;
+    } else if (rc >= 0) {
+        *done = corpus_same_hash(corpus_chunk_key(there), corpus_plan_key(plan, h, s, chunk));
+        *hash = corpus_chunk_hash(there);
     }
-    if (rc < 0) return rc;
-    *done =
-        corpus_same_hash(corpus_chunk_key(there), corpus_plan_key(&c->plan, h, c->source, chunk));
     corpus_chunk_close(there);
-    return HPC_OK;
+    return rc;
 }
 
 static int add_tasks(batch *b, int32_t number)
@@ -278,11 +279,12 @@ static int add_tasks(batch *b, int32_t number)
     corpus_harvest *h = b->h;
     const claimed *c = &b->item[number];
     hpc_buf path = {0};
+    hpc_hash128 hash;
     int64_t lo, hi;
     int rc = HPC_OK;
     for (int64_t k = 0; k < corpus_plan_chunks(&c->plan); k++) {
         bool done = false;
-        TRY(chunk_is_done(&done, h, c, k, &path));
+        TRY(chunk_is_done(&done, &hash, h, c->source, &c->plan, k, &path));
         if (done) {
             corpus_plan_range(&lo, &hi, &c->plan, k);
             h->done_n += hi - lo;
@@ -414,32 +416,39 @@ out:
     return rc;
 }
 
-static int source_is_complete(bool *out, const corpus_harvest *h, const corpus_source *s,
-                              hpc_buf *path)
+static int source_is_complete(bool *out, hpc_buf *chunks, const corpus_harvest *h,
+                              const corpus_source *s, hpc_buf *path)
 {
     corpus_plan plan = {0};
+    hpc_hash128 hash;
     int rc = HPC_OK;
     *out = false;
     TRY(corpus_plan_path(path, h, s));
     if (!hpc_file_exists(path->data)) goto out;
-    TRY(corpus_plan_load(&plan, path->data));
+    rc = corpus_plan_load(&plan, path->data);
+    if (rc == HPC_E_FORMAT) { /* whoever has the repository makes it again */
+        hpc_error_clear();
+        rc = HPC_OK;
+        goto out;
+    }
+    TRY(rc);
     *out = true;
     for (int64_t k = 0; k < corpus_plan_chunks(&plan) && *out; k++) {
-        TRY(corpus_chunk_path(path, h->options->folder, s->name, k));
-        *out = hpc_file_exists(path->data);
+        TRY(chunk_is_done(out, &hash, h, s, &plan, k, path));
+        if (*out) TRY(corpus_list_chunk(chunks, s->name, k, hash));
     }
 out:
     corpus_plan_release(&plan);
     return rc;
 }
 
-int corpus_work_complete(bool *out, const corpus_harvest *h)
+int corpus_work_complete(bool *out, hpc_buf *chunks, const corpus_harvest *h)
 {
     hpc_buf path = {0};
     int rc = HPC_OK;
     *out = true;
     for (int64_t k = 0; k < h->sources_n && *out; k++)
-        if (!h->source[k].failed) TRY(source_is_complete(out, h, &h->source[k], &path));
+        if (!h->source[k].failed) TRY(source_is_complete(out, chunks, h, &h->source[k], &path));
 out:
     hpc_buf_release(&path);
     return rc;

@@ -306,20 +306,20 @@ static bool alphanumeric(char c)
 
 /* The places that tokenizer_split_cut speaks of. NFC never joins ASCII to what is before it, and
  * no added token reaches over a line end where b->cut is set. */
-static size_t cut(const hpc_tokenizer *t, const char *text, size_t n, size_t lo)
+static bool cut(size_t *at, const hpc_tokenizer *t, const char *text, size_t n, size_t lo)
 {
     const byte_level *b = t->state;
-    if (!b->cut) return n;
-    for (size_t from = lo; from < n;) {
-        const char *line = memchr(text + from, '\n', n - from);
-        if (!line) break;
-        size_t at = (size_t)(line - text), end = at;
-        if (end > 0 && text[end - 1] == '\r') end--;
-        if (end > lo && alphanumeric(text[end - 1])) return end;
-        if (at > 0 && at + 1 < n && printing(text[at - 1]) && printing(text[at + 1])) return at + 1;
-        from = at + 1;
+    *at = b->cut ? lo : n;
+    while (*at < n) {
+        const char *line = memchr(text + *at, '\n', n - *at);
+        if (!line) return *at = n - 1, false;
+        size_t begin = (size_t)(line - text), end = text[begin - 1] == '\r' ? begin - 1 : begin;
+        if (end >= lo && alphanumeric(text[end - 1])) return *at = end, true;
+        if (begin + 1 == n) return *at = begin, false;
+        *at = begin + 1;
+        if (printing(text[begin - 1]) && printing(text[begin + 1])) return true;
     }
-    return n;
+    return false;
 }
 
 /* A space that was put before the text is taken off again. */

@@ -132,6 +132,11 @@ int64_t tokenizer_matcher_n(const tokenizer_matcher *m)
     return m->words;
 }
 
+size_t tokenizer_matcher_longest(const tokenizer_matcher *m)
+{
+    return m->longest;
+}
+
 static bool may_begin(const tokenizer_matcher *m, const unsigned char *s, size_t n, size_t at)
 {
     if (at + 1 >= n) return m->single[s[at]];

@@ -10,7 +10,7 @@
 #include "tokenizer/priv.h"
 
 /* Up to so many symbols a scan is faster than a heap. */
-enum { SHORT_MOST = 32 };
+enum { SHORT_MOST = 32, HUGE_PAGE = 2 << 20 };
 
 typedef struct pair {
     int32_t left, right; /* left < 0: free */
@@ -34,7 +34,9 @@ static uint64_t place_of(int32_t left, int32_t right)
 
 static int resize(tokenizer_merges *m, uint64_t places)
 {
-    pair *item = hpc_alloc(places, sizeof *item);
+    /* Looked up all over it, and all of it written now. */
+    size_t align = places * sizeof *m->item < HUGE_PAGE ? 64 : HUGE_PAGE;
+    pair *item = hpc_alloc_aligned(places, sizeof *item, align);
     if (!item) return HPC_E_NOMEM;
     for (uint64_t i = 0; i < places; i++) item[i] = no_pair;
     for (uint64_t i = 0; m->item && i <= m->mask; i++) {

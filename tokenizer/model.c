@@ -36,6 +36,7 @@ static int damaged(const reader *r, const char *what)
 
 static int read_varint(uint64_t *out, reader *r)
 {
+    if (r->at < r->end && *r->at < 0x80) return *out = *r->at++, HPC_OK; /* nearly all */
     *out = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (r->at == r->end) return damaged(r, "a number is cut short");
@@ -119,7 +120,8 @@ static int kind_of(uint8_t *out, uint64_t type, const reader *r)
     return HPC_OK;
 }
 
-static int read_piece(spm_file *m, reader *r, hpc_arena *a)
+/* Texts lie one behind the other, each ended by NUL: with less than the file has for each. */
+static int read_piece(spm_file *m, char **texts, reader *r)
 {
     int rc = HPC_OK;
     field f;
@@ -127,7 +129,11 @@ static int read_piece(spm_file *m, reader *r, hpc_arena *a)
     tokenizer_piece p = {.kind = PIECE_NORMAL};
     while ((rc = read_field(&f, r)) > 0) {
         if (f.number == 1) {
-            TRY(read_bytes(&p.text, &n, &f, r, a));
+            TRY(wire_is(&f, r, 2));
+            n = (size_t)(f.bytes.end - f.bytes.at);
+            memcpy(*texts, f.bytes.at, n);
+            p.text = *texts;
+            *texts += n + 1;
         } else if (f.number == 2) {
             uint32_t bits = (uint32_t)f.value;
             TRY(wire_is(&f, r, 5));
@@ -142,7 +148,6 @@ static int read_piece(spm_file *m, reader *r, hpc_arena *a)
     if (n > SPM_PIECE_MOST) TRY(damaged(r, "a piece of more than 1024 bytes"));
     if (isnan(p.score)) TRY(damaged(r, "a score that is no number"));
     p.n = (uint32_t)n;
-    TRY(hpc_grow(&m->piece, &m->cap, m->n + 1, sizeof *m->piece));
     m->piece[m->n++] = p;
 out:
     return rc;
@@ -198,14 +203,29 @@ out:
     return rc;
 }
 
+/* Room for as many pieces as there are. */
+static int make_room(spm_file *m, reader r, hpc_arena *a)
+{
+    int rc;
+    int64_t n = 0;
+    field f;
+    while ((rc = read_field(&f, &r)) > 0) n += f.number == 1;
+    if (rc < 0) return rc;
+    m->piece = hpc_arena_alloc(a, (size_t)n, sizeof *m->piece);
+    return m->piece ? HPC_OK : HPC_E_NOMEM;
+}
+
 static int read_model(spm_file *m, reader *r, hpc_arena *a)
 {
     int rc = HPC_OK;
     field f;
+    char *texts = hpc_arena_alloc(a, (size_t)(r->end - r->at), 1);
+    if (!texts) return HPC_E_NOMEM;
+    TRY(make_room(m, *r, a));
     while ((rc = read_field(&f, r)) > 0) {
         if (f.number < 1 || f.number > 5) continue;
         TRY(wire_is(&f, r, 2));
-        if (f.number == 1) TRY(read_piece(m, &f.bytes, a));
+        if (f.number == 1) TRY(read_piece(m, &texts, &f.bytes));
         if (f.number == 2) TRY(read_trainer(m, &f.bytes, a));
         if (f.number == 3) TRY(read_normaliser(m, &f.bytes, a));
         if (f.number == 5) TRY(read_denormaliser(m, &f.bytes, a));
@@ -262,17 +282,11 @@ int hpc_tokenizer_open_model(hpc_tokenizer **out, const void *data, size_t n, co
     TRY(check_support(m, name));
     t->hash = hpc_hash_wide(data, n);
     t->n = m->n;
-    t->piece = hpc_arena_alloc(t->arena, (size_t)m->n, sizeof *t->piece);
-    if (!t->piece) TRY(HPC_E_NOMEM);
-    memcpy(t->piece, m->piece, (size_t)m->n * sizeof *t->piece);
+    t->piece = m->piece;
     TRY(spm_prepare(t, m, name));
     *out = t;
     t = NULL;
 out:
-    if (m) {
-        hpc_free(m->piece);
-        m->piece = NULL;
-    }
     hpc_tokenizer_close(t);
     return rc;
 }

@@ -34,10 +34,13 @@ typedef struct tokenizer_family {
      * texts with special tokens as well. */
     int (*encode_marked)(hpc_ids *ids, const hpc_tokenizer *t, hpc_tokenizer_scratch *s,
                          const char *text, size_t n, unsigned flags);
-    /* A place p, lo < p <= n, at which text may be cut: encoding the two parts one after the other
-     * gives the ids of the whole. The first such place at or after lo that is cheap to find, or n.
+    /* Where a text that begins with text[0..n) may be cut, whatever follows: encoding the two parts
+     * one after the other gives the ids of the whole. true: the first place at or after lo, lo > 0,
+     * that is cheap to find, below n. false: none in what is there; with more text, look from *at.
      */
-    size_t (*cut)(const hpc_tokenizer *t, const char *text, size_t n, size_t lo);
+    bool (*cut)(size_t *at, const hpc_tokenizer *t, const char *text, size_t n, size_t lo);
+    int32_t (*find)(const hpc_tokenizer *t, const char *piece,
+                    size_t n); /* -1; NULL: index has all */
     /* Appends the bytes of one id's piece; first: nothing came out before it. 1: what follows is
      * not first any more, although this gave nothing. */
     int (*decode)(hpc_buf *out, const hpc_tokenizer *t, int32_t id, bool first);
@@ -52,7 +55,7 @@ struct hpc_tokenizer {
     hpc_arena *arena; /* pieces and their texts */
     tokenizer_piece *piece;
     int64_t n;
-    hpc_map *index; /* piece text to id */
+    hpc_map *index; /* piece text to id; of what family->find does not find */
     hpc_hash128 hash;
     hpc_tokenizer_special special;
     void *state; /* the family's */
@@ -99,6 +102,7 @@ size_t tokenizer_matcher_at(int32_t *id, const tokenizer_matcher *m, const char 
                             size_t at);
 /* The first place at or after `at` where a word begins, or n. */
 size_t tokenizer_matcher_find(const tokenizer_matcher *m, const char *text, size_t n, size_t at);
+size_t tokenizer_matcher_longest(const tokenizer_matcher *m); /* bytes; 0 without words */
 /* Whether some word begins before p and ends behind it. */
 bool tokenizer_matcher_spans(const tokenizer_matcher *m, const char *text, size_t n, size_t p);
 
@@ -116,6 +120,7 @@ struct hpc_tokenizer_scratch {
 const char *const *tokenizer_default_pieces(hpc_arena *a);
 
 /* ---- other files -------------------------------------------------------------------------- */
+int tokenizer_check_flags(unsigned flags); /* of hpc_tokenizer_encode */
 /* Appends one id. */
 int tokenizer_ids_add(hpc_ids *ids, int32_t id);
 int tokenizer_ids_append(hpc_ids *ids, const int32_t *id, int64_t n);

@@ -20,8 +20,8 @@ typedef struct spm_rules {
 
 /* ---- model.c: what the file says -------------------------------------------------- */
 typedef struct spm_file {
-    tokenizer_piece *piece; /* until it is opened; then the handle's */
-    int64_t n, cap;
+    tokenizer_piece *piece;
+    int64_t n;
     int64_t model_type;
     bool byte_fallback, suffix_blanks;                /* of the trainer's part */
     bool dummy_prefix, squeeze_blanks, escape_blanks; /* of the normaliser's part */
@@ -45,6 +45,7 @@ typedef struct spm_text {
     const char *text;
     uint32_t n;
 } spm_text;
+typedef struct spm_parts spm_parts;
 typedef struct spm_state {
     const spm_file *file;
     int64_t pieces_n;
@@ -52,6 +53,7 @@ typedef struct spm_state {
     int64_t symbols_n;
     int32_t ascii[128]; /* symbol of a character, or frozen */
     hpc_map *character; /* of the others: code point to symbol */
+    spm_parts *parts;   /* what may take part in a merge, pieces and characters */
     tokenizer_merges *merges;
     tokenizer_matcher *user;     /* PIECE_USER */
     tokenizer_matcher *marked;   /* the same as the file spells them: not normalised */
@@ -61,14 +63,16 @@ typedef struct spm_state {
     bool any_unused;
 } spm_state;
 int spm_prepare(hpc_tokenizer *t, const spm_file *file, const char *name);
+int32_t spm_find(const hpc_tokenizer *t, const char *piece, size_t n); /* family->find */
 void spm_release(hpc_tokenizer *t);
 
 /* ---- spm_parts.c: symbols by their texts ----------------------------------------------------- */
-typedef struct spm_parts spm_parts;
 int spm_parts_create(spm_parts **out, const spm_state *m); /* borrows m->symbol */
 void spm_parts_free(spm_parts *p);
-int spm_parts_add(spm_parts *p, int32_t symbol); /* of at most SPM_PIECE_MOST bytes, once */
-/* Fills hash[0..n]; then the symbol of text[from..to), or -1. */
+/* Adds the text of m->symbol[symbol] unless it is there; *there is the symbol that has it now. */
+int spm_parts_add(int32_t *there, spm_parts *p, int32_t symbol);
+int32_t spm_parts_get(const spm_parts *p, const char *text, size_t n); /* -1: no symbol */
+/* The same of text[from..to), n <= SPM_PIECE_MOST, once hash[0..n] has been filled. */
 void spm_parts_hash(uint64_t *hash, const char *text, size_t n);
 int32_t spm_parts_find(const spm_parts *p, const uint64_t *hash, const char *text, size_t from,
                        size_t to);

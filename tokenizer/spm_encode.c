@@ -254,16 +254,18 @@ static bool known(const spm_state *m, char c)
     return symbol >= 0 && symbol < m->pieces_n;
 }
 
-static size_t cut(const hpc_tokenizer *t, const char *text, size_t n, size_t lo)
+static bool cut(size_t *at, const hpc_tokenizer *t, const char *text, size_t n, size_t lo)
 {
     const spm_state *m = t->state;
-    if (m->any_unused || spm_normalises(m)) return n;
-    for (size_t p = lo > 0 ? lo : 1; p < n; p++) {
-        if (((unsigned char)text[p] & 0xC0) == 0x80 || joined(m, text[p - 1], text[p])) continue;
-        if (!m->file->byte_fallback && !known(m, text[p - 1])) continue;
-        if (!tokenizer_matcher_spans(m->user, text, n, p)) return p;
+    size_t longest = tokenizer_matcher_longest(m->user), seen = n > longest ? n - longest : 0;
+    if (m->any_unused || spm_normalises(m)) seen = lo = n;
+    for (*at = lo; *at < seen; ++*at) {
+        char before = text[*at - 1], after = text[*at];
+        if (((unsigned char)after & 0xC0) == 0x80 || joined(m, before, after)) continue;
+        if (!m->file->byte_fallback && !known(m, before)) continue;
+        if (!tokenizer_matcher_spans(m->user, text, n, *at)) return true;
     }
-    return n;
+    return false;
 }
 
 static int decode(hpc_buf *out, const hpc_tokenizer *t, int32_t id, bool first)
@@ -284,6 +286,7 @@ const tokenizer_family tokenizer_spm = {
     .kind = "sentencepiece",
     .encode = encode,
     .cut = cut,
+    .find = spm_find,
     .decode = decode,
     .scratch_create = scratch_create,
     .scratch_free = scratch_free,

@@ -1,8 +1,6 @@
 /*
- * spm_parts.c: from texts to symbols, for asking about all beginnings and ends of a piece: their
- * hashes follow from one another, so that a question costs no walk over the text.
- *
- * Only while a model is opened; afterwards merges are what counts.
+ * spm_parts.c: from texts to symbols, made for asking about all beginnings and ends of a piece:
+ * their hashes follow from one another, so that a question costs no walk over the text.
  */
 #include <string.h>
 
@@ -10,37 +8,38 @@
 
 #define BASE 0x9E3779B97F4A7C15u /* odd */
 
+/* Small, because most questions are about what is not there. */
 typedef struct part {
-    uint64_t hash;
+    uint32_t hash;
     int32_t symbol; /* plus one; 0: free */
 } part;
 
 struct spm_parts {
     const spm_state *m;
     part *item;
-    uint64_t mask;
+    uint32_t mask;
     int64_t n;
     uint64_t power[SPM_PIECE_MOST + 1]; /* of BASE */
 };
 
-static uint64_t place_of(uint64_t hash)
+static uint32_t mixed(uint64_t hash)
 {
     hash ^= hash >> 32;
     hash *= BASE;
-    return hash >> 32;
+    return (uint32_t)(hash >> 32);
 }
 
 static int resize(spm_parts *p, uint64_t places)
 {
     part *old = p->item;
-    uint64_t old_places = old ? p->mask + 1 : 0;
+    uint64_t old_places = old ? (uint64_t)p->mask + 1 : 0;
     part *item = hpc_alloc(places, sizeof *item);
     if (!item) return HPC_E_NOMEM;
     p->item = item;
-    p->mask = places - 1;
+    p->mask = (uint32_t)(places - 1);
     for (uint64_t i = 0; i < old_places; i++) {
         if (!old[i].symbol) continue;
-        uint64_t at = place_of(old[i].hash) & p->mask;
+        uint32_t at = old[i].hash & p->mask;
         while (item[at].symbol) at = (at + 1) & p->mask;
         item[at] = old[i];
     }
@@ -58,7 +57,7 @@ int spm_parts_create(spm_parts **out, const spm_state *m)
     p->m = m;
     p->power[0] = 1;
     for (size_t i = 1; i <= SPM_PIECE_MOST; i++) p->power[i] = p->power[i - 1] * BASE;
-    while (places < (uint64_t)m->pieces_n * 2) places *= 2;
+    while (places < (uint64_t)m->pieces_n * 3) places *= 2;
     TRY(resize(p, places));
     *out = p;
     p = NULL;
@@ -74,15 +73,20 @@ void spm_parts_free(spm_parts *p)
     hpc_free(p);
 }
 
+static uint64_t next_hash(uint64_t hash, char c)
+{
+    return hash * BASE + (unsigned char)c + 1;
+}
+
 void spm_parts_hash(uint64_t *hash, const char *text, size_t n)
 {
     hash[0] = 0;
-    for (size_t i = 0; i < n; i++) hash[i + 1] = hash[i] * BASE + (unsigned char)text[i] + 1;
+    for (size_t i = 0; i < n; i++) hash[i + 1] = next_hash(hash[i], text[i]);
 }
 
-static part *look(const spm_parts *p, uint64_t hash, const char *text, size_t n)
+static part *look(const spm_parts *p, uint32_t hash, const char *text, size_t n)
 {
-    uint64_t at = place_of(hash) & p->mask;
+    uint32_t at = hash & p->mask;
     for (; p->item[at].symbol; at = (at + 1) & p->mask) {
         if (p->item[at].hash != hash) continue;
         spm_text t = p->m->symbol[p->item[at].symbol - 1];
@@ -95,19 +99,32 @@ int32_t spm_parts_find(const spm_parts *p, const uint64_t *hash, const char *tex
                        size_t to)
 {
     uint64_t h = hash[to] - hash[from] * p->power[to - from];
-    return look(p, h, text + from, to - from)->symbol - 1;
+    return look(p, mixed(h), text + from, to - from)->symbol - 1;
 }
 
-int spm_parts_add(spm_parts *p, int32_t symbol)
+static uint64_t hash_of(const char *text, size_t n)
 {
-    uint64_t hash[SPM_PIECE_MOST + 1];
+    uint64_t hash = 0;
+    for (size_t i = 0; i < n; i++) hash = next_hash(hash, text[i]);
+    return hash;
+}
+
+int32_t spm_parts_get(const spm_parts *p, const char *text, size_t n)
+{
+    return look(p, mixed(hash_of(text, n)), text, n)->symbol - 1;
+}
+
+int spm_parts_add(int32_t *there, spm_parts *p, int32_t symbol)
+{
     spm_text t = p->m->symbol[symbol];
-    if ((uint64_t)(p->n + 1) * 2 > p->mask + 1) {
-        int rc = resize(p, (p->mask + 1) * 2);
+    uint32_t hash = mixed(hash_of(t.text, t.n));
+    if ((uint64_t)(p->n + 1) * 2 > (uint64_t)p->mask + 1) {
+        int rc = resize(p, ((uint64_t)p->mask + 1) * 2);
         if (rc < 0) return rc;
     }
-    spm_parts_hash(hash, t.text, t.n);
-    *look(p, hash[t.n], t.text, t.n) = (part){.hash = hash[t.n], .symbol = symbol + 1};
-    p->n++;
+    part *at = look(p, hash, t.text, t.n);
+    p->n += !at->symbol;
+    if (!at->symbol) *at = (part){.hash = hash, .symbol = symbol + 1};
+    *there = at->symbol - 1;
     return HPC_OK;
 }

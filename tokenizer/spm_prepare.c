@@ -13,15 +13,19 @@
 
 static const char blank_mark[] = "\xE2\x96\x81"; /* U+2581 */
 
+typedef struct merging { /* a piece that takes part in merges */
+    float score;
+    int32_t id;
+} merging;
+
 typedef struct building {
     hpc_tokenizer *t;
     spm_state *m;
     const char *name;
-    spm_parts *symbols; /* what may take part in a merge */
-    hpc_map *reserved;  /* pieces that are not in text; may have the same text as one that is */
+    hpc_map *reserved; /* pieces that are not in text; may have the same text as one that is */
     int64_t symbols_cap;
-    float *score; /* distinct, best first */
-    int64_t scores_n;
+    merging *item;
+    int64_t n;
 } building;
 
 static bool in_text(const tokenizer_piece *p)
@@ -29,24 +33,27 @@ static bool in_text(const tokenizer_piece *p)
     return p->kind == PIECE_NORMAL || p->kind == PIECE_USER || p->kind == PIECE_UNUSED;
 }
 
-static bool merges(const tokenizer_piece *p)
-{
-    return p->kind == PIECE_NORMAL || p->kind == PIECE_UNUSED;
-}
-
 /* ---- texts ------------------------------------------------------------------------------ */
 
-static int unescape(spm_text *out, const tokenizer_piece *p, hpc_arena *a)
+/* Into out, which has room for n. */
+static size_t unescape(char *out, const char *text, size_t n)
 {
-    char *text = hpc_arena_alloc(a, p->n + 1, 1);
-    uint32_t n = 0;
-    if (!text) return HPC_E_NOMEM;
-    for (uint32_t i = 0; i < p->n;) {
-        bool blank = p->n - i >= 3 && memcmp(p->text + i, blank_mark, 3) == 0;
-        text[n++] = blank ? ' ' : p->text[i];
+    size_t out_n = 0;
+    for (size_t i = 0; i < n;) {
+        bool blank = n - i >= 3 && memcmp(text + i, blank_mark, 3) == 0;
+        out[out_n++] = blank ? ' ' : text[i];
         i += blank ? 3 : 1;
     }
-    *out = (spm_text){text, n};
+    return out_n;
+}
+
+static int text_of(spm_text *out, const tokenizer_piece *p, hpc_arena *a)
+{
+    *out = (spm_text){p->text, p->n};
+    if (!memchr(p->text, blank_mark[0], p->n)) return HPC_OK;
+    char *text = hpc_arena_alloc(a, p->n + 1, 1);
+    if (!text) return HPC_E_NOMEM;
+    *out = (spm_text){text, (uint32_t)unescape(text, p->text, p->n)};
     return HPC_OK;
 }
 
@@ -54,14 +61,7 @@ static int unescape(spm_text *out, const tokenizer_piece *p, hpc_arena *a)
  * that is not UTF-8. */
 static bool can_match(const tokenizer_piece *p)
 {
-    uint32_t point;
-    if (memchr(p->text, ' ', p->n)) return false;
-    for (size_t i = 0; i < p->n;) {
-        int n = tokenizer_utf8(p->text + i, p->n - i, &point);
-        if (n == 0) return false;
-        i += (size_t)n;
-    }
-    return true;
+    return !memchr(p->text, ' ', p->n) && tokenizer_valid(p->text, p->n) == p->n;
 }
 
 static int hex_digit(char c)
@@ -84,12 +84,10 @@ static int byte_of(int32_t *out, const building *b, const tokenizer_piece *p)
 
 /* ---- pieces ----------------------------------------------------------------------------- */
 
-static int check_once(const building *b, const hpc_map *in, int64_t id)
+static int there_twice(const building *b, int64_t id)
 {
-    const tokenizer_piece *p = &b->t->piece[id];
-    if (!hpc_map_get(in, p->text, p->n, NULL)) return HPC_OK;
     return hpc_fail(HPC_E_FORMAT, "%s: piece %lld, '%.64s', is there twice", b->name, (long long)id,
-                    p->text);
+                    b->t->piece[id].text);
 }
 
 static int add_reserved(building *b, int64_t id)
@@ -98,7 +96,7 @@ static int add_reserved(building *b, int64_t id)
     const tokenizer_piece *p = &b->t->piece[id];
     spm_text *text = &b->m->symbol[id];
     int32_t byte = 0;
-    TRY(check_once(b, b->reserved, id));
+    if (hpc_map_get(b->reserved, p->text, p->n, NULL)) TRY(there_twice(b, id));
     TRY(hpc_map_put(b->reserved, p->text, p->n, (uint64_t)id));
     TRY(hpc_map_put(b->t->index, p->text, p->n, (uint64_t)id));
     *text = (spm_text){p->text, p->n};
@@ -121,24 +119,41 @@ out:
     return rc;
 }
 
+/* What merges is found by m->parts, anything else by the index. */
 static int add_in_text(building *b, int64_t id)
 {
     int rc = HPC_OK;
     const tokenizer_piece *p = &b->t->piece[id];
-    spm_text *text = &b->m->symbol[id];
-    TRY(check_once(b, b->t->index, id));
-    TRY(hpc_map_put(b->t->index, p->text, p->n, (uint64_t)id));
-    TRY(unescape(text, p, b->t->arena));
-    if (!can_match(p)) goto out;
-    if (p->kind == PIECE_USER) {
-        TRY(tokenizer_matcher_add(b->m->user, text->text, text->n, (int32_t)id));
-        TRY(tokenizer_matcher_add(b->m->marked, p->text, p->n, (int32_t)id));
+    spm_state *m = b->m;
+    spm_text *text = &m->symbol[id];
+    bool matches = can_match(p);
+    int32_t there = (int32_t)id;
+    TRY(text_of(text, p, b->t->arena));
+    if (hpc_map_get(b->t->index, p->text, p->n, NULL)) TRY(there_twice(b, id));
+    if (matches && p->kind != PIECE_USER) {
+        TRY(spm_parts_add(&there, m->parts, (int32_t)id));
+        b->item[b->n++] = (merging){.score = p->score, .id = (int32_t)id};
+        m->any_unused = m->any_unused || p->kind == PIECE_UNUSED;
     } else {
-        TRY(spm_parts_add(b->symbols, (int32_t)id));
-        b->m->any_unused = b->m->any_unused || p->kind == PIECE_UNUSED;
+        if (matches) there = spm_parts_get(m->parts, text->text, text->n);
+        TRY(hpc_map_put(b->t->index, p->text, p->n, (uint64_t)id));
+    }
+    if (there >= 0 && there != id) TRY(there_twice(b, id));
+    if (matches && p->kind == PIECE_USER) {
+        TRY(tokenizer_matcher_add(m->user, text->text, text->n, (int32_t)id));
+        TRY(tokenizer_matcher_add(m->marked, p->text, p->n, (int32_t)id));
     }
 out:
     return rc;
+}
+
+int32_t spm_find(const hpc_tokenizer *t, const char *piece, size_t n)
+{
+    const spm_state *m = t->state;
+    char text[SPM_PIECE_MOST];
+    if (n > sizeof text || memchr(piece, ' ', n)) return -1;
+    int32_t symbol = spm_parts_get(m->parts, text, unescape(text, piece, n));
+    return symbol < m->pieces_n ? symbol : -1;
 }
 
 static int32_t special_of(const building *b, const char *text)
@@ -175,49 +190,40 @@ out:
 
 /* ---- characters ----------------------------------------------------------------------- */
 
-/* Gives the character at text[0..n) a symbol. */
+/* Gives the character at text[0..n) a symbol: that of a piece, or one of its own. */
 static int add_character(building *b, const char *text, size_t n, uint32_t point)
 {
     int rc = HPC_OK;
     spm_state *m = b->m;
-    uint64_t hash[5];
-    if (point < 128 ? m->ascii[point] >= 0 : hpc_map_get(m->character, &point, sizeof point, NULL))
-        return HPC_OK;
-    spm_parts_hash(hash, text, n);
-    int32_t symbol = spm_parts_find(b->symbols, hash, text, 0, n);
-    if (symbol < 0) {
-        symbol = (int32_t)m->symbols_n;
-        TRY(hpc_grow(&m->symbol, &b->symbols_cap, m->symbols_n + 1, sizeof *m->symbol));
-        m->symbol[m->symbols_n++] = (spm_text){text, (uint32_t)n};
-        TRY(spm_parts_add(b->symbols, symbol));
-    }
+    int32_t symbol = (int32_t)m->symbols_n, there;
+    TRY(hpc_grow(&m->symbol, &b->symbols_cap, m->symbols_n + 1, sizeof *m->symbol));
+    m->symbol[symbol] = (spm_text){text, (uint32_t)n};
+    TRY(spm_parts_add(&there, m->parts, symbol));
+    if (there == symbol) m->symbols_n++;
     if (point < 128)
-        m->ascii[point] = symbol;
+        m->ascii[point] = there;
     else
-        TRY(hpc_map_put(m->character, &point, sizeof point, (uint64_t)symbol));
+        TRY(hpc_map_put(m->character, &point, sizeof point, (uint64_t)there));
 out:
     return rc;
 }
 
-/* Whether the piece takes part in merges, as it appears in text. */
-static bool mergeable(const building *b, int64_t id)
+static bool has_symbol(const spm_state *m, uint32_t point)
 {
-    return merges(&b->t->piece[id]) && can_match(&b->t->piece[id]);
+    if (point < 128) return m->ascii[point] >= 0;
+    return hpc_map_get(m->character, &point, sizeof point, NULL);
 }
 
 static int add_characters(building *b)
 {
     spm_state *m = b->m;
-    uint32_t point;
     for (int32_t c = 0; c < 128; c++) m->ascii[c] = -1 - c;
-    for (int64_t id = 0; id < b->t->n; id++) {
-        if (!mergeable(b, id)) continue;
-        spm_text p = m->symbol[id];
-        for (size_t i = 0; i < p.n;) {
-            size_t n = (size_t)tokenizer_utf8(p.text + i, p.n - i, &point);
-            int rc = add_character(b, p.text + i, n, point);
+    for (int64_t k = 0; k < b->n; k++) {
+        spm_text p = m->symbol[b->item[k].id];
+        for (size_t i = 0, n; i < p.n; i += n) {
+            uint32_t point = tokenizer_point(p.text + i, &n);
+            int rc = has_symbol(m, point) ? HPC_OK : add_character(b, p.text + i, n, point);
             if (rc < 0) return rc;
-            i += n;
         }
     }
     return HPC_OK;
@@ -227,45 +233,32 @@ static int add_characters(building *b)
 
 static int best_first(const void *a, const void *b)
 {
-    float x = *(const float *)a, y = *(const float *)b;
+    float x = ((const merging *)a)->score, y = ((const merging *)b)->score;
     return (x < y) - (x > y);
 }
 
-static int collect_scores(building *b)
+/* Trained models have them in order. */
+static void sort(building *b)
 {
-    int64_t n = 0, kept = 0;
-    b->score = hpc_alloc((size_t)b->t->n, sizeof *b->score);
-    if (!b->score) return HPC_E_NOMEM;
-    for (int64_t id = 0; id < b->t->n; id++)
-        if (merges(&b->t->piece[id])) b->score[n++] = b->t->piece[id].score;
-    qsort(b->score, (size_t)n, sizeof *b->score, best_first);
-    for (int64_t i = 0; i < n; i++)
-        if (kept == 0 || b->score[kept - 1] != b->score[i]) b->score[kept++] = b->score[i];
-    b->scores_n = kept;
-    return HPC_OK;
+    int64_t i = 1;
+    while (i < b->n && b->item[i - 1].score >= b->item[i].score) i++;
+    if (i < b->n) qsort(b->item, (size_t)b->n, sizeof *b->item, best_first);
 }
 
-static int32_t rank_of(const building *b, float score)
-{
-    const float *at = bsearch(&score, b->score, (size_t)b->scores_n, sizeof *b->score, best_first);
-    return (int32_t)(at - b->score);
-}
-
-static int add_merges_of(building *b, int64_t id)
+static int add_merges_of(building *b, int32_t id, int32_t rank)
 {
     spm_state *m = b->m;
     spm_text p = m->symbol[id];
-    int32_t rank = rank_of(b, b->t->piece[id].score);
     uint64_t hash[SPM_PIECE_MOST + 1];
     spm_parts_hash(hash, p.text, p.n);
     for (uint32_t i = 1; i < p.n; i++) {
         unsigned before = (unsigned char)p.text[i - 1], after = (unsigned char)p.text[i];
         if ((after & 0xC0) == 0x80) continue;
         m->joined[(before << 8 | after) / 64] |= (uint64_t)1 << after % 64;
-        int32_t left = spm_parts_find(b->symbols, hash, p.text, 0, i);
-        int32_t right = left < 0 ? -1 : spm_parts_find(b->symbols, hash, p.text, i, p.n);
+        int32_t left = spm_parts_find(m->parts, hash, p.text, 0, i);
+        int32_t right = left < 0 ? -1 : spm_parts_find(m->parts, hash, p.text, i, p.n);
         if (right < 0) continue;
-        int rc = tokenizer_merges_add(m->merges, left, right, rank, (int32_t)id);
+        int rc = tokenizer_merges_add(m->merges, left, right, rank, id);
         if (rc < 0) return rc;
     }
     return HPC_OK;
@@ -274,8 +267,12 @@ static int add_merges_of(building *b, int64_t id)
 static int add_merges(building *b)
 {
     int rc = HPC_OK;
-    for (int64_t id = 0; id < b->t->n; id++)
-        if (mergeable(b, id)) TRY(add_merges_of(b, id));
+    int32_t rank = 0;
+    sort(b);
+    for (int64_t k = 0; k < b->n; k++) {
+        rank += k > 0 && b->item[k].score != b->item[k - 1].score;
+        TRY(add_merges_of(b, b->item[k].id, rank));
+    }
 out:
     return rc;
 }
@@ -300,19 +297,19 @@ int spm_prepare(hpc_tokenizer *t, const spm_file *file, const char *name)
     if (!b.reserved || !m->character) TRY(HPC_E_NOMEM);
     TRY(hpc_grow(&m->symbol, &b.symbols_cap, t->n, sizeof *m->symbol));
     m->symbols_n = t->n;
-    TRY(spm_parts_create(&b.symbols, m));
+    TRY(spm_parts_create(&m->parts, m));
+    b.item = hpc_alloc((size_t)t->n, sizeof *b.item);
+    if (!b.item) TRY(HPC_E_NOMEM);
     TRY(tokenizer_matcher_create(&m->user));
     TRY(tokenizer_matcher_create(&m->marked));
-    TRY(tokenizer_merges_create(&m->merges, t->n * 4));
+    TRY(tokenizer_merges_create(&m->merges, t->n * 2));
     TRY(spm_rules_read(&m->rules, file->rules, file->rules_n, name));
     TRY(add_pieces(&b));
     TRY(add_characters(&b));
-    TRY(collect_scores(&b));
     TRY(add_merges(&b));
 out:
-    spm_parts_free(b.symbols);
     hpc_map_free(b.reserved);
-    hpc_free(b.score);
+    hpc_free(b.item);
     return rc;
 }
 
@@ -321,6 +318,7 @@ void spm_release(hpc_tokenizer *t)
     spm_state *m = t->state;
     if (!m) return;
     hpc_free(m->symbol);
+    spm_parts_free(m->parts);
     hpc_map_free(m->character);
     tokenizer_merges_free(m->merges);
     tokenizer_matcher_free(m->user);

@@ -100,7 +100,9 @@ const char *hpc_tokenizer_piece(const hpc_tokenizer *t, int32_t id, size_t *n)
 int32_t hpc_tokenizer_find(const hpc_tokenizer *t, const char *piece)
 {
     uint64_t id;
-    return hpc_map_get(t->index, piece, strlen(piece), &id) ? (int32_t)id : -1;
+    size_t n = strlen(piece);
+    if (hpc_map_get(t->index, piece, n, &id)) return (int32_t)id;
+    return t->family->find ? t->family->find(t, piece, n) : -1;
 }
 
 hpc_tokenizer_special hpc_tokenizer_specials(const hpc_tokenizer *t)

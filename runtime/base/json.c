@@ -137,7 +137,7 @@ void hpc_json_free(hpc_json *root)
 
 hpc_json_kind hpc_json_kind_of(const hpc_json *v)
 {
-    switch (json_typeof(v->value)) {
+    switch (v ? json_typeof(v->value) : JSON_NULL) {
     case JSON_OBJECT: return HPC_JSON_OBJECT;
     case JSON_ARRAY: return HPC_JSON_LIST;
     case JSON_STRING: return HPC_JSON_TEXT;
@@ -152,12 +152,12 @@ hpc_json_kind hpc_json_kind_of(const hpc_json *v)
 
 int64_t hpc_json_n(const hpc_json *v)
 {
-    return v->n;
+    return v ? v->n : 0;
 }
 
 const hpc_json *hpc_json_at(const hpc_json *list, int64_t i)
 {
-    return json_is_array(list->value) && i >= 0 && i < list->n ? &list->child[i] : NULL;
+    return list && json_is_array(list->value) && i >= 0 && i < list->n ? &list->child[i] : NULL;
 }
 
 static int compare_key_to_node(const void *key, const void *node)
@@ -168,7 +168,7 @@ static int compare_key_to_node(const void *key, const void *node)
 
 const hpc_json *hpc_json_get(const hpc_json *object, const char *key)
 {
-    if (!object->by_key) return NULL;
+    if (!object || !object->by_key) return NULL;
     const hpc_json **found = bsearch(key, object->by_key, (size_t)object->n, sizeof *object->by_key,
                                      compare_key_to_node);
     return found ? *found : NULL;
@@ -176,7 +176,7 @@ const hpc_json *hpc_json_get(const hpc_json *object, const char *key)
 
 const char *hpc_json_key(const hpc_json *object, int64_t i, const hpc_json **value)
 {
-    bool inside = object->by_key && i >= 0 && i < object->n;
+    bool inside = object && object->by_key && i >= 0 && i < object->n;
     if (value) *value = inside ? &object->child[i] : NULL;
     return inside ? object->child[i].key : NULL;
 }
@@ -198,6 +198,10 @@ static void show_text(char *out, size_t size, const hpc_json *v)
 
 static void show(char *out, size_t size, const hpc_json *v)
 {
+    if (!v) {
+        snprintf(out, size, "nothing");
+        return;
+    }
     switch (hpc_json_kind_of(v)) {
     case HPC_JSON_NULL: snprintf(out, size, "null"); break;
     case HPC_JSON_BOOL: snprintf(out, size, json_is_true(v->value) ? "true" : "false"); break;
@@ -218,28 +222,28 @@ int hpc_json_wrong_kind(const hpc_json *v, const char *what, const char *expecte
 
 int hpc_json_int(int64_t *out, const hpc_json *v, const char *what)
 {
-    if (!json_is_integer(v->value)) return hpc_json_wrong_kind(v, what, "an integer");
+    if (!v || !json_is_integer(v->value)) return hpc_json_wrong_kind(v, what, "an integer");
     *out = json_integer_value(v->value);
     return 0;
 }
 
 int hpc_json_real(double *out, const hpc_json *v, const char *what)
 {
-    if (!json_is_number(v->value)) return hpc_json_wrong_kind(v, what, "a number");
+    if (!v || !json_is_number(v->value)) return hpc_json_wrong_kind(v, what, "a number");
     *out = json_number_value(v->value);
     return 0;
 }
 
 int hpc_json_bool(bool *out, const hpc_json *v, const char *what)
 {
-    if (!json_is_boolean(v->value)) return hpc_json_wrong_kind(v, what, "true or false");
+    if (!v || !json_is_boolean(v->value)) return hpc_json_wrong_kind(v, what, "true or false");
     *out = json_is_true(v->value);
     return 0;
 }
 
 int hpc_json_text(const char **out, const hpc_json *v, const char *what)
 {
-    if (!json_is_string(v->value)) return hpc_json_wrong_kind(v, what, "a text");
+    if (!v || !json_is_string(v->value)) return hpc_json_wrong_kind(v, what, "a text");
     *out = json_string_value(v->value);
     return 0;
 }

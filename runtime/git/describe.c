@@ -93,13 +93,16 @@ int hpc_git_describe(hpc_git_facts *out, hpc_git *g)
     git_facts_of_config config;
     hpc_buf shallow = {0};
     int64_t refs_n;
-    bool found = false;
+    char why[200];
     int rc;
     memset(out, 0, sizeof *out);
     TRY(git_read_config(&config, g));
     memcpy(out->name, config.name, sizeof out->name);
     out->partial = config.partial;
-    TRY(git_head(&out->head, &found, g));
+    TRY(git_head(&out->head, g, why));
+    if (rc == HPC_GIT_CORRUPT)
+        TRY(hpc_fail(HPC_E_FORMAT, SHOWN ": HEAD cannot be read: %s", g->path, why));
+    bool found = rc == HPC_GIT_READ;
     if (!found) TRY(any_commit(&found, g));
     out->empty = !found;
     TRY(hpc_buf_printf(&shallow, "%sshallow", git_repository_commondir(g->repository)));

@@ -50,7 +50,7 @@ typedef struct hpc_git_list {
     int64_t links_n;    /* symbolic links, submodules: never followed, only counted */
     int64_t other_n;    /* files (a blob at a path) that `want` refused */
     int64_t commits_n;  /* walked */
-    int64_t missing_n;  /* commits and trees that could not be read (shallow, partial, corrupt) */
+    int64_t missing_n;  /* commits and trees that could not be read (partial, corrupt) */
     hpc_buf first_miss; /* the first of them, as a message; empty if none */
 } hpc_git_list;
 typedef struct hpc_git_list_options {
@@ -59,11 +59,18 @@ typedef struct hpc_git_list_options {
     bool (*want)(const char *path, void *user);
     void (*progress)(int64_t commits_done, void *user); /* from the calling thread; NULL */
     void *user;
+    const int *stop; /* when not NULL and not 0: leave off; any thread may set it */
 } hpc_git_list_options;
+enum { HPC_GIT_STOPPED = 1 };
 /* Distinct (blob, path) pairs reduced to one entry a blob: the path in HEAD if there is one, else
  * the least by bytes. Ordered by path, then id: versions of one file lie together, which is also
- * how packs store them. The same for any number of workers. Unreadable trees are counted and the
- * rest is listed. */
+ * how packs store them. The same for any number of workers.
+ *
+ * 0, HPC_GIT_STOPPED or a negative code; out is empty unless 0. Commits and trees that cannot be
+ * read are counted and the rest is listed; parents that a shallow clone leaves out are not missed.
+ * HPC_E_FORMAT when HEAD names a commit of which nothing can be listed (or names none, and nothing
+ * of a history can): that is damage, and no empty repository. HPC_E_UNSUPPORTED for more paths than
+ * any real repository has: trees can be nested so that a few kilobytes name billions. */
 int hpc_git_list_blobs(hpc_git_list *out, hpc_git *g, hpc_pool *pool,
                        const hpc_git_list_options *options);
 void hpc_git_list_release(hpc_git_list *l);

@@ -143,6 +143,7 @@ int hpc_git_list_blobs(hpc_git_list *out, hpc_git *g, hpc_pool *pool,
     git_found *found = hpc_alloc((size_t)workers, sizeof *found);
     TRY(found ? 0 : HPC_E_NOMEM);
     TRY(git_walk(found, g, pool, options));
+    if (rc == HPC_GIT_STOPPED) goto out;
     for (int w = 0; w < workers; w++) paths_n += found[w].paths_n;
     rank = hpc_alloc((size_t)paths_n + 1, sizeof *rank);
     TRY(rank ? 0 : HPC_E_NOMEM);

@@ -36,11 +36,9 @@ static int corrupt(char why[200], const char *reason)
 
 static int read_header(git_raw *out, size_t *header_n, const hpc_file_view *v, char why[200])
 {
-    uint8_t text[HEADER_BYTES];
-    size_t n = sizeof text;
-    int rc = git_inflate(text, &n, v->data, v->bytes);
-    if (rc < 0) return rc;
-    if (rc == GIT_INFLATE_BROKEN)
+    uint8_t text[HEADER_BYTES + GIT_SLACK];
+    size_t n = HEADER_BYTES;
+    if (git_inflate(text, &n, g->inflater, v->data, v->bytes) == GIT_INFLATE_BROKEN)
         return corrupt(why, "a loose object that does not inflate: truncated or damaged");
     if (!parse_header(&out->type, &out->n, header_n, (const char *)text, n))
         return corrupt(why, "a loose object without a proper header");
@@ -50,16 +48,15 @@ static int read_header(git_raw *out, size_t *header_n, const hpc_file_view *v, c
 static int read_body(git_raw *out, size_t header_n, const hpc_file_view *v, char why[200])
 {
     size_t whole = header_n + out->n, n = whole;
-    uint8_t *data = hpc_alloc(whole + 1, 1);
+    uint8_t *data = hpc_alloc(whole + GIT_SLACK, 1);
     if (!data) return HPC_E_NOMEM;
-    int rc = git_inflate(data, &n, v->data, v->bytes);
+    int rc = git_inflate(data, &n, g->inflater, v->data, v->bytes);
     if (rc == GIT_INFLATED && n == whole) {
         out->loose = data;
         out->data = data + header_n;
         return HPC_GIT_READ;
     }
     hpc_free(data);
-    if (rc < 0) return rc;
     return corrupt(why, rc == GIT_INFLATE_BROKEN
                             ? "a loose object that does not inflate: truncated or damaged"
                             : "a loose object of another size than its header tells");

@@ -70,18 +70,22 @@ int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g)
     return 0; /* a chain of tags without an end in sight */
 }
 
-int git_head(hpc_git_id *out, bool *found, hpc_git *g)
+int git_head(hpc_git_id *out, hpc_git *g, char why[200])
 {
     git_oid oid;
     git_object_t type;
     memset(out, 0, sizeof *out);
-    *found = git_reference_name_to_id(&oid, g->repository, "HEAD") == 0;
-    if (!*found) return 0;
+    int code = git_reference_name_to_id(&oid, g->repository, "HEAD");
+    if (code == GIT_ENOTFOUND) return HPC_GIT_ABSENT; /* a branch without a commit */
+    if (code < 0) {
+        git_reason(why);
+        return git_ran_out() ? hpc_fail(HPC_E_NOMEM, "out of memory while reading HEAD")
+                             : HPC_GIT_CORRUPT;
+    }
     memcpy(out->byte, oid.id, sizeof out->byte);
     int rc = git_peel(out, &type, g);
     if (rc < 0) return rc;
-    if (type == GIT_OBJECT_INVALID || type == GIT_OBJECT_COMMIT) return 0;
-    *found = false; /* no history hangs on a blob */
-    memset(out, 0, sizeof *out);
-    return 0;
+    if (type == GIT_OBJECT_INVALID || type == GIT_OBJECT_COMMIT) return HPC_GIT_READ;
+    memset(out, 0, sizeof *out); /* no history hangs on a blob */
+    return HPC_GIT_ABSENT;
 }

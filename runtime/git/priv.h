@@ -74,10 +74,14 @@ int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200])
 int git_find_loose(hpc_git *g);
 int git_get_loose(git_raw *out, const hpc_git *g, const hpc_git_id *id, git_object_t want,
                   size_t limit, char why[200]);
-enum { GIT_INFLATED = 0, GIT_INFLATE_FULL = 1, GIT_INFLATE_BROKEN = 2 };
-/* *n: room in out, then what was written. INFLATED: the whole stream, its checksum right; FULL:
- * there is more than fits; BROKEN: truncated or damaged. HPC_E_NOMEM. */
-int git_inflate(uint8_t *out, size_t *n, const uint8_t *in, size_t in_n);
+enum { GIT_INFLATED = 0, GIT_INFLATE_FULL = 1, GIT_INFLATE_BROKEN = 2, GIT_SLACK = 320 };
+typedef struct git_inflater git_inflater; /* of one thread; may be used again and again */
+git_inflater *git_inflater_create(void);
+void git_inflater_free(git_inflater *f);
+/* *n: room in out, then what was written. Behind the room there are GIT_SLACK bytes more, which may
+ * be overwritten with anything. INFLATED: the whole stream, its checksum right; FULL: there is more
+ * than fits; BROKEN: truncated or damaged. What follows the stream does not matter. */
+int git_inflate(uint8_t *out, size_t *n, git_inflater *f, const uint8_t *in, size_t in_n);
 
 /* ---- object.c ---- */
 typedef struct git_name { /* one entry of a tree */
@@ -92,8 +96,9 @@ int git_tree_next(git_name *out, const uint8_t *tree, size_t n, size_t *at);
 bool git_header_id(hpc_git_id *out, const char *text, size_t n, size_t *at, const char *key);
 /* Follows tags. *type: commit, tree, blob, or GIT_OBJECT_INVALID when it cannot be read. */
 int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g);
-/* Of HEAD: *found false when there is no commit. */
-int git_head(hpc_git_id *out, bool *found, hpc_git *g);
+/* The commit of HEAD, which may be unreadable itself: READ; ABSENT when HEAD names none; CORRUPT
+ * when HEAD or its branch is damaged; HPC_E_NOMEM. */
+int git_head(hpc_git_id *out, hpc_git *g, char why[200]);
 
 /* ---- set.c: 128-bit keys, added by many threads ---- */
 typedef struct git_set git_set;
@@ -118,7 +123,7 @@ typedef struct git_found { /* what one worker found */
     hpc_buf first_miss;
 } git_found;
 void git_found_release(git_found *f);
-/* found: one for each worker of the pool, zeroed. */
+/* found: one for each worker of the pool, zeroed. HPC_GIT_STOPPED, as hpc_git_list_blobs. */
 int git_walk(git_found *found, hpc_git *g, hpc_pool *pool, const hpc_git_list_options *options);
 
 #endif

@@ -36,15 +36,13 @@ int hpc_git_read(hpc_buf *out, size_t *bytes, hpc_git *g, const hpc_git_id *id, 
 static int root_tree(git_raw *tree, hpc_git *g, char why[200])
 {
     hpc_git_id id;
-    bool found;
     size_t at = 0;
     git_raw commit;
-    int rc = git_head(&id, &found, g);
-    if (rc < 0) return rc;
-    if (!found) return HPC_GIT_ABSENT;
+    int rc = git_head(&id, g, why);
+    if (rc != HPC_GIT_READ) return rc;
     rc = git_get(&commit, g, &id, GIT_OBJECT_COMMIT, GIT_META_BYTES, why);
     if (rc != HPC_GIT_READ) return rc;
-    found = git_header_id(&id, (const char *)commit.data, commit.n, &at, "tree ");
+    bool found = git_header_id(&id, (const char *)commit.data, commit.n, &at, "tree ");
     git_raw_release(&commit);
     return found ? git_get(tree, g, &id, GIT_OBJECT_TREE, GIT_META_BYTES, why) : HPC_GIT_CORRUPT;
 }

@@ -64,13 +64,15 @@ static int walk_commit(walker *v, const hpc_git_id *id, bool parents)
     char why[200];
     size_t at = 0;
     git_raw commit;
+    if (git_walk_must_stop(v->w)) return HPC_GIT_STOPPED;
     int rc = git_get(&commit, v->g, id, GIT_OBJECT_COMMIT, GIT_META_BYTES, why);
     if (rc < 0) return rc;
     if (rc != HPC_GIT_READ) return git_walk_miss(v, "commit", id, why);
     const char *text = (const char *)commit.data;
     bool good = git_header_id(&tree, text, commit.n, &at, "tree ");
     rc = good ? HPC_OK : git_walk_miss(v, "commit", id, "names no tree");
-    if (rc >= 0 && good && parents) rc = queue_parents(v->w, text, commit.n, at);
+    parents = parents && good && !git_boundary_has(&v->w->boundary, id);
+    if (rc >= 0 && parents) rc = queue_parents(v->w, text, commit.n, at);
     git_raw_release(&commit);
     v->f->commits_n++;
     return rc < 0 || !good ? rc : git_walk_tree(v, &tree);
@@ -110,7 +112,7 @@ static int walk_commits(walker *v, int worker)
     int rc = HPC_OK;
     for (bool done = false; take(&id, &commits_n, w, done); done = true) {
         rc = walk_commit(v, &id, true);
-        if (rc < 0) break;
+        if (rc != HPC_OK) break;
         if (worker != 0 || !w->options->progress || commits_n - v->shown < 64) continue;
         v->shown = commits_n;
         w->options->progress(commits_n, w->options->user);
@@ -118,26 +120,38 @@ static int walk_commits(walker *v, int worker)
     return rc;
 }
 
-static int work(int worker, int workers, void *user)
+static void free_walker(walker *v)
 {
-    walk *w = user;
-    int rc;
-    (void)workers;
-    if (worker >= MOST_WORKERS) return HPC_OK;
+    if (!v) return;
+    if (v->g != v->w->first) hpc_git_close(v->g);
+    git_walk_forget(v);
+    hpc_free(v->slot);
+    hpc_free(v);
+}
+
+static int create_walker(walker **out, walk *w, int worker)
+{
     walker *v = hpc_alloc(1, sizeof *v);
-    TRY(v ? 0 : HPC_E_NOMEM);
+    *out = v;
+    if (!v) return HPC_E_NOMEM;
     v->w = w;
     v->f = &w->found[worker];
     v->g = w->first;
-    if (worker > 0) TRY(hpc_git_share(&v->g, w->first));
+    return worker > 0 ? hpc_git_share(&v->g, w->first) : HPC_OK;
+}
+
+static int work(int worker, int workers, void *user)
+{
+    walk *w = user;
+    walker *v = NULL;
+    int rc;
+    (void)workers;
+    if (worker >= MOST_WORKERS) return HPC_OK;
+    TRY(create_walker(&v, w, worker));
     TRY(walk_commits(v, worker));
 out:
-    if (rc < 0) stop_all(w);
-    if (v) {
-        if (worker > 0) hpc_git_close(v->g);
-        hpc_free(v->slot);
-        hpc_free(v);
-    }
+    if (rc != HPC_OK) stop_all(w);
+    free_walker(v);
     return rc;
 }
 
@@ -147,17 +161,14 @@ out:
  */
 static int walk_head(walk *w)
 {
+    walker *v = NULL;
     int rc;
-    walker *v = hpc_alloc(1, sizeof *v);
-    if (!v) return HPC_E_NOMEM;
-    v->w = w;
-    v->f = &w->found[0];
-    v->g = w->first;
+    TRY(create_walker(&v, w, 0));
     v->head = true;
-    rc = git_set_add(w->seen, key_of_commit(&w->head));
-    if (rc >= 0) rc = walk_commit(v, &w->head, w->options->history);
-    hpc_free(v->slot);
-    hpc_free(v);
+    TRY(git_set_add(w->seen, key_of_commit(&w->head)));
+    TRY(walk_commit(v, &w->head, w->options->history));
+out:
+    free_walker(v);
     return rc;
 }
 
@@ -169,9 +180,8 @@ static int queue_refs(walk *w)
     int rc = HPC_OK;
     if (git_reference_iterator_new(&it, w->first->repository) < 0)
         return hpc_fail(git_ran_out() ? HPC_E_NOMEM : HPC_E_FORMAT,
-                        SHOWN ": its references cannot be read: %s", w->first->path,
-                        git_reason(why));
-    while (rc >= 0 && git_reference_next(&ref, it) == 0) {
+                        "its references cannot be read: %s", git_reason(why));
+    while (rc >= 0 && !git_walk_must_stop(w) && git_reference_next(&ref, it) == 0) {
         const git_oid *target = git_reference_target(ref);
         git_object_t type = GIT_OBJECT_INVALID;
         hpc_git_id id;
@@ -188,23 +198,56 @@ static int queue_refs(walk *w)
     return rc;
 }
 
+/* A list of nothing is right only when nothing is missing. */
+static int check_found(const git_found *found, int workers, const char *of)
+{
+    const git_found *miss = NULL;
+    for (int k = 0; k < workers; k++) {
+        const git_found *f = &found[k];
+        if (f->n + f->other_n + f->links_n > 0) return HPC_OK;
+        if (f->missing_n == 0) continue;
+        if (!miss || strcmp(f->first_miss.data, miss->first_miss.data) < 0) miss = f;
+    }
+    if (!miss) return HPC_OK;
+    return hpc_fail(HPC_E_FORMAT,
+                    "nothing%s can be read: %.180s; run `git fsck`, or clone it anew and whole", of,
+                    miss->first_miss.data);
+}
+
+static int walk_all(walk *w, hpc_pool *pool)
+{
+    bool history = w->options->history;
+    char why[200];
+    int rc;
+    w->seen = git_set_create();
+    TRY(w->seen ? 0 : HPC_E_NOMEM);
+    if (history) TRY(git_boundary_read(&w->boundary, w->first));
+    TRY(git_head(&w->head, w->first, why));
+    if (rc == HPC_GIT_CORRUPT) TRY(hpc_fail(HPC_E_FORMAT, "HEAD cannot be read: %s", why));
+    TRY(rc == HPC_GIT_READ ? walk_head(w) : HPC_OK);
+    if (rc == HPC_GIT_STOPPED) goto out;
+    TRY(check_found(w->found, 1, " of HEAD"));
+    if (!history) goto out;
+    TRY(queue_refs(w));
+    TRY(hpc_pool_run(pool, work, w));
+    if (w->stop || git_walk_must_stop(w)) {
+        rc = HPC_GIT_STOPPED;
+        goto out;
+    }
+    TRY(check_found(w->found, hpc_pool_n(pool), ""));
+out:
+    return rc;
+}
+
 int git_walk(git_found *found, hpc_git *g, hpc_pool *pool, const hpc_git_list_options *options)
 {
     walk w = {.first = g, .options = options, .found = found};
-    int rc;
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.more, NULL);
-    w.seen = git_set_create();
-    TRY(w.seen ? 0 : HPC_E_NOMEM);
-    TRY(git_head(&w.head, &w.has_head, g));
-    if (w.has_head) TRY(walk_head(&w));
-    if (options->history) {
-        TRY(queue_refs(&w));
-        TRY(hpc_pool_run(pool, work, &w));
-    }
-    if (options->progress) options->progress(w.commits_n, options->user);
-out:
+    int rc = walk_all(&w, pool);
+    if (rc == HPC_OK && options->progress) options->progress(w.commits_n, options->user);
     git_set_free(w.seen);
+    hpc_free(w.boundary.id);
     hpc_free(w.queue);
     pthread_cond_destroy(&w.more);
     pthread_mutex_destroy(&w.lock);

@@ -10,8 +10,9 @@
 
 #include "runtime/git/walk.h"
 
-/* Trees can be nested so that a few kilobytes name more paths than there are atoms. */
-enum { MOST_PATHS = 1 << 22 };
+/* What few commits have anew. Behind it, all that a commit holds is counted before it is visited.
+ */
+enum { MANY = 1 << 18 };
 
 /* ---- keys: commits, trees at a path, blobs at a path --------------------------- */
 
@@ -61,13 +62,20 @@ static int grow_slots(walker *v)
     return HPC_OK;
 }
 
-static int add_path(walker *v, path_slot *s, size_t n, git_key key)
+/* `hash` of v->path is no key of an object at a path: those are mixed with an id. */
+static int count_path(walker *v, hpc_hash128 hash)
+{
+    int rc = git_set_add(v->w->seen, (git_key){hash.low, hash.high});
+    if (rc <= 0) return rc;
+    int64_t n = __atomic_add_fetch(&v->w->paths_n, 1, __ATOMIC_RELAXED);
+    return n > GIT_MOST_PATHS ? git_walk_too_many() : HPC_OK;
+}
+
+static int add_path(walker *v, path_slot *s, size_t n, hpc_hash128 hash)
 {
     git_found *f = v->f;
     const hpc_git_list_options *o = v->w->options;
-    int rc = git_set_add(v->w->seen, key); /* no blob's key: those are mixed with an id */
-    if (rc > 0 && __atomic_add_fetch(&v->w->paths_n, 1, __ATOMIC_RELAXED) > MOST_PATHS)
-        rc = hpc_fail(HPC_E_UNSUPPORTED, "has more than %d paths: refused", MOST_PATHS);
+    int rc = count_path(v, hash);
     if (rc < 0) return rc;
     if (o->want && !o->want(v->path, o->user)) {
         s->ordinal = GIT_REFUSED;
@@ -93,7 +101,7 @@ static int path_ordinal(uint32_t *out, walker *v, size_t n, hpc_hash128 hash)
     }
     path_slot *s = find_slot(v->slot, v->slots_n, key);
     if (!s->ordinal) {
-        int rc = add_path(v, s, n, key);
+        int rc = add_path(v, s, n, hash);
         if (rc < 0) return rc;
         s->key = key;
         v->used_n++;
@@ -128,9 +136,11 @@ static int add_blob(walker *v, const uint8_t id[20], size_t path_n)
 
 static int add_link(walker *v, const uint8_t id[20], size_t path_n)
 {
-    int rc = git_set_add(v->w->seen, git_key_of(id, hpc_hash_wide(v->path, path_n)));
-    if (rc > 0) v->f->links_n++;
-    return rc;
+    hpc_hash128 hash = hpc_hash_wide(v->path, path_n);
+    int rc = git_set_add(v->w->seen, git_key_of(id, hash));
+    if (rc <= 0) return rc;
+    v->f->links_n++;
+    return count_path(v, hash);
 }
 
 /* Begins the tree at v->path[0, path_n), unless it was seen. *depth grows when there is something
@@ -139,12 +149,15 @@ static int enter(walker *v, int *depth, const uint8_t id[20], size_t path_n)
 {
     hpc_git_id tree;
     char why[200];
-    int rc = git_set_add(v->w->seen, git_key_of(id, hpc_hash_wide(v->path, path_n)));
+    hpc_hash128 hash = hpc_hash_wide(v->path, path_n);
+    int rc = git_set_add(v->w->seen, git_key_of(id, hash));
     if (rc <= 0) return rc;
+    rc = count_path(v, hash);
+    if (rc < 0) return rc;
     memcpy(tree.byte, id, sizeof tree.byte);
     if (*depth == GIT_LEVELS) return git_walk_miss(v, "tree", &tree, "lies too deep");
     level *l = &v->level[*depth];
-    rc = git_get(&l->tree, v->g, &tree, GIT_OBJECT_TREE, GIT_META_BYTES, why);
+    rc = git_walk_read(&l->tree, v, &tree, why);
     if (rc < 0) return rc;
     if (rc != HPC_GIT_READ) return git_walk_miss(v, "tree", &tree, why);
     l->id = tree;
@@ -171,13 +184,19 @@ static int visit(walker *v, int *depth, const git_name *name)
 int git_walk_tree(walker *v, const hpc_git_id *root)
 {
     int depth = 0;
+    v->met_n = 0;
     int rc = enter(v, &depth, root->byte, 0);
-    while (rc >= 0 && depth > 0) {
+    while (rc == HPC_OK && depth > 0) {
         level *l = &v->level[depth - 1];
         git_name name;
         int more = git_tree_next(&name, l->tree.data, l->tree.n, &l->at);
+        if (git_walk_must_stop(v->w)) {
+            rc = HPC_GIT_STOPPED;
+            continue;
+        }
         if (more > 0) {
-            rc = visit(v, &depth, &name);
+            if (++v->met_n == MANY) rc = git_walk_count(v, root);
+            if (rc == HPC_OK) rc = visit(v, &depth, &name);
             continue;
         }
         if (more < 0) rc = git_walk_miss(v, "tree", &l->id, "is malformed");

@@ -50,7 +50,7 @@ static int header_check(shard_header *h, const uint8_t *data, size_t bytes, cons
         return hpc_fail(HPC_E_FORMAT, "%s is no token shard: it does not begin with " SHARD_MAGIC,
                         name);
     if (bytes >= offsetof(shard_header, header_bytes) && h->version > HPC_SHARD_VERSION)
-        return hpc_fail(HPC_E_FORMAT,
+        return hpc_fail(HPC_E_UNSUPPORTED,
                         "%s is of shard format version %" PRIu32 ", made by a newer hpccoder; "
                         "this one reads version %d",
                         name, h->version, HPC_SHARD_VERSION);

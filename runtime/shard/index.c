@@ -228,7 +228,7 @@ static int get_format(const hpc_json *root)
         TRY(hpc_fail(HPC_E_FORMAT, "it is no index of token shards"));
     TRY(get_int(&version, root, "version", 1, INT64_MAX));
     if (version > HPC_SHARD_VERSION)
-        TRY(hpc_fail(HPC_E_FORMAT,
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "it is of shard format version %" PRId64 ", made by a newer hpccoder; this "
                      "one reads version %d",
                      version, HPC_SHARD_VERSION));

@@ -76,9 +76,11 @@ static int open_folder(hpc_shards *s, const char *folder, const hpc_hash128 *tok
     if (!s->part) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < index.n; k++) {
         TRY(shard_path(&name, folder, k));
+        if (!hpc_file_exists(name.data)) TRY(hpc_fail(HPC_E_FORMAT, "%s is missing", name.data));
         TRY(open_listed(s, &index, k, name.data));
     }
 out:
+    if (rc == HPC_E_FORMAT) hpc_error_where("%s is damaged, resume its writing", folder);
     shard_index_release(&index);
     hpc_buf_release(&name);
     return rc;
@@ -96,8 +98,8 @@ static int open_any(hpc_shards *s, const char *path, const hpc_hash128 *tokenize
     }
     TRY(shard_path(&name, path, 0));
     if (hpc_file_exists(name.data))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s has no " SHARD_INDEX ": its writing was not finished",
-                     path));
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "%s has no " SHARD_INDEX ": resume its writing, it was not finished", path));
     TRY(open_file(s, path));
     if (tokenizer) TRY(shard_tokenizer_same(s->spec.tokenizer, *tokenizer, path));
 out:

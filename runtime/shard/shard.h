@@ -35,10 +35,13 @@ typedef struct hpc_shard_spec { /* what all shards of a data set share */
 /* ---- writing ------------------------------------------------------------------- */
 typedef struct hpc_shard_writer hpc_shard_writer;
 /* resume: existing shards of the same spec are validated and kept, and *documents says how many
- * documents they hold; an existing data set without `resume`, or of another spec, is refused by
- * the name of what differs. shard_tokens: a shard is closed when it holds so many (0: 2^26). */
+ * documents they hold; from the first that is damaged or missing on, all are written again. An
+ * existing data set without `resume`, of another spec or of a newer version is refused by the name
+ * of what differs. shard_tokens: a shard is closed when it holds so many (0: 2^26). */
 int hpc_shard_create(hpc_shard_writer **out, int64_t *documents, const char *folder,
                      const hpc_shard_spec *spec, int64_t shard_tokens, bool resume);
+/* What was found damaged or missing and is made good from here on, one line; NULL: nothing. */
+const char *hpc_shard_damage(const hpc_shard_writer *w);
 /* value: columns_n values, each as a double that its type can hold exactly. */
 int hpc_shard_add(hpc_shard_writer *w, const int32_t *token, int64_t n, const double *value);
 /* Closes the last shard and writes index.json; `facts` (an object, or NULL) goes into it. */
@@ -57,9 +60,9 @@ typedef struct hpc_document {
     int64_t n;
     int64_t shard;
 } hpc_document;
-/* Of a folder with an index, or a single shard. Refuses a newer version by name, a truncated or
- * damaged file by section, a token beyond the vocabulary, and, when `tokenizer` is not NULL,
- * another tokenizer than that. A mapped shard must not be cut off while it is open. */
+/* Of a folder with an index, or a single shard. Refuses a newer version (HPC_E_UNSUPPORTED), a
+ * truncated or damaged file by section, a token beyond the vocabulary, and, when `tokenizer` is not
+ * NULL, another tokenizer than that. A mapped shard must not be cut off while it is open. */
 int hpc_shards_open(hpc_shards **out, const char *path, const hpc_hash128 *tokenizer);
 void hpc_shards_close(hpc_shards *s);
 const hpc_shard_spec *hpc_shards_spec(const hpc_shards *s);

@@ -7,6 +7,7 @@
  * whole shards and at most a temporary file, which the next attempt removes.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct hpc_shard_writer {
     int64_t documents, tokens; /* in them */
     int failed;                /* code of the first failure: nothing more is added */
     bool closed;               /* the last shard is not full, so it is the last */
+    char damage[512];          /* what was found in the folder; "": nothing */
     /* the shard under way */
     hpc_file_writer *file; /* NULL: none */
     hpc_buf path;
@@ -205,18 +207,6 @@ out:
     return rc;
 }
 
-int hpc_shard_finish(hpc_shard_writer *w, const char *facts)
-{
-    int rc = HPC_OK;
-    if (w->failed)
-        return hpc_fail(w->failed, "%s: an earlier document could not be written", w->folder);
-    if (w->file) TRY(w->failed = end_shard(w));
-    w->closed = true;
-    TRY(shard_index_save(&w->index, w->folder, facts));
-out:
-    return rc;
-}
-
 hpc_shard_counts hpc_shard_written(const hpc_shard_writer *w)
 {
     hpc_shard_counts c = {.documents = w->documents, .tokens = w->tokens, .shards = w->index.n};
@@ -251,21 +241,59 @@ out:
     return rc;
 }
 
+/* Shards behind the last, of what was there when it was found damaged. */
+static int remove_others(hpc_shard_writer *w)
+{
+    hpc_buf names = {0};
+    int64_t n = 0;
+    int rc = HPC_OK;
+    TRY(hpc_file_list(&names, &n, w->folder));
+    const char *name = names.data;
+    for (int64_t k = 0; k < n; k++, name += strlen(name) + 1) {
+        if (!is_shard_name(name) || strtoll(name, NULL, 10) < w->index.n) continue;
+        w->path.n = 0;
+        TRY(hpc_buf_printf(&w->path, "%s/%s", w->folder, name));
+        TRY(hpc_file_remove(w->path.data));
+    }
+out:
+    hpc_buf_release(&names);
+    return rc;
+}
+
+/* A failure that only says that what is there is of no use is noted and not passed on; the first of
+ * them counts. */
+static int note_damage(hpc_shard_writer *w, int code)
+{
+    if (code != HPC_E_FORMAT) return code;
+    if (!w->damage[0]) snprintf(w->damage, sizeof w->damage, "%s", hpc_error_get()->text);
+    hpc_error_clear();
+    return HPC_OK;
+}
+
+const char *hpc_shard_damage(const hpc_shard_writer *w)
+{
+    return w->damage[0] ? w->damage : NULL;
+}
+
+static int same_request(const hpc_shard_writer *w, const hpc_shard_spec *spec, int64_t shard_tokens,
+                        const char *name)
+{
+    int rc = shard_spec_same(spec, &w->index.spec, name);
+    if (rc < 0 || shard_tokens == w->index.shard_tokens) return rc;
+    return hpc_fail(HPC_E_ARG,
+                    "%s was made with shards of %" PRId64 " tokens, not of %" PRId64
+                    ": name another folder",
+                    name, shard_tokens, w->index.shard_tokens);
+}
+
 static int keep_check(const hpc_shard_writer *w, const shard_header *h, const char *name)
 {
     hpc_shard_spec spec;
     int rc = HPC_OK;
     shard_header_spec(&spec, h);
-    TRY(shard_spec_same(&spec, &w->index.spec, name));
-    if (h->shard_tokens != w->index.shard_tokens)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s was made with shards of %" PRId64 " tokens, not of %" PRId64
-                     ": name another folder",
-                     name, h->shard_tokens, w->index.shard_tokens));
+    TRY(same_request(w, &spec, h->shard_tokens, name));
     if (h->number != w->index.n || h->first != w->documents || w->closed)
-        TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s does not follow the shard before it: remove it and those behind it",
-                     name));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s does not follow the shard before it", name));
 out:
     return rc;
 }
@@ -275,10 +303,6 @@ static int keep_shard(hpc_shard_writer *w)
     hpc_file_view view = {0};
     shard_image image;
     int rc = HPC_OK;
-    TRY(shard_path(&w->path, w->folder, w->index.n));
-    if (!hpc_file_exists(w->path.data))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is missing, but shards behind it are there: remove those",
-                     w->path.data));
     TRY(hpc_file_open(&view, w->path.data));
     TRY(shard_check(&image, view.data, view.bytes, w->path.data));
     TRY(keep_check(w, &image.header, w->path.data));
@@ -292,24 +316,42 @@ out:
     return rc;
 }
 
-/* An index that lists other shards than there are was not written by an attempt that can be
- * resumed. */
-static int keep_index(hpc_shard_writer *w)
+static int keep_shards(hpc_shard_writer *w)
+{
+    int rc = HPC_OK;
+    for (;;) {
+        TRY(shard_path(&w->path, w->folder, w->index.n));
+        if (!hpc_file_exists(w->path.data)) break;
+        TRY(keep_shard(w));
+    }
+out:
+    return note_damage(w, rc);
+}
+
+/* Whether the index lists the shards that were kept; w->path is the one behind them. */
+static int index_check(const hpc_shard_writer *w, const shard_index *x, int64_t shards)
+{
+    bool same = x->n >= w->index.n;
+    for (int64_t k = 0; k < w->index.n && same; k++)
+        same = x->entry[k].hash == w->index.entry[k].hash;
+    if (!same)
+        return hpc_fail(HPC_E_FORMAT, "%s/" SHARD_INDEX " lists other shards than there are",
+                        w->folder);
+    if (x->n > w->index.n) return hpc_fail(HPC_E_FORMAT, "%s is missing", w->path.data);
+    if (shards > x->n)
+        return hpc_fail(HPC_E_FORMAT, "%s has more shards than its index lists", w->folder);
+    return HPC_OK;
+}
+
+static int keep_index(hpc_shard_writer *w, int64_t shards)
 {
     shard_index index;
     int rc = shard_index_read(&index, w->folder);
-    if (rc < 0) return rc;
-    TRY(shard_spec_same(&index.spec, &w->index.spec, w->folder));
-    bool same = index.n == w->index.n;
-    for (int64_t k = 0; k < index.n && same; k++)
-        same = index.entry[k].hash == w->index.entry[k].hash;
-    if (!same)
-        TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s/" SHARD_INDEX " lists %" PRId64
-                     " shards that are not those of the folder, "
-                     "%" PRId64 ": remove it to resume",
-                     w->folder, index.n, w->index.n));
-    w->closed = true;
+    if (rc < 0) return note_damage(w, rc);
+    TRY(same_request(w, &index.spec, index.shard_tokens, w->folder));
+    rc = index_check(w, &index, shards);
+    w->closed |= rc == HPC_OK;
+    TRY(note_damage(w, rc));
 out:
     shard_index_release(&index);
     return rc;
@@ -331,8 +373,11 @@ static int open_folder(hpc_shard_writer *w, bool resume)
     if (!resume && (shards > 0 || indexed))
         TRY(hpc_fail(HPC_E_ARG, "%s holds a data set: resume it, or name another folder",
                      w->folder));
-    while (w->index.n < shards) TRY(keep_shard(w));
-    if (indexed) TRY(keep_index(w));
+    TRY(keep_shards(w));
+    if (indexed)
+        TRY(keep_index(w, shards));
+    else if (shards > w->index.n)
+        TRY(note_damage(w, hpc_fail(HPC_E_FORMAT, "%s is missing", w->path.data)));
 out:
     return rc;
 }
@@ -362,6 +407,19 @@ int hpc_shard_create(hpc_shard_writer **out, int64_t *documents, const char *fol
     *out = w;
 out:
     if (rc < 0) hpc_shard_discard(w);
+    return rc;
+}
+
+int hpc_shard_finish(hpc_shard_writer *w, const char *facts)
+{
+    int rc = HPC_OK;
+    if (w->failed)
+        return hpc_fail(w->failed, "%s: an earlier document could not be written", w->folder);
+    if (w->file) TRY(w->failed = end_shard(w));
+    w->closed = true;
+    if (w->damage[0]) TRY(remove_others(w));
+    TRY(shard_index_save(&w->index, w->folder, facts));
+out:
     return rc;
 }
 

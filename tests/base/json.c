@@ -97,6 +97,30 @@ static void test_what_is_not_there(void **state)
     hpc_json_free(NULL);
 }
 
+/* So `hpc_json_get(root, "a")` may go into anything, and a missing key is told by its name. */
+static void test_what_is_absent_is_no_value(void **state)
+{
+    (void)state;
+    const hpc_json *v = (const hpc_json *)state;
+    int64_t i = 42;
+    double r = 42;
+    bool b = true;
+    const char *t = "kept";
+    assert_int_equal(hpc_json_kind_of(NULL), HPC_JSON_NULL);
+    assert_int_equal(hpc_json_n(NULL), 0);
+    assert_null(hpc_json_at(NULL, 0));
+    assert_null(hpc_json_get(NULL, "a"));
+    assert_null(hpc_json_key(NULL, 0, &v));
+    assert_null(v);
+    assert_error(hpc_json_int(&i, NULL, "a"), HPC_E_FORMAT, "a: expected an integer, found nothing");
+    assert_error(hpc_json_real(&r, NULL, "b"), HPC_E_FORMAT, "b: expected a number, found nothing");
+    assert_error(hpc_json_bool(&b, NULL, "c"), HPC_E_FORMAT,
+                 "c: expected true or false, found nothing");
+    assert_error(hpc_json_text(&t, NULL, "d"), HPC_E_FORMAT, "d: expected a text, found nothing");
+    assert_int_equal(i, 42);
+    assert_true(r == 42 && b && strcmp(t, "kept") == 0);
+}
+
 static void test_many_keys(void **state)
 {
     (void)state;
@@ -395,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_kinds_and_children),
         CASE(test_what_is_not_there),
+        CASE(test_what_is_absent_is_no_value),
         CASE(test_many_keys),
         CASE(test_scalars_at_the_top),
         CASE(test_extreme_numbers),

@@ -54,6 +54,53 @@ static void helps(void **state)
     }
 }
 
+/* What --help says of one option of a command, blanks and line ends as single blanks; "": nothing.
+ */
+static void told_of(char out[512], const char *command, const char *option)
+{
+    char words[96];
+    size_t n = 0;
+    snprintf(words, sizeof words, "%s --help", command);
+    wants(words, 0);
+    snprintf(words, sizeof words, "--%s ", option);
+    out[0] = '\0';
+    const char *p = strstr(strstr(o.out, "\nOptions:\n"), words);
+    if (!p) return;
+    while (p[-1] != '\n') p--;
+    for (bool first = true; *p && *p != '\n'; first = false)
+    { /* lines of it are far to the right */
+        if (!first && strspn(p, " ") < 10) break;
+        for (; *p && *p != '\n'; p++)
+            if (*p != ' ' || (n > 0 && out[n - 1] != ' ')) out[n++] = *p;
+        out[n++] = ' ';
+        p += *p == '\n';
+        assert_true(n < 500);
+    }
+    out[n] = '\0';
+}
+
+/* An option that several commands have is the same for all: letter, argument, limits and words. */
+static void options_are_shared(void **state)
+{
+    static const char *const options[] = {"threads", "resume", "json", "quiet"};
+    static const int least[] = {9, 2, 11, 5}; /* commands that have it, at least */
+    char list[8192], first[512], other[512], name[32];
+    (void)state;
+    wants("--help", 0);
+    snprintf(list, sizeof list, "%.8000s", o.out);
+    for (int k = 0; k < 4; k++) {
+        int n = 0;
+        for (const char *p = list; (p = strstr(p, "\n  ")); p++) {
+            snprintf(name, sizeof name, "%.16s", p + 3);
+            while (name[strlen(name) - 1] == ' ') name[strlen(name) - 1] = '\0';
+            told_of(n ? other : first, name, options[k]);
+            if (n > 0 && other[0]) assert_string_equal(other, first);
+            n += n ? other[0] != '\0' : first[0] != '\0';
+        }
+        if (n < least[k]) fail_msg("--%s: %d commands: %s", options[k], n, first);
+    }
+}
+
 static void errors_are_one_line(void **state)
 {
     (void)state;
@@ -160,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps),
+        cmocka_unit_test(options_are_shared),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(info_reports),
         cmocka_unit_test(plans_are_shown),

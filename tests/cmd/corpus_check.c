@@ -14,19 +14,10 @@ typedef struct bench {
 /* Runs `corpus` with words in which '@' is the folder of the test. */
 static const hpc_test_outcome *corpus(bench *b, const char *words)
 {
-    hpc_buf text = {0};
-    hpc_buf_text(&text, "corpus ");
-    for (const char *p = words; *p; p++)
-        *p == '@' ? hpc_buf_printf(&text, "%s/", b->place->root) : hpc_buf_add(&text, p, 1);
-    assert_int_equal(text.failed, 0);
-    hpc_test_command(&b->outcome, text.data);
-    hpc_buf_release(&text);
+    char all[HPC_TEST_WORDS];
+    snprintf(all, sizeof all, "corpus %s", words);
+    hpc_test_command_in(&b->outcome, b->place->root, all);
     return &b->outcome;
-}
-
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
 }
 
 static void expect(bench *b, const char *words, int code, const char *out, const char *err)
@@ -34,8 +25,8 @@ static void expect(bench *b, const char *words, int code, const char *out, const
     const hpc_test_outcome *o = corpus(b, words);
     if (o->code != code)
         fail_msg("corpus %s: exit code %d, not %d: %s%s", words, o->code, code, o->out, o->err);
-    if (out) assert_says(o->out, out);
-    if (err) assert_says(o->err, err);
+    if (out) hpc_test_says(o->out, out);
+    if (err) hpc_test_says(o->err, err);
 }
 
 /* "one" is held out; b.c is a copy of its a.c under another licence, c.c is not. */
@@ -63,11 +54,11 @@ static void makes_a_sketch(void **state)
     bench *b = make_bench(*state);
     expect(b, "sketch --list @list --out @s held/one=@one", 0, "2 names, 0 patterns; 1 distinct",
            "held/absent: no local copy");
-    expect(b, "sketch -q --list @list --out @s held/one=@one", 0, "of HEAD", NULL);
+    expect(b, "sketch --list @list --out @s held/one=@one held/absent=@one", 0, "of HEAD", NULL);
     assert_string_equal(b->outcome.err, "");
     expect(b, "sketch --history --json --list @list -o @t held/one=@one", 0, "\"history\": true",
            NULL);
-    assert_says(b->outcome.out, "\"files\": 1,");
+    hpc_test_says(b->outcome.out, "\"files\": 1,");
     expect(b, "check --held-out @t @b.c", 1, "held-out-hash", NULL);
     free(b);
 }
@@ -75,11 +66,11 @@ static void makes_a_sketch(void **state)
 static void checks_files(void **state)
 {
     bench *b = make_bench(*state);
-    expect(b, "sketch -q --list @list --out @s held/one=@one", 0, NULL, NULL);
+    expect(b, "sketch --list @list --out @s held/one=@one", 0, NULL, NULL);
     expect(b, "check --held-out @s @c.c", 0, "1 files checked, 0 found\n", NULL);
     assert_string_equal(b->outcome.err, "");
     expect(b, "check --held-out @s @c.c @b.c", 1, "b.c: held-out-hash: ", NULL);
-    assert_says(b->outcome.out, "\n2 files checked, 1 found\n");
+    hpc_test_says(b->outcome.out, "\n2 files checked, 1 found\n");
     expect(b, "check --held-out @s --json @c.c @b.c", 1, "\"reason\": \"held-out-hash\"", NULL);
     hpc_json *root = NULL;
     assert_int_equal(
@@ -102,16 +93,16 @@ static void asks_for_a_share(void **state)
 {
     bench *b = make_bench(*state);
     hpc_buf text = {0};
-    expect(b, "sketch -q --list @list --out @s held/one=@one", 0, NULL, NULL);
+    expect(b, "sketch --list @list --out @s held/one=@one", 0, NULL, NULL);
     add_code(&text, 70, 0, 4);
     text.n /= 2;
     add_code(&text, 72, 0, 4);
     write_text(b->place, "half.c", text.data, text.n);
     hpc_buf_release(&text);
     expect(b, "check --held-out @s @half.c", 1, "half.c: held-out-shingles: ", NULL);
-    assert_says(b->outcome.out, " %: ");
+    hpc_test_says(b->outcome.out, " %: ");
     expect(b, "check --share 0.9 --held-out @s @half.c", 0, "of the others at most ", NULL);
-    assert_says(b->outcome.out, "half.c");
+    hpc_test_says(b->outcome.out, "half.c");
     free(b);
 }
 
@@ -120,7 +111,7 @@ static void checks_a_corpus(void **state)
     bench *b = make_bench(*state);
     place *p = *state;
     write_repository(p, 0, 12, 1);
-    expect(b, "sketch -q --list @list --out @s held/one=@one", 0, NULL, NULL);
+    expect(b, "sketch --list @list --out @s held/one=@one", 0, NULL, NULL);
     expect(b, "harvest -q --licenses all --held-out none --out @clean free/r0=@r0", 0, NULL, NULL);
     expect(b, "check -q --threads 2 --held-out @s @clean", 0, ", 0 found", NULL);
     assert_string_equal(b->outcome.err, "");
@@ -139,6 +130,7 @@ static void says_what_is_wrong(void **state)
     } wrong[] = {
         {"check --held-out @s", "name a corpus or files"},
         {"check --held-out @absent @c.c", "absent"},
+        {"check --held-out none @c.c", "nothing to check against"},
         {"check --held-out @list @c.c", "is not a sketch"},
         {"check --held-out @s --share 1.5 @c.c", "share"},
         {"check -q --held-out @s @one", "no complete corpus"},
@@ -149,13 +141,14 @@ static void says_what_is_wrong(void **state)
         {"sketch --list @list --out @t other/one=@one", "does not name"},
         {"sketch --list @list --out @t held/one=@nothing", "nothing"},
         {"sketch --list @list --out @t @one", "no origin"},
+        {"sketch --list @list --out @t held/one=", "expected PATH or NAME=PATH"},
     };
     bench *b = make_bench(*state);
-    expect(b, "sketch -q --list @list --out @s held/one=@one", 0, NULL, NULL);
+    expect(b, "sketch --list @list --out @s held/one=@one", 0, NULL, NULL);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         const hpc_test_outcome *o = corpus(b, wrong[k].words);
         if (o->code != 2 && o->code != 3) fail_msg("%s: exit code %d", wrong[k].words, o->code);
-        assert_says(o->err, wrong[k].says);
+        hpc_test_says(o->err, wrong[k].says);
         assert_string_equal(strchr(o->err, '\n'), "\n"); /* one line */
     }
     /* What cannot be read does not keep the rest from being checked. */

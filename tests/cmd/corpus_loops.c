@@ -14,21 +14,12 @@ typedef struct bench {
 /* Runs `corpus loops` with words in which '@' is the folder of the test. */
 static const hpc_test_outcome *loops(bench *b, const char *words, int code)
 {
-    hpc_buf text = {0};
-    hpc_buf_text(&text, "corpus loops ");
-    for (const char *p = words; *p; p++)
-        *p == '@' ? hpc_buf_printf(&text, "%s/", b->place->root) : hpc_buf_add(&text, p, 1);
-    assert_int_equal(text.failed, 0);
-    hpc_test_command(&b->outcome, text.data);
-    hpc_buf_release(&text);
+    char all[HPC_TEST_WORDS];
+    snprintf(all, sizeof all, "corpus loops %s", words);
+    hpc_test_command_in(&b->outcome, b->place->root, all);
     if (b->outcome.code != code)
         fail_msg("%s: exit code %d\n%s%s", words, b->outcome.code, b->outcome.out, b->outcome.err);
     return &b->outcome;
-}
-
-static void says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
 }
 
 static const char code[] = "void f(int n)\n{\n#pragma omp parallel\n#pragma omp for\n"
@@ -56,14 +47,15 @@ static void test_table(void **state)
 {
     bench *b = make_bench(state);
     const hpc_test_outcome *o = loops(b, "@a.c @b.f90 @none.c", 0);
-    says(o->out, "a.c:5-7 ");
-    says(o->out,
-         "annotated          f                        #pragma omp parallel | #pragma omp for\n");
-    says(o->out, "  other "); /* indented: it is inside */
-    says(o->out, "a.c:8-8 ");
-    says(o->out, "presumed-negative  f\n");
-    says(o->out, "b.f90:2-3 ");
-    says(o->out, "4 loops in 3 files: 1 annotated, 1 presumed negatives\n");
+    hpc_test_says(o->out, "a.c:5-7 ");
+    hpc_test_says(
+        o->out,
+        "annotated          f                        #pragma omp parallel | #pragma omp for\n");
+    hpc_test_says(o->out, "  other "); /* indented: it is inside */
+    hpc_test_says(o->out, "a.c:8-8 ");
+    hpc_test_says(o->out, "presumed-negative  f\n");
+    hpc_test_says(o->out, "b.f90:2-3 ");
+    hpc_test_says(o->out, "4 loops in 3 files: 1 annotated, 1 presumed negatives\n");
     assert_int_equal(o->err[0], 0);
     o = loops(b, "-q @none.c", 0);
     assert_int_equal(o->out[0], 0);
@@ -81,7 +73,7 @@ static void test_json_lines(void **state)
         const char *path = NULL;
         assert_int_equal(hpc_json_parse(&v, p, (size_t)(strchr(p, '\n') - p), "stdout"), 0);
         assert_int_equal(hpc_json_text(&path, hpc_json_get(v, "path"), "path"), 0);
-        says(path, n < 3 ? "a.c" : "b.f90");
+        hpc_test_says(path, n < 3 ? "a.c" : "b.f90");
         hpc_json_free(v);
     }
     assert_int_equal(n, 4);
@@ -93,20 +85,20 @@ static void test_bad_files(void **state)
 {
     bench *b = make_bench(state);
     const hpc_test_outcome *o = loops(b, "@notes.txt @absent.c @a.c", 2);
-    says(o->err, "notes.txt is no source file");
-    says(o->err, "absent.c");
-    says(strchr(o->err, '\n'), "hpccoder corpus loops: ");
-    says(o->out, "a.c:8-8 ");
+    hpc_test_says(o->err, "notes.txt is no source file");
+    hpc_test_says(o->err, "absent.c");
+    hpc_test_says(strchr(o->err, '\n'), "hpccoder corpus loops: ");
+    hpc_test_says(o->out, "a.c:8-8 ");
     free(b);
 }
 
 static void test_usage(void **state)
 {
     bench *b = make_bench(state);
-    says(loops(b, "", 2)->err, "name a corpus");
-    says(loops(b, "@absent --out @o", 3)->err, "holds no complete corpus");
-    says(loops(b, "@a @b --out @o", 2)->err, "unexpected argument");
-    says(loops(b, "@a.c --threads x", 2)->err, "threads");
+    hpc_test_says(loops(b, "", 2)->err, "name a corpus");
+    hpc_test_says(loops(b, "@absent --out @o", 3)->err, "holds no complete corpus");
+    hpc_test_says(loops(b, "@a @b --out @o", 2)->err, "unexpected argument");
+    hpc_test_says(loops(b, "@a.c --threads x", 2)->err, "threads");
     free(b);
 }
 
@@ -115,20 +107,18 @@ static void test_corpus(void **state)
     bench *b = make_bench(state);
     hpc_json *v = NULL;
     int64_t n = 0;
-    char words[256];
     write_repository(b->place, 0, 20, 1);
-    snprintf(words, sizeof words, "corpus harvest %s/r0 --held-out none -q -j 1 --out %s/c",
-             b->place->root, b->place->root);
-    hpc_test_command(&b->outcome, words);
+    hpc_test_command_in(&b->outcome, b->place->root,
+                        "corpus harvest @r0 --held-out none -q -j 1 --out @c");
     if (b->outcome.code != 0) fail_msg("%s", b->outcome.err);
-    says(loops(b, "@c", 2)->err, "--out DIR is missing");
+    hpc_test_says(loops(b, "@c", 2)->err, "--out DIR is missing");
     const hpc_test_outcome *o = loops(b, "@c --out @l -q --json", 0);
     assert_int_equal(hpc_json_parse(&v, o->out, strlen(o->out), "stdout"), 0);
     assert_int_equal(hpc_json_int(&n, hpc_json_get(v, "loops"), "loops"), 0);
     assert_int_equal(n, 20 * 4 * 6);
     hpc_json_free(v);
     assert_int_equal(o->err[0], 0);
-    says(loops(b, "@c --out @l -j 2", 0)->out, "distinct loops");
+    hpc_test_says(loops(b, "@c --out @l -j 2", 0)->out, "distinct loops");
     script(b->place, "test -s l/loops.db; test -s l/loops.jsonl; test $(ls -A l | wc -l) = 2");
     free(b);
 }

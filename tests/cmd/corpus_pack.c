@@ -4,32 +4,19 @@
  */
 #include "tests/corpus/sources.h"
 
-#include <limits.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "corpus/perf.h"
 #include "tests/support/command.h"
-
-extern char **environ;
+#include "tests/support/ended.h"
 
 typedef struct bench {
     place *place;
     hpc_test_outcome outcome;
-    char program[PATH_MAX], tokenizer[PATH_MAX];
 } bench;
 
 /* Runs words in which '@' is the folder of the test. */
 static const hpc_test_outcome *command(bench *b, const char *words)
 {
-    hpc_buf text = {0};
-    for (const char *p = words; *p; p++)
-        *p == '@' ? hpc_buf_printf(&text, "%s/", b->place->root) : hpc_buf_add(&text, p, 1);
-    assert_int_equal(text.failed, 0);
-    hpc_test_command(&b->outcome, text.data);
-    hpc_buf_release(&text);
+    hpc_test_command_in(&b->outcome, b->place->root, words);
     return &b->outcome;
 }
 
@@ -38,8 +25,6 @@ static bench *new_bench(place *p)
     bench *b = calloc(1, sizeof *b);
     assert_non_null(b);
     b->place = p;
-    hpc_test_built(b->program, "hpccoder");
-    snprintf(b->tokenizer, sizeof b->tokenizer, "%s/t.model", p->root);
     return b;
 }
 
@@ -49,7 +34,7 @@ static void make_corpus(place *p)
     bench *b = new_bench(p);
     hpc_buf model = {0};
     assert_int_equal(hpc_file_read(&model, "tests/fixtures/tokenizer/ours.model", 1 << 20), 0);
-    assert_int_equal(hpc_file_save(b->tokenizer, model.data, model.n), 0);
+    assert_int_equal(hpc_file_save(in(p, "t.model"), model.data, model.n), 0);
     hpc_buf_release(&model);
     for (int k = 0; k < 3; k++) write_repository(p, k, 40 + 30 * k, 1);
     write_text(p, "r0/omp.c",
@@ -88,18 +73,9 @@ static bench *make_bench(place *p)
     return new_bench(p);
 }
 
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
-}
-
 static void refuses(bench *b, const char *words, const char *says)
 {
-    const hpc_test_outcome *o = command(b, words);
-    if (o->code != 2 && o->code != 3) fail_msg("%s: exit code %d", words, o->code);
-    assert_says(o->err, says);
-    assert_string_equal(strchr(o->err, '\n'), "\n"); /* one line */
-    assert_string_equal(o->out, "");
+    hpc_test_refuses(&b->outcome, b->place->root, words, says);
 }
 
 static void test_usage(void **state)
@@ -121,6 +97,12 @@ static void test_usage(void **state)
     script(b->place, "new r");
     refuses(b, "corpus pack --tokenizer @t.model --out @p --task perf --perf @x.db --repository @r",
             "x.db");
+    refuses(b,
+            "corpus pack --tokenizer @t.model --out @p --task perf --perf @x.db --repository @r "
+            "--held-out @none.sketch",
+            "none.sketch");
+    refuses(b, "corpus pack @c --tokenizer @t.model --out @a --held-out none",
+            "--held-out is for task perf");
     free(b);
 }
 
@@ -144,8 +126,8 @@ static void test_results(void **state)
     script(b->place, "test -f a/train/index.json; test -f a/test/index.json");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b --threads 3");
     assert_int_equal(o->code, 0);
-    assert_says(o->out, "train                 211");
-    assert_says(o->err, "tokens");
+    hpc_test_says(o->out, "train                 211");
+    hpc_test_says(o->err, "tokens");
     script(b->place, "diff -r a/train b");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "holds a data set");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume --fim-rate 0",
@@ -153,91 +135,100 @@ static void test_results(void **state)
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");
     assert_int_equal(o->code, 0);
     script(b->place, "diff -r a/train b; truncate -s -1 b/00000.shard");
-    refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume", "is cut off");
+    o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");
+    assert_int_equal(o->code, 0);
+    hpc_test_says(o->err, "b/00000.shard is cut off: ");
+    hpc_test_says(o->err, "; from there on all is made again\n");
+    script(b->place, "diff -r a/train b");
     assert_int_equal(command(b, "corpus loops @c --out @l -q")->code, 0);
     o = command(b, "corpus pack @c --task pragma --loops @l --tokenizer @t.model --out @d -q");
     assert_int_equal(o->code, 0);
-    assert_says(o->out, "train                   1");
+    hpc_test_says(o->out, "train                   1");
+    free(b);
+}
+
+/* A repository "r" called as one that the program's own sketch holds out, in three commits; its
+ * history "h.db"; and a sketch "s" that holds out what the last of them changes. */
+static void make_measured(bench *b)
+{
+    static const double cost[] = {10, 13, 6};
+    static const char list[] = "path:LLNL/Kripke:port/*\n";
+    place *p = b->place;
+    perf_db *d = NULL;
+    char id[3][41], what[16];
+    script(p, "new r; git config remote.origin.url https://host/LLNL/Kripke.git; mkdir port; "
+              "echo 'int f(void) { return 1; }' | tee a.c > port/b.c; save; "
+              "sed -i 's/1/2/' a.c; save; sed -i 's/1/2/' port/b.c; save");
+    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    for (int k = 0; k < 3; k++) {
+        snprintf(what, sizeof what, "main~%d", 2 - k);
+        hpc_git_id commit = parsed(p, "r", what);
+        hpc_git_id_text(id[k], &commit);
+        assert_int_equal(perf_db_add_commit(d, id[k], k ? id[k - 1] : NULL, k), 0);
+        for (int run = 0; run < 3; run++)
+            assert_int_equal(perf_db_add(d, "./r", "time", "m", id[k], cost[k]), 0);
+    }
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    assert_int_equal(hpc_file_save(in(p, "list"), list, sizeof list - 1), 0);
+    const hpc_test_outcome *o = command(b, "corpus sketch --list @list --out @s");
+    if (o->code != 0) fail_msg("%s", o->err);
+}
+
+#define PACK_PERF "corpus pack --task perf --perf @h.db --repository @r --tokenizer @t.model -q "
+
+static void test_perf(void **state)
+{
+    bench *b = make_bench(*state);
+    hpc_json *root = NULL;
+    int64_t n = 0;
+    make_measured(b);
+    const hpc_test_outcome *o = command(b, PACK_PERF "--held-out @s --out @a --json");
+    if (o->code != 0) fail_msg("%s", o->err);
+    assert_int_equal(hpc_json_parse(&root, o->out, strlen(o->out), "output"), 0);
+    const hpc_json *pairs = hpc_json_get(hpc_json_at(root, 0), "pairs");
+    assert_int_equal(hpc_json_int(&n, hpc_json_get(hpc_json_at(root, 0), "documents"), ""), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(hpc_json_int(&n, hpc_json_get(pairs, "all"), ""), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(hpc_json_int(&n, hpc_json_get(pairs, "left_out"), ""), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(hpc_json_int(&n, hpc_json_get(pairs, "held-out-path"), ""), 0);
+    assert_int_equal(n, 1);
+    hpc_json_free(root);
+    o = command(b, PACK_PERF "--held-out @s --out @b");
+    assert_int_equal(o->code, 0);
+    hpc_test_says(o->out, "\n  2 commits with their parents, 1 left out, 1 held-out-path\n");
+    script(b->place, "diff -r a b");
+    o = command(b, PACK_PERF "--out @d");
+    if (o->code != 0) fail_msg("%s", o->err);
+    hpc_test_says(o->out, ", 2 left out, 2 held-out-repository\n");
+    o = command(b, PACK_PERF "--held-out none --out @e");
+    assert_int_equal(o->code, 0);
+    hpc_test_says(o->out, ", 0 left out\n");
+    refuses(b, PACK_PERF "--out @e --resume", "was begun with other options");
     free(b);
 }
 
 /* ---- being ended ------------------------------------------------------------------------- */
 
-static pid_t start(const bench *b, const char *out, rlim_t file_bytes)
-{
-    char folder[300], corpus[300];
-    char *argv[] = {"hpccoder",           "corpus", "pack", corpus,           "--tokenizer",
-                    (char *)b->tokenizer, "--out",  folder, "--shard-tokens", "16000",
-                    "--threads",          "2",      "-q",   "--resume",       NULL};
-    snprintf(folder, sizeof folder, "%s/%s", b->place->root, out);
-    snprintf(corpus, sizeof corpus, "%s/c", b->place->root);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child > 0) return child;
-    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(99);
-    if (file_bytes > 0) {
-        struct rlimit limit = {file_bytes, file_bytes};
-        setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    execve(b->program, argv, environ);
-    _exit(98);
-}
+#define WORDS "corpus pack @c --tokenizer @t.model --shard-tokens 16000 -j 2 -q --resume"
 
-/* Exit code, or -signal. */
-static int finish(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* The reference, and how long it took in nanoseconds. */
-static int64_t make_whole(bench *b)
-{
-    int64_t start_ns = hpc_clock_ns();
-    assert_int_equal(finish(start(b, "whole", 0)), 0);
-    return hpc_clock_ns() - start_ns;
-}
-
-/* At moments spread over a whole run and a little more; a run that was quicker is begun anew. */
 static void test_signals(void **state)
 {
     bench *b = make_bench(*state);
-    int64_t whole = make_whole(b);
-    int rounds = getenv("HPC_TEST_LONG") ? 20 : 3, killed = 0, stopped = 0;
+    hpc_test_end_by_signals(b->place->root, WORDS);
     script(b->place, "test $(ls whole/*.shard | wc -l) -gt 8");
-    for (int k = 0; killed < rounds || stopped < rounds; k++) {
-        assert_true(k < 100 * rounds);
-        int signal_sent = killed < rounds ? SIGKILL : SIGTERM;
-        pid_t child = start(b, "p", 0);
-        int64_t wait = (int64_t)(hpc_random_bits(1, 1, 2, (uint64_t)k) % 1000) * whole / 1000;
-        nanosleep(&(struct timespec){wait / 1000000000, wait % 1000000000}, NULL);
-        kill(child, signal_sent);
-        int code = finish(child);
-        killed += code == -SIGKILL;
-        /* Before the program has its handler, a signal ends it as any other. */
-        stopped += code == 3 || code == -SIGTERM;
-        assert_true(code == 0 || code == 3 || code == -SIGKILL || code == -SIGTERM);
-        if (code != 0) continue;
-        script(b->place, "diff -r whole p; rm -rf p");
-    }
-    assert_int_equal(finish(start(b, "p", 0)), 0);
-    script(b->place, "diff -r whole p");
     free(b);
 }
 
 static void test_full_disk(void **state)
 {
+    static const long bytes[] = {100, 2000, 20000};
     bench *b = make_bench(*state);
-    make_whole(b);
-    const rlim_t limit[] = {100, 2000, 20000};
-    for (size_t k = 0; k < sizeof limit / sizeof *limit; k++) {
-        assert_int_equal(finish(start(b, "p", limit[k])), 3);
-        script(b->place, "! ls -A p | grep -q tmp; for f in p/*.shard; do test ! -e $f || cmp $f "
-                         "whole/$(basename $f); done");
-    }
-    assert_int_equal(finish(start(b, "p", 0)), 0);
-    script(b->place, "diff -r whole p");
+    hpc_test_end_by_full_disk(b->place->root, WORDS, bytes, 3,
+                              "! ls -A part | grep -q tmp; for f in part/*.shard; do "
+                              "test ! -e $f || cmp $f whole/$(basename $f); done");
     free(b);
 }
 
@@ -246,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_usage, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_results, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_perf, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_signals, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, place_setup, place_teardown),
     };

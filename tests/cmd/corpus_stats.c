@@ -8,15 +8,11 @@
 
 static hpc_test_outcome *run(place *p, const char *words)
 {
+    char all[HPC_TEST_WORDS];
     hpc_test_outcome *o = calloc(1, sizeof *o);
-    hpc_buf text = {0};
     assert_non_null(o);
-    hpc_buf_text(&text, "corpus ");
-    for (const char *c = words; *c; c++)
-        *c == '@' ? hpc_buf_printf(&text, "%s/", p->root) : hpc_buf_add(&text, c, 1);
-    assert_int_equal(text.failed, 0);
-    hpc_test_command(o, text.data);
-    hpc_buf_release(&text);
+    snprintf(all, sizeof all, "corpus %s", words);
+    hpc_test_command_in(o, p->root, all);
     return o;
 }
 
@@ -93,6 +89,11 @@ static void counts(void **state)
     assert_int_equal(o->code, 0);
     assert_non_null(strstr(o->out, "too-short"));
     free(o);
+    o = run(p, "stats --rows 0 @c");
+    assert_int_equal(o->code, 0);
+    assert_non_null(strstr(o->out, "kept"));
+    assert_null(strstr(o->out, "too-short"));
+    free(o);
 }
 
 static void draws(void **state)
@@ -101,7 +102,7 @@ static void draws(void **state)
     char path[400];
     hpc_buf page = {0};
     make_corpus(p);
-    hpc_test_outcome *o = run(p, "stats -q --plot @c.html @c");
+    hpc_test_outcome *o = run(p, "stats --rows 0 --plot @c.html @c");
     if (o->code != 0) fail_msg("%s", o->err);
     free(o);
     snprintf(path, sizeof path, "%s/c.html", p->root);
@@ -119,15 +120,15 @@ static void refuses(void **state)
                  {"stats @none", "none"},
                  {"stats @c --plot @c.jpg", ".png, .svg or .html"}};
     place *p = *state;
+    hpc_test_outcome *o = calloc(1, sizeof *o);
+    assert_non_null(o);
     make_corpus(p);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        hpc_test_outcome *o = run(p, cases[k].words);
-        if (o->code != 2 && o->code != 3) fail_msg("%s: %d", cases[k].words, o->code);
-        assert_string_equal(o->out, "");
-        if (!strstr(o->err, cases[k].says)) fail_msg("%s: %s", cases[k].words, o->err);
-        assert_ptr_equal(strchr(o->err, '\n'), o->err + strlen(o->err) - 1);
-        free(o);
+        char words[HPC_TEST_WORDS];
+        snprintf(words, sizeof words, "corpus %s", cases[k].words);
+        hpc_test_refuses(o, p->root, words, cases[k].says);
     }
+    free(o);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)

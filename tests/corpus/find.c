@@ -1,4 +1,4 @@
-/* find.c: the search for words that are rarely there, against a search byte by byte. */
+/* find.c: the searches for words that are rarely there, against searches byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,11 +63,61 @@ static void random_texts(void **state)
     }
 }
 
+/* By the contract: in each of three places, halves of bytes that some head of the row has there. */
+static bool may_begin(const char *const *row, int rows_n, const char *text, size_t n)
+{
+    for (int r = 0; r < rows_n; r++) {
+        int fits = 0;
+        for (size_t k = 0; k < 3; k++) {
+            bool low = false, high = false;
+            unsigned c = k < n ? (unsigned char)text[k] : 0;
+            for (const char *p = row[r]; k < strlen(p); p += 4) {
+                unsigned char head = (unsigned char)p[k];
+                low |= head == '.' || (c & 15) == (head & 15);
+                high |= head == '.' || c >> 4 == head >> 4;
+                if (!p[3]) break;
+            }
+            fits += low && high;
+        }
+        if (fits == 3) return true;
+    }
+    return false;
+}
+
+/* From every place on of texts of every length, with and without vectors. */
+static void many_words(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {"@..",     "AKI KEY", "zo. \xc3\xa4x", "gho ghp",
+                                       "ab- ab_", "xyz",     "0.0",           "ght"};
+    static const char few[] = "@AKIEYzo\xc3\xa4xghpt-_\0 0";
+    uint32_t dice = 1;
+    for (int k = 0; k < 4000; k++) {
+        size_t n = (size_t)k % 150;
+        int rows_n = 1 + k % CORPUS_HEAD_ROWS;
+        char *text = malloc(n > 0 ? n : 1); /* no byte more: the sanitizer sees who reads on */
+        corpus_heads h;
+        assert_non_null(text);
+        for (size_t i = 0; i < n; i++) {
+            dice = dice * 1664525u + 1013904223u;
+            text[i] = dice >> 29 ? 'q' : few[(dice >> 8) % (sizeof few - 1)];
+        }
+        corpus_heads_init(&h, rows, rows_n);
+        for (size_t from = n + 1, next = n; from-- > 0;) {
+            if (may_begin(rows, rows_n, text + from, n - from) && from < n) next = from;
+            assert_int_equal(corpus_heads_next(&h, text, n, from), next);
+            assert_int_equal(corpus_heads_next_plainly(&h, text, n, from), next);
+        }
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_place),
         cmocka_unit_test(random_texts),
+        cmocka_unit_test(many_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

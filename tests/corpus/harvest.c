@@ -2,94 +2,9 @@
  * Tests of the harvest (corpus/harvest*.c, plan*.c, judge.c, work.c, merge.c) on repositories made
  * by the git program: the same bytes however it was done, every reason, and what goes wrong.
  */
-#include "tests/corpus/sources.h"
-
-#include <limits.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/corpus/harvesting.h"
 
 #include "corpus/priv.h"
-
-enum { REPOSITORIES = 8 };
-
-/* ---- running -------------------------------------------------------------------------- */
-
-typedef struct notes { /* warnings, one a line */
-    hpc_buf text;
-} notes;
-
-static void note(const char *line, void *user)
-{
-    notes *n = user;
-    hpc_buf_printf(&n->text, "%s\n", line);
-}
-
-typedef struct work {
-    hpc_harvest_options options;
-    hpc_harvest_result result;
-    hpc_repository repository[REPOSITORIES];
-    char path[REPOSITORIES][300], name[REPOSITORIES][32], folder[300];
-    notes notes;
-    int stop;
-} work;
-
-static work *make_work(const place *p, const char *folder, int repositories)
-{
-    work *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->options = (hpc_harvest_options)HPC_HARVEST_DEFAULTS;
-    for (int k = 0; k < repositories; k++) {
-        snprintf(w->path[k], sizeof w->path[k], "%s/r%d", p->root, k);
-        snprintf(w->name[k], sizeof w->name[k], "owner/r%d", k);
-        w->repository[k] = (hpc_repository){w->path[k], w->name[k]};
-    }
-    snprintf(w->folder, sizeof w->folder, "%s/%s", p->root, folder);
-    w->options.repository = w->repository;
-    w->options.repositories_n = repositories;
-    w->options.folder = w->folder;
-    w->options.validation = w->options.test = 0.2;
-    w->options.warn = note;
-    w->options.user = &w->notes;
-    w->options.stop = &w->stop;
-    return w;
-}
-
-static int run(work *w)
-{
-    w->notes.text.n = 0;
-    return hpc_corpus_harvest(&w->result, &w->options);
-}
-
-static void run_well(work *w)
-{
-    if (run(w) < 0) fail_msg("%s", hpc_error_get()->text);
-    assert_int_equal(hpc_error_get()->code, 0);
-    assert_true(w->result.complete);
-}
-
-static void release_work(work *w)
-{
-    hpc_buf_release(&w->notes.text);
-    free(w);
-}
-
-static void assert_same(place *p, const char *a, const char *b)
-{
-    char text[256];
-    snprintf(text, sizeof text, "diff -r '%s' '%s'", a, b);
-    script(p, text);
-}
-
-static void make_repositories(place *p, int n)
-{
-    for (int k = 0; k < n; k++) write_repository(p, k, 20 + 12 * k, 3);
-}
-
-static void assert_noted(const work *w, const char *part)
-{
-    if (!w->notes.text.data || !strstr(w->notes.text.data, part))
-        fail_msg("\"%s\" does not say \"%s\"", w->notes.text.data ? w->notes.text.data : "", part);
-}
 
 /* ---- the same bytes ---------------------------------------------------------------------- */
 
@@ -130,8 +45,9 @@ static void test_nothing_straddles(void **state)
     work *w = make_work(p, "c", REPOSITORIES);
     hpc_corpus *c = NULL;
     hpc_corpus_file f;
-    hpc_tokens tokens[2] = {{0}, {0}};
-    hpc_buf text[2] = {{0}, {0}};
+    hpc_tokens tokens = {0};
+    hpc_buf text = {0};
+    corpus_code code = {0};
     struct {
         hpc_corpus_file file;
         corpus_signature signature;
@@ -145,9 +61,10 @@ static void test_nothing_straddles(void **state)
     assert_int_equal(hpc_corpus_select(c, &(hpc_corpus_filter){.reasons = used}), 0);
     while (hpc_corpus_next(&f, c) == 1) {
         assert_true(n < 2000);
-        assert_int_equal(hpc_corpus_read(&text[0], c, &f), 0);
-        assert_int_equal(hpc_lex(&tokens[0], text[0].data, text[0].n, f.language, f.fixed), 0);
-        corpus_sign(&all[n].signature, &tokens[0]);
+        assert_int_equal(hpc_corpus_read(&text, c, &f), 0);
+        assert_int_equal(hpc_lex(&tokens, text.data, text.n, f.language, f.fixed), 0);
+        assert_int_equal(corpus_code_of(&code, &tokens), 0);
+        corpus_sign(&all[n].signature, &code);
         all[n++].file = f;
         sides[f.split]++;
     }
@@ -156,10 +73,9 @@ static void test_nothing_straddles(void **state)
         for (int64_t b = 0; b < a; b++)
             if (all[a].file.split != all[b].file.split)
                 assert_true(corpus_similarity(&all[a].signature, &all[b].signature) < 0.5);
-    for (int k = 0; k < 2; k++) {
-        hpc_tokens_release(&tokens[k]);
-        hpc_buf_release(&text[k]);
-    }
+    hpc_tokens_release(&tokens);
+    corpus_code_release(&code);
+    hpc_buf_release(&text);
     hpc_corpus_close(c);
     free(all);
     release_work(w);
@@ -217,7 +133,7 @@ static void test_reasons(void **state)
     size_t k = 0;
     run_well(w);
     assert_noted(w, "owner/r0: 1 file is too large; the first: huge.c");
-    assert_noted(w, "the test split holds 0.0 %");
+    assert_int_equal(w->result.clusters_n, 1);
     assert_int_equal(hpc_corpus_open(&c, w->folder), 0);
     hpc_corpus_select(c, &(hpc_corpus_filter){.reasons = (1u << HPC_REASON_N) - 1});
     for (; hpc_corpus_next(&f, c) == 1; k++) {
@@ -328,102 +244,6 @@ static void test_held_out(void **state)
     release_work(w);
 }
 
-/* ---- resuming -------------------------------------------------------------------------------- */
-
-typedef struct brake { /* a progress that stops the harvest when it was called so often */
-    hpc_progress progress;
-    work *w;
-    int left;
-} brake;
-
-static void count_down(void *user, const char *text, size_t n)
-{
-    brake *b = user;
-    (void)text;
-    (void)n;
-    if (--b->left <= 0) __atomic_store_n(&b->w->stop, 1, __ATOMIC_RELAXED);
-}
-
-static void test_stop_and_resume(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 4);
-    work *whole = make_work(p, "whole", 4), *w = make_work(p, "c", 4);
-    whole->options.history = w->options.history = true;
-    run_well(whole);
-    int stopped = 0;
-    for (int k = 1; k < 40; k++) {
-        brake b = {.w = w, .left = k};
-        b.progress.write = count_down;
-        b.progress.user = &b;
-        b.progress.terminal = true; /* so that it shows at once */
-        w->options.progress = &b.progress;
-        w->options.resume = k > 1;
-        w->options.threads = 1 + k % 3;
-        w->stop = 0;
-        assert_int_equal(run(w), 0);
-        assert_int_equal(w->result.stopped, !w->result.complete);
-        if (w->result.complete) break;
-        stopped++;
-    }
-    assert_true(stopped > 0);
-    assert_true(w->result.complete);
-    assert_same(p, "whole", "c");
-    w->options.progress = NULL;
-    run_well(w); /* once more: nothing to do */
-    assert_int_equal(w->result.read_n, 0);
-    assert_int_equal(w->result.kept_n, whole->result.kept_n);
-    assert_same(p, "whole", "c");
-    release_work(whole);
-    release_work(w);
-}
-
-/* What was planned is harvested, although the branch has moved. */
-static void test_moved(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
-    script(p, "rm c/corpus.db c/content/*/00000.chunk");
-    write_code(p, "r1/src/new.c", 77, 0);
-    script(p, "cd r1; save; git repack -adq");
-    w->options.resume = true;
-    run_well(w);
-    assert_noted(w, "owner/r1: its branches have moved");
-    assert_same(p, "whole", "c");
-    release_work(whole);
-    release_work(w);
-}
-
-static void test_damaged(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
-    w->options.resume = true;
-    script(p, "rm c/corpus.db; printf x >c/content/owner+r0/00000.chunk");
-    run_well(w);
-    assert_noted(w, "owner/r0: chunk 0 is damaged; it is made again");
-    assert_same(p, "whole", "c");
-    script(p, "rm c/corpus.db; cp c/content/owner+r0/00000.chunk c/content/owner+r1/00000.chunk");
-    run_well(w); /* a sound chunk of another repository */
-    assert_same(p, "whole", "c");
-    script(p,
-           "rm c/corpus.db; head -c 60 c/content/owner+r1/plan >x; mv x c/content/owner+r1/plan");
-    run_well(w);
-    assert_noted(w, "owner/r1: its plan is damaged; it is made again");
-    assert_same(p, "whole", "c");
-    script(p, "touch c/corpus.db.new c/harvest.lock c/content/owner+r1++lock");
-    run_well(w); /* as if killed behind the last step */
-    assert_same(p, "whole", "c");
-    release_work(whole);
-    release_work(w);
-}
-
 static void test_settings(void **state)
 {
     place *p = *state;
@@ -462,27 +282,6 @@ static void test_settings(void **state)
 /* ---- what goes wrong ---------------------------------------------------------------------------
  */
 
-static void test_failed_repository(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 3);
-    work *whole = make_work(p, "whole", 3), *w = make_work(p, "c", 3);
-    run_well(whole);
-    script(p, "mv r1 away");
-    assert_int_equal(run(w), 0);
-    assert_noted(w, "owner/r1: ");
-    assert_true(w->result.complete);
-    assert_int_equal(w->result.failed_n, 1);
-    assert_true(w->result.kept_n > 0 && w->result.kept_n < whole->result.kept_n);
-    script(p, "mv away r1");
-    w->options.resume = true;
-    run_well(w);
-    assert_int_equal(w->result.failed_n, 0);
-    assert_same(p, "whole", "c");
-    release_work(whole);
-    release_work(w);
-}
-
 static void test_empty_and_shallow(void **state)
 {
     place *p = *state;
@@ -519,73 +318,12 @@ static void test_lost_objects(void **state)
     release_work(w);
 }
 
-/* Whatever call fails, what is whole stays, and resuming ends in the same bytes. */
-static void test_faults(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2);
-    run_well(whole);
-    int64_t each = getenv("HPC_TEST_LONG") ? 1 : 17, failures = 0;
-    for (int io = 0; io < 2; io++) {
-        for (int64_t n = 1;; n += io ? each : 13 * each) {
-            work *w = make_work(p, "c", 2);
-            io ? hpc_test_fail_io(n) : hpc_test_fail_alloc(n);
-            int rc = run(w);
-            bool failed = io ? hpc_test_io_failed() : hpc_test_alloc_failed();
-            hpc_test_fault_reset();
-            assert_true(failed || rc == 0);
-            if (rc < 0) assert_int_equal(rc, io ? HPC_E_IO : HPC_E_NOMEM);
-            if (rc < 0) assert_int_equal(hpc_error_get()->code, rc);
-            hpc_error_clear();
-            failures += rc < 0;
-            w->options.resume = true;
-            run_well(w);
-            script(p, "diff -r whole c; rm -rf c");
-            release_work(w);
-            if (!failed) break;
-        }
-    }
-    assert_true(failures > 5);
-    release_work(whole);
-}
-
-/* ---- several processes -------------------------------------------------------------------------
- */
-
-static void test_processes(void **state)
-{
-    place *p = *state;
-    make_repositories(p, 6);
-    work *whole = make_work(p, "whole", 6), *w = make_work(p, "c", 6);
-    pid_t child[3];
-    run_well(whole);
-    w->options.resume = true;
-    for (int k = 0; k < 3; k++) {
-        child[k] = fork();
-        assert_true(child[k] >= 0);
-        if (child[k] == 0) _exit(hpc_corpus_harvest(&w->result, &w->options) < 0);
-    }
-    for (int k = 0; k < 3; k++) {
-        int status;
-        assert_int_equal(waitpid(child[k], &status, 0), child[k]);
-        assert_int_equal(status, 0);
-    }
-    assert_same(p, "whole", "c");
-    release_work(whole);
-    release_work(w);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_same_bytes),        TEST(test_nothing_straddles),
-        TEST(test_reasons),           TEST(test_held_out),
-        TEST(test_licences),          TEST(test_moved),
-        TEST(test_stop_and_resume),   TEST(test_damaged),
-        TEST(test_settings),          TEST(test_faults),
-        TEST(test_failed_repository), TEST(test_processes),
+        TEST(test_same_bytes),        TEST(test_nothing_straddles), TEST(test_reasons),
+        TEST(test_held_out),          TEST(test_licences),          TEST(test_settings),
         TEST(test_empty_and_shallow), TEST(test_lost_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,28 @@ static void test_words(void **state)
     expect_of_file("// Computes the apache helicopter's licence plate.", "");
 }
 
+/* A comment that begins in the first 8192 bytes counts, one that begins behind does not. */
+static void test_header(void **state)
+{
+    static const char *const says[] = {"Licensed under the Apache 2.0 License", "THE MIT LICENSE",
+                                       "Permission is hereby granted without written agreement",
+                                       "REDISTRIBUTION and Redistribution and use in source and "
+                                       "binary forms",
+                                       "this software is in the public domain"};
+    static const char *const names[] = {"Apache-2.0", "MIT", "HPND", "BSD-2-Clause",
+                                        "LicenseRef-Public-Domain"};
+    hpc_buf text = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof says / sizeof *says; k++)
+        for (int at = 8100; at<8300; at += at> 8180 && at < 8200 ? 1 : 37) {
+            text.n = 0;
+            hpc_buf_printf(&text, "int x;%*s/* 2 @ 3-%s */", at - 6, "", says[k]);
+            expect_of_file(text.data, at < 8192 ? names[k] : "");
+        }
+    assert_int_equal(text.failed, 0);
+    hpc_buf_release(&text);
+}
+
 static void expect_of_text(const char *text, const char *expected)
 {
     char found[CORPUS_LICENCE];
@@ -164,9 +186,10 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tags),          cmocka_unit_test(test_words),
-        cmocka_unit_test(test_licence_files), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_allowed),       cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_tags),    cmocka_unit_test(test_words),
+        cmocka_unit_test(test_header),  cmocka_unit_test(test_licence_files),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

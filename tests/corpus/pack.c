@@ -422,9 +422,55 @@ static void test_other_options_are_refused(void **state)
     j.o.task = "code";
     j.o.tokenizer = "tests/fixtures/byte_level/starcoder2.json";
     refuses(&j, HPC_E_ARG, "was made with tokenizer ");
-    script(p, "rm a/pack.json");
     j.o.tokenizer = OURS;
+    script(p, "cp -r a b; rm b/00000.shard b/index.json; cp -r b c"); /* also when none is kept */
+    snprintf(j.out, sizeof j.out, "%s/b", p->root);
+    j.o.shard_tokens = 10;
     refuses(&j, HPC_E_ARG, "was begun with other options");
+    j.o.shard_tokens = 3000;
+    script(p, "diff -r b c; truncate -s -5 b/pack.json");
+    refuses(&j, HPC_E_FORMAT, "pack.json is damaged, and so it is not known");
+    script(p, "rm b/pack.json");
+    refuses(&j, HPC_E_ARG, "has shards and no pack.json");
+}
+
+static void note(const char *line, void *user)
+{
+    hpc_buf_printf(user, "%s\n", line);
+}
+
+/* From the first shard that is damaged on, all is as it was. */
+static void test_damaged_shards(void **state)
+{
+    static const char *const scripts[][2] = {
+        {"printf X | dd of=b/00001.shard bs=1 seek=1300 conv=notrunc", "00001.shard: its tokens"},
+        {"rm b/00000.shard", "00000.shard is missing"},
+        {"rm b/*.shard", "00000.shard is missing"},
+        {"echo >b/index.json", "index.json:"},
+        {"rm b/index.json", NULL},
+    };
+    place *p = *state;
+    job whole = make_job(p, "a"), j = make_job(p, "b");
+    hpc_buf notes = {0};
+    run_well(&whole);
+    assert_true(whole.result.shards_n > 2);
+    script(p, "cp -r a b");
+    j.o.resume = true;
+    j.o.warn = note;
+    j.o.user = &notes;
+    for (size_t k = 0; k < sizeof scripts / sizeof *scripts; k++) {
+        notes.n = 0;
+        script(p, scripts[k][0]);
+        run_well(&j);
+        assert_same(p, "a", "b");
+        assert_int_equal(j.result.documents_n, whole.result.documents_n);
+        if (scripts[k][1] && !(notes.n > 0 && strstr(notes.data, scripts[k][1])))
+            fail_msg("%s: \"%s\"", scripts[k][0], notes.n ? notes.data : "");
+        const char *end = notes.n ? strchr(notes.data, '\n') : NULL;
+        assert_int_equal(notes.n, end ? end + 1 - notes.data : 0); /* one line, if any */
+        assert_int_equal(notes.n > 0, scripts[k][1] != NULL);
+    }
+    hpc_buf_release(&notes);
 }
 
 static void test_bad_arguments(void **state)
@@ -521,6 +567,7 @@ int main(void)
         WITH_A_CORPUS(test_resuming),
         WITH_A_CORPUS(test_other_options_are_refused),
         WITH_A_CORPUS(test_bad_arguments),
+        WITH_A_CORPUS(test_damaged_shards),
         WITH_A_CORPUS(test_a_damaged_corpus),
         WITH_A_CORPUS(test_allocations_fail),
         WITH_A_CORPUS(test_calls_on_files_fail),

@@ -78,6 +78,74 @@ static void test_credentials(void **state)
     expect("// task-force-of-many-words-and-more-words-and-more", NULL);
 }
 
+/* One of every shape: the head, how many characters at least behind it, and their end. */
+static void test_shapes(void **state)
+{
+    static const struct {
+        const char *head;
+        int least;
+        bool exactly;
+    } shapes[] = {
+        {"AKIA", 16, true},        {"ASIA", 16, true},      {"AIza", 35, true},
+        {"ghp_", 36, false},       {"gho_", 36, false},     {"ghu_", 36, false},
+        {"ghs_", 36, false},       {"ghr_", 36, false},     {"github_pat_", 22, false},
+        {"glpat-", 20, false},     {"xoxb-", 20, false},    {"xoxp-", 20, false},
+        {"xoxa-", 20, false},      {"xoxs-", 20, false},    {"sk-ant-", 20, false},
+        {"sk-", 32, false},        {"sk_live_", 16, false}, {"rk_live_", 16, false},
+        {"npm_", 36, true},        {"pypi-", 50, false},    {"hf_", 30, false},
+        {"eyJhbGciOi", 20, false},
+    };
+    hpc_buf text = {0}, masked = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int blanks = 0; blanks < 80; blanks++)
+            for (int n = shapes[k].least - 1; n <= shapes[k].least + 1; n++) {
+                text.n = masked.n = 0;
+                hpc_buf_printf(&text, "//%*s%s%.*s1", blanks, "", shapes[k].head, n - 1,
+                               "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHiJkLmNoPqRsTuVwXyZ");
+                hpc_buf_printf(&masked, "//%*s%s", blanks, "", "SECRET_REMOVED");
+                bool fits = shapes[k].exactly ? n == shapes[k].least : n >= shapes[k].least;
+                expect(text.data, fits ? masked.data : NULL);
+            }
+    assert_int_equal(text.failed | masked.failed, 0);
+    hpc_buf_release(&text);
+    hpc_buf_release(&masked);
+}
+
+/* Each word for a secret, in both cases, at any distance from the start of the text. */
+static void test_names(void **state)
+{
+    static const char *const names[] = {"password", "passwd",     "secret", "api_key",
+                                        "apikey",   "access_key", "token",  "credential"};
+    hpc_buf text = {0}, masked = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (int blanks = 0; blanks < 160; blanks++) {
+            text.n = masked.n = 0;
+            hpc_buf_printf(&text, "%*sx%s[2] = \"q8Zt3LmX0pVw7RbN2sKd\"", blanks / 2, "", names[k]);
+            hpc_buf_printf(&masked, "%*sx%s[2] = \"SECRET_REMOVED\"", blanks / 2, "", names[k]);
+            for (size_t i = 0; blanks % 2 && i < strlen(names[k]); i++)
+                for (hpc_buf *b = &text; b; b = b == &text ? &masked : NULL)
+                    b->data[(size_t)blanks / 2 + 1 + i] ^= names[k][i] == '_' ? 0 : 32;
+            expect(text.data, masked.data);
+        }
+    expect("passwor d = \"q8Zt3LmX0pVw7RbN2sKd\"", NULL);
+    assert_int_equal(text.failed | masked.failed, 0);
+    hpc_buf_release(&text);
+    hpc_buf_release(&masked);
+}
+
+/* A head behind each head, which takes long where each is read to the end of the word. */
+static void test_chain(void **state)
+{
+    hpc_buf text = {0};
+    (void)state;
+    for (int k = 0; k < 1 << 18; k++) hpc_buf_text(&text, "sk-");
+    expect(text.data, NULL);
+    assert_int_equal(text.failed, 0);
+    hpc_buf_release(&text);
+}
+
 static void test_private_keys(void **state)
 {
     hpc_buf out = {0};
@@ -93,6 +161,10 @@ static void test_private_keys(void **state)
     assert_null(strstr(out.data, "hQ4R"));
     assert_non_null(strstr(out.data, "averyveryverylongordinaryname"));
     hpc_buf_release(&out);
+    expect("// " MARK "BEGIN PRIVATE KEY" MARK " 0123456789abcdefg " MARK "END PRIVATE KEY" MARK
+           " 0123456789abcdefg " MARK "BEGIN EC PRIVATE KEY" MARK " 0123456789abcdefg",
+           "// " MARK "BEGIN PRIVATE KEY" MARK " SECRET_REMOVED " MARK "END PRIVATE KEY" MARK
+           " 0123456789abcdefg " MARK "BEGIN EC PRIVATE KEY" MARK " SECRET_REMOVED");
     expect("// the line says PRIVATE KEY----- and then 0123456789abcdefghijklmnop", NULL);
 }
 
@@ -136,9 +208,10 @@ static void test_each_alloc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_private_keys), cmocka_unit_test(test_stable),
-        cmocka_unit_test(test_each_alloc),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_shapes),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_private_keys),
+        cmocka_unit_test(test_stable),    cmocka_unit_test(test_each_alloc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

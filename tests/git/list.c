@@ -1,66 +1,8 @@
 /*
- * Tests of runtime/git/list.c, walk.c and set.c: the list of blobs against what
- * the git program tells, whatever the number of workers; hostile and broken trees.
+ * Tests of runtime/git/list.c and set.c: the list of blobs against what the git
+ * program tells, whatever the number of workers.
  */
-#include "tests/git/repository.h"
-
-typedef struct listing {
-    hpc_git_list l;
-    hpc_pool *pool;
-    hpc_git *g;
-} listing;
-
-static listing listed(place *p, const char *name, int workers, const hpc_git_list_options *o)
-{
-    listing x = {.g = opened(p, name)};
-    assert_int_equal(hpc_pool_create(&x.pool, workers), 0);
-    if (hpc_git_list_blobs(&x.l, x.g, x.pool, o) < 0) fail_msg("%s", hpc_error_get()->text);
-    return x;
-}
-
-static void done(listing *x)
-{
-    hpc_git_list_release(&x->l);
-    hpc_pool_free(x->pool);
-    hpc_git_close(x->g);
-}
-
-static const char *path_of(const listing *x, int64_t k)
-{
-    return x->l.paths.data + x->l.entry[k].path;
-}
-
-/* "PATH HEAD ID\n" of every entry, and the order that the header promises. */
-static char *shown(const listing *x)
-{
-    hpc_buf b = {0};
-    assert_int_equal(hpc_buf_text(&b, ""), 0);
-    for (int64_t k = 0; k < x->l.n; k++) {
-        char hex[41];
-        hpc_git_id_text(hex, &x->l.entry[k].id);
-        assert_int_equal(hpc_buf_printf(&b, "%s %u %s\n", path_of(x, k), x->l.entry[k].head, hex),
-                         0);
-        if (k == 0) continue;
-        int order = strcmp(path_of(x, k - 1), path_of(x, k));
-        if (order == 0) order = memcmp(&x->l.entry[k - 1].id, &x->l.entry[k].id, 20);
-        assert_true(order < 0);
-    }
-    return b.data;
-}
-
-static void assert_lists(place *p, const char *name, const hpc_git_list_options *o,
-                         const char *expected)
-{
-    for (int workers = 1; workers <= 3; workers++) {
-        listing x = listed(p, name, workers, o);
-        char *text = shown(&x);
-        assert_string_equal(text, expected);
-        hpc_free(text);
-        done(&x);
-    }
-}
-
-static const hpc_git_list_options head_only, whole = {.history = true};
+#include "tests/git/listing.h"
 
 /* ---- against the git program -------------------------------------------------- */
 
@@ -188,7 +130,7 @@ static void wanted_paths_alone(void **state)
     }
 }
 
-/* ---- links, odd names, hostile trees --------------------------------------------------- */
+/* ---- links and odd names ---------------------------------------------------------------- */
 
 static void links_are_counted(void **state)
 {
@@ -219,73 +161,6 @@ static void names_are_bytes(void **state)
     done(&x);
 }
 
-/* Trees that the program refuses to make, literally. $1: name; $2: mode. */
-#define FORGE                                                                                      \
-    "forge() { { printf '%s %s\\0' \"$2\" \"$1\"; perl -e 'print pack(\"H*\", shift)' $blob; } | " \
-    "git hash-object -t tree --literally -w --stdin; }; "                                          \
-    "commit() { git update-ref refs/heads/$1 $(git commit-tree -m m $2); }; "
-
-static void malformed_trees_are_told(void **state)
-{
-    place *p = *state;
-    script(p, "new a; echo f >f; save; blob=$(git rev-parse HEAD:f); " FORGE
-              "commit slash $(forge a/b 100644); commit name $(forge '' 100644); "
-              "commit mode $(forge x abc); commit none $(forge x ''); "
-              "commit cut $(printf '100644 x\\0abc' | "
-              "git hash-object -t tree --literally -w --stdin); "
-              "commit end $(printf '100644 x' | git hash-object -t tree --literally -w --stdin); "
-              "commit long $(forge x 10064410064410064); "
-              "commit dots $(forge .. 100644); commit group $(forge g.c 100664)");
-    listing x = listed(p, "a", 2, &whole);
-    assert_int_equal(x.l.missing_n, 7);
-    assert_non_null(strstr(x.l.first_miss.data, "is malformed"));
-    assert_int_equal(x.l.n, 1); /* the same blob: "f" in HEAD */
-    assert_string_equal(path_of(&x, 0), "f");
-    done(&x);
-}
-
-static void depth_and_length_are_bounded(void **state)
-{
-    place *p = *state;
-    script(p, "new a; echo f >f; save; blob=$(git rev-parse HEAD:f); " FORGE
-              "t=$(git rev-parse HEAD^{tree}); k=0; while [ $k -lt 300 ]; do "
-              "t=$(printf '040000 tree %s\\td\\n' $t | git mktree); k=$((k+1)); done; "
-              "commit deep $t; n=$(head -c 3000 /dev/zero | tr '\\0' n); "
-              "t=$(printf '040000 tree %s\\t%s\\n' $(git rev-parse HEAD^{tree}) $n | git mktree); "
-              "commit long $(printf '040000 tree %s\\t%s\\n' $t $n | git mktree)");
-    listing x = listed(p, "a", 1, &whole);
-    assert_int_equal(x.l.missing_n, 2);
-    assert_int_equal(x.l.n, 1);
-    assert_non_null(strstr(x.l.first_miss.data, "too "));
-    done(&x);
-}
-
-/* Nine trees in each tree, seven deep: nearly five million files of one blob. */
-static void more_paths_than_can_be_are_refused(void **state)
-{
-    place *p = *state;
-    if (!getenv("HPC_TEST_LONG")) {
-        print_message("SKIP: takes a minute; set HPC_TEST_LONG=1\n");
-        skip();
-    }
-    script(p, "new a; for i in 1 2 3 4 5 6 7 8 9; do echo f >f$i; done; save; "
-              "t=$(git rev-parse HEAD^{tree}); for k in 1 2 3 4 5 6; do t=$(for i in 1 2 3 4 5 6 "
-              "7 8 9; do printf '040000 tree %s\\t%s\\n' $t d$i; done | git mktree); done; "
-              "git update-ref refs/heads/main $(git commit-tree -m m $t)");
-    hpc_git *g = opened(p, "a");
-    for (int workers = 1; workers <= 2; workers++) {
-        hpc_pool *pool;
-        hpc_git_list l;
-        assert_int_equal(hpc_pool_create(&pool, workers), 0);
-        int rc = hpc_git_list_blobs(&l, g, pool, workers == 1 ? &head_only : &whole);
-        assert_refused(rc, HPC_E_UNSUPPORTED, "paths: refused");
-        hpc_pool_free(pool);
-    }
-    hpc_git_close(g);
-}
-
-/* ---- what is not there -------------------------------------------------------------------- */
-
 static void nothing_is_an_empty_list(void **state)
 {
     place *p = *state;
@@ -295,53 +170,6 @@ static void nothing_is_an_empty_list(void **state)
     listing x = listed(p, "a", 2, &whole);
     assert_int_equal(x.l.commits_n, 0);
     assert_int_equal(x.l.missing_n, 0);
-    done(&x);
-}
-
-static void the_rest_is_listed(void **state)
-{
-    place *p = *state;
-    script(p, "new a; mkdir x y; echo 1 >x/1; echo 2 >y/2; echo 3 >3; save; "
-              "gone() { f=$(git rev-parse $1 | sed 's,^..,.git/objects/&/,'); rm -f $f; }; "
-              "git rev-parse HEAD:x >../id; gone HEAD:x");
-    char *id = text_of(p, "id");
-    listing x = listed(p, "a", 2, &whole);
-    assert_int_equal(x.l.n, 2);
-    assert_string_equal(path_of(&x, 0), "3");
-    assert_string_equal(path_of(&x, 1), "y/2");
-    assert_int_equal(x.l.missing_n, 1);
-    assert_memory_equal(x.l.first_miss.data, "tree ", 5);
-    assert_non_null(strstr(x.l.first_miss.data, id));
-    done(&x);
-    hpc_free(id);
-}
-
-static void histories_are_cut_off(void **state)
-{
-    place *p = *state;
-    script(p, "new a; echo 1 >f; save; echo 2 >f; save; echo 3 >f; save; cd ..; "
-              "git clone -q --depth 2 file://$PWD/a b; git -C a rev-parse HEAD~2 >gone");
-    char *gone = text_of(p, "gone");
-    for (int workers = 1; workers <= 2; workers++) {
-        listing x = listed(p, "b", workers, &whole);
-        assert_int_equal(x.l.n, 2);
-        assert_int_equal(x.l.commits_n, 2);
-        assert_int_equal(x.l.missing_n, 1);
-        assert_memory_equal(x.l.first_miss.data, "commit ", 7);
-        assert_non_null(strstr(x.l.first_miss.data, gone));
-        done(&x);
-    }
-    hpc_free(gone);
-}
-
-static void head_itself_may_be_missing(void **state)
-{
-    place *p = *state;
-    script(p, "new a; echo 1 >f; save; "
-              "rm -f $(git rev-parse HEAD | sed 's,^..,.git/objects/&/,')");
-    listing x = listed(p, "a", 2, &whole);
-    assert_int_equal(x.l.n, 0);
-    assert_int_equal(x.l.missing_n, 1);
     done(&x);
 }
 
@@ -381,20 +209,10 @@ static void survives_lack_of_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(lists_all_of_a_history),
-        TEST(lists_head_alone),
-        TEST(one_path_stands_for_a_blob),
-        TEST(wanted_paths_alone),
-        TEST(links_are_counted),
-        TEST(names_are_bytes),
-        TEST(malformed_trees_are_told),
-        TEST(depth_and_length_are_bounded),
-        TEST(more_paths_than_can_be_are_refused),
-        TEST(nothing_is_an_empty_list),
-        TEST(the_rest_is_listed),
-        TEST(histories_are_cut_off),
-        TEST(head_itself_may_be_missing),
-        TEST(survives_lack_of_memory),
+        TEST(lists_all_of_a_history),     TEST(lists_head_alone),
+        TEST(one_path_stands_for_a_blob), TEST(wanted_paths_alone),
+        TEST(links_are_counted),          TEST(names_are_bytes),
+        TEST(nothing_is_an_empty_list),   TEST(survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,28 +186,81 @@ static void test_what_differs_is_named(void **state)
     refuses(p, &spec, SHARD_OF, "column change of f32, not change of i32");
 }
 
-static void test_a_hole_is_refused(void **state)
+/* ---- what is damaged or gone ------------------------------------------------------ */
+
+static void shell(const place *p, const char *text)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cd '%s' && { %s; } >/dev/null 2>&1", p->other, text);
+    if (system(command) != 0) fail_msg("%s", command);
+}
+
+/* Everything from it on is made again, and is as it was. */
+static void test_damage_is_made_good(void **state)
+{
+    static const struct {
+        const char *script, *says;
+        bool resumed; /* by documents: not all of them are kept */
+    } all[] = {
+        {"rm 00001.shard", "00001.shard is missing", true},
+        {"rm 0000[1-9].shard", "00001.shard is missing", true}, /* the index lists it */
+        {"rm *.shard", "00000.shard is missing", true},
+        {"truncate -s -1 00001.shard", "00001.shard is cut off", true},
+        {"printf X | dd of=00000.shard bs=1 seek=1300 conv=notrunc", "00000.shard: its ", true},
+        {": >00001.shard", "00001.shard is no token shard", true},
+        {"cp 00000.shard 00001.shard", "00001.shard does not follow the shard before it", true},
+        {"cp 00001.shard 00017.shard", "more shards than its index lists", false},
+        {"echo '{' >index.json", "index.json:2:1: ", false},
+        {"sed -i 's/\"hash\": \"/&0/' index.json", "index.json: hash is no checksum", false},
+        {"sed -i '0,/\"documents\": /s/\"documents\": /&1/; s/\"hash\": \"./\"hash\": \"0/' "
+         "index.json",
+         "index.json lists other shards", false},
+        {"truncate -s -1 00001.shard; echo '{' >index.json", "00001.shard is cut off", true},
+    };
+    place *p = *state;
+    hpc_shard_spec spec = small_spec(1000);
+    assert_int_equal(small_make(p->other, 1000, false), 0);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        hpc_shard_writer *w = NULL;
+        int64_t done = -1;
+        shell(p, all[k].script);
+        if (hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true) < 0)
+            fail_msg("%s: %s", all[k].script, hpc_error_get()->text);
+        const char *said = hpc_shard_damage(w);
+        if (!said || !strstr(said, all[k].says))
+            fail_msg("%s: \"%s\"", all[k].script, said ? said : "");
+        assert_int_equal(done < DOCUMENTS, all[k].resumed);
+        hpc_shard_discard(w);
+        assert_int_equal(small_make(p->other, 1000, true), 0);
+        assert_same_files(p->whole, p->other);
+        assert_int_equal(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), 0);
+        assert_null(hpc_shard_damage(w));
+        assert_int_equal(done, DOCUMENTS);
+        hpc_shard_discard(w);
+    }
+}
+
+/* Of another data set, of another format, or a newer one's: nothing there is ours to replace. */
+static void test_what_is_not_ours_stays(void **state)
 {
     place *p = *state;
     hpc_shard_spec spec = small_spec(1000);
     hpc_shard_writer *w = NULL;
     int64_t done;
-    char path[128];
-    snprintf(path, sizeof path, "%s/00001.shard", p->whole);
-    assert_int_equal(unlink(path), 0);
-    assert_error(hpc_shard_create(&w, &done, p->whole, &spec, SHARD_OF, true), HPC_E_FORMAT,
-                 "00001.shard is missing");
-    assert_int_equal(small_make(p->other, 1000, false), 0);
-    for (int k = 9; k > 0; k--) { /* shards lost from the end, the index kept */
-        snprintf(path, sizeof path, "%s/%05d.shard", p->other, k);
-        unlink(path);
-    }
-    assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_FORMAT,
-                 "index.json lists");
-    snprintf(path, sizeof path, "%s/index.json", p->other);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), 0);
-    hpc_shard_discard(w);
+    assert_int_equal(small_make(p->other, 999, false), 0);
+    shell(p, ": >00000.shard; cp -r . ../kept");
+    assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_ARG,
+                 "vocabulary 999, not 1000"); /* as the index tells */
+    shell(p, "cp ../whole/* .; : >00000.shard");
+    assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF + 1, true), HPC_E_ARG,
+                 "shards of 40 tokens, not of 41");
+    shell(p, "cp ../whole/* .; printf '\\2' | dd of=00001.shard bs=1 seek=8 conv=notrunc");
+    assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_UNSUPPORTED,
+                 "made by a newer hpccoder");
+    shell(p, "cp ../whole/* .; sed -i 's/\"version\": 1/\"version\": 2/' index.json");
+    assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_UNSUPPORTED,
+                 "made by a newer hpccoder");
+    assert_null(w);
 }
 
 static void test_one_writer_at_a_time(void **state)
@@ -378,7 +431,8 @@ int main(void)
         IN_A_PLACE(test_resume_without_an_index),
         IN_A_PLACE(test_more_documents_than_before),
         IN_A_PLACE(test_what_differs_is_named),
-        IN_A_PLACE(test_a_hole_is_refused),
+        IN_A_PLACE(test_damage_is_made_good),
+        IN_A_PLACE(test_what_is_not_ours_stays),
         IN_A_PLACE(test_one_writer_at_a_time),
         IN_A_PLACE(test_bad_documents),
         IN_A_PLACE(test_bad_specifications),

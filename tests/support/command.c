@@ -15,7 +15,6 @@
 
 #include "tests/support/command.h"
 
-enum { ARGS = 48 };
 extern char **environ;
 
 const char *hpc_test_built(char *out, const char *name)
@@ -59,14 +58,36 @@ static pid_t start(char *const *argv, const int *out, const int *err)
     return child;
 }
 
+char *hpc_test_in(char out[HPC_TEST_WORDS], const char *root, const char *words)
+{
+    size_t n = 0;
+    for (; *words; words++) {
+        n += (size_t)snprintf(out + n, HPC_TEST_WORDS - n, *words == '@' ? "%s/" : "%.1s",
+                              *words == '@' ? root : words);
+        assert_true(n < HPC_TEST_WORDS);
+    }
+    out[n] = '\0';
+    return out;
+}
+
+void hpc_test_split(char *argv[HPC_TEST_ARGS], char *words)
+{
+    int argc = 0;
+    argv[argc++] = "hpccoder";
+    for (char *at = strtok(words, " "); at; at = strtok(NULL, " ")) {
+        assert_true(argc + 1 < HPC_TEST_ARGS);
+        argv[argc++] = at;
+    }
+    argv[argc] = NULL;
+}
+
 /* What goes to stderr is short, so that reading one pipe after the other does not block. */
 void hpc_test_command(hpc_test_outcome *o, const char *words)
 {
-    char copy[1024], *argv[ARGS] = {"hpccoder"};
-    int argc = 1, out[2], err[2], status;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *at = strtok(copy, " "); at && argc + 1 < ARGS; at = strtok(NULL, " "))
-        argv[argc++] = at;
+    char copy[HPC_TEST_WORDS], *argv[HPC_TEST_ARGS];
+    int out[2], err[2], status;
+    assert_true(snprintf(copy, sizeof copy, "%s", words) < (int)sizeof copy);
+    hpc_test_split(argv, copy);
     assert_int_equal(pipe(out), 0);
     assert_int_equal(pipe(err), 0);
     pid_t child = start(argv, out, err);
@@ -76,4 +97,24 @@ void hpc_test_command(hpc_test_outcome *o, const char *words)
     read_text(o->err, sizeof o->err, err[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     o->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void hpc_test_command_in(hpc_test_outcome *o, const char *root, const char *words)
+{
+    char all[HPC_TEST_WORDS];
+    hpc_test_command(o, hpc_test_in(all, root, words));
+}
+
+void hpc_test_says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("\"%s\" does not say \"%s\"", text, part);
+}
+
+void hpc_test_refuses(hpc_test_outcome *o, const char *root, const char *words, const char *part)
+{
+    hpc_test_command_in(o, root, words);
+    if (o->code != 2 && o->code != 3) fail_msg("%s: exit code %d", words, o->code);
+    hpc_test_says(o->err, part);
+    assert_ptr_equal(strchr(o->err, '\n'), o->err + strlen(o->err) - 1);
+    assert_string_equal(o->out, "");
 }

@@ -222,26 +222,36 @@ static void test_a_byte_without_piece(void **state)
 
 /* ---- cutting ----------------------------------------------------------------------------- */
 
-/* At every place that cut() gives, the ids of the parts are those of the whole. */
+/* At the place that cut() finds in the first `seen` bytes, the ids of the parts are those of the
+ * whole; where it finds none, it finds the same later as at once. */
+static void check_cut(coding *c, const char *text, size_t n, size_t seen, size_t lo,
+                      const hpc_ids *whole, unsigned flags)
+{
+    size_t p, later;
+    if (!c->t->family->cut(&p, c->t, text, seen, lo)) {
+        assert_in_range(p, lo, seen);
+        bool found = c->t->family->cut(&later, c->t, text, n, p);
+        assert_int_equal(c->t->family->cut(&p, c->t, text, n, lo), found);
+        assert_int_equal(p, later);
+        return;
+    }
+    assert_true(p >= lo && p < seen);
+    encode(c, text, p, flags);
+    flags |= HPC_ENCODE_INNER;
+    assert_int_equal(hpc_tokenizer_encode(&c->ids, c->t, c->s, text + p, n - p, flags), 0);
+    assert_int_equal(c->ids.n, whole->n);
+    assert_memory_equal(c->ids.id, whole->id, (size_t)whole->n * sizeof *whole->id);
+}
+
 static void check_cuts(coding *c, const char *text, size_t n, unsigned flags, int64_t *places)
 {
     hpc_ids whole = {0};
     encode(c, text, n, flags);
-    for (int64_t i = 0; i < c->ids.n; i++) {
-        assert_int_equal(tokenizer_ids_add(&whole, c->ids.id[i]), 0);
-    }
-    for (size_t lo = 0; lo < n; lo++) {
-        size_t p = c->t->family->cut(c->t, text, n, lo);
-        assert_true(p > lo && p <= n);
-        if (p == n) break;
-        ++*places;
-        encode(c, text, p, flags);
-        assert_int_equal(
-            hpc_tokenizer_encode(&c->ids, c->t, c->s, text + p, n - p, flags | HPC_ENCODE_INNER),
-            0);
-        assert_int_equal(c->ids.n, whole.n);
-        assert_memory_equal(c->ids.id, whole.id, (size_t)whole.n * sizeof *whole.id);
-        lo = p > lo ? p - 1 : lo;
+    assert_int_equal(tokenizer_ids_append(&whole, c->ids.id, c->ids.n), 0);
+    for (size_t lo = 1, p, before = 0; lo < n; lo++, before = p) {
+        check_cut(c, text, n, n, lo, &whole, flags);
+        check_cut(c, text, n, lo + (n - lo) / 2, lo, &whole, flags);
+        *places += c->t->family->cut(&p, c->t, text, n, lo) && p != before;
     }
     hpc_free(whole.id);
 }
@@ -298,27 +308,6 @@ static void test_cuts_change_nothing(void **state)
         assert_int_equal(places > 500, cases[f].cuts);
         coding_close(&c);
     }
-}
-
-static void test_all_workers_give_the_same(void **state)
-{
-    (void)state;
-    static const char line[] = "for (int i = 0; i < n; i++) sum += a[i];\nx = 1\r\n\tcall f('s')\n";
-    hpc_pool *pool;
-    coding c;
-    hpc_ids all = {0};
-    hpc_buf text = {0};
-    while (text.n < (size_t)3 << 20) assert_int_equal(hpc_buf_text(&text, line), 0);
-    assert_int_equal(hpc_pool_create(&pool, 3), 0);
-    coding_open(&c, open_family("qwen2"));
-    encode(&c, text.data, text.n, HPC_ENCODE_SPECIALS);
-    assert_int_equal(hpc_tokenizer_encode_all(&all, c.t, pool, text.data, text.n, 1), 0);
-    assert_int_equal(all.n, c.ids.n);
-    assert_memory_equal(all.id, c.ids.id, (size_t)all.n * sizeof *all.id);
-    hpc_free(all.id);
-    hpc_buf_release(&text);
-    hpc_pool_free(pool);
-    coding_close(&c);
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -378,7 +367,6 @@ int main(void)
         cmocka_unit_test_setup(test_any_bytes_come_back, setup),
         cmocka_unit_test_setup(test_a_byte_without_piece, setup),
         cmocka_unit_test_setup(test_cuts_change_nothing, setup),
-        cmocka_unit_test_setup(test_all_workers_give_the_same, setup),
         cmocka_unit_test_setup(test_every_allocation_may_fail, setup),
         cmocka_unit_test_setup(test_steady_state_allocates_nothing, setup),
     };

@@ -1,0 +1,28 @@
+/*
+ * vector.h: sixteen bytes at a time, as compilers know them on every machine.
+ */
+#ifndef HPC_CORPUS_VECTOR_H
+#define HPC_CORPUS_VECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t corpus_bytes __attribute__((vector_size(16)));
+
+static inline corpus_bytes corpus_bytes_load(const char *p)
+{
+    corpus_bytes v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Whether any bit is set of those that are in every byte of `mask`. */
+static inline bool corpus_bytes_any(corpus_bytes v, uint8_t mask)
+{
+    uint64_t half[2];
+    memcpy(half, &v, sizeof half);
+    return ((half[0] | half[1]) & mask * UINT64_C(0x0101010101010101)) != 0;
+}
+
+#endif
