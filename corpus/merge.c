@@ -11,8 +11,6 @@
 #include "corpus/bytes.h"
 #include "corpus/harvest.h"
 
-enum { OPEN_CHUNKS = 32 };
-
 typedef struct chunk_place { /* where the items of one chunk begin */
     int32_t first;
     uint32_t source;
@@ -30,17 +28,13 @@ typedef struct merge {
     int64_t keys_cap;
     int32_t *table; /* items + 1 by key, open addressing */
     uint64_t table_size;
-    corpus_chunk *open[OPEN_CHUNKS]; /* for texts: place k is kept in k % OPEN_CHUNKS */
-    int64_t opened[OPEN_CHUNKS];
-    hpc_buf text, path;
-    hpc_tokens tokens;
+    hpc_buf path;
     hpc_split *split;
     int32_t *cluster;
 } merge;
 
 static void release_merge(merge *m)
 {
-    for (int k = 0; k < OPEN_CHUNKS; k++) corpus_chunk_close(m->open[k]);
     corpus_near_free(m->near);
     hpc_free(m->item);
     hpc_free(m->place);
@@ -48,8 +42,6 @@ static void release_merge(merge *m)
     hpc_free(m->table);
     hpc_free(m->split);
     hpc_free(m->cluster);
-    hpc_tokens_release(&m->tokens);
-    hpc_buf_release(&m->text);
     hpc_buf_release(&m->path);
 }
 
@@ -111,33 +103,6 @@ out:
 }
 
 /* ---- duplicates ---------------------------------------------------------------------------- */
-
-/* The code of an item's stored text, for pairs of which the estimate says too little. */
-static int read_code(corpus_code *out, int64_t item, void *user)
-{
-    merge *m = user;
-    corpus_record r;
-    int64_t lo = 0, hi = m->places_n;
-    int rc = HPC_OK;
-    while (hi - lo > 1) {
-        int64_t mid = lo + (hi - lo) / 2;
-        *(m->place[mid].first <= item ? &lo : &hi) = mid;
-    }
-    corpus_chunk **c = &m->open[lo % OPEN_CHUNKS];
-    if (!*c || m->opened[lo % OPEN_CHUNKS] != lo) {
-        corpus_chunk_close(*c);
-        *c = NULL;
-        TRY(open_chunk(c, m, &m->place[lo]));
-        m->opened[lo % OPEN_CHUNKS] = lo;
-    }
-    int64_t slot = item - m->place[lo].first;
-    TRY(corpus_chunk_record(&r, *c, slot));
-    TRY(corpus_chunk_text(&m->text, *c, slot));
-    TRY(hpc_lex(&m->tokens, m->text.data, m->text.n, (hpc_language)r.language, r.fixed));
-    TRY(corpus_code_of(out, &m->tokens));
-out:
-    return rc;
-}
 
 /* An item of the same content, whose place *at is; or -1, and *at is where it would be put. */
 static int32_t look_up(uint64_t *at, const merge *m, hpc_hash128 key)
@@ -201,7 +166,7 @@ static int find_duplicates(merge *m)
     for (m->table_size = 16; m->table_size < 2 * (uint64_t)m->n; m->table_size *= 2) continue;
     m->table = hpc_alloc(m->table_size, sizeof *m->table);
     if (!m->table) TRY(HPC_E_NOMEM);
-    TRY(corpus_near_create(&m->near, count_texts(m), read_code, m));
+    TRY(corpus_near_create(&m->near, count_texts(m)));
     TRY(compare_all(m, true));
     TRY(compare_all(m, false));
     for (int64_t k = 0; k < m->n; k++) {

@@ -1,32 +1,26 @@
 /*
  * near.c: which items are near-duplicates of which, found one after the other.
  *
- * Near is a Jaccard similarity of their 5-token shingles of NEAR and more. The estimate decides
- * where its error leaves it on one side of both 0.5 and 0.85, which it nearly always does; else the
- * two texts are read and compared exactly. So of pairs of 0.5 one in three million is taken for
- * alike and of pairs of 0.85 one in thirty thousand for different, fewer the further they are from
- * there; between the two the estimate's side of NEAR is good enough, and NEAR lies where least is
- * left open.
+ * Near is an estimate of NEAR and more of the Jaccard similarity of their 5-token shingles. NEAR
+ * lies so that the error of the estimate leaves both sides alone: of pairs of 0.5 one in three
+ * million is taken for alike and of pairs of 0.85 one in thirty thousand for different, fewer the
+ * further they are from there. So no text is ever read again.
  *
  * An item that is no news (dropped, and at least SAME alike to one that is indexed) is not indexed
  * itself: whoever is close to it is close to that one too, since 1 - J is a metric and NEAR leaves
  * room below 0.85. That is what keeps five hundred versions of a file cheap.
  *
- * It compares every item with at most NEAR_BUCKET others for each of its bands, and reads at most
- * READS texts: of thousands that are all half alike, some pairs near the threshold are missed.
+ * It compares every item with at most NEAR_BUCKET others for each of its bands: of thousands that
+ * are all half alike, some pairs near the threshold are missed.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "corpus/near.h"
 
-#define NEAR 0.71
+#define NEAR 0.7225
 #define SAME 0.97
-/* Of the error of an estimate: before a pair passes for alike, and for different. */
-#define SIGMAS_ALIKE 5.0
-#define SIGMAS_APART 4.0
 
-enum { BLOCK = 4096, SEEN = 4096, READS = 32, ROOTS = 16, MOST = NEAR_BANDS * NEAR_BUCKET };
+enum { BLOCK = 4096, SEEN = 4096, MOST = NEAR_BANDS * NEAR_BUCKET };
 
 typedef struct entry {
     uint32_t shingles, slot;
@@ -44,16 +38,12 @@ typedef struct block {
     entry entry[BLOCK];
 } block;
 
-typedef enum verdict { FAR, OPEN, CLOSE } verdict;
 typedef struct candidate {
     uint32_t id;
-    verdict verdict;
     double estimate;
 } candidate;
 
 struct corpus_near {
-    corpus_near_read read;
-    void *user;
     uint32_t *slot_of; /* by item: its slot + 1, or 0 */
     int64_t items_cap;
     slot *slots; /* by order of adding */
@@ -67,11 +57,9 @@ struct corpus_near {
     near_lanes lanes;
     near_bucket bucket[NEAR_BANDS], twin;
     candidate candidates[MOST];
-    uint32_t candidates_n;
-    uint32_t turn; /* never 0: marks what is in `seen` by now */
+    uint32_t candidates_n; /* in the end, those that are close */
+    uint32_t turn;         /* never 0: marks what is in `seen` by now */
     uint64_t seen[SEEN];
-    corpus_code code;
-    corpus_set set[2];
 };
 
 /* ---- comparing two signatures ----------------------------------------------------- */
@@ -114,43 +102,25 @@ static double estimate(const agreement *g)
     return e < 0 ? 0 : e;
 }
 
-/* The variance of one-permutation hashing (Li, Owen and Zhang 2012) at similarity s: lanes are
- * drawn without replacement from all shingles, so that small sets are nearly exact; and the
- * accidents of seven bits. */
-static double variance(double s, double lanes, double all)
-{
-    double left = all > lanes ? 1 - (lanes - 1) / (all - 1) : 0;
-    return s * (1 - s) / lanes * (left > 0.1 ? left : 0.1) + (1 - s) / 128 / lanes;
-}
-
-static void judge(candidate *out, const near_lanes *a, uint32_t a_shingles, const near_lanes *b,
-                  uint32_t b_shingles)
+/* Zero for those that cannot be close: counts are estimates too. */
+static double compare_with(const near_lanes *a, uint32_t a_shingles, const near_lanes *b,
+                           uint32_t b_shingles)
 {
     double small = a_shingles < b_shingles ? a_shingles : b_shingles;
     double large = a_shingles < b_shingles ? b_shingles : a_shingles;
-    out->verdict = FAR;
-    if (small < 0.65 * large) return; /* not less than NEAR: counts are estimates */
+    if (small < 0.65 * large) return 0;
     agreement g = compare(a, b);
-    double e = estimate(&g), all = (small + large) / (1 + e);
-    double edge = e >= NEAR ? 0.5 : 0.85, room = e >= NEAR ? e - edge : edge - e;
-    out->estimate = e;
-    double sigmas = e >= NEAR ? SIGMAS_ALIKE : SIGMAS_APART;
-    if (room * room < sigmas * sigmas * variance(edge, g.either, all))
-        out->verdict = OPEN;
-    else if (e >= NEAR)
-        out->verdict = CLOSE;
+    return estimate(&g);
 }
 
 /* ---- storage ------------------------------------------------------------------------ */
 
-int corpus_near_create(corpus_near **out, int64_t expected, corpus_near_read read, void *user)
+int corpus_near_create(corpus_near **out, int64_t expected)
 {
     int rc = HPC_E_NOMEM;
     corpus_near *x = hpc_alloc(1, sizeof *x);
     *out = NULL;
     if (!x) goto out;
-    x->read = read;
-    x->user = user;
     if (expected < 1024) expected = 1024;
     TRY(corpus_near_table_reserve(&x->twins, (uint64_t)expected + (uint64_t)expected / 3));
     for (int b = 0; b < NEAR_BANDS; b++)
@@ -171,9 +141,6 @@ void corpus_near_free(corpus_near *x)
     corpus_near_table_release(&x->twins);
     hpc_free(x->slot_of);
     hpc_free(x->slots);
-    corpus_code_release(&x->code);
-    corpus_set_release(&x->set[0]);
-    corpus_set_release(&x->set[1]);
     hpc_free(x);
 }
 
@@ -308,84 +275,20 @@ static void add_candidate(corpus_near *x, uint32_t id)
     x->candidates[x->candidates_n++].id = id;
 }
 
-static int by_id(const void *a, const void *b)
+static void find_close(corpus_near *x, uint32_t shingles)
 {
-    uint32_t x = ((const candidate *)a)->id, y = ((const candidate *)b)->id;
-    return (x > y) - (x < y);
-}
-
-/* Those that are far are forgotten. Returns whether any is left open. */
-static bool judge_all(corpus_near *x, uint32_t shingles)
-{
-    bool open = false;
+    uint32_t kept = 0;
     x->candidates_n = 0;
     x->turn++;
     for (int b = 0; b < NEAR_BANDS; b++)
         for (uint32_t i = 0; i < x->bucket[b].n; i++) add_candidate(x, x->bucket[b].id[i]);
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < x->candidates_n; i++) {
-        candidate *c = &x->candidates[i];
-        judge(c, &x->lanes, shingles, lanes_of(x, c->id), entry_of(x, c->id)->shingles);
-        if (c->verdict == OPEN && !x->read) c->verdict = c->estimate >= NEAR ? CLOSE : FAR;
-        open |= c->verdict == OPEN;
-        x->candidates[kept] = *c;
-        kept += c->verdict != FAR;
+        uint32_t id = x->candidates[i].id;
+        double e = compare_with(&x->lanes, shingles, lanes_of(x, id), entry_of(x, id)->shingles);
+        x->candidates[kept] = (candidate){id, e};
+        kept += e >= NEAR;
     }
     x->candidates_n = kept;
-    return open;
-}
-
-/* The components found so far; more than ROOTS of them are not remembered. */
-typedef struct roots {
-    uint32_t root[ROOTS], n;
-} roots;
-
-static bool is_known(const roots *r, uint32_t root)
-{
-    for (uint32_t i = 0; i < r->n; i++)
-        if (r->root[i] == root) return true;
-    return false;
-}
-
-static void know(roots *r, uint32_t root)
-{
-    if (r->n < ROOTS && !is_known(r, root)) r->root[r->n++] = root;
-}
-
-static int read_set(corpus_set *out, corpus_near *x, int64_t item)
-{
-    int rc = x->read(&x->code, item, x->user);
-    return rc < 0 ? rc : corpus_set_of(out, &x->code);
-}
-
-/* Reads what the estimate left open and what could still change the result, oldest first. */
-static int settle_open(corpus_near *x, int64_t item)
-{
-    int rc = HPC_OK, reads = 0;
-    roots known = {.n = 0};
-    bool original = false; /* an earlier kept item is close already */
-    qsort(x->candidates, x->candidates_n, sizeof *x->candidates, by_id);
-    for (uint32_t i = 0; i < x->candidates_n; i++)
-        if (x->candidates[i].verdict == CLOSE)
-            know(&known, find_root(x, entry_of(x, x->candidates[i].id)->slot));
-    for (uint32_t i = 0; i < x->candidates_n; i++) {
-        candidate *c = &x->candidates[i];
-        const slot *e = &x->slots[entry_of(x, c->id)->slot];
-        uint32_t root = find_root(x, entry_of(x, c->id)->slot);
-        bool kept = is_kept(x, entry_of(x, c->id)->slot);
-        if (c->verdict == OPEN) {
-            c->verdict = FAR;
-            if (reads == READS || (is_known(&known, root) && (!kept || original))) continue;
-            if (reads++ == 0) TRY(read_set(&x->set[0], x, item));
-            TRY(read_set(&x->set[1], x, e->item));
-            if (corpus_jaccard(&x->set[0], &x->set[1]) < NEAR) continue;
-            c->verdict = CLOSE;
-            know(&known, root);
-        }
-        original |= kept && c->verdict == CLOSE;
-    }
-out:
-    return rc;
 }
 
 static void put_slot(corpus_near *x, int64_t item, uint64_t whole, uint32_t original)
@@ -411,7 +314,6 @@ static bool join_close(uint32_t *original, corpus_near *x, uint32_t at)
     for (uint32_t i = 0; i < x->candidates_n; i++) {
         const candidate *c = &x->candidates[i];
         uint32_t other = entry_of(x, c->id)->slot;
-        if (c->verdict != CLOSE) continue;
         join(x, at, other);
         if (is_kept(x, other) && other < *original) *original = other;
         no_news |= c->estimate >= SAME;
@@ -433,7 +335,7 @@ int corpus_near_add(int64_t *original, corpus_near *x, int64_t item, const corpu
         join(x, at, (uint32_t)twin);
     } else {
         look_up(x, s);
-        if (judge_all(x, s->shingles)) TRY(settle_open(x, item));
+        find_close(x, s->shingles);
         put_slot(x, item, whole, at);
         corpus_near_table_put(&x->twins, &x->twin, at);
         if (!join_close(&first, x, at)) put_entry(x, s->shingles);

@@ -72,20 +72,10 @@ int corpus_code_of(corpus_code *out, const hpc_tokens *t);
 void corpus_code_release(corpus_code *c);
 void corpus_sign(corpus_signature *out, const corpus_code *c);
 double corpus_similarity(const corpus_signature *a, const corpus_signature *b); /* estimate */
-/* The distinct shingles of a text, sorted, for its similarity to others exactly. */
-typedef struct corpus_set {
-    uint64_t *hash, *scratch;
-    int64_t n, cap, scratch_cap;
-} corpus_set; /* zero to begin with; reused by the next call */
-int corpus_set_of(corpus_set *out, const corpus_code *c);
-void corpus_set_release(corpus_set *s);
-double corpus_jaccard(const corpus_set *a, const corpus_set *b);
-
-/* An index of signatures, filled one after the other in order of precedence. `read` gives a text's
- * code again, for pairs that the estimate leaves open. Near is a similarity of 0.7 and more. */
+/* An index of signatures, filled one after the other in order of precedence. Near is a similarity
+ * of 0.72 and more. */
 typedef struct corpus_near corpus_near;
-typedef int (*corpus_near_read)(corpus_code *out, int64_t item, void *user);
-int corpus_near_create(corpus_near **out, int64_t expected, corpus_near_read read, void *user);
+int corpus_near_create(corpus_near **out, int64_t expected);
 void corpus_near_free(corpus_near *x);
 /* *original: the first earlier kept item that this one is a near-duplicate of, or -1: then it is
  * kept. Items that are close, kept or not, get into one component. */

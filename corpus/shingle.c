@@ -1,6 +1,5 @@
 /*
- * shingle.c: code tokens, their shingles, the MinHash signatures of these, and the exact similarity
- * that signatures estimate.
+ * shingle.c: code tokens, their shingles, and the MinHash signatures of these.
  *
  * It finds no candidates (near.c does) and knows nothing about what is held out (sketch.c does).
  */
@@ -85,38 +84,6 @@ void corpus_shingles(uint64_t *out, const corpus_code *c, int64_t at, int64_t n)
     if (__builtin_cpu_supports("avx512dq")) i = shingles_avx512(out, h, n);
 #endif
     for (; i < n; i++) out[i] = shingle(h + i);
-}
-
-/* ---- sorting ------------------------------------------------------------------- */
-
-/* By the upper 33 bits, which in hashes are as good as all: what is left out of place is moved by
- * insertion, and is next to nothing. */
-void corpus_sort(uint64_t *a, uint64_t *scratch, int64_t n)
-{
-    enum { DIGIT = 11, LOW = 64 - 3 * DIGIT, DIGITS = 1 << DIGIT };
-    uint64_t *from = a, *to = scratch;
-    for (int shift = LOW; shift < 64; shift += DIGIT) {
-        int64_t start[DIGITS + 1] = {0};
-        for (int64_t i = 0; i < n; i++) start[(from[i] >> shift & (DIGITS - 1)) + 1]++;
-        for (int d = 0; d < DIGITS; d++) start[d + 1] += start[d];
-        for (int64_t i = 0; i < n; i++) to[start[from[i] >> shift & (DIGITS - 1)]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    for (int64_t i = 0; i < n; i++) { /* three passes: all is in scratch */
-        int64_t k = i;
-        for (; k > 0 && a[k - 1] > scratch[i]; k--) a[k] = a[k - 1];
-        a[k] = scratch[i];
-    }
-}
-
-int64_t corpus_unique(uint64_t *a, int64_t n)
-{
-    int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (i == 0 || a[i] != a[i - 1]) a[kept++] = a[i];
-    return kept;
 }
 
 /* ---- counting distinct hashes --------------------------------------------------- */
@@ -235,39 +202,4 @@ double corpus_similarity(const corpus_signature *a, const corpus_signature *b)
         same += a->lane[i] == b->lane[i] && !(a->lane[i] & 1);
     }
     return either > 0 ? (double)same / either : 0;
-}
-
-/* ---- exactly --------------------------------------------------------------------- */
-
-int corpus_set_of(corpus_set *out, const corpus_code *c)
-{
-    int64_t n = c->n > 0 ? c->n - first_end(c) : 0;
-    int rc = hpc_grow(&out->hash, &out->cap, n + 1, sizeof *out->hash);
-    if (rc >= 0) rc = hpc_grow(&out->scratch, &out->scratch_cap, n + 1, sizeof *out->scratch);
-    out->n = 0;
-    if (rc < 0 || n == 0) return rc;
-    corpus_shingles(out->hash, c, first_end(c), n);
-    corpus_sort(out->hash, out->scratch, n);
-    out->n = corpus_unique(out->hash, n);
-    return rc;
-}
-
-void corpus_set_release(corpus_set *s)
-{
-    hpc_free(s->hash);
-    hpc_free(s->scratch);
-    *s = (corpus_set){0};
-}
-
-double corpus_jaccard(const corpus_set *a, const corpus_set *b)
-{
-    int64_t both = 0;
-    for (int64_t i = 0, j = 0; i < a->n && j < b->n;) {
-        uint64_t x = a->hash[i], y = b->hash[j];
-        both += x == y;
-        i += x <= y;
-        j += y <= x;
-    }
-    int64_t all = a->n + b->n - both;
-    return all > 0 ? (double)both / (double)all : 1;
 }

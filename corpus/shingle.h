@@ -41,10 +41,5 @@ static inline int corpus_is_code(const hpc_token *t)
 
 /* Of the `n` shingles that end in token `at` and those behind it. */
 void corpus_shingles(uint64_t *out, const corpus_code *c, int64_t at, int64_t n);
-/* Sorts hashes ascending, with scratch of the same length; equal ones stay. Of what is no hash, and
- * has its upper bits in common, it takes quadratic time. */
-void corpus_sort(uint64_t *a, uint64_t *scratch, int64_t n);
-/* Of a sorted array: distinct ones to the front; how many there are. */
-int64_t corpus_unique(uint64_t *a, int64_t n);
 
 #endif

@@ -13,13 +13,37 @@ enum { FILE_MOST = 8 << 20, SORT_FIRST = 1 << 20, BLOCK = 64 };
 
 /* ---- keys -------------------------------------------------------------------------- */
 
+/* By digits, with scratch of the same length; after eight passes all is where it was. */
+static void sort(uint64_t *a, uint64_t *scratch, int64_t n)
+{
+    uint64_t *from = a, *to = scratch;
+    for (int shift = 0; shift < 64; shift += 8) {
+        int64_t start[257] = {0};
+        for (int64_t i = 0; i < n; i++) start[(from[i] >> shift & 255) + 1]++;
+        for (int d = 0; d < 256; d++) start[d + 1] += start[d];
+        for (int64_t i = 0; i < n; i++) to[start[from[i] >> shift & 255]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+/* Of a sorted array: distinct ones to the front; how many there are. */
+static int64_t unique(uint64_t *a, int64_t n)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || a[i] != a[i - 1]) a[kept++] = a[i];
+    return kept;
+}
+
 int corpus_keys_sort(corpus_keys *k)
 {
     if (k->n == 0) return HPC_OK;
     uint64_t *scratch = hpc_alloc((size_t)k->n, sizeof *scratch);
     if (!scratch) return HPC_E_NOMEM;
-    corpus_sort(k->key, scratch, k->n);
-    k->n = corpus_unique(k->key, k->n);
+    sort(k->key, scratch, k->n);
+    k->n = unique(k->key, k->n);
     k->sort_at = 2 * k->n > SORT_FIRST ? 2 * k->n : SORT_FIRST;
     hpc_free(scratch);
     return HPC_OK;

@@ -19,28 +19,16 @@ static int setup(void **state)
 enum { MOST = 12000 };
 typedef struct shelf {
     hpc_buf text[MOST];
-    int64_t n, reads;
-    int64_t fail_at; /* the read that fails; 0: none */
+    int64_t n;
     int64_t original[MOST];
     corpus_near *near;
 } shelf;
-
-static int read_text(corpus_code *out, int64_t item, void *user)
-{
-    shelf *s = user;
-    hpc_tokens t = {0};
-    if (++s->reads == s->fail_at) return hpc_fail(HPC_E_IO, "item %lld is gone", (long long)item);
-    int rc = hpc_lex(&t, s->text[item].data, s->text[item].n, HPC_LANGUAGE_C, false);
-    if (rc >= 0) rc = corpus_code_of(out, &t);
-    hpc_tokens_release(&t);
-    return rc;
-}
 
 static shelf *open_shelf(int64_t expected)
 {
     shelf *s = calloc(1, sizeof *s);
     assert_non_null(s);
-    assert_int_equal(corpus_near_create(&s->near, expected, read_text, s), 0);
+    assert_int_equal(corpus_near_create(&s->near, expected), 0);
     return s;
 }
 
@@ -203,7 +191,7 @@ static void random_lanes(corpus_signature *s, dice *d, int from)
 static corpus_near *open_near(int64_t expected)
 {
     corpus_near *x;
-    assert_int_equal(corpus_near_create(&x, expected, NULL, NULL), 0);
+    assert_int_equal(corpus_near_create(&x, expected), 0);
     return x;
 }
 
@@ -409,7 +397,7 @@ static int fill_near(void *user)
     corpus_near *x;
     const corpus_signature *all = user;
     int64_t original;
-    int rc = corpus_near_create(&x, 0, NULL, NULL);
+    int rc = corpus_near_create(&x, 0);
     for (int64_t i = 0; rc >= 0 && i < 2500; i++) rc = corpus_near_add(&original, x, i, &all[i]);
     corpus_near_free(x);
     return rc;
@@ -423,43 +411,6 @@ static void out_of_memory(void **state)
     for (int i = 0; i < 2500; i++) random_lanes(&all[i], &d, 0);
     assert_true(hpc_test_each_alloc(fill_near, all) > 80); /* among them all that grow */
     free(all);
-}
-
-/* A text that cannot be read is an error, and the item can be added when it can. */
-static void a_text_that_is_gone(void **state)
-{
-    (void)state;
-    shelf *s = open_shelf(0);
-    int64_t failed = 0;
-    for (uint32_t k = 0; s->n < 3000 && failed < 5; k++) {
-        make_program(&s->text[s->n], 900 + k, 3000);
-        add_item(s);
-        /* About 0.71, and long: not for estimates. */
-        edit e = {.drop = 0.15 + 0.001 * (k % 30)};
-        edit_program(&s->text[s->n], &s->text[s->n - 1], &e, k);
-        s->reads = 0;
-        s->fail_at = 2;
-        int64_t original = -1;
-        corpus_code c = {0};
-        corpus_signature sign;
-        code_of(&c, &s->text[s->n]);
-        corpus_sign(&sign, &c);
-        corpus_code_release(&c);
-        if (corpus_near_add(&original, s->near, s->n, &sign) < 0) {
-            assert_int_equal(hpc_error_get()->code, HPC_E_IO);
-            hpc_error_clear();
-            failed++;
-            s->fail_at = 0;
-            assert_int_equal(corpus_near_add(&original, s->near, s->n, &sign), 0);
-        }
-        double j = exact(s, s->n - 1, s->n);
-        if (j >= 0.85) assert_int_equal(original, s->n - 1);
-        if (j < 0.5) assert_int_equal(original, -1);
-        s->fail_at = 0;
-        s->n++;
-    }
-    assert_int_equal(failed, 5);
-    close_shelf(s);
 }
 
 int main(void)
@@ -476,7 +427,6 @@ int main(void)
         cmocka_unit_test_setup(wrong_items, setup),
         cmocka_unit_test_setup(growing_changes_nothing, setup),
         cmocka_unit_test_setup(out_of_memory, setup),
-        cmocka_unit_test_setup(a_text_that_is_gone, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

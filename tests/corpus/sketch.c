@@ -151,6 +151,32 @@ static void globs_are_quick(void **state)
     corpus_held_list_release(&l);
 }
 
+/* ---- keys ---------------------------------------------------------------------------------- */
+
+static void keys_are_sorted(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    for (int n = 0; n < N; n = 2 * n + 1) {
+        corpus_keys k = {0};
+        uint64_t *all = calloc(N, sizeof *all);
+        int64_t distinct = 0;
+        for (int i = 0; i < n; i++) {
+            all[i] = corpus_mix((uint64_t)(i % 700)) >> (i % 9);
+            assert_int_equal(corpus_keys_add(&k, all[i]), 0);
+        }
+        assert_int_equal(corpus_keys_sort(&k), 0);
+        qsort(all, (size_t)n, sizeof *all, by_hash);
+        for (int i = 0; i < n; i++) {
+            if (i > 0 && all[i] == all[i - 1]) continue;
+            assert_true(distinct < k.n && k.key[distinct++] == all[i]);
+        }
+        assert_int_equal(k.n, distinct);
+        hpc_free(k.key);
+        free(all);
+    }
+}
+
 /* ---- windows ------------------------------------------------------------------------------- */
 
 static int64_t windows_of(const char *text)
@@ -585,6 +611,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(list_of_names, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(lines_that_are_wrong, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(globs_are_quick, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(keys_are_sorted, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(windows_that_count, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(samples_are_windows, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(quick_is_as_good, place_setup, place_teardown),
