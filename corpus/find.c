@@ -69,16 +69,21 @@ void corpus_heads_init(corpus_heads *out, const char *const *row, int rows_n)
         }
 }
 
+static inline unsigned row_of(const corpus_heads *h, size_t k, char byte)
+{
+    uint8_t c = (uint8_t)byte;
+    return h->low[k][c & 15] & h->high[k][c >> 4];
+}
+
 size_t corpus_heads_next_plainly(const corpus_heads *h, const char *text, size_t n, size_t from)
 {
-    for (size_t at = from; at < n; at++) {
-        unsigned rows = 0xff;
-        for (size_t k = 0; k < 3 && rows; k++) {
-            uint8_t c = at + k < n ? (uint8_t)text[at + k] : 0;
-            rows &= h->low[k][c & 15] & h->high[k][c >> 4];
-        }
-        if (rows) return at;
-    }
+    size_t at = from;
+    for (const char *p = text + at; n - at > 2; at++, p++)
+        if (row_of(h, 0, p[0]) & row_of(h, 1, p[1]) & row_of(h, 2, p[2])) return at;
+    for (; at < n; at++) /* behind the text there are zeros */
+        if (row_of(h, 0, text[at]) & row_of(h, 1, n - at > 1 ? text[at + 1] : '\0') &
+            row_of(h, 2, '\0'))
+            return at;
     return n;
 }
 

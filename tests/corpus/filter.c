@@ -172,8 +172,7 @@ static void test_phrases(void **state)
         for (size_t cut = 0; cut < 2; cut++) { /* 4096 bytes of comments */
             text.n = 0;
             hpc_buf_printf(&text, "/*%*s%s*/\n" CODE, (int)(4096 - 2 - n + cut), "", phrases[k]);
-            assert_int_equal(reason_of("a.c", text.data),
-                             cut ? HPC_REASON_KEPT : HPC_REASON_GENERATED);
+            assert_int_equal(reason_of("a.c", text.data) == HPC_REASON_GENERATED, cut == 0);
         }
     }
     assert_int_equal(text.failed, 0);

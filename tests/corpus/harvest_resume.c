@@ -56,18 +56,26 @@ static void test_stop_and_resume(void **state)
     release_work(w);
 }
 
+/* Of two repositories: "whole" to compare with, and "c", complete, to go on with. */
+static void make_two(work **whole, work **w, place *p)
+{
+    make_repositories(p, 2);
+    *whole = make_work(p, "whole", 2);
+    *w = make_work(p, "c", 2);
+    run_well(*whole);
+    run_well(*w);
+    (*w)->options.resume = true;
+}
+
 /* What was planned is harvested, although the branch has moved. */
 static void test_moved(void **state)
 {
     place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
+    work *whole, *w;
+    make_two(&whole, &w, p);
     script(p, "rm c/corpus.db c/content/*/00000.chunk");
     write_code(p, "r1/src/new.c", 77, 0);
     script(p, "cd r1; save; git repack -adq");
-    w->options.resume = true;
     run_well(w);
     assert_noted(w, "owner/r1: its branches have moved");
     assert_same(p, "whole", "c");
@@ -97,6 +105,8 @@ static void test_repairs(void **state)
          "owner/r1: chunk 0 is damaged; it is made"},
         {"cp c/content/owner+r0/00000.chunk c/content/owner+r1/00000.chunk", NULL}, /* sound */
         {"rm c/content/owner+r1/plan", NULL},
+        {"f=c/content/owner+r1/plan; head -c 60 $f >x; mv x $f",
+         "owner/r1: its plan is damaged; it is made again"},
         {"rm -r c/content/owner+r1", NULL},
         {"rm c/corpus.db", NULL},
         {": >c/corpus.db", "corpus.db is damaged; it is made again from the chunks"},
@@ -108,11 +118,8 @@ static void test_repairs(void **state)
         {"touch c/corpus.db.new c/harvest.lock c/content/owner+r1++lock", NULL}, /* as if killed */
     };
     place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
-    w->options.resume = true;
+    work *whole, *w;
+    make_two(&whole, &w, p);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         script(p, all[k].script);
         run_well(w);
@@ -128,19 +135,12 @@ static void test_repairs(void **state)
     release_work(w);
 }
 
-static void test_damaged_plan(void **state)
+/* A new plan of branches that have moved: the database is of other chunks, and follows. */
+static void test_planned_anew(void **state)
 {
     place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
-    w->options.resume = true;
-    script(p, "head -c 60 c/content/owner+r1/plan >x; mv x c/content/owner+r1/plan");
-    run_well(w);
-    assert_noted(w, "owner/r1: its plan is damaged; it is made again");
-    assert_same(p, "whole", "c");
-    /* A new plan of branches that have moved: the database is of other chunks, and follows. */
+    work *whole, *w;
+    make_two(&whole, &w, p);
     write_code(p, "r1/src/new.c", 77, 0);
     script(p, "cd r1; save; cd ..; rm -r whole c/content/owner+r1/plan");
     run_well(w);
@@ -154,12 +154,9 @@ static void test_damaged_plan(void **state)
 static void test_without_repositories(void **state)
 {
     place *p = *state;
-    make_repositories(p, 2);
-    work *whole = make_work(p, "whole", 2), *w = make_work(p, "c", 2);
-    run_well(whole);
-    run_well(w);
+    work *whole, *w;
+    make_two(&whole, &w, p);
     script(p, "mkdir away; mv r0 r1 away");
-    w->options.resume = true;
     run_well(w);
     assert_int_equal(w->notes.text.n, 0);
     assert_int_equal(w->result.read_n, 0);
@@ -276,14 +273,9 @@ static void test_faults(void **state)
 /* ---- several processes -------------------------------------------------------------------------
  */
 
-static void test_processes(void **state)
+static void run_three(work *w)
 {
-    place *p = *state;
-    make_repositories(p, 6);
-    work *whole = make_work(p, "whole", 6), *w = make_work(p, "c", 6);
     pid_t child[3];
-    run_well(whole);
-    w->options.resume = true;
     for (int k = 0; k < 3; k++) {
         child[k] = fork();
         assert_true(child[k] >= 0);
@@ -294,6 +286,20 @@ static void test_processes(void **state)
         assert_int_equal(waitpid(child[k], &status, 0), child[k]);
         assert_int_equal(status, 0);
     }
+}
+
+static void test_processes(void **state)
+{
+    place *p = *state;
+    make_repositories(p, 6);
+    work *whole = make_work(p, "whole", 6), *w = make_work(p, "c", 6);
+    run_well(whole);
+    w->options.resume = true;
+    run_three(w);
+    assert_same(p, "whole", "c");
+    script(p, "rm c/content/owner+r1/*.chunk; printf x >c/content/owner+r4/00000.chunk;"
+              "printf x >c/corpus.db");
+    run_three(w);
     assert_same(p, "whole", "c");
     release_work(whole);
     release_work(w);
@@ -306,7 +312,7 @@ int main(void)
         TEST(test_stop_and_resume),
         TEST(test_moved),
         TEST(test_repairs),
-        TEST(test_damaged_plan),
+        TEST(test_planned_anew),
         TEST(test_without_repositories),
         TEST(test_newer_database),
         TEST(test_failed_repository),

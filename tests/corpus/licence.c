@@ -68,6 +68,7 @@ static void test_words(void **state)
     expect_of_file("// Any use without a license agreement is strictly prohibited.",
                    "LicenseRef-Proprietary");
     expect_of_file("// Computes the apache helicopter's licence plate.", "");
+    expect_of_file("// Not the 9MIT License, the ZMIT License or the MIT Licenser", "");
 }
 
 /* A comment that begins in the first 8192 bytes counts, one that begins behind does not. */
@@ -83,7 +84,7 @@ static void test_header(void **state)
     hpc_buf text = {0};
     (void)state;
     for (size_t k = 0; k < sizeof says / sizeof *says; k++)
-        for (int at = 8100; at<8300; at += at> 8180 && at < 8200 ? 1 : 37) {
+        for (int at = 8150; at < 8230; at++) {
             text.n = 0;
             hpc_buf_printf(&text, "int x;%*s/* 2 @ 3-%s */", at - 6, "", says[k]);
             expect_of_file(text.data, at < 8192 ? names[k] : "");

@@ -75,6 +75,7 @@ static void test_credentials(void **state)
     expect("f(\"deploy-" AMAZON "\", \"" AMAZON "-prod\", \"x_" HUB "\");",
            "f(\"deploy-SECRET_REMOVED\", \"SECRET_REMOVED-prod\", \"x_SECRET_REMOVED\");");
     expect("int AKIAIOSFODNN7EXAMPLEANDMORE1;", NULL);
+    expect("int x" AMAZON ", a_0" HUB ";", NULL);
     expect("// task-force-of-many-words-and-more-words-and-more", NULL);
 }
 
@@ -122,8 +123,8 @@ static void test_names(void **state)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (int blanks = 0; blanks < 160; blanks++) {
             text.n = masked.n = 0;
-            hpc_buf_printf(&text, "%*sx%s[2] = \"q8Zt3LmX0pVw7RbN2sKd\"", blanks / 2, "", names[k]);
-            hpc_buf_printf(&masked, "%*sx%s[2] = \"SECRET_REMOVED\"", blanks / 2, "", names[k]);
+            hpc_buf_printf(&text, "%*sx%s[] = \"q8Zt3LmX0pVw7RbN2sKd\"", blanks / 2, "", names[k]);
+            hpc_buf_printf(&masked, "%*sx%s[] = \"SECRET_REMOVED\"", blanks / 2, "", names[k]);
             for (size_t i = 0; blanks % 2 && i < strlen(names[k]); i++)
                 for (hpc_buf *b = &text; b; b = b == &text ? &masked : NULL)
                     b->data[(size_t)blanks / 2 + 1 + i] ^= names[k][i] == '_' ? 0 : 32;
