@@ -19,10 +19,11 @@ typedef struct encode_options {
 
 typedef struct encoding {
     const hpc_tokenizer *t;
-    FILE *stream;       /* of the text, or NULL: */
-    hpc_file_view view; /* all of it, */
-    hpc_buf whole;      /* or all of it */
-    size_t bytes;       /* that went through */
+    struct id_text *text; /* of each id, when ids are printed */
+    FILE *stream;         /* of the text, or NULL: */
+    hpc_file_view view;   /* all of it, */
+    hpc_buf whole;        /* or all of it */
+    size_t bytes;         /* that went through */
     int64_t tokens;
     bool keeps; /* the ids: */
     hpc_ids ids;
@@ -48,7 +49,8 @@ static int read_text(size_t *n, char *to, size_t room, void *user)
     size_t left = e->view.bytes + e->whole.n - e->bytes;
     if (e->stream) {
         *n = fread(to, 1, room, e->stream);
-        if (ferror(e->stream)) return hpc_fail_os(HPC_E_IO, "cannot read standard input");
+        if (ferror(e->stream))
+            return hpc_fail_os(errno == EBADF ? HPC_E_ARG : HPC_E_IO, "cannot read standard input");
     } else {
         *n = left < room ? left : room;
         if (*n > 0) memcpy(to, (const char *)text + e->bytes, *n);
@@ -57,42 +59,46 @@ static int read_text(size_t *n, char *to, size_t room, void *user)
     return HPC_OK;
 }
 
-/* ---- the ids ----------------------------------------------------------------------------------
- */
+/* ---- the ids ----------------------------------------------------------------------------- */
 
-enum { ID_BYTES = 11, CHUNK_IDS = 512 }; /* " 2147483647" */
+enum { ID_BYTES = 11, CHUNK_IDS = 512 };
 
-/* Two digits at a time, from the last. */
-static char *write_id(char *out, uint32_t id)
+typedef struct id_text {
+    char text[ID_BYTES]; /* " 2147483647" */
+    uint8_t n;
+} id_text;
+
+/* What is printed for each id, a blank before it. */
+static int make_texts(encoding *e)
 {
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                                "25262728293031323334353637383940414243444546474849"
-                                "50515253545556575859606162636465666768697071727374"
-                                "75767778798081828384858687888990919293949596979899";
-    size_t n = 1;
-    for (uint32_t more = id; more >= 10; more /= 10) n++;
-    char *at = out + n;
-    for (; id >= 100; id /= 100) memcpy(at -= 2, pairs + 2 * (id % 100), 2);
-    if (id >= 10)
-        memcpy(at - 2, pairs + 2 * id, 2);
-    else
-        at[-1] = (char)('0' + id);
-    return out + n;
+    int64_t n = hpc_tokenizer_n(e->t);
+    e->text = hpc_alloc((size_t)n, sizeof *e->text);
+    if (!e->text) return HPC_E_NOMEM;
+    for (int64_t id = 0; id < n; id++) {
+        char digits[ID_BYTES];
+        size_t at = sizeof digits;
+        for (int64_t left = id; left > 0 || at == sizeof digits; left /= 10)
+            digits[--at] = (char)('0' + left % 10);
+        digits[--at] = ' ';
+        e->text[id].n = (uint8_t)(sizeof digits - at);
+        memcpy(e->text[id].text, digits + at, sizeof digits - at);
+    }
+    return HPC_OK;
 }
 
-/* A blank before each. */
 static int format_ids(hpc_buf *made, const int32_t *id, int64_t n, void *user)
 {
+    const encoding *e = user;
     char chunk[CHUNK_IDS * ID_BYTES];
     int rc = HPC_OK;
-    (void)user;
     for (int64_t i = 0; i < n && rc >= 0;) {
-        char *at = chunk;
+        size_t used = 0;
         for (int64_t end = n - i < CHUNK_IDS ? n : i + CHUNK_IDS; i < end; i++) {
-            *at++ = ' ';
-            at = write_id(at, (uint32_t)id[i]);
+            const id_text *t = &e->text[id[i]];
+            memcpy(chunk + used, t->text, ID_BYTES); /* what is too much is overwritten */
+            used += t->n;
         }
-        rc = hpc_buf_add(made, chunk, (size_t)(at - chunk));
+        rc = hpc_buf_add(made, chunk, used);
     }
     return rc;
 }
@@ -147,8 +153,7 @@ out:
     return rc;
 }
 
-/* ---- what comes behind them -------------------------------------------------------------------
- */
+/* ---- what comes behind them -------------------------------------------------------------- */
 
 enum { PRINT_BYTES = 1 << 20 };
 
@@ -229,21 +234,19 @@ static int run(void *options, int argc, char **argv)
     bool pieces = !o->json && o->pieces, ids = !o->json && !o->pieces && !o->count;
     int rc = HPC_OK;
     encoding e = {.keeps = o->json && (o->pieces || !o->count), .skip = ids};
-    hpc_tokenizer_stream stream = {.read = read_text,
-                                   .format = ids      ? format_ids
-                                             : pieces ? format_pieces
-                                                      : NULL,
-                                   .write = pass_on,
-                                   .user = &e};
+    hpc_tokenizer_stream stream = {.read = read_text, .write = pass_on, .user = &e};
     hpc_tokenizer *t = NULL;
     hpc_pool *pool = NULL;
     TRY(tokenizer_open_for(&t, o->model, argc, "FILE"));
     e.t = t;
+    if (ids) TRY(make_texts(&e));
+    if (ids || pieces) stream.format = ids ? format_ids : format_pieces;
     TRY(open_text(&e, argv[0]));
     TRY(hpc_pool_create(&pool, hpc_cmd_threads(o->threads)));
     TRY(hpc_tokenizer_encode_stream(t, pool, flags, &stream));
     TRY(print_end(&e, o, argv[0]));
 out:
+    hpc_free(e.text);
     hpc_free(e.ids.id);
     hpc_file_close(&e.view);
     hpc_buf_release(&e.whole);

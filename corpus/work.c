@@ -201,7 +201,6 @@ static int look_for_plan(corpus_harvest *h, corpus_source *s, const char *path)
     if (!hpc_file_exists(path)) return 0;
     int rc = corpus_plan_load(&plan, path);
     if (rc == HPC_E_FORMAT) {
-        corpus_harvest_warn(h, "%s: its plan is damaged; it is made again", s->name);
         hpc_error_clear();
         return 0;
     }
@@ -224,8 +223,12 @@ static int plan_all(corpus_harvest *h)
         if (rc > 0) continue;
         TRY(lock_source(&lock, h, s));
         if (lock < 0) continue; /* somebody else is at it */
-        if (!hpc_file_exists(path.data) || look_for_plan(h, s, path.data) == 0)
+        TRY(look_for_plan(h, s, path.data));
+        if (rc == 0) {
+            if (hpc_file_exists(path.data))
+                corpus_harvest_warn(h, "%s: its plan is damaged; it is made again", s->name);
             TRY(plan_one(h, s, path.data));
+        }
         hpc_file_unlock(lock);
         lock = -1;
     }

@@ -302,7 +302,7 @@ int spm_prepare(hpc_tokenizer *t, const spm_file *file, const char *name)
     if (!b.item) TRY(HPC_E_NOMEM);
     TRY(tokenizer_matcher_create(&m->user));
     TRY(tokenizer_matcher_create(&m->marked));
-    TRY(tokenizer_merges_create(&m->merges, t->n * 2));
+    TRY(tokenizer_merges_create(&m->merges, t->n * 4));
     TRY(spm_rules_read(&m->rules, file->rules, file->rules_n, name));
     TRY(add_pieces(&b));
     TRY(add_characters(&b));

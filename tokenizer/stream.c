@@ -11,8 +11,9 @@
 
 #include "tokenizer/priv.h"
 
-/* A part with its ids and what is made of them lies in the second cache of a core. */
-enum { PART_BYTES = 128 << 10, AHEAD_BYTES = 4 << 10, PLACES = 4 }; /* for each worker */
+/* A part with its ids and what is made of them fits the second cache of a core. A place to cut is
+ * seldom far behind its least length. */
+enum { PART_BYTES = 128 << 10, AHEAD_BYTES = 4 << 10, PLACES = 4 /* for each worker */ };
 
 typedef enum part_state { PART_FREE, PART_TAKEN, PART_DONE } part_state;
 typedef struct part {

@@ -105,10 +105,11 @@ static uint64_t load64(const uint8_t *p)
         (hold_n) |= 56;                                                                            \
     } while (0)
 
-#define DROP(hold, hold_n, n)                                                                      \
+/* `bits`, or an entry of a table. */
+#define DROP(hold, hold_n, bits)                                                                   \
     do {                                                                                           \
-        (hold) >>= (n)&63;                                                                         \
-        (hold_n) -= (uint8_t)(n);                                                                  \
+        (hold) >>= ((bits)&63);                                                                    \
+        (hold_n) -= (uint8_t)(bits);                                                               \
     } while (0)
 
 static bool refill(git_inflater *f)
@@ -190,6 +191,9 @@ static inline __attribute__((always_inline)) void copy(uint8_t *to, const uint8_
     if (far >= 16) {
         memcpy(to, from, 16);
         memcpy(to + 16, from + 16, 16);
+        memcpy(to + 32, from + 32, 16);
+        to += 16;
+        from += 16;
         while ((to += 32) < end) {
             from += 32;
             memcpy(to, from, 16);
@@ -201,20 +205,37 @@ static inline __attribute__((always_inline)) void copy(uint8_t *to, const uint8_
             to += 8;
             from += 8;
         } while (to < end);
-    } else if (far == 1)
-        memset(to, *from, (size_t)(end - to));
-    else {
+    } else {
+        static const uint8_t whole[8] = {8, 8, 8, 6, 8, 5, 6, 7}; /* repetitions in 8 bytes */
         uint8_t pattern[8];
         for (size_t k = 0; k < 8; k++) pattern[k] = k < far ? from[k] : pattern[k - far];
-        for (size_t whole = 8 - 8 % far; to < end; to += whole) memcpy(to, pattern, 8);
+        for (; to < end; to += whole[far]) memcpy(to, pattern, 8);
     }
 }
 
-/* The symbols of a block. At most 56 bits are taken after each refill, and before the next one at
- * least as many are left as a table is indexed with. */
+/* What an entry stands for, with the bits that follow its code. */
+static inline size_t value(uint32_t e, uint64_t hold)
+{
+    return (e >> 16) + (size_t)((hold & ((UINT64_C(1) << (e & 63)) - 1)) >> (e >> 8 & 15));
+}
+
+/* The entry of a code that is longer than `bits`. */
+static inline uint32_t look_further(const uint32_t *table, int bits, uint32_t e, uint64_t hold)
+{
+    return table[(e >> 16) + (hold >> bits & ((1u << (INFLATE_CODE_BITS - bits)) - 1))];
+}
+
+#define PUT(e)                                                                                     \
+    do {                                                                                           \
+        DROP(hold, hold_n, e);                                                                     \
+        *out++ = (uint8_t)((e) >> 16);                                                             \
+    } while (0)
+
+/* The symbols of a block. After a refill there are 56 bits, and before the next one at least as
+ * many as a table is indexed with: three literals of the first table take 33; two and a longer one
+ * 37; two and a length 42; a distance 28. */
 static inline __attribute__((always_inline)) int decode(git_inflater *f, const tables *t)
 {
-    enum { MORE = INFLATE_CODE_BITS };
     const unsigned literals = (1 << INFLATE_LITERAL_BITS) - 1;
     const unsigned distances = (1 << INFLATE_DISTANCE_BITS) - 1;
     const uint8_t *in = f->in, *const last = f->last;
@@ -222,64 +243,41 @@ static inline __attribute__((always_inline)) int decode(git_inflater *f, const t
     uint64_t hold = f->hold;
     unsigned hold_n = f->hold_n;
     int rc = STARVED;
-    uint32_t e;
     if (in > last) return STARVED;
     REFILL(hold, hold_n, in);
-    e = t->literal[hold & literals];
-    for (;;) {
+    for (uint32_t e = t->literal[hold & literals];;) {
         if (e & INFLATE_LITERAL) {
-            DROP(hold, hold_n, e);
-            *out++ = (uint8_t)(e >> 16);
+            PUT(e);
             e = t->literal[hold & literals];
             if (e & INFLATE_LITERAL) {
-                DROP(hold, hold_n, e);
-                *out++ = (uint8_t)(e >> 16);
+                PUT(e);
                 e = t->literal[hold & literals];
-                if (e & INFLATE_LITERAL) {
-                    DROP(hold, hold_n, e);
-                    *out++ = (uint8_t)(e >> 16);
-                    goto next;
-                }
             }
         }
-        if (e & INFLATE_ODD) {
-            if (e & INFLATE_LONG)
-                e = t->literal[(e >> 16) + (hold >> INFLATE_LITERAL_BITS &
-                                            ((1 << (MORE - INFLATE_LITERAL_BITS)) - 1))];
-            if (e & INFLATE_LITERAL) {
-                DROP(hold, hold_n, e);
-                *out++ = (uint8_t)(e >> 16);
-                goto next;
-            }
-            if (e & (INFLATE_END | INFLATE_BAD)) {
-                DROP(hold, hold_n, e);
-                rc = e & INFLATE_END ? DONE : BROKEN;
+        if (e & INFLATE_LONG) e = look_further(t->literal, INFLATE_LITERAL_BITS, e, hold);
+        if (e & INFLATE_LITERAL) {
+            PUT(e);
+        } else if (e & (INFLATE_END | INFLATE_BAD)) {
+            DROP(hold, hold_n, e);
+            rc = e & INFLATE_END ? DONE : BROKEN;
+            break;
+        } else {
+            size_t n = value(e, hold);
+            DROP(hold, hold_n, e);
+            e = t->distance[hold & distances];
+            REFILL(hold, hold_n, in);
+            if (e & INFLATE_LONG) e = look_further(t->distance, INFLATE_DISTANCE_BITS, e, hold);
+            size_t far = value(e, hold);
+            DROP(hold, hold_n, e);
+            if ((e & INFLATE_BAD) || far > (size_t)(out - begin)) {
+                rc = BROKEN;
                 break;
             }
+            copy(out, out + n, far);
+            out += n;
         }
-        uint32_t extra = (uint32_t)((hold & ((UINT64_C(1) << (e & 63)) - 1)) >> (e >> 8 & 15));
-        size_t n = (e >> 16) + extra;
-        DROP(hold, hold_n, e);
-        uint32_t d = t->distance[hold & distances];
-        REFILL(hold, hold_n, in);
-        if (d & INFLATE_LONG)
-            d = t->distance[(d >> 16) + (hold >> INFLATE_DISTANCE_BITS &
-                                         ((1 << (MORE - INFLATE_DISTANCE_BITS)) - 1))];
-        size_t far = (d >> 16) + ((hold & ((UINT64_C(1) << (d & 63)) - 1)) >> (d >> 8 & 15));
-        DROP(hold, hold_n, d);
-        if ((d & INFLATE_BAD) || far > (size_t)(out - begin)) {
-            rc = BROKEN;
-            break;
-        }
-        copy(out, out + n, far);
-        out += n;
-    next:
-        if (in > last) break;
-        if (out > limit) {
-            rc = FULL;
-            break;
-        }
-        e = t->literal[hold & literals];
+        if (in > last || out > limit) break;
+        e = t->literal[hold & literals]; /* before the refill, which takes longer */
         REFILL(hold, hold_n, in);
     }
     f->in = in;
@@ -309,9 +307,10 @@ static int coded_block(git_inflater *f, const tables *t)
 {
     int rc;
     do rc = decode_best(f, t);
-    while (rc == STARVED && next_window(f));
-    if (rc == STARVED || overrun(f)) return BROKEN;
-    return f->out > f->limit ? FULL : rc;
+    while (rc == STARVED && f->out <= f->limit && next_window(f));
+    if (overrun(f)) return BROKEN;
+    if (f->out > f->limit) return FULL;
+    return rc == DONE ? DONE : BROKEN;
 }
 
 static int stored_block(git_inflater *f)

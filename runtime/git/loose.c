@@ -34,23 +34,25 @@ static int corrupt(char why[200], const char *reason)
     return HPC_GIT_CORRUPT;
 }
 
-static int read_header(git_raw *out, size_t *header_n, const hpc_file_view *v, char why[200])
+static int read_header(git_raw *out, size_t *header_n, git_inflater *f, const hpc_file_view *v,
+                       char why[200])
 {
     uint8_t text[HEADER_BYTES + GIT_SLACK];
     size_t n = HEADER_BYTES;
-    if (git_inflate(text, &n, g->inflater, v->data, v->bytes) == GIT_INFLATE_BROKEN)
+    if (git_inflate(text, &n, f, v->data, v->bytes) == GIT_INFLATE_BROKEN)
         return corrupt(why, "a loose object that does not inflate: truncated or damaged");
     if (!parse_header(&out->type, &out->n, header_n, (const char *)text, n))
         return corrupt(why, "a loose object without a proper header");
     return HPC_GIT_READ;
 }
 
-static int read_body(git_raw *out, size_t header_n, const hpc_file_view *v, char why[200])
+static int read_body(git_raw *out, size_t header_n, git_inflater *f, const hpc_file_view *v,
+                     char why[200])
 {
     size_t whole = header_n + out->n, n = whole;
     uint8_t *data = hpc_alloc(whole + GIT_SLACK, 1);
     if (!data) return HPC_E_NOMEM;
-    int rc = git_inflate(data, &n, g->inflater, v->data, v->bytes);
+    int rc = git_inflate(data, &n, f, v->data, v->bytes);
     if (rc == GIT_INFLATED && n == whole) {
         out->loose = data;
         out->data = data + header_n;
@@ -69,7 +71,8 @@ static bool is_of_the_file(int os)
     return os == 0 || os == ENOENT || os == EACCES || os == EPERM || os == ELOOP || os == EISDIR;
 }
 
-static int read_file(git_raw *out, const char *path, git_object_t want, size_t limit, char why[200])
+static int read_file(git_raw *out, git_inflater *f, const char *path, git_object_t want,
+                     size_t limit, char why[200])
 {
     hpc_file_view v;
     size_t header_n = 0;
@@ -80,9 +83,9 @@ static int read_file(git_raw *out, const char *path, git_object_t want, size_t l
         return HPC_GIT_CORRUPT;
     }
     if (rc < 0) return rc;
-    rc = read_header(out, &header_n, &v, why);
+    rc = read_header(out, &header_n, f, &v, why);
     if (rc == HPC_GIT_READ) rc = git_fits(out, want, limit, why);
-    if (rc == HPC_GIT_READ) rc = read_body(out, header_n, &v, why);
+    if (rc == HPC_GIT_READ) rc = read_body(out, header_n, f, &v, why);
     hpc_file_close(&v);
     return rc;
 }
@@ -95,7 +98,7 @@ int git_get_loose(git_raw *out, const hpc_git *g, const hpc_git_id *id, git_obje
     for (int k = 0; k < g->folders_n; k++) {
         int n = snprintf(path, sizeof path, "%s/%.2s/%s", g->folder[k], hex, hex + 2);
         if (n < 0 || n >= (int)sizeof path || !hpc_file_exists(path)) continue;
-        return read_file(out, path, want, limit, why);
+        return read_file(out, g->inflater, path, want, limit, why);
     }
     return HPC_GIT_ABSENT;
 }

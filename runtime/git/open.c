@@ -5,7 +5,7 @@
  * values whenever a repository is opened: objects are checked by the checksums of their compressed
  * form and by their sizes but not hashed again (as `git cat-file` does it), nothing is kept of what
  * was read but bases of deltas (16 MiB a pack), and at most 384 MiB of packs are
- * mapped at a time.
+ * mapped at a time. All that matters only for what is left to it (pack_read.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,8 +140,7 @@ int hpc_git_open(hpc_git **out, const char *path)
     int rc = open_at(out, path);
     if (rc < 0) return rc;
     rc = git_read_config(&config, *out);
-    for (int k = 0; rc >= 0 && k < (*out)->folders_n; k++)
-        rc = git_check_packs((*out)->folder[k], path);
+    if (rc >= 0) rc = git_packs_open(&(*out)->packs, *out);
     if (rc >= 0) return rc;
     hpc_git_close(*out);
     *out = NULL;
@@ -150,13 +149,16 @@ int hpc_git_open(hpc_git **out, const char *path)
 
 int hpc_git_share(hpc_git **out, const hpc_git *like)
 {
-    return open_at(out, like->path);
+    int rc = open_at(out, like->path);
+    if (rc >= 0) (*out)->packs = git_packs_share(like->packs);
+    return rc;
 }
 
 void hpc_git_close(hpc_git *g)
 {
     if (!g) return;
     git_store_close(g);
+    git_packs_close(g->packs);
     git_repository_free(g->repository);
     hpc_free(g->path);
     hpc_free(g);

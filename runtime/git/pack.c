@@ -1,14 +1,18 @@
 /*
- * pack.c: whether packs are whole, as far as that can be told without reading
- * them.
+ * pack.c: the packs of a repository: mapped, and whole as far as that can be told
+ * without reading them.
  *
  * A pack whose index or header is damaged is passed over by libgit2 in silence,
  * and all that it holds then seems absent. Objects inside a pack are checked as
- * they are read, not here.
+ * they are read, not here. Packs that come later are not looked for, and those that
+ * go remain as long as they are mapped.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/git/priv.h"
+
+enum { MOST_PACKS = 4096, TOUCHED_BYTES = 256 << 20 };
 
 static uint32_t big32(const uint8_t *p)
 {
@@ -63,27 +67,32 @@ static int open_both(hpc_file_view *index, hpc_file_view *pack, const char *inde
     return 0;
 }
 
-static int check_pack(const char *path, size_t stem, const char *shown)
+/* Into the next item; packs with an old index are not kept. */
+static int add_pack(git_packs *s, const char *path, size_t stem, const char *shown)
 {
-    hpc_file_view index = {0}, pack = {0};
+    git_pack p = {0};
     hpc_buf name = {0};
-    uint32_t objects = 0;
     int rc = HPC_OK;
+    TRY(hpc_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item));
     TRY(hpc_buf_printf(&name, "%.*s.pack", (int)stem, path));
-    rc = open_both(&index, &pack, path, name.data);
+    rc = open_both(&p.index, &p.file, path, name.data);
     if (rc <= 0) goto out;
     rc = HPC_OK;
-    const char *at = path, *fault = index_fault(&objects, &index);
+    const char *at = path, *fault = index_fault(&p.objects, &p.index);
     if (!fault) {
         at = name.data;
-        fault = pack_fault(&pack, &index, objects);
+        fault = pack_fault(&p.file, &p.index, p.objects);
     }
     if (fault)
         rc = hpc_fail(HPC_E_FORMAT, SHOWN ": %.160s %s; `git fsck` tells more", shown,
                       strrchr(at, '/') + 1, fault);
+    else if (p.index.data[0] == 0xff && s->n < MOST_PACKS) {
+        s->item[s->n++] = p;
+        p = (git_pack){0};
+    }
 out:
-    hpc_file_close(&pack);
-    hpc_file_close(&index);
+    hpc_file_close(&p.file);
+    hpc_file_close(&p.index);
     hpc_buf_release(&name);
     return rc;
 }
@@ -103,7 +112,7 @@ static bool ends_with(const char *name, const char *end)
     return n > e && strcmp(name + n - e, end) == 0;
 }
 
-int git_check_packs(const char *objects, const char *shown)
+static int add_folder(git_packs *s, const char *objects, const char *shown)
 {
     hpc_buf names = {0}, folder = {0}, path = {0};
     int64_t n;
@@ -114,13 +123,52 @@ int git_check_packs(const char *objects, const char *shown)
         if (!ends_with(name, ".idx")) continue;
         path.n = 0;
         TRY(hpc_buf_printf(&path, "%s/%s", folder.data, name));
-        TRY(check_pack(path.data, path.n - 4, shown));
+        TRY(add_pack(s, path.data, path.n - 4, shown));
     }
 out:
     hpc_buf_release(&names);
     hpc_buf_release(&folder);
     hpc_buf_release(&path);
     return rc;
+}
+
+int git_packs_open(git_packs **out, const hpc_git *g)
+{
+    git_packs *s = hpc_alloc(1, sizeof *s);
+    *out = s;
+    if (!s) return HPC_E_NOMEM;
+    s->users = 1;
+    for (int k = 0; k < g->folders_n; k++) {
+        int rc = add_folder(s, g->folder[k], g->path);
+        if (rc < 0) return rc;
+    }
+    return HPC_OK;
+}
+
+git_packs *git_packs_share(git_packs *s)
+{
+    __atomic_add_fetch(&s->users, 1, __ATOMIC_RELAXED);
+    return s;
+}
+
+void git_packs_close(git_packs *s)
+{
+    if (!s || __atomic_sub_fetch(&s->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    for (int64_t k = 0; k < s->n; k++) {
+        hpc_file_close(&s->item[k].file);
+        hpc_file_close(&s->item[k].index);
+    }
+    hpc_free(s->item);
+    hpc_free(s);
+}
+
+void git_packs_touch(git_packs *s, size_t bytes)
+{
+    if (__atomic_add_fetch(&s->touched, bytes, __ATOMIC_RELAXED) < TOUCHED_BYTES) return;
+    __atomic_store_n(&s->touched, 0, __ATOMIC_RELAXED);
+    /* It comes back when it is looked at, also while another thread does. */
+    for (int64_t k = 0; k < s->n; k++)
+        madvise((void *)(uintptr_t)s->item[k].file.data, s->item[k].file.bytes, MADV_DONTNEED);
 }
 
 int git_has_promised(bool *out, const char *objects)

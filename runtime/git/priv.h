@@ -20,15 +20,21 @@ struct hpc_git {
     git_odb *odb;              /* packs alone, of all folders */
     char *folder[GIT_FOLDERS]; /* of objects: its own, then those that it borrows from */
     int folders_n;
-    bool loose[256]; /* whether there was a folder of loose objects for this first byte */
-    char *path;      /* as the user gave it */
+    bool loose[256];         /* whether there was a folder of loose objects for this first byte */
+    char *path;              /* as the user gave it */
+    struct git_packs *packs; /* as they were when the first handle was opened */
+    const struct git_pack *found; /* the one that had the last object */
+    size_t block;                 /* of it that was looked at last */
+    struct git_cache *cache;
+    struct git_inflater *inflater;
 };
 
 typedef struct git_raw { /* an object in memory */
     const uint8_t *data;
     size_t n;
     git_object_t type;
-    git_odb_object *packed; /* one of these two owns data */
+    git_odb_object *packed; /* one of these three owns data */
+    struct git_held *held;
     void *loose;
 } git_raw;
 
@@ -38,9 +44,23 @@ const char *git_reason(char out[200]);
 bool git_ran_out(void); /* of memory, says libgit2's last error */
 
 /* ---- pack.c ---- */
+typedef struct git_pack { /* whole, as far as its index tells, and of a kind that is read here */
+    hpc_file_view index, file;
+    uint32_t objects;
+} git_pack;
+typedef struct git_packs { /* of all handles of a repository, from all its folders of objects */
+    git_pack *item;
+    int64_t n, cap;
+    int users;      /* by atomic built-ins, as is `touched` */
+    size_t touched; /* bytes of maps that were looked at, about */
+} git_packs;
 /* HPC_E_FORMAT when a pack or its index is truncated or not what the other says: libgit2 would
  * report all objects in it as absent. */
-int git_check_packs(const char *objects, const char *shown);
+int git_packs_open(git_packs **out, const hpc_git *g);
+git_packs *git_packs_share(git_packs *s);
+void git_packs_close(git_packs *s);
+/* Counts what is mapped, and has the system forget it when it is much. */
+void git_packs_touch(git_packs *s, size_t bytes);
 /* Whether a pack came from a server that may have left objects out. */
 int git_has_promised(bool *out, const char *objects);
 
@@ -70,10 +90,46 @@ void git_raw_release(git_raw *raw);
 /* READ; CORRUPT when of another type; TOO_LARGE. */
 int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200]);
 
-/* ---- loose.c, inflate.c ---- */
+/* ---- pack_read.c ---- */
+/* As git_get, from the packs of g->packs. HPC_GIT_ABSENT also when anything is not as in nearly all
+ * packs: libgit2 decides what becomes of it. */
+int git_get_packed(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
+                   char why[200]);
+
+/* ---- delta.c ---- */
+/* What a delta tells of its base and its result, and where what is done begins; false: malformed.
+ */
+bool git_delta_sizes(size_t *base_n, size_t *n, size_t *at, const uint8_t *delta, size_t delta_n);
+/* `delta` without its sizes. All three have GIT_SLACK bytes more. False when it does not fit. */
+bool git_delta_apply(uint8_t *out, size_t n, const uint8_t *base, size_t base_n,
+                     const uint8_t *delta, size_t delta_n);
+
+/* ---- cache.c: of one handle ---- */
+typedef struct git_cache git_cache;
+typedef struct git_held { /* an object, for as long as it is held */
+    struct git_held *next, *newer, *older;
+    const git_pack *pack;
+    uint64_t offset;
+    int users; /* by atomic built-ins: it may be released by any thread */
+    git_object_t type;
+    size_t n;
+    uint8_t data[]; /* and GIT_SLACK bytes more */
+} git_held;
+git_held *git_held_create(git_object_t type, size_t n); /* held once */
+void git_held_release(git_held *h);                     /* NULL is fine */
+git_cache *git_cache_create(void);
+void git_cache_free(git_cache *c);
+/* Held once more, or NULL. */
+git_held *git_cache_get(git_cache *c, const git_pack *pack, uint64_t offset);
+/* What is not there yet; others go when there is no room for it. */
+void git_cache_put(git_cache *c, git_held *h, const git_pack *pack, uint64_t offset, size_t room);
+
+/* ---- loose.c ---- */
 int git_find_loose(hpc_git *g);
 int git_get_loose(git_raw *out, const hpc_git *g, const hpc_git_id *id, git_object_t want,
                   size_t limit, char why[200]);
+
+/* ---- inflate.c ---- */
 enum { GIT_INFLATED = 0, GIT_INFLATE_FULL = 1, GIT_INFLATE_BROKEN = 2, GIT_SLACK = 320 };
 typedef struct git_inflater git_inflater; /* of one thread; may be used again and again */
 git_inflater *git_inflater_create(void);

@@ -2,7 +2,7 @@
  * store.c: where the objects of a repository are: its own folder and those that
  * it borrows from (objects/info/alternates).
  *
- * libgit2 reads the packs; loose objects are read here (see inflate.c).
+ * Objects are read here, from packs and loose; whatever is odd about a pack, libgit2 decides.
  */
 #include <git2/sys/odb_backend.h>
 #include <stdio.h>
@@ -65,6 +65,9 @@ int git_store_open(hpc_git *g)
 {
     hpc_buf own = {0};
     int rc;
+    g->inflater = git_inflater_create();
+    g->cache = git_cache_create();
+    if (!g->inflater || !g->cache) return HPC_E_NOMEM;
     if (git_odb_new(&g->odb) < 0)
         return hpc_fail(HPC_E_NOMEM, "out of memory while opening " SHOWN, g->path);
     TRY(hpc_buf_printf(&own, "%sobjects", git_repository_commondir(g->repository)));
@@ -79,6 +82,8 @@ out:
 void git_store_close(hpc_git *g)
 {
     git_odb_free(g->odb);
+    git_cache_free(g->cache);
+    git_inflater_free(g->inflater);
     for (int k = 0; k < g->folders_n; k++) hpc_free(g->folder[k]);
 }
 
@@ -101,8 +106,8 @@ static int outcome_of(int code, char why[200])
     return code == GIT_ENOTFOUND ? HPC_GIT_ABSENT : HPC_GIT_CORRUPT;
 }
 
-static int get_packed(git_raw *out, hpc_git *g, const git_oid *id, git_object_t want, size_t limit,
-                      char why[200])
+static int get_by_libgit2(git_raw *out, hpc_git *g, const git_oid *id, git_object_t want,
+                          size_t limit, char why[200])
 {
     int code = git_odb_read_header(&out->n, &out->type, g->odb, id);
     if (code < 0) return outcome_of(code, why);
@@ -122,19 +127,19 @@ int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, s
             char why[200])
 {
     git_oid oid;
-    memset(out, 0, sizeof *out);
     memcpy(oid.id, id->byte, sizeof oid.id);
-    int rc = HPC_GIT_ABSENT;
+    int rc = git_get_packed(out, g, id, want, limit, why);
+    if (rc != HPC_GIT_ABSENT) return rc;
     if (g->loose[id->byte[0]]) rc = git_get_loose(out, g, id, want, limit, why);
     if (rc != HPC_GIT_ABSENT && rc != HPC_GIT_CORRUPT) return rc;
     git_raw loose = *out;
     char loose_why[200];
     if (rc == HPC_GIT_CORRUPT) memcpy(loose_why, why, sizeof loose_why);
-    int packed = get_packed(out, g, &oid, want, limit, why);
+    int packed = get_by_libgit2(out, g, &oid, want, limit, why);
     /* A repack by somebody else may have taken a pack away under our feet. When an object is not
      * found, libgit2 looks for new packs by itself. */
     if (packed == HPC_GIT_CORRUPT && git_odb_refresh(g->odb) == 0)
-        packed = get_packed(out, g, &oid, want, limit, why);
+        packed = get_by_libgit2(out, g, &oid, want, limit, why);
     if (packed != HPC_GIT_ABSENT) return packed;
     if (rc == HPC_GIT_CORRUPT) {
         *out = loose;
@@ -148,6 +153,7 @@ int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, s
 void git_raw_release(git_raw *raw)
 {
     git_odb_object_free(raw->packed);
+    git_held_release(raw->held);
     hpc_free(raw->loose);
     memset(raw, 0, sizeof *raw);
 }

@@ -112,7 +112,8 @@ static void test_what_is_absent_is_no_value(void **state)
     assert_null(hpc_json_get(NULL, "a"));
     assert_null(hpc_json_key(NULL, 0, &v));
     assert_null(v);
-    assert_error(hpc_json_int(&i, NULL, "a"), HPC_E_FORMAT, "a: expected an integer, found nothing");
+    assert_error(hpc_json_int(&i, NULL, "a"), HPC_E_FORMAT,
+                 "a: expected an integer, found nothing");
     assert_error(hpc_json_real(&r, NULL, "b"), HPC_E_FORMAT, "b: expected a number, found nothing");
     assert_error(hpc_json_bool(&b, NULL, "c"), HPC_E_FORMAT,
                  "c: expected true or false, found nothing");

@@ -5,6 +5,7 @@
 #include "tests/corpus/sources.h"
 
 #include <limits.h>
+#include <math.h>
 
 #include "tests/support/command.h"
 #include "tests/support/ended.h"
@@ -145,6 +146,47 @@ static void test_remarks(void **state)
     free(b);
 }
 
+/* Share of the bytes that validate; "r0" does when test gets what else is not the largest. */
+static double harvest_share(bench *b, double wanted)
+{
+    char words[128];
+    hpc_json *root = NULL;
+    int64_t part = 0, all = 0;
+    snprintf(words, sizeof words, "@r0 @r1 @r2 --out @c --held-out none --json --split %.3f,0.44",
+             wanted);
+    const hpc_test_outcome *o = harvest(b, words);
+    assert_int_equal(o->code, 0);
+    assert_int_equal(hpc_json_parse(&root, o->out, strlen(o->out), "output"), 0);
+    const hpc_json *splits = hpc_json_get(root, "splits");
+    assert_int_equal(
+        hpc_json_int(&part, hpc_json_get(hpc_json_get(splits, "validation"), "bytes"), ""), 0);
+    assert_int_equal(hpc_json_int(&all, hpc_json_get(hpc_json_get(root, "kept"), "bytes"), ""), 0);
+    hpc_json_free(root);
+    script(b->place, "rm -r c");
+    return (double)part / (double)all;
+}
+
+/* A share that is less than half of what was asked for, but printed as half of it, is not told. */
+static void test_printed_shares(void **state)
+{
+    bench *b = make_bench(*state);
+    int files = 10;
+    double share = 0;
+    write_repository(b->place, 1, 44, 1);
+    write_repository(b->place, 2, 48, 1);
+    do {
+        script(b->place, "rm -rf r0");
+        write_repository(b->place, 0, files++, 1);
+        share = harvest_share(b, 0.2);
+    } while (1000 * share - floor(1000 * share) < 0.6 && files < 20);
+    assert_true(files < 20);
+    assert_true(harvest_share(b, 2 * ceil(1000 * share) / 1000) == share);
+    assert_null(strstr(b->outcome.err, "validation"));
+    assert_true(harvest_share(b, (2 * ceil(1000 * share) + 1) / 1000) == share);
+    hpc_test_says(b->outcome.err, "the validation split holds ");
+    free(b);
+}
+
 /* ---- being ended ------------------------------------------------------------------------ */
 
 #define WORDS                                                                                      \
@@ -178,6 +220,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_mistyped, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_stdout_gone, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_remarks, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_printed_shares, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_signals, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, place_setup, place_teardown),
     };

@@ -217,6 +217,53 @@ static void refuses_bad_requests(void **state)
     refuses(p, "tokenizer train @ --out @/model", 2, "no corpus");
 }
 
+/* By the shell, which stops at the first failure, in the temporary folder: $e encodes, $d decodes,
+ * with the model of the fixtures, and `text` is longer than a few of the parts in which a text goes
+ * through. */
+static void script(place *p, const char *text)
+{
+    char program[PATH_MAX], all[3 * PATH_MAX];
+    hpc_buf code = {0}, longer = {0};
+    test_ok(hpc_file_read(&code, SOURCE, 1 << 20));
+    while (longer.n < 700000) test_ok(hpc_buf_add(&longer, code.data, code.n));
+    write_file(p, "@/text", longer.data, longer.n);
+    int n = snprintf(all, sizeof all,
+                     "set -e; m=$PWD/" MODEL "; cd '%s'; p='%s'; e=\"$p tokenizer encode -m $m\"; "
+                     "d=\"$p tokenizer decode -m $m\"; %s",
+                     p->folder, hpc_test_built(program, "hpccoder"), text);
+    assert_true(n < (int)sizeof all);
+    if (system(all) != 0) fail_msg("%s", all);
+    hpc_buf_release(&code);
+    hpc_buf_release(&longer);
+}
+
+/* The same for any number of threads and from wherever the text comes. */
+static void many_parts(void **state)
+{
+    script(*state,
+           "$e text --threads 1 >ids; $d ids | cmp - text; mkfifo pipe; for n in 1 2 5; do "
+           "$e text --threads $n | cmp - ids; $e - --threads $n <text | cmp - ids; "
+           "cat text | $e - --threads $n | cmp - ids; "
+           "cat text >pipe & $e pipe --threads $n | cmp - ids; "
+           "test $($e text --threads $n --count) = $(wc -w <ids); "
+           "$e text --threads $n --pieces | cut -f 1 | tr '\\n' ' ' | sed 's/ $//' >column; "
+           "tr -d '\\n' <ids | cmp - column; "
+           "$e text --threads $n --json | sed 's/.*\\[//; s/\\].*//; s/,/ /g' | cmp - ids; "
+           "done");
+}
+
+static void nowhere_to_write(void **state)
+{
+    script(*state,
+           "for n in 1 3; do for out in /dev/full '&-'; do for o in '' --pieces --count; do "
+           "r=0; eval \"$e text --threads $n $o >$out 2>err\" || r=$?; test $r = 3; "
+           "test \"$(cat err)\" = "
+           "'hpccoder tokenizer encode: cannot write to standard output'; done; done; "
+           "{ r=0; $e text --threads $n || r=$?; echo $r >code; } | head -c 1 >one; "
+           "test $(cat code) = 141; done; "
+           "r=0; $e - <&- 2>err || r=$?; test $r = 2; grep -q 'standard input' err");
+}
+
 /* ---- train --------------------------------------------------------------------------------------
  */
 
@@ -246,7 +293,8 @@ static void trains(void **state)
     read_file(&a, p, "@/model/special_tokens_map.json");
     read_file(&a, p, "@/model/tokenizer.model");
     wants(p, "tokenizer train " FILES " --vocab 900 -o @/again.model -q", 0);
-    assert_string_equal(p->o.out, "");
+    assert_string_equal(p->o.err, "");
+    assert_non_null(strstr(p->o.out, "again.model: 900 pieces, from 4 files"));
     read_file(&b, p, "@/again.model");
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.data, b.data, a.n);
@@ -317,9 +365,10 @@ static void refuses_bad_training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(prints_the_ids), TEST(bytes_come_back),      TEST(special_tokens),
-        TEST(reports_json),   TEST(refuses_bad_requests), TEST(trains),
-        TEST(uses_a_part),    TEST(refuses_bad_training),
+        TEST(prints_the_ids),   TEST(bytes_come_back),      TEST(special_tokens),
+        TEST(reports_json),     TEST(refuses_bad_requests), TEST(trains),
+        TEST(uses_a_part),      TEST(refuses_bad_training), TEST(many_parts),
+        TEST(nowhere_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void any_number_of_workers(void **state)
                                         "byte_level/qwen2.json", "byte_level/strip.json"};
     hpc_buf text = {0};
     char path[256];
-    long_text(&text, 1500000);
+    long_text(&text, 600000);
     for (int k = 0; k < 12; k++) {
         unsigned flags = k % 2 ? HPC_ENCODE_SPECIALS | HPC_ENCODE_BEGIN | HPC_ENCODE_END : 0;
         hpc_tokenizer *t;
