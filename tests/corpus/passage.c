@@ -1,0 +1,110 @@
+/* passage.c, sketch_read.c: the windows by which a text is recognised, samples of them, and keys.
+ */
+#include "tests/corpus/sources.h"
+
+#include "corpus/sketch.h"
+#include "tests/corpus/edits.h"
+
+/* ---- keys ---------------------------------------------------------------------------------- */
+
+static void keys_are_sorted(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    for (int n = 0; n < N; n = 2 * n + 1) {
+        corpus_keys k = {0};
+        uint64_t *all = calloc(N, sizeof *all);
+        int64_t distinct = 0;
+        for (int i = 0; i < n; i++) {
+            all[i] = corpus_mix((uint64_t)(i % 700)) >> (i % 9);
+            assert_int_equal(corpus_keys_add(&k, all[i]), 0);
+        }
+        assert_int_equal(corpus_keys_sort(&k), 0);
+        qsort(all, (size_t)n, sizeof *all, by_hash);
+        for (int i = 0; i < n; i++) {
+            if (i > 0 && all[i] == all[i - 1]) continue;
+            assert_true(distinct < k.n && k.key[distinct++] == all[i]);
+        }
+        assert_int_equal(k.n, distinct);
+        hpc_free(k.key);
+        free(all);
+    }
+}
+
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static int64_t windows_of(const char *text)
+{
+    corpus_code c = {0};
+    corpus_passage p;
+    int64_t n = 0;
+    int more;
+    uint64_t key[CORPUS_PASSAGE_MOST];
+    code_of_text(&c, text, strlen(text));
+    corpus_passage_start(&p, &c);
+    while ((more = corpus_passage_next(key, &p)) >= 0) n += more;
+    corpus_code_release(&c);
+    return n;
+}
+
+static void windows_that_count(void **state)
+{
+    (void)state;
+    hpc_buf b = {0};
+    hpc_buf_text(&b, "double t[] = {");
+    for (int k = 0; k < 200; k++) hpc_buf_printf(&b, "%d.%d,", k, 7 * k % 97);
+    assert_int_equal(windows_of(b.data), 0); /* a table */
+    b.n = 0;
+    for (int k = 0; k < 50; k++) hpc_buf_printf(&b, "#include <h%d.h>\n", k);
+    assert_int_equal(windows_of(b.data), 0);
+    b.n = 0;
+    for (int k = 0; k < 50; k++) hpc_buf_text(&b, "a b c d e ");
+    assert_int_equal(windows_of(b.data), 250 - 49);
+    b.n = 0;
+    for (int k = 0; k < 50; k++) hpc_buf_text(&b, "a b c d d ");
+    assert_int_equal(windows_of(b.data), 0);
+    hpc_buf_release(&b);
+}
+
+/* A sample's windows are among all of them, in order, and as many of them count; those that are
+ * made eight at a time and those near the end alike. */
+static void samples_are_windows(void **state)
+{
+    (void)state;
+    hpc_buf b = {0};
+    corpus_code c = {0};
+    corpus_passage p;
+    make_program(&b, 3, 2000);
+    for (int k = 0; k < 300; k++) hpc_buf_printf(&b, "%d, ", k); /* where none counts */
+    code_of(&c, &b);
+    uint64_t *all = malloc((size_t)c.n * sizeof *all), *some = malloc((size_t)c.n * sizeof *some);
+    int64_t all_n = 0, windows = c.n - CORPUS_HELD_OUT_SHINGLE + 1;
+    corpus_passage_start(&p, &c);
+    for (int n; (n = corpus_passage_next(all + all_n, &p)) >= 0; all_n += n) continue;
+    assert_true(all_n > 1500 && all_n < windows - 300);
+    static const int64_t size[] = {1, 7, 100, 800};
+    for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
+        int64_t n = corpus_passage_sample(some, &c, size[k]), at = 0;
+        assert_true(labs((long)(n - size[k] * all_n / windows)) <= size[k] / 50 + 1);
+        for (int64_t i = 0; i < n; i++, at++) {
+            while (at < all_n && all[at] != some[i]) at++;
+            assert_true(at < all_n);
+        }
+    }
+    assert_int_equal(corpus_passage_sample(some, &c, windows), all_n);
+    assert_memory_equal(some, all, (size_t)all_n * sizeof *all);
+    free(all);
+    free(some);
+    corpus_code_release(&c);
+    hpc_buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_are_sorted),
+        cmocka_unit_test(windows_that_count),
+        cmocka_unit_test(samples_are_windows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
