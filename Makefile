@@ -38,7 +38,7 @@ CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all 
                   -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
-                  -fno-sanitize-recover=all -fno-omit-frame-pointer
+                  -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-pass-failed
 $(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan, tsan or fuzz))
 WERROR ?= -Werror
 WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
