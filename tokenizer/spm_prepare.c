@@ -30,7 +30,12 @@ typedef struct building {
 
 static bool in_text(const tokenizer_piece *p)
 {
-    return p->kind == PIECE_NORMAL || p->kind == PIECE_USER || p->kind == PIECE_UNUSED;
+    return p->kind == PIECE_NORMAL || p->kind == PIECE_UNUSED || p->kind == PIECE_USER;
+}
+
+static bool merges(const tokenizer_piece *p)
+{
+    return p->kind == PIECE_NORMAL || p->kind == PIECE_UNUSED;
 }
 
 /* ---- texts ------------------------------------------------------------------------------ */
@@ -119,30 +124,35 @@ out:
     return rc;
 }
 
-/* What merges is found by m->parts, anything else by the index. */
-static int add_in_text(building *b, int64_t id)
+/* A piece that takes part in merges. */
+static int add_merging(building *b, int64_t id)
+{
+    const tokenizer_piece *p = &b->t->piece[id];
+    int32_t there;
+    int rc = text_of(&b->m->symbol[id], p, b->t->arena);
+    if (rc >= 0) rc = spm_parts_add(&there, b->m->parts, (int32_t)id);
+    if (rc < 0) return rc;
+    if (there != id) return there_twice(b, id);
+    b->item[b->n++] = (merging){.score = p->score, .id = (int32_t)id};
+    b->m->any_unused = b->m->any_unused || p->kind == PIECE_UNUSED;
+    return HPC_OK;
+}
+
+/* The others that are in text, or can never match. */
+static int add_apart(building *b, int64_t id)
 {
     int rc = HPC_OK;
     const tokenizer_piece *p = &b->t->piece[id];
-    spm_state *m = b->m;
-    spm_text *text = &m->symbol[id];
+    spm_text *text = &b->m->symbol[id];
     bool matches = can_match(p);
-    int32_t there = (int32_t)id;
     TRY(text_of(text, p, b->t->arena));
-    if (hpc_map_get(b->t->index, p->text, p->n, NULL)) TRY(there_twice(b, id));
-    if (matches && p->kind != PIECE_USER) {
-        TRY(spm_parts_add(&there, m->parts, (int32_t)id));
-        b->item[b->n++] = (merging){.score = p->score, .id = (int32_t)id};
-        m->any_unused = m->any_unused || p->kind == PIECE_UNUSED;
-    } else {
-        if (matches) there = spm_parts_get(m->parts, text->text, text->n);
-        TRY(hpc_map_put(b->t->index, p->text, p->n, (uint64_t)id));
-    }
-    if (there >= 0 && there != id) TRY(there_twice(b, id));
-    if (matches && p->kind == PIECE_USER) {
-        TRY(tokenizer_matcher_add(m->user, text->text, text->n, (int32_t)id));
-        TRY(tokenizer_matcher_add(m->marked, p->text, p->n, (int32_t)id));
-    }
+    if (hpc_map_get(b->t->index, p->text, p->n, NULL) ||
+        (matches && spm_parts_get(b->m->parts, text->text, text->n) >= 0))
+        TRY(there_twice(b, id));
+    TRY(hpc_map_put(b->t->index, p->text, p->n, (uint64_t)id));
+    if (!matches || p->kind != PIECE_USER) goto out;
+    TRY(tokenizer_matcher_add(b->m->user, text->text, text->n, (int32_t)id));
+    TRY(tokenizer_matcher_add(b->m->marked, p->text, p->n, (int32_t)id));
 out:
     return rc;
 }
@@ -171,7 +181,9 @@ static int add_pieces(building *b)
     for (int i = 0; i < 256; i++) m->byte[i] = -1;
     t->special = (hpc_tokenizer_special){.unknown = -1, .begin = -1, .end = -1, .pad = -1};
     for (int64_t id = 0; id < t->n; id++)
-        if (in_text(&t->piece[id])) TRY(add_in_text(b, id));
+        if (merges(&t->piece[id]) && can_match(&t->piece[id])) TRY(add_merging(b, id));
+    for (int64_t id = 0; id < t->n; id++)
+        if (in_text(&t->piece[id]) && !m->symbol[id].text) TRY(add_apart(b, id));
     for (int64_t id = 0; id < t->n; id++)
         if (!in_text(&t->piece[id])) TRY(add_reserved(b, id));
     if (t->special.unknown < 0) TRY(hpc_fail(HPC_E_FORMAT, "%s: it has no unknown piece", b->name));

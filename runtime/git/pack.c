@@ -20,8 +20,9 @@ static uint32_t big32(const uint8_t *p)
 }
 
 /* NULL: as it should be; otherwise what is wrong. */
-static const char *index_fault(uint32_t *objects, const hpc_file_view *v)
+static const char *index_fault(git_pack *p)
 {
+    const hpc_file_view *v = &p->index;
     static const uint8_t magic[8] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
     bool second = v->bytes >= sizeof magic && memcmp(v->data, magic, 4) == 0;
     size_t table = second ? 8 : 0;
@@ -33,20 +34,23 @@ static const char *index_fault(uint32_t *objects, const hpc_file_view *v)
         if (n < last) return "is damaged: its counts go down";
         last = n;
     }
-    *objects = last;
+    p->objects = last;
+    p->stride = second ? GIT_STRIDE : GIT_OLD_STRIDE;
+    p->fanout = v->data + table;
+    p->ids = p->fanout + 1024 + (second ? 0 : 4);
     uint64_t least = table + 1024 + 40 + (uint64_t)last * (second ? 28 : 24);
     uint64_t most = least + (second ? (uint64_t)last * 8 : 0); /* offsets above 2 GiB */
     if (v->bytes < least) return "is truncated";
     return v->bytes > most ? "is longer than its objects" : NULL;
 }
 
-static const char *pack_fault(const hpc_file_view *pack, const hpc_file_view *index,
-                              uint32_t objects)
+static const char *pack_fault(const git_pack *p)
 {
+    const hpc_file_view *pack = &p->file, *index = &p->index;
     if (pack->bytes < 32) return "is truncated";
     if (memcmp(pack->data, "PACK", 4) != 0) return "is no pack";
     if (big32(pack->data + 4) < 2 || big32(pack->data + 4) > 3) return "is of an unknown version";
-    if (big32(pack->data + 8) != objects) return "has not as many objects as its index";
+    if (big32(pack->data + 8) != p->objects) return "has not as many objects as its index";
     if (memcmp(pack->data + pack->bytes - 20, index->data + index->bytes - 40, 20) != 0)
         return "does not end as its index says: truncated or damaged";
     return NULL;
@@ -67,7 +71,7 @@ static int open_both(hpc_file_view *index, hpc_file_view *pack, const char *inde
     return 0;
 }
 
-/* Into the next item; packs with an old index are not kept. */
+/* Into the next item. */
 static int add_pack(git_packs *s, const char *path, size_t stem, const char *shown)
 {
     git_pack p = {0};
@@ -78,15 +82,15 @@ static int add_pack(git_packs *s, const char *path, size_t stem, const char *sho
     rc = open_both(&p.index, &p.file, path, name.data);
     if (rc <= 0) goto out;
     rc = HPC_OK;
-    const char *at = path, *fault = index_fault(&p.objects, &p.index);
+    const char *at = path, *fault = index_fault(&p);
     if (!fault) {
         at = name.data;
-        fault = pack_fault(&p.file, &p.index, p.objects);
+        fault = pack_fault(&p);
     }
     if (fault)
         rc = hpc_fail(HPC_E_FORMAT, SHOWN ": %.160s %s; `git fsck` tells more", shown,
                       strrchr(at, '/') + 1, fault);
-    else if (p.index.data[0] == 0xff && s->n < MOST_PACKS) {
+    else if (s->n < MOST_PACKS) {
         s->item[s->n++] = p;
         p = (git_pack){0};
     }

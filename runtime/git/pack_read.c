@@ -1,10 +1,13 @@
 /*
  * pack_read.c: objects out of packs, made from their bases where they are deltas.
  *
- * It reads what nearly all packs are: an index of version 2, chains of deltas of
- * some length, every stream whole, every size as told. Whatever else it meets is
- * not found, and libgit2 tells what is wrong with it: this is no second opinion.
+ * It reads what nearly all packs are: chains of deltas of some length, every stream
+ * whole, every size as told. What is longer, or does not come out right, is left to
+ * libgit2. But only where libgit2 is known to return: it crashes on offsets outside
+ * of a pack, and never comes back from a delta that is cut where it begins, nor from
+ * deltas that are made from each other in a ring.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/git/priv.h"
@@ -13,8 +16,6 @@ enum {
     DEPTH = 512,           /* git makes chains of 50, or 250 when it packs aggressively */
     TRAILER = 20,          /* checksums end both files; that of the pack comes before its index's */
     HEADER = 12,           /* of a pack */
-    FANOUT = 8,            /* where it begins in an index, */
-    NAMES = FANOUT + 1024, /* and the ids */
     BLOCK_BYTES = 1 << 16, /* pages come in with their neighbours */
     CACHE_BYTES = 64 << 20 /* for all handles of a repository */
 };
@@ -42,27 +43,32 @@ static uint32_t big32(const uint8_t *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static bool offset_of(uint64_t *offset, const git_pack *p, size_t k)
+/* The table of ids is `stride` bytes an object. In an old index the offset stands before an id; in
+ * a new one checksums and offsets come behind all ids, and those above 2 GiB behind all offsets. An
+ * offset that is not there is 0, where no object is. */
+static uint64_t offset_of(const git_pack *p, size_t k)
 {
-    const uint8_t *offsets = p->index.data + NAMES + (size_t)p->objects * 24;
-    uint32_t low = big32(offsets + 4 * k);
-    *offset = low;
-    if (low < UINT32_C(1) << 31) return true;
-    size_t at = NAMES + (size_t)p->objects * 28 + (size_t)(low & 0x7fffffff) * 8;
-    if (at + 8 + 2 * TRAILER > p->index.bytes) return false;
-    *offset = (uint64_t)big32(p->index.data + at) << 32 | big32(p->index.data + at + 4);
-    return true;
+    size_t n = p->objects;
+    bool old = p->stride == GIT_OLD_STRIDE;
+    uint32_t low = big32(old ? p->ids + k * p->stride - 4 : p->ids + n * 24 + k * 4);
+    if (old || low < UINT32_C(1) << 31) return low;
+    size_t at = n * 28 + (size_t)(low & 0x7fffffff) * 8;
+    if (at + 8 + 2 * TRAILER > p->index.bytes - (size_t)(p->ids - p->index.data)) return 0;
+    return (uint64_t)big32(p->ids + at) << 32 | big32(p->ids + at + 4);
 }
 
 static bool find(uint64_t *offset, const git_pack *p, const uint8_t *id)
 {
-    const uint8_t *fanout = p->index.data + FANOUT, *names = p->index.data + NAMES;
-    size_t low = id[0] ? big32(fanout + 4 * (id[0] - 1)) : 0, high = big32(fanout + 4 * id[0]);
+    size_t low = id[0] ? big32(p->fanout + 4 * (id[0] - 1)) : 0,
+           high = big32(p->fanout + 4 * id[0]);
     if (high > p->objects) return false;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = memcmp(id, names + 20 * middle, 20);
-        if (order == 0) return offset_of(offset, p, middle);
+        int order = memcmp(id, p->ids + p->stride * middle, 20);
+        if (order == 0) {
+            *offset = offset_of(p, middle);
+            return true;
+        }
         if (order < 0)
             high = middle;
         else
@@ -95,44 +101,63 @@ static bool read_distance(uint64_t *far, const uint8_t **p, const uint8_t *end)
     return false;
 }
 
+static bool is_delta(const entry *e)
+{
+    return e->kind == GIT_OBJECT_OFS_DELTA || e->kind == GIT_OBJECT_REF_DELTA;
+}
+
+/* Its kind and its size. */
+static bool read_kind(entry *e, const uint8_t **p, const uint8_t *end)
+{
+    uint8_t byte = *(*p)++;
+    uint64_t n = byte & 15;
+    e->kind = byte >> 4 & 7;
+    for (int shift = 4; byte & 0x80; shift += 7) {
+        if (*p == end || shift > 53) return false;
+        byte = *(*p)++;
+        n |= (uint64_t)(byte & 0x7f) << shift;
+    }
+    e->n = (size_t)n;
+    return is_delta(e) || (e->kind >= GIT_OBJECT_COMMIT && e->kind <= GIT_OBJECT_TAG);
+}
+
 static bool read_entry(entry *e, const git_pack *pack, uint64_t offset)
 {
     const uint8_t *start = pack->file.data, *end = start + pack->file.bytes - TRAILER;
     if (offset < HEADER || offset >= pack->file.bytes - TRAILER) return false;
     const uint8_t *p = start + offset;
-    uint8_t byte = *p++;
-    uint64_t far, n = byte & 15;
+    uint64_t far;
     e->offset = offset;
-    e->kind = byte >> 4 & 7;
-    for (int shift = 4; byte & 0x80; shift += 7) {
-        if (p == end || shift > 53) return false;
-        byte = *p++;
-        n |= (uint64_t)(byte & 0x7f) << shift;
-    }
-    e->n = (size_t)n;
+    if (!read_kind(e, &p, end)) return false;
     if (e->kind == GIT_OBJECT_OFS_DELTA) {
         if (!read_distance(&far, &p, end) || far > offset) return false;
         e->base = offset - far;
     } else if (e->kind == GIT_OBJECT_REF_DELTA) {
         if (end - p < 20 || !find(&e->base, pack, p)) return false;
         p += 20;
-    } else if (e->kind < GIT_OBJECT_COMMIT || e->kind > GIT_OBJECT_TAG)
-        return false;
+    }
     e->stream = (size_t)(p - start);
     return true;
 }
 
-static bool follow(chain *c, git_cache *cache, uint64_t offset)
+enum { WHOLE, LOST, TOO_DEEP, RING };
+
+/* The chain from an offset on. One that is too deep is followed to its end, but not kept. */
+static int follow(chain *c, git_cache *cache, uint64_t offset)
 {
-    for (c->n = 0; c->n < DEPTH; c->n++) {
-        c->held = git_cache_get(cache, c->pack, offset);
-        if (c->held) return true;
-        if (!read_entry(&c->whole, c->pack, offset)) return false;
-        if (c->whole.kind <= GIT_OBJECT_TAG) return true;
-        c->delta[c->n] = c->whole;
+    uint64_t mark = offset;
+    c->held = NULL;
+    c->n = 0;
+    for (unsigned k = 1;; k++) {
+        if (c->n < DEPTH && (c->held = git_cache_get(cache, c->pack, offset))) return WHOLE;
+        if (!read_entry(&c->whole, c->pack, offset)) return LOST;
+        if (!is_delta(&c->whole)) return c->n < DEPTH ? WHOLE : TOO_DEEP;
+        if (c->n < DEPTH) c->delta[c->n++] = c->whole;
         offset = c->whole.base;
+        if (offset == mark) return RING;
+        if ((k & (k - 1)) == 0)
+            mark = offset; /* at some time that is in the ring, if there is one */
     }
-    return false; /* or in a ring */
 }
 
 /* ---- contents ------------------------------------------------------------------------- */
@@ -184,6 +209,17 @@ static int read_delta(delta *d, hpc_git *g, const chain *c, int k)
     return fine ? HPC_GIT_READ : HPC_GIT_ABSENT;
 }
 
+/* Its sizes alone. */
+static bool read_head(delta *d, hpc_git *g, const git_pack *pack, const entry *e)
+{
+    enum { SIZES = 20 };
+    uint8_t head[SIZES + GIT_SLACK];
+    size_t n = SIZES;
+    int rc = git_inflate(head, &n, g->inflater, pack->file.data + e->stream,
+                         pack->file.bytes - TRAILER - e->stream);
+    return rc != GIT_INFLATE_BROKEN && git_delta_sizes(&d->base_n, &d->n, &d->at, head, n);
+}
+
 /* *h becomes what the kth delta makes of it. */
 static int apply(git_held **h, hpc_git *g, const chain *c, int k, const delta *d)
 {
@@ -226,10 +262,14 @@ static int read_chain(git_raw *out, hpc_git *g, chain *c, git_object_t want, siz
     out->type = c->held ? c->held->type : (git_object_t)c->whole.kind;
     out->n = c->held ? c->held->n : c->whole.n;
     if (c->n > 0) {
-        /* Longer than what it may make: not to be inflated for its first bytes. */
-        if (c->delta[0].n > SPARE && c->delta[0].n - SPARE > limit) return HPC_GIT_ABSENT;
-        rc = read_delta(&first, g, c, 0);
+        /* It is hardly ever longer than what it makes, which then is too large. */
+        bool head = c->delta[0].n > SPARE && c->delta[0].n - SPARE > limit;
+        if (!head)
+            rc = read_delta(&first, g, c, 0);
+        else if (!read_head(&first, g, c->pack, &c->delta[0]))
+            rc = HPC_GIT_ABSENT;
         out->n = first.n;
+        if (head && rc == HPC_GIT_READ && first.n <= limit) rc = HPC_GIT_ABSENT;
     }
     if (rc == HPC_GIT_READ) rc = git_fits(out, want, limit, why);
     if (rc == HPC_GIT_READ) rc = make(&c->held, g, c, &first);
@@ -241,16 +281,31 @@ static int read_chain(git_raw *out, hpc_git *g, chain *c, git_object_t want, siz
     return HPC_GIT_READ;
 }
 
+static int corrupt(char why[200], const char *reason)
+{
+    snprintf(why, 200, "%s", reason);
+    return HPC_GIT_CORRUPT;
+}
+
 int git_get_packed(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
                    char why[200])
 {
     chain c;
     uint64_t offset;
+    delta head;
     memset(out, 0, sizeof *out);
     c.pack = find_pack(&offset, g, id->byte);
-    if (!c.pack || !follow(&c, g->cache, offset)) return HPC_GIT_ABSENT;
-    int rc = read_chain(out, g, &c, want, limit, why);
+    if (!c.pack) return HPC_GIT_ABSENT;
+    int found = follow(&c, g->cache, offset);
+    if (found == LOST)
+        return corrupt(why,
+                       "a packed object without a proper header: its pack or index is damaged");
+    if (found == RING) return corrupt(why, "a delta in a ring of deltas: its pack is damaged");
+    int rc = found == WHOLE ? read_chain(out, g, &c, want, limit, why) : HPC_GIT_ABSENT;
     git_held_release(c.held);
-    if (rc == HPC_GIT_ABSENT) memset(out, 0, sizeof *out);
-    return rc;
+    if (rc != HPC_GIT_ABSENT) return rc;
+    memset(out, 0, sizeof *out);
+    if (c.n > 0 && !read_head(&head, g, c.pack, &c.delta[0]))
+        return corrupt(why, "a delta that does not inflate: truncated or damaged");
+    return HPC_GIT_ABSENT;
 }

@@ -44,9 +44,12 @@ const char *git_reason(char out[200]);
 bool git_ran_out(void); /* of memory, says libgit2's last error */
 
 /* ---- pack.c ---- */
-typedef struct git_pack { /* whole, as far as its index tells, and of a kind that is read here */
+enum { GIT_OLD_STRIDE = 24, GIT_STRIDE = 20 };
+typedef struct git_pack { /* whole, as far as its index tells */
     hpc_file_view index, file;
     uint32_t objects;
+    const uint8_t *fanout, *ids; /* in the index */
+    size_t stride;               /* from one id to the next */
 } git_pack;
 typedef struct git_packs { /* of all handles of a repository, from all its folders of objects */
     git_pack *item;
@@ -92,7 +95,7 @@ int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200])
 
 /* ---- pack_read.c ---- */
 /* As git_get, from the packs of g->packs. HPC_GIT_ABSENT also when anything is not as in nearly all
- * packs: libgit2 decides what becomes of it. */
+ * packs: libgit2 decides what becomes of it. CORRUPT when libgit2 must not be asked. */
 int git_get_packed(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
                    char why[200]);
 

@@ -123,23 +123,34 @@ static int get_by_libgit2(git_raw *out, hpc_git *g, const git_oid *id, git_objec
     return HPC_GIT_CORRUPT;
 }
 
-int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
-            char why[200])
+static int get_packed(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want,
+                      size_t limit, char why[200])
 {
     git_oid oid;
     memcpy(oid.id, id->byte, sizeof oid.id);
     int rc = git_get_packed(out, g, id, want, limit, why);
     if (rc != HPC_GIT_ABSENT) return rc;
+    rc = get_by_libgit2(out, g, &oid, want, limit, why);
+    /* A repack by somebody else may have taken a pack away under our feet. When an object is not
+     * found, libgit2 looks for new packs by itself. */
+    if (rc == HPC_GIT_CORRUPT && git_odb_refresh(g->odb) == 0)
+        rc = get_by_libgit2(out, g, &oid, want, limit, why);
+    return rc;
+}
+
+int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, size_t limit,
+            char why[200])
+{
+    /* There nearly everything is. */
+    int rc = git_get_packed(out, g, id, want, limit, why);
+    if (rc != HPC_GIT_ABSENT && rc != HPC_GIT_CORRUPT) return rc;
+    rc = HPC_GIT_ABSENT;
     if (g->loose[id->byte[0]]) rc = git_get_loose(out, g, id, want, limit, why);
     if (rc != HPC_GIT_ABSENT && rc != HPC_GIT_CORRUPT) return rc;
     git_raw loose = *out;
     char loose_why[200];
     if (rc == HPC_GIT_CORRUPT) memcpy(loose_why, why, sizeof loose_why);
-    int packed = get_by_libgit2(out, g, &oid, want, limit, why);
-    /* A repack by somebody else may have taken a pack away under our feet. When an object is not
-     * found, libgit2 looks for new packs by itself. */
-    if (packed == HPC_GIT_CORRUPT && git_odb_refresh(g->odb) == 0)
-        packed = get_by_libgit2(out, g, &oid, want, limit, why);
+    int packed = get_packed(out, g, id, want, limit, why);
     if (packed != HPC_GIT_ABSENT) return packed;
     if (rc == HPC_GIT_CORRUPT) {
         *out = loose;

@@ -60,9 +60,11 @@ static bool is_comment_column(const uint8_t *p, const uint8_t *end)
     return (*p == 'd' || *p == 'D') && blank_or_end(p + 1, end);
 }
 
+/* Where blanks lead to the first byte at `code`. */
 static hpc_fortran_line fixed_code(const uint8_t *p, const uint8_t *code, const uint8_t *end)
 {
     hpc_fortran_line l = {.kind = HPC_LINE_CODE, .mark = code, .body = code};
+    if (code - p > 5 && memcmp(p, "      ", 6) == 0) return l;
     int i = 0;
     while (i < 5 && p + i < end && (p[i] == ' ' || hpc_byte_is_digit(p[i]))) i++;
     if (p + i < end && p[i] == '\t') { /* a tab leads to column 7, a digit behind it continues */
@@ -82,16 +84,16 @@ static hpc_fortran_line fixed_code(const uint8_t *p, const uint8_t *code, const 
 
 hpc_fortran_line hpc_fortran_line_at(const uint8_t *p, const uint8_t *end, bool fixed)
 {
-    const uint8_t *code = hpc_scan_blanks(p, end);
+    if (fixed && p < end && is_comment_column(p, end)) return comment_or_directive(p, p, end, true);
+    const uint8_t *code = hpc_blanks_end(p, end);
+    if (code < end && hpc_byte_is_blank(*code)) code = hpc_scan_blanks(code, end);
+    if (code < end && *code == '!' && !(fixed && code == p + 5))
+        return comment_or_directive(p, code, end, fixed);
     hpc_fortran_line l = {.kind = HPC_LINE_CODE, .mark = code, .body = code};
     if (at_end(code, end)) {
         l.kind = HPC_LINE_BLANK;
     } else if (*code == '#' && (!fixed || code == p)) {
         l.kind = HPC_LINE_PREPROCESSOR;
-    } else if (fixed && code == p && is_comment_column(p, end)) {
-        l = comment_or_directive(p, code, end, true);
-    } else if (*code == '!' && !(fixed && code == p + 5)) {
-        l = comment_or_directive(p, code, end, fixed);
     } else if (fixed) {
         l = fixed_code(p, code, end);
     } else if (*code == '&') {

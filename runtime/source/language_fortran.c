@@ -12,19 +12,16 @@ enum { LINES_N = 400 };
 /* A line without its end and the blanks before it. */
 typedef struct line {
     const uint8_t *p, *end;
-    int indent; /* of its first byte that is not blank; tabs count to the next multiple of 8 */
-    const uint8_t *code;
+    const uint8_t *code; /* behind spaces and tabs */
 } line;
 
 static const uint8_t *next_line(line *l, const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *feed = hpc_scan_line(p, end);
-    l->p = l->code = p;
+    l->p = p;
     l->end = feed;
-    l->indent = 0;
     while (l->end > p && hpc_byte_is_blank(l->end[-1])) l->end--;
-    for (; l->code < l->end && (*l->code == ' ' || *l->code == '\t'); l->code++)
-        l->indent = *l->code == '\t' ? (l->indent | 7) + 1 : l->indent + 1;
+    l->code = hpc_blanks_end(p, l->end);
     return feed < end ? feed + 1 : end;
 }
 
@@ -56,7 +53,7 @@ hpc_language hpc_language_of_shared(const uint8_t *p, const uint8_t *end, bool h
         p = next_line(&l, p, end);
         if (l.code == l.end) continue;
         uint8_t first = *l.code, last = l.end[-1];
-        bool column_one = l.indent == 0;
+        bool column_one = l.code == l.p;
         if (last == ';' || last == '{' || last == '}' || first == '{' || first == '}' ||
             (first == '/' && l.end - l.code > 1 && (l.code[1] == '*' || l.code[1] == '/')))
         {
@@ -101,14 +98,15 @@ static int form_of(const line *l)
 {
     uint8_t first = *l->code;
     if (first == '!' || first == '#') return 0;
-    if (l->indent == 0 && is_comment_column(first)) {
+    if (l->code == l->p && is_comment_column(first)) {
         bool spaced = l->end - l->p < 2 || !hpc_byte_in_name(l->p[1]);
         return spaced ? -1 : 0; /* "call" and "c text" both begin with c */
     }
-    if (l->indent < 5 && hpc_byte_class[first] == HPC_CLASS_NAME) return 1;
-    if (l->indent == 5 && l->code - l->p == 5 && !hpc_byte_is_digit(first) &&
-        hpc_byte_class[first] != HPC_CLASS_NAME)
-        return -1;
+    size_t indent = (size_t)(l->code - l->p); /* a tab leads beyond column 6 */
+    if (indent <= 5 && !memchr(l->p, '\t', indent)) {
+        if (indent < 5 && hpc_byte_class[first] == HPC_CLASS_NAME) return 1;
+        if (indent == 5 && !hpc_byte_in_name(first)) return -1;
+    }
     if (l->end[-1] == '&' && l->end - l->p < 72 && !memchr(l->p, '!', (size_t)(l->end - l->p)))
         return 1;
     return 0;
@@ -122,7 +120,7 @@ bool hpc_language_fixed_form(const char *path, const char *text, size_t n)
     bool shared = strcmp(extension, "inc") == 0 || strcmp(extension, "h") == 0;
     if (!fixed && !shared) return false;
     int balance = fixed ? 0 : 1;
-    for (int i = 0; i < LINES_N && p < end; i++) {
+    for (int left = LINES_N; p < end && balance > -left && balance <= left; left--) {
         line l;
         p = next_line(&l, p, end);
         if (l.code < l.end) balance += form_of(&l);

@@ -6,38 +6,59 @@
  * form too, although the standard lets them stand anywhere, and nothing is cut off
  * at column 72 but sequence numbers. "(/" is two tokens, so that parentheses match.
  */
-#include "runtime/source/priv.h"
+#include "runtime/source/window.h"
 
 typedef struct lexer {
     const uint8_t *text, *p, *end;
-    const uint8_t *sequence; /* of this line: where its sequence number begins, or NULL */
+    const uint8_t *sequence; /* of this line: where a sequence number may begin, or NULL */
     hpc_tokens *out;
     hpc_token *t, *limit;
     uint32_t line;
     unsigned flags;
     hpc_sentinel directive; /* open on this line; NONE: none */
     bool fixed;
-    bool pending;   /* a statement has begun and not ended */
-    bool ampersand; /* the line of code or directive before ended in '&' */
+    bool pending;           /* a statement has begun and not ended */
+    bool ampersand;         /* the line of code or directive before ended in '&' */
+    const uint8_t *seen_at; /* the line that was looked at last, */
+    hpc_fortran_line seen;  /* and what it is */
+    hpc_late late;
+    hpc_window window;
 } lexer;
+
+/* The line that begins at p; what it points to is that of the next call too. */
+static const hpc_fortran_line *line_at(lexer *x, const uint8_t *p)
+{
+    if (x->seen_at != p) x->seen = hpc_fortran_line_at(p, x->end, x->fixed);
+    x->seen_at = p;
+    return &x->seen;
+}
 
 static void put(lexer *x, const uint8_t *p, const uint8_t *q, int kind)
 {
     bool exact = kind == HPC_TOKEN_STRING || kind == HPC_TOKEN_COMMENT;
     size_t n = (size_t)(q - p);
+    if (!exact) x->late.item[x->late.n++] = x->t;
     *x->t++ = (hpc_token){
         .at = (uint32_t)(p - x->text),
         .n = (uint32_t)n,
         .line = x->line,
-        .hash = exact ? hpc_hash_quick(p, n, x->end) : hpc_hash_folded(p, n, x->end),
+        .hash = exact ? hpc_hash_quick(p, n, x->end) : 0,
         .kind = (uint8_t)kind,
         .flags = (uint8_t)x->flags,
     };
     x->flags &= HPC_TOKEN_IN_DIRECTIVE;
 }
 
+/* To the end of the line. */
+static void put_comment(lexer *x, const uint8_t *p)
+{
+    x->p = hpc_trim_return(p, hpc_scan_line(p, x->end));
+    put(x, p, x->p, HPC_TOKEN_COMMENT);
+}
+
 static int room(lexer *x)
 {
+    if (x->late.n > HPC_LATE || x->t > x->limit) hpc_late_hash(&x->late, x->text, x->end, true);
     return x->t > x->limit ? hpc_lex_grow(x->out, &x->t, &x->limit) : HPC_OK;
 }
 
@@ -117,7 +138,7 @@ static const uint8_t *string_goes_on(const lexer *x, const uint8_t *start, const
 static const uint8_t *string_end(lexer *x, const uint8_t *p)
 {
     const uint8_t quote = *p, *start = p + 1;
-    for (const uint8_t *q = start; q < x->end; q++) {
+    for (const uint8_t *q = start; (q = hpc_scan_string_stop(q, x->end, quote)) < x->end; q++) {
         if (*q == quote) {
             if (x->end - q < 2 || q[1] != quote) return q + 1;
             q++;
@@ -147,6 +168,7 @@ static void put_string(lexer *x)
             start = q;
             x->flags |= last->flags;
             x->t--;
+            x->late.n -= x->late.n > 0; /* it was a name */
         }
     }
     const uint8_t *q = string_end(x, p);
@@ -180,44 +202,187 @@ static void put_other(lexer *x, const uint8_t *p)
     x->pending |= !x->directive;
 }
 
+static void put_number(lexer *x, const uint8_t *p)
+{
+    bool label = !x->pending && !x->directive && hpc_byte_is_digit(*p);
+    x->p = number_end(p, x->end);
+    put(x, p, x->p, label ? HPC_TOKEN_LABEL : HPC_TOKEN_NUMBER);
+    x->pending |= !x->directive;
+}
+
+/* What begins at p and is neither blank nor a line feed. */
+static void put_token(lexer *x, const uint8_t *p)
+{
+    switch (hpc_byte_class[*p]) {
+    case HPC_CLASS_BANG: put_comment(x, p); return;
+    case HPC_CLASS_NAME:
+        x->p = hpc_name_end(p, x->end);
+        put(x, p, x->p, HPC_TOKEN_NAME);
+        x->pending |= !x->directive;
+        return;
+    case HPC_CLASS_DIGIT: put_number(x, p); return;
+    case HPC_CLASS_QUOTE:
+    case HPC_CLASS_APOSTROPHE:
+        x->p = p;
+        put_string(x);
+        x->pending |= !x->directive;
+        return;
+    case HPC_CLASS_DOT:
+        if (x->end - p > 1 && hpc_byte_is_digit(p[1])) {
+            put_number(x, p);
+            return;
+        } /* fall through */
+    default: put_other(x, p);
+    }
+}
+
+enum { CARD = 72 }; /* columns of a punched card that are no sequence number */
+
+/* Whether one word in columns 73 to 80 ends the line at p, which has a blank before them. */
+static bool is_numbered(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *q = hpc_trim_return(p, hpc_scan_line(p, end)), *word = p + CARD;
+    while (q > p && q[-1] == ' ') q--;
+    return q - p > CARD && q - p <= 80 && !memchr(p, '\t', CARD) && hpc_name_end(word, q) == q;
+}
+
+/* ---- bytes side by side ------------------------------------------------------------- */
+
+/* Where a bit of the first byte is one of the second too, they are one operator. */
+enum {
+    EQUAL = 1 << 0,
+    POWER = 1 << 1,
+    CONCAT = 1 << 2,
+    ARROW = 1 << 3,
+    COLON = 1 << 4,
+    NUMBER = 1 << 5, /* longer than a digit, or ".word." */
+    SPECIAL = 1 << 6,
+    RARE = NUMBER | SPECIAL
+};
+/* clang-format off */
+static const struct {
+    uint32_t first[256], second[256];
+} meeting = {
+    .first = {
+        ['0' ... '9'] = NUMBER, ['.'] = NUMBER,
+        ['/'] = CONCAT | EQUAL, ['='] = EQUAL | ARROW, ['<'] = EQUAL, ['>'] = EQUAL,
+        ['*'] = POWER, [':'] = COLON,
+        ['\n'] = SPECIAL, ['!'] = SPECIAL, ['&'] = SPECIAL, [';'] = SPECIAL, ['"'] = SPECIAL,
+        ['\''] = SPECIAL,
+    },
+    .second = {
+        ['0' ... '9'] = NUMBER, ['.'] = NUMBER, ['A' ... 'Z'] = NUMBER, ['a' ... 'z'] = NUMBER,
+        ['_'] = NUMBER, ['$'] = NUMBER, [128 ... 255] = NUMBER,
+        ['/'] = CONCAT, ['='] = EQUAL, ['>'] = ARROW, ['*'] = POWER, [':'] = COLON,
+    },
+};
+/* clang-format on */
+
+/* The tokens from x->p on, up to the end of the line, of the window or a sequence number. */
+static inline __attribute__((always_inline)) void put_window(lexer *x)
+{
+    const hpc_window *const w = &x->window;
+    const uint8_t *const bytes = w->bytes;
+    const uint64_t after = w->breaks >> 1;
+    const uint32_t at = (uint32_t)(w->at - x->text);
+    const bool numbered = x->sequence && x->sequence >= x->p && x->sequence < w->at + w->n;
+    const size_t stop = numbered ? (size_t)(x->sequence - w->at) : w->n;
+    const uint64_t use = (UINT64_C(1) << stop) - 1;
+    size_t next = stop;
+    hpc_token *t = x->t, **late = x->late.item + x->late.n;
+    uint32_t line = x->line;
+    unsigned flags = x->flags, alone = x->pending || x->directive ? SPECIAL : SPECIAL | NUMBER;
+    for (uint64_t starts = hpc_window_from(w, (size_t)(x->p - w->at)) & use; starts;) {
+        unsigned i = (unsigned)__builtin_ctzll(starts);
+        uint8_t c = bytes[i];
+        unsigned meet = meeting.first[c] & (meeting.second[bytes[i + 1]] | alone);
+        t->at = at + i;
+        t->n = (uint32_t)__builtin_ctzll(after >> i) + 1;
+        t->line = line;
+        starts &= starts - 1;
+        if (__builtin_expect(meet != 0, 0)) {
+            if (c == '\n') {
+                next = i;
+                break;
+            }
+            if (meet & RARE) {
+                x->t = t;
+                x->late.n = (uint32_t)(late - x->late.item);
+                x->flags = flags;
+                x->pending |= alone == SPECIAL && !x->directive;
+                put_token(x, w->at + i);
+                t = x->t;
+                late = x->late.item + x->late.n;
+                line = x->line;
+                flags = x->flags;
+                alone = x->pending || x->directive ? SPECIAL : SPECIAL | NUMBER;
+                size_t q = (size_t)(x->p - w->at);
+                if (q < stop) {
+                    starts = hpc_window_from(w, q) & use;
+                    continue;
+                }
+                next = q;
+                break;
+            }
+            t->n = 2;
+            starts &= starts - 1;
+            if (i + 2 > next) next = i + 2;
+            *late++ = t;
+        }
+        *late = t;
+        late += hpc_opening.late[c];
+        t->hash = hpc_opening.hash[c];
+        t->kind = hpc_opening.kind[c];
+        t->flags = (uint8_t)flags;
+        t++;
+        flags &= HPC_TOKEN_IN_DIRECTIVE;
+        alone = SPECIAL;
+    }
+    x->t = t;
+    x->late.n = (uint32_t)(late - x->late.item);
+    x->flags = flags;
+    x->pending |= alone == SPECIAL && !x->directive;
+    x->p = w->at + next;
+}
+
+#ifdef __x86_64__
+/* Its shifts by a variable and steps over bits are one instruction each. */
+__attribute__((target("bmi,bmi2"))) static void put_window_bmi2(lexer *x)
+{
+    put_window(x);
+}
+#endif
+
+static void put_window_best(lexer *x)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+        put_window_bmi2(x);
+        return;
+    }
+#endif
+    put_window(x);
+}
+
 /* The tokens from x->p to the end of the line. */
 static int put_tokens(lexer *x)
 {
-    const uint8_t *const end = x->end;
-    int rc;
-    while (x->p < end && *x->p != '\n') {
-        const uint8_t *p = x->p;
-        int class = hpc_byte_class[*p], kind = HPC_TOKEN_PUNCT;
-        if ((rc = room(x)) < 0) return rc;
-        if (class == HPC_CLASS_BLANK) {
-            x->p = hpc_blanks_end(p + 1, end);
-            continue;
+    while (x->p < x->end && *x->p != '\n') {
+        int rc = room(x);
+        if (rc < 0) return rc;
+        if (x->p == x->sequence) {
+            x->sequence = NULL;
+            if (is_numbered(x->p - CARD, x->end)) {
+                put_comment(x, x->p);
+                continue;
+            }
         }
-        if (class == HPC_CLASS_BANG || p == x->sequence) {
-            x->p = hpc_trim_return(p, hpc_scan_line(p, end));
-            put(x, p, x->p, HPC_TOKEN_COMMENT);
-            continue;
-        }
-        x->ampersand = false;
-        if (class == HPC_CLASS_NAME) {
-            kind = HPC_TOKEN_NAME;
-            x->p = hpc_name_end(p, end);
-        } else if (class == HPC_CLASS_DIGIT ||
-                   (class == HPC_CLASS_DOT && end - p > 1 && hpc_byte_is_digit(p[1])))
-        {
-            bool label = !x->pending && !x->directive && class == HPC_CLASS_DIGIT;
-            kind = label ? HPC_TOKEN_LABEL : HPC_TOKEN_NUMBER;
-            x->p = number_end(p, end);
-        } else if (class == HPC_CLASS_QUOTE || class == HPC_CLASS_APOSTROPHE) {
-            put_string(x);
-            x->pending |= !x->directive;
-            continue;
+        if ((size_t)(x->p - x->window.at) >= x->window.n) hpc_window_open(&x->window, x->p, x->end);
+        if (x->window.n > 0) {
+            put_window_best(x);
         } else {
-            put_other(x, p);
-            continue;
+            put_token(x, x->p);
         }
-        put(x, p, x->p, kind);
-        x->pending |= !x->directive;
     }
     return HPC_OK;
 }
@@ -287,17 +452,24 @@ static int put_preprocessor_line(lexer *x)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Whether the directive or statement of the line that ends at p goes on behind it. */
-static bool goes_on(const lexer *x, const uint8_t *p)
+/* Whether the line at p is a comment by its first two bytes, as most are in fixed form. */
+static inline bool plain_comment(const lexer *x, const uint8_t *p)
 {
-    while (p < x->end) {
-        hpc_fortran_line l = hpc_fortran_line_at(p + 1, x->end, x->fixed);
-        bool marked = l.continues || x->ampersand;
-        if (l.kind == HPC_LINE_CODE) return !x->directive && (x->fixed ? marked : x->ampersand);
-        if (l.kind == HPC_LINE_DIRECTIVE)
-            return marked && l.sentinel == (x->directive ? x->directive : HPC_SENTINEL_IF_OPENMP);
-        if (l.kind == HPC_LINE_PREPROCESSOR && x->directive) return false;
-        p = hpc_scan_line(p + 1, x->end);
+    return x->fixed && x->end - p > 1 && p[1] != '$' &&
+           (*p == 'C' || *p == 'c' || *p == '*' || *p == '!');
+}
+
+/* Whether the directive or statement of the line that ends at p goes on behind it. */
+static bool goes_on(lexer *x, const uint8_t *p)
+{
+    for (; p < x->end; p = hpc_scan_line(p + 1, x->end)) {
+        if (plain_comment(x, p + 1)) continue;
+        const hpc_fortran_line *l = line_at(x, p + 1);
+        bool marked = l->continues || x->ampersand;
+        if (l->kind == HPC_LINE_CODE) return !x->directive && (x->fixed ? marked : x->ampersand);
+        if (l->kind == HPC_LINE_DIRECTIVE)
+            return marked && l->sentinel == (x->directive ? x->directive : HPC_SENTINEL_IF_OPENMP);
+        if (l->kind == HPC_LINE_PREPROCESSOR && x->directive) return false;
     }
     return false;
 }
@@ -317,47 +489,36 @@ static int end_line(lexer *x)
     return HPC_OK;
 }
 
-/* Sequence numbers of punched cards: one word in columns 73 to 80, behind a blank. */
-static const uint8_t *sequence_number(const uint8_t *p, const uint8_t *end)
-{
-    const uint8_t *q = hpc_trim_return(p, hpc_scan_line(p, end));
-    while (q > p && q[-1] == ' ') q--;
-    if (q - p < 73 || q - p > 80 || p[71] != ' ') return NULL;
-    const uint8_t *word = p + 72;
-    if (memchr(p, '\t', (size_t)(word - p))) return NULL;
-    return hpc_name_end(word, q) == q ? word : NULL;
-}
-
 static int put_line(lexer *x)
 {
-    hpc_fortran_line l = hpc_fortran_line_at(x->p, x->end, x->fixed);
-    bool on = l.continues || x->ampersand;
     int rc = room(x);
     if (rc < 0) return rc;
     x->flags = HPC_TOKEN_FIRST_ON_LINE | (x->directive ? HPC_TOKEN_IN_DIRECTIVE : 0);
-    x->sequence = NULL;
-    switch (l.kind) {
-    case HPC_LINE_BLANK: x->p = hpc_scan_line(x->p, x->end); return HPC_OK;
-    case HPC_LINE_COMMENT:
-        x->p = hpc_trim_return(l.mark, hpc_scan_line(l.mark, x->end));
-        put(x, l.mark, x->p, HPC_TOKEN_COMMENT);
+    if (plain_comment(x, x->p)) {
+        put_comment(x, x->p);
         return HPC_OK;
-    case HPC_LINE_PREPROCESSOR: x->p = l.mark; return put_preprocessor_line(x);
+    }
+    const hpc_fortran_line *l = line_at(x, x->p);
+    x->sequence = NULL;
+    switch (l->kind) {
+    case HPC_LINE_BLANK: x->p = hpc_scan_line(x->p, x->end); return HPC_OK;
+    case HPC_LINE_COMMENT: put_comment(x, l->mark); return HPC_OK;
+    case HPC_LINE_PREPROCESSOR: x->p = l->mark; return put_preprocessor_line(x);
     case HPC_LINE_DIRECTIVE:
         x->flags |= HPC_TOKEN_IN_DIRECTIVE;
-        if (x->directive == l.sentinel && on) {
+        if (x->directive == l->sentinel && (l->continues || x->ampersand)) {
             x->flags = HPC_TOKEN_IN_DIRECTIVE;
         } else {
-            put(x, l.mark, l.mark + l.mark_n, HPC_TOKEN_SENTINEL);
+            put(x, l->mark, l->mark + l->mark_n, HPC_TOKEN_SENTINEL);
         }
-        x->directive = l.sentinel;
+        x->directive = l->sentinel;
         break;
     default:
         if (x->pending) x->flags = 0;
-        if (x->fixed) x->sequence = sequence_number(x->p, x->end);
+        if (x->fixed && x->end - x->p > CARD && x->p[CARD - 1] == ' ') x->sequence = x->p + CARD;
         break;
     }
-    x->p = l.body;
+    x->p = l->body;
     x->ampersand = false;
     rc = put_tokens(x);
     return rc < 0 ? rc : end_line(x);
@@ -365,12 +526,19 @@ static int put_line(lexer *x)
 
 int hpc_lex_fortran(hpc_tokens *out, const uint8_t *text, const uint8_t *end, bool fixed)
 {
-    lexer x = {.text = text, .p = text, .end = end, .out = out, .line = 1, .fixed = fixed};
+    lexer x;
+    memset(&x, 0, offsetof(lexer, late));
+    x.text = x.p = x.window.at = text;
+    x.end = end;
+    x.out = out;
+    x.line = 1;
+    x.fixed = fixed;
+    x.late.n = x.window.n = 0;
     int rc = hpc_lex_grow(out, &x.t, &x.limit);
     if (end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) x.p += 3; /* byte order mark */
     while (rc == HPC_OK && x.p < end) {
         rc = put_line(&x);
-        x.p = hpc_scan_blanks(x.p, end);
+        if (x.p < end && *x.p != '\n') x.p = hpc_scan_blanks(x.p, end);
         if (x.p < end && *x.p == '\n') {
             x.p++;
             x.line++;
@@ -380,6 +548,7 @@ int hpc_lex_fortran(hpc_tokens *out, const uint8_t *text, const uint8_t *end, bo
     if (rc < 0) return rc;
     if (x.directive) end_directive(&x);
     if (x.pending) end_line(&x);
+    hpc_late_hash(&x.late, text, end, true);
     out->n = x.t - out->item;
     return HPC_OK;
 }

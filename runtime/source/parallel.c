@@ -23,10 +23,12 @@ enum { DEVICE = 1 << HPC_PARALLEL_N };
 typedef enum tail {        /* what a name has behind the spelling of its rule */
                     EXACT, /* nothing */
                     ANY,
-                    UPPER, /* a capital */
-                    MIXED  /* a capital and a small letter, so "MPI_Send" but not "MPI_ENABLED" */
+                    UPPER,  /* a capital */
+                    MIXED,  /* a capital and a small letter, so "MPI_Send" but not "MPI_ENABLED" */
+                    RUNTIME /* one of runtime_tails */
 } tail;
-typedef enum next { FREE, CALLED, SCOPE, MEMBER } next; /* nothing, "(", "::", "." behind it */
+/* Behind a name: nothing, "(", "::", ".", "::par", ("omp ..."), ("acc ..."). */
+typedef enum next { FREE, CALLED, SCOPE, MEMBER, POLICY, OMP_TEXT, ACC_TEXT } next;
 typedef struct rule {
     const char *spelling; /* at least 3 bytes, no capital counts in Fortran */
     uint8_t tail, next;
@@ -80,6 +82,8 @@ static const rule rules[] = {
     {"cuMemcpy", ANY, CALLED, HPC_PARALLEL_CUDA},
     {"cuCtx", UPPER, CALLED, HPC_PARALLEL_CUDA},
     {"cuModuleLoad", ANY, CALLED, HPC_PARALLEL_CUDA},
+    {"cuda", RUNTIME, FREE, HPC_PARALLEL_CUDA},
+    {"hip", RUNTIME, FREE, HPC_PARALLEL_HIP},
     {"hipblas", UPPER, FREE, HPC_PARALLEL_HIP},
     {"hipsparse", UPPER, FREE, HPC_PARALLEL_HIP},
     {"hipfft", UPPER, FREE, HPC_PARALLEL_HIP},
@@ -129,6 +133,14 @@ static const rule rules[] = {
     {"cl_command_queue", EXACT, FREE, HPC_PARALLEL_OPENCL},
     {"cl_program", EXACT, FREE, HPC_PARALLEL_OPENCL},
     {"cl_device_id", EXACT, FREE, HPC_PARALLEL_OPENCL},
+
+    {"execution", EXACT, POLICY, HPC_PARALLEL_STD},
+    {"_Pragma", EXACT, OMP_TEXT, HPC_PARALLEL_OPENMP},
+    {"_Pragma", EXACT, ACC_TEXT, HPC_PARALLEL_OPENACC},
+
+    /* No rules, but to be looked at. */
+    {"use", EXACT, FREE, 0},
+    {"<<<", EXACT, FREE, 0},
 };
 
 /* Behind "cuda" and behind "hip": what the interfaces that mirror each other begin with. A
@@ -185,7 +197,7 @@ static const struct {
     {"openacc_lib", HPC_PARALLEL_OPENACC},
 };
 
-enum { RULES_N = sizeof rules / sizeof *rules, SLOTS_N = 256 };
+enum { RULES_N = sizeof rules / sizeof *rules, SLOTS_N = 4096 };
 
 typedef struct finder {
     const hpc_tokens *t;
@@ -193,15 +205,28 @@ typedef struct finder {
     bool fortran;
     uint32_t found;
     uint8_t first[SLOTS_N], next[RULES_N]; /* 1 + index of a rule, by three bytes of its name */
+    uint8_t kind[HPC_TOKEN_LABEL + 1];     /* 1: tokens of this kind are all looked at */
 } finder;
 
-/* Letters without their case, and a little more: a filter. */
-static unsigned slot(const char *p)
+/* Of the first three of four bytes, letters without their case: a filter that one token in a
+ * hundred passes. */
+static inline unsigned slot(const char *p)
 {
-    uint32_t x =
-        ((uint32_t)(uint8_t)p[0] | (uint32_t)(uint8_t)p[1] << 8 | (uint32_t)(uint8_t)p[2] << 16) |
-        0x202020u;
-    return x * 0x9e3779b1u >> 24;
+    uint32_t x;
+    memcpy(&x, p, sizeof x);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = x >> 8 << 8;
+#else
+    x <<= 8;
+#endif
+    return (x | 0x20202020u) * 0x9e3779b1u >> 20;
+}
+
+/* Where no fourth byte may be read. */
+static unsigned slot_of_three(const char *p)
+{
+    char four[4] = {p[0], p[1], p[2], 0};
+    return slot(four);
 }
 
 static bool same(const finder *x, const char *p, const char *spelling, size_t n)
@@ -212,10 +237,24 @@ static bool same(const finder *x, const char *p, const char *spelling, size_t n)
     return true;
 }
 
-static bool token_is(const finder *x, int64_t i, const char *spelling)
+static bool spelled(const finder *x, int64_t i, const char *spelling, size_t n)
 {
-    size_t n = strlen(spelling);
     return i < x->t->n && x->t->item[i].n == n && same(x, x->text + x->t->item[i].at, spelling, n);
+}
+
+static inline bool token_is(const finder *x, int64_t i, const char *spelling)
+{
+    return spelled(x, i, spelling, strlen(spelling));
+}
+
+/* "cudaMalloc", "hipMalloc": the runtimes. */
+static bool of_runtime(const char *p, size_t n)
+{
+    for (size_t k = 0; k < sizeof runtime_tails / sizeof *runtime_tails; k++) {
+        size_t m = strlen(runtime_tails[k]);
+        if (n >= m && memcmp(p, runtime_tails[k], m) == 0) return true;
+    }
+    return false;
 }
 
 static bool tail_fits(const finder *x, const rule *r, const char *p, size_t n)
@@ -224,10 +263,21 @@ static bool tail_fits(const finder *x, const rule *r, const char *p, size_t n)
     switch ((tail)r->tail) {
     case EXACT: return n == 0;
     case UPPER: return capital;
+    case RUNTIME: return !x->fortran && of_runtime(p, n);
     /* Without case, a call tells a name of an interface from others of its prefix. */
     case MIXED: return x->fortran ? n > 0 : capital && n > 1 && p[1] >= 'a' && p[1] <= 'z';
     default: return true;
     }
+}
+
+/* Whether the string of a _Pragma at i begins so. */
+static bool pragma_text(const finder *x, int64_t i, const char *word)
+{
+    if (x->fortran || i + 2 >= x->t->n || x->t->item[i + 2].kind != HPC_TOKEN_STRING) return false;
+    const hpc_token *s = &x->t->item[i + 2];
+    const char *p = x->text + s->at + 1, *end = x->text + s->at + s->n;
+    while (p < end && *p == ' ') p++;
+    return end - p > 4 && memcmp(p, word, 4) == 0;
 }
 
 static bool next_fits(const finder *x, const rule *r, int64_t i)
@@ -236,6 +286,11 @@ static bool next_fits(const finder *x, const rule *r, int64_t i)
     case CALLED: return token_is(x, i + 1, "(");
     case SCOPE: return token_is(x, i + 1, "::") || (i > 0 && token_is(x, i - 1, "namespace"));
     case MEMBER: return token_is(x, i + 1, ".");
+    case POLICY:
+        return !x->fortran && token_is(x, i + 1, "::") &&
+               (token_is(x, i + 2, "par") || token_is(x, i + 2, "par_unseq"));
+    case OMP_TEXT: return pragma_text(x, i, "omp ");
+    case ACC_TEXT: return pragma_text(x, i, "acc ");
     default: return true;
     }
 }
@@ -252,45 +307,14 @@ static bool rule_fits(const finder *x, const rule *r, int64_t i)
     return next_fits(x, r, i);
 }
 
-/* "cudaMalloc", "hipMalloc": the runtimes. */
-static uint32_t runtime_says(const char *p, size_t n)
+/* Of the module that a "use" at i names. */
+static uint32_t module_says(const finder *x, int64_t i)
 {
-    bool cuda = n > 5 && memcmp(p, "cuda", 4) == 0;
-    if (!cuda && !(n > 4 && memcmp(p, "hip", 3) == 0)) return 0;
-    p += cuda ? 4 : 3;
-    n -= cuda ? 4 : 3;
-    for (size_t k = 0; k < sizeof runtime_tails / sizeof *runtime_tails; k++) {
-        size_t m = strlen(runtime_tails[k]);
-        if (n >= m && memcmp(p, runtime_tails[k], m) == 0)
-            return cuda ? HPC_PARALLEL_CUDA : HPC_PARALLEL_HIP;
-    }
-    return 0;
-}
-
-/* Words of which more than one token counts. */
-static uint32_t phrase_says(const finder *x, int64_t i)
-{
-    const hpc_token *t = &x->t->item[i];
-    if (x->fortran) {
-        if (!token_is(x, i, "use")) return 0;
-        int64_t k = i + 1;
-        if (token_is(x, k, ",")) k += 2; /* use, intrinsic :: */
-        k += token_is(x, k, "::");
-        for (size_t m = 0; m < sizeof modules / sizeof *modules; m++)
-            if (token_is(x, k, modules[m].name)) return modules[m].says;
-        return 0;
-    }
-    if (t->n == 9 && token_is(x, i, "execution") && token_is(x, i + 1, "::"))
-        return token_is(x, i + 2, "par") || token_is(x, i + 2, "par_unseq") ? HPC_PARALLEL_STD : 0;
-    if (t->n == 7 && token_is(x, i, "_Pragma") && i + 2 < x->t->n &&
-        x->t->item[i + 2].kind == HPC_TOKEN_STRING)
-    {
-        const hpc_token *s = &x->t->item[i + 2];
-        const char *p = x->text + s->at + 1, *end = x->text + s->at + s->n;
-        while (p < end && *p == ' ') p++;
-        if (end - p > 4 && memcmp(p, "omp ", 4) == 0) return HPC_PARALLEL_OPENMP;
-        if (end - p > 4 && memcmp(p, "acc ", 4) == 0) return HPC_PARALLEL_OPENACC;
-    }
+    int64_t k = i + 1;
+    if (token_is(x, k, ",")) k += 2; /* use, intrinsic :: */
+    k += token_is(x, k, "::");
+    for (size_t m = 0; m < sizeof modules / sizeof *modules; m++)
+        if (token_is(x, k, modules[m].name)) return modules[m].says;
     return 0;
 }
 
@@ -298,12 +322,10 @@ static void look_at_name(finder *x, int64_t i)
 {
     const hpc_token *t = &x->t->item[i];
     if (t->n < 3) return;
-    const char *p = x->text + t->at;
-    for (int k = x->first[slot(p)]; k > 0; k = x->next[k - 1])
+    for (int k = x->first[slot_of_three(x->text + t->at)]; k > 0; k = x->next[k - 1])
         if ((rules[k - 1].says & ~x->found) && rule_fits(x, &rules[k - 1], i))
             x->found |= rules[k - 1].says;
-    if (!x->fortran && (p[0] == 'c' || p[0] == 'h')) x->found |= runtime_says(p, t->n);
-    if (p[0] == 'e' || p[0] == '_' || (p[0] | 0x20) == 'u') x->found |= phrase_says(x, i);
+    if (x->fortran && token_is(x, i, "use")) x->found |= module_says(x, i);
 }
 
 /* Of the STRING behind an include. */
@@ -344,6 +366,19 @@ static int64_t look_at_directive(finder *x, int64_t i)
     return i;
 }
 
+/* Returns the last token that is done with. */
+static const hpc_token *look_at(finder *x, const hpc_token *k)
+{
+    int64_t i = k - x->t->item;
+    if (k->kind == HPC_TOKEN_NAME) look_at_name(x, i);
+    if (k->kind == HPC_TOKEN_SENTINEL) return x->t->item + look_at_directive(x, i);
+    if (k->kind == HPC_TOKEN_PUNCT && k->n == 3 && memcmp(x->text + k->at, "<<<", 3) == 0)
+        x->found |= DEVICE;
+    if (x->fortran && k->kind == HPC_TOKEN_STRING && i > 0 && token_is(x, i - 1, "include"))
+        look_at_header(x, k);
+    return k;
+}
+
 /* Marks of CUDA and HIP alike. */
 static uint32_t whose(uint32_t found, hpc_language l)
 {
@@ -358,22 +393,17 @@ uint32_t hpc_parallel_of(const hpc_tokens *t, const char *text, hpc_language l)
     finder x = {.t = t, .text = text, .fortran = l == HPC_LANGUAGE_FORTRAN};
     if (l == HPC_LANGUAGE_OPENCL) x.found = HPC_PARALLEL_OPENCL;
     for (int k = RULES_N - 1; k >= 0; k--) {
-        uint8_t *first = &x.first[slot(rules[k].spelling)];
+        uint8_t *first = &x.first[slot_of_three(rules[k].spelling)];
         x.next[k] = *first;
         *first = (uint8_t)(k + 1);
     }
-    for (int64_t i = 0; i < t->n; i++) {
-        const hpc_token *k = &t->item[i];
-        if (k->kind == HPC_TOKEN_NAME) {
-            look_at_name(&x, i);
-        } else if (k->kind == HPC_TOKEN_SENTINEL) {
-            i = look_at_directive(&x, i);
-        } else if (k->kind == HPC_TOKEN_PUNCT && k->n == 3 && memcmp(text + k->at, "<<<", 3) == 0) {
-            x.found |= DEVICE;
-        } else if (x.fortran && k->kind == HPC_TOKEN_STRING && i > 0 &&
-                   token_is(&x, i - 1, "include")) {
-            look_at_header(&x, k);
-        }
-    }
+    x.kind[HPC_TOKEN_SENTINEL] = 1;
+    x.kind[HPC_TOKEN_STRING] = x.fortran;
+    const hpc_token *k = t->item, *end = k + t->n;
+    const hpc_token *quick = end; /* before it, four bytes may be read from any token on */
+    while (quick > k && (size_t)quick[-1].at + 4 > (size_t)end[-1].at + end[-1].n) quick--;
+    for (; k < quick; k++)
+        if (x.first[slot(text + k->at)] | x.kind[k->kind]) k = look_at(&x, k);
+    for (; k < end; k++) k = look_at(&x, k);
     return whose(x.found, l);
 }

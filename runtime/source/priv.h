@@ -135,15 +135,40 @@ static inline uint32_t hpc_hash_finish(uint64_t x, size_t n)
 uint32_t hpc_hash_spelling(const uint8_t *p, size_t n, const uint8_t *end);
 uint32_t hpc_hash_folded(const uint8_t *p, size_t n, const uint8_t *end);
 
-/* hpc_hash_spelling, with its common case in line. */
-static inline uint32_t hpc_hash_quick(const uint8_t *p, size_t n, const uint8_t *end)
+/* hpc_hash_spelling where n <= 16 and 16 bytes may be read. */
+static inline uint32_t hpc_hash_short(const uint8_t *p, size_t n)
 {
-    if (n > 16 || end - p < 16) return hpc_hash_spelling(p, n, end);
     hpc_block b = hpc_block_load(p);
     b.low &= hpc_block_mask[n].low;
     b.high &= hpc_block_mask[n].high;
     return hpc_hash_finish(hpc_hash_block(0, b), n);
 }
+
+/* hpc_hash_spelling, with its common case in line. */
+static inline uint32_t hpc_hash_quick(const uint8_t *p, size_t n, const uint8_t *end)
+{
+    return n > 16 || end - p < 16 ? hpc_hash_spelling(p, n, end) : hpc_hash_short(p, n);
+}
+
+enum { HPC_HASH_EMPTY = 0x0cb6819e }; /* hpc_token_hash("", 0) */
+/* What the byte that begins a token says of it: most tokens are names or a single byte. */
+typedef struct hpc_openings {
+    uint32_t hash[256]; /* of this byte alone, unless it is late */
+    uint8_t kind[256];
+    uint8_t late[256]; /* 1: to be hashed later */
+} hpc_openings;
+extern const hpc_openings hpc_opening;
+
+/* Tokens without their hash. Whether a token is one of them is hard to predict, so a lexer counts
+ * them without a branch, and has many hashed at a time. */
+enum { HPC_LEX_ROOM = 72 }; /* free tokens that a step of a lexer may count on */
+enum { HPC_LATE = 256 };
+typedef struct hpc_late {
+    hpc_token *item[HPC_LATE + HPC_LEX_ROOM];
+    uint32_t n;
+} hpc_late;
+/* All of them, in a text that ends at `end`; fold: in lower case. None is left. */
+void hpc_late_hash(hpc_late *l, const uint8_t *text, const uint8_t *end, bool fold);
 
 /* Whether a token is spelled so, in the case in which the text has it. */
 static inline bool hpc_token_is(const hpc_token *t, const char *text, const char *word, size_t n)
@@ -164,6 +189,8 @@ hpc_span hpc_scan_block_comment(const uint8_t *p, const uint8_t *end);
 hpc_span hpc_scan_line_comment(const uint8_t *p, const uint8_t *end);
 /* From the opening quote; escapes and splices inside. */
 hpc_span hpc_scan_string(const uint8_t *p, const uint8_t *end);
+/* The next byte of a string that needs a look: the quote, a backslash or a line feed. */
+const uint8_t *hpc_scan_string_stop(const uint8_t *p, const uint8_t *end, uint8_t quote);
 /* From the quote behind an R; end NULL when it is no raw string. */
 hpc_span hpc_scan_raw_string(const uint8_t *p, const uint8_t *end);
 const uint8_t *hpc_scan_number(const uint8_t *p, const uint8_t *end); /* C and its family */
@@ -224,7 +251,6 @@ int hpc_branch_at(bool *skip, hpc_branches *b, const hpc_tokens *t, const char *
                   int64_t state);
 
 /* ---- lexers (lex.c, lex_fortran.c) ------------------------------------------------ */
-enum { HPC_LEX_ROOM = 8 }; /* free tokens that a step of a lexer may count on */
 /* Moves *t, *limit to where they are in a larger array. */
 int hpc_lex_grow(hpc_tokens *out, hpc_token **t, hpc_token **limit);
 int hpc_lex_fortran(hpc_tokens *out, const uint8_t *text, const uint8_t *end, bool fixed);

@@ -89,8 +89,7 @@ hpc_span hpc_scan_line_comment(const uint8_t *p, const uint8_t *end)
     }
 }
 
-/* The next byte of a string that needs a look: the quote, a backslash or the line feed. */
-static const uint8_t *string_stop(const uint8_t *p, const uint8_t *end, uint8_t quote)
+const uint8_t *hpc_scan_string_stop(const uint8_t *p, const uint8_t *end, uint8_t quote)
 {
 #if defined(__SSE2__)
     for (; end - p >= 16; p += 16) {
@@ -108,7 +107,7 @@ hpc_span hpc_scan_string(const uint8_t *p, const uint8_t *end)
     uint32_t lines = 0;
     const uint8_t quote = *p, *q = p + 1;
     for (;;) {
-        q = string_stop(q, end, quote);
+        q = hpc_scan_string_stop(q, end, quote);
         if (q == end) return (hpc_span){end, lines, true};
         if (*q == quote) return (hpc_span){q + 1, lines, false};
         if (*q == '\n') return (hpc_span){hpc_trim_return(p + 1, q), lines, true};

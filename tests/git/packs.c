@@ -84,20 +84,15 @@ static int read_all(place *p, const char *repository, const ids *all)
 static void packs_of_all_kinds(void **state)
 {
     place *p = *state;
-    static const struct {
-        const char *how;
-        bool ours;
-    } form[] = {
-        {"git gc -q --aggressive", true},
-        {"git -c repack.useDeltaBaseOffset=false repack -q -a -d -f", true},
-        {"git -c core.compression=0 repack -q -a -d -F", true},
-        {"git -c core.compression=9 repack -q -a -d -F --depth=200 --window=50", true},
-        {"git -c pack.packSizeLimit=1m repack -q -a -d -F --max-pack-size=1m", true},
-        {"cd .git/objects/pack; git index-pack --index-version=2,0x40 -o new *.pack; mv -f new "
-         "*.idx",
-         true},
-        {"cd .git/objects/pack; git index-pack --index-version=1 -o new *.pack; mv -f new *.idx",
-         false},
+    static const char *const form[] = {
+        "git gc -q --aggressive",
+        "git -c repack.useDeltaBaseOffset=false repack -q -a -d -f",
+        "git -c core.compression=0 repack -q -a -d -F",
+        "git -c core.compression=9 repack -q -a -d -F --depth=200 --window=50",
+        "git -c pack.packSizeLimit=1m repack -q -a -d -F",
+        "git repack -q -a -d -F; cd .git/objects/pack; "
+        "git index-pack --index-version=2,0x40 -o new *.pack; mv -f new *.idx",
+        "cd .git/objects/pack; git index-pack --index-version=1 -o new *.pack; mv -f new *.idx",
     };
     ids *all = calloc(1, sizeof *all);
     assert_non_null(all);
@@ -106,9 +101,9 @@ static void packs_of_all_kinds(void **state)
     assert_true(all->n > 150);
     for (size_t k = 0; k < sizeof form / sizeof *form; k++) {
         char text[256];
-        snprintf(text, sizeof text, "cd a; rm -f .git/objects/pack/*.rev; %s", form[k].how);
+        snprintf(text, sizeof text, "cd a; rm -f .git/objects/pack/*.rev; %s", form[k]);
         script(p, text);
-        assert_int_equal(read_all(p, "a", all), form[k].ours ? all->n : 0);
+        assert_int_equal(read_all(p, "a", all), all->n);
     }
     free(all);
 }
@@ -125,7 +120,7 @@ static void chains_of_any_depth(void **state)
               "print \"commit refs/heads/main\\ncommitter a <a\\@b> $k +0000\\ndata 1\\nm\\n\", "
               "\"M 100644 inline f\\ndata \", length $text, \"\\n$text\\n\" }' "
               "| git -C a fast-import --quiet --depth=4000; cd a; "
-              "git repack -q -a -d -f --depth=4000 --window=3; "
+              "git -c pack.threads=1 repack -q -a -d -f --depth=4000 --window=2; "
               "git verify-pack -v .git/objects/pack/*.idx | awk '$2 == \"blob\" { d = $6 + 0; "
               "if (d > most) { most = d; id = $1 } } END { print id, most }' >../deepest");
     char *deepest = text_of(p, "deepest");
@@ -186,8 +181,20 @@ typedef struct damage {
     place *p;
     ids all;
     hpc_buf pack, index;
-    int64_t refused, told, ours; /* repositories, objects */
+    int64_t refused, told, ours, lost, cut, rings; /* repositories, objects */
 } damage;
+
+/* What libgit2 must not be asked, for it would crash or not return. */
+static bool told_by_us(damage *d, int rc, const char *why)
+{
+    if (rc != HPC_GIT_CORRUPT) return false;
+    bool lost = strstr(why, "without a proper header"), cut = strstr(why, "a delta that does not"),
+         ring = strstr(why, "in a ring");
+    d->lost += lost;
+    d->cut += cut;
+    d->rings += ring;
+    return lost || cut || ring;
+}
 
 /* Whatever is there now: as with libgit2 alone. */
 static void compare(damage *d)
@@ -204,6 +211,7 @@ static void compare(damage *d)
         char why[200] = "", said[200] = "";
         git_raw a, b;
         int rc = git_get(&a, g, &d->all.id[k], GIT_OBJECT_ANY, LIMIT, why);
+        if (told_by_us(d, rc, why)) continue;
         int expected = git_get(&b, plain, &d->all.id[k], GIT_OBJECT_ANY, LIMIT, said);
         assert_int_equal(rc, expected);
         assert_int_equal(hpc_error_get()->code, 0);
@@ -259,7 +267,8 @@ static void damaged_packs(void **state)
             d->pack.data[at] ^= change[at % 4];
         }
         assert_true(d->refused >= 12 + 20 - 1); /* version 3 is as good as 2 */
-        assert_true(d->told > (int64_t)d->pack.n / 2);
+        assert_true(d->cut > 10);
+        assert_true(d->told + d->lost + d->cut > (int64_t)d->pack.n);
         assert_true(d->ours > (int64_t)d->pack.n);
         damage_ends(d);
     }
@@ -279,7 +288,7 @@ static void cut_packs(void **state)
             hpc_buf_release(&cut);
         }
         assert_int_equal(d->refused, 0);
-        assert_true(d->told > (int64_t)d->pack.n);
+        assert_true(d->lost > (int64_t)d->pack.n && d->cut > 10 && d->told > 500);
         assert_true(d->ours > (int64_t)d->pack.n);
         damage_ends(d);
     }
@@ -296,11 +305,36 @@ static void damaged_indexes(void **state)
             compare(d);
             d->index.data[at] ^= change[at % 4];
         }
-        assert_true(d->refused > 100);
-        assert_true(d->told > 100);
-        assert_true(d->ours > 1000);
+        assert_true(d->refused > 100 && d->lost > 20 && d->ours > 1000);
         damage_ends(d);
     }
+}
+
+/* Deltas to any base in the pack, themselves among them. */
+static void rings_of_deltas(void **state)
+{
+    damage *d = damage_begins(*state, settings[1]);
+    uint8_t *data = (uint8_t *)d->pack.data;
+    int bases = 0;
+    for (size_t at = 12; at + 40 < d->pack.n; at++) {
+        hpc_git_id is;
+        memcpy(is.byte, data + at, 20);
+        int k = 0;
+        while (k < d->all.n && memcmp(&is, &d->all.id[k], 20) != 0) k++;
+        if (k == d->all.n) continue;
+        bases++;
+        for (k = 0; k < d->all.n; k++) {
+            memcpy(data + at, d->all.id[k].byte, 20);
+            put(d->p, "live.pack", data, d->pack.n);
+            compare(d);
+        }
+        memcpy(data + at, is.byte, 20);
+    }
+    assert_true(bases >= 3);
+    assert_true(d->rings >= bases);
+    assert_true(d->told > 0);
+    assert_true(d->ours > 10);
+    damage_ends(d);
 }
 
 /* ---- handles ---------------------------------------------------------------------------- */
@@ -420,6 +454,7 @@ int main(void)
         TEST(damaged_packs),
         TEST(cut_packs),
         TEST(damaged_indexes),
+        TEST(rings_of_deltas),
         TEST(handles_share_packs),
         TEST(the_cache_is_bounded),
         TEST(survives_lack_of_memory),

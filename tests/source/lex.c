@@ -3,8 +3,11 @@
  * family, hashes, and what holds of any bytes: random, cut off, or much of the
  * same.
  */
+#include <ctype.h>
+
 #include "tests/source/tokens.h"
 
+#include "runtime/source/priv.h"
 #include "tests/support/fault.h"
 
 static int setup(void **state)
@@ -121,6 +124,47 @@ static void lines(void **state)
     hpc_tokens_release(&t);
 }
 
+static void anywhere(void **state)
+{
+    (void)state;
+    test_anywhere(
+        "#include <a.h> // b\n#define A(x) #x##x \\\n 'c' /* d\n */\nint a_long_name_of_fifty_"
+        "bytes_or_so_and_then_some_more_so_that_it_is_longer_than_a_window = u8R\"x(\n)x\";\n"
+        "a->*b<<=c>>=d<=>e...f 1'000+0x1p-3*.5e+2/1.e-3f \"s\\\ns\\\"\" i\\\nj x\xc3\xa9y\r\n",
+        HPC_LANGUAGE_CPP, false, " ");
+    test_anywhere("k<<<a<<b, c>>>(d); a<b<c<d>>>", HPC_LANGUAGE_CUDA, false, " ");
+}
+
+/* Every three signs side by side, against the list of the operators, longest first. */
+static void operators(void **state)
+{
+    (void)state;
+    static const char *const list[] = {"...", "->*", "<=>", "<<=", ">>=", "->", "++", "--", "<<",
+                                       ">>",  "<=",  ">=",  "==",  "!=",  "&&", "||", "::", ".*",
+                                       "+=",  "-=",  "*=",  "/=",  "%=",  "^=", "&=", "|="};
+    static const char signs[] = "+-*/%^=!&|:.<>~?,;()[]{}@`x ";
+    for (const char *a = signs; *a; a++)
+        for (const char *b = signs; *b; b++)
+            for (const char *c = signs; *c; c++) {
+                char text[] = {*a, *b, *c, 0};
+                if (strstr(text, "//") || strstr(text, "/*") || strstr(text, "xx")) continue;
+                hpc_tokens t = test_lex(text, 3, HPC_LANGUAGE_C, false);
+                int64_t k = 0;
+                for (size_t at = 0, n; at < 3; at += n) {
+                    n = 1;
+                    for (size_t i = sizeof list / sizeof *list; i-- > 0;)
+                        if (strncmp(text + at, list[i], strlen(list[i])) == 0) n = strlen(list[i]);
+                    if (text[at] == ' ') continue;
+                    assert_true(k < t.n);
+                    if (t.item[k].at != at || t.item[k].n != n) fail_msg("%s at %zu", text, at);
+                    assert_int_equal(t.item[k].hash, hpc_token_hash(text + at, n));
+                    k++;
+                }
+                assert_int_equal(k, t.n);
+                hpc_tokens_release(&t);
+            }
+}
+
 /* ---- hashes ---- */
 
 static void hashes_depend_on_the_spelling_alone(void **state)
@@ -144,6 +188,41 @@ static void hashes_depend_on_the_spelling_alone(void **state)
             }
         }
         for (size_t m = 0; m < n; m++) assert_int_not_equal(hpc_token_hash(spelling, m), expected);
+    }
+}
+
+static void hashes_of_single_bytes(void **state)
+{
+    (void)state;
+    static const hpc_language both[] = {HPC_LANGUAGE_C, HPC_LANGUAGE_FORTRAN};
+    for (int l = 0; l < 2; l++) {
+        for (int byte = 0; byte < 256; byte++) {
+            char text[] = {'x', ' ', (char)byte, ' ', 'x'};
+            char low = byte >= 'A' && byte <= 'Z' && l == 1 ? (char)(byte + 32) : (char)byte;
+            if (strchr("\n \t\v\f\r\"'\\!&;", byte) && byte) continue;
+            hpc_tokens t = test_lex(text, sizeof text, both[l], false);
+            assert_int_equal(t.n, 3 + l);
+            assert_int_equal(t.item[1].hash, hpc_token_hash(&low, 1));
+            assert_int_equal(t.item[1].kind, isdigit(byte)                     ? HPC_TOKEN_NUMBER
+                                             : hpc_byte_in_name((uint8_t)byte) ? HPC_TOKEN_NAME
+                                                                               : HPC_TOKEN_PUNCT);
+            hpc_tokens_release(&t);
+        }
+    }
+}
+
+static void long_names(void **state)
+{
+    (void)state;
+    char text[300];
+    for (size_t n = 1; n < 200; n++) {
+        for (size_t i = 0; i < n; i++) text[i] = (char)('a' + i % 26);
+        memcpy(text + n, "(x", 3);
+        hpc_tokens t = test_lex(text, n + 2, HPC_LANGUAGE_C, false);
+        assert_int_equal(t.n, 3);
+        assert_int_equal(t.item[0].n, n);
+        assert_int_equal(t.item[0].hash, hpc_token_hash(text, n));
+        hpc_tokens_release(&t);
     }
 }
 
@@ -426,6 +505,10 @@ int main(void)
         cmocka_unit_test_setup(directives, setup),
         cmocka_unit_test_setup(launches, setup),
         cmocka_unit_test_setup(lines, setup),
+        cmocka_unit_test_setup(anywhere, setup),
+        cmocka_unit_test_setup(operators, setup),
+        cmocka_unit_test_setup(hashes_of_single_bytes, setup),
+        cmocka_unit_test_setup(long_names, setup),
         cmocka_unit_test_setup(hashes_depend_on_the_spelling_alone, setup),
         cmocka_unit_test_setup(hashes_are_what_they_were, setup),
         cmocka_unit_test_setup(hashes_of_any_kind, setup),

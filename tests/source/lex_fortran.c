@@ -3,6 +3,8 @@
  * and fixed form, continuations, directives, preprocessor lines. Hostile input is
  * in lex.c.
  */
+#include <stdio.h>
+
 #include "tests/source/tokens.h"
 
 static void free_form(const char *text, const char *expected)
@@ -126,6 +128,56 @@ static void preprocessor_lines(void **state)
                "^N<x> P<=> N<a> ^@#<#> @N<ifdef> @N<X> @E<> P<+> N<b> ;<~> ^@#<#> @N<endif> @E<>");
 }
 
+static void anywhere(void **state)
+{
+    (void)state;
+    const char *free_text =
+        "10 a_long_name_of_fifty_bytes_or_so_and_then_some_more_and_more = b**2//'c&\n"
+        "  &d' ! e\n  x=1.e5_dp*.5E-3.lt.z'ff'=>y::w; 20 z=(/1,2/)/=3 & ! f\n"
+        "  ! g\n  & +1x2\n!$omp do &\n!$omp& h\n";
+    test_anywhere(free_text, HPC_LANGUAGE_FORTRAN, false, "! ");
+    const char *fixed_text =
+        "c d\n  100 format(1x,2i10,3habc)\r\n      x = 'a\n     1b'\n     &+ a_long_"
+        "name_of_fifty_bytes_or_so_and_then_s SEQ00010\r\nc$omp do\nc$omp&e\n";
+    test_anywhere(fixed_text, HPC_LANGUAGE_FORTRAN, true, "! ");
+    test_anywhere(fixed_text, HPC_LANGUAGE_FORTRAN, true, "c ");
+}
+
+/* Every two signs side by side, against the list of the operators. */
+static void operators(void **state)
+{
+    (void)state;
+    static const char list[] = "** // /= == => <= >= ::", signs[] = "*/=<>:+-(),%[]{}?|^~@#`";
+    for (const char *a = signs; *a; a++)
+        for (const char *b = signs; *b; b++) {
+            char text[] = {'x', ' ', *a, *b, 'x', 0}, both[] = {*a, *b, 0};
+            hpc_tokens t = test_lex(text, 5, HPC_LANGUAGE_FORTRAN, false);
+            bool one = strstr(list, both) != NULL;
+            assert_int_equal(t.n, one ? 4 : 5);
+            assert_int_equal(t.item[1].n, 1 + one);
+            assert_int_equal(t.item[1].hash, hpc_token_hash(both, 1 + (size_t)one));
+            hpc_tokens_release(&t);
+        }
+}
+
+/* Numbers end where words begin; sequence numbers, that begin in column 73, are comments. */
+static void where_tokens_are_cut(void **state)
+{
+    (void)state;
+    fixed_form("   10 format(1X,2i10,10hello,5.)\n",
+               "^L<10> N<format> P<(> I<1> N<X> P<,> I<2> N<i10> P<,> I<10> N<hello> P<,> I<5.> "
+               "P<)> ;<~>");
+    free_form("a1b=2c3;4d=5e6f", "^N<a1b> P<=> I<2> N<c3> ;<;> L<4> N<d> P<=> I<5e6> N<f> ;<>");
+    char card[128], expected[128];
+    snprintf(card, sizeof card, "%-72sA0001  \r\n      z\n", "      x = y");
+    fixed_form(card, "^N<x> P<=> N<y> /<A0001  > ;<~> ^N<z> ;<~>");
+    snprintf(card, sizeof card, "%-72sA0001' SEQ\n", "      x = 'y");
+    snprintf(expected, sizeof expected, "^N<x> P<=> S<%-62sA0001'> N<SEQ> ;<~>", "'y");
+    fixed_form(card, expected);
+    snprintf(card, sizeof card, "%-73s0001\n", "      x = y");
+    fixed_form(card, "^N<x> P<=> N<y> I<0001> ;<~>");
+}
+
 /* Names, operators and sentinels hash without their case; strings and comments with it. */
 static void hashes(void **state)
 {
@@ -167,6 +219,9 @@ int main(void)
         cmocka_unit_test(directives),
         cmocka_unit_test(code_for_openmp),
         cmocka_unit_test(preprocessor_lines),
+        cmocka_unit_test(anywhere),
+        cmocka_unit_test(operators),
+        cmocka_unit_test(where_tokens_are_cut),
         cmocka_unit_test(hashes),
         cmocka_unit_test(lines),
     };

@@ -91,9 +91,12 @@ static void signs(void **state)
         {"#include <pthread.h>\n", PTHREADS},
         {"std::for_each(std::execution::par, a, b, f);", STD},
         {"std::sort(std::execution::par_unseq, a, b);", STD},
+        {"std::sort(execution::par", STD},
         {"__kernel void k();", OPENCL},
         {"clCreateBuffer(c);", OPENCL},
         {"cl_mem m;", OPENCL},
+        {"x = cl_mem", OPENCL},
+        {"hipSetDevice", HIP},
         {"#include <CL/cl.h>\n", OPENCL},
         {"#pragma omp for\nMPI_Send();\ncudaFree(a);", OPENMP | MPI | CUDA},
     };
@@ -125,6 +128,8 @@ static void no_signs(void **state)
         {"a << b << c;", 0},
         {"_Pragma(\"GCC ivdep\")", 0},
         {"pthread_count = 1;", 0},
+        {"_Pragma(omp) _Pragma(\"ompx\") execution::parx", 0},
+        {"hip hipX cudaGe cud cuda", 0},
     };
     ALL(cases, HPC_LANGUAGE_CPP, false);
 }
@@ -150,6 +155,8 @@ static void fortran(void **state)
         {"! call mpi_send, !$omp do\nprint *, 'use mpi call mpi_send(x)'\n", 0},
         {"integer mpi, mpi_count, omp_threads, cuda\n", 0},
         {"!$ x = 1\n", 0},
+        {"call cudaMalloc(a)\nx = execution::par\nuse mpix\nuse\n", 0},
+        {"x = 1\nUSE :: MPI", MPI},
     };
     ALL(cases, HPC_LANGUAGE_FORTRAN, false);
     static const sign fixed[] = {{"c$omp parallel do\n", OPENMP}, {"c omp parallel do\n", 0}};

@@ -49,6 +49,31 @@ static inline void test_tokens(const char *text, hpc_language l, bool fixed, con
     hpc_tokens_release(&t);
 }
 
+/* The tokens of the text are the same behind n bytes of `before`, for any n: no window that a lexer
+ * looks through ends where it shows. `before` is " ", or begins a comment on a line of its own. */
+static inline void test_anywhere(const char *text, hpc_language l, bool fixed, const char *before)
+{
+    hpc_tokens here = test_lex(text, strlen(text), l, fixed);
+    const bool comment = before[0] != ' ';
+    char moved[4096];
+    for (size_t n = comment ? 3 : 0; n < 140; n++) {
+        memset(moved, ' ', n);
+        if (comment) memcpy(moved, before, 2);
+        if (comment) moved[n - 1] = '\n';
+        memcpy(moved + n, text, strlen(text) + 1);
+        hpc_tokens there = test_lex(moved, n + strlen(text), l, fixed);
+        assert_int_equal(there.n, here.n + comment);
+        for (int64_t i = 0; i < here.n; i++) {
+            const hpc_token *a = &here.item[i], *b = &there.item[i + comment];
+            if (b->at != a->at + n || b->n != a->n || b->line != a->line + comment ||
+                b->hash != a->hash || b->kind != a->kind || b->flags != a->flags)
+                fail_msg("%.*s differs behind %zu bytes", (int)a->n, text + a->at, n);
+        }
+        hpc_tokens_release(&there);
+    }
+    hpc_tokens_release(&here);
+}
+
 static inline bool test_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';

@@ -39,6 +39,37 @@ static void says_what_it_has(void **state)
     hpc_tokenizer_close(NULL);
 }
 
+/* Every piece by the text that the file spells it with; and no characters, which are no pieces. */
+static void finds_its_pieces(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "<unk>", "ab", "\xE2\x96\x81 b", "c d", "\xE2\x96\x81x", "ef", "gh", "<s>", "\xFFz"};
+    static const int types[] = {SPM_UNKNOWN, SPM_NORMAL, SPM_NORMAL,  SPM_USER,  SPM_NORMAL,
+                                SPM_USER,    SPM_UNUSED, SPM_CONTROL, SPM_NORMAL};
+    static const char *const none[] = {"a",
+                                       "x",
+                                       " x",
+                                       "\xE2\x96\x81",
+                                       "",
+                                       "  b",
+                                       "c\xE2\x96\x81"
+                                       "d"};
+    hpc_buf m = {0};
+    hpc_tokenizer *t;
+    for (int i = 0; i < 9; i++) spm_piece(&m, texts[i], (float)-i, types[i]);
+    spm_end(&m, (spm_spec){.bytes = true});
+    test_ok(hpc_tokenizer_open_model(&t, m.data, m.n, "m"));
+    for (int i = 0; i < 9; i++) assert_int_equal(hpc_tokenizer_find(t, texts[i]), i);
+    for (int i = 0; i < 7; i++) assert_int_equal(hpc_tokenizer_find(t, none[i]), -1);
+    hpc_tokenizer_close(t);
+    hpc_buf_release(&m);
+    t = spm_fixture("ours");
+    for (int32_t id = 0; id < hpc_tokenizer_n(t); id++)
+        assert_int_equal(hpc_tokenizer_find(t, hpc_tokenizer_piece(t, id, NULL)), id);
+    hpc_tokenizer_close(t);
+}
+
 static void hashes_its_content(void **state)
 {
     (void)state;
@@ -133,7 +164,9 @@ static void refuses_wrong_pieces(void **state)
     memset(lengthy, 'x', sizeof lengthy);
     lengthy[sizeof lengthy - 1] = '\0';
     wrong_piece("", 0, SPM_NORMAL, true, "empty piece");
-    wrong_piece("ab", 0, SPM_USER, true, "twice");
+    wrong_piece("ab", 0, SPM_USER, true, "piece 2, 'ab', is there twice");
+    wrong_piece("ab", 0, SPM_NORMAL, true, "piece 2, 'ab', is there twice");
+    wrong_piece("ab", -2, SPM_UNUSED, true, "piece 2, 'ab', is there twice");
     wrong_piece("<unk>", 0, SPM_CONTROL, true, "twice");
     wrong_piece("<unk2>", 0, SPM_UNKNOWN, true, "two unknown pieces");
     wrong_piece("x", 0.0F / 0.0F, SPM_NORMAL, true, "score");
@@ -294,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(says_what_it_has, setup),
+        cmocka_unit_test_setup(finds_its_pieces, setup),
         cmocka_unit_test_setup(hashes_its_content, setup),
         cmocka_unit_test_setup(names_what_it_cannot, setup),
         cmocka_unit_test_setup(names_options_it_cannot, setup),

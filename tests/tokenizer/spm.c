@@ -482,8 +482,9 @@ static void any_cut(void **state)
             size_t n = draw_letters(text, (int)(spm_random(&seed) % 60), &seed, false);
             if (n > 0 && i % 4 == 0) text[spm_random(&seed) % n] = (char)spm_random(&seed);
             if (n < 2) continue;
-            size_t seen = i % 2 ? n : 1 + spm_random(&seed) % n;
-            check_cut(t, s, text, n, seen, 1 + spm_random(&seed) % seen, &cuts);
+            size_t seen = i % 2 ? n : 1 + spm_random(&seed) % n, back = spm_random(&seed) % 6;
+            size_t lo = i % 3 ? 1 + spm_random(&seed) % seen : seen > back ? seen - back : 1;
+            check_cut(t, s, text, n, seen, lo, &cuts);
         }
         hpc_tokenizer_scratch_free(s);
         hpc_tokenizer_close(t);

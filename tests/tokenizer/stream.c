@@ -5,6 +5,7 @@
 #include "tests/tokenizer/spm_model.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "tests/support/fault.h"
 #include "tests/support/values.h"
@@ -46,6 +47,7 @@ typedef struct transfer {
     size_t ahead; /* most text that was read and not yet written */
     size_t written;
     int64_t fail_read, fail_format, fail_write; /* the Nth from 1; 0: none */
+    int wait_for;                               /* reads, before the first part is written */
     int reads, formats, inside;                 /* by atomic built-ins */
 } transfer;
 
@@ -59,7 +61,8 @@ static int give(size_t *n, char *to, size_t room, void *user)
     size_t ahead = x->at - __atomic_load_n(&x->written, __ATOMIC_RELAXED);
     if (ahead > x->ahead) x->ahead = ahead;
     __atomic_fetch_sub(&x->inside, 1, __ATOMIC_RELAXED);
-    if (++x->reads == x->fail_read) return hpc_fail(HPC_E_IO, "no more text");
+    if (__atomic_add_fetch(&x->reads, 1, __ATOMIC_RELAXED) == x->fail_read)
+        return hpc_fail(HPC_E_IO, "no more text");
     return 0;
 }
 
@@ -80,6 +83,8 @@ static int keep(const hpc_ids *ids, const hpc_buf *made, void *user)
     transfer *x = user;
     assert_true(pthread_equal(pthread_self(), x->caller));
     if (++x->parts == x->fail_write) return hpc_fail(HPC_E_IO, "nowhere to write");
+    while (__atomic_load_n(&x->reads, __ATOMIC_RELAXED) < x->wait_for) usleep(1000);
+    if (x->parts == 1 && x->wait_for) usleep(20000); /* time in which no more should come */
     for (int64_t i = 0; i < ids->n; i++) {
         int rc = tokenizer_ids_add(&x->ids, ids->id[i]);
         if (rc < 0) return rc;
@@ -196,18 +201,44 @@ static void cuts_that_are_far(void **state)
     hpc_tokenizer_close(t);
 }
 
+/* Neither a special token nor a piece that is looked for is cut where what was read ends in it. */
+static void cuts_nothing_that_goes_on(void **state)
+{
+    (void)state;
+    hpc_buf m = {0}, text = {0};
+    hpc_tokenizer *t;
+    spm_piece(&m, "<unk>", 0, SPM_UNKNOWN);
+    spm_piece(&m, "aa", -1, SPM_NORMAL);
+    spm_piece(&m, "a<", -2, SPM_NORMAL);
+    spm_piece(&m, "a[", -3, SPM_NORMAL);
+    spm_piece(&m, "<mark>", 0, SPM_CONTROL);
+    spm_piece(&m, "[user]", 0, SPM_USER);
+    spm_end(&m, (spm_spec){.bytes = true});
+    test_ok(hpc_tokenizer_open_model(&t, m.data, m.n, "m"));
+    for (int k = 0; k < 14; k++) {
+        text.n = 0;
+        while (text.n < 135168u - 7 + (unsigned)k / 2) test_ok(hpc_buf_text(&text, "a"));
+        test_ok(hpc_buf_text(&text, k % 2 ? "<mark>" : "[user]"));
+        for (int i = 0; i < 60000; i++) test_ok(hpc_buf_text(&text, "b;"));
+        same_as_whole(t, &text, HPC_ENCODE_SPECIALS);
+    }
+    hpc_buf_release(&m);
+    hpc_buf_release(&text);
+    hpc_tokenizer_close(t);
+}
+
+/* Whoever writes keeps the others waiting once there are four parts for each worker. */
 static void keeps_little_in_memory(void **state)
 {
     (void)state;
     hpc_tokenizer *t = spm_fixture("ours");
     hpc_buf text = {0};
-    long_text(&text, 8 << 20);
+    long_text(&text, 4 << 20);
     for (int workers = 1; workers <= 3; workers++) {
-        transfer x = {.text = text.data, .n = text.n};
+        transfer x = {.text = text.data, .n = text.n, .wait_for = workers > 1 ? 4 * workers : 0};
         test_ok(run(&x, t, workers, 0));
-        assert_in_range(x.parts, 50, 70);
-        /* Four parts of each, one that is read, and what is behind its cut. */
-        assert_in_range(x.ahead, 1 << 17, (size_t)(4 * workers + 2) << 17);
+        assert_in_range(x.parts, 25, 35);
+        assert_in_range(x.ahead, 1 << 17, (size_t)(4 * workers + 1) << 17);
         release(&x);
     }
     hpc_buf_release(&text);
@@ -274,6 +305,7 @@ int main(void)
         cmocka_unit_test_setup(any_number_of_workers, setup),
         cmocka_unit_test_setup(any_length, setup),
         cmocka_unit_test_setup(cuts_that_are_far, setup),
+        cmocka_unit_test_setup(cuts_nothing_that_goes_on, setup),
         cmocka_unit_test_setup(keeps_little_in_memory, setup),
         cmocka_unit_test_setup(a_callback_may_stop_it, setup),
         cmocka_unit_test_setup(survives_failures, setup),
