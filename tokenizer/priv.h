@@ -39,8 +39,8 @@ typedef struct tokenizer_family {
      * that is cheap to find, below n. false: none in what is there; with more text, look from *at.
      */
     bool (*cut)(size_t *at, const hpc_tokenizer *t, const char *text, size_t n, size_t lo);
-    int32_t (*find)(const hpc_tokenizer *t, const char *piece,
-                    size_t n); /* -1; NULL: index has all */
+    /* The id of a piece that t->index does not have, or -1; NULL: there are none. */
+    int32_t (*find)(const hpc_tokenizer *t, const char *piece, size_t n);
     /* Appends the bytes of one id's piece; first: nothing came out before it. 1: what follows is
      * not first any more, although this gave nothing. */
     int (*decode)(hpc_buf *out, const hpc_tokenizer *t, int32_t id, bool first);
@@ -55,7 +55,7 @@ struct hpc_tokenizer {
     hpc_arena *arena; /* pieces and their texts */
     tokenizer_piece *piece;
     int64_t n;
-    hpc_map *index; /* piece text to id; of what family->find does not find */
+    hpc_map *index; /* piece text to id, before family->find is asked */
     hpc_hash128 hash;
     hpc_tokenizer_special special;
     void *state; /* the family's */

@@ -62,17 +62,17 @@ enum {
 /* Appends to ids. */
 int hpc_tokenizer_encode(hpc_ids *ids, const hpc_tokenizer *t, hpc_tokenizer_scratch *s,
                          const char *text, size_t n, unsigned flags);
-/* One long text on every worker of a pool, as it comes: the same ids, part after part. A few parts
- * for each worker are in memory; of a tokenizer whose texts cannot be cut, the whole text. A
- * callback that returns less than 0 ends it with that code. */
+/* One long text on every worker of a pool, as it comes: the same ids, part after part. In memory
+ * are a few parts for each worker, of 128 KiB of text and up to the next place where it can be cut;
+ * a tokenizer that normalises needs the whole text. A callback that returns less than 0 ends it
+ * with that code. */
 typedef struct hpc_tokenizer_stream {
-    /* Fills to[0..room) with what comes next; less only at the end. By any worker, one at a time.
-     */
+    /* Fills to[0..room) with what comes next, less only at the end. Any worker, one at a time. */
     int (*read)(size_t *n, char *to, size_t room, void *user);
-    /* Appends what is made of the ids of a part, whatever that is. By any worker, several at once;
+    /* Appends what is made of the ids of a part, whatever that is. Any worker, several at once;
      * NULL: nothing is made. */
     int (*format)(hpc_buf *made, const int32_t *id, int64_t n, void *user);
-    /* The parts in order. By the calling thread. */
+    /* Takes the parts in order. The calling thread. */
     int (*write)(const hpc_ids *ids, const hpc_buf *made, void *user);
     void *user;
 } hpc_tokenizer_stream;

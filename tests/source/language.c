@@ -134,11 +134,40 @@ static void forms(void **state)
     assert_false(fixed("a.cpp", "c comment\n"));
 }
 
+/* Four hundred lines count, one as much as another, in whatever order they come. */
+static bool fixed_mixed(const char *first, int first_n, const char *then, int then_n)
+{
+    hpc_buf b = {0};
+    for (int i = 0; i < first_n; i++) hpc_buf_text(&b, first);
+    for (int i = 0; i < then_n; i++) hpc_buf_text(&b, then);
+    assert_int_equal(b.failed, 0);
+    bool is = hpc_language_fixed_form("a.f", b.data, b.n);
+    hpc_buf_release(&b);
+    return is;
+}
+
+static void forms_by_majority(void **state)
+{
+    (void)state;
+    const char *fixed_line = "c x\n", *free_line = " x\n", *either = "! x\n";
+    assert_false(fixed_mixed(fixed_line, 199, free_line, 201));
+    assert_true(fixed_mixed(fixed_line, 200, free_line, 200));
+    assert_true(fixed_mixed(free_line, 200, fixed_line, 200));
+    assert_false(fixed_mixed(free_line, 201, fixed_line, 300));
+    assert_true(fixed_mixed(either, 400, free_line, 1));
+    assert_false(fixed_mixed(either, 399, free_line, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),   cmocka_unit_test(by_path),          cmocka_unit_test(headers),
-        cmocka_unit_test(devices), cmocka_unit_test(fortran_includes), cmocka_unit_test(forms),
+        cmocka_unit_test(names),
+        cmocka_unit_test(by_path),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(fortran_includes),
+        cmocka_unit_test(forms),
+        cmocka_unit_test(forms_by_majority),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,7 @@ static void labels_and_columns(void **state)
     fixed_form("  10  x = 1\n 100  format(i5)\n",
                "^L<10> N<x> P<=> I<1> ;<~> ^L<100> N<format> P<(> "
                "N<i5> P<)> ;<~>");
+    fixed_form("x = 1\nC\nc\n*c\n!c\nc", "^N<x> P<=> I<1> ;<~> ^/<C> ^/<c> ^/<*c> ^/<!c> ^/<c>");
     /* Column 73: what stood on punched cards. */
     fixed_form("      x = 1                                                             MAIN0010\n",
                "^N<x> P<=> I<1> /<MAIN0010> ;<~>");
@@ -182,9 +183,9 @@ static void where_tokens_are_cut(void **state)
 static void hashes(void **state)
 {
     (void)state;
-    const char *text = "Call A_Name_Of_More_Than_16_Bytes(1.D0 .AND. 'Aa') ! Cc";
+    const char *text = "Call A_Name_Of_More_Than_16_Bytes(1.D0 .AND. Z'Aa') ! Cc";
     static const char *const lower[] = {
-        "call", "a_name_of_more_than_16_bytes", "(", "1.d0", ".and.", "'Aa'", ")", "! Cc", ""};
+        "call", "a_name_of_more_than_16_bytes", "(", "1.d0", ".and.", "Z'Aa'", ")", "! Cc", ""};
     hpc_tokens t = test_lex(text, strlen(text), HPC_LANGUAGE_FORTRAN, false);
     assert_int_equal(t.n, sizeof lower / sizeof *lower);
     for (int64_t i = 0; i < t.n; i++)

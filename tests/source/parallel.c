@@ -101,7 +101,7 @@ static void signs(void **state)
         {"#pragma omp for\nMPI_Send();\ncudaFree(a);", OPENMP | MPI | CUDA},
     };
     ALL(cases, HPC_LANGUAGE_CPP, false);
-    static const sign launch[] = {{"k<<<1, 2>>>(a);", CUDA}};
+    static const sign launch[] = {{"k<<<1, 2>>>(a);", CUDA}, {"k<<<", CUDA}};
     ALL(launch, HPC_LANGUAGE_CUDA, false);
     static const sign hip[] = {{"__global__ void k() {}", HIP}, {"k<<<1, 2>>>(a);", HIP}};
     ALL(hip, HPC_LANGUAGE_HIP, false);
