@@ -1,9 +1,10 @@
 /*
  * lex.c: the lexer of C and its family, and the entry to both lexers.
  *
- * One pass, one token after the other, no look at what a token means but for
- * directives, header names and the launch brackets of CUDA and HIP. Nothing is
- * expanded and no branch of an #if is left out.
+ * One pass, no look at what a token means but for directives, header names and the
+ * launch brackets of CUDA and HIP. Nothing is expanded and no branch of an #if is
+ * left out. Names and signs are found in windows of 64 bytes (window.c), and which
+ * of them a token is makes no branch; all else goes through rare() and scan.c.
  */
 #include "runtime/source/window.h"
 
