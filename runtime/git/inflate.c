@@ -7,42 +7,14 @@
  * zlib, what it does before and after a small object costs as much as the object.
  * There is no streaming and no preset dictionary.
  *
- * Speed comes from reading eight bytes at a time without asking whether the input
- * has so many, and writing as if there were room for every copy. So the last bytes
- * of the input are decoded from a copy with zeros behind it, and what is written
+ * Symbols are decoded without asking how much input and room there is. So the last
+ * bytes of the input are taken from a copy with zeros behind it, and what is written
  * may reach into the slack; whether too much was taken of either is asked later.
  */
 #include <string.h>
 
 #include "runtime/git/inflate.h"
 #include "runtime/git/priv.h"
-
-enum { DONE = 0, FULL = 1, BROKEN = -1, STARVED = 2 };
-enum {
-    LOAD = 8,          /* bytes */
-    AHEAD = 2 * LOAD,  /* at most so many are loaded between two looks at where the input ends */
-    WINDOW = 4 * AHEAD /* less than AHEAD bytes of input, then zeros */
-};
-
-typedef struct tables {
-    uint32_t literal[INFLATE_TABLE(INFLATE_LITERALS, INFLATE_LITERAL_BITS)];
-    uint32_t distance[INFLATE_TABLE(INFLATE_DISTANCES, INFLATE_DISTANCE_BITS)];
-} tables;
-
-typedef struct git_inflater {
-    const uint8_t *in;    /* the next byte to load */
-    const uint8_t *last;  /* where loads may begin, and AHEAD bytes are there */
-    uint64_t hold;        /* bits loaded, the next one lowest */
-    unsigned hold_n;      /* of them; those above are right as well, and will be loaded again */
-    uint8_t *out, *begin; /* where to write next; what can be copied begins there */
-    uint8_t *limit;
-    const uint8_t *input, *input_end, *base; /* base: of what `in` points into */
-    size_t base_at;                          /* where in the input that is */
-    uint8_t window[WINDOW];
-    tables fixed, dynamic;
-    uint32_t lengths[1 << INFLATE_LENGTH_BITS];
-    uint32_t literal[INFLATE_LITERALS], distance[INFLATE_DISTANCES], length[INFLATE_LENGTHS];
-} git_inflater;
 
 /* ---- input ---------------------------------------------------------------------- */
 
@@ -54,14 +26,14 @@ static void read_at(git_inflater *f, size_t at)
     f->base = f->input;
     f->base_at = 0;
     f->in = f->input + at;
-    f->last = n > AHEAD ? f->input_end - AHEAD : f->input;
-    if (n > AHEAD && at <= n - AHEAD) return;
+    f->last = n > INFLATE_AHEAD ? f->input_end - INFLATE_AHEAD : f->input;
+    if (n > INFLATE_AHEAD && at <= n - INFLATE_AHEAD) return;
     size_t left = n - at;
     memset(f->window, 0, sizeof f->window);
     if (left > 0) memcpy(f->window, f->in, left);
     f->base = f->in = f->window;
     f->base_at = at;
-    f->last = f->window + left + AHEAD;
+    f->last = f->window + left + INFLATE_AHEAD;
 }
 
 /* How much of the input has been taken, in bits. More than there is means that it is truncated. */
@@ -87,35 +59,10 @@ static bool next_window(git_inflater *f)
     return true;
 }
 
-static uint64_t load64(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
-/* At least 56 bits, without asking how many there are. */
-#define REFILL(hold, hold_n, in)                                                                   \
-    do {                                                                                           \
-        (hold) |= load64(in) << (hold_n);                                                          \
-        (in) += (63 - (hold_n)) >> 3;                                                              \
-        (hold_n) |= 56;                                                                            \
-    } while (0)
-
-/* `bits`, or an entry of a table. */
-#define DROP(hold, hold_n, bits)                                                                   \
-    do {                                                                                           \
-        (hold) >>= ((bits)&63);                                                                    \
-        (hold_n) -= (uint8_t)(bits);                                                               \
-    } while (0)
-
 static bool refill(git_inflater *f)
 {
     if (f->in > f->last && !next_window(f)) return false;
-    REFILL(f->hold, f->hold_n, f->in);
+    INFLATE_REFILL(f->hold, f->hold_n, f->in);
     return true;
 }
 
@@ -123,7 +70,7 @@ static bool refill(git_inflater *f)
 static unsigned take(git_inflater *f, int n)
 {
     unsigned value = (unsigned)(f->hold & ((1u << n) - 1));
-    DROP(f->hold, f->hold_n, (unsigned)n);
+    INFLATE_DROP(f->hold, f->hold_n, (unsigned)n);
     return value;
 }
 
@@ -154,7 +101,7 @@ static bool read_lengths(git_inflater *f, uint8_t *length, int n)
     return true;
 }
 
-static bool make_tables(git_inflater *f, tables *t, const uint8_t *length, int literals,
+static bool make_tables(git_inflater *f, inflate_tables *t, const uint8_t *length, int literals,
                         int distances)
 {
     return git_inflate_table(t->literal, INFLATE_LITERAL_BITS, length, f->literal, literals) &&
@@ -183,159 +130,39 @@ static bool dynamic_codes(git_inflater *f)
 
 /* ---- blocks -------------------------------------------------------------------------- */
 
-/* What was written `far` bytes before; it may reach into itself, and past its end into the slack.
- */
-static inline __attribute__((always_inline)) void copy(uint8_t *to, const uint8_t *end, size_t far)
-{
-    const uint8_t *from = to - far;
-    if (far >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + 16, from + 16, 16);
-        memcpy(to + 32, from + 32, 16);
-        to += 16;
-        from += 16;
-        while ((to += 32) < end) {
-            from += 32;
-            memcpy(to, from, 16);
-            memcpy(to + 16, from + 16, 16);
-        }
-    } else if (far >= 8) {
-        do {
-            memcpy(to, from, 8);
-            to += 8;
-            from += 8;
-        } while (to < end);
-    } else {
-        static const uint8_t whole[8] = {8, 8, 8, 6, 8, 5, 6, 7}; /* repetitions in 8 bytes */
-        uint8_t pattern[8];
-        for (size_t k = 0; k < 8; k++) pattern[k] = k < far ? from[k] : pattern[k - far];
-        for (; to < end; to += whole[far]) memcpy(to, pattern, 8);
-    }
-}
-
-/* What an entry stands for, with the bits that follow its code. */
-static inline size_t value(uint32_t e, uint64_t hold)
-{
-    return (e >> 16) + (size_t)((hold & ((UINT64_C(1) << (e & 63)) - 1)) >> (e >> 8 & 15));
-}
-
-/* The entry of a code that is longer than `bits`. */
-static inline uint32_t look_further(const uint32_t *table, int bits, uint32_t e, uint64_t hold)
-{
-    return table[(e >> 16) + (hold >> bits & ((1u << (INFLATE_CODE_BITS - bits)) - 1))];
-}
-
-#define PUT(e)                                                                                     \
-    do {                                                                                           \
-        DROP(hold, hold_n, e);                                                                     \
-        *out++ = (uint8_t)((e) >> 16);                                                             \
-    } while (0)
-
-/* The symbols of a block. After a refill there are 56 bits, and before the next one at least as
- * many as a table is indexed with: three literals of the first table take 33; two and a longer one
- * 37; two and a length 42; a distance 28. */
-static inline __attribute__((always_inline)) int decode(git_inflater *f, const tables *t)
-{
-    const unsigned literals = (1 << INFLATE_LITERAL_BITS) - 1;
-    const unsigned distances = (1 << INFLATE_DISTANCE_BITS) - 1;
-    const uint8_t *in = f->in, *const last = f->last;
-    uint8_t *out = f->out, *const begin = f->begin, *const limit = f->limit;
-    uint64_t hold = f->hold;
-    unsigned hold_n = f->hold_n;
-    int rc = STARVED;
-    if (in > last) return STARVED;
-    REFILL(hold, hold_n, in);
-    for (uint32_t e = t->literal[hold & literals];;) {
-        if (e & INFLATE_LITERAL) {
-            PUT(e);
-            e = t->literal[hold & literals];
-            if (e & INFLATE_LITERAL) {
-                PUT(e);
-                e = t->literal[hold & literals];
-            }
-        }
-        if (e & INFLATE_LONG) e = look_further(t->literal, INFLATE_LITERAL_BITS, e, hold);
-        if (e & INFLATE_LITERAL) {
-            PUT(e);
-        } else if (e & (INFLATE_END | INFLATE_BAD)) {
-            DROP(hold, hold_n, e);
-            rc = e & INFLATE_END ? DONE : BROKEN;
-            break;
-        } else {
-            size_t n = value(e, hold);
-            DROP(hold, hold_n, e);
-            e = t->distance[hold & distances];
-            REFILL(hold, hold_n, in);
-            if (e & INFLATE_LONG) e = look_further(t->distance, INFLATE_DISTANCE_BITS, e, hold);
-            size_t far = value(e, hold);
-            DROP(hold, hold_n, e);
-            if ((e & INFLATE_BAD) || far > (size_t)(out - begin)) {
-                rc = BROKEN;
-                break;
-            }
-            copy(out, out + n, far);
-            out += n;
-        }
-        if (in > last || out > limit) break;
-        e = t->literal[hold & literals]; /* before the refill, which takes longer */
-        REFILL(hold, hold_n, in);
-    }
-    f->in = in;
-    f->out = out;
-    f->hold = hold;
-    f->hold_n = hold_n;
-    return rc;
-}
-
-#ifdef __x86_64__
-/* Its shifts by a variable are one instruction each. */
-__attribute__((target("bmi2"))) static int decode_bmi2(git_inflater *f, const tables *t)
-{
-    return decode(f, t);
-}
-#endif
-
-static int decode_best(git_inflater *f, const tables *t)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("bmi2")) return decode_bmi2(f, t);
-#endif
-    return decode(f, t);
-}
-
-static int coded_block(git_inflater *f, const tables *t)
+static int coded_block(git_inflater *f, const inflate_tables *t)
 {
     int rc;
-    do rc = decode_best(f, t);
-    while (rc == STARVED && f->out <= f->limit && next_window(f));
-    if (overrun(f)) return BROKEN;
-    if (f->out > f->limit) return FULL;
-    return rc == DONE ? DONE : BROKEN;
+    do rc = git_inflate_decode(f, t);
+    while (rc == INFLATE_STARVED && f->out <= f->limit && next_window(f));
+    if (overrun(f)) return INFLATE_BROKEN;
+    if (f->out > f->limit) return INFLATE_FULL;
+    return rc == INFLATE_DONE ? INFLATE_DONE : INFLATE_BROKEN;
 }
 
 static int stored_block(git_inflater *f)
 {
     take(f, (int)(f->hold_n & 7));
     size_t at = (size_t)(taken(f) / 8), left = (size_t)(f->input_end - f->input);
-    if (at > left || left - at < 4) return BROKEN;
+    if (at > left || left - at < 4) return INFLATE_BROKEN;
     const uint8_t *p = f->input + at;
     size_t n = (size_t)p[0] | (size_t)p[1] << 8, inverse = (size_t)p[2] | (size_t)p[3] << 8;
-    if ((n ^ inverse) != 0xffff) return BROKEN;
+    if ((n ^ inverse) != 0xffff) return INFLATE_BROKEN;
     left -= at + 4;
     size_t room = (size_t)(f->limit - f->out), some = n < left ? n : left;
     if (some > room) some = room;
     memcpy(f->out, p + 4, some);
     f->out += some;
-    if (some < n) return some < left ? FULL : BROKEN;
+    if (some < n) return some < left ? INFLATE_FULL : INFLATE_BROKEN;
     read_at(f, at + 4 + n);
-    return DONE;
+    return INFLATE_DONE;
 }
 
 static int block(git_inflater *f, unsigned kind)
 {
     if (kind == 0) return stored_block(f);
     if (kind == 1) return coded_block(f, &f->fixed);
-    return kind == 2 && dynamic_codes(f) ? coded_block(f, &f->dynamic) : BROKEN;
+    return kind == 2 && dynamic_codes(f) ? coded_block(f, &f->dynamic) : INFLATE_BROKEN;
 }
 
 /* ---- the stream -------------------------------------------------------------------------- */
@@ -343,12 +170,12 @@ static int block(git_inflater *f, unsigned kind)
 static int blocks(git_inflater *f)
 {
     for (bool last = false; !last;) {
-        if (!refill(f)) return BROKEN;
+        if (!refill(f)) return INFLATE_BROKEN;
         last = take(f, 1);
         int rc = block(f, take(f, 2));
-        if (rc != DONE) return rc;
+        if (rc != INFLATE_DONE) return rc;
     }
-    return DONE;
+    return INFLATE_DONE;
 }
 
 static bool checksum_fits(const git_inflater *f)
@@ -414,8 +241,10 @@ int git_inflate(uint8_t *out, size_t *n, git_inflater *f, const uint8_t *in, siz
     f->input_end = in + in_n;
     read_at(f, 2);
     int rc = blocks(f);
-    if (rc == DONE && !checksum_fits(f)) rc = BROKEN;
+    if (rc == INFLATE_DONE && !checksum_fits(f)) rc = INFLATE_BROKEN;
     *n = (size_t)(f->out - out);
     if (*n > room) *n = room;
-    return rc == DONE ? GIT_INFLATED : rc == FULL ? GIT_INFLATE_FULL : GIT_INFLATE_BROKEN;
+    return rc == INFLATE_DONE   ? GIT_INFLATED
+           : rc == INFLATE_FULL ? GIT_INFLATE_FULL
+                                : GIT_INFLATE_BROKEN;
 }

@@ -1,6 +1,6 @@
 /*
- * inflate.h: what the files of the inflater share: tables of prefix codes, and the
- * checksum.
+ * inflate.h: what the files of the inflater share: tables of prefix codes, where it
+ * is in a stream, and the checksum.
  */
 #ifndef HPC_GIT_INFLATE_H
 #define HPC_GIT_INFLATE_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- inflate_table.c ---- */
 /* A table is indexed with the next bits of the stream. An entry says all about a symbol:
@@ -40,6 +41,63 @@ enum {
  * symbol[k]: the entry of symbol k but for the length of its code. */
 bool git_inflate_table(uint32_t *table, int bits, const uint8_t *length, const uint32_t *symbol,
                        int n);
+
+/* ---- where it is ---- */
+enum { INFLATE_DONE = 0, INFLATE_FULL = 1, INFLATE_BROKEN = -1, INFLATE_STARVED = 2 };
+enum {
+    INFLATE_AHEAD = 16, /* bytes that may be loaded between two looks at where the input ends */
+    INFLATE_WINDOW = 4 * INFLATE_AHEAD /* at most INFLATE_AHEAD bytes of input, then zeros */
+};
+
+typedef struct inflate_tables {
+    uint32_t literal[INFLATE_TABLE(INFLATE_LITERALS, INFLATE_LITERAL_BITS)];
+    uint32_t distance[INFLATE_TABLE(INFLATE_DISTANCES, INFLATE_DISTANCE_BITS)];
+} inflate_tables;
+
+typedef struct git_inflater {
+    const uint8_t *in;    /* the next byte to load */
+    const uint8_t *last;  /* where loads may begin, and INFLATE_AHEAD bytes are there */
+    uint64_t hold;        /* bits loaded, the next one lowest */
+    unsigned hold_n;      /* of them; those above are right as well, and will be loaded again */
+    uint8_t *out, *begin; /* where to write next; what can be copied begins there */
+    uint8_t *limit;
+    const uint8_t *input, *input_end, *base; /* base: of what `in` points into */
+    size_t base_at;                          /* where in the input that is */
+    uint8_t window[INFLATE_WINDOW];
+    inflate_tables fixed, dynamic;
+    uint32_t lengths[1 << INFLATE_LENGTH_BITS]; /* the table for lengths of codes */
+    uint32_t literal[INFLATE_LITERALS], distance[INFLATE_DISTANCES], length[INFLATE_LENGTHS];
+} git_inflater; /* those last: what each symbol stands for */
+
+static inline uint64_t inflate_load(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* At least 56 bits, without asking how many there are. */
+#define INFLATE_REFILL(hold, hold_n, in)                                                           \
+    do {                                                                                           \
+        (hold) |= inflate_load(in) << (hold_n);                                                    \
+        (in) += (63 - (hold_n)) >> 3;                                                              \
+        (hold_n) |= 56;                                                                            \
+    } while (0)
+
+/* `bits`, or an entry of a table. */
+#define INFLATE_DROP(hold, hold_n, bits)                                                           \
+    do {                                                                                           \
+        (hold) >>= ((bits)&63);                                                                    \
+        (hold_n) -= (uint8_t)(bits);                                                               \
+    } while (0)
+
+/* ---- inflate_decode.c ---- */
+/* Symbols of a block: DONE behind its end; STARVED when `in` is behind `last`, or `out` behind
+ * `limit`, by less than GIT_SLACK; BROKEN. */
+int git_inflate_decode(git_inflater *f, const inflate_tables *t);
 
 /* ---- adler.c ---- */
 uint32_t git_adler(const uint8_t *p, size_t n);

@@ -231,4 +231,11 @@ static inline void put_random(stream *s, size_t n)
     put_symbol(s, 256);
 }
 
+static inline void fixed_begins(stream *s)
+{
+    fixed_codes(s);
+    block_begins(s, true, 1);
+    put_literal(s, 'a');
+}
+
 #endif
