@@ -136,20 +136,6 @@ out:
 
 /* ---- the functions of a file ----------------------------------------------------------- */
 
-/* The first token at or behind a place. */
-static int64_t token_at(const hpc_tokens *t, size_t at)
-{
-    int64_t lo = 0, hi = t->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (t->item[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* The code of function k without that of functions inside it, which follow it in the list. */
 static int hash_content(uint64_t *out, change_scratch *s, int64_t k)
 {
@@ -157,7 +143,7 @@ static int hash_content(uint64_t *out, change_scratch *s, int64_t k)
     int64_t inner = k + 1;
     int rc = HPC_OK;
     s->hashes.n = 0;
-    for (int64_t i = token_at(&s->t, f->at); i < s->t.n && s->t.item[i].at < f->end; i++) {
+    for (int64_t i = hpc_token_at(&s->t, f->at); i < s->t.n && s->t.item[i].at < f->end; i++) {
         const hpc_token *t = &s->t.item[i];
         while (inner < s->f.n && s->f.item[inner].end <= t->at) inner++;
         bool inside = inner < s->f.n && s->f.item[inner].at <= t->at;
@@ -181,7 +167,7 @@ static int add_function(list *to, change_scratch *s, int64_t k, const found *lik
     one.name = hpc_hash(s->text.data + f->name_at, f->name_n, 0);
     TRY(hash_content(&one.content, s, k));
     if (share > 0) {
-        int64_t lo = token_at(&s->t, f->at), hi = token_at(&s->t, f->end);
+        int64_t lo = hpc_token_at(&s->t, f->at), hi = hpc_token_at(&s->t, f->end);
         const hpc_tokens part = {.item = s->t.item + lo, .n = hi - lo};
         TRY(judge(&held, s, NULL, &part));
         one.held_out = held.reason;

@@ -21,6 +21,19 @@ typedef struct lexer {
     hpc_window window;
 } lexer;
 
+int64_t hpc_token_at(const hpc_tokens *t, size_t at)
+{
+    int64_t lo = 0, hi = t->n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (t->item[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 void hpc_tokens_release(hpc_tokens *t)
 {
     hpc_free(t->item);

@@ -367,19 +367,6 @@ void hpc_loops_release(hpc_loops *l)
     *l = (hpc_loops){0};
 }
 
-static int64_t token_at(const hpc_tokens *t, uint32_t at)
-{
-    int64_t lo = 0, hi = t->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (t->item[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 /* Blocks of tokens, each hashed with the hash of those before it. The text is not needed: a token
  * carries the hash of its spelling. */
 hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_tokens *t,
@@ -392,7 +379,7 @@ hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_to
     size_t n = 0, most = sizeof block.spelling / sizeof *block.spelling;
     (void)l;
     (void)text;
-    for (int64_t i = token_at(t, loop->at); i < t->n && t->item[i].at < loop->end; i++) {
+    for (int64_t i = hpc_token_at(t, loop->at); i < t->n && t->item[i].at < loop->end; i++) {
         if (!hpc_token_is_code(&t->item[i])) continue;
         block.spelling[n++] = t->item[i].hash;
         if (n < most) continue;

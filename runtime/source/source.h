@@ -68,6 +68,8 @@ typedef struct hpc_tokens {
 /* Texts of 4 GiB and more are refused. fixed: fixed-form Fortran. */
 int hpc_lex(hpc_tokens *out, const char *text, size_t n, hpc_language l, bool fixed);
 void hpc_tokens_release(hpc_tokens *t);
+/* The first token that begins at or behind `at`; t->n when there is none. */
+int64_t hpc_token_at(const hpc_tokens *t, size_t at);
 /* The hash that a token of this spelling carries. */
 uint32_t hpc_token_hash(const char *spelling, size_t n);
 /* Whether a token counts as code: not a comment, not an END_DIRECTIVE, not a NEWLINE. Counts of
@@ -174,7 +176,8 @@ typedef struct hpc_loops {
  * lines stands between. In C so do `parallel`, `target`, `teams`, `kernels` directly before it,
  * which make it in_parallel too; in Fortran these are regions up to their end directive. `single`,
  * `task` and their like never apply to a loop, but it is in_parallel inside them. Two loops that
- * open in branches of an #if and share their body end together. */
+ * open in branches of an #if and share their body end together. In fixed form, words are apart as
+ * people write them: `DO10I=1,3` is a name to us. */
 int hpc_loops_find(hpc_loops *out, const hpc_tokens *t, const char *text, hpc_language l,
                    const hpc_functions *f);
 void hpc_loops_release(hpc_loops *l);
