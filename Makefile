@@ -188,7 +188,7 @@ check-long: deps-check ## the same with the tests that take longer than ten minu
 fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
 asan tsan: deps-check ## the tests under the address and undefined, or the thread sanitizer
-	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-2700} $(MAKE) VARIANT=$@ test
+	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
 demo: deps ## install what is missing, build, run a small training step
 	@$(MAKE) all
 	@$(B)/hpccoder bench step --demo

@@ -252,7 +252,7 @@ static int open_bench(hpc_bench *b)
     int rc;
     TRY(hpc_device_open(&b->device, &dev));
     b->about = hpc_device_about(b->device);
-    TRY(hpc_probe_open(&b->probe, b->device));
+    TRY(hpc_probe_open(&b->probe, b->device, o->seconds));
     TRY(hpc_bench_limits(b, &read));
     if (o->peer && b->about.host_memory)
         TRY(hpc_bench_peers_open(&b->peers, b->peer_note, b->about.isa, b->about.threads));

@@ -66,10 +66,11 @@ size_t hpc_probe_cache_bytes(void)
 }
 
 /* Eight times the cache, so that little of it is still there when reading begins again; at most a
- * gibibyte and an eighth of the memory. */
-static size_t data_bytes(void)
+ * gibibyte and an eighth of the memory, and what is read in the time at ten gigabytes a second. */
+static size_t data_bytes(double seconds)
 {
     size_t bytes = 8 * hpc_probe_cache_bytes(), most = (size_t)1 << 30;
+    if (seconds * 10e9 < (double)most) most = ((size_t)1 << 20) + (size_t)(seconds * 10e9);
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 && (size_t)pages / 8 * (size_t)page < most)
         most = (size_t)pages / 8 * (size_t)page;
@@ -87,7 +88,7 @@ static int touch(int worker, int workers, void *user)
     return HPC_OK;
 }
 
-int hpc_probe_open(hpc_probe **out, hpc_device *d)
+int hpc_probe_open(hpc_probe **out, hpc_device *d, double seconds)
 {
     int rc = HPC_E_NOMEM;
     hpc_device_info about = hpc_device_about(d);
@@ -98,7 +99,7 @@ int hpc_probe_open(hpc_probe **out, hpc_device *d)
     p->pool = hpc_device_pool(d);
     if (!p->pool) TRY(hpc_pool_create(&p->own, about.threads));
     if (!p->pool) p->pool = p->own;
-    p->bytes = data_bytes();
+    p->bytes = data_bytes(seconds);
     p->memory = hpc_alloc(p->bytes + HPC_ALIGN, 1); /* large: no page of it is touched yet */
     if (!p->memory) TRY(HPC_E_NOMEM);
     p->data = (uint8_t *)p->memory + HPC_ALIGN - (uintptr_t)p->memory % HPC_ALIGN;

@@ -16,10 +16,12 @@ typedef struct hpc_limits {
 
 typedef struct hpc_probe hpc_probe;
 
-/* Borrows d. Limits are those of its instruction set and threads, on the host. */
-int hpc_probe_open(hpc_probe **out, hpc_device *d);
+/* Borrows d. Limits are those of its instruction set and threads, on the host. Memory is sized for
+ * measurements of so many seconds each: below a tenth it may lie in caches, and `read` be theirs.
+ */
+int hpc_probe_open(hpc_probe **out, hpc_device *d, double seconds);
 void hpc_probe_close(hpc_probe *p);
-/* Takes a tenth of a second. */
+/* Takes a tenth of a second, or less after little memory was asked for. */
 int hpc_probe_limits(hpc_limits *out, hpc_probe *p);
 /* Nanoseconds of a call of an empty function, and until one thread sees what another wrote (0 with
  * one thread). */

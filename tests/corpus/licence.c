@@ -74,11 +74,11 @@ static void test_words(void **state)
 /* A comment that begins in the first 8192 bytes counts, one that begins behind does not. */
 static void test_header(void **state)
 {
-    static const char *const says[] = {"Licensed under the Apache 2.0 License", "THE MIT LICENSE",
-                                       "Permission is hereby granted without written agreement",
-                                       "REDISTRIBUTION and Redistribution and use in source and "
-                                       "binary forms",
-                                       "this software is in the public domain"};
+    static const char *const says[] = {
+        "Licensed under the Apache 2.0 License", "THE MIT LICENSE",
+        "Permission is hereby granted without written agreement",
+        "REDISTRIBUTION and Redistribution and use in source and binary forms",
+        "this software is in the public domain"};
     static const char *const names[] = {"Apache-2.0", "MIT", "HPND", "BSD-2-Clause",
                                         "LicenseRef-Public-Domain"};
     hpc_buf text = {0};

@@ -46,8 +46,8 @@ static void packs_of_all_kinds(void **state)
         "git -c core.compression=0 repack -q -a -d -F",
         "git -c core.compression=9 repack -q -a -d -F --depth=200 --window=50",
         "git -c pack.packSizeLimit=1m repack -q -a -d -F",
-        "git repack -q -a -d -F; cd .git/objects/pack; "
-        "git index-pack --index-version=2,0x40 -o new *.pack; mv -f new *.idx",
+        ("git repack -q -a -d -F; cd .git/objects/pack; "
+         "git index-pack --index-version=2,0x40 -o new *.pack; mv -f new *.idx"),
         "cd .git/objects/pack; git index-pack --index-version=1 -o new *.pack; mv -f new *.idx",
     };
     ids *all = calloc(1, sizeof *all);

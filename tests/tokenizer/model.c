@@ -53,8 +53,8 @@ static void finds_its_pieces(void **state)
                                        "\xE2\x96\x81",
                                        "",
                                        "  b",
-                                       "c\xE2\x96\x81"
-                                       "d"};
+                                       ("c\xE2\x96\x81"
+                                        "d")};
     hpc_buf m = {0};
     hpc_tokenizer *t;
     for (int i = 0; i < 9; i++) spm_piece(&m, texts[i], (float)-i, types[i]);
