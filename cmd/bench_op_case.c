@@ -319,6 +319,73 @@ static void emit_adamw(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
+static void emit_adam(hpc_bench_emitter *e)
+{
+    hpc_value m = hpc_bench_state(e, "m", wide(e), normal(0.01), 1, e->n);
+    hpc_value v = hpc_bench_state(e, "v", wide(e), filled(HPC_FILL_POSITIVE, 0.01), 1, e->n);
+    hpc_value operand[] = {HPC_NEW,  m,
+                           v,        real(e, "grad", 1, e->n),
+                           HPC_NONE, index_of(e, "step", filled(HPC_FILL_SAME, 10), 0, NULL),
+                           HPC_NONE};
+    instruct(e, operand);
+}
+
+static void emit_apply(hpc_bench_emitter *e)
+{
+    bool half = e->job->dtype == HPC_BF16;
+    hpc_value param = hpc_bench_state(e, "param", wide(e), normal(1), 1, e->n), copy = HPC_NONE;
+    if (half) copy = hpc_bench_state(e, "half", HPC_BF16, normal(1), 1, e->n);
+    hpc_value operand[] = {param, copy, real(e, "dir", 1, e->n), scalar(e, "lr", 1e-3), HPC_NONE};
+    instruct(e, operand);
+}
+
+static void emit_below(hpc_bench_emitter *e)
+{
+    hpc_value operand[] = {HPC_NEW, real(e, "x", 0, NULL), HPC_NONE};
+    instruct(e, operand);
+}
+
+/* ---- matrices of second-order optimizers ---------------------------------------------------- */
+
+/* B square matrices, each damped by a number of its own. */
+static void emit_combine(hpc_bench_emitter *e)
+{
+    const int64_t extent[] = {e->n[0], e->n[1], e->n[1]};
+    hpc_value x1 = real(e, "x1", 3, extent), x2 = real(e, "x2", 3, extent);
+    hpc_value s0 = hpc_bench_input(e, "s0", wide(e), filled(HPC_FILL_POSITIVE, 1), 1, e->n);
+    hpc_value operand[] = {HPC_NEW, x1, x2, s0, HPC_NONE, HPC_NONE};
+    instruct(e, operand);
+}
+
+static void emit_map(hpc_bench_emitter *e)
+{
+    hpc_value x = hpc_bench_input(e, "x", e->job->dtype, filled(HPC_FILL_POSITIVE, 1), 1, e->n);
+    hpc_value operand[] = {HPC_NEW, x};
+    instruct(e, operand);
+}
+
+/* A matrix of blocks of as many rows as columns, which grow with it. */
+static void emit_tile(hpc_bench_emitter *e)
+{
+    hpc_tile_attr at = *(const hpc_tile_attr *)e->attr;
+    int64_t side = e->n[1];
+    const int64_t blocks[] = {e->n[0] * e->n[0], side, side};
+    const int64_t whole[] = {e->n[0] * side, e->n[0] * side};
+    at.rows = at.cols = side;
+    at.m = at.n = whole[0];
+    hpc_value x = at.inverse ? real(e, "x", 3, blocks) : real(e, "x", 2, whole);
+    hpc_value operand[] = {HPC_NEW, x};
+    hpc_emit(e->p, &hpc_op_tile, operand, &at);
+}
+
+/* Normals: only their lower triangle is read. */
+static void emit_eigh(hpc_bench_emitter *e)
+{
+    const int64_t extent[] = {e->n[0], e->n[1], e->n[1]};
+    hpc_value operand[] = {HPC_NEW, HPC_NEW, real(e, "x", 3, extent)};
+    instruct(e, operand);
+}
+
 /* ---- the table
  * ------------------------------------------------------------------------------------- */
 
@@ -333,12 +400,17 @@ static const hpc_fill_attr fill_zero = {.value = 0};
 static const hpc_sgd_attr usual_sgd = {.momentum = 0.9};
 static const hpc_adamw_attr usual_adamw = {.beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decay = 0.1};
 
+static const hpc_apply_attr usual_apply = {.alpha = 1, .decay = 0.1};
+static const hpc_combine_attr damped_sum = {.a0 = 1e-6, .a1 = 0.95, .a2 = 0.05};
+static const hpc_map_attr inverse_root = {.alpha = 1, .power = -0.25, .guarded = true};
+
 /* clang-format off */
 #define PRODUCT .op = &hpc_op_matmul, .extents = "M,K,N", .base = &plain_product, \
                 .shrinks = FIRST | THIRD, .emit = emit_matmul
 #define LAYER   PRODUCT, .attr = "trans_b", .weighs = true
 #define ROWS    .extents = "R,C", .shrinks = FIRST | SECOND
 #define DENSE   .extents = "T,Hq,Hkv,D", .shrinks = FIRST, .attr = "causal"
+#define BLOCKS  .extents = "B,N", .shrinks = FIRST
 #define HEAD    .extents = "T,H,V", .shrinks = FIRST | THIRD
 
 const hpc_bench_case hpc_bench_cases[] = {
@@ -412,6 +484,21 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_adamw, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
      .base = &usual_adamw,
      .emit = emit_adamw},
+    {.op = &hpc_op_adam, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
+     .base = &usual_adamw, .emit = emit_adam},
+    {.op = &hpc_op_apply, .extents = "N", .shape = {2359296}, .shrinks = FIRST,
+     .base = &usual_apply, .emit = emit_apply},
+    {.op = &hpc_op_combine, BLOCKS, .shape = {144, 128}, .base = &damped_sum,
+     .emit = emit_combine},
+    {.op = &hpc_op_combine, BLOCKS, .shape = {144, 128}, .base = &damped_sum, .attr = "trans",
+     .emit = emit_combine},
+    {.op = &hpc_op_map, .extents = "N", .shape = {18432}, .shrinks = FIRST,
+     .base = &inverse_root, .emit = emit_map},
+    {.op = &hpc_op_below, .extents = "", .emit = emit_below},
+    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .emit = emit_tile},
+    {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .attr = "inverse", .emit = emit_tile},
+    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 128}, .emit = emit_eigh},
+    {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 256}, .emit = emit_eigh},
     {.op = NULL},
 };
 /* clang-format on */

@@ -174,6 +174,26 @@ static int check_operand(const hpc_program *p, const hpc_op *op, int k, hpc_valu
     return HPC_OK;
 }
 
+/* State that operand k writes may be read by the same instruction only where its kernel may work
+ * in place of an input, and then the whole of it. */
+static int check_alias(const hpc_program *p, const hpc_insn *i, int k)
+{
+    const hpc_signature *sig = &i->op->sig;
+    hpc_value y = i->operand[k];
+    if (y < 0 || !(hpc_insn_role(p, i, k) & HPC_OUT)) return HPC_OK;
+    for (int a = 0; a < sig->operand_n; a++) {
+        hpc_value x = i->operand[a];
+        if (a == k || hpc_value_root(p, x) != y) continue;
+        const hpc_type *t = &p->value[x].type;
+        bool whole = hpc_type_bytes(t) == hpc_type_bytes(&p->value[y].type);
+        bool overwritten = k == 0 && !(hpc_insn_role(p, i, k) & HPC_IN);
+        if (overwritten && sig->operand[a].flags & HPC_INPLACE && whole) continue;
+        return hpc_fail(HPC_E_ARG, "operand %s lies in %s, which %s overwrites: give a copy of it",
+                        sig->operand[a].name, p->value[y].name, sig->operand[k].name);
+    }
+    return HPC_OK;
+}
+
 /* A view lies in its base's memory, displaced by whole rows. */
 static void bind_view(hpc_program *p, const hpc_insn *i)
 {
@@ -237,6 +257,7 @@ static int build(hpc_program *p, hpc_insn *i, const void *attr)
     hpc_type type[HPC_OPERAND_MAX];
     int rc = HPC_OK;
     for (int k = 0; k < sig->operand_n; k++) TRY(check_operand(p, i->op, k, i->operand[k]));
+    for (int k = 0; k < sig->operand_n; k++) TRY(check_alias(p, i, k));
     if (sig->attr_bytes) {
         i->attr = hpc_arena_alloc(p->arena, 1, sig->attr_bytes);
         if (!i->attr) return HPC_E_NOMEM;

@@ -282,7 +282,7 @@ static void unknown_machines_are_named(void **state)
 /* ---- as it runs -------------------------------------------------------------------------------
  */
 
-enum { GATHER, SCATTER, LOSS, LOSS_GRAD, GROUP, CAP, STEP, BAD_N };
+enum { GATHER, SCATTER, LOSS, LOSS_GRAD, GROUP, CAP, DIRECTION, STEP, BAD_N };
 
 static const char *const complaint[BAD_N] = {
     [GATHER] = "gather: index 7 at 2 is past the 7 rows",
@@ -291,7 +291,8 @@ static const char *const complaint[BAD_N] = {
     [LOSS_GRAD] = " of row 2",
     [GROUP] = "route: token 2 goes to group 7 of 7",
     [CAP] = "route: group 0 has more than 4 tokens",
-    [STEP] = "step is 0",
+    [DIRECTION] = "adam: step is 0",
+    [STEP] = "adamw: step is 0",
 };
 
 /* Instruction 1 goes wrong where index[2] is 7. */
@@ -316,6 +317,9 @@ static hpc_value emit_bad(hpc_program *p, int what, hpc_dtype d)
     case LOSS_GRAD: y = hpc_emit(p, &hpc_op_head_loss_grad, grad, NULL); break;
     case GROUP: y = hpc_route(p, index, 7, 6, &count); break;
     case CAP: y = hpc_route(p, index, 8, 4, &count); break;
+    case DIRECTION:
+        y = hpc_adam(p, HPC_NEW, m, v, slope, HPC_NONE, step, HPC_NONE, (hpc_adamw_attr){.eps = 1});
+        break;
     default:
         hpc_adamw(p, param, m, v, HPC_NONE, slope, lr, step, HPC_NONE, (hpc_adamw_attr){.eps = 1});
         y = param;

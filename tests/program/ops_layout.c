@@ -153,6 +153,33 @@ static void sums_become_partial(void **s)
     hpc_program_free(p);
 }
 
+/* Batches split, matrices do not; without I and transposition there are only elements. */
+static void matrices(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value x = REAL(p, 6, 5, 5), one = REAL(p, 5, 5), each = REAL(p, 6);
+    hpc_value scalar = input(p, HPC_F32, 0, NULL), k[] = {each, scalar, HPC_NONE};
+    hpc_value s0[] = {scalar, HPC_NONE, HPC_NONE}, s1[] = {HPC_NONE, each, HPC_NONE};
+    hpc_combine(p, HPC_NEW, x, x, k, (hpc_combine_attr){1, 1, 1, true});
+    hpc_dims d = labelled(p, "Amn Amn Anm A . -");
+    assert_int_equal(d.linear[0], 0); /* I would be added once for each rank */
+    hpc_combine(p, HPC_NEW, one, HPC_NONE, s0, (hpc_combine_attr){.a0 = 1, .a1 = 1});
+    labelled(p, "mn mn - . - -");
+    hpc_combine(p, HPC_NEW, x, x, s1, (hpc_combine_attr){.a1 = 1, .a2 = 1});
+    d = labelled(p, "ABZ ABZ ABZ - A -");
+    assert_int_equal(d.linear[0], 1 << 1 | 1 << 2);
+    hpc_map_each(p, each, (hpc_map_attr){.alpha = 1, .power = -1});
+    labelled(p, "Z Z");
+    hpc_eigh(p, x, NULL);
+    labelled(p, "Av Avn Amn");
+    hpc_eigh(p, one, NULL);
+    labelled(p, "v vn mn");
+    hpc_program_free(p);
+    assert_null(hpc_op_tile.layout);
+    assert_null(hpc_op_below.layout);
+}
+
 static void views(void **s)
 {
     (void)s;
@@ -226,10 +253,10 @@ static void views_localise(void **s)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),       cmocka_unit_test(rows_and_heads),
-        cmocka_unit_test(pointwise),      cmocka_unit_test(sums_become_partial),
-        cmocka_unit_test(views),          cmocka_unit_test(dropout_localises),
-        cmocka_unit_test(views_localise),
+        cmocka_unit_test(products),          cmocka_unit_test(rows_and_heads),
+        cmocka_unit_test(pointwise),         cmocka_unit_test(sums_become_partial),
+        cmocka_unit_test(matrices),          cmocka_unit_test(views),
+        cmocka_unit_test(dropout_localises), cmocka_unit_test(views_localise),
     };
     return cmocka_run_group_tests_name("program/ops_layout", tests, NULL, NULL);
 }

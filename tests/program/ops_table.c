@@ -51,7 +51,7 @@ static void table_is_complete(void **s)
             assert_int_equal(f->names != NULL, f->kind == HPC_FIELD_NAME);
         }
     }
-    assert_int_equal(n, 33);
+    assert_int_equal(n, 40);
     assert_null(hpc_op_find("no such op"));
 }
 
@@ -93,6 +93,12 @@ static void costs_count(void **s)
     assert_true(cost_of(p, 1).flops == 4.0 * 8 * 4 * 16 * 2.5);
     assert_true(cost_of(p, 2).bytes == 4.0 * (3 * 8 + 3 * 8 + 3)); /* rows read, not the table */
     assert_true(cost_of(p, 3).bytes == 0 && cost_of(p, 3).flops == 0);
+    hpc_value a = REAL(p, 3, 7, 7), b = REAL(p, 3, 7, 7);
+    hpc_combine(p, HPC_NEW, a, b, NULL, (hpc_combine_attr){1, 1, 1, true});
+    hpc_tile(p, REAL(p, 8, 6), 4, 3);
+    assert_true(cost_of(p, 4).flops == 2 * 3.0 * (7 * 7 + 7 * 7 + 7)); /* both terms, and I */
+    assert_true(cost_of(p, 4).bytes == 4.0 * 3 * 3 * 7 * 7);
+    assert_true(cost_of(p, 5).flops == 0 && cost_of(p, 5).bytes == 4.0 * 2 * 8 * 6);
     test_ok(hpc_program_status(p));
     hpc_program_free(p);
 }

@@ -107,6 +107,13 @@ static const struct {
     {&hpc_op_reduce, "reduce"},
     {&hpc_op_sgd, "update"},
     {&hpc_op_adamw, "update"},
+    {&hpc_op_adam, "update"},
+    {&hpc_op_apply, "update"},
+    {&hpc_op_below, "update"},
+    {&hpc_op_combine, "matrix"},
+    {&hpc_op_map, "matrix"},
+    {&hpc_op_tile, "matrix"},
+    {&hpc_op_eigh, "eigh"},
 };
 
 int hpc_test_bench_open(void **state, const char *file)

@@ -1,6 +1,6 @@
 /*
- * kernel.h: for authors of backends and kernels: the arguments of every op, the
- * typed table of selectors, and what a backend is.
+ * kernel.h: for authors of backends and kernels: the arguments of every op (of
+ * optimizers: update.h), the typed table of selectors, and what a backend is.
  *
  * To add a backend: fill one hpc_backend and one hpc_kernels, and name it in
  * device/open.c. To add a kernel: write a selector that accepts the arguments
@@ -20,6 +20,7 @@
 #define HPC_KERNEL_H
 
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/update.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,7 +109,6 @@ typedef struct hpc_glu_grad_args {
 /* Head and cross-entropy in one, in chunks of rows; logits [T,V] never exist whole.
  * loss[t] = lse[t] - x[t].w[target[t]], 0 where target[t] < 0. x [T,H], w [V,H]; loss, lse f32
  * (f64). A target >= V fails. */
-typedef struct hpc_no_attr { char unused; } hpc_no_attr;
 typedef struct hpc_head_loss_args {
     hpc_tensor loss, lse, x, w, target;
     hpc_no_attr attr;
@@ -171,18 +171,6 @@ typedef enum hpc_reduce_over { HPC_OVER_ALL, HPC_OVER_ROWS, HPC_OVER_COLS } hpc_
 typedef struct hpc_reduce_attr { int kind, over; } hpc_reduce_attr;
 typedef struct hpc_reduce_args { hpc_tensor y, x; hpc_reduce_attr attr; } hpc_reduce_args;
 
-/* mom = momentum mom + grad + decay param; param -= lr (nesterov ? grad' + momentum mom : mom),
- * grad' = grad + decay param. lr: f32 (f64) device scalar. All f32 (f64) but grad. */
-typedef struct hpc_sgd_attr { double momentum, decay; bool nesterov; } hpc_sgd_attr;
-typedef struct hpc_sgd_args { hpc_tensor param, mom, grad, lr; hpc_sgd_attr attr; } hpc_sgd_args;
-/* As torch.optim.AdamW; step (i32) counts from 1; grad is multiplied by clip (optional scalar);
- * half (optional): a bf16 copy of the new param. */
-typedef struct hpc_adamw_attr { double beta1, beta2, eps, decay; } hpc_adamw_attr;
-typedef struct hpc_adamw_args {
-    hpc_tensor param, m, v, half, grad, lr, step, clip;
-    hpc_adamw_attr attr;
-} hpc_adamw_args;
-
 /* Does nothing, to y or with x (both optional): what an instruction and a dependency cost. */
 typedef struct hpc_nop_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_nop_args;
 
@@ -215,6 +203,13 @@ typedef struct hpc_kernels {
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
     int (*sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
     int (*adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
+    int (*adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
+    int (*apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
+    int (*combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
+    int (*map)(hpc_plan *p, int workers, const hpc_map_args *a);
+    int (*below)(hpc_plan *p, int workers, const hpc_below_args *a);
+    int (*tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
+    int (*eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
 } hpc_kernels;
 
 /* ---- signatures: what the op table tells a device about arguments ---------- */

@@ -96,5 +96,14 @@ int hpc_ref_reduce(hpc_plan *p, int workers, const hpc_reduce_args *a);
 /* update.c */
 int hpc_ref_sgd(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int hpc_ref_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a);
+int hpc_ref_adam(hpc_plan *p, int workers, const hpc_adam_args *a);
+int hpc_ref_apply(hpc_plan *p, int workers, const hpc_apply_args *a);
+int hpc_ref_below(hpc_plan *p, int workers, const hpc_below_args *a);
+/* matrix.c */
+int hpc_ref_combine(hpc_plan *p, int workers, const hpc_combine_args *a);
+int hpc_ref_map(hpc_plan *p, int workers, const hpc_map_args *a);
+int hpc_ref_tile(hpc_plan *p, int workers, const hpc_tile_args *a);
+/* eigh.c */
+int hpc_ref_eigh(hpc_plan *p, int workers, const hpc_eigh_args *a);
 
 #endif

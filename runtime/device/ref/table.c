@@ -42,4 +42,11 @@ const hpc_kernels hpc_ref_kernels = {
     .reduce = hpc_ref_reduce,
     .sgd = hpc_ref_sgd,
     .adamw = hpc_ref_adamw,
+    .adam = hpc_ref_adam,
+    .apply = hpc_ref_apply,
+    .combine = hpc_ref_combine,
+    .map = hpc_ref_map,
+    .below = hpc_ref_below,
+    .tile = hpc_ref_tile,
+    .eigh = hpc_ref_eigh,
 };

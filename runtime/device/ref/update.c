@@ -1,5 +1,5 @@
 /*
- * update.c: the pointwise parts of optimizers.
+ * update.c: the pointwise parts of optimizers, and the test that lets them happen.
  */
 #include "runtime/device/ref/priv.h"
 
@@ -54,4 +54,69 @@ int hpc_ref_adamw(hpc_plan *p, int workers, const hpc_adamw_args *a)
 {
     (void)workers, (void)a;
     return ref_plan(p, adamw_run, "ref_adamw");
+}
+
+static int adam_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adam_args *g = args;
+    const hpc_adamw_attr *t = &g->attr;
+    const hpc_tensor *top = present(&g->m) ? &g->m : &g->top;
+    int64_t cols = hpc_tensor_cols(&g->v), lo, hi;
+    double step = (double)hpc_ref_index(&g->step, 0);
+    double clip = present(&g->clip) ? hpc_ref_get(&g->clip, 0) : 1;
+    double bias1 = 1 - pow(t->beta1, step), bias2 = 1 - pow(t->beta2, step);
+    if (step < 1) return hpc_fail(HPC_E_ARG, "adam: step is %g, steps count from 1", step);
+    share_rows(&lo, &hi, &g->v, l);
+    for (int64_t i = lo * cols; i < hi * cols; i++) {
+        double grad = hpc_ref_get(&g->grad, i) * clip, m = hpc_ref_get(top, i);
+        double v = t->beta2 * hpc_ref_get(&g->v, i) + (1 - t->beta2) * grad * grad;
+        if (present(&g->m)) {
+            m = t->beta1 * m + (1 - t->beta1) * grad;
+            hpc_ref_set(&g->m, i, m);
+        }
+        hpc_ref_set(&g->v, i, v);
+        hpc_ref_set(&g->u, i, m / bias1 / (sqrt(v / bias2) + t->eps));
+    }
+    return 0;
+}
+
+int hpc_ref_adam(hpc_plan *p, int workers, const hpc_adam_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, adam_run, "ref_adam");
+}
+
+static int apply_run(const hpc_launch *l, const void *args)
+{
+    const hpc_apply_args *g = args;
+    int64_t cols = hpc_tensor_cols(&g->param), lo, hi;
+    double lr = hpc_ref_get(&g->lr, 0), by = present(&g->by) ? hpc_ref_get(&g->by, 0) : 1;
+    share_rows(&lo, &hi, &g->param, l);
+    for (int64_t i = lo * cols; i < hi * cols; i++) {
+        double param = hpc_ref_get(&g->param, i) * (1 - lr * g->attr.decay);
+        hpc_ref_set(&g->param, i, param - lr * g->attr.alpha * by * hpc_ref_get(&g->dir, i));
+        if (present(&g->half)) hpc_ref_set(&g->half, i, hpc_ref_get(&g->param, i));
+    }
+    return 0;
+}
+
+int hpc_ref_apply(hpc_plan *p, int workers, const hpc_apply_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, apply_run, "ref_apply");
+}
+
+static int below_run(const hpc_launch *l, const void *args)
+{
+    const hpc_below_args *g = args;
+    double x = hpc_ref_get(&g->x, 0);
+    bool most = !present(&g->limit) || x <= hpc_ref_get(&g->limit, 0);
+    if (l->worker == 0) *(int32_t *)g->ok.data = isfinite(x) && most;
+    return 0;
+}
+
+int hpc_ref_below(hpc_plan *p, int workers, const hpc_below_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, below_run, "ref_below");
 }

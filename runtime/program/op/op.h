@@ -82,8 +82,10 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_dropout, hpc_op_binary,
     hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather, hpc_op_scatter,
-    hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_all_reduce, hpc_op_all_gather,
-    hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+    hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_apply,
+    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_eigh, hpc_op_all_reduce,
+    hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send,
+    hpc_op_recv;
 
 /* All of x in other extents, or rows of it: [row, row + extent[0]), the others being x's. */
 typedef struct hpc_view_attr {
@@ -135,6 +137,21 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
              hpc_sgd_attr attr);
 void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
                hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
+/* What second-order optimizers are made of; no gradient passes. Returns u, for hpc_apply. */
+hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_value grad,
+                   hpc_value top, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
+/* alpha 0 is read as 1. */
+void hpc_apply(hpc_program *p, hpc_value param, hpc_value half, hpc_value dir, hpc_value lr,
+               hpc_value by, hpc_apply_attr attr);
+/* s: of I, x1, x2; NULL: none. x1 may be the state y: S = 0.95 S + 0.05 X. */
+hpc_value hpc_combine(hpc_program *p, hpc_value y, hpc_value x1, hpc_value x2, const hpc_value s[3],
+                      hpc_combine_attr attr);
+hpc_value hpc_map_each(hpc_program *p, hpc_value x, hpc_map_attr attr);
+hpc_value hpc_below(hpc_program *p, hpc_value y, hpc_value x, hpc_value limit);
+hpc_value hpc_tile(hpc_program *p, hpc_value x, int64_t rows, int64_t cols);
+hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n);
+/* Returns the vectors. */
+hpc_value hpc_eigh(hpc_program *p, hpc_value x, hpc_value *values);
 /* y over `axes`; gather and scatter along dimension 0. */
 hpc_value hpc_all_reduce(hpc_program *p, hpc_value x, hpc_axes axes, hpc_comm_reduce reduce);
 hpc_value hpc_all_gather(hpc_program *p, hpc_value x, hpc_axes axes, int ranks);

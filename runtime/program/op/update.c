@@ -1,15 +1,26 @@
 /*
- * update.c: rows of sgd and adamw: optimizers that treat elements one by one.
+ * update.c: rows of sgd, adamw, its halves adam and apply, and below: what treats elements one by
+ * one, and the test that lets it happen.
  *
- * Neither is linear, so a partial gradient is summed before it arrives.
+ * None is linear, so a partial gradient is summed before it arrives.
  */
 #include "runtime/program/op/priv.h"
 
-/* Operand k, if present, is real and has the parameter's shape (operand 0). */
-static int check_like_param(const hpc_insn *i, const hpc_type *type, int k)
+/* Operand k, if present, is real and has the shape of operand `like`. */
+static int check_like(const hpc_insn *i, const hpc_type *type, int k, int like)
 {
     int rc = hpc_op_expect(i, type, k, HPC_OP_REAL, 0, HPC_RANK_MAX);
-    return rc < 0 ? rc : hpc_op_alike(i, type, k, 0);
+    return rc < 0 ? rc : hpc_op_alike(i, type, k, like);
+}
+
+/* The bf16 copy k of the parameter, if present. */
+static int check_half(const hpc_insn *i, const hpc_type *type, int k)
+{
+    if (i->operand[k] == HPC_NEW)
+        return hpc_fail(HPC_E_ARG, "half outlives the update: give state for it");
+    if (i->operand[k] >= 0 && type[k].dtype == HPC_F32)
+        return hpc_misfit(i, type, k, -1, "expected bf16");
+    return check_like(i, type, k, 0);
 }
 
 /* ---- sgd ------------------------------------------------------------------- */
@@ -30,7 +41,7 @@ static int sgd_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     int rc;
     if (!(at->momentum >= 0 && at->momentum <= 1))
         return hpc_fail(HPC_E_ARG, "momentum is %g; it must be from 0 to 1", at->momentum);
-    for (int k = SGD_PARAM; k <= SGD_GRAD; k++) TRY(check_like_param(i, type, k));
+    for (int k = SGD_PARAM; k <= SGD_GRAD; k++) TRY(check_like(i, type, k, SGD_PARAM));
     TRY(hpc_op_expect(i, type, SGD_LR, HPC_OP_REAL, 0, 0));
 out:
     return rc;
@@ -70,7 +81,17 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
 
 /* ---- adamw ----------------------------------------------------------------- */
 
-enum { ADAM_PARAM, ADAM_M, ADAM_V, ADAM_HALF, ADAM_GRAD, ADAM_LR, ADAM_STEP, ADAM_CLIP, ADAM_N };
+enum {
+    ADAMW_PARAM,
+    ADAMW_M,
+    ADAMW_V,
+    ADAMW_HALF,
+    ADAMW_GRAD,
+    ADAMW_LR,
+    ADAMW_STEP,
+    ADAMW_CLIP,
+    ADAMW_N
+};
 
 static const hpc_field adamw_field[] = {
     {"beta1", HPC_FIELD_REAL, offsetof(hpc_adamw_attr, beta1), NULL, true},
@@ -94,14 +115,11 @@ static int adamw_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     (void)p;
     int rc;
     TRY(check_adamw_attr(i->attr));
-    if (i->operand[ADAM_HALF] == HPC_NEW)
-        return hpc_fail(HPC_E_ARG, "half outlives the update: give state for it");
-    for (int k = ADAM_PARAM; k <= ADAM_GRAD; k++) TRY(check_like_param(i, type, k));
-    if (i->operand[ADAM_HALF] >= 0 && type[ADAM_HALF].dtype == HPC_F32)
-        return hpc_misfit(i, type, ADAM_HALF, -1, "expected bf16");
-    TRY(hpc_op_expect(i, type, ADAM_LR, HPC_OP_REAL, 0, 0));
-    TRY(hpc_op_expect(i, type, ADAM_STEP, HPC_OP_INDEX, 0, 0));
-    TRY(hpc_op_expect(i, type, ADAM_CLIP, HPC_OP_REAL, 0, 0));
+    TRY(check_half(i, type, ADAMW_HALF));
+    for (int k = ADAMW_PARAM; k <= ADAMW_GRAD; k++) TRY(check_like(i, type, k, ADAMW_PARAM));
+    TRY(hpc_op_expect(i, type, ADAMW_LR, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, ADAMW_STEP, HPC_OP_INDEX, 0, 0));
+    TRY(hpc_op_expect(i, type, ADAMW_CLIP, HPC_OP_REAL, 0, 0));
 out:
     return rc;
 }
@@ -109,7 +127,7 @@ out:
 static hpc_cost adamw_cost(const hpc_type *type, const void *attr)
 {
     (void)attr;
-    return hpc_op_cost(type, ADAM_N, 16.0 * (double)hpc_op_n(&type[ADAM_PARAM]));
+    return hpc_op_cost(type, ADAMW_N, 16.0 * (double)hpc_op_n(&type[ADAMW_PARAM]));
 }
 
 static int adamw_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
@@ -119,7 +137,7 @@ static int adamw_select(hpc_plan *plan, const hpc_kernels *k, int workers, const
 
 const hpc_op hpc_op_adamw = {
     .sig = {.name = "adamw",
-            .operand_n = ADAM_N,
+            .operand_n = ADAMW_N,
             .attr_bytes = sizeof(hpc_adamw_attr),
             .operand = {{"param", HPC_INOUT},
                         {"m", HPC_INOUT},
@@ -140,6 +158,160 @@ const hpc_op hpc_op_adamw = {
 void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
                hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr)
 {
-    hpc_value operand[ADAM_N] = {param, m, v, half, grad, lr, step, clip};
+    hpc_value operand[ADAMW_N] = {param, m, v, half, grad, lr, step, clip};
     hpc_emit(p, &hpc_op_adamw, operand, &attr);
+}
+
+/* ---- adam: the direction --------------------------------------------------- */
+
+enum { ADAM_U, ADAM_M, ADAM_V, ADAM_GRAD, ADAM_TOP, ADAM_STEP, ADAM_CLIP, ADAM_N };
+
+static int adam_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    int rc;
+    TRY(check_adamw_attr(i->attr));
+    if ((i->operand[ADAM_M] == HPC_NONE) == (i->operand[ADAM_TOP] == HPC_NONE))
+        return hpc_fail(HPC_E_ARG, "give either m, to be updated, or top in its place");
+    for (int k = ADAM_M; k <= ADAM_TOP; k++) TRY(check_like(i, type, k, ADAM_V));
+    TRY(hpc_op_expect(i, type, ADAM_STEP, HPC_OP_INDEX, 0, 0));
+    TRY(hpc_op_expect(i, type, ADAM_CLIP, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_output(i, type, ADAM_U, hpc_op_like(&type[ADAM_V], hpc_op_wide(&type[ADAM_V]))));
+out:
+    return rc;
+}
+
+static hpc_cost adam_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    return hpc_op_cost(type, ADAM_N, 14.0 * (double)hpc_op_n(&type[ADAM_V]));
+}
+
+static int adam_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->adam ? k->adam(plan, workers, args) : hpc_op_missing("adam");
+}
+
+const hpc_op hpc_op_adam = {
+    .sig = {.name = "adam",
+            .operand_n = ADAM_N,
+            .attr_bytes = sizeof(hpc_adamw_attr),
+            .operand = {{"u", HPC_OUT},
+                        {"m", HPC_INOUT | HPC_OPTIONAL},
+                        {"v", HPC_INOUT},
+                        {"grad", HPC_IN | HPC_INPLACE},
+                        {"top", HPC_IN | HPC_OPTIONAL | HPC_INPLACE},
+                        {"step", HPC_IN},
+                        {"clip", HPC_IN | HPC_OPTIONAL}}},
+    .field = adamw_field,
+    .comm = -1,
+    .shape = adam_shape,
+    .layout = hpc_op_layout_pointwise,
+    .cost = adam_cost,
+    .select = adam_select,
+};
+
+hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_value grad,
+                   hpc_value top, hpc_value step, hpc_value clip, hpc_adamw_attr attr)
+{
+    hpc_value operand[ADAM_N] = {u, m, v, grad, top, step, clip};
+    return hpc_emit(p, &hpc_op_adam, operand, &attr);
+}
+
+/* ---- apply ----------------------------------------------------------------- */
+
+enum { APPLY_PARAM, APPLY_HALF, APPLY_DIR, APPLY_LR, APPLY_BY, APPLY_N };
+
+static const hpc_field apply_field[] = {
+    {"alpha", HPC_FIELD_REAL, offsetof(hpc_apply_attr, alpha), NULL, true},
+    {"decay", HPC_FIELD_REAL, offsetof(hpc_apply_attr, decay), NULL, false},
+    {NULL, HPC_FIELD_INT, 0, NULL, false},
+};
+
+static int apply_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    const hpc_apply_attr *at = i->attr;
+    int rc;
+    if (at->alpha == 0)
+        return hpc_fail(HPC_E_ARG, "alpha is 0, with which nothing is applied; 1 is plain");
+    TRY(check_half(i, type, APPLY_HALF));
+    TRY(check_like(i, type, APPLY_PARAM, APPLY_PARAM));
+    TRY(check_like(i, type, APPLY_DIR, APPLY_PARAM));
+    TRY(hpc_op_expect(i, type, APPLY_LR, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, APPLY_BY, HPC_OP_REAL, 0, 0));
+out:
+    return rc;
+}
+
+static hpc_cost apply_cost(const hpc_type *type, const void *attr)
+{
+    (void)attr;
+    return hpc_op_cost(type, APPLY_N, 4.0 * (double)hpc_op_n(&type[APPLY_PARAM]));
+}
+
+static int apply_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->apply ? k->apply(plan, workers, args) : hpc_op_missing("apply");
+}
+
+const hpc_op hpc_op_apply = {
+    .sig = {.name = "apply",
+            .operand_n = APPLY_N,
+            .attr_bytes = sizeof(hpc_apply_attr),
+            .operand = {{"param", HPC_INOUT},
+                        {"half", HPC_OUT | HPC_OPTIONAL},
+                        {"dir", HPC_IN},
+                        {"lr", HPC_IN},
+                        {"by", HPC_IN | HPC_OPTIONAL}}},
+    .field = apply_field,
+    .comm = -1,
+    .shape = apply_shape,
+    .layout = hpc_op_layout_pointwise,
+    .cost = apply_cost,
+    .select = apply_select,
+};
+
+void hpc_apply(hpc_program *p, hpc_value param, hpc_value half, hpc_value dir, hpc_value lr,
+               hpc_value by, hpc_apply_attr attr)
+{
+    if (attr.alpha == 0) attr.alpha = 1;
+    hpc_value operand[APPLY_N] = {param, half, dir, lr, by};
+    hpc_emit(p, &hpc_op_apply, operand, &attr);
+}
+
+/* ---- below ----------------------------------------------------------------- */
+
+enum { BELOW_OK, BELOW_X, BELOW_LIMIT, BELOW_N };
+
+static int below_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
+{
+    (void)p;
+    int rc;
+    TRY(hpc_op_expect(i, type, BELOW_X, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_expect(i, type, BELOW_LIMIT, HPC_OP_REAL, 0, 0));
+    TRY(hpc_op_output(i, type, BELOW_OK, hpc_type_of(HPC_I32, 0, NULL)));
+out:
+    return rc;
+}
+
+static int below_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
+{
+    return k->below ? k->below(plan, workers, args) : hpc_op_missing("below");
+}
+
+const hpc_op hpc_op_below = {
+    .sig = {.name = "below",
+            .operand_n = BELOW_N,
+            .attr_bytes = sizeof(hpc_no_attr),
+            .operand = {{"ok", HPC_OUT}, {"x", HPC_IN}, {"limit", HPC_IN | HPC_OPTIONAL}}},
+    .comm = -1,
+    .shape = below_shape,
+    .select = below_select,
+};
+
+hpc_value hpc_below(hpc_program *p, hpc_value y, hpc_value x, hpc_value limit)
+{
+    hpc_value operand[BELOW_N] = {y, x, limit};
+    return hpc_emit(p, &hpc_op_below, operand, NULL);
 }

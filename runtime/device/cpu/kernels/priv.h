@@ -212,5 +212,12 @@ int HPC_ISA(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
 int HPC_ISA(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
 int HPC_ISA(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
+int HPC_ISA(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a);
+int HPC_ISA(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a);
+int HPC_ISA(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
+int HPC_ISA(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a);
+int HPC_ISA(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
+int HPC_ISA(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
+int HPC_ISA(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
 
 #endif

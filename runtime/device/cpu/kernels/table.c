@@ -32,4 +32,11 @@ const hpc_kernels HPC_ISA(hpc_cpu_kernels) = {
     .reduce = HPC_ISA(cpu_reduce),
     .sgd = HPC_ISA(cpu_sgd),
     .adamw = HPC_ISA(cpu_adamw),
+    .adam = HPC_ISA(cpu_adam),
+    .apply = HPC_ISA(cpu_apply),
+    .combine = HPC_ISA(cpu_combine),
+    .map = HPC_ISA(cpu_map),
+    .below = HPC_ISA(cpu_below),
+    .tile = HPC_ISA(cpu_tile),
+    .eigh = HPC_ISA(cpu_eigh),
 };

@@ -1,6 +1,7 @@
 /*
- * update.c: the pointwise updates of SGD and AdamW. Elements are shared out
- * flat, in whole cache lines.
+ * update.c: the pointwise updates of SGD and AdamW, AdamW's two halves, and the
+ * test of a number that lets them happen. Elements are shared out flat, in whole
+ * cache lines.
  */
 #include <math.h>
 
@@ -52,13 +53,11 @@ typedef struct factors {
     float rate, root, eps; /* param -= rate m / (root sqrt(v) + eps) */
 } factors;
 
-static factors factors_of(const hpc_adamw_args *a, int32_t step)
+static factors factors_of(const hpc_adamw_attr *t, double lr, const hpc_tensor *clip, int32_t step)
 {
-    const hpc_adamw_attr *t = &a->attr;
-    double lr = (double)scalar_of(&a->lr);
     double bias1 = 1 - pow(t->beta1, step), bias2 = 1 - pow(t->beta2, step);
 
-    return (factors){.clip = a->clip.data ? scalar_of(&a->clip) : 1,
+    return (factors){.clip = clip->data ? scalar_of(clip) : 1,
                      .keep = (float)(1 - lr * t->decay),
                      .beta1 = (float)t->beta1,
                      .rest1 = (float)(1 - t->beta1),
@@ -77,7 +76,7 @@ static int adamw_run(const hpc_launch *l, const void *args)
     int64_t lo, hi;
 
     if (step < 1) return hpc_fail(HPC_E_ARG, "adamw: step is %d, steps count from 1", (int)step);
-    factors f = factors_of(a, step);
+    factors f = factors_of(&a->attr, (double)scalar_of(&a->lr), &a->clip, step);
     hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
     for (int64_t n; lo < hi; lo += n) {
         n = least(CHUNK, hi - lo);
@@ -108,5 +107,126 @@ int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a)
                                           {"lr", &a->lr, TAKES_F32},
                                           {"step", &a->step, TAKES_I32},
                                           {"clip", &a->clip, TAKES_F32},
+                                          {0}});
+}
+
+/* ---- adam ----------------------------------------------------------------------------------- */
+
+/* u and what it is made from may be the same elements. */
+static void direct(float *u, float *m, float *v, const float *grad, int64_t n, const factors *by)
+{
+    factors f = *by;
+
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        float g = f.clip * grad[i];
+        m[i] = f.beta1 * m[i] + f.rest1 * g;
+        v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
+        u[i] = f.rate * m[i] / (f.root * sqrtf(v[i]) + f.eps);
+    }
+}
+
+static void direct_top(float *u, const float *top, float *v, const float *grad, int64_t n,
+                       const factors *by)
+{
+    factors f = *by;
+
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        float g = f.clip * grad[i];
+        v[i] = f.beta2 * v[i] + f.rest2 * (g * g);
+        u[i] = f.rate * top[i] / (f.root * sqrtf(v[i]) + f.eps);
+    }
+}
+
+static int adam_run(const hpc_launch *l, const void *args)
+{
+    const hpc_adam_args *a = args;
+    int32_t step = *(const int32_t *)a->step.data;
+    float grads[CHUNK], tops[CHUNK];
+    int64_t lo, hi;
+
+    if (step < 1) return hpc_fail(HPC_E_ARG, "adam: step is %d, steps count from 1", (int)step);
+    factors f = factors_of(&a->attr, 1, &a->clip, step);
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->v), LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        n = least(CHUNK, hi - lo);
+        float *u = (float *)a->u.data + lo, *v = (float *)a->v.data + lo;
+        const float *grad = load(grads, &a->grad, lo, n);
+        if (a->m.data)
+            direct(u, (float *)a->m.data + lo, v, grad, n, &f);
+        else
+            direct_top(u, load(tops, &a->top, lo, n), v, grad, n, &f);
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_adam)(hpc_plan *p, int workers, const hpc_adam_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = adam_run, .name = "adam_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"u", &a->u, TAKES_F32},
+                                          {"m", &a->m, TAKES_F32},
+                                          {"v", &a->v, TAKES_F32},
+                                          {"grad", &a->grad, TAKES_REAL},
+                                          {"top", &a->top, TAKES_REAL},
+                                          {"step", &a->step, TAKES_I32},
+                                          {"clip", &a->clip, TAKES_F32},
+                                          {0}});
+}
+
+/* ---- apply ---------------------------------------------------------------------------------- */
+
+static int apply_run(const hpc_launch *l, const void *args)
+{
+    const hpc_apply_args *a = args;
+    double lr = (double)scalar_of(&a->lr), by = a->by.data ? (double)scalar_of(&a->by) : 1;
+    float keep = (float)(1 - lr * a->attr.decay), rate = (float)(lr * a->attr.alpha * by);
+    float buffer[CHUNK];
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, hpc_tensor_n(&a->param), LINE, l->worker, l->workers);
+    for (int64_t n; lo < hi; lo += n) {
+        n = least(CHUNK, hi - lo);
+        float *param = (float *)a->param.data + lo;
+        const float *dir = load(buffer, &a->dir, lo, n);
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) param[i] = keep * param[i] - rate * dir[i];
+        if (a->half.data) store(&a->half, lo, param, n);
+    }
+    return 0;
+}
+
+int HPC_ISA(cpu_apply)(hpc_plan *p, int workers, const hpc_apply_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = apply_run, .name = "apply_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"param", &a->param, TAKES_F32},
+                                          {"half", &a->half, 1 << HPC_BF16},
+                                          {"dir", &a->dir, TAKES_REAL},
+                                          {"lr", &a->lr, TAKES_F32},
+                                          {"by", &a->by, TAKES_F32},
+                                          {0}});
+}
+
+/* ---- below ---------------------------------------------------------------------------------- */
+
+static int below_run(const hpc_launch *l, const void *args)
+{
+    const hpc_below_args *a = args;
+    float x = scalar_of(&a->x);
+    bool most = !a->limit.data || x <= scalar_of(&a->limit);
+
+    if (l->worker == 0) *(int32_t *)a->ok.data = isfinite(x) && most;
+    return 0;
+}
+
+int HPC_ISA(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = below_run, .name = "below_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"ok", &a->ok, TAKES_I32},
+                                          {"x", &a->x, TAKES_REAL},
+                                          {"limit", &a->limit, TAKES_REAL},
                                           {0}});
 }

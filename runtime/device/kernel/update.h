@@ -1,0 +1,83 @@
+/*
+ * update.h: arguments of the optimizers' ops, as kernel.h has those of all others: whole updates
+ * (sgd, adamw), the halves of one (adam, apply), and what second-order methods do to batches of
+ * small matrices and to the numbers that belong to them (combine, map, below, tile, eigh).
+ *
+ * Include kernel.h, whose rules for all kernels hold here too.
+ */
+#ifndef HPC_UPDATE_H
+#define HPC_UPDATE_H
+
+#include "runtime/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+typedef struct hpc_no_attr { char unused; } hpc_no_attr; /* of ops that have no attributes */
+
+/* mom = momentum mom + grad + decay param; param -= lr (nesterov ? grad' + momentum mom : mom),
+ * grad' = grad + decay param. lr: f32 (f64) device scalar. All f32 (f64) but grad. */
+typedef struct hpc_sgd_attr { double momentum, decay; bool nesterov; } hpc_sgd_attr;
+typedef struct hpc_sgd_args { hpc_tensor param, mom, grad, lr; hpc_sgd_attr attr; } hpc_sgd_args;
+/* As torch.optim.AdamW; step (i32) counts from 1; grad is multiplied by clip (optional scalar);
+ * half (optional): a bf16 copy of the new param. */
+typedef struct hpc_adamw_attr { double beta1, beta2, eps, decay; } hpc_adamw_attr;
+typedef struct hpc_adamw_args {
+    hpc_tensor param, m, v, half, grad, lr, step, clip;
+    hpc_adamw_attr attr;
+} hpc_adamw_args;
+
+/* AdamW's direction, for apply: u = (t / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps).
+ * v is updated as adamw's. t is m, updated as adamw's, or `top` as it is given: exactly one of the
+ * two is present. grad is multiplied by clip (optional scalar); step (i32) counts from 1; decay is
+ * apply's, and unused. All f32 (f64) but grad and top. u INPLACE grad, top. */
+typedef struct hpc_adam_args {
+    hpc_tensor u, m, v, grad, top, step, clip;
+    hpc_adamw_attr attr;
+} hpc_adam_args;
+/* param = (1 - lr decay) param - lr alpha by dir;  by: optional device scalar; half (optional): a
+ * bf16 copy of the new param. All f32 (f64) but dir. adam, then apply with alpha 1, is adamw. */
+typedef struct hpc_apply_attr { double alpha, decay; } hpc_apply_attr;
+typedef struct hpc_apply_args {
+    hpc_tensor param, half, dir, lr, by;
+    hpc_apply_attr attr;
+} hpc_apply_args;
+
+/* y = a0 s0 I + a1 s1 x1 + a2 s2 x2, or x2^T if trans, of matrices [m,n] or batches [batch,m,n];
+ * square with I, which a0 = 0 leaves out; without I and trans, tensors of any shape.
+ * x1, x2: an absent one's term is left out. s0, s1, s2 (f32 or f64; absent: 1): a scalar, or of a
+ * batch one number for each matrix, [batch]. y INPLACE x1 (and never x2). */
+typedef struct hpc_combine_attr { double a0, a1, a2; bool trans; } hpc_combine_attr;
+typedef struct hpc_combine_args {
+    hpc_tensor y, x1, x2, s0, s1, s2;
+    hpc_combine_attr attr;
+} hpc_combine_args;
+/* y = alpha x^power + beta (pow of C: NaN for a fraction's power of x < 0), then kept within
+ * [lo, hi] unless both are 0, NaN staying; if `guarded`, y = other where x is 0 or not finite.
+ * In f64, element by element: for numbers of blocks and norms, not for long tensors. INPLACE x. */
+typedef struct hpc_map_attr {
+    double alpha, power, beta, lo, hi, other;
+    bool guarded;
+} hpc_map_attr;
+typedef struct hpc_map_args { hpc_tensor y, x; hpc_map_attr attr; } hpc_map_args;
+/* ok (i32) = 1 if x is finite and at most `limit` (optional), else 0; scalars all. A NaN limit
+ * lets nothing pass. As a guard: for what must not run on numbers that went wrong. */
+typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc_below_args;
+/* y [blocks,rows,cols] = the blocks of x [m,n], which rows, cols divide, one row of blocks after
+ * the other. inverse: y [m,n] from x [blocks,rows,cols]; only then m, n are read. */
+typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; } hpc_tile_attr;
+typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
+/* Of each symmetric matrix of x [batch,n,n] or [n,n], of which the lower triangle is read, the
+ * eigenvalues, ascending: values [batch,n], and their eigenvectors: the ROWS V of vectors
+ * [batch,n,n]; both f32 (f64). |x V' - V' D| <= 1e-5 |x| and |V V' - I| <= 1e-5, Frobenius (f64:
+ * 1e-12). The first element of a row that is within 0.1% of its largest is
+ * positive. One that is not finite makes all NaN of its matrix's; others are not touched by it. */
+typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; } hpc_eigh_args;
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,332 @@
+/*
+ * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
+ * combine, map, tile, eigh; and that state is not written over what the same
+ * instruction reads, but where its kernel works in place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/values.h"
+
+#define EXTENTS(...)                                                                               \
+    sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[])                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define REAL(p, ...)  value(p, HPC_F32, false, EXTENTS(__VA_ARGS__))
+#define BF16(p, ...)  value(p, HPC_BF16, false, EXTENTS(__VA_ARGS__))
+#define STATE(p, ...) value(p, HPC_F32, true, EXTENTS(__VA_ARGS__))
+#define SCALAR(p, d)  value(p, d, false, 0, NULL)
+
+static hpc_program *begin(void)
+{
+    hpc_error_clear();
+    hpc_program *p = hpc_program_create();
+    assert_non_null(p);
+    assert_int_equal(hpc_program_segment(p, HPC_UPDATE, 0), 0);
+    return p;
+}
+
+static hpc_value value(hpc_program *p, hpc_dtype dtype, bool state, size_t rank,
+                       const int64_t *extent)
+{
+    char name[16];
+    hpc_type t = hpc_type_of(dtype, (int)rank, extent);
+    snprintf(name, sizeof name, "v%lld", (long long)p->value_n);
+    return state ? hpc_program_state(p, name, t, false) : hpc_program_input(p, name, t);
+}
+
+static void makes(hpc_program *p, hpc_value v, const char *type)
+{
+    char text[128];
+    test_ok(hpc_program_status(p));
+    assert_true(v >= 0);
+    assert_string_equal(hpc_type_text(text, &p->value[v].type), type);
+}
+
+/* The whole message behind the place, and frees. */
+static void refuses(hpc_program *p, int code, const char *text)
+{
+    assert_int_equal(hpc_program_status(p), code);
+    const char *at = strstr(hpc_error_get()->text, "): ");
+    assert_non_null(at);
+    assert_string_equal(at + 3, text);
+    hpc_error_clear();
+    hpc_program_free(p);
+}
+
+static void ends(hpc_program *p)
+{
+    test_ok(hpc_program_check(p));
+    hpc_program_free(p);
+}
+
+/* ---- adam, apply, below -------------------------------------------------------------- */
+
+static const hpc_adamw_attr usual = {.beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+
+static void adam_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value v = STATE(p, 3, 4), m = STATE(p, 3, 4), step = SCALAR(p, HPC_I32);
+    hpc_value g = BF16(p, 3, 4), top = BF16(p, 3, 4), clip = SCALAR(p, HPC_F32);
+    makes(p, hpc_adam(p, HPC_NEW, m, v, g, HPC_NONE, step, clip, usual), "f32[3,4]");
+    makes(p, hpc_adam(p, HPC_NEW, HPC_NONE, v, g, top, step, HPC_NONE, usual), "f32[3,4]");
+    hpc_value u = STATE(p, 3, 4);
+    assert_int_equal(hpc_adam(p, u, m, v, g, HPC_NONE, step, HPC_NONE, usual), u);
+    test_ok(hpc_program_check(p));
+    hpc_adam(p, HPC_NEW, m, v, g, top, step, HPC_NONE, usual);
+    refuses(p, HPC_E_ARG, "give either m, to be updated, or top in its place");
+    p = begin();
+    hpc_adam(p, HPC_NEW, HPC_NONE, STATE(p, 3), REAL(p, 3), HPC_NONE, SCALAR(p, HPC_I32), HPC_NONE,
+             usual);
+    refuses(p, HPC_E_ARG, "give either m, to be updated, or top in its place");
+    p = begin();
+    hpc_adam(p, HPC_NEW, HPC_NONE, STATE(p, 3), REAL(p, 3), REAL(p, 4), SCALAR(p, HPC_I32),
+             HPC_NONE, usual);
+    refuses(p, HPC_E_SHAPE, "top is f32[4] and v is f32[3]: they must have the same shape");
+    p = begin();
+    hpc_adam(p, HPC_NEW, STATE(p, 3), STATE(p, 3), REAL(p, 3), HPC_NONE, SCALAR(p, HPC_F32),
+             HPC_NONE, usual);
+    refuses(p, HPC_E_SHAPE, "step is f32[]: expected plain i32");
+    p = begin();
+    hpc_adam(p, HPC_NEW, STATE(p, 3), STATE(p, 3), REAL(p, 3), HPC_NONE, SCALAR(p, HPC_I32),
+             HPC_NONE, (hpc_adamw_attr){.beta1 = 1});
+    refuses(p, HPC_E_ARG, "beta1 is 1 and beta2 0; both must be at least 0 and below 1");
+}
+
+static void apply_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value w = STATE(p, 3, 4), lr = SCALAR(p, HPC_F32);
+    hpc_value half = value(p, HPC_BF16, true, EXTENTS(3, 4));
+    hpc_apply(p, w, half, BF16(p, 3, 4), lr, lr, (hpc_apply_attr){.decay = 0.1});
+    test_ok(hpc_program_check(p));
+    const hpc_apply_attr *at = p->segment[0].insn[0].attr;
+    assert_true(at->alpha == 1);
+    hpc_apply(p, w, HPC_NONE, REAL(p, 4, 3), lr, HPC_NONE, (hpc_apply_attr){0});
+    refuses(p, HPC_E_SHAPE, "dir is f32[4,3] and param is f32[3,4]: they must have the same shape");
+    p = begin();
+    hpc_apply(p, STATE(p, 3), STATE(p, 3), REAL(p, 3), SCALAR(p, HPC_F32), HPC_NONE,
+              (hpc_apply_attr){0});
+    refuses(p, HPC_E_SHAPE, "half is f32[3]: expected bf16");
+    p = begin();
+    hpc_apply(p, STATE(p, 3), HPC_NONE, REAL(p, 3), REAL(p, 1), HPC_NONE, (hpc_apply_attr){0});
+    refuses(p, HPC_E_SHAPE, "lr is f32[1]: expected a scalar");
+    p = begin();
+    hpc_value operand[] = {STATE(p, 3), HPC_NONE, REAL(p, 3), SCALAR(p, HPC_F32), HPC_NONE};
+    hpc_emit(p, &hpc_op_apply, operand, NULL);
+    refuses(p, HPC_E_ARG, "alpha is 0, with which nothing is applied; 1 is plain");
+}
+
+static void below_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value x = SCALAR(p, HPC_F32);
+    makes(p, hpc_below(p, HPC_NEW, x, HPC_NONE), "i32[]");
+    p->tags.guard = hpc_below(p, HPC_NEW, x, SCALAR(p, HPC_BF16));
+    hpc_value ok = value(p, HPC_I32, true, 0, NULL);
+    assert_int_equal(hpc_below(p, ok, x, HPC_NONE), ok);
+    test_ok(hpc_program_check(p));
+    hpc_below(p, HPC_NEW, REAL(p, 1), HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "x is f32[1]: expected a scalar");
+    p = begin();
+    hpc_below(p, value(p, HPC_F32, true, 0, NULL), SCALAR(p, HPC_F32), HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "ok is f32[]: expected i32[]");
+}
+
+/* ---- combine, map, tile -------------------------------------------------------------- */
+
+static hpc_value sum(hpc_program *p, hpc_value x1, hpc_value x2, bool trans)
+{
+    return hpc_combine(p, HPC_NEW, x1, x2, NULL, (hpc_combine_attr){0, 1, 1, trans});
+}
+
+static hpc_value damp(hpc_program *p, hpc_value x, hpc_value by)
+{
+    hpc_value s[] = {by, HPC_NONE, HPC_NONE};
+    return hpc_combine(p, HPC_NEW, x, HPC_NONE, s, (hpc_combine_attr){.a0 = 1, .a1 = 1});
+}
+
+static void combine_makes(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, sum(p, BF16(p, 3, 4), REAL(p, 3, 4), false), "bf16[3,4]");
+    makes(p, sum(p, REAL(p, 2, 3, 4), REAL(p, 2, 4, 3), true), "f32[2,3,4]");
+    makes(p, sum(p, HPC_NONE, REAL(p, 4, 3), true), "f32[3,4]");
+    makes(p, sum(p, REAL(p, 1, 2, 3, 4), HPC_NONE, false), "f32[1,2,3,4]");
+    makes(p, damp(p, REAL(p, 5, 4, 4), REAL(p, 5)), "f32[5,4,4]");
+    makes(p, damp(p, REAL(p, 4, 4), SCALAR(p, HPC_F32)), "f32[4,4]");
+    hpc_value unit = STATE(p, 5, 4, 4);
+    assert_int_equal(hpc_combine(p, unit, HPC_NONE, HPC_NONE, NULL, (hpc_combine_attr){.a0 = 1}),
+                     unit);
+    ends(p);
+}
+
+static void combine_refuses(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    sum(p, REAL(p, 3, 4), REAL(p, 4, 3), false);
+    refuses(p, HPC_E_SHAPE, "x1 is f32[3,4] and x2 is f32[4,3]: they must have the same shape");
+    p = begin();
+    sum(p, REAL(p, 3, 4), REAL(p, 3, 4), true);
+    refuses(p, HPC_E_SHAPE,
+            "x1 is f32[3,4] and x2 is f32[3,4]: they must have the same shape, x2 being "
+            "transposed");
+    p = begin();
+    sum(p, REAL(p, 3), REAL(p, 3), true);
+    refuses(p, HPC_E_SHAPE, "x1 is f32[3]: expected a rank of 2 to 3");
+    p = begin();
+    damp(p, REAL(p, 3, 4), HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "y is f32[3,4]: only to a square matrix is I added");
+    p = begin();
+    damp(p, REAL(p, 5, 4, 4), REAL(p, 4));
+    refuses(p, HPC_E_SHAPE,
+            "s0 is f32[4] and y is f32[5,4,4]: expected a scalar, or one for each matrix of a "
+            "batch");
+    p = begin();
+    damp(p, REAL(p, 4, 4), REAL(p, 4));
+    refuses(p, HPC_E_SHAPE,
+            "s0 is f32[4] and y is f32[4,4]: expected a scalar, or one for each matrix of a batch");
+    p = begin();
+    sum(p, HPC_NONE, HPC_NONE, false);
+    refuses(p, HPC_E_ARG, "without x1 and x2, nothing gives y its shape: give state");
+    p = begin();
+    hpc_combine(p, HPC_NEW, REAL(p, 3), HPC_NONE, NULL, (hpc_combine_attr){.a1 = (double)NAN});
+    refuses(p, HPC_E_ARG, "a0, a1, a2 are 0, nan, 0; they must be finite");
+    p = begin();
+    hpc_combine(p, STATE(p, 4), REAL(p, 3), HPC_NONE, NULL, (hpc_combine_attr){.a1 = 1});
+    refuses(p, HPC_E_SHAPE, "y is f32[4]: expected f32[3]");
+    p = begin();
+    hpc_value x = REAL(p, 8, 5);
+    p->value[x].type = hpc_type_ragged(p->value[x].type, 0, SCALAR(p, HPC_I32));
+    sum(p, x, HPC_NONE, false);
+    refuses(p, HPC_E_SHAPE, "x1 is f32[%1<=8,5]: only fixed extents are combined");
+}
+
+/* S = 0.95 S + 0.05 X: one version is read, the next written, whichever way X lies. */
+static void averages_are_versions(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_combine_attr attr = {.a1 = 0.95, .a2 = 0.05};
+    hpc_value state = STATE(p, 2, 4, 4), x = REAL(p, 2, 4, 4);
+    hpc_value whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4});
+    assert_int_equal(hpc_combine(p, state, state, x, NULL, attr), state);
+    attr.trans = true;
+    assert_int_equal(hpc_combine(p, state, state, x, NULL, attr), state);
+    const hpc_insn *i = &p->segment[0].insn[2];
+    assert_int_equal(i->version[1], 1);
+    assert_int_equal(p->value[state].version, 2);
+    whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4}); /* of what has been written by now */
+    hpc_combine(p, state, whole, x, NULL, attr);
+    ends(p);
+}
+
+static void state_is_not_written_over_what_is_read(void **s)
+{
+    (void)s;
+    hpc_combine_attr attr = {.a1 = 0.95, .a2 = 0.05};
+    for (int trans = 0; trans < 2; trans++) {
+        hpc_program *p = begin();
+        attr.trans = trans;
+        hpc_value state = STATE(p, 4, 4);
+        hpc_combine(p, state, REAL(p, 4, 4), state, NULL, attr);
+        refuses(p, HPC_E_ARG, "operand x2 lies in v0, which y overwrites: give a copy of it");
+    }
+    hpc_program *p = begin();
+    attr.trans = false;
+    hpc_value state = STATE(p, 2, 4), row = hpc_slice(p, state, 1, 1);
+    hpc_combine(p, state, row, HPC_NONE, NULL, attr);
+    refuses(p, HPC_E_ARG, "operand x1 lies in v0, which y overwrites: give a copy of it");
+    p = begin();
+    state = STATE(p, 4, 4);
+    hpc_value product[] = {state, HPC_NONE, state, REAL(p, 4, 4), HPC_NONE, HPC_NONE};
+    hpc_emit(p, &hpc_op_matmul, product, &(hpc_matmul_attr){.alpha = 1});
+    refuses(p, HPC_E_ARG, "operand a lies in v0, which y overwrites: give a copy of it");
+    p = begin();
+    state = STATE(p, 4);
+    hpc_scale(p, state, state, HPC_NONE, 2); /* would be added to itself */
+    refuses(p, HPC_E_ARG, "operand x lies in v0, which y overwrites: give a copy of it");
+    p = begin();
+    state = STATE(p, 4);
+    hpc_sgd(p, state, state, REAL(p, 4), SCALAR(p, HPC_F32), (hpc_sgd_attr){0});
+    refuses(p, HPC_E_ARG, "operand mom lies in v0, which param overwrites: give a copy of it");
+}
+
+static void map_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_map_each(p, BF16(p, 3, 4), (hpc_map_attr){.alpha = 1, .power = 2}), "bf16[3,4]");
+    hpc_map_each(p, REAL(p, 3), (hpc_map_attr){.alpha = 1});
+    refuses(p, HPC_E_ARG,
+            "alpha is 1 and power 0; both must be finite and not 0 "
+            "(alpha may be 0 when guarded)");
+    p = begin();
+    hpc_map_each(p, REAL(p, 3), (hpc_map_attr){.alpha = 1, .power = 1, .lo = 2, .hi = 1});
+    refuses(p, HPC_E_ARG, "lo is 2 and hi 1; the bounds must be in order");
+}
+
+static void tile_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_tile(p, BF16(p, 6, 8), 3, 4), "bf16[4,3,4]");
+    makes(p, hpc_untile(p, REAL(p, 4, 3, 4), 6, 8), "f32[6,8]");
+    makes(p, hpc_untile(p, REAL(p, 4, 3, 4), 3, 16), "f32[3,16]");
+    hpc_tile(p, REAL(p, 6, 8), 4, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8]: blocks of 4 by 4 do not divide 6 by 8");
+    p = begin();
+    hpc_tile(p, REAL(p, 6, 8), 0, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[6,8]: blocks of 0 by 4 do not divide 6 by 8");
+    p = begin();
+    hpc_untile(p, REAL(p, 4, 3, 4), 6, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[4,3,4]: 6 by 4 are 2 such blocks");
+    p = begin();
+    hpc_tile(p, REAL(p, 2, 6, 8), 3, 4);
+    refuses(p, HPC_E_SHAPE, "x is f32[2,6,8]: expected rank 2");
+}
+
+static void eigh_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    hpc_value values;
+    makes(p, hpc_eigh(p, BF16(p, 5, 4, 4), &values), "f32[5,4,4]");
+    makes(p, values, "f32[5,4]");
+    makes(p, hpc_eigh(p, REAL(p, 4, 4), NULL), "f32[4,4]");
+    assert_true(hpc_insn_cost(p, &p->segment[0].insn[0]).flops == 9.0 * 4 * 4 * 4 * 5);
+    test_ok(hpc_program_check(p));
+    assert_int_equal(hpc_eigh(p, REAL(p, 3, 4), &values), HPC_NONE);
+    assert_int_equal(values, HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "x is f32[3,4]: expected square matrices");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adam_rules),
+        cmocka_unit_test(apply_rules),
+        cmocka_unit_test(below_rules),
+        cmocka_unit_test(combine_makes),
+        cmocka_unit_test(combine_refuses),
+        cmocka_unit_test(averages_are_versions),
+        cmocka_unit_test(state_is_not_written_over_what_is_read),
+        cmocka_unit_test(map_rules),
+        cmocka_unit_test(tile_rules),
+        cmocka_unit_test(eigh_rules),
+    };
+    return cmocka_run_group_tests_name("program/ops_update", tests, NULL, NULL);
+}
