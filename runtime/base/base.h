@@ -72,8 +72,7 @@ void hpc_assert_failed(const char *cond, const char *file, int line) __attribute
  * product n * size for overflow and return zeroed memory. hpc_free(NULL) is fine. */
 void *hpc_alloc(size_t n, size_t size);                       /* aligned to 16 */
 void *hpc_alloc_aligned(size_t n, size_t size, size_t align); /* power of two; 2 MiB: huge pages */
-int hpc_grow(void *array_ptr, int64_t *cap, int64_t n,
-             size_t size); /* amortised; new part zeroed */
+int hpc_grow(void *array_ptr, int64_t *cap, int64_t n, size_t size); /* amortised; zeroes */
 void hpc_free(void *p);
 
 typedef struct hpc_arena hpc_arena; /* many small objects with one lifetime */
@@ -132,6 +131,7 @@ typedef struct hpc_file_writer hpc_file_writer;
 int hpc_file_create(hpc_file_writer **out, const char *path);
 int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes);
 int hpc_file_write_at(hpc_file_writer *w, size_t at, const void *data, size_t bytes);
+int hpc_file_append(hpc_file_writer **out, const char *path); /* in place; written at once */
 size_t hpc_file_written(const hpc_file_writer *w);
 int hpc_file_commit(hpc_file_writer *w);        /* at most once, then close */
 void hpc_file_close_writer(hpc_file_writer *w); /* committed or not; NULL is fine */
@@ -219,17 +219,17 @@ typedef struct hpc_command {
     const hpc_option *options; /* --help is added to every table */
     size_t options_bytes;
     int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
+    bool configured; /* argument 1: JSON under what is given; --set K=V means --K V */
 } hpc_command;
-/* Fills defaults, then argv[1..]; what is left over is moved to argv[0..*rest-1].
- * Returns 1 when --help was asked. Strings point into argv, the table or `a`. */
+/* Defaults, then argv[1..]; rest: moved to argv[0..*rest-1]. 1: help is asked. Texts: argv, `a`. */
 int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
                       int *rest);
 /* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
 int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
 int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
 int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, const char *version);
-/* commands: NULL-terminated */
-int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, const char *program);
+int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* NULL-terminated */
+                           const char *program);
 int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
 
 /* ---- progress ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
  * file_write.c: writing files whole or not at all: a temporary name beside the
- * target, fsync, rename, fsync of the folder.
+ * target, fsync, rename, fsync of the folder; and logs, which grow in place.
  *
  * It does not buffer: callers write in large pieces.
  */
@@ -141,6 +141,28 @@ int hpc_file_create(hpc_file_writer **out, const char *path)
     }
     *out = w;
     return 0;
+}
+
+/* Without a temporary name: what is written stands, in one piece for each call, at the end of what
+ * is there. Its folder is not synced: a log may lose its last lines in a power failure. */
+int hpc_file_append(hpc_file_writer **out, const char *path)
+{
+    int rc = 0;
+    *out = NULL;
+    hpc_file_writer *w = hpc_alloc(1, sizeof *w);
+    if (!w) return HPC_E_NOMEM;
+    w->fd = w->folder_fd = -1;
+    w->done = true; /* there is nothing to commit */
+    TRY(find_target(w, path));
+    w->fd = hpc_file_open_retry(w->path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (w->fd < 0) {
+        rc = hpc_fail_os(HPC_E_IO, "cannot append to " SHOWN, path);
+        goto out;
+    }
+    *out = w;
+out:
+    if (rc < 0) hpc_file_close_writer(w);
+    return rc;
 }
 
 int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes)

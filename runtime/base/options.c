@@ -111,6 +111,18 @@ static int next_value(parser *p, const hpc_option *o, const char **value)
     return 0;
 }
 
+static int parse_set(parser *p, const hpc_option *set, const char *given)
+{
+    const char *text = given ? given + 1 : NULL;
+    int rc = text ? 0 : next_value(p, set, &text);
+    if (rc < 0) return rc;
+    const char *equals = strchr(text, '=');
+    if (!equals) return hpc_fail(HPC_E_ARG, "option --set %.60s: write KEY=VALUE", text);
+    const hpc_option *o = hpc_option_find(p->c, text, (size_t)(equals - text));
+    if (!o || o == set) return unknown_long(p, text, (size_t)(equals - text));
+    return store(p, o, equals + 1);
+}
+
 static int parse_long(parser *p, const char *name)
 {
     const char *equals = strchr(name, '=');
@@ -124,6 +136,7 @@ static int parse_long(parser *p, const char *name)
     }
     bool help = !o && n == 4 && strncmp(name, "help", 4) == 0;
     if (!o && !help) return unknown_long(p, name, n);
+    if (p->c->configured && n == 3 && strncmp(name, "set", 3) == 0) return parse_set(p, o, equals);
     if (help || o->kind == HPC_FLAG) {
         if (equals) return hpc_fail(HPC_E_ARG, "option --%.*s takes no value", (int)n, name);
         return help ? HELP : store(p, o, no ? "false" : "true");
@@ -170,6 +183,18 @@ static int parse_all(parser *p)
     return 0;
 }
 
+/* Keys of a file, but for the options that were given. */
+static int load_under(parser *p, const char *path)
+{
+    hpc_json *root = NULL;
+    int rc = hpc_json_read(&root, path);
+    if (rc < 0) return rc;
+    rc = hpc_options_load_under(p->out, p->c, p->a, root, p->given);
+    if (rc < 0) hpc_error_where("%s", path);
+    hpc_json_free(root);
+    return rc;
+}
+
 int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
                       int *rest)
 {
@@ -179,6 +204,7 @@ int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, c
     if (!p.given) return HPC_E_NOMEM;
     int rc = fill_defaults(&p);
     if (rc == 0) rc = parse_all(&p);
+    if (rc == 0 && c->configured && p.rest > 0) rc = load_under(&p, argv[0]);
     if (rc == 0) *rest = p.rest;
     return rc;
 }

@@ -79,7 +79,8 @@ static int unknown_key(const hpc_command *c, const char *key)
     return hpc_fail(HPC_E_ARG, "unknown key '%.60s', see --help: keys are the long options", key);
 }
 
-int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object)
+int hpc_options_load_under(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object,
+                           const bool *given)
 {
     if (hpc_json_kind_of(object) != HPC_JSON_OBJECT) {
         return hpc_fail(HPC_E_FORMAT, "the configuration must be a JSON object of options");
@@ -88,10 +89,16 @@ int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_js
         const hpc_json *v;
         const char *key = hpc_json_key(object, i, &v);
         const hpc_option *o = hpc_option_find(c, key, strlen(key));
+        if (o && given && given[o - c->options]) continue;
         int rc = o ? load_one(out, o, a, v) : unknown_key(c, key);
         if (rc < 0) return rc;
     }
     return 0;
+}
+
+int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object)
+{
+    return hpc_options_load_under(out, c, a, object, NULL);
 }
 
 static void record_one(hpc_json_out *w, const hpc_option *o, const void *field)

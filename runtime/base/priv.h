@@ -35,6 +35,9 @@ int hpc_option_set_real(void *out, const hpc_option *o, const char *where, doubl
 int hpc_option_set_choice(void *out, const hpc_option *o, const char *where, const char *text);
 /* The array lies in the arena. */
 int hpc_option_add_text(void *out, const hpc_option *o, hpc_arena *a, const char *text);
+/* hpc_options_load, but for the options of the table that are marked as given; NULL: none. */
+int hpc_options_load_under(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object,
+                           const bool *given);
 /* How many options the command's table has. */
 int hpc_options_n(const hpc_command *c);
 /* The option of exactly this name of n bytes, or NULL. */

@@ -56,6 +56,7 @@ static void header(hpc_buf *out, const hpc_plot *p)
     escaped(out, p->kind == HPC_PLOT_BARS ? p->y_label : p->x_label);
     hpc_buf_text(out, "</th>");
     for (int64_t s = 0; s < p->series_n; s++) {
+        if (p->series[s].faint) continue;
         hpc_buf_text(out, "<th>");
         if (p->series[s].name)
             escaped(out, p->series[s].name);
@@ -80,11 +81,11 @@ static void table(hpc_buf *out, const hpc_plot *p)
         }
     } else {
         for (int64_t s = 0; s < p->series_n; s++)
-            for (int64_t k = 0; k < p->series[s].n; k++) {
+            for (int64_t k = 0; k < p->series[s].n && !p->series[s].faint; k++) {
                 hpc_buf_text(out, "<tr>");
                 cell(out, p->series[s].x[k]);
                 for (int64_t c = 0; c < p->series_n; c++)
-                    cell(out, c == s ? p->series[s].y[k] : (double)NAN);
+                    if (!p->series[c].faint) cell(out, c == s ? p->series[s].y[k] : (double)NAN);
                 hpc_buf_text(out, "</tr>\n");
             }
     }

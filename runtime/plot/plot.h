@@ -23,6 +23,9 @@ typedef struct hpc_plot_series {
     const double *x;  /* NULL for bars: rows 0, 1, ... */
     const double *y;  /* NaN: a gap */
     int64_t n;
+    int colour; /* 1, 2, ...: series of one colour belong together; 0: by its place */
+    bool faint; /* lines: thin and pale, behind the others; not in a page's tables */
+    bool marks; /* lines: with a dot at each point */
 } hpc_plot_series;
 typedef struct hpc_plot {
     hpc_plot_kind kind;
@@ -31,6 +34,7 @@ typedef struct hpc_plot {
     const hpc_plot_series *series;
     int64_t series_n;
     bool log_x, log_y; /* bars have their lengths along x */
+    bool from_zero;    /* lines: y begins at 0, and the key stands at the bottom */
 } hpc_plot;
 typedef struct hpc_figure { /* plots in a grid, drawn as one picture */
     const char *title;

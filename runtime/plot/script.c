@@ -134,11 +134,24 @@ static void draw_bars(hpc_buf *out, const hpc_plot *p, int64_t id)
     hpc_buf_text(out, "\n");
 }
 
-static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
+/* Faint ones let three quarters of what is behind them through. */
+static void put_style(hpc_buf *out, const hpc_plot *p, int64_t s)
 {
     static const char *const style[] = {[HPC_PLOT_LINES] = "lines lw 2",
                                         [HPC_PLOT_POINTS] = "points pt 7 ps 0.6",
                                         [HPC_PLOT_STEPS] = "steps lw 2"};
+    const hpc_plot_series *x = &p->series[s];
+    const char *rgb = colour(x->colour > 0 ? x->colour - 1 : s);
+    if (p->kind == HPC_PLOT_LINES && x->faint)
+        hpc_buf_printf(out, "lines lw 1 lc rgb '#c0%s' ", rgb + 1);
+    else if (p->kind == HPC_PLOT_LINES && x->marks)
+        hpc_buf_printf(out, "linespoints lw 2 pt 7 ps 0.5 lc rgb '%s' ", rgb);
+    else
+        hpc_buf_printf(out, "%s lc rgb '%s' ", style[p->kind], rgb);
+}
+
+static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
+{
     for (int64_t s = 0; s < p->series_n; s++) {
         hpc_buf_printf(out, "$p%lld_%lld << EOD\n", (long long)id, (long long)s);
         for (int64_t k = 0; k < p->series[s].n; k++) {
@@ -150,23 +163,25 @@ static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
         }
         hpc_buf_text(out, "EOD\n");
     }
-    hpc_buf_text(out, "set grid lt 1 lc rgb '#e4e4e4'\nplot ");
+    hpc_buf_text(out, "set autoscale xfixmax\nset rmargin 4\n"
+                      "set grid lt 1 lc rgb '#e4e4e4'\nplot ");
     for (int64_t s = 0; s < p->series_n; s++) {
-        hpc_buf_printf(out, "%s$p%lld_%lld with %s lc rgb '%s' ", s ? ", " : "", (long long)id,
-                       (long long)s, style[p->kind], colour(s));
+        hpc_buf_printf(out, "%s$p%lld_%lld with ", s ? ", " : "", (long long)id, (long long)s);
+        put_style(out, p, s);
         hpc_buf_text(out, p->series[s].name ? "title " : "notitle");
         if (p->series[s].name) quoted(out, p->series[s].name);
     }
     hpc_buf_text(out, "\n");
 }
 
-/* Whether numbers along x are shown as "1.5M". */
-static bool wide(const hpc_plot *p)
+/* Whether numbers along an axis are shown as "1.5M". Bars lie along x. */
+static bool wide(const hpc_plot *p, bool along_x)
 {
     for (int64_t s = 0; s < p->series_n; s++)
         for (int64_t k = 0; k < p->series[s].n; k++) {
-            double v = p->kind == HPC_PLOT_BARS ? p->series[s].y[k] : p->series[s].x[k];
-            if (fabs(v) >= 1e4) return true;
+            bool by_x = along_x && p->kind != HPC_PLOT_BARS;
+            double v = by_x ? p->series[s].x[k] : p->series[s].y[k];
+            if (isfinite(v) && fabs(v) >= 1e4) return true;
         }
     return false;
 }
@@ -180,11 +195,13 @@ static void one_plot(hpc_buf *out, const hpc_plot *p, int64_t id)
     quoted(out, p->x_label);
     hpc_buf_text(out, "\nset ylabel ");
     quoted(out, p->y_label);
-    hpc_buf_text(out, wide(p) ? "\nset format x '%.1s%c'\n" : "\nset format x '%g'\n");
+    hpc_buf_text(out, wide(p, true) ? "\nset format x '%.1s%c'\n" : "\nset format x '%g'\n");
     if (p->kind == HPC_PLOT_BARS)
         hpc_buf_text(out, "set key bottom right\nset xtics rotate by 0\n");
-    else
-        hpc_buf_text(out, "set format y '%g'\n");
+    if (p->kind != HPC_PLOT_BARS && p->from_zero)
+        hpc_buf_text(out, "set key bottom right\nset yrange [0:*]\n");
+    if (p->kind != HPC_PLOT_BARS)
+        hpc_buf_text(out, wide(p, false) ? "set format y '%.1s%c'\n" : "set format y '%g'\n");
     if (p->log_x) hpc_buf_text(out, "set logscale x\n");
     if (p->log_y) hpc_buf_text(out, "set logscale y\n");
     if (p->kind == HPC_PLOT_BARS)

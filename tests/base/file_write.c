@@ -74,6 +74,30 @@ static void test_failed_write_fails_commit(void **state)
     assert_int_equal(hpc_test_entries(((hpc_test_folder *)*state)->root), 0);
 }
 
+static void test_append(void **state)
+{
+    char path[PATH_MAX];
+    hpc_file_writer *w = NULL;
+    hpc_test_path(path, *state, "log");
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(hpc_file_append(&w, path), 0);
+        assert_int_equal(hpc_file_write(w, "one\n", 4), 0);
+        expect_content(path, k ? "one\ntwo\none\n" : "one\n"); /* before it is closed */
+        assert_int_equal(hpc_file_write(w, "two\n", 4), 0);
+        assert_int_equal(hpc_file_written(w), 8);
+        hpc_file_close_writer(w);
+    }
+    expect_content(path, "one\ntwo\none\ntwo\n");
+    assert_int_equal(hpc_file_append(&w, ((hpc_test_folder *)*state)->root), HPC_E_IO);
+    assert_null(w);
+    hpc_error_clear();
+    hpc_test_fail_io(1);
+    assert_int_equal(hpc_file_append(&w, path), HPC_E_IO);
+    assert_non_null(strstr(hpc_error_get()->text, "cannot append to "));
+    hpc_error_clear();
+    assert_int_equal(hpc_test_entries(((hpc_test_folder *)*state)->root), 1);
+}
+
 static int write_three(void *user)
 {
     hpc_file_writer *w = NULL;
@@ -182,13 +206,10 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_pieces),
-        TEST(test_without_commit),
-        TEST(test_failed_write_fails_commit),
-        TEST(test_each_failure),
-        TEST(test_list_and_sweep),
-        TEST(test_lock),
-        cmocka_unit_test(test_hash),
+        TEST(test_pieces),       TEST(test_without_commit),
+        TEST(test_append),       TEST(test_failed_write_fails_commit),
+        TEST(test_each_failure), TEST(test_list_and_sweep),
+        TEST(test_lock),         cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

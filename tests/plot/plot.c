@@ -77,6 +77,34 @@ static void test_pictures(void **state)
     hpc_buf_release(&twice);
 }
 
+static int times(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+/* The steps of a run behind their mean, in one colour; the page's table has the mean alone. */
+static void test_faint_lines(void **state)
+{
+    static const double noisy[] = {7, 77, 777, 1007}, low[] = {5, 5, 5, 5};
+    static const hpc_plot_series series[] = {
+        {.x = x, .y = noisy, .n = 4, .colour = 2, .faint = true},
+        {.name = "mean", .x = x, .y = low, .n = 4, .colour = 2, .marks = true}};
+    char path[PATH_MAX];
+    hpc_buf page = {0};
+    hpc_plot plot = {.kind = HPC_PLOT_LINES, .series = series, .series_n = 2, .from_zero = true};
+    hpc_figure f = {.plot = &plot, .n = 1};
+    assert_int_equal(hpc_plot_save(hpc_test_path(path, *state, "a.html"), &f), 0);
+    assert_int_equal(hpc_file_read(&page, path, 1 << 24), 0);
+    assert_non_null(strstr(page.data, "230, 159,   0")); /* the second colour */
+    assert_int_equal(times(page.data, "opacity='0.25'"), 1);
+    assert_int_equal(times(page.data, "<td>5</td>"), 4);
+    assert_int_equal(times(page.data, "<td>777</td>"), 0);
+    assert_int_equal(times(page.data, "<th>"), 2);
+    hpc_buf_release(&page);
+}
+
 static void expect_refused(const char *path, const hpc_figure *f, int code, const char *words)
 {
     assert_int_equal(hpc_plot_save(path, f), code);
@@ -108,6 +136,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_pictures), TEST(test_refused)};
+    const struct CMUnitTest tests[] = {TEST(test_pictures), TEST(test_faint_lines),
+                                       TEST(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
