@@ -156,6 +156,25 @@ typedef struct hpc_diff_options {
 /* Refused: what a gradient passes that is guarded, or reads state which is written afterwards. */
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
 
+/* Backward makes again what it reads of forward, just before it first needs it, instead of keeping
+ * it: the same bits, less memory, at most forward's flops once more. Candidates are temporaries
+ * made in a block that nothing else reads in forward: the residual stream stays. BLOCK repeats all
+ * of them, SELECTIVE only what takes few flops and saves memory: never products or attention.
+ * Nothing kept, guarded, received from other ranks, or made of state that is written by the end of
+ * backward is repeated. After hpc_differentiate, before hpc_shard; tags.origin names the repeated
+ * instruction. */
+typedef enum hpc_recompute_policy {
+    HPC_RECOMPUTE_NONE,
+    HPC_RECOMPUTE_SELECTIVE,
+    HPC_RECOMPUTE_BLOCK
+} hpc_recompute_policy;
+typedef struct hpc_recompute_options {
+    int forward, backward; /* segments */
+    int policy;            /* hpc_recompute_policy */
+    int blocks;            /* only blocks 0 to blocks - 1, by tag; 0: all */
+} hpc_recompute_options;
+int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
+
 /* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
  * are propagated through the op table, collectives enter where they differ, extents become local.
  * A number that does not divide names value, extent and axis. Rewrites p in place. */

@@ -209,6 +209,7 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
         TRY(hpc_steps_make(e, s));
         count(e, s);
     }
+    if (o->dry) goto out;
     TRY(allocate(e, o));
     TRY(resolve(e));
 out:

@@ -22,6 +22,7 @@ typedef struct hpc_exec hpc_exec;
 typedef struct hpc_exec_options {
     int slots;  /* microbatches or requests that may be in flight; 0: 1 */
     int poison; /* fill arenas with NaN patterns at opening (tests) */
+    bool dry;   /* select, place and count, but allocate nothing: it cannot run */
 } hpc_exec_options;
 
 /* Borrows p and d (and grid; NULL: serial) for its life; with a grid, collective over its world.
