@@ -1,7 +1,33 @@
 /*
  * config.c: what a configuration must satisfy, and what follows from it.
  */
-#include "model/model.h"
+#include <math.h>
+
+#include "model/priv.h"
+
+/* So that no count of parameters leaves 64 bits, and a block's number fits its tag. */
+enum { WIDTH_MOST = 1 << 22, ROWS_MOST = 1 << 30, LAYERS_MOST = INT16_MAX, RANK_MOST = 1 << 16 };
+
+int64_t hpc_model_config_head_dim(const hpc_model_config *c)
+{
+    return c->head_dim > 0 ? c->head_dim : c->heads > 0 ? c->hidden / c->heads : 0;
+}
+
+static int check_sizes(const hpc_model_config *c)
+{
+    const struct {
+        const char *key;
+        int64_t value, most;
+    } sizes[] = {{"vocab", c->vocab, ROWS_MOST},        {"hidden", c->hidden, WIDTH_MOST},
+                 {"layers", c->layers, LAYERS_MOST},    {"heads", c->heads, WIDTH_MOST},
+                 {"kv-heads", c->kv_heads, WIDTH_MOST}, {"ffn", c->ffn, WIDTH_MOST},
+                 {"positions", c->positions, ROWS_MOST}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        if (sizes[k].value < 1 || sizes[k].value > sizes[k].most)
+            return hpc_fail(HPC_E_ARG, "%s=%lld is not between 1 and %lld", sizes[k].key,
+                            (long long)sizes[k].value, (long long)sizes[k].most);
+    return HPC_OK;
+}
 
 static int check_divides(const char *a, int64_t na, const char *b, int64_t nb)
 {
@@ -10,33 +36,162 @@ static int check_divides(const char *a, int64_t na, const char *b, int64_t nb)
                     (long long)nb);
 }
 
-int hpc_model_config_check(const hpc_model_config *c)
+static int check_heads(const hpc_model_config *c)
 {
-    const struct {
-        const char *key;
-        int64_t value;
-    } sizes[] = {{"vocab", c->vocab}, {"hidden", c->hidden},     {"layers", c->layers},
-                 {"heads", c->heads}, {"kv-heads", c->kv_heads}, {"ffn", c->ffn}};
     int rc = HPC_OK;
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        if (sizes[k].value < 1)
-            TRY(hpc_fail(HPC_E_ARG, "%s=%lld: at least 1 is needed", sizes[k].key,
-                         (long long)sizes[k].value));
-    TRY(check_divides("hidden", c->hidden, "heads", c->heads));
+    if (c->head_dim < 0)
+        TRY(hpc_fail(HPC_E_ARG, "head-dim=%lld is negative; 0 is hidden / heads",
+                     (long long)c->head_dim));
+    if (c->head_dim == 0) TRY(check_divides("hidden", c->hidden, "heads", c->heads));
     TRY(check_divides("heads", c->heads, "kv-heads", c->kv_heads));
-    if (c->hidden / c->heads % 2)
-        TRY(hpc_fail(HPC_E_SHAPE, "hidden / heads = %lld: rotary positions need an even number",
-                     (long long)(c->hidden / c->heads)));
-    if (!(c->dropout >= 0 && c->dropout < 1))
-        TRY(hpc_fail(HPC_E_ARG, "dropout=%g is not in [0, 1)", c->dropout));
+    if (c->head_dim > WIDTH_MOST / c->heads)
+        TRY(hpc_fail(HPC_E_SHAPE, "heads=%lld of head-dim=%lld are wider than %d together",
+                     (long long)c->heads, (long long)c->head_dim, WIDTH_MOST));
+    if (c->window < 0)
+        TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 is none", (long long)c->window));
 out:
     return rc;
 }
 
+static int check_scaling(const hpc_rope_config *r)
+{
+    if (r->scaling < HPC_ROPE_PLAIN || r->scaling > HPC_ROPE_YARN)
+        return hpc_fail(HPC_E_ARG, "rope scaling %d is not known", r->scaling);
+    if (r->scaling == HPC_ROPE_PLAIN) return HPC_OK;
+    if (!(r->factor > 0 && isfinite(r->factor)))
+        return hpc_fail(HPC_E_ARG, "rope factor=%g is not above 0", r->factor);
+    if (r->scaling == HPC_ROPE_LINEAR) return HPC_OK;
+    if (r->original < 1)
+        return hpc_fail(HPC_E_ARG, "rope original=%lld: positions before scaling are needed",
+                        (long long)r->original);
+    if (!(r->low > 0 && r->high > r->low && isfinite(r->high)))
+        return hpc_fail(HPC_E_ARG, "rope low=%g is not between 0 and high=%g", r->low, r->high);
+    if (!(r->attention >= 0 && isfinite(r->attention)))
+        return hpc_fail(HPC_E_ARG, "rope attention=%g is negative", r->attention);
+    return HPC_OK;
+}
+
+static int check_positions(const hpc_model_config *c)
+{
+    int64_t d = hpc_model_config_head_dim(c);
+    if (c->position == HPC_LEARNED) return HPC_OK;
+    if (c->position != HPC_ROTARY)
+        return hpc_fail(HPC_E_ARG, "position kind %d is not known", c->position);
+    if (!(c->rope.theta > 1 && isfinite(c->rope.theta)))
+        return hpc_fail(HPC_E_ARG, "rope theta=%g is not above 1", c->rope.theta);
+    if (!(c->rope.share > 0 && c->rope.share <= 1))
+        return hpc_fail(HPC_E_ARG, "rope share=%g is not in (0, 1]", c->rope.share);
+    int64_t turned = (int64_t)((double)d * c->rope.share);
+    if (turned < 2 || turned % 2)
+        return hpc_fail(HPC_E_SHAPE,
+                        "head-dim=%lld by rope share=%g: %lld elements are turned; an even number "
+                        "is needed",
+                        (long long)d, c->rope.share, (long long)turned);
+    return check_scaling(&c->rope);
+}
+
+static int check_kinds(const hpc_model_config *c)
+{
+    if (c->norm != HPC_RMS && c->norm != HPC_LAYER)
+        return hpc_fail(HPC_E_ARG, "norm kind %d is not known", c->norm);
+    if (!(c->norm_eps >= 0 && isfinite(c->norm_eps)))
+        return hpc_fail(HPC_E_ARG, "norm-eps=%g is not at least 0", c->norm_eps);
+    if (c->act <= HPC_ACT_NONE || c->act > HPC_RELU2)
+        return hpc_fail(HPC_E_ARG, "activation %d is not known", c->act);
+    if (!(c->dropout >= 0 && c->dropout < 1))
+        return hpc_fail(HPC_E_ARG, "dropout=%g is not in [0, 1)", c->dropout);
+    if (!(c->init_std >= 0 && isfinite(c->init_std)))
+        return hpc_fail(HPC_E_ARG, "init-std=%g is not at least 0", c->init_std);
+    if (!hpc_dtype_get(c->dtype)->real || hpc_dtype_get(c->dtype)->quantised)
+        return hpc_fail(HPC_E_ARG, "dtype=%s: parameters are f32, bf16, f16 or f64",
+                        hpc_dtype_get(c->dtype)->name);
+    return HPC_OK;
+}
+
+static int check_head(const hpc_model_config *c)
+{
+    if (c->head < HPC_HEAD_TOKENS || c->head > HPC_HEAD_PAIRS)
+        return hpc_fail(HPC_E_ARG, "head kind %d is not known", c->head);
+    if (c->head != HPC_HEAD_TOKENS && (c->classes < 2 || c->classes > ROWS_MOST))
+        return hpc_fail(HPC_E_ARG, "classes=%lld: a class head needs at least 2",
+                        (long long)c->classes);
+    return HPC_OK;
+}
+
+static int check_adapter(const hpc_model_config *c)
+{
+    const hpc_adapter_config *a = &c->adapter;
+    if (a->rank == 0) return HPC_OK;
+    if (a->rank < 0 || a->rank > RANK_MOST)
+        return hpc_fail(HPC_E_ARG, "adapter rank=%lld is not between 1 and %d", (long long)a->rank,
+                        RANK_MOST);
+    if (!isfinite(a->alpha) || a->alpha == 0)
+        return hpc_fail(HPC_E_ARG, "adapter alpha=%g leaves nothing to train", a->alpha);
+    if (a->targets == 0)
+        return hpc_fail(HPC_E_ARG, "an adapter of rank %lld has no targets", (long long)a->rank);
+    for (int part = 0; part < 32; part++) {
+        hpc_model_tensor t;
+        if (!(a->targets & 1u << part)) continue;
+        if (part >= HPC_PART_N || !model_tensor_at(&t, c, part, 0, 1))
+            return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such product",
+                            part < HPC_PART_N ? model_part_name(part) : "beyond the last part");
+    }
+    return HPC_OK;
+}
+
+int hpc_model_config_check(const hpc_model_config *c)
+{
+    int rc = HPC_OK;
+    TRY(check_sizes(c));
+    TRY(check_heads(c));
+    TRY(check_positions(c));
+    TRY(check_kinds(c));
+    TRY(check_head(c));
+    TRY(check_adapter(c));
+out:
+    return rc;
+}
+
+/* ---- sums over the table ------------------------------------------------------------------ */
+
+typedef struct counts {
+    int64_t all, trained, frozen; /* parameters; of products: those that are trained, or not */
+} counts;
+
+static void count(counts *n, const hpc_model_tensor *t, int64_t times)
+{
+    bool product = t->role == HPC_ROLE_MATRIX || t->role == HPC_ROLE_HEAD;
+    n->all += times * model_tensor_n(t);
+    if (product) *(t->trainable ? &n->trained : &n->frozen) += times * model_tensor_n(t);
+}
+
+static counts count_all(const hpc_model_config *c)
+{
+    counts n = {0};
+    hpc_model_tensor t;
+    for (int part = 0; part < HPC_PART_N; part++)
+        for (int adapter = 0; adapter < 3; adapter++) {
+            bool inside = model_part_in_block(part);
+            if (model_tensor_at(&t, c, part, inside ? 0 : -1, adapter))
+                count(&n, &t, inside ? c->layers : 1);
+        }
+    return n;
+}
+
 int64_t hpc_model_config_params(const hpc_model_config *c)
 {
-    int64_t kv = c->hidden / c->heads * c->kv_heads;
-    int64_t block =
-        2 * c->hidden * c->hidden + 2 * c->hidden * kv + 3 * c->hidden * c->ffn + 2 * c->hidden;
-    return c->layers * block + c->hidden + c->vocab * c->hidden * (c->tied ? 1 : 2);
+    return count_all(c).all;
+}
+
+double hpc_model_config_flops(const hpc_model_config *c, int64_t length)
+{
+    counts n = count_all(c);
+    hpc_model_tensor embed;
+    double keys = (double)length / 2, window = (double)c->window;
+    if (c->window > 0 && c->window < length) keys = window - window * window / (2 * (double)length);
+    if (c->tied && c->head == HPC_HEAD_TOKENS && model_tensor_at(&embed, c, HPC_PART_EMBED, -1, 0))
+        *(embed.trainable ? &n.trained : &n.frozen) += model_tensor_n(&embed);
+    double width = (double)(c->heads * hpc_model_config_head_dim(c));
+    return 6.0 * (double)n.trained + 4.0 * (double)n.frozen +
+           12.0 * (double)c->layers * width * keys;
 }

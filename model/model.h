@@ -1,9 +1,10 @@
 /*
- * model.h: configurations of transformers, and the programs that they emit.
+ * model.h: configurations of transformers, their tensors, the forward programs
+ * that they emit, and the directories that they are kept in.
  *
- * Here are the blocks of the Llama shape: RMSNorm, rotary positions,
- * grouped-query attention, SwiGLU. Names of parameters are those of the Hugging
- * Face world.
+ * A configuration describes an architecture; there is no code for a family but
+ * a table of its names. One table of tensors drives names, first values, decay,
+ * sharding and files. Differentiation, optimizers and runs are train/'s.
  */
 #ifndef HPC_MODEL_H
 #define HPC_MODEL_H
@@ -14,54 +15,214 @@
 extern "C" {
 #endif
 
+/* ---- architecture ------------------------------------------------------------------ */
+typedef enum hpc_position_kind { HPC_ROTARY, HPC_LEARNED } hpc_position_kind;
+typedef enum hpc_rope_scaling {
+    HPC_ROPE_PLAIN,
+    HPC_ROPE_LINEAR,
+    HPC_ROPE_LLAMA3,
+    HPC_ROPE_YARN
+} hpc_rope_scaling;
+typedef struct hpc_rope_config {
+    double theta, share;      /* share of a head's elements that are turned, 1: all */
+    int scaling;              /* hpc_rope_scaling */
+    double factor, low, high; /* LINEAR: factor; LLAMA3: all; YARN: factor, low and high as betas,
+                                 slow (1) and fast (32) */
+    int64_t original;         /* LLAMA3, YARN: positions before scaling */
+    double attention;         /* YARN: what multiplies cos and sin; 0: 0.1 ln(factor) + 1 */
+} hpc_rope_config;
+typedef enum hpc_head_kind {
+    HPC_HEAD_TOKENS,  /* the next token */
+    HPC_HEAD_CLASSES, /* a class of each sequence, from its last token */
+    HPC_HEAD_PAIRS    /* a class of each pair of sequences, from both last tokens side by side */
+} hpc_head_kind;
+/* Low-rank adapters: w x + (alpha / rank) B A x, for the targeted parts; 0: none. Then they, the
+ * class head and nothing else are trained. */
+typedef struct hpc_adapter_config {
+    int64_t rank;
+    double alpha;
+    uint32_t targets; /* set of 1 << hpc_part */
+} hpc_adapter_config;
+
+enum { HPC_FAMILY_NAME = 16 };
 typedef struct hpc_model_config {
-    int64_t vocab, hidden, layers, heads, kv_heads, ffn;
-    double norm_eps, rope_theta;
-    double dropout;  /* after attention and MLP; 0: none */
-    bool tied;       /* the head is the embedding */
-    hpc_dtype dtype; /* of parameters and activations */
+    char family[HPC_FAMILY_NAME]; /* whose names a directory has: hpc_model_families() */
+    int64_t vocab, hidden, layers, heads, kv_heads, head_dim, ffn; /* head_dim 0: hidden / heads */
+    int64_t positions; /* longest sequence that it is made for */
+    int norm;          /* hpc_norm_kind; LAYER has biases */
+    double norm_eps;
+    int position; /* hpc_position_kind */
+    hpc_rope_config rope;
+    int64_t window; /* of attention; 0: all before */
+    int act;        /* hpc_act */
+    bool gated;     /* down(act(gate x) * up x), else down(act(up x)) */
+    bool qkv_bias, out_bias, mlp_bias;
+    bool parallel;  /* x + attention(norm x) + mlp(norm' x) */
+    bool tied;      /* the head is the embedding */
+    double dropout; /* after embedding, attention and MLP; 0: none. Of training, so directories have
+                       none: read, and written, as 0 */
+    double init_std;
+    int head;                /* hpc_head_kind */
+    int64_t classes;         /* of the last two */
+    int64_t begin, end, pad; /* tokens; -1: none; of several that a file names, the first */
+    hpc_adapter_config adapter;
+    hpc_dtype dtype; /* of parameters and activations: f32, bf16, f64; f16 in directories alone */
 } hpc_model_config;
 #define HPC_MODEL_CONFIG_DEFAULTS                                                                  \
     {                                                                                              \
-        .vocab = 256, .hidden = 128, .layers = 2, .heads = 4, .kv_heads = 2, .ffn = 352,           \
-        .norm_eps = 1e-5, .rope_theta = 10000, .dtype = HPC_F32                                    \
+        .family = "llama", .vocab = 256, .hidden = 128, .layers = 2, .heads = 4, .kv_heads = 2,    \
+        .ffn = 352, .positions = 2048, .norm = HPC_RMS, .norm_eps = 1e-5,                          \
+        .rope = {.theta = 10000, .share = 1, .factor = 1}, .act = HPC_SILU, .gated = true,         \
+        .init_std = 0.02, .begin = -1, .end = -1, .pad = -1, .dtype = HPC_F32                      \
     }
 /* Contradictions name the key and both numbers. */
 int hpc_model_config_check(const hpc_model_config *c);
-int64_t hpc_model_config_params(const hpc_model_config *c);
+int64_t hpc_model_config_head_dim(const hpc_model_config *c);
+int64_t hpc_model_config_params(const hpc_model_config *c); /* the sum of the table, adapters too */
+/* Floating-point operations of a token's forward and backward pass in sequences of `length`:
+ * 6 for each parameter of a product (4 where an adapter freezes it), and for causal attention 12
+ * layers heads head_dim by the keys that a token sees on average: length / 2, less in a window. */
+double hpc_model_config_flops(const hpc_model_config *c, int64_t length);
 
-typedef struct hpc_optimizer_config {
-    double beta1, beta2, eps, decay; /* AdamW; matrices alone decay */
-} hpc_optimizer_config;
-#define HPC_OPTIMIZER_CONFIG_DEFAULTS                                                              \
-    {                                                                                              \
-        .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decay = 0.1                                     \
-    }
+/* ---- tensors ------------------------------------------------------------------------ */
+typedef enum hpc_part { /* a bias follows what it belongs to */
+                        HPC_PART_EMBED,
+                        HPC_PART_POSITIONS,
+                        HPC_PART_NORM1, /* before attention */
+                        HPC_PART_NORM1_BIAS,
+                        HPC_PART_Q,
+                        HPC_PART_Q_BIAS,
+                        HPC_PART_K,
+                        HPC_PART_K_BIAS,
+                        HPC_PART_V,
+                        HPC_PART_V_BIAS,
+                        HPC_PART_O,
+                        HPC_PART_O_BIAS,
+                        HPC_PART_NORM2, /* before the MLP */
+                        HPC_PART_NORM2_BIAS,
+                        HPC_PART_GATE,
+                        HPC_PART_GATE_BIAS,
+                        HPC_PART_UP,
+                        HPC_PART_UP_BIAS,
+                        HPC_PART_DOWN,
+                        HPC_PART_DOWN_BIAS,
+                        HPC_PART_NORM,
+                        HPC_PART_NORM_BIAS,
+                        HPC_PART_HEAD,
+                        HPC_PART_CLASSES, /* the class head */
+                        HPC_PART_N
+} hpc_part;
+typedef enum hpc_role {
+    HPC_ROLE_MATRIX,
+    HPC_ROLE_EMBEDDING, /* positions too */
+    HPC_ROLE_HEAD,
+    HPC_ROLE_NORM,
+    HPC_ROLE_BIAS
+} hpc_role;
+typedef enum hpc_init { HPC_INIT_ZERO, HPC_INIT_ONE, HPC_INIT_NORMAL } hpc_init;
+enum { HPC_TENSOR_NAME = 96 };
+typedef struct hpc_model_tensor {
+    char name[HPC_TENSOR_NAME]; /* "model.layers.3.self_attn.q_proj.weight": ours, as Llama's */
+    int part, block;            /* block -1: of none */
+    int adapter;                /* 0: the tensor itself, 1: its A, 2: its B */
+    int role;
+    int rank;
+    int64_t extent[2];
+    int init;
+    double std;      /* of NORMAL; output projections have init_std / sqrt(2 layers) */
+    bool decay;      /* matrices, the embedding and the head */
+    bool trainable;  /* false of what an adapter stands beside */
+    int8_t row, col; /* dimension split over that axis of the grid, or -1: a "normal" layer splits
+                        its outputs over rows and inputs over columns, a "transposed" one (o, down)
+                        the reverse */
+} hpc_model_tensor;
+/* In the order of the forward pass; *out is the caller's to free. */
+int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
+/* First values [first, first + n), keyed by seed and by part, block and adapter: the same for any
+ * split over ranks. */
+void hpc_model_init(float *out, const hpc_model_tensor *t, int64_t first, int64_t n, uint64_t seed);
+/* What multiplies positions, so many numbers: head_dim * share / 2, none with learned positions. */
+int64_t hpc_rope_frequencies_n(const hpc_model_config *c);
+void hpc_rope_frequencies(float *out, const hpc_model_config *c);
+double hpc_rope_factor(const hpc_model_config *c); /* of cos and sin: YaRN's, else 1 */
 
-/* Where a training step's numbers go in and come out. T tokens in up to S sequences. */
-typedef struct hpc_training {
-    int forward, backward, update; /* segments */
-    hpc_value tokens, targets;     /* i32[T]; a negative target is not counted */
-    hpc_value pos;                 /* i32[T]: position within its sequence */
-    hpc_value start, start_n;      /* i32[S+1] ragged, and its count (sequences + 1), i32 */
-    hpc_value freq;                /* rotary frequencies, state, hidden / heads / 2 */
-    hpc_value weight;              /* f32[T]: the gradient of the sum by each token's loss */
-    hpc_value loss;                /* f32[T], kept */
-    hpc_value lr, step;            /* f32, i32 scalars; step also keys dropout */
-} hpc_training;
+/* ---- programs ------------------------------------------------------------------------ */
+/* Where numbers go in and come out. T tokens in up to S sequences. */
+typedef struct hpc_model_io {
+    int forward; /* segment */
+    hpc_value tokens;
+    hpc_value targets;        /* i32[T]; a negative one is not counted; NONE: logits, class head */
+    hpc_value pos;            /* i32[T]: position within its sequence */
+    hpc_value start, start_n; /* i32[S+1] ragged, and its count (sequences + 1), i32 */
+    hpc_value pooled;  /* i32[S] or [S/2,2]: rows that a class head reads, -1: none; else NONE */
+    hpc_value classes; /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
+    hpc_value freq;    /* rotary frequencies, state; NONE with learned positions */
+    hpc_value step;    /* i32: keys dropout; an update counts with it too */
+    hpc_value loss;    /* f32[T], [S] or [S/2], kept */
+    hpc_value logits;  /* [rows of loss, vocab or classes], kept; NONE unless asked for */
+} hpc_model_io;
+typedef struct hpc_model_emission {
+    int64_t tokens, sequences;
+    bool logits; /* instead of the loss, which is then NONE */
+} hpc_model_emission;
+/* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;
+ * the tokens' values are split over the data axis. Those of sequences (pooled, classes, their loss)
+ * are not: every rank has those of all, and rows count over the tokens of all ranks. */
+int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
+                   const hpc_model_emission *e);
 
-/* forward[0], backward[0], update[0] on p; the tokens' values are split over the data axis. */
-int hpc_model_emit_training(hpc_training *io, hpc_program *p, const hpc_model_config *c,
-                            const hpc_optimizer_config *o, int64_t tokens, int64_t sequences);
-/* One block: x [T,hidden] to x. Parameters are made on p under "model.layers.INDEX.". */
-hpc_value hpc_model_emit_block(hpc_program *p, const hpc_model_config *c, int index, hpc_value x,
-                               const hpc_training *io);
+/* ---- containers ----------------------------------------------------------------------- */
+/* safetensors: a header of JSON, then data. Untrusted: header at most 100 MB, every range inside
+ * the file, no overlaps, no gaps, nothing behind, names unique, bytes as the shape says. */
+typedef struct hpc_safetensors hpc_safetensors;
+typedef struct hpc_stored_tensor {
+    const char *name;
+    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64; others are refused when asked for */
+    int rank;        /* at most 8 */
+    int64_t extent[8];
+    const void *data; /* mapped; NULL in a list to be written */
+    size_t bytes;
+} hpc_stored_tensor;
+int hpc_safetensors_open(hpc_safetensors **out, const char *path);
+void hpc_safetensors_close(hpc_safetensors *s);
+int64_t hpc_safetensors_n(const hpc_safetensors *s);
+int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t i);
+/* HPC_E_FORMAT names the tensor and the file when it is not there. */
+int hpc_safetensors_find(hpc_stored_tensor *out, const hpc_safetensors *s, const char *name);
+/* Whole or not at all. `data` writes tensor i's bytes with hpc_file_write, in the list's order;
+ * metadata: name, value, ..., NULL. */
+int hpc_safetensors_save(const char *path, const hpc_stored_tensor *list, int64_t n,
+                         const char *const *metadata,
+                         int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
 
-/* Rotary frequencies theta^(-2i/d), i < d/2. */
-void hpc_rope_frequencies(float *out, int64_t d, double theta);
-/* Initial value of a trainable state: ones for norms, else normal(0, 0.02), keyed by seed and by
- * the value's index among trainable state. out holds all elements, f32. */
-int hpc_model_init(float *out, const hpc_program *p, hpc_value v, uint64_t seed);
+/* ---- model directories ------------------------------------------------------------------ */
+const char *const *hpc_model_families(void); /* names, NULL-terminated */
+/* config.json as the Hugging Face world writes it. An unknown architecture, or one of whose keys
+ * says what we cannot do, is HPC_E_UNSUPPORTED and names both. */
+int hpc_model_config_read(hpc_model_config *out, const char *dir);
+int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
+/* Refuses a configuration that its family cannot describe, by the key. */
+int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c);
+
+/* model.safetensors, or its parts by model.safetensors.index.json. All tensors of c are there, of
+ * its shapes, or HPC_E_FORMAT names the first that is not; what has no place in c is
+ * HPC_E_UNSUPPORTED. A class head that is not there is left to be initialised: hpc_weights_has. */
+typedef struct hpc_weights hpc_weights;
+int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c);
+void hpc_weights_close(hpc_weights *w);
+bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
+/* All of t, as f32 and laid out as ours: split out of fused tensors, transposed where stored so. */
+int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
+/* config.json, model.safetensors (parts of at most part_bytes; 0: 5 GB) in the family's names and
+ * fusions, generation_config.json. `read` gives tensor t as f32; adapters are merged. config.json
+ * goes first and comes last: what failed has left no model. */
+typedef struct hpc_weights_save_options {
+    hpc_dtype dtype;
+    size_t part_bytes;
+    int (*read)(float *out, const hpc_model_tensor *t, void *user);
+    void *user;
+} hpc_weights_save_options;
+int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weights_save_options *o);
 
 #ifdef __cplusplus
 }

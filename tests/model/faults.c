@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model/model.h"
+#include "train/train.h"
 #include "tests/support/fault.h"
 #include "tests/support/values.h"
 
@@ -22,19 +22,22 @@ static int whole_life(void *user)
                                 .heads = 2,
                                 .kv_heads = 1,
                                 .ffn = 8,
+                                .positions = 8,
                                 .norm_eps = 1e-5,
-                                .rope_theta = 1e4,
+                                .rope = {.theta = 1e4, .share = 1},
+                                .act = HPC_SILU,
+                                .gated = true,
                                 .dropout = 0.1};
     const hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     const hpc_grid_shape serial = {{0}};
     int coord[HPC_AXIS_N] = {0}, rc = HPC_E_NOMEM;
-    hpc_training io;
+    hpc_step io;
     hpc_device *d = NULL;
     hpc_exec *e = NULL;
     hpc_buf text = {0};
     hpc_program *p = hpc_program_create();
     if (!p) goto out;
-    TRY(hpc_model_emit_training(&io, p, &c, &o, 8, 2));
+    TRY(hpc_step_emit(&io, p, &c, &o, &(hpc_step_options){.model = {8, 2, false}}));
     TRY(hpc_shard(p, &serial, coord));
     TRY(hpc_device_open(&d, &(hpc_device_options){.backend = backend, .threads = 2}));
     TRY(hpc_exec_open(&e, p, d, NULL, NULL));

@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "train/train.h"
 #include "tests/support/fault.h"
 #include "tests/support/values.h"
 
@@ -35,30 +36,38 @@ static const hpc_model_config shape = {.vocab = 61,
                                        .heads = 4,
                                        .kv_heads = 2,
                                        .ffn = 48,
+                                       .positions = LENGTH,
                                        .norm_eps = 1e-5,
-                                       .rope_theta = 10000};
+                                       .rope = {.theta = 10000, .share = 1},
+                                       .act = HPC_SILU,
+                                       .gated = true,
+                                       .init_std = 0.02};
 
-static void write_state(hpc_exec *e, const hpc_program *p, const hpc_training *io)
+static void write_state(hpc_exec *e, const hpc_program *p, const hpc_step *io)
 {
     float *data = hpc_alloc(PARAMS_MAX, sizeof *data);
     double *wide = hpc_alloc(PARAMS_MAX, sizeof *wide);
+    hpc_model_tensor *list;
+    int64_t n;
     double freq[8];
     float f[8];
-    hpc_rope_frequencies(f, shape.hidden / shape.heads, shape.rope_theta);
+    hpc_rope_frequencies(f, &shape);
     for (int k = 0; k < 4; k++) freq[k] = f[k];
-    hpc_test_write(e, 0, io->freq, freq);
-    for (hpc_value v = 0; v < p->value_n; v++) {
-        if (!p->value[v].trainable) continue;
-        test_ok(hpc_model_init(data, p, v, 5));
+    hpc_test_write(e, 0, io->model.freq, freq);
+    test_ok(hpc_model_tensors(&list, &n, &shape));
+    for (int64_t k = 0; k < n; k++) {
+        hpc_value v = hpc_program_find(p, list[k].name);
+        hpc_model_init(data, &list[k], 0, hpc_test_n(p, v), 5);
         for (int64_t i = 0; i < hpc_test_n(p, v); i++) wide[i] = data[i];
         hpc_test_write(e, 0, v, wide);
     }
+    hpc_free(list);
     hpc_free(data);
     hpc_free(wide);
 }
 
 /* This rank's sequences of the global batch. */
-static void write_batch(hpc_exec *e, const hpc_training *io, int step, int rank, int ranks)
+static void write_batch(hpc_exec *e, const hpc_step *io, int step, int rank, int ranks)
 {
     int32_t token[T], target[T], pos[T], start[SEQUENCES + 1];
     double weight[T];
@@ -72,17 +81,18 @@ static void write_batch(hpc_exec *e, const hpc_training *io, int step, int rank,
     }
     memset(start, 0, sizeof start);
     for (int s = 0; s <= sequences; s++) start[s] = s * LENGTH;
-    hpc_test_write_i32(e, 0, io->tokens, token);
-    hpc_test_write_i32(e, 0, io->targets, target);
-    hpc_test_write_i32(e, 0, io->pos, pos);
-    hpc_test_write_i32(e, 0, io->start, start);
+    hpc_test_write_i32(e, 0, io->model.tokens, token);
+    hpc_test_write_i32(e, 0, io->model.targets, target);
+    hpc_test_write_i32(e, 0, io->model.pos, pos);
+    hpc_test_write_i32(e, 0, io->model.start, start);
     hpc_test_write(e, 0, io->weight, weight);
-    hpc_test_write_scalar(e, 0, io->start_n, sequences + 1);
+    hpc_test_write_scalar(e, 0, io->model.start_n, sequences + 1);
     hpc_test_write_scalar(e, 0, io->lr, 0.01);
-    hpc_test_write_scalar(e, 0, io->step, step + 1);
+    hpc_test_write_scalar(e, 0, io->limit, INFINITY);
+    hpc_test_write_scalar(e, 0, io->model.step, step + 1);
 }
 
-static hpc_program *emit(hpc_training *io, const job *j, const hpc_grid_shape *grid, int rank)
+static hpc_program *emit(hpc_step *io, const job *j, const hpc_grid_shape *grid, int rank)
 {
     hpc_model_config c = shape;
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
@@ -90,7 +100,7 @@ static hpc_program *emit(hpc_training *io, const job *j, const hpc_grid_shape *g
     hpc_program *p = hpc_program_create();
     c.dtype = j->dtype;
     c.dropout = j->dropout;
-    test_ok(hpc_model_emit_training(io, p, &c, &o, T, SEQUENCES));
+    test_ok(hpc_step_emit(io, p, &c, &o, &(hpc_step_options){.model = {T, SEQUENCES, false}}));
     test_ok(hpc_program_check(p));
     hpc_grid_coords(coord, grid, rank);
     test_ok(hpc_shard(p, grid, coord));
@@ -113,7 +123,7 @@ static int run_rank(hpc_link *world, void *user)
     job *j = user;
     int ranks = hpc_link_size(world), rank = hpc_link_rank(world);
     hpc_grid_shape axes = {.extent = {[HPC_AXIS_DATA] = ranks}};
-    hpc_training io;
+    hpc_step io;
     hpc_grid *grid;
     hpc_device *d;
     hpc_exec *e;
@@ -125,10 +135,11 @@ static int run_rank(hpc_link *world, void *user)
     write_state(e, p, &io);
     for (int s = 0; s < STEPS; s++) {
         write_batch(e, &io, s, rank, ranks);
-        test_ok(hpc_exec_run(e, io.forward, 0));
+        test_ok(hpc_exec_run(e, io.model.forward, 0));
         test_ok(hpc_exec_run(e, io.backward, 0));
+        test_ok(hpc_exec_run(e, io.norm, 0));
         test_ok(hpc_exec_run(e, io.update, 0));
-        hpc_test_read(e, 0, io.loss, &j->loss[s][rank * (T / ranks)]);
+        hpc_test_read(e, 0, io.model.loss, &j->loss[s][rank * (T / ranks)]);
     }
     if (rank == 0) {
         read_parameters(e, p, j->param, &j->params);
@@ -210,7 +221,7 @@ static void mock_computes_the_same(void **state)
 }
 
 typedef struct opened {
-    hpc_training io;
+    hpc_step io;
     hpc_program *p;
     hpc_device *d;
     hpc_exec *e;
@@ -245,8 +256,9 @@ static void a_steady_step_allocates_nothing(void **state)
             if (s == 2) hpc_test_fault_reset(); /* two steps to warm up */
             if (s == 2) device = hpc_device_about(o.d).alloc_n;
             int64_t before = hpc_test_alloc_count();
-            test_ok(hpc_exec_run(o.e, o.io.forward, 0));
+            test_ok(hpc_exec_run(o.e, o.io.model.forward, 0));
             test_ok(hpc_exec_run(o.e, o.io.backward, 0));
+            test_ok(hpc_exec_run(o.e, o.io.norm, 0));
             test_ok(hpc_exec_run(o.e, o.io.update, 0));
             if (s >= 2) assert_int_equal(hpc_test_alloc_count() - before, 0);
         }
@@ -274,7 +286,7 @@ static void barriers_are_counted_and_printed(void **state)
     (void)state;
     opened o = open_serial("cpu", 1);
     hpc_buf text = {0};
-    hpc_exec_stats forward = hpc_exec_stats_of(o.e, o.io.forward);
+    hpc_exec_stats forward = hpc_exec_stats_of(o.e, o.io.model.forward);
     assert_true(forward.instructions > 20 && forward.barriers > 4);
     assert_true(forward.barriers < forward.instructions);
     test_ok(hpc_exec_print(&text, o.e));

@@ -61,6 +61,8 @@ hpc_tensor hpc_test_twin(hpc_test_heap *h, const hpc_tensor *t)
 void hpc_test_tensor_set(const hpc_tensor *t, const double *x)
 {
     int64_t n = hpc_tensor_n(t);
+    if (t->dtype == HPC_F64) memcpy(t->data, x, (size_t)n * sizeof *x);
+    if (t->dtype == HPC_F64) return;
     float *f = hpc_alloc((size_t)n + 1, sizeof *f);
 
     for (int64_t i = 0; i < n; i++) f[i] = (float)x[i];
@@ -82,6 +84,8 @@ void hpc_test_tensor_draw(const hpc_tensor *t, uint32_t seed, double scale)
 void hpc_test_tensor_get(double *x, const hpc_tensor *t)
 {
     int64_t n = hpc_tensor_n(t);
+    if (t->dtype == HPC_F64) memcpy(x, t->data, (size_t)n * sizeof *x);
+    if (t->dtype == HPC_F64) return;
     float *f = hpc_alloc((size_t)n + 1, sizeof *f);
 
     hpc_to_f32(f, t->data, (hpc_dtype)t->dtype, n);

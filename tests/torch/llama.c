@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 
-#include "model/model.h"
+#include "train/train.h"
 #include "tests/support/torch.h"
 
 /* Of losses, and of a parameter's gradient relative to its largest number. Roundings of about
@@ -21,7 +22,7 @@ static const double BOUND_F32 = 5e-6;
 
 typedef struct training {
     hpc_test_torch_run run;
-    hpc_training io;
+    hpc_step io;
     hpc_test_numbers tokens, targets; /* of two batches, taken in turn */
     hpc_test_numbers pos, start, weight;
 } training;
@@ -33,20 +34,31 @@ static double attr(const training *t, const char *name)
     return x;
 }
 
+static hpc_model_config config_of(const training *t)
+{
+    return (hpc_model_config){.vocab = (int64_t)attr(t, "vocab"),
+                              .hidden = (int64_t)attr(t, "hidden"),
+                              .layers = (int64_t)attr(t, "layers"),
+                              .heads = (int64_t)attr(t, "heads"),
+                              .kv_heads = (int64_t)attr(t, "kv_heads"),
+                              .ffn = (int64_t)attr(t, "ffn"),
+                              .norm_eps = attr(t, "norm_eps"),
+                              .positions = t->pos.n,
+                              .rope = {.theta = attr(t, "rope_theta"), .share = 1},
+                              .act = HPC_SILU,
+                              .gated = true,
+                              .dtype = t->run.way.dtype};
+}
+
 static void emit(training *t)
 {
-    hpc_model_config c = {.vocab = (int64_t)attr(t, "vocab"),
-                          .hidden = (int64_t)attr(t, "hidden"),
-                          .layers = (int64_t)attr(t, "layers"),
-                          .heads = (int64_t)attr(t, "heads"),
-                          .kv_heads = (int64_t)attr(t, "kv_heads"),
-                          .ffn = (int64_t)attr(t, "ffn"),
-                          .norm_eps = attr(t, "norm_eps"),
-                          .rope_theta = attr(t, "rope_theta"),
-                          .dtype = t->run.way.dtype};
-    hpc_optimizer_config o = {attr(t, "beta1"), attr(t, "beta2"), attr(t, "eps"), attr(t, "decay")};
+    hpc_model_config c = config_of(t);
+    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    hpc_step_options s = {.model = {t->pos.n, t->start.n - 1, false}};
+    o.beta1 = attr(t, "beta1"), o.beta2 = attr(t, "beta2");
+    o.eps = attr(t, "eps"), o.decay = attr(t, "decay");
     t->run.p = hpc_program_create();
-    test_ok(hpc_model_emit_training(&t->io, t->run.p, &c, &o, t->pos.n, t->start.n - 1));
+    test_ok(hpc_step_emit(&t->io, t->run.p, &c, &o, &s));
 }
 
 static void read_batches(training *t)
@@ -91,9 +103,11 @@ static void write_frequencies(const training *t)
     hpc_test_numbers want = hpc_test_torch_read(t->run.item, "given", "freq");
     float freq[64];
     assert_true(want.n <= 64);
-    hpc_rope_frequencies(freq, 2 * want.n, attr(t, "rope_theta"));
+    hpc_model_config c = config_of(t);
+    assert_int_equal(hpc_rope_frequencies_n(&c), want.n);
+    hpc_rope_frequencies(freq, &c);
     for (int64_t i = 0; i < want.n; i++) assert_true(freq[i] == (float)want.data[i]);
-    hpc_test_write(t->run.e, 0, t->io.freq, want.data);
+    hpc_test_write(t->run.e, 0, t->io.model.freq, want.data);
     hpc_free(want.data);
 }
 
@@ -101,14 +115,15 @@ static void write_batch(const training *t, int64_t step)
 {
     hpc_exec *e = t->run.e;
     int64_t first = step % 2 * t->pos.n;
-    hpc_test_write(e, 0, t->io.tokens, t->tokens.data + first);
-    hpc_test_write(e, 0, t->io.targets, t->targets.data + first);
-    hpc_test_write(e, 0, t->io.pos, t->pos.data);
-    hpc_test_write(e, 0, t->io.start, t->start.data);
+    hpc_test_write(e, 0, t->io.model.tokens, t->tokens.data + first);
+    hpc_test_write(e, 0, t->io.model.targets, t->targets.data + first);
+    hpc_test_write(e, 0, t->io.model.pos, t->pos.data);
+    hpc_test_write(e, 0, t->io.model.start, t->start.data);
     hpc_test_write(e, 0, t->io.weight, t->weight.data);
-    hpc_test_write_scalar(e, 0, t->io.start_n, (double)t->start.n);
+    hpc_test_write_scalar(e, 0, t->io.model.start_n, (double)t->start.n);
     hpc_test_write_scalar(e, 0, t->io.lr, attr(t, "lr"));
-    hpc_test_write_scalar(e, 0, t->io.step, (double)(step + 1));
+    hpc_test_write_scalar(e, 0, t->io.limit, INFINITY);
+    hpc_test_write_scalar(e, 0, t->io.model.step, (double)(step + 1));
 }
 
 static void gradients_are_torchs(const training *t)
@@ -124,7 +139,7 @@ static void gradients_are_torchs(const training *t)
 static double mean_loss(const training *t)
 {
     double *loss = hpc_alloc((size_t)t->pos.n, sizeof *loss), mean = 0;
-    hpc_test_read(t->run.e, 0, t->io.loss, loss);
+    hpc_test_read(t->run.e, 0, t->io.model.loss, loss);
     for (int64_t i = 0; i < t->pos.n; i++) mean += t->weight.data[i] * loss[i];
     hpc_free(loss);
     return mean;
@@ -136,14 +151,15 @@ static void train(const training *t)
     assert_int_equal(want.n, (int64_t)attr(t, "steps"));
     for (int64_t step = 0; step < want.n; step++) {
         write_batch(t, step);
-        test_ok(hpc_exec_run(t->run.e, t->io.forward, 0));
+        test_ok(hpc_exec_run(t->run.e, t->io.model.forward, 0));
         test_ok(hpc_exec_run(t->run.e, t->io.backward, 0));
         if (step == 0) {
-            hpc_test_torch_value_near(&t->run, t->io.loss, "wanted", "y", 0);
+            hpc_test_torch_value_near(&t->run, t->io.model.loss, "wanted", "y", 0);
             gradients_are_torchs(t);
         }
         double mean = mean_loss(t);
         hpc_test_torch_near(&t->run, &mean, 1, "wanted", "losses", step);
+        test_ok(hpc_exec_run(t->run.e, t->io.norm, 0));
         test_ok(hpc_exec_run(t->run.e, t->io.update, 0));
     }
     hpc_free(want.data);

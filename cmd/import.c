@@ -1,0 +1,38 @@
+/*
+ * import.c: `hpccoder import`: a model directory of the Hugging Face world,
+ * checked and written as ours.
+ */
+#include "cmd/model_copy.h"
+
+static int run(void *options, int argc, char **argv)
+{
+    if (argc != 1)
+        return hpc_fail(HPC_E_ARG, "name one model directory to import; --help tells more");
+    return model_copy("import", argv[0], options);
+}
+
+static const hpc_option options[] = {
+    MODEL_COPY_OPTIONS,
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_import = {
+    .name = "import",
+    .summary = "a Hugging Face model directory, checked and written as ours",
+    .arguments = "DIR",
+    .description =
+        "Reads config.json and model.safetensors (or its parts, by their index) and checks all of "
+        "it: that the architecture is one that is known and nothing in config.json asks for more, "
+        "that every tensor is there, of the right shape, and that there is no other. Then writes "
+        "config.json, model.safetensors and generation_config.json, and copies the tokenizer.\n\n"
+        "Families: llama (CodeLlama, DeepSeek-Coder, HPC-Coder v2), mistral, qwen2 "
+        "(Qwen2.5-Coder), "
+        "starcoder2, gpt_neox (PolyCoder), gpt2; also with a head for classifying sequences. "
+        "Pickled weights are not read. What is written loads in transformers as well.\n\n"
+        "One tensor at a time is in memory.",
+    .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
+                "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts",
+    .options = options,
+    .options_bytes = sizeof(model_copy_options),
+    .run = run,
+};

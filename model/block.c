@@ -1,0 +1,98 @@
+/*
+ * block.c: one block of a transformer, in all the variants that a configuration
+ * can describe.
+ *
+ * Nothing here is parallel, placed or timed: passes see to that.
+ */
+#include <math.h>
+
+#include "model/priv.h"
+
+hpc_value model_param(const model_emitter *m, int part, int adapter)
+{
+    hpc_model_tensor t;
+    if (!model_tensor_at(&t, m->c, part, m->block, adapter)) return HPC_NONE;
+    return hpc_program_state(m->p, t.name, hpc_type_of(m->c->dtype, t.rank, t.extent), t.trainable);
+}
+
+hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
+{
+    hpc_norm_attr a = {.kind = m->c->norm, .eps = m->c->norm_eps};
+    hpc_value w = model_param(m, part, 0);
+    return hpc_norm(m->p, x, w, model_param(m, part + 1, 0), a);
+}
+
+hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
+{
+    if (m->c->dropout == 0) return x;
+    hpc_dropout_attr a = {.p = m->c->dropout, .seed = 1, .tensor = site};
+    return hpc_dropout(m->p, x, m->io->step, HPC_NONE, a);
+}
+
+/* w x + bias + residual, and (alpha / rank) B A x where there is an adapter. */
+static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value residual)
+{
+    hpc_program *p = m->p;
+    hpc_value w = model_param(m, part, 0);
+    hpc_value y = hpc_linear(p, x, w, model_param(m, part + 1, 0), residual);
+    hpc_value a = model_param(m, part, 1), b = model_param(m, part, 2);
+    if (a < 0) return y;
+    hpc_matmul_attr at = {.trans_b = true,
+                          .alpha = m->c->adapter.alpha / (double)m->c->adapter.rank};
+    hpc_value operand[] = {HPC_NEW, HPC_NONE, hpc_linear(p, x, a, HPC_NONE, HPC_NONE),
+                           b,       HPC_NONE, y};
+    return hpc_emit(p, &hpc_op_matmul, operand, &at);
+}
+
+/* A layer that leads back to the residual stream. */
+static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, hpc_value residual)
+{
+    if (m->c->dropout == 0) return layer(m, part, x, residual);
+    hpc_value y = model_drop(m, site, layer(m, part, x, HPC_NONE));
+    return hpc_binary(m->p, HPC_ADD, residual, y);
+}
+
+static hpc_value heads(const model_emitter *m, hpc_value x, int64_t n)
+{
+    int64_t rows = x < 0 ? 0 : m->p->value[x].type.extent[0];
+    return hpc_view(m->p, x, 3, (int64_t[]){rows, n, hpc_model_config_head_dim(m->c)});
+}
+
+static hpc_value attention(const model_emitter *m, hpc_value h)
+{
+    const hpc_model_config *c = m->c;
+    hpc_program *p = m->p;
+    int64_t d = hpc_model_config_head_dim(c), rows = h < 0 ? 0 : p->value[h].type.extent[0];
+    hpc_rope_attr rope = {.scale = hpc_rope_factor(c)};
+    hpc_attention_attr a = {.scale = 1 / sqrt((double)d), .causal = true, .window = c->window};
+    hpc_value q = heads(m, layer(m, HPC_PART_Q, h, HPC_NONE), c->heads);
+    hpc_value k = heads(m, layer(m, HPC_PART_K, h, HPC_NONE), c->kv_heads);
+    hpc_value v = heads(m, layer(m, HPC_PART_V, h, HPC_NONE), c->kv_heads);
+    if (c->position == HPC_ROTARY) {
+        q = hpc_rope(p, q, m->io->pos, m->io->freq, rope);
+        k = hpc_rope(p, k, m->io->pos, m->io->freq, rope);
+    }
+    hpc_value o = hpc_attention(p, q, k, v, m->io->start, HPC_NONE, HPC_NONE, a);
+    return hpc_view(p, o, 2, (int64_t[]){rows, c->heads * d});
+}
+
+static hpc_value mlp(const model_emitter *m, hpc_value h)
+{
+    hpc_act act = (hpc_act)m->c->act;
+    if (!m->c->gated) return hpc_activate(m->p, layer(m, HPC_PART_UP, h, HPC_NONE), act);
+    hpc_value gate = layer(m, HPC_PART_GATE, h, HPC_NONE);
+    return hpc_glu(m->p, gate, layer(m, HPC_PART_UP, h, HPC_NONE), act);
+}
+
+hpc_value model_block(model_emitter *m, int block, hpc_value x)
+{
+    m->block = block;
+    m->p->tags.block = (int16_t)block;
+    hpc_value o = attention(m, model_norm(m, HPC_PART_NORM1, x));
+    hpc_value y = back(m, HPC_PART_O, 2 * block + 1, o, x);
+    hpc_value h = mlp(m, model_norm(m, HPC_PART_NORM2, m->c->parallel ? x : y));
+    y = back(m, HPC_PART_DOWN, 2 * block + 2, h, y);
+    m->p->tags.block = -1;
+    m->block = -1;
+    return y;
+}

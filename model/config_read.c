@@ -1,0 +1,388 @@
+/*
+ * config_read.c: config.json, as the Hugging Face world writes it, to a
+ * configuration.
+ *
+ * What is not said has the value that transformers gives it. What is said and
+ * we cannot do is refused by its key; what changes no number is not looked at.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+static const struct {
+    const char *name;
+    int act;
+} acts[] = {{"gelu", HPC_GELU_ERF},      {"gelu_pytorch_tanh", HPC_GELU_TANH},
+            {"gelu_new", HPC_GELU_TANH}, {"gelu_fast", HPC_GELU_TANH},
+            {"silu", HPC_SILU},          {"swish", HPC_SILU},
+            {"relu", HPC_RELU},          {"relu2", HPC_RELU2}};
+enum { ACTS = sizeof acts / sizeof *acts };
+
+const char *model_act_name(int act)
+{
+    for (int k = 0; k < ACTS; k++)
+        if (acts[k].act == act) return acts[k].name;
+    return "none";
+}
+
+static bool given(const hpc_json *v)
+{
+    return hpc_json_kind_of(v) != HPC_JSON_NULL;
+}
+
+/* ---- the architecture ------------------------------------------------------------------------ */
+
+static const char *skip(const char *text, const char *head)
+{
+    size_t n = strlen(head);
+    return strncmp(text, head, n) == 0 ? text + n : NULL;
+}
+
+/* The kind of head that an architecture's name says, or -1: it is none of this family. */
+static int head_of(const model_family *f, const char *architecture)
+{
+    const char *tail = skip(architecture, f->architecture);
+    if (!tail) return -1;
+    if (strcmp(tail, f->causal) == 0 || strcmp(tail, "Model") == 0) return HPC_HEAD_TOKENS;
+    return strcmp(tail, "ForSequenceClassification") == 0 ? HPC_HEAD_CLASSES : -1;
+}
+
+static void unknown(const char *key, const char *name)
+{
+    char known[128] = "";
+    for (const model_family *const *f = model_families; *f; f++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "",
+                 (*f)->name);
+    hpc_fail(HPC_E_UNSUPPORTED, "%s: %.80s is not known; the families known are %s", key, name,
+             known);
+}
+
+/* By the first of `architectures`, or by model_type where there is none. */
+static int read_family(const model_family **f, hpc_model_config *c, const hpc_json *o)
+{
+    const hpc_json *first = hpc_json_at(hpc_json_get(o, "architectures"), 0);
+    const char *key = given(first) ? "architectures" : "model_type", *name;
+    int rc = HPC_OK;
+    TRY(hpc_json_text(&name, given(first) ? first : hpc_json_get(o, "model_type"), key));
+    *f = given(first) ? NULL : model_family_find(name);
+    for (const model_family *const *k = model_families; *k && given(first); k++)
+        if (head_of(*k, name) >= 0) *f = *k;
+    if (!*f) {
+        unknown(key, name);
+        return HPC_E_UNSUPPORTED;
+    }
+    *c = (*f)->preset;
+    snprintf(c->family, sizeof c->family, "%s", (*f)->name);
+    c->head = given(first) ? head_of(*f, name) : HPC_HEAD_TOKENS;
+    c->rope.share = c->rope.factor = 1;
+out:
+    return rc;
+}
+
+/* ---- what we cannot do
+ * --------------------------------------------------------------------------- */
+
+static bool says(const hpc_json *v, bool neutral)
+{
+    bool yes = neutral;
+    if (!given(v)) return false;
+    return hpc_json_kind_of(v) != HPC_JSON_BOOL || hpc_json_bool(&yes, v, "") < 0 || yes != neutral;
+}
+
+/* Keys that change what a model computes, unless they are absent, null or have their neutral value.
+ */
+static int check_keys(const hpc_json *o)
+{
+    static const struct {
+        const char *key;
+        bool neutral;
+    } refused[] = {{"quantization_config", false},
+                   {"num_local_experts", false},
+                   {"num_experts", false},
+                   {"n_routed_experts", false},
+                   {"attn_logit_softcapping", false},
+                   {"final_logit_softcapping", false},
+                   {"query_pre_attn_scalar", false},
+                   {"attention_multiplier", false},
+                   {"embedding_multiplier", false},
+                   {"residual_multiplier", false},
+                   {"logits_scaling", false},
+                   {"clip_qkv", false},
+                   {"use_qk_norm", false},
+                   {"no_rope_layers", false},
+                   {"add_cross_attention", false},
+                   {"is_encoder_decoder", false},
+                   {"scale_attn_by_inverse_layer_idx", false},
+                   {"scale_attn_weights", true}};
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        if (says(hpc_json_get(o, refused[k].key), refused[k].neutral))
+            return hpc_fail(HPC_E_UNSUPPORTED, "%s: models with it are not supported",
+                            refused[k].key);
+    return HPC_OK;
+}
+
+/* ---- keys
+ * ------------------------------------------------------------------------------------------ */
+
+static int read_act(int *out, const hpc_json *v, const char *key)
+{
+    const char *name;
+    int rc = hpc_json_text(&name, v, key);
+    if (rc < 0) return rc;
+    for (int k = 0; k < ACTS; k++)
+        if (strcmp(acts[k].name, name) == 0) {
+            *out = acts[k].act;
+            return HPC_OK;
+        }
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: activation %.40s is not known", key, name);
+}
+
+static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
+{
+    const hpc_json *v = hpc_json_get(o, k->name);
+    void *at = (char *)c + k->offset;
+    bool absent = k->kind == MODEL_KEY_INT ? !v : !given(v);
+    if (absent && k->fallback == MODEL_REQUIRED)
+        return hpc_fail(HPC_E_FORMAT, "%s: the key is missing", k->name);
+    switch (k->kind) {
+    case MODEL_KEY_INT:
+        *(int64_t *)at = absent ? (int64_t)k->fallback : 0;
+        return given(v) ? hpc_json_int(at, v, k->name) : HPC_OK;
+    case MODEL_KEY_REAL:
+        *(double *)at = k->fallback;
+        return absent ? HPC_OK : hpc_json_real(at, v, k->name);
+    case MODEL_KEY_BOOL:
+        *(bool *)at = k->fallback != 0;
+        return absent ? HPC_OK : hpc_json_bool(at, v, k->name);
+    case MODEL_KEY_ACT:
+        *(int *)at = (int)k->fallback;
+        return absent ? HPC_OK : read_act(at, v, k->name);
+    case MODEL_KEY_ZERO: break;
+    }
+    return HPC_OK;
+}
+
+/* A token, or the first of a list of them. */
+static int read_token(int64_t *out, const hpc_json *o, const char *key)
+{
+    const hpc_json *v = hpc_json_get(o, key);
+    if (hpc_json_kind_of(v) == HPC_JSON_LIST) v = hpc_json_at(v, 0);
+    *out = -1;
+    return given(v) ? hpc_json_int(out, v, key) : HPC_OK;
+}
+
+static int read_dtype(hpc_dtype *out, const hpc_json *o)
+{
+    static const struct {
+        const char *name;
+        hpc_dtype dtype;
+    } names[] = {
+        {"float32", HPC_F32}, {"bfloat16", HPC_BF16}, {"float16", HPC_F16}, {"float64", HPC_F64}};
+    const char *key = given(hpc_json_get(o, "dtype")) ? "dtype" : "torch_dtype", *name = "float32";
+    const hpc_json *v = hpc_json_get(o, key);
+    int rc = given(v) ? hpc_json_text(&name, v, key) : HPC_OK;
+    if (rc < 0) return rc;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(names[k].name, name) == 0) {
+            *out = names[k].dtype;
+            return HPC_OK;
+        }
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %.40s is not known", key, name);
+}
+
+/* ---- rotary positions
+ * ----------------------------------------------------------------------------------- */
+
+static int read_real(double *out, const hpc_json *o, const char *key, double fallback)
+{
+    const hpc_json *v = hpc_json_get(o, key);
+    *out = fallback;
+    return given(v) ? hpc_json_real(out, v, key) : HPC_OK;
+}
+
+static int read_original(hpc_model_config *c, const hpc_json *o)
+{
+    static const char key[] = "original_max_position_embeddings";
+    const hpc_json *v = hpc_json_get(o, key);
+    c->rope.original = c->positions;
+    return given(v) ? hpc_json_int(&c->rope.original, v, key) : HPC_OK;
+}
+
+static int read_yarn(hpc_model_config *c, const hpc_json *o)
+{
+    hpc_rope_config *r = &c->rope;
+    int rc = HPC_OK;
+    r->scaling = HPC_ROPE_YARN;
+    if (given(hpc_json_get(o, "mscale")) || given(hpc_json_get(o, "mscale_all_dim")))
+        return hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: mscale is not supported");
+    if (says(hpc_json_get(o, "truncate"), true))
+        return hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: truncate=false is not supported");
+    TRY(read_real(&r->low, o, "beta_slow", 1));
+    TRY(read_real(&r->high, o, "beta_fast", 32));
+    TRY(read_real(&r->attention, o, "attention_factor", 0));
+    TRY(read_original(c, o));
+out:
+    return rc;
+}
+
+static int read_scaling(hpc_model_config *c, const hpc_json *o)
+{
+    hpc_rope_config *r = &c->rope;
+    const hpc_json *v = hpc_json_get(o, "rope_type"), *inner;
+    const char *type = "default";
+    int rc = HPC_OK;
+    for (int64_t k = 0; hpc_json_key(o, k, &inner); k++)
+        if (hpc_json_kind_of(inner) == HPC_JSON_OBJECT)
+            TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                         "rope_parameters: some for each kind of layer (%.40s) "
+                         "are not supported",
+                         hpc_json_key(o, k, NULL)));
+    if (!given(v)) v = hpc_json_get(o, "type");
+    if (given(v) || given(hpc_json_get(o, "factor")))
+        TRY(hpc_json_text(&type, v, "rope_scaling: rope_type"));
+    if (strcmp(type, "default") == 0) return HPC_OK;
+    TRY(read_real(&r->factor, o, "factor", NAN));
+    if (isnan(r->factor)) TRY(hpc_fail(HPC_E_FORMAT, "rope_scaling: factor is missing"));
+    if (strcmp(type, "linear") == 0) {
+        r->scaling = HPC_ROPE_LINEAR;
+    } else if (strcmp(type, "llama3") == 0) {
+        r->scaling = HPC_ROPE_LLAMA3;
+        TRY(read_real(&r->low, o, "low_freq_factor", 1));
+        TRY(read_real(&r->high, o, "high_freq_factor", 4));
+        TRY(read_original(c, o));
+    } else if (strcmp(type, "yarn") == 0) {
+        TRY(read_yarn(c, o));
+    } else {
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: type %.40s is not supported", type));
+    }
+out:
+    return rc;
+}
+
+/* Newer files have all of it in rope_parameters, older ones in keys of their own. */
+static int read_rope(hpc_model_config *c, const hpc_json *o)
+{
+    const hpc_json *all = hpc_json_get(o, "rope_parameters");
+    const hpc_json *scaling = given(all) ? all : hpc_json_get(o, "rope_scaling");
+    double share = 1;
+    int rc = HPC_OK;
+    if (c->position != HPC_ROTARY) return HPC_OK;
+    if (given(scaling) && hpc_json_kind_of(scaling) != HPC_JSON_OBJECT)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: expected an object",
+                     given(all) ? "rope_parameters" : "rope_scaling"));
+    if (given(all)) {
+        TRY(read_real(&c->rope.theta, all, "rope_theta", c->rope.theta));
+        TRY(read_real(&c->rope.share, all, "partial_rotary_factor", c->rope.share));
+    }
+    TRY(read_real(&share, o, "partial_rotary_factor", c->rope.share));
+    if (share != c->rope.share)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "partial_rotary_factor: %g is not supported in a %s", share,
+                     c->family));
+    if (given(scaling)) TRY(read_scaling(c, scaling));
+out:
+    return rc;
+}
+
+/* ---- the window, and heads
+ * --------------------------------------------------------------------------------- */
+
+/* Layers below max_window_layers see everything: all or none must. */
+static int read_window(hpc_model_config *c, const model_family *f, const hpc_json *o)
+{
+    const hpc_json *use = hpc_json_get(o, "use_sliding_window"),
+                   *from = hpc_json_get(o, "max_window_layers");
+    int64_t full = 28;
+    bool used = false;
+    int rc = HPC_OK;
+    if (!f->windowed) return HPC_OK;
+    if (given(use)) TRY(hpc_json_bool(&used, use, "use_sliding_window"));
+    if (given(from)) TRY(hpc_json_int(&full, from, "max_window_layers"));
+    if (used && full > 0 && full < c->layers && c->window > 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "max_window_layers: a window in some layers only (%lld of %lld) is not "
+                     "supported",
+                     (long long)(c->layers - full), (long long)c->layers));
+    if (!used || full >= c->layers) c->window = 0;
+out:
+    return rc;
+}
+
+/* A list of what each layer attends to must say the same of all, and what the window says. */
+static int check_layer_types(const hpc_model_config *c, const hpc_json *o)
+{
+    const hpc_json *list = hpc_json_get(o, "layer_types");
+    const char *want = c->window > 0 ? "sliding_attention" : "full_attention", *type;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < hpc_json_n(list); k++) {
+        TRY(hpc_json_text(&type, hpc_json_at(list, k), "layer_types"));
+        if (strcmp(type, want) != 0)
+            TRY(hpc_fail(HPC_E_UNSUPPORTED, "layer_types: %.40s in layer %lld, %s expected", type,
+                         (long long)k, want));
+    }
+out:
+    return rc;
+}
+
+/* transformers says how many classes there are by naming them; we say so, of pairs too, in a key of
+ * our own. */
+static int read_head(hpc_model_config *c, const hpc_json *o)
+{
+    const hpc_json *ours = hpc_json_get(o, "hpccoder"), *labels = hpc_json_get(o, "id2label"),
+                   *count = hpc_json_get(o, "num_labels");
+    const char *head;
+    int rc = HPC_OK;
+    if (c->head == HPC_HEAD_CLASSES) {
+        c->classes = given(labels) ? hpc_json_n(labels) : 2;
+        if (!given(labels) && given(count)) TRY(hpc_json_int(&c->classes, count, "num_labels"));
+    }
+    if (!given(ours)) return HPC_OK;
+    TRY(hpc_json_text(&head, hpc_json_get(ours, "head"), "hpccoder: head"));
+    if (strcmp(head, "pairs") != 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "hpccoder: head %.40s is not known; is this file newer?",
+                     head));
+    c->head = HPC_HEAD_PAIRS;
+    TRY(hpc_json_int(&c->classes, hpc_json_get(ours, "classes"), "hpccoder: classes"));
+out:
+    return rc;
+}
+
+int hpc_model_config_load(hpc_model_config *out, const hpc_json *object)
+{
+    const model_family *f = NULL;
+    int rc = HPC_OK;
+    if (hpc_json_kind_of(object) != HPC_JSON_OBJECT)
+        TRY(hpc_fail(HPC_E_FORMAT, "expected an object"));
+    TRY(read_family(&f, out, object));
+    TRY(check_keys(object));
+    for (const model_key *k = f->key; k->name; k++) TRY(read_key(out, k, object));
+    if (out->kv_heads == 0) out->kv_heads = out->heads;
+    if (out->ffn == 0 && out->hidden < INT64_MAX / 4) out->ffn = 4 * out->hidden;
+    TRY(read_token(&out->begin, object, "bos_token_id"));
+    TRY(read_token(&out->end, object, "eos_token_id"));
+    TRY(read_token(&out->pad, object, "pad_token_id"));
+    TRY(read_dtype(&out->dtype, object));
+    TRY(read_rope(out, object));
+    TRY(read_window(out, f, object));
+    TRY(check_layer_types(out, object));
+    TRY(read_head(out, object));
+    TRY(hpc_model_config_check(out));
+out:
+    return rc;
+}
+
+int hpc_model_config_read(hpc_model_config *out, const char *dir)
+{
+    hpc_buf path = {0};
+    hpc_json *root = NULL;
+    int rc = HPC_OK;
+    TRY(hpc_buf_printf(&path, "%s/config.json", dir));
+    TRY(hpc_json_read(&root, path.data));
+    rc = hpc_model_config_load(out, root);
+    if (rc < 0) hpc_error_where("%s", path.data);
+out:
+    hpc_json_free(root);
+    hpc_buf_release(&path);
+    return rc;
+}

@@ -1,0 +1,246 @@
+/*
+ * config_write.c: a configuration to config.json, for transformers and for us.
+ *
+ * What is written is read again: a member that comes back as something else is
+ * one that the family cannot describe, and is named.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+static void put_architecture(hpc_json_out *w, const model_family *f, const hpc_model_config *c)
+{
+    char name[64];
+    const char *tail = c->head == HPC_HEAD_TOKENS    ? f->causal
+                       : c->head == HPC_HEAD_CLASSES ? "ForSequenceClassification"
+                                                     : "Model";
+    snprintf(name, sizeof name, "%s%s", f->architecture, tail);
+    hpc_json_open(w, "architectures", '[');
+    hpc_json_put_text(w, NULL, name);
+    hpc_json_close(w, ']');
+    hpc_json_put_text(w, "model_type", f->name);
+    if (c->head == HPC_HEAD_CLASSES) hpc_json_put_int(w, "num_labels", c->classes);
+    if (c->head != HPC_HEAD_PAIRS) return;
+    hpc_json_open(w, "hpccoder", '{');
+    hpc_json_put_text(w, "head", "pairs");
+    hpc_json_put_int(w, "classes", c->classes);
+    hpc_json_close(w, '}');
+}
+
+/* An absent window, width of a head or token is null. */
+static void put_int(hpc_json_out *w, const model_key *k, const hpc_model_config *c)
+{
+    int64_t value = *(const int64_t *)((const char *)c + k->offset);
+    if (k->offset == offsetof(hpc_model_config, head_dim)) value = hpc_model_config_head_dim(c);
+    if (k->offset == offsetof(hpc_model_config, window) && value == 0)
+        hpc_json_put_text(w, k->name, NULL);
+    else
+        hpc_json_put_int(w, k->name, value);
+}
+
+static void put_key(hpc_json_out *w, const model_key *k, const hpc_model_config *c)
+{
+    const void *at = (const char *)c + k->offset;
+    switch (k->kind) {
+    case MODEL_KEY_INT: put_int(w, k, c); break;
+    case MODEL_KEY_REAL: hpc_json_put_real(w, k->name, *(const double *)at); break;
+    case MODEL_KEY_BOOL: hpc_json_put_bool(w, k->name, *(const bool *)at); break;
+    case MODEL_KEY_ACT: hpc_json_put_text(w, k->name, model_act_name(*(const int *)at)); break;
+    case MODEL_KEY_ZERO: hpc_json_put_real(w, k->name, 0); break;
+    }
+}
+
+/* Versions of transformers differ in what they make of original_max_position_embeddings; where it
+ * says what they assume without it, it is left out. */
+static void put_original(hpc_json_out *w, const hpc_model_config *c)
+{
+    if (c->rope.scaling == HPC_ROPE_LLAMA3 || c->rope.original != c->positions)
+        hpc_json_put_int(w, "original_max_position_embeddings", c->rope.original);
+}
+
+static void put_scaling(hpc_json_out *w, const hpc_model_config *c)
+{
+    const hpc_rope_config *r = &c->rope;
+    if (c->position != HPC_ROTARY || r->scaling == HPC_ROPE_PLAIN) return;
+    hpc_json_open(w, "rope_scaling", '{');
+    if (r->scaling == HPC_ROPE_LINEAR) /* the one that versions before rope_type know */
+        hpc_json_put_text(w, "type", "linear");
+    else
+        hpc_json_put_text(w, "rope_type", r->scaling == HPC_ROPE_LLAMA3 ? "llama3" : "yarn");
+    hpc_json_put_real(w, "factor", r->factor);
+    if (r->scaling == HPC_ROPE_LLAMA3) {
+        hpc_json_put_real(w, "low_freq_factor", r->low);
+        hpc_json_put_real(w, "high_freq_factor", r->high);
+        put_original(w, c);
+    }
+    if (r->scaling == HPC_ROPE_YARN) {
+        hpc_json_put_real(w, "beta_slow", r->low);
+        hpc_json_put_real(w, "beta_fast", r->high);
+        if (r->attention > 0) hpc_json_put_real(w, "attention_factor", r->attention);
+        put_original(w, c);
+    }
+    hpc_json_close(w, '}');
+}
+
+static void put_token(hpc_json_out *w, const char *key, int64_t token)
+{
+    if (token >= 0)
+        hpc_json_put_int(w, key, token);
+    else
+        hpc_json_put_text(w, key, NULL);
+}
+
+static const char *dtype_name(hpc_dtype dtype)
+{
+    switch (dtype) {
+    case HPC_BF16: return "bfloat16";
+    case HPC_F16: return "float16";
+    case HPC_F64: return "float64";
+    default: return "float32";
+    }
+}
+
+static void put_all(hpc_json_out *w, const model_family *f, const hpc_model_config *c)
+{
+    hpc_json_open(w, NULL, '{');
+    put_architecture(w, f, c);
+    for (const model_key *k = f->key; k->name; k++) {
+        bool again = false; /* several members may share a key */
+        for (const model_key *b = f->key; b < k; b++) again |= strcmp(b->name, k->name) == 0;
+        if (!again) put_key(w, k, c);
+    }
+    put_scaling(w, c);
+    if (f->windowed) {
+        hpc_json_put_bool(w, "use_sliding_window", c->window > 0);
+        hpc_json_put_int(w, "max_window_layers", c->window > 0 ? 0 : c->layers);
+    }
+    put_token(w, "bos_token_id", c->begin);
+    put_token(w, "eos_token_id", c->end);
+    put_token(w, "pad_token_id", c->pad);
+    hpc_json_put_text(w, "torch_dtype", dtype_name(c->dtype));
+    hpc_json_close(w, '}');
+}
+
+/* ---- what comes back
+ * ------------------------------------------------------------------------------- */
+
+#define INT(name, member)                                                                          \
+    {                                                                                              \
+        name, MODEL_KEY_INT, offsetof(hpc_model_config, member), 0                                 \
+    }
+#define REAL(name, member)                                                                         \
+    {                                                                                              \
+        name, MODEL_KEY_REAL, offsetof(hpc_model_config, member), 0                                \
+    }
+#define BOOL(name, member)                                                                         \
+    {                                                                                              \
+        name, MODEL_KEY_BOOL, offsetof(hpc_model_config, member), 0                                \
+    }
+#define ENUM(name, member)                                                                         \
+    {                                                                                              \
+        name, MODEL_KEY_ACT, offsetof(hpc_model_config, member), 0                                 \
+    }
+static const model_key members[] = {
+    INT("vocab", vocab),
+    INT("hidden", hidden),
+    INT("layers", layers),
+    INT("heads", heads),
+    INT("kv-heads", kv_heads),
+    INT("head-dim", head_dim),
+    INT("ffn", ffn),
+    INT("positions", positions),
+    ENUM("norm", norm),
+    REAL("norm-eps", norm_eps),
+    ENUM("position", position),
+    REAL("rope theta", rope.theta),
+    REAL("rope share", rope.share),
+    ENUM("rope scaling", rope.scaling),
+    REAL("rope factor", rope.factor),
+    REAL("rope low", rope.low),
+    REAL("rope high", rope.high),
+    INT("rope original", rope.original),
+    REAL("rope attention", rope.attention),
+    INT("window", window),
+    ENUM("act", act),
+    BOOL("gated", gated),
+    BOOL("qkv-bias", qkv_bias),
+    BOOL("out-bias", out_bias),
+    BOOL("mlp-bias", mlp_bias),
+    BOOL("parallel", parallel),
+    BOOL("tied", tied),
+    REAL("init-std", init_std),
+    ENUM("head", head),
+    INT("classes", classes),
+    INT("begin", begin),
+    INT("end", end),
+    INT("pad", pad),
+    {NULL, MODEL_KEY_INT, 0, 0},
+};
+
+static double member(const hpc_model_config *c, const model_key *k)
+{
+    const void *at = (const char *)c + k->offset;
+    switch (k->kind) {
+    case MODEL_KEY_INT: return (double)*(const int64_t *)at;
+    case MODEL_KEY_REAL: return *(const double *)at;
+    case MODEL_KEY_BOOL: return *(const bool *)at;
+    default: return *(const int *)at;
+    }
+}
+
+/* Members that mean nothing are 0, and 0 for "as usual" is what is usual. */
+static hpc_model_config plain(const hpc_model_config *c)
+{
+    hpc_model_config out = *c;
+    hpc_rope_config *r = &out.rope;
+    out.head_dim = hpc_model_config_head_dim(c);
+    if (c->position != HPC_ROTARY) *r = (hpc_rope_config){0};
+    if (r->scaling == HPC_ROPE_PLAIN) r->factor = 0;
+    if (r->scaling != HPC_ROPE_LLAMA3 && r->scaling != HPC_ROPE_YARN)
+        r->low = r->high = 0, r->original = 0;
+    if (r->scaling != HPC_ROPE_YARN) r->attention = 0;
+    if (c->head == HPC_HEAD_TOKENS) out.classes = 0;
+    if (c->begin < 0) out.begin = -1;
+    if (c->end < 0) out.end = -1;
+    if (c->pad < 0) out.pad = -1;
+    return out;
+}
+
+static int check_read_back(const hpc_buf *text, const hpc_model_config *c)
+{
+    hpc_json *root = NULL;
+    hpc_model_config back;
+    int rc = HPC_OK;
+    TRY(hpc_json_parse(&root, text->data, text->n, "config.json"));
+    TRY(hpc_model_config_load(&back, root));
+    hpc_model_config a = plain(c), b = plain(&back);
+    for (const model_key *k = members; k->name; k++)
+        if (member(&a, k) != member(&b, k))
+            TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                         "%s=%.9g: a %s directory cannot say so, it would be read as %.9g", k->name,
+                         member(&a, k), c->family, member(&b, k)));
+out:
+    hpc_json_free(root);
+    return rc;
+}
+
+int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c)
+{
+    const model_family *f = model_family_find(c->family);
+    hpc_buf text = {0};
+    hpc_json_out w = {.buf = &text, .indent = 2};
+    int rc = HPC_OK;
+    if (!f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", c->family));
+    TRY(hpc_model_config_check(c));
+    put_all(&w, f, c);
+    TRY(hpc_buf_text(&text, "\n"));
+    TRY(check_read_back(&text, c));
+    TRY(hpc_buf_add(out, text.data, text.n));
+out:
+    hpc_buf_release(&text);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/*
+ * emit.c: the forward program of a configuration: inputs, embedding, blocks,
+ * head.
+ *
+ * Gradients, optimizers and schedules are made of it by others.
+ */
+#include "model/priv.h"
+
+static hpc_value input(hpc_program *p, const char *name, int rank, int64_t n, int64_t m)
+{
+    return hpc_program_input(p, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
+}
+
+/* One number for each token, split as tokens are. */
+static hpc_value by_token(hpc_program *p, const char *name, int64_t tokens)
+{
+    hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
+    t.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    return hpc_program_input(p, name, t);
+}
+
+static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
+                        const hpc_model_emission *e)
+{
+    bool classes = c->head != HPC_HEAD_TOKENS, pairs = c->head == HPC_HEAD_PAIRS;
+    int64_t rows = pairs ? e->sequences / 2 : e->sequences, starts = e->sequences + 1;
+    int64_t freq_n = hpc_rope_frequencies_n(c);
+    io->tokens = by_token(p, "tokens", e->tokens);
+    if (!classes && !e->logits) io->targets = by_token(p, "targets", e->tokens);
+    io->pos = by_token(p, "pos", e->tokens);
+    io->start_n = input(p, "start_n", 0, 0, 0);
+    hpc_type start = hpc_type_of(HPC_I32, 1, &starts);
+    io->start = hpc_program_input(p, "start", hpc_type_ragged(start, 0, io->start_n));
+    if (classes) io->pooled = input(p, "pooled", pairs ? 2 : 1, rows, 2);
+    if (classes && !e->logits) io->classes = input(p, "classes", 1, rows, 0);
+    io->step = input(p, "step", 0, 0, 0);
+    if (freq_n == 0) return;
+    hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+    io->freq = hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
+}
+
+static hpc_value embed(const model_emitter *m, hpc_value table)
+{
+    hpc_value x = hpc_gather(m->p, table, m->io->tokens);
+    hpc_value positions = model_param(m, HPC_PART_POSITIONS, 0);
+    if (positions >= 0) x = hpc_binary(m->p, HPC_ADD, x, hpc_gather(m->p, positions, m->io->pos));
+    return model_drop(m, 0, x);
+}
+
+/* The rows that a class head reads, those of a pair side by side. */
+static hpc_value pool(const model_emitter *m, hpc_value x)
+{
+    x = hpc_gather(m->p, x, m->io->pooled);
+    if (m->c->head != HPC_HEAD_PAIRS || x < 0) return x;
+    return hpc_view(m->p, x, 2, (int64_t[]){m->p->value[x].type.extent[0], 2 * m->c->hidden});
+}
+
+static void emit_all(model_emitter *m, hpc_model_io *io, bool logits)
+{
+    const hpc_model_config *c = m->c;
+    hpc_value table = model_param(m, HPC_PART_EMBED, 0), x = embed(m, table);
+    for (int64_t k = 0; k < c->layers; k++) x = model_block(m, (int)k, x);
+    x = model_norm(m, HPC_PART_NORM, x);
+    hpc_value head = c->tied ? table : model_param(m, HPC_PART_HEAD, 0), target = io->targets;
+    if (c->head != HPC_HEAD_TOKENS) {
+        x = pool(m, x);
+        head = model_param(m, HPC_PART_CLASSES, 0);
+        target = io->classes;
+    }
+    hpc_value *out = logits ? &io->logits : &io->loss;
+    *out = logits ? hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE)
+                  : hpc_head_loss(m->p, x, head, target);
+    hpc_program_keep(m->p, *out);
+}
+
+static int check_emission(const hpc_model_config *c, const hpc_model_emission *e)
+{
+    int rc = hpc_model_config_check(c);
+    if (rc < 0) return rc;
+    if (c->dtype != HPC_F32 && c->dtype != HPC_BF16 && c->dtype != HPC_F64)
+        return hpc_fail(HPC_E_UNSUPPORTED, "dtype=%s: programs compute in f32, bf16 or f64",
+                        hpc_dtype_get(c->dtype)->name);
+    if (e->sequences < 1 || e->tokens < e->sequences)
+        return hpc_fail(HPC_E_SHAPE, "%lld sequences do not fit into %lld tokens",
+                        (long long)e->sequences, (long long)e->tokens);
+    if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
+        return hpc_fail(HPC_E_SHAPE, "%lld sequences are no pairs", (long long)e->sequences);
+    return HPC_OK;
+}
+
+int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
+                   const hpc_model_emission *e)
+{
+    int rc = check_emission(c, e);
+    if (rc < 0) return rc;
+    *io = (hpc_model_io){.targets = HPC_NONE,
+                         .pooled = HPC_NONE,
+                         .classes = HPC_NONE,
+                         .freq = HPC_NONE,
+                         .loss = HPC_NONE,
+                         .logits = HPC_NONE};
+    make_inputs(io, p, c, e);
+    io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
+    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .block = -1}, io, e->logits);
+    return hpc_program_status(p);
+}

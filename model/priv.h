@@ -1,0 +1,100 @@
+/*
+ * priv.h: what the files of model/ share.
+ */
+#ifndef HPC_MODEL_PRIV_H
+#define HPC_MODEL_PRIV_H
+
+#include "model/model.h"
+
+/* ---- tensors (tensor.c) ---------------------------------------------------------------- */
+/* False where the configuration has no such tensor. block: -1 for a part of none. */
+bool model_tensor_at(hpc_model_tensor *out, const hpc_model_config *c, int part, int block,
+                     int adapter);
+/* Parts of a block; the others stand alone. */
+bool model_part_in_block(int part);
+const char *model_part_name(int part); /* "self_attn.q_proj.weight" */
+static inline int64_t model_tensor_n(const hpc_model_tensor *t)
+{
+    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+}
+
+/* ---- emission (block.c) ----------------------------------------------------------------- */
+typedef struct model_emitter {
+    hpc_program *p;
+    const hpc_model_config *c;
+    const hpc_model_io *io;
+    int block; /* the one being emitted, or -1 */
+} model_emitter;
+/* The parameter, new on the program; HPC_NONE where the configuration has none such. */
+hpc_value model_param(const model_emitter *m, int part, int adapter);
+hpc_value model_norm(const model_emitter *m, int part, hpc_value x);
+/* Site 0 is the embedding's; block b has 2 b + 1 and 2 b + 2. */
+hpc_value model_drop(const model_emitter *m, int site, hpc_value x);
+hpc_value model_block(model_emitter *m, int block, hpc_value x);
+
+/* ---- families (family.c) ----------------------------------------------------------------------
+ */
+typedef enum model_key_kind {
+    MODEL_KEY_INT, /* null: 0 */
+    MODEL_KEY_REAL,
+    MODEL_KEY_BOOL,
+    MODEL_KEY_ACT,
+    MODEL_KEY_ZERO /* written as 0, and not read: dropout, which is 0.1 there if nothing is said */
+} model_key_kind;
+enum { MODEL_REQUIRED = -2 }; /* as a fallback: there must be the key */
+/* A key of config.json and the member that it sets; one key may have several rows. */
+typedef struct model_key {
+    const char *name; /* NULL ends a list */
+    model_key_kind kind;
+    size_t offset;
+    double fallback; /* what the family takes where the key is absent */
+} model_key;
+typedef enum model_fusion {
+    MODEL_APART,
+    MODEL_FUSED,      /* Q, K and V in one tensor, one below the other */
+    MODEL_INTERLEAVED /* the same for each head */
+} model_fusion;
+typedef struct model_family {
+    const char *name;         /* also model_type */
+    const char *architecture; /* "Llama", of "LlamaForCausalLM" */
+    const char *causal;       /* "ForCausalLM", of the same */
+    const char *prefix;       /* of all names but those of heads; files may lack it */
+    const char *block;        /* before a block's number */
+    const char *const *part;  /* names by hpc_part; of a fused tensor three times the same */
+    model_fusion fusion;
+    bool transposed;         /* matrices are stored as [in,out] */
+    bool windowed;           /* sliding_window counts only with use_sliding_window */
+    hpc_model_config preset; /* what no key says */
+    const model_key *key;
+} model_family;
+extern const model_family *const model_families[];       /* ends with NULL */
+const model_family *model_family_find(const char *name); /* NULL: there is none */
+/* How a tensor of ours is stored. Row r of ours is row r / run * run * slots + slot * run + r % run
+ * of the stored tensor, or that column of a transposed one. */
+typedef struct model_stored {
+    char name[HPC_TENSOR_NAME + 32];
+    size_t prefix_n; /* of the name: what files may lack */
+    int rank;
+    int64_t extent[2];
+    bool transposed;
+    int64_t slots, slot, run;
+} model_stored;
+int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
+                    const hpc_model_tensor *t);
+/* What a file may hold and nobody reads: masks and tables that old versions stored. */
+bool model_is_buffer(const char *name);
+
+/* ---- config.json (config_read.c) ----------------------------------------------------------------
+ */
+const char *model_act_name(int act); /* as config.json has it */
+
+/* ---- containers (safetensors.c) ------------------------------------------------------------ */
+/* Of bytes that stay where they are as long as *out is used; `name` for messages. */
+int model_safetensors_parse(hpc_safetensors **out, const void *data, size_t bytes,
+                            const char *name);
+const char *model_safetensors_path(const hpc_safetensors *s);
+const char *model_safetensors_name(const hpc_safetensors *s, int64_t i);
+/* How a file spells a dtype, "BF16"; NULL: it has no name for it. */
+const char *model_safetensors_dtype(hpc_dtype dtype);
+
+#endif

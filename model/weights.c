@@ -1,0 +1,301 @@
+/*
+ * weights.c: the tensors of a model directory, read as ours: by the family's
+ * names, out of fused tensors, transposed where they are stored so.
+ *
+ * Files are mapped, and one tensor at a time is converted. A tensor that nobody
+ * asked for would make another function of the model than ours, so it is
+ * refused, but for what is known to be a buffer or an unused head.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+struct hpc_weights {
+    hpc_model_config c;
+    const model_family *f;
+    hpc_safetensors **file;
+    int64_t file_n, file_cap;
+    hpc_map *where; /* stored name to file */
+    hpc_map *known; /* stored names that belong to c */
+    char dir[512];  /* for messages */
+};
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static int open_file(hpc_weights *w, const char *dir, const char *name)
+{
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    TRY(hpc_grow(&w->file, &w->file_cap, w->file_n + 1, sizeof *w->file));
+    TRY(hpc_buf_printf(&path, "%s/%s", dir, name));
+    TRY(hpc_safetensors_open(&w->file[w->file_n], path.data));
+    const hpc_safetensors *s = w->file[w->file_n++];
+    for (int64_t i = 0; i < hpc_safetensors_n(s); i++) {
+        const char *stored = model_safetensors_name(s, i);
+        if (hpc_map_get(w->where, stored, strlen(stored), NULL))
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %.200s is in another file of the directory too",
+                         path.data, stored));
+        TRY(hpc_map_put(w->where, stored, strlen(stored), (uint64_t)w->file_n - 1));
+    }
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+/* The files that an index names; each entry must be true. */
+static int open_parts(hpc_weights *w, const char *dir, const char *path)
+{
+    hpc_json *root = NULL;
+    hpc_map *opened = hpc_map_create();
+    const char *file, *tensor;
+    uint64_t at = 0, real = 0;
+    int rc = opened ? hpc_json_read(&root, path) : HPC_E_NOMEM;
+    if (rc < 0) goto out;
+    const hpc_json *map = hpc_json_get(root, "weight_map"), *v;
+    for (int64_t k = 0; k < hpc_json_n(map); k++) {
+        tensor = hpc_json_key(map, k, &v);
+        TRY(tensor ? hpc_json_text(&file, v, tensor)
+                   : hpc_fail(HPC_E_FORMAT, "%s: weight_map is no object", path));
+        if (strchr(file, '/')) /* a directory is read, and nothing beside it */
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.200s' is no file of this directory", path, file));
+        if (!hpc_map_get(opened, file, strlen(file), &at)) {
+            at = (uint64_t)w->file_n;
+            TRY(open_file(w, dir, file));
+            TRY(hpc_map_put(opened, file, strlen(file), at));
+        }
+        if (!hpc_map_get(w->where, tensor, strlen(tensor), &real) || real != at)
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %.150s is not in %.150s", path, tensor, file));
+    }
+    if (w->file_n == 0) TRY(hpc_fail(HPC_E_FORMAT, "%s: weight_map names no file", path));
+out:
+    hpc_map_free(opened);
+    hpc_json_free(root);
+    return rc;
+}
+
+/* What a directory's weights lie in, the first that is there, as transformers looks for them. */
+static int find_weights(const char **name, hpc_buf *path, const char *dir)
+{
+    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
+                                        "pytorch_model.bin", "pytorch_model.bin.index.json"};
+    int rc = HPC_OK;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        path->n = 0;
+        TRY(hpc_buf_printf(path, "%s/%s", dir, names[k]));
+        *name = names[k];
+        if (hpc_file_exists(path->data)) return HPC_OK;
+    }
+    rc = hpc_fail(HPC_E_FORMAT, "%s has no model.safetensors", dir);
+out:
+    return rc;
+}
+
+static int open_files(hpc_weights *w, const char *dir)
+{
+    hpc_buf path = {0};
+    const char *name;
+    int rc = HPC_OK;
+    TRY(find_weights(&name, &path, dir));
+    if (strcmp(name, "model.safetensors.index.json") == 0)
+        TRY(open_parts(w, dir, path.data));
+    else if (strcmp(name, "model.safetensors") == 0)
+        TRY(open_file(w, dir, name));
+    else
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s has pickled weights only, which can run code; let transformers write it "
+                     "again with save_pretrained, as safetensors",
+                     dir));
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+/* ---- tensors
+ * -------------------------------------------------------------------------------------- */
+
+/* The stored tensor, under its name or without the family's prefix. */
+static int find(hpc_stored_tensor *out, const hpc_weights *w, const model_stored *s)
+{
+    uint64_t file = 0;
+    for (int k = 0; k < 2; k++) {
+        const char *name = s->name + (k ? s->prefix_n : 0);
+        if (hpc_map_get(w->where, name, strlen(name), &file))
+            return hpc_safetensors_find(out, w->file[file], name);
+    }
+    return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is missing", w->dir, s->name);
+}
+
+static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_stored_tensor *t)
+{
+    bool same = t->rank == s->rank;
+    char shape[128] = "";
+    for (int k = 0; k < s->rank && same; k++) same = t->extent[k] == s->extent[k];
+    if (same && hpc_dtype_get(t->dtype)->real) return HPC_OK;
+    if (same)
+        return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is of whole numbers (%s)", w->dir, t->name,
+                        hpc_dtype_get(t->dtype)->name);
+    for (int k = 0; k < t->rank; k++)
+        snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", k ? "," : "",
+                 (long long)t->extent[k]);
+    return hpc_fail(HPC_E_FORMAT,
+                    s->rank == 2 ? "%s: tensor %s is [%s], the configuration makes it [%lld,%lld]"
+                                 : "%s: tensor %s is [%s], the configuration makes it [%lld]",
+                    w->dir, t->name, shape, (long long)s->extent[0], (long long)s->extent[1]);
+}
+
+static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
+{
+    model_stored s;
+    hpc_stored_tensor stored;
+    int rc = HPC_OK;
+    if (t->adapter) return HPC_OK;
+    TRY(model_stored_of(&s, w->f, &w->c, t));
+    if (t->part == HPC_PART_CLASSES && !hpc_weights_has(w, t)) return HPC_OK;
+    TRY(find(&stored, w, &s));
+    TRY(check_shape(w, &s, &stored));
+    TRY(hpc_map_put(w->known, stored.name, strlen(stored.name), 0));
+out:
+    return rc;
+}
+
+/* A head that this configuration does not use: of tokens where classes are told or the embedding
+ * is the head, or the reverse. */
+static bool is_unused_head(const hpc_weights *w, const char *name)
+{
+    return strcmp(name, w->f->part[HPC_PART_HEAD]) == 0 ||
+           strcmp(name, w->f->part[HPC_PART_CLASSES]) == 0;
+}
+
+static int check_rest(const hpc_weights *w)
+{
+    for (int64_t i = 0; i < hpc_map_n(w->where); i++) {
+        size_t n;
+        uint64_t file;
+        char name[256];
+        const void *key = hpc_map_at(w->where, i, &n, &file);
+        if (hpc_map_get(w->known, key, n, NULL)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        if (model_is_buffer(name) || is_unused_head(w, name)) continue;
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s: tensor %s has no place in this %s: config.json describes another "
+                        "model, or one that is not supported",
+                        model_safetensors_path(w->file[file]), name, w->c.family);
+    }
+    return HPC_OK;
+}
+
+static int open_all(hpc_weights *w, const char *dir)
+{
+    hpc_model_tensor *list = NULL;
+    int64_t n = 0;
+    int rc = HPC_OK;
+    w->where = hpc_map_create();
+    w->known = hpc_map_create();
+    if (!w->where || !w->known) TRY(HPC_E_NOMEM);
+    if (!w->f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", w->c.family));
+    TRY(hpc_model_tensors(&list, &n, &w->c));
+    TRY(open_files(w, dir));
+    for (int64_t k = 0; k < n; k++) TRY(check_tensor(w, &list[k]));
+    TRY(check_rest(w));
+out:
+    hpc_free(list);
+    return rc;
+}
+
+int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c)
+{
+    hpc_weights *w = hpc_alloc(1, sizeof *w);
+    *out = NULL;
+    if (!w) return HPC_E_NOMEM;
+    w->c = *c;
+    w->f = model_family_find(c->family);
+    snprintf(w->dir, sizeof w->dir, "%.300s", dir);
+    int rc = open_all(w, dir);
+    if (rc < 0)
+        hpc_weights_close(w);
+    else
+        *out = w;
+    return rc;
+}
+
+void hpc_weights_close(hpc_weights *w)
+{
+    if (!w) return;
+    for (int64_t k = 0; k < w->file_n; k++) hpc_safetensors_close(w->file[k]);
+    hpc_map_free(w->where);
+    hpc_map_free(w->known);
+    hpc_free(w->file);
+    hpc_free(w);
+}
+
+bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t)
+{
+    const char *name = w->f->part[t->part];
+    if (t->adapter || !name) return false;
+    return t->part != HPC_PART_CLASSES || hpc_map_get(w->where, name, strlen(name), NULL);
+}
+
+/* ---- reading
+ * ------------------------------------------------------------------------------------------ */
+
+/* Files of others may have data that is not aligned to its elements. */
+static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
+{
+    enum { PIECE = 1024 };
+    uint64_t piece[PIECE];
+    size_t bytes = hpc_dtype_get(dtype)->block_bytes;
+    if ((uintptr_t)from % bytes == 0) {
+        hpc_to_f32(out, from, dtype, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t m = n - i < PIECE ? n - i : PIECE;
+        memcpy(piece, from + (size_t)i * bytes, (size_t)m * bytes);
+        hpc_to_f32(out + i, piece, dtype, m);
+    }
+}
+
+static void read_rows(float *out, const model_stored *s, const hpc_stored_tensor *t, int64_t rows,
+                      int64_t cols)
+{
+    size_t bytes = hpc_dtype_get(t->dtype)->block_bytes;
+    for (int64_t r = 0; r < rows; r += s->run) {
+        int64_t from = (r * s->slots + s->slot * s->run) * cols;
+        to_f32(out + r * cols, (const uint8_t *)t->data + (size_t)from * bytes, t->dtype,
+               s->run * cols);
+    }
+}
+
+/* A stored row holds one column of ours, and of what it is fused with. */
+static int read_columns(float *out, const model_stored *s, const hpc_stored_tensor *t, int64_t rows,
+                        int64_t cols)
+{
+    size_t bytes = hpc_dtype_get(t->dtype)->block_bytes;
+    float *column = hpc_alloc((size_t)rows, sizeof *column);
+    if (!column) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < cols; k++) {
+        int64_t from = (k * s->slots + s->slot) * rows;
+        to_f32(column, (const uint8_t *)t->data + (size_t)from * bytes, t->dtype, rows);
+        for (int64_t r = 0; r < rows; r++) out[r * cols + k] = column[r];
+    }
+    hpc_free(column);
+    return HPC_OK;
+}
+
+int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t)
+{
+    model_stored s;
+    hpc_stored_tensor stored;
+    int64_t rows = t->extent[0], cols = t->rank == 2 ? t->extent[1] : 1;
+    int rc = HPC_OK;
+    TRY(model_stored_of(&s, w->f, &w->c, t));
+    TRY(find(&stored, w, &s));
+    if (s.transposed)
+        TRY(read_columns(out, &s, &stored, rows, cols));
+    else
+        read_rows(out, &s, &stored, rows, cols);
+out:
+    return rc;
+}

@@ -1,0 +1,221 @@
+/*
+ * import.c: `hpccoder import` and `hpccoder export` as a user runs them: what
+ * is written and reported, that it comes back, and what is said of mistakes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "model/model.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+#define LLAMA "tests/fixtures/families/llama"
+
+static hpc_test_outcome o;
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+/* ---- the source, which tests change
+ * ----------------------------------------------------------------- */
+
+static void copy(void **state, const char *from, const char *to)
+{
+    char path[PATH_MAX];
+    hpc_file_view v;
+    test_ok(hpc_file_open(&v, from));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, to), v.data, v.bytes));
+    hpc_file_close(&v);
+}
+
+static void make_source(void **state)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_mkdir(hpc_test_path(path, *state, "src")));
+    copy(state, LLAMA "/config.json", "src/config.json");
+    copy(state, LLAMA "/model.safetensors", "src/model.safetensors");
+}
+
+static void write_text(void **state, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, name), text, strlen(text)));
+}
+
+/* A file of the source with one word replaced by another as long. */
+static void replace(void **state, const char *name, const char *word, const char *by)
+{
+    char path[PATH_MAX];
+    hpc_buf data = {0};
+    assert_int_equal(strlen(word), strlen(by));
+    test_ok(hpc_file_read(&data, hpc_test_path(path, *state, name), 1 << 20));
+    char *at = memmem(data.data, data.n, word, strlen(word));
+    assert_non_null(at);
+    memcpy(at, by, strlen(by));
+    test_ok(hpc_file_save(path, data.data, data.n));
+    hpc_buf_release(&data);
+}
+
+/* ---- what works
+ * --------------------------------------------------------------------------------------- */
+
+static void same_file(void **state, const char *a, const char *b)
+{
+    char path_a[PATH_MAX], path_b[PATH_MAX];
+    hpc_file_view va, vb;
+    test_ok(hpc_file_open(&va, hpc_test_path(path_a, *state, a)));
+    test_ok(hpc_file_open(&vb, hpc_test_path(path_b, *state, b)));
+    assert_int_equal(va.bytes, vb.bytes);
+    assert_memory_equal(va.data, vb.data, va.bytes);
+    hpc_file_close(&va);
+    hpc_file_close(&vb);
+}
+
+static void a_directory_is_written_again(void **state)
+{
+    make_source(state);
+    copy(state, "tests/fixtures/byte_level/gpt2.json", "src/tokenizer.json");
+    write_text(state, "src/generation_config.json", "{\"eos_token_id\":[2,3]}");
+    write_text(state, "src/README.md", "no part of the model");
+    hpc_test_command_in(&o, root_of(state), "import @src --out @a -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "/a: llama, 21472 parameters in f32 (83.9 KiB), 2 layers of 32, a "
+                         "vocabulary of 61, a tokenizer of ");
+    hpc_test_says(o.err, "tokens, the model knows the first 61 of them"); /* a warning */
+    same_file(state, "a/tokenizer.json", "src/tokenizer.json");
+    same_file(state, "a/generation_config.json", "src/generation_config.json");
+    char path[PATH_MAX];
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 4);
+    hpc_test_command_in(&o, root_of(state), "export @a --out @b -q");
+    assert_int_equal(o.code, 0);
+    same_file(state, "a/model.safetensors", "b/model.safetensors");
+    same_file(state, "a/config.json", "b/config.json");
+}
+
+static void numbers_are_narrowed(void **state)
+{
+    hpc_json *root;
+    hpc_model_config c;
+    char path[PATH_MAX];
+    const char *text;
+    int64_t n;
+    hpc_test_command_in(&o, root_of(state), "import " LLAMA " --out @a --dtype bf16 --json");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.err, "hpccoder import: there is no tokenizer beside the model");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "report"));
+    test_ok(hpc_json_int(&n, hpc_json_get(root, "parameters"), "parameters"));
+    assert_int_equal(n, 21472);
+    test_ok(hpc_json_text(&text, hpc_json_get(root, "dtype"), "dtype"));
+    assert_string_equal(text, "bf16");
+    assert_int_equal(hpc_json_kind_of(hpc_json_get(root, "tokenizer_tokens")), HPC_JSON_NULL);
+    hpc_json_free(root);
+    test_ok(hpc_model_config_read(&c, hpc_test_path(path, *state, "a")));
+    assert_int_equal(c.dtype, HPC_BF16);
+    hpc_file_view v;
+    test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "a/model.safetensors")));
+    assert_true(v.bytes > 2 * 21472 && v.bytes < 2 * 21472 + 4096);
+    hpc_file_close(&v);
+}
+
+/* ---- mistakes
+ * -------------------------------------------------------------------------------------------- */
+
+static void refuse(void **state, const char *words, const char *part)
+{
+    char path[PATH_MAX];
+    hpc_test_refuses(&o, root_of(state), words, part);
+    assert_int_equal(o.code, 2);
+    hpc_test_path(path, *state, "out");
+    if (hpc_file_exists(path)) assert_int_equal(hpc_test_entries(path), 0);
+}
+
+static void mistakes_are_named(void **state)
+{
+    char path[PATH_MAX];
+    make_source(state);
+    refuse(state, "import", "name one model directory to import");
+    refuse(state, "import @src @src", "name one model directory");
+    refuse(state, "import @src", "--out is needed");
+    refuse(state, "import @src --out @out --dtype f8", "--dtype");
+    refuse(state, "export @src --out @out --to gguf", "--to");
+    refuse(state, "import @src --out @src", "/src: it is not empty (config.json)");
+    refuse(state, "import @nowhere --out @out -q", "nowhere/config.json: No such file");
+    replace(state, "src/config.json", "LlamaForCausalLM", "PalmaForCausalLM");
+    refuse(state, "import @src --out @out -q",
+           "src/config.json: architectures: PalmaForCausalLM is not known; the families known are");
+    replace(state, "src/config.json", "PalmaForCausalLM", "LlamaForCausalLM");
+    replace(state, "src/config.json", "\"intermediate_size\": 48", "\"intermediate_size\": 49");
+    refuse(state, "import @src --out @out -q", "is [48,32], the configuration makes it [49,32]");
+    replace(state, "src/config.json", "\"intermediate_size\": 49", "\"intermediate_size\": 48");
+    replace(state, "src/model.safetensors", "model.layers.1.mlp.up", "model.layers.1.mlp.op");
+    refuse(state, "import @src --out @out -q", "model.layers.1.mlp.up_proj.weight is missing");
+    test_ok(hpc_file_remove(hpc_test_path(path, *state, "src/model.safetensors")));
+    refuse(state, "import @src --out @out -q", "src has no model.safetensors");
+    write_text(state, "src/pytorch_model.bin", "x");
+    refuse(state, "import @src --out @out -q", "pickled weights only");
+}
+
+static void damage_is_named(void **state)
+{
+    char path[PATH_MAX];
+    hpc_file_view v;
+    make_source(state);
+    test_ok(hpc_file_open(&v, LLAMA "/model.safetensors"));
+    hpc_test_path(path, *state, "src/model.safetensors");
+    const size_t cuts[] = {0, 7, 100, v.bytes / 2, v.bytes - 1};
+    for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        test_ok(hpc_file_save(path, v.data, cuts[k]));
+        refuse(state, "import @src --out @out -q", "src/model.safetensors");
+    }
+    hpc_file_close(&v);
+}
+
+/* Through a shell that allows files of `blocks` KiB only: as on a disk that is full. */
+static int import_within(void **state, int blocks)
+{
+    char words[4 * PATH_MAX], program[PATH_MAX];
+    snprintf(words, sizeof words,
+             "bash -c \"ulimit -f %d; exec '%s' import " LLAMA " --out '%s/full' -q >/dev/null "
+             "2>'%s/said'\"",
+             blocks, hpc_test_built(program, "hpccoder"), root_of(state), root_of(state));
+    int rc = system(words);
+    return WIFEXITED(rc) ? WEXITSTATUS(rc) : -1;
+}
+
+static void a_full_disk_leaves_nothing(void **state)
+{
+    char path[PATH_MAX];
+    hpc_buf said = {0};
+    assert_int_equal(import_within(state, 60), 3);
+    test_ok(hpc_file_read(&said, hpc_test_path(path, *state, "said"), 4096));
+    hpc_test_says(said.data, "cannot write");
+    hpc_test_says(said.data, "full/model.safetensors");
+    hpc_buf_release(&said);
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "full")), 0);
+    assert_int_equal(import_within(state, 200), 0); /* the empty folder is no hindrance */
+    assert_int_equal(hpc_test_entries(path), 3);
+}
+
+#define IN_FOLDER(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_directory_is_written_again), IN_FOLDER(numbers_are_narrowed),
+        IN_FOLDER(mistakes_are_named),           IN_FOLDER(damage_is_named),
+        IN_FOLDER(a_full_disk_leaves_nothing),
+    };
+    return cmocka_run_group_tests_name("cmd/import", tests, NULL, NULL);
+}
