@@ -1,32 +1,30 @@
 /*
  * bench_step.c: whole training steps on generated text: loss, time, rate.
  *
- * It is no trainer: bytes are the tokens, nothing is saved.
+ * Bytes are the tokens, nothing is saved.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
-#include "runtime/program/run/run.h"
+#include "train/run.h"
 
 typedef struct step_options {
     model_options model;
     int64_t steps, threads;
     double lr;
-    const char *isa, *backend;
+    const char *isa, *backend, *optimizer;
     bool json, demo;
 } step_options;
 
-typedef struct trainer {
+typedef struct bench {
     const step_options *o;
-    hpc_program *p;
-    hpc_device *d;
-    hpc_exec *e;
-    hpc_training io;
-    int64_t tokens;
-    int32_t *text, *pos, *start;
-    float *real;
-} trainer;
+    hpc_optimizer_config optimizer;
+    hpc_trainer *trainer;
+    hpc_trainer_plan plan;
+    double tokens;
+} bench;
 
 /* Line `n` of an endless program of small loops, so that there is something to learn. */
 static int loop_line(char *out, size_t size, uint64_t n)
@@ -41,147 +39,89 @@ static int loop_line(char *out, size_t size, uint64_t n)
     return snprintf(out, size, "%s", body[pick % (sizeof body / sizeof *body)]);
 }
 
-static void make_text(trainer *t, uint64_t step)
+/* Sequences that follow each other in the text; every token's target is the next. */
+static void make_text(hpc_batch *b, int64_t vocab, int64_t step)
 {
     char line[160];
     int used = 0, n = 0;
-    uint64_t at = step * 100000;
-    for (int64_t k = 0; k <= t->tokens; k++) {
+    int64_t tokens = b->rows * b->length;
+    uint64_t at = (uint64_t)step * 100000;
+    b->start_n = 0;
+    for (int64_t k = 0; k <= tokens; k++) {
         if (used == n) {
             n = loop_line(line, sizeof line, at++);
             used = 0;
         }
-        t->text[k] = (int32_t)((unsigned char)line[used++] % t->o->model.vocab);
+        int32_t token = (int32_t)((unsigned char)line[used++] % vocab);
+        if (k > 0) b->targets[k - 1] = token;
+        if (k % b->length == 0) b->start[b->start_n++] = (int32_t)k;
+        if (k == tokens) break;
+        b->tokens[k] = token;
+        b->pos[k] = (int32_t)(k % b->length);
     }
+    b->counted = b->tokens_n = tokens;
 }
 
-static int write_parameters(trainer *t)
+static int open_bench(bench *b)
 {
-    int rc = HPC_OK;
-    for (hpc_value v = 0; v < t->p->value_n; v++) {
-        size_t bytes = hpc_type_bytes(&t->p->value[v].type);
-        if (!t->p->value[v].trainable) continue;
-        float *data = hpc_alloc(bytes ? bytes : 1, 1);
-        if (!data) TRY(HPC_E_NOMEM);
-        rc = hpc_model_init(data, t->p, v, 1);
-        if (rc >= 0) rc = hpc_exec_write(t->e, 0, v, data, bytes);
-        hpc_free(data);
-        TRY(rc);
-    }
-out:
+    const step_options *o = b->o;
+    hpc_optimizer_config optimizer = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    while (strcmp(hpc_optimizer_names()[b->optimizer.kind], o->optimizer) != 0) b->optimizer.kind++;
+    optimizer.kind = b->optimizer.kind;
+    b->optimizer = optimizer;
+    hpc_trainer_options t = {
+        .model = model_config_of(&o->model),
+        .optimizer = optimizer,
+        .step = {.clip = 1},
+        .length = o->model.length,
+        .rows = o->model.sequences,
+        .documents = 1,
+        .accumulate = 1,
+        .seed = 1,
+        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads}};
+    t.model.positions = o->model.length;
+    int rc = hpc_trainer_open(&b->trainer, &t, false);
+    if (rc < 0) return rc;
+    b->plan = hpc_trainer_about(b->trainer);
+    b->tokens = (double)(o->model.sequences * o->model.length);
     return rc;
 }
 
-static int write_constants(trainer *t)
-{
-    const model_options *m = &t->o->model;
-    int64_t d = m->hidden / m->heads;
-    int32_t n = (int32_t)m->sequences + 1;
-    int rc = HPC_OK;
-    for (int64_t k = 0; k < t->tokens; k++) {
-        t->pos[k] = (int32_t)(k % m->length);
-        t->real[k] = 1.0f / (float)t->tokens;
-    }
-    for (int32_t s = 0; s < n; s++) t->start[s] = s * (int32_t)m->length;
-    TRY(hpc_exec_write(t->e, 0, t->io.pos, t->pos, (size_t)t->tokens * 4));
-    TRY(hpc_exec_write(t->e, 0, t->io.weight, t->real, (size_t)t->tokens * 4));
-    TRY(hpc_exec_write(t->e, 0, t->io.start_n, &n, sizeof n));
-    TRY(hpc_exec_write(t->e, 0, t->io.start, t->start, (size_t)n * 4));
-    hpc_rope_frequencies(t->real, d, 10000);
-    TRY(hpc_exec_write(t->e, 0, t->io.freq, t->real, (size_t)d / 2 * 4));
-    TRY(write_parameters(t));
-out:
-    return rc;
-}
-
-static int open_trainer(trainer *t)
-{
-    const step_options *o = t->o;
-    hpc_model_config c = model_config_of(&o->model);
-    hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    hpc_device_options dev = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
-    int rc = HPC_OK;
-    t->tokens = o->model.sequences * o->model.length;
-    size_t n = (size_t)t->tokens + (size_t)c.hidden + 2;
-    t->text = hpc_alloc(n, sizeof *t->text);
-    t->pos = hpc_alloc(n, sizeof *t->pos);
-    t->start = hpc_alloc(n, sizeof *t->start);
-    t->real = hpc_alloc(n, sizeof *t->real);
-    t->p = hpc_program_create();
-    if (!t->text || !t->pos || !t->start || !t->real || !t->p) TRY(HPC_E_NOMEM);
-    TRY(hpc_model_emit_training(&t->io, t->p, &c, &opt, t->tokens, o->model.sequences));
-    TRY(hpc_device_open(&t->d, &dev));
-    TRY(hpc_exec_open(&t->e, t->p, t->d, NULL, NULL));
-    TRY(write_constants(t));
-out:
-    return rc;
-}
-
-static void close_trainer(trainer *t)
-{
-    hpc_exec_close(t->e);
-    hpc_device_close(t->d);
-    hpc_program_free(t->p);
-    hpc_free(t->text);
-    hpc_free(t->pos);
-    hpc_free(t->start);
-    hpc_free(t->real);
-}
-
-static int train_step(trainer *t, int64_t step, double *loss)
-{
-    int rc = HPC_OK;
-    float lr = (float)t->o->lr;
-    int32_t number = (int32_t)step + 1;
-    size_t bytes = (size_t)t->tokens * 4;
-    make_text(t, (uint64_t)step);
-    TRY(hpc_exec_write(t->e, 0, t->io.tokens, t->text, bytes));
-    TRY(hpc_exec_write(t->e, 0, t->io.targets, t->text + 1, bytes));
-    TRY(hpc_exec_write(t->e, 0, t->io.lr, &lr, sizeof lr));
-    TRY(hpc_exec_write(t->e, 0, t->io.step, &number, sizeof number));
-    TRY(hpc_exec_run(t->e, t->io.forward, 0));
-    TRY(hpc_exec_run(t->e, t->io.backward, 0));
-    TRY(hpc_exec_run(t->e, t->io.update, 0));
-    TRY(hpc_exec_read(t->e, 0, t->io.loss, t->real, bytes));
-    *loss = 0;
-    for (int64_t k = 0; k < t->tokens; k++) *loss += t->real[k] / (double)t->tokens;
-out:
-    return rc;
-}
-
-static int put_step(const trainer *t, int64_t step, double loss, int64_t ns, double flops)
+static int put_step(const bench *b, int64_t step, double loss, int64_t ns, double flops)
 {
     hpc_buf out = {0};
     double seconds = (double)ns * 1e-9;
-    if (t->o->json) {
+    if (b->o->json) {
         hpc_json_out w = {.buf = &out};
         hpc_json_open(&w, NULL, '{');
         hpc_json_put_int(&w, "step", step);
         hpc_json_put_real(&w, "loss", loss);
         hpc_json_put_real(&w, "step_ms", seconds * 1e3);
-        hpc_json_put_real(&w, "tokens_per_s", (double)t->tokens / seconds);
+        hpc_json_put_real(&w, "tokens_per_s", b->tokens / seconds);
         hpc_json_put_real(&w, "gflops", flops / seconds * 1e-9);
         hpc_json_close(&w, '}');
         hpc_buf_text(&out, "\n");
     } else {
         hpc_buf_printf(&out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s\n",
-                       (long long)step, loss, seconds * 1e3, (double)t->tokens / seconds,
+                       (long long)step, loss, seconds * 1e3, b->tokens / seconds,
                        flops / seconds * 1e-9);
     }
     return hpc_cmd_print(&out);
 }
 
-static int train(trainer *t)
+static int take_steps(bench *b)
 {
     int rc = HPC_OK;
-    double flops = 0, loss = 0;
-    for (int s = 0; s < t->p->segment_n; s++) flops += hpc_exec_stats_of(t->e, s).flops;
-    int64_t shown = t->o->steps > 20 ? t->o->steps / 10 : 1;
-    for (int64_t k = 0; k < t->o->steps; k++) {
+    int64_t shown = b->o->steps > 20 ? b->o->steps / 10 : 1;
+    for (int64_t k = 0; k < b->o->steps; k++) {
+        hpc_trainer_result r;
         int64_t start = hpc_clock_ns();
-        TRY(train_step(t, k, &loss));
-        if (k % shown == 0 || k + 1 == t->o->steps)
-            TRY(put_step(t, k, loss, hpc_clock_ns() - start, flops));
+        make_text(hpc_trainer_batches(b->trainer)[0], b->o->model.vocab, k);
+        TRY(hpc_trainer_step(&r, b->trainer, k + 1, b->o->lr, INFINITY));
+        double flops = b->plan.step_flops;
+        if (hpc_step_refreshes(&b->optimizer, k + 1)) flops += b->plan.refresh_flops;
+        if (k % shown == 0 || k + 1 == b->o->steps)
+            TRY(put_step(b, k, r.loss, hpc_clock_ns() - start, flops));
     }
 out:
     return rc;
@@ -189,17 +129,17 @@ out:
 
 static int run(void *options, int argc, char **argv)
 {
-    trainer t = {.o = options};
+    bench b = {.o = options};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    if (t.o->demo && !t.o->json)
+    if (b.o->demo && !b.o->json)
         printf(
             "Completion is not there yet. This is the engine under it: a small transformer of the\n"
             "Llama shape learns, from its own generated text of HPC loops, on your CPU.\n\n");
-    TRY(open_trainer(&t));
-    TRY(train(&t));
+    TRY(open_bench(&b));
+    TRY(take_steps(&b));
 out:
-    close_trainer(&t);
+    hpc_trainer_close(b.trainer);
     return rc;
 }
 
@@ -219,7 +159,14 @@ static const hpc_option options[] = {
      .fallback = "0.003",
      .argument = "RATE",
      .most = 10,
-     .help = "Learning rate of AdamW."},
+     .help = "Learning rate."},
+    {.name = "optimizer",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(step_options, optimizer),
+     .fallback = "adamw",
+     .argument = "NAME",
+     .choices = hpc_cmd_optimizers,
+     .help = "Which update to take."},
     HPC_CMD_THREADS(step_options),
     {.name = "backend",
      .kind = HPC_TEXT,
@@ -246,7 +193,7 @@ const hpc_command hpc_cmd_bench_step = {
     .arguments = "",
     .description =
         "Emits, differentiates, places and runs training steps of a transformer of the Llama shape "
-        "in f32 on generated text, bytes as tokens, with AdamW, and reports the loss, the time of "
+        "in f32 on generated text, bytes as tokens, and reports the loss, the time of "
         "a step and the rate. GFLOP/s counts products and attention by the op table. --json prints "
         "an object for each step.",
     .examples = "hpccoder bench step --steps 100  # the small default model\n"

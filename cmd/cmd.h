@@ -17,11 +17,13 @@
 /* Exit codes of every subcommand; run() may also return a negative code with the error recorded. */
 enum { EXIT_DONE = 0, EXIT_FINDINGS = 1, EXIT_BAD_INPUT = 2, EXIT_FAILURE_INTERNAL = 3 };
 
-extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step;
+extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_cmd_bench_step,
+    hpc_cmd_report;
 extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_corpus_sketch,
     hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_stats;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
     hpc_cmd_tokenizer_decode;
+extern const hpc_command hpc_cmd_train, hpc_cmd_import, hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 
 int hpc_cmd_exit_code(int rc); /* of a negative code */
@@ -41,6 +43,7 @@ void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" 
 typedef struct hpc_cmd_signals hpc_cmd_signals;
 int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
+int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* A file that comes with the program: beside it, in ../lib/hpccoder, ../share/hpccoder, or in the
  * source tree around build/. "" when there is none. out: PATH_MAX chars. */
@@ -55,6 +58,9 @@ int hpc_cmd_name_path(const char **name, const char **path, char *text);
 int hpc_cmd_read(hpc_buf *out, const char *file);
 /* "12.3 MiB" */
 const char *hpc_cmd_bytes(char out[32], double bytes);
+
+/* Choices of --optimizer, as hpc_optimizer_names has them. (train_options.c) */
+extern const char *const hpc_cmd_optimizers[];
 
 /* ---- options that mean the same everywhere ----------------------------------------
  * Rows for an option table over a struct with a member of that name: int64_t threads, bool others.

@@ -5,7 +5,7 @@
 #ifndef HPC_CMD_MODEL_OPTIONS_H
 #define HPC_CMD_MODEL_OPTIONS_H
 
-#include "model/model.h"
+#include "train/train.h"
 
 typedef struct model_options {
     int64_t vocab, hidden, layers, heads, kv_heads, ffn;
@@ -35,7 +35,7 @@ typedef struct model_options {
          .fallback = "0",                                                                          \
          .argument = "P",                                                                          \
          .most = 0.99,                                                                             \
-         .help = "Dropout after attention and MLP."},                                              \
+         .help = "Dropout after embedding, attention and MLP."},                                   \
     {                                                                                              \
         .name = "tied", .kind = HPC_FLAG, .offset = (base) + offsetof(model_options, tied),        \
         .help = "Use the embedding as the head."                                                   \
@@ -52,6 +52,7 @@ static inline hpc_model_config model_config_of(const model_options *o)
     c.ffn = o->ffn;
     c.dropout = o->dropout;
     c.tied = o->tied;
+    c.positions = o->length;
     return c;
 }
 

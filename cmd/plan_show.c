@@ -1,15 +1,22 @@
 /*
  * plan_show.c: a training step as the program that a rank would run.
  */
+#include <string.h>
+
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
 #include "runtime/program/run/run.h"
 
 typedef struct plan_options {
     model_options model;
-    const char *grid, *backend, *isa;
-    int64_t rank, threads;
+    const char *grid, *backend, *isa, *recompute, *optimizer;
+    int64_t rank, threads, recompute_blocks;
 } plan_options;
+
+static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
+                                       [HPC_RECOMPUTE_SELECTIVE] = "selective",
+                                       [HPC_RECOMPUTE_BLOCK] = "block",
+                                       NULL};
 
 /* Ranks are threads here; each opens its program, one prints. */
 typedef struct show {
@@ -17,6 +24,24 @@ typedef struct show {
     hpc_grid_shape shape;
     hpc_buf text;
 } show;
+
+static hpc_step_options step_of(const plan_options *o)
+{
+    hpc_step_options s = {
+        .model = {.tokens = o->model.sequences * o->model.length, .sequences = o->model.sequences},
+        .clip = 1,
+        .recompute_blocks = (int)o->recompute_blocks};
+    for (int k = 0; policies[k]; k++)
+        if (strcmp(policies[k], o->recompute) == 0) s.recompute = k;
+    return s;
+}
+
+static int kind_of(const char *optimizer)
+{
+    int k = 0;
+    while (strcmp(hpc_optimizer_names()[k], optimizer) != 0) k++;
+    return k;
+}
 
 static int print_plan(hpc_link *world, void *user)
 {
@@ -26,7 +51,8 @@ static int print_plan(hpc_link *world, void *user)
     hpc_device *d = NULL;
     hpc_grid *grid = NULL;
     hpc_exec *e = NULL;
-    hpc_training io;
+    hpc_step io;
+    hpc_step_options step;
     hpc_model_config c = model_config_of(&s->o->model);
     hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_device_options dev = {
@@ -35,11 +61,12 @@ static int print_plan(hpc_link *world, void *user)
     hpc_grid_coords(coord, &s->shape, hpc_link_rank(world));
     p = hpc_program_create();
     if (!p) TRY(HPC_E_NOMEM);
-    TRY(hpc_model_emit_training(&io, p, &c, &opt, s->o->model.sequences * s->o->model.length,
-                                s->o->model.sequences));
+    step = step_of(s->o);
+    opt.kind = kind_of(s->o->optimizer);
+    TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_shard(p, &s->shape, coord));
     TRY(hpc_device_open(&d, &dev));
-    TRY(hpc_exec_open(&e, p, d, grid, NULL));
+    TRY(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.dry = true}));
     if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));
 out:
     hpc_exec_close(e);
@@ -91,6 +118,27 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 1e6,
      .help = "Whose program to show."},
+    {.name = "optimizer",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(plan_options, optimizer),
+     .fallback = "adamw",
+     .argument = "NAME",
+     .choices = hpc_cmd_optimizers,
+     .help = "Whose update and refresh to show."},
+    {.name = "recompute",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(plan_options, recompute),
+     .fallback = "none",
+     .argument = "POLICY",
+     .choices = policies,
+     .help = "What backward makes again instead of keeping it: all of a block, or what is cheap."},
+    {.name = "recompute-blocks",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, recompute_blocks),
+     .fallback = "0",
+     .argument = "N",
+     .most = 32767,
+     .help = "Recompute in the first N blocks only; 0: in all."},
     {.name = "backend",
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, backend),
@@ -111,14 +159,16 @@ const hpc_command hpc_cmd_plan_show = {
     .summary = "a training step as the program that a rank runs",
     .arguments = "",
     .description =
-        "Emits a transformer of the Llama shape, differentiates it, shards it over the grid, "
+        "Emits a transformer of the Llama shape, differentiates it, lets backward recompute what "
+        "--recompute says, shards it over the grid, "
         "selects kernels, places every value, and prints the result, one line per instruction: "
         "outputs, op and inputs, attributes, types with layouts, block, the kernel, the address of "
         "the first output, and the barriers before it.\n\n"
         "State carries its version behind an @. The footer counts instructions and barriers by "
         "segment and bytes by arena, with the largest set alive at once as their floor.",
     .examples = "hpccoder plan show --layers 1  # one block, on one rank\n"
-                "hpccoder plan show --grid data=2 --rank 1  # what the second of two ranks runs",
+                "hpccoder plan show --grid data=2 --rank 1  # what the second of two ranks runs\n"
+                "hpccoder plan show --recompute block  # less memory for more flops",
     .options = options,
     .options_bytes = sizeof(plan_options),
     .run = run,

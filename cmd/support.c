@@ -72,8 +72,9 @@ struct hpc_cmd_signals {
     const char *command;
     pthread_t thread;
     sigset_t before;
-    int stop;  /* by atomic built-ins */
-    int ended; /* likewise */
+    int stop; /* by atomic built-ins, as those below */
+    int save; /* USR1: for commands that can save as they go on */
+    int ended;
 };
 
 static sigset_t signals_of_interest(void)
@@ -83,6 +84,7 @@ static sigset_t signals_of_interest(void)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
     return set;
 }
 
@@ -95,7 +97,8 @@ static void *wait_for_signals(void *user)
         int number = 0;
         if (sigwait(&set, &number) != 0) continue;
         if (__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) return NULL;
-        if (number == SIGUSR2) continue;
+        if (number == SIGUSR1) __atomic_store_n(&s->save, 1, __ATOMIC_RELEASE);
+        if (number == SIGUSR1 || number == SIGUSR2) continue;
         if (__atomic_exchange_n(&s->stop, 1, __ATOMIC_ACQ_REL)) _exit(EXIT_FAILURE_INTERNAL);
         fprintf(
             stderr,
@@ -128,6 +131,11 @@ int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s)
 {
     return &s->stop;
+}
+
+int *hpc_cmd_signals_save(hpc_cmd_signals *s)
+{
+    return &s->save;
 }
 
 void hpc_cmd_signals_end(hpc_cmd_signals *s)

@@ -161,11 +161,15 @@ static void measure_every_op(const char *more, double most)
         {"8,16,32", {"matmul", "rope", "head_loss", "head_loss_grad", "gather", "scatter"}},
         {"8,4,2,16", {"attention", "attention_grad"}},
         {"3,40,4,2,16", {"attention"}},
-        {"100", {"sgd", "adamw"}},
+        {"100", {"sgd", "adamw", "adam", "apply", "map"}},
+        {"3,20", {"combine", "tile", "eigh"}},
+        {NULL, {"below"}},
     };
     for (size_t g = 0; g < sizeof group / sizeof *group; g++) {
         char words[400];
-        int n = snprintf(words, sizeof words, "--shape %s %s", group[g].shape, more);
+        const char *shape = group[g].shape;
+        int n = snprintf(words, sizeof words, "%s %s %s", shape ? "--shape" : "",
+                         shape ? shape : "", more);
         for (int k = 0; group[g].names[k]; k++)
             n += snprintf(words + n, sizeof words - (size_t)n, " --op %s", group[g].names[k]);
         measure_group(words, group[g].names, most);

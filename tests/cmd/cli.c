@@ -44,8 +44,8 @@ static void helps(void **state)
     assert_non_null(strstr(o.out, "bench op"));
     wants("--version", 0);
     assert_int_equal(strncmp(o.out, "hpccoder ", 9), 0);
-    const char *const commands[] = {"info", "plan show", "bench op", "bench step"};
-    for (int k = 0; k < 4; k++) {
+    const char *const commands[] = {"info", "plan show", "bench op", "bench step", "report"};
+    for (int k = 0; k < 5; k++) {
         char words[64];
         snprintf(words, sizeof words, "%s --help", commands[k]);
         wants(words, 0);
@@ -148,6 +148,34 @@ static void plans_are_shown(void **state)
     assert_non_null(strstr(o.out, "f32[256,128]{data:0}"));
 }
 
+static int times(const char *part)
+{
+    int n = 0;
+    for (const char *at = o.out; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+static void plans_recompute(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        int attention, norm;
+    } want[] = {{"", 3, 7},
+                {" --recompute none", 3, 7},
+                {" --recompute selective", 3, 13},
+                {" --recompute block", 6, 13},
+                {" --recompute block --recompute-blocks 2", 5, 11}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
+        char words[96];
+        snprintf(words, sizeof words, "plan show --layers 3%s", want[k].options);
+        wants(words, 0);
+        assert_int_equal(times("= attention("), want[k].attention);
+        assert_int_equal(times("= norm("), want[k].norm);
+    }
+    refuses("plan show --recompute all", "none, selective, block");
+}
+
 static double number(const hpc_json *root, const char *key)
 {
     double x = 0;
@@ -211,6 +239,7 @@ int main(void)
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(info_reports),
         cmocka_unit_test(plans_are_shown),
+        cmocka_unit_test(plans_recompute),
         cmocka_unit_test(a_small_model_learns),
         cmocka_unit_test(manuals_and_completion),
     };

@@ -33,7 +33,7 @@ grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' $sources /dev/null | aw
         else if (target !~ /\//) print at ": include \"" target "\": name the path from the root"
         else if (to == "") print at ": include \"" target "\" is in no room"
         else if (!((from, to) in may)) print at ": " from " may not know " to " (" target ")"
-        else if (target ~ /\/priv\.h$/ && index(file, home "/") != 1)
+        else if (target ~ /[/_]priv\.h$/ && index(file, home "/") != 1)
             print at ": " target " is private to " home
     }' tests/lint/rooms - | report 'layers' || status=1
 

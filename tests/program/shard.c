@@ -257,6 +257,31 @@ static void what_is_updated_in_place_is_not_converted(void **state)
     hpc_program_free(p);
 }
 
+/* A preconditioner's blocks are split: each rank averages, damps and takes apart its own. */
+static void batches_of_matrices_are_split(void **state)
+{
+    (void)state;
+    enum { B = 6 };
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 3, (int64_t[]){B, K, K}), split = t;
+    split.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    hpc_value s = hpc_program_state(p, "s", split, false), x = hpc_program_input(p, "x", t);
+    hpc_value eps = hpc_program_input(p, "eps", hpc_type_of(HPC_F32, 1, (int64_t[]){B})), values;
+    hpc_program_segment(p, HPC_UPDATE, 0);
+    hpc_combine(p, s, s, x, NULL, (hpc_combine_attr){.a1 = 0.95, .a2 = 0.05, .trans = true});
+    hpc_value damped = hpc_combine(p, HPC_NEW, s, HPC_NONE, (hpc_value[]){eps, HPC_NONE, HPC_NONE},
+                                   (hpc_combine_attr){.a0 = 1, .a1 = 1});
+    hpc_value vectors = hpc_eigh(p, damped, &values);
+    test_ok(shard(p, 2, 0));
+    assert_int_equal(p->value[s].type.extent[0], B / 2);
+    assert_int_equal(p->value[values].type.extent[0], B / 2);
+    assert_int_equal(p->value[vectors].type.extent[0], B / 2);
+    assert_int_equal(p->value[vectors].type.extent[1], K);
+    assert_int_equal(count(p, &hpc_op_view), 2); /* of x and eps: what is whole is cut */
+    assert_int_equal(p->segment[0].insn_n, 5);   /* and nothing is gathered */
+    hpc_program_free(p);
+}
+
 /* Accumulators are zeroed before anything is known of them; the first sum gives them a layout. */
 static void accumulators_may_be_filled_first(void **state)
 {
@@ -309,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_guarded_conversion_serves_its_guard_alone),
         cmocka_unit_test(the_coarser_axis_of_two_is_not_converted_alone),
         cmocka_unit_test(what_is_updated_in_place_is_not_converted),
+        cmocka_unit_test(batches_of_matrices_are_split),
         cmocka_unit_test(accumulators_may_be_filled_first),
     };
     return cmocka_run_group_tests_name("program/shard", tests, NULL, NULL);

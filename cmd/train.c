@@ -1,0 +1,337 @@
+/*
+ * train.c: a training run, from a configuration to a model directory.
+ *
+ * Options are the configuration's keys; what they mean together is checked
+ * where it is used, in model/ and train/.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/train.h"
+#include "tokenizer/tokenizer.h"
+
+/* ---- from options to what train/ wants ----------------------------------------------------- */
+
+static int index_of(const char *const *names, const char *name)
+{
+    for (int k = 0; names[k]; k++)
+        if (strcmp(names[k], name) == 0) return k;
+    return -1;
+}
+
+/* "DIR" or "DIR=WEIGHT". */
+static int sources_of(hpc_loader_source **out, hpc_arena *a, const hpc_texts *t)
+{
+    *out = hpc_arena_alloc(a, (size_t)t->n + 1, sizeof **out);
+    if (!*out) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < t->n; k++) {
+        char *path = hpc_arena_text(a, "%s", t->item[k]), *end;
+        if (!path) return HPC_E_NOMEM;
+        char *equals = hpc_file_exists(path) ? NULL : strrchr(path, '=');
+        if (equals) {
+            (*out)[k].weight = strtod(equals + 1, &end);
+            if (end == equals + 1 || *end || !((*out)[k].weight > 0))
+                return hpc_fail(HPC_E_ARG, "%s: write DIR=WEIGHT with a weight above 0", path);
+            *equals = '\0';
+        }
+        (*out)[k].path = path;
+    }
+    return HPC_OK;
+}
+
+static hpc_optimizer_config optimizer_of(const train_options *o)
+{
+    hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    c.kind = index_of(hpc_optimizer_names(), o->optimizer);
+    c.beta1 = o->beta1, c.beta2 = o->beta2, c.eps = o->eps;
+    c.momentum = o->momentum, c.decay = o->decay;
+    c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
+    c.block = o->block, c.interval = o->interval, c.burst = o->burst;
+    c.average = o->average, c.ridge = o->ridge, c.newton = o->newton;
+    c.start = o->start, c.floor = o->floor;
+    if (o->from_sgd) hpc_optimizer_from_sgd(&c);
+    return c;
+}
+
+static int adapter_of(hpc_adapter_config *out, const train_options *o)
+{
+    static const struct {
+        const char *name;
+        uint32_t parts;
+    } part[] = {{"q", 1u << HPC_PART_Q},       {"k", 1u << HPC_PART_K},
+                {"v", 1u << HPC_PART_V},       {"o", 1u << HPC_PART_O},
+                {"gate", 1u << HPC_PART_GATE}, {"up", 1u << HPC_PART_UP},
+                {"down", 1u << HPC_PART_DOWN}};
+    const char *at = o->lora_targets;
+    *out = (hpc_adapter_config){.rank = o->lora_rank, .alpha = o->lora_alpha};
+    while (o->lora_rank && *at) {
+        size_t n = strcspn(at, ","), k = 0, all = sizeof part / sizeof *part;
+        while (k < all && (strlen(part[k].name) != n || strncmp(part[k].name, at, n) != 0)) k++;
+        if (k == all)
+            return hpc_fail(HPC_E_ARG,
+                            "lora-targets: '%.*s' is not one of q, k, v, o, gate, up, down", (int)n,
+                            at);
+        out->targets |= part[k].parts;
+        at += n + (at[n] == ',');
+    }
+    return HPC_OK;
+}
+
+/* The architecture: that of `init`, that of `model`, or Llama's shape by its numbers. */
+static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
+{
+    const char *from = o->model ? o->model : o->init;
+    int rc = HPC_OK;
+    *c = (hpc_model_config)HPC_MODEL_CONFIG_DEFAULTS;
+    if (from) {
+        TRY(hpc_model_config_read(c, from));
+    } else {
+        c->hidden = o->hidden, c->layers = o->layers, c->heads = o->heads;
+        c->kv_heads = o->kv_heads ? o->kv_heads : o->heads;
+        c->ffn = o->ffn, c->tied = o->tied, c->rope.theta = o->rope_theta;
+        c->positions = o->positions > o->length ? o->positions : o->length;
+        c->vocab = o->vocab ? o->vocab : vocab;
+    }
+    c->dropout = o->dropout;
+    c->dtype = strcmp(o->dtype, "bf16") == 0 ? HPC_BF16 : HPC_F32;
+    if (o->classes) {
+        c->head = HPC_HEAD_CLASSES;
+        c->classes = o->classes;
+    }
+    TRY(adapter_of(&c->adapter, o));
+    TRY(hpc_model_config_check(c));
+out:
+    return rc;
+}
+
+static int objective_of(const train_options *o)
+{
+    static const char *const names[] = {"tokens", "answer", "classes", NULL};
+    return index_of(names, o->objective);
+}
+
+/* Rows of a step that come to about `tokens`, in microbatches of at most `rows`. */
+static int64_t steps_of(const train_options *o)
+{
+    double step = (double)(o->length * o->rows * o->accumulate);
+    return o->tokens > 0 ? (int64_t)ceil(o->tokens / step) : o->steps;
+}
+
+static int vocabulary_of(int64_t *out, const train_options *o, const hpc_training_options *t)
+{
+    hpc_loader_options l = {
+        .source = t->data, .source_n = t->data_n, .length = o->length, .documents = o->documents};
+    hpc_loader *loader;
+    int rc = hpc_loader_open(&loader, &l);
+    if (rc < 0) return rc;
+    *out = hpc_loader_vocabulary(loader);
+    hpc_loader_close(loader);
+    return HPC_OK;
+}
+
+static int training_of(hpc_training_options *t, const train_options *o, hpc_arena *a)
+{
+    hpc_loader_source *data, *validation;
+    int64_t vocab = o->vocab;
+    int rc;
+    TRY(sources_of(&data, a, &o->data));
+    TRY(sources_of(&validation, a, &o->validation));
+    *t = (hpc_training_options){.out = o->out,
+                                .data = data,
+                                .validation = validation,
+                                .data_n = o->data.n,
+                                .validation_n = o->validation.n,
+                                .tokenizer = o->tokenizer,
+                                .steps = steps_of(o),
+                                .spike = o->spike,
+                                .validate_every = o->validate_every,
+                                .validate_batches = o->validate_batches,
+                                .save_every = o->save_every,
+                                .keep = o->keep,
+                                .seconds = o->hours * 3600,
+                                .resume = o->resume};
+    t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names(), o->schedule),
+                            .peak = o->lr,
+                            .least = o->lr_least,
+                            .warmup = o->warmup,
+                            .factor = o->lr_factor,
+                            .decay = o->lr_decay};
+    hpc_trainer_options *r = &t->trainer;
+    r->optimizer = optimizer_of(o);
+    r->objective = objective_of(o);
+    r->init = o->init;
+    r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
+    r->documents = o->documents, r->seed = (uint64_t)o->seed;
+    r->step.clip = o->clip;
+    r->device =
+        (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
+    TRY(model_of(&r->model, o, vocab));
+    TRY(hpc_cmd_train_recompute(r, o));
+out:
+    return rc;
+}
+
+/* ---- what is shown ------------------------------------------------------------------------------
+ */
+
+typedef struct show {
+    const train_options *o;
+    hpc_progress progress;
+    int64_t tokens_a_step;
+    bool begun;
+} show;
+
+static void show_row(const hpc_metrics_row *r, void *user)
+{
+    show *s = user;
+    const double *v = r->value;
+    int64_t step = (int64_t)v[HPC_METRIC_STEP];
+    char text[160], used[32] = "", valid[48] = "";
+    bool validated = !r->absent[HPC_METRIC_VALIDATION_LOSS];
+    if (!s->begun) {
+        s->begun = true;
+        s->progress.start_done = step - 1;
+    }
+    if (!r->absent[HPC_METRIC_MFU])
+        snprintf(used, sizeof used, " (%.0f %% of peak)", 100 * v[HPC_METRIC_MFU]);
+    if (validated)
+        snprintf(valid, sizeof valid, "  validation %.4f", v[HPC_METRIC_VALIDATION_LOSS]);
+    snprintf(text, sizeof text, "loss %.4f%s  %.0f tokens/s  %.3f TFLOP/s%s", v[HPC_METRIC_LOSS],
+             valid, v[HPC_METRIC_TOKENS_PER_S], v[HPC_METRIC_TFLOPS], used);
+    hpc_progress_update(&s->progress, step, text);
+    if (validated && !s->o->quiet && !s->progress.terminal)
+        fprintf(stderr, "step %lld:%s\n", (long long)step, valid);
+}
+
+static void show_line(const char *line, void *user)
+{
+    (void)user;
+    fprintf(stderr, "hpccoder train: %s\n", line);
+}
+
+static int put_result(const train_options *o, const hpc_training_result *r, double seconds)
+{
+    hpc_buf out = {0};
+    if (o->json) {
+        hpc_json_out w = {.buf = &out};
+        hpc_json_open(&w, NULL, '{');
+        hpc_json_put_text(&w, "out", o->out);
+        hpc_json_put_int(&w, "step", r->step);
+        hpc_json_put_int(&w, "tokens", r->tokens);
+        hpc_json_put_real(&w, "loss", r->loss);
+        hpc_json_put_real(&w, "validation", r->validation);
+        hpc_json_put_real(&w, "best", r->best);
+        hpc_json_put_int(&w, "best_step", r->best_step);
+        hpc_json_put_int(&w, "skipped", r->skipped);
+        hpc_json_put_bool(&w, "finished", r->finished);
+        hpc_json_put_real(&w, "seconds", seconds);
+        hpc_json_close(&w, '}');
+        hpc_buf_text(&out, "\n");
+    } else {
+        hpc_buf_printf(&out, "%s: step %lld, %lld tokens, loss %.4f", o->out, (long long)r->step,
+                       (long long)r->tokens, r->loss);
+        if (!isnan(r->validation)) hpc_buf_printf(&out, ", validation %.4f", r->validation);
+        if (isfinite(r->best))
+            hpc_buf_printf(&out, ", best %.4f at step %lld", r->best, (long long)r->best_step);
+        if (r->skipped) hpc_buf_printf(&out, ", %lld steps skipped", (long long)r->skipped);
+        hpc_buf_printf(&out, ", %.0f s\n", seconds);
+    }
+    return hpc_cmd_print(&out);
+}
+
+/* ---- running
+ * ------------------------------------------------------------------------------------- */
+
+/* What a run is recorded as can be run again: without what was asked of this process alone. */
+static int record(hpc_buf *out, const train_options *o)
+{
+    train_options plain = *o;
+    plain.resume = plain.dry_run = plain.json = plain.quiet = false;
+    plain.hours = 0;
+    memset(&plain.set, 0, sizeof plain.set);
+    return hpc_options_record(out, &hpc_cmd_train, &plain);
+}
+
+static int train(hpc_training_options *t, const train_options *o)
+{
+    show s = {.o = o};
+    hpc_cmd_signals *signals = NULL;
+    hpc_training_result result;
+    hpc_buf config = {0};
+    int64_t start = hpc_clock_ns();
+    int rc;
+    TRY(record(&config, o));
+    TRY(hpc_cmd_signals_start(&signals, "train"));
+    hpc_cmd_progress(&s.progress, o->quiet);
+    hpc_progress_start(&s.progress, "train", "steps", t->steps);
+    t->config = config.data;
+    t->row = show_row;
+    t->say = show_line;
+    t->stop = hpc_cmd_signals_stop(signals);
+    t->save = hpc_cmd_signals_save(signals);
+    t->user = &s;
+    TRY(hpc_training_run(&result, t));
+    hpc_progress_end(&s.progress, result.step);
+    TRY(put_result(o, &result, (double)(hpc_clock_ns() - start) * 1e-9));
+    rc = EXIT_DONE;
+out:
+    hpc_cmd_signals_end(signals);
+    hpc_buf_release(&config);
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    train_options *o = options;
+    hpc_training_options t;
+    hpc_arena *a = hpc_arena_create(0);
+    int rc = a ? HPC_OK : HPC_E_NOMEM;
+    if (rc < 0) return rc;
+    if (argc > 1) TRY(hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]));
+    if (o->data.n == 0 && !(o->dry_run && o->vocab))
+        TRY(hpc_fail(HPC_E_ARG, "no data: name folders of shards (hpccoder corpus pack makes "
+                                "them) with --data DIR"));
+    if (!o->out && !o->dry_run)
+        TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
+    TRY(training_of(&t, o, a));
+    rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train(&t, o);
+out:
+    hpc_arena_free(a);
+    return rc;
+}
+
+const hpc_command hpc_cmd_train = {
+    .name = "train",
+    .summary = "train a model, or fine-tune one",
+    .arguments = "[CONFIG.json]",
+    .description =
+        "Trains a transformer on folders of token shards (hpccoder corpus pack) and leaves a model "
+        "directory that transformers and hpccoder load. The architecture is Llama's, by --hidden, "
+        "--layers and so on; that of a model directory or config.json (--model); or that of the "
+        "model whose parameters the run begins with (--init), all of them trained or, with "
+        "--lora-rank, low-rank adapters beside them, merged at the end.\n\n"
+        "CONFIG.json is an object whose keys are the long options below; options on the command "
+        "line override it, and --set KEY=VALUE is another way to write --KEY VALUE.\n\n"
+        "OUT holds config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
+        "last parameters) and best/ (those of the least validation loss). A run that was stopped "
+        "(Ctrl-C, TERM, --hours, a kill) goes on with --resume, to the same bits on the same "
+        "machine; USR1 saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
+        "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
+        "jorge-newton. All but the first two precondition the matrices of the blocks; embeddings, "
+        "head and norms follow the grafting optimizer, whose step's size the preconditioned step "
+        "gets. A step whose gradients are not finite, or whose norm is --spike times its average, "
+        "changes nothing and is said.\n\n"
+        "--dry-run prints parameters, flops, bytes by what they are for and the estimated time of "
+        "a step, and trains nothing.",
+    .examples =
+        "hpccoder train --data shards/train --validation shards/validation --out run  # small\n"
+        "hpccoder train config.json --set lr=1e-3 --resume  # a configuration, one key changed\n"
+        "hpccoder train --init model --data shards --lora-rank 8 --out tuned  # fine-tune",
+    .options = hpc_cmd_train_options,
+    .options_bytes = sizeof(train_options),
+    .run = run,
+    .configured = true,
+};

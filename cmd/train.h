@@ -1,0 +1,30 @@
+/*
+ * train.h: the options of `hpccoder train`, shared by the files that serve it.
+ */
+#ifndef HPC_CMD_TRAIN_H
+#define HPC_CMD_TRAIN_H
+
+#include "train/run.h"
+
+typedef struct train_options {
+    hpc_texts data, validation, set;
+    const char *out, *tokenizer, *model, *init;
+    const char *objective, *optimizer, *schedule, *graft, *dtype, *recompute;
+    const char *lora_targets, *isa, *backend;
+    int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
+    int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
+    int64_t block, interval, burst, newton;
+    int64_t validate_every, validate_batches, save_every, keep;
+    double tokens, hours, memory;
+    double dropout, rope_theta, lora_alpha;
+    double lr, lr_least, lr_factor, lr_decay;
+    double beta1, beta2, eps, momentum, decay, average, ridge, start, floor, clip, spike;
+    bool tied, from_sgd, resume, dry_run, json, quiet;
+} train_options;
+
+extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
+/* train_dry.c: recomputation that fits --memory; and what a step needs, printed. */
+int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
+int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
+
+#endif

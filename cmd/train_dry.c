@@ -1,0 +1,195 @@
+/*
+ * train_dry.c: what a run needs before it begins: bytes, operations and an
+ * estimate of time; and the recomputation that fits a budget.
+ */
+#include <math.h>
+
+#include "cmd/cmd.h"
+#include "cmd/probe.h"
+#include "cmd/train.h"
+
+static double bytes_of(const hpc_trainer_plan *p)
+{
+    return p->parameter_bytes + p->gradient_bytes + p->optimizer_bytes + p->activation_bytes;
+}
+
+/* ---- recomputation ----------------------------------------------------------------------------
+ */
+
+static int plan_with(hpc_trainer_plan *out, hpc_trainer_options *t, int policy, int blocks)
+{
+    hpc_trainer *trainer;
+    t->step.recompute = policy;
+    t->step.recompute_blocks = blocks;
+    int rc = hpc_trainer_open(&trainer, t, true);
+    if (rc < 0) return rc;
+    *out = hpc_trainer_about(trainer);
+    hpc_trainer_close(trainer);
+    return HPC_OK;
+}
+
+/* From what costs nothing to what saves most; of blocks, as few as do. */
+static int fit(hpc_trainer_options *t, double budget)
+{
+    hpc_trainer_plan p;
+    int rc, least = 1, most = (int)t->model.layers;
+    TRY(plan_with(&p, t, HPC_RECOMPUTE_NONE, 0));
+    if (bytes_of(&p) <= budget) goto out;
+    TRY(plan_with(&p, t, HPC_RECOMPUTE_SELECTIVE, 0));
+    if (bytes_of(&p) <= budget) goto out;
+    TRY(plan_with(&p, t, HPC_RECOMPUTE_BLOCK, most));
+    if (bytes_of(&p) > budget) {
+        char need[32], have[32];
+        TRY(hpc_fail(HPC_E_ARG,
+                     "the run needs %s with every block recomputed, memory allows %s: fewer rows, "
+                     "a shorter length or a smaller model",
+                     hpc_cmd_bytes(need, bytes_of(&p)), hpc_cmd_bytes(have, budget)));
+    }
+    while (least < most) {
+        int middle = (least + most) / 2;
+        TRY(plan_with(&p, t, HPC_RECOMPUTE_BLOCK, middle));
+        if (bytes_of(&p) <= budget)
+            most = middle;
+        else
+            least = middle + 1;
+    }
+    t->step.recompute_blocks = most;
+out:
+    return rc;
+}
+
+int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
+{
+    t->step.recompute = HPC_RECOMPUTE_NONE;
+    if (o->recompute[0] == 's') t->step.recompute = HPC_RECOMPUTE_SELECTIVE;
+    if (o->recompute[0] == 'b') t->step.recompute = HPC_RECOMPUTE_BLOCK;
+    if (o->recompute[0] == 'a' && o->memory > 0) return fit(t, o->memory * 0x1p30);
+    return HPC_OK;
+}
+
+/* ---- time
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct rates {
+    double product, read; /* operations and bytes a second */
+} rates;
+
+/* The rate of a product of the model's MLP, at most 512 rows of it. */
+static int measure_product(double *rate, hpc_device *d, const hpc_trainer_options *t)
+{
+    enum { RUNS = 4, ROWS = 512 };
+    int64_t m = t->rows * t->length < ROWS ? t->rows * t->length : ROWS, k = t->model.hidden;
+    hpc_program *p = hpc_program_create();
+    hpc_exec *e = NULL;
+    int rc = p ? HPC_OK : HPC_E_NOMEM;
+    *rate = 0;
+    if (rc < 0) return rc;
+    hpc_value x = hpc_program_input(p, "x", hpc_type_of(HPC_F32, 2, (int64_t[]){m, k}));
+    hpc_value w = hpc_program_input(p, "w", hpc_type_of(HPC_F32, 2, (int64_t[]){t->model.ffn, k}));
+    int segment = hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_program_keep(p, hpc_linear(p, x, w, HPC_NONE, HPC_NONE));
+    TRY(hpc_program_status(p));
+    TRY(hpc_exec_open(&e, p, d, NULL, NULL));
+    for (int run = 0; run < RUNS; run++) {
+        int64_t start = hpc_clock_ns();
+        TRY(hpc_exec_run(e, segment, 0));
+        double ns = (double)(hpc_clock_ns() - start);
+        *rate = fmax(*rate, hpc_exec_stats_of(e, segment).flops / ns * 1e9);
+    }
+out:
+    hpc_exec_close(e);
+    hpc_program_free(p);
+    return rc;
+}
+
+static int measure(rates *out, const hpc_trainer_options *t)
+{
+    hpc_device *d = NULL;
+    hpc_probe *probe = NULL;
+    hpc_limits limits;
+    int rc;
+    TRY(hpc_device_open(&d, &t->device));
+    TRY(measure_product(&out->product, d, t));
+    TRY(hpc_probe_open(&probe, d, 0.1));
+    TRY(hpc_probe_limits(&limits, probe));
+    out->read = limits.read;
+out:
+    hpc_probe_close(probe);
+    hpc_device_close(d);
+    return rc;
+}
+
+/* ---- printing
+ * --------------------------------------------------------------------------------------- */
+
+typedef struct estimate {
+    hpc_trainer_plan plan;
+    double step_s, refresh_s, tokens;
+} estimate;
+
+static void put_json(hpc_buf *out, const estimate *e)
+{
+    const hpc_trainer_plan *p = &e->plan;
+    hpc_json_out w = {.buf = out};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "parameters", p->params);
+    hpc_json_put_int(&w, "trained", p->trained);
+    hpc_json_put_real(&w, "flops_per_token", p->model_flops);
+    hpc_json_put_real(&w, "step_flops", p->step_flops);
+    hpc_json_put_real(&w, "refresh_flops", p->refresh_flops);
+    hpc_json_put_real(&w, "parameter_bytes", p->parameter_bytes);
+    hpc_json_put_real(&w, "gradient_bytes", p->gradient_bytes);
+    hpc_json_put_real(&w, "optimizer_bytes", p->optimizer_bytes);
+    hpc_json_put_real(&w, "activation_bytes", p->activation_bytes);
+    hpc_json_put_real(&w, "peak_bytes", bytes_of(p));
+    hpc_json_put_real(&w, "tokens_per_step", e->tokens);
+    hpc_json_put_real(&w, "step_s", e->step_s);
+    hpc_json_put_real(&w, "refresh_s", e->refresh_s);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+static void put_text(hpc_buf *out, const estimate *e)
+{
+    const hpc_trainer_plan *p = &e->plan;
+    char text[32];
+    const struct {
+        const char *name;
+        double bytes;
+    } part[] = {{"parameters", p->parameter_bytes},
+                {"gradients", p->gradient_bytes},
+                {"optimizer", p->optimizer_bytes},
+                {"activations", p->activation_bytes},
+                {"peak", bytes_of(p)}};
+    hpc_buf_printf(out, "parameters      %lld", (long long)p->params);
+    if (p->trained != p->params)
+        hpc_buf_printf(out, ", of which %lld learn", (long long)p->trained);
+    hpc_buf_printf(out, "\nflops a token   %.3g\nflops a step    %.3g", p->model_flops,
+                   p->step_flops);
+    if (p->refresh_flops > 0) hpc_buf_printf(out, ", and %.3g of a refresh", p->refresh_flops);
+    hpc_buf_printf(out, "\ntokens a step   %.0f\n\n", e->tokens);
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++)
+        hpc_buf_printf(out, "%-14s  %s\n", part[k].name, hpc_cmd_bytes(text, part[k].bytes));
+    hpc_buf_printf(out, "\nestimated time  %.3g s a step, %.0f tokens/s\n", e->step_s,
+                   e->tokens / e->step_s);
+    if (e->refresh_s > 0) hpc_buf_printf(out, "                %.3g s a refresh\n", e->refresh_s);
+}
+
+int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
+{
+    estimate e = {.tokens = (double)(t->rows * t->length * t->accumulate)};
+    hpc_trainer *trainer = NULL;
+    hpc_buf out = {0};
+    rates r;
+    int rc;
+    TRY(hpc_trainer_open(&trainer, t, true));
+    TRY(measure(&r, t));
+    e.plan = hpc_trainer_about(trainer);
+    hpc_trainer_estimate(&e.step_s, &e.refresh_s, trainer, r.product, r.read);
+    o->json ? put_json(&out, &e) : put_text(&out, &e);
+    TRY(hpc_cmd_print(&out));
+    rc = EXIT_DONE;
+out:
+    hpc_trainer_close(trainer);
+    return rc;
+}

@@ -1,0 +1,234 @@
+/*
+ * train.c: `hpccoder train` as a user runs it: from a configuration to a model,
+ * stopped and killed and going on, and what is said of mistakes.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/command.h"
+#include "tests/train/data.h"
+
+extern char **environ;
+
+static hpc_test_outcome o;
+
+#define TINY                                                                                       \
+    "--hidden 32 --layers 2 --heads 4 --kv-heads 2 --ffn 48 --length 24 --rows 4 --warmup 4 "      \
+    "--block 16 --interval 3 --burst 2 --threads 2 "
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+static int setup(void **state)
+{
+    char path[PATH_MAX];
+    hpc_test_folder_setup(state);
+    data_set(path, *state, "data", 200, NULL);
+    data_make(hpc_test_path(path, *state, "held"), 30, NULL, 8, data_tokenizer);
+    return 0;
+}
+
+static uint64_t hash_of(void **state, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_buf text = {0};
+    test_ok(hpc_file_read(&text, hpc_test_path(path, *state, name), 1 << 26));
+    uint64_t h = hpc_hash(text.data, text.n, 0);
+    hpc_buf_release(&text);
+    return h;
+}
+
+static double number(const hpc_json *root, const char *key)
+{
+    double x;
+    test_ok(hpc_json_real(&x, hpc_json_get(root, key), key));
+    return x;
+}
+
+static void trains(void **state)
+{
+    hpc_json *root;
+    bool finished;
+    hpc_test_command_in(&o, root_of(state),
+                        "train " TINY "--data @data --validation @held --out @run --steps 30 "
+                        "--validate-every 10 --save-every 10 --lr 0.01 --json -q");
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.err, "");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+    test_ok(hpc_json_bool(&finished, hpc_json_get(root, "finished"), "finished"));
+    assert_true(finished && number(root, "step") == 30 && number(root, "skipped") == 0);
+    assert_true(number(root, "best") <= number(root, "validation"));
+    assert_true(number(root, "loss") < log(VOCABULARY));
+    hpc_json_free(root);
+    hpc_test_command_in(&o, root_of(state), "report @run");
+    assert_int_equal(o.code, 0);
+    test_ok(hash_of(state, "run/model/config.json") ? 0 : -1);
+    assert_true(hash_of(state, "run/best/config.json") == hash_of(state, "run/model/config.json"));
+}
+
+/* The record of a run is a configuration that gives the same run; --set changes a key of it. */
+static void configurations(void **state)
+{
+    hpc_test_command_in(&o, root_of(state),
+                        "train " TINY "--data @data --out @one --steps 5 --optimizer "
+                        "jorge-newton --decay 0.05 -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), "train @one/config.json --out @two -q");
+    assert_int_equal(o.code, 0);
+    assert_true(hash_of(state, "one/model/model.safetensors") ==
+                hash_of(state, "two/model/model.safetensors"));
+    hpc_test_command_in(&o, root_of(state),
+                        "train --set decay=0.2 @one/config.json --out @three -q");
+    assert_int_equal(o.code, 0);
+    assert_true(hash_of(state, "one/model/model.safetensors") !=
+                hash_of(state, "three/model/model.safetensors"));
+}
+
+static pid_t start(void **state, const char *words)
+{
+    char program[PATH_MAX], text[HPC_TEST_WORDS], *argv[HPC_TEST_ARGS];
+    hpc_test_split(argv, hpc_test_in(text, root_of(state), words));
+    hpc_test_built(program, "hpccoder");
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0) return child;
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(99);
+    execve(program, argv, environ);
+    _exit(98);
+}
+
+static int finish(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    nanosleep(&t, NULL);
+}
+
+#define STORM                                                                                      \
+    "train " TINY "--data @data --validation @held --steps 60 --save-every 2 --validate-every 7 "  \
+    "--optimizer jorge-newton --lr 0.005 --resume -q --out @"
+
+/* Killed at moments spread over a run, and gone on with: the same model and the same rows. */
+static void killed_and_resumed(void **state)
+{
+    int kills = getenv("HPC_TEST_LONG") ? 20 : 3;
+    int64_t begin = hpc_clock_ns();
+    assert_int_equal(finish(start(state, STORM "whole")), 0);
+    int64_t took = hpc_clock_ns() - begin;
+    for (int k = 0; k < kills; k++) {
+        int sign = k % 3 == 2 ? SIGTERM : SIGKILL;
+        uint64_t r = hpc_random_bits(11, 0, 0, (uint64_t)k);
+        pid_t child = start(state, STORM "part");
+        sleep_ns(took / 20 + (int64_t)(r % (uint64_t)(took / (kills > 3 ? 8 : 2) + 1)));
+        kill(child, sign);
+        int code = finish(child);
+        assert_true(code == -SIGKILL || code == 0);
+    }
+    assert_int_equal(finish(start(state, STORM "part")), 0);
+    assert_true(hash_of(state, "whole/model/model.safetensors") ==
+                hash_of(state, "part/model/model.safetensors"));
+    assert_true(hash_of(state, "whole/best/model.safetensors") ==
+                hash_of(state, "part/best/model.safetensors"));
+}
+
+static void dry_run(void **state)
+{
+    hpc_json *root;
+    hpc_test_command_in(&o, root_of(state),
+                        "train " TINY "--vocab 100 --dry-run --json --optimizer jorge-newton");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+    assert_true(number(root, "parameters") ==
+                100 * 32 + 32 + 2 * (2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48 + 2 * 32));
+    double sum = number(root, "parameter_bytes") + number(root, "gradient_bytes") +
+                 number(root, "optimizer_bytes") + number(root, "activation_bytes");
+    assert_true(number(root, "peak_bytes") == sum && number(root, "step_s") > 0);
+    hpc_json_free(root);
+    /* 70 billion parameters, of which nothing is allocated. */
+    hpc_test_command_in(
+        &o, root_of(state),
+        "train --vocab 32000 --hidden 8192 --layers 80 --heads 64 --kv-heads 8 "
+        "--ffn 28672 --positions 4096 --length 4096 --rows 1 --no-tied --dtype bf16 "
+        "--dry-run --json");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+    assert_true(number(root, "parameters") == 68976648192.0);
+    hpc_json_free(root);
+}
+
+/* What a dry run says that a step needs is what it then takes. */
+static void peak_as_planned(void **state)
+{
+    static const char *const words[] = {"", "--optimizer jorge-newton", "--recompute block"};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        char all[HPC_TEST_WORDS], path[PATH_MAX];
+        hpc_metrics_table t;
+        hpc_json *root;
+        snprintf(all, sizeof all, "train " TINY "--data @data %s --dry-run --json", words[k]);
+        hpc_test_command_in(&o, root_of(state), all);
+        test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+        double planned = number(root, "peak_bytes");
+        hpc_json_free(root);
+        snprintf(all, sizeof all, "train " TINY "--data @data %s --steps 2 -q --out @p%zu",
+                 words[k], k);
+        hpc_test_command_in(&o, root_of(state), all);
+        assert_int_equal(o.code, 0);
+        snprintf(all, sizeof all, "p%zu/metrics.csv", k);
+        test_ok(hpc_metrics_read(&t, hpc_test_path(path, *state, all)));
+        double measured = t.column[HPC_METRIC_PEAK_BYTES][t.n - 1];
+        hpc_metrics_release(&t);
+        assert_true(fabs(planned / measured - 1) < 0.05);
+    }
+}
+
+static void mistakes(void **state)
+{
+    static const struct {
+        const char *words, *says;
+    } bad[] = {
+        {"train --out @x", "no data: name folders of shards"},
+        {"train --data @data", "no folder for the run"},
+        {"train --data @none --out @x", "none"},
+        {"train --data @data --out @x --hidden 33", "hidden"},
+        {"train --data @data --out @x --heads 8 --kv-heads 3", "kv"},
+        {"train --data @data --out @x --optimiser adamw", "did you mean --optimizer?"},
+        {"train --data @data --out @x --optimizer adam", "one of sgd, adamw, muon"},
+        {"train --data @data --out @x --set lr", "write KEY=VALUE"},
+        {"train --data @data --out @x --set lrr=1", "unknown option --lrr, did you mean --lr?"},
+        {"train --data @data --out @x --lora-rank 4 --lora-targets q,z", "'z' is not one of"},
+        {"train --data @data --out @x --objective classes", "no column 'label'"},
+        {"train --data @data --out @x --tokenizer @data", "tokenizer"},
+        {"train --data @data --out @x --init @data", "config.json"},
+        {"train @wrong.json --out @x", "unknown key 'learning-rate'"},
+        {"train @broken.json --out @x", "broken.json"},
+        {"train --data @data --out @x --memory 0.0001", "memory allows"},
+    };
+    char path[PATH_MAX];
+    const char *wrong = "{\"data\": [\"d\"], \"learning-rate\": 1}", *broken = "{\"data\": [";
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "wrong.json"), wrong, strlen(wrong)));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "broken.json"), broken, strlen(broken)));
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+        hpc_test_refuses(&o, root_of(state), bad[k].words, bad[k].says);
+    assert_false(hpc_file_exists(hpc_test_path(path, *state, "x/metrics.csv")));
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, hpc_test_folder_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(trains),  IN_FOLDER(configurations),  IN_FOLDER(killed_and_resumed),
+        IN_FOLDER(dry_run), IN_FOLDER(peak_as_planned), IN_FOLDER(mistakes),
+    };
+    return cmocka_run_group_tests_name("cmd/train", tests, NULL, NULL);
+}

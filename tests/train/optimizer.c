@@ -1,0 +1,575 @@
+/*
+ * optimizer.c: preconditioned updates of single matrices, in f64 and f32:
+ * Jorge's closed forms, exact roots by a decomposition written here, grafting,
+ * and what a refresh costs.
+ *
+ * That SGD and AdamW are PyTorch's is asked in tests/torch/, that whole models
+ * learn in tests/train/step.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include <string.h>
+
+#include "tests/support/values.h"
+#include "train/update_priv.h"
+
+enum { MOST = 96 * 96 };
+
+/* One matrix under an optimizer. */
+typedef struct lab {
+    hpc_optimizer_config o;
+    hpc_program *p;
+    hpc_device *d;
+    hpc_exec *e;
+    hpc_step io;
+    target t;
+    int refresh, update;
+} lab;
+
+static hpc_value scalar_input(lab *l, const char *name, hpc_dtype d)
+{
+    return hpc_program_input(l->p, name, hpc_type_of(d, 0, NULL));
+}
+
+static void begin_states(lab *l)
+{
+    static float data[MOST];
+    static double wide[MOST];
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
+    for (hpc_value v = 0; v < l->p->value_n; v++) {
+        if (l->p->value[v].kind != HPC_VALUE_STATE || v == l->t.param || v == l->t.grad) continue;
+        int64_t n = hpc_test_n(l->p, v);
+        assert_true(n <= MOST);
+        hpc_step_initial(data, &l->io, l->p, v, &c);
+        for (int64_t k = 0; k < n; k++) wide[k] = (double)data[k];
+        hpc_test_write(l->e, 0, v, wide);
+    }
+}
+
+static void open_lab(lab *l, int64_t m, int64_t n, bool wide)
+{
+    update u = {.o = &l->o, .io = &l->io, .clip = HPC_NONE};
+    hpc_type type = hpc_type_of(HPC_F32, 2, (int64_t[]){m, n});
+    l->p = u.p = hpc_program_create();
+    l->io.model.freq = HPC_NONE;
+    l->t = (target){.name = "w", .half = HPC_NONE, .m = m, .n = n, .decay = l->o.decay};
+    l->t.param = hpc_program_state(l->p, "w", type, true);
+    l->t.grad = hpc_program_input(l->p, "g", type);
+    l->io.lr = scalar_input(l, "lr", HPC_F32);
+    l->io.model.step = scalar_input(l, "step", HPC_I32);
+    l->refresh = hpc_program_segment(l->p, HPC_REFRESH, 0);
+    if (l->o.kind > HPC_OPT_MUON) refresh_preconditioned(&u, &l->t);
+    l->update = hpc_program_segment(l->p, HPC_UPDATE, 1);
+    l->o.kind == HPC_OPT_MUON ? update_muon(&u, &l->t) : update_preconditioned(&u, &l->t);
+    test_ok(hpc_program_status(l->p));
+    if (wide) test_ok(hpc_to_double(l->p));
+    test_ok(hpc_program_check(l->p));
+    test_ok(hpc_device_open(&l->d, &(hpc_device_options){.threads = 2}));
+    test_ok(hpc_exec_open(&l->e, l->p, l->d, NULL, &(hpc_exec_options){.poison = 1}));
+    begin_states(l);
+    hpc_test_write_scalar(l->e, 0, l->io.lr, 0.1);
+    hpc_test_write_scalar(l->e, 0, l->io.model.step, 1);
+}
+
+static void close_lab(lab *l)
+{
+    hpc_exec_close(l->e);
+    hpc_device_close(l->d);
+    hpc_program_free(l->p);
+}
+
+static void refresh(lab *l, const double *g)
+{
+    hpc_test_write(l->e, 0, l->t.grad, g);
+    test_ok(hpc_exec_run(l->e, l->refresh, 0));
+}
+
+static void read_state(lab *l, const char *name, double *out)
+{
+    hpc_value v = hpc_program_find(l->p, name);
+    assert_true(v >= 0);
+    hpc_test_read(l->e, 0, v, out);
+}
+
+/* ---- closed forms ------------------------------------------------------------------------- */
+
+/* A constant 1 x 1 gradient: L sqrt|g|, L^4 g^2 and beta2 go to their fixed points. */
+static void one_by_one(void **state)
+{
+    static const double gs[] = {3, -0.02, 1};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_JORGE;
+        l.o.start = 1e-4;
+        double g = gs[k], root;
+        open_lab(&l, 1, 1, true);
+        for (int i = 0; i < 400; i++) refresh(&l, &g);
+        read_state(&l, "precondition.l.w", &root);
+        double n = pow(root, 4) * g * g;
+        assert_true(fabs(root * sqrt(fabs(g)) - 1.19982) < 5e-6);
+        assert_true(fabs(n - 2.07235) < 5e-6);
+        assert_true(fabs(n / (1 + n) - 0.67452) < 5e-6);
+        close_lab(&l);
+    }
+}
+
+/* r equal singular values: (n+1)/n = (1 - 1/(4 sqrt r) + 5/(32 r))^-4. */
+static void equal_directions(void **state)
+{
+    static const int rank[] = {4, 16, 64};
+    static const double beta2[] = {0.698, 0.805, 0.890};
+    static double g[64 * 64], root[64 * 64];
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        int r = rank[k];
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_JORGE;
+        memset(g, 0, sizeof g);
+        for (int i = 0; i < r; i++) g[i * r + (i + 1) % r] = 0.7; /* orthogonal, times 0.7 */
+        open_lab(&l, r, r, true);
+        for (int i = 0; i < 300; i++) refresh(&l, g);
+        read_state(&l, "precondition.r.w", root);
+        double n = pow(root[0], 4) * 0.49 * sqrt(r);
+        assert_true(fabs(n / (1 + n) - beta2[k]) < 5e-4);
+        double s = 1 / sqrt(r), q = 1 - s / 4 + 5 * s * s / 32;
+        assert_true(fabs((n + 1) / n - pow(q, -4)) < 1e-6);
+        close_lab(&l);
+    }
+}
+
+/* With X = 1 and a given beta2 the exact result is 1: the error of the series up to s = 1. */
+static void error_of_the_series(void **state)
+{
+    double worst = 0, at_one = 0, g = 1, root;
+    (void)state;
+    for (int k = 0; k <= 20; k++) {
+        double s = fmax(k / 20.0, 1e-3);
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_JORGE;
+        l.o.start = 1;
+        l.o.floor = 1 / (1 + s);
+        open_lab(&l, 1, 1, true);
+        refresh(&l, &g);
+        read_state(&l, "precondition.l.w", &root);
+        worst = fmax(worst, fabs(root - 1));
+        if (k == 20) at_one = fabs(root - 1);
+        close_lab(&l);
+    }
+    assert_true(fabs(at_one - 0.0777) < 5e-5);
+    assert_true(worst == at_one);
+}
+
+/* ---- symmetry and invariance ------------------------------------------------------------------
+ */
+
+/* A product of Householder reflections. */
+static void draw_orthogonal(double *q, int n, uint32_t seed)
+{
+    double v[16];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) q[i * n + j] = i == j;
+    for (int k = 0; k < 3; k++) {
+        double size = 0;
+        hpc_test_draw(v, n, seed + (uint32_t)k, 1);
+        for (int i = 0; i < n; i++) size += v[i] * v[i];
+        for (int j = 0; j < n; j++) {
+            double dot = 0;
+            for (int i = 0; i < n; i++) dot += v[i] * q[i * n + j];
+            for (int i = 0; i < n; i++) q[i * n + j] -= 2 * dot / size * v[i];
+        }
+    }
+}
+
+/* c [m,n] = op(a) [m,k] op(b) [k,n]. */
+static void times(double *c, const double *a, bool ta, const double *b, bool tb, int m, int k,
+                  int n)
+{
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int h = 0; h < k; h++)
+                sum += a[ta ? h * m + i : i * k + h] * b[tb ? j * k + h : h * n + j];
+            c[i * n + j] = sum;
+        }
+}
+
+/* G -> U G V^T gives L -> U L U^T and R -> V R V^T. */
+static void turns_with_the_gradient(void **state)
+{
+    enum { M = 6, N = 9 };
+    static const int kinds[] = {HPC_OPT_JORGE, HPC_OPT_JORGE_SYMMETRIC, HPC_OPT_JORGE_NEWTON,
+                                HPC_OPT_SHAMPOO};
+    double u[M * M], v[N * N], g[M * N], t[M * N], turned[M * N], a[N * N], b[N * N], want[N * N];
+    (void)state;
+    draw_orthogonal(u, M, 10);
+    draw_orthogonal(v, N, 20);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        lab plain = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS}, other = plain;
+        plain.o.kind = other.o.kind = kinds[k];
+        open_lab(&plain, M, N, true);
+        open_lab(&other, M, N, true);
+        for (uint32_t i = 0; i < 5; i++) {
+            hpc_test_draw(g, M * N, 30 + i, 0.5);
+            times(t, u, false, g, false, M, M, N);
+            times(turned, t, false, v, true, M, N, N);
+            refresh(&plain, g);
+            refresh(&other, turned);
+        }
+        read_state(&plain, "precondition.l.w", a);
+        read_state(&other, "precondition.l.w", b);
+        times(t, u, false, a, false, M, M, M);
+        times(want, t, false, u, true, M, M, M);
+        assert_true(hpc_test_error(b, want, M * M) < 1e-9);
+        read_state(&plain, "precondition.r.w", a);
+        read_state(&other, "precondition.r.w", b);
+        times(t, v, false, a, false, N, N, N);
+        times(want, t, false, v, true, N, N, N);
+        assert_true(hpc_test_error(b, want, N * N) < 1e-9);
+        close_lab(&plain);
+        close_lab(&other);
+    }
+}
+
+/* The published form loses its symmetry, the symmetric one does not. */
+static void asymmetry(void **state)
+{
+    enum { M = 6, N = 9, REFRESHES = 200 };
+    double g[M * N], root[M * M], share[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        double odd = 0, all = 0;
+        l.o.kind = k ? HPC_OPT_JORGE_SYMMETRIC : HPC_OPT_JORGE;
+        open_lab(&l, M, N, true);
+        for (uint32_t i = 0; i < REFRESHES; i++) {
+            hpc_test_draw(g, M * N, i, 1);
+            refresh(&l, g);
+        }
+        read_state(&l, "precondition.l.w", root);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < M; j++) {
+                odd += pow(root[i * M + j] - root[j * M + i], 2);
+                all += pow(root[i * M + j], 2);
+            }
+        share[k] = sqrt(odd / all);
+        close_lab(&l);
+    }
+    assert_true(share[0] > 0.02 && share[0] < 0.4);
+    assert_true(share[1] < 1e-12);
+}
+
+/* ---- exact roots -------------------------------------------------------------------------------
+ */
+
+/* A^(-1/4) by Jacobi rotations; destroys a. */
+static void exact_root_of(double *out, double *a, int n)
+{
+    static double v[MOST];
+    for (int i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+    for (int sweep = 0; sweep < 30; sweep++)
+        for (int p = 0; p < n; p++)
+            for (int q = p + 1; q < n; q++) {
+                if (fabs(a[p * n + q]) < 1e-300) continue;
+                double h = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
+                double t = (h < 0 ? -1 : 1) / (fabs(h) + sqrt(h * h + 1));
+                double c = 1 / sqrt(t * t + 1), s = t * c;
+                for (int k = 0; k < n; k++) {
+                    double x = a[k * n + p], y = a[k * n + q];
+                    a[k * n + p] = c * x - s * y, a[k * n + q] = s * x + c * y;
+                    x = v[k * n + p], y = v[k * n + q];
+                    v[k * n + p] = c * x - s * y, v[k * n + q] = s * x + c * y;
+                }
+                for (int k = 0; k < n; k++) {
+                    double x = a[p * n + k], y = a[q * n + k];
+                    a[p * n + k] = c * x - s * y, a[q * n + k] = s * x + c * y;
+                }
+            }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += v[i * n + k] * pow(a[k * n + k], -0.25) * v[j * n + k];
+            out[i * n + j] = sum;
+        }
+}
+
+/* Relative distance of the left root from that of the average it keeps. */
+static double distance(lab *l, int n)
+{
+    static double s[MOST], root[MOST], want[MOST];
+    double size = 0, apart = 0, all = 0;
+    read_state(l, "precondition.s.l.w", s);
+    read_state(l, "precondition.l.w", root);
+    for (int i = 0; i < n * n; i++) size += s[i] * s[i];
+    for (int i = 0; i < n; i++) s[i * (n + 1)] += l->o.ridge * sqrt(size);
+    exact_root_of(want, s, n);
+    for (int i = 0; i < n * n; i++) {
+        apart += pow(root[i] - want[i], 2);
+        all += want[i] * want[i];
+    }
+    return sqrt(apart / all);
+}
+
+/* Gradients that change slowly: a fixed part and noise. */
+static void follow(lab *l, int m, int n, int refreshes)
+{
+    static double base[MOST], noise[MOST];
+    hpc_test_draw(base, m * n, 5, 1);
+    for (int k = 0; k < refreshes; k++) {
+        hpc_test_draw(noise, m * n, 100 + (uint32_t)k, 0.3);
+        for (int i = 0; i < m * n; i++) noise[i] += base[i];
+        refresh(l, noise);
+    }
+}
+
+static void newton_is_the_root(void **state)
+{
+    enum { M = 32, N = 48 };
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_JORGE_NEWTON;
+        open_lab(&l, M, N, wide);
+        follow(&l, M, N, 40);
+        assert_true(distance(&l, M) <= 1e-3);
+        close_lab(&l);
+    }
+}
+
+static void shampoo_is_the_root(void **state)
+{
+    enum { M = 32, N = 48 };
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_SHAMPOO;
+        open_lab(&l, M, N, wide);
+        follow(&l, M, N, 1);
+        assert_true(distance(&l, M) <= (wide ? 1e-9 : 2e-3));
+        close_lab(&l);
+    }
+}
+
+/* ---- updates
+ * -------------------------------------------------------------------------------------- */
+
+static double norm_of(const double *x, const double *y, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += pow(x[i] - (y ? y[i] : 0), 2);
+    return sqrt(sum);
+}
+
+/* The step has the grafting optimizer's norm, and roots are the same bits between refreshes. */
+static void grafted_norm(void **state)
+{
+    enum { M = 24, N = 36, STEPS = 4 };
+    static double w[M * N], before[M * N], mom[M * N], g[M * N], a[M * N], b[M * N];
+    (void)state;
+    for (int kind = HPC_OPT_SHAMPOO; kind < HPC_OPT_N; kind++) {
+        if (kind == HPC_OPT_SOAP) continue; /* an Adam of its own */
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = kind;
+        l.o.graft = HPC_GRAFT_SGD;
+        l.o.decay = 0;
+        l.o.block = 12;
+        open_lab(&l, M, N, true);
+        memset(w, 0, sizeof w);
+        memset(mom, 0, sizeof mom);
+        for (uint32_t k = 0; k < STEPS; k++) {
+            hpc_test_draw(g, M * N, 7 + k, 1);
+            if (k == 0) refresh(&l, g);
+            hpc_test_write(l.e, 0, l.t.grad, g);
+            read_state(&l, "precondition.l.w", a);
+            memcpy(before, w, sizeof w);
+            test_ok(hpc_exec_run(l.e, l.update, 0));
+            hpc_test_read(l.e, 0, l.t.param, w);
+            for (int i = 0; i < M * N; i++) mom[i] = 0.9 * mom[i] + g[i];
+            double want = 0.1 * norm_of(mom, NULL, M * N), have = norm_of(w, before, M * N);
+            assert_true(fabs(have / want - 1) < 1e-6);
+            read_state(&l, "precondition.l.w", b);
+            assert_memory_equal(a, b, sizeof a);
+        }
+        close_lab(&l);
+    }
+}
+
+/* An update of a matrix in blocks is that of the blocks alone, but for the graft's norm. */
+static void blocks_are_apart(void **state)
+{
+    enum { B = 8, M = 2 * B, N = 3 * B };
+    static double whole[M * N], part[B * B], g[M * N], block[B * B];
+    (void)state;
+    lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+    l.o.kind = HPC_OPT_JORGE_NEWTON;
+    l.o.block = B;
+    l.o.decay = 0;
+    open_lab(&l, M, N, true);
+    hpc_test_draw(g, M * N, 3, 1);
+    refresh(&l, g);
+    test_ok(hpc_exec_run(l.e, l.update, 0));
+    hpc_test_read(l.e, 0, l.t.param, whole);
+    for (int r = 0; r < M / B; r++)
+        for (int c = 0; c < N / B; c++) {
+            lab one = {.o = l.o};
+            double dot = 0, x = 0, y = 0;
+            open_lab(&one, B, B, true);
+            for (int i = 0; i < B * B; i++) block[i] = g[(r * B + i / B) * N + c * B + i % B];
+            refresh(&one, block);
+            test_ok(hpc_exec_run(one.e, one.update, 0));
+            hpc_test_read(one.e, 0, one.t.param, part);
+            for (int i = 0; i < B * B; i++) {
+                double z = whole[(r * B + i / B) * N + c * B + i % B];
+                dot += part[i] * z, x += part[i] * part[i], y += z * z;
+            }
+            assert_true(fabs(dot / sqrt(x * y) - 1) < 1e-9);
+            close_lab(&one);
+        }
+    close_lab(&l);
+}
+
+/* Muon's step is nearly orthogonal: its singular values lie within what its coefficients leave. */
+static void muon_is_orthogonal(void **state)
+{
+    static const int shape[][2] = {{12, 20}, {20, 12}, {16, 16}};
+    static double w[400], g[400], gram[400];
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        int m = shape[k][0], n = shape[k][1], s = m < n ? m : n;
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        double scale = 0.1 * 0.2 * sqrt(m > n ? m : n), trace = 0;
+        l.o.kind = HPC_OPT_MUON;
+        l.o.decay = 0;
+        open_lab(&l, m, n, true);
+        hpc_test_draw(g, m * n, 9, 1);
+        hpc_test_write(l.e, 0, l.t.grad, g);
+        test_ok(hpc_exec_run(l.e, l.update, 0));
+        hpc_test_read(l.e, 0, l.t.param, w);
+        if (m < n)
+            times(gram, w, false, w, true, m, n, m);
+        else
+            times(gram, w, true, w, false, n, m, n);
+        for (int i = 0; i < s; i++) trace += gram[i * (s + 1)] / (scale * scale);
+        assert_true(trace / s > 0.7 && trace / s < 1.2);
+        double dot = 0;
+        for (int i = 0; i < m * n; i++) dot -= w[i] * g[i];
+        assert_true(dot > 0); /* downhill */
+        close_lab(&l);
+    }
+}
+
+/* In the eigenbasis of one gradient SOAP's first step is that of Adam there: of equal sizes. */
+static void soap_in_its_basis(void **state)
+{
+    enum { M = 8, N = 12 };
+    static double w[M * N], g[M * N], left[M * M], right[N * N], t[M * N], turned[M * N];
+    (void)state;
+    lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+    l.o.kind = HPC_OPT_SOAP;
+    l.o.decay = 0;
+    open_lab(&l, M, N, true);
+    hpc_test_draw(g, M * N, 2, 1);
+    refresh(&l, g);
+    test_ok(hpc_exec_run(l.e, l.update, 0));
+    hpc_test_read(l.e, 0, l.t.param, w);
+    read_state(&l, "precondition.l.w", left);
+    read_state(&l, "precondition.r.w", right);
+    times(t, left, false, w, false, M, M, N);
+    times(turned, t, false, right, true, M, N, N);
+    /* G is diagonal there: M entries of -lr sign(g), and what rounding makes of the others. */
+    int full = 0;
+    for (int i = 0; i < M * N; i++) full += fabs(fabs(turned[i]) - 0.1) < 1e-6;
+    assert_true(full >= M);
+    close_lab(&l);
+}
+
+/* ---- counts
+ * ---------------------------------------------------------------------------------------- */
+
+static double products(const lab *l, int segment)
+{
+    double sum = 0;
+    const hpc_segment *s = &l->p->segment[segment];
+    for (int64_t k = 0; k < s->insn_n; k++)
+        if (s->insn[k].op == &hpc_op_matmul || s->insn[k].op == &hpc_op_eigh)
+            sum += hpc_insn_cost(l->p, &s->insn[k]).flops;
+    return sum;
+}
+
+static double state_bytes(const lab *l)
+{
+    double sum = 0;
+    for (hpc_value v = 0; v < l->p->value_n; v++)
+        if (l->p->value[v].kind == HPC_VALUE_STATE && v != l->t.param)
+            sum += (double)hpc_type_bytes(&l->p->value[v].type);
+    return sum;
+}
+
+static void counted_by_formula(void **state)
+{
+    static const int64_t shape[][2] = {{64, 64}, {96, 64}, {32, 96}, {31, 64}};
+    (void)state;
+    for (int kind = HPC_OPT_MUON; kind < HPC_OPT_N; kind++)
+        for (int k = 0; k < 4; k++)
+            for (int graft = 0; graft < 2; graft++) {
+                lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+                int64_t m = shape[k][0], n = shape[k][1];
+                l.o.kind = kind, l.o.block = 32, l.o.graft = graft;
+                open_lab(&l, m, n, false);
+                hpc_optimizer_cost c = hpc_optimizer_cost_of(&l.o, m, n);
+                assert_true(products(&l, l.update) == c.apply);
+                assert_true(products(&l, l.refresh) == c.refresh);
+                assert_true(state_bytes(&l) == c.state_bytes);
+                close_lab(&l);
+            }
+    /* Jorge on square blocks, as its paper counts: 4 b of application, 24 b of refresh a parameter;
+     * 16 bytes of state a parameter with SGD's graft. */
+    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    o.kind = HPC_OPT_JORGE, o.block = 32, o.graft = HPC_GRAFT_SGD;
+    hpc_optimizer_cost c = hpc_optimizer_cost_of(&o, 64, 96);
+    assert_true(c.apply == 4.0 * 32 * 64 * 96 && c.refresh == 24.0 * 32 * 64 * 96);
+    assert_true(c.state_bytes == 16.0 * 64 * 96);
+}
+
+static void block_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(hpc_optimizer_block(256, 256), 256);
+    assert_int_equal(hpc_optimizer_block(704, 256), 176);
+    assert_int_equal(hpc_optimizer_block(704, 128), 88);
+    assert_int_equal(hpc_optimizer_block(100, 256), 100);
+    assert_int_equal(hpc_optimizer_block(1031, 256), 1031); /* prime: whole */
+    assert_int_equal(hpc_optimizer_block(8209, 256), 0);    /* prime and long: left alone */
+}
+
+static void settings_from_sgd(void **state)
+{
+    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    (void)state;
+    o.kind = HPC_OPT_JORGE;
+    o.decay = 1e-4;
+    hpc_optimizer_from_sgd(&o);
+    assert_true(fabs(o.decay - 1e-3) < 1e-12 && o.graft == HPC_GRAFT_SGD);
+    o.momentum = 1;
+    test_fails(hpc_optimizer_check(&o), HPC_E_ARG, "momentum=1 is not in [0, 1)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_by_one),          cmocka_unit_test(equal_directions),
+        cmocka_unit_test(error_of_the_series), cmocka_unit_test(turns_with_the_gradient),
+        cmocka_unit_test(asymmetry),           cmocka_unit_test(newton_is_the_root),
+        cmocka_unit_test(shampoo_is_the_root), cmocka_unit_test(grafted_norm),
+        cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
+        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(counted_by_formula),
+        cmocka_unit_test(block_sizes),         cmocka_unit_test(settings_from_sgd),
+    };
+    return cmocka_run_group_tests_name("train/optimizer", tests, NULL, NULL);
+}

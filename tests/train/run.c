@@ -1,0 +1,313 @@
+/*
+ * run.c: whole runs: every optimizer learns, a run that was stopped and went on
+ * ends at the same bits, what cannot be learnt from is skipped and said, and
+ * models go out and come in again.
+ */
+#include "tests/train/data.h"
+
+typedef struct place {
+    hpc_test_folder *f;
+    char data[PATH_MAX], held[PATH_MAX], out[PATH_MAX];
+    hpc_loader_source source, validation;
+    hpc_training_options o;
+    int stop, save;     /* flags of a run */
+    int64_t stop_after; /* rows; 0: never */
+    int64_t rows, said;
+    double first, last, seen; /* losses; tokens of the last row */
+    char line[800];
+} place;
+
+static void hear(const char *line, void *user)
+{
+    place *p = user;
+    p->said++;
+    snprintf(p->line, sizeof p->line, "%s", line);
+}
+
+static void see(const hpc_metrics_row *r, void *user)
+{
+    place *p = user;
+    if (p->rows++ == 0) p->first = r->value[HPC_METRIC_LOSS];
+    p->last = r->value[HPC_METRIC_LOSS];
+    p->seen = r->value[HPC_METRIC_TOKENS];
+    if (p->rows == p->stop_after) p->stop = 1;
+}
+
+static void name_out(place *p, const char *name)
+{
+    hpc_test_path(p->out, p->f, name);
+    p->o.out = p->out;
+    p->rows = p->said = p->stop = 0;
+    p->stop_after = 0;
+}
+
+static void open_place(place *p, void **state, int kind, const char *column)
+{
+    *p = (place){.f = *state};
+    p->source.path = data_set(p->data, p->f, "data", 2000, column);
+    hpc_test_path(p->held, p->f, "held");
+    data_make(p->held, 40, column, 8, data_tokenizer);
+    p->validation.path = p->held;
+    p->o = (hpc_training_options){
+        .trainer = tiny_trainer(kind),
+        .lr = {.kind = HPC_LR_COSINE, .peak = 0.01, .least = 0.1, .warmup = 5},
+        .data = &p->source,
+        .data_n = 1,
+        .validation = &p->validation,
+        .validation_n = 1,
+        .steps = 12,
+        .save_every = 5,
+        .keep = 2,
+        .config = "{}\n",
+        .row = see,
+        .say = hear,
+        .stop = &p->stop,
+        .save = &p->save,
+        .user = p};
+    name_out(p, "run");
+}
+
+static hpc_training_result train(place *p)
+{
+    hpc_training_result r;
+    test_ok(hpc_training_run(&r, &p->o));
+    return r;
+}
+
+static uint64_t hash_of_file(const place *p, const char *run, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_buf text = {0};
+    snprintf(path, sizeof path, "%s/%s/%s", p->f->root, run, name);
+    test_ok(hpc_file_read(&text, path, 1 << 26));
+    uint64_t h = hpc_hash(text.data, text.n, 0);
+    hpc_buf_release(&text);
+    return h;
+}
+
+/* ---- going on ----------------------------------------------------------------------------------
+ */
+
+/* A run of 12 steps, and one that is stopped after 4, 5 and 6 more: the same model. */
+static void same_after_stopping(void **state, place *p, const char *name)
+{
+    char whole[64], part[64];
+    (void)state;
+    snprintf(whole, sizeof whole, "%s-whole", name);
+    snprintf(part, sizeof part, "%s-part", name);
+    name_out(p, whole);
+    hpc_training_result a = train(p), b;
+    assert_true(a.finished && a.step == 12 && p->rows == 12);
+    double seen = p->seen;
+    name_out(p, part);
+    p->o.resume = true;
+    for (int k = 0; k < 3; k++) {
+        p->stop = 0;
+        p->rows = 0;
+        p->stop_after = k == 0 ? 4 : k == 1 ? 1 : 0;
+        b = train(p);
+        assert_int_equal(b.finished, k == 2);
+        assert_int_equal(b.step, k == 0 ? 4 : k == 1 ? 5 : 12);
+    }
+    p->o.resume = false;
+    assert_int_equal(a.tokens, b.tokens);
+    assert_true(seen == p->seen);
+    assert_true(a.validation == b.validation && a.best == b.best && a.loss == b.loss);
+    assert_true(hash_of_file(p, whole, "model/model.safetensors") ==
+                hash_of_file(p, part, "model/model.safetensors"));
+    assert_true(hash_of_file(p, whole, "checkpoints/step-00000012.safetensors") ==
+                hash_of_file(p, part, "checkpoints/step-00000012.safetensors"));
+}
+
+static void goes_on_to_the_same_bits(void **state)
+{
+    for (int kind = 0; kind < HPC_OPT_N; kind++) {
+        place p;
+        char name[32];
+        snprintf(name, sizeof name, "k%d", kind);
+        open_place(&p, state, kind, NULL);
+        same_after_stopping(state, &p, name);
+        hpc_test_folder_teardown(state);
+        hpc_test_folder_setup(state);
+    }
+}
+
+static void goes_on_with_all_else(void **state)
+{
+    place p;
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.trainer.model.dtype = HPC_BF16;
+    p.o.trainer.model.dropout = 0.1;
+    p.o.trainer.accumulate = 3;
+    p.o.trainer.step.recompute = HPC_RECOMPUTE_BLOCK;
+    p.o.spike = 3;
+    same_after_stopping(state, &p, "half");
+}
+
+/* ---- learning
+ * --------------------------------------------------------------------------------------- */
+
+static void every_optimizer_learns(void **state)
+{
+    for (int kind = 0; kind < HPC_OPT_N; kind++) {
+        place p;
+        open_place(&p, state, kind, NULL);
+        p.o.steps = 60;
+        p.o.lr.peak = kind == HPC_OPT_SGD ? 0.3 : 0.01;
+        if (kind == HPC_OPT_JORGE) p.o.lr.peak = 0.003;
+        hpc_training_result r = train(&p);
+        if (!(p.first > 4.1 && r.validation < 0.93 * log(VOCABULARY)))
+            fail_msg("%s: %g to %g, validation %g", hpc_optimizer_names()[kind], p.first, p.last,
+                     r.validation);
+        assert_true(r.best <= r.validation && r.skipped == 0 && p.said == 0);
+        hpc_test_folder_teardown(state);
+        hpc_test_folder_setup(state);
+    }
+}
+
+/* A step of three microbatches is a step of one that is three times as large. */
+static void accumulates(void **state)
+{
+    place p;
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = 6;
+    p.o.trainer.rows = 6;
+    hpc_training_result a = train(&p), b;
+    name_out(&p, "micro");
+    p.o.trainer.rows = 2;
+    p.o.trainer.accumulate = 3;
+    b = train(&p);
+    assert_int_equal(a.tokens, b.tokens);
+    assert_true(fabs(a.loss - b.loss) < 1e-5 * a.loss);
+}
+
+static void learns_labels(void **state)
+{
+    place p;
+    open_place(&p, state, HPC_OPT_ADAMW, "label");
+    p.o.trainer.objective = HPC_OBJECTIVE_CLASSES;
+    p.o.trainer.model.head = HPC_HEAD_CLASSES;
+    p.o.trainer.model.classes = 3;
+    p.o.trainer.documents = 1;
+    p.o.trainer.rows = 8;
+    p.o.trainer.length = 40;
+    p.o.steps = 500;
+    hpc_training_result r = train(&p);
+    assert_true(fabs(p.first - log(3)) < 0.3);
+    assert_true(r.validation < 0.9 * log(3));
+}
+
+/* ---- what cannot be learnt from
+ * ---------------------------------------------------------------------- */
+
+static void skips_what_is_not_finite(void **state)
+{
+    place p;
+    hpc_training_result r;
+    open_place(&p, state, HPC_OPT_SGD, NULL);
+    p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 1e30};
+    p.o.steps = 200;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps on end were skipped");
+    assert_true(r.skipped == 50 && p.said == 50 && r.step < 60);
+    assert_non_null(strstr(p.line, "skipped: the gradients' norm is"));
+}
+
+/* Rates so high that norms jump: skipped steps change nothing, and the run ends. */
+static void skips_spikes(void **state)
+{
+    place p;
+    open_place(&p, state, HPC_OPT_SGD, NULL);
+    p.o.trainer.step.clip = 0;
+    p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 0.5};
+    p.o.steps = 120;
+    p.o.spike = 1.05;
+    hpc_training_result r = train(&p);
+    assert_true(r.skipped > 0 && r.skipped == p.said);
+    assert_true(isfinite(r.loss) && r.loss < 5);
+}
+
+static void refuses(void **state)
+{
+    place p;
+    hpc_training_result r;
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = 2;
+    train(&p);
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "holds a run at step 2: --resume");
+    name_out(&p, "other");
+    p.o.trainer.model.vocab = 50;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "the shards have 64 tokens");
+    p.o.trainer.model.vocab = VOCABULARY;
+    p.o.trainer.length = 100;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "length=100 is more than");
+    p.o.trainer.length = 24;
+    p.o.trainer.optimizer.beta2 = 1;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "beta2=1 is not in [0, 1)");
+}
+
+/* ---- models, out and in
+ * ---------------------------------------------------------------------------------- */
+
+static void comes_in_again(void **state)
+{
+    place p;
+    char model[PATH_MAX];
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = 30;
+    hpc_training_result a = train(&p), b;
+    hpc_test_path(model, p.f, "run/model");
+    name_out(&p, "again");
+    p.o.trainer.init = model;
+    p.o.steps = 1;
+    p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 0};
+    b = train(&p);
+    assert_true(fabs(a.validation - b.validation) < 1e-6);
+    assert_true(hash_of_file(&p, "run", "model/model.safetensors") ==
+                hash_of_file(&p, "again", "model/model.safetensors"));
+}
+
+/* Adapters learn, all else stays; merged into the model they are the same function. */
+static void adapters(void **state)
+{
+    place p;
+    char model[2][PATH_MAX];
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = 5;
+    hpc_training_result base = train(&p), tuned, merged;
+    hpc_test_path(model[0], p.f, "run/model");
+    name_out(&p, "tuned");
+    p.o.trainer.init = model[0];
+    p.o.trainer.model.adapter = (hpc_adapter_config){
+        .rank = 4, .alpha = 8, .targets = 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    p.o.steps = 150;
+    p.o.lr.peak = 0.03;
+    tuned = train(&p);
+    assert_true(tuned.validation < base.validation - 0.05);
+    hpc_test_path(model[1], p.f, "tuned/model");
+    name_out(&p, "merged");
+    p.o.trainer.init = model[1];
+    p.o.trainer.model.adapter = (hpc_adapter_config){0};
+    p.o.steps = 1;
+    p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 0};
+    merged = train(&p);
+    assert_true(fabs(tuned.validation - merged.validation) < 1e-5);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(goes_on_to_the_same_bits),
+        IN_FOLDER(goes_on_with_all_else),
+        IN_FOLDER(every_optimizer_learns),
+        IN_FOLDER(accumulates),
+        IN_FOLDER(learns_labels),
+        IN_FOLDER(skips_what_is_not_finite),
+        IN_FOLDER(skips_spikes),
+        IN_FOLDER(refuses),
+        IN_FOLDER(comes_in_again),
+        IN_FOLDER(adapters),
+    };
+    return cmocka_run_group_tests_name("train/run", tests, NULL, NULL);
+}

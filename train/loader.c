@@ -1,0 +1,340 @@
+/*
+ * loader.c: rows of tokens out of shards, in an order that can be resumed from
+ * a few integers.
+ *
+ * Which source the next row comes from, and which row of it, are functions of
+ * the seed and of how many were taken; nothing is drawn ahead or remembered.
+ */
+#include <string.h>
+
+#include "runtime/shard/shard.h"
+#include "train/train.h"
+
+typedef struct source {
+    hpc_shards *shards;
+    int64_t rows;   /* in a pass */
+    double until;   /* the sum of shares of the sources up to and with this one */
+    int64_t column; /* "answer" or "label"; -1: not asked for */
+} source;
+
+struct hpc_loader {
+    source *source;
+    int64_t source_n;
+    hpc_loader_options o;
+    bool documents; /* a row is a document, not a piece of the stream */
+    hpc_loader_state at;
+};
+
+/* ---- orders ------------------------------------------------------------------------------- */
+
+/* A permutation of 0..n-1 that needs no table: a Feistel network over the next even power of two,
+ * walked until it lands below n (fewer than four steps on average). */
+static int64_t permute(int64_t x, int64_t n, uint64_t seed, uint32_t stream, uint32_t pass)
+{
+    enum { ROUNDS = 6 };
+    int half = 1;
+    while ((int64_t)1 << (2 * half) < n) half++;
+    uint64_t mask = ((uint64_t)1 << half) - 1, v = (uint64_t)x;
+    do {
+        uint64_t l = v >> half, r = v & mask;
+        for (uint64_t k = 0; k < ROUNDS; k++) {
+            uint64_t mixed = l ^ (hpc_random_bits(seed, stream, pass, k << 32 | r) & mask);
+            l = r;
+            r = mixed;
+        }
+        v = l << half | r;
+    } while (v >= (uint64_t)n);
+    return (int64_t)v;
+}
+
+enum { DRAW_SOURCE = 0x10000 }; /* streams: 0.. sources' orders, then the choice between them */
+
+static int64_t choose_source(const hpc_loader *l)
+{
+    if (l->o.ordered) { /* one after the other */
+        int64_t s = 0, all = hpc_loader_rows(l), row;
+        hpc_assert(all > 0); /* by check_source */
+        row = l->at.rows % all;
+        while (s + 1 < l->source_n && row >= l->source[s].rows) row -= l->source[s++].rows;
+        return s;
+    }
+    uint64_t at = (uint64_t)l->at.rows;
+    double x =
+        hpc_random_bits(l->o.seed, DRAW_SOURCE, (uint32_t)(at >> 32), at & 0xffffffff) * 0x1p-32;
+    int64_t s = 0;
+    while (s + 1 < l->source_n && x >= l->source[s].until) s++;
+    return s;
+}
+
+/* The next row: a source, and which of its rows. */
+static int64_t next_row(int64_t *row, hpc_loader *l)
+{
+    int64_t s = choose_source(l), taken = l->at.taken[s]++, n = l->source[s].rows;
+    l->at.rows++;
+    *row = l->o.ordered ? taken % n
+                        : permute(taken % n, n, l->o.seed, (uint32_t)s, (uint32_t)(taken / n));
+    return s;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int check_source(const hpc_loader *l, const source *s, const char *path)
+{
+    const hpc_shard_spec *spec = hpc_shards_spec(s->shards);
+    const char *column = l->o.objective == HPC_OBJECTIVE_ANSWER ? "answer" : "label";
+    if (l->o.objective != HPC_OBJECTIVE_TOKENS && s->column < 0)
+        return hpc_fail(HPC_E_ARG,
+                        "%s: its task is %s and it has no column '%s', which this objective reads",
+                        path, spec->task, column);
+    if (s->rows > 0) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s: %lld tokens do not fill one row of %lld", path,
+                    (long long)hpc_shards_tokens_n(s->shards), (long long)l->o.length);
+}
+
+static int open_source(hpc_loader *l, int64_t k)
+{
+    source *s = &l->source[k];
+    const char *path = l->o.source[k].path;
+    hpc_hash128 first = k > 0 ? hpc_loader_tokenizer(l) : (hpc_hash128){0};
+    const hpc_hash128 *want = l->o.tokenizer ? l->o.tokenizer : k > 0 ? &first : NULL;
+    int rc;
+    TRY(hpc_shards_open(&s->shards, path, want));
+    s->column = -1;
+    if (l->o.objective == HPC_OBJECTIVE_ANSWER) s->column = hpc_shards_column(s->shards, "answer");
+    if (l->o.objective == HPC_OBJECTIVE_CLASSES) s->column = hpc_shards_column(s->shards, "label");
+    /* A row of the stream also needs the token behind it, as a target. */
+    s->rows =
+        l->documents ? hpc_shards_n(s->shards) : (hpc_shards_tokens_n(s->shards) - 1) / l->o.length;
+    TRY(check_source(l, s, path));
+    if (hpc_shards_spec(s->shards)->vocabulary != hpc_loader_vocabulary(l))
+        TRY(hpc_fail(HPC_E_ARG, "%s: a vocabulary of %lld, that of %s is %lld", path,
+                     (long long)hpc_shards_spec(s->shards)->vocabulary, l->o.source[0].path,
+                     (long long)hpc_loader_vocabulary(l)));
+out:
+    return rc;
+}
+
+static int share_out(hpc_loader *l)
+{
+    double sum = 0, so_far = 0;
+    for (int64_t k = 0; k < l->source_n; k++) {
+        double w = l->o.source[k].weight;
+        if (w < 0) return hpc_fail(HPC_E_ARG, "%s: weight %g is negative", l->o.source[k].path, w);
+        l->source[k].until = w > 0 ? w : (double)l->source[k].rows;
+        sum += l->source[k].until;
+    }
+    for (int64_t k = 0; k < l->source_n; k++) {
+        so_far += l->source[k].until / sum;
+        l->source[k].until = so_far;
+    }
+    return HPC_OK;
+}
+
+int hpc_loader_open(hpc_loader **out, const hpc_loader_options *o)
+{
+    int rc = HPC_OK;
+    *out = NULL;
+    if (o->source_n < 1 || o->source_n > HPC_LOADER_SOURCES)
+        return hpc_fail(HPC_E_ARG, "%lld data sets: from 1 to %d are possible",
+                        (long long)o->source_n, HPC_LOADER_SOURCES);
+    hpc_loader *l = hpc_alloc(1, sizeof *l);
+    if (!l) return HPC_E_NOMEM;
+    l->o = *o;
+    l->documents = o->objective != HPC_OBJECTIVE_TOKENS;
+    l->source = hpc_alloc((size_t)o->source_n, sizeof *l->source);
+    if (!l->source) TRY(HPC_E_NOMEM);
+    for (; l->source_n < o->source_n; l->source_n++) TRY(open_source(l, l->source_n));
+    TRY(share_out(l));
+    *out = l;
+    l = NULL;
+out:
+    hpc_loader_close(l);
+    return rc;
+}
+
+void hpc_loader_close(hpc_loader *l)
+{
+    if (!l) return;
+    /* The one that failed to open may hold shards too. */
+    for (int64_t k = 0; l->source && k < l->o.source_n; k++) hpc_shards_close(l->source[k].shards);
+    hpc_free(l->source);
+    hpc_free(l);
+}
+
+int64_t hpc_loader_vocabulary(const hpc_loader *l)
+{
+    return hpc_shards_spec(l->source[0].shards)->vocabulary;
+}
+
+hpc_hash128 hpc_loader_tokenizer(const hpc_loader *l)
+{
+    return hpc_shards_spec(l->source[0].shards)->tokenizer;
+}
+
+int64_t hpc_loader_rows(const hpc_loader *l)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < l->source_n; k++) n += l->source[k].rows;
+    return n;
+}
+
+int64_t hpc_loader_tokens(const hpc_loader *l)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < l->source_n; k++) n += hpc_shards_tokens_n(l->source[k].shards);
+    return n;
+}
+
+hpc_loader_state hpc_loader_tell(const hpc_loader *l)
+{
+    return l->at;
+}
+
+int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s)
+{
+    int64_t sum = 0;
+    for (int64_t k = 0; k < HPC_LOADER_SOURCES; k++) {
+        if (s->taken[k] < 0 || (k >= l->source_n && s->taken[k] > 0))
+            return hpc_fail(HPC_E_ARG, "a place in %lld data sets, here are %lld", (long long)k + 1,
+                            (long long)l->source_n);
+        sum += s->taken[k];
+    }
+    if (sum != s->rows)
+        return hpc_fail(HPC_E_FORMAT, "%lld rows given, but %lld taken", (long long)s->rows,
+                        (long long)sum);
+    l->at = *s;
+    return HPC_OK;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows)
+{
+    *out = NULL;
+    hpc_batch *b = hpc_alloc(1, sizeof *b);
+    if (!b) return HPC_E_NOMEM;
+    size_t n = (size_t)(rows * o->length);
+    b->rows = rows;
+    b->length = o->length;
+    b->documents = o->documents < o->length ? o->documents : o->length - 1;
+    b->sequences = rows * b->documents + 1;
+    b->tokens = hpc_alloc(n, sizeof *b->tokens);
+    b->targets = hpc_alloc(n, sizeof *b->targets);
+    b->pos = hpc_alloc(n, sizeof *b->pos);
+    b->start = hpc_alloc((size_t)b->sequences + 1, sizeof *b->start);
+    bool failed = !b->tokens || !b->targets || !b->pos || !b->start;
+    if (o->objective == HPC_OBJECTIVE_CLASSES) {
+        b->pooled = hpc_alloc((size_t)b->sequences, sizeof *b->pooled);
+        b->classes = hpc_alloc((size_t)b->sequences, sizeof *b->classes);
+        failed = failed || !b->pooled || !b->classes;
+    }
+    if (failed) {
+        hpc_batch_free(b);
+        return HPC_E_NOMEM;
+    }
+    *out = b;
+    return HPC_OK;
+}
+
+void hpc_batch_free(hpc_batch *b)
+{
+    if (!b) return;
+    hpc_free(b->tokens);
+    hpc_free(b->targets);
+    hpc_free(b->pos);
+    hpc_free(b->start);
+    hpc_free(b->pooled);
+    hpc_free(b->classes);
+    hpc_free(b);
+}
+
+/* One more sequence, of the tokens from `at` on to `end`. */
+static void begin_sequence(hpc_batch *b, int64_t at)
+{
+    b->start[b->start_n++] = (int32_t)at;
+}
+
+/* A piece of the stream. A document's last token has no target; one that begins where the row has
+ * had its share of documents stays in the last one's sequence. */
+static void fill_stream(hpc_batch *b, const source *s, int64_t row, int64_t base)
+{
+    int64_t length = b->length, first = row * length, begin, used = 0;
+    int64_t i = hpc_shards_find(&begin, s->shards, first);
+    hpc_document d = hpc_shards_document(s->shards, i);
+    int32_t pos = 0;
+    for (int64_t k = 0; k < length; k++) {
+        int64_t in = first + k - begin;
+        while (in >= d.n) {
+            begin += d.n;
+            in -= d.n;
+            d = hpc_shards_document(s->shards, ++i);
+        }
+        if (k == 0 || (in == 0 && used < b->documents)) {
+            begin_sequence(b, base + k);
+            used++;
+            pos = 0;
+        }
+        b->tokens[base + k] = hpc_document_token(&d, in);
+        b->targets[base + k] = in + 1 < d.n ? hpc_document_token(&d, in + 1) : -1;
+        b->counted += in + 1 < d.n;
+        b->pos[base + k] = pos++;
+    }
+    b->tokens_n += length;
+}
+
+/* A document in a row of its own, the end of it if it is long; returns where the next begins. */
+static int64_t fill_document(hpc_batch *b, const hpc_loader *l, const source *s, int64_t i,
+                             int64_t base)
+{
+    hpc_document d = hpc_shards_document(s->shards, i);
+    int64_t n = d.n < b->length ? d.n : b->length, skip = d.n - n;
+    double value = hpc_shards_value(s->shards, s->column, i);
+    bool answers = l->o.objective == HPC_OBJECTIVE_ANSWER;
+    if (n == 0) return base;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t next = skip + k + 1;
+        bool counts = answers && next < d.n && (double)next >= value;
+        b->tokens[base + k] = hpc_document_token(&d, skip + k);
+        b->targets[base + k] = counts ? hpc_document_token(&d, next) : -1;
+        b->counted += counts;
+        b->pos[base + k] = (int32_t)k;
+    }
+    if (b->classes) {
+        b->pooled[b->start_n] = (int32_t)(base + n - 1);
+        b->classes[b->start_n] = (int32_t)value;
+        b->counted++;
+    }
+    begin_sequence(b, base);
+    b->tokens_n += n;
+    return base + n;
+}
+
+/* What no document fills is a sequence of its own that nothing counts. */
+static void pad(hpc_batch *b, int64_t from)
+{
+    int64_t n = b->rows * b->length;
+    if (from < n) begin_sequence(b, from);
+    for (int64_t k = from; k < n; k++) {
+        b->tokens[k] = 0;
+        b->targets[k] = -1;
+        b->pos[k] = (int32_t)((k - from) % b->length);
+    }
+}
+
+int hpc_loader_next(hpc_batch *b, hpc_loader *l)
+{
+    int64_t end = 0, row;
+    b->start_n = 0;
+    b->counted = b->tokens_n = 0;
+    for (int64_t k = 0; b->classes && k < b->sequences; k++) b->pooled[k] = b->classes[k] = -1;
+    for (int64_t k = 0; k < b->rows; k++) {
+        const source *s = &l->source[next_row(&row, l)];
+        if (l->documents)
+            end = fill_document(b, l, s, row, end);
+        else
+            fill_stream(b, s, row, k * b->length);
+    }
+    if (l->documents) pad(b, end);
+    b->start[b->start_n++] = (int32_t)(b->rows * b->length);
+    return HPC_OK;
+}

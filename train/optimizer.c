@@ -1,0 +1,277 @@
+/*
+ * optimizer.c: what an optimizer's configuration must satisfy, the pieces that
+ * updates are written with, and the updates without preconditioners: SGD, AdamW
+ * and Muon.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "train/update_priv.h"
+
+static const char *const names[] = {[HPC_OPT_SGD] = "sgd",
+                                    [HPC_OPT_ADAMW] = "adamw",
+                                    [HPC_OPT_MUON] = "muon",
+                                    [HPC_OPT_SHAMPOO] = "shampoo",
+                                    [HPC_OPT_SOAP] = "soap",
+                                    [HPC_OPT_JORGE] = "jorge",
+                                    [HPC_OPT_JORGE_SYMMETRIC] = "jorge-symmetric",
+                                    [HPC_OPT_JORGE_NEWTON] = "jorge-newton",
+                                    NULL};
+
+const char *const *hpc_optimizer_names(void)
+{
+    return names;
+}
+
+static int check_share(const char *key, double x)
+{
+    if (x >= 0 && x < 1) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s=%g is not in [0, 1)", key, x);
+}
+
+static int check_positive(const char *key, double x)
+{
+    if (x > 0 && isfinite(x)) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s=%g: more than 0 is needed", key, x);
+}
+
+int hpc_optimizer_check(const hpc_optimizer_config *o)
+{
+    int rc;
+    TRY(check_share("beta1", o->beta1));
+    TRY(check_share("beta2", o->beta2));
+    TRY(check_share("momentum", o->momentum));
+    TRY(check_share("average", o->average));
+    TRY(check_share("floor", o->floor));
+    TRY(check_positive("eps", o->eps));
+    TRY(check_positive("ridge", o->ridge));
+    TRY(check_positive("start", o->start));
+    TRY(check_positive("block", (double)o->block));
+    TRY(check_positive("interval", (double)o->interval));
+    TRY(check_positive("newton", (double)o->newton));
+    if (!(o->decay >= 0)) TRY(hpc_fail(HPC_E_ARG, "decay=%g is negative", o->decay));
+out:
+    return rc;
+}
+
+void hpc_optimizer_from_sgd(hpc_optimizer_config *o)
+{
+    if (o->kind != HPC_OPT_SGD) o->decay /= 1 - o->momentum;
+    o->graft = HPC_GRAFT_SGD;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------- */
+
+static hpc_dtype real_of(const update *u, hpc_value v)
+{
+    return u->p->value[v].type.dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+}
+
+/* A refresh and an update name the same state. */
+static hpc_value state_of(update *u, const char *prefix, const target *t, hpc_type type)
+{
+    char name[HPC_TENSOR_NAME + 32];
+    snprintf(name, sizeof name, "%s.%s", prefix, t->name);
+    hpc_value v = hpc_program_find(u->p, name);
+    return v >= 0 ? v : hpc_program_state(u->p, name, type, false);
+}
+
+hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
+                       const int64_t *extent)
+{
+    return state_of(u, prefix, t, hpc_type_of(real_of(u, t->param), rank, extent));
+}
+
+/* The same shape and layout as the parameter. */
+static hpc_value state_like(update *u, const char *prefix, const target *t)
+{
+    hpc_type type = u->p->value[t->param].type;
+    type.dtype = (uint8_t)real_of(u, t->param);
+    return state_of(u, prefix, t, type);
+}
+
+hpc_value map_guarded(update *u, hpc_value x, double alpha, double power, double beta, double other)
+{
+    hpc_map_attr a = {
+        .alpha = alpha, .power = power, .beta = beta, .other = other, .guarded = true};
+    return hpc_map_each(u->p, x, a);
+}
+
+hpc_value map_power(update *u, hpc_value x, double alpha, double power)
+{
+    return hpc_map_each(u->p, x, (hpc_map_attr){.alpha = alpha, .power = power});
+}
+
+hpc_value blend(update *u, hpc_value into, double a, hpc_value x, double b, hpc_value y)
+{
+    return hpc_combine(u->p, into, x, y, NULL, (hpc_combine_attr){.a1 = a, .a2 = b});
+}
+
+hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b)
+{
+    return hpc_matmul(u->p, a, b, (hpc_matmul_attr){.trans_a = trans_a, .trans_b = trans_b});
+}
+
+hpc_value squares(update *u, hpc_value x)
+{
+    return hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_ALL);
+}
+
+hpc_value squares_each(update *u, hpc_value x)
+{
+    if (x < 0) return HPC_NONE;
+    hpc_type t = u->p->value[x].type;
+    x = hpc_view(u->p, x, 2, (int64_t[]){t.extent[0], t.extent[1] * t.extent[2]});
+    return hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+}
+
+hpc_value clipped(update *u, const target *t)
+{
+    return u->clip < 0 ? t->grad : hpc_scale(u->p, HPC_NEW, t->grad, u->clip, 1);
+}
+
+/* ---- AdamW and SGD ------------------------------------------------------------------------ */
+
+static hpc_adamw_attr adam_of(const update *u, double decay)
+{
+    return (hpc_adamw_attr){u->o->beta1, u->o->beta2, u->o->eps, decay};
+}
+
+void update_adamw(update *u, const target *t)
+{
+    hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+    hpc_adamw(u->p, t->param, m, v, t->half, t->grad, u->io->lr, u->io->model.step, u->clip,
+              adam_of(u, t->decay));
+}
+
+/* mom = momentum mom + clip grad. */
+static hpc_value sgd_momentum(update *u, const target *t)
+{
+    hpc_value mom = state_like(u, "sgd.mom", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    return hpc_combine(u->p, mom, mom, t->grad, s,
+                       (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
+}
+
+void update_sgd(update *u, const target *t)
+{
+    hpc_value mom = sgd_momentum(u, t);
+    if (t->decay > 0) blend(u, mom, 1, mom, t->decay, t->param);
+    hpc_apply(u->p, t->param, t->half, mom, u->io->lr, HPC_NONE, (hpc_apply_attr){.alpha = 1});
+}
+
+static hpc_value graft_direction(update *u, const target *t)
+{
+    if (u->o->graft == HPC_GRAFT_ADAM) {
+        hpc_value m = state_like(u, "adam.m", t), v = state_like(u, "adam.v", t);
+        return hpc_adam(u->p, HPC_NEW, m, v, t->grad, HPC_NONE, u->io->model.step, u->clip,
+                        adam_of(u, 0));
+    }
+    return sgd_momentum(u, t);
+}
+
+hpc_value momentum_of(update *u, const target *t, hpc_value x)
+{
+    hpc_value m = state_like(u, "precondition.m", t);
+    return blend(u, m, u->o->beta1, m, 1 - u->o->beta1, x);
+}
+
+void update_grafted(update *u, const target *t, hpc_value direction)
+{
+    hpc_value graft = graft_direction(u, t);
+    hpc_value want = map_power(u, squares(u, graft), 1, 0.5);
+    hpc_value have = map_guarded(u, squares(u, direction), 1, -0.5, 0, 0);
+    hpc_value by = hpc_binary(u->p, HPC_MUL, want, have);
+    hpc_apply(u->p, t->param, t->half, direction, u->io->lr, by,
+              (hpc_apply_attr){.alpha = 1, .decay = t->decay});
+}
+
+/* ---- SOAP's Adam and Muon ------------------------------------------------------------------ */
+
+/* Newton-Schulz: x (a I + b A + c A^2), A = x^T x, on the shorter side; singular values within
+ * (0, 1] go to about 1. Coefficients and count are Muon's. */
+static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
+{
+    enum { STEPS = 5 };
+    const double a = 3.4445, b = -4.7750, c = 2.0315;
+    for (int k = 0; k < STEPS; k++) {
+        hpc_value gram = multiply(u, x, tall, x, !tall);
+        hpc_value f = blend(u, HPC_NEW, b, gram, c, multiply(u, gram, false, gram, false));
+        hpc_value y = tall ? multiply(u, x, false, f, false) : multiply(u, f, false, x, false);
+        x = blend(u, HPC_NEW, a, x, 1, y);
+    }
+    return x;
+}
+
+/* The size of its elements is made AdamW's (0.2, root mean square), so that one rate serves both.
+ */
+void update_muon(update *u, const target *t)
+{
+    double mu = u->o->momentum, longer = (double)(t->m > t->n ? t->m : t->n);
+    hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    hpc_combine(u->p, mom, mom, t->grad, s, (hpc_combine_attr){.a1 = mu, .a2 = 1});
+    hpc_value x =
+        hpc_combine(u->p, HPC_NEW, mom, t->grad, s, (hpc_combine_attr){.a1 = mu, .a2 = 1});
+    x = hpc_scale(u->p, HPC_NEW, x, map_guarded(u, squares(u, x), 1, -0.5, 0, 0), 1);
+    x = orthogonalise(u, x, t->m > t->n);
+    hpc_apply(u->p, t->param, t->half, x, u->io->lr, HPC_NONE,
+              (hpc_apply_attr){.alpha = 0.2 * sqrt(longer), .decay = t->decay});
+}
+
+/* ---- costs by formula ---------------------------------------------------------------------------
+ */
+
+/* One side of a batch of n blocks, b rows of it and `other` of the other side. */
+static double refresh_of(const hpc_optimizer_config *o, double n, double b, double other)
+{
+    double cube = b * b * b, gram = 2 * b * b * other;
+    switch (o->kind) {
+    case HPC_OPT_SHAMPOO: return n * (gram + 9 * cube + 2 * cube);
+    case HPC_OPT_SOAP: return n * (gram + 9 * cube);
+    case HPC_OPT_JORGE: return n * (gram + 10 * cube);
+    case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 12 * cube);
+    default: /* the bound; steps, the first without X T, the last without T^4 M */
+        return n * (gram + 4 * cube + 8 * (jorge_newton_steps(o) - 1) * cube);
+    }
+}
+
+/* Numbers of state of a side: the root and, of some, the average. */
+static double state_of_side(const hpc_optimizer_config *o, double n, double b)
+{
+    bool averages = o->kind != HPC_OPT_JORGE && o->kind != HPC_OPT_JORGE_SYMMETRIC;
+    return n * b * b * (averages ? 2 : 1);
+}
+
+static hpc_optimizer_cost muon_cost(int64_t m, int64_t n)
+{
+    double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m);
+    return (hpc_optimizer_cost){.apply = 5 * (2 * s * s * l + 2 * s * s * s + 2 * s * s * l),
+                                .state_bytes = 4 * s * l};
+}
+
+hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t m, int64_t n)
+{
+    hpc_optimizer_cost c = {0};
+    double all = (double)m * (double)n, adam = 2 * all, sgd = all;
+    if (o->kind == HPC_OPT_SGD) c.state_bytes = 4 * sgd;
+    if (o->kind == HPC_OPT_ADAMW) c.state_bytes = 4 * adam;
+    if (o->kind == HPC_OPT_MUON) return muon_cost(m, n);
+    if (o->kind < HPC_OPT_MUON) return c;
+    int64_t bm = hpc_optimizer_block(m, o->block), bn = hpc_optimizer_block(n, o->block);
+    double rows = (double)(bm ? bm : m), cols = (double)(bn ? bn : n), blocks = all / (rows * cols);
+    double turns = o->kind == HPC_OPT_SOAP ? 3 : 1; /* into the basis twice, and back */
+    double numbers = o->kind == HPC_OPT_SOAP      ? 2 * all
+                     : o->graft == HPC_GRAFT_ADAM ? all + adam
+                                                  : all + sgd;
+    if (bm) {
+        c.apply += turns * 2 * all * rows;
+        c.refresh += refresh_of(o, blocks, rows, cols);
+        numbers += state_of_side(o, blocks, rows);
+    }
+    if (bn) {
+        c.apply += turns * 2 * all * cols;
+        c.refresh += refresh_of(o, blocks, cols, rows);
+        numbers += state_of_side(o, blocks, cols);
+    }
+    c.state_bytes = 4 * numbers;
+    return c;
+}

@@ -1,0 +1,329 @@
+/*
+ * run.c: all steps of a training run: validation, checkpoints, the guard
+ * against spikes, stopping when asked, and going on where it was.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tokenizer/tokenizer.h"
+#include "train/run_priv.h"
+
+enum { PATH = 4096, HOPELESS = 50 };
+static const double average_keep = 0.98; /* of the gradients' norm */
+static const int64_t spike_after = 50;   /* steps: before, the average says little */
+
+typedef struct run {
+    const hpc_training_options *o;
+    hpc_training_result *out;
+    hpc_trainer *trainer;
+    hpc_loader *data, *validation;
+    hpc_metrics *metrics;
+    hpc_trainer_plan plan;
+    hpc_checkpoint at;
+    char checkpoints[PATH];
+    int64_t start_ns, saved_step, in_a_row;
+    double before; /* seconds of training before this process */
+} run;
+
+static int say(const run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int say(const run *r, const char *format, ...)
+{
+    char line[800];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    r->o->say(line, r->o->user);
+    return HPC_OK;
+}
+
+static int path_in(char out[PATH], const run *r, const char *name)
+{
+    int n = snprintf(out, PATH, "%s/%s", r->o->out, name);
+    return n < PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", r->o->out);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static int open_loaders(run *r)
+{
+    const hpc_trainer_options *t = &r->o->trainer;
+    hpc_loader_options l = {.source = r->o->data,
+                            .source_n = r->o->data_n,
+                            .objective = t->objective,
+                            .length = t->length,
+                            .documents = t->documents,
+                            .seed = t->seed};
+    hpc_tokenizer *tokenizer = NULL;
+    hpc_hash128 hash;
+    int rc = HPC_OK;
+    if (r->o->tokenizer) {
+        TRY(hpc_tokenizer_open(&tokenizer, r->o->tokenizer));
+        hash = hpc_tokenizer_hash(tokenizer);
+        l.tokenizer = &hash;
+    }
+    TRY(hpc_loader_open(&r->data, &l));
+    if (hpc_loader_vocabulary(r->data) > t->model.vocab)
+        TRY(hpc_fail(HPC_E_SHAPE, "the shards have %lld tokens, the model's vocab=%lld",
+                     (long long)hpc_loader_vocabulary(r->data), (long long)t->model.vocab));
+    if (r->o->validation_n == 0) goto out;
+    hash = hpc_loader_tokenizer(r->data);
+    l.source = r->o->validation;
+    l.source_n = r->o->validation_n;
+    l.tokenizer = &hash;
+    l.ordered = true;
+    TRY(hpc_loader_open(&r->validation, &l));
+out:
+    hpc_tokenizer_close(tokenizer);
+    return rc;
+}
+
+static int go_on(run *r)
+{
+    bool found = false;
+    int rc = hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, r->o->say, r->o->user);
+    if (rc < 0) return rc;
+    if (found && !r->o->resume)
+        return hpc_fail(HPC_E_ARG,
+                        "%s holds a run at step %lld: --resume goes on with it, or name another "
+                        "folder",
+                        r->o->out, (long long)r->at.step);
+    if (!found) {
+        r->at = (hpc_checkpoint){.best = INFINITY};
+        return HPC_OK;
+    }
+    r->before = r->at.seconds;
+    r->saved_step = r->at.step;
+    return hpc_loader_seek(r->data, &r->at.loader);
+}
+
+static int open_run(run *r)
+{
+    char path[PATH];
+    int rc;
+    TRY(path_in(r->checkpoints, r, "checkpoints"));
+    TRY(open_loaders(r));
+    TRY(hpc_file_mkdir(r->o->out));
+    TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));
+    TRY(go_on(r));
+    TRY(path_in(path, r, "config.json"));
+    if (r->o->config) TRY(hpc_file_save(path, r->o->config, strlen(r->o->config)));
+    TRY(hpc_metrics_open(&r->metrics, r->o->out, r->at.step));
+out:
+    return rc;
+}
+
+static void close_run(run *r)
+{
+    hpc_metrics_close(r->metrics);
+    hpc_trainer_close(r->trainer);
+    hpc_loader_close(r->data);
+    hpc_loader_close(r->validation);
+}
+
+/* ---- saving
+ * -------------------------------------------------------------------------------------- */
+
+static double seconds_here(const run *r)
+{
+    return (double)(hpc_clock_ns() - r->start_ns) * 1e-9;
+}
+
+static int save(run *r)
+{
+    int rc;
+    if (r->saved_step == r->at.step) return HPC_OK;
+    r->at.loader = hpc_loader_tell(r->data);
+    r->at.seconds = r->before + seconds_here(r);
+    TRY(hpc_checkpoint_save(r->trainer, r->checkpoints, &r->at));
+    r->saved_step = r->at.step;
+    if (r->o->keep > 0) TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep));
+out:
+    return rc;
+}
+
+static int copy_tokenizer(const run *r, const char *dir)
+{
+    static const char *const file[] = {"tokenizer.model", "tokenizer.json", "tokenizer_config.json",
+                                       "special_tokens_map.json"};
+    enum { MOST = 1 << 28 };
+    char from[PATH + 64], to[PATH + 64];
+    int rc = HPC_OK;
+    for (size_t k = 0; r->o->tokenizer && k < sizeof file / sizeof *file; k++) {
+        hpc_buf text = {0};
+        size_t n = strlen(r->o->tokenizer), m = strlen(file[k]);
+        bool itself = n >= m && strcmp(r->o->tokenizer + n - m, file[k]) == 0;
+        snprintf(from, sizeof from, itself ? "%s" : "%s/%s", r->o->tokenizer, file[k]);
+        snprintf(to, sizeof to, "%s/%s", dir, file[k]);
+        if (!hpc_file_exists(from)) continue;
+        rc = hpc_file_read(&text, from, MOST);
+        if (rc >= 0) rc = hpc_file_save(to, text.data, text.n);
+        hpc_buf_release(&text);
+        TRY(rc);
+    }
+out:
+    return rc;
+}
+
+static int export_model(const run *r, const char *name)
+{
+    char dir[PATH];
+    int rc;
+    TRY(path_in(dir, r, name));
+    TRY(hpc_trainer_export(r->trainer, dir));
+    TRY(copy_tokenizer(r, dir));
+out:
+    return rc;
+}
+
+/* ---- validation
+ * ------------------------------------------------------------------------------------ */
+
+static int validate(run *r, double *loss)
+{
+    const hpc_trainer_options *t = &r->o->trainer;
+    hpc_loader_state begin = {0};
+    int64_t all = hpc_loader_rows(r->validation) / t->rows, n = r->o->validate_batches;
+    int rc;
+    if (n <= 0 || n > all) n = all > 0 ? all : 1;
+    TRY(hpc_loader_seek(r->validation, &begin));
+    TRY(hpc_trainer_validate(loss, r->trainer, r->validation, n));
+    if (!(*loss < r->at.best)) goto out;
+    r->at.best = *loss;
+    r->at.best_step = r->at.step;
+    TRY(export_model(r, "best"));
+out:
+    return rc;
+}
+
+static bool due(const run *r, int64_t every)
+{
+    return r->at.step == r->o->steps || (every > 0 && r->at.step % every == 0);
+}
+
+/* ---- steps
+ * ----------------------------------------------------------------------------------------- */
+
+static double limit_of(const run *r)
+{
+    if (r->o->spike == 0 || r->at.step < spike_after || r->at.norm_average == 0) return INFINITY;
+    return r->o->spike * r->at.norm_average;
+}
+
+/* A run that has skipped so many steps on end learns nothing any more. */
+static int note_skipped(run *r, const hpc_trainer_result *s)
+{
+    if (!s->skipped) {
+        double old = r->at.norm_average;
+        r->in_a_row = 0;
+        r->at.norm_average =
+            old == 0 ? s->grad_norm : average_keep * old + (1 - average_keep) * s->grad_norm;
+        return HPC_OK;
+    }
+    r->out->skipped++;
+    r->in_a_row++;
+    say(r, "step %lld skipped: the gradients' norm is %g, its average %g", (long long)r->at.step,
+        s->grad_norm, r->at.norm_average);
+    if (r->in_a_row < HOPELESS) return HPC_OK;
+    return hpc_fail(HPC_E_STATE,
+                    "%d steps on end were skipped up to step %lld: lower the learning rate, or go "
+                    "on from an earlier checkpoint with another seed",
+                    HOPELESS, (long long)r->at.step);
+}
+
+static int report(run *r, const hpc_trainer_result *s, double lr, int64_t ns, double validation)
+{
+    double seconds = (double)ns * 1e-9;
+    double flops = r->plan.model_flops * (double)s->tokens / seconds;
+    hpc_metrics_row row = {.value = {[HPC_METRIC_STEP] = (double)r->at.step,
+                                     [HPC_METRIC_TOKENS] = (double)r->at.tokens,
+                                     [HPC_METRIC_LOSS] = s->loss,
+                                     [HPC_METRIC_LR] = lr,
+                                     [HPC_METRIC_GRAD_NORM] = s->grad_norm,
+                                     [HPC_METRIC_STEP_MS] = seconds * 1e3,
+                                     [HPC_METRIC_TOKENS_PER_S] = (double)s->tokens / seconds,
+                                     [HPC_METRIC_TFLOPS] = flops * 1e-12,
+                                     [HPC_METRIC_MFU] = flops / r->o->peak_flops,
+                                     [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
+                                     [HPC_METRIC_VALIDATION_LOSS] = validation,
+                                     [HPC_METRIC_SKIPPED] = s->skipped},
+                           .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0,
+                                      [HPC_METRIC_VALIDATION_LOSS] = isnan(validation)}};
+    int rc = hpc_metrics_add(r->metrics, &row);
+    if (rc < 0) return rc;
+    r->o->row(&row, r->o->user);
+    r->out->loss = s->loss;
+    if (!isnan(validation)) r->out->validation = validation;
+    return HPC_OK;
+}
+
+static int take_step(run *r)
+{
+    hpc_trainer_result s;
+    double lr = hpc_lr_at(&r->o->lr, r->at.step + 1, r->o->steps), validation = NAN;
+    int64_t start = hpc_clock_ns();
+    int rc;
+    TRY(hpc_trainer_load(r->trainer, r->data));
+    TRY(hpc_trainer_step(&s, r->trainer, r->at.step + 1, lr, limit_of(r)));
+    int64_t ns = hpc_clock_ns() - start;
+    r->at.step++;
+    r->at.tokens += s.tokens;
+    TRY(note_skipped(r, &s));
+    if (r->validation && due(r, r->o->validate_every)) TRY(validate(r, &validation));
+    TRY(report(r, &s, lr, ns, validation));
+out:
+    return rc;
+}
+
+static bool asked(const int *flag)
+{
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+}
+
+static int save_if_due(run *r)
+{
+    bool wanted = asked(r->o->save);
+    if (wanted) __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
+    return wanted || due(r, r->o->save_every) ? save(r) : HPC_OK;
+}
+
+static int take_steps(run *r)
+{
+    int rc = HPC_OK;
+    while (r->at.step < r->o->steps) {
+        bool late = r->o->seconds > 0 && seconds_here(r) > r->o->seconds;
+        if (asked(r->o->stop) || late) {
+            TRY(save(r));
+            say(r, "%s at step %lld of %lld: saved, --resume goes on",
+                late ? "out of time" : "stopped", (long long)r->at.step, (long long)r->o->steps);
+            return HPC_OK;
+        }
+        TRY(take_step(r));
+        TRY(save_if_due(r));
+    }
+    TRY(save(r));
+    TRY(export_model(r, "model"));
+    r->out->finished = true;
+out:
+    return rc;
+}
+
+int hpc_training_run(hpc_training_result *out, const hpc_training_options *o)
+{
+    run r = {.o = o, .out = out, .saved_step = -1, .start_ns = hpc_clock_ns()};
+    int rc;
+    *out = (hpc_training_result){.loss = NAN, .validation = NAN};
+    TRY(open_run(&r));
+    r.plan = hpc_trainer_about(r.trainer);
+    TRY(take_steps(&r));
+out:
+    out->step = r.at.step;
+    out->tokens = r.at.tokens;
+    out->best = r.at.best;
+    out->best_step = r.at.best_step;
+    close_run(&r);
+    return rc;
+}

@@ -1,0 +1,125 @@
+/*
+ * run.h: a trainer, which takes steps; its checkpoints; and a run, which takes
+ * all of them, validates, saves, stops when asked and goes on where it was.
+ *
+ * A run's folder: config.json (the resolved configuration), metrics.csv, event
+ * files, checkpoints/, model/ (the last parameters, as a model directory) and
+ * best/ (those of the least validation loss).
+ */
+#ifndef HPC_TRAIN_RUN_H
+#define HPC_TRAIN_RUN_H
+
+#include "train/metrics.h"
+#include "train/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a trainer ---------------------------------------------------------------------------- */
+typedef struct hpc_trainer_options {
+    hpc_model_config model;
+    hpc_optimizer_config optimizer;
+    hpc_step_options step; /* step.model is filled in from the numbers below */
+    const char *init;      /* model directory that parameters come from; NULL: drawn from seed */
+    int objective;         /* hpc_objective */
+    int64_t length, rows;  /* of a microbatch */
+    int64_t documents;     /* at most so many in a row */
+    int64_t accumulate;    /* microbatches in a step */
+    uint64_t seed;
+    hpc_device_options device;
+} hpc_trainer_options;
+
+typedef struct hpc_trainer hpc_trainer;
+/* Bytes that a step needs, by what they are for, and what it costs: known before any of them is
+ * allocated. */
+typedef struct hpc_trainer_plan {
+    int64_t params, trained;
+    double parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes; /* and workspace */
+    double step_flops, refresh_flops; /* products and all else, of a step and of a refresh */
+    double model_flops;               /* of a token, by formula */
+    int64_t refreshes_in_100;         /* steps of 100, behind the burst */
+} hpc_trainer_plan;
+/* dry: everything is emitted, selected and placed, nothing allocated; it cannot step then. */
+int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
+void hpc_trainer_close(hpc_trainer *t);
+hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
+/* Seconds of a step without its refresh, and of a refresh: for each instruction the longer of its
+ * operations at `flops` a second and its bytes at `bytes` a second. */
+void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, double flops,
+                          double bytes);
+size_t hpc_trainer_peak(const hpc_trainer *t); /* of the device, bytes */
+
+typedef struct hpc_trainer_result {
+    double loss, grad_norm;
+    bool skipped;    /* the norm was not finite, or above the limit: nothing was changed */
+    int64_t tokens;  /* that were read, padding aside */
+    int64_t counted; /* targets */
+} hpc_trainer_result;
+/* The batches of a step, `accumulate` of them, to be filled by hand or by a loader. */
+hpc_batch **hpc_trainer_batches(const hpc_trainer *t);
+int hpc_trainer_load(hpc_trainer *t, hpc_loader *l);
+/* Step `step`, from 1, on them. limit: of the gradients' norm, INFINITY: none. */
+int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr,
+                     double limit);
+/* Mean loss over the next `batches` of a loader; with a class head, *right: share predicted. */
+int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t batches);
+/* A model directory of the parameters, adapters merged. */
+int hpc_trainer_export(const hpc_trainer *t, const char *dir);
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+/* FOLDER/step-00000120.safetensors holds all state by logical name; step-00000120.json, written
+ * last, names it, its hash, the shape of the model, and where the run stood. One without the other
+ * is no checkpoint. */
+typedef struct hpc_checkpoint {
+    int64_t step, tokens;
+    hpc_loader_state loader;
+    double norm_average; /* of the spike guard */
+    double best;         /* validation loss so far; INFINITY: none */
+    int64_t best_step;
+    bool refreshed; /* preconditioners have begun */
+    double seconds; /* of training so far */
+} hpc_checkpoint;
+int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
+/* The newest whole one; one that is damaged is told (`say`) and the one before is taken. *found:
+ * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
+int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
+                        void (*say)(const char *line, void *user), void *user);
+/* All but the newest `keep`. */
+int hpc_checkpoint_prune(const char *folder, int64_t keep);
+
+/* ---- a run
+ * --------------------------------------------------------------------------------------- */
+typedef struct hpc_training_options {
+    hpc_trainer_options trainer;
+    hpc_lr_config lr;
+    const char *out;
+    const hpc_loader_source *data, *validation;
+    int64_t data_n, validation_n;
+    const char *tokenizer; /* file or folder; its hash must be the shards', and it is copied to the
+                              model directory; NULL: neither */
+    int64_t steps;
+    double spike; /* a norm above so many times its average skips the step; 0: never */
+    int64_t validate_every, validate_batches, save_every, keep; /* 0: at the end; never prune */
+    double seconds; /* stop cleanly after so long in this process; 0: no limit */
+    bool resume;
+    double peak_flops;  /* of this machine, for utilisation; 0: not known */
+    const char *config; /* text of config.json */
+    void (*row)(const hpc_metrics_row *r, void *user); /* each step */
+    void (*say)(const char *line, void *user);         /* what a person should know */
+    const int *stop;                                   /* not 0: save and stop; read atomically */
+    int *save;                                         /* not 0: save and go on, and clear it */
+    void *user;
+} hpc_training_options;
+typedef struct hpc_training_result {
+    int64_t step, tokens, skipped;
+    double loss, validation, best;
+    int64_t best_step;
+    bool finished; /* all steps are done */
+} hpc_training_result;
+int hpc_training_run(hpc_training_result *out, const hpc_training_options *o);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,227 @@
+/*
+ * step.c: a training step as segments: the model's forward, its backward, the
+ * norm of the gradients with the decision to go on, refreshes and updates.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "train/update_priv.h"
+
+/* ---- what is updated ------------------------------------------------------------------------- */
+
+/* A parameter in bf16 is the copy of a "master" in f32, which the update works on. */
+static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
+{
+    hpc_program *p = u->p;
+    hpc_type type = p->value[v].type;
+    target t = {.name = tensor->name,
+                .param = v,
+                .half = HPC_NONE,
+                .grad = p->value[v].grad,
+                .m = type.extent[0],
+                .n = type.rank > 1 ? type.extent[1] : 1,
+                .decay = tensor->decay ? u->o->decay : 0};
+    if (type.dtype != HPC_BF16) return t;
+    type.dtype = HPC_F32;
+    const char *name = hpc_arena_text(p->arena, "master.%s", tensor->name);
+    hpc_value master = name ? hpc_program_find(p, name) : HPC_NONE;
+    t.param = master >= 0 || !name ? master : hpc_program_state(p, name, type, false);
+    t.half = v;
+    return t;
+}
+
+static bool is_preconditioned(const update *u, const hpc_model_tensor *t)
+{
+    return u->o->kind >= HPC_OPT_MUON && t->role == HPC_ROLE_MATRIX && t->adapter == 0;
+}
+
+static void update_one(update *u, const hpc_model_tensor *tensor, const target *t)
+{
+    bool adam =
+        u->o->kind == HPC_OPT_MUON || u->o->kind == HPC_OPT_SOAP || u->o->graft == HPC_GRAFT_ADAM;
+    if (u->o->kind == HPC_OPT_SGD)
+        update_sgd(u, t);
+    else if (u->o->kind == HPC_OPT_ADAMW)
+        update_adamw(u, t);
+    else if (!is_preconditioned(u, tensor))
+        (adam ? update_adamw : update_sgd)(u, t);
+    else if (u->o->kind == HPC_OPT_MUON)
+        update_muon(u, t);
+    else
+        update_preconditioned(u, t);
+}
+
+/* Each parameter that has a gradient, in the table's order. */
+static void for_each(update *u, const hpc_model_tensor *tensor, int64_t n,
+                     void (*visit)(update *u, const hpc_model_tensor *tensor, const target *t))
+{
+    for (int64_t k = 0; k < n && u->p->error.code == HPC_OK; k++) {
+        hpc_value v = hpc_program_find(u->p, tensor[k].name);
+        if (v < 0 || !u->p->value[v].trainable || u->p->value[v].grad < 0) continue;
+        target t = target_of(u, &tensor[k], v);
+        u->p->tags.block = (int16_t)tensor[k].block;
+        u->p->tags.group = (int16_t)tensor[k].role;
+        visit(u, &tensor[k], &t);
+    }
+}
+
+/* ---- segments -----------------------------------------------------------------------------------
+ */
+
+static void add_squares(update *u, const hpc_model_tensor *tensor, const target *t)
+{
+    (void)tensor;
+    hpc_value sum = hpc_program_find(u->p, "norm.squares");
+    hpc_reduce(u->p, sum, t->grad, HPC_SUMSQ, HPC_OVER_ALL);
+}
+
+/* The norm of all gradients together, the factor that clips them, and whether to go on. */
+static void emit_norm(update *u, const hpc_step_options *s, const hpc_model_tensor *tensor,
+                      int64_t n, hpc_dtype real)
+{
+    hpc_program *p = u->p;
+    hpc_step *io = u->io;
+    io->norm = hpc_program_segment(p, HPC_UPDATE, 0);
+    hpc_value sum = hpc_program_state(p, "norm.squares", hpc_type_of(real, 0, NULL), false);
+    hpc_fill(p, sum, 0);
+    for_each(u, tensor, n, add_squares);
+    io->grad_norm = map_power(u, sum, 1, 0.5);
+    hpc_program_keep(p, io->grad_norm);
+    io->ok = hpc_below(p, HPC_NEW, io->grad_norm, io->limit);
+    hpc_program_keep(p, io->ok);
+    if (s->clip == 0) return;
+    hpc_map_attr a = {.alpha = s->clip, .power = -1, .lo = 0, .hi = 1, .other = 1, .guarded = true};
+    u->clip = hpc_map_each(p, io->grad_norm, a);
+}
+
+static void refresh_one(update *u, const hpc_model_tensor *tensor, const target *t)
+{
+    u->p->tags.guard = u->io->ok;
+    if (is_preconditioned(u, tensor)) refresh_preconditioned(u, t);
+}
+
+/* A gradient is cleared even where its update is skipped. */
+static void update_and_clear(update *u, const hpc_model_tensor *tensor, const target *t)
+{
+    u->p->tags.guard = u->io->ok;
+    update_one(u, tensor, t);
+    u->p->tags.guard = HPC_NONE;
+    hpc_fill(u->p, t->grad, 0);
+}
+
+static void emit_update(update *u, const hpc_model_tensor *tensor, int64_t n)
+{
+    hpc_program *p = u->p;
+    u->io->refresh = -1;
+    if (u->o->kind > HPC_OPT_MUON) {
+        u->io->refresh = hpc_program_segment(p, HPC_REFRESH, 0);
+        for_each(u, tensor, n, refresh_one);
+    }
+    u->io->update = hpc_program_segment(p, HPC_UPDATE, 1);
+    for_each(u, tensor, n, update_and_clear);
+}
+
+static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
+{
+    return hpc_program_input(p, name, hpc_type_of(d, 0, NULL));
+}
+
+static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
+{
+    int rc;
+    io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
+    hpc_diff_options d = {.forward = io->model.forward,
+                          .backward = io->backward,
+                          .accumulate = -1,
+                          .seed_of = &io->model.loss,
+                          .seed = &io->weight,
+                          .seed_n = 1};
+    hpc_recompute_options r = {.forward = io->model.forward,
+                               .backward = io->backward,
+                               .policy = s->recompute,
+                               .blocks = s->recompute_blocks};
+    TRY(hpc_program_status(p));
+    TRY(hpc_differentiate(p, &d));
+    TRY(hpc_recompute(p, &r));
+out:
+    return rc;
+}
+
+int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
+                  const hpc_optimizer_config *o, const hpc_step_options *s)
+{
+    hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+    update u = {.p = p, .o = o, .io = io, .clip = HPC_NONE};
+    hpc_model_tensor *tensor = NULL;
+    int64_t n;
+    int rc;
+    *io = (hpc_step){.refresh = -1};
+    TRY(hpc_optimizer_check(o));
+    TRY(hpc_model_tensors(&tensor, &n, c));
+    TRY(hpc_model_emit(&io->model, p, c, &s->model));
+    hpc_type weight = p->value[io->model.loss].type;
+    weight.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    io->weight = hpc_program_input(p, "weight", weight);
+    io->lr = scalar(p, "lr", real);
+    io->limit = scalar(p, "limit", real);
+    TRY(emit_gradients(io, p, s));
+    emit_norm(&u, s, tensor, n, real);
+    emit_update(&u, tensor, n);
+    TRY(hpc_program_status(p));
+out:
+    hpc_free(tensor);
+    return rc;
+}
+
+bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step)
+{
+    return o->kind > HPC_OPT_MUON && (step <= o->burst || step % o->interval == 0);
+}
+
+/* ---- first values
+ * ---------------------------------------------------------------------------------- */
+
+void update_start(update *u, hpc_value v, double identity)
+{
+    hpc_step *io = u->io;
+    if (v < 0) return;
+    /* Doubled by copying: an arena has no realloc, and there are few. */
+    if ((io->start_n & (io->start_n - 1)) == 0) {
+        int64_t room = io->start_n ? 2 * io->start_n : 1;
+        hpc_step_start *more = hpc_arena_alloc(u->p->arena, (size_t)room, sizeof *more);
+        if (!more) return;
+        if (io->start_n) memcpy(more, io->start, (size_t)io->start_n * sizeof *more);
+        io->start = more;
+    }
+    io->start[io->start_n++] = (hpc_step_start){v, identity};
+}
+
+static const hpc_step_start *start_of(const hpc_step *io, hpc_value v)
+{
+    for (int64_t k = 0; k < io->start_n; k++)
+        if (io->start[k].state == v) return &io->start[k];
+    return NULL;
+}
+
+static int64_t elements(const hpc_type *t)
+{
+    int64_t n = 1;
+    for (int k = 0; k < t->rank; k++) n *= t->extent[k];
+    return n;
+}
+
+static void begin(float *out, const hpc_step_start *s, const hpc_type *t)
+{
+    int64_t n = elements(t), b = t->extent[t->rank - 1];
+    for (int64_t k = 0; k < n; k++) out[k] = k % (b * b) % (b + 1) ? 0 : (float)s->identity;
+}
+
+void hpc_step_initial(float *out, const hpc_step *io, const hpc_program *p, hpc_value v,
+                      const hpc_model_config *c)
+{
+    const hpc_type *t = &p->value[v].type;
+    const hpc_step_start *s = start_of(io, v);
+    memset(out, 0, (size_t)elements(t) * sizeof *out);
+    if (v == io->model.freq) hpc_rope_frequencies(out, c);
+    if (s) begin(out, s, t);
+}

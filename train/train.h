@@ -1,0 +1,175 @@
+/*
+ * train.h: training on one machine: the step as a program, its optimizers, the
+ * batches that go in, and the run around it.
+ *
+ * A step's segments are forward, backward (which adds gradients up), norm,
+ * refresh (of preconditioners) and update: an optimizer is instructions over
+ * the same ops as the model. Nothing here prints: a run reports through
+ * callbacks. Metrics and event files: metrics.h.
+ */
+#ifndef HPC_TRAIN_H
+#define HPC_TRAIN_H
+
+#include "model/model.h"
+#include "runtime/program/run/run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- optimizers ----------------------------------------------------------------------- */
+typedef enum hpc_optimizer_kind {
+    HPC_OPT_SGD,     /* with momentum; decay is added to the gradient */
+    HPC_OPT_ADAMW,   /* decoupled decay, as all below */
+    HPC_OPT_MUON,    /* orthogonalised momentum, five Newton-Schulz steps */
+    HPC_OPT_SHAMPOO, /* exact inverse fourth roots, by eigen-decomposition */
+    HPC_OPT_SOAP,    /* Adam in Shampoo's eigenbasis */
+    HPC_OPT_JORGE,   /* as published: a binomial series, not symmetric */
+    HPC_OPT_JORGE_SYMMETRIC,
+    HPC_OPT_JORGE_NEWTON, /* a moving average, and Newton steps from the last root */
+    HPC_OPT_N
+} hpc_optimizer_kind;
+const char *const *hpc_optimizer_names(void); /* "sgd", ... by kind, NULL-terminated */
+typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
+
+/* Matrices within blocks are what MUON and all after it precondition. Embeddings, head, norms and
+ * biases are treated by the grafting optimizer (MUON, SOAP: Adam), whose step's norm the
+ * preconditioned step gets, for each tensor. Norms and biases do not decay. */
+typedef struct hpc_optimizer_config {
+    int kind;
+    double beta1, beta2, eps; /* Adam's; beta1 is also the momentum of a preconditioned step */
+    double momentum;          /* SGD's and MUON's */
+    double decay;
+    int graft;
+    int64_t block;    /* preconditioners of at most so many rows; see hpc_optimizer_block */
+    int64_t interval; /* steps between refreshes, */
+    int64_t burst;    /* but each of the first so many steps refreshes */
+    double average;   /* SHAMPOO, SOAP, NEWTON: S <- average S + (1 - average) G G^T */
+    double ridge;     /* the same: A = S + ridge |S|_F I */
+    int64_t newton;   /* last steps of a refresh, which double the digits */
+    double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
+    double floor;     /* the same: beta2 is at least this; 0: as published */
+} hpc_optimizer_config;
+#define HPC_OPTIMIZER_CONFIG_DEFAULTS                                                              \
+    {                                                                                              \
+        .kind = HPC_OPT_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .momentum = 0.9,          \
+        .decay = 0.1, .graft = HPC_GRAFT_ADAM, .block = 256, .interval = 10, .burst = 10,          \
+        .average = 0.95, .ridge = 1e-5, .newton = 3, .start = 1e-2                                 \
+    }
+int hpc_optimizer_check(const hpc_optimizer_config *o);
+/* The published rule: from SGD's settings, the same rate and decay / (1 - momentum), grafted. */
+void hpc_optimizer_from_sgd(hpc_optimizer_config *o);
+/* Rows of a block for an extent n: its largest divisor up to `block`, and at least a quarter of
+ * that; otherwise n itself up to 2048; 0: this side is left alone. */
+int64_t hpc_optimizer_block(int64_t n, int64_t block);
+/* By formula, for a matrix [m,n]: floating-point operations of an application (its products) and of
+ * a refresh, and bytes of state. Tests hold the programs against it. */
+typedef struct hpc_optimizer_cost {
+    double apply, refresh, state_bytes;
+} hpc_optimizer_cost;
+hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t m, int64_t n);
+
+/* ---- the step as a program --------------------------------------------------------------- */
+typedef struct hpc_step_options {
+    hpc_model_emission model; /* of a microbatch */
+    double clip;              /* of the global norm of gradients; 0: none */
+    int recompute;            /* hpc_recompute_policy */
+    int recompute_blocks;     /* the first so many; 0: all */
+} hpc_step_options;
+typedef struct hpc_step_start hpc_step_start; /* state that does not begin as zeros */
+typedef struct hpc_step {
+    hpc_model_io model;
+    int backward, norm, refresh, update; /* segments; refresh is -1 where there is none */
+    hpc_value weight;                    /* f32 like the loss: the gradient of the sum by each */
+    hpc_value lr;                        /* f32 */
+    hpc_value limit;       /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */
+    hpc_value grad_norm;   /* f32, kept; before clipping */
+    hpc_value ok;          /* i32, kept: 0 when refresh and update are skipped */
+    hpc_step_start *start; /* the program's, start_n of them */
+    int64_t start_n;
+} hpc_step;
+int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
+                  const hpc_optimizer_config *o, const hpc_step_options *s);
+/* Whether step `step` (from 1) runs the refresh segment. */
+bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
+/* What state other than parameters holds before the first step: rotary frequencies,
+ * preconditioners' multiples of I, else zeros. out: the value's elements, as f32. */
+void hpc_step_initial(float *out, const hpc_step *io, const hpc_program *p, hpc_value v,
+                      const hpc_model_config *c);
+
+/* ---- learning rates ------------------------------------------------------------------------ */
+typedef enum hpc_lr_kind {
+    HPC_LR_CONSTANT,
+    HPC_LR_COSINE,
+    HPC_LR_LINEAR,
+    HPC_LR_STEP,
+    HPC_LR_WSD
+} hpc_lr_kind;
+const char *const *hpc_lr_names(void); /* "constant", "cosine", "linear", "step", "wsd" */
+typedef struct hpc_lr_config {
+    int kind;
+    double peak, least; /* the last rate as a share of the peak: COSINE, LINEAR, WSD */
+    int64_t warmup;     /* steps, linear from 0 */
+    double factor;      /* STEP: at a third and two thirds of the run */
+    double decay;       /* WSD: the last share of the run, falling as 1 - sqrt */
+} hpc_lr_config;
+/* Of step 1..steps. */
+double hpc_lr_at(const hpc_lr_config *c, int64_t step, int64_t steps);
+
+/* ---- batches --------------------------------------------------------------------------------- */
+/* Rows of `length` tokens out of several data sets of shards. Task code: each data set is one
+ * stream of tokens, cut into rows that come in an order drawn anew for each pass. Other tasks: a
+ * row is a document, of which the end is kept if it is longer. Documents of a row do not see each
+ * other, positions begin at 0 in each. */
+typedef enum hpc_objective {
+    HPC_OBJECTIVE_TOKENS, /* every next token within a document */
+    HPC_OBJECTIVE_ANSWER, /* only those from the column "answer" on */
+    HPC_OBJECTIVE_CLASSES /* the column "label" */
+} hpc_objective;
+typedef struct hpc_loader_source {
+    const char *path;
+    double weight; /* share of the rows, by sum of weights; 0: by its tokens */
+} hpc_loader_source;
+typedef struct hpc_loader_options {
+    const hpc_loader_source *source;
+    int64_t source_n;
+    const hpc_hash128 *tokenizer; /* NULL: that of the first source, which all must share */
+    int objective;
+    int64_t length;    /* of a row */
+    int64_t documents; /* at most so many in a row, one behind the other; more share the last */
+    uint64_t seed;
+    bool ordered; /* as it stands, without drawing: validation */
+} hpc_loader_options;
+typedef struct hpc_loader hpc_loader;
+enum { HPC_LOADER_SOURCES = 64 };
+typedef struct hpc_loader_state {      /* all there is to resuming */
+    int64_t rows;                      /* given so far */
+    int64_t taken[HPC_LOADER_SOURCES]; /* of each source */
+} hpc_loader_state;
+int hpc_loader_open(hpc_loader **out, const hpc_loader_options *o);
+void hpc_loader_close(hpc_loader *l);
+int64_t hpc_loader_vocabulary(const hpc_loader *l);
+hpc_hash128 hpc_loader_tokenizer(const hpc_loader *l);
+int64_t hpc_loader_rows(const hpc_loader *l); /* of one pass over all sources */
+int64_t hpc_loader_tokens(const hpc_loader *l);
+hpc_loader_state hpc_loader_tell(const hpc_loader *l);
+int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s);
+/* A microbatch: arrays are the caller's, as the model's inputs want them. */
+typedef struct hpc_batch {
+    int64_t rows, length, documents; /* documents: below length, whatever was asked for */
+    int64_t sequences;               /* room: rows * documents + 1 */
+    int32_t *tokens, *targets, *pos; /* rows * length */
+    int32_t *start, start_n;         /* sequences + 1 */
+    int32_t *pooled, *classes;       /* CLASSES: of each sequence, -1: none; else NULL */
+    int64_t counted;                 /* targets (or classes) that count */
+    int64_t tokens_n;                /* that are not padding */
+} hpc_batch;
+int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows);
+void hpc_batch_free(hpc_batch *b);
+/* The next rows; ranks of a data-parallel run take rows rank, rank + ranks, ... */
+int hpc_loader_next(hpc_batch *b, hpc_loader *l);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,400 @@
+/*
+ * trainer.c: a model, its step and a device: opened, fed and stepped.
+ *
+ * Whether a step comes after another, and what becomes of its result, is the
+ * run's business.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "train/run_priv.h"
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static bool is_classes(const hpc_trainer *t)
+{
+    return t->o.objective == HPC_OBJECTIVE_CLASSES;
+}
+
+static int check_options(const hpc_trainer_options *o)
+{
+    bool classes = o->objective == HPC_OBJECTIVE_CLASSES;
+    if (o->length < 2 || o->rows < 1 || o->accumulate < 1 || o->documents < 1)
+        return hpc_fail(HPC_E_ARG,
+                        "length=%lld, rows=%lld, accumulate=%lld, documents=%lld: at least 2, 1, 1 "
+                        "and 1 are needed",
+                        (long long)o->length, (long long)o->rows, (long long)o->accumulate,
+                        (long long)o->documents);
+    if (o->model.positions && o->length > o->model.positions)
+        return hpc_fail(HPC_E_SHAPE, "length=%lld is more than the model's positions=%lld",
+                        (long long)o->length, (long long)o->model.positions);
+    if (classes != (o->model.head != HPC_HEAD_TOKENS))
+        return hpc_fail(HPC_E_ARG, "the objective is %s and the model's head is %s",
+                        classes ? "classes" : "tokens",
+                        o->model.head == HPC_HEAD_TOKENS ? "tokens" : "classes");
+    return HPC_OK;
+}
+
+static int make_batches(hpc_trainer *t)
+{
+    hpc_loader_options l = {
+        .objective = t->o.objective, .length = t->o.length, .documents = t->o.documents};
+    int rc = HPC_OK;
+    t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
+    t->real = hpc_alloc((size_t)t->losses, sizeof *t->real);
+    if (!t->batch || !t->real) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < t->o.accumulate; k++)
+        TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows));
+out:
+    return rc;
+}
+
+static size_t largest_state(const hpc_program *p)
+{
+    size_t most = 0;
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        hpc_type t = p->value[v].type;
+        t.dtype = HPC_F32;
+        if (p->value[v].kind == HPC_VALUE_STATE && hpc_type_bytes(&t) > most)
+            most = hpc_type_bytes(&t);
+    }
+    return most;
+}
+
+static int64_t elements_of(const hpc_type *t)
+{
+    return (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
+}
+
+/* Value v from as many f32. */
+static int write_real(hpc_trainer *t, hpc_value v, float *data, void *room)
+{
+    hpc_type type = t->p->value[v].type;
+    size_t bytes = hpc_type_bytes(&type);
+    int64_t n = elements_of(&type);
+    if (type.dtype == HPC_F32) return hpc_exec_write(t->exec, 0, v, data, bytes);
+    hpc_from_f32(room, (hpc_dtype)type.dtype, data, n);
+    return hpc_exec_write(t->exec, 0, v, room, bytes);
+}
+
+/* The table's row of a parameter or of its master; NULL for other state. */
+static const hpc_model_tensor *tensor_of(const hpc_model_tensor *tensor, int64_t n,
+                                         const char *name)
+{
+    if (strncmp(name, "master.", 7) == 0) name += 7;
+    for (int64_t k = 0; k < n; k++)
+        if (strcmp(tensor[k].name, name) == 0) return &tensor[k];
+    return NULL;
+}
+
+static int write_state(hpc_trainer *t)
+{
+    size_t most = largest_state(t->p);
+    float *data = hpc_alloc(most ? most : 1, 1);
+    void *room = hpc_alloc(most ? most : 1, 1);
+    hpc_model_tensor *tensor = NULL;
+    hpc_weights *w = NULL;
+    int64_t n = 0;
+    int rc = HPC_OK;
+    if (!data || !room) TRY(HPC_E_NOMEM);
+    TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
+    if (t->o.init) TRY(hpc_weights_open(&w, t->o.init, &t->o.model));
+    for (hpc_value v = 0; v < t->p->value_n; v++) {
+        if (!trainer_keeps(t, v)) continue;
+        const hpc_model_tensor *row = tensor_of(tensor, n, t->p->value[v].name);
+        if (row && w && hpc_weights_has(w, row))
+            TRY(hpc_weights_read(data, w, row));
+        else if (row)
+            hpc_model_init(data, row, 0, elements_of(&t->p->value[v].type), t->o.seed);
+        else
+            hpc_step_initial(data, &t->io, t->p, v, &t->o.model);
+        TRY(write_real(t, v, data, room));
+    }
+out:
+    hpc_weights_close(w);
+    hpc_free(tensor);
+    hpc_free(data);
+    hpc_free(room);
+    return rc;
+}
+
+/* All state but gradients, which are zero between steps. */
+static int find_kept(hpc_trainer *t)
+{
+    const hpc_program *p = t->p;
+    t->keeps = hpc_alloc((size_t)p->value_n + 1, sizeof *t->keeps);
+    if (!t->keeps) return HPC_E_NOMEM;
+    for (hpc_value v = 0; v < p->value_n; v++)
+        t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0;
+    for (hpc_value v = 0; v < p->value_n; v++)
+        if (p->value[v].kind == HPC_VALUE_STATE && p->value[v].grad >= 0)
+            t->keeps[p->value[v].grad] = false;
+    return HPC_OK;
+}
+
+int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
+{
+    int rc = check_options(o);
+    *out = NULL;
+    if (rc < 0) return rc;
+    hpc_trainer *t = hpc_alloc(1, sizeof *t);
+    if (!t) return HPC_E_NOMEM;
+    t->o = *o;
+    t->dry = dry;
+    t->o.step.model.tokens = o->rows * o->length;
+    if (t->o.documents >= o->length) t->o.documents = o->length - 1;
+    t->o.step.model.sequences = o->rows * t->o.documents + 1;
+    t->p = hpc_program_create();
+    if (!t->p) TRY(HPC_E_NOMEM);
+    TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
+    TRY(find_kept(t));
+    t->losses = t->p->value[t->io.model.loss].type.extent[0];
+    TRY(hpc_device_open(&t->device, &t->o.device));
+    hpc_exec_options e = {.dry = dry};
+    TRY(hpc_exec_open(&t->exec, t->p, t->device, NULL, &e));
+    if (!dry) TRY(make_batches(t));
+    if (!dry) TRY(write_state(t));
+    *out = t;
+    t = NULL;
+out:
+    hpc_trainer_close(t);
+    return rc;
+}
+
+void hpc_trainer_close(hpc_trainer *t)
+{
+    if (!t) return;
+    hpc_exec_close(t->exec);
+    hpc_device_close(t->device);
+    hpc_program_free(t->p);
+    for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
+    hpc_free(t->batch);
+    hpc_free(t->keeps);
+    hpc_free(t->real);
+    hpc_free(t);
+}
+
+/* ---- what it needs ------------------------------------------------------------------------------
+ */
+
+static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
+                      int64_t n, hpc_value v)
+{
+    const hpc_value_info *info = &t->p->value[v];
+    double bytes = (double)hpc_type_bytes(&info->type);
+    if (!trainer_keeps(t, v))
+        out->gradient_bytes += bytes;
+    else if (tensor_of(tensor, n, info->name) || v == t->io.model.freq)
+        out->parameter_bytes += bytes;
+    else
+        out->optimizer_bytes += bytes;
+}
+
+hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
+{
+    const hpc_placement *place = hpc_exec_placement(t->exec);
+    const hpc_model_config *c = &t->o.model;
+    hpc_trainer_plan out = {.params = hpc_model_config_params(c),
+                            .model_flops = hpc_model_config_flops(c, t->o.length)};
+    hpc_model_tensor *tensor = NULL;
+    int64_t n = 0;
+    if (hpc_model_tensors(&tensor, &n, c) < 0) return out;
+    for (int64_t k = 0; k < n; k++)
+        if (tensor[k].trainable)
+            out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
+    for (hpc_value v = 0; v < t->p->value_n; v++)
+        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
+            add_state(&out, t, tensor, n, v);
+    hpc_free(tensor);
+    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
+    for (int s = 0; s < t->p->segment_n; s++) {
+        double flops = hpc_exec_stats_of(t->exec, s).flops;
+        bool micro = s == t->io.model.forward || s == t->io.backward;
+        if (s == t->io.refresh)
+            out.refresh_flops = flops;
+        else
+            out.step_flops += flops * (micro ? (double)t->o.accumulate : 1);
+    }
+    if (t->io.refresh >= 0) out.refreshes_in_100 = 100 / t->o.optimizer.interval;
+    return out;
+}
+
+static double seconds_of(const hpc_trainer *t, int s, double flops, double bytes)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < t->p->segment[s].insn_n; k++) {
+        hpc_cost c = hpc_insn_cost(t->p, &t->p->segment[s].insn[k]);
+        sum += fmax(c.flops / flops, c.bytes / bytes);
+    }
+    return sum;
+}
+
+void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, double flops,
+                          double bytes)
+{
+    *step = *refresh = 0;
+    for (int s = 0; s < t->p->segment_n; s++) {
+        bool micro = s == t->io.model.forward || s == t->io.backward;
+        double seconds = seconds_of(t, s, flops, bytes);
+        if (s == t->io.refresh)
+            *refresh = seconds;
+        else
+            *step += seconds * (micro ? (double)t->o.accumulate : 1);
+    }
+}
+
+size_t hpc_trainer_peak(const hpc_trainer *t)
+{
+    return hpc_device_about(t->device).peak_bytes;
+}
+
+/* ---- steps
+ * ------------------------------------------------------------------------------------------ */
+
+static int write_i32(hpc_trainer *t, hpc_value v, const int32_t *data, int64_t n)
+{
+    return v < 0 ? HPC_OK : hpc_exec_write(t->exec, 0, v, data, (size_t)n * sizeof *data);
+}
+
+static int write_scalar(hpc_trainer *t, hpc_value v, double x)
+{
+    float real = (float)x;
+    int32_t whole = (int32_t)x;
+    bool index = t->p->value[v].type.dtype == HPC_I32;
+    return hpc_exec_write(t->exec, 0, v, index ? (void *)&whole : (void *)&real, 4);
+}
+
+static int write_batch(hpc_trainer *t, const hpc_batch *b, double weight)
+{
+    const hpc_model_io *m = &t->io.model;
+    int64_t n = b->rows * b->length;
+    int rc;
+    TRY(write_i32(t, m->tokens, b->tokens, n));
+    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets, n));
+    TRY(write_i32(t, m->pos, b->pos, n));
+    TRY(write_i32(t, m->start, b->start, b->sequences + 1));
+    TRY(write_i32(t, m->start_n, &b->start_n, 1));
+    if (is_classes(t)) {
+        TRY(write_i32(t, m->pooled, b->pooled, t->p->value[m->pooled].type.extent[0]));
+        TRY(write_i32(t, m->classes, b->classes, t->losses));
+    }
+    for (int64_t k = 0; k < t->losses; k++) t->real[k] = (float)weight;
+    TRY(hpc_exec_write(t->exec, 0, t->io.weight, t->real, (size_t)t->losses * sizeof *t->real));
+out:
+    return rc;
+}
+
+/* The sum of a microbatch's losses; those without a target are 0. */
+static int read_loss(double *sum, hpc_trainer *t)
+{
+    size_t bytes = (size_t)t->losses * sizeof *t->real;
+    int rc = hpc_exec_read(t->exec, 0, t->io.model.loss, t->real, bytes);
+    for (int64_t k = 0; rc >= 0 && k < t->losses; k++) *sum += (double)t->real[k];
+    return rc;
+}
+
+static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, const hpc_batch *b)
+{
+    int rc;
+    TRY(write_batch(t, b, 1 / (double)out->counted));
+    TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
+    TRY(hpc_exec_run(t->exec, t->io.backward, 0));
+    TRY(read_loss(&out->loss, t));
+out:
+    return rc;
+}
+
+static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step)
+{
+    float norm;
+    int32_t ok;
+    int rc;
+    TRY(hpc_exec_run(t->exec, t->io.norm, 0));
+    if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_run(t->exec, t->io.refresh, 0));
+    TRY(hpc_exec_run(t->exec, t->io.update, 0));
+    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, &norm, sizeof norm));
+    TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
+    out->grad_norm = (double)norm;
+    out->skipped = ok == 0;
+out:
+    return rc;
+}
+
+hpc_batch **hpc_trainer_batches(const hpc_trainer *t)
+{
+    return t->batch;
+}
+
+int hpc_trainer_load(hpc_trainer *t, hpc_loader *l)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(hpc_loader_next(t->batch[k], l));
+out:
+    return rc;
+}
+
+int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
+{
+    int rc;
+    *out = (hpc_trainer_result){0};
+    for (int64_t k = 0; k < t->o.accumulate; k++) {
+        out->tokens += t->batch[k]->tokens_n;
+        out->counted += t->batch[k]->counted;
+    }
+    if (out->counted == 0)
+        TRY(hpc_fail(HPC_E_FORMAT, "step %lld: no token counts", (long long)step));
+    TRY(write_scalar(t, t->io.lr, lr));
+    TRY(write_scalar(t, t->io.limit, limit));
+    TRY(write_scalar(t, t->io.model.step, (double)step));
+    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, t->batch[k]));
+    out->loss /= (double)out->counted;
+    TRY(apply_gradients(out, t, step));
+out:
+    return rc;
+}
+
+int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t batches)
+{
+    double sum = 0;
+    int64_t counted = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < batches; k++) {
+        TRY(hpc_loader_next(t->batch[0], l));
+        TRY(write_batch(t, t->batch[0], 0));
+        TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
+        TRY(read_loss(&sum, t));
+        counted += t->batch[0]->counted;
+    }
+    *loss = counted ? sum / (double)counted : NAN;
+out:
+    return rc;
+}
+
+/* ---- export
+ * ---------------------------------------------------------------------------------------------- */
+
+static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user)
+{
+    const hpc_trainer *t = user;
+    const char *name = hpc_arena_text(t->p->arena, "master.%s", tensor->name);
+    if (!name) return HPC_E_NOMEM;
+    hpc_value v = hpc_program_find(t->p, name);
+    if (v < 0) v = hpc_program_find(t->p, tensor->name);
+    if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", tensor->name);
+    hpc_type type = t->p->value[v].type;
+    size_t bytes = hpc_type_bytes(&type);
+    if (type.dtype == HPC_F32) return hpc_exec_read(t->exec, 0, v, out, bytes);
+    void *room = hpc_alloc(bytes ? bytes : 1, 1);
+    if (!room) return HPC_E_NOMEM;
+    int rc = hpc_exec_read(t->exec, 0, v, room, bytes);
+    if (rc >= 0) hpc_to_f32(out, room, (hpc_dtype)type.dtype, elements_of(&type));
+    hpc_free(room);
+    return rc;
+}
+
+int hpc_trainer_export(const hpc_trainer *t, const char *dir)
+{
+    hpc_weights_save_options s = {
+        .dtype = HPC_F32, .read = read_parameter, .user = (void *)(uintptr_t)t};
+    return hpc_weights_save(dir, &t->o.model, &s);
+}

@@ -1,0 +1,78 @@
+/*
+ * update_priv.h: what the files of train/ share: the emission of an update.
+ */
+#ifndef HPC_TRAIN_UPDATE_PRIV_H
+#define HPC_TRAIN_UPDATE_PRIV_H
+
+#include "train/train.h"
+
+struct hpc_step_start {
+    hpc_value state;
+    double identity; /* each matrix of the batch is this multiple of I */
+};
+
+/* An update under emission. */
+typedef struct update {
+    hpc_program *p;
+    const hpc_optimizer_config *o;
+    hpc_step *io;
+    hpc_value clip; /* factor of all gradients, HPC_NONE: 1 */
+} update;
+
+/* A parameter of it. */
+typedef struct target {
+    const char *name;
+    hpc_value param; /* what is updated: f32 (f64) */
+    hpc_value half;  /* its bf16 copy, which the model reads; HPC_NONE: it reads param */
+    hpc_value grad;
+    int64_t m, n; /* of a matrix */
+    double decay;
+} target;
+
+/* State "PREFIX.NAME" of f32 (f64 where the parameter is). */
+hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
+                       const int64_t *extent);
+/* What `v` begins as. */
+void update_start(update *u, hpc_value v, double identity);
+
+/* ---- pieces of formulas (optimizer.c) ----------------------------------------------- */
+/* alpha x^power + beta; 0 and what is not finite gives `other`. */
+hpc_value map_guarded(update *u, hpc_value x, double alpha, double power, double beta,
+                      double other);
+hpc_value map_power(update *u, hpc_value x, double alpha, double power);
+/* a x + b y, x and y alike; into state or HPC_NEW. */
+hpc_value blend(update *u, hpc_value into, double a, hpc_value x, double b, hpc_value y);
+hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b);
+/* The sum of squares: of everything, or of each matrix of a batch. */
+hpc_value squares(update *u, hpc_value x);
+hpc_value squares_each(update *u, hpc_value x);
+hpc_value clipped(update *u, const target *t);
+
+/* ---- optimizers -------------------------------------------------------------------------- */
+void update_adamw(update *u, const target *t);
+void update_sgd(update *u, const target *t);
+void update_muon(update *u, const target *t);
+/* param moves along `direction`, which gets the grafting optimizer's norm. */
+void update_grafted(update *u, const target *t, hpc_value direction);
+/* The moving average of x, by beta1. */
+hpc_value momentum_of(update *u, const target *t, hpc_value x);
+/* Shampoo's family (precondition.c): the refresh segment's part and the update's. */
+void refresh_preconditioned(update *u, const target *t);
+void update_preconditioned(update *u, const target *t);
+
+/* A side of a preconditioned matrix: rows or columns. */
+typedef struct side {
+    const char *name; /* "l" or "r" */
+    int64_t batch, b; /* blocks, and rows of each; b = 0: this side is left alone */
+    hpc_value gram;   /* in a refresh: G G^T or G^T G of each block */
+} side;
+/* New root (or basis) of a side from its gram matrices (jorge.c, shampoo.c). */
+void refresh_jorge(update *u, const target *t, const side *s);
+void refresh_newton(update *u, const target *t, const side *s);
+int jorge_newton_steps(const hpc_optimizer_config *o); /* in a refresh */
+void refresh_shampoo(update *u, const target *t, const side *s);
+hpc_value side_state(update *u, const char *prefix, const target *t, const side *s);
+/* A = S + ridge |S|_F I after S took in the gram matrices; *norm: |S|_F of each. */
+hpc_value side_average(update *u, const target *t, const side *s, double ridge, hpc_value *norm);
+
+#endif
