@@ -205,7 +205,7 @@ static void turns_with_the_gradient(void **state)
     enum { M = 6, N = 9 };
     static const int kinds[] = {HPC_OPT_JORGE, HPC_OPT_JORGE_SYMMETRIC, HPC_OPT_JORGE_NEWTON,
                                 HPC_OPT_SHAMPOO};
-    double u[M * M], v[N * N], g[M * N], t[M * N], turned[M * N], a[N * N], b[N * N], want[N * N];
+    double u[M * M], v[N * N], g[M * N], t[N * N], turned[M * N], a[N * N], b[N * N], want[N * N];
     (void)state;
     draw_orthogonal(u, M, 10);
     draw_orthogonal(v, N, 20);
