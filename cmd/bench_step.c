@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cmd/bench_step.h"
 #include "cmd/cmd.h"
 #include "cmd/model_options.h"
-#include "train/run.h"
 
 typedef struct step_options {
     model_options model;
@@ -39,8 +39,7 @@ static int loop_line(char *out, size_t size, uint64_t n)
     return snprintf(out, size, "%s", body[pick % (sizeof body / sizeof *body)]);
 }
 
-/* Sequences that follow each other in the text; every token's target is the next. */
-static void make_text(hpc_batch *b, int64_t vocab, int64_t step)
+void hpc_bench_text(hpc_batch *b, int64_t vocab, int64_t step)
 {
     char line[160];
     int used = 0, n = 0;
@@ -116,7 +115,7 @@ static int take_steps(bench *b)
     for (int64_t k = 0; k < b->o->steps; k++) {
         hpc_trainer_result r;
         int64_t start = hpc_clock_ns();
-        make_text(hpc_trainer_batches(b->trainer)[0], b->o->model.vocab, k);
+        hpc_bench_text(hpc_trainer_batches(b->trainer)[0], b->o->model.vocab, k);
         TRY(hpc_trainer_step(&r, b->trainer, k + 1, b->o->lr, INFINITY));
         double flops = b->plan.step_flops;
         if (hpc_step_refreshes(&b->optimizer, k + 1)) flops += b->plan.refresh_flops;
