@@ -9,7 +9,7 @@
 typedef struct pack_options {
     const char *tokenizer, *out, *task, *split, *loops, *perf, *repository, *held_out;
     double fim_rate, suffix_first, negatives;
-    int64_t seed, shard_tokens, threads;
+    int64_t seed, shard_tokens, threads, window;
     bool resume, json, quiet;
 } pack_options;
 
@@ -163,6 +163,7 @@ static int run(void *options, int argc, char **argv)
     h.fim_rate = o->fim_rate;
     h.suffix_first = o->suffix_first;
     h.negatives = o->negatives;
+    h.window = o->window;
     h.seed = o->seed;
     h.shard_tokens = o->shard_tokens;
     h.threads = hpc_cmd_threads(o->threads);
@@ -215,6 +216,15 @@ static const hpc_option options[] = {
      .argument = "S",
      .most = 1,
      .help = "Task code: of those, share with the suffix before the prefix."},
+    {.name = "window",
+     .kind = HPC_INT,
+     .offset = offsetof(pack_options, window),
+     .fallback = "0",
+     .argument = "BYTES",
+     .most = 1e9,
+     .help =
+         "Task code: cut files, at lines, into documents of about so many bytes, each filled in "
+         "the middle by itself; 0: whole files."},
     {.name = "loops",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, loops),

@@ -198,6 +198,7 @@ static int write_facts(hpc_buf *out, const pack *p, bool asked)
     hpc_json_put_text(&w, "split", hpc_split_name(o->split));
     if (p->task == &pack_task_code) {
         hpc_json_put_real(&w, "fim_rate", o->fim_rate);
+        if (o->window) hpc_json_put_int(&w, "window", o->window);
         hpc_json_put_real(&w, "suffix_first", o->suffix_first);
     }
     if (p->task == &pack_task_pragma) hpc_json_put_real(&w, "negatives", o->negatives);

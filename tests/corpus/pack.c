@@ -208,24 +208,42 @@ static void test_documents(void **state)
     close_set(&o);
 }
 
-static void test_whole_files(void **state)
+/* What a document has of its file: between the line of the path and the end. */
+static size_t add_body(hpc_buf *out, const char *text)
 {
+    const char *at = strchr(strstr(text, "<file_sep>"), '\n') + 1;
+    size_t n = strlen(at) - strlen("</s>");
+    assert_string_equal(at + n, "</s>");
+    assert_int_equal(hpc_buf_add(out, at, n), 0);
+    return n;
+}
+
+/* Windows one after the other are the files, whatever their size. */
+static void test_whole_files_and_windows(void **state)
+{
+    static const int64_t windows[] = {0, 40, 300};
     place *p = *state;
-    job j = make_job(p, "a");
-    bool found = false;
-    j.o.fim_rate = 0;
-    run_well(&j);
-    assert_int_equal(j.result.fim_n, 0);
-    opened_set o = open_set(&j);
-    for (int64_t i = 0; i < hpc_shards_n(o.s); i++) {
-        const char *text = document_text(&o, i, 0), *at = strstr(text, "aa/solver.c\n");
-        if (!at) continue;
-        assert_memory_equal(at + 12, solver, sizeof solver - 1);
-        assert_string_equal(at + 12 + sizeof solver - 1, "</s>");
-        found = true;
+    hpc_buf body[3][100] = {0};
+    for (int k = 0; k < 3; k++) {
+        job j = make_job(p, k == 0 ? "a" : k == 1 ? "b" : "d");
+        j.o.fim_rate = 0;
+        j.o.window = windows[k];
+        run_well(&j);
+        opened_set o = open_set(&j);
+        for (int64_t i = 0; i < hpc_shards_n(o.s); i++) {
+            size_t n = add_body(&body[k][(int)value(&o, "file", i)], document_text(&o, i, 0));
+            assert_true(n > 0 && (k == 0 || n < 2 * (size_t)windows[k]));
+        }
+        assert_true(k == 0 || hpc_shards_n(o.s) > 100);
+        close_set(&o);
     }
-    assert_true(found);
-    close_set(&o);
+    assert_string_equal(body[0][1].data + body[0][1].n - 1, "\n");
+    for (int k = 0; k < 3; k++)
+        for (int f = 0; f < 100; f++) {
+            if (body[0][f].n) assert_string_equal(body[k][f].data, body[0][f].data);
+            if (k) hpc_buf_release(&body[k][f]);
+        }
+    for (int f = 0; f < 100; f++) hpc_buf_release(&body[0][f]);
 }
 
 static void test_threads_do_not_matter(void **state)
@@ -558,7 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_A_CORPUS(test_documents),
-        WITH_A_CORPUS(test_whole_files),
+        WITH_A_CORPUS(test_whole_files_and_windows),
         WITH_A_CORPUS(test_threads_do_not_matter),
         WITH_A_CORPUS(test_seeds_matter),
         WITH_A_CORPUS(test_an_empty_split),

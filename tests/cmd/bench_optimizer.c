@@ -1,0 +1,103 @@
+/*
+ * bench_optimizer.c: `hpccoder bench optimizer` as a user runs it: each
+ * optimizer once, AdamW first, formulas as train/ has them. Times are reported,
+ * not judged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/command.h"
+#include "tests/support/values.h"
+#include "train/train.h"
+
+static hpc_test_outcome o;
+
+#define TINY                                                                                       \
+    "bench optimizer --hidden 32 --layers 2 --heads 4 --kv-heads 2 --ffn 48 --sequences 2 "        \
+    "--length 16 --block 16 --interval 4 --rounds 2 -q "
+
+static double number(const hpc_json *object, const char *key)
+{
+    double x;
+    test_ok(hpc_json_real(&x, hpc_json_get(object, key), key));
+    return x;
+}
+
+/* Sums over the matrices of two blocks. */
+static hpc_optimizer_cost cost_of(int kind)
+{
+    static const int64_t shape[][2] = {{32, 32}, {16, 32}, {16, 32}, {32, 32},
+                                       {48, 32}, {48, 32}, {32, 48}};
+    hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    hpc_optimizer_cost sum = {0};
+    c.kind = kind;
+    c.block = 16;
+    for (int k = 0; k < 7; k++) {
+        hpc_optimizer_cost x = hpc_optimizer_cost_of(&c, shape[k][0], shape[k][1]);
+        sum.apply += 2 * x.apply;
+        sum.refresh += 2 * x.refresh;
+        sum.state_bytes += 2 * x.state_bytes;
+    }
+    return sum;
+}
+
+static void all_of_them(void **state)
+{
+    hpc_json *root;
+    bool seen[HPC_OPT_N] = {false};
+    (void)state;
+    hpc_test_command(&o, TINY "--json");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+    const hpc_json *list = hpc_json_get(root, "optimizers");
+    assert_int_equal(hpc_json_n(list), HPC_OPT_N);
+    double model = number(root, "model_flops");
+    for (int k = 0; k < HPC_OPT_N; k++) {
+        const hpc_json *row = hpc_json_at(list, k);
+        const char *name;
+        int kind = 0;
+        test_ok(hpc_json_text(&name, hpc_json_get(row, "name"), "name"));
+        while (strcmp(hpc_optimizer_names()[kind], name) != 0) kind++;
+        assert_false(seen[kind]);
+        seen[kind] = true;
+        assert_int_equal(k == 0, kind == HPC_OPT_ADAMW);
+        hpc_optimizer_cost c = cost_of(kind);
+        double formula = 1 + (c.apply + c.refresh / 4) / model;
+        assert_true(number(row, "apply_flops") == c.apply);
+        assert_true(number(row, "refresh_flops") == c.refresh);
+        assert_true(number(row, "state_bytes") == c.state_bytes);
+        assert_true(fabs(number(row, "over_adamw_by_formula") - formula) < 1e-6 * formula);
+        assert_true(number(row, "step_ms") > 0);
+        assert_true(kind > HPC_OPT_MUON || number(row, "refresh_ms") == 0);
+        if (k == 0) assert_true(number(row, "over_adamw") == 1);
+    }
+    hpc_json_free(root);
+}
+
+static void some_of_them(void **state)
+{
+    (void)state;
+    hpc_test_command(&o, TINY "--optimizer soap --optimizer muon");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "adamw");
+    hpc_test_says(o.out, "soap");
+    hpc_test_says(o.out, "muon");
+    assert_null(strstr(o.out, "shampoo"));
+    hpc_test_command(&o, TINY "--optimizer adam");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "there is no optimizer 'adam'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_them),
+        cmocka_unit_test(some_of_them),
+    };
+    return cmocka_run_group_tests_name("cmd/bench_optimizer", tests, NULL, NULL);
+}
