@@ -15,7 +15,7 @@ typedef struct step_options {
     int64_t steps, threads;
     double lr;
     const char *isa, *backend, *optimizer;
-    bool json, demo;
+    bool json, demo, split;
 } step_options;
 
 typedef struct bench {
@@ -77,7 +77,8 @@ static int open_bench(bench *b)
         .documents = 1,
         .accumulate = 1,
         .seed = 1,
-        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads}};
+        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads},
+        .profile = o->split};
     t.model.positions = o->model.length;
     int rc = hpc_trainer_open(&b->trainer, &t, false);
     if (rc < 0) return rc;
@@ -126,6 +127,29 @@ out:
     return rc;
 }
 
+/* Where the time went, by phase and op. */
+static int put_split(const bench *b)
+{
+    hpc_profile_row *row = NULL;
+    hpc_buf out = {0};
+    double all = 0, steps = (double)b->o->steps;
+    int n = 0, rc;
+    TRY(hpc_trainer_profile(&row, &n, b->trainer));
+    for (int k = 0; k < n; k++) all += row[k].seconds;
+    hpc_buf_printf(&out, "\n%-10s  %-16s  %5s  %9s  %6s  %8s  %7s\n", "phase", "op", "n",
+                   "ms a step", "share", "GFLOP/s", "GB/s");
+    for (int k = 0; k < n; k++)
+        hpc_buf_printf(&out, "%-10s  %-16s  %5lld  %9.3f  %5.1f%%  %8.1f  %7.1f\n",
+                       hpc_phase_name(row[k].phase), row[k].op, (long long)row[k].instructions,
+                       row[k].seconds / steps * 1e3, 100 * row[k].seconds / fmax(all, 1e-12),
+                       row[k].flops * steps / fmax(row[k].seconds, 1e-12) * 1e-9,
+                       row[k].bytes * steps / fmax(row[k].seconds, 1e-12) * 1e-9);
+    rc = hpc_cmd_print(&out);
+out:
+    hpc_free(row);
+    return rc;
+}
+
 static int run(void *options, int argc, char **argv)
 {
     bench b = {.o = options};
@@ -137,6 +161,7 @@ static int run(void *options, int argc, char **argv)
             "Llama shape learns, from its own generated text of HPC loops, on your CPU.\n\n");
     TRY(open_bench(&b));
     TRY(take_steps(&b));
+    if (b.o->split && !b.o->json) TRY(put_split(&b));
 out:
     hpc_trainer_close(b.trainer);
     return rc;
@@ -179,6 +204,11 @@ static const hpc_option options[] = {
      .argument = "NAME",
      .help = "Instruction set; the best that this CPU runs if not given."},
     HPC_CMD_JSON(step_options),
+    {.name = "split",
+     .kind = HPC_FLAG,
+     .offset = offsetof(step_options, split),
+     .help = "Then tell where the time went, by phase and op (a refresh counts as if each step had "
+             "one)."},
     {.name = "demo",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, demo),

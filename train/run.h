@@ -28,6 +28,7 @@ typedef struct hpc_trainer_options {
     int64_t accumulate;    /* microbatches in a step */
     uint64_t seed;
     hpc_device_options device;
+    bool profile; /* see hpc_trainer_profile */
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;
@@ -48,6 +49,15 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
  * operations at `flops` a second and its bytes at `bytes` a second. */
 void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, double flops,
                           double bytes);
+/* Where the time of all steps so far went, longest first, by phase and op; *out is the caller's to
+ * free. Nothing unless asked for at opening. */
+typedef struct hpc_profile_row {
+    hpc_phase phase;
+    const char *op;
+    int64_t instructions;         /* in the program */
+    double seconds, flops, bytes; /* flops and bytes of one run */
+} hpc_profile_row;
+int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t);
 size_t hpc_trainer_peak(const hpc_trainer *t); /* of the device, bytes */
 
 typedef struct hpc_trainer_result {

@@ -5,6 +5,7 @@
  * run's business.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/run_priv.h"
@@ -150,7 +151,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(find_kept(t));
     t->losses = t->p->value[t->io.model.loss].type.extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));
-    hpc_exec_options e = {.dry = dry};
+    hpc_exec_options e = {.dry = dry, .profile = o->profile};
     TRY(hpc_exec_open(&t->exec, t->p, t->device, NULL, &e));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
@@ -241,6 +242,44 @@ void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, d
         else
             *step += seconds * (micro ? (double)t->o.accumulate : 1);
     }
+}
+
+static int longest(const void *a, const void *b)
+{
+    double x = ((const hpc_profile_row *)a)->seconds, y = ((const hpc_profile_row *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+static hpc_profile_row *row_of(hpc_profile_row *row, int *n, hpc_phase phase, const char *op)
+{
+    int k = 0;
+    while (k < *n && (row[k].phase != phase || strcmp(row[k].op, op) != 0)) k++;
+    if (k == *n) row[(*n)++] = (hpc_profile_row){.phase = phase, .op = op};
+    return &row[k];
+}
+
+int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t)
+{
+    int ops = 0;
+    *n = 0;
+    while (hpc_op_table[ops]) ops++;
+    *out = hpc_alloc((size_t)ops * HPC_PHASE_N, sizeof **out);
+    if (!*out) return HPC_E_NOMEM;
+    for (int s = 0; s < t->p->segment_n; s++) {
+        const int64_t *ns = hpc_exec_profile(t->exec, s);
+        for (int64_t k = 0; ns && k < t->p->segment[s].insn_n; k++) {
+            const hpc_insn *i = &t->p->segment[s].insn[k];
+            if (i->op->view) continue;
+            hpc_cost c = hpc_insn_cost(t->p, i);
+            hpc_profile_row *row = row_of(*out, n, i->tags.phase, i->op->sig.name);
+            row->instructions++;
+            row->seconds += (double)ns[k] * 1e-9;
+            row->flops += c.flops;
+            row->bytes += c.bytes;
+        }
+    }
+    qsort(*out, (size_t)*n, sizeof **out, longest);
+    return HPC_OK;
 }
 
 size_t hpc_trainer_peak(const hpc_trainer *t)

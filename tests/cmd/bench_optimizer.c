@@ -1,7 +1,7 @@
 /*
  * bench_optimizer.c: `hpccoder bench optimizer` as a user runs it: each
- * optimizer once, AdamW first, formulas as train/ has them. Times are reported,
- * not judged.
+ * optimizer once, AdamW first, formulas as train/ has them; and the split of
+ * `bench step`. Times are reported, not judged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/command.h"
@@ -93,11 +94,34 @@ static void some_of_them(void **state)
     hpc_test_says(o.err, "there is no optimizer 'adam'");
 }
 
+/* `bench step --split`: the shares of all ops, forward and backward, add up. */
+static void where_a_step_goes(void **state)
+{
+    double share = 0;
+    int rows = 0;
+    (void)state;
+    hpc_test_command(&o, "bench step --steps 2 --split --optimizer jorge-newton");
+    assert_int_equal(o.code, 0);
+    const char *table = strstr(o.out, "\nphase ");
+    assert_non_null(table);
+    hpc_test_says(table, "\nforward     matmul ");
+    hpc_test_says(table, "\nbackward    attention_grad ");
+    hpc_test_says(table, "\nrefresh     combine ");
+    hpc_test_says(table, "\nupdate      adamw ");
+    for (const char *p = table; (p = strchr(p, '%')); p++, rows++) {
+        const char *from = p;
+        while (from[-1] != ' ') from--;
+        share += strtod(from, NULL);
+    }
+    assert_true(rows > 10 && fabs(share - 100) < 0.05 * rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them),
         cmocka_unit_test(some_of_them),
+        cmocka_unit_test(where_a_step_goes),
     };
     return cmocka_run_group_tests_name("cmd/bench_optimizer", tests, NULL, NULL);
 }

@@ -198,6 +198,16 @@ static void count(hpc_exec *e, int s)
     }
 }
 
+static int open_profile(hpc_exec *e)
+{
+    for (int s = 0; s < e->p->segment_n; s++) {
+        size_t n = (size_t)e->p->segment[s].insn_n + 1;
+        e->segment[s].ns = hpc_arena_alloc(e->arena, n, sizeof *e->segment[s].ns);
+        if (!e->segment[s].ns) return HPC_E_NOMEM;
+    }
+    return HPC_OK;
+}
+
 static int build(hpc_exec *e, const hpc_exec_options *o)
 {
     int rc = HPC_OK;
@@ -209,6 +219,7 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
         TRY(hpc_steps_make(e, s));
         count(e, s);
     }
+    if (o->profile && e->host) TRY(open_profile(e));
     if (o->dry) goto out;
     TRY(allocate(e, o));
     TRY(resolve(e));

@@ -49,6 +49,7 @@ typedef struct plan_segment {
     step *step;
     int64_t step_n, step_cap;
     hpc_plan *plan; /* by instruction */
+    int64_t *ns;    /* by instruction; NULL: not profiled */
     hpc_exec_stats stats;
 } plan_segment;
 

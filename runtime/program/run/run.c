@@ -133,6 +133,11 @@ void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v)
     return e->host ? hpc_exec_data(e, slot, v) : NULL;
 }
 
+const int64_t *hpc_exec_profile(const hpc_exec *e, int segment)
+{
+    return e->segment[segment].ns;
+}
+
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment)
 {
     return e->segment[segment].stats;

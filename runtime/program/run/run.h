@@ -20,9 +20,10 @@ extern "C" {
 typedef struct hpc_exec hpc_exec;
 
 typedef struct hpc_exec_options {
-    int slots;  /* microbatches or requests that may be in flight; 0: 1 */
-    int poison; /* fill arenas with NaN patterns at opening (tests) */
-    bool dry;   /* select, place and count, but allocate nothing: it cannot run */
+    int slots;    /* microbatches or requests that may be in flight; 0: 1 */
+    int poison;   /* fill arenas with NaN patterns at opening (tests) */
+    bool dry;     /* select, place and count, but allocate nothing: it cannot run */
+    bool profile; /* host-memory devices: sum up the time of each instruction */
 } hpc_exec_options;
 
 /* Borrows p and d (and grid; NULL: serial) for its life; with a grid, collective over its world.
@@ -84,6 +85,9 @@ typedef struct hpc_exec_stats {
     double flops, bytes;  /* by the op table */
 } hpc_exec_stats;
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
+/* By instruction of the segment: nanoseconds of all its runs, on worker 0, with the barriers behind
+ * it; NULL unless profiling. */
+const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
 /* The program with kernels, barriers, addresses; footers count instructions, barriers, bytes. */
 int hpc_exec_print(hpc_buf *out, const hpc_exec *e);

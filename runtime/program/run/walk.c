@@ -80,14 +80,30 @@ static int fail(walk *w, const step *s, int rc, int phase)
     return rc;
 }
 
+typedef struct stopwatch {
+    int64_t *ns, since;
+    int64_t *on; /* of the instruction that runs; NULL: before the first */
+} stopwatch;
+
+/* What has passed goes to the last instruction; time at a barrier is its as well. */
+static void note_time(stopwatch *t, const step *s)
+{
+    int64_t now = hpc_clock_ns();
+    if (t->on) *t->on += now - t->since;
+    t->since = now;
+    if (s && (s->kind == STEP_KERNEL || s->kind == STEP_START)) t->on = &t->ns[s->insn];
+}
+
 static int walk_list(int worker, int workers, void *user)
 {
     walk *w = user;
     hpc_launch l = {.worker = worker, .workers = workers, .barrier = &w->r->exec->barrier};
     int rc = HPC_OK, phase = 0;
     int64_t at = w->r->at;
+    stopwatch watch = {.ns = worker == 0 ? w->g->ns : NULL};
     for (; at < w->g->step_n; at++) {
         const step *s = &w->g->step[at];
+        if (watch.ns) note_time(&watch, s);
         if (rc == HPC_OK || s->kind == STEP_KERNEL) {
             int now = do_step(w, s, at, &l);
             if (now < 0 && rc == HPC_OK) rc = fail(w, s, now, phase);
@@ -98,6 +114,7 @@ static int walk_list(int worker, int workers, void *user)
         if (__atomic_load_n(&w->yield_at, __ATOMIC_RELAXED) == at) break;
         phase++;
     }
+    if (watch.ns) note_time(&watch, NULL);
     if (worker == 0) w->stop = at;
     return rc;
 }
