@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/probe.h"
 #include "cmd/train.h"
 #include "tokenizer/tokenizer.h"
 
@@ -255,6 +256,24 @@ static int record(hpc_buf *out, const train_options *o)
     return hpc_options_record(out, &hpc_cmd_train, &plain);
 }
 
+/* What the processor could do with the model's numbers, by a probe of a tenth of a second. */
+static int measure_peak(double *flops, const hpc_training_options *t)
+{
+    hpc_device *d = NULL;
+    hpc_probe *probe = NULL;
+    hpc_limits limits;
+    int rc;
+    TRY(hpc_device_open(&d, &t->trainer.device));
+    TRY(hpc_probe_open(&probe, d, 0.001));
+    TRY(hpc_probe_limits(&limits, probe));
+    bool half = t->trainer.model.dtype == HPC_BF16 && limits.bf16 > 0;
+    *flops = half ? limits.bf16 : limits.f32;
+out:
+    hpc_probe_close(probe);
+    hpc_device_close(d);
+    return rc;
+}
+
 static int train(hpc_training_options *t, const train_options *o)
 {
     show s = {.o = o};
@@ -264,6 +283,7 @@ static int train(hpc_training_options *t, const train_options *o)
     int64_t start = hpc_clock_ns();
     int rc;
     TRY(record(&config, o));
+    TRY(measure_peak(&t->peak_flops, t));
     TRY(hpc_cmd_signals_start(&signals, "train"));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);

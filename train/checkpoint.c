@@ -270,8 +270,8 @@ out:
     return rc;
 }
 
-/* Steps of the folder's checkpoints, ascending. */
-static int list_steps(int64_t **out, int64_t *n, const char *folder)
+/* Steps of the folder's files step-N.ENDING, ascending. */
+static int list_steps(int64_t **out, int64_t *n, const char *folder, const char *ending)
 {
     hpc_buf names = {0};
     int64_t files = 0;
@@ -286,8 +286,8 @@ static int list_steps(int64_t **out, int64_t *n, const char *folder)
     for (int64_t k = 0; k < files; k++, name += strlen(name) + 1) {
         long long step;
         char want[64];
-        if (sscanf(name, "step-%lld.json", &step) != 1) continue;
-        snprintf(want, sizeof want, "step-%08lld.json", step);
+        if (sscanf(name, "step-%lld.", &step) != 1) continue;
+        snprintf(want, sizeof want, "step-%08lld.%s", step, ending);
         if (strcmp(name, want) == 0) (*out)[(*n)++] = step;
     }
 out:
@@ -301,7 +301,7 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
     int64_t *step = NULL, n = 0, k;
     int rc;
     *found = false;
-    TRY(list_steps(&step, &n, folder));
+    TRY(list_steps(&step, &n, folder, "json"));
     for (k = n - 1; k >= 0 && !*found; k--) {
         rc = load_one(c, t, folder, step[k]);
         *found = rc >= 0;
@@ -323,19 +323,41 @@ out:
     return rc;
 }
 
-/* The description goes first: what is left behind by a kill is no checkpoint. */
+static int remove_step(const char *folder, int64_t step, const char *ending)
+{
+    char path[PATH];
+    int rc = path_of(path, folder, step, ending);
+    return rc < 0 ? rc : hpc_file_remove(path);
+}
+
+/* Data without a description is what a kill left behind, unless it is being written. */
+static int remove_orphans(const char *folder, const int64_t *whole, int64_t whole_n)
+{
+    int64_t *step = NULL, n = 0, k = 0;
+    int rc;
+    TRY(list_steps(&step, &n, folder, "safetensors"));
+    for (int64_t i = 0; step && i < n; i++) {
+        while (k < whole_n && whole[k] < step[i]) k++;
+        if (k < whole_n && whole[k] == step[i]) continue;
+        TRY(remove_step(folder, step[i], "safetensors"));
+    }
+out:
+    hpc_free(step);
+    return rc;
+}
+
+/* The description goes first, so that a kill leaves no checkpoint rather than half of one. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep)
 {
     int64_t *step = NULL, n = 0;
-    char path[PATH];
     int rc;
-    TRY(list_steps(&step, &n, folder));
-    for (int64_t k = 0; step && k + keep < n; k++) {
-        TRY(path_of(path, folder, step[k], "json"));
-        TRY(hpc_file_remove(path));
-        TRY(path_of(path, folder, step[k], "safetensors"));
-        TRY(hpc_file_remove(path));
+    TRY(list_steps(&step, &n, folder, "json"));
+    for (int64_t k = 0; step && keep > 0 && k + keep < n; k++) {
+        TRY(remove_step(folder, step[k], "json"));
+        TRY(remove_step(folder, step[k], "safetensors"));
     }
+    if (step) TRY(remove_orphans(folder, step, n));
+    if (hpc_file_exists(folder)) TRY(hpc_file_sweep(folder));
 out:
     hpc_free(step);
     return rc;

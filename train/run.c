@@ -140,7 +140,7 @@ static int save(run *r)
     r->at.seconds = r->before + seconds_here(r);
     TRY(hpc_checkpoint_save(r->trainer, r->checkpoints, &r->at));
     r->saved_step = r->at.step;
-    if (r->o->keep > 0) TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep));
+    TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep));
 out:
     return rc;
 }

@@ -95,7 +95,7 @@ int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_chec
  * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user);
-/* All but the newest `keep`. */
+/* All but the newest `keep` go (0: none), and what a killed process left half written. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep);
 
 /* ---- a run

@@ -283,12 +283,17 @@ static void full_disk(void **state)
 static void keeps_the_newest(void **state)
 {
     place p;
+    char about[PATH_MAX];
     hpc_trainer_options o = tiny_trainer(HPC_OPT_SGD);
     hpc_checkpoint c;
     bool found;
     open_place(&p, state);
     hpc_trainer *t = open_trainer(&o);
     for (int k = 1; k <= 5; k++) save(&p, t, 10 * k);
+    path_in(about, &p, "step-00000020.json");
+    test_ok(hpc_file_remove(about)); /* as a kill leaves it */
+    test_ok(hpc_checkpoint_prune(p.folder, 0));
+    assert_int_equal(hpc_test_entries(p.folder), 8);
     test_ok(hpc_checkpoint_prune(p.folder, 2));
     assert_int_equal(hpc_test_entries(p.folder), 4);
     test_ok(hpc_checkpoint_load(&c, &found, t, p.folder, hear, &p));
