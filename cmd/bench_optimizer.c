@@ -212,13 +212,13 @@ static void put_json(hpc_buf *out, const bench *b)
 
 static void put_table(hpc_buf *out, const bench *b)
 {
+    int64_t tokens = b->o->model.sequences * b->o->model.length;
     hpc_buf_printf(
         out,
         "blocks of %lld, a refresh every %lld steps, %lld tokens a step, %.3g operations "
         "of the model\n\n%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
-        (long long)b->o->block, (long long)b->o->interval,
-        (long long)(b->o->model.sequences * b->o->model.length), b->model_flops, "optimizer",
-        "apply", "refresh", "plain ms", "refresh", "mean ms", "of adamw", "formula");
+        (long long)b->o->block, (long long)b->o->interval, (long long)tokens, b->model_flops,
+        "optimizer", "apply", "refresh", "plain ms", "refresh", "mean ms", "of adamw", "formula");
     for (int k = 0; k < b->n; k++) {
         const contestant *c = &b->c[k];
         row r = row_of(b, c);

@@ -212,8 +212,8 @@ typedef struct hpc_pack_options {
     const char *held_out;   /* perf: a sketch; NULL: none, which the data set remembers */
     hpc_split split;
     double fim_rate, suffix_first; /* share of the documents; of those, share suffix first */
-    int64_t window; /* "code": documents of about so many bytes, cut at lines; 0: whole files */
-    double negatives;              /* pragma: presumed negatives for each annotated loop */
+    int64_t window;   /* "code": documents of about so many bytes, cut at lines; 0: whole files */
+    double negatives; /* pragma: presumed negatives for each annotated loop */
     int64_t seed, shard_tokens;
     int threads;
     bool resume;
