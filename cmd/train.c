@@ -283,8 +283,8 @@ static int train(hpc_training_options *t, const train_options *o)
     int64_t start = hpc_clock_ns();
     int rc;
     TRY(record(&config, o));
-    TRY(measure_peak(&t->peak_flops, t));
     TRY(hpc_cmd_signals_start(&signals, "train"));
+    TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
     t->config = config.data;
