@@ -60,36 +60,19 @@ static int sum_costs(contestant *c, const hpc_model_config *m)
 static int open_one(bench *b, contestant *c, int kind)
 {
     const optimizer_options *o = b->o;
-    hpc_trainer_options t = {
-        .model = model_config_of(&o->model),
-        .step = {.clip = 1},
-        .length = o->model.length,
-        .rows = o->model.sequences,
-        .documents = 1,
-        .accumulate = 1,
-        .seed = 1,
-        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads}};
+    hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     c->o = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c->o.kind = kind;
     c->o.block = o->block;
     c->o.interval = 2; /* every other step, so that both are seen alike often */
     c->o.burst = 0;
-    t.optimizer = c->o;
-    t.model.positions = o->model.length;
+    hpc_trainer_options t = hpc_bench_trainer(&o->model, &c->o, device);
     int rc;
     TRY(sum_costs(c, &t.model));
     TRY(hpc_trainer_open(&c->trainer, &t, false));
     b->model_flops = hpc_model_config_flops(&t.model, t.length) * (double)(t.rows * t.length);
 out:
     return rc;
-}
-
-static int kind_of(int *out, const char *name)
-{
-    for (*out = 0; hpc_optimizer_names()[*out]; ++*out)
-        if (strcmp(hpc_optimizer_names()[*out], name) == 0) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "there is no optimizer '%s'; hpccoder train --help lists them",
-                    name);
 }
 
 /* AdamW first, whatever was asked for. */
@@ -103,7 +86,7 @@ static int open_all(bench *b)
     TRY(open_one(b, &b->c[b->n++], HPC_OPT_ADAMW));
     for (int64_t k = 0; k < asked; k++) {
         int kind = (int)k;
-        if (!all) TRY(kind_of(&kind, b->o->optimizer.item[k]));
+        if (!all) TRY(hpc_optimizer_find(&kind, b->o->optimizer.item[k]));
         if (kind != HPC_OPT_ADAMW) TRY(open_one(b, &b->c[b->n++], kind));
     }
 out:
@@ -194,7 +177,7 @@ static void put_json(hpc_buf *out, const bench *b)
         const contestant *c = &b->c[k];
         row r = row_of(b, c);
         hpc_json_open(&w, NULL, '{');
-        hpc_json_put_text(&w, "name", hpc_optimizer_names()[c->o.kind]);
+        hpc_json_put_text(&w, "name", hpc_optimizer_names[c->o.kind]);
         hpc_json_put_real(&w, "apply_flops", c->cost.apply);
         hpc_json_put_real(&w, "refresh_flops", c->cost.refresh);
         hpc_json_put_real(&w, "state_bytes", c->cost.state_bytes);
@@ -223,7 +206,7 @@ static void put_table(hpc_buf *out, const bench *b)
         const contestant *c = &b->c[k];
         row r = row_of(b, c);
         hpc_buf_printf(out, "%-16s  %9.3g  %9.3g  %9.1f  %9.1f  %9.1f  %9.3f  %9.3f\n",
-                       hpc_optimizer_names()[c->o.kind], c->cost.apply, c->cost.refresh, c->step_ms,
+                       hpc_optimizer_names[c->o.kind], c->cost.apply, c->cost.refresh, c->step_ms,
                        c->refresh_ms, r.step_ms, r.ratio, r.formula);
     }
 }

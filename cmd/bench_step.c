@@ -61,26 +61,32 @@ void hpc_bench_text(hpc_batch *b, int64_t vocab, int64_t step)
     b->counted = b->tokens_n = tokens;
 }
 
+hpc_trainer_options hpc_bench_trainer(const model_options *m, const hpc_optimizer_config *o,
+                                      hpc_device_options device)
+{
+    hpc_trainer_options t = {.model = model_config_of(m),
+                             .optimizer = *o,
+                             .step = {.clip = 1},
+                             .length = m->length,
+                             .rows = m->sequences,
+                             .documents = 1,
+                             .accumulate = 1,
+                             .seed = 1,
+                             .device = device};
+    t.model.positions = m->length;
+    return t;
+}
+
 static int open_bench(bench *b)
 {
     const step_options *o = b->o;
-    hpc_optimizer_config optimizer = HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    while (strcmp(hpc_optimizer_names()[b->optimizer.kind], o->optimizer) != 0) b->optimizer.kind++;
-    optimizer.kind = b->optimizer.kind;
-    b->optimizer = optimizer;
-    hpc_trainer_options t = {
-        .model = model_config_of(&o->model),
-        .optimizer = optimizer,
-        .step = {.clip = 1},
-        .length = o->model.length,
-        .rows = o->model.sequences,
-        .documents = 1,
-        .accumulate = 1,
-        .seed = 1,
-        .device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads},
-        .profile = o->split};
-    t.model.positions = o->model.length;
-    int rc = hpc_trainer_open(&b->trainer, &t, false);
+    hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    b->optimizer = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    int rc = hpc_optimizer_find(&b->optimizer.kind, o->optimizer);
+    if (rc < 0) return rc;
+    hpc_trainer_options t = hpc_bench_trainer(&o->model, &b->optimizer, device);
+    t.profile = o->split;
+    rc = hpc_trainer_open(&b->trainer, &t, false);
     if (rc < 0) return rc;
     b->plan = hpc_trainer_about(b->trainer);
     b->tokens = (double)(o->model.sequences * o->model.length);
@@ -189,7 +195,7 @@ static const hpc_option options[] = {
      .offset = offsetof(step_options, optimizer),
      .fallback = "adamw",
      .argument = "NAME",
-     .choices = hpc_cmd_optimizers,
+     .choices = hpc_optimizer_names,
      .help = "Which update to take."},
     HPC_CMD_THREADS(step_options),
     {.name = "backend",

@@ -59,9 +59,6 @@ int hpc_cmd_read(hpc_buf *out, const char *file);
 /* "12.3 MiB" */
 const char *hpc_cmd_bytes(char out[32], double bytes);
 
-/* Choices of --optimizer, as hpc_optimizer_names has them. (train_options.c) */
-extern const char *const hpc_cmd_optimizers[];
-
 /* ---- options that mean the same everywhere ----------------------------------------
  * Rows for an option table over a struct with a member of that name: int64_t threads, bool others.
  * What a command does not do, it has no option for. */

@@ -36,13 +36,6 @@ static hpc_step_options step_of(const plan_options *o)
     return s;
 }
 
-static int kind_of(const char *optimizer)
-{
-    int k = 0;
-    while (strcmp(hpc_optimizer_names()[k], optimizer) != 0) k++;
-    return k;
-}
-
 static int print_plan(hpc_link *world, void *user)
 {
     show *s = user;
@@ -62,7 +55,7 @@ static int print_plan(hpc_link *world, void *user)
     p = hpc_program_create();
     if (!p) TRY(HPC_E_NOMEM);
     step = step_of(s->o);
-    opt.kind = kind_of(s->o->optimizer);
+    TRY(hpc_optimizer_find(&opt.kind, s->o->optimizer));
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_shard(p, &s->shape, coord));
     TRY(hpc_device_open(&d, &dev));
@@ -123,7 +116,7 @@ static const hpc_option options[] = {
      .offset = offsetof(plan_options, optimizer),
      .fallback = "adamw",
      .argument = "NAME",
-     .choices = hpc_cmd_optimizers,
+     .choices = hpc_optimizer_names,
      .help = "Whose update and refresh to show."},
     {.name = "recompute",
      .kind = HPC_CHOICE,

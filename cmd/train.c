@@ -45,7 +45,7 @@ static int sources_of(hpc_loader_source **out, hpc_arena *a, const hpc_texts *t)
 static hpc_optimizer_config optimizer_of(const train_options *o)
 {
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    c.kind = index_of(hpc_optimizer_names(), o->optimizer);
+    c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta1 = o->beta1, c.beta2 = o->beta2, c.eps = o->eps;
     c.momentum = o->momentum, c.decay = o->decay;
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
@@ -153,7 +153,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
                                 .keep = o->keep,
                                 .seconds = o->hours * 3600,
                                 .resume = o->resume};
-    t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names(), o->schedule),
+    t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names, o->schedule),
                             .peak = o->lr,
                             .least = o->lr_least,
                             .warmup = o->warmup,

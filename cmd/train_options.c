@@ -6,9 +6,6 @@
 #include "cmd/train.h"
 
 static const char *const objectives[] = {"tokens", "answer", "classes", NULL};
-const char *const hpc_cmd_optimizers[] = {
-    "sgd", "adamw", "muon", "shampoo", "soap", "jorge", "jorge-symmetric", "jorge-newton", NULL};
-static const char *const schedules[] = {"constant", "cosine", "linear", "step", "wsd", NULL};
 static const char *const grafts[] = {"sgd", "adam", NULL};
 static const char *const dtypes[] = {"f32", "bf16", NULL};
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
@@ -213,7 +210,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, optimizer),
      .fallback = "adamw",
-     .choices = hpc_cmd_optimizers,
+     .choices = hpc_optimizer_names,
      .help = "See above."},
     {.name = "lr",
      .kind = HPC_REAL,
@@ -227,7 +224,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, schedule),
      .fallback = "cosine",
-     .choices = schedules,
+     .choices = hpc_lr_names,
      .help = "How it falls; step: at a third and two thirds; wsd: at the end."},
     {.name = "warmup",
      .kind = HPC_INT,

@@ -5,14 +5,9 @@
 
 #include "train/train.h"
 
-static const char *const names[] = {
+const char *const hpc_lr_names[] = {
     [HPC_LR_CONSTANT] = "constant", [HPC_LR_COSINE] = "cosine", [HPC_LR_LINEAR] = "linear",
     [HPC_LR_STEP] = "step",         [HPC_LR_WSD] = "wsd",       NULL};
-
-const char *const *hpc_lr_names(void)
-{
-    return names;
-}
 
 /* The share of the peak at `t` in [0, 1] of what follows the warmup. */
 static double share_at(const hpc_lr_config *c, double t)

@@ -5,22 +5,30 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "train/update_priv.h"
 
-static const char *const names[] = {[HPC_OPT_SGD] = "sgd",
-                                    [HPC_OPT_ADAMW] = "adamw",
-                                    [HPC_OPT_MUON] = "muon",
-                                    [HPC_OPT_SHAMPOO] = "shampoo",
-                                    [HPC_OPT_SOAP] = "soap",
-                                    [HPC_OPT_JORGE] = "jorge",
-                                    [HPC_OPT_JORGE_SYMMETRIC] = "jorge-symmetric",
-                                    [HPC_OPT_JORGE_NEWTON] = "jorge-newton",
-                                    NULL};
+const char *const hpc_optimizer_names[] = {[HPC_OPT_SGD] = "sgd",
+                                           [HPC_OPT_ADAMW] = "adamw",
+                                           [HPC_OPT_MUON] = "muon",
+                                           [HPC_OPT_SHAMPOO] = "shampoo",
+                                           [HPC_OPT_SOAP] = "soap",
+                                           [HPC_OPT_JORGE] = "jorge",
+                                           [HPC_OPT_JORGE_SYMMETRIC] = "jorge-symmetric",
+                                           [HPC_OPT_JORGE_NEWTON] = "jorge-newton",
+                                           NULL};
 
-const char *const *hpc_optimizer_names(void)
+int hpc_optimizer_find(int *kind, const char *name)
 {
-    return names;
+    char known[128] = "";
+    size_t n = 0;
+    for (*kind = 0; hpc_optimizer_names[*kind]; ++*kind) {
+        if (strcmp(hpc_optimizer_names[*kind], name) == 0) return HPC_OK;
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
+                              hpc_optimizer_names[*kind]);
+    }
+    return hpc_fail(HPC_E_ARG, "there is no optimizer '%s', but %s", name, known);
 }
 
 static int check_share(const char *key, double x)

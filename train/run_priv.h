@@ -16,6 +16,7 @@ struct hpc_trainer {
     float *real;       /* weights, and losses read back */
     int64_t losses;    /* of a microbatch */
     bool dry;
+    hpc_trainer_plan plan;
     bool *keeps; /* by value: state that goes into a checkpoint */
 };
 

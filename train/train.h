@@ -29,7 +29,8 @@ typedef enum hpc_optimizer_kind {
     HPC_OPT_JORGE_NEWTON, /* a moving average, and Newton steps from the last root */
     HPC_OPT_N
 } hpc_optimizer_kind;
-const char *const *hpc_optimizer_names(void); /* "sgd", ... by kind, NULL-terminated */
+extern const char *const hpc_optimizer_names[];      /* "sgd", ... by kind, NULL-terminated */
+int hpc_optimizer_find(int *kind, const char *name); /* HPC_E_ARG tells the known ones */
 typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
 
 /* Matrices within blocks are what MUON and all after it precondition. Embeddings, head, norms and
@@ -105,7 +106,7 @@ typedef enum hpc_lr_kind {
     HPC_LR_STEP,
     HPC_LR_WSD
 } hpc_lr_kind;
-const char *const *hpc_lr_names(void); /* "constant", "cosine", "linear", "step", "wsd" */
+extern const char *const hpc_lr_names[]; /* "constant", "cosine", "linear", "step", "wsd" */
 typedef struct hpc_lr_config {
     int kind;
     double peak, least; /* the last rate as a share of the peak: COSINE, LINEAR, WSD */

@@ -5,6 +5,7 @@
  * run's business.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,58 @@ out:
     return rc;
 }
 
+/* ---- what it needs ------------------------------------------------------------------------------
+ */
+
+static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
+                      int64_t n, hpc_value v)
+{
+    const hpc_value_info *info = &t->p->value[v];
+    double bytes = (double)hpc_type_bytes(&info->type);
+    if (!trainer_keeps(t, v))
+        out->gradient_bytes += bytes;
+    else if (tensor_of(tensor, n, info->name) || v == t->io.model.freq)
+        out->parameter_bytes += bytes;
+    else
+        out->optimizer_bytes += bytes;
+}
+
+static int make_plan(hpc_trainer *t)
+{
+    const hpc_placement *place = hpc_exec_placement(t->exec);
+    const hpc_model_config *c = &t->o.model;
+    hpc_trainer_plan out = {.params = hpc_model_config_params(c),
+                            .model_flops = hpc_model_config_flops(c, t->o.length)};
+    hpc_model_tensor *tensor = NULL;
+    int64_t n = 0;
+    int rc = hpc_model_tensors(&tensor, &n, c);
+    if (rc < 0) return rc;
+    for (int64_t k = 0; k < n; k++)
+        if (tensor[k].trainable)
+            out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
+    for (hpc_value v = 0; v < t->p->value_n; v++)
+        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
+            add_state(&out, t, tensor, n, v);
+    hpc_free(tensor);
+    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
+    for (int s = 0; s < t->p->segment_n; s++) {
+        double flops = hpc_exec_stats_of(t->exec, s).flops;
+        bool micro = s == t->io.model.forward || s == t->io.backward;
+        if (s == t->io.refresh)
+            out.refresh_flops = flops;
+        else
+            out.step_flops += flops * (micro ? (double)t->o.accumulate : 1);
+    }
+    if (t->io.refresh >= 0) out.refreshes_in_100 = 100 / t->o.optimizer.interval;
+    t->plan = out;
+    return HPC_OK;
+}
+
+hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
+{
+    return t->plan;
+}
+
 /* All state but gradients, which are zero between steps. */
 static int find_kept(hpc_trainer *t)
 {
@@ -153,6 +206,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(hpc_device_open(&t->device, &t->o.device));
     hpc_exec_options e = {.dry = dry, .profile = o->profile};
     TRY(hpc_exec_open(&t->exec, t->p, t->device, NULL, &e));
+    TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
     *out = t;
@@ -175,50 +229,7 @@ void hpc_trainer_close(hpc_trainer *t)
     hpc_free(t);
 }
 
-/* ---- what it needs ------------------------------------------------------------------------------
- */
-
-static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
-                      int64_t n, hpc_value v)
-{
-    const hpc_value_info *info = &t->p->value[v];
-    double bytes = (double)hpc_type_bytes(&info->type);
-    if (!trainer_keeps(t, v))
-        out->gradient_bytes += bytes;
-    else if (tensor_of(tensor, n, info->name) || v == t->io.model.freq)
-        out->parameter_bytes += bytes;
-    else
-        out->optimizer_bytes += bytes;
-}
-
-hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
-{
-    const hpc_placement *place = hpc_exec_placement(t->exec);
-    const hpc_model_config *c = &t->o.model;
-    hpc_trainer_plan out = {.params = hpc_model_config_params(c),
-                            .model_flops = hpc_model_config_flops(c, t->o.length)};
-    hpc_model_tensor *tensor = NULL;
-    int64_t n = 0;
-    if (hpc_model_tensors(&tensor, &n, c) < 0) return out;
-    for (int64_t k = 0; k < n; k++)
-        if (tensor[k].trainable)
-            out.trained += tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
-    for (hpc_value v = 0; v < t->p->value_n; v++)
-        if (t->p->value[v].kind == HPC_VALUE_STATE && t->p->value[v].base < 0)
-            add_state(&out, t, tensor, n, v);
-    hpc_free(tensor);
-    out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
-    for (int s = 0; s < t->p->segment_n; s++) {
-        double flops = hpc_exec_stats_of(t->exec, s).flops;
-        bool micro = s == t->io.model.forward || s == t->io.backward;
-        if (s == t->io.refresh)
-            out.refresh_flops = flops;
-        else
-            out.step_flops += flops * (micro ? (double)t->o.accumulate : 1);
-    }
-    if (t->io.refresh >= 0) out.refreshes_in_100 = 100 / t->o.optimizer.interval;
-    return out;
-}
+/* ---- times and costs ------------------------------------------------------------------------- */
 
 static double seconds_of(const hpc_trainer *t, int s, double flops, double bytes)
 {
@@ -415,8 +426,8 @@ out:
 static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user)
 {
     const hpc_trainer *t = user;
-    const char *name = hpc_arena_text(t->p->arena, "master.%s", tensor->name);
-    if (!name) return HPC_E_NOMEM;
+    char name[HPC_TENSOR_NAME + 16];
+    snprintf(name, sizeof name, "master.%s", tensor->name);
     hpc_value v = hpc_program_find(t->p, name);
     if (v < 0) v = hpc_program_find(t->p, tensor->name);
     if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", tensor->name);

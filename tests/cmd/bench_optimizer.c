@@ -63,7 +63,7 @@ static void all_of_them(void **state)
         const char *name;
         int kind = 0;
         test_ok(hpc_json_text(&name, hpc_json_get(row, "name"), "name"));
-        while (strcmp(hpc_optimizer_names()[kind], name) != 0) kind++;
+        while (strcmp(hpc_optimizer_names[kind], name) != 0) kind++;
         assert_false(seen[kind]);
         seen[kind] = true;
         assert_int_equal(k == 0, kind == HPC_OPT_ADAMW);

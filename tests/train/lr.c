@@ -21,7 +21,7 @@ static const hpc_lr_config base = {
 static void warms_up(void **state)
 {
     (void)state;
-    for (int kind = 0; hpc_lr_names()[kind]; kind++) {
+    for (int kind = 0; hpc_lr_names[kind]; kind++) {
         hpc_lr_config c = base;
         c.kind = kind;
         near(hpc_lr_at(&c, 1, 100), 0.2);

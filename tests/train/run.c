@@ -157,7 +157,7 @@ static void every_optimizer_learns(void **state)
         if (kind == HPC_OPT_JORGE) p.o.lr.peak = 0.003;
         hpc_training_result r = train(&p);
         if (!(p.first > 4.1 && r.validation < 0.93 * log(VOCABULARY)))
-            fail_msg("%s: %g to %g, validation %g", hpc_optimizer_names()[kind], p.first, p.last,
+            fail_msg("%s: %g to %g, validation %g", hpc_optimizer_names[kind], p.first, p.last,
                      r.validation);
         assert_true(r.best <= r.validation && r.skipped == 0 && p.said == 0);
         hpc_test_folder_teardown(state);
