@@ -48,13 +48,14 @@ LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
 LIBRARIES = -ljansson -lgit2 -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
 
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
-ISAS_x86_64  := base avx2 avx512 avx512bf16
+ISAS_x86_64  := base avx2 avx512 avx512bf16 amx
 ISAS_aarch64 := neon
 ISAS := $(ISAS_$(ARCH))
 ISA_base := -march=x86-64
 ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
+ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 

@@ -23,9 +23,14 @@ struct hpc_bench_peers {
 static const struct {
     const char *isa, *variable, *value;
 } settings[] = {
-    {"avx512bf16", "OPENBLAS_CORETYPE", "SkylakeX"}, {"avx512", "OPENBLAS_CORETYPE", "SkylakeX"},
-    {"avx512", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE"}, {"avx2", "OPENBLAS_CORETYPE", "Haswell"},
-    {"avx2", "ONEDNN_MAX_CPU_ISA", "AVX2"},          {"base", "OPENBLAS_CORETYPE", "Prescott"},
+    {"amx", "OPENBLAS_CORETYPE", "SkylakeX"},
+    {"avx512bf16", "OPENBLAS_CORETYPE", "SkylakeX"},
+    {"avx512bf16", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16"},
+    {"avx512", "OPENBLAS_CORETYPE", "SkylakeX"},
+    {"avx512", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE"},
+    {"avx2", "OPENBLAS_CORETYPE", "Haswell"},
+    {"avx2", "ONEDNN_MAX_CPU_ISA", "AVX2"},
+    {"base", "OPENBLAS_CORETYPE", "Prescott"},
     {"base", "ONEDNN_MAX_CPU_ISA", "SSE41"},
 };
 

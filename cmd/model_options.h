@@ -5,6 +5,8 @@
 #ifndef HPC_CMD_MODEL_OPTIONS_H
 #define HPC_CMD_MODEL_OPTIONS_H
 
+#include <string.h>
+
 #include "train/train.h"
 
 typedef struct model_options {
@@ -12,7 +14,15 @@ typedef struct model_options {
     int64_t sequences, length;
     double dropout;
     bool tied;
+    const char *dtype;
 } model_options;
+
+static const char *const compute_dtypes[] = {"f32", "bf16", NULL};
+
+static inline hpc_dtype compute_dtype(const char *name)
+{
+    return strcmp(name, "bf16") == 0 ? HPC_BF16 : HPC_F32;
+}
 
 /* Rows for an option table whose struct holds a model_options at `base`. */
 #define MODEL_INT(field, text, value, base, what)                                                  \
@@ -36,6 +46,13 @@ typedef struct model_options {
          .argument = "P",                                                                          \
          .most = 0.99,                                                                             \
          .help = "Dropout after embedding, attention and MLP."},                                   \
+        {.name = "dtype",                                                                          \
+         .kind = HPC_CHOICE,                                                                       \
+         .offset = (base) + offsetof(model_options, dtype),                                        \
+         .fallback = "f32",                                                                        \
+         .choices = compute_dtypes,                                                                \
+         .help =                                                                                   \
+             "Of parameters and activations as the model computes; bf16 keeps masters in f32."},   \
     {                                                                                              \
         .name = "tied", .kind = HPC_FLAG, .offset = (base) + offsetof(model_options, tied),        \
         .help = "Use the embedding as the head."                                                   \
@@ -53,6 +70,7 @@ static inline hpc_model_config model_config_of(const model_options *o)
     c.dropout = o->dropout;
     c.tied = o->tied;
     c.positions = o->length;
+    c.dtype = compute_dtype(o->dtype);
     return c;
 }
 

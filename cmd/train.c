@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/model_options.h"
 #include "cmd/probe.h"
 #include "cmd/train.h"
 #include "tokenizer/tokenizer.h"
@@ -96,7 +97,7 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
         c->vocab = o->vocab ? o->vocab : vocab;
     }
     c->dropout = o->dropout;
-    c->dtype = strcmp(o->dtype, "bf16") == 0 ? HPC_BF16 : HPC_F32;
+    c->dtype = compute_dtype(o->dtype);
     if (o->classes) {
         c->head = HPC_HEAD_CLASSES;
         c->classes = o->classes;

@@ -3,11 +3,11 @@
  * configuration's keys.
  */
 #include "cmd/cmd.h"
+#include "cmd/model_options.h"
 #include "cmd/train.h"
 
 static const char *const objectives[] = {"tokens", "answer", "classes", NULL};
 static const char *const grafts[] = {"sgd", "adam", NULL};
-static const char *const dtypes[] = {"f32", "bf16", NULL};
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
 const hpc_option hpc_cmd_train_options[] = {
@@ -393,7 +393,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, dtype),
      .fallback = "f32",
-     .choices = dtypes,
+     .choices = compute_dtypes,
      .help = "Of parameters and activations as the model computes; bf16 keeps masters in f32."},
     {.name = "recompute",
      .kind = HPC_CHOICE,

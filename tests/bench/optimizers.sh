@@ -1,90 +1,161 @@
 #!/usr/bin/env bash
 # optimizers.sh TRAIN VALIDATION OUT [TOKENS]: which optimizer learns fastest, on shards of one's own.
 #
-# Each is tuned over four learning rates at a quarter of TOKENS (10e6 if not given), then runs at full
-# length with the best of them; the leading three again with two more seeds. The model, the tokens, the
-# batch and the schedule are the same for all. What is finished is not run again, and what was stopped
-# goes on, so that the study may take several days' nights: start it again with the same words.
+# Each is tuned over four learning rates or more (another beyond the best while that is at the edge) at a
+# quarter of TOKENS (10e6 if not given), then runs at full length with the best of them; the leading three
+# again with two more seeds. ABLATIONS change one setting of one optimizer at a quarter of TOKENS. The
+# model, the tokens, the batch and the schedule are the same for all. What is finished is not run again,
+# and what was stopped goes on, so that the study may take several nights: start it again with the same
+# words. JOBS runs (2) share the CPUs.
 #
-# At the end: a table on standard output, OUT/full.html and OUT/full.png. Settings of one optimizer can
-# be changed in `extra_of`, of the model in MODEL.
+# At the end OUT/runs.csv, OUT/study.csv and OUT/full.html: what a step costs is measured then, on a machine
+# that does nothing else, since runs beside each other say little about time.
 set -eu -o pipefail
 [ $# -ge 3 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 train=$1 validation=$2 out=$3 tokens=${4:-10e6}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 hpccoder=${HPCCODER:-$here/build/release/hpccoder}
-MODEL=${MODEL:---hidden 224 --layers 6 --heads 7 --ffn 608 --length 256 --rows 8}
-optimizers=${OPTIMIZERS:-sgd adamw muon shampoo soap jorge jorge-symmetric jorge-newton}
+shape=${SHAPE:---hidden 256 --layers 4 --heads 4 --kv-heads 4 --ffn 672 --length 256 --dtype bf16}
+optimizers=${OPTIMIZERS:-adamw jorge-newton shampoo muon soap sgd jorge jorge-symmetric}
+JOBS=${JOBS:-2}
+threads=$(($(nproc) / JOBS > 0 ? $(nproc) / JOBS : 1))
+quarter=$(awk -v t="$tokens" 'BEGIN { printf "%.0f", t / 4 }')
 mkdir -p "$out"
 
-rates_of() {
-    case $1 in
-    sgd) echo 0.03 0.1 0.3 1 ;;
-    *) echo 0.001 0.002 0.004 0.008 ;;
-    esac
-}
-
-# Jorge as published refreshes from one gradient; the others average.
+# Jorge as published learns from one gradient at a time, the others from averages.
 extra_of() {
     case $1 in
+    sgd) echo --decay 1e-4 ;;
     jorge | jorge-symmetric) echo --interval 1 ;;
-    shampoo | soap) echo --interval 10 ;;
     jorge-newton) echo --interval 50 ;;
+    shampoo | soap) echo --interval 10 ;;
     esac
 }
 
-run() { # name optimizer rate tokens seed
-    local dir=$out/$1
-    [ -e "$dir/model/model.safetensors" ] && return
+rates_of() { [ "$1" = sgd ] && echo 0.1 0.3 1 3 || echo 0.001 0.002 0.004 0.008; }
+step_of() { [ "$1" = sgd ] && echo 3 || echo 2; }
+
+# name, optimizer, what is changed
+ablations() {
+    cat <<'A'
+newton-every-10 jorge-newton --interval 10
+newton-every-200 jorge-newton --interval 200
+newton-no-burst jorge-newton --burst 0
+newton-steps-1 jorge-newton --newton 1
+newton-block-128 jorge-newton --block 128
+newton-block-672 jorge-newton --block 672
+newton-ridge-1e-4 jorge-newton --ridge 1e-4
+newton-ridge-1e-6 jorge-newton --ridge 1e-6
+newton-average-0.9 jorge-newton --average 0.9
+newton-average-0.99 jorge-newton --average 0.99
+newton-graft-sgd jorge-newton --graft sgd --lr 0.3
+shampoo-every-50 shampoo --interval 50
+soap-every-50 soap --interval 50
+symmetric-every-10 jorge-symmetric --interval 10
+symmetric-floor-0.95 jorge-symmetric --floor 0.95
+jorge-every-50 jorge --interval 50
+jorge-start-1 jorge --start 1
+A
+}
+
+done_already() { [ -e "$out/$1/model/model.safetensors" ]; }
+
+one() { # name optimizer rate tokens seed [options that come last and win]
+    local name=$1 optimizer=$2 rate=$3 length=$4 seed=$5
+    shift 5
+    done_already "$name" && return
     # shellcheck disable=SC2046,SC2086
-    "$hpccoder" train --data "$train" --validation "$validation" --out "$dir" $MODEL \
-        --optimizer "$2" --lr "$3" --tokens "$4" --seed "$5" $(extra_of "$2") --schedule cosine \
-        --warmup 100 --lr-least 0.1 --validate-batches 100 --validate-every 200 --save-every 200 \
-        --keep 1 --resume -q || echo "$1: did not finish" >&2
+    nice "$hpccoder" train --data "$train" --validation "$validation" --out "$out/$name" $shape --rows 8 \
+        --optimizer "$optimizer" --lr "$rate" --tokens "$length" --seed "$seed" $(extra_of "$optimizer") \
+        --schedule cosine --warmup 100 --lr-least 0.1 --validate-batches 50 --validate-every 200 \
+        --save-every 200 --keep 1 --resume -q -j "$threads" "$@" >"$out/$name.log" 2>&1 ||
+        echo "$name: did not finish, see $out/$name.log" >&2
+}
+
+queue() { # lines of arguments of `one`
+    while read -r line; do
+        while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n || true; done
+        # shellcheck disable=SC2086
+        one $line </dev/null &
+    done
+    wait
 }
 
 # The last validation loss of a run; a large number if there is none.
 loss_of() {
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "validation_loss") c = i }
-        NR > 1 && $c != "" { last = $c } END { print last == "" ? 99 : last }' \
+        NR > 1 && $c != "" { last = $c } END { print last == "" || last != last + 0 ? 99 : last }' \
         "$out/$1/metrics.csv" 2>/dev/null || echo 99
 }
 
-quarter=$(awk -v t="$tokens" 'BEGIN { printf "%.0f", t / 4 }')
+tuned() { # optimizer: its rates and losses, best first
+    for dir in "$out/tune-$1"-[0-9]*/; do
+        [ -d "$dir" ] || continue
+        local name=${dir%/}
+        name=${name##*/}
+        echo "$(loss_of "$name") ${name#"tune-$1-"}"
+    done | sort -g
+}
+best_rate_of() { tuned "$1" | awk 'NR == 1 { print $2 }'; }
+
 for o in $optimizers; do
-    for lr in $(rates_of "$o"); do run "tune-$o-$lr" "$o" "$lr" "$quarter" 1; done
+    for lr in $(rates_of "$o"); do echo "tune-$o-$lr $o $lr $quarter 1"; done
+done | queue
+for _ in 1 2 3; do
+    for o in $optimizers; do
+        tuned "$o" | awk -v o="$o" -v by="$(step_of "$o")" -v n="$quarter" '
+            NR == 1 { best = $2; low = high = $2 }
+            { if ($2 < low) low = $2; if ($2 > high) high = $2 }
+            END {
+                next_lr = best == high ? best * by : best == low ? best / by : 0
+                if (next_lr) printf "tune-%s-%g %s %g %s 1\n", o, next_lr, o, next_lr, n
+            }'
+    done | queue
 done
 
-best_rate_of() { # optimizer
-    for lr in $(rates_of "$1"); do echo "$(loss_of "tune-$1-$lr") $lr"; done | sort -g | awk 'NR == 1 { print $2 }'
-}
-
-for o in $optimizers; do run "$o" "$o" "$(best_rate_of "$o")" "$tokens" 1; done
+for o in $optimizers; do echo "$o $o $(best_rate_of "$o") $tokens 1"; done | queue
 leading=$(for o in $optimizers; do echo "$(loss_of "$o") $o"; done | sort -g | awk 'NR <= 3 { print $2 }')
 for o in $leading; do
-    for seed in 2 3; do run "$o-seed$seed" "$o" "$(best_rate_of "$o")" "$tokens" "$seed"; done
-done
+    for seed in 2 3; do echo "$o-seed$seed $o $(best_rate_of "$o") $tokens $seed"; done
+done | queue
+ablations | while read -r name o options; do
+    [[ " $optimizers " == *" $o "* ]] || continue
+    echo "ablate-$name $o $(best_rate_of "$o") $quarter 1 $options"
+done | queue
 
-# Tokens and hours at which a run's validation loss first was at most AdamW's last one.
+# ---- what came of it ------------------------------------------------------------------------
 adamw=$(loss_of adamw)
-printf '%-22s  %8s  %10s  %8s  %8s\n' run rate validation 'tokens' 'time'
+echo run,rate,tokens,loss,tokens_to_adamw >"$out/runs.csv"
 for dir in "$out"/*/; do
     name=$(basename "$dir")
-    case $name in tune-*) continue ;; esac
-    awk -F, -v name="$name" -v rate="$(best_rate_of "${name%-seed*}")" -v goal="$adamw" '
+    awk -F, -v name="$name" -v goal="$adamw" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        { ms += $at["step_ms"]; tokens = $at["tokens"] }
+        { tokens = $at["tokens"]; if ($at["lr"] > rate) rate = $at["lr"] }
         $at["validation_loss"] != "" {
-            last = $at["validation_loss"]
-            if (!reached && last <= goal) { reached = tokens; when = ms / 3.6e6 }
+            loss = $at["validation_loss"]
+            # Between two validations the loss is taken to fall evenly.
+            if (!reached && loss <= goal)
+                reached = before ? was + (tokens - was) * (before - goal) / (before - loss) : tokens
+            before = loss; was = tokens
         }
-        END {
-            printf "%-22s  %8s  %10.4f  %8s  %8s   (%.3g tokens, %.2f hours)\n", name, rate, last, \
-                reached ? sprintf("%.3g", reached) : "never", when ? sprintf("%.2f h", when) : "-", \
-                tokens, ms / 3.6e6
-        }' "$dir/metrics.csv"
-done
+        END { printf "%s,%g,%d,%.4f,%s\n", name, rate, tokens, loss, reached ? sprintf("%d", reached) : "" }
+    ' "$dir/metrics.csv"
+done >>"$out/runs.csv"
 runs=()
 for o in $optimizers; do [ -e "$out/$o/metrics.csv" ] && runs+=("$out/$o"); done
 "$hpccoder" report "${runs[@]}" --smooth 50 --out "$out/full.html" >/dev/null
-"$hpccoder" report "${runs[@]}" --smooth 50 --out "$out/full.png"
+"$hpccoder" report "${runs[@]}" --smooth 50 --out "$out/full.png" >/dev/null
+
+# A step of each, with the refreshes that its interval has, in milliseconds.
+echo optimizer,rate,loss,tokens_to_adamw,step_ms,hours,hours_to_adamw >"$out/study.csv"
+for o in $optimizers; do
+    interval=$(extra_of "$o" | awk '{ for (i = 1; i < NF; i++) if ($i == "--interval") print $(i + 1) }')
+    # shellcheck disable=SC2086
+    ms=$("$hpccoder" bench optimizer $shape --vocab 8192 --sequences 8 --tied --optimizer "$o" \
+        --interval "${interval:-1}" --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
+    awk -F, -v o="$o" -v ms="$ms" '$1 == o {
+        steps = $3 / 2048; goal = $5 == "" ? 0 : $5 / 2048
+        printf "%s,%s,%s,%s,%.1f,%.2f,%s\n", o, $2, $4, $5, ms, steps * ms / 3.6e6, \
+            goal ? sprintf("%.2f", goal * ms / 3.6e6) : "" }' "$out/runs.csv" >>"$out/study.csv"
+done
+column -s, -t "$out/study.csv" 2>/dev/null || cat "$out/study.csv"

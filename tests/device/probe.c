@@ -12,7 +12,10 @@
 #include "runtime/device/cpu/probe.h"
 #include "runtime/device/device.h"
 
-enum { FLOATS = HPC_PROBE_STATE / 4 };
+enum {
+    FLOATS = HPC_PROBE_STATE / 4,
+    TILE = 256
+}; /* TILE: sums of a tile of AMX, each of 16 words of a row */
 
 static const hpc_cpu_probe *find(const char *isa)
 {
@@ -47,14 +50,15 @@ static void dot_products_are_done(void **state)
     for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
         _Alignas(HPC_ALIGN) float x[FLOATS];
         const hpc_cpu_probe *p = find(*isa);
-        assert_int_equal(p->bf16.run != NULL, strcmp(*isa, "avx512bf16") == 0);
+        bool tiles = strcmp(*isa, "amx") == 0;
+        assert_int_equal(p->bf16.run != NULL, tiles || strcmp(*isa, "avx512bf16") == 0);
         if (!p->bf16.run) continue;
-        int64_t lanes = (int64_t)(p->bf16.operations / 4);
+        int64_t lanes = tiles ? TILE : (int64_t)(p->bf16.operations / 4);
         const uint16_t pair[2] = {0x3f80, 0x4000};
         for (int k = 0; k < FLOATS; k++) memcpy(&x[k], pair, sizeof pair);
         memset(x, 0, (size_t)lanes * sizeof *x);
         p->bf16.run(x, 4);
-        for (int64_t k = 0; k < lanes; k++) assert_true(x[k] == 20);
+        for (int64_t k = 0; k < lanes; k++) assert_true(x[k] == (tiles ? 16 * 20 : 20));
     }
 }
 
@@ -65,13 +69,14 @@ static void byte_products_are_done(void **state)
     for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
         _Alignas(HPC_ALIGN) int32_t x[FLOATS];
         const hpc_cpu_probe *p = find(*isa);
-        assert_int_equal(p->i8.run != NULL, strcmp(*isa, "avx512bf16") == 0);
+        bool tiles = strcmp(*isa, "amx") == 0;
+        assert_int_equal(p->i8.run != NULL, tiles || strcmp(*isa, "avx512bf16") == 0);
         if (!p->i8.run) continue;
-        int64_t lanes = (int64_t)(p->i8.operations / 8);
+        int64_t lanes = tiles ? TILE : (int64_t)(p->i8.operations / 8);
         memset(x, 3, sizeof x);
         memset(x, 0, (size_t)lanes * sizeof *x);
         p->i8.run(x, 5);
-        for (int64_t k = 0; k < lanes; k++) assert_int_equal(x[k], 180);
+        for (int64_t k = 0; k < lanes; k++) assert_int_equal(x[k], tiles ? 16 * 180 : 180);
     }
 }
 

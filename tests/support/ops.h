@@ -18,6 +18,7 @@ typedef enum hpc_test_bound {
     HPC_TEST_ROUNDED, /* a few operations in f32 for each element */
     HPC_TEST_SUMMED,  /* sums of products: see terms */
     HPC_TEST_CURVED,  /* exp, tanh, division and the like, of sums too */
+    HPC_TEST_HALVED,  /* as the last, and factors made on the way are rounded to bf16 */
     HPC_TEST_CHAINED, /* several instructions, what is between them rounded to its type */
     HPC_TEST_BOUND_N
 } hpc_test_bound;

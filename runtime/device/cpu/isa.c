@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static bool has_base(void)
 {
@@ -33,6 +35,19 @@ static bool has_avx512bf16(void)
     return has_avx512() && __builtin_cpu_supports("avx512bf16") &&
            __builtin_cpu_supports("avx512vnni");
 }
+
+/* Linux gives a process the large registers of AMX only when it asks; all its threads have them
+ * then. */
+static bool has_amx(void)
+{
+    enum { TILES = 1 << 24, TILES_BF16 = 1 << 22, TILES_I8 = 1 << 25 };
+    enum { ASK = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM */
+    unsigned a, b, c, d = 0, all = TILES | TILES_BF16 | TILES_I8;
+
+    if (!has_avx512bf16() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & all) != all)
+        return false;
+    return syscall(SYS_arch_prctl, ASK, TILE_DATA) == 0;
+}
 #else
 static bool has_neon(void)
 {
@@ -49,6 +64,7 @@ typedef struct isa {
 /* Best first; each needs all that those after it need. */
 static const isa isas[] = {
 #if defined(__x86_64__)
+    {"amx", &hpc_cpu_kernels_amx, has_amx},
     {"avx512bf16", &hpc_cpu_kernels_avx512bf16, has_avx512bf16},
     {"avx512", &hpc_cpu_kernels_avx512, has_avx512},
     {"avx2", &hpc_cpu_kernels_avx2, has_avx2},
@@ -69,7 +85,7 @@ static int best(void)
 const char *const *hpc_device_isas(void)
 {
 #if defined(__x86_64__)
-    static const char *const names[] = {"avx512bf16", "avx512", "avx2", "base", NULL};
+    static const char *const names[] = {"amx", "avx512bf16", "avx512", "avx2", "base", NULL};
 #else
     static const char *const names[] = {"neon", NULL};
 #endif

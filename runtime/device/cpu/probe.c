@@ -7,7 +7,7 @@
 /* Defined by kernels/probe.c, once for each set. */
 #if defined(__x86_64__)
 extern const hpc_cpu_probe hpc_cpu_probe_base, hpc_cpu_probe_avx2, hpc_cpu_probe_avx512,
-    hpc_cpu_probe_avx512bf16;
+    hpc_cpu_probe_avx512bf16, hpc_cpu_probe_amx;
 #else
 extern const hpc_cpu_probe hpc_cpu_probe_neon;
 #endif
@@ -21,6 +21,7 @@ static const struct {
     {"avx2", &hpc_cpu_probe_avx2},
     {"avx512", &hpc_cpu_probe_avx512},
     {"avx512bf16", &hpc_cpu_probe_avx512bf16},
+    {"amx", &hpc_cpu_probe_amx},
 #else
     {"neon", &hpc_cpu_probe_neon},
 #endif

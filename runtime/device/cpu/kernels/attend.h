@@ -5,6 +5,8 @@
 #ifndef HPC_CPU_ATTEND_H
 #define HPC_CPU_ATTEND_H
 
+#include <string.h>
+
 #include "runtime/device/cpu/kernels/gemm.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -36,15 +38,34 @@ static inline attend_span attend_within(attend_span s, int64_t first, int64_t ke
     return (attend_span){s.lo > first ? s.lo - first : 0, least(s.hi - first, keys)};
 }
 
-/* Queries in a task: enough tasks for all workers, but not so few rows that packing dominates. */
-static inline int64_t attend_queries(int64_t rows, int64_t heads, int64_t group, int workers)
+/* Queries in a task, a multiple of `grain`: enough tasks for all workers, but not so few rows that
+ * packing dominates. */
+static inline int64_t attend_queries(int64_t rows, int64_t heads, int64_t group, int64_t grain,
+                                     int workers)
 {
-    int64_t n = ATTEND_ROWS / group > 0 ? ATTEND_ROWS / group : 1;
+    int64_t parts = ATTEND_ROWS / group / grain > 1 ? ATTEND_ROWS / group / grain : 1;
 
-    while (workers > 1 && n > 1 && n * group > ATTEND_ROWS_LEAST &&
-           (rows + n - 1) / n * heads < 2 * (int64_t)workers)
-        n = (n + 1) / 2;
-    return n;
+    while (workers > 1 && parts > 1 && parts * grain * group > ATTEND_ROWS_LEAST &&
+           (rows + parts * grain - 1) / (parts * grain) * heads < 2 * (int64_t)workers)
+        parts = (parts + 1) / 2;
+    return parts * grain;
+}
+
+/* What factors that kernels make themselves are stored as: bf16 only where all operands are. */
+static inline hpc_dtype attend_type(const hpc_tensor *q, const hpc_tensor *k, const hpc_tensor *v)
+{
+    bool half = q->dtype == HPC_BF16 && k->dtype == HPC_BF16 && v->dtype == HPC_BF16;
+
+    return half ? HPC_BF16 : HPC_F32;
+}
+
+/* n numbers as `type`, f32 or bf16; f32 may stay in place. */
+static inline void attend_put(void *to, hpc_dtype type, const float *x, int64_t n)
+{
+    if (type == HPC_BF16)
+        narrow(to, x, n);
+    else if (to != x)
+        memcpy(to, x, (size_t)n * sizeof *x);
 }
 
 /* Refuses starts that do not rise or lead out of the rows. */

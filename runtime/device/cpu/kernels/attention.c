@@ -17,11 +17,14 @@ typedef struct shape {
     int64_t rows, heads, key_heads, group, dim;
     int64_t queries; /* in a task */
     int64_t most;    /* rows of scores in a task */
+    hpc_dtype type;  /* of q and the weights as factors */
 } shape;
 
 typedef struct scratch { /* of one worker */
-    float *q, *o;        /* [most,dim] */
+    void *q;             /* [most,dim], of the shape's type */
+    float *o;            /* [most,dim] */
     float *scores;       /* [most,ATTEND_KEYS] */
+    void *weights;       /* the same, of the shape's type: the scores themselves if it is f32 */
     float *max, *sum;    /* [most] */
     float *gemm;
 } scratch;
@@ -42,8 +45,9 @@ static shape shape_of(const hpc_attention_args *a, int workers)
                .dim = a->q.extent[2]};
 
     s.group = s.heads / s.key_heads;
-    s.queries = attend_queries(s.rows, s.key_heads, s.group, workers);
+    s.queries = attend_queries(s.rows, s.key_heads, s.group, 1, workers);
     s.most = s.queries * s.group;
+    s.type = attend_type(&a->q, k, &a->v);
     return s;
 }
 
@@ -56,7 +60,7 @@ static size_t scratch_floats(const shape *s)
 {
     size_t most = (size_t)s->most, dim = (size_t)s->dim;
 
-    return GEMM_SCRATCH + 2 * pad(most * dim) + most * ATTEND_KEYS + 2 * pad(most);
+    return GEMM_SCRATCH + 2 * pad(most * dim) + 2 * most * ATTEND_KEYS + 2 * pad(most);
 }
 
 static scratch scratch_at(float *base, const shape *s)
@@ -64,10 +68,11 @@ static scratch scratch_at(float *base, const shape *s)
     size_t most = (size_t)s->most, dim = (size_t)s->dim;
     scratch w = {.gemm = base};
 
-    w.q = w.gemm + GEMM_SCRATCH;
-    w.o = w.q + pad(most * dim);
-    w.scores = w.o + pad(most * dim);
-    w.max = w.scores + most * ATTEND_KEYS;
+    w.o = w.gemm + GEMM_SCRATCH;
+    w.q = w.o + pad(most * dim);
+    w.scores = w.o + 2 * pad(most * dim);
+    w.weights = s->type == HPC_F32 ? w.scores : w.scores + most * ATTEND_KEYS;
+    w.max = w.scores + 2 * most * ATTEND_KEYS;
     w.sum = w.max + pad(most);
     return w;
 }
@@ -119,15 +124,25 @@ static attend_span visible(const hpc_attention_args *a, const shape *s, const ta
     return attend_visible(&a->attr, position, t->keys);
 }
 
-static void score_block(float *scores, const hpc_attention_args *a, const shape *s, const task *t,
+/* The first row that sees keys of the block at `first`: under a causal mask earlier ones do not. */
+static int64_t row_from(const hpc_attention_args *a, const shape *s, const task *t, int64_t first)
+{
+    int64_t position = t->keys - t->queries + t->first;
+
+    return a->attr.causal && first > position ? (first - position) * s->group : 0;
+}
+
+/* Scores of a block's keys for the rows from r0 on. */
+static void score_block(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                         int64_t first, int64_t keys, const scratch *w)
 {
     int64_t row, width = s->key_heads * s->dim;
-    gemm g = {.a = w->q,
+    float *scores = w->scores + r0 * ATTEND_KEYS;
+    gemm g = {.a = gemm_element(w->q, s->type, r0 * s->dim),
               .a_ld = s->dim,
               .b_ld = width,
               .k = s->dim,
-              .a_type = HPC_F32,
+              .a_type = s->type,
               .b_type = (hpc_dtype)a->k.dtype,
               .b_trans = true};
 
@@ -135,24 +150,26 @@ static void score_block(float *scores, const hpc_attention_args *a, const shape 
         run = key_run(&row, a, t, first + j, first + keys);
         g.b = gemm_element(a->k.data, g.b_type, row * width + t->key_head * s->dim);
         HPC_ISA(cpu_gemm)
-        (scores + j, ATTEND_KEYS, &g, (gemm_block){0, t->n * s->group, 0, run}, false, w->gemm);
+        (scores + j, ATTEND_KEYS, &g, (gemm_block){0, t->n * s->group - r0, 0, run}, false,
+         w->gemm);
     }
 }
 
-static void add_values(const hpc_attention_args *a, const shape *s, const task *t, int64_t first,
-                       int64_t keys, const scratch *w)
+static void add_values(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
+                       int64_t first, int64_t keys, const scratch *w)
 {
     int64_t row, width = s->key_heads * s->dim;
     gemm g = {
-        .a_ld = ATTEND_KEYS, .b_ld = width, .a_type = HPC_F32, .b_type = (hpc_dtype)a->v.dtype};
+        .a_ld = ATTEND_KEYS, .b_ld = width, .a_type = s->type, .b_type = (hpc_dtype)a->v.dtype};
 
     for (int64_t j = 0, run; j < keys; j += run) {
         run = key_run(&row, a, t, first + j, first + keys);
-        g.a = w->scores + j;
+        g.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS + j);
         g.k = run;
         g.b = gemm_element(a->v.data, g.b_type, row * width + t->key_head * s->dim);
         HPC_ISA(cpu_gemm)
-        (w->o, s->dim, &g, (gemm_block){0, t->n * s->group, 0, s->dim}, true, w->gemm);
+        (w->o + r0 * s->dim, s->dim, &g, (gemm_block){0, t->n * s->group - r0, 0, s->dim}, true,
+         w->gemm);
     }
 }
 
@@ -161,11 +178,10 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
 static void soften_row(float *x, attend_span in, float scale, float *max, float *sum, float *o,
                        int64_t dim)
 {
-    float most = *max;
-
-    for (int64_t j = 0; j < ATTEND_KEYS; j++)
-        x[j] = j >= in.lo && j < in.hi ? x[j] * scale : -INFINITY;
-    for (int64_t j = 0; j < ATTEND_KEYS; j++) most = x[j] > most ? x[j] : most;
+    for (int64_t j = 0; j < in.lo; j++) x[j] = -INFINITY;
+    for (int64_t j = in.lo; j < in.hi; j++) x[j] *= scale;
+    for (int64_t j = in.hi; j < ATTEND_KEYS; j++) x[j] = -INFINITY;
+    float here = HPC_ISA(cpu_max)(x, ATTEND_KEYS), most = here <= *max ? *max : here;
     float shift = most == -INFINITY ? 0 : most; /* all scores -inf: weights of 0, not NaN */
     for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] = vec_exp(x[j] - shift);
     float shrink = vec_exp(*max - shift);
@@ -175,10 +191,10 @@ static void soften_row(float *x, attend_span in, float scale, float *max, float 
     for (int64_t d = 0; d < dim; d++) o[d] *= shrink;
 }
 
-static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t first,
-                   int64_t keys, const scratch *w)
+static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
+                   int64_t first, int64_t keys, const scratch *w)
 {
-    for (int64_t r = 0; r < t->n * s->group; r++) {
+    for (int64_t r = r0; r < t->n * s->group; r++) {
         float *x = w->scores + r * ATTEND_KEYS;
         attend_span in = attend_within(visible(a, s, t, r), first, keys);
         if (in.lo >= in.hi)
@@ -186,6 +202,7 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
         else
             soften_row(x, in, (float)a->attr.scale, w->max + r, w->sum + r, w->o + r * s->dim,
                        s->dim);
+        attend_put(gemm_element(w->weights, s->type, r * ATTEND_KEYS), s->type, x, ATTEND_KEYS);
     }
 }
 
@@ -207,19 +224,22 @@ static void run_task(const hpc_attention_args *a, const shape *s, const task *t,
     attend_span top = visible(a, s, t, 0), bottom = visible(a, s, t, rows - 1);
 
     for (int64_t r = 0; r < rows; r++) {
-        float *q = w->q + r * s->dim;
-        const float *from = load(q, &a->q, element_of(s, t, r), s->dim);
-        if (from != q) memcpy(q, from, (size_t)s->dim * sizeof *q);
+        int64_t at = element_of(s, t, r);
+        void *q = gemm_element(w->q, s->type, r * s->dim);
+        if (s->type == HPC_F32)
+            attend_put(q, HPC_F32, load(q, &a->q, at, s->dim), s->dim);
+        else
+            memcpy(q, element(&a->q, at), (size_t)s->dim * sizeof(uint16_t));
         w->max[r] = -INFINITY;
         w->sum[r] = 0;
     }
     memset(w->o, 0, (size_t)(rows * s->dim) * sizeof *w->o);
     for (int64_t first = top.lo / ATTEND_KEYS * ATTEND_KEYS; first < bottom.hi;
          first += ATTEND_KEYS) {
-        int64_t keys = least(ATTEND_KEYS, t->keys - first);
-        score_block(w->scores, a, s, t, first, keys, w);
-        soften(a, s, t, first, keys, w);
-        add_values(a, s, t, first, keys, w);
+        int64_t keys = least(ATTEND_KEYS, t->keys - first), r0 = row_from(a, s, t, first);
+        score_block(a, s, t, r0, first, keys, w);
+        soften(a, s, t, r0, first, keys, w);
+        add_values(a, s, t, r0, first, keys, w);
     }
     finish(a, s, t, w);
 }

@@ -3,9 +3,12 @@
  *
  * With p = exp(scale q.k - lse) and delta = sum(dout o):
  *   dv = p^T dout,  ds = p (dout v^T - delta) scale,  dq = ds k,  dk = ds^T q.
- * Blocks of keys gather dk and dv over the queries that see them, blocks of
- * queries gather dq over their keys; p is computed again for each, so that no
- * two tasks write one place and nobody waits.
+ * A task is a sequence with the heads that share a key head: it walks its blocks
+ * once and keeps what it gathers. Where there are fewer of these than keep all
+ * workers busy, or a sequence is long, blocks of keys gather dk and dv over the
+ * queries that see them, and blocks of queries dq over their keys; p is then
+ * computed twice. No two tasks write one place, nobody waits, and sums are the
+ * same chains either way.
  */
 #include <math.h>
 #include <string.h>
@@ -13,17 +16,24 @@
 #include "runtime/device/cpu/kernels/attend.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
+enum {
+    KEPT = 4096, /* rows: three gradients of 128 columns take 6 MiB of a worker */
+    STEP = 64    /* queries at once where gradients are kept: half a causal block is wasted */
+};
+
 typedef struct shape {
     int64_t rows, heads, key_heads, group, dim;
     int64_t queries; /* in a task for dq, and in a step of one for dk and dv */
+    int64_t kept;    /* rows of a sequence whose gradients a task can keep */
+    hpc_dtype type;  /* of p and ds as factors */
 } shape;
 
-typedef struct scratch { /* of one worker */
-    float *p, *ds;       /* [ATTEND_ROWS,ATTEND_KEYS] */
-    float *delta;        /* [ATTEND_ROWS] */
-    float *dq;           /* [ATTEND_ROWS,dim] */
-    float *dk, *dv;      /* [ATTEND_KEYS,dim] */
-    float *row, *row2;   /* [dim] */
+typedef struct scratch {    /* of one worker */
+    float *p, *ds;          /* [ATTEND_ROWS,ATTEND_KEYS] */
+    void *p_half, *ds_half; /* the same, of the shape's type: p and ds themselves if it is f32 */
+    float *delta;           /* [kept], or of a block's queries */
+    float *dq, *dk, *dv;    /* [kept,dim] */
+    float *row, *row2;      /* [dim] */
     float *gemm;
 } scratch;
 
@@ -42,7 +52,11 @@ static shape shape_of(const hpc_attention_grad_args *a, int workers)
                .dim = a->q.extent[2]};
 
     s.group = s.heads / s.key_heads;
-    s.queries = attend_queries(s.rows, s.heads, 1, workers);
+    s.queries = attend_queries(s.rows, s.heads, 1, GEMM_CUT, workers);
+    s.kept = s.rows < KEPT ? s.rows : KEPT;
+    if (s.kept < ATTEND_ROWS) s.kept = ATTEND_ROWS;
+    s.type = attend_type(&a->q, &a->k, &a->v);
+    if (a->dout.dtype != HPC_BF16) s.type = HPC_F32;
     return s;
 }
 
@@ -53,22 +67,25 @@ static size_t row_floats(const shape *s)
 
 static size_t scratch_floats(const shape *s)
 {
-    return GEMM_SCRATCH + 2 * ATTEND_ROWS * ATTEND_KEYS + ATTEND_ROWS +
-           row_floats(s) * (ATTEND_ROWS + 2 * ATTEND_KEYS + 2);
+    size_t kept = ((size_t)s->kept + 15) & ~(size_t)15;
+
+    return GEMM_SCRATCH + 3 * ATTEND_ROWS * ATTEND_KEYS + kept + row_floats(s) * (3 * kept + 2);
 }
 
 static scratch scratch_at(float *base, const shape *s)
 {
-    size_t row = row_floats(s);
+    size_t row = row_floats(s), kept = ((size_t)s->kept + 15) & ~(size_t)15;
     scratch w = {.gemm = base};
 
     w.p = w.gemm + GEMM_SCRATCH;
     w.ds = w.p + ATTEND_ROWS * ATTEND_KEYS;
-    w.delta = w.ds + ATTEND_ROWS * ATTEND_KEYS;
-    w.dq = w.delta + ATTEND_ROWS;
-    w.dk = w.dq + row * ATTEND_ROWS;
-    w.dv = w.dk + row * ATTEND_KEYS;
-    w.row = w.dv + row * ATTEND_KEYS;
+    w.p_half = s->type == HPC_F32 ? w.p : w.ds + ATTEND_ROWS * ATTEND_KEYS;
+    w.ds_half = gemm_element(w.p_half, s->type, ATTEND_ROWS * ATTEND_KEYS);
+    w.delta = w.ds + 2 * ATTEND_ROWS * ATTEND_KEYS;
+    w.dq = w.delta + kept;
+    w.dk = w.dq + row * kept;
+    w.dv = w.dk + row * kept;
+    w.row = w.dv + row * kept;
     w.row2 = w.row + row;
     return w;
 }
@@ -124,12 +141,12 @@ static void pair_up(float *scores, rows x, rows y, const shape *s, const block *
 }
 
 /* y [keys,dim] += scores^T x [queries,dim]; or y [queries,dim] += scores x [keys,dim]. */
-static void gather(float *y, const float *scores, bool over_queries, rows x, const shape *s,
+static void gather(float *y, const void *scores, bool over_queries, rows x, const shape *s,
                    const block *b, float *spare)
 {
     gemm g = {.a = scores,
               .a_ld = ATTEND_KEYS,
-              .a_type = HPC_F32,
+              .a_type = s->type,
               .a_trans = over_queries,
               .b = x.data,
               .b_ld = x.ld,
@@ -142,21 +159,37 @@ static void gather(float *y, const float *scores, bool over_queries, rows x, con
 
 /* ---- p and ds --------------------------------------------------------------------- */
 
-static void find_delta(const hpc_attention_grad_args *a, const shape *s, const block *b,
-                       const scratch *w)
+/* Of the block's queries, into delta. */
+static void find_delta(float *delta, const hpc_attention_grad_args *a, const shape *s,
+                       const block *b, const scratch *w)
 {
     for (int64_t r = 0; r < b->queries; r++) {
         int64_t at = query_at(s, b) + r * s->heads * s->dim;
         const float *dout = load(w->row, &a->dout, at, s->dim);
         const float *o = load(w->row2, &a->o, at, s->dim);
         for (int64_t d = 0; d < s->dim; d++) w->row[d] = dout[d] * o[d];
-        w->delta[r] = HPC_ISA(cpu_sum)(w->row, s->dim);
+        delta[r] = HPC_ISA(cpu_sum)(w->row, s->dim);
     }
 }
 
-/* w->p and w->ds of the block; w->delta is known. */
+/* Scores p and dout v^T in ds become p and ds; `in` is what the query sees of the block. */
+static void soften_row(float *p, float *ds, attend_span in, int64_t keys, float scale, float norm,
+                       float delta)
+{
+    int64_t lo = least(in.lo, keys), hi = in.hi > lo ? in.hi : lo;
+
+    for (int64_t j = 0; j < lo; j++) p[j] = ds[j] = 0;
+#pragma omp simd
+    for (int64_t j = lo; j < hi; j++) {
+        p[j] = vec_exp(scale * p[j] - norm);
+        ds[j] = p[j] * (ds[j] - delta) * scale;
+    }
+    for (int64_t j = hi; j < keys; j++) p[j] = ds[j] = 0;
+}
+
+/* w->p and w->ds of the block, as factors. */
 static void find_scores(const hpc_attention_grad_args *a, const shape *s, const block *b,
-                        const scratch *w)
+                        const float *deltas, const scratch *w)
 {
     const float *lse = (const float *)a->lse.data;
     float scale = (float)a->attr.scale;
@@ -164,16 +197,13 @@ static void find_scores(const hpc_attention_grad_args *a, const shape *s, const 
     pair_up(w->p, query_rows(&a->q, s, b), key_rows(&a->k, s, b), s, b, w->gemm);
     pair_up(w->ds, query_rows(&a->dout, s, b), key_rows(&a->v, s, b), s, b, w->gemm);
     for (int64_t r = 0; r < b->queries; r++) {
-        float *p = w->p + r * ATTEND_KEYS, *ds = w->ds + r * ATTEND_KEYS, delta = w->delta[r];
+        float *p = w->p + r * ATTEND_KEYS, *ds = w->ds + r * ATTEND_KEYS, delta = deltas[r];
         float norm = lse[query_at(s, b) / s->dim + r * s->heads];
         attend_span in =
             attend_within(attend_visible(&a->attr, b->query + r, b->all), b->key, b->keys);
-        for (int64_t j = 0; j < b->keys; j++) {
-            bool seen = j >= in.lo && j < in.hi;
-            float weight = vec_exp(seen ? scale * p[j] - norm : -INFINITY);
-            p[j] = weight;
-            ds[j] = seen ? weight * (ds[j] - delta) * scale : 0;
-        }
+        soften_row(p, ds, in, b->keys, scale, norm, delta);
+        attend_put(gemm_element(w->p_half, s->type, r * ATTEND_KEYS), s->type, p, b->keys);
+        attend_put(gemm_element(w->ds_half, s->type, r * ATTEND_KEYS), s->type, ds, b->keys);
     }
 }
 
@@ -192,11 +222,11 @@ static void query_task(const hpc_attention_grad_args *a, const shape *s, block b
     attend_span bottom = attend_visible(&a->attr, b.query + b.queries - 1, b.all);
 
     memset(w->dq, 0, (size_t)(b.queries * s->dim) * sizeof *w->dq);
-    find_delta(a, s, &b, w);
+    find_delta(w->delta, a, s, &b, w);
     for (b.key = top.lo / ATTEND_KEYS * ATTEND_KEYS; b.key < bottom.hi; b.key += ATTEND_KEYS) {
         b.keys = least(ATTEND_KEYS, b.all - b.key);
-        find_scores(a, s, &b, w);
-        gather(w->dq, w->ds, false, key_rows(&a->k, s, &b), s, &b, w->gemm);
+        find_scores(a, s, &b, w->delta, w);
+        gather(w->dq, w->ds_half, false, key_rows(&a->k, s, &b), s, &b, w->gemm);
     }
     write_rows(&a->dq, w->dq, query_at(s, &b), s->heads * s->dim, b.queries, s->dim);
 }
@@ -212,14 +242,48 @@ static void key_task(const hpc_attention_grad_args *a, const shape *s, block b, 
         for (b.query = first; b.query < b.all; b.query += s->queries) {
             b.queries = least(s->queries, b.all - b.query);
             if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
-            find_delta(a, s, &b, w);
-            find_scores(a, s, &b, w);
-            gather(w->dv, w->p, true, query_rows(&a->dout, s, &b), s, &b, w->gemm);
-            gather(w->dk, w->ds, true, query_rows(&a->q, s, &b), s, &b, w->gemm);
+            find_delta(w->delta, a, s, &b, w);
+            find_scores(a, s, &b, w->delta, w);
+            gather(w->dv, w->p_half, true, query_rows(&a->dout, s, &b), s, &b, w->gemm);
+            gather(w->dk, w->ds_half, true, query_rows(&a->q, s, &b), s, &b, w->gemm);
         }
     b.head--;
     write_rows(&a->dk, w->dk, key_at(s, &b), s->key_heads * s->dim, b.keys, s->dim);
     write_rows(&a->dv, w->dv, key_at(s, &b), s->key_heads * s->dim, b.keys, s->dim);
+}
+
+/* All gradients of a sequence, for the heads of one key head. */
+static void whole_task(const hpc_attention_grad_args *a, const shape *s, block b, const scratch *w)
+{
+    size_t bytes = (size_t)(b.all * s->dim) * sizeof(float);
+    int64_t end = b.head + s->group;
+
+    memset(w->dk, 0, bytes);
+    memset(w->dv, 0, bytes);
+    for (; b.head < end; b.head++) {
+        memset(w->dq, 0, bytes);
+        b.query = 0, b.queries = b.all;
+        find_delta(w->delta, a, s, &b, w);
+        for (b.key = 0; b.key < b.all; b.key += ATTEND_KEYS) {
+            b.keys = least(ATTEND_KEYS, b.all - b.key);
+            for (b.query = a->attr.causal ? b.key : 0; b.query < b.all; b.query += STEP) {
+                b.queries = least(STEP, b.all - b.query);
+                if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
+                find_scores(a, s, &b, w->delta + b.query, w);
+                gather(w->dv + b.key * s->dim, w->p_half, true, query_rows(&a->dout, s, &b), s, &b,
+                       w->gemm);
+                gather(w->dk + b.key * s->dim, w->ds_half, true, query_rows(&a->q, s, &b), s, &b,
+                       w->gemm);
+                gather(w->dq + b.query * s->dim, w->ds_half, false, key_rows(&a->k, s, &b), s, &b,
+                       w->gemm);
+            }
+        }
+        b.query = 0;
+        write_rows(&a->dq, w->dq, query_at(s, &b), s->heads * s->dim, b.all, s->dim);
+    }
+    b.head--, b.key = 0;
+    write_rows(&a->dk, w->dk, key_at(s, &b), s->key_heads * s->dim, b.all, s->dim);
+    write_rows(&a->dv, w->dv, key_at(s, &b), s->key_heads * s->dim, b.all, s->dim);
 }
 
 static int run(const hpc_launch *l, const void *args)
@@ -229,10 +293,16 @@ static int run(const hpc_launch *l, const void *args)
     scratch w = scratch_at((float *)l->workspace + (size_t)l->worker * scratch_floats(&s), &s);
     int64_t sequences = hpc_tensor_live(&a->start, 0) - 1, turn = 0;
     const int32_t *start = a->start.data;
+    bool plenty = sequences * s.key_heads >= 2 * (int64_t)l->workers;
     int rc = attend_check_start(&a->start, sequences, s.rows, "attention_grad");
 
     for (int64_t i = 0; i < sequences && rc == 0; i++) {
         block b = {.row = start[i], .all = start[i + 1] - start[i]};
+        if (plenty && b.all <= s.kept) {
+            for (b.head = 0; b.head < s.heads; b.head += s.group, turn++)
+                if (turn % l->workers == l->worker) whole_task(a, &s, b, &w);
+            continue;
+        }
         for (b.key = 0; b.key < b.all; b.key += ATTEND_KEYS)
             for (b.head = 0; b.head < s.heads; b.head += s.group, turn++) {
                 b.keys = least(ATTEND_KEYS, b.all - b.key);

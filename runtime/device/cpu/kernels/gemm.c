@@ -273,6 +273,12 @@ static void slab(float *c, int64_t c_ld, const float *a, const float *b, int64_t
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch)
 {
+#if defined(__AVX512BF16__)
+    if (g->a_type == HPC_BF16 && g->b_type == HPC_BF16) {
+        HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
+        return;
+    }
+#endif
     bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32;
     int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;

@@ -3,8 +3,11 @@
  * block of op(a) op(b) in f32, computed by one worker.
  *
  * It knows nothing of batches, epilogues, raggedness or other workers. Every
- * element of c is one chain of (fused) multiply-adds over k in ascending order,
- * so its bits depend neither on the block that it is computed in nor on m.
+ * element of c is one chain of (fused) multiply-adds over k in ascending order
+ * (bf16 by bf16, where the CPU has instructions for it: of pairs), so its bits
+ * depend neither on the block that it is computed in nor on m. A chain that is
+ * cut, and goes on in another call, keeps its bits if it is cut at multiples of
+ * GEMM_CUT.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
@@ -12,14 +15,15 @@
 #include "runtime/device/cpu/kernels/isa.h"
 
 enum {
-    GEMM_PANEL = 16,         /* columns of a packed panel of b, as in HPC_PANEL16 */
-    GEMM_ROWS = 12,          /* a multiple of every instruction set's rows of a tile */
-    GEMM_TILE_GRAIN = 64,    /* columns: every tile starts at a multiple of it */
-    GEMM_K = 256,            /* depth of a packed block: whole blocks of every format */
-    GEMM_COLS = 256,         /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
-    GEMM_A_LD = GEMM_K + 16, /* rows of packed a start in different cache sets */
-    /* Floats of scratch that a worker needs: packed b, packed a, rows being converted. */
-    GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_ROWS * GEMM_A_LD + GEMM_PANEL * GEMM_K
+    GEMM_PANEL = 16,             /* columns of a packed panel of b, as in HPC_PANEL16 */
+    GEMM_ROWS = 12,              /* a multiple of every instruction set's rows of a tile */
+    GEMM_CUT = 32,           /* of k: a chain may be cut at its multiples */
+    GEMM_TILE_GRAIN = 64,        /* columns: every tile starts at a multiple of it */
+    GEMM_K = 256,                /* depth of a packed block: whole blocks of every format */
+    GEMM_COLS = 256,             /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
+    GEMM_A_LD = GEMM_K + 16,     /* rows of packed a start in different cache sets */
+    GEMM_SPARE = 32 * GEMM_A_LD, /* floats: packed a, and rows being converted */
+    GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
 };
 
 /* op(a) is [*,k], op(b) is [k,*]. Leading dimensions count elements between stored rows. */
@@ -58,5 +62,9 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
  * b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
+
+/* The same for bf16 by bf16, where that has instructions of its own; called by cpu_gemm. */
+void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
+                             float *scratch);
 
 #endif

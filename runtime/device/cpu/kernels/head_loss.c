@@ -18,7 +18,7 @@ enum {
     VOCAB_BLOCK = GEMM_COLS, /* of partial softmax: part of the bits */
     LOSS_ROWS = 192,         /* of a chunk, forward */
     GRAD_ROWS = 256,         /* of a chunk, backward: at most, and ... */
-    GRAD_ROWS_LEAST = 48,
+    GRAD_ROWS_LEAST = 64,
     GRAD_FLOATS = 8 << 20 /* ... about so many logits */
 };
 
@@ -88,10 +88,9 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
 /* The largest of x, and the sum of exp(x - largest); x is overwritten. */
 static void soften(float *max, float *sum, float *x, int64_t n)
 {
-    float most = -INFINITY;
-
-    for (int64_t j = 0; j < n; j++) most = x[j] > most ? x[j] : most;
+    float most = HPC_ISA(cpu_max)(x, n);
     float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
+
     for (int64_t j = 0; j < n; j++) x[j] = vec_exp(x[j] - shift);
     *max = most;
     *sum = HPC_ISA(cpu_sum)(x, n);
@@ -151,14 +150,16 @@ static int run_loss(const hpc_launch *l, const void *args)
 /* ---- backward ------------------------------------------------------------------------- */
 
 typedef struct grad_scratch {
-    float *dlogits; /* [rows,vocab], shared */
-    float *dw;      /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
-    float *tile;    /* of this worker, for dx */
+    void *dlogits; /* [rows,vocab], shared */
+    float *dw;     /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
+    float *tile;   /* of this worker, for dx */
+    float *block;  /* [rows,VOCAB_BLOCK] of this worker */
     float *gemm;
 } grad_scratch;
 
 typedef struct grad_shape {
     int64_t live, vocab, dim, rows; /* rows: of a chunk */
+    hpc_dtype type;                 /* of dlogits: bf16 only where both factors are */
     gemm_tiles dx, dw;
 } grad_shape;
 
@@ -166,7 +167,8 @@ static grad_shape grad_shape_of(const hpc_head_loss_grad_args *a, int workers)
 {
     grad_shape s = {.vocab = a->w.extent[0], .dim = a->w.extent[1]};
 
-    s.rows = GRAD_FLOATS / (s.vocab > 0 ? s.vocab : 1) / GEMM_ROWS * GEMM_ROWS;
+    s.type = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16 ? HPC_BF16 : HPC_F32;
+    s.rows = GRAD_FLOATS / (s.vocab > 0 ? s.vocab : 1) / GEMM_CUT * GEMM_CUT;
     if (s.rows > GRAD_ROWS) s.rows = GRAD_ROWS;
     if (s.rows < GRAD_ROWS_LEAST) s.rows = GRAD_ROWS_LEAST;
     s.rows = least(s.rows, a->x.extent[0]);
@@ -184,7 +186,7 @@ static size_t grad_shared(const hpc_head_loss_grad_args *a, const grad_shape *s)
 
 static size_t grad_own(const grad_shape *s)
 {
-    return GEMM_SCRATCH + pad(s->dx.m * s->dx.n);
+    return GEMM_SCRATCH + pad(s->dx.m * s->dx.n) + (size_t)(s->rows * VOCAB_BLOCK);
 }
 
 static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *a,
@@ -194,7 +196,8 @@ static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *
 
     w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : base + pad(s->rows * s->vocab);
     w.gemm = base + grad_shared(a, s) + (size_t)worker * grad_own(s);
-    w.tile = w.gemm + GEMM_SCRATCH;
+    w.block = w.gemm + GEMM_SCRATCH;
+    w.tile = w.block + s->rows * VOCAB_BLOCK;
     return w;
 }
 
@@ -210,19 +213,23 @@ static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, 
     hpc_share(&lo, &hi, s->vocab, VOCAB_BLOCK, l->worker, l->workers);
     for (int64_t first = lo; first < hi; first += VOCAB_BLOCK) {
         int64_t words = least(VOCAB_BLOCK, hi - first);
-        float *block = w->dlogits + first;
         HPC_ISA(cpu_gemm)
-        (block, s->vocab, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
+        (w->block, VOCAB_BLOCK, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
         for (int64_t r = 0; r < rows; r++) {
-            float *x = block + r * s->vocab, buffer[1];
+            float *x = w->block + r * VOCAB_BLOCK, buffer[1];
             float dloss = *load(buffer, &a->dloss, row + r, 1);
             int64_t at = target[r] - first;
             if (target[r] < 0) {
                 memset(x, 0, (size_t)words * sizeof *x);
-                continue;
+            } else {
+                for (int64_t j = 0; j < words; j++) x[j] = vec_exp(x[j] - lse[r]) * dloss;
+                if (at >= 0 && at < words) x[at] -= dloss;
             }
-            for (int64_t j = 0; j < words; j++) x[j] = vec_exp(x[j] - lse[r]) * dloss;
-            if (at >= 0 && at < words) x[at] -= dloss;
+            void *to = gemm_element(w->dlogits, s->type, r * s->vocab + first);
+            if (s->type == HPC_BF16)
+                narrow(to, x, words);
+            else
+                memcpy(to, x, (size_t)words * sizeof *x);
         }
     }
 }
@@ -233,7 +240,7 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
 {
     gemm g = {.a = w->dlogits,
               .a_ld = s->vocab,
-              .a_type = HPC_F32,
+              .a_type = s->type,
               .b = a->w.data,
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->w.dtype,
@@ -258,7 +265,7 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
 {
     gemm g = {.a = w->dlogits,
               .a_ld = s->vocab,
-              .a_type = HPC_F32,
+              .a_type = s->type,
               .a_trans = true,
               .b = gemm_element(a->x.data, (hpc_dtype)a->x.dtype, row * s->dim),
               .b_ld = s->dim,

@@ -184,6 +184,8 @@ void HPC_ISA(cpu_activate)(float *y, const float *x, int64_t n, int act);
 void HPC_ISA(cpu_activate_grad)(float *dx, const float *dy, const float *x, int64_t n, int act);
 /* Sum of n elements, in an order that depends on n alone. (reduce.c) */
 float HPC_ISA(cpu_sum)(const float *x, int64_t n);
+/* The largest of n > 0 elements, NaN if one is. (reduce.c) */
+float HPC_ISA(cpu_max)(const float *x, int64_t n);
 
 /* ---- selectors ------------------------------------------------------------------------ */
 

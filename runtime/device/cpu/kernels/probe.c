@@ -39,6 +39,38 @@ static void f32_run(void *state, int64_t rounds)
     memcpy(state, chain, sizeof chain);
 }
 
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__)
+/* One tile of sums, loaded four times, then the operand that is both factors. */
+#define TILES_RUN(name, multiply)                                                                  \
+    static void name(void *state, int64_t rounds)                                                  \
+    {                                                                                              \
+        _Alignas(64) uint8_t shapes[64] = {1};                                                     \
+        const char *operand = (const char *)state + TILE;                                          \
+                                                                                                   \
+        for (int i = 0; i < 8; i++) shapes[16 + 2 * i] = 64, shapes[48 + i] = 16;                  \
+        _tile_loadconfig(shapes);                                                                  \
+        _tile_loadd(0, state, 64);                                                                 \
+        _tile_loadd(1, state, 64);                                                                 \
+        _tile_loadd(2, state, 64);                                                                 \
+        _tile_loadd(3, state, 64);                                                                 \
+        _tile_loadd(4, operand, 64);                                                               \
+        _tile_loadd(5, operand, 64);                                                               \
+        for (; rounds > 0; rounds--) {                                                             \
+            multiply(0, 4, 5);                                                                     \
+            multiply(1, 4, 5);                                                                     \
+            multiply(2, 4, 5);                                                                     \
+            multiply(3, 4, 5);                                                                     \
+        }                                                                                          \
+        _tile_stored(0, state, 64);                                                                \
+        _tile_release();                                                                           \
+    }
+enum { TILE = 1024 };
+TILES_RUN(bf16_run, _tile_dpbf16ps)
+TILES_RUN(i8_run, _tile_dpbuud)
+enum { BF16_OPERATIONS = 4 * 16 * 16 * 64, I8_OPERATIONS = 4 * 16 * 16 * 128 };
+#else
+enum { BF16_OPERATIONS = CHAINS * WIDTH, I8_OPERATIONS = 2 * CHAINS * WIDTH };
+
 #if defined(__AVX512BF16__)
 static void bf16_run(void *state, int64_t rounds)
 {
@@ -68,6 +100,8 @@ static void i8_run(void *state, int64_t rounds)
 }
 #endif
 
+#endif
+
 static uint64_t read_all(const void *data, size_t bytes)
 {
     const words *p = data, *end = p + bytes / WIDTH;
@@ -86,10 +120,10 @@ extern const hpc_cpu_probe HPC_ISA(hpc_cpu_probe);
 const hpc_cpu_probe HPC_ISA(hpc_cpu_probe) = {
     .f32 = {f32_run, 2.0 * CHAINS *WIDTH / 4},
 #if defined(__AVX512BF16__)
-    .bf16 = {bf16_run, 4.0 * CHAINS *WIDTH / 4},
+    .bf16 = {bf16_run, BF16_OPERATIONS},
 #endif
 #if defined(__AVX512VNNI__)
-    .i8 = {i8_run, 8.0 * CHAINS *WIDTH / 4},
+    .i8 = {i8_run, I8_OPERATIONS},
 #endif
     .read = read_all,
 };

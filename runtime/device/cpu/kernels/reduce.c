@@ -49,7 +49,7 @@ static inline float greater(float a, float b)
     return b > a || b != b ? b : a; /* a NaN wins, and stays */
 }
 
-static float run_max(const float *x, int64_t n)
+float HPC_ISA(cpu_max)(const float *x, int64_t n)
 {
     float chain[CHAINS];
     int64_t i = 0;
@@ -99,7 +99,7 @@ static double reduce_run_of(const float *x, int64_t n, int kind)
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) square[i] = x[i] * x[i];
         return (double)HPC_ISA(cpu_sum)(square, n);
-    case HPC_MAX: return (double)run_max(x, n);
+    case HPC_MAX: return (double)HPC_ISA(cpu_max)(x, n);
     default: return run_finite(x, n);
     }
 }

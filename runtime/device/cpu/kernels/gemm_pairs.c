@@ -1,0 +1,279 @@
+/*
+ * gemm_pairs.c: blocks of products of bf16 by bf16 with sums in f32, on
+ * instructions that take pairs along k: a row of AVX-512 (VDPBF16PS) or a tile
+ * of AMX (TDPBF16PS).
+ *
+ * b is packed into panels of 16 columns as [k/2][16][2], a stays where it is if
+ * its rows can be read as pairs. What is missing of the last pair (AMX: of the
+ * last 16 pairs) is zeros, which change no sum.
+ */
+#include "runtime/device/cpu/kernels/gemm.h"
+
+#if defined(__AVX512BF16__)
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/pairs.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+#if defined(__AMX_BF16__)
+enum { TILE_ROWS = 32, STEP = 32 };
+#else
+enum { TILE_ROWS = 12, STEP = 2 };
+#endif
+enum {
+    TILE_COLS = 2 * GEMM_PANEL,
+    DEPTH = 2 * GEMM_K, /* of a packed block: as many bytes as in f32 */
+    A_LD = DEPTH + 32,  /* rows of packed a start in different cache sets */
+    FEW_ROWS = 8,       /* at most so many rows: a block of b that stays in L1 */
+    FEW_COLS = 32
+};
+
+_Static_assert(DEPTH % 32 == 0 && TILE_ROWS * A_LD <= 2 * GEMM_SPARE,
+               "a slab of a fits the scratch");
+
+typedef uint16_t bf16;
+
+/* ---- packing ------------------------------------------------------------------------------ */
+
+/* (x[0], y[0]), (x[1], y[1]), ...: the first n <= 16 of two rows; y may be NULL for zeros. */
+static inline __m512i interleave(const bf16 *x, const bf16 *y, int64_t n)
+{
+    __mmask16 mask = mask16(n);
+    __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x));
+
+    if (!y) return low;
+    __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, y));
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+}
+
+/* Of 16 rows of pairs along k, the pairs at p .. p + 15; beyond `rows` and k, zeros. */
+static inline __attribute__((always_inline)) void
+load_pairs(__m512i r[16], const bf16 *x, int64_t ld, int64_t rows, int64_t p, int64_t k)
+{
+    __mmask32 mask = mask32(k - 2 * p);
+
+    for (int i = 0; i < 16; i++)
+        r[i] = _mm512_maskz_loadu_epi16(i < rows ? mask : 0, x + (i < rows ? i : 0) * ld + 2 * p);
+}
+
+/* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, as a panel of whole steps. */
+static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_t j, int64_t cols)
+{
+    int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2);
+    const bf16 *b = g->b;
+
+    if (g->b_trans && !g->b_panel) {
+        for (int64_t p = 0; p < pairs; p += 16) {
+            __m512i r[16];
+            load_pairs(r, b + j * g->b_ld + p0, g->b_ld, cols, p, k);
+            turn16(r);
+            for (int i = 0; i < 16 && p + i < pairs; i++)
+                _mm512_store_si512(panel + (p + i) * 2 * GEMM_PANEL, r[i]);
+        }
+        return;
+    }
+    int64_t ld = g->b_panel ? GEMM_PANEL : g->b_ld;
+    const bf16 *x = g->b_panel ? b + j * g->b_ld + p0 * GEMM_PANEL : b + p0 * ld + j;
+    for (int64_t p = 0; p < pairs; p++) {
+        __m512i row = _mm512_setzero_si512();
+        if (2 * p < k)
+            row = interleave(x + 2 * p * ld, 2 * p + 1 < k ? x + (2 * p + 1) * ld : NULL, cols);
+        _mm512_store_si512(panel + p * 2 * GEMM_PANEL, row);
+    }
+}
+
+/* Rows i .. i+rows-1 of op(a), zeros up to TILE_ROWS and the end of the last step. */
+static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
+{
+    int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2);
+    const bf16 *a = g->a;
+
+    for (int64_t r0 = 0; r0 < TILE_ROWS; r0 += 16) {
+        int64_t n = least(16, rows - r0);
+        for (int64_t p = 0; p < pairs; p += 16) {
+            __m512i r[16];
+            if (!g->a_trans) {
+                load_pairs(r, a + (i + (n > 0 ? r0 : 0)) * g->a_ld + p0, g->a_ld, n, p, k);
+            } else {
+                for (int q = 0; q < 16; q++) {
+                    int64_t at = 2 * (p + q);
+                    const bf16 *x = a + (p0 + (at < k ? at : 0)) * g->a_ld + i + (n > 0 ? r0 : 0);
+                    r[q] = interleave(x, at + 1 < k ? x + g->a_ld : NULL, at < k ? n : 0);
+                }
+                turn16(r);
+            }
+            for (int q = 0; q < 16 && r0 + q < TILE_ROWS; q++)
+                _mm512_storeu_si512(packed + (r0 + q) * A_LD + 2 * p, r[q]);
+        }
+    }
+}
+
+/* ---- the register tile --------------------------------------------------------------------- */
+
+#if defined(__AMX_BF16__)
+
+typedef struct tile_shapes { /* as LDTILECFG wants it */
+    uint8_t palette, start, reserved[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+} tile_shapes;
+
+static void begin_tiles(void)
+{
+    tile_shapes s = {.palette = 1};
+
+    for (int i = 0; i < 8; i++) s.bytes[i] = 64, s.rows[i] = 16;
+    _tile_loadconfig(&s);
+}
+
+static void end_tiles(void)
+{
+    _tile_release();
+}
+
+/* c [32,32] += a [32,k] times the panels b0 and b1, k in whole steps. */
+static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
+                 const bf16 *b1, int64_t k, int rows)
+{
+    size_t c_bytes = (size_t)c_ld * sizeof *c, a_bytes = (size_t)a_ld * sizeof *a;
+    float *low = c + 16 * c_ld;
+
+    (void)rows;
+    _tile_loadd(0, c, c_bytes);
+    _tile_loadd(1, c + 16, c_bytes);
+    _tile_loadd(2, low, c_bytes);
+    _tile_loadd(3, low + 16, c_bytes);
+    for (int64_t p = 0; p < k; p += STEP) {
+        _tile_loadd(4, a + p, a_bytes);
+        _tile_loadd(6, b0 + p * GEMM_PANEL, 64);
+        _tile_loadd(7, b1 + p * GEMM_PANEL, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(5, a + 16 * a_ld + p, a_bytes);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, c, c_bytes);
+    _tile_stored(1, c + 16, c_bytes);
+    _tile_stored(2, low, c_bytes);
+    _tile_stored(3, low + 16, c_bytes);
+}
+
+static int tile_height(int64_t rows)
+{
+    (void)rows;
+    return TILE_ROWS;
+}
+
+#else
+
+static void begin_tiles(void) {}
+
+static void end_tiles(void) {}
+
+static inline __attribute__((always_inline)) void
+tile_rows(float *restrict c, int64_t c_ld, const bf16 *restrict a, int64_t a_ld,
+          const bf16 *restrict b0, const bf16 *restrict b1, int64_t k, const int rows)
+{
+    __m512 acc[TILE_ROWS][2];
+
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < 2; q++) acc[i][q] = _mm512_loadu_ps(c + i * c_ld + q * GEMM_PANEL);
+    for (int64_t p = 0; p < k; p += 2) {
+        __m512bh x0 = (__m512bh)_mm512_load_si512(b0 + p * GEMM_PANEL);
+        __m512bh x1 = (__m512bh)_mm512_load_si512(b1 + p * GEMM_PANEL);
+        for (int i = 0; i < rows; i++) {
+            int32_t pair;
+            memcpy(&pair, a + i * a_ld + p, sizeof pair);
+            __m512bh s = (__m512bh)_mm512_set1_epi32(pair);
+            acc[i][0] = _mm512_dpbf16_ps(acc[i][0], s, x0);
+            acc[i][1] = _mm512_dpbf16_ps(acc[i][1], s, x1);
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < 2; q++) _mm512_storeu_ps(c + i * c_ld + q * GEMM_PANEL, acc[i][q]);
+}
+
+static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
+                 const bf16 *b1, int64_t k, int rows)
+{
+    switch (rows) {
+    case 1: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 1); break;
+    case 2: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 2); break;
+    case 4: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 4); break;
+    case 8: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 8); break;
+    default: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 12); break;
+    }
+}
+
+static int tile_height(int64_t rows)
+{
+    return rows <= 1 ? 1 : rows <= 2 ? 2 : rows <= 4 ? 4 : rows <= 8 ? 8 : 12;
+}
+
+#endif
+
+/* A tile that reaches over c's edge goes through a buffer. */
+static void tile_edge(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
+                      const bf16 *b1, int64_t k, int64_t rows, int64_t cols)
+{
+    _Alignas(64) float t[TILE_ROWS * TILE_COLS];
+
+    memset(t, 0, sizeof t);
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(t + i * TILE_COLS, c + i * c_ld, (size_t)cols * sizeof *c);
+    tile(t, TILE_COLS, a, a_ld, b0, b1, k, tile_height(rows));
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(c + i * c_ld, t + i * TILE_COLS, (size_t)cols * sizeof *c);
+}
+
+/* ---- the block ------------------------------------------------------------------------------ */
+
+/* c [rows,cols] += rows of a times packed panels `stride` elements apart. */
+static void slab(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b, int64_t stride,
+                 int64_t k, int64_t rows, int64_t cols)
+{
+    bool whole = rows == tile_height(rows);
+
+    for (int64_t j = 0; j < cols; j += TILE_COLS) {
+        const bf16 *b0 = b + j / GEMM_PANEL * stride;
+        /* Where there is no second panel, the first one serves: its results are dropped. */
+        const bf16 *b1 = cols - j > GEMM_PANEL ? b0 + stride : b0;
+        if (whole && cols - j >= TILE_COLS)
+            tile(c + j, c_ld, a, a_ld, b0, b1, k, (int)rows);
+        else
+            tile_edge(c + j, c_ld, a, a_ld, b0, b1, k, rows, least(TILE_COLS, cols - j));
+    }
+}
+
+void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
+                             float *scratch)
+{
+    bf16 *packed_b = (bf16 *)scratch, *packed_a = packed_b + DEPTH * GEMM_COLS;
+    int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_COLS;
+
+    for (int64_t i = 0; i < at.rows && !add; i++)
+        memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
+    begin_tiles();
+    for (int64_t p0 = 0; p0 < g->k; p0 += DEPTH) {
+        int64_t k = least(DEPTH, g->k - p0), steps = (k + STEP - 1) / STEP * STEP;
+        int64_t stride = steps * GEMM_PANEL;
+        for (int64_t j = 0; j < at.cols; j += width) {
+            int64_t cols = least(width, at.cols - j);
+            for (int64_t q = 0; q < cols; q += GEMM_PANEL)
+                pack_panel(packed_b + q / GEMM_PANEL * stride, g, p0, k, at.j + j + q,
+                           least(GEMM_PANEL, cols - q));
+            for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
+                int64_t rows = least(TILE_ROWS, at.rows - i), a_ld = g->a_ld;
+                const bf16 *a = (const bf16 *)g->a + (at.i + i) * a_ld + p0;
+                if (g->a_trans || k != steps || rows != tile_height(rows)) {
+                    pack_a(packed_a, g, p0, k, at.i + i, rows);
+                    a = packed_a, a_ld = A_LD;
+                }
+                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, cols);
+            }
+        }
+    }
+    end_tiles();
+}
+#endif
