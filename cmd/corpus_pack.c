@@ -8,7 +8,7 @@
 
 typedef struct pack_options {
     const char *tokenizer, *out, *task, *split, *loops, *perf, *repository, *held_out;
-    double fim_rate, suffix_first, negatives;
+    double fim_rate, suffix_first, negatives, from, to;
     int64_t seed, shard_tokens, threads, window;
     bool resume, json, quiet;
 } pack_options;
@@ -161,6 +161,7 @@ static int run(void *options, int argc, char **argv)
     h.perf = o->perf;
     h.repository = o->repository;
     h.fim_rate = o->fim_rate;
+    h.from = o->from, h.to = o->to;
     h.suffix_first = o->suffix_first;
     h.negatives = o->negatives;
     h.window = o->window;
@@ -225,6 +226,21 @@ static const hpc_option options[] = {
      .help =
          "Task code: cut files, at lines, into documents of about so many bytes, each filled in "
          "the middle by itself; 0: whole files."},
+    {.name = "from",
+     .kind = HPC_REAL,
+     .offset = offsetof(pack_options, from),
+     .fallback = "0",
+     .argument = "S",
+     .most = 1,
+     .help = "Task code: files, with what is near to them, are drawn between 0 and 1 by --seed; "
+             "only those from S on, so that --to and --from the same S part a data set in two."},
+    {.name = "to",
+     .kind = HPC_REAL,
+     .offset = offsetof(pack_options, to),
+     .fallback = "1",
+     .argument = "S",
+     .most = 1,
+     .help = "Task code: only those below S."},
     {.name = "loops",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, loops),

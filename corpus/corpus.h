@@ -213,6 +213,7 @@ typedef struct hpc_pack_options {
     hpc_split split;
     double fim_rate, suffix_first; /* share of the documents; of those, share suffix first */
     int64_t window;   /* "code": documents of about so many bytes, cut at lines; 0: whole files */
+    double from, to;  /* "code": only files whose draw lies in [from, to) of [0, 1) */
     double negatives; /* pragma: presumed negatives for each annotated loop */
     int64_t seed, shard_tokens;
     int threads;
@@ -225,7 +226,8 @@ typedef struct hpc_pack_options {
 } hpc_pack_options;
 #define HPC_PACK_DEFAULTS                                                                          \
     {                                                                                              \
-        .task = "code", .fim_rate = 0.5, .suffix_first = 0.5, .negatives = 1, .threads = 1         \
+        .task = "code", .fim_rate = 0.5, .suffix_first = 0.5, .to = 1, .negatives = 1,             \
+        .threads = 1                                                                               \
     }
 typedef struct hpc_pack_result {
     bool complete;

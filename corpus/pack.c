@@ -199,6 +199,8 @@ static int write_facts(hpc_buf *out, const pack *p, bool asked)
     if (p->task == &pack_task_code) {
         hpc_json_put_real(&w, "fim_rate", o->fim_rate);
         if (o->window) hpc_json_put_int(&w, "window", o->window);
+        if (o->from > 0) hpc_json_put_real(&w, "from", o->from);
+        if (o->to < 1) hpc_json_put_real(&w, "to", o->to);
         hpc_json_put_real(&w, "suffix_first", o->suffix_first);
     }
     if (p->task == &pack_task_pragma) hpc_json_put_real(&w, "negatives", o->negatives);
@@ -279,6 +281,10 @@ static int options_check(const pack_task **task, const hpc_pack_options *o)
     if (!*task) return hpc_fail(HPC_E_ARG, "there is no task '%s': code, pragma or perf", o->task);
     if (!(o->fim_rate >= 0 && o->fim_rate <= 1 && o->suffix_first >= 0 && o->suffix_first <= 1))
         return hpc_fail(HPC_E_ARG, "shares of documents are between 0 and 1");
+    if (!(o->from >= 0 && o->from < o->to && o->to <= 1))
+        return hpc_fail(HPC_E_ARG,
+                        "there is no share of the files from %g to %g: 0 <= from < to <= 1",
+                        o->from, o->to);
     if (!(o->negatives >= 0 && o->negatives <= 1e6))
         return hpc_fail(HPC_E_ARG, "%g negatives for each loop cannot be", o->negatives);
     if ((unsigned)o->split >= HPC_SPLIT_N) return hpc_fail(HPC_E_ARG, "there is no such split");

@@ -28,7 +28,14 @@ typedef struct pack_files {
     int64_t first_cap, name_cap, repositories_n;
     hpc_buf names;
 } pack_files;
-int pack_files_load(pack_files *out, hpc_corpus *c, const hpc_corpus_filter *filter);
+/* Of the files that the filter lets through those whose draw lies in [from, to) of [0, 1): one for
+ * each group of near-duplicates. */
+typedef struct pack_share {
+    int64_t seed;
+    double from, to;
+} pack_share;
+int pack_files_load(pack_files *out, hpc_corpus *c, const hpc_corpus_filter *filter,
+                    const pack_share *share);
 void pack_files_release(pack_files *f);
 const char *pack_files_path(const pack_files *f, int64_t i);
 const char *pack_files_repository(const pack_files *f, int64_t i);

@@ -67,12 +67,14 @@ static int list_documents(pack *p, code_plan *plan, const int64_t *order)
 
 static int plan(pack *p)
 {
-    const hpc_corpus_filter filter = {.splits = 1u << p->options->split};
+    const hpc_pack_options *o = p->options;
+    const hpc_corpus_filter filter = {.splits = 1u << o->split};
+    const pack_share share = {o->seed, o->from, o->to};
     code_plan *plan = p->plan = hpc_alloc(1, sizeof *plan);
     int64_t *order = NULL;
     int rc = HPC_OK;
     if (!plan) return HPC_E_NOMEM;
-    TRY(pack_files_load(&plan->files, p->corpus, &filter));
+    TRY(pack_files_load(&plan->files, p->corpus, &filter, &share));
     order = hpc_alloc((size_t)plan->files.n + 1, sizeof *order);
     if (!order) TRY(HPC_E_NOMEM);
     TRY(pack_order_all(order, &plan->files, p->options->corpus, p->pool, p->options->stop));

@@ -6,6 +6,8 @@
 
 #include "corpus/pack.h"
 
+enum { STREAM = 0x5368 }; /* of random numbers */
+
 static int add_repository(pack_files *f, const char *name)
 {
     int64_t k = f->repositories_n;
@@ -56,7 +58,15 @@ out:
     return rc;
 }
 
-int pack_files_load(pack_files *out, hpc_corpus *c, const hpc_corpus_filter *filter)
+static bool drawn(const hpc_corpus_file *row, const pack_share *share)
+{
+    uint32_t bits = hpc_random_bits((uint64_t)share->seed, STREAM, 0, (uint64_t)row->component);
+    double draw = (double)hpc_random_uniform(bits);
+    return draw >= share->from && draw < share->to;
+}
+
+int pack_files_load(pack_files *out, hpc_corpus *c, const hpc_corpus_filter *filter,
+                    const pack_share *share)
 {
     hpc_corpus_file row;
     int rc = HPC_OK;
@@ -65,7 +75,7 @@ int pack_files_load(pack_files *out, hpc_corpus *c, const hpc_corpus_filter *fil
     for (;;) {
         TRY(hpc_corpus_next(&row, c));
         if (rc == 0) break;
-        if (row.slot >= 0) TRY(add(out, &row));
+        if (row.slot >= 0 && drawn(&row, share)) TRY(add(out, &row));
     }
 out:
     if (rc < 0) pack_files_release(out);

@@ -116,7 +116,7 @@ static int plan(pack *p)
     pragma_plan *plan = p->plan = hpc_alloc(1, sizeof *plan);
     int rc = HPC_OK;
     if (!plan) return HPC_E_NOMEM;
-    TRY(pack_files_load(&plan->files, p->corpus, &all));
+    TRY(pack_files_load(&plan->files, p->corpus, &all, &(pack_share){.to = 1}));
     TRY(load_loops(plan, p));
     choose_negatives(plan, p->options);
     p->documents = plan->n;
