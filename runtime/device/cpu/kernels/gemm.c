@@ -2,13 +2,14 @@
  * gemm.c: blocks of f32 products: packing of a and b, and a register tile that
  * is plain C over the compiler's vector types.
  *
- * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a into
- * rows of at most GEMM_K. Few rows take smaller blocks of b, which stay in L1:
+ * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a likewise
+ * into panels of 16 rows. Few rows take smaller blocks of b, which stay in L1:
  * the same chains of additions, only cut elsewhere.
  */
 #include <string.h>
 
 #include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/pairs.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 #if defined(__x86_64__)
@@ -57,7 +58,7 @@ typedef float vec4 __attribute__((vector_size(16)));
 typedef float vec4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum {
-    TILE_M = 384,      /* with GEMM_COLS floats a row: what L2 holds beside packed b */
+    TILE_M = 768,      /* with GEMM_COLS floats a row: what L2 holds beside packed b */
     TILE_M_LEAST = 48, /* below, packing b costs more than idle workers */
     TILE_N_LEAST = GEMM_TILE_GRAIN,
     TILES_PER_WORKER = 4 /* evens out what the last tiles leave over */
@@ -65,7 +66,7 @@ enum {
 
 /* ---- the register tile ------------------------------------------------------ */
 
-/* c [rows,TILE_COLS] += a [rows,k] times the panels b[0], b[1], ... of [k,16]. */
+/* c [rows,TILE_COLS] += a, packed as [k][16], times the panels b[0], b[1], ... of [k,16]. */
 static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t c_ld,
                                                             const float *restrict a,
                                                             const float *const *b, int64_t k,
@@ -79,16 +80,17 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
                 acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
+    /* In this order no compiler needs more registers than there are: one splat at a time. */
     for (int64_t p = 0; p < k; p++) {
-        for (int q = 0; q < PANELS; q++) {
-            const float *row = (q == 0 ? b0 : b1) + p * GEMM_PANEL;
-            vec bv[VECTORS];
-            for (int v = 0; v < VECTORS; v++) bv[v] = *(const vec_any *)(row + v * LANES);
-            for (int i = 0; i < rows; i++) {
-                vec av = a[i * GEMM_A_LD + p] - (vec){0};
+        vec bv[PANELS][VECTORS];
+        for (int q = 0; q < PANELS; q++)
+            for (int v = 0; v < VECTORS; v++)
+                bv[q][v] = *(const vec_any *)((q == 0 ? b0 : b1) + p * GEMM_PANEL + v * LANES);
+        for (int i = 0; i < rows; i++) {
+            vec av = a[p * GEMM_PANEL + i] - (vec){0};
+            for (int q = 0; q < PANELS; q++)
                 for (int v = 0; v < VECTORS; v++)
-                    acc[i][q][v] = multiply_add(acc[i][q][v], av, bv[v]);
-            }
+                    acc[i][q][v] = multiply_add(acc[i][q][v], av, bv[q][v]);
         }
     }
     for (int i = 0; i < rows; i++)
@@ -150,6 +152,29 @@ static void convert(float *restrict dst, const void *restrict src, hpc_dtype fro
     }
 }
 
+#if defined(__AVX512F__)
+
+/* dst[c][r] = src[r][c] */
+static void transpose(float *restrict dst, int64_t dst_ld, const float *restrict src,
+                      int64_t src_ld, int64_t rows, int64_t cols)
+{
+    for (int64_t r0 = 0; r0 < rows; r0 += 16) {
+        int64_t n = least(16, rows - r0);
+        for (int64_t c0 = 0; c0 < cols; c0 += 16) {
+            __mmask16 mask = mask16(cols - c0), out = mask16(n);
+            __m512i r[16];
+            for (int i = 0; i < 16; i++)
+                r[i] = _mm512_maskz_loadu_epi32(i < n ? mask : 0,
+                                                src + (r0 + (i < n ? i : 0)) * src_ld + c0);
+            turn16(r);
+            for (int i = 0; i < 16 && c0 + i < cols; i++)
+                _mm512_mask_storeu_epi32(dst + (c0 + i) * dst_ld + r0, out, r[i]);
+        }
+    }
+}
+
+#else
+
 static void transpose4(float *dst, int64_t dst_ld, const float *src, int64_t src_ld)
 {
     vec4 r0 = *(const vec4_any *)src, r1 = *(const vec4_any *)(src + src_ld);
@@ -178,6 +203,8 @@ static void transpose(float *restrict dst, int64_t dst_ld, const float *restrict
         for (int64_t r = c < cols4 ? rows4 : 0; r < rows; r++)
             dst[c * dst_ld + r] = src[r * src_ld + c];
 }
+
+#endif
 
 /* Rows j..j+cols-1 of b [n,k] become a panel [k][16], zeros behind the last. */
 static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k, int64_t j,
@@ -220,35 +247,39 @@ static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
         for (int64_t j = 0; j < cols; j += GEMM_PANEL) {
             float *dst = packed + j * k + p * GEMM_PANEL;
             int64_t width = least(GEMM_PANEL, cols - j);
+            if (g->b_type == HPC_F32 && width == GEMM_PANEL) {
+                memcpy(dst, row + (size_t)j * bytes, GEMM_PANEL * sizeof *dst);
+                continue;
+            }
             convert(dst, row + (size_t)j * bytes, g->b_type, width);
             for (int64_t c = width; c < GEMM_PANEL; c++) dst[c] = 0;
         }
     }
 }
 
-/* Rows i..i+rows-1 of op(a), and zeros up to `height`. */
+/* Rows i..i+rows-1 of op(a) as [k][16], with zeros up to `height`. */
 static void pack_a(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows,
-                   int height, float *columns)
+                   int height, float *spare)
 {
+    const float *src = spare;
+    int64_t src_ld = GEMM_K;
+
+    if (rows < height) memset(packed, 0, (size_t)(k * GEMM_PANEL) * sizeof *packed);
     if (g->a_trans) {
-        const float *src = columns;
-        int64_t src_ld = GEMM_PANEL;
-        if (g->a_type == HPC_F32) {
-            src = (const float *)g->a + p0 * g->a_ld + i;
-            src_ld = g->a_ld;
-        } else {
-            for (int64_t p = 0; p < k; p++)
-                convert(columns + p * GEMM_PANEL,
-                        gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i), g->a_type, rows);
-        }
-        transpose(packed, GEMM_A_LD, src, src_ld, k, rows);
+        for (int64_t p = 0; p < k; p++)
+            convert(packed + p * GEMM_PANEL, gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i),
+                    g->a_type, rows);
+        return;
+    }
+    if (g->a_type == HPC_F32) {
+        src = (const float *)g->a + i * g->a_ld + p0;
+        src_ld = g->a_ld;
     } else {
         for (int64_t r = 0; r < rows; r++)
-            convert(packed + r * GEMM_A_LD, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0),
+            convert(spare + r * GEMM_K, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0),
                     g->a_type, k);
     }
-    for (int64_t r = rows; r < height; r++)
-        memset(packed + r * GEMM_A_LD, 0, (size_t)k * sizeof *packed);
+    transpose(packed, GEMM_PANEL, src, src_ld, rows, k);
 }
 
 /* ---- the block --------------------------------------------------------------- */
@@ -283,7 +314,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
     int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
     float *packed_b = scratch, *packed_a = packed_b + GEMM_K * GEMM_COLS;
-    float *rows = packed_a + GEMM_ROWS * GEMM_A_LD;
+    float *rows = packed_a + GEMM_PANEL * GEMM_K;
 
     for (int64_t i = 0; i < at.rows && !add; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);

@@ -15,14 +15,13 @@
 #include "runtime/device/cpu/kernels/isa.h"
 
 enum {
-    GEMM_PANEL = 16,             /* columns of a packed panel of b, as in HPC_PANEL16 */
-    GEMM_ROWS = 12,              /* a multiple of every instruction set's rows of a tile */
-    GEMM_CUT = 32,           /* of k: a chain may be cut at its multiples */
-    GEMM_TILE_GRAIN = 64,        /* columns: every tile starts at a multiple of it */
-    GEMM_K = 256,                /* depth of a packed block: whole blocks of every format */
-    GEMM_COLS = 256,             /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
-    GEMM_A_LD = GEMM_K + 16,     /* rows of packed a start in different cache sets */
-    GEMM_SPARE = 32 * GEMM_A_LD, /* floats: packed a, and rows being converted */
+    GEMM_PANEL = 16,          /* columns of a packed panel of b, as in HPC_PANEL16 */
+    GEMM_ROWS = 12,           /* a multiple of every instruction set's rows of a tile */
+    GEMM_CUT = 32,            /* of k: a chain may be cut at its multiples */
+    GEMM_TILE_GRAIN = 64,     /* columns: every tile starts at a multiple of it */
+    GEMM_K = 256,             /* depth of a packed block: whole blocks of every format */
+    GEMM_COLS = 256,          /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
+    GEMM_SPARE = 34 * GEMM_K, /* floats: packed a, and rows being converted */
     GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
 };
 
@@ -46,7 +45,7 @@ typedef struct gemm_tiles { /* rows and columns of a task's tile */
     int64_t m, n;
 } gemm_tiles;
 
-/* Tiles of `batch` results [m,n] that suit the caches (at most 384 x GEMM_COLS), yet are enough
+/* Tiles of `batch` results [m,n] that suit the caches (at most 768 x GEMM_COLS), yet are enough
  * for every worker. 0 x 0 when there is nothing to do. */
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int workers);
 
