@@ -5,6 +5,7 @@
 #include "tests/corpus/sources.h"
 
 #include "corpus/perf.h"
+#include "runtime/shard/shard.h"
 #include "tests/support/command.h"
 #include "tests/support/ended.h"
 
@@ -103,6 +104,42 @@ static void test_usage(void **state)
             "none.sketch");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @a --held-out none",
             "--held-out is for task perf");
+    free(b);
+}
+
+/* Counts documents by their file into seen, and returns how many there are. */
+static int64_t count_files(int seen[300], place *p, const char *folder)
+{
+    hpc_shards *s = NULL;
+    if (hpc_shards_open(&s, in(p, folder), NULL) < 0) fail_msg("%s", hpc_error_get()->text);
+    int64_t n = hpc_shards_n(s);
+    for (int64_t i = 0; i < n; i++) {
+        double file = hpc_shards_value(s, hpc_shards_column(s, "file"), i);
+        assert_true(file >= 0 && file < 300);
+        seen[(int)file]++;
+    }
+    hpc_shards_close(s);
+    return n;
+}
+
+/* Files below and from a number are all files, each once. */
+static void test_shares(void **state)
+{
+    bench *b = make_bench(*state);
+    int all[300] = {0}, parts[300] = {0};
+    const char *pack[] = {"corpus pack @c --tokenizer @t.model -q --out @a",
+                          "corpus pack @c --tokenizer @t.model -q --out @b --to 0.3",
+                          "corpus pack @c --tokenizer @t.model -q --out @d --from 0.3"};
+    for (int k = 0; k < 3; k++)
+        if (command(b, pack[k])->code != 0) fail_msg("%s", b->outcome.err);
+    int64_t n = count_files(all, b->place, "a"), low = count_files(parts, b->place, "b");
+    assert_int_equal(low + count_files(parts, b->place, "d"), n);
+    assert_true(low > n / 6 && low < n / 2);
+    assert_memory_equal(all, parts, sizeof all);
+    refuses(b, "corpus pack @c --tokenizer @t.model --out @e --from 0.5 --to 0.5 -q",
+            "no share of the files from 0.5 to 0.5");
+    refuses(b, "corpus pack @c --tokenizer @t.model --out @b --to 0.4 -q --resume",
+            "was begun with other options");
     free(b);
 }
 
@@ -237,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_usage, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_results, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_shares, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_perf, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_signals, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_full_disk, place_setup, place_teardown),

@@ -246,31 +246,6 @@ static void test_whole_files_and_windows(void **state)
     for (int f = 0; f < 100; f++) hpc_buf_release(&body[0][f]);
 }
 
-/* Files below and from a number are all files, each once. */
-static void test_shares(void **state)
-{
-    static const double from[] = {0, 0, 0.3}, to[] = {1, 0.3, 1};
-    static const char *const folder[] = {"a", "b", "d"};
-    place *p = *state;
-    int seen[3][100] = {{0}};
-    int64_t documents[3];
-    for (int k = 0; k < 3; k++) {
-        job j = make_job(p, folder[k]);
-        j.o.from = from[k], j.o.to = to[k];
-        run_well(&j);
-        opened_set o = open_set(&j);
-        documents[k] = hpc_shards_n(o.s);
-        for (int64_t i = 0; i < documents[k]; i++) seen[k][(int)value(&o, "file", i)]++;
-        close_set(&o);
-    }
-    assert_true(documents[1] > 0 && documents[1] < documents[2]);
-    for (int f = 0; f < 100; f++) assert_int_equal(seen[0][f], seen[1][f] + seen[2][f]);
-    job j = make_job(p, "e");
-    j.o.from = 0.5, j.o.to = 0.5;
-    assert_int_equal(hpc_corpus_pack(&j.result, &j.o), HPC_E_ARG);
-    hpc_error_clear();
-}
-
 static void test_threads_do_not_matter(void **state)
 {
     place *p = *state;
@@ -602,7 +577,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_A_CORPUS(test_documents),
         WITH_A_CORPUS(test_whole_files_and_windows),
-        WITH_A_CORPUS(test_shares),
         WITH_A_CORPUS(test_threads_do_not_matter),
         WITH_A_CORPUS(test_seeds_matter),
         WITH_A_CORPUS(test_an_empty_split),

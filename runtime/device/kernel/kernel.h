@@ -12,10 +12,10 @@
  * output overlaps an input unless marked INPLACE. Real operands are f32 or bf16
  * (any mix, unless said) or all f64 (the reference); sums are taken in f32 at
  * least, in an order that depends neither on the number of workers nor, for
- * products, on the number of rows. Factors that a kernel makes itself (weights
- * of attention, gradients of logits) may be rounded to bf16 if the others are. Index operands are i32. Kernels allocate
- * nothing, do not block except at the launch's barrier, and return 0 or a
- * negative code with the error recorded.
+ * products, on the number of rows. Factors that a kernel makes itself (weights of
+ * attention, gradients of logits) may be rounded to bf16 if the others are. Index
+ * operands are i32. Kernels allocate nothing, do not block except at the launch's
+ * barrier, and return 0 or a negative code with the error recorded.
  */
 #ifndef HPC_KERNEL_H
 #define HPC_KERNEL_H
