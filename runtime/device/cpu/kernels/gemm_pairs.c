@@ -131,18 +131,25 @@ static void end_tiles(void)
     _tile_release();
 }
 
-/* c [32,32] += a [32,k] times the panels b0 and b1, k in whole steps. */
+/* c [32,32] = or += a [32,k] times the panels b0 and b1, k in whole steps. */
 static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                 const bf16 *b1, int64_t k, int rows)
+                 const bf16 *b1, int64_t k, int rows, bool add)
 {
     size_t c_bytes = (size_t)c_ld * sizeof *c, a_bytes = (size_t)a_ld * sizeof *a;
     float *low = c + 16 * c_ld;
 
     (void)rows;
-    _tile_loadd(0, c, c_bytes);
-    _tile_loadd(1, c + 16, c_bytes);
-    _tile_loadd(2, low, c_bytes);
-    _tile_loadd(3, low + 16, c_bytes);
+    if (add) {
+        _tile_loadd(0, c, c_bytes);
+        _tile_loadd(1, c + 16, c_bytes);
+        _tile_loadd(2, low, c_bytes);
+        _tile_loadd(3, low + 16, c_bytes);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
     for (int64_t p = 0; p < k; p += STEP) {
         _tile_loadd(4, a + p, a_bytes);
         _tile_loadd(6, b0 + p * GEMM_PANEL, 64);
@@ -173,12 +180,13 @@ static void end_tiles(void) {}
 
 static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, int64_t c_ld, const bf16 *restrict a, int64_t a_ld,
-          const bf16 *restrict b0, const bf16 *restrict b1, int64_t k, const int rows)
+          const bf16 *restrict b0, const bf16 *restrict b1, int64_t k, const int rows, bool add)
 {
     __m512 acc[TILE_ROWS][2];
 
     for (int i = 0; i < rows; i++)
-        for (int q = 0; q < 2; q++) acc[i][q] = _mm512_loadu_ps(c + i * c_ld + q * GEMM_PANEL);
+        for (int q = 0; q < 2; q++)
+            acc[i][q] = add ? _mm512_loadu_ps(c + i * c_ld + q * GEMM_PANEL) : _mm512_setzero_ps();
     for (int64_t p = 0; p < k; p += 2) {
         __m512bh x0 = (__m512bh)_mm512_load_si512(b0 + p * GEMM_PANEL);
         __m512bh x1 = (__m512bh)_mm512_load_si512(b1 + p * GEMM_PANEL);
@@ -195,14 +203,14 @@ tile_rows(float *restrict c, int64_t c_ld, const bf16 *restrict a, int64_t a_ld,
 }
 
 static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                 const bf16 *b1, int64_t k, int rows)
+                 const bf16 *b1, int64_t k, int rows, bool add)
 {
     switch (rows) {
-    case 1: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 1); break;
-    case 2: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 2); break;
-    case 4: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 4); break;
-    case 8: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 8); break;
-    default: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 12); break;
+    case 1: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 1, add); break;
+    case 2: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 2, add); break;
+    case 4: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 4, add); break;
+    case 8: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 8, add); break;
+    default: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 12, add); break;
     }
 }
 
@@ -215,23 +223,23 @@ static int tile_height(int64_t rows)
 
 /* A tile that reaches over c's edge goes through a buffer. */
 static void tile_edge(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                      const bf16 *b1, int64_t k, int64_t rows, int64_t cols)
+                      const bf16 *b1, int64_t k, int64_t rows, int64_t cols, bool add)
 {
     _Alignas(64) float t[TILE_ROWS * TILE_COLS];
 
-    memset(t, 0, sizeof t);
-    for (int64_t i = 0; i < rows; i++)
+    if (add) memset(t, 0, sizeof t);
+    for (int64_t i = 0; i < rows && add; i++)
         memcpy(t + i * TILE_COLS, c + i * c_ld, (size_t)cols * sizeof *c);
-    tile(t, TILE_COLS, a, a_ld, b0, b1, k, tile_height(rows));
+    tile(t, TILE_COLS, a, a_ld, b0, b1, k, tile_height(rows), add);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + i * c_ld, t + i * TILE_COLS, (size_t)cols * sizeof *c);
 }
 
 /* ---- the block ------------------------------------------------------------------------------ */
 
-/* c [rows,cols] += rows of a times packed panels `stride` elements apart. */
+/* c [rows,cols] = or += rows of a times packed panels `stride` elements apart. */
 static void slab(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b, int64_t stride,
-                 int64_t k, int64_t rows, int64_t cols)
+                 int64_t k, int64_t rows, int64_t cols, bool add)
 {
     bool whole = rows == tile_height(rows);
 
@@ -240,9 +248,9 @@ static void slab(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16
         /* Where there is no second panel, the first one serves: its results are dropped. */
         const bf16 *b1 = cols - j > GEMM_PANEL ? b0 + stride : b0;
         if (whole && cols - j >= TILE_COLS)
-            tile(c + j, c_ld, a, a_ld, b0, b1, k, (int)rows);
+            tile(c + j, c_ld, a, a_ld, b0, b1, k, (int)rows, add);
         else
-            tile_edge(c + j, c_ld, a, a_ld, b0, b1, k, rows, least(TILE_COLS, cols - j));
+            tile_edge(c + j, c_ld, a, a_ld, b0, b1, k, rows, least(TILE_COLS, cols - j), add);
     }
 }
 
@@ -252,7 +260,7 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
     bf16 *packed_b = (bf16 *)scratch, *packed_a = packed_b + DEPTH * GEMM_COLS;
     int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_COLS;
 
-    for (int64_t i = 0; i < at.rows && !add; i++)
+    for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
     begin_tiles();
     for (int64_t p0 = 0; p0 < g->k; p0 += DEPTH) {
@@ -270,7 +278,8 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
                     pack_a(packed_a, g, p0, k, at.i + i, rows);
                     a = packed_a, a_ld = A_LD;
                 }
-                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, cols);
+                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, cols,
+                     add || p0 > 0);
             }
         }
     }
