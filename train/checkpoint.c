@@ -295,6 +295,15 @@ out:
     return rc;
 }
 
+int hpc_checkpoint_newest(int64_t *step, const char *folder)
+{
+    int64_t *list = NULL, n = 0;
+    int rc = list_steps(&list, &n, folder, "json");
+    *step = rc == HPC_OK && n > 0 ? list[n - 1] : -1;
+    hpc_free(list);
+    return rc;
+}
+
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user)
 {

@@ -81,16 +81,22 @@ out:
     return rc;
 }
 
+/* Before anything is opened: what else is wrong with the words matters less. */
+static int check_free(const run *r)
+{
+    int64_t step;
+    int rc = hpc_checkpoint_newest(&step, r->checkpoints);
+    if (rc < 0 || step < 0 || r->o->resume) return rc;
+    return hpc_fail(HPC_E_ARG,
+                    "%s holds a run at step %lld: --resume goes on with it, or name another folder",
+                    r->o->out, (long long)step);
+}
+
 static int go_on(run *r)
 {
     bool found = false;
     int rc = hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, r->o->say, r->o->user);
     if (rc < 0) return rc;
-    if (found && !r->o->resume)
-        return hpc_fail(HPC_E_ARG,
-                        "%s holds a run at step %lld: --resume goes on with it, or name another "
-                        "folder",
-                        r->o->out, (long long)r->at.step);
     if (!found) {
         r->at = (hpc_checkpoint){.best = INFINITY};
         return HPC_OK;
@@ -105,6 +111,7 @@ static int open_run(run *r)
     char path[PATH];
     int rc;
     TRY(path_in(r->checkpoints, r, "checkpoints"));
+    TRY(check_free(r));
     TRY(open_loaders(r));
     TRY(hpc_file_mkdir(r->o->out));
     TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));

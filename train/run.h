@@ -91,6 +91,8 @@ typedef struct hpc_checkpoint {
     double seconds; /* of training so far */
 } hpc_checkpoint;
 int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
+/* Of the newest that is there, whole or not; *step: -1 when there is none. */
+int hpc_checkpoint_newest(int64_t *step, const char *folder);
 /* The newest whole one; one that is damaged is told (`say`) and the one before is taken. *found:
  * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,

@@ -100,6 +100,12 @@ static int open_any(hpc_shards *s, const char *path, const hpc_hash128 *tokenize
     if (hpc_file_exists(name.data))
         TRY(hpc_fail(HPC_E_FORMAT,
                      "%s has no " SHARD_INDEX ": resume its writing, it was not finished", path));
+    name.n = 0;
+    TRY(hpc_buf_printf(&name, "%s/.", path));
+    if (hpc_file_exists(name.data))
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%s has no token shards: `hpccoder corpus pack` makes some of a corpus",
+                     path));
     TRY(open_file(s, path));
     if (tokenizer) TRY(shard_tokenizer_same(s->spec.tokenizer, *tokenizer, path));
 out:
