@@ -74,7 +74,9 @@ static int open_loaders(run *r)
     l.source = r->o->validation;
     l.source_n = r->o->validation_n;
     l.tokenizer = &hash;
-    l.ordered = true;
+    /* A part of them is drawn, from all of them and the same for every run. */
+    l.ordered = r->o->validate_batches == 0;
+    l.seed = 0;
     TRY(hpc_loader_open(&r->validation, &l));
 out:
     hpc_tokenizer_close(tokenizer);

@@ -408,6 +408,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ba
     double sum = 0;
     int64_t counted = 0;
     int rc = HPC_OK;
+    TRY(write_scalar(t, t->io.model.step, -1)); /* nothing is dropped */
     for (int64_t k = 0; k < batches; k++) {
         TRY(hpc_loader_next(t->batch[0], l));
         TRY(write_batch(t, t->batch[0], 0));

@@ -226,6 +226,31 @@ static void skips_spikes(void **state)
     assert_true(isfinite(r.loss) && r.loss < 5);
 }
 
+/* The validation loss of a model that has learnt nothing. */
+static double validated(place *p, const char *name, double dropout, int64_t batches)
+{
+    name_out(p, name);
+    p->o.trainer.model.dropout = dropout;
+    p->o.validate_batches = batches;
+    return train(p).validation;
+}
+
+/* Nothing is dropped when it is measured, and a part of the rows is drawn from all of them. */
+static void validation_is_of_all(void **state)
+{
+    place p;
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = p.o.trainer.rows = 1; /* no row is left over */
+    p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 0};
+    double all = validated(&p, "all", 0, 0), one = validated(&p, "one", 0, 1);
+    assert_true(validated(&p, "dropped", 0.5, 0) == all);
+    assert_true(validated(&p, "dropped-one", 0.5, 1) == one);
+    p.o.trainer.model.dropout = 0;
+    /* As many batches as there are: each row is drawn once. */
+    double drawn = validated(&p, "drawn", 0, 1000);
+    assert_true(fabs(drawn - all) < 1e-6 * all && one != all);
+}
+
 static void refuses(void **state)
 {
     place p;
@@ -309,6 +334,7 @@ int main(void)
         IN_FOLDER(learns_labels),
         IN_FOLDER(skips_what_is_not_finite),
         IN_FOLDER(skips_spikes),
+        IN_FOLDER(validation_is_of_all),
         IN_FOLDER(refuses),
         IN_FOLDER(comes_in_again),
         IN_FOLDER(adapters),

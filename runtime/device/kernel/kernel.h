@@ -122,7 +122,8 @@ typedef struct hpc_head_loss_grad_args {
 
 /* Element (r, c) of x seen as [rows,cols] is kept, times 1/(1-p), where
  * uniform(bits(seed, tensor, step, (base + row0 + r) * global_cols + col0 + c)) >= p.
- * step (i32) and base (i64): optional device scalars, 0 if absent. global_cols 0: cols. INPLACE. */
+ * step (i32) and base (i64): optional device scalars, 0 if absent. A negative step keeps all, as it
+ * is: for evaluation. global_cols 0: cols. INPLACE. */
 typedef struct hpc_dropout_attr {
     double p;
     int64_t seed, tensor, global_cols, row0, col0;

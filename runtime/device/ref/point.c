@@ -140,8 +140,9 @@ static void dropout_one(const void *args, int64_t r, int64_t c, int64_t i)
     int64_t cols = t->global_cols > 0 ? t->global_cols : hpc_tensor_cols(&g->x);
     uint64_t at = (uint64_t)((base + t->row0 + r) * cols + t->col0 + c);
     uint32_t bits = hpc_random_bits((uint64_t)t->seed, (uint32_t)t->tensor, (uint32_t)step, at);
-    bool keep = (double)hpc_random_uniform(bits) >= t->p;
-    hpc_ref_set(&g->y, i, keep ? hpc_ref_get(&g->x, i) / (1 - t->p) : 0);
+    double x = hpc_ref_get(&g->x, i),
+           kept = (double)hpc_random_uniform(bits) >= t->p ? x / (1 - t->p) : 0;
+    hpc_ref_set(&g->y, i, step < 0 ? x : kept);
 }
 
 static int dropout_run(const hpc_launch *l, const void *args)

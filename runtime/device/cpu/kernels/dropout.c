@@ -29,6 +29,7 @@ static draw draw_of(const hpc_dropout_args *a)
               .factor = (float)(1 / (1 - t->p))};
 
     if ((double)d.least_kept < t->p) d.least_kept = nextafterf(d.least_kept, INFINITY);
+    if ((int32_t)d.step < 0) d.least_kept = 0, d.factor = 1;
     return d;
 }
 
