@@ -16,6 +16,7 @@ typedef struct optimizer_options {
     model_options model;
     hpc_texts optimizer;
     int64_t block, interval, rounds, threads;
+    const char *halves;
     const char *isa, *backend;
     bool json, quiet;
 } optimizer_options;
@@ -64,6 +65,7 @@ static int open_one(bench *b, contestant *c, int kind)
     c->o = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c->o.kind = kind;
     c->o.block = o->block;
+    c->o.halves = optimizer_halves(o->halves);
     c->o.interval = 2; /* every other step, so that both are seen alike often */
     c->o.burst = 0;
     hpc_trainer_options t = hpc_bench_trainer(&o->model, &c->o, device);
@@ -242,6 +244,12 @@ static const hpc_option options[] = {
      .least = 1,
      .most = 65536,
      .help = "Rows of a preconditioner at most."},
+    {.name = "halves",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(optimizer_options, halves),
+     .fallback = "none",
+     .choices = optimizer_halves_names,
+     .help = "Products of the optimizer that round their factors to bf16."},
     {.name = "interval",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, interval),

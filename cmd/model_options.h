@@ -24,6 +24,15 @@ static inline hpc_dtype compute_dtype(const char *name)
     return strcmp(name, "bf16") == 0 ? HPC_BF16 : HPC_F32;
 }
 
+static const char *const optimizer_halves_names[] = {"none", "update", "all", NULL};
+
+static inline int optimizer_halves(const char *name)
+{
+    return strcmp(name, "all") == 0      ? HPC_HALVES_ALL
+           : strcmp(name, "update") == 0 ? HPC_HALVES_UPDATE
+                                         : HPC_HALVES_NONE;
+}
+
 /* Rows for an option table whose struct holds a model_options at `base`. */
 #define MODEL_INT(field, text, value, base, what)                                                  \
     {                                                                                              \

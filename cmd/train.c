@@ -49,6 +49,7 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta1 = o->beta1, c.beta2 = o->beta2, c.eps = o->eps;
     c.momentum = o->momentum, c.decay = o->decay;
+    c.halves = optimizer_halves(o->halves);
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
     c.block = o->block, c.interval = o->interval, c.burst = o->burst;
     c.average = o->average, c.ridge = o->ridge, c.newton = o->newton;

@@ -9,7 +9,7 @@
 typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
-    const char *objective, *optimizer, *schedule, *graft, *dtype, *recompute;
+    const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
     const char *lora_targets, *isa, *backend;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;

@@ -304,6 +304,13 @@ const hpc_option hpc_cmd_train_options[] = {
      .fallback = "adam",
      .choices = grafts,
      .help = "Whose step's size a preconditioned step gets."},
+    {.name = "halves",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(train_options, halves),
+     .fallback = "none",
+     .choices = optimizer_halves_names,
+     .help = "Products of the optimizer that round their factors to bf16: muon's and those of "
+             "preconditioned updates, or those of refreshes too."},
     {.name = "from-sgd",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, from_sgd),

@@ -117,7 +117,8 @@ hpc_value blend(update *u, hpc_value into, double a, hpc_value x, double b, hpc_
 
 hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b)
 {
-    return hpc_matmul(u->p, a, b, (hpc_matmul_attr){.trans_a = trans_a, .trans_b = trans_b});
+    hpc_matmul_attr at = {.trans_a = trans_a, .trans_b = trans_b, .halves = u->halves};
+    return hpc_matmul(u->p, a, b, at);
 }
 
 hpc_value squares(update *u, hpc_value x)

@@ -115,9 +115,11 @@ static void emit_update(update *u, const hpc_model_tensor *tensor, int64_t n)
     u->io->refresh = -1;
     if (u->o->kind > HPC_OPT_MUON) {
         u->io->refresh = hpc_program_segment(p, HPC_REFRESH, 0);
+        u->halves = u->o->halves == HPC_HALVES_ALL;
         for_each(u, tensor, n, refresh_one);
     }
     u->io->update = hpc_program_segment(p, HPC_UPDATE, 1);
+    u->halves = u->o->halves != HPC_HALVES_NONE;
     for_each(u, tensor, n, update_and_clear);
 }
 

@@ -32,6 +32,8 @@ typedef enum hpc_optimizer_kind {
 extern const char *const hpc_optimizer_names[];      /* "sgd", ... by kind, NULL-terminated */
 int hpc_optimizer_find(int *kind, const char *name); /* HPC_E_ARG tells the known ones */
 typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
+/* Which products of an optimizer round their factors to bf16; all state stays f32. */
+typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } hpc_halves;
 
 /* Matrices within blocks are what MUON and all after it precondition. Embeddings, head, norms and
  * biases are treated by the grafting optimizer (MUON, SOAP: Adam), whose step's norm the
@@ -50,6 +52,7 @@ typedef struct hpc_optimizer_config {
     int64_t newton;   /* last steps of a refresh, which double the digits */
     double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
     double floor;     /* the same: beta2 is at least this; 0: as published */
+    int halves;       /* hpc_halves; UPDATE leaves out refreshes */
 } hpc_optimizer_config;
 #define HPC_OPTIMIZER_CONFIG_DEFAULTS                                                              \
     {                                                                                              \

@@ -17,6 +17,7 @@ typedef struct update {
     const hpc_optimizer_config *o;
     hpc_step *io;
     hpc_value clip; /* factor of all gradients, HPC_NONE: 1 */
+    bool halves;    /* of products emitted now: factors count rounded to bf16 */
 } update;
 
 /* A parameter of it. */

@@ -35,7 +35,7 @@ typedef struct product {
     bool trans_a, trans_b, shared_b, panel;
     hpc_dtype y, a, b;
     int act, bias, ragged;
-    bool pre, residual, adds;
+    bool pre, residual, adds, halves;
     double alpha; /* 0: 1 */
     int32_t live[4];
 } product;
@@ -69,7 +69,11 @@ static hpc_matmul_args args_of(hpc_test_heap *h, const product *c, hpc_tensor *b
     hpc_matmul_args a = {.pre = hpc_test_absent(),
                          .bias = hpc_test_absent(),
                          .residual = hpc_test_absent(),
-                         .attr = {c->trans_a, c->trans_b, c->act, c->alpha != 0 ? c->alpha : 1}};
+                         .attr = {.trans_a = c->trans_a,
+                                  .trans_b = c->trans_b,
+                                  .halves = c->halves,
+                                  .act = c->act,
+                                  .alpha = c->alpha != 0 ? c->alpha : 1}};
 
     a.y = matrix(h, c->y, batch, c->m, c->n);
     drawn(&a.y, 1);
@@ -112,16 +116,31 @@ typedef struct wanted {
     double *y, *pre, *size; /* size: of what was added up, for the error's bound */
 } wanted;
 
+static void halve(double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float f = (float)x[i];
+        uint16_t half;
+        hpc_from_f32(&half, HPC_BF16, &f, 1);
+        hpc_to_f32(&f, &half, HPC_BF16, 1);
+        x[i] = f;
+    }
+}
+
 static wanted reference(hpc_test_heap *h, const product *c, const hpc_matmul_args *a,
                         const hpc_tensor *b)
 {
-    const double *xa = hpc_test_tensor_doubles(h, &a->a), *xb = hpc_test_tensor_doubles(h, b);
+    double *xa = hpc_test_tensor_doubles(h, &a->a), *xb = hpc_test_tensor_doubles(h, b);
     const double *bias = c->bias ? hpc_test_tensor_doubles(h, &a->bias) : NULL;
     const double *residual = c->residual ? hpc_test_tensor_doubles(h, &a->residual) : NULL;
     int64_t batch = c->batch > 0 ? c->batch : 1, n = hpc_tensor_n(&a->y);
     wanted w = {hpc_test_tensor_doubles(h, &a->y), hpc_test_heap_doubles(h, n),
                 hpc_test_heap_doubles(h, n)};
 
+    if (c->halves) {
+        halve(xa, hpc_tensor_n(&a->a));
+        halve(xb, hpc_tensor_n(b));
+    }
     for (int64_t at = 0; at < n; at++) {
         int64_t e = at / (c->m * c->n), i = at / c->n % c->m, j = at % c->n;
         int64_t k = c->ragged && c->trans_a ? c->live[e] : c->k;
@@ -255,6 +274,26 @@ static void dtypes(void **state)
                          .a = HPC_BF16,
                          .b = i & 4 ? HPC_BF16 : HPC_F32,
                          .y = HPC_BF16});
+}
+
+/* Factors of f32 that count rounded, beside each other and beside bf16. */
+static void halves(void **state)
+{
+    static const int64_t ms[] = {1, 9, 50, 33}, ns[] = {17, 64, 31, 90}, ks[] = {300, 64, 7, 515};
+
+    (void)state;
+    for (int i = 0; i < 4 * 4 * 3; i++)
+        check(&(product){.m = ms[i / 4 % 4],
+                         .n = ns[i / 4 % 4],
+                         .k = ks[i / 4 % 4],
+                         .trans_a = i & 1,
+                         .trans_b = i & 2,
+                         .a = i / 16 == 1 ? HPC_BF16 : HPC_F32,
+                         .b = i / 16 == 2 ? HPC_BF16 : HPC_F32,
+                         .halves = true,
+                         .adds = i % 3 == 0});
+    check(&(product){.batch = 3, .m = 40, .n = 24, .k = 24, .trans_a = true, .halves = true});
+    check(&(product){.m = 20, .n = 50, .k = 70, .trans_b = true, .halves = true, .panel = true});
 }
 
 static void epilogues(void **state)
@@ -396,9 +435,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),   cmocka_unit_test(dtypes), cmocka_unit_test(epilogues),
-        cmocka_unit_test(ragged),   cmocka_unit_test(panels), cmocka_unit_test(batch_invariance),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(shapes),           cmocka_unit_test(dtypes),   cmocka_unit_test(halves),
+        cmocka_unit_test(epilogues),        cmocka_unit_test(ragged),   cmocka_unit_test(panels),
+        cmocka_unit_test(batch_invariance), cmocka_unit_test(refusals),
     };
 
     return cmocka_run_group_tests_name("device/matmul", tests, NULL, NULL);

@@ -63,7 +63,8 @@ static void emit(hpc_test_case *c, const product *f, hpc_value a, hpc_value b)
     if (f->adds) operand[Y] = hpc_test_state(c, type_of_y(f, HPC_F32), 3, false);
     hpc_emit(c->p, &hpc_op_matmul, operand, &f->attr);
     c->terms = f->k;
-    hpc_test_want(c, operand[Y], act ? HPC_TEST_CURVED : HPC_TEST_SUMMED);
+    hpc_test_bound sums = f->attr.halves ? HPC_TEST_HALVED : HPC_TEST_SUMMED;
+    hpc_test_want(c, operand[Y], act ? HPC_TEST_CURVED : sums);
     if (act) hpc_test_want(c, operand[PRE], HPC_TEST_SUMMED);
 }
 
@@ -99,6 +100,18 @@ static void transpositions(void **state)
                 f.b = widths[w].b;
                 check(state, &f);
             }
+}
+
+static void halved_factors(void **state)
+{
+    for (int t = 0; t < 4; t++)
+        for (int b = SINGLE; b <= BATCHED; b++) {
+            product f = plain(29, 37, 41, t);
+            f.batching = (batching)b;
+            f.a = f.b = HPC_F32;
+            f.attr.halves = true;
+            check(state, &f);
+        }
 }
 
 /* One more and one less than tiles, panels and blocks; single rows, columns and terms. */
@@ -281,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transpositions),
+        cmocka_unit_test(halved_factors),
         cmocka_unit_test(shapes),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(quantised_weights),

@@ -251,6 +251,47 @@ static void validation_is_of_all(void **state)
     assert_true(fabs(drawn - all) < 1e-6 * all && one != all);
 }
 
+/* Products of a segment that round their factors, and all of them. */
+static void count_halves(int64_t *rounded, int64_t *all, const hpc_program *p, int segment)
+{
+    *rounded = *all = 0;
+    for (int64_t k = 0; k < p->segment[segment].insn_n; k++) {
+        const hpc_insn *i = &p->segment[segment].insn[k];
+        if (i->op != &hpc_op_matmul) continue;
+        *rounded += ((const hpc_matmul_attr *)i->attr)->halves;
+        ++*all;
+    }
+}
+
+static void rounds_where_asked(void **state)
+{
+    place p;
+    (void)state;
+    for (int halves = HPC_HALVES_NONE; halves <= HPC_HALVES_ALL; halves++) {
+        hpc_trainer_options t = tiny_trainer(HPC_OPT_JORGE_NEWTON);
+        hpc_program *program = hpc_program_create();
+        hpc_step io;
+        int64_t rounded, all;
+        t.optimizer.halves = halves;
+        t.step.model = (hpc_model_emission){.tokens = 48, .sequences = 2};
+        assert_non_null(program);
+        test_ok(hpc_step_emit(&io, program, &t.model, &t.optimizer, &t.step));
+        count_halves(&rounded, &all, program, io.update);
+        assert_true(all > 0 && rounded == (halves >= HPC_HALVES_UPDATE ? all : 0));
+        count_halves(&rounded, &all, program, io.refresh);
+        assert_true(all > 0 && rounded == (halves == HPC_HALVES_ALL ? all : 0));
+        count_halves(&rounded, &all, program, io.backward);
+        assert_true(all > 0 && rounded == 0);
+        hpc_program_free(program);
+    }
+    open_place(&p, state, HPC_OPT_MUON, NULL);
+    hpc_training_result plain = train(&p), rounded;
+    name_out(&p, "rounded");
+    p.o.trainer.optimizer.halves = HPC_HALVES_UPDATE;
+    rounded = train(&p);
+    assert_true(rounded.loss != plain.loss && fabs(rounded.loss - plain.loss) < 0.01 * plain.loss);
+}
+
 static void refuses(void **state)
 {
     place p;
@@ -335,6 +376,7 @@ int main(void)
         IN_FOLDER(skips_what_is_not_finite),
         IN_FOLDER(skips_spikes),
         IN_FOLDER(validation_is_of_all),
+        IN_FOLDER(rounds_where_asked),
         IN_FOLDER(refuses),
         IN_FOLDER(comes_in_again),
         IN_FOLDER(adapters),

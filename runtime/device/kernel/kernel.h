@@ -54,8 +54,13 @@ typedef enum hpc_act {
  * a [m,k], or [k,m] if trans_a; b [k,n], or [n,k] if trans_b; y, residual, pre [m,n]; bias [n].
  * With rank 3, a leading batch extent on y and a (and on b, bias when of rank 3, 2).
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
- * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC. */
-typedef struct hpc_matmul_attr { bool trans_a, trans_b; int act; double alpha; } hpc_matmul_attr;
+ * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
+ * halves: factors of f32 count rounded to bf16; sums and y do not. */
+typedef struct hpc_matmul_attr {
+    bool trans_a, trans_b, halves;
+    int act;
+    double alpha;
+} hpc_matmul_attr;
 typedef struct hpc_matmul_args {
     hpc_tensor y, pre, a, b, bias, residual;
     hpc_matmul_attr attr;

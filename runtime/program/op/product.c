@@ -10,6 +10,7 @@ enum { MATMUL_Y, MATMUL_PRE, MATMUL_A, MATMUL_B, MATMUL_BIAS, MATMUL_RESIDUAL, M
 static const hpc_field matmul_field[] = {
     {"trans_a", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_a), NULL, false},
     {"trans_b", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_b), NULL, false},
+    {"halves", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, halves), NULL, false},
     {"act", HPC_FIELD_NAME, offsetof(hpc_matmul_attr, act), hpc_op_act_names, false},
     {"alpha", HPC_FIELD_REAL, offsetof(hpc_matmul_attr, alpha), NULL, true},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
@@ -140,10 +141,11 @@ out:
 /* ---- backward -------------------------------------------------------------- */
 
 static hpc_value product(hpc_program *p, hpc_value y, hpc_value a, bool trans_a, hpc_value b,
-                         bool trans_b, double alpha)
+                         bool trans_b, const hpc_matmul_attr *of)
 {
     hpc_value operand[MATMUL_N] = {y, HPC_NONE, a, b, HPC_NONE, HPC_NONE};
-    hpc_matmul_attr at = {.trans_a = trans_a, .trans_b = trans_b, .alpha = alpha};
+    hpc_matmul_attr at = {
+        .trans_a = trans_a, .trans_b = trans_b, .halves = of->halves, .alpha = of->alpha};
     return hpc_emit(p, &hpc_op_matmul, operand, &at);
 }
 
@@ -176,16 +178,16 @@ static int gradient_of_a(hpc_diff *d, const hpc_insn *i, hpc_value dpre)
                         "no gradient for a transposed batch times a shared factor");
     hpc_value y = hpc_diff_target(d, a);
     hpc_op_give(d, a,
-                at->trans_a ? product(p, y, b, at->trans_b, dpre, true, at->alpha)
-                            : product(p, y, dpre, false, b, !at->trans_b, at->alpha));
+                at->trans_a ? product(p, y, b, at->trans_b, dpre, true, at)
+                            : product(p, y, dpre, false, b, !at->trans_b, at));
     return HPC_OK;
 }
 
 static hpc_value product_for_b(hpc_program *p, hpc_value y, hpc_value a, hpc_value dpre,
                                const hpc_matmul_attr *at)
 {
-    return at->trans_b ? product(p, y, dpre, true, a, at->trans_a, at->alpha)
-                       : product(p, y, a, !at->trans_a, dpre, false, at->alpha);
+    return at->trans_b ? product(p, y, dpre, true, a, at->trans_a, at)
+                       : product(p, y, a, !at->trans_a, dpre, false, at);
 }
 
 static hpc_value view_as_rows(hpc_program *p, hpc_value x)

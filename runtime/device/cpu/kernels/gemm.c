@@ -282,6 +282,22 @@ static void pack_a(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
     transpose(packed, GEMM_PANEL, src, src_ld, rows, k);
 }
 
+static int64_t parts_of(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
+
+/* To bf16 and back: for factors that count rounded. */
+static void round_all(float *x, int64_t n)
+{
+    uint16_t half[GEMM_PANEL];
+
+    for (int64_t i = 0; i < n; i += GEMM_PANEL) {
+        narrow(half, x + i, GEMM_PANEL);
+        widen(x + i, half, GEMM_PANEL);
+    }
+}
+
 /* ---- the block --------------------------------------------------------------- */
 
 /* c [rows,cols] += rows of a packed slice [rows,k] times panels that are `stride` floats apart. */
@@ -305,12 +321,14 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                        float *scratch)
 {
 #if defined(__AVX512BF16__)
-    if (g->a_type == HPC_BF16 && g->b_type == HPC_BF16) {
+    bool short_a = g->a_type == HPC_BF16 || (g->halves && g->a_type == HPC_F32);
+    bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
+    if (short_a && short_b) {
         HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
         return;
     }
 #endif
-    bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32;
+    bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32 && !g->halves;
     int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
     float *packed_b = scratch, *packed_a = packed_b + GEMM_K * GEMM_COLS;
@@ -329,10 +347,13 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                 stride = g->b_ld * GEMM_PANEL;
             } else {
                 pack_b(packed_b, g, p0, k, at.j + j, cols, rows);
+                if (g->halves && g->b_type == HPC_F32)
+                    round_all(packed_b, k * parts_of(cols, GEMM_PANEL) * GEMM_PANEL);
             }
             for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
                 int64_t height = least(TILE_ROWS, at.rows - i);
                 pack_a(packed_a, g, p0, k, at.i + i, height, tile_height(height), rows);
+                if (g->halves && g->a_type == HPC_F32) round_all(packed_a, k * GEMM_PANEL);
                 slab(c + i * c_ld + j, c_ld, packed_a, b, stride, k, (int)height, cols);
             }
         }
@@ -340,11 +361,6 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 }
 
 /* ---- tasks ------------------------------------------------------------------- */
-
-static int64_t parts_of(int64_t n, int64_t part)
-{
-    return (n + part - 1) / part;
-}
 
 /* n in even parts of at most `most`, each a multiple of `grain`. */
 static int64_t even_part(int64_t n, int64_t most, int64_t grain)

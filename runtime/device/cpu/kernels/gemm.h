@@ -35,6 +35,7 @@ typedef struct gemm {
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32 or bf16 */
+    bool halves;      /* what is f32 of a and b counts rounded to bf16 */
 } gemm;
 
 typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the result */
@@ -62,7 +63,8 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
 
-/* The same for bf16 by bf16, where that has instructions of its own; called by cpu_gemm. */
+/* The same of factors that are bf16 or rounded to it, where that has instructions of its own;
+ * called by cpu_gemm. */
 void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                              float *scratch);
 

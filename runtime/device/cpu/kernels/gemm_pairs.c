@@ -1,5 +1,5 @@
 /*
- * gemm_pairs.c: blocks of products of bf16 by bf16 with sums in f32, on
+ * gemm_pairs.c: blocks of products of bf16, or f32 rounded to it, with sums in f32, on
  * instructions that take pairs along k: a row of AVX-512 (VDPBF16PS) or a tile
  * of AMX (TDPBF16PS).
  *
@@ -35,37 +35,63 @@ typedef uint16_t bf16;
 
 /* ---- packing ------------------------------------------------------------------------------ */
 
-/* (x[0], y[0]), (x[1], y[1]), ...: the first n <= 16 of two rows; y may be NULL for zeros. */
-static inline __m512i interleave(const bf16 *x, const bf16 *y, int64_t n)
-{
-    __mmask16 mask = mask16(n);
-    __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x));
+/* An operand: bf16, or f32 that is rounded as it is packed. */
+typedef struct source {
+    const void *data;
+    bool wide;
+} source;
 
-    if (!y) return low;
-    __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, y));
-    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+/* Elements at .. at+31, those of the mask. */
+static inline __attribute__((always_inline)) __m512i load32(source s, int64_t at, __mmask32 mask)
+{
+    if (!s.wide) return _mm512_maskz_loadu_epi16(mask, (const bf16 *)s.data + at);
+    const float *x = (const float *)s.data + at;
+    __m512 low = _mm512_maskz_loadu_ps((__mmask16)mask, x);
+    __m512 high = _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), x + 16);
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-/* Of 16 rows of pairs along k, the pairs at p .. p + 15; beyond `rows` and k, zeros. */
+/* Elements at .. at+15, those of the mask, each in the low half of a word. */
+static inline __attribute__((always_inline)) __m512i load16(source s, int64_t at, __mmask16 mask)
+{
+    __m256i x =
+        s.wide
+            ? (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, (const float *)s.data + at))
+            : _mm256_maskz_loadu_epi16(mask, (const bf16 *)s.data + at);
+
+    return _mm512_cvtepu16_epi32(x);
+}
+
+/* (x[0], y[0]), (x[1], y[1]), ...: the first n <= 16 of the rows at x and, if there is one, y. */
+static inline __attribute__((always_inline)) __m512i interleave(source s, int64_t x, int64_t y,
+                                                                bool has_y, int64_t n)
+{
+    __m512i low = load16(s, x, mask16(n));
+
+    return has_y ? _mm512_or_si512(low, _mm512_slli_epi32(load16(s, y, mask16(n)), 16)) : low;
+}
+
+/* Of 16 rows of pairs along k from element `at` on, the pairs p .. p + 15; beyond `rows` and k,
+ * zeros. */
 static inline __attribute__((always_inline)) void
-load_pairs(__m512i r[16], const bf16 *x, int64_t ld, int64_t rows, int64_t p, int64_t k)
+load_pairs(__m512i r[16], source s, int64_t at, int64_t ld, int64_t rows, int64_t p, int64_t k)
 {
     __mmask32 mask = mask32(k - 2 * p);
 
     for (int i = 0; i < 16; i++)
-        r[i] = _mm512_maskz_loadu_epi16(i < rows ? mask : 0, x + (i < rows ? i : 0) * ld + 2 * p);
+        r[i] = load32(s, at + (i < rows ? i * ld + 2 * p : 0), i < rows ? mask : 0);
 }
 
 /* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, as a panel of whole steps. */
-static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_t j, int64_t cols)
+static inline __attribute__((always_inline)) void
+pack_panel_of(bf16 *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
 {
     int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2);
-    const bf16 *b = g->b;
 
     if (g->b_trans && !g->b_panel) {
         for (int64_t p = 0; p < pairs; p += 16) {
             __m512i r[16];
-            load_pairs(r, b + j * g->b_ld + p0, g->b_ld, cols, p, k);
+            load_pairs(r, b, j * g->b_ld + p0, g->b_ld, cols, p, k);
             turn16(r);
             for (int i = 0; i < 16 && p + i < pairs; i++)
                 _mm512_store_si512(panel + (p + i) * 2 * GEMM_PANEL, r[i]);
@@ -73,32 +99,39 @@ static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_
         return;
     }
     int64_t ld = g->b_panel ? GEMM_PANEL : g->b_ld;
-    const bf16 *x = g->b_panel ? b + j * g->b_ld + p0 * GEMM_PANEL : b + p0 * ld + j;
-    for (int64_t p = 0; p < pairs; p++) {
+    int64_t at = g->b_panel ? j * g->b_ld + p0 * GEMM_PANEL : p0 * ld + j;
+    for (int64_t p = 0; p < pairs; p++, at += 2 * ld) {
         __m512i row = _mm512_setzero_si512();
-        if (2 * p < k)
-            row = interleave(x + 2 * p * ld, 2 * p + 1 < k ? x + (2 * p + 1) * ld : NULL, cols);
+        if (2 * p < k) row = interleave(b, at, at + ld, 2 * p + 1 < k, cols);
         _mm512_store_si512(panel + p * 2 * GEMM_PANEL, row);
     }
 }
 
+static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_t j, int64_t cols)
+{
+    if (g->b_type == HPC_F32)
+        pack_panel_of(panel, g, (source){g->b, true}, p0, k, j, cols);
+    else
+        pack_panel_of(panel, g, (source){g->b, false}, p0, k, j, cols);
+}
+
 /* Rows i .. i+rows-1 of op(a), zeros up to TILE_ROWS and the end of the last step. */
-static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
+static inline __attribute__((always_inline)) void
+pack_a_of(bf16 *packed, const gemm *g, source a, int64_t p0, int64_t k, int64_t i, int64_t rows)
 {
     int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2);
-    const bf16 *a = g->a;
 
     for (int64_t r0 = 0; r0 < TILE_ROWS; r0 += 16) {
-        int64_t n = least(16, rows - r0);
+        int64_t n = least(16, rows - r0), row = i + (n > 0 ? r0 : 0);
         for (int64_t p = 0; p < pairs; p += 16) {
             __m512i r[16];
             if (!g->a_trans) {
-                load_pairs(r, a + (i + (n > 0 ? r0 : 0)) * g->a_ld + p0, g->a_ld, n, p, k);
+                load_pairs(r, a, row * g->a_ld + p0, g->a_ld, n, p, k);
             } else {
                 for (int q = 0; q < 16; q++) {
-                    int64_t at = 2 * (p + q);
-                    const bf16 *x = a + (p0 + (at < k ? at : 0)) * g->a_ld + i + (n > 0 ? r0 : 0);
-                    r[q] = interleave(x, at + 1 < k ? x + g->a_ld : NULL, at < k ? n : 0);
+                    int64_t depth = 2 * (p + q),
+                            at = (p0 + (depth < k ? depth : 0)) * g->a_ld + row;
+                    r[q] = interleave(a, at, at + g->a_ld, depth + 1 < k, depth < k ? n : 0);
                 }
                 turn16(r);
             }
@@ -106,6 +139,14 @@ static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i
                 _mm512_storeu_si512(packed + (r0 + q) * A_LD + 2 * p, r[q]);
         }
     }
+}
+
+static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
+{
+    if (g->a_type == HPC_F32)
+        pack_a_of(packed, g, (source){g->a, true}, p0, k, i, rows);
+    else
+        pack_a_of(packed, g, (source){g->a, false}, p0, k, i, rows);
 }
 
 /* ---- the register tile --------------------------------------------------------------------- */
@@ -274,7 +315,8 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
             for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
                 int64_t rows = least(TILE_ROWS, at.rows - i), a_ld = g->a_ld;
                 const bf16 *a = (const bf16 *)g->a + (at.i + i) * a_ld + p0;
-                if (g->a_trans || k != steps || rows != tile_height(rows)) {
+                if (g->a_trans || g->a_type != HPC_BF16 || k != steps || rows != tile_height(rows))
+                {
                     pack_a(packed_a, g, p0, k, at.i + i, rows);
                     a = packed_a, a_ld = A_LD;
                 }

@@ -61,7 +61,8 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
                   .b_type = b_type,
                   .a_trans = a->attr.trans_a,
                   .b_trans = a->attr.trans_b,
-                  .b_panel = panel};
+                  .b_panel = panel,
+                  .halves = a->attr.halves};
 }
 
 static void add(float *restrict x, const float *restrict y, int64_t n)
