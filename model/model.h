@@ -1,6 +1,6 @@
 /*
  * model.h: configurations of transformers, their tensors, the forward programs
- * that they emit, and the directories that they are kept in.
+ * that they emit, and the directories and files that they are kept in.
  *
  * A configuration describes an architecture; there is no code for a family but
  * a table of its names. One table of tensors drives names, first values, decay,
@@ -177,7 +177,8 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
 typedef struct hpc_safetensors hpc_safetensors;
 typedef struct hpc_stored_tensor {
     const char *name;
-    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64; others are refused when asked for */
+    hpc_dtype dtype; /* of safetensors F32, F16, BF16, F64, I32, I64; others are refused when asked
+                        for */
     int rank;        /* at most 8 */
     int64_t extent[8];
     const void *data; /* mapped; NULL in a list to be written */
@@ -195,10 +196,56 @@ int hpc_safetensors_save(const char *path, const hpc_stored_tensor *list, int64_
                          const char *const *metadata,
                          int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
 
-/* ---- model directories ------------------------------------------------------------------ */
+/* GGUF, version 2 or 3, little-endian: key/values, tensors' places, data. Untrusted: keys of at
+ * most 65535 bytes and names of at most 127, printable ASCII, unique; no lists of lists; alignment
+ * a power of two from 8 to 65536; tensors of at most 4 extents, in the order of their data,
+ * aligned, with no gaps but for that, nothing behind. One part of a split model is refused. */
+typedef struct hpc_gguf hpc_gguf;
+typedef enum hpc_gguf_kind { /* as files number them */
+                             HPC_GGUF_U8,
+                             HPC_GGUF_I8,
+                             HPC_GGUF_U16,
+                             HPC_GGUF_I16,
+                             HPC_GGUF_U32,
+                             HPC_GGUF_I32,
+                             HPC_GGUF_F32,
+                             HPC_GGUF_BOOL,
+                             HPC_GGUF_TEXT,
+                             HPC_GGUF_LIST,
+                             HPC_GGUF_U64,
+                             HPC_GGUF_I64,
+                             HPC_GGUF_F64,
+                             HPC_GGUF_KIND_N
+} hpc_gguf_kind;
+typedef struct hpc_gguf_value {
+    const char *key;
+    int kind, item;   /* hpc_gguf_kind; item: of a list's items */
+    int64_t n;        /* items of a list */
+    const void *data; /* not aligned, not NUL-terminated: a number, a text, or a list's items back
+                         to back, texts with their lengths (u64) before them */
+    size_t bytes;
+} hpc_gguf_value;
+int hpc_gguf_open(hpc_gguf **out, const char *path);
+void hpc_gguf_close(hpc_gguf *g);
+const hpc_gguf_value *hpc_gguf_get(const hpc_gguf *g, const char *key); /* NULL: not there */
+const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i);  /* NULL past the end */
+int64_t hpc_gguf_n(const hpc_gguf *g);                                  /* tensors */
+int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as of safetensors, */
+int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name); /* blocks too */
+/* Whole or not at all, as hpc_safetensors_save; version 3, alignment 32, which is added. */
+int hpc_gguf_save(const char *path, const hpc_gguf_value *value, int64_t values,
+                  const hpc_stored_tensor *list, int64_t n,
+                  int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
+/* The file of the tokenizer that a model of ours was saved with, byte for byte and mapped: *name is
+ * "tokenizer.model" or "tokenizer.json". HPC_E_UNSUPPORTED: the file has no such copy. */
+int hpc_gguf_tokenizer(const char **name, const void **data, size_t *bytes, const hpc_gguf *g);
+
+/* ---- models: a directory, or a FILE.gguf in its place ------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */
-/* config.json as the Hugging Face world writes it. An unknown architecture, or one of whose keys
- * says what we cannot do, is HPC_E_UNSUPPORTED and names both. */
+/* config.json as the Hugging Face world writes it, or the keys of a GGUF of architecture llama
+ * (mistral where it has a window), qwen2, starcoder2, gptneox or gpt2; it has no init_std. An
+ * unknown architecture, or one of whose keys says what we cannot do, is HPC_E_UNSUPPORTED and names
+ * both. */
 int hpc_model_config_read(hpc_model_config *out, const char *dir);
 int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
 /* Refuses a configuration that its family cannot describe, by the key. */
@@ -211,7 +258,8 @@ typedef struct hpc_weights hpc_weights;
 int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c);
 void hpc_weights_close(hpc_weights *w);
 bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
-/* All of t, as f32 and laid out as ours: split out of fused tensors, transposed where stored so. */
+/* All of t, as f32 and laid out as ours: split out of fused tensors, transposed or with the rows of
+ * each head in pairs where stored so, blocks unpacked. */
 int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
 /* config.json, model.safetensors (parts of at most part_bytes; 0: 5 GB) in the family's names and
  * fusions, generation_config.json. `read` gives tensor t as f32; adapters are merged. config.json
@@ -223,6 +271,24 @@ typedef struct hpc_weights_save_options {
     void *user;
 } hpc_weights_save_options;
 int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weights_save_options *o);
+/* One GGUF file, adapters merged, as llama.cpp reads it: q and k of a llama with the rows of each
+ * head in pairs, gpt_neox's q, k and v one below the other, Llama 3's scaling of positions as
+ * rope_freqs.weight. A class head is cls.output.weight, which is ours alone. What such a file
+ * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
+ * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q4_0,
+ * q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of 256 go
+ * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of both in one line. */
+typedef struct hpc_gguf_options {
+    hpc_dtype dtype;
+    const char *name; /* of the model; NULL: none */
+    const char
+        *tokenizer; /* as hpc_tokenizer_open has it, or a GGUF of ours; NULL: none. With no
+                       more tokens than the model; it goes in whole, and as llama.cpp has it */
+    int (*read)(float *out, const hpc_model_tensor *t, void *user);
+    void (*remark)(const char *line, void *user); /* may be NULL */
+    void *user;
+} hpc_gguf_options;
+int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc_gguf_options *o);
 
 #ifdef __cplusplus
 }

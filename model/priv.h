@@ -97,4 +97,35 @@ const char *model_safetensors_name(const hpc_safetensors *s, int64_t i);
 /* How a file spells a dtype, "BF16"; NULL: it has no name for it. */
 const char *model_safetensors_dtype(hpc_dtype dtype);
 
+/* ---- GGUF (gguf.c, gguf_write.c) ------------------------------------------------------------ */
+enum { MODEL_GGUF_ALIGN = 32 };
+#define MODEL_GGUF_TOKENIZER_MODEL "hpccoder.tokenizer.model"
+#define MODEL_GGUF_TOKENIZER_JSON  "tokenizer.huggingface.json"
+typedef struct model_gguf_type {
+    uint32_t number;
+    const char *name;
+    int64_t block;
+    size_t bytes; /* of a block */
+    int ours;     /* hpc_dtype, or -1 */
+} model_gguf_type;
+const model_gguf_type *model_gguf_type_of(hpc_dtype dtype); /* NULL: there is none */
+size_t model_gguf_kind_bytes(int kind);                     /* of a number; 0: of a text, a list */
+/* As model_safetensors_parse. A header alone passes as a file of file_bytes, else that is `bytes`.
+ */
+int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
+                     const char *name);
+const char *model_gguf_path(const hpc_gguf *g);
+const char *model_gguf_name(const hpc_gguf *g, int64_t i); /* of a tensor */
+bool model_gguf_has(const hpc_gguf *g, const char *name);  /* the same */
+/* A value, or the fallback where the key is not there; with MODEL_REQUIRED it must be. A text is
+ * cut to its room and has '?' for what does not print; "" where there is none. */
+int model_gguf_int(int64_t *out, const hpc_gguf *g, const char *key, int64_t fallback);
+int model_gguf_real(double *out, const hpc_gguf *g, const char *key, double fallback);
+int model_gguf_bool(bool *out, const hpc_gguf *g, const char *key, bool fallback);
+int model_gguf_text(char *out, size_t room, const hpc_gguf *g, const char *key);
+/* Appends all that comes before the data; file_bytes: with the data. */
+int model_gguf_header(hpc_buf *out, size_t *file_bytes, const char *path,
+                      const hpc_gguf_value *value, int64_t values, const hpc_stored_tensor *list,
+                      int64_t n);
+
 #endif
