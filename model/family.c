@@ -330,7 +330,7 @@ int model_stored_of(model_stored *out, const model_family *f, const hpc_model_co
     bool head = t->part == HPC_PART_HEAD || t->part == HPC_PART_CLASSES;
     int slot = f->fusion == MODEL_APART ? -1 : slot_of(t->part);
     if (!f->part[t->part] || t->adapter)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: a %s directory has no place for it", t->name,
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: the files of a %s have no place for it", t->name,
                         f->name);
     *out = (model_stored){.rank = t->rank, .slots = 1, .run = t->extent[0]};
     out->prefix_n = head ? 0 : strlen(f->prefix);
@@ -341,6 +341,8 @@ int model_stored_of(model_stored *out, const model_family *f, const hpc_model_co
         out->slot = slot;
         if (f->fusion == MODEL_INTERLEAVED) out->run = hpc_model_config_head_dim(c);
     }
+    if (f->paired && slot_of(t->part) >= 0 && slot_of(t->part) < 2)
+        out->paired = hpc_model_config_head_dim(c);
     out->transposed = f->transposed && t->role == HPC_ROLE_MATRIX;
     out->extent[out->transposed ? 1 : 0] = t->extent[0] * out->slots;
     if (t->rank == 2) out->extent[out->transposed ? 0 : 1] = t->extent[1];
@@ -351,7 +353,8 @@ bool model_is_buffer(const char *name)
 {
     static const char *const tails[] = {".rotary_emb.inv_freq",   ".attn.bias",
                                         ".attn.masked_bias",      ".attention.bias",
-                                        ".attention.masked_bias", ".embed_positions.inv_freq"};
+                                        ".attention.masked_bias", ".embed_positions.inv_freq",
+                                        "rope_freqs.weight"};
     size_t n = strlen(name);
     for (size_t k = 0; k < sizeof tails / sizeof *tails; k++) {
         size_t tail = strlen(tails[k]);

@@ -63,14 +63,15 @@ typedef struct model_family {
     const char *const *part;  /* names by hpc_part; of a fused tensor three times the same */
     model_fusion fusion;
     bool transposed;         /* matrices are stored as [in,out] */
+    bool paired;             /* rows of Q and K: those that are turned together are neighbours */
     bool windowed;           /* sliding_window counts only with use_sliding_window */
     hpc_model_config preset; /* what no key says */
     const model_key *key;
 } model_family;
 extern const model_family *const model_families[];       /* ends with NULL */
 const model_family *model_family_find(const char *name); /* NULL: there is none */
-/* How a tensor of ours is stored. Row r of ours is row r / run * run * slots + slot * run + r % run
- * of the stored tensor, or that column of a transposed one. */
+/* How a tensor of ours is stored: row r of ours is row model_stored_row of the stored tensor, or
+ * that column of a transposed one. */
 typedef struct model_stored {
     char name[HPC_TENSOR_NAME + 32];
     size_t prefix_n; /* of the name: what files may lack */
@@ -78,11 +79,39 @@ typedef struct model_stored {
     int64_t extent[2];
     bool transposed;
     int64_t slots, slot, run;
+    int64_t paired; /* rows of a head whose halves are stored one row of each in turn; 0: they are
+                       not */
 } model_stored;
+static inline int64_t model_stored_row(const model_stored *s, int64_t r)
+{
+    int64_t half = s->paired / 2;
+    if (half) r = r - r % s->paired + r % half * 2 + r % s->paired / half;
+    return r / s->run * s->run * s->slots + s->slot * s->run + r % s->run;
+}
 int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
                     const hpc_model_tensor *t);
 /* What a file may hold and nobody reads: masks and tables that old versions stored. */
 bool model_is_buffer(const char *name);
+
+/* ---- tensors as they are written (pieces.c) ---------------------------------------------------
+ */
+typedef struct model_piece { /* a stored tensor */
+    model_stored s;          /* of the first */
+    hpc_model_tensor t[3];   /* ours that make it up: one, or three that are fused */
+} model_piece;
+typedef struct model_pieces {
+    const hpc_model_config *c; /* the first four members are the caller's */
+    const model_family *f;
+    int (*read)(float *out, const hpc_model_tensor *t, void *user);
+    void *user;
+    model_piece *piece;
+    hpc_stored_tensor *list; /* without data; names are the pieces' */
+    int64_t n;
+} model_pieces;
+int model_pieces_plan(model_pieces *v, hpc_dtype dtype); /* all of that type */
+void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype);
+int model_pieces_write(hpc_file_writer *w, const model_pieces *v, int64_t i); /* its data */
+void model_pieces_release(model_pieces *v);
 
 /* ---- config.json (config_read.c) ----------------------------------------------------------------
  */

@@ -132,6 +132,9 @@ static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_st
     bool same = t->rank == s->rank;
     char shape[128] = "";
     for (int k = 0; k < s->rank && same; k++) same = t->extent[k] == s->extent[k];
+    if (same && s->rank == 1 && hpc_dtype_get(t->dtype)->quantised)
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s: a vector of %s is not read", w->dir,
+                        t->name, hpc_dtype_get(t->dtype)->name);
     if (same && hpc_dtype_get(t->dtype)->real) return HPC_OK;
     if (same)
         return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is of whole numbers (%s)", w->dir, t->name,
@@ -240,13 +243,14 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t)
 /* ---- reading
  * ------------------------------------------------------------------------------------------ */
 
-/* Files of others may have data that is not aligned to its elements. */
+/* Files of others may have data that is not aligned to its elements, but for blocks: those are
+ * GGUF's alone. */
 static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
 {
     enum { PIECE = 1024 };
     uint64_t piece[PIECE];
     size_t bytes = hpc_dtype_get(dtype)->block_bytes;
-    if ((uintptr_t)from % bytes == 0) {
+    if (hpc_dtype_get(dtype)->quantised || (uintptr_t)from % bytes == 0) {
         hpc_to_f32(out, from, dtype, n);
         return;
     }
@@ -260,12 +264,13 @@ static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
 static void read_rows(float *out, const model_stored *s, const hpc_stored_tensor *t, int64_t rows,
                       int64_t cols)
 {
-    size_t bytes = hpc_dtype_get(t->dtype)->block_bytes;
-    for (int64_t r = 0; r < rows; r += s->run) {
-        int64_t from = (r * s->slots + s->slot * s->run) * cols;
-        to_f32(out + r * cols, (const uint8_t *)t->data + (size_t)from * bytes, t->dtype,
-               s->run * cols);
-    }
+    const hpc_dtype_info *info = hpc_dtype_get(t->dtype);
+    size_t row_bytes = (size_t)(cols / info->block) * info->block_bytes;
+    int64_t some = s->paired ? 1 : s->run;
+    for (int64_t r = 0; r < rows; r += some)
+        to_f32(out + r * cols,
+               (const uint8_t *)t->data + (size_t)model_stored_row(s, r) * row_bytes, t->dtype,
+               some * cols);
 }
 
 /* A stored row holds one column of ours, and of what it is fused with. */

@@ -1,11 +1,10 @@
 /*
- * weights_save.c: a model directory written for transformers: tensors under the
- * family's names, fused and transposed as it stores them, adapters merged.
+ * weights_save.c: a model directory written for transformers: its files, in
+ * which order, and the tensors divided over them.
  *
- * One stored tensor is in memory at a time. config.json comes last: a directory
+ * What becomes of a tensor is pieces.c's. config.json comes last: a directory
  * without it is no model.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,186 +12,34 @@
 
 static const size_t PART_BYTES = (size_t)5 << 30;
 
-/* A stored tensor and those of ours that make it up: one, or three that are fused. */
-typedef struct piece {
-    model_stored s; /* of the first */
-    hpc_model_tensor t[3];
-    int part; /* file */
-} piece;
-
+/* A directory that is being written. */
 typedef struct saver {
+    model_pieces all;
     const hpc_model_config *c;
     const hpc_weights_save_options *o;
-    const model_family *f;
-    piece *piece;
-    hpc_stored_tensor *list;
-    int64_t n, first; /* first: of the file being written */
+    int *part;     /* of each stored tensor, its file */
+    int64_t first; /* of the file being written */
     int parts;
     hpc_buf path;
 } saver;
 
-/* ---- what there is to write
- * ---------------------------------------------------------------------- */
-
-static int add_piece(saver *v, const hpc_model_tensor *t)
-{
-    model_stored s;
-    int rc = model_stored_of(&s, v->f, v->c, t);
-    if (rc < 0) return rc;
-    for (int64_t k = v->n; k-- > 0 && s.slots > 1;)
-        if (strcmp(v->piece[k].s.name, s.name) == 0) {
-            v->piece[k].t[s.slot] = *t;
-            return HPC_OK;
-        }
-    v->piece[v->n].s = s;
-    v->piece[v->n++].t[s.slot] = *t;
-    return HPC_OK;
-}
-
 /* Cuts the list into files; one tensor may be larger than a file should be. */
-static void divide(saver *v)
+static int divide(saver *v)
 {
     size_t most = v->o->part_bytes ? v->o->part_bytes : PART_BYTES, used = 0;
+    v->part = hpc_alloc((size_t)v->all.n, sizeof *v->part);
+    if (!v->part) return HPC_E_NOMEM;
     v->parts = 1;
-    for (int64_t k = 0; k < v->n; k++) {
-        if (used > 0 && used + v->list[k].bytes > most) {
+    for (int64_t k = 0; k < v->all.n; k++) {
+        size_t bytes = v->all.list[k].bytes;
+        if (used > 0 && used + bytes > most) {
             v->parts++;
             used = 0;
         }
-        used += v->list[k].bytes;
-        v->piece[k].part = v->parts - 1;
+        used += bytes;
+        v->part[k] = v->parts - 1;
     }
-}
-
-static int plan(saver *v)
-{
-    hpc_model_tensor *all = NULL;
-    int64_t all_n = 0;
-    size_t width = hpc_dtype_get(v->o->dtype)->block_bytes;
-    int rc = HPC_OK;
-    TRY(hpc_model_tensors(&all, &all_n, v->c));
-    v->piece = hpc_alloc((size_t)all_n, sizeof *v->piece);
-    v->list = hpc_alloc((size_t)all_n, sizeof *v->list);
-    if (!v->piece || !v->list) TRY(HPC_E_NOMEM);
-    for (int64_t k = 0; k < all_n; k++)
-        if (!all[k].adapter) TRY(add_piece(v, &all[k]));
-    for (int64_t k = 0; k < v->n; k++) {
-        const model_stored *s = &v->piece[k].s;
-        hpc_stored_tensor *l = &v->list[k];
-        *l = (hpc_stored_tensor){.name = s->name, .dtype = v->o->dtype, .rank = s->rank};
-        l->bytes = width;
-        for (int i = 0; i < s->rank; i++) {
-            l->extent[i] = s->extent[i];
-            l->bytes *= (size_t)s->extent[i];
-        }
-    }
-    divide(v);
-out:
-    hpc_free(all);
-    return rc;
-}
-
-/* ---- numbers
- * ---------------------------------------------------------------------------------------- */
-
-/* w += (alpha / rank) B A. */
-static int merge(float *w, const saver *v, const hpc_model_tensor *t)
-{
-    hpc_model_tensor ta, tb;
-    if (!model_tensor_at(&ta, v->c, t->part, t->block, 1) ||
-        !model_tensor_at(&tb, v->c, t->part, t->block, 2))
-        return HPC_OK;
-    int64_t rank = ta.extent[0], rows = t->extent[0], cols = t->extent[1];
-    float scale = (float)(v->c->adapter.alpha / (double)rank);
-    float *a = hpc_alloc((size_t)model_tensor_n(&ta), sizeof *a);
-    float *b = hpc_alloc((size_t)model_tensor_n(&tb), sizeof *b);
-    int rc = a && b ? HPC_OK : HPC_E_NOMEM;
-    if (rc < 0) goto out;
-    TRY(v->o->read(a, &ta, v->o->user));
-    TRY(v->o->read(b, &tb, v->o->user));
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = 0; i < rank; i++) {
-            float by = scale * b[r * rank + i];
-            for (int64_t k = 0; k < cols; k++) w[r * cols + k] += by * a[i * cols + k];
-        }
-out:
-    hpc_free(a);
-    hpc_free(b);
-    return rc;
-}
-
-/* Puts one of ours where the stored tensor has it. */
-static void put(float *stored, const model_stored *s, int slot, const float *ours, int64_t rows,
-                int64_t cols)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t at = r / s->run * s->run * s->slots + slot * s->run + r % s->run;
-        for (int64_t k = 0; k < cols; k++)
-            stored[s->transposed ? k * rows * s->slots + at : at * cols + k] = ours[r * cols + k];
-    }
-}
-
-static int fill(float *stored, const saver *v, const piece *p)
-{
-    bool as_it_is = p->s.slots == 1 && !p->s.transposed;
-    float *ours = as_it_is ? stored : hpc_alloc((size_t)model_tensor_n(&p->t[0]), sizeof *ours);
-    int rc = ours ? HPC_OK : HPC_E_NOMEM;
-    if (rc < 0) return rc;
-    for (int slot = 0; slot < p->s.slots; slot++) {
-        const hpc_model_tensor *t = &p->t[slot];
-        TRY(v->o->read(ours, t, v->o->user));
-        TRY(merge(ours, v, t));
-        if (!as_it_is)
-            put(stored, &p->s, slot, ours, t->extent[0], t->rank == 2 ? t->extent[1] : 1);
-    }
-out:
-    if (!as_it_is) hpc_free(ours);
-    return rc;
-}
-
-/* What is finite must not become infinite without a word: the least that is rounded there. */
-static int check_range(const float *x, int64_t n, hpc_dtype dtype, const char *name)
-{
-    float most = dtype == HPC_F16 ? 65520 : dtype == HPC_BF16 ? 0x1.ffp127f : INFINITY;
-    for (int64_t i = 0; i < n; i++)
-        if (isfinite(x[i]) && fabsf(x[i]) >= most)
-            return hpc_fail(HPC_E_ARG, "tensor %s: %g is more than %s can hold", name, (double)x[i],
-                            hpc_dtype_get(dtype)->name);
     return HPC_OK;
-}
-
-static int write_numbers(hpc_file_writer *w, const float *x, int64_t n, hpc_dtype dtype)
-{
-    enum { SOME = 1 << 16 };
-    size_t width = hpc_dtype_get(dtype)->block_bytes;
-    int rc = HPC_OK;
-    if (dtype == HPC_F32) return hpc_file_write(w, x, (size_t)n * sizeof *x);
-    void *some = hpc_alloc(SOME, width);
-    if (!some) return HPC_E_NOMEM;
-    for (int64_t i = 0; i < n; i += SOME) {
-        int64_t m = n - i < SOME ? n - i : SOME;
-        hpc_from_f32(some, dtype, x + i, m);
-        TRY(hpc_file_write(w, some, (size_t)m * width));
-    }
-out:
-    hpc_free(some);
-    return rc;
-}
-
-static int write_piece(hpc_file_writer *w, int64_t i, void *user)
-{
-    const saver *v = user;
-    const hpc_stored_tensor *l = &v->list[v->first + i];
-    int64_t n = (int64_t)(l->bytes / hpc_dtype_get(l->dtype)->block_bytes);
-    float *stored = hpc_alloc((size_t)n, sizeof *stored);
-    int rc = stored ? HPC_OK : HPC_E_NOMEM;
-    if (rc < 0) return rc;
-    TRY(fill(stored, v, &v->piece[v->first + i]));
-    TRY(check_range(stored, n, l->dtype, l->name));
-    TRY(write_numbers(w, stored, n, l->dtype));
-out:
-    hpc_free(stored);
-    return rc;
 }
 
 /* ---- files
@@ -206,18 +53,24 @@ static void part_name(char out[48], const saver *v, int part)
         snprintf(out, 48, "model-%05d-of-%05d.safetensors", part + 1, v->parts);
 }
 
+static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
+{
+    const saver *v = user;
+    return model_pieces_write(w, &v->all, v->first + i);
+}
+
 static int save_part(saver *v, const char *dir, int part)
 {
     static const char *const metadata[] = {"format", "pt", NULL}; /* transformers asks for it */
     char name[48];
     int64_t n = 0;
     int rc = HPC_OK;
-    for (v->first = 0; v->piece[v->first].part < part;) v->first++;
-    while (v->first + n < v->n && v->piece[v->first + n].part == part) n++;
+    for (v->first = 0; v->part[v->first] < part;) v->first++;
+    while (v->first + n < v->all.n && v->part[v->first + n] == part) n++;
     part_name(name, v, part);
     v->path.n = 0;
     TRY(hpc_buf_printf(&v->path, "%s/%s", dir, name));
-    TRY(hpc_safetensors_save(v->path.data, v->list + v->first, n, metadata, write_piece, v));
+    TRY(hpc_safetensors_save(v->path.data, v->all.list + v->first, n, metadata, write_tensor, v));
 out:
     return rc;
 }
@@ -236,15 +89,15 @@ static int save_index(saver *v, const char *dir)
     hpc_json_out w = {.buf = &text, .indent = 2};
     size_t total = 0;
     char name[48];
-    for (int64_t k = 0; k < v->n; k++) total += v->list[k].bytes;
+    for (int64_t k = 0; k < v->all.n; k++) total += v->all.list[k].bytes;
     hpc_json_open(&w, NULL, '{');
     hpc_json_open(&w, "metadata", '{');
     hpc_json_put_int(&w, "total_size", (int64_t)total);
     hpc_json_close(&w, '}');
     hpc_json_open(&w, "weight_map", '{');
-    for (int64_t k = 0; k < v->n; k++) {
-        part_name(name, v, v->piece[k].part);
-        hpc_json_put_text(&w, v->list[k].name, name);
+    for (int64_t k = 0; k < v->all.n; k++) {
+        part_name(name, v, v->part[k]);
+        hpc_json_put_text(&w, v->all.list[k].name, name);
     }
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
@@ -289,13 +142,16 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
 {
     hpc_model_config stored = *c;
     hpc_buf config = {0};
-    saver v = {.c = c, .o = o, .f = model_family_find(c->family)};
+    saver v = {.c = c, .o = o};
     int rc = HPC_OK;
     stored.dtype = o->dtype;
     stored.dropout = 0;
     stored.adapter = (hpc_adapter_config){0};
     TRY(hpc_model_config_write(&config, &stored)); /* before anything is written */
-    TRY(plan(&v));
+    v.all =
+        (model_pieces){.c = c, .f = model_family_find(c->family), .read = o->read, .user = o->user};
+    TRY(model_pieces_plan(&v.all, o->dtype));
+    TRY(divide(&v));
     TRY(hpc_file_mkdir(dir));
     TRY(hpc_file_sweep(dir));
     TRY(remove_old(&v, dir));
@@ -306,7 +162,7 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
 out:
     hpc_buf_release(&v.path);
     hpc_buf_release(&config);
-    hpc_free(v.piece);
-    hpc_free(v.list);
+    hpc_free(v.part);
+    model_pieces_release(&v.all);
     return rc;
 }

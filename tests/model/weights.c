@@ -198,7 +198,7 @@ static void directories_are_checked(void **state)
     save_text(f, "model.safetensors.index.json",
               "{\"weight_map\":{\"lm_head.weight\":\"b.safetensors\"}}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_UNSUPPORTED,
-               "input_layernorm.bias: a llama directory has no place for it");
+               "input_layernorm.bias: the files of a llama have no place for it");
 }
 
 static void a_class_head_may_be_missing(void **state)

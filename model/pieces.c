@@ -1,0 +1,192 @@
+/*
+ * pieces.c: what the tensors of a model become in a file of others: under their
+ * names, fused, transposed or paired as they are stored there, adapters merged,
+ * in narrow or block types.
+ *
+ * One stored tensor is in memory at a time. Containers are not known here.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+/* ---- what there is to write
+ * ---------------------------------------------------------------------- */
+
+static int add_piece(model_pieces *v, const hpc_model_tensor *t)
+{
+    model_stored s;
+    int rc = model_stored_of(&s, v->f, v->c, t);
+    if (rc < 0) return rc;
+    for (int64_t k = v->n; k-- > 0 && s.slots > 1;)
+        if (strcmp(v->piece[k].s.name, s.name) == 0) {
+            v->piece[k].t[s.slot] = *t;
+            return HPC_OK;
+        }
+    v->piece[v->n].s = s;
+    v->piece[v->n++].t[s.slot] = *t;
+    return HPC_OK;
+}
+
+static int64_t elements(const hpc_stored_tensor *l)
+{
+    int64_t n = 1;
+    for (int k = 0; k < l->rank; k++) n *= l->extent[k];
+    return n;
+}
+
+void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(dtype);
+    hpc_stored_tensor *l = &v->list[i];
+    l->dtype = dtype;
+    l->bytes = (size_t)(elements(l) / info->block) * info->block_bytes;
+}
+
+int model_pieces_plan(model_pieces *v, hpc_dtype dtype)
+{
+    hpc_model_tensor *all = NULL;
+    int64_t all_n = 0;
+    int rc = HPC_OK;
+    TRY(hpc_model_tensors(&all, &all_n, v->c));
+    v->piece = hpc_alloc((size_t)all_n, sizeof *v->piece);
+    v->list = hpc_alloc((size_t)all_n, sizeof *v->list);
+    if (!v->piece || !v->list) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < all_n; k++)
+        if (!all[k].adapter) TRY(add_piece(v, &all[k]));
+    for (int64_t k = 0; k < v->n; k++) {
+        const model_stored *s = &v->piece[k].s;
+        v->list[k] = (hpc_stored_tensor){.name = s->name, .rank = s->rank};
+        for (int i = 0; i < s->rank; i++) v->list[k].extent[i] = s->extent[i];
+        model_pieces_type(v, k, dtype);
+    }
+out:
+    hpc_free(all);
+    return rc;
+}
+
+void model_pieces_release(model_pieces *v)
+{
+    hpc_free(v->piece);
+    hpc_free(v->list);
+}
+
+/* ---- numbers
+ * ---------------------------------------------------------------------------------------- */
+
+/* w += (alpha / rank) B A. */
+static int merge(float *w, const model_pieces *v, const hpc_model_tensor *t)
+{
+    hpc_model_tensor ta, tb;
+    if (!model_tensor_at(&ta, v->c, t->part, t->block, 1) ||
+        !model_tensor_at(&tb, v->c, t->part, t->block, 2))
+        return HPC_OK;
+    int64_t rank = ta.extent[0], rows = t->extent[0], cols = t->extent[1];
+    float scale = (float)(v->c->adapter.alpha / (double)rank);
+    float *a = hpc_alloc((size_t)model_tensor_n(&ta), sizeof *a);
+    float *b = hpc_alloc((size_t)model_tensor_n(&tb), sizeof *b);
+    int rc = a && b ? HPC_OK : HPC_E_NOMEM;
+    if (rc < 0) goto out;
+    TRY(v->read(a, &ta, v->user));
+    TRY(v->read(b, &tb, v->user));
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < rank; i++) {
+            float by = scale * b[r * rank + i];
+            for (int64_t k = 0; k < cols; k++) w[r * cols + k] += by * a[i * cols + k];
+        }
+out:
+    hpc_free(a);
+    hpc_free(b);
+    return rc;
+}
+
+/* Puts one of ours where the stored tensor has it. */
+static void put(float *stored, const model_stored *s, int slot, const float *ours, int64_t rows,
+                int64_t cols)
+{
+    model_stored to = *s;
+    to.slot = slot;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t at = model_stored_row(&to, r);
+        for (int64_t k = 0; k < cols; k++)
+            stored[s->transposed ? k * rows * s->slots + at : at * cols + k] = ours[r * cols + k];
+    }
+}
+
+static int fill(float *stored, const model_pieces *v, const model_piece *p)
+{
+    bool as_it_is = p->s.slots == 1 && !p->s.transposed && !p->s.paired;
+    float *ours = as_it_is ? stored : hpc_alloc((size_t)model_tensor_n(&p->t[0]), sizeof *ours);
+    int rc = ours ? HPC_OK : HPC_E_NOMEM;
+    if (rc < 0) return rc;
+    for (int slot = 0; slot < p->s.slots; slot++) {
+        const hpc_model_tensor *t = &p->t[slot];
+        TRY(v->read(ours, t, v->user));
+        TRY(merge(ours, v, t));
+        if (!as_it_is)
+            put(stored, &p->s, slot, ours, t->extent[0], t->rank == 2 ? t->extent[1] : 1);
+    }
+out:
+    if (!as_it_is) hpc_free(ours);
+    return rc;
+}
+
+/* The least magnitude that is rounded to infinity, which for blocks is that of their f16 factors.
+ */
+static float too_much(hpc_dtype dtype)
+{
+    switch (dtype) {
+    case HPC_F16: return 65520;
+    case HPC_BF16: return 0x1.ffp127f;
+    case HPC_Q8_0: return 65520.0f * 127;
+    case HPC_Q4_0: return 65520.0f * 8;
+    case HPC_Q4_K: return 65520.0f * 63;
+    default: return INFINITY;
+    }
+}
+
+/* What is finite must not become infinite without a word, and what is not has no place in blocks.
+ */
+static int check_range(const float *x, int64_t n, hpc_dtype dtype, const char *name)
+{
+    float most = too_much(dtype);
+    bool blocks = hpc_dtype_get(dtype)->quantised;
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(x[i]) ? fabsf(x[i]) >= most : blocks)
+            return hpc_fail(HPC_E_ARG, "tensor %s: %g is more than %s can hold", name, (double)x[i],
+                            hpc_dtype_get(dtype)->name);
+    return HPC_OK;
+}
+
+static int write_numbers(hpc_file_writer *w, const float *x, int64_t n, hpc_dtype dtype)
+{
+    enum { SOME = 1 << 16 }; /* whole blocks of every type */
+    const hpc_dtype_info *info = hpc_dtype_get(dtype);
+    int rc = HPC_OK;
+    if (dtype == HPC_F32) return hpc_file_write(w, x, (size_t)n * sizeof *x);
+    void *some = hpc_alloc((size_t)(SOME / info->block), info->block_bytes);
+    if (!some) return HPC_E_NOMEM;
+    for (int64_t i = 0; i < n; i += SOME) {
+        int64_t m = n - i < SOME ? n - i : SOME;
+        hpc_from_f32(some, dtype, x + i, m);
+        TRY(hpc_file_write(w, some, (size_t)(m / info->block) * info->block_bytes));
+    }
+out:
+    hpc_free(some);
+    return rc;
+}
+
+int model_pieces_write(hpc_file_writer *w, const model_pieces *v, int64_t i)
+{
+    const hpc_stored_tensor *l = &v->list[i];
+    int64_t n = elements(l);
+    float *stored = hpc_alloc((size_t)n, sizeof *stored);
+    int rc = stored ? HPC_OK : HPC_E_NOMEM;
+    if (rc < 0) return rc;
+    TRY(fill(stored, v, &v->piece[i]));
+    TRY(check_range(stored, n, l->dtype, l->name));
+    TRY(write_numbers(w, stored, n, l->dtype));
+out:
+    hpc_free(stored);
+    return rc;
+}
