@@ -27,6 +27,16 @@ const char *model_act_name(int act)
     return "none";
 }
 
+bool model_act_find(int *out, const char *name)
+{
+    for (int k = 0; k < ACTS; k++)
+        if (strcmp(acts[k].name, name) == 0) {
+            *out = acts[k].act;
+            return true;
+        }
+    return false;
+}
+
 static bool given(const hpc_json *v)
 {
     return hpc_json_kind_of(v) != HPC_JSON_NULL;
@@ -130,12 +140,7 @@ static int read_act(int *out, const hpc_json *v, const char *key)
 {
     const char *name;
     int rc = hpc_json_text(&name, v, key);
-    if (rc < 0) return rc;
-    for (int k = 0; k < ACTS; k++)
-        if (strcmp(acts[k].name, name) == 0) {
-            *out = acts[k].act;
-            return HPC_OK;
-        }
+    if (rc < 0 || model_act_find(out, name)) return rc;
     return hpc_fail(HPC_E_UNSUPPORTED, "%s: activation %.40s is not known", key, name);
 }
 
@@ -372,8 +377,20 @@ out:
     return rc;
 }
 
+static int read_gguf(hpc_model_config *out, const char *path)
+{
+    hpc_gguf *g = NULL;
+    int rc = HPC_OK;
+    TRY(hpc_gguf_open(&g, path));
+    TRY(model_gguf_config_read(out, g));
+out:
+    hpc_gguf_close(g);
+    return rc;
+}
+
 int hpc_model_config_read(hpc_model_config *out, const char *dir)
 {
+    if (model_is_gguf(dir)) return read_gguf(out, dir);
     hpc_buf path = {0};
     hpc_json *root = NULL;
     int rc = HPC_OK;

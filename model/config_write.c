@@ -210,19 +210,31 @@ static hpc_model_config plain(const hpc_model_config *c)
     return out;
 }
 
+const char *model_config_difference(double *in_a, double *in_b, const hpc_model_config *a,
+                                    const hpc_model_config *b)
+{
+    hpc_model_config pa = plain(a), pb = plain(b);
+    for (const model_key *k = members; k->name; k++) {
+        *in_a = member(&pa, k);
+        *in_b = member(&pb, k);
+        if (*in_a != *in_b) return k->name;
+    }
+    return NULL;
+}
+
 static int check_read_back(const hpc_buf *text, const hpc_model_config *c)
 {
     hpc_json *root = NULL;
     hpc_model_config back;
+    double wrote, read;
     int rc = HPC_OK;
     TRY(hpc_json_parse(&root, text->data, text->n, "config.json"));
     TRY(hpc_model_config_load(&back, root));
-    hpc_model_config a = plain(c), b = plain(&back);
-    for (const model_key *k = members; k->name; k++)
-        if (member(&a, k) != member(&b, k))
-            TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                         "%s=%.9g: a %s directory cannot say so, it would be read as %.9g", k->name,
-                         member(&a, k), c->family, member(&b, k)));
+    const char *key = model_config_difference(&wrote, &read, c, &back);
+    if (key)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s=%.9g: a %s directory cannot say so, it would be read as %.9g", key, wrote,
+                     c->family, read));
 out:
     hpc_json_free(root);
     return rc;

@@ -116,6 +116,12 @@ void model_pieces_release(model_pieces *v);
 /* ---- config.json (config_read.c) ----------------------------------------------------------------
  */
 const char *model_act_name(int act); /* as config.json has it */
+bool model_act_find(int *out, const char *name);
+/* The first member that says something else in b than in a, by name; NULL: there is none. Members
+ * that mean nothing are passed over. */
+const char *model_config_difference(double *in_a, double *in_b, const hpc_model_config *a,
+                                    const hpc_model_config *b);
+double model_rope_llama3(const hpc_rope_config *r, double frequency); /* stretched (rope.c) */
 
 /* ---- containers (safetensors.c) ------------------------------------------------------------ */
 /* Of bytes that stay where they are as long as *out is used; `name` for messages. */
@@ -156,5 +162,45 @@ int model_gguf_text(char *out, size_t room, const hpc_gguf *g, const char *key);
 int model_gguf_header(hpc_buf *out, size_t *file_bytes, const char *path,
                       const hpc_gguf_value *value, int64_t values, const hpc_stored_tensor *list,
                       int64_t n);
+
+/* ---- GGUF's architectures (gguf_family.c), keys (gguf_config.c) and tokenizers
+ * ------------------- */
+#define MODEL_GGUF_DIVISORS                                                                        \
+    "rope_freqs.weight" /* of frequencies: how Llama 3's scaling is stored */
+typedef enum model_bias { MODEL_BIAS_ANY, MODEL_BIAS_QKV, MODEL_BIAS_ALL } model_bias;
+typedef struct model_gguf_arch {
+    const char *name;
+    const char *family;   /* ours, */
+    const char *windowed; /* that with a window, or NULL: it has none */
+    int act, act_too;     /* hpc_act; act_too: told by a key of ours, 0: there is none */
+    model_bias biases;    /* what readers of it take */
+    bool own_head;        /* it cannot be tied; and a key says whether the residual is parallel */
+    model_family names;   /* no more than how tensors are stored */
+} model_gguf_arch;
+const model_gguf_arch *model_gguf_arch_find(const char *name); /* NULL: not known */
+const model_gguf_arch *model_gguf_arch_of(const char *family); /* the same by our family */
+bool model_is_gguf(const char *path);                          /* by its name */
+int model_gguf_config_read(hpc_model_config *out, const hpc_gguf *g);
+void model_gguf_divisors(float *out, const hpc_model_config *c); /* as many as frequencies */
+/* Values to be written, copied; `failed` stays, as in a hpc_buf. A key that begins with a dot gets
+ * the architecture before it. */
+typedef struct model_gguf_list {
+    hpc_arena *arena;
+    hpc_gguf_value *value;
+    int64_t n, cap;
+    const char *arch;
+    int failed;
+} model_gguf_list;
+void model_gguf_put(model_gguf_list *l, const char *key, int kind, const void *data, size_t bytes);
+void model_gguf_put_list(model_gguf_list *l, const char *key, int item, int64_t n, const void *data,
+                         size_t bytes);
+void model_gguf_put_text(model_gguf_list *l, const char *key, const char *text);
+void model_gguf_put_int(model_gguf_list *l, const char *key, int64_t value); /* u32 */
+void model_gguf_put_real(model_gguf_list *l, const char *key, double value); /* f32 */
+void model_gguf_put_bool(model_gguf_list *l, const char *key, bool value);
+void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c);
+/* The tokenizer's keys, with its file; path NULL: that there is none. */
+int model_gguf_put_tokenizer(model_gguf_list *l, const hpc_model_config *c,
+                             const hpc_gguf_options *o);
 
 #endif

@@ -14,7 +14,7 @@ static int64_t turned(const hpc_model_config *c)
 
 /* Wavelengths beyond original / low are stretched by factor, those below original / high are left,
  * between them the two are mixed by how often a wave fits into the original length. */
-static double scale_llama3(const hpc_rope_config *r, double f)
+double model_rope_llama3(const hpc_rope_config *r, double f)
 {
     double turns = (double)r->original * f / TWO_PI;
     if (turns < r->low) return f / r->factor;
@@ -47,7 +47,7 @@ void hpc_rope_frequencies(float *out, const hpc_model_config *c)
     for (int64_t i = 0; i < d / 2; i++) {
         double f = pow(r->theta, -2.0 * (double)i / (double)d);
         if (r->scaling == HPC_ROPE_LINEAR) f /= r->factor;
-        if (r->scaling == HPC_ROPE_LLAMA3) f = scale_llama3(r, f);
+        if (r->scaling == HPC_ROPE_LLAMA3) f = model_rope_llama3(r, f);
         if (r->scaling == HPC_ROPE_YARN) f = scale_yarn(r, d, i, f);
         out[i] = (float)f;
     }

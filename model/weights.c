@@ -1,6 +1,6 @@
 /*
- * weights.c: the tensors of a model directory, read as ours: by the family's
- * names, out of fused tensors, transposed where they are stored so.
+ * weights.c: the tensors of a model directory or a GGUF file, read as ours: by
+ * the family's names there, out of fused tensors, laid out as ours are.
  *
  * Files are mapped, and one tensor at a time is converted. A tensor that nobody
  * asked for would make another function of the model than ours, so it is
@@ -14,6 +14,7 @@
 struct hpc_weights {
     hpc_model_config c;
     const model_family *f;
+    hpc_gguf *gguf; /* or NULL: a directory, of */
     hpc_safetensors **file;
     int64_t file_n, file_cap;
     hpc_map *where; /* stored name to file */
@@ -92,11 +93,31 @@ out:
     return rc;
 }
 
+static int open_gguf(hpc_weights *w, const char *path)
+{
+    const model_gguf_arch *a = model_gguf_arch_of(w->c.family);
+    char arch[64];
+    int rc = HPC_OK;
+    TRY(hpc_gguf_open(&w->gguf, path));
+    TRY(model_gguf_text(arch, sizeof arch, w->gguf, "general.architecture"));
+    if (!a || strcmp(a->name, arch) != 0)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: general.architecture is '%s', that of a %s is %s", path,
+                     arch, w->c.family, a ? a->name : "unknown"));
+    w->f = &a->names;
+    for (int64_t i = 0; i < hpc_gguf_n(w->gguf); i++) {
+        const char *stored = model_gguf_name(w->gguf, i);
+        TRY(hpc_map_put(w->where, stored, strlen(stored), 0));
+    }
+out:
+    return rc;
+}
+
 static int open_files(hpc_weights *w, const char *dir)
 {
     hpc_buf path = {0};
     const char *name;
     int rc = HPC_OK;
+    if (model_is_gguf(dir)) return open_gguf(w, dir);
     TRY(find_weights(&name, &path, dir));
     if (strcmp(name, "model.safetensors.index.json") == 0)
         TRY(open_parts(w, dir, path.data));
@@ -121,8 +142,9 @@ static int find(hpc_stored_tensor *out, const hpc_weights *w, const model_stored
     uint64_t file = 0;
     for (int k = 0; k < 2; k++) {
         const char *name = s->name + (k ? s->prefix_n : 0);
-        if (hpc_map_get(w->where, name, strlen(name), &file))
-            return hpc_safetensors_find(out, w->file[file], name);
+        if (!hpc_map_get(w->where, name, strlen(name), &file)) continue;
+        return w->gguf ? hpc_gguf_find(out, w->gguf, name)
+                       : hpc_safetensors_find(out, w->file[file], name);
     }
     return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is missing", w->dir, s->name);
 }
@@ -182,9 +204,10 @@ static int check_rest(const hpc_weights *w)
         snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
         if (model_is_buffer(name) || is_unused_head(w, name)) continue;
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: tensor %s has no place in this %s: config.json describes another "
-                        "model, or one that is not supported",
-                        model_safetensors_path(w->file[file]), name, w->c.family);
+                        "%s: tensor %s has no place in this %s: %s another model, or one that is "
+                        "not supported",
+                        w->gguf ? w->dir : model_safetensors_path(w->file[file]), name, w->c.family,
+                        w->gguf ? "its keys describe" : "config.json describes");
     }
     return HPC_OK;
 }
@@ -227,6 +250,7 @@ void hpc_weights_close(hpc_weights *w)
 {
     if (!w) return;
     for (int64_t k = 0; k < w->file_n; k++) hpc_safetensors_close(w->file[k]);
+    hpc_gguf_close(w->gguf);
     hpc_map_free(w->where);
     hpc_map_free(w->known);
     hpc_free(w->file);

@@ -97,6 +97,15 @@ const char *hpc_tokenizer_piece(const hpc_tokenizer *t, int32_t id, size_t *n)
     return text;
 }
 
+int hpc_tokenizer_piece_type(float *score, const hpc_tokenizer *t, int32_t id)
+{
+    static const uint8_t types[] = {[PIECE_NORMAL] = 1, [PIECE_UNKNOWN] = 2, [PIECE_CONTROL] = 3,
+                                    [PIECE_USER] = 4,   [PIECE_UNUSED] = 5,  [PIECE_BYTE] = 6};
+    bool there = id >= 0 && id < t->n && t->piece[id].text;
+    *score = there ? t->piece[id].score : 0;
+    return there ? types[t->piece[id].kind] : 0;
+}
+
 int32_t hpc_tokenizer_find(const hpc_tokenizer *t, const char *piece)
 {
     uint64_t id;

@@ -31,10 +31,14 @@ hpc_hash128 hpc_tokenizer_hash(const hpc_tokenizer *t); /* of the file's content
 const char *hpc_tokenizer_kind(const hpc_tokenizer *t); /* "sentencepiece", "byte-level" */
 /* The piece as the file spells it, *n bytes; NULL for an id without one. */
 const char *hpc_tokenizer_piece(const hpc_tokenizer *t, int32_t id, size_t *n);
+/* What kind of piece it is, as SentencePiece and GGUF number them: 1 normal, 2 unknown, 3 control,
+ * 4 user-defined, 5 unused, 6 byte; 0: no piece has this id. *score: SentencePiece's, else 0. */
+int hpc_tokenizer_piece_type(float *score, const hpc_tokenizer *t, int32_t id);
 int32_t hpc_tokenizer_find(const hpc_tokenizer *t, const char *piece); /* -1 when there is none */
 typedef struct hpc_tokenizer_special {
     int32_t unknown, begin, end, pad; /* -1: none */
     bool add_begin, add_end;          /* the file wants them around a text by default */
+    bool dummy_prefix;                /* SentencePiece: a blank goes before every text */
 } hpc_tokenizer_special;
 hpc_tokenizer_special hpc_tokenizer_specials(const hpc_tokenizer *t);
 /* Appends a SentencePiece model of ours as a tokenizer.json that gives the same ids elsewhere. */

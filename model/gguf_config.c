@@ -1,0 +1,405 @@
+/*
+ * gguf_config.c: a configuration as the keys of a GGUF file, and back.
+ *
+ * Some members are what the file holds: the vocabulary is the embedding's rows,
+ * biases and a head of its own are there or not. What such a file cannot say is
+ * found by reading back what was written, which gguf_save.c does.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+enum { VERSION = 1 }; /* of what is ours in such a file: keys "hpccoder.*" */
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+typedef struct source {
+    const hpc_gguf *g;
+    const model_gguf_arch *a;
+    char key[128];
+} source;
+
+/* A key that begins with a dot is one of the architecture. */
+static const char *key_of(source *s, const char *key)
+{
+    if (key[0] != '.') return key;
+    snprintf(s->key, sizeof s->key, "%s%s", s->a->name, key);
+    return s->key;
+}
+
+static int read_int(int64_t *out, source *s, const char *key, int64_t fallback)
+{
+    return model_gguf_int(out, s->g, key_of(s, key), fallback);
+}
+
+static int read_real(double *out, source *s, const char *key, double fallback)
+{
+    return model_gguf_real(out, s->g, key_of(s, key), fallback);
+}
+
+static int unsupported(const hpc_gguf *g, const char *key, const char *text)
+{
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: key %s: %s is not supported", model_gguf_path(g), key,
+                    text);
+}
+
+static int find_arch(source *s)
+{
+    char name[64];
+    int64_t version;
+    int rc = HPC_OK;
+    TRY(model_gguf_text(name, sizeof name, s->g, "general.architecture"));
+    s->a = model_gguf_arch_find(name);
+    if (!s->a)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: general.architecture: '%s' is not known; those known are llama, qwen2, "
+                     "starcoder2, gptneox, gpt2",
+                     model_gguf_path(s->g), name));
+    TRY(model_gguf_int(&version, s->g, "hpccoder.version", VERSION));
+    if (version > VERSION)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: hpccoder.version: %lld is newer than %d, the newest that is read",
+                     model_gguf_path(s->g), (long long)version, VERSION));
+out:
+    return rc;
+}
+
+/* Keys that change what a model computes, unless they are absent or say the usual. */
+static int check_keys(source *s)
+{
+    static const struct {
+        const char *key;
+        double usual;
+    } refused[] = {
+        {".expert_count", 0},     {".attn_logit_softcapping", 0}, {".final_logit_softcapping", 0},
+        {".logit_scale", 0},      {".embedding_scale", 0},        {".residual_scale", 0},
+        {".attention.scale", 0},  {".attention.clamp_kqv", 0},    {".attention.max_alibi_bias", 0},
+        {".rope.scale_linear", 1}};
+    int rc = HPC_OK;
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        double x;
+        char text[32];
+        TRY(read_real(&x, s, refused[k].key, refused[k].usual));
+        snprintf(text, sizeof text, "%g", x);
+        if (x != refused[k].usual && x != 0) TRY(unsupported(s->g, s->key, text));
+    }
+out:
+    return rc;
+}
+
+static int read_sizes(hpc_model_config *c, source *s)
+{
+    int64_t width;
+    hpc_stored_tensor embed;
+    int rc = HPC_OK;
+    TRY(read_int(&c->hidden, s, ".embedding_length", MODEL_REQUIRED));
+    TRY(read_int(&c->layers, s, ".block_count", MODEL_REQUIRED));
+    TRY(read_int(&c->heads, s, ".attention.head_count", MODEL_REQUIRED));
+    TRY(read_int(&c->kv_heads, s, ".attention.head_count_kv", c->heads));
+    TRY(read_int(&c->ffn, s, ".feed_forward_length", MODEL_REQUIRED));
+    TRY(read_int(&c->positions, s, ".context_length", MODEL_REQUIRED));
+    TRY(read_int(&c->window, s, ".attention.sliding_window", 0));
+    TRY(read_int(&c->head_dim, s, ".attention.key_length", 0));
+    TRY(read_int(&width, s, ".attention.value_length", c->head_dim));
+    if (width != c->head_dim) TRY(unsupported(s->g, s->key, "another width than that of keys"));
+    if (c->heads > 0 && c->hidden % c->heads == 0 && c->head_dim == c->hidden / c->heads)
+        c->head_dim = 0; /* as usual */
+    TRY(read_real(&c->norm_eps, s,
+                  c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"
+                                     : ".attention.layer_norm_epsilon",
+                  MODEL_REQUIRED));
+    TRY(hpc_gguf_find(&embed, s->g, s->a->names.part[HPC_PART_EMBED]));
+    c->vocab = embed.extent[0];
+out:
+    return rc;
+}
+
+/* ---- rotary positions
+ * ---------------------------------------------------------------------------- */
+
+/* What readers divide a frequency by, where Llama 3's scaling is a tensor. */
+void model_gguf_divisors(float *out, const hpc_model_config *c)
+{
+    int64_t n = hpc_rope_frequencies_n(c);
+    for (int64_t i = 0; i < n; i++) {
+        double f = pow(c->rope.theta, -(double)i / (double)n);
+        out[i] = (float)(f / model_rope_llama3(&c->rope, f));
+    }
+}
+
+/* Our keys say what the tensor was made of; without them it must be what Llama 3.1 to 3.3 have. */
+static int read_llama3(hpc_model_config *c, source *s, const hpc_stored_tensor *t)
+{
+    hpc_rope_config *r = &c->rope;
+    int64_t n = hpc_rope_frequencies_n(c);
+    const float *stored = t->data;
+    float *made = NULL;
+    bool same = t->dtype == HPC_F32 && t->rank == 1 && t->extent[0] == n && n > 0, plain = same;
+    int rc = HPC_OK;
+    for (int64_t i = 0; i < n && same; i++) plain = plain && stored[i] == 1;
+    if (plain) return HPC_OK;
+    r->scaling = HPC_ROPE_LLAMA3;
+    TRY(read_real(&r->factor, s, "hpccoder.rope.factor", same ? (double)stored[n - 1] : 1));
+    TRY(read_real(&r->low, s, "hpccoder.rope.low", 1));
+    TRY(read_real(&r->high, s, "hpccoder.rope.high", 4));
+    TRY(read_int(&r->original, s, "hpccoder.rope.original", 8192));
+    TRY(hpc_model_config_check(c));
+    made = hpc_alloc((size_t)n + 1, sizeof *made);
+    if (!made) TRY(HPC_E_NOMEM);
+    model_gguf_divisors(made, c);
+    for (int64_t i = 0; i < n && same; i++)
+        same = fabsf(stored[i] - made[i]) <= 1e-4f * fabsf(made[i]);
+    if (!same)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: tensor %s: frequencies that are none of Llama 3 are not supported",
+                     model_gguf_path(s->g), t->name));
+out:
+    hpc_free(made);
+    return rc;
+}
+
+static int read_scaling(hpc_model_config *c, source *s)
+{
+    hpc_rope_config *r = &c->rope;
+    char type[32];
+    int rc = HPC_OK;
+    TRY(model_gguf_text(type, sizeof type, s->g, key_of(s, ".rope.scaling.type")));
+    if (type[0] == '\0' || strcmp(type, "none") == 0) return HPC_OK;
+    if (strcmp(type, "linear") != 0 && strcmp(type, "yarn") != 0)
+        TRY(unsupported(s->g, s->key, type));
+    r->scaling = strcmp(type, "linear") == 0 ? HPC_ROPE_LINEAR : HPC_ROPE_YARN;
+    TRY(read_real(&r->factor, s, ".rope.scaling.factor", MODEL_REQUIRED));
+    if (r->scaling == HPC_ROPE_LINEAR) return HPC_OK;
+    TRY(read_int(&r->original, s, ".rope.scaling.original_context_length", c->positions));
+    TRY(read_real(&r->high, s, ".rope.scaling.yarn_beta_fast", 32));
+    TRY(read_real(&r->low, s, ".rope.scaling.yarn_beta_slow", 1));
+    static const char *const others[] = {
+        ".rope.scaling.attn_factor", ".rope.scaling.yarn_attn_factor",
+        ".rope.scaling.yarn_ext_factor", ".rope.scaling.yarn_log_multiplier"};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        double x;
+        TRY(read_real(&x, s, others[k], 1));
+        if (x != 1) TRY(unsupported(s->g, s->key, "another number than 1"));
+    }
+out:
+    return rc;
+}
+
+static int read_rope(hpc_model_config *c, source *s)
+{
+    int64_t width = hpc_model_config_head_dim(c), turned;
+    hpc_stored_tensor t;
+    int rc = HPC_OK;
+    c->rope = (hpc_rope_config){.share = 1, .factor = 1, .theta = 10000};
+    if (c->position != HPC_ROTARY) return HPC_OK;
+    TRY(read_real(&c->rope.theta, s, ".rope.freq_base", 10000));
+    TRY(read_int(&turned, s, ".rope.dimension_count", width));
+    if (width > 0) c->rope.share = (double)turned / (double)width;
+    if (turned != width && s->a->names.paired)
+        TRY(unsupported(s->g, s->key, "heads that are turned in part"));
+    TRY(read_scaling(c, s));
+    if (!model_gguf_has(s->g, MODEL_GGUF_DIVISORS)) return HPC_OK;
+    if (c->rope.scaling != HPC_ROPE_PLAIN)
+        TRY(unsupported(s->g, s->key, "scaling beside " MODEL_GGUF_DIVISORS));
+    TRY(hpc_model_config_check(c)); /* so that there is a width, and a base */
+    TRY(hpc_gguf_find(&t, s->g, MODEL_GGUF_DIVISORS));
+    TRY(read_llama3(c, s, &t));
+out:
+    return rc;
+}
+
+/* ---- the rest
+ * ------------------------------------------------------------------------------------- */
+
+/* Whether the file has a part of the first block, or one of no block. */
+static bool has_part(const source *s, int part)
+{
+    char name[64];
+    const char *of = s->a->names.part[part];
+    if (!of) return false;
+    snprintf(name, sizeof name, "%s%s", model_part_in_block(part) ? "blk.0." : "", of);
+    return model_gguf_has(s->g, name);
+}
+
+/* What the file's tensors say. */
+static int look_at_tensors(hpc_model_config *c, const source *s)
+{
+    hpc_stored_tensor t;
+    int rc = HPC_OK;
+    c->qkv_bias = has_part(s, HPC_PART_Q_BIAS);
+    c->out_bias = has_part(s, HPC_PART_O_BIAS);
+    c->mlp_bias = has_part(s, HPC_PART_UP_BIAS);
+    c->tied = !has_part(s, HPC_PART_HEAD);
+    c->dtype = HPC_F32; /* blocks are read as such */
+    if (!model_gguf_has(s->g, "blk.0.ffn_down.weight")) return HPC_OK;
+    TRY(hpc_gguf_find(&t, s->g, "blk.0.ffn_down.weight"));
+    if (t.dtype == HPC_BF16 || t.dtype == HPC_F16) c->dtype = t.dtype;
+out:
+    return rc;
+}
+
+static int read_head(hpc_model_config *c, source *s)
+{
+    char head[16];
+    int rc = HPC_OK;
+    TRY(model_gguf_text(head, sizeof head, s->g, "hpccoder.head"));
+    if (head[0] == '\0') return HPC_OK;
+    if (strcmp(head, "classes") != 0 && strcmp(head, "pairs") != 0)
+        TRY(unsupported(s->g, "hpccoder.head", head));
+    c->head = strcmp(head, "pairs") == 0 ? HPC_HEAD_PAIRS : HPC_HEAD_CLASSES;
+    TRY(read_int(&c->classes, s, "hpccoder.classes", MODEL_REQUIRED));
+    TRY(model_gguf_bool(&c->tied, s->g, "hpccoder.tied", false)); /* no head tells */
+out:
+    return rc;
+}
+
+static int read_rest(hpc_model_config *c, source *s)
+{
+    char act[32];
+    int rc = HPC_OK;
+    TRY(model_gguf_bool(&c->parallel, s->g, key_of(s, ".use_parallel_residual"),
+                        s->a->own_head)); /* GPT-NeoX's are, unless they say otherwise */
+    c->act = s->a->act;
+    TRY(model_gguf_text(act, sizeof act, s->g, "hpccoder.hidden_act"));
+    if (act[0] &&
+        (!model_act_find(&c->act, act) || (c->act != s->a->act && c->act != s->a->act_too)))
+        TRY(unsupported(s->g, "hpccoder.hidden_act", act));
+    TRY(read_int(&c->begin, s, "tokenizer.ggml.bos_token_id", -1));
+    TRY(read_int(&c->end, s, "tokenizer.ggml.eos_token_id", -1));
+    TRY(read_int(&c->pad, s, "tokenizer.ggml.padding_token_id", -1));
+    TRY(read_head(c, s));
+out:
+    return rc;
+}
+
+int model_gguf_config_read(hpc_model_config *out, const hpc_gguf *g)
+{
+    source s = {.g = g};
+    int rc = HPC_OK;
+    TRY(find_arch(&s));
+    *out = model_family_find(s.a->family)->preset;
+    out->init_std = 0.02;
+    TRY(check_keys(&s));
+    TRY(read_sizes(out, &s));
+    const char *family = out->window > 0 && s.a->windowed ? s.a->windowed : s.a->family;
+    snprintf(out->family, sizeof out->family, "%s", family);
+    TRY(look_at_tensors(out, &s));
+    TRY(read_rest(out, &s));
+    TRY(read_rope(out, &s));
+    rc = hpc_model_config_check(out);
+    if (rc < 0) hpc_error_where("%s", model_gguf_path(g));
+out:
+    return rc;
+}
+
+/* ---- writing: a list of values
+ * --------------------------------------------------------------------- */
+
+void model_gguf_put(model_gguf_list *l, const char *key, int kind, const void *data, size_t bytes)
+{
+    hpc_gguf_value *v;
+    if (l->failed < 0) return;
+    l->failed = hpc_grow(&l->value, &l->cap, l->n + 1, sizeof *l->value);
+    if (l->failed < 0) return;
+    v = &l->value[l->n];
+    *v = (hpc_gguf_value){.kind = kind, .bytes = bytes};
+    void *copy = hpc_arena_alloc(l->arena, bytes + 1, 1);
+    v->key = hpc_arena_text(l->arena, "%s%s", key[0] == '.' ? l->arch : "", key);
+    l->failed = copy && v->key ? HPC_OK : HPC_E_NOMEM;
+    if (l->failed < 0) return;
+    if (bytes > 0) memcpy(copy, data, bytes);
+    v->data = copy;
+    l->n++;
+}
+
+void model_gguf_put_list(model_gguf_list *l, const char *key, int item, int64_t n, const void *data,
+                         size_t bytes)
+{
+    model_gguf_put(l, key, HPC_GGUF_LIST, data, bytes);
+    if (l->failed < 0) return;
+    l->value[l->n - 1].item = item;
+    l->value[l->n - 1].n = n;
+}
+
+void model_gguf_put_text(model_gguf_list *l, const char *key, const char *text)
+{
+    model_gguf_put(l, key, HPC_GGUF_TEXT, text, strlen(text));
+}
+
+void model_gguf_put_int(model_gguf_list *l, const char *key, int64_t value)
+{
+    uint32_t x = (uint32_t)value; /* checked sizes, and tokens */
+    model_gguf_put(l, key, HPC_GGUF_U32, &x, sizeof x);
+}
+
+void model_gguf_put_real(model_gguf_list *l, const char *key, double value)
+{
+    float x = (float)value;
+    model_gguf_put(l, key, HPC_GGUF_F32, &x, sizeof x);
+}
+
+void model_gguf_put_bool(model_gguf_list *l, const char *key, bool value)
+{
+    uint8_t x = value;
+    model_gguf_put(l, key, HPC_GGUF_BOOL, &x, sizeof x);
+}
+
+/* ---- writing: a configuration
+ * ------------------------------------------------------------------------ */
+
+static void put_rope(model_gguf_list *l, const hpc_model_config *c)
+{
+    const hpc_rope_config *r = &c->rope;
+    if (c->position != HPC_ROTARY) return;
+    model_gguf_put_int(l, ".rope.dimension_count", 2 * hpc_rope_frequencies_n(c));
+    model_gguf_put_real(l, ".rope.freq_base", r->theta);
+    if (r->scaling == HPC_ROPE_LINEAR || r->scaling == HPC_ROPE_YARN) {
+        bool linear = r->scaling == HPC_ROPE_LINEAR;
+        model_gguf_put_text(l, ".rope.scaling.type", linear ? "linear" : "yarn");
+        model_gguf_put_real(l, ".rope.scaling.factor", r->factor);
+    }
+    if (r->scaling == HPC_ROPE_YARN) {
+        model_gguf_put_int(l, ".rope.scaling.original_context_length", r->original);
+        if (r->high != 32) model_gguf_put_real(l, ".rope.scaling.yarn_beta_fast", r->high);
+        if (r->low != 1) model_gguf_put_real(l, ".rope.scaling.yarn_beta_slow", r->low);
+    }
+    if (r->scaling == HPC_ROPE_LLAMA3) {
+        model_gguf_put_real(l, "hpccoder.rope.factor", r->factor);
+        model_gguf_put_real(l, "hpccoder.rope.low", r->low);
+        model_gguf_put_real(l, "hpccoder.rope.high", r->high);
+        model_gguf_put_int(l, "hpccoder.rope.original", r->original);
+    }
+}
+
+void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const hpc_model_config *c)
+{
+    int64_t width = hpc_model_config_head_dim(c);
+    l->arch = a->name;
+    model_gguf_put_text(l, "general.architecture", a->name);
+    model_gguf_put_text(l, "general.type", "model");
+    model_gguf_put_int(l, "hpccoder.version", VERSION);
+    model_gguf_put_int(l, ".vocab_size", c->vocab);
+    model_gguf_put_int(l, ".context_length", c->positions);
+    model_gguf_put_int(l, ".embedding_length", c->hidden);
+    model_gguf_put_int(l, ".block_count", c->layers);
+    model_gguf_put_int(l, ".feed_forward_length", c->ffn);
+    model_gguf_put_int(l, ".attention.head_count", c->heads);
+    model_gguf_put_int(l, ".attention.head_count_kv", c->kv_heads);
+    model_gguf_put_int(l, ".attention.key_length", width);
+    model_gguf_put_int(l, ".attention.value_length", width);
+    if (c->window > 0) model_gguf_put_int(l, ".attention.sliding_window", c->window);
+    model_gguf_put_real(l,
+                        c->norm == HPC_RMS ? ".attention.layer_norm_rms_epsilon"
+                                           : ".attention.layer_norm_epsilon",
+                        c->norm_eps);
+    put_rope(l, c);
+    if (a->own_head) model_gguf_put_bool(l, ".use_parallel_residual", c->parallel);
+    if (a->act_too) model_gguf_put_text(l, "hpccoder.hidden_act", model_act_name(c->act));
+    if (c->head == HPC_HEAD_TOKENS) return;
+    model_gguf_put_text(l, "hpccoder.head", c->head == HPC_HEAD_PAIRS ? "pairs" : "classes");
+    model_gguf_put_int(l, "hpccoder.classes", c->classes);
+    model_gguf_put_bool(l, "hpccoder.tied", c->tied);
+}

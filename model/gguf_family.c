@@ -1,0 +1,121 @@
+/*
+ * gguf_family.c: the one table of GGUF's architectures: the names that such
+ * files have for our tensors, and what readers compute that no key says.
+ *
+ * Keys are gguf_config.c's.
+ */
+#include <string.h>
+
+#include "model/priv.h"
+
+/* An absent part is one that readers of the architecture do not know. */
+static const char *const llama_part[HPC_PART_N] = {
+    [HPC_PART_EMBED] = "token_embd.weight", [HPC_PART_NORM1] = "attn_norm.weight",
+    [HPC_PART_Q] = "attn_q.weight",         [HPC_PART_Q_BIAS] = "attn_q.bias",
+    [HPC_PART_K] = "attn_k.weight",         [HPC_PART_K_BIAS] = "attn_k.bias",
+    [HPC_PART_V] = "attn_v.weight",         [HPC_PART_V_BIAS] = "attn_v.bias",
+    [HPC_PART_O] = "attn_output.weight",    [HPC_PART_O_BIAS] = "attn_output.bias",
+    [HPC_PART_NORM2] = "ffn_norm.weight",   [HPC_PART_GATE] = "ffn_gate.weight",
+    [HPC_PART_GATE_BIAS] = "ffn_gate.bias", [HPC_PART_UP] = "ffn_up.weight",
+    [HPC_PART_UP_BIAS] = "ffn_up.bias",     [HPC_PART_DOWN] = "ffn_down.weight",
+    [HPC_PART_DOWN_BIAS] = "ffn_down.bias", [HPC_PART_NORM] = "output_norm.weight",
+    [HPC_PART_HEAD] = "output.weight",      [HPC_PART_CLASSES] = "cls.output.weight",
+};
+
+static const char *const starcoder2_part[HPC_PART_N] = {
+    [HPC_PART_EMBED] = "token_embd.weight",    [HPC_PART_NORM1] = "attn_norm.weight",
+    [HPC_PART_NORM1_BIAS] = "attn_norm.bias",  [HPC_PART_Q] = "attn_q.weight",
+    [HPC_PART_Q_BIAS] = "attn_q.bias",         [HPC_PART_K] = "attn_k.weight",
+    [HPC_PART_K_BIAS] = "attn_k.bias",         [HPC_PART_V] = "attn_v.weight",
+    [HPC_PART_V_BIAS] = "attn_v.bias",         [HPC_PART_O] = "attn_output.weight",
+    [HPC_PART_O_BIAS] = "attn_output.bias",    [HPC_PART_NORM2] = "ffn_norm.weight",
+    [HPC_PART_NORM2_BIAS] = "ffn_norm.bias",   [HPC_PART_UP] = "ffn_up.weight",
+    [HPC_PART_UP_BIAS] = "ffn_up.bias",        [HPC_PART_DOWN] = "ffn_down.weight",
+    [HPC_PART_DOWN_BIAS] = "ffn_down.bias",    [HPC_PART_NORM] = "output_norm.weight",
+    [HPC_PART_NORM_BIAS] = "output_norm.bias", [HPC_PART_HEAD] = "output.weight",
+    [HPC_PART_CLASSES] = "cls.output.weight",
+};
+
+/* gpt_neox's and gpt2's, of which the second alone has learned positions. */
+static const char *const fused_part[HPC_PART_N] = {
+    [HPC_PART_EMBED] = "token_embd.weight", [HPC_PART_POSITIONS] = "position_embd.weight",
+    [HPC_PART_NORM1] = "attn_norm.weight",  [HPC_PART_NORM1_BIAS] = "attn_norm.bias",
+    [HPC_PART_Q] = "attn_qkv.weight",       [HPC_PART_Q_BIAS] = "attn_qkv.bias",
+    [HPC_PART_K] = "attn_qkv.weight",       [HPC_PART_K_BIAS] = "attn_qkv.bias",
+    [HPC_PART_V] = "attn_qkv.weight",       [HPC_PART_V_BIAS] = "attn_qkv.bias",
+    [HPC_PART_O] = "attn_output.weight",    [HPC_PART_O_BIAS] = "attn_output.bias",
+    [HPC_PART_NORM2] = "ffn_norm.weight",   [HPC_PART_NORM2_BIAS] = "ffn_norm.bias",
+    [HPC_PART_UP] = "ffn_up.weight",        [HPC_PART_UP_BIAS] = "ffn_up.bias",
+    [HPC_PART_DOWN] = "ffn_down.weight",    [HPC_PART_DOWN_BIAS] = "ffn_down.bias",
+    [HPC_PART_NORM] = "output_norm.weight", [HPC_PART_NORM_BIAS] = "output_norm.bias",
+    [HPC_PART_HEAD] = "output.weight",      [HPC_PART_CLASSES] = "cls.output.weight",
+};
+
+static const model_gguf_arch archs[] = {
+    {.name = "llama",
+     .family = "llama",
+     .windowed = "mistral",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_ANY,
+     .names = {.name = "llama in GGUF",
+               .prefix = "",
+               .block = "blk.",
+               .part = llama_part,
+               .paired = true}},
+    {.name = "qwen2",
+     .family = "qwen2",
+     .windowed = "qwen2",
+     .act = HPC_SILU,
+     .biases = MODEL_BIAS_QKV,
+     .names = {.name = "qwen2 in GGUF", .prefix = "", .block = "blk.", .part = llama_part}},
+    {.name = "starcoder2",
+     .family = "starcoder2",
+     .windowed = "starcoder2",
+     .act = HPC_GELU_TANH,
+     .biases = MODEL_BIAS_ALL,
+     .names =
+         {.name = "starcoder2 in GGUF", .prefix = "", .block = "blk.", .part = starcoder2_part}},
+    {.name = "gptneox",
+     .family = "gpt_neox",
+     .act = HPC_GELU_ERF,
+     .act_too = HPC_GELU_TANH,
+     .biases = MODEL_BIAS_ALL,
+     .own_head = true,
+     .names = {.name = "gptneox in GGUF",
+               .prefix = "",
+               .block = "blk.",
+               .part = fused_part,
+               .fusion = MODEL_FUSED}},
+    {.name = "gpt2",
+     .family = "gpt2",
+     .act = HPC_GELU_TANH,
+     .biases = MODEL_BIAS_ALL,
+     .names = {.name = "gpt2 in GGUF",
+               .prefix = "",
+               .block = "blk.",
+               .part = fused_part,
+               .fusion = MODEL_FUSED}},
+};
+enum { ARCHS = sizeof archs / sizeof *archs };
+
+const model_gguf_arch *model_gguf_arch_find(const char *name)
+{
+    for (int k = 0; k < ARCHS; k++)
+        if (strcmp(archs[k].name, name) == 0) return &archs[k];
+    return NULL;
+}
+
+const model_gguf_arch *model_gguf_arch_of(const char *family)
+{
+    for (int k = 0; k < ARCHS; k++)
+        if (strcmp(archs[k].family, family) == 0 ||
+            (archs[k].windowed && strcmp(archs[k].windowed, family) == 0))
+            return &archs[k];
+    return NULL;
+}
+
+bool model_is_gguf(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
+}
