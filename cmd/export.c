@@ -1,6 +1,8 @@
 /*
- * export.c: `hpccoder export`: a model directory of ours for other programs.
+ * export.c: `hpccoder export`: a model of ours for other programs.
  */
+#include <string.h>
+
 #include "cmd/model_copy.h"
 
 typedef struct export_options {
@@ -13,33 +15,57 @@ static int run(void *options, int argc, char **argv)
     const export_options *o = options;
     if (argc != 1)
         return hpc_fail(HPC_E_ARG, "name one model directory to export; --help tells more");
-    return model_copy("export", argv[0], &o->copy);
+    return strcmp(o->to, "gguf") == 0 ? model_copy_gguf("export", argv[0], &o->copy)
+                                      : model_copy("export", argv[0], &o->copy);
 }
 
-static const char *const formats[] = {"hf", NULL};
+static const char *const formats[] = {"hf", "gguf", NULL};
 
 static const hpc_option options[] = {
-    MODEL_COPY_OPTIONS,
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(export_options, copy.out),
+     .argument = "PATH",
+     .help = "Folder to write, which is made, or empty; with --to gguf the file, FILE.gguf."},
+    {.name = "dtype",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(export_options, copy.dtype),
+     .argument = "TYPE",
+     .choices = model_copy_gguf_dtypes,
+     .help = "Type of the numbers written: f32, bf16 or f16, and in GGUF files q8_0, q4_0 or q4_K "
+             "too; as the model has it if not given."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),
      .fallback = "hf",
      .argument = "FORMAT",
      .choices = formats,
-     .help = "hf: a directory for transformers."},
+     .help = "hf: a directory for transformers; gguf: one file for llama.cpp."},
+    HPC_CMD_JSON(model_copy_options),
+    HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_export = {
     .name = "export",
-    .summary = "a model directory of ours for other programs",
+    .summary = "a model of ours for other programs",
     .arguments = "DIR",
     .description =
-        "Writes the model again in the names, fusions and layout of its family, which "
-        "transformers loads unchanged: config.json, model.safetensors (in parts when it is larger "
-        "than 5 GiB), generation_config.json and the tokenizer's files.\n\n"
+        "Writes a model directory, or a FILE.gguf, again: as a directory in the names, fusions and "
+        "layout of its family, which transformers loads unchanged (config.json, model.safetensors, "
+        "in parts when it is larger than 5 GiB, generation_config.json and the tokenizer's files), "
+        "or as one GGUF file, which llama.cpp loads and which has the tokenizer inside.\n\n"
+        "In a GGUF file norms, biases and learned positions are f32, and matrices are of the type "
+        "that is asked for. With q4_0 and q4_K the embedding and the head are q8_0. A matrix whose "
+        "rows are no multiples of 256 is q8_0 instead of q4_K, and one whose rows are no multiples "
+        "of 32 is f16; how many, is said. What such a file cannot say is refused by its name: an "
+        "activation that readers do not compute, biases that they do not have. Readers of others "
+        "take no notice of an attention window, compute GPT-NeoX's erf GELU by tanh, and refuse a "
+        "head for classes.\n\n"
         "One tensor at a time is in memory.",
-    .examples = "hpccoder export model --to hf --out model-f16 --dtype f16",
+    .examples = "hpccoder export model --to hf --out model-f16 --dtype f16\n"
+                "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp",
     .options = options,
     .options_bytes = sizeof(export_options),
     .run = run,

@@ -1,13 +1,14 @@
 /*
- * import.c: `hpccoder import`: a model directory of the Hugging Face world,
- * checked and written as ours.
+ * import.c: `hpccoder import`: a model directory of the Hugging Face world, or a
+ * GGUF file, checked and written as ours.
  */
 #include "cmd/model_copy.h"
 
 static int run(void *options, int argc, char **argv)
 {
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG, "name one model directory to import; --help tells more");
+        return hpc_fail(HPC_E_ARG,
+                        "name one model directory or FILE.gguf to import; --help tells more");
     return model_copy("import", argv[0], options);
 }
 
@@ -18,8 +19,8 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_import = {
     .name = "import",
-    .summary = "a Hugging Face model directory, checked and written as ours",
-    .arguments = "DIR",
+    .summary = "a Hugging Face model directory or a GGUF file, checked and written as ours",
+    .arguments = "DIR|FILE.gguf",
     .description =
         "Reads config.json and model.safetensors (or its parts, by their index) and checks all of "
         "it: that the architecture is one that is known and nothing in config.json asks for more, "
@@ -29,9 +30,14 @@ const hpc_command hpc_cmd_import = {
         "(Qwen2.5-Coder), "
         "starcoder2, gpt_neox (PolyCoder), gpt2; also with a head for classifying sequences. "
         "Pickled weights are not read. What is written loads in transformers as well.\n\n"
+        "A GGUF file, whose name ends in .gguf, of architecture llama, qwen2, starcoder2, gptneox "
+        "or gpt2 becomes a directory in the same way; its numbers may be f32, f16, bf16, q8_0, "
+        "q4_0, q4_K, q5_K and q6_K. Its tokenizer is written if the file has a copy of it, as ours "
+        "do.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
-                "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts",
+                "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts\n"
+                "hpccoder import model.gguf --out model --dtype f16",
     .options = options,
     .options_bytes = sizeof(model_copy_options),
     .run = run,

@@ -8,6 +8,7 @@
 #include "tokenizer/tokenizer.h"
 
 const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", NULL};
+const char *const model_copy_gguf_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
 
 typedef struct copying {
     const char *command, *from;
@@ -16,6 +17,8 @@ typedef struct copying {
     hpc_weights *w;
     hpc_dtype dtype;
     hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
+    hpc_gguf *gguf;           /* what it comes from, or NULL: a directory */
+    bool to_gguf;
     int64_t params, done;
     hpc_progress progress;
     hpc_buf path;
@@ -29,6 +32,22 @@ static const char *path_in(copying *k, const char *folder, const char *name)
 
 /* ---- before
  * -------------------------------------------------------------------------------------- */
+
+static bool is_gguf(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
+}
+
+static int check_file(const model_copy_options *o)
+{
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out is needed: the file to write, FILE.gguf");
+    if (!is_gguf(o->out))
+        return hpc_fail(HPC_E_ARG, "--out %s: the name of such a file ends in .gguf", o->out);
+    if (hpc_file_exists(o->out))
+        return hpc_fail(HPC_E_ARG, "--out %s: it is there already; name another file", o->out);
+    return HPC_OK;
+}
 
 static int check_out(const model_copy_options *o)
 {
@@ -48,34 +67,68 @@ out:
 
 static int find_dtype(copying *k)
 {
+    int rc = HPC_OK;
     k->dtype = k->c.dtype;
-    return k->o->dtype ? hpc_dtype_find(&k->dtype, k->o->dtype) : HPC_OK;
+    if (k->o->dtype) TRY(hpc_dtype_find(&k->dtype, k->o->dtype));
+    if (!k->to_gguf && hpc_dtype_get(k->dtype)->quantised)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "--dtype %s: a directory holds f32, bf16 or f16; --to gguf writes it",
+                     k->o->dtype));
+out:
+    return rc;
+}
+
+static int open_tokenizer(copying *k, bool *there)
+{
+    static const char *const names[] = {"tokenizer.model", "tokenizer.json"};
+    const char *name;
+    const void *data;
+    size_t n;
+    int rc = HPC_OK;
+    if (is_gguf(k->from)) {
+        TRY(hpc_gguf_open(&k->gguf, k->from));
+        rc = hpc_gguf_tokenizer(&name, &data, &n, k->gguf);
+        *there = rc >= 0;
+        if (rc == HPC_E_UNSUPPORTED) {
+            hpc_error_clear();
+            return HPC_OK;
+        }
+        if (rc < 0) return rc;
+        return strcmp(name, names[0]) == 0
+                   ? hpc_tokenizer_open_model(&k->tokenizer, data, n, k->from)
+                   : hpc_tokenizer_open_json(&k->tokenizer, data, n, k->from);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && !*there; i++) {
+        const char *path = path_in(k, k->from, names[i]);
+        if (!path) TRY(HPC_E_NOMEM);
+        *there = hpc_file_exists(path);
+    }
+    if (*there) rc = hpc_tokenizer_open(&k->tokenizer, k->from);
+out:
+    return rc;
 }
 
 /* Whether tokens fit; a tokenizer that is missing, or is none of ours, does not keep the model. */
 static int look_at_tokenizer(copying *k)
 {
-    static const char *const names[] = {"tokenizer.model", "tokenizer.json"};
     char line[640];
     bool there = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !there; i++) {
-        const char *path = path_in(k, k->from, names[i]);
-        if (!path) return HPC_E_NOMEM;
-        there = hpc_file_exists(path);
-    }
+    int rc = open_tokenizer(k, &there);
+    if (rc < 0 && !there) return rc;
     if (!there) {
         if (!k->o->quiet)
             hpc_cmd_warn("there is no tokenizer beside the model", (void *)k->command);
         return HPC_OK;
     }
-    int rc = hpc_tokenizer_open(&k->tokenizer, k->from);
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) {
-        snprintf(line, sizeof line, "the tokenizer is copied, but cannot be used here: %s",
+        snprintf(line, sizeof line, "the tokenizer is %s: %s",
+                 k->to_gguf ? "left out, because it cannot be used here"
+                            : "copied, but cannot be used here",
                  hpc_error_get()->text);
         hpc_cmd_warn(line, (void *)k->command);
         hpc_error_clear();
-    } else if (hpc_tokenizer_n(k->tokenizer) > k->c.vocab) {
+    } else if (hpc_tokenizer_n(k->tokenizer) > k->c.vocab && !k->to_gguf) {
         snprintf(line, sizeof line,
                  "the tokenizer has %lld tokens, the model knows the first %lld of them",
                  (long long)hpc_tokenizer_n(k->tokenizer), (long long)k->c.vocab);
@@ -100,6 +153,22 @@ static int copy_file(copying *k, const char *name)
     TRY(hpc_file_save(path, view.data, view.bytes));
 out:
     hpc_file_close(&view);
+    return rc;
+}
+
+/* The tokenizer's file, which a GGUF file has inside. */
+static int copy_tokenizer(copying *k)
+{
+    const char *name, *path;
+    const void *data;
+    size_t n;
+    int rc = HPC_OK;
+    if (!k->tokenizer || !k->gguf) return HPC_OK;
+    TRY(hpc_gguf_tokenizer(&name, &data, &n, k->gguf));
+    path = path_in(k, k->o->out, name);
+    if (!path) TRY(HPC_E_NOMEM);
+    TRY(hpc_file_save(path, data, n));
+out:
     return rc;
 }
 
@@ -128,12 +197,49 @@ static int copy_all(copying *k)
     int rc = HPC_OK;
     TRY(hpc_file_mkdir(k->o->out));
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) TRY(copy_file(k, beside[i]));
+    TRY(copy_tokenizer(k));
     hpc_cmd_progress(&k->progress, k->o->quiet);
     hpc_progress_start(&k->progress, k->command, "parameters", k->params);
     TRY(hpc_weights_save(k->o->out, &k->c, &save));
     hpc_progress_end(&k->progress, k->done);
     TRY(copy_file(k, "generation_config.json"));
 out:
+    return rc;
+}
+
+static void remark(const char *line, void *user)
+{
+    const copying *k = user;
+    if (!k->o->quiet) hpc_cmd_warn(line, (void *)k->command);
+}
+
+/* The last name of a path, for the file to be known by. */
+static int name_of(hpc_buf *out, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 0 && path[n - 1] == '/') n--;
+    size_t from = n;
+    while (from > 0 && path[from - 1] != '/') from--;
+    return hpc_buf_printf(out, "%.*s", (int)(n - from), path + from);
+}
+
+static int copy_to_file(copying *k)
+{
+    hpc_buf name = {0};
+    int rc = HPC_OK;
+    TRY(name_of(&name, k->from));
+    hpc_gguf_options save = {.dtype = k->dtype,
+                             .name = name.n > 0 && name.data[0] != '.' ? name.data : NULL,
+                             .tokenizer = k->tokenizer ? k->from : NULL,
+                             .read = read_tensor,
+                             .remark = remark,
+                             .user = k};
+    hpc_cmd_progress(&k->progress, k->o->quiet);
+    hpc_progress_start(&k->progress, k->command, "parameters", k->params);
+    TRY(hpc_weights_save_gguf(k->o->out, &k->c, &save));
+    hpc_progress_end(&k->progress, k->done);
+out:
+    hpc_buf_release(&name);
     return rc;
 }
 
@@ -151,6 +257,17 @@ static void remove_all(copying *k)
 /* ---- after
  * --------------------------------------------------------------------------------------------- */
 
+/* Of the file, or of the numbers in the folder. */
+static double bytes_of(const copying *k)
+{
+    hpc_file_view view = {0};
+    double bytes = (double)k->params * (double)hpc_dtype_get(k->dtype)->block_bytes;
+    if (!k->to_gguf) return bytes;
+    if (hpc_file_open(&view, k->o->out) >= 0) bytes = (double)view.bytes;
+    hpc_file_close(&view);
+    return bytes;
+}
+
 static void put_json(hpc_buf *out, const copying *k)
 {
     static const char *const heads[] = {"tokens", "classes", "pairs"};
@@ -161,6 +278,7 @@ static void put_json(hpc_buf *out, const copying *k)
     hpc_json_put_text(&w, "head", heads[k->c.head]);
     hpc_json_put_int(&w, "parameters", k->params);
     hpc_json_put_text(&w, "dtype", hpc_dtype_get(k->dtype)->name);
+    hpc_json_put_int(&w, "bytes", (int64_t)bytes_of(k));
     hpc_json_put_int(&w, "layers", k->c.layers);
     hpc_json_put_int(&w, "hidden", k->c.hidden);
     hpc_json_put_int(&w, "vocabulary", k->c.vocab);
@@ -175,42 +293,53 @@ static void put_json(hpc_buf *out, const copying *k)
 static void put_text(hpc_buf *out, const copying *k)
 {
     char size[32];
-    size_t width = hpc_dtype_get(k->dtype)->block_bytes;
     hpc_buf_printf(out,
                    "%s: %s, %lld parameters in %s (%s), %lld layers of %lld, a vocabulary of %lld",
                    k->o->out, k->c.family, (long long)k->params, hpc_dtype_get(k->dtype)->name,
-                   hpc_cmd_bytes(size, (double)k->params * (double)width), (long long)k->c.layers,
-                   (long long)k->c.hidden, (long long)k->c.vocab);
+                   hpc_cmd_bytes(size, bytes_of(k)), (long long)k->c.layers, (long long)k->c.hidden,
+                   (long long)k->c.vocab);
     if (k->tokenizer)
         hpc_buf_printf(out, ", a tokenizer of %lld\n", (long long)hpc_tokenizer_n(k->tokenizer));
     else
         hpc_buf_text(out, "\n");
 }
 
-int model_copy(const char *command, const char *from, const model_copy_options *o)
+static int copy_model(copying *k)
 {
-    copying k = {.command = command, .from = from, .o = o};
     hpc_buf out = {0};
     bool began = false;
     int rc = HPC_OK;
-    TRY(check_out(o));
-    TRY(hpc_model_config_read(&k.c, from));
-    TRY(hpc_weights_open(&k.w, from, &k.c));
-    TRY(find_dtype(&k));
-    k.params = hpc_model_config_params(&k.c);
-    TRY(look_at_tokenizer(&k));
-    began = true;
-    TRY(copy_all(&k));
+    TRY(k->to_gguf ? check_file(k->o) : check_out(k->o));
+    TRY(hpc_model_config_read(&k->c, k->from));
+    TRY(hpc_weights_open(&k->w, k->from, &k->c));
+    TRY(find_dtype(k));
+    k->params = hpc_model_config_params(&k->c);
+    TRY(look_at_tokenizer(k));
+    began = !k->to_gguf; /* a file is there whole, or not at all */
+    TRY(k->to_gguf ? copy_to_file(k) : copy_all(k));
     began = false;
-    if (o->json)
-        put_json(&out, &k);
+    if (k->o->json)
+        put_json(&out, k);
     else
-        put_text(&out, &k);
-    TRY(hpc_cmd_print_report(&out, "the model is in", o->out));
+        put_text(&out, k);
+    TRY(hpc_cmd_print_report(&out, "the model is in", k->o->out));
 out:
-    if (began) remove_all(&k);
-    hpc_tokenizer_close(k.tokenizer);
-    hpc_weights_close(k.w);
-    hpc_buf_release(&k.path);
+    if (began) remove_all(k);
+    hpc_tokenizer_close(k->tokenizer);
+    hpc_gguf_close(k->gguf);
+    hpc_weights_close(k->w);
+    hpc_buf_release(&k->path);
     return rc;
+}
+
+int model_copy(const char *command, const char *from, const model_copy_options *o)
+{
+    copying k = {.command = command, .from = from, .o = o};
+    return copy_model(&k);
+}
+
+int model_copy_gguf(const char *command, const char *from, const model_copy_options *o)
+{
+    copying k = {.command = command, .from = from, .o = o, .to_gguf = true};
+    return copy_model(&k);
 }

@@ -1,6 +1,6 @@
 /*
- * model_copy.h: a model directory checked and written again, as `import` and
- * `export` do.
+ * model_copy.h: a model, in a directory or a GGUF file, checked and written again
+ * as one of them, as `import` and `export` do.
  */
 #ifndef HPC_CMD_MODEL_COPY_H
 #define HPC_CMD_MODEL_COPY_H
@@ -15,6 +15,9 @@ typedef struct model_copy_options {
 extern const char *const model_copy_dtypes[]; /* choices of --dtype */
 /* One stored tensor is in memory at a time. Leaves nothing in `out` when it fails. */
 int model_copy(const char *command, const char *from, const model_copy_options *o);
+/* The same to a file; the types are more there. */
+extern const char *const model_copy_gguf_dtypes[];
+int model_copy_gguf(const char *command, const char *from, const model_copy_options *o);
 
 /* Rows for an option table whose struct begins with a model_copy_options. */
 #define MODEL_COPY_OPTIONS                                                                         \

@@ -224,21 +224,34 @@ static bool has_part(const source *s, int part)
     return model_gguf_has(s->g, name);
 }
 
+/* Half precision if all matrices of the blocks are; what is packed is read as f32. */
+static int read_dtype(hpc_dtype *out, const hpc_gguf *g)
+{
+    int64_t seen[HPC_DTYPE_N] = {0}, n = 0;
+    hpc_stored_tensor t;
+    int rc = HPC_OK;
+    for (int64_t i = 0; i < hpc_gguf_n(g); i++) {
+        if (strncmp(model_gguf_name(g, i), "blk.", 4) != 0) continue;
+        TRY(hpc_gguf_at(&t, g, i));
+        if (t.rank != 2) continue;
+        seen[t.dtype]++;
+        n++;
+    }
+    *out = n > 0 && seen[HPC_F16] == n    ? HPC_F16
+           : n > 0 && seen[HPC_BF16] == n ? HPC_BF16
+                                          : HPC_F32;
+out:
+    return rc;
+}
+
 /* What the file's tensors say. */
 static int look_at_tensors(hpc_model_config *c, const source *s)
 {
-    hpc_stored_tensor t;
-    int rc = HPC_OK;
     c->qkv_bias = has_part(s, HPC_PART_Q_BIAS);
     c->out_bias = has_part(s, HPC_PART_O_BIAS);
     c->mlp_bias = has_part(s, HPC_PART_UP_BIAS);
     c->tied = !has_part(s, HPC_PART_HEAD);
-    c->dtype = HPC_F32; /* blocks are read as such */
-    if (!model_gguf_has(s->g, "blk.0.ffn_down.weight")) return HPC_OK;
-    TRY(hpc_gguf_find(&t, s->g, "blk.0.ffn_down.weight"));
-    if (t.dtype == HPC_BF16 || t.dtype == HPC_F16) c->dtype = t.dtype;
-out:
-    return rc;
+    return read_dtype(&c->dtype, s->g);
 }
 
 static int read_head(hpc_model_config *c, source *s)

@@ -88,12 +88,12 @@ static void tell(const saver *v)
     int n = 0;
     if (eight)
         n = snprintf(line, sizeof line,
-                     "%lld tensors are q8_0 and not q4_K: their rows are no multiples of 256",
+                     "tensors of q8_0 and not q4_K, for rows that are no multiples of 256: %lld",
                      (long long)eight);
     if (wide)
         n += snprintf(line + n, sizeof line - (size_t)n,
-                      "%s%lld tensors are f16 and not %s: their rows are no multiples of 32",
-                      n ? "; " : "", (long long)wide, hpc_dtype_get(v->o->dtype)->name);
+                      "%stensors of f16 and not %s, for rows that are no multiples of 32: %lld",
+                      n ? "; " : "", hpc_dtype_get(v->o->dtype)->name, (long long)wide);
     snprintf(line + n, sizeof line - (size_t)n, " (%s, ...)", v->example);
     v->o->remark(line, v->o->user);
 }

@@ -270,7 +270,7 @@ static void rows_that_are_no_blocks_fall_back(void **state)
 {
     char path[PATH_MAX], line[400] = "";
     hpc_dtype is[HPC_PART_N] = {HPC_F32};
-    hpc_model_config c = wide(96);
+    hpc_model_config c = wide(96), again;
     const int parts[] = {HPC_PART_Q, HPC_PART_K,    HPC_PART_V,
                          HPC_PART_O, HPC_PART_GATE, HPC_PART_UP};
     hpc_gguf_options o = {.dtype = HPC_Q4_K, .read = draw, .remark = keep, .user = line};
@@ -279,14 +279,18 @@ static void rows_that_are_no_blocks_fall_back(void **state)
     is[HPC_PART_EMBED] = is[HPC_PART_HEAD] = is[HPC_PART_DOWN] = HPC_Q8_0;
     test_ok(hpc_weights_save_gguf(path, &c, &o));
     check_types(path, &c, is);
-    assert_string_equal(line, "1 tensors are q8_0 and not q4_K: their rows are no multiples of 256 "
-                              "(blk.0.ffn_down.weight, ...)");
+    assert_string_equal(line,
+                        "tensors of q8_0 and not q4_K, for rows that are no multiples of 256: 1 "
+                        "(blk.0.ffn_down.weight, ...)");
     c = wide(90);
     is[HPC_PART_DOWN] = HPC_F16;
     test_ok(hpc_weights_save_gguf(path, &c, &o));
     check_types(path, &c, is);
-    assert_string_equal(line, "1 tensors are f16 and not q4_K: their rows are no multiples of 32 "
-                              "(blk.0.ffn_down.weight, ...)");
+    test_ok(hpc_model_config_read(&again, path));
+    assert_int_equal(again.dtype, HPC_F32); /* not all is f16 */
+    assert_string_equal(line,
+                        "tensors of f16 and not q4_K, for rows that are no multiples of 32: 1 "
+                        "(blk.0.ffn_down.weight, ...)");
 }
 
 static int infinite(float *out, const hpc_model_tensor *t, void *user)
@@ -563,6 +567,7 @@ static void failures_leave_nothing(void **state)
     }
     test_ok(save(path));
     assert_true(hpc_test_each_alloc(load, path) > 10);
+    assert_true(hpc_test_each_alloc(save, path) > 10);
 }
 
 #define IN_FOLDER(test)                                                                            \
