@@ -213,12 +213,13 @@ static void remark(const char *line, void *user)
     if (!k->o->quiet) hpc_cmd_warn(line, (void *)k->command);
 }
 
-/* The last name of a path, for the file to be known by. */
+/* The last name of a path, without its ending, for the file to be known by. */
 static int name_of(hpc_buf *out, const char *path)
 {
     size_t n = strlen(path);
     while (n > 0 && path[n - 1] == '/') n--;
     size_t from = n;
+    if (is_gguf(path)) from = n -= strlen(".gguf");
     while (from > 0 && path[from - 1] != '/') from--;
     return hpc_buf_printf(out, "%.*s", (int)(n - from), path + from);
 }

@@ -79,6 +79,18 @@ static void choose(saver *v, int64_t i)
     model_pieces_type(&v->all, i, d);
 }
 
+/* What readers of others do not do; they are right as far as the window goes. */
+static void tell_of_window(const saver *v)
+{
+    char line[160];
+    if (v->c->window == 0 || v->c->window >= v->c->positions || !v->o->remark) return;
+    snprintf(
+        line, sizeof line,
+        "llama.cpp takes no notice of the window: it computes something else beyond %lld tokens",
+        (long long)v->c->window);
+    v->o->remark(line, v->o->user);
+}
+
 /* One line of all that fell back. */
 static void tell(const saver *v)
 {
@@ -211,6 +223,7 @@ int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc
     TRY(put_keys(&l, &v));
     TRY(check_read_back(path, &v, &l));
     tell(&v);
+    tell_of_window(&v);
     TRY(hpc_gguf_save(path, l.value, l.n, v.list, v.n, write_tensor, &v));
 out:
     model_pieces_release(&v.all);

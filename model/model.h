@@ -277,13 +277,14 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
  * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
  * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q4_0,
  * q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of 256 go
- * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of both in one line. */
+ * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it,
+ * and of what llama.cpp will not do. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */
-    const char
-        *tokenizer; /* as hpc_tokenizer_open has it, or a GGUF of ours; NULL: none. With no
-                       more tokens than the model; it goes in whole, and as llama.cpp has it */
+    /* What hpc_tokenizer_open takes, or a GGUF of ours; NULL: none. It goes in whole, and as
+     * llama.cpp has it, with no more tokens than the model has. */
+    const char *tokenizer;
     int (*read)(float *out, const hpc_model_tensor *t, void *user);
     void (*remark)(const char *line, void *user); /* may be NULL */
     void *user;

@@ -1,6 +1,7 @@
 /*
- * import.c: `hpccoder import` and `hpccoder export` as a user runs them: what
- * is written and reported, that it comes back, and what is said of mistakes.
+ * import.c: `hpccoder import` and `hpccoder export` as a user runs them, from and
+ * to directories and GGUF files: what is written and reported, that it comes
+ * back, and what is said of mistakes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,6 +129,81 @@ static void numbers_are_narrowed(void **state)
     hpc_file_close(&v);
 }
 
+/* ---- one file
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static size_t bytes_of(void **state, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_file_view v;
+    test_ok(hpc_file_open(&v, hpc_test_path(path, *state, name)));
+    size_t bytes = v.bytes;
+    hpc_file_close(&v);
+    return bytes;
+}
+
+static int first_values(float *out, const hpc_model_tensor *t, void *user)
+{
+    (void)user;
+    hpc_model_init(out, t, 0, t->extent[0] * (t->rank == 2 ? t->extent[1] : 1), 1);
+    return HPC_OK;
+}
+
+/* A model of as many tokens as the tokenizer beside it. */
+static void make_model(void **state)
+{
+    char path[PATH_MAX];
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
+    hpc_weights_save_options save = {.dtype = HPC_BF16, .read = first_values};
+    c.hidden = 256, c.vocab = 1000, c.begin = 1, c.end = 2, c.layers = 1, c.dtype = HPC_BF16;
+    test_ok(hpc_weights_save(hpc_test_path(path, *state, "src"), &c, &save));
+    copy(state, "tests/fixtures/tokenizer/ours.model", "src/tokenizer.model");
+}
+
+static void a_gguf_file_holds_all_of_it(void **state)
+{
+    make_model(state);
+    hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.err, "");
+    hpc_test_says(o.out, "/a.gguf: llama, ");
+    hpc_test_says(o.out, " parameters in bf16 (");
+    hpc_test_says(o.out, "a vocabulary of 1000, a tokenizer of 1000");
+    hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @b -q");
+    assert_int_equal(o.code, 0);
+    same_file(state, "src/model.safetensors", "b/model.safetensors");
+    same_file(state, "src/config.json", "b/config.json");
+    same_file(state, "src/generation_config.json", "b/generation_config.json");
+    same_file(state, "src/tokenizer.model", "b/tokenizer.model");
+    hpc_test_command_in(&o, root_of(state), "export @a.gguf --to gguf --out @c.gguf -q");
+    assert_int_equal(o.code, 0);
+    assert_int_equal(bytes_of(state, "a.gguf"), bytes_of(state, "c.gguf")); /* but for its name */
+}
+
+static void blocks_are_a_quarter(void **state)
+{
+    hpc_json *root;
+    const char *text;
+    int64_t n;
+    make_model(state);
+    hpc_test_command_in(&o, root_of(state),
+                        "export @src --to gguf --dtype q4_K --out @a.gguf --json");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.err, "hpccoder export: tensors of q8_0 and not q4_K, for rows that are no "
+                         "multiples of 256: 1 (blk.0.ffn_down.weight");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "report"));
+    test_ok(hpc_json_text(&text, hpc_json_get(root, "dtype"), "dtype"));
+    assert_string_equal(text, "q4_K");
+    test_ok(hpc_json_int(&n, hpc_json_get(root, "bytes"), "bytes"));
+    assert_int_equal(n, bytes_of(state, "a.gguf"));
+    hpc_json_free(root);
+    hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @b --dtype f16 -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "/b: llama, ");
+    hpc_test_says(o.out, " parameters in f16 (");
+}
+
 /* ---- mistakes
  * -------------------------------------------------------------------------------------------- */
 
@@ -144,11 +220,19 @@ static void mistakes_are_named(void **state)
 {
     char path[PATH_MAX];
     make_source(state);
-    refuse(state, "import", "name one model directory to import");
+    refuse(state, "import", "name one model directory or FILE.gguf to");
     refuse(state, "import @src @src", "name one model directory");
     refuse(state, "import @src", "--out is needed");
     refuse(state, "import @src --out @out --dtype f8", "--dtype");
-    refuse(state, "export @src --out @out --to gguf", "--to");
+    refuse(state, "export @src --out @out --to onnx", "--to");
+    refuse(state, "export @src --to gguf", "--out is needed: the file to write, FILE.gguf");
+    refuse(state, "export @src --out @out --to gguf",
+           "/out: the name of such a file ends in .gguf");
+    refuse(state, "export @src --out @out --dtype q8_0", "--dtype q8_0: a directory holds f32");
+    copy(state, "tests/fixtures/byte_level/gpt2.json", "src/tokenizer.json");
+    refuse(state, "export @src --out @out.gguf --to gguf -q",
+           "src: 1000 tokens are more than the 61 of the model");
+    test_ok(hpc_file_remove(hpc_test_path(path, *state, "src/tokenizer.json")));
     refuse(state, "import @src --out @src", "/src: it is not empty (config.json)");
     refuse(state, "import @nowhere --out @out -q", "nowhere/config.json: No such file");
     replace(state, "src/config.json", "LlamaForCausalLM", "PalmaForCausalLM");
@@ -179,6 +263,25 @@ static void damage_is_named(void **state)
         refuse(state, "import @src --out @out -q", "src/model.safetensors");
     }
     hpc_file_close(&v);
+}
+
+static void damaged_files_are_named(void **state)
+{
+    char path[PATH_MAX];
+    hpc_file_view v;
+    make_source(state);
+    hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
+    assert_int_equal(o.code, 0);
+    refuse(state, "export @src --to gguf --out @a.gguf", "/a.gguf: it is there already");
+    test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "a.gguf")));
+    hpc_test_path(path, *state, "cut.gguf");
+    const size_t cuts[] = {0, 3, 100, 1000, v.bytes / 2, v.bytes - 64};
+    for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        test_ok(hpc_file_save(path, v.data, cuts[k]));
+        refuse(state, "import @cut.gguf --out @out -q", "/cut.gguf: ");
+    }
+    hpc_file_close(&v);
+    refuse(state, "import @nowhere.gguf --out @out -q", "nowhere.gguf: No such file");
 }
 
 /* Through a shell that allows files of `blocks` KiB only: as on a disk that is full. */
@@ -215,7 +318,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_directory_is_written_again), IN_FOLDER(numbers_are_narrowed),
         IN_FOLDER(mistakes_are_named),           IN_FOLDER(damage_is_named),
-        IN_FOLDER(a_full_disk_leaves_nothing),
+        IN_FOLDER(a_full_disk_leaves_nothing),   IN_FOLDER(a_gguf_file_holds_all_of_it),
+        IN_FOLDER(blocks_are_a_quarter),         IN_FOLDER(damaged_files_are_named),
     };
     return cmocka_run_group_tests_name("cmd/import", tests, NULL, NULL);
 }

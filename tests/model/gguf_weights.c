@@ -1,7 +1,7 @@
 /*
  * gguf_weights.c: models as GGUF files: those of every family come back as they
  * were, in every type as that type rounds; rows of heads in pairs; what falls
- * back to another type; what such a file cannot say, and what others write.
+ * back to another type; what such a file cannot say.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -293,6 +293,16 @@ static void rows_that_are_no_blocks_fall_back(void **state)
                         "(blk.0.ffn_down.weight, ...)");
 }
 
+static void a_window_is_remarked_upon(void **state)
+{
+    char path[PATH_MAX], line[400] = "";
+    hpc_model_config c = fixture("mistral", NULL); /* of 4, and 64 positions */
+    hpc_gguf_options o = {.dtype = HPC_F32, .read = draw, .remark = keep, .user = line};
+    test_ok(hpc_weights_save_gguf(hpc_test_path(path, *state, "a.gguf"), &c, &o));
+    assert_string_equal(line, "llama.cpp takes no notice of the window: it computes something else "
+                              "beyond 4 tokens");
+}
+
 static int infinite(float *out, const hpc_model_tensor *t, void *user)
 {
     int rc = draw(out, t, user);
@@ -354,168 +364,6 @@ static void what_gguf_cannot_say_is_named(void **state)
     c = fixture("llama", NULL);
     o.dtype = HPC_Q6_K;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q6_K: GGUF files are");
-}
-
-/* ---- files that others wrote
- * --------------------------------------------------------------------------- */
-
-/* Keys and tensors of a model, to be changed and written again. */
-typedef struct copy {
-    hpc_gguf *g;
-    hpc_gguf_value value[64];
-    hpc_stored_tensor t[64];
-    int64_t values, n;
-} copy;
-
-static copy copy_of(const char *name, const char *path)
-{
-    copy c = {.n = 0};
-    hpc_weights *w;
-    hpc_model_config config = fixture(name, &w);
-    hpc_gguf_options o = {.dtype = HPC_F32, .read = read_from, .user = w};
-    test_ok(hpc_weights_save_gguf(path, &config, &o));
-    hpc_weights_close(w);
-    test_ok(hpc_gguf_open(&c.g, path));
-    for (const hpc_gguf_value *v; (v = hpc_gguf_value_at(c.g, c.values + 1)); c.values++)
-        c.value[c.values] = *v;
-    for (; c.n < hpc_gguf_n(c.g); c.n++) test_ok(hpc_gguf_at(&c.t[c.n], c.g, c.n));
-    assert_true(c.values < 62 && c.n < 62);
-    return c;
-}
-
-static hpc_gguf_value *key(copy *c, const char *name)
-{
-    for (int64_t k = 0; k < c->values; k++)
-        if (strcmp(c->value[k].key, name) == 0) return &c->value[k];
-    return &c->value[c->values++];
-}
-
-static void set_int(copy *c, const char *name, const uint32_t *x)
-{
-    *key(c, name) = (hpc_gguf_value){name, HPC_GGUF_U32, 0, 0, x, sizeof *x};
-}
-
-static int give(hpc_file_writer *w, int64_t i, void *user)
-{
-    const copy *c = user;
-    return hpc_file_write(w, c->t[i].data, c->t[i].bytes);
-}
-
-/* Writes and closes the copy; what comes of reading its configuration and opening its weights. */
-static int opened(hpc_model_config *config, copy *c, const char *path)
-{
-    hpc_weights *w = NULL;
-    char other[PATH_MAX + 8];
-    snprintf(other, sizeof other, "%s.gguf", path);
-    int rc = HPC_OK;
-    TRY(hpc_gguf_save(other, c->value, c->values, c->t, c->n, give, c));
-    TRY(hpc_model_config_read(config, other));
-    TRY(hpc_weights_open(&w, other, config));
-out:
-    hpc_weights_close(w);
-    hpc_gguf_close(c->g);
-    return rc;
-}
-
-static void drop(copy *c, const char *head)
-{
-    int64_t n = 0;
-    for (int64_t k = 0; k < c->values; k++)
-        if (strncmp(c->value[k].key, head, strlen(head)) != 0) c->value[n++] = c->value[k];
-    c->values = n;
-}
-
-static void keys_of_others_are_understood(void **state)
-{
-    char path[PATH_MAX];
-    hpc_model_config c, want = fixture("llama", NULL);
-    hpc_test_path(path, *state, "a.gguf");
-    copy k = copy_of("llama", path); /* nothing of ours in it, and no more than there must be */
-    drop(&k, "hpccoder.");
-    drop(&k, "llama.attention.key_length");
-    drop(&k, "llama.attention.value_length");
-    drop(&k, "llama.attention.head_count_kv");
-    drop(&k, "llama.vocab_size");
-    drop(&k, "llama.rope");
-    test_ok(opened(&c, &k, path));
-    same_config(&want, &c);
-    k = copy_of("gpt_neox", path);
-    drop(&k, "hpccoder.");
-    drop(&k, "gptneox.use_parallel_residual");
-    want = fixture("gpt_neox", NULL);
-    test_ok(opened(&c, &k, path));
-    same_config(&want, &c);
-}
-
-/* Without keys of ours the divisors are those of Llama 3.1, or refused. */
-static void divisors_of_others_are_understood(void **state)
-{
-    char path[PATH_MAX];
-    float divisor[4], ones[4] = {1, 1, 1, 1};
-    hpc_model_config c, want = fixture("llama_grouped", NULL);
-    hpc_test_path(path, *state, "a.gguf");
-    want.rope.original = 8192;
-    model_gguf_divisors(divisor, &want);
-    copy k = copy_of("llama_grouped", path);
-    drop(&k, "hpccoder.");
-    assert_string_equal(k.t[0].name, "rope_freqs.weight");
-    copy other = k, plain = k;
-    k.t[0].data = divisor;
-    divisor[3] = 8; /* all of this small head turns too fast to be stretched */
-    divisor[2] = 3;
-    test_fails(opened(&c, &k, path), HPC_E_UNSUPPORTED, "frequencies that are none of Llama 3");
-    other = copy_of("llama_grouped", path);
-    test_ok(opened(&c, &other, path));
-    assert_int_equal(c.rope.original, 16);
-    plain = copy_of("llama_grouped", path);
-    drop(&plain, "hpccoder.");
-    plain.t[0].data = ones;
-    test_ok(opened(&c, &plain, path));
-    assert_int_equal(c.rope.scaling, HPC_ROPE_PLAIN);
-}
-
-static void what_we_cannot_do_is_named(void **state)
-{
-    char path[PATH_MAX];
-    hpc_model_config c;
-    static const uint32_t eight = 8, none = 0;
-    static const struct {
-        const char *key;
-        const uint32_t *x;
-        int code;
-        const char *says;
-    } bad[] = {
-        {"llama.expert_count", &eight, HPC_E_UNSUPPORTED, "key llama.expert_count: 8 is not"},
-        {"llama.attention.value_length", &none, HPC_E_UNSUPPORTED, "another width than that of"},
-        {"llama.rope.dimension_count", &none, HPC_E_UNSUPPORTED, "heads that are turned in part"},
-        {"hpccoder.version", &eight, HPC_E_UNSUPPORTED, "hpccoder.version: 8 is newer than 1"},
-        {"llama.block_count", &none, HPC_E_ARG, "layers=0 is not between"},
-        {"llama.block_count", &eight, HPC_E_FORMAT, "tensor blk.2.attn_norm.weight is missing"},
-        {"general.architecture", &eight, HPC_E_FORMAT, "key general.architecture is no text"},
-        {"llama.attention.head_count", &eight, HPC_E_SHAPE, "heads=8 is not a multiple"},
-    };
-    hpc_test_path(path, *state, "a.gguf");
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        copy m = copy_of("llama", path);
-        set_int(&m, bad[k].key, bad[k].x);
-        if (k == 7)
-            drop(&m, "llama.attention.head_count_kv"),
-                set_int(&m, "llama.attention.head_count_kv", &(uint32_t){3});
-        test_fails(opened(&c, &m, path), bad[k].code, bad[k].says);
-    }
-    copy m = copy_of("llama", path);
-    *key(&m, "general.architecture") =
-        (hpc_gguf_value){"general.architecture", HPC_GGUF_TEXT, 0, 0, "mamba", 5};
-    test_fails(opened(&c, &m, path), HPC_E_UNSUPPORTED,
-               "general.architecture: 'mamba' is not known; those known are llama, qwen2");
-    m = copy_of("llama", path);
-    m.t[m.n] = m.t[0];
-    m.t[m.n++].name = "blk.0.attn_sinks.weight";
-    test_fails(opened(&c, &m, path), HPC_E_UNSUPPORTED,
-               "tensor blk.0.attn_sinks.weight has no place in this llama: its keys describe");
-    m = copy_of("llama", path);
-    m.t[1].dtype = HPC_Q8_0, m.t[1].bytes = 34;
-    test_fails(opened(&c, &m, path), HPC_E_UNSUPPORTED, "a vector of q8_0 is not read");
 }
 
 /* ---- failures
@@ -582,11 +430,9 @@ int main(void)
         IN_FOLDER(fused_tensors_are_as_readers_have_them),
         IN_FOLDER(every_type_is_what_it_rounds_to),
         IN_FOLDER(rows_that_are_no_blocks_fall_back),
+        IN_FOLDER(a_window_is_remarked_upon),
         IN_FOLDER(numbers_that_do_not_fit_are_named),
         IN_FOLDER(what_gguf_cannot_say_is_named),
-        IN_FOLDER(keys_of_others_are_understood),
-        IN_FOLDER(divisors_of_others_are_understood),
-        IN_FOLDER(what_we_cannot_do_is_named),
         IN_FOLDER(failures_leave_nothing),
     };
     return cmocka_run_group_tests_name("model/gguf_weights", tests, NULL, NULL);

@@ -1,0 +1,95 @@
+/*
+ * Fuzz target: any bytes as a GGUF file. Of what passes, every value and tensor is found by its
+ * name and read in full, and so is the configuration; what is written of it again is read as the
+ * same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/priv.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t read_values(const hpc_gguf *g, int64_t *n)
+{
+    uint64_t sum = 0;
+    const hpc_gguf_value *v;
+    for (*n = 0; (v = hpc_gguf_value_at(g, *n)); ++*n) {
+        if (hpc_gguf_get(g, v->key) != v) abort();
+        for (size_t k = 0; k < v->bytes; k++) sum += ((const uint8_t *)v->data)[k];
+    }
+    return sum;
+}
+
+static uint64_t read_tensors(const hpc_gguf *g)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < hpc_gguf_n(g); i++) {
+        hpc_stored_tensor t, same;
+        if (hpc_gguf_at(&t, g, i) < 0) continue;
+        if (hpc_gguf_find(&same, g, t.name) < 0 || same.data != t.data) abort();
+        int64_t n = 1;
+        for (int k = 0; k < t.rank; k++) n *= t.extent[k];
+        const hpc_dtype_info *info = hpc_dtype_get(t.dtype);
+        if ((size_t)(n / info->block) * info->block_bytes != t.bytes) abort();
+        for (size_t k = 0; k < t.bytes; k++) sum += ((const uint8_t *)t.data)[k];
+    }
+    return sum;
+}
+
+/* The header of what was read, written and read again, has the same values. */
+static void write_again(const hpc_gguf *g, int64_t n)
+{
+    hpc_buf header = {0};
+    hpc_gguf *again = NULL;
+    size_t bytes = 0;
+    int64_t first = 0;
+    const char *own = "general.alignment";
+    while (first < n && strcmp(hpc_gguf_value_at(g, first)->key, own) != 0) first++;
+    if (first < n && first > 0) return; /* it is written first */
+    first = first == 0 && n > 0;
+    if (model_gguf_header(&header, &bytes, "again", hpc_gguf_value_at(g, first), n - first, NULL,
+                          0) < 0 ||
+        model_gguf_parse(&again, header.data, header.n, bytes, "again") < 0)
+        abort();
+    for (int64_t k = first; k < n; k++) {
+        const hpc_gguf_value *a = hpc_gguf_value_at(g, k),
+                             *b = hpc_gguf_value_at(again, k - first + 1);
+        if (a->kind != b->kind || a->n != b->n || a->bytes != b->bytes ||
+            memcmp(a->data, b->data, a->bytes) != 0)
+            abort();
+    }
+    hpc_gguf_close(again);
+    hpc_buf_release(&header);
+}
+
+static uint64_t use(const hpc_gguf *g)
+{
+    int64_t n;
+    hpc_model_config c;
+    const char *name;
+    const void *file;
+    size_t bytes;
+    uint64_t sum = read_values(g, &n) + read_tensors(g);
+    hpc_error_clear();
+    write_again(g, n);
+    if (hpc_gguf_tokenizer(&name, &file, &bytes, g) >= 0)
+        for (size_t k = 0; k < bytes; k++) sum += ((const uint8_t *)file)[k];
+    hpc_error_clear();
+    if (model_gguf_config_read(&c, g) >= 0 && hpc_model_config_check(&c) < 0) abort();
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    hpc_gguf *g = NULL;
+    uint8_t *copy = malloc(size ? size : 1); /* no byte longer than the input */
+    if (!copy) return 0;
+    memcpy(copy, data, size);
+    hpc_error_clear();
+    uint64_t sum = model_gguf_parse(&g, copy, size, size, "input") >= 0 ? use(g) : 0;
+    __asm__ volatile("" : : "r"(sum)); /* so that nothing that is read can be left out */
+    hpc_gguf_close(g);
+    free(copy);
+    return 0;
+}
