@@ -10,7 +10,7 @@
 #include "model/priv.h"
 #include "tokenizer/tokenizer.h"
 
-enum { FILE_MOST = 256 << 20, TYPE_USER = 4, TYPE_UNUSED = 5 };
+enum { FILE_MOST = 256 << 20, TYPE_USER = 4, TYPE_UNUSED = 5, TYPE_BYTE = 6 };
 
 static const char MODEL[] = "tokenizer.model", JSON[] = "tokenizer.json";
 
@@ -149,6 +149,25 @@ static int put_pieces(model_gguf_list *l, const source *s, int64_t vocab, bool s
     hpc_buf_release(&types);
     hpc_buf_release(&weights);
     return l->failed;
+}
+
+/* What llama.cpp does otherwise with pieces of SentencePiece than the library and we. */
+static void tell_of_pieces(const source *s, const hpc_gguf_options *o)
+{
+    int64_t unused = 0, bytes = 0;
+    const char *what = NULL;
+    float score;
+    for (int32_t id = 0; id < hpc_tokenizer_n(s->t); id++) {
+        int type = hpc_tokenizer_piece_type(&score, s->t, id);
+        unused += type == TYPE_UNUSED;
+        bytes += type == TYPE_BYTE;
+    }
+    if (unused > 0)
+        what = "llama.cpp makes other tokens of some texts: the tokenizer has unused pieces";
+    if (hpc_tokenizer_specials(s->t).normalises)
+        what = "llama.cpp makes other tokens of some texts: the tokenizer normalises them first";
+    if (bytes < 256) what = "llama.cpp fails on some texts: the tokenizer has no pieces for bytes";
+    if (what && o->remark) o->remark(what, o->user);
 }
 
 /* ---- byte-level
@@ -346,6 +365,7 @@ static int put_all(model_gguf_list *l, const source *s, const hpc_model_config *
     if (pieces) {
         model_gguf_put_text(l, "tokenizer.ggml.pre", "default");
         model_gguf_put_bool(l, "tokenizer.ggml.add_space_prefix", special.dummy_prefix);
+        tell_of_pieces(s, o);
     } else {
         TRY(put_byte_level(l, s, o));
     }

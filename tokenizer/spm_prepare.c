@@ -188,6 +188,7 @@ static int add_pieces(building *b)
         if (!in_text(&t->piece[id])) TRY(add_reserved(b, id));
     if (t->special.unknown < 0) TRY(hpc_fail(HPC_E_FORMAT, "%s: it has no unknown piece", b->name));
     t->special.dummy_prefix = m->file->dummy_prefix;
+    t->special.normalises = m->file->rules_n > 0 || m->file->squeeze_blanks;
     t->special.begin = special_of(b, m->file->begin);
     t->special.end = special_of(b, m->file->end);
     t->special.pad = special_of(b, m->file->pad);

@@ -38,7 +38,8 @@ int32_t hpc_tokenizer_find(const hpc_tokenizer *t, const char *piece); /* -1 whe
 typedef struct hpc_tokenizer_special {
     int32_t unknown, begin, end, pad; /* -1: none */
     bool add_begin, add_end;          /* the file wants them around a text by default */
-    bool dummy_prefix;                /* SentencePiece: a blank goes before every text */
+    bool dummy_prefix, normalises;    /* SentencePiece: a blank goes before every text; other
+                                       * characters of it are changed as well */
 } hpc_tokenizer_special;
 hpc_tokenizer_special hpc_tokenizer_specials(const hpc_tokenizer *t);
 /* Appends a SentencePiece model of ours as a tokenizer.json that gives the same ids elsewhere. */

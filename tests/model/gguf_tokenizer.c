@@ -163,6 +163,28 @@ static void byte_level_goes_in(void **state)
     hpc_buf_release(&text);
 }
 
+static void what_llama_cpp_does_otherwise_is_remarked_upon(void **state)
+{
+    static const struct {
+        const char *file, *says;
+    } cases[] = {{"ours", ""},
+                 {"llama", ""},
+                 {"unused", "the tokenizer has unused pieces"},
+                 {"nfkc", "the tokenizer has no pieces for bytes"}};
+    char path[PATH_MAX], file[PATH_MAX], line[400];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        hpc_model_config c = small(1000);
+        snprintf(file, sizeof file, "tests/fixtures/tokenizer/%s.model", cases[k].file);
+        hpc_gguf_options o = {
+            .dtype = HPC_F16, .read = zeros, .tokenizer = file, .remark = keep, .user = line};
+        line[0] = '\0';
+        test_ok(hpc_weights_save_gguf(hpc_test_path(path, *state, "a.gguf"), &c, &o));
+        assert_int_equal(line[0] == '\0', cases[k].says[0] == '\0');
+        assert_non_null(strstr(line, cases[k].says));
+        same_file(path, file, "tokenizer.model");
+    }
+}
+
 /* What tokenizer_config.json says of begin and end tokens goes before what the file itself does. */
 static void texts_begin_as_transformers_has_it(void **state)
 {
@@ -221,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(sentencepiece_goes_in),
         IN_FOLDER(byte_level_goes_in),
+        IN_FOLDER(what_llama_cpp_does_otherwise_is_remarked_upon),
         IN_FOLDER(texts_begin_as_transformers_has_it),
         IN_FOLDER(a_missing_copy_is_said),
     };

@@ -27,6 +27,7 @@ static void says_what_it_has(void **state)
     assert_int_equal(s.begin, 1);
     assert_int_equal(s.end, 2);
     assert_int_equal(s.pad, -1);
+    assert_false(s.dummy_prefix || s.normalises);
     assert_string_equal(hpc_tokenizer_piece(t, 1, &n), "<s>");
     assert_int_equal(n, 3);
     assert_null(hpc_tokenizer_piece(t, 1000, &n));
@@ -37,6 +38,12 @@ static void says_what_it_has(void **state)
     assert_true(hpc_tokenizer_find(t, "<0x0A>") > 0);
     hpc_tokenizer_close(t);
     hpc_tokenizer_close(NULL);
+    t = spm_fixture("llama");
+    assert_true(hpc_tokenizer_specials(t).dummy_prefix);
+    hpc_tokenizer_close(t);
+    t = spm_fixture("nfkc");
+    assert_true(hpc_tokenizer_specials(t).normalises);
+    hpc_tokenizer_close(t);
 }
 
 /* Every piece by the text that the file spells it with; and no characters, which are no pieces. */
@@ -60,7 +67,14 @@ static void finds_its_pieces(void **state)
     for (int i = 0; i < 9; i++) spm_piece(&m, texts[i], (float)-i, types[i]);
     spm_end(&m, (spm_spec){.bytes = true});
     test_ok(hpc_tokenizer_open_model(&t, m.data, m.n, "m"));
-    for (int i = 0; i < 9; i++) assert_int_equal(hpc_tokenizer_find(t, texts[i]), i);
+    for (int i = 0; i < 9; i++) {
+        float score;
+        assert_int_equal(hpc_tokenizer_find(t, texts[i]), i);
+        assert_int_equal(hpc_tokenizer_piece_type(&score, t, i), types[i]);
+        assert_true(score == (float)-i);
+    }
+    assert_int_equal(hpc_tokenizer_piece_type(&(float){1}, t, -1), 0);
+    assert_int_equal(hpc_tokenizer_piece_type(&(float){1}, t, (int32_t)hpc_tokenizer_n(t)), 0);
     for (int i = 0; i < 7; i++) assert_int_equal(hpc_tokenizer_find(t, none[i]), -1);
     hpc_tokenizer_close(t);
     hpc_buf_release(&m);
