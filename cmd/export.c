@@ -14,7 +14,8 @@ static int run(void *options, int argc, char **argv)
 {
     const export_options *o = options;
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG, "name one model directory to export; --help tells more");
+        return hpc_fail(HPC_E_ARG,
+                        "name one model directory or FILE.gguf to export; --help tells more");
     return strcmp(o->to, "gguf") == 0 ? model_copy_gguf("export", argv[0], &o->copy)
                                       : model_copy("export", argv[0], &o->copy);
 }
@@ -50,7 +51,7 @@ static const hpc_option options[] = {
 const hpc_command hpc_cmd_export = {
     .name = "export",
     .summary = "a model of ours for other programs",
-    .arguments = "DIR",
+    .arguments = "DIR|FILE.gguf",
     .description =
         "Writes a model directory, or a FILE.gguf, again: as a directory in the names, fusions and "
         "layout of its family, which transformers loads unchanged (config.json, model.safetensors, "

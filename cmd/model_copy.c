@@ -117,7 +117,9 @@ static int look_at_tokenizer(copying *k)
     if (rc < 0 && !there) return rc;
     if (!there) {
         if (!k->o->quiet)
-            hpc_cmd_warn("there is no tokenizer beside the model", (void *)k->command);
+            hpc_cmd_warn(k->gguf ? "there is no copy of the tokenizer's file in the model's"
+                                 : "there is no tokenizer beside the model",
+                         (void *)k->command);
         return HPC_OK;
     }
     if (rc == HPC_E_NOMEM) return rc;

@@ -33,11 +33,15 @@ static bool ends_with(const char *text, const char *tail)
     return n >= k && strcmp(text + n - k, tail) == 0;
 }
 
+static bool is_json(const char *name)
+{
+    return ends_with(name, ".json");
+}
+
 static int open_data(source *s, const char *label)
 {
-    return s->name == JSON || strcmp(s->name, JSON) == 0
-               ? hpc_tokenizer_open_json(&s->t, s->data, s->bytes, label)
-               : hpc_tokenizer_open_model(&s->t, s->data, s->bytes, label);
+    return is_json(s->name) ? hpc_tokenizer_open_json(&s->t, s->data, s->bytes, label)
+                            : hpc_tokenizer_open_model(&s->t, s->data, s->bytes, label);
 }
 
 static int open_file(source *s, const char *path)
@@ -45,7 +49,7 @@ static int open_file(source *s, const char *path)
     int rc = HPC_OK;
     s->file.n = 0;
     TRY(hpc_file_read(&s->file, path, FILE_MOST));
-    s->name = ends_with(path, ".json") ? JSON : MODEL;
+    s->name = is_json(path) ? JSON : MODEL;
     s->data = s->file.data;
     s->bytes = s->file.n;
     TRY(open_data(s, path));
@@ -79,7 +83,7 @@ static int open_source(source *s)
         TRY(hpc_gguf_open(&s->gguf, s->path));
         TRY(hpc_gguf_tokenizer(&s->name, &s->data, &s->bytes, s->gguf));
         TRY(open_data(s, s->path));
-    } else if (ends_with(s->path, ".json") || ends_with(s->path, ".model")) {
+    } else if (is_json(s->path) || ends_with(s->path, ".model")) {
         TRY(open_file(s, s->path));
     } else {
         TRY(open_folder(s));
@@ -373,11 +377,11 @@ static int put_all(model_gguf_list *l, const source *s, const hpc_model_config *
     put_specials(l, c, &special);
     put_fim(l, s->t, c->vocab);
     TRY(put_around(l, s, &special));
-    if (s->name == MODEL || strcmp(s->name, MODEL) == 0)
+    if (is_json(s->name))
+        model_gguf_put(l, MODEL_GGUF_TOKENIZER_JSON, HPC_GGUF_TEXT, s->data, s->bytes);
+    else
         model_gguf_put_list(l, MODEL_GGUF_TOKENIZER_MODEL, HPC_GGUF_U8, (int64_t)s->bytes, s->data,
                             s->bytes);
-    else
-        model_gguf_put(l, MODEL_GGUF_TOKENIZER_JSON, HPC_GGUF_TEXT, s->data, s->bytes);
     rc = l->failed;
 out:
     return rc;

@@ -224,6 +224,7 @@ static void mistakes_are_named(void **state)
     refuse(state, "import @src @src", "name one model directory");
     refuse(state, "import @src", "--out is needed");
     refuse(state, "import @src --out @out --dtype f8", "--dtype");
+    refuse(state, "export @src @src --out @out", "name one model directory or FILE.gguf to export");
     refuse(state, "export @src --out @out --to onnx", "--to");
     refuse(state, "export @src --to gguf", "--out is needed: the file to write, FILE.gguf");
     refuse(state, "export @src --out @out --to gguf",
@@ -263,6 +264,16 @@ static void damage_is_named(void **state)
         refuse(state, "import @src --out @out -q", "src/model.safetensors");
     }
     hpc_file_close(&v);
+}
+
+static void files_of_others_have_no_tokenizer(void **state)
+{
+    char path[PATH_MAX];
+    hpc_test_command_in(&o, root_of(state), "import tests/fixtures/gguf/llama.gguf --out @a");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "/a: llama, 76288 parameters in f32 (");
+    hpc_test_says(o.err, "there is no copy of the tokenizer's file in the model's");
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 3);
 }
 
 static void damaged_files_are_named(void **state)
@@ -316,10 +327,15 @@ static void a_full_disk_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_directory_is_written_again), IN_FOLDER(numbers_are_narrowed),
-        IN_FOLDER(mistakes_are_named),           IN_FOLDER(damage_is_named),
-        IN_FOLDER(a_full_disk_leaves_nothing),   IN_FOLDER(a_gguf_file_holds_all_of_it),
-        IN_FOLDER(blocks_are_a_quarter),         IN_FOLDER(damaged_files_are_named),
+        IN_FOLDER(a_directory_is_written_again),
+        IN_FOLDER(numbers_are_narrowed),
+        IN_FOLDER(mistakes_are_named),
+        IN_FOLDER(damage_is_named),
+        IN_FOLDER(a_full_disk_leaves_nothing),
+        IN_FOLDER(a_gguf_file_holds_all_of_it),
+        IN_FOLDER(files_of_others_have_no_tokenizer),
+        IN_FOLDER(blocks_are_a_quarter),
+        IN_FOLDER(damaged_files_are_named),
     };
     return cmocka_run_group_tests_name("cmd/import", tests, NULL, NULL);
 }
