@@ -177,8 +177,8 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
 typedef struct hpc_safetensors hpc_safetensors;
 typedef struct hpc_stored_tensor {
     const char *name;
-    hpc_dtype dtype; /* of safetensors F32, F16, BF16, F64, I32, I64; others are refused when asked
-                        for */
+    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, of GGUF blocks too; others are refused when
+                        asked for */
     int rank;        /* at most 8 */
     int64_t extent[8];
     const void *data; /* mapped; NULL in a list to be written */
@@ -230,8 +230,8 @@ void hpc_gguf_close(hpc_gguf *g);
 const hpc_gguf_value *hpc_gguf_get(const hpc_gguf *g, const char *key); /* NULL: not there */
 const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i);  /* NULL past the end */
 int64_t hpc_gguf_n(const hpc_gguf *g);                                  /* tensors */
-int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as of safetensors, */
-int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name); /* blocks too */
+int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as of safetensors */
+int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name);
 /* Whole or not at all, as hpc_safetensors_save; version 3, alignment 32, which is added. */
 int hpc_gguf_save(const char *path, const hpc_gguf_value *value, int64_t values,
                   const hpc_stored_tensor *list, int64_t n,
@@ -251,9 +251,10 @@ int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
 /* Refuses a configuration that its family cannot describe, by the key. */
 int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c);
 
-/* model.safetensors, or its parts by model.safetensors.index.json. All tensors of c are there, of
- * its shapes, or HPC_E_FORMAT names the first that is not; what has no place in c is
- * HPC_E_UNSUPPORTED. A class head that is not there is left to be initialised: hpc_weights_has. */
+/* model.safetensors, or its parts by model.safetensors.index.json; or a GGUF of c's architecture,
+ * with f32, f16, bf16, q8_0, q4_0, q4_K, q5_K and q6_K. All tensors of c are there, of its shapes,
+ * or HPC_E_FORMAT names the first that is not; what has no place in c is HPC_E_UNSUPPORTED. A class
+ * head that is not there is left to be initialised: hpc_weights_has. */
 typedef struct hpc_weights hpc_weights;
 int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c);
 void hpc_weights_close(hpc_weights *w);
@@ -277,8 +278,8 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
  * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
  * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q4_0,
  * q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of 256 go
- * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it,
- * and of what llama.cpp will not do. */
+ * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of what llama.cpp
+ * does otherwise. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */

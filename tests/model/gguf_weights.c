@@ -180,7 +180,8 @@ static int draw(float *out, const hpc_model_tensor *t, void *user)
 {
     (void)user;
     int64_t n = hpc_test_model_tensor_n(t);
-    hpc_random_fill_normal(out, n, 1, (uint32_t)(t->part * 64 + t->block + 1), 0, 0);
+    uint32_t key = (uint32_t)((t->part * 3 + t->adapter) * 64 + t->block + 1);
+    hpc_random_fill_normal(out, n, 1, key, 0, 0);
     return HPC_OK;
 }
 
@@ -291,6 +292,24 @@ static void rows_that_are_no_blocks_fall_back(void **state)
     assert_string_equal(line,
                         "tensors of f16 and not q4_K, for rows that are no multiples of 32: 1 "
                         "(blk.0.ffn_down.weight, ...)");
+}
+
+/* The same numbers as in a directory, where the sums are checked. */
+static void adapters_are_merged(void **state)
+{
+    char path[PATH_MAX], dir[PATH_MAX];
+    hpc_weights *a, *b;
+    hpc_model_config c = fixture("llama_grouped", NULL), plain = c;
+    c.adapter = (hpc_adapter_config){3, 6, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    hpc_weights_save_options o = {.dtype = HPC_F32, .read = draw};
+    hpc_gguf_options g = {.dtype = HPC_F32, .read = draw};
+    test_ok(hpc_weights_save(hpc_test_path(dir, *state, "a"), &c, &o));
+    test_ok(hpc_weights_save_gguf(hpc_test_path(path, *state, "a.gguf"), &c, &g));
+    test_ok(hpc_weights_open(&a, dir, &plain));
+    test_ok(hpc_weights_open(&b, path, &plain));
+    same_weights(a, b, &plain);
+    hpc_weights_close(a);
+    hpc_weights_close(b);
 }
 
 static void a_window_is_remarked_upon(void **state)
@@ -430,6 +449,7 @@ int main(void)
         IN_FOLDER(fused_tensors_are_as_readers_have_them),
         IN_FOLDER(every_type_is_what_it_rounds_to),
         IN_FOLDER(rows_that_are_no_blocks_fall_back),
+        IN_FOLDER(adapters_are_merged),
         IN_FOLDER(a_window_is_remarked_upon),
         IN_FOLDER(numbers_that_do_not_fit_are_named),
         IN_FOLDER(what_gguf_cannot_say_is_named),
