@@ -224,12 +224,34 @@ static void mistakes(void **state)
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "x/metrics.csv")));
 }
 
+/* A GGUF file is where to begin, as the directory that it was made from is. */
+static void begins_with_a_file(void **state)
+{
+    static const char *const words[] = {
+        "train " TINY "--data @data --out @run --steps 3 -q",
+        "export @run/model --to gguf --out @a.gguf -q",
+        "train --init @run/model --data @data --out @a --steps 2 --length 24 --rows 4 -q",
+        "train --init @a.gguf --data @data --out @b --steps 2 --length 24 --rows 4 -q",
+    };
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        hpc_test_command_in(&o, root_of(state), words[k]);
+        assert_int_equal(o.code, 0);
+    }
+    assert_true(hash_of(state, "a/model/model.safetensors") ==
+                hash_of(state, "b/model/model.safetensors"));
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(trains),  IN_FOLDER(configurations),  IN_FOLDER(killed_and_resumed),
-        IN_FOLDER(dry_run), IN_FOLDER(peak_as_planned), IN_FOLDER(mistakes),
+        IN_FOLDER(trains),
+        IN_FOLDER(configurations),
+        IN_FOLDER(killed_and_resumed),
+        IN_FOLDER(dry_run),
+        IN_FOLDER(peak_as_planned),
+        IN_FOLDER(mistakes),
+        IN_FOLDER(begins_with_a_file),
     };
     return cmocka_run_group_tests_name("cmd/train", tests, NULL, NULL);
 }
