@@ -13,38 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/priv.h"
-#include "tests/support/folder.h"
-#include "tests/support/model.h"
+#include "tests/model/gguf.h"
 
-#define FIXTURE "tests/fixtures/families/"
-#define OTHER   "tests/fixtures/gguf/"
-
-static int read_from(float *out, const hpc_model_tensor *t, void *user)
-{
-    return hpc_weights_read(out, user, t);
-}
-
-static hpc_model_config fixture(const char *name, hpc_weights **w)
-{
-    char path[PATH_MAX];
-    hpc_model_config c;
-    snprintf(path, sizeof path, FIXTURE "%s", name);
-    test_ok(hpc_model_config_read(&c, path));
-    if (w) test_ok(hpc_weights_open(w, path, &c));
-    return c;
-}
-
-static void same_config(const hpc_model_config *a, const hpc_model_config *b)
-{
-    double x = 0, y = 0;
-    hpc_model_config other = *b;
-    other.init_std = a->init_std;
-    const char *key = model_config_difference(&x, &y, a, &other);
-    if (key) print_error("%s: %g, %g\n", key, x, y);
-    assert_null(key);
-    assert_string_equal(a->family, b->family);
-}
+#define OTHER "tests/fixtures/gguf/"
 
 /* A tensor of each type that is read: every 61st number is what the other program unpacks. */
 static void blocks_of_others_are_unpacked(void **state)

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/priv.h"
-#include "tests/support/folder.h"
+#include "tests/model/gguf.h"
 #include "tests/support/values.h"
 #include "tokenizer/tokenizer.h"
 
@@ -28,21 +27,6 @@ static hpc_model_config small(int64_t vocab)
     hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
     c.hidden = 32, c.heads = 2, c.kv_heads = 2, c.ffn = 32, c.layers = 1, c.vocab = vocab;
     return c;
-}
-
-static void keep(const char *line, void *user)
-{
-    snprintf(user, 400, "%s", line);
-}
-
-static int64_t number(const char *path, const char *key)
-{
-    hpc_gguf *g;
-    int64_t n;
-    test_ok(hpc_gguf_open(&g, path));
-    test_ok(model_gguf_int(&n, g, key, MODEL_REQUIRED));
-    hpc_gguf_close(g);
-    return n;
 }
 
 static void texts_of(hpc_buf *out, const hpc_gguf *g, const char *name, int64_t i)
