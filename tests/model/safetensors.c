@@ -177,20 +177,7 @@ static void failures_leave_nothing(void **state)
     assert_true(hpc_test_each_alloc(write_one, other) > 1);
     assert_int_equal(hpc_test_entries(f->root), 2);
     test_ok(hpc_file_remove(other));
-    int64_t failed = 0;
-    for (int64_t n = 1;; n++) { /* until nothing fails: there is the whole file, or none */
-        hpc_test_fail_io(n);
-        int rc = write_one(other);
-        bool hit = hpc_test_io_failed();
-        hpc_test_fault_reset();
-        failed += rc < 0;
-        assert_true(rc == HPC_OK || (hit && rc == HPC_E_IO));
-        hpc_error_clear();
-        if (hpc_file_exists(other)) test_ok(read_back(other));
-        assert_int_equal(hpc_test_entries(f->root), 1 + hpc_file_exists(other));
-        test_ok(hpc_file_remove(other));
-        if (!hit) break;
-    }
+    int64_t failed = hpc_test_whole_or_none(write_one, read_back, other, f->root, 1);
     assert_true(failed >= N + 4); /* open, the header, the data, fsync, rename */
 }
 

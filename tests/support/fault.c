@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "runtime/base/base.h"
+#include "tests/support/folder.h"
 
 typedef struct counter {
     int64_t calls;
@@ -263,4 +264,23 @@ int __wrap_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode)
 {
     return io_fails(EACCES) ? -1 : __real_mkdir(path, mode);
+}
+
+int64_t hpc_test_whole_or_none(int (*write)(void *path), int (*read)(void *path), char *path,
+                               const char *folder, int others)
+{
+    int64_t failed = 0;
+    for (int64_t n = 1;; n++) {
+        hpc_test_fail_io(n);
+        int rc = write(path);
+        bool hit = hpc_test_io_failed();
+        hpc_test_fault_reset();
+        failed += rc < 0;
+        assert_true(rc == HPC_OK || (hit && rc == HPC_E_IO));
+        hpc_error_clear();
+        if (hpc_file_exists(path)) assert_int_equal(read(path), HPC_OK);
+        assert_int_equal(hpc_test_entries(folder), others + hpc_file_exists(path));
+        assert_int_equal(hpc_file_remove(path), HPC_OK);
+        if (!hit) return failed;
+    }
 }

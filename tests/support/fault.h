@@ -35,5 +35,10 @@ void hpc_test_fault_reset(void);
 int64_t hpc_test_each_alloc(int (*body)(void *user), void *user);
 /* The same for I/O and HPC_E_IO. */
 int64_t hpc_test_each_io(int (*body)(void *user), void *user);
+/* Writes the file `path` of `folder` with one I/O call after the other failing: each time it is
+ * whole, as `read` finds, or not there at all, and nothing is left beside it and the `others` that
+ * were there before. It is gone in the end. Returns the number of failed runs. */
+int64_t hpc_test_whole_or_none(int (*write)(void *path), int (*read)(void *path), char *path,
+                               const char *folder, int others);
 
 #endif
