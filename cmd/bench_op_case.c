@@ -245,17 +245,15 @@ static void emit_head_loss(hpc_bench_emitter *e)
     hpc_value operand[] = {HPC_NEW, HPC_NEW, HPC_NONE, HPC_NONE, HPC_NONE};
     head(e, operand + 2);
     hpc_emit(e->p, &hpc_op_head_loss, operand, e->attr);
-    if (e->ready) e->ready[0] = operand[1];
 }
 
 static void emit_head_loss_grad(hpc_bench_emitter *e)
 {
     hpc_bench_fill mean = filled(HPC_FILL_SAME, 1 / (double)(e->n[0] > 0 ? e->n[0] : 1));
     hpc_value operand[] = {
-        HPC_NEW,     HPC_NEW,  hpc_bench_input(e, "dloss", wide(e), mean, 1, e->n),
-        e->ready[0], HPC_NONE, HPC_NONE,
-        HPC_NONE};
-    head(e, operand + 4);
+        HPC_NEW,  HPC_NEW,  HPC_NEW,  hpc_bench_input(e, "dloss", wide(e), mean, 1, e->n),
+        HPC_NONE, HPC_NONE, HPC_NONE, HPC_NONE};
+    head(e, operand + 5);
     instruct(e, operand);
 }
 
@@ -460,8 +458,7 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_glu_grad, ROWS, .shape = {1024, 2048}, .attr = "act=silu",
      .emit = emit_glu_grad},
     {.op = &hpc_op_head_loss, HEAD, .shape = {256, 768, 50304}, .emit = emit_head_loss},
-    {.op = &hpc_op_head_loss_grad, HEAD, .shape = {256, 768, 50304}, .prepare = emit_head_loss,
-     .emit = emit_head_loss_grad},
+    {.op = &hpc_op_head_loss_grad, HEAD, .shape = {256, 768, 50304}, .emit = emit_head_loss_grad},
     {.op = &hpc_op_dropout, ROWS, .shape = {1024, 768}, .base = &usual_dropout, .emit = emit_point},
     {.op = &hpc_op_binary, ROWS, .shape = {1024, 768}, .attr = "kind=add", .emit = emit_pair},
     {.op = &hpc_op_scale, ROWS, .shape = {1024, 768}, .base = &half_scale, .emit = emit_point},

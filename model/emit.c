@@ -55,7 +55,7 @@ static hpc_value pool(const model_emitter *m, hpc_value x)
     return hpc_view(m->p, x, 2, (int64_t[]){m->p->value[x].type.extent[0], 2 * m->c->hidden});
 }
 
-static void emit_all(model_emitter *m, hpc_model_io *io, bool logits)
+static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emission *e)
 {
     const hpc_model_config *c = m->c;
     hpc_value table = model_param(m, HPC_PART_EMBED, 0), x = embed(m, table);
@@ -67,9 +67,12 @@ static void emit_all(model_emitter *m, hpc_model_io *io, bool logits)
         head = model_param(m, HPC_PART_CLASSES, 0);
         target = io->classes;
     }
-    hpc_value *out = logits ? &io->logits : &io->loss;
-    *out = logits ? hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE)
-                  : hpc_head_loss(m->p, x, head, target);
+    hpc_value *out = e->logits ? &io->logits : &io->loss;
+    io->hidden = x;
+    io->head = head;
+    if (e->apart) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
+    *out = e->logits ? hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE)
+                     : hpc_head_loss(m->p, x, head, target);
     hpc_program_keep(m->p, *out);
 }
 
@@ -93,7 +96,8 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
 {
     int rc = check_emission(c, e);
     if (rc < 0) return rc;
-    *io = (hpc_model_io){.targets = HPC_NONE,
+    *io = (hpc_model_io){.forward_head = -1,
+                         .targets = HPC_NONE,
                          .pooled = HPC_NONE,
                          .classes = HPC_NONE,
                          .freq = HPC_NONE,
@@ -101,6 +105,6 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .logits = HPC_NONE};
     make_inputs(io, p, c, e);
     io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
-    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .block = -1}, io, e->logits);
+    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .block = -1}, io, e);
     return hpc_program_status(p);
 }

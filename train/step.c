@@ -1,6 +1,7 @@
 /*
- * step.c: a training step as segments: the model's forward, its backward, the
- * norm of the gradients with the decision to go on, refreshes and updates.
+ * step.c: a training step as segments: the model's forward, its backward that
+ * begins with the loss, the norm of the gradients with the decision to go on,
+ * refreshes and updates. The loss alone is a segment for validation.
  */
 #include <math.h>
 #include <string.h>
@@ -131,12 +132,16 @@ static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
 static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
 {
     int rc;
+    const hpc_model_io *m = &io->model;
+    hpc_value dhidden, counted = m->classes >= 0 ? m->classes : m->targets;
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
-    hpc_diff_options d = {.forward = io->model.forward,
+    io->loss = hpc_head_loss_trained(p, &dhidden, m->hidden, m->head, counted, io->weight);
+    hpc_program_keep(p, io->loss);
+    hpc_diff_options d = {.forward = m->forward,
                           .backward = io->backward,
                           .accumulate = -1,
-                          .seed_of = &io->model.loss,
-                          .seed = &io->weight,
+                          .seed_of = &m->hidden,
+                          .seed = &dhidden,
                           .seed_n = 1};
     hpc_recompute_options r = {.forward = io->model.forward,
                                .backward = io->backward,
@@ -160,7 +165,9 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     *io = (hpc_step){.refresh = -1};
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
-    TRY(hpc_model_emit(&io->model, p, c, &s->model));
+    hpc_model_emission model = s->model;
+    model.apart = true;
+    TRY(hpc_model_emit(&io->model, p, c, &model));
     hpc_type weight = p->value[io->model.loss].type;
     weight.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
     io->weight = hpc_program_input(p, "weight", weight);

@@ -84,6 +84,7 @@ typedef struct hpc_step_start hpc_step_start; /* state that does not begin as ze
 typedef struct hpc_step {
     hpc_model_io model;
     int backward, norm, refresh, update; /* segments; refresh is -1 where there is none */
+    hpc_value loss;                      /* as model.loss, which is forward_head's: backward's */
     hpc_value weight;                    /* f32 like the loss: the gradient of the sum by each */
     hpc_value lr;                        /* f32 */
     hpc_value limit;       /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */

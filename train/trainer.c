@@ -157,6 +157,7 @@ static int make_plan(hpc_trainer *t)
     for (int s = 0; s < t->p->segment_n; s++) {
         double flops = hpc_exec_stats_of(t->exec, s).flops;
         bool micro = s == t->io.model.forward || s == t->io.backward;
+        if (s == t->io.model.forward_head) continue; /* a step has none of it */
         if (s == t->io.refresh)
             out.refresh_flops = flops;
         else
@@ -247,6 +248,7 @@ void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, d
     *step = *refresh = 0;
     for (int s = 0; s < t->p->segment_n; s++) {
         bool micro = s == t->io.model.forward || s == t->io.backward;
+        if (s == t->io.model.forward_head) continue;
         double seconds = seconds_of(t, s, flops, bytes);
         if (s == t->io.refresh)
             *refresh = seconds;
@@ -335,10 +337,10 @@ out:
 }
 
 /* The sum of a microbatch's losses; those without a target are 0. */
-static int read_loss(double *sum, hpc_trainer *t)
+static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
 {
     size_t bytes = (size_t)t->losses * sizeof *t->real;
-    int rc = hpc_exec_read(t->exec, 0, t->io.model.loss, t->real, bytes);
+    int rc = hpc_exec_read(t->exec, 0, loss, t->real, bytes);
     for (int64_t k = 0; rc >= 0 && k < t->losses; k++) *sum += (double)t->real[k];
     return rc;
 }
@@ -349,7 +351,7 @@ static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, const hpc_batc
     TRY(write_batch(t, b, 1 / (double)out->counted));
     TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
     TRY(hpc_exec_run(t->exec, t->io.backward, 0));
-    TRY(read_loss(&out->loss, t));
+    TRY(read_loss(&out->loss, t, t->io.loss));
 out:
     return rc;
 }
@@ -413,7 +415,8 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ba
         TRY(hpc_loader_next(t->batch[0], l));
         TRY(write_batch(t, t->batch[0], 0));
         TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
-        TRY(read_loss(&sum, t));
+        TRY(hpc_exec_run(t->exec, t->io.model.forward_head, 0));
+        TRY(read_loss(&sum, t, t->io.model.loss));
         counted += t->batch[0]->counted;
     }
     *loss = counted ? sum / (double)counted : NAN;

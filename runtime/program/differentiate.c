@@ -36,10 +36,8 @@ static bool accumulates(const hpc_diff *d, hpc_value v)
     return d->p->value[v].trainable && d->o->accumulate < 0;
 }
 
-/* The accumulator of a trainable state, f32 whatever the state's own width (f64 for f64). */
-static hpc_value accumulator(hpc_diff *d, hpc_value v)
+hpc_value hpc_accumulator(hpc_program *p, hpc_value v)
 {
-    hpc_program *p = d->p;
     if (p->value[v].grad >= 0) return p->value[v].grad;
     hpc_type t = p->value[v].type;
     t.dtype = t.dtype == HPC_F64 ? HPC_F64 : HPC_F32;
@@ -54,14 +52,14 @@ static hpc_value accumulator(hpc_diff *d, hpc_value v)
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v)
 {
     if (!hpc_diff_wants(d, v)) return HPC_NONE;
-    return accumulates(d, v) ? accumulator(d, v) : HPC_NEW;
+    return accumulates(d, v) ? hpc_accumulator(d->p, v) : HPC_NEW;
 }
 
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
 {
     if (g < 0 || !hpc_diff_wants(d, v)) return;
     if (accumulates(d, v)) {
-        hpc_value into = accumulator(d, v);
+        hpc_value into = hpc_accumulator(d->p, v);
         if (g != into) hpc_scale(d->p, into, g, HPC_NONE, 1.0);
     } else if (d->grad[v] == HPC_NONE) {
         d->grad[v] = g;
@@ -187,7 +185,7 @@ static int add_deferred(hpc_diff *d)
         if (!p->value[v].trainable || d->grad[v] < 0) continue;
         p->tags = plain_tags;
         p->tags.phase = HPC_ACCUMULATE;
-        hpc_scale(p, accumulator(d, (hpc_value)v), d->grad[v], HPC_NONE, 1.0);
+        hpc_scale(p, hpc_accumulator(p, (hpc_value)v), d->grad[v], HPC_NONE, 1.0);
     }
     return hpc_program_status(p);
 }

@@ -155,6 +155,8 @@ typedef struct hpc_diff_options {
 } hpc_diff_options;
 /* Refused: what a gradient passes that is guarded, or reads state which is written afterwards. */
 int hpc_differentiate(hpc_program *p, const hpc_diff_options *o);
+/* Where the gradients of a trainable state are added, f32 (f64 for f64); made if there is none. */
+hpc_value hpc_accumulator(hpc_program *p, hpc_value state);
 
 /* Backward makes again what it reads of forward, just before it first needs it, instead of keeping
  * it: the same bits, less memory, at most forward's flops once more. Candidates are temporaries

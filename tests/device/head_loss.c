@@ -209,7 +209,8 @@ static void check_slopes(hpc_test_heap *h, const problem *c, const dense *m, dou
 static hpc_head_loss_grad_args grad_args_of(hpc_test_heap *h, const problem *c)
 {
     hpc_head_loss_args f = args_of(h, c);
-    hpc_head_loss_grad_args a = {.dx = hpc_test_absent(),
+    hpc_head_loss_grad_args a = {.loss = hpc_test_absent(),
+                                 .dx = hpc_test_absent(),
                                  .dw = hpc_test_absent(),
                                  .lse = f.lse,
                                  .x = f.x,
@@ -266,9 +267,49 @@ static void gradients(void **state)
     check_grad(&(problem){.rows = 13, .dim = 19, .vocab = 270, .no_dw = true, .live = 6});
     check_grad(&(problem){.rows = 13, .dim = 19, .vocab = 270, .grad = HPC_BF16, .adds = true});
     check_grad(&(problem){.rows = 13, .dim = 9, .vocab = 30, .x = HPC_BF16, .w = HPC_BF16});
-    check_grad(&(problem){.rows = 300, .dim = 5, .vocab = 40, .live = 290});
-    check_grad(&(problem){.rows = 300, .dim = 5, .vocab = 40, .grad = HPC_BF16});
-    check_grad(&(problem){.rows = 300, .dim = 5, .vocab = 40, .grad = HPC_BF16, .adds = true});
+    check_grad(&(problem){.rows = 600, .dim = 5, .vocab = 40, .live = 590});
+    check_grad(&(problem){.rows = 600, .dim = 5, .vocab = 40, .grad = HPC_BF16});
+    check_grad(&(problem){.rows = 600, .dim = 5, .vocab = 40, .grad = HPC_BF16, .adds = true});
+}
+
+static void same_live_bytes(const hpc_tensor *a, const hpc_tensor *b, const problem *c)
+{
+    size_t bytes = hpc_tensor_bytes(a) / (size_t)c->rows * (size_t)live_of(c);
+    assert_memory_equal(a->data, b->data, bytes);
+}
+
+/* Without lse: the bits of head_loss, and of the gradients that its lse gives. */
+static void check_both(const problem *c)
+{
+    hpc_test_heap h = {0};
+    hpc_head_loss_args f = args_of(&h, c);
+    hpc_head_loss_grad_args a = grad_args_of(&h, c);
+
+    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+        hpc_head_loss_grad_args b = a;
+        assert_int_equal(hpc_test_launch(select_loss, *isa, 2, &f), 0);
+        a.lse = f.lse;
+        assert_int_equal(hpc_test_launch(select_grad, *isa, 2, &a), 0);
+        for (int i = 0; i < 3; i++) {
+            b.lse = hpc_test_absent();
+            b.loss = hpc_test_twin(&h, &f.loss);
+            b.dx = hpc_test_twin(&h, &a.dx);
+            b.dw = hpc_test_twin(&h, &a.dw);
+            assert_int_equal(hpc_test_launch(select_grad, *isa, worker_counts[i], &b), 0);
+            same_live_bytes(&b.loss, &f.loss, c);
+            same_live_bytes(&b.dx, &a.dx, c);
+            assert_memory_equal(b.dw.data, a.dw.data, hpc_tensor_bytes(&a.dw));
+        }
+    }
+    hpc_test_heap_free(&h);
+}
+
+static void both_at_once(void **state)
+{
+    (void)state;
+    check_both(&(problem){.rows = 1, .dim = 1, .vocab = 1});
+    check_both(&(problem){.rows = 611, .dim = 24, .vocab = 777, .live = 603});
+    check_both(&(problem){.rows = 50, .dim = 33, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
 }
 
 /* Ignored rows have zeros, and nothing of them reaches dw; no row at all clears dw. */
@@ -325,8 +366,10 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(losses),    cmocka_unit_test(rows_alone), cmocka_unit_test(packed_weights),
-        cmocka_unit_test(gradients), cmocka_unit_test(ignored),    cmocka_unit_test(refusals),
+        cmocka_unit_test(losses),         cmocka_unit_test(rows_alone),
+        cmocka_unit_test(packed_weights), cmocka_unit_test(gradients),
+        cmocka_unit_test(both_at_once),   cmocka_unit_test(ignored),
+        cmocka_unit_test(refusals),
     };
 
     return cmocka_run_group_tests_name("device/head_loss", tests, NULL, NULL);

@@ -241,7 +241,8 @@ static void head_loss_grads(void **state)
                             .target = i32_of(target, T, 0)};
     head_loss(&f);
     for (int i = 0; i < V * H; i++) dw[i] = 5;
-    hpc_head_loss_grad_args g = {.dx = f64_of(dx, T, H, 0),
+    hpc_head_loss_grad_args g = {.loss = absent,
+                                 .dx = f64_of(dx, T, H, 0),
                                  .dw = adding(f64_of(dw, V, H, 0)),
                                  .dloss = f64_of(weight, T, 0, 0),
                                  .lse = f.lse,

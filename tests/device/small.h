@@ -56,12 +56,14 @@ static inline int run_plan(const hpc_plan *p, const void *args, int workers)
     int first = 0;
     hpc_barrier barrier;
     hpc_barrier_init(&barrier, 1);
-    assert_int_equal(p->workspace, 0);
+    void *workspace = p->workspace > 0 ? hpc_alloc(p->workspace, 1) : NULL;
     for (int w = 0; w < workers; w++) {
-        hpc_launch l = {.worker = w, .workers = workers, .barrier = &barrier};
+        hpc_launch l = {
+            .worker = w, .workers = workers, .workspace = workspace, .barrier = &barrier};
         int rc = p->run(&l, args);
         if (rc < 0 && first == 0) first = rc;
     }
+    hpc_free(workspace);
     return first;
 }
 

@@ -37,7 +37,7 @@ static int whole_life(void *user)
     hpc_buf text = {0};
     hpc_program *p = hpc_program_create();
     if (!p) goto out;
-    TRY(hpc_step_emit(&io, p, &c, &o, &(hpc_step_options){.model = {8, 2, false}}));
+    TRY(hpc_step_emit(&io, p, &c, &o, &(hpc_step_options){.model = {.tokens = 8, .sequences = 2}}));
     TRY(hpc_shard(p, &serial, coord));
     TRY(hpc_device_open(&d, &(hpc_device_options){.backend = backend, .threads = 2}));
     TRY(hpc_exec_open(&e, p, d, NULL, NULL));

@@ -100,7 +100,8 @@ static hpc_program *emit(hpc_step *io, const job *j, const hpc_grid_shape *grid,
     hpc_program *p = hpc_program_create();
     c.dtype = j->dtype;
     c.dropout = j->dropout;
-    test_ok(hpc_step_emit(io, p, &c, &o, &(hpc_step_options){.model = {T, SEQUENCES, false}}));
+    test_ok(hpc_step_emit(io, p, &c, &o,
+                          &(hpc_step_options){.model = {.tokens = T, .sequences = SEQUENCES}}));
     test_ok(hpc_program_check(p));
     hpc_grid_coords(coord, grid, rank);
     test_ok(hpc_shard(p, grid, coord));
@@ -139,7 +140,7 @@ static int run_rank(hpc_link *world, void *user)
         test_ok(hpc_exec_run(e, io.backward, 0));
         test_ok(hpc_exec_run(e, io.norm, 0));
         test_ok(hpc_exec_run(e, io.update, 0));
-        hpc_test_read(e, 0, io.model.loss, &j->loss[s][rank * (T / ranks)]);
+        hpc_test_read(e, 0, io.loss, &j->loss[s][rank * (T / ranks)]);
     }
     if (rank == 0) {
         read_parameters(e, p, j->param, &j->params);

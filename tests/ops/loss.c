@@ -67,9 +67,10 @@ static void losses(void **state)
         }
 }
 
-enum { DX = 1, DW = 2, TIED = 4, HALF = 8 };
+enum { DX = 1, DW = 2, TIED = 4, HALF = 8, LOSS = 16 };
 
-/* The same x and w as of the losses, by their numbers; lse comes from the reference. */
+/* The same x and w as of the losses, by their numbers; lse comes from the reference, or is found
+ * with the losses. */
 static void grad_case(void **state, int parts, int w, bool ragged)
 {
     double lse[T];
@@ -89,21 +90,23 @@ static void grad_case(void **state, int parts, int w, bool ragged)
     x = hpc_test_input(&c, tx, 1);
     hpc_value weight = hpc_test_input(&c, tw, 0.3);
     hpc_type tl = by_rows(test_type(HPC_F32, T), &o);
-    hpc_value operand[] = {parts & DX ? HPC_NEW : HPC_NONE,
+    hpc_value operand[] = {parts & LOSS ? HPC_NEW : HPC_NONE,
+                           parts & DX ? HPC_NEW : HPC_NONE,
                            parts & DW ? HPC_NEW : HPC_NONE,
                            hpc_test_input(&c, tl, 1),
-                           hpc_test_input_of(&c, tl, lse),
+                           parts & LOSS ? HPC_NONE : hpc_test_input_of(&c, tl, lse),
                            x,
                            weight,
                            o.target};
     hpc_type sum = test_type(parts & HALF ? HPC_BF16 : HPC_F32, V, H);
-    if (parts & TIED) operand[1] = hpc_test_state(&c, sum, 1, false);
+    if (parts & TIED) operand[2] = hpc_test_state(&c, sum, 1, false);
     hpc_emit(c.p, &hpc_op_head_loss_grad, operand, NULL);
     c.terms = 600;
     c.exponent = 18; /* times a difference, in which digits cancel */
     /* The logits' gradients are factors, and rounded where x and w are bf16. */
     bool halved = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
-    for (int k = 0; k < 2; k++)
+    if (parts & LOSS) hpc_test_want(&c, operand[0], HPC_TEST_CURVED);
+    for (int k = 1; k < 3; k++)
         if (operand[k] >= 0)
             hpc_test_want(&c, operand[k], halved ? HPC_TEST_HALVED : HPC_TEST_CURVED);
     hpc_test_case_check(&c);
@@ -118,6 +121,8 @@ static void gradients(void **state)
             grad_case(state, DX | DW, w, ragged);
             grad_case(state, DX | DW | TIED, w, ragged);
             grad_case(state, DW | TIED | HALF, w, ragged);
+            grad_case(state, LOSS | DX | DW, w, ragged);
+            grad_case(state, LOSS | DW | TIED | HALF, w, ragged);
         }
 }
 

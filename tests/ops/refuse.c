@@ -308,13 +308,16 @@ static hpc_value emit_bad(hpc_program *p, int what, hpc_dtype d)
     hpc_value slope = hpc_program_input(p, "slope", test_type(d, 5));
     hpc_value lr = hpc_program_input(p, "lr", hpc_type_of(d, 0, NULL));
     hpc_value step = hpc_program_input(p, "step", hpc_type_of(HPC_I32, 0, NULL));
-    hpc_value grad[] = {HPC_NEW, HPC_NONE, one, one, rows, table, index};
+    hpc_value grad[] = {HPC_NONE, HPC_NEW, HPC_NONE, one, one, rows, table, index};
     hpc_value x = hpc_scale(p, HPC_NEW, rows, HPC_NONE, 2);
     switch (what) {
     case GATHER: y = hpc_gather(p, table, index); break;
     case SCATTER: y = hpc_scatter(p, HPC_NEW, x, index, (hpc_scatter_attr){.rows = 7}); break;
     case LOSS: y = hpc_head_loss(p, x, table, index); break;
-    case LOSS_GRAD: y = hpc_emit(p, &hpc_op_head_loss_grad, grad, NULL); break;
+    case LOSS_GRAD:
+        hpc_emit(p, &hpc_op_head_loss_grad, grad, NULL);
+        y = grad[1];
+        break;
     case GROUP: y = hpc_route(p, index, 7, 6, &count); break;
     case CAP: y = hpc_route(p, index, 8, 4, &count); break;
     case DIRECTION:

@@ -35,7 +35,8 @@ static hpc_program *emit(hpc_step *io, const hpc_model_config *c, int64_t tokens
 {
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_program *p = hpc_program_create();
-    test_ok(hpc_step_emit(io, p, c, &o, &(hpc_step_options){.model = {tokens, sequences, false}}));
+    test_ok(hpc_step_emit(
+        io, p, c, &o, &(hpc_step_options){.model = {.tokens = tokens, .sequences = sequences}}));
     test_ok(hpc_recompute(p, &(hpc_recompute_options){.forward = io->model.forward,
                                                       .backward = io->backward,
                                                       .policy = policy,

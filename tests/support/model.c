@@ -63,7 +63,9 @@ void hpc_test_model_emit(hpc_test_model *m, const hpc_model_config *c, int64_t t
     *m = (hpc_test_model){.c = *c, .backward = -1, .update = -1, .weight = -1, .lr = -1};
     m->p = hpc_program_create();
     test_ok(hpc_model_emit(&m->io, m->p, c,
-                           &(hpc_model_emission){tokens, sequences, steps == HPC_TEST_LOGITS}));
+                           &(hpc_model_emission){.tokens = tokens,
+                                                 .sequences = sequences,
+                                                 .logits = steps == HPC_TEST_LOGITS}));
     test_ok(hpc_model_tensors(&m->list, &m->list_n, c));
     if (steps >= HPC_TEST_GRADIENT) emit_backward(m);
     if (steps > HPC_TEST_GRADIENT) emit_update(m, steps);

@@ -54,7 +54,7 @@ static void emit(training *t)
 {
     hpc_model_config c = config_of(t);
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    hpc_step_options s = {.model = {t->pos.n, t->start.n - 1, false}};
+    hpc_step_options s = {.model = {.tokens = t->pos.n, .sequences = t->start.n - 1}};
     o.beta1 = attr(t, "beta1"), o.beta2 = attr(t, "beta2");
     o.eps = attr(t, "eps"), o.decay = attr(t, "decay");
     t->run.p = hpc_program_create();
@@ -139,7 +139,7 @@ static void gradients_are_torchs(const training *t)
 static double mean_loss(const training *t)
 {
     double *loss = hpc_alloc((size_t)t->pos.n, sizeof *loss), mean = 0;
-    hpc_test_read(t->run.e, 0, t->io.model.loss, loss);
+    hpc_test_read(t->run.e, 0, t->io.loss, loss);
     for (int64_t i = 0; i < t->pos.n; i++) mean += t->weight.data[i] * loss[i];
     hpc_free(loss);
     return mean;
@@ -154,7 +154,7 @@ static void train(const training *t)
         test_ok(hpc_exec_run(t->run.e, t->io.model.forward, 0));
         test_ok(hpc_exec_run(t->run.e, t->io.backward, 0));
         if (step == 0) {
-            hpc_test_torch_value_near(&t->run, t->io.model.loss, "wanted", "y", 0);
+            hpc_test_torch_value_near(&t->run, t->io.loss, "wanted", "y", 0);
             gradients_are_torchs(t);
         }
         double mean = mean_loss(t);

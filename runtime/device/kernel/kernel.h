@@ -119,9 +119,10 @@ typedef struct hpc_head_loss_args {
     hpc_tensor loss, lse, x, w, target;
     hpc_no_attr attr;
 } hpc_head_loss_args;
-/* dloss [T]. dx may be absent; dw optional, ACC. */
+/* dloss [T]. dx may be absent; dw optional, ACC. Without lse it finds the losses too, and stores
+ * them if asked, with head_loss's bits: the logits are computed once for both. */
 typedef struct hpc_head_loss_grad_args {
-    hpc_tensor dx, dw, dloss, lse, x, w, target;
+    hpc_tensor loss, dx, dw, dloss, lse, x, w, target;
     hpc_no_attr attr;
 } hpc_head_loss_grad_args;
 

@@ -11,6 +11,14 @@ static double logit(const hpc_tensor *x, const hpc_tensor *w, int64_t t, int64_t
     return sum;
 }
 
+static double lse_of(const hpc_tensor *x, const hpc_tensor *w, int64_t t)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t v = 0; v < w->extent[0]; v++) most = fmax(most, logit(x, w, t, v));
+    for (int64_t v = 0; v < w->extent[0]; v++) sum += exp(logit(x, w, t, v) - most);
+    return most + log(sum);
+}
+
 static int target_check(int64_t target, int64_t t, int64_t words)
 {
     if (target < words) return 0;
@@ -28,10 +36,7 @@ static int head_loss_run(const hpc_launch *l, const void *args)
         int64_t target = hpc_ref_index(&g->target, t);
         int rc = target_check(target, t, words);
         if (rc < 0) return rc;
-        double most = -INFINITY, sum = 0;
-        for (int64_t v = 0; v < words; v++) most = fmax(most, logit(&g->x, &g->w, t, v));
-        for (int64_t v = 0; v < words; v++) sum += exp(logit(&g->x, &g->w, t, v) - most);
-        double lse = most + log(sum);
+        double lse = lse_of(&g->x, &g->w, t);
         hpc_ref_set(&g->lse, t, lse);
         hpc_ref_set(&g->loss, t, target < 0 ? 0 : lse - logit(&g->x, &g->w, t, target));
     }
@@ -45,32 +50,34 @@ int hpc_ref_head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a)
 }
 
 /* The gradient that reaches logit (t, v): dloss (softmax - [v is the target]). */
-static double logit_grad(const hpc_head_loss_grad_args *g, int64_t t, int64_t v)
+static double logit_grad(const hpc_head_loss_grad_args *g, const double *lse, int64_t t, int64_t v)
 {
     int64_t target = hpc_ref_index(&g->target, t);
     if (target < 0) return 0;
-    double p = exp(logit(&g->x, &g->w, t, v) - hpc_ref_get(&g->lse, t));
+    double p = exp(logit(&g->x, &g->w, t, v) - lse[t]);
     return hpc_ref_get(&g->dloss, t) * (p - (v == target));
 }
 
-static void grad_x(const hpc_head_loss_grad_args *g, int64_t t, int64_t e0, int64_t n)
+static void grad_x(const hpc_head_loss_grad_args *g, const double *lse, int64_t t, int64_t e0,
+                   int64_t n)
 {
     int64_t h = hpc_tensor_cols(&g->x), words = g->w.extent[0];
     double sum[REF_CHUNK] = {0};
     for (int64_t v = 0; v < words; v++) {
-        double d = logit_grad(g, t, v);
+        double d = logit_grad(g, lse, t, v);
         for (int64_t e = 0; e < n; e++) sum[e] += d * hpc_ref_get(&g->w, v * h + e0 + e);
     }
     for (int64_t e = 0; e < n; e++) hpc_ref_put(&g->dx, t * h + e0 + e, sum[e]);
 }
 
-static void grad_w(const hpc_head_loss_grad_args *g, int64_t v, int64_t e0, int64_t n)
+static void grad_w(const hpc_head_loss_grad_args *g, const double *lse, int64_t v, int64_t e0,
+                   int64_t n)
 {
     int64_t h = hpc_tensor_cols(&g->x), rows = hpc_tensor_rows(&g->x);
     double sum[REF_CHUNK] = {0};
     for (int64_t t = 0; t < rows; t++) {
         if (!hpc_tensor_row_live(&g->x, t)) continue;
-        double d = logit_grad(g, t, v);
+        double d = logit_grad(g, lse, t, v);
         for (int64_t e = 0; e < n; e++) sum[e] += d * hpc_ref_get(&g->x, t * h + e0 + e);
     }
     for (int64_t e = 0; e < n; e++) hpc_ref_put(&g->dw, v * h + e0 + e, sum[e]);
@@ -87,23 +94,43 @@ static int targets_check(const hpc_head_loss_grad_args *g)
     return 0;
 }
 
+/* All of them, for this worker; the losses of its share. */
+static void find_lse(const hpc_launch *l, const hpc_head_loss_grad_args *g, double *lse)
+{
+    int64_t lo, hi, rows = hpc_tensor_rows(&g->x);
+    for (int64_t t = 0; t < rows; t++)
+        if (hpc_tensor_row_live(&g->x, t))
+            lse[t] = present(&g->lse) ? hpc_ref_get(&g->lse, t) : lse_of(&g->x, &g->w, t);
+    if (!present(&g->loss)) return;
+    share_rows(&lo, &hi, &g->x, l);
+    for (int64_t t = lo; t < hi; t++) {
+        int64_t target = hpc_ref_index(&g->target, t);
+        if (hpc_tensor_row_live(&g->x, t))
+            hpc_ref_set(&g->loss, t, target < 0 ? 0 : lse[t] - logit(&g->x, &g->w, t, target));
+    }
+}
+
 static int head_loss_grad_run(const hpc_launch *l, const void *args)
 {
     const hpc_head_loss_grad_args *g = args;
     int64_t h = hpc_tensor_cols(&g->x), lo, hi;
+    double *lse = (double *)l->workspace + (size_t)l->worker * (size_t)hpc_tensor_rows(&g->x);
     int rc = targets_check(g);
     if (rc < 0) return rc;
+    find_lse(l, g, lse);
     if (present(&g->dx)) {
         share_rows(&lo, &hi, &g->x, l);
         for (int64_t t = lo; t < hi; t++) {
             if (!hpc_tensor_row_live(&g->x, t)) continue;
-            for (int64_t e = 0; e < h; e += REF_CHUNK) grad_x(g, t, e, least(REF_CHUNK, h - e));
+            for (int64_t e = 0; e < h; e += REF_CHUNK)
+                grad_x(g, lse, t, e, least(REF_CHUNK, h - e));
         }
     }
     if (present(&g->dw)) {
         hpc_share(&lo, &hi, g->w.extent[0], 1, l->worker, l->workers);
         for (int64_t v = lo; v < hi; v++) {
-            for (int64_t e = 0; e < h; e += REF_CHUNK) grad_w(g, v, e, least(REF_CHUNK, h - e));
+            for (int64_t e = 0; e < h; e += REF_CHUNK)
+                grad_w(g, lse, v, e, least(REF_CHUNK, h - e));
         }
     }
     return 0;
@@ -111,6 +138,7 @@ static int head_loss_grad_run(const hpc_launch *l, const void *args)
 
 int hpc_ref_head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
 {
-    (void)workers, (void)a;
-    return ref_plan(p, head_loss_grad_run, "ref_head_loss_grad");
+    int rc = ref_plan(p, head_loss_grad_run, "ref_head_loss_grad");
+    p->workspace = (size_t)workers * (size_t)hpc_tensor_rows(&a->x) * sizeof(double);
+    return rc;
 }

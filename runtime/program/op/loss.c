@@ -8,7 +8,7 @@
 #include "runtime/program/op/priv.h"
 
 enum { LOSS_LOSS, LOSS_LSE, LOSS_X, LOSS_W, LOSS_TARGET, LOSS_N };
-enum { GRAD_DX, GRAD_DW, GRAD_DLOSS, GRAD_LSE, GRAD_X, GRAD_W, GRAD_TARGET, GRAD_N };
+enum { GRAD_LOSS, GRAD_DX, GRAD_DW, GRAD_DLOSS, GRAD_LSE, GRAD_X, GRAD_W, GRAD_TARGET, GRAD_N };
 
 static int check_inputs(const hpc_insn *i, const hpc_type *type, int x, int w, int target)
 {
@@ -45,7 +45,8 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
     int rc = hpc_op_no_gradient(d, i->operand[LOSS_LSE], "the lse of a loss");
     if (rc < 0) return rc;
     hpc_value x = i->operand[LOSS_X], w = i->operand[LOSS_W];
-    hpc_value operand[GRAD_N] = {hpc_op_fresh(d, x),
+    hpc_value operand[GRAD_N] = {HPC_NONE,
+                                 hpc_op_fresh(d, x),
                                  hpc_diff_target(d, w),
                                  hpc_diff_of(d, i->operand[LOSS_LOSS]),
                                  i->operand[LOSS_LSE],
@@ -108,6 +109,16 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
     return hpc_emit(p, &hpc_op_head_loss, operand, NULL);
 }
 
+hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
+                                hpc_value target, hpc_value dloss)
+{
+    hpc_value dw = w >= 0 && p->value[w].trainable ? hpc_accumulator(p, w) : HPC_NONE;
+    hpc_value operand[GRAD_N] = {HPC_NEW, HPC_NEW, dw, dloss, HPC_NONE, x, w, target};
+    hpc_value loss = hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
+    *dx = operand[GRAD_DX];
+    return loss;
+}
+
 /* ---- head_loss_grad -------------------------------------------------------- */
 
 static int head_loss_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
@@ -118,10 +129,12 @@ static int head_loss_grad_shape(const hpc_program *p, const hpc_insn *i, hpc_typ
     TRY(check_inputs(i, type, GRAD_X, GRAD_W, GRAD_TARGET));
     hpc_type rows = hpc_op_leading(x, hpc_op_wide(x));
     for (int k = GRAD_DLOSS; k <= GRAD_LSE; k++) {
+        if (i->operand[k] == HPC_NONE) continue;
         TRY(hpc_op_expect(i, type, k, HPC_OP_REAL, 1, 1));
         if (!hpc_type_same_shape(&type[k], &rows))
             TRY(hpc_misfit(i, type, k, GRAD_X, "expected one for each row"));
     }
+    TRY(hpc_op_output(i, type, GRAD_LOSS, rows));
     TRY(hpc_op_output(i, type, GRAD_DX, hpc_op_like(x, (hpc_dtype)x->dtype)));
     TRY(hpc_op_output(i, type, GRAD_DW, hpc_op_like(w, (hpc_dtype)w->dtype)));
 out:
@@ -130,6 +143,7 @@ out:
 
 static int head_loss_grad_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
+    hpc_op_label(dims, p, i, GRAD_LOSS, "T");
     hpc_op_label(dims, p, i, GRAD_DX, "Th");
     hpc_op_label(dims, p, i, GRAD_DW, "vh");
     hpc_op_label(dims, p, i, GRAD_DLOSS, "T");
@@ -137,11 +151,11 @@ static int head_loss_grad_layout(const hpc_program *p, const hpc_insn *i, hpc_di
     hpc_op_label(dims, p, i, GRAD_X, "Th");
     hpc_op_label(dims, p, i, GRAD_W, "vh");
     hpc_op_label(dims, p, i, GRAD_TARGET, "T");
-    dims->linear[0] = 1u << GRAD_DLOSS;
+    if (i->operand[GRAD_LOSS] == HPC_NONE) dims->linear[0] = 1u << GRAD_DLOSS;
     return HPC_OK;
 }
 
-/* The logits again, and a product for each gradient. */
+/* The logits (again), and a product for each gradient. */
 static hpc_cost head_loss_grad_cost(const hpc_type *type, const void *attr)
 {
     (void)attr;
@@ -160,10 +174,11 @@ const hpc_op hpc_op_head_loss_grad = {
     .sig = {.name = "head_loss_grad",
             .operand_n = GRAD_N,
             .attr_bytes = sizeof(hpc_no_attr),
-            .operand = {{"dx", HPC_OUT | HPC_OPTIONAL},
+            .operand = {{"loss", HPC_OUT | HPC_OPTIONAL},
+                        {"dx", HPC_OUT | HPC_OPTIONAL},
                         {"dw", HPC_ACC | HPC_OPTIONAL},
                         {"dloss", HPC_IN},
-                        {"lse", HPC_IN},
+                        {"lse", HPC_IN | HPC_OPTIONAL},
                         {"x", HPC_IN},
                         {"w", HPC_IN},
                         {"target", HPC_IN}}},

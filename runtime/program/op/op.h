@@ -119,6 +119,10 @@ hpc_value hpc_attention(hpc_program *p, hpc_value q, hpc_value k, hpc_value v, h
 hpc_value hpc_activate(hpc_program *p, hpc_value x, hpc_act act);
 hpc_value hpc_glu(hpc_program *p, hpc_value gate, hpc_value up, hpc_act act);
 hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value target);
+/* The same losses, and at once their gradients by x and, where that is trainable, w's accumulator,
+ * given the gradients of the losses. */
+hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
+                                hpc_value target, hpc_value dloss);
 hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,
                       hpc_dropout_attr attr);
 hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);

@@ -2,9 +2,10 @@
  * gemm.c: blocks of f32 products: packing of a and b, and a register tile that
  * is plain C over the compiler's vector types.
  *
- * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a likewise
- * into panels of 16 rows. Few rows take smaller blocks of b, which stay in L1:
- * the same chains of additions, only cut elsewhere.
+ * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a tile's
+ * rows of a as they lie, so that this is a copy and no transposition. Few rows
+ * take smaller blocks of b, which stay in L1: the same chains of additions, only
+ * cut elsewhere.
  */
 #include <string.h>
 
@@ -58,25 +59,36 @@ typedef float vec4 __attribute__((vector_size(16)));
 typedef float vec4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum {
-    TILE_M = 768,      /* with GEMM_COLS floats a row: what L2 holds beside packed b */
-    TILE_M_LEAST = 48, /* below, packing b costs more than idle workers */
-    TILE_N_LEAST = GEMM_TILE_GRAIN,
-    TILES_PER_WORKER = 4 /* evens out what the last tiles leave over */
+    TILE_M = 768,          /* with GEMM_COLS floats a row: what L2 holds beside packed b */
+    STRIPS_PER_WORKER = 16 /* with fewer, packing b for each worker costs more than narrow tiles */
 };
 
 /* ---- the register tile ------------------------------------------------------ */
 
-/* c [rows,TILE_COLS] += a, packed as [k][16], times the panels b[0], b[1], ... of [k,16]. */
+/* A packed slice of op(a): element (i,p) at i * ROW_LD + p, or where a is stored transposed at
+ * p * GEMM_PANEL + i. Rows are not a multiple of L1's sets apart. */
+enum { ROW_LD = GEMM_K + 16 };
+
+typedef struct packed_rows {
+    float *at;
+    bool trans;
+    bool first; /* the sums begin here; else they go on from c */
+} packed_rows;
+
+/* c [rows,TILE_COLS] (+)= a times the panels b[0], b[1], ... of [k,16]. */
 static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t c_ld,
-                                                            const float *restrict a,
+                                                            const packed_rows *s,
                                                             const float *const *b, int64_t k,
-                                                            const int rows)
+                                                            const int rows, const bool trans)
 {
-    const float *restrict b0 = b[0];
-    const float *restrict b1 = b[PANELS - 1];
+    const float *restrict a = s->at, *restrict b0 = b[0], *restrict b1 = b[PANELS - 1];
+    const int row_ld = trans ? 1 : ROW_LD, ld = trans ? GEMM_PANEL : 1;
     vec acc[TILE_ROWS][PANELS][VECTORS];
 
     for (int i = 0; i < rows; i++)
+        for (int q = 0; q < PANELS; q++)
+            for (int v = 0; v < VECTORS; v++) acc[i][q][v] = (vec){0};
+    for (int i = 0; i < rows && !s->first; i++)
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
                 acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
@@ -87,7 +99,7 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
             for (int v = 0; v < VECTORS; v++)
                 bv[q][v] = *(const vec_any *)((q == 0 ? b0 : b1) + p * GEMM_PANEL + v * LANES);
         for (int i = 0; i < rows; i++) {
-            vec av = a[p * GEMM_PANEL + i] - (vec){0};
+            vec av = a[i * row_ld + p * ld] - (vec){0};
             for (int q = 0; q < PANELS; q++)
                 for (int v = 0; v < VECTORS; v++)
                     acc[i][q][v] = multiply_add(acc[i][q][v], av, bv[q][v]);
@@ -109,30 +121,42 @@ static int tile_height(int64_t rows)
     return height[h];
 }
 
-static void tile(float *c, int64_t c_ld, const float *a, const float *const *b, int64_t k, int rows)
+static inline __attribute__((always_inline)) void tile_of(float *c, int64_t c_ld,
+                                                          const packed_rows *a,
+                                                          const float *const *b, int64_t k,
+                                                          int rows, const bool trans)
 {
     switch (rows) {
-    case 1: tile_rows(c, c_ld, a, b, k, 1); break;
-    case 2: tile_rows(c, c_ld, a, b, k, 2); break;
+    case 1: tile_rows(c, c_ld, a, b, k, 1, trans); break;
+    case 2: tile_rows(c, c_ld, a, b, k, 2, trans); break;
 #if defined(__AVX2__) || defined(__aarch64__)
-    case 4: tile_rows(c, c_ld, a, b, k, 4); break;
-    case 6: tile_rows(c, c_ld, a, b, k, 6); break;
+    case 4: tile_rows(c, c_ld, a, b, k, 4, trans); break;
+    case 6: tile_rows(c, c_ld, a, b, k, 6, trans); break;
 #endif
 #if defined(__AVX512F__)
-    case 8: tile_rows(c, c_ld, a, b, k, 8); break;
-    case 12: tile_rows(c, c_ld, a, b, k, 12); break;
+    case 8: tile_rows(c, c_ld, a, b, k, 8, trans); break;
+    case 12: tile_rows(c, c_ld, a, b, k, 12, trans); break;
 #endif
     }
 }
 
+static void tile(float *c, int64_t c_ld, const packed_rows *a, const float *const *b, int64_t k,
+                 int rows)
+{
+    if (a->trans)
+        tile_of(c, c_ld, a, b, k, rows, true);
+    else
+        tile_of(c, c_ld, a, b, k, rows, false);
+}
+
 /* A tile that reaches over c's edge goes through a buffer. */
-static void tile_edge(float *c, int64_t c_ld, const float *a, const float *const *b, int64_t k,
-                      int rows, int cols)
+static void tile_edge(float *c, int64_t c_ld, const packed_rows *a, const float *const *b,
+                      int64_t k, int rows, int cols)
 {
     _Alignas(64) float t[TILE_ROWS * TILE_COLS];
 
     memset(t, 0, sizeof t);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows && !a->first; i++)
         memcpy(t + i * TILE_COLS, c + i * c_ld, (size_t)cols * sizeof *c);
     tile(t, TILE_COLS, a, b, k, tile_height(rows));
     for (int i = 0; i < rows; i++)
@@ -141,10 +165,20 @@ static void tile_edge(float *c, int64_t c_ld, const float *a, const float *const
 
 /* ---- packing ---------------------------------------------------------------- */
 
+/* Short runs, for which a call or a string instruction takes too long. */
+static inline __attribute__((always_inline)) void copy(float *restrict dst,
+                                                       const float *restrict src, int64_t n)
+{
+    int64_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) *(vec_any *)(dst + i) = *(const vec_any *)(src + i);
+    for (; i < n; i++) dst[i] = src[i];
+}
+
 static void convert(float *restrict dst, const void *restrict src, hpc_dtype from, int64_t n)
 {
     if (from == HPC_F32) {
-        memcpy(dst, src, (size_t)n * sizeof *dst);
+        copy(dst, src, n);
     } else if (from == HPC_BF16) {
         widen(dst, src, n);
     } else {
@@ -257,52 +291,52 @@ static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
     }
 }
 
-/* Rows i..i+rows-1 of op(a) as [k][16], with zeros up to `height`. */
-static void pack_a(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows,
-                   int height, float *spare)
-{
-    const float *src = spare;
-    int64_t src_ld = GEMM_K;
-
-    if (rows < height) memset(packed, 0, (size_t)(k * GEMM_PANEL) * sizeof *packed);
-    if (g->a_trans) {
-        for (int64_t p = 0; p < k; p++)
-            convert(packed + p * GEMM_PANEL, gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i),
-                    g->a_type, rows);
-        return;
-    }
-    if (g->a_type == HPC_F32) {
-        src = (const float *)g->a + i * g->a_ld + p0;
-        src_ld = g->a_ld;
-    } else {
-        for (int64_t r = 0; r < rows; r++)
-            convert(spare + r * GEMM_K, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0),
-                    g->a_type, k);
-    }
-    transpose(packed, GEMM_PANEL, src, src_ld, rows, k);
-}
-
-static int64_t parts_of(int64_t n, int64_t part)
-{
-    return (n + part - 1) / part;
-}
-
-/* To bf16 and back: for factors that count rounded. */
+/* To bf16 and back, for factors that count rounded. */
 static void round_all(float *x, int64_t n)
 {
     uint16_t half[GEMM_PANEL];
 
     for (int64_t i = 0; i < n; i += GEMM_PANEL) {
-        narrow(half, x + i, GEMM_PANEL);
-        widen(x + i, half, GEMM_PANEL);
+        int64_t part = least(GEMM_PANEL, n - i);
+        narrow(half, x + i, part);
+        widen(x + i, half, part);
     }
+}
+
+/* Rows i..i+rows-1 of op(a), of `left` that there are, with zeros up to `height`. */
+static void pack_a(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
+                   int64_t left, int rows, int height)
+{
+    bool round = g->halves && g->a_type == HPC_F32;
+    float *to = s->at;
+
+    if (!s->trans) {
+        for (int r = 0; r < rows; r++, to += ROW_LD) {
+            convert(to, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0), g->a_type, k);
+            if (round) round_all(to, k);
+        }
+        for (int r = rows; r < height; r++, to += ROW_LD) memset(to, 0, (size_t)k * sizeof *to);
+        return;
+    }
+    if (g->a_type == HPC_F32 && left >= GEMM_PANEL) {
+        /* A copy of known length; what is of other rows is not looked at. */
+        const float *from = (const float *)g->a + p0 * g->a_ld + i;
+        for (int64_t p = 0; p < k; p++)
+            memcpy(to + p * GEMM_PANEL, from + p * g->a_ld, GEMM_PANEL * sizeof *to);
+    } else {
+        memset(to, 0, (size_t)(k * GEMM_PANEL) * sizeof *to);
+        for (int64_t p = 0; p < k; p++)
+            convert(to + p * GEMM_PANEL, gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i),
+                    g->a_type, rows);
+    }
+    if (round) round_all(to, k * GEMM_PANEL);
 }
 
 /* ---- the block --------------------------------------------------------------- */
 
-/* c [rows,cols] += rows of a packed slice [rows,k] times panels that are `stride` floats apart. */
-static void slab(float *c, int64_t c_ld, const float *a, const float *b, int64_t stride, int64_t k,
-                 int rows, int64_t cols)
+/* c [rows,cols] (+)= packed rows of k times panels that are `stride` floats apart. */
+static void slab(float *c, int64_t c_ld, const packed_rows *a, const float *b, int64_t stride,
+                 int64_t k, int rows, int64_t cols)
 {
     int height = tile_height(rows);
 
@@ -317,27 +351,37 @@ static void slab(float *c, int64_t c_ld, const float *a, const float *b, int64_t
     }
 }
 
-void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
-                       float *scratch)
+/* Whether there are instructions for both factors as they are, or as they count. */
+static bool takes_pairs(const gemm *g)
 {
 #if defined(__AVX512BF16__)
     bool short_a = g->a_type == HPC_BF16 || (g->halves && g->a_type == HPC_F32);
     bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
-    if (short_a && short_b) {
+    return short_a && short_b;
+#else
+    (void)g;
+    return false;
+#endif
+}
+
+void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
+                       float *scratch)
+{
+    if (takes_pairs(g)) {
         HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
         return;
     }
-#endif
     bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32 && !g->halves;
     int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
-    float *packed_b = scratch, *packed_a = packed_b + GEMM_K * GEMM_COLS;
-    float *rows = packed_a + GEMM_PANEL * GEMM_K;
+    float *packed_b = scratch, *rows = scratch + GEMM_K * GEMM_COLS;
+    packed_rows a = {.at = rows + GEMM_PANEL * GEMM_K, .trans = g->a_trans};
 
-    for (int64_t i = 0; i < at.rows && !add; i++)
+    for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
     for (int64_t p0 = 0; p0 < g->k; p0 += depth) {
         int64_t k = least(depth, g->k - p0);
+        a.first = p0 == 0 && !add;
         for (int64_t j = 0; j < at.cols; j += width) {
             int64_t cols = least(width, at.cols - j);
             const float *b = packed_b;
@@ -348,13 +392,12 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
             } else {
                 pack_b(packed_b, g, p0, k, at.j + j, cols, rows);
                 if (g->halves && g->b_type == HPC_F32)
-                    round_all(packed_b, k * parts_of(cols, GEMM_PANEL) * GEMM_PANEL);
+                    round_all(packed_b, k * gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL);
             }
             for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
-                int64_t height = least(TILE_ROWS, at.rows - i);
-                pack_a(packed_a, g, p0, k, at.i + i, height, tile_height(height), rows);
-                if (g->halves && g->a_type == HPC_F32) round_all(packed_a, k * GEMM_PANEL);
-                slab(c + i * c_ld + j, c_ld, packed_a, b, stride, k, (int)height, cols);
+                int height = (int)least(TILE_ROWS, at.rows - i);
+                pack_a(&a, g, p0, k, at.i + i, at.rows - i, height, tile_height(height));
+                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, height, cols);
             }
         }
     }
@@ -362,31 +405,17 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 
 /* ---- tasks ------------------------------------------------------------------- */
 
-/* n in even parts of at most `most`, each a multiple of `grain`. */
-static int64_t even_part(int64_t n, int64_t most, int64_t grain)
+gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers)
 {
-    int64_t part = parts_of(n, parts_of(n, most));
-
-    return parts_of(part, grain) * grain;
-}
-
-gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int workers)
-{
-    gemm_tiles t = {0, 0};
-    int64_t most_m = TILE_M, most_n = GEMM_COLS, wanted = TILES_PER_WORKER * (int64_t)workers;
+    gemm_tiles t = {.strip = takes_pairs(g) ? GEMM_PAIR_ROWS : GEMM_ROWS};
+    int64_t strips = gemm_parts(m, t.strip), most = GEMM_COLS;
 
     if (m == 0 || n == 0) return t;
-    for (;;) {
-        t.m = even_part(m, most_m, GEMM_ROWS);
-        t.n = even_part(n, most_n, GEMM_TILE_GRAIN);
-        bool low = t.m <= TILE_M_LEAST, narrow = t.n <= TILE_N_LEAST;
-        if (workers == 1 || (low && narrow)) break;
-        if (batch * parts_of(m, t.m) * parts_of(n, t.n) >= wanted) break;
-        if (narrow || (!low && t.m > t.n))
-            most_m = t.m / 2;
-        else
-            most_n = t.n / 2;
-    }
-    t.m = least(t.m, m);
+    do {
+        t.n = gemm_even_part(n, most, GEMM_TILE_GRAIN);
+        most = t.n / 2;
+    } while (workers > 1 && t.n > GEMM_TILE_GRAIN &&
+             batch * strips * gemm_parts(n, t.n) < STRIPS_PER_WORKER * (int64_t)workers);
+    t.m = gemm_even_part(m, TILE_M, t.strip);
     return t;
 }

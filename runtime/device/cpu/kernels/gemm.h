@@ -16,7 +16,8 @@
 
 enum {
     GEMM_PANEL = 16,          /* columns of a packed panel of b, as in HPC_PANEL16 */
-    GEMM_ROWS = 12,           /* a multiple of every instruction set's rows of a tile */
+    GEMM_ROWS = 12,           /* a multiple of every instruction set's rows of a tile ... */
+    GEMM_PAIR_ROWS = 32,      /* ... and where pairs are multiplied */
     GEMM_CUT = 32,            /* of k: a chain may be cut at its multiples */
     GEMM_TILE_GRAIN = 64,     /* columns: every tile starts at a multiple of it */
     GEMM_K = 256,             /* depth of a packed block: whole blocks of every format */
@@ -42,13 +43,74 @@ typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the r
     int64_t i, rows, j, cols;
 } gemm_block;
 
-typedef struct gemm_tiles { /* rows and columns of a task's tile */
-    int64_t m, n;
+/* How results are shared out: workers take equal shares of strips of rows of columns of tiles, and
+ * walk over theirs in tiles. */
+typedef struct gemm_tiles {
+    int64_t m, n;  /* the largest tile; 0 x 0 when there is nothing to do */
+    int64_t strip; /* rows */
 } gemm_tiles;
 
-/* Tiles of `batch` results [m,n] that suit the caches (at most 768 x GEMM_COLS), yet are enough
- * for every worker. 0 x 0 when there is nothing to do. */
-gemm_tiles HPC_ISA(cpu_gemm_tiles)(int64_t batch, int64_t m, int64_t n, int workers);
+/* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 x GEMM_COLS),
+ * with strips enough for every worker. */
+gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers);
+
+static inline int64_t gemm_parts(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
+
+/* n in even parts of at most `most`, each a multiple of `grain`. */
+static inline int64_t gemm_even_part(int64_t n, int64_t most, int64_t grain)
+{
+    int64_t part = gemm_parts(n, gemm_parts(n, most));
+
+    return gemm_parts(part, grain) * grain;
+}
+
+/* Of a result [m,n], in units that workers share: a strip's GEMM_TILE_GRAIN columns. */
+static inline int64_t gemm_cost(gemm_tiles t, int64_t m, int64_t n)
+{
+    return gemm_parts(m, t.strip) * gemm_parts(n, GEMM_TILE_GRAIN);
+}
+
+/* Over the tiles of a result [m,n] of which a worker has the costs lo .. hi - 1. Columns of tiles
+ * follow each other: neighbours share what they read of b. */
+typedef struct gemm_walk {
+    gemm_tiles tile;
+    int64_t m, n, lo, hi;
+    int64_t next;   /* column of tiles */
+    int64_t i, end; /* rows left of the present one */
+} gemm_walk;
+
+static inline int64_t gemm_strips_before(int64_t cost, int64_t width, int64_t strips)
+{
+    int64_t s = cost > 0 ? gemm_parts(cost, width) : 0;
+
+    return s < strips ? s : strips;
+}
+
+static inline bool gemm_next(gemm_block *at, gemm_walk *w)
+{
+    int64_t strips = gemm_parts(w->m, w->tile.strip);
+
+    while (w->i >= w->end && w->next < w->n) {
+        int64_t cols = w->n - w->next < w->tile.n ? w->n - w->next : w->tile.n;
+        int64_t width = gemm_parts(cols, GEMM_TILE_GRAIN);
+        *at = (gemm_block){.j = w->next, .cols = cols};
+        w->i = gemm_strips_before(w->lo, width, strips) * w->tile.strip;
+        w->end = gemm_strips_before(w->hi, width, strips) * w->tile.strip;
+        if (w->end > w->m) w->end = w->m;
+        w->lo -= strips * width;
+        w->hi -= strips * width;
+        w->next += w->tile.n;
+    }
+    if (w->i >= w->end) return false;
+    int64_t part = gemm_even_part(w->end - w->i, w->tile.m, w->tile.strip);
+    at->i = w->i;
+    at->rows = w->end - w->i < part ? w->end - w->i : part;
+    w->i += at->rows;
+    return true;
+}
 
 /* Element `at` (a block format's: the first of a block) of what starts at `base`. */
 static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)

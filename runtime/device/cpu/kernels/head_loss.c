@@ -3,9 +3,9 @@
  * backward.
  *
  * Logits exist for a chunk of rows and a block of the vocabulary at a time
- * (backward: a chunk of rows). Workers share the vocabulary and meet at the
- * barrier; softmax is put together from fixed blocks, so that neither chunks
- * nor workers show in the bits.
+ * (backward: a chunk of rows, which become their gradients in place). Workers
+ * share the vocabulary and meet at the barrier; softmax is put together from
+ * fixed blocks, so that neither chunks nor workers show in the bits.
  */
 #include <math.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 enum {
     VOCAB_BLOCK = GEMM_COLS, /* of partial softmax: part of the bits */
     LOSS_ROWS = 192,         /* of a chunk, forward */
-    GRAD_ROWS = 256,         /* of a chunk, backward: at most, and ... */
+    GRAD_ROWS = 512, /* of a chunk, backward: at most, since w and dw pass for each, and ... */
     GRAD_ROWS_LEAST = 64,
-    GRAD_FLOATS = 8 << 20 /* ... about so many logits */
+    GRAD_FLOATS = 32 << 20 /* ... about so many logits */
 };
 
 static size_t pad(int64_t floats)
@@ -85,31 +85,27 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
     return s;
 }
 
-/* The largest of x, and the sum of exp(x - largest); x is overwritten. */
-static void soften(float *max, float *sum, float *x, int64_t n)
+/* The largest of x, and the sum of exp(x - largest), through `e`, which may be x. */
+static void soften(float *max, float *sum, float *e, const float *x, int64_t n)
 {
     float most = HPC_ISA(cpu_max)(x, n);
     float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
 
-    for (int64_t j = 0; j < n; j++) x[j] = vec_exp(x[j] - shift);
+    for (int64_t j = 0; j < n; j++) e[j] = vec_exp(x[j] - shift);
     *max = most;
-    *sum = HPC_ISA(cpu_sum)(x, n);
+    *sum = HPC_ISA(cpu_sum)(e, n);
 }
 
-static void combine_row(const hpc_head_loss_args *a, const loss_scratch *s, int64_t row, int64_t r,
-                        int64_t blocks)
+/* log(sum of exp) of a row from its blocks. */
+static double lse_of(const float *max, const float *sum, int64_t blocks)
 {
-    const float *max = s->max + r * blocks, *sum = s->sum + r * blocks;
     float most = -INFINITY;
     double total = 0;
 
     for (int64_t b = 0; b < blocks; b++) most = max[b] > most ? max[b] : most;
     float shift = most == -INFINITY ? 0 : most;
     for (int64_t b = 0; b < blocks; b++) total += (double)sum[b] * exp((double)max[b] - shift);
-    double lse = shift + log(total);
-    ((float *)a->lse.data)[row] = (float)lse;
-    ((float *)a->loss.data)[row] =
-        ((const int32_t *)a->target.data)[row] < 0 ? 0 : (float)(lse - s->hit[r]);
+    return shift + log(total);
 }
 
 static int run_loss(const hpc_launch *l, const void *args)
@@ -118,7 +114,7 @@ static int run_loss(const hpc_launch *l, const void *args)
     const int32_t *target = a->target.data;
     int64_t live = hpc_tensor_live(&a->x, 0), vocab = a->w.extent[0];
     int64_t most = least(LOSS_ROWS, a->x.extent[0]), lo, hi;
-    int64_t blocks = (vocab + VOCAB_BLOCK - 1) / VOCAB_BLOCK;
+    int64_t blocks = gemm_parts(vocab, VOCAB_BLOCK);
     loss_scratch s = loss_scratch_at(l->workspace, most, blocks, l->worker);
     gemm g = logits_of(&a->x, &a->w);
     /* Every worker looks at all targets: all fail, or none, and none waits for one that failed. */
@@ -136,12 +132,16 @@ static int run_loss(const hpc_launch *l, const void *args)
                 float *x = s.logits + r * VOCAB_BLOCK;
                 int64_t at = target[row + r] - first;
                 if (at >= 0 && at < words) s.hit[r] = x[at];
-                soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, words);
+                soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, x, words);
             }
         }
         hpc_barrier_wait(l->barrier);
         hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
-        for (int64_t r = lo; r < hi; r++) combine_row(a, &s, row + r, r, blocks);
+        for (int64_t r = lo; r < hi; r++) {
+            double lse = lse_of(s.max + r * blocks, s.sum + r * blocks, blocks);
+            ((float *)a->lse.data)[row + r] = (float)lse;
+            ((float *)a->loss.data)[row + r] = target[row + r] < 0 ? 0 : (float)(lse - s.hit[r]);
+        }
         hpc_barrier_wait(l->barrier);
     }
     return 0;
@@ -150,30 +150,36 @@ static int run_loss(const hpc_launch *l, const void *args)
 /* ---- backward ------------------------------------------------------------------------- */
 
 typedef struct grad_scratch {
-    void *dlogits; /* [rows,vocab], shared */
-    float *dw;     /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
-    float *tile;   /* of this worker, for dx */
-    float *block;  /* [rows,VOCAB_BLOCK] of this worker */
+    float *logits;    /* [rows,vocab], then their gradients, shared */
+    float *max, *sum; /* [rows,blocks], shared */
+    float *dw;        /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
+    float *tile;      /* of this worker, for dx */
     float *gemm;
 } grad_scratch;
 
 typedef struct grad_shape {
-    int64_t live, vocab, dim, rows; /* rows: of a chunk */
-    hpc_dtype type;                 /* of dlogits: bf16 only where both factors are */
+    int64_t live, vocab, dim, blocks, rows; /* rows: of a chunk */
+    hpc_dtype type; /* of the logits' gradients: bf16 only where both factors are, ... */
+    int64_t ld;     /* ... at the front of each row then: the elements between rows */
     gemm_tiles dx, dw;
 } grad_shape;
 
 static grad_shape grad_shape_of(const hpc_head_loss_grad_args *a, int workers)
 {
     grad_shape s = {.vocab = a->w.extent[0], .dim = a->w.extent[1]};
+    bool halves = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16;
 
-    s.type = a->x.dtype == HPC_BF16 && a->w.dtype == HPC_BF16 ? HPC_BF16 : HPC_F32;
+    s.type = halves ? HPC_BF16 : HPC_F32;
+    s.ld = halves ? 2 * s.vocab : s.vocab;
+    s.blocks = gemm_parts(s.vocab, VOCAB_BLOCK);
     s.rows = GRAD_FLOATS / (s.vocab > 0 ? s.vocab : 1) / GEMM_CUT * GEMM_CUT;
     if (s.rows > GRAD_ROWS) s.rows = GRAD_ROWS;
     if (s.rows < GRAD_ROWS_LEAST) s.rows = GRAD_ROWS_LEAST;
     s.rows = least(s.rows, a->x.extent[0]);
-    s.dx = HPC_ISA(cpu_gemm_tiles)(1, s.rows, s.dim, workers);
-    s.dw = HPC_ISA(cpu_gemm_tiles)(1, s.vocab, s.dim, workers);
+    gemm dx = {.a_type = s.type, .b_type = (hpc_dtype)a->w.dtype};
+    gemm dw = {.a_type = s.type, .b_type = (hpc_dtype)a->x.dtype};
+    s.dx = HPC_ISA(cpu_gemm_tiles)(&dx, 1, s.rows, s.dim, workers);
+    s.dw = HPC_ISA(cpu_gemm_tiles)(&dw, 1, s.vocab, s.dim, workers);
     return s;
 }
 
@@ -181,81 +187,109 @@ static size_t grad_shared(const hpc_head_loss_grad_args *a, const grad_shape *s)
 {
     bool sums = a->dw.rank >= 0 && a->dw.dtype != HPC_F32;
 
-    return pad(s->rows * s->vocab) + (sums ? pad(s->vocab * s->dim) : 0);
+    return pad(s->rows * s->vocab) + 2 * pad(s->rows * s->blocks) +
+           (sums ? pad(s->vocab * s->dim) : 0);
 }
 
 static size_t grad_own(const grad_shape *s)
 {
-    return GEMM_SCRATCH + pad(s->dx.m * s->dx.n) + (size_t)(s->rows * VOCAB_BLOCK);
+    return GEMM_SCRATCH + pad(s->dx.m * s->dx.n);
 }
 
 static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *a,
                                     const grad_shape *s, int worker)
 {
-    grad_scratch w = {.dlogits = base};
+    grad_scratch w = {.logits = base};
 
-    w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : base + pad(s->rows * s->vocab);
+    w.max = base + pad(s->rows * s->vocab);
+    w.sum = w.max + pad(s->rows * s->blocks);
+    w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : w.sum + pad(s->rows * s->blocks);
     w.gemm = base + grad_shared(a, s) + (size_t)worker * grad_own(s);
-    w.block = w.gemm + GEMM_SCRATCH;
-    w.tile = w.block + s->rows * VOCAB_BLOCK;
+    w.tile = w.gemm + GEMM_SCRATCH;
     return w;
 }
 
-/* (softmax - one at the target) dloss, for this worker's share of the vocabulary. */
+/* The logits of a chunk and, where lse is to be found, their blocks of softmax: this worker's share
+ * of the vocabulary. */
+static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
+                        const grad_scratch *w, int64_t row, int64_t rows)
+{
+    gemm g = logits_of(&a->x, &a->w);
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, s->blocks, 1, l->worker, l->workers);
+    for (int64_t b = lo; b < hi; b++) {
+        int64_t first = b * VOCAB_BLOCK, words = least(VOCAB_BLOCK, s->vocab - first);
+        float *x = w->logits + first, e[VOCAB_BLOCK];
+        HPC_ISA(cpu_gemm)
+        (x, s->vocab, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
+        for (int64_t r = 0; r < rows && !a->lse.data; r++, x += s->vocab)
+            soften(w->max + r * s->blocks + b, w->sum + r * s->blocks + b, e, x, words);
+    }
+}
+
+/* A row of logits x becomes (softmax - one at the target) dloss, here or, halved, at its front. */
+static void turn_row(const grad_shape *s, float *x, int64_t target, double lse, float dloss)
+{
+    float e[VOCAB_BLOCK], shift = (float)lse;
+
+    for (int64_t first = 0; first < s->vocab; first += VOCAB_BLOCK) {
+        int64_t words = least(VOCAB_BLOCK, s->vocab - first), at = target - first;
+        for (int64_t j = 0; j < words; j++) e[j] = vec_exp(x[first + j] - shift) * dloss;
+        if (at >= 0 && at < words) e[at] -= dloss;
+        if (target < 0) memset(e, 0, (size_t)words * sizeof *e);
+        if (s->type == HPC_BF16)
+            narrow((uint16_t *)x + first, e, words);
+        else
+            memcpy(x + first, e, (size_t)words * sizeof *e);
+    }
+}
+
 static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                          const grad_scratch *w, int64_t row, int64_t rows)
 {
-    gemm g = logits_of(&a->x, &a->w);
-    const int32_t *target = (const int32_t *)a->target.data + row;
-    const float *lse = (const float *)a->lse.data + row;
     int64_t lo, hi;
 
-    hpc_share(&lo, &hi, s->vocab, VOCAB_BLOCK, l->worker, l->workers);
-    for (int64_t first = lo; first < hi; first += VOCAB_BLOCK) {
-        int64_t words = least(VOCAB_BLOCK, hi - first);
-        HPC_ISA(cpu_gemm)
-        (w->block, VOCAB_BLOCK, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
-        for (int64_t r = 0; r < rows; r++) {
-            float *x = w->block + r * VOCAB_BLOCK, buffer[1];
-            float dloss = *load(buffer, &a->dloss, row + r, 1);
-            int64_t at = target[r] - first;
-            if (target[r] < 0) {
-                memset(x, 0, (size_t)words * sizeof *x);
-            } else {
-                for (int64_t j = 0; j < words; j++) x[j] = vec_exp(x[j] - lse[r]) * dloss;
-                if (at >= 0 && at < words) x[at] -= dloss;
-            }
-            void *to = gemm_element(w->dlogits, s->type, r * s->vocab + first);
-            if (s->type == HPC_BF16)
-                narrow(to, x, words);
-            else
-                memcpy(to, x, (size_t)words * sizeof *x);
-        }
+    hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
+    for (int64_t r = lo; r < hi; r++) {
+        float *x = w->logits + r * s->vocab, buffer[1];
+        int64_t target = ((const int32_t *)a->target.data)[row + r];
+        double lse = a->lse.data
+                         ? ((const float *)a->lse.data)[row + r]
+                         : lse_of(w->max + r * s->blocks, w->sum + r * s->blocks, s->blocks);
+        if (a->loss.data)
+            ((float *)a->loss.data)[row + r] = target < 0 ? 0 : (float)(lse - x[target]);
+        turn_row(s, x, target, lse, *load(buffer, &a->dloss, row + r, 1));
     }
+}
+
+/* This worker's part of a result [m,n]. */
+static gemm_walk walk_of(const hpc_launch *l, gemm_tiles tiles, int64_t m, int64_t n)
+{
+    gemm_walk w = {.tile = tiles, .m = m, .n = n};
+
+    hpc_share(&w.lo, &w.hi, gemm_cost(tiles, m, n), 1, l->worker, l->workers);
+    return w;
 }
 
 /* dx = dlogits w, this worker's tiles. */
 static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                     const grad_scratch *w, int64_t row, int64_t rows)
 {
-    gemm g = {.a = w->dlogits,
-              .a_ld = s->vocab,
+    gemm g = {.a = w->logits,
+              .a_ld = s->ld,
               .a_type = s->type,
               .b = a->w.data,
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->w.dtype,
               .k = s->vocab};
-    gemm_tiles tiles = s->dx;
-    int64_t across = (s->dim + tiles.n - 1) / tiles.n, lo, hi;
+    gemm_walk walk = walk_of(l, s->dx, rows, s->dim);
+    gemm_block at = {0};
 
-    hpc_share(&lo, &hi, (rows + tiles.m - 1) / tiles.m * across, 1, l->worker, l->workers);
-    for (int64_t t = lo; t < hi; t++) {
-        gemm_block at = {.i = t / across * tiles.m, .j = t % across * tiles.n};
-        at.rows = least(tiles.m, rows - at.i);
-        at.cols = least(tiles.n, s->dim - at.j);
-        HPC_ISA(cpu_gemm)(w->tile, tiles.n, &g, at, false, w->gemm);
+    while (gemm_next(&at, &walk)) {
+        HPC_ISA(cpu_gemm)(w->tile, s->dx.n, &g, at, false, w->gemm);
         for (int64_t r = 0; r < at.rows; r++)
-            store(&a->dx, (row + at.i + r) * s->dim + at.j, w->tile + r * tiles.n, at.cols);
+            store(&a->dx, (row + at.i + r) * s->dim + at.j, w->tile + r * s->dx.n, at.cols);
     }
 }
 
@@ -263,23 +297,19 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
 static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                     const grad_scratch *w, int64_t row, int64_t rows)
 {
-    gemm g = {.a = w->dlogits,
-              .a_ld = s->vocab,
+    gemm g = {.a = w->logits,
+              .a_ld = s->ld,
               .a_type = s->type,
               .a_trans = true,
               .b = gemm_element(a->x.data, (hpc_dtype)a->x.dtype, row * s->dim),
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->x.dtype,
               .k = rows};
-    gemm_tiles tiles = s->dw;
-    int64_t across = (s->dim + tiles.n - 1) / tiles.n, lo, hi;
+    gemm_walk walk = walk_of(l, s->dw, s->vocab, s->dim);
+    gemm_block at = {0};
     bool wide = a->dw.dtype != HPC_F32, last = row + rows == s->live;
 
-    hpc_share(&lo, &hi, (s->vocab + tiles.m - 1) / tiles.m * across, 1, l->worker, l->workers);
-    for (int64_t t = lo; t < hi; t++) {
-        gemm_block at = {.i = t / across * tiles.m, .j = t % across * tiles.n};
-        at.rows = least(tiles.m, s->vocab - at.i);
-        at.cols = least(tiles.n, s->dim - at.j);
+    while (gemm_next(&at, &walk)) {
         for (int64_t r = 0; r < at.rows && wide && row == 0 && a->dw.adds; r++) {
             int64_t from = (at.i + r) * s->dim + at.j;
             widen(w->dw + from, element(&a->dw, from), at.cols);
@@ -315,6 +345,8 @@ static int run_grad(const hpc_launch *l, const void *args)
     if (s.live == 0 && a->dw.data && !a->dw.adds) clear_dw(l, &a->dw);
     for (int64_t row = 0; row < s.live; row += s.rows) {
         int64_t rows = least(s.rows, s.live - row);
+        find_logits(l, a, &s, &w, row, rows);
+        hpc_barrier_wait(l->barrier);
         find_dlogits(l, a, &s, &w, row, rows);
         hpc_barrier_wait(l->barrier);
         if (a->dx.data) find_dx(l, a, &s, &w, row, rows);
@@ -337,7 +369,7 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
         {"x", &a->x, TAKES_REAL},          {"w", &w, panel ? TAKES_REAL : TAKES_WEIGHT},
         {"target", &a->target, TAKES_I32}, {0}};
     int64_t rows = least(LOSS_ROWS, a->x.extent[0]);
-    int64_t blocks = (w.extent[0] + VOCAB_BLOCK - 1) / VOCAB_BLOCK;
+    int64_t blocks = gemm_parts(w.extent[0], VOCAB_BLOCK);
     size_t floats = loss_shared(rows, blocks) + (size_t)workers * loss_own(rows);
 
     return accept(p,
@@ -349,10 +381,15 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
 {
-    const operand_check check[] = {{"dx", &a->dx, TAKES_REAL},        {"dw", &a->dw, TAKES_REAL},
-                                   {"dloss", &a->dloss, TAKES_REAL},  {"lse", &a->lse, TAKES_F32},
-                                   {"x", &a->x, TAKES_REAL},          {"w", &a->w, TAKES_REAL},
-                                   {"target", &a->target, TAKES_I32}, {0}};
+    const operand_check check[] = {{"loss", &a->loss, TAKES_F32},
+                                   {"dx", &a->dx, TAKES_REAL},
+                                   {"dw", &a->dw, TAKES_REAL},
+                                   {"dloss", &a->dloss, TAKES_REAL},
+                                   {"lse", &a->lse, TAKES_F32},
+                                   {"x", &a->x, TAKES_REAL},
+                                   {"w", &a->w, TAKES_REAL},
+                                   {"target", &a->target, TAKES_I32},
+                                   {0}};
     grad_shape s = grad_shape_of(a, workers);
     size_t floats = grad_shared(a, &s) + (size_t)workers * grad_own(&s);
 

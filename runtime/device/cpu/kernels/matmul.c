@@ -15,11 +15,6 @@ typedef struct shape {
     gemm_tiles tile;
 } shape;
 
-static int64_t parts_of(int64_t n, int64_t part)
-{
-    return (n + part - 1) / part;
-}
-
 static shape shape_of(const hpc_matmul_args *a, int workers)
 {
     const int64_t *extent = a->a.extent + a->a.rank - 2;
@@ -28,7 +23,9 @@ static shape shape_of(const hpc_matmul_args *a, int workers)
                .n = hpc_tensor_cols(&a->y),
                .k = extent[a->attr.trans_a ? 0 : 1]};
 
-    s.tile = HPC_ISA(cpu_gemm_tiles)(s.batch, s.m, s.n, workers);
+    gemm factors = {
+        .a_type = (hpc_dtype)a->a.dtype, .b_type = (hpc_dtype)a->b.dtype, .halves = a->attr.halves};
+    s.tile = HPC_ISA(cpu_gemm_tiles)(&factors, s.batch, s.m, s.n, workers);
     return s;
 }
 
@@ -49,7 +46,7 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
 {
     hpc_dtype a_type = (hpc_dtype)a->a.dtype, b_type = (hpc_dtype)a->b.dtype;
     bool panel = a->b.pack == HPC_PANEL16;
-    int64_t b_rows = panel ? parts_of(s->n, GEMM_PANEL) * GEMM_PANEL : s->n;
+    int64_t b_rows = panel ? gemm_parts(s->n, GEMM_PANEL) * GEMM_PANEL : s->n;
     int64_t b_entry = a->b.rank == 3 ? e : 0;
 
     return (gemm){.a = gemm_element(a->a.data, a_type, e * s->m * s->k),
@@ -85,6 +82,13 @@ static void finish_strip(const hpc_matmul_args *a, int64_t at, float *x, const f
     store(&a->y, at, x, n);
 }
 
+/* Nothing is done to the sums: they may come to be where they are stored. */
+static bool is_plain(const hpc_matmul_args *a)
+{
+    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
+           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data;
+}
+
 static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, int64_t e,
                      gemm_block at, float *scratch)
 {
@@ -92,6 +96,11 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     float *spare = zeros + s->tile.n;
     const float *bias = zeros;
 
+    if (is_plain(a)) {
+        float *y = (float *)a->y.data + (e * s->m + at.i) * s->n + at.j;
+        HPC_ISA(cpu_gemm)(y, s->n, g, at, false, scratch);
+        return;
+    }
     HPC_ISA(cpu_gemm)(tile, s->tile.n, g, at, false, scratch);
     if (a->bias.data)
         bias = load(zeros, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + at.j, at.cols);
@@ -115,26 +124,22 @@ static int run(const hpc_launch *l, const void *args)
     shape s = shape_of(a, l->workers);
     float *scratch = (float *)l->workspace + (size_t)l->worker * scratch_floats(&s);
     int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
-    int64_t across = s.tile.n > 0 ? parts_of(s.n, s.tile.n) : 0, all = 0, lo, hi, m, k;
+    int64_t all = 0, lo, hi, m, k;
 
     if (s.tile.m == 0) return 0;
     for (int64_t e = 0; e < batch; e++) {
         live_extents(&m, &k, a, &s, e);
-        all += parts_of(m, s.tile.m) * across;
+        all += gemm_cost(s.tile, m, s.n);
     }
     hpc_share(&lo, &hi, all, 1, l->worker, l->workers);
-    /* Tiles are counted column of tiles by column: neighbours share what they read of b. */
-    for (int64_t e = 0, first = 0, n; e < batch && first < hi; e++, first += n) {
+    for (int64_t e = 0; e < batch && hi > 0; e++) {
         live_extents(&m, &k, a, &s, e);
-        int64_t down = parts_of(m, s.tile.m);
-        n = down * across;
         gemm g = product_of(a, &s, e, k);
-        for (int64_t t = lo > first ? lo - first : 0; t < n && first + t < hi; t++) {
-            gemm_block at = {.i = t % down * s.tile.m, .j = t / down * s.tile.n};
-            at.rows = least(s.tile.m, m - at.i);
-            at.cols = least(s.tile.n, s.n - at.j);
-            run_tile(a, &s, &g, e, at, scratch);
-        }
+        gemm_walk walk = {.tile = s.tile, .m = m, .n = s.n, .lo = lo, .hi = hi};
+        gemm_block at = {0};
+        while (gemm_next(&at, &walk)) run_tile(a, &s, &g, e, at, scratch);
+        lo -= gemm_cost(s.tile, m, s.n);
+        hi -= gemm_cost(s.tile, m, s.n);
     }
     return 0;
 }
