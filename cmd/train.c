@@ -48,11 +48,14 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta1 = o->beta1, c.beta2 = o->beta2, c.eps = o->eps;
-    c.momentum = o->momentum, c.decay = o->decay;
+    c.decay = o->decay;
     c.halves = optimizer_halves(o->halves);
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
-    c.block = o->block, c.interval = o->interval, c.burst = o->burst;
-    c.average = o->average, c.ridge = o->ridge, c.newton = o->newton;
+    c.block = o->block, c.burst = o->burst, c.ridge = o->ridge, c.newton = o->newton;
+    hpc_optimizer_usual(&c);
+    if (o->momentum >= 0) c.momentum = o->momentum;
+    if (o->interval > 0) c.interval = o->interval;
+    if (o->average >= 0) c.average = o->average;
     c.start = o->start, c.floor = o->floor;
     if (o->from_sgd) hpc_optimizer_from_sgd(&c);
     return c;
@@ -342,7 +345,9 @@ const hpc_command hpc_cmd_train = {
         "(Ctrl-C, TERM, --hours, a kill) goes on with --resume, to the same bits on the same "
         "machine; USR1 saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
         "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
-        "jorge-newton. All but the first two precondition the matrices of the blocks; embeddings, "
+        "jorge-newton, jorge-momentum. All but the first two precondition the matrices of the "
+        "blocks; "
+        "embeddings, "
         "head and norms follow the grafting optimizer, whose step's size the preconditioned step "
         "gets. A step whose gradients are not finite, or whose norm is --spike times its average, "
         "changes nothing and is said.\n\n"

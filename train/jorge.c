@@ -87,33 +87,39 @@ static hpc_value bound_of(update *u, hpc_value a)
                       map_power(u, size, 1, 0.5));
 }
 
+/* For A^(-1/p). */
+static double power_of(const hpc_optimizer_config *o)
+{
+    return o->kind == HPC_OPT_JORGE_MOMENTUM ? 2 : 4;
+}
+
 /* T = c (I - beta M). */
 typedef struct coupled_step {
     double c, beta;
 } coupled_step;
 
-/* For eigenvalues of M in [least, 1]: the T after which x c^4 (1 - beta x)^4 lies in the narrowest
+/* For eigenvalues of M in [least, 1]: the T after which x c^p (1 - beta x)^p lies in the narrowest
  * [least', 1]. Both ends are brought to the same height, whose ratio to the hump's between them is
  * least'. Returns least'. */
-static double widest_step(coupled_step *out, double least)
+static double widest_step(coupled_step *out, double least, double p)
 {
-    double root = pow(least, 0.25);
+    double root = pow(least, 1 / p);
     out->beta = (1 - root) / (1 - root * least);
-    double hump = 1 / (5 * out->beta), top = hump * pow(0.8, 4);
-    if (hump > 1) top = pow(1 - out->beta, 4);
-    double low = least * pow(1 - out->beta * least, 4);
-    out->c = pow(top, -0.25);
+    double hump = 1 / ((p + 1) * out->beta), top = hump * pow(p / (p + 1), p);
+    if (hump > 1) top = pow(1 - out->beta, p);
+    double low = least * pow(1 - out->beta * least, p);
+    out->c = pow(top, -1 / p);
     return low / top;
 }
 
 static int steps_of(coupled_step step[NEWTON_MOST], const hpc_optimizer_config *o)
 {
     const double near = 0.4; /* from here on Newton's own steps are as good */
-    double least = o->ridge / (1 + o->ridge);
+    double least = o->ridge / (1 + o->ridge), p = power_of(o);
     int n = 0;
-    while (least < near && n < NEWTON_MOST) least = widest_step(&step[n++], least);
+    while (least < near && n < NEWTON_MOST) least = widest_step(&step[n++], least, p);
     for (int64_t k = 0; k < o->newton && n < NEWTON_MOST; k++)
-        step[n++] = (coupled_step){.c = 1.25, .beta = 0.2}; /* (5 I - M) / 4 */
+        step[n++] = (coupled_step){.c = (p + 1) / p, .beta = 1 / (p + 1)}; /* Newton's */
     return n;
 }
 
@@ -123,8 +129,8 @@ int jorge_newton_steps(const hpc_optimizer_config *o)
     return steps_of(step, o);
 }
 
-/* L = A^(-1/4) from products alone. With A scaled into (0, 1], X = I and M = A, in each step
- * X <- X T, M <- T^4 M: M goes to I and X to A^(-1/4), which all are polynomials of A and commute.
+/* L = A^(-1/p) from products alone. With A scaled into (0, 1], X = I and M = A, in each step
+ * X <- X T, M <- T^p M: M goes to I and X to A^(-1/p), which all are polynomials of A and commute.
  * (A step from the last refresh's L would have to come out of L and A that do not: its errors
  * between two directions grow by (1 + r)^2 (1 + r^-2) / 8 - 1 each time, r the ratio of L there,
  * which is more than 1 from a condition of A of 61 on.) */
@@ -141,9 +147,10 @@ void refresh_newton(update *u, const target *t, const side *s)
         hpc_value f = hpc_combine(u->p, HPC_NEW, m, HPC_NONE, NULL, attr);
         x = k == 0 ? f : multiply(u, x, false, f, false);
         if (k + 1 == n) break;
-        f = multiply(u, f, false, f, false);
-        m = multiply(u, multiply(u, f, false, f, false), false, m, false);
+        for (double p = power_of(u->o); p > 1; p /= 2) f = multiply(u, f, false, f, false);
+        m = multiply(u, f, false, m, false);
     }
-    hpc_value back = map_guarded(u, bound, 0.5, -0.25, 0, 0), s3[3] = {HPC_NONE, back, back};
+    hpc_value back = map_guarded(u, bound, 0.5, -1 / power_of(u->o), 0, 0),
+              s3[3] = {HPC_NONE, back, back};
     hpc_combine(u->p, root, x, x, s3, (hpc_combine_attr){.a1 = 1, .a2 = 1, .trans = true});
 }

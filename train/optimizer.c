@@ -17,6 +17,7 @@ const char *const hpc_optimizer_names[] = {[HPC_OPT_SGD] = "sgd",
                                            [HPC_OPT_JORGE] = "jorge",
                                            [HPC_OPT_JORGE_SYMMETRIC] = "jorge-symmetric",
                                            [HPC_OPT_JORGE_NEWTON] = "jorge-newton",
+                                           [HPC_OPT_JORGE_MOMENTUM] = "jorge-momentum",
                                            NULL};
 
 int hpc_optimizer_find(int *kind, const char *name)
@@ -60,6 +61,14 @@ int hpc_optimizer_check(const hpc_optimizer_config *o)
     if (!(o->decay >= 0)) TRY(hpc_fail(HPC_E_ARG, "decay=%g is negative", o->decay));
 out:
     return rc;
+}
+
+void hpc_optimizer_usual(hpc_optimizer_config *o)
+{
+    bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
+    o->momentum = momentum ? 0.95 : 0.9;
+    o->interval = momentum ? 5 : 10;
+    o->average = momentum ? 0.5 : 0.95;
 }
 
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)
@@ -211,15 +220,20 @@ static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
     return x;
 }
 
+hpc_value muon_momentum(update *u, const target *t, bool keep)
+{
+    hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
+    return hpc_combine(u->p, keep ? mom : HPC_NEW, mom, t->grad, s,
+                       (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
+}
+
 /* The size of its elements is made AdamW's (0.2, root mean square), so that one rate serves both.
  */
 void update_muon(update *u, const target *t)
 {
-    double mu = u->o->momentum, longer = (double)(t->m > t->n ? t->m : t->n);
-    hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
-    hpc_combine(u->p, mom, mom, t->grad, s, (hpc_combine_attr){.a1 = mu, .a2 = 1});
-    hpc_value x =
-        hpc_combine(u->p, HPC_NEW, mom, t->grad, s, (hpc_combine_attr){.a1 = mu, .a2 = 1});
+    double longer = (double)(t->m > t->n ? t->m : t->n);
+    muon_momentum(u, t, true);
+    hpc_value x = muon_momentum(u, t, false); /* a step ahead */
     x = hpc_scale(u->p, HPC_NEW, x, map_guarded(u, squares(u, x), 1, -0.5, 0, 0), 1);
     x = orthogonalise(u, x, t->m > t->n);
     hpc_apply(u->p, t->param, t->half, x, u->io->lr, HPC_NONE,
@@ -238,8 +252,10 @@ static double refresh_of(const hpc_optimizer_config *o, double n, double b, doub
     case HPC_OPT_SOAP: return n * (gram + 9 * cube);
     case HPC_OPT_JORGE: return n * (gram + 10 * cube);
     case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 12 * cube);
-    default: /* the bound; steps, the first without X T, the last without T^4 M */
-        return n * (gram + 4 * cube + 8 * (jorge_newton_steps(o) - 1) * cube);
+    default: /* the bound; steps, the first without X T, the last without T^4 M or T^2 M */
+        return n *
+               (gram + 4 * cube +
+                (o->kind == HPC_OPT_JORGE_MOMENTUM ? 6 : 8) * (jorge_newton_steps(o) - 1) * cube);
     }
 }
 
@@ -265,7 +281,9 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
     if (o->kind == HPC_OPT_ADAMW) c.state_bytes = 4 * adam;
     if (o->kind == HPC_OPT_MUON) return muon_cost(m, n);
     if (o->kind < HPC_OPT_MUON) return c;
-    int64_t bm = hpc_optimizer_block(m, o->block), bn = hpc_optimizer_block(n, o->block);
+    bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
+    int64_t bm = momentum && m > n ? 0 : hpc_optimizer_block(m, o->block);
+    int64_t bn = momentum && m <= n ? 0 : hpc_optimizer_block(n, o->block);
     double rows = (double)(bm ? bm : m), cols = (double)(bn ? bn : n), blocks = all / (rows * cols);
     double turns = o->kind == HPC_OPT_SOAP ? 3 : 1; /* into the basis twice, and back */
     double numbers = o->kind == HPC_OPT_SOAP      ? 2 * all

@@ -25,10 +25,16 @@ typedef struct blocks {
     side left, right;
 } blocks;
 
+static bool is_of_momentum(const update *u)
+{
+    return u->o->kind == HPC_OPT_JORGE_MOMENTUM;
+}
+
 static blocks blocks_of(const update *u, const target *t)
 {
     blocks k = {.left = {.name = "l", .b = hpc_optimizer_block(t->m, u->o->block)},
                 .right = {.name = "r", .b = hpc_optimizer_block(t->n, u->o->block)}};
+    if (is_of_momentum(u)) *(t->m <= t->n ? &k.right.b : &k.left.b) = 0;
     k.rows = k.left.b ? k.left.b : t->m;
     k.cols = k.right.b ? k.right.b : t->n;
     hpc_assert(k.rows > 0 && k.cols > 0); /* extents are */
@@ -75,7 +81,8 @@ static void refresh_side(update *u, const target *t, const side *s)
     switch (u->o->kind) {
     case HPC_OPT_SHAMPOO:
     case HPC_OPT_SOAP: refresh_shampoo(u, t, s); break;
-    case HPC_OPT_JORGE_NEWTON: refresh_newton(u, t, s); break;
+    case HPC_OPT_JORGE_NEWTON:
+    case HPC_OPT_JORGE_MOMENTUM: refresh_newton(u, t, s); break;
     default: refresh_jorge(u, t, s); break;
     }
 }
@@ -84,7 +91,8 @@ void refresh_preconditioned(update *u, const target *t)
 {
     blocks k = blocks_of(u, t);
     if (k.left.b == 0 && k.right.b == 0) return;
-    hpc_value g = split(u, t, &k, clipped(u, t));
+    hpc_value g = is_of_momentum(u) ? muon_momentum(u, t, false) : clipped(u, t);
+    g = split(u, t, &k, g);
     if (k.left.b) {
         k.left.gram = multiply(u, g, false, g, true);
         refresh_side(u, t, &k.left);
@@ -132,7 +140,7 @@ void update_preconditioned(update *u, const target *t)
         update_soap(u, t, &k, left, right);
         return;
     }
-    hpc_value g = split(u, t, &k, clipped(u, t));
-    hpc_value x = join(u, t, &k, between(u, left, g, right, false, false));
-    update_grafted(u, t, momentum_of(u, t, x));
+    hpc_value g = is_of_momentum(u) ? muon_momentum(u, t, true) : clipped(u, t);
+    hpc_value x = join(u, t, &k, between(u, left, split(u, t, &k, g), right, false, false));
+    update_grafted(u, t, is_of_momentum(u) ? x : momentum_of(u, t, x));
 }

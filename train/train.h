@@ -26,7 +26,9 @@ typedef enum hpc_optimizer_kind {
     HPC_OPT_SOAP,    /* Adam in Shampoo's eigenbasis */
     HPC_OPT_JORGE,   /* as published: a binomial series, not symmetric */
     HPC_OPT_JORGE_SYMMETRIC,
-    HPC_OPT_JORGE_NEWTON, /* a moving average, and Newton steps from the last root */
+    HPC_OPT_JORGE_NEWTON,   /* a moving average, and its root by Newton steps */
+    HPC_OPT_JORGE_MOMENTUM, /* the same of MUON's momentum, on its shorter side alone: its inverse
+                               square root is MUON's direction, as it was at the last refresh */
     HPC_OPT_N
 } hpc_optimizer_kind;
 extern const char *const hpc_optimizer_names[];      /* "sgd", ... by kind, NULL-terminated */
@@ -41,13 +43,13 @@ typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } h
 typedef struct hpc_optimizer_config {
     int kind;
     double beta1, beta2, eps; /* Adam's; beta1 is also the momentum of a preconditioned step */
-    double momentum;          /* SGD's and MUON's */
+    double momentum;          /* SGD's, MUON's and MOMENTUM's */
     double decay;
     int graft;
     int64_t block;    /* preconditioners of at most so many rows; see hpc_optimizer_block */
     int64_t interval; /* steps between refreshes, */
     int64_t burst;    /* but each of the first so many steps refreshes */
-    double average;   /* SHAMPOO, SOAP, NEWTON: S <- average S + (1 - average) G G^T */
+    double average;   /* SHAMPOO and all after it: S <- average S + (1 - average) G G^T */
     double ridge;     /* the same: A = S + ridge |S|_F I */
     int64_t newton;   /* last steps of a refresh, which double the digits */
     double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
@@ -61,6 +63,8 @@ typedef struct hpc_optimizer_config {
         .average = 0.95, .ridge = 1e-5, .newton = 3, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
+/* The momentum, interval and average that suit the kind. */
+void hpc_optimizer_usual(hpc_optimizer_config *o);
 /* The published rule: from SGD's settings, the same rate and decay / (1 - momentum), grafted. */
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o);
 /* Rows of a block for an extent n: its largest divisor up to `block`, and at least a quarter of

@@ -53,6 +53,8 @@ hpc_value clipped(update *u, const target *t);
 void update_adamw(update *u, const target *t);
 void update_sgd(update *u, const target *t);
 void update_muon(update *u, const target *t);
+/* Muon's momentum with this gradient added, stored or not. */
+hpc_value muon_momentum(update *u, const target *t, bool keep);
 /* param moves along `direction`, which gets the grafting optimizer's norm. */
 void update_grafted(update *u, const target *t, hpc_value direction);
 /* The moving average of x, by beta1. */

@@ -16,7 +16,7 @@ train=$1 validation=$2 out=$3 tokens=${4:-10e6}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 hpccoder=${HPCCODER:-$here/build/release/hpccoder}
 shape=${SHAPE:---hidden 256 --layers 4 --heads 4 --kv-heads 4 --ffn 672 --length 256 --dtype bf16}
-optimizers=${OPTIMIZERS:-adamw jorge-newton shampoo muon soap sgd jorge jorge-symmetric}
+optimizers=${OPTIMIZERS:-adamw jorge-momentum muon soap shampoo jorge-newton sgd jorge jorge-symmetric}
 JOBS=${JOBS:-2}
 threads=$(($(nproc) / JOBS > 0 ? $(nproc) / JOBS : 1))
 quarter=$(awk -v t="$tokens" 'BEGIN { printf "%.0f", t / 4 }')
@@ -28,6 +28,7 @@ extra_of() {
     sgd) echo --decay 1e-4 ;;
     jorge | jorge-symmetric) echo --interval 1 ;;
     jorge-newton) echo --interval 50 ;;
+    jorge-momentum) echo --interval 5 ;;
     shampoo | soap) echo --interval 10 ;;
     esac
 }
@@ -38,6 +39,19 @@ step_of() { [ "$1" = sgd ] && echo 3 || echo 2; }
 # name, optimizer, what is changed
 ablations() {
     cat <<'A'
+momentum-every-2 jorge-momentum --interval 2
+momentum-every-10 jorge-momentum --interval 10
+momentum-every-20 jorge-momentum --interval 20
+momentum-average-0 jorge-momentum --average 0
+momentum-average-0.8 jorge-momentum --average 0.8
+momentum-0.9 jorge-momentum --momentum 0.9
+momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
+momentum-block-128 jorge-momentum --block 128
+momentum-no-burst jorge-momentum --burst 0
+momentum-steps-1 jorge-momentum --newton 1
+momentum-halves jorge-momentum --halves all
+muon-0.95 muon --momentum 0.95
+muon-halves muon --halves all
 newton-every-10 jorge-newton --interval 10
 newton-every-200 jorge-newton --interval 200
 newton-no-burst jorge-newton --burst 0

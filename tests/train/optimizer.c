@@ -165,8 +165,7 @@ static void error_of_the_series(void **state)
     assert_true(worst == at_one);
 }
 
-/* ---- symmetry and invariance ------------------------------------------------------------------
- */
+/* ---- symmetry and invariance --------------------------------------------------------- */
 
 /* A product of Householder reflections. */
 static void draw_orthogonal(double *q, int n, uint32_t seed)
@@ -264,8 +263,7 @@ static void asymmetry(void **state)
     assert_true(share[1] < 1e-12);
 }
 
-/* ---- exact roots -------------------------------------------------------------------------------
- */
+/* ---- exact roots ------------------------------------------------------------ */
 
 /* A^(-1/4) by Jacobi rotations; destroys a. */
 static void exact_root_of(double *out, double *a, int n)
@@ -356,8 +354,7 @@ static void shampoo_is_the_root(void **state)
     }
 }
 
-/* ---- updates
- * -------------------------------------------------------------------------------------- */
+/* ---- updates ------------------------------------------------------------ */
 
 static double norm_of(const double *x, const double *y, int n)
 {
@@ -371,6 +368,7 @@ static void grafted_norm(void **state)
 {
     enum { M = 24, N = 36, STEPS = 4 };
     static double w[M * N], before[M * N], mom[M * N], g[M * N], a[M * N], b[M * N];
+    const char *root = "precondition.l.w"; /* of the shorter side */
     (void)state;
     for (int kind = HPC_OPT_SHAMPOO; kind < HPC_OPT_N; kind++) {
         if (kind == HPC_OPT_SOAP) continue; /* an Adam of its own */
@@ -386,14 +384,14 @@ static void grafted_norm(void **state)
             hpc_test_draw(g, M * N, 7 + k, 1);
             if (k == 0) refresh(&l, g);
             hpc_test_write(l.e, 0, l.t.grad, g);
-            read_state(&l, "precondition.l.w", a);
+            read_state(&l, root, a);
             memcpy(before, w, sizeof w);
             test_ok(hpc_exec_run(l.e, l.update, 0));
             hpc_test_read(l.e, 0, l.t.param, w);
             for (int i = 0; i < M * N; i++) mom[i] = 0.9 * mom[i] + g[i];
             double want = 0.1 * norm_of(mom, NULL, M * N), have = norm_of(w, before, M * N);
             assert_true(fabs(have / want - 1) < 1e-6);
-            read_state(&l, "precondition.l.w", b);
+            read_state(&l, root, b);
             assert_memory_equal(a, b, sizeof a);
         }
         close_lab(&l);
@@ -451,15 +449,39 @@ static void muon_is_orthogonal(void **state)
         hpc_test_write(l.e, 0, l.t.grad, g);
         test_ok(hpc_exec_run(l.e, l.update, 0));
         hpc_test_read(l.e, 0, l.t.param, w);
-        if (m < n)
-            times(gram, w, false, w, true, m, n, m);
-        else
-            times(gram, w, true, w, false, n, m, n);
+        times(gram, w, m >= n, w, m < n, s, m < n ? n : m, s);
         for (int i = 0; i < s; i++) trace += gram[i * (s + 1)] / (scale * scale);
         assert_true(trace / s > 0.7 && trace / s < 1.2);
         double dot = 0;
         for (int i = 0; i < m * n; i++) dot -= w[i] * g[i];
         assert_true(dot > 0); /* downhill */
+        close_lab(&l);
+    }
+}
+
+/* The root of a gradient's own gram matrix, on its shorter side alone, makes it orthogonal, as Muon
+ * would, and exactly so. */
+static void orthogonal_momentum(void **state)
+{
+    static const int shape[][2] = {{12, 20}, {20, 12}};
+    static double w[240], g[240], gram[400];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        int m = shape[k][0], n = shape[k][1], s = m < n ? m : n;
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = HPC_OPT_JORGE_MOMENTUM;
+        l.o.graft = HPC_GRAFT_SGD;
+        l.o.decay = 0, l.o.average = 0, l.o.ridge = 1e-9, l.o.newton = 5;
+        open_lab(&l, m, n, true);
+        assert_true(hpc_program_find(l.p, m < n ? "precondition.r.w" : "precondition.l.w") < 0);
+        hpc_test_draw(g, m * n, 9, 1);
+        refresh(&l, g);
+        test_ok(hpc_exec_run(l.e, l.update, 0));
+        hpc_test_read(l.e, 0, l.t.param, w);
+        double size = 0.1 * norm_of(g, NULL, m * n);
+        times(gram, w, m > n, w, m < n, s, m < n ? n : m, s);
+        for (int i = 0; i < s * s; i++)
+            assert_true(fabs(gram[i] / (size * size) - (i % (s + 1) ? 0 : 1.0 / s)) < 1e-5);
         close_lab(&l);
     }
 }
@@ -489,8 +511,7 @@ static void soap_in_its_basis(void **state)
     close_lab(&l);
 }
 
-/* ---- counts
- * ---------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------ */
 
 static double products(const lab *l, int segment)
 {
@@ -568,8 +589,9 @@ int main(void)
         cmocka_unit_test(asymmetry),           cmocka_unit_test(newton_is_the_root),
         cmocka_unit_test(shampoo_is_the_root), cmocka_unit_test(grafted_norm),
         cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
-        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(counted_by_formula),
-        cmocka_unit_test(block_sizes),         cmocka_unit_test(settings_from_sgd),
+        cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(soap_in_its_basis),
+        cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),
+        cmocka_unit_test(settings_from_sgd),
     };
     return cmocka_run_group_tests_name("train/optimizer", tests, NULL, NULL);
 }
