@@ -279,6 +279,7 @@ int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t)
     *out = hpc_alloc((size_t)ops * HPC_PHASE_N, sizeof **out);
     if (!*out) return HPC_E_NOMEM;
     for (int s = 0; s < t->p->segment_n; s++) {
+        if (s == t->io.model.forward_head) continue;
         const int64_t *ns = hpc_exec_profile(t->exec, s);
         for (int64_t k = 0; ns && k < t->p->segment[s].insn_n; k++) {
             const hpc_insn *i = &t->p->segment[s].insn[k];
