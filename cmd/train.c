@@ -47,12 +47,13 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
 {
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
-    c.beta1 = o->beta1, c.beta2 = o->beta2, c.eps = o->eps;
+    c.beta2 = o->beta2, c.eps = o->eps;
     c.decay = o->decay;
     c.halves = optimizer_halves(o->halves);
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
     c.block = o->block, c.burst = o->burst, c.ridge = o->ridge, c.newton = o->newton;
     hpc_optimizer_usual(&c);
+    if (o->beta1 >= 0) c.beta1 = o->beta1;
     if (o->momentum >= 0) c.momentum = o->momentum;
     if (o->interval > 0) c.interval = o->interval;
     if (o->average >= 0) c.average = o->average;

@@ -66,6 +66,8 @@ out:
 void hpc_optimizer_usual(hpc_optimizer_config *o)
 {
     bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
+    bool slow = momentum || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP;
+    o->beta1 = slow ? 0.95 : 0.9;
     o->momentum = momentum ? 0.95 : 0.9;
     o->interval = momentum ? 5 : 10;
     o->average = momentum ? 0.5 : 0.95;

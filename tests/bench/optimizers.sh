@@ -44,13 +44,17 @@ momentum-every-10 jorge-momentum --interval 10
 momentum-every-20 jorge-momentum --interval 20
 momentum-average-0 jorge-momentum --average 0
 momentum-average-0.8 jorge-momentum --average 0.8
-momentum-0.9 jorge-momentum --momentum 0.9
+momentum-0.9 jorge-momentum --momentum 0.9 --beta1 0.9
+momentum-beta1-0.9 jorge-momentum --beta1 0.9
 momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
 momentum-block-128 jorge-momentum --block 128
 momentum-no-burst jorge-momentum --burst 0
 momentum-steps-1 jorge-momentum --newton 1
 momentum-halves jorge-momentum --halves all
 muon-0.95 muon --momentum 0.95
+muon-beta1-0.9 muon --beta1 0.9
+shampoo-beta1-0.95 shampoo --beta1 0.95
+adamw-beta1-0.95 adamw --beta1 0.95
 muon-halves muon --halves all
 newton-every-10 jorge-newton --interval 10
 newton-every-200 jorge-newton --interval 200
