@@ -88,7 +88,7 @@ static hpc_value bound_of(update *u, hpc_value a)
 }
 
 /* For A^(-1/p). */
-static double power_of(const hpc_optimizer_config *o)
+static int power_of(const hpc_optimizer_config *o)
 {
     return o->kind == HPC_OPT_JORGE_MOMENTUM ? 2 : 4;
 }
@@ -147,10 +147,10 @@ void refresh_newton(update *u, const target *t, const side *s)
         hpc_value f = hpc_combine(u->p, HPC_NEW, m, HPC_NONE, NULL, attr);
         x = k == 0 ? f : multiply(u, x, false, f, false);
         if (k + 1 == n) break;
-        for (double p = power_of(u->o); p > 1; p /= 2) f = multiply(u, f, false, f, false);
+        for (int p = power_of(u->o); p > 1; p /= 2) f = multiply(u, f, false, f, false);
         m = multiply(u, f, false, m, false);
     }
-    hpc_value back = map_guarded(u, bound, 0.5, -1 / power_of(u->o), 0, 0),
+    hpc_value back = map_guarded(u, bound, 0.5, -1.0 / power_of(u->o), 0, 0),
               s3[3] = {HPC_NONE, back, back};
     hpc_combine(u->p, root, x, x, s3, (hpc_combine_attr){.a1 = 1, .a2 = 1, .trans = true});
 }
