@@ -28,7 +28,7 @@ typedef struct contestant {
     hpc_trainer *trainer;
     hpc_optimizer_cost cost; /* of all matrices of the blocks */
     double plain[SAMPLES_MOST], refreshed[SAMPLES_MOST];
-    int64_t step, n;
+    int64_t step, n, interval;  /* interval: between refreshes, for the mean */
     double step_ms, refresh_ms; /* medians */
 } contestant;
 
@@ -64,6 +64,8 @@ static int open_one(bench *b, contestant *c, int kind)
     hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     c->o = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c->o.kind = kind;
+    hpc_optimizer_usual(&c->o);
+    c->interval = o->interval > 0 ? o->interval : c->o.interval;
     c->o.block = o->block;
     c->o.halves = optimizer_halves(o->halves);
     c->o.interval = 2; /* every other step, so that both are seen alike often */
@@ -159,7 +161,7 @@ typedef struct row {
 
 static row row_of(const bench *b, const contestant *c)
 {
-    double k = (double)b->o->interval;
+    double k = (double)c->interval;
     row r = {.step_ms = c->step_ms + c->refresh_ms / k};
     r.ratio = r.step_ms / b->c[0].step_ms;
     r.formula = 1 + (c->cost.apply + c->cost.refresh / k) / b->model_flops;
@@ -171,7 +173,6 @@ static void put_json(hpc_buf *out, const bench *b)
     hpc_json_out w = {.buf = out};
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_int(&w, "block", b->o->block);
-    hpc_json_put_int(&w, "interval", b->o->interval);
     hpc_json_put_int(&w, "tokens", b->o->model.sequences * b->o->model.length);
     hpc_json_put_real(&w, "model_flops", b->model_flops);
     hpc_json_open(&w, "optimizers", '[');
@@ -180,6 +181,7 @@ static void put_json(hpc_buf *out, const bench *b)
         row r = row_of(b, c);
         hpc_json_open(&w, NULL, '{');
         hpc_json_put_text(&w, "name", hpc_optimizer_names[c->o.kind]);
+        hpc_json_put_int(&w, "interval", c->interval);
         hpc_json_put_real(&w, "apply_flops", c->cost.apply);
         hpc_json_put_real(&w, "refresh_flops", c->cost.refresh);
         hpc_json_put_real(&w, "state_bytes", c->cost.state_bytes);
@@ -198,17 +200,17 @@ static void put_json(hpc_buf *out, const bench *b)
 static void put_table(hpc_buf *out, const bench *b)
 {
     int64_t tokens = b->o->model.sequences * b->o->model.length;
-    hpc_buf_printf(
-        out,
-        "blocks of %lld, a refresh every %lld steps, %lld tokens a step, %.3g operations "
-        "of the model\n\n%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
-        (long long)b->o->block, (long long)b->o->interval, (long long)tokens, b->model_flops,
-        "optimizer", "apply", "refresh", "plain ms", "refresh", "mean ms", "of adamw", "formula");
+    hpc_buf_printf(out,
+                   "blocks of %lld, %lld tokens a step, %.3g operations of the model\n\n"
+                   "%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
+                   (long long)b->o->block, (long long)tokens, b->model_flops, "optimizer", "apply",
+                   "refresh", "every", "plain ms", "refresh", "mean ms", "of adamw", "formula");
     for (int k = 0; k < b->n; k++) {
         const contestant *c = &b->c[k];
         row r = row_of(b, c);
-        hpc_buf_printf(out, "%-16s  %9.3g  %9.3g  %9.1f  %9.1f  %9.1f  %9.3f  %9.3f\n",
-                       hpc_optimizer_names[c->o.kind], c->cost.apply, c->cost.refresh, c->step_ms,
+        hpc_buf_printf(out, "%-16s  %9.3g  %9.3g  %9lld  %9.1f  %9.1f  %9.1f  %9.3f  %9.3f\n",
+                       hpc_optimizer_names[c->o.kind], c->cost.apply, c->cost.refresh,
+                       (long long)(c->cost.refresh > 0 ? c->interval : 0), c->step_ms,
                        c->refresh_ms, r.step_ms, r.ratio, r.formula);
     }
 }
@@ -253,11 +255,11 @@ static const hpc_option options[] = {
     {.name = "interval",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, interval),
-     .fallback = "50",
+     .fallback = "0",
      .argument = "N",
-     .least = 1,
+     .least = 0,
      .most = 1e9,
-     .help = "Steps between refreshes, for the mean."},
+     .help = "Steps between refreshes, for the mean; 0: as many as suit the optimizer."},
     {.name = "rounds",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, rounds),

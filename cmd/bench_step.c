@@ -84,6 +84,7 @@ static int open_bench(bench *b)
     b->optimizer = (hpc_optimizer_config)HPC_OPTIMIZER_CONFIG_DEFAULTS;
     int rc = hpc_optimizer_find(&b->optimizer.kind, o->optimizer);
     if (rc < 0) return rc;
+    hpc_optimizer_usual(&b->optimizer);
     hpc_trainer_options t = hpc_bench_trainer(&o->model, &b->optimizer, device);
     t.profile = o->split;
     rc = hpc_trainer_open(&b->trainer, &t, false);

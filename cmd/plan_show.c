@@ -56,6 +56,7 @@ static int print_plan(hpc_link *world, void *user)
     if (!p) TRY(HPC_E_NOMEM);
     step = step_of(s->o);
     TRY(hpc_optimizer_find(&opt.kind, s->o->optimizer));
+    hpc_optimizer_usual(&opt);
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_shard(p, &s->shape, coord));
     TRY(hpc_device_open(&d, &dev));

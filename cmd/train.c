@@ -51,12 +51,14 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     c.decay = o->decay;
     c.halves = optimizer_halves(o->halves);
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
-    c.block = o->block, c.burst = o->burst, c.ridge = o->ridge, c.newton = o->newton;
+    c.block = o->block, c.burst = o->burst;
     hpc_optimizer_usual(&c);
     if (o->beta1 >= 0) c.beta1 = o->beta1;
     if (o->momentum >= 0) c.momentum = o->momentum;
     if (o->interval > 0) c.interval = o->interval;
     if (o->average >= 0) c.average = o->average;
+    if (o->ridge > 0) c.ridge = o->ridge;
+    if (o->newton > 0) c.newton = o->newton;
     c.start = o->start, c.floor = o->floor;
     if (o->from_sgd) hpc_optimizer_from_sgd(&c);
     return c;

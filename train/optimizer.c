@@ -71,6 +71,8 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
     o->momentum = momentum ? 0.95 : 0.9;
     o->interval = momentum ? 5 : 10;
     o->average = momentum ? 0.5 : 0.95;
+    o->ridge = momentum ? 1e-4 : 1e-5;
+    o->newton = momentum ? 1 : 3;
 }
 
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)

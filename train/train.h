@@ -63,7 +63,7 @@ typedef struct hpc_optimizer_config {
         .average = 0.95, .ridge = 1e-5, .newton = 3, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
-/* The beta1, momentum, interval and average that suit the kind. */
+/* The beta1, momentum, interval, average, ridge and newton that suit the kind. */
 void hpc_optimizer_usual(hpc_optimizer_config *o);
 /* The published rule: from SGD's settings, the same rate and decay / (1 - momentum), grafted. */
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o);

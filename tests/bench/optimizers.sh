@@ -49,7 +49,7 @@ momentum-beta1-0.9 jorge-momentum --beta1 0.9
 momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
 momentum-block-128 jorge-momentum --block 128
 momentum-no-burst jorge-momentum --burst 0
-momentum-steps-1 jorge-momentum --newton 1
+momentum-exact jorge-momentum --newton 3 --ridge 1e-5
 momentum-halves jorge-momentum --halves all
 muon-0.95 muon --momentum 0.95
 muon-beta1-0.9 muon --beta1 0.9
@@ -170,7 +170,7 @@ for o in $optimizers; do
     interval=$(extra_of "$o" | awk '{ for (i = 1; i < NF; i++) if ($i == "--interval") print $(i + 1) }')
     # shellcheck disable=SC2086
     ms=$("$hpccoder" bench optimizer $shape --vocab 8192 --sequences 8 --tied --optimizer "$o" \
-        --interval "${interval:-1}" --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
+        --interval "${interval:-0}" --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
     awk -F, -v o="$o" -v ms="$ms" '$1 == o {
         steps = $3 / 2048; goal = $5 == "" ? 0 : $5 / 2048
         printf "%s,%s,%s,%s,%.1f,%.2f,%s\n", o, $2, $4, $5, ms, steps * ms / 3.6e6, \

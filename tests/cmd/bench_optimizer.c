@@ -37,6 +37,7 @@ static hpc_optimizer_cost cost_of(int kind)
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_optimizer_cost sum = {0};
     c.kind = kind;
+    hpc_optimizer_usual(&c);
     c.block = 16;
     for (int k = 0; k < 7; k++) {
         hpc_optimizer_cost x = hpc_optimizer_cost_of(&c, shape[k][0], shape[k][1]);
