@@ -14,6 +14,7 @@ mkdir -p "$out"
 
 while read -r name commit; do
     folder=$clones/${name/\//+}
+    [ -d "$folder" ] || { echo "make.sh: no clone of $name at $folder" >&2; exit 2; }
     [ "$(git -C "$folder" rev-parse HEAD)" = "$commit" ] ||
         echo "make.sh: $folder is not at $commit: the model will be another" >&2
     echo "$name=$folder"
