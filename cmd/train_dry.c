@@ -13,8 +13,7 @@ static double bytes_of(const hpc_trainer_plan *p)
     return p->parameter_bytes + p->gradient_bytes + p->optimizer_bytes + p->activation_bytes;
 }
 
-/* ---- recomputation ----------------------------------------------------------------------------
- */
+/* ---- recomputation ------------------------------------------------------------------------- */
 
 static int plan_with(hpc_trainer_plan *out, hpc_trainer_options *t, int policy, int blocks)
 {
@@ -67,30 +66,38 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
     return HPC_OK;
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------ */
+/* ---- time ---------------------------------------------------------------------------------- */
 
 typedef struct rates {
     double product, read; /* operations and bytes a second */
 } rates;
 
-/* The rate of a product of the model's MLP, at most 512 rows of it. */
+static int64_t at_most(int64_t n, int64_t limit)
+{
+    return n < limit ? n : limit;
+}
+
+/* The rate of a product of the model's MLP, or of a corner of it: no matrix here is larger than a
+ * processor needs to be at its best. Twice at least, since the first run touches the memory. */
 static int measure_product(double *rate, hpc_device *d, const hpc_trainer_options *t)
 {
-    enum { RUNS = 4, ROWS = 512 };
-    int64_t m = t->rows * t->length < ROWS ? t->rows * t->length : ROWS, k = t->model.hidden;
+    enum { RUNS = 4, ROWS = 512, IN = 2048, OUT = 4096, NS = 200000000 };
+    int64_t m = at_most(t->rows * t->length, ROWS), k = at_most(t->model.hidden, IN);
+    hpc_dtype dtype = t->model.dtype;
     hpc_program *p = hpc_program_create();
     hpc_exec *e = NULL;
     int rc = p ? HPC_OK : HPC_E_NOMEM;
     *rate = 0;
     if (rc < 0) return rc;
-    hpc_value x = hpc_program_input(p, "x", hpc_type_of(HPC_F32, 2, (int64_t[]){m, k}));
-    hpc_value w = hpc_program_input(p, "w", hpc_type_of(HPC_F32, 2, (int64_t[]){t->model.ffn, k}));
+    int64_t w_shape[] = {at_most(t->model.ffn, OUT), k};
+    hpc_value x = hpc_program_input(p, "x", hpc_type_of(dtype, 2, (int64_t[]){m, k}));
+    hpc_value w = hpc_program_input(p, "w", hpc_type_of(dtype, 2, w_shape));
     int segment = hpc_program_segment(p, HPC_FORWARD, 0);
     hpc_program_keep(p, hpc_linear(p, x, w, HPC_NONE, HPC_NONE));
     TRY(hpc_program_status(p));
     TRY(hpc_exec_open(&e, p, d, NULL, NULL));
-    for (int run = 0; run < RUNS; run++) {
+    int64_t begin = hpc_clock_ns();
+    for (int run = 0; run < RUNS && (run < 2 || hpc_clock_ns() - begin < NS); run++) {
         int64_t start = hpc_clock_ns();
         TRY(hpc_exec_run(e, segment, 0));
         double ns = (double)(hpc_clock_ns() - start);
@@ -119,8 +126,7 @@ out:
     return rc;
 }
 
-/* ---- printing
- * --------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------------------------ */
 
 typedef struct estimate {
     hpc_trainer_plan plan;

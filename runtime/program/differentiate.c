@@ -36,16 +36,16 @@ static bool accumulates(const hpc_diff *d, hpc_value v)
     return d->p->value[v].trainable && d->o->accumulate < 0;
 }
 
-hpc_value hpc_accumulator(hpc_program *p, hpc_value v)
+hpc_value hpc_accumulator(hpc_program *p, hpc_value state)
 {
-    if (p->value[v].grad >= 0) return p->value[v].grad;
-    hpc_type t = p->value[v].type;
+    if (p->value[state].grad >= 0) return p->value[state].grad;
+    hpc_type t = p->value[state].type;
     t.dtype = t.dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     t.pack = HPC_PLAIN;
-    const char *name = hpc_arena_text(p->arena, "grad.%s", p->value[v].name);
+    const char *name = hpc_arena_text(p->arena, "grad.%s", p->value[state].name);
     if (!name) return HPC_NONE;
     hpc_value g = hpc_program_state(p, name, t, false);
-    if (g >= 0) p->value[v].grad = g;
+    if (g >= 0) p->value[state].grad = g;
     return g;
 }
 

@@ -17,6 +17,7 @@
 
 #include "runtime/device/device.h"
 #include "tests/support/command.h"
+#include "tests/support/sanitized.h"
 
 /* ---- running the program ------------------------------------------------------------------- */
 
@@ -287,17 +288,7 @@ static void the_table_is_aligned(void **state)
 }
 
 /* Sanitizers know nothing of the peers' threads and memory. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
+enum { SANITIZED = HPC_TEST_ASAN || HPC_TEST_TSAN };
 
 static void peers_compute_the_same(void **state)
 {

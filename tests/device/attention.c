@@ -166,7 +166,7 @@ static void check(const problem *c)
     int64_t from = c->start[0] * c->heads, n = c->start[c->sequences] * c->heads - from;
 
     attend(c, &x);
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_attention_args first = a;
         for (int i = 0; i < 3; i++) {
             hpc_attention_args t = a;
@@ -293,7 +293,7 @@ static void same_row(const problem *c, const hpc_attention_args *all, int64_t ro
 static void decode_equals_prompt(void **state)
 {
     (void)state;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++)
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++)
         for (int32_t n = 1; n < 200; n += 33) {
             hpc_test_heap h = {0};
             problem c = {.heads = 6,
@@ -440,7 +440,7 @@ static void check_grad(const problem *c, int64_t stride)
     dense x = dense_of(&h, &f);
     const double *dout = hpc_test_tensor_doubles(&h, &a.dout);
     double tolerance = c->query_type == HPC_BF16 || c->key_type == HPC_BF16 ? 3e-2 : 3e-5;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_attention_grad_args first = a;
         for (int i = 0; i < 3; i++) {
             hpc_attention_grad_args t = a;

@@ -192,7 +192,7 @@ static void small(void **state)
 {
     (void)state;
     for (int64_t n = 1; n <= 33; n += n < 9 ? 1 : 8)
-        for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+        for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
             check_kinds(HPC_F32, n, *isa);
         }
 }
@@ -200,7 +200,7 @@ static void small(void **state)
 static void as_large_as_blocks(void **state)
 {
     (void)state;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         check_kinds(HPC_F32, 127, *isa);
         check_kinds(HPC_F32, 256, *isa);
     }
@@ -220,7 +220,7 @@ static void no_matrices(void **state)
     hpc_eigh_args a = {.values = hpc_test_tensor(&h, HPC_F32, 2, 3, 0, 0, 0),
                        .vectors = hpc_test_tensor(&h, HPC_F32, 3, 3, 0, 0, 0),
                        .x = hpc_test_tensor(&h, HPC_F32, 3, 3, 0, 0, 0)};
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++)
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++)
         assert_int_equal(hpc_test_launch(select_eigh, *isa, 2, &a), 0);
     a.vectors = hpc_test_tensor(&h, HPC_BF16, 3, 3, 2, 2, 0);
     check_fails(select_eigh, &a, HPC_E_UNSUPPORTED,

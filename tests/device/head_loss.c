@@ -98,7 +98,7 @@ static void check(const problem *c)
     size_t bytes = (size_t)live_of(c) * sizeof(float);
 
     for (int64_t r = 0; r < live_of(c); r++) loss[r] = row_loss(lse + r, c, x, w, r);
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_head_loss_args first = a;
         for (int i = 0; i < 3; i++) {
             hpc_head_loss_args t = a;
@@ -237,7 +237,7 @@ static void check_grad(const problem *c)
                hpc_test_tensor_doubles(&h, &a.dloss)};
     const double *before = c->adds ? hpc_test_tensor_doubles(&h, &a.dw) : NULL;
 
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_head_loss_grad_args first = a;
         for (int i = 0; i < 3; i++) {
             hpc_head_loss_grad_args t = a;
@@ -285,7 +285,7 @@ static void check_both(const problem *c)
     hpc_head_loss_args f = args_of(&h, c);
     hpc_head_loss_grad_args a = grad_args_of(&h, c);
 
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_head_loss_grad_args b = a;
         assert_int_equal(hpc_test_launch(select_loss, *isa, 2, &f), 0);
         a.lse = f.lse;

@@ -417,7 +417,7 @@ static void narrowing(void **state)
 
     (void)state;
     for (int i = 0; i < 50; i++) memcpy((char *)a.x.data + 4 * i, from + i % 10, 4);
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         assert_int_equal(hpc_test_launch(select_copy, *isa, 1, &a), 0);
         for (int i = 0; i < 50; i++) assert_int_equal(((const uint16_t *)a.y.data)[i], to[i % 10]);
     }
@@ -492,7 +492,7 @@ static void nothing(void **state)
     hpc_nop_args a = {.y = hpc_test_absent(), .x = hpc_test_absent()};
 
     (void)state;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++)
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++)
         assert_int_equal(hpc_test_launch(select_nop, *isa, 2, &a), 0);
 }
 

@@ -87,7 +87,7 @@ static inline void check(const kernel_case *c)
     hpc_test_heap h = {0};
 
     for (int k = 0; k < c->outputs; k++) before[k] = hpc_test_twin(&h, out + k);
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         for (int i = 0; i < 3; i++) {
             launch_once(c, *isa, workers[i], before, first);
             for (int k = 0; i == 0 && k < c->outputs; k++) first[k] = hpc_test_twin(&h, out + k);
@@ -104,7 +104,7 @@ static inline void check(const kernel_case *c)
 static inline void check_fails(hpc_test_select *select, const void *args, int code,
                                const char *format)
 {
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         const char *gap = strstr(format, "%s");
         char text[256];
         snprintf(text, sizeof text, "%.*s%s%s", (int)(gap ? gap - format : 255), format,

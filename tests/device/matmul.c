@@ -206,7 +206,7 @@ static void check(const product *c)
     hpc_matmul_args a = args_of(&h, c, &b);
     wanted w = reference(&h, c, &a, &b);
 
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         hpc_matmul_args first = a;
         for (int i = 0; i < 3; i++) {
             hpc_matmul_args t = a;
@@ -376,7 +376,7 @@ static void batch_invariance(void **state)
     static const hpc_dtype types[] = {HPC_F32, HPC_BF16, HPC_Q4_K};
 
     (void)state;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++)
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++)
         for (int i = 0; i < 5; i++) {
             hpc_test_heap h = {0};
             hpc_tensor b;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/launch.h"
 #include "tests/support/ops.h"
 
 #define F32(...) test_type(HPC_F32, __VA_ARGS__)
@@ -244,7 +245,7 @@ static void what_a_backend_cannot_is_named(void **state)
     static const char *const backend[] = {"cpu", "mock"};
     (void)state;
     for (int k = 0; k < 2; k++)
-        for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+        for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
             char part[160];
             hpc_device *d;
             hpc_exec *e;
@@ -393,7 +394,7 @@ static void sequences_and_pages_out_of_range(void **state)
         for (int width = 0; width < 2; width++) {
             hpc_dtype d = width ? HPC_F64 : HPC_F32;
             for (int threads = 1; threads <= 7; threads += 3)
-                for (const char *const *isa = hpc_device_isas(); *isa; isa++)
+                for (const char *const *isa = hpc_test_isas(); *isa; isa++)
                     attention_goes_wrong(&(hpc_device_options){.isa = *isa, .threads = threads}, d,
                                          paged);
             attention_goes_wrong(&(hpc_device_options){.backend = "mock"}, d, paged);
@@ -434,7 +435,7 @@ static void indices_out_of_range_on_cpu(void **state)
     (void)state;
     for (int what = 0; what < BAD_N; what++)
         for (int threads = 1; threads <= 7; threads += 3)
-            for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+            for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
                 hpc_device_options o = {.backend = "cpu", .isa = *isa, .threads = threads};
                 goes_wrong(&o, what, HPC_F32);
                 goes_wrong(&o, what, HPC_F64);

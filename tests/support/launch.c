@@ -10,6 +10,14 @@
 #include <string.h>
 
 #include "tests/support/launch.h"
+#include "tests/support/sanitized.h"
+
+const char *const *hpc_test_isas(void)
+{
+    static const char *best[2];
+    best[0] = hpc_device_isas()[0];
+    return HPC_TEST_TSAN ? best : hpc_device_isas();
+}
 
 void *hpc_test_heap_alloc(hpc_test_heap *h, size_t bytes)
 {

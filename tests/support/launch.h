@@ -7,6 +7,10 @@
 
 #include "runtime/device/kernel/kernel.h"
 
+/* Those to test: all that this CPU can run, best first, and NULL. Under the thread sanitizer the
+ * best alone: what threads share does not depend on the set. */
+const char *const *hpc_test_isas(void);
+
 /* Everything that a test allocates; freed at once. Zero it first. */
 typedef struct hpc_test_heap {
     void *block[512];

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/launch.h"
 #include "tests/support/ops.h"
 
 /* ---- bounds --------------------------------------------------------------------- */
@@ -126,7 +127,7 @@ int hpc_test_bench_open(void **state, const char *file)
     hpc_test_bench *b = hpc_alloc(1, sizeof *b);
     assert_non_null(b);
     b->file = file;
-    for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
         assert_true(b->isa_n < ISAS_MOST);
         b->isa[b->isa_n] = *isa;
         for (int t = 0; t < TEAMS; t++)

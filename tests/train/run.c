@@ -3,6 +3,7 @@
  * ends at the same bits, what cannot be learnt from is skipped and said, and
  * models go out and come in again.
  */
+#include "tests/support/sanitized.h"
 #include "tests/train/data.h"
 
 typedef struct place {
@@ -144,11 +145,18 @@ static void goes_on_with_all_else(void **state)
     same_after_stopping(state, &p, "half");
 }
 
-/* ---- learning
- * --------------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
+
+static void skip_many_steps(void)
+{
+    if (!HPC_TEST_TSAN) return;
+    print_message("SKIP: many steps are to the thread sanitizer as few\n");
+    skip();
+}
 
 static void every_optimizer_learns(void **state)
 {
+    skip_many_steps();
     for (int kind = 0; kind < HPC_OPT_N; kind++) {
         place p;
         open_place(&p, state, kind, NULL);
@@ -183,6 +191,7 @@ static void accumulates(void **state)
 
 static void learns_labels(void **state)
 {
+    skip_many_steps();
     place p;
     open_place(&p, state, HPC_OPT_ADAMW, "label");
     p.o.trainer.objective = HPC_OBJECTIVE_CLASSES;
@@ -197,8 +206,7 @@ static void learns_labels(void **state)
     assert_true(r.validation < 0.9 * log(3));
 }
 
-/* ---- what cannot be learnt from
- * ---------------------------------------------------------------------- */
+/* ---- what cannot be learnt from -------------------------------------------------------------- */
 
 static void skips_what_is_not_finite(void **state)
 {
@@ -215,6 +223,7 @@ static void skips_what_is_not_finite(void **state)
 /* Rates so high that norms jump: skipped steps change nothing, and the run ends. */
 static void skips_spikes(void **state)
 {
+    skip_many_steps();
     place p;
     open_place(&p, state, HPC_OPT_SGD, NULL);
     p.o.trainer.step.clip = 0;
@@ -315,8 +324,7 @@ static void refuses(void **state)
     test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "beta2=1 is not in [0, 1)");
 }
 
-/* ---- models, out and in
- * ---------------------------------------------------------------------------------- */
+/* ---- models, out and in ---------------------------------------------------------------------- */
 
 static void comes_in_again(void **state)
 {
@@ -339,6 +347,7 @@ static void comes_in_again(void **state)
 /* Adapters learn, all else stays; merged into the model they are the same function. */
 static void adapters(void **state)
 {
+    skip_many_steps();
     place p;
     char model[2][PATH_MAX];
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
