@@ -167,11 +167,12 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%))
 # The thread sanitizer of gcc 12 needs a plain address space; where that is refused, it must do.
 PLAIN_SPACE = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 RUNNER_tsan = $(PLAIN_SPACE)
-# What starts no thread has nothing for it to see, and takes ten times as long to say so; a command
-# runs in processes of its own what is seen in the tests of the other rooms.
+# What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
+# long to say so; a command runs in processes of its own what the rooms' tests show.
 UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% git/delta git/inflate% git/loose \
-    corpus/near corpus/chunk corpus/secrets corpus/store model/gguf% model/families program/place \
-    tokenizer/spm tokenizer/nfc device/ref% device/kernels_vecmath train/optimizer cmd/%)
+    corpus/near corpus/chunk corpus/secrets corpus/store corpus/sketch corpus/loops corpus/pack_% \
+    model/gguf% model/families program/place tokenizer/spm tokenizer/nfc device/ref% \
+    device/kernels_vecmath train/optimizer train/checkpoint cmd/%)
 
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)

@@ -42,37 +42,20 @@ ablations() {
 momentum-every-2 jorge-momentum --interval 2
 momentum-every-10 jorge-momentum --interval 10
 momentum-every-20 jorge-momentum --interval 20
-momentum-average-0 jorge-momentum --average 0
-momentum-average-0.8 jorge-momentum --average 0.8
-momentum-0.9 jorge-momentum --momentum 0.9 --beta1 0.9
-momentum-beta1-0.9 jorge-momentum --beta1 0.9
-momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
-momentum-block-128 jorge-momentum --block 128
 momentum-no-burst jorge-momentum --burst 0
-momentum-exact jorge-momentum --newton 3 --ridge 1e-5
+momentum-steps-3 jorge-momentum --newton 3 --ridge 1e-5
+momentum-average-0.8 jorge-momentum --average 0.8
+momentum-beta1-0.9 jorge-momentum --beta1 0.9
+momentum-block-64 jorge-momentum --block 64
+momentum-block-128 jorge-momentum --block 128
 momentum-halves jorge-momentum --halves all
-muon-0.95 muon --momentum 0.95
 muon-beta1-0.9 muon --beta1 0.9
-shampoo-beta1-0.95 shampoo --beta1 0.95
-adamw-beta1-0.95 adamw --beta1 0.95
 muon-halves muon --halves all
+adamw-beta1-0.95 adamw --beta1 0.95
 newton-every-10 jorge-newton --interval 10
-newton-every-200 jorge-newton --interval 200
-newton-no-burst jorge-newton --burst 0
-newton-steps-1 jorge-newton --newton 1
-newton-block-128 jorge-newton --block 128
-newton-block-672 jorge-newton --block 672
-newton-ridge-1e-4 jorge-newton --ridge 1e-4
-newton-ridge-1e-6 jorge-newton --ridge 1e-6
-newton-average-0.9 jorge-newton --average 0.9
-newton-average-0.99 jorge-newton --average 0.99
-newton-graft-sgd jorge-newton --graft sgd --lr 0.3
+newton-average-0.8 jorge-newton --interval 10 --average 0.8
 shampoo-every-50 shampoo --interval 50
-soap-every-50 soap --interval 50
 symmetric-every-10 jorge-symmetric --interval 10
-symmetric-floor-0.95 jorge-symmetric --floor 0.95
-jorge-every-50 jorge --interval 50
-jorge-start-1 jorge --start 1
 A
 }
 
