@@ -58,7 +58,7 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     if (o->interval > 0) c.interval = o->interval;
     if (o->average >= 0) c.average = o->average;
     if (o->ridge > 0) c.ridge = o->ridge;
-    if (o->newton > 0) c.newton = o->newton;
+    if (o->newton >= 0) c.newton = o->newton;
     c.start = o->start, c.floor = o->floor;
     if (o->from_sgd) hpc_optimizer_from_sgd(&c);
     return c;

@@ -290,9 +290,8 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "M",
      .least = -1,
      .most = 0.9999999,
-     .help =
-         "SGD's, muon's and jorge-momentum's; negative: what suits, 0.95 of the last and 0.9 of "
-         "the others."},
+     .help = "SGD's, muon's and jorge-momentum's; negative: what suits, 0.9 of SGD and 0.8 of the "
+             "others."},
     {.name = "decay",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, decay),
@@ -313,7 +312,8 @@ const hpc_option hpc_cmd_train_options[] = {
      .fallback = "none",
      .choices = optimizer_halves_names,
      .help = "Products of the optimizer that round their factors to bf16: muon's and those of "
-             "preconditioned updates, or those of refreshes too."},
+             "preconditioned updates, or those of refreshes too, but for most on the way to a "
+             "root."},
     {.name = "from-sgd",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, from_sgd),
@@ -334,7 +334,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "N",
      .least = 0,
      .most = 1e9,
-     .help = "Steps between refreshes of preconditioners; 0: what suits the optimizer, 5 of "
+     .help = "Steps between refreshes of preconditioners; 0: what suits the optimizer, 1 of "
              "jorge-momentum and 10 of the others;"},
     {.name = "burst",
      .kind = HPC_INT,
@@ -365,12 +365,13 @@ const hpc_option hpc_cmd_train_options[] = {
     {.name = "newton",
      .kind = HPC_INT,
      .offset = offsetof(train_options, newton),
-     .fallback = "0",
+     .fallback = "-1",
      .argument = "N",
-     .least = 0,
+     .least = -1,
      .most = 100,
-     .help = "Last steps of a refresh, which double the digits: jorge-newton, jorge-momentum; 0: "
-             "what suits, 3 and 1."},
+     .help =
+         "Steps of a refresh beyond those that bring the root within a factor of two, each to "
+         "three times the digits: jorge-newton, jorge-momentum; negative: what suits, 2 and 0."},
     {.name = "start",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, start),

@@ -3,10 +3,11 @@
  * published, its symmetric form, and coupled Newton steps on a moving average.
  */
 #include <math.h>
+#include <string.h>
 
 #include "train/update_priv.h"
 
-enum { NEWTON_MOST = 64 };
+enum { STEPS_MOST = 64 };
 
 /* ---- the series ------------------------------------------------------------------------- */
 
@@ -72,20 +73,7 @@ void refresh_jorge(update *u, const target *t, const side *s)
         refresh_symmetric(u, root, s->gram);
 }
 
-/* ---- Newton steps -------------------------------------------------------------------------- */
-
-/* (sum of eigenvalues^8)^(1/8): never below the largest, and at most b^(1/8) of it. By |a|_F before
- * and after, since an eighth power leaves f32 soon. */
-static hpc_value bound_of(update *u, hpc_value a)
-{
-    hpc_value size = squares_each(u, a);
-    hpc_value by[3] = {HPC_NONE, map_guarded(u, size, 1, -0.5, 0, 0), HPC_NONE};
-    a = hpc_combine(u->p, HPC_NEW, a, HPC_NONE, by, (hpc_combine_attr){.a1 = 1});
-    hpc_value a2 = multiply(u, a, false, a, false);
-    hpc_value a4 = multiply(u, a2, false, a2, false);
-    return hpc_binary(u->p, HPC_MUL, map_power(u, squares_each(u, a4), 1, 1.0 / 8),
-                      map_power(u, size, 1, 0.5));
-}
+/* ---- coupled steps -------------------------------------------------------------------------- */
 
 /* For A^(-1/p). */
 static int power_of(const hpc_optimizer_config *o)
@@ -93,64 +81,110 @@ static int power_of(const hpc_optimizer_config *o)
     return o->kind == HPC_OPT_JORGE_MOMENTUM ? 2 : 4;
 }
 
-/* T = c (I - beta M). */
+/* T = a I + b M + c M^2. */
 typedef struct coupled_step {
-    double c, beta;
+    double a, b, c;
 } coupled_step;
 
-/* For eigenvalues of M in [least, 1]: the T after which x c^p (1 - beta x)^p lies in the narrowest
- * [least', 1]. Both ends are brought to the same height, whose ratio to the hump's between them is
- * least'. Returns least'. */
-static double widest_step(coupled_step *out, double least, double p)
+/* Row k of 4 is of 5 numbers, the last the right side. */
+static void solve_four(double x[4], double row[4][5])
 {
-    double root = pow(least, 1 / p);
-    out->beta = (1 - root) / (1 - root * least);
-    double hump = 1 / ((p + 1) * out->beta), top = hump * pow(p / (p + 1), p);
-    if (hump > 1) top = pow(1 - out->beta, p);
-    double low = least * pow(1 - out->beta * least, p);
-    out->c = pow(top, -1 / p);
-    return low / top;
+    for (int i = 0; i < 4; i++) {
+        int pivot = i;
+        for (int k = i; k < 4; k++)
+            if (fabs(row[k][i]) > fabs(row[pivot][i])) pivot = k;
+        for (int j = 0; j < 5; j++) {
+            double keep = row[i][j];
+            row[i][j] = row[pivot][j], row[pivot][j] = keep;
+        }
+        for (int k = 0; k < 4; k++) {
+            double by = row[k][i] / row[i][i];
+            for (int j = i; j < 5 && k != i; j++) row[k][j] -= by * row[i][j];
+        }
+    }
+    for (int i = 0; i < 4; i++) x[i] = row[i][4] / row[i][i];
 }
 
-static int steps_of(coupled_step step[NEWTON_MOST], const hpc_optimizer_config *o)
+/* For s = x^(1/p), x an eigenvalue of M, within [least, 1]: the T for which s T(s^p) lies in the
+ * narrowest [least', 1]; returns least'. It is 1 and least' in turn at least, at two s between them
+ * where it turns back, and at 1: those two are looked for by exchange, as Remez did. */
+static double narrowest_step(coupled_step *t, double least, double p)
 {
-    const double near = 0.4; /* from here on Newton's own steps are as good */
-    double least = o->ridge / (1 + o->ridge), p = power_of(o);
+    enum { EXCHANGES = 60 };
+    /* Next to 1 all of them are one: the step that agrees with s^-1 to second order. */
+    const double merged = 0.99;
+    if (least > merged) {
+        double d1 = 1 / p, d2 = d1 * (d1 + 1) / 2;
+        *t = (coupled_step){1 + d1 + d2, -d1 - 2 * d2, d2};
+        return 1;
+    }
+    double at[4] = {least, (3 * least + 1) / 4, (least + 3) / 4, 1}, x[4] = {0};
+    for (int turn = 0; turn < EXCHANGES; turn++) {
+        double row[4][5];
+        for (int k = 0; k < 4; k++) {
+            double s = at[k], sp = pow(s, p);
+            double next[5] = {s, s * sp, s * sp * sp, k % 2 ? -1 : 1, 1};
+            memcpy(row[k], next, sizeof next);
+        }
+        solve_four(x, row);
+        /* (s T)' = a + (1 + p) b s^p + (1 + 2 p) c s^2p. */
+        double a = (1 + 2 * p) * x[2], b = (1 + p) * x[1] / 2, d = sqrt(b * b - a * x[0]);
+        double q = pow((-b - d) / a, 1 / p), r = pow((-b + d) / a, 1 / p);
+        double moved = fabs(q - at[1]) + fabs(r - at[2]);
+        at[1] = q, at[2] = r;
+        if (moved < 1e-12) break;
+    }
+    double top = 1 + x[3];
+    *t = (coupled_step){x[0] / top, x[1] / top, x[2] / top};
+    return (1 - x[3]) / top;
+}
+
+static int steps_of(coupled_step step[STEPS_MOST], const hpc_optimizer_config *o)
+{
+    const double near = 0.5;
+    double p = power_of(o), least = pow(o->ridge / (1 + o->ridge), 1 / p);
     int n = 0;
-    while (least < near && n < NEWTON_MOST) least = widest_step(&step[n++], least, p);
-    for (int64_t k = 0; k < o->newton && n < NEWTON_MOST; k++)
-        step[n++] = (coupled_step){.c = (p + 1) / p, .beta = 1 / (p + 1)}; /* Newton's */
+    while (least < near && n < STEPS_MOST) least = narrowest_step(&step[n++], least, p);
+    for (int64_t k = 0; k < o->newton && n < STEPS_MOST; k++)
+        least = narrowest_step(&step[n++], least, p);
     return n;
 }
 
 int jorge_newton_steps(const hpc_optimizer_config *o)
 {
-    coupled_step step[NEWTON_MOST];
+    coupled_step step[STEPS_MOST];
     return steps_of(step, o);
 }
 
-/* L = A^(-1/p) from products alone. With A scaled into (0, 1], X = I and M = A, in each step
- * X <- X T, M <- T^p M: M goes to I and X to A^(-1/p), which all are polynomials of A and commute.
+/* L = A^(-1/p) from products alone. With A over its Frobenius norm, in (0, 1], X = I and M = A, in
+ * each step X <- X T, M <- T^p M: M goes to I and X to A^(-1/p), which all are polynomials of A and
+ * commute. All but the last step is in f32 whatever else is rounded: bf16 does not tell the least
+ * eigenvalues of M from nothing before they are next to 1.
  * (A step from the last refresh's L would have to come out of L and A that do not: its errors
  * between two directions grow by (1 + r)^2 (1 + r^-2) / 8 - 1 each time, r the ratio of L there,
  * which is more than 1 from a condition of A of 61 on.) */
 void refresh_newton(update *u, const target *t, const side *s)
 {
-    coupled_step step[NEWTON_MOST];
+    coupled_step step[STEPS_MOST];
     int n = steps_of(step, u->o);
+    bool halves = u->halves;
+    double p = power_of(u->o), most = 1 + u->o->ridge; /* eigenvalues are at most so many norms */
     hpc_value norm, x = HPC_NONE, root = side_state(u, "precondition", t, s);
-    hpc_value a = side_average(u, t, s, u->o->ridge, &norm), bound = bound_of(u, a);
-    hpc_value by[3] = {HPC_NONE, map_guarded(u, bound, 1, -1, 0, 0), HPC_NONE};
-    hpc_value m = hpc_combine(u->p, HPC_NEW, a, HPC_NONE, by, (hpc_combine_attr){.a1 = 1});
+    hpc_value m = side_average(u, t, s, u->o->ridge, &norm);
+    hpc_value by[3] = {HPC_NONE, map_guarded(u, norm, 1 / most, -1, 0, 0), HPC_NONE};
+    m = hpc_combine(u->p, HPC_NEW, m, HPC_NONE, by, (hpc_combine_attr){.a1 = 1});
     for (int k = 0; k < n; k++) {
-        hpc_combine_attr attr = {.a0 = step[k].c, .a1 = -step[k].c * step[k].beta};
-        hpc_value f = hpc_combine(u->p, HPC_NEW, m, HPC_NONE, NULL, attr);
+        u->halves = halves && k + 1 == n;
+        hpc_value f =
+            hpc_combine(u->p, HPC_NEW, m, multiply(u, m, false, m, false), NULL,
+                        (hpc_combine_attr){.a0 = step[k].a, .a1 = step[k].b, .a2 = step[k].c});
         x = k == 0 ? f : multiply(u, x, false, f, false);
         if (k + 1 == n) break;
-        for (int p = power_of(u->o); p > 1; p /= 2) f = multiply(u, f, false, f, false);
+        for (int q = power_of(u->o); q > 1; q /= 2) f = multiply(u, f, false, f, false);
         m = multiply(u, f, false, m, false);
     }
-    hpc_value back = map_guarded(u, bound, 0.5, -1.0 / power_of(u->o), 0, 0),
-              s3[3] = {HPC_NONE, back, back};
-    hpc_combine(u->p, root, x, x, s3, (hpc_combine_attr){.a1 = 1, .a2 = 1, .trans = true});
+    u->halves = halves;
+    hpc_value back = map_guarded(u, norm, 0.5 * pow(most, -1 / p), -1 / p, 0, 0),
+              both[3] = {HPC_NONE, back, back};
+    hpc_combine(u->p, root, x, x, both, (hpc_combine_attr){.a1 = 1, .a2 = 1, .trans = true});
 }

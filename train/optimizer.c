@@ -57,7 +57,7 @@ int hpc_optimizer_check(const hpc_optimizer_config *o)
     TRY(check_positive("start", o->start));
     TRY(check_positive("block", (double)o->block));
     TRY(check_positive("interval", (double)o->interval));
-    TRY(check_positive("newton", (double)o->newton));
+    if (o->newton < 0) TRY(hpc_fail(HPC_E_ARG, "newton=%lld is negative", (long long)o->newton));
     if (!(o->decay >= 0)) TRY(hpc_fail(HPC_E_ARG, "decay=%g is negative", o->decay));
 out:
     return rc;
@@ -68,11 +68,11 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
     bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
     bool slow = momentum || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP;
     o->beta1 = slow ? 0.95 : 0.9;
-    o->momentum = momentum ? 0.95 : 0.9;
-    o->interval = momentum ? 5 : 10;
+    o->momentum = momentum || o->kind == HPC_OPT_MUON ? 0.8 : 0.9;
+    o->interval = momentum ? 1 : 10;
     o->average = momentum ? 0.5 : 0.95;
     o->ridge = momentum ? 1e-4 : 1e-5;
-    o->newton = momentum ? 1 : 3;
+    o->newton = momentum ? 0 : 2;
 }
 
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)
@@ -256,10 +256,10 @@ static double refresh_of(const hpc_optimizer_config *o, double n, double b, doub
     case HPC_OPT_SOAP: return n * (gram + 9 * cube);
     case HPC_OPT_JORGE: return n * (gram + 10 * cube);
     case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 12 * cube);
-    default: /* the bound; steps, the first without X T, the last without T^4 M or T^2 M */
-        return n *
-               (gram + 4 * cube +
-                (o->kind == HPC_OPT_JORGE_MOMENTUM ? 6 : 8) * (jorge_newton_steps(o) - 1) * cube);
+    default: { /* steps: M^2, X T but for the first, T^p M but for the last */
+        double steps = jorge_newton_steps(o), power = o->kind == HPC_OPT_JORGE_MOMENTUM ? 6 : 8;
+        return n * (gram + (2 * steps + power * (steps - 1)) * cube);
+    }
     }
 }
 

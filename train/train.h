@@ -51,7 +51,7 @@ typedef struct hpc_optimizer_config {
     int64_t burst;    /* but each of the first so many steps refreshes */
     double average;   /* SHAMPOO and all after it: S <- average S + (1 - average) G G^T */
     double ridge;     /* the same: A = S + ridge |S|_F I */
-    int64_t newton;   /* last steps of a refresh, which double the digits */
+    int64_t newton;   /* steps of a refresh beyond those to within a factor of two */
     double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
     double floor;     /* the same: beta2 is at least this; 0: as published */
     int halves;       /* hpc_halves; UPDATE leaves out refreshes */
@@ -60,7 +60,7 @@ typedef struct hpc_optimizer_config {
     {                                                                                              \
         .kind = HPC_OPT_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .momentum = 0.9,          \
         .decay = 0.1, .graft = HPC_GRAFT_ADAM, .block = 256, .interval = 10, .burst = 10,          \
-        .average = 0.95, .ridge = 1e-5, .newton = 3, .start = 1e-2                                 \
+        .average = 0.95, .ridge = 1e-5, .newton = 2, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
 /* The beta1, momentum, interval, average, ridge and newton that suit the kind. */

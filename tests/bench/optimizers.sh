@@ -28,7 +28,7 @@ extra_of() {
     sgd) echo --decay 1e-4 ;;
     jorge | jorge-symmetric) echo --interval 1 ;;
     jorge-newton) echo --interval 50 ;;
-    jorge-momentum) echo --interval 5 ;;
+    jorge-momentum) echo --interval 1 ;;
     shampoo | soap) echo --interval 10 ;;
     esac
 }
@@ -40,15 +40,21 @@ step_of() { [ "$1" = sgd ] && echo 3 || echo 2; }
 ablations() {
     cat <<'A'
 momentum-every-2 jorge-momentum --interval 2
+momentum-every-5 jorge-momentum --interval 5
 momentum-every-10 jorge-momentum --interval 10
-momentum-every-20 jorge-momentum --interval 20
 momentum-no-burst jorge-momentum --burst 0
-momentum-steps-3 jorge-momentum --newton 3 --ridge 1e-5
-momentum-average-0.8 jorge-momentum --average 0.8
+momentum-steps-2 jorge-momentum --newton 2
+momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
+momentum-ridge-1e-5 jorge-momentum --ridge 1e-5
+momentum-average-0.2 jorge-momentum --average 0.2
+momentum-average-0.75 jorge-momentum --average 0.75
+momentum-0.7 jorge-momentum --momentum 0.7
+momentum-0.9 jorge-momentum --momentum 0.9
 momentum-beta1-0.9 jorge-momentum --beta1 0.9
-momentum-block-64 jorge-momentum --block 64
 momentum-block-128 jorge-momentum --block 128
 momentum-halves jorge-momentum --halves all
+muon-0.7 muon --momentum 0.7
+muon-0.9 muon --momentum 0.9
 muon-beta1-0.9 muon --beta1 0.9
 muon-halves muon --halves all
 adamw-beta1-0.95 adamw --beta1 0.95
