@@ -22,13 +22,15 @@ threads=$(($(nproc) / JOBS > 0 ? $(nproc) / JOBS : 1))
 quarter=$(awk -v t="$tokens" 'BEGIN { printf "%.0f", t / 4 }')
 mkdir -p "$out"
 
-# Jorge as published learns from one gradient at a time, the others from averages.
+# Jorge as published learns from one gradient at a time, the others from averages. The two fastest round
+# what can be rounded.
 extra_of() {
     case $1 in
     sgd) echo --decay 1e-4 ;;
     jorge | jorge-symmetric) echo --interval 1 ;;
     jorge-newton) echo --interval 50 ;;
-    jorge-momentum) echo --interval 1 ;;
+    jorge-momentum) echo --interval 1 --halves all ;;
+    muon) echo --halves update ;;
     shampoo | soap) echo --interval 10 ;;
     esac
 }
@@ -52,11 +54,11 @@ momentum-0.7 jorge-momentum --momentum 0.7
 momentum-0.9 jorge-momentum --momentum 0.9
 momentum-beta1-0.9 jorge-momentum --beta1 0.9
 momentum-block-128 jorge-momentum --block 128
-momentum-halves jorge-momentum --halves all
+momentum-no-halves jorge-momentum --halves none
 muon-0.7 muon --momentum 0.7
 muon-0.9 muon --momentum 0.9
 muon-beta1-0.9 muon --beta1 0.9
-muon-halves muon --halves all
+muon-no-halves muon --halves none
 adamw-beta1-0.95 adamw --beta1 0.95
 newton-every-10 jorge-newton --interval 10
 newton-average-0.8 jorge-newton --interval 10 --average 0.8
@@ -156,10 +158,10 @@ for o in $optimizers; do [ -e "$out/$o/metrics.csv" ] && runs+=("$out/$o"); done
 # A step of each, with the refreshes that its interval has, in milliseconds.
 echo optimizer,rate,loss,tokens_to_adamw,step_ms,hours,hours_to_adamw >"$out/study.csv"
 for o in $optimizers; do
-    interval=$(extra_of "$o" | awk '{ for (i = 1; i < NF; i++) if ($i == "--interval") print $(i + 1) }')
+    [ "$o" = sgd ] && extra= || extra=$(extra_of "$o")
     # shellcheck disable=SC2086
     ms=$("$hpccoder" bench optimizer $shape --vocab 8192 --sequences 8 --tied --optimizer "$o" \
-        --interval "${interval:-0}" --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
+        $extra --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
     awk -F, -v o="$o" -v ms="$ms" '$1 == o {
         steps = $3 / 2048; goal = $5 == "" ? 0 : $5 / 2048
         printf "%s,%s,%s,%s,%.1f,%.2f,%s\n", o, $2, $4, $5, ms, steps * ms / 3.6e6, \
