@@ -112,7 +112,7 @@ static double narrowest_step(coupled_step *t, double least, double p)
 {
     enum { EXCHANGES = 60 };
     /* Next to 1 all of them are one: the step that agrees with s^-1 to second order. */
-    const double merged = 0.99;
+    const double merged = 0.998;
     if (least > merged) {
         double d1 = 1 / p, d2 = d1 * (d1 + 1) / 2;
         *t = (coupled_step){1 + d1 + d2, -d1 - 2 * d2, d2};
