@@ -68,10 +68,6 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-typedef struct rates {
-    double product, read; /* operations and bytes a second */
-} rates;
-
 static int64_t at_most(int64_t n, int64_t limit)
 {
     return n < limit ? n : limit;
@@ -79,11 +75,11 @@ static int64_t at_most(int64_t n, int64_t limit)
 
 /* The rate of a product of the model's MLP, or of a corner of it: no matrix here is larger than a
  * processor needs to be at its best. Twice at least, since the first run touches the memory. */
-static int measure_product(double *rate, hpc_device *d, const hpc_trainer_options *t)
+static int measure_product(double *rate, hpc_device *d, const hpc_trainer_options *t,
+                           hpc_dtype dtype)
 {
     enum { RUNS = 4, ROWS = 512, IN = 2048, OUT = 4096, NS = 200000000 };
     int64_t m = at_most(t->rows * t->length, ROWS), k = at_most(t->model.hidden, IN);
-    hpc_dtype dtype = t->model.dtype;
     hpc_program *p = hpc_program_create();
     hpc_exec *e = NULL;
     int rc = p ? HPC_OK : HPC_E_NOMEM;
@@ -109,14 +105,15 @@ out:
     return rc;
 }
 
-static int measure(rates *out, const hpc_trainer_options *t)
+static int measure(hpc_trainer_rates *out, const hpc_trainer_options *t)
 {
     hpc_device *d = NULL;
     hpc_probe *probe = NULL;
     hpc_limits limits;
     int rc;
     TRY(hpc_device_open(&d, &t->device));
-    TRY(measure_product(&out->product, d, t));
+    TRY(measure_product(&out->full, d, t, HPC_F32));
+    TRY(measure_product(&out->halves, d, t, HPC_BF16));
     TRY(hpc_probe_open(&probe, d, 0.1));
     TRY(hpc_probe_limits(&limits, probe));
     out->read = limits.read;
@@ -186,12 +183,12 @@ int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
     estimate e = {.tokens = (double)(t->rows * t->length * t->accumulate)};
     hpc_trainer *trainer = NULL;
     hpc_buf out = {0};
-    rates r;
+    hpc_trainer_rates r;
     int rc;
     TRY(hpc_trainer_open(&trainer, t, true));
     TRY(measure(&r, t));
     e.plan = hpc_trainer_about(trainer);
-    hpc_trainer_estimate(&e.step_s, &e.refresh_s, trainer, r.product, r.read);
+    hpc_trainer_estimate(&e.step_s, &e.refresh_s, trainer, &r);
     o->json ? put_json(&out, &e) : put_text(&out, &e);
     TRY(hpc_cmd_print(&out));
     rc = EXIT_DONE;

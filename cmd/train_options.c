@@ -290,8 +290,8 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "M",
      .least = -1,
      .most = 0.9999999,
-     .help = "SGD's, muon's and jorge-momentum's; negative: what suits, 0.9 of SGD and 0.8 of the "
-             "others."},
+     .help = "Of sgd and its graft, of muon and of jorge-momentum; negative: what suits, 0.8 of "
+             "the last two and 0.9 of all others."},
     {.name = "decay",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, decay),

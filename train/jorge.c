@@ -1,6 +1,6 @@
 /*
  * jorge.c: roots without inverses or decompositions: Jorge's series as
- * published, its symmetric form, and coupled Newton steps on a moving average.
+ * published, its symmetric form, and coupled steps of a quadratic on a moving average.
  */
 #include <math.h>
 #include <string.h>
@@ -106,12 +106,13 @@ static void solve_four(double x[4], double row[4][5])
 }
 
 /* For s = x^(1/p), x an eigenvalue of M, within [least, 1]: the T for which s T(s^p) lies in the
- * narrowest [least', 1]; returns least'. It is 1 and least' in turn at least, at two s between them
- * where it turns back, and at 1: those two are looked for by exchange, as Remez did. */
+ * narrowest [least', 1]; returns least'. At s = least, at the two turning points and at s = 1 it is
+ * least', 1, least', 1: the turning points are found by exchange, as Remez did. */
 static double narrowest_step(coupled_step *t, double least, double p)
 {
     enum { EXCHANGES = 60 };
-    /* Next to 1 all of them are one: the step that agrees with s^-1 to second order. */
+    /* Next to 1 the four points merge: the step that agrees with s^-1 to second order, which leaves
+     * what f32 does not see. */
     const double merged = 0.998;
     if (least > merged) {
         double d1 = 1 / p, d2 = d1 * (d1 + 1) / 2;
@@ -139,14 +140,21 @@ static double narrowest_step(coupled_step *t, double least, double p)
     return (1 - x[3]) / top;
 }
 
+/* No eigenvalue of A with its ridge is more, in norms of A. A little room above the largest, where
+ * the steps are steep, keeps what is rounded on this side. */
+static double most_of(const hpc_optimizer_config *o)
+{
+    return 1.01 * (1 + o->ridge);
+}
+
 static int steps_of(coupled_step step[STEPS_MOST], const hpc_optimizer_config *o)
 {
     const double near = 0.5;
-    double p = power_of(o), least = pow(o->ridge / (1 + o->ridge), 1 / p);
+    double p = power_of(o), least = pow(o->ridge / most_of(o), 1 / p);
+    int64_t more = o->newton;
     int n = 0;
-    while (least < near && n < STEPS_MOST) least = narrowest_step(&step[n++], least, p);
-    for (int64_t k = 0; k < o->newton && n < STEPS_MOST; k++)
-        least = narrowest_step(&step[n++], least, p);
+    do least = narrowest_step(&step[n++], least, p);
+    while (n < STEPS_MOST && (least < near || more-- > 0));
     return n;
 }
 
@@ -158,8 +166,8 @@ int jorge_newton_steps(const hpc_optimizer_config *o)
 
 /* L = A^(-1/p) from products alone. With A over its Frobenius norm, in (0, 1], X = I and M = A, in
  * each step X <- X T, M <- T^p M: M goes to I and X to A^(-1/p), which all are polynomials of A and
- * commute. All but the last step is in f32 whatever else is rounded: bf16 does not tell the least
- * eigenvalues of M from nothing before they are next to 1.
+ * commute. All but the last step is in f32 whatever else is rounded: until then bf16 does not tell
+ * the least eigenvalues of M from nothing.
  * (A step from the last refresh's L would have to come out of L and A that do not: its errors
  * between two directions grow by (1 + r)^2 (1 + r^-2) / 8 - 1 each time, r the ratio of L there,
  * which is more than 1 from a condition of A of 61 on.) */
@@ -168,7 +176,7 @@ void refresh_newton(update *u, const target *t, const side *s)
     coupled_step step[STEPS_MOST];
     int n = steps_of(step, u->o);
     bool halves = u->halves;
-    double p = power_of(u->o), most = 1 + u->o->ridge; /* eigenvalues are at most so many norms */
+    double p = power_of(u->o), most = most_of(u->o);
     hpc_value norm, x = HPC_NONE, root = side_state(u, "precondition", t, s);
     hpc_value m = side_average(u, t, s, u->o->ridge, &norm);
     hpc_value by[3] = {HPC_NONE, map_guarded(u, norm, 1 / most, -1, 0, 0), HPC_NONE};

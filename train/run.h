@@ -46,9 +46,13 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
 void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
 /* Seconds of a step without its refresh, and of a refresh: for each instruction the longer of its
- * operations at `flops` a second and its bytes at `bytes` a second. */
-void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, double flops,
-                          double bytes);
+ * operations, at the rate of what it multiplies, and of its bytes. */
+typedef struct hpc_trainer_rates {
+    double full, halves; /* operations a second of f32 (or f64), of bf16 or factors rounded to it */
+    double read;         /* bytes a second */
+} hpc_trainer_rates;
+void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t,
+                          const hpc_trainer_rates *r);
 /* Where the time of all steps so far went, longest first, by phase and op; *out is the caller's to
  * free. Nothing unless asked for at opening. */
 typedef struct hpc_profile_row {

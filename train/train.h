@@ -26,7 +26,7 @@ typedef enum hpc_optimizer_kind {
     HPC_OPT_SOAP,    /* Adam in Shampoo's eigenbasis */
     HPC_OPT_JORGE,   /* as published: a binomial series, not symmetric */
     HPC_OPT_JORGE_SYMMETRIC,
-    HPC_OPT_JORGE_NEWTON,   /* a moving average, and its root by Newton steps */
+    HPC_OPT_JORGE_NEWTON,   /* a moving average, its root by coupled steps */
     HPC_OPT_JORGE_MOMENTUM, /* the same of MUON's momentum, on its shorter side alone: its inverse
                                square root is MUON's direction, as it was at the last refresh */
     HPC_OPT_N
@@ -34,7 +34,9 @@ typedef enum hpc_optimizer_kind {
 extern const char *const hpc_optimizer_names[];      /* "sgd", ... by kind, NULL-terminated */
 int hpc_optimizer_find(int *kind, const char *name); /* HPC_E_ARG tells the known ones */
 typedef enum hpc_graft { HPC_GRAFT_SGD, HPC_GRAFT_ADAM } hpc_graft;
-/* Which products of an optimizer round their factors to bf16; all state stays f32. */
+/* Which products of an optimizer round their factors to bf16: those of updates; those of refreshes
+ * too, but of JORGE_NEWTON's and JORGE_MOMENTUM's roots the last step alone. All state stays f32.
+ */
 typedef enum hpc_halves { HPC_HALVES_NONE, HPC_HALVES_UPDATE, HPC_HALVES_ALL } hpc_halves;
 
 /* Matrices within blocks are what MUON and all after it precondition. Embeddings, head, norms and

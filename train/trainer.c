@@ -232,24 +232,34 @@ void hpc_trainer_close(hpc_trainer *t)
 
 /* ---- times and costs ------------------------------------------------------------------------- */
 
-static double seconds_of(const hpc_trainer *t, int s, double flops, double bytes)
+static bool multiplies_halves(const hpc_program *p, const hpc_insn *i)
+{
+    if (i->op == &hpc_op_matmul && ((const hpc_matmul_attr *)i->attr)->halves) return true;
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && p->value[i->operand[k]].type.dtype == HPC_BF16) return true;
+    return false;
+}
+
+static double seconds_of(const hpc_trainer *t, int s, const hpc_trainer_rates *r)
 {
     double sum = 0;
     for (int64_t k = 0; k < t->p->segment[s].insn_n; k++) {
-        hpc_cost c = hpc_insn_cost(t->p, &t->p->segment[s].insn[k]);
-        sum += fmax(c.flops / flops, c.bytes / bytes);
+        const hpc_insn *i = &t->p->segment[s].insn[k];
+        hpc_cost c = hpc_insn_cost(t->p, i);
+        double rate = multiplies_halves(t->p, i) ? r->halves : r->full;
+        sum += fmax(c.flops / rate, c.bytes / r->read);
     }
     return sum;
 }
 
-void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t, double flops,
-                          double bytes)
+void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t,
+                          const hpc_trainer_rates *r)
 {
     *step = *refresh = 0;
     for (int s = 0; s < t->p->segment_n; s++) {
         bool micro = s == t->io.model.forward || s == t->io.backward;
         if (s == t->io.model.forward_head) continue;
-        double seconds = seconds_of(t, s, flops, bytes);
+        double seconds = seconds_of(t, s, r);
         if (s == t->io.refresh)
             *refresh = seconds;
         else

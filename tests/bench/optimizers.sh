@@ -44,7 +44,7 @@ ablations() {
 momentum-every-2 jorge-momentum --interval 2
 momentum-every-5 jorge-momentum --interval 5
 momentum-every-10 jorge-momentum --interval 10
-momentum-no-burst jorge-momentum --burst 0
+momentum-no-burst jorge-momentum --interval 5 --burst 0
 momentum-steps-2 jorge-momentum --newton 2
 momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
 momentum-ridge-1e-5 jorge-momentum --ridge 1e-5

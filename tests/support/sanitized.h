@@ -1,6 +1,6 @@
 /*
- * sanitized.h: which sanitizer a test is built for. What is learnt from many turns of the same
- * thing is not learnt from a sanitizer too: it makes each turn ten times as long.
+ * sanitized.h: which sanitizer a test is built for. It makes each turn of a loop ten times as long,
+ * and the tenth turn shows it nothing that the first did not.
  */
 #ifndef HPC_TEST_SANITIZED_H
 #define HPC_TEST_SANITIZED_H

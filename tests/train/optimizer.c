@@ -1,100 +1,11 @@
 /*
  * optimizer.c: preconditioned updates of single matrices, in f64 and f32:
- * Jorge's closed forms, exact roots by a decomposition written here, grafting,
- * and what a refresh costs.
+ * Jorge's closed forms, grafting, and what a refresh costs.
  *
  * That SGD and AdamW are PyTorch's is asked in tests/torch/, that whole models
  * learn in tests/train/step.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <math.h>
-
-#include <string.h>
-
-#include "tests/support/values.h"
-#include "train/update_priv.h"
-
-enum { MOST = 96 * 96 };
-
-/* One matrix under an optimizer. */
-typedef struct lab {
-    hpc_optimizer_config o;
-    hpc_program *p;
-    hpc_device *d;
-    hpc_exec *e;
-    hpc_step io;
-    target t;
-    int refresh, update;
-} lab;
-
-static hpc_value scalar_input(lab *l, const char *name, hpc_dtype d)
-{
-    return hpc_program_input(l->p, name, hpc_type_of(d, 0, NULL));
-}
-
-static void begin_states(lab *l)
-{
-    static float data[MOST];
-    static double wide[MOST];
-    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
-    for (hpc_value v = 0; v < l->p->value_n; v++) {
-        if (l->p->value[v].kind != HPC_VALUE_STATE || v == l->t.param || v == l->t.grad) continue;
-        int64_t n = hpc_test_n(l->p, v);
-        assert_true(n <= MOST);
-        hpc_step_initial(data, &l->io, l->p, v, &c);
-        for (int64_t k = 0; k < n; k++) wide[k] = (double)data[k];
-        hpc_test_write(l->e, 0, v, wide);
-    }
-}
-
-static void open_lab(lab *l, int64_t m, int64_t n, bool wide)
-{
-    update u = {.o = &l->o, .io = &l->io, .clip = HPC_NONE};
-    hpc_type type = hpc_type_of(HPC_F32, 2, (int64_t[]){m, n});
-    l->p = u.p = hpc_program_create();
-    l->io.model.freq = HPC_NONE;
-    l->t = (target){.name = "w", .half = HPC_NONE, .m = m, .n = n, .decay = l->o.decay};
-    l->t.param = hpc_program_state(l->p, "w", type, true);
-    l->t.grad = hpc_program_input(l->p, "g", type);
-    l->io.lr = scalar_input(l, "lr", HPC_F32);
-    l->io.model.step = scalar_input(l, "step", HPC_I32);
-    l->refresh = hpc_program_segment(l->p, HPC_REFRESH, 0);
-    if (l->o.kind > HPC_OPT_MUON) refresh_preconditioned(&u, &l->t);
-    l->update = hpc_program_segment(l->p, HPC_UPDATE, 1);
-    l->o.kind == HPC_OPT_MUON ? update_muon(&u, &l->t) : update_preconditioned(&u, &l->t);
-    test_ok(hpc_program_status(l->p));
-    if (wide) test_ok(hpc_to_double(l->p));
-    test_ok(hpc_program_check(l->p));
-    test_ok(hpc_device_open(&l->d, &(hpc_device_options){.threads = 2}));
-    test_ok(hpc_exec_open(&l->e, l->p, l->d, NULL, &(hpc_exec_options){.poison = 1}));
-    begin_states(l);
-    hpc_test_write_scalar(l->e, 0, l->io.lr, 0.1);
-    hpc_test_write_scalar(l->e, 0, l->io.model.step, 1);
-}
-
-static void close_lab(lab *l)
-{
-    hpc_exec_close(l->e);
-    hpc_device_close(l->d);
-    hpc_program_free(l->p);
-}
-
-static void refresh(lab *l, const double *g)
-{
-    hpc_test_write(l->e, 0, l->t.grad, g);
-    test_ok(hpc_exec_run(l->e, l->refresh, 0));
-}
-
-static void read_state(lab *l, const char *name, double *out)
-{
-    hpc_value v = hpc_program_find(l->p, name);
-    assert_true(v >= 0);
-    hpc_test_read(l->e, 0, v, out);
-}
+#include "tests/train/lab.h"
 
 /* ---- closed forms ------------------------------------------------------------------------- */
 
@@ -185,19 +96,6 @@ static void draw_orthogonal(double *q, int n, uint32_t seed)
     }
 }
 
-/* c [m,n] = op(a) [m,k] op(b) [k,n]. */
-static void times(double *c, const double *a, bool ta, const double *b, bool tb, int m, int k,
-                  int n)
-{
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            double sum = 0;
-            for (int h = 0; h < k; h++)
-                sum += a[ta ? h * m + i : i * k + h] * b[tb ? j * k + h : h * n + j];
-            c[i * n + j] = sum;
-        }
-}
-
 /* G -> U G V^T gives L -> U L U^T and R -> V R V^T. */
 static void turns_with_the_gradient(void **state)
 {
@@ -261,97 +159,6 @@ static void asymmetry(void **state)
     }
     assert_true(share[0] > 0.02 && share[0] < 0.4);
     assert_true(share[1] < 1e-12);
-}
-
-/* ---- exact roots ------------------------------------------------------------ */
-
-/* A^(-1/4) by Jacobi rotations; destroys a. */
-static void exact_root_of(double *out, double *a, int n)
-{
-    static double v[MOST];
-    for (int i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
-    for (int sweep = 0; sweep < 30; sweep++)
-        for (int p = 0; p < n; p++)
-            for (int q = p + 1; q < n; q++) {
-                if (fabs(a[p * n + q]) < 1e-300) continue;
-                double h = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
-                double t = (h < 0 ? -1 : 1) / (fabs(h) + sqrt(h * h + 1));
-                double c = 1 / sqrt(t * t + 1), s = t * c;
-                for (int k = 0; k < n; k++) {
-                    double x = a[k * n + p], y = a[k * n + q];
-                    a[k * n + p] = c * x - s * y, a[k * n + q] = s * x + c * y;
-                    x = v[k * n + p], y = v[k * n + q];
-                    v[k * n + p] = c * x - s * y, v[k * n + q] = s * x + c * y;
-                }
-                for (int k = 0; k < n; k++) {
-                    double x = a[p * n + k], y = a[q * n + k];
-                    a[p * n + k] = c * x - s * y, a[q * n + k] = s * x + c * y;
-                }
-            }
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            double sum = 0;
-            for (int k = 0; k < n; k++)
-                sum += v[i * n + k] * pow(a[k * n + k], -0.25) * v[j * n + k];
-            out[i * n + j] = sum;
-        }
-}
-
-/* Relative distance of the left root from that of the average it keeps. */
-static double distance(lab *l, int n)
-{
-    static double s[MOST], root[MOST], want[MOST];
-    double size = 0, apart = 0, all = 0;
-    read_state(l, "precondition.s.l.w", s);
-    read_state(l, "precondition.l.w", root);
-    for (int i = 0; i < n * n; i++) size += s[i] * s[i];
-    for (int i = 0; i < n; i++) s[i * (n + 1)] += l->o.ridge * sqrt(size);
-    exact_root_of(want, s, n);
-    for (int i = 0; i < n * n; i++) {
-        apart += pow(root[i] - want[i], 2);
-        all += want[i] * want[i];
-    }
-    return sqrt(apart / all);
-}
-
-/* Gradients that change slowly: a fixed part and noise. */
-static void follow(lab *l, int m, int n, int refreshes)
-{
-    static double base[MOST], noise[MOST];
-    hpc_test_draw(base, m * n, 5, 1);
-    for (int k = 0; k < refreshes; k++) {
-        hpc_test_draw(noise, m * n, 100 + (uint32_t)k, 0.3);
-        for (int i = 0; i < m * n; i++) noise[i] += base[i];
-        refresh(l, noise);
-    }
-}
-
-static void newton_is_the_root(void **state)
-{
-    enum { M = 32, N = 48 };
-    (void)state;
-    for (int wide = 0; wide < 2; wide++) {
-        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
-        l.o.kind = HPC_OPT_JORGE_NEWTON;
-        open_lab(&l, M, N, wide);
-        follow(&l, M, N, 40);
-        assert_true(distance(&l, M) <= 1e-3);
-        close_lab(&l);
-    }
-}
-
-static void shampoo_is_the_root(void **state)
-{
-    enum { M = 32, N = 48 };
-    (void)state;
-    for (int wide = 0; wide < 2; wide++) {
-        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
-        l.o.kind = HPC_OPT_SHAMPOO;
-        open_lab(&l, M, N, wide);
-        follow(&l, M, N, 1);
-        assert_true(distance(&l, M) <= (wide ? 1e-9 : 2e-3));
-        close_lab(&l);
-    }
 }
 
 /* ---- updates ------------------------------------------------------------ */
@@ -586,8 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_by_one),          cmocka_unit_test(equal_directions),
         cmocka_unit_test(error_of_the_series), cmocka_unit_test(turns_with_the_gradient),
-        cmocka_unit_test(asymmetry),           cmocka_unit_test(newton_is_the_root),
-        cmocka_unit_test(shampoo_is_the_root), cmocka_unit_test(grafted_norm),
+        cmocka_unit_test(asymmetry),           cmocka_unit_test(grafted_norm),
         cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
         cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(soap_in_its_basis),
         cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),
