@@ -190,6 +190,7 @@ fuzz-run: $(FUZZERS)
 
 tests: $(TESTS) ## build the test programs
 test: all tests ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
+	$(if $(UNSEEN_$(VARIANT)),@echo 'left out: $(patsubst $(B)/tests/%,%,$(UNSEEN_$(VARIANT)))')
 	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(filter-out $(UNSEEN_$(VARIANT)), \
 	    $(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
 
