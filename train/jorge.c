@@ -29,11 +29,11 @@ static series series_of(update *u, hpc_value x)
 }
 
 /* Q = I - c1 s X + c2 s^2 X^2. */
-static hpc_value correction(update *u, hpc_value x, const series *k, double c1, double c2)
+static hpc_value correction(update *u, hpc_value x, hpc_value x2, const series *k, double c1,
+                            double c2)
 {
     hpc_value by[3] = {HPC_NONE, k->s, k->s2};
-    return hpc_combine(u->p, HPC_NEW, x, multiply(u, x, false, x, false), by,
-                       (hpc_combine_attr){.a0 = 1, .a1 = -c1, .a2 = c2});
+    return hpc_combine(u->p, HPC_NEW, x, x2, by, (hpc_combine_attr){.a0 = 1, .a1 = -c1, .a2 = c2});
 }
 
 static void replace(update *u, hpc_value root, hpc_value x, hpc_value by)
@@ -48,18 +48,19 @@ static void refresh_published(update *u, hpc_value root, hpc_value gram)
     hpc_value l2 = multiply(u, root, false, root, false);
     hpc_value x = multiply(u, multiply(u, l2, false, l2, false), false, gram, false);
     series k = series_of(u, x);
-    hpc_value q = correction(u, x, &k, 1.0 / 4, 5.0 / 32);
+    hpc_value q = correction(u, x, multiply(u, x, false, x, false), &k, 1.0 / 4, 5.0 / 32);
     replace(u, root, multiply(u, root, false, q, false), k.grow);
 }
 
 /* L <- beta2^(-1/4) Q L Q, Q = I - (s/8) X + (9 s^2/128) X^2, X = L^2 G G^T L^2. */
 static void refresh_symmetric(update *u, hpc_value root, hpc_value gram)
 {
-    hpc_value l2 = multiply(u, root, false, root, false);
-    hpc_value x = multiply(u, multiply(u, l2, false, gram, false), false, l2, false);
+    hpc_value l2 = multiply_symmetric(u, root, false, root, false);
+    hpc_value x = multiply_symmetric(u, multiply(u, l2, false, gram, false), false, l2, false);
     series k = series_of(u, x);
-    hpc_value q = correction(u, x, &k, 1.0 / 8, 9.0 / 128);
-    hpc_value y = multiply(u, multiply(u, q, false, root, false), false, q, false);
+    hpc_value x2 = multiply_symmetric(u, x, false, x, false);
+    hpc_value q = correction(u, x, x2, &k, 1.0 / 8, 9.0 / 128);
+    hpc_value y = multiply_symmetric(u, multiply(u, q, false, root, false), false, q, false);
     replace(u, root, y, k.grow);
 }
 
@@ -184,15 +185,13 @@ void refresh_newton(update *u, const target *t, const side *s)
     for (int k = 0; k < n; k++) {
         u->halves = halves && k + 1 == n;
         hpc_value f =
-            hpc_combine(u->p, HPC_NEW, m, multiply(u, m, false, m, false), NULL,
+            hpc_combine(u->p, HPC_NEW, m, multiply_symmetric(u, m, false, m, false), NULL,
                         (hpc_combine_attr){.a0 = step[k].a, .a1 = step[k].b, .a2 = step[k].c});
-        x = k == 0 ? f : multiply(u, x, false, f, false);
+        x = k == 0 ? f : multiply_symmetric(u, x, false, f, false);
         if (k + 1 == n) break;
-        for (int q = power_of(u->o); q > 1; q /= 2) f = multiply(u, f, false, f, false);
-        m = multiply(u, f, false, m, false);
+        for (int q = power_of(u->o); q > 1; q /= 2) f = multiply_symmetric(u, f, false, f, false);
+        m = multiply_symmetric(u, f, false, m, false);
     }
     u->halves = halves;
-    hpc_value back = map_guarded(u, norm, 0.5 * pow(most, -1 / p), -1 / p, 0, 0),
-              both[3] = {HPC_NONE, back, back};
-    hpc_combine(u->p, root, x, x, both, (hpc_combine_attr){.a1 = 1, .a2 = 1, .trans = true});
+    replace(u, root, x, map_guarded(u, norm, pow(most, -1 / p), -1 / p, 0, 0));
 }

@@ -134,6 +134,13 @@ hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans
     return hpc_matmul(u->p, a, b, at);
 }
 
+hpc_value multiply_symmetric(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b)
+{
+    hpc_matmul_attr at = {
+        .trans_a = trans_a, .trans_b = trans_b, .halves = u->halves, .symmetric = true};
+    return hpc_matmul(u->p, a, b, at);
+}
+
 hpc_value squares(update *u, hpc_value x)
 {
     return hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_ALL);
@@ -216,8 +223,9 @@ static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
     enum { STEPS = 5 };
     const double a = 3.4445, b = -4.7750, c = 2.0315;
     for (int k = 0; k < STEPS; k++) {
-        hpc_value gram = multiply(u, x, tall, x, !tall);
-        hpc_value f = blend(u, HPC_NEW, b, gram, c, multiply(u, gram, false, gram, false));
+        hpc_value gram = multiply_symmetric(u, x, tall, x, !tall);
+        hpc_value f =
+            blend(u, HPC_NEW, b, gram, c, multiply_symmetric(u, gram, false, gram, false));
         hpc_value y = tall ? multiply(u, x, false, f, false) : multiply(u, f, false, x, false);
         x = blend(u, HPC_NEW, a, x, 1, y);
     }
@@ -247,18 +255,19 @@ void update_muon(update *u, const target *t)
 /* ---- costs by formula ---------------------------------------------------------------------------
  */
 
-/* One side of a batch of n blocks, b rows of it and `other` of the other side. */
+/* One side of a batch of n blocks, b rows of it and `other` of the other side. Of a symmetric
+ * product half is computed, and the diagonal. */
 static double refresh_of(const hpc_optimizer_config *o, double n, double b, double other)
 {
-    double cube = b * b * b, gram = 2 * b * b * other;
+    double cube = b * b * b, half = b * b * (b + 1), gram = b * (b + 1) * other;
     switch (o->kind) {
-    case HPC_OPT_SHAMPOO: return n * (gram + 9 * cube + 2 * cube);
+    case HPC_OPT_SHAMPOO: return n * (gram + 9 * cube + half);
     case HPC_OPT_SOAP: return n * (gram + 9 * cube);
     case HPC_OPT_JORGE: return n * (gram + 10 * cube);
-    case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 12 * cube);
+    case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 4 * cube + 4 * half);
     default: { /* steps: M^2, X T but for the first, T^p M but for the last */
-        double steps = jorge_newton_steps(o), power = o->kind == HPC_OPT_JORGE_MOMENTUM ? 6 : 8;
-        return n * (gram + (2 * steps + power * (steps - 1)) * cube);
+        double steps = jorge_newton_steps(o), power = o->kind == HPC_OPT_JORGE_MOMENTUM ? 3 : 4;
+        return n * (gram + (steps + power * (steps - 1)) * half);
     }
     }
 }
@@ -273,7 +282,7 @@ static double state_of_side(const hpc_optimizer_config *o, double n, double b)
 static hpc_optimizer_cost muon_cost(int64_t m, int64_t n)
 {
     double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m);
-    return (hpc_optimizer_cost){.apply = 5 * (2 * s * s * l + 2 * s * s * s + 2 * s * s * l),
+    return (hpc_optimizer_cost){.apply = 5 * (s * (s + 1) * l + s * s * (s + 1) + 2 * s * s * l),
                                 .state_bytes = 4 * s * l};
 }
 

@@ -94,11 +94,11 @@ void refresh_preconditioned(update *u, const target *t)
     hpc_value g = is_of_momentum(u) ? muon_momentum(u, t, false) : clipped(u, t);
     g = split(u, t, &k, g);
     if (k.left.b) {
-        k.left.gram = multiply(u, g, false, g, true);
+        k.left.gram = multiply_symmetric(u, g, false, g, true);
         refresh_side(u, t, &k.left);
     }
     if (k.right.b) {
-        k.right.gram = multiply(u, g, true, g, false);
+        k.right.gram = multiply_symmetric(u, g, true, g, false);
         refresh_side(u, t, &k.right);
     }
 }

@@ -13,7 +13,7 @@ static void exact_root(update *u, hpc_value root, hpc_value a, const side *s)
     hpc_value w = hpc_binary(u->p, HPC_MUL, hpc_view(u->p, vectors, 2, (int64_t[]){rows, s->b}),
                              hpc_view(u->p, scale, 2, (int64_t[]){rows, 1}));
     w = hpc_view(u->p, w, 3, (int64_t[]){s->batch, s->b, s->b});
-    blend(u, root, 1, multiply(u, w, true, w, false), 0, HPC_NONE);
+    blend(u, root, 1, multiply_symmetric(u, w, true, w, false), 0, HPC_NONE);
 }
 
 void refresh_shampoo(update *u, const target *t, const side *s)

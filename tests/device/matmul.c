@@ -35,7 +35,7 @@ typedef struct product {
     bool trans_a, trans_b, shared_b, panel;
     hpc_dtype y, a, b;
     int act, bias, ragged;
-    bool pre, residual, adds, halves;
+    bool pre, residual, adds, halves, symmetric;
     double alpha; /* 0: 1 */
     int32_t live[4];
 } product;
@@ -72,6 +72,7 @@ static hpc_matmul_args args_of(hpc_test_heap *h, const product *c, hpc_tensor *b
                          .attr = {.trans_a = c->trans_a,
                                   .trans_b = c->trans_b,
                                   .halves = c->halves,
+                                  .symmetric = c->symmetric,
                                   .act = c->act,
                                   .alpha = c->alpha != 0 ? c->alpha : 1}};
 
@@ -158,6 +159,10 @@ static wanted reference(hpc_test_heap *h, const product *c, const hpc_matmul_arg
         w.size[at] = 2 + fabs(y) + fabs(a->attr.alpha) * size + fabs(w.y[at]);
         if (c->act == HPC_RELU2) w.size[at] *= 2 + 2 * fabs(x);
         w.y[at] = y + (c->adds ? w.y[at] : 0);
+    }
+    for (int64_t at = 0; at < n && c->symmetric; at++) {
+        int64_t i = at / c->n % c->m, j = at % c->n, other = at + (j - i) * (c->n - 1);
+        if (j > i) w.y[at] = w.y[other], w.size[at] = w.size[other];
     }
     (void)batch;
     return w;
@@ -294,6 +299,27 @@ static void halves(void **state)
                          .adds = i % 3 == 0});
     check(&(product){.batch = 3, .m = 40, .n = 24, .k = 24, .trans_a = true, .halves = true});
     check(&(product){.m = 20, .n = 50, .k = 70, .trans_b = true, .halves = true, .panel = true});
+}
+
+/* Above the diagonal lies what is below it; shares of work end anywhere. */
+static void symmetric(void **state)
+{
+    static const int64_t ms[] = {1, 17, 63, 129, 290}, ks[] = {300, 64, 7};
+
+    (void)state;
+    for (int i = 0; i < 5 * 3 * 4; i++)
+        check(&(product){.m = ms[i % 5],
+                         .n = ms[i % 5],
+                         .k = ks[i / 5 % 3],
+                         .batch = i % 4 == 1 ? 3 : 0,
+                         .trans_a = i & 1,
+                         .trans_b = i & 2,
+                         .y = i % 3 == 1 ? HPC_BF16 : HPC_F32,
+                         .halves = i / 4 % 2,
+                         .adds = i % 3 == 0,
+                         .alpha = i % 7 == 0 ? -0.5 : 1,
+                         .symmetric = true});
+    check(&(product){.m = 801, .n = 801, .k = 20, .trans_b = true, .symmetric = true});
 }
 
 static void epilogues(void **state)
@@ -435,9 +461,11 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),           cmocka_unit_test(dtypes),   cmocka_unit_test(halves),
-        cmocka_unit_test(epilogues),        cmocka_unit_test(ragged),   cmocka_unit_test(panels),
-        cmocka_unit_test(batch_invariance), cmocka_unit_test(refusals),
+        cmocka_unit_test(shapes),           cmocka_unit_test(dtypes),
+        cmocka_unit_test(halves),           cmocka_unit_test(symmetric),
+        cmocka_unit_test(epilogues),        cmocka_unit_test(ragged),
+        cmocka_unit_test(panels),           cmocka_unit_test(refusals),
+        cmocka_unit_test(batch_invariance),
     };
 
     return cmocka_run_group_tests_name("device/matmul", tests, NULL, NULL);

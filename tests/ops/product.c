@@ -114,6 +114,26 @@ static void halved_factors(void **state)
         }
 }
 
+/* Half of the result is computed; factors that do not commute show which half. */
+static void symmetric_results(void **state)
+{
+    static const int64_t side[] = {1, 12, 16, 37, 64, 130, 300};
+    for (size_t s = 0; s < sizeof side / sizeof *side; s++)
+        for (int w = 0; w < WIDTHS + 1; w++)
+            for (int b = SINGLE; b <= BATCHED; b++) {
+                product f = plain(side[s], side[s], 41, (int)(s + (size_t)w) % 4);
+                f.batching = (batching)b;
+                f.a = widths[w % WIDTHS].a;
+                f.b = widths[w % WIDTHS].b;
+                f.attr.symmetric = true;
+                f.attr.halves = w == WIDTHS;
+                f.attr.alpha = b == SHARED ? -1.75 : 1;
+                f.residual = b == BATCHED;
+                f.adds = b == BATCHED && w % 2;
+                check(state, &f);
+            }
+}
+
 /* One more and one less than tiles, panels and blocks; single rows, columns and terms. */
 static void shapes(void **state)
 {
@@ -295,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transpositions),
         cmocka_unit_test(halved_factors),
+        cmocka_unit_test(symmetric_results),
         cmocka_unit_test(shapes),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(quantised_weights),

@@ -516,6 +516,10 @@ static void refusals_name_the_reason(void **s)
     y = hpc_broadcast(b.p, real(&b, EXTENTS(4)), 1, 0);
     no_gradient(&b, y, HPC_E_UNSUPPORTED, "no gradient passes through broadcast");
     b = begin();
+    x = real(&b, EXTENTS(3, 4));
+    y = hpc_matmul(b.p, x, x, (hpc_matmul_attr){.trans_b = true, .symmetric = true});
+    no_gradient(&b, y, HPC_E_UNSUPPORTED, "no gradient of a symmetric product");
+    b = begin();
     hpc_value operand[] = {HPC_NEW,  HPC_NONE, real(&b, EXTENTS(3, 4)), real(&b, EXTENTS(4, 5)),
                            HPC_NONE, HPC_NONE};
     hpc_matmul_attr at = {.act = HPC_SILU, .alpha = 1};

@@ -78,6 +78,10 @@ static void products(void **s)
     labelled(p, "BMN - BMK NK - -");
     hpc_matmul(p, REAL(p, 2, 8, 4), REAL(p, 2, 4, 5), (hpc_matmul_attr){0});
     labelled(p, "BMN - BMK BKN - -");
+    hpc_matmul(p, a, a, (hpc_matmul_attr){.trans_b = true, .symmetric = true});
+    labelled(p, "mn - mK nK - -");
+    hpc_matmul(p, a, a, (hpc_matmul_attr){.trans_a = true, .symmetric = true});
+    labelled(p, "mn - Km Kn - -");
     hpc_pack(p, w);
     labelled(p, "AZ AZ");
     hpc_program_free(p);

@@ -1,6 +1,6 @@
 /*
  * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
- * combine, map, tile, eigh; and that state is not written over what the same
+ * symmetric products, combine, map, tile, eigh; and that state is not written over what the same
  * instruction reads, but where its kernel works in place.
  */
 #include <setjmp.h>
@@ -155,6 +155,30 @@ static hpc_value damp(hpc_program *p, hpc_value x, hpc_value by)
 {
     hpc_value s[] = {by, HPC_NONE, HPC_NONE};
     return hpc_combine(p, HPC_NEW, x, HPC_NONE, s, (hpc_combine_attr){.a0 = 1, .a1 = 1});
+}
+
+static void symmetric_refuses(void **s)
+{
+    (void)s;
+    hpc_matmul_attr half = {.symmetric = true, .trans_b = true}, curved = half;
+    curved.act = HPC_SILU;
+    hpc_program *p = begin();
+    makes(p, hpc_matmul(p, REAL(p, 2, 3, 4), REAL(p, 2, 3, 4), half), "f32[2,3,3]");
+    hpc_matmul(p, REAL(p, 3, 4), REAL(p, 5, 4), half);
+    refuses(p, HPC_E_SHAPE, "a is f32[3,4] and b is f32[5,4]: 3 x 5 is not symmetric");
+    p = begin();
+    hpc_matmul(p, REAL(p, 3, 4), REAL(p, 3, 4), curved);
+    refuses(p, HPC_E_ARG, "a symmetric product takes no act, and this has silu");
+    p = begin();
+    hpc_value n = SCALAR(p, HPC_I32);
+    hpc_type t = hpc_type_ragged(hpc_type_of(HPC_F32, 2, (int64_t[]){3, 4}), 0, n);
+    hpc_matmul(p, hpc_program_input(p, "a", t), REAL(p, 3, 4), half);
+    refuses(p, HPC_E_SHAPE, "a is f32[%0<=3,4]: a symmetric product has no run-time extent");
+    p = begin();
+    hpc_value operand[] = {HPC_NEW, HPC_NEW, REAL(p, 3, 4), REAL(p, 3, 4), HPC_NONE, HPC_NONE};
+    half.alpha = 1;
+    hpc_emit(p, &hpc_op_matmul, operand, &half);
+    refuses(p, HPC_E_ARG, "a symmetric product has no output pre");
 }
 
 static void combine_makes(void **s)
@@ -320,6 +344,7 @@ int main(void)
         cmocka_unit_test(adam_rules),
         cmocka_unit_test(apply_rules),
         cmocka_unit_test(below_rules),
+        cmocka_unit_test(symmetric_refuses),
         cmocka_unit_test(combine_makes),
         cmocka_unit_test(combine_refuses),
         cmocka_unit_test(averages_are_versions),

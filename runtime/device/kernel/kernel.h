@@ -55,9 +55,11 @@ typedef enum hpc_act {
  * With rank 3, a leading batch extent on y and a (and on b, bias when of rank 3, 2).
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
- * halves: factors of f32 count rounded to bf16; sums and y do not. */
+ * halves: factors of f32 count rounded to bf16; sums and y do not.
+ * symmetric: y [m,m] above the diagonal is y below it. For products that are so by their making:
+ * half of the work. Without act and pre, nothing ragged but the batch. */
 typedef struct hpc_matmul_attr {
-    bool trans_a, trans_b, halves;
+    bool trans_a, trans_b, halves, symmetric;
     int act;
     double alpha;
 } hpc_matmul_attr;

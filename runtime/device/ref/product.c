@@ -60,6 +60,12 @@ static int64_t live_depth(const hpc_matmul_args *g, int64_t batch)
     return least(k, hpc_ref_live(b, b->rank - 2, b->rank == 3 ? batch : 0));
 }
 
+/* Element (i,j) of y is stored; for a symmetric product as (j,i), too, which is element `other`. */
+static void mirror(const hpc_tensor *y, int64_t at, int64_t other)
+{
+    if (other != at) hpc_ref_set(y, other, hpc_ref_get(y, at));
+}
+
 static int matmul_run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *g = args;
@@ -71,7 +77,7 @@ static int matmul_run(const hpc_launch *l, const void *args)
         if (a->rank == 3 && batch >= hpc_ref_live(a, 0, 0)) continue;
         if (!g->attr.trans_a && i >= hpc_ref_live(a, a->rank - 2, batch)) continue;
         int64_t k = live_depth(g, batch);
-        for (int64_t j = 0; j < n; j++) {
+        for (int64_t j = 0; j < (g->attr.symmetric ? i + 1 : n); j++) {
             double v = g->attr.alpha * dot(g, batch, i, j, k);
             if (present(&g->bias))
                 v += hpc_ref_get(&g->bias, (g->bias.rank == 2 ? batch * n : 0) + j);
@@ -79,6 +85,7 @@ static int matmul_run(const hpc_launch *l, const void *args)
             v = hpc_ref_act(g->attr.act, v);
             if (present(&g->residual)) v += hpc_ref_get(&g->residual, r * n + j);
             hpc_ref_put(&g->y, r * n + j, v);
+            if (g->attr.symmetric) mirror(&g->y, r * n + j, (batch * m + j) * n + i);
         }
     }
     return 0;

@@ -11,6 +11,7 @@ static const hpc_field matmul_field[] = {
     {"trans_a", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_a), NULL, false},
     {"trans_b", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_b), NULL, false},
     {"halves", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, halves), NULL, false},
+    {"symmetric", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, symmetric), NULL, false},
     {"act", HPC_FIELD_NAME, offsetof(hpc_matmul_attr, act), hpc_op_act_names, false},
     {"alpha", HPC_FIELD_REAL, offsetof(hpc_matmul_attr, alpha), NULL, true},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
@@ -37,7 +38,12 @@ static int check_attr(const hpc_matmul_attr *at)
 {
     if (at->alpha == 0)
         return hpc_fail(HPC_E_ARG, "alpha is 0, which makes the product vanish; 1 is plain");
-    return hpc_op_check_act(at->act);
+    int rc = hpc_op_check_act(at->act);
+    if (rc < 0) return rc;
+    if (at->symmetric && at->act != HPC_ACT_NONE)
+        return hpc_fail(HPC_E_ARG, "a symmetric product takes no act, and this has %s",
+                        hpc_op_act_names[at->act]);
+    return HPC_OK;
 }
 
 static int check_factors(const hpc_insn *i, const hpc_type *type)
@@ -111,6 +117,21 @@ static int check_bias(const hpc_insn *i, const hpc_type *type, int64_t n)
     return HPC_OK;
 }
 
+static int check_symmetric(const hpc_insn *i, const hpc_type *type, const factors *f)
+{
+    const hpc_matmul_attr *at = i->attr;
+    const hpc_type *a = &type[MATMUL_A];
+    if (!at->symmetric) return HPC_OK;
+    if (f->m != f->n)
+        return hpc_misfit(i, type, MATMUL_A, MATMUL_B, "%lld x %lld is not symmetric",
+                          (long long)f->m, (long long)f->n);
+    if (a->ragged >= a->rank - 2)
+        return hpc_misfit(i, type, MATMUL_A, -1, "a symmetric product has no run-time extent");
+    if (i->operand[MATMUL_PRE] != HPC_NONE)
+        return hpc_fail(HPC_E_ARG, "a symmetric product has no output pre");
+    return HPC_OK;
+}
+
 static int matmul_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
@@ -122,6 +143,7 @@ static int matmul_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     TRY(check_ragged(i, type));
     factors f = factors_of(a, &type[MATMUL_B], at);
     TRY(check_bias(i, type, f.n));
+    TRY(check_symmetric(i, type, &f));
     hpc_type y = *a;
     y.extent[y.rank - 2] = f.m;
     y.extent[y.rank - 1] = f.n;
@@ -243,8 +265,10 @@ static int gradient_of_bias(hpc_diff *d, const hpc_insn *i, hpc_value dpre)
 
 static int matmul_backward(hpc_diff *d, const hpc_insn *i)
 {
+    const hpc_matmul_attr *at = i->attr;
     hpc_value dpre = HPC_NONE, dy = hpc_diff_of(d, i->operand[MATMUL_Y]);
     int rc;
+    if (at->symmetric) return hpc_fail(HPC_E_UNSUPPORTED, "no gradient of a symmetric product");
     if (dy >= 0) hpc_op_give(d, i->operand[MATMUL_RESIDUAL], dy);
     if (!hpc_diff_wants(d, i->operand[MATMUL_A]) && !hpc_diff_wants(d, i->operand[MATMUL_B]) &&
         !hpc_diff_wants(d, i->operand[MATMUL_BIAS]))
@@ -261,7 +285,8 @@ out:
 /* ---- layout, cost, selection ----------------------------------------------- */
 
 /* Where something is added to the product, or it goes through a function, a split of the inner
- * extent would do so once on every rank: it may not be split then. */
+ * extent would do so once on every rank: it may not be split then. Rows of a symmetric product
+ * are not symmetric, sums of them are. */
 static int matmul_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
     const hpc_matmul_attr *at = i->attr;
@@ -272,6 +297,11 @@ static int matmul_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims
     const char *a = at->trans_a ? (pure ? "BKM" : "BkM") : (pure ? "BMK" : "BMk");
     const char *b = at->trans_b ? (pure ? "BNK" : "BNk") : (pure ? "BKN" : "BkN");
     const char *y = &"BMN"[skip];
+    if (at->symmetric) {
+        a = at->trans_a ? (pure ? "BKm" : "Bkm") : (pure ? "BmK" : "Bmk");
+        b = at->trans_b ? (pure ? "BnK" : "Bnk") : (pure ? "BKn" : "Bkn");
+        y = &"Bmn"[skip];
+    }
     hpc_op_label(dims, p, i, MATMUL_Y, y);
     hpc_op_label(dims, p, i, MATMUL_PRE, y);
     hpc_op_label(dims, p, i, MATMUL_RESIDUAL, y);
@@ -291,7 +321,8 @@ static int matmul_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims
 static hpc_cost matmul_cost(const hpc_type *type, const void *attr)
 {
     factors f = factors_of(&type[MATMUL_A], &type[MATMUL_B], attr);
-    double flops = 2.0 * (double)f.batch * (double)f.m * (double)f.n * (double)f.k;
+    double sums = ((const hpc_matmul_attr *)attr)->symmetric ? ((double)f.n + 1) / 2 : (double)f.n;
+    double flops = 2.0 * (double)f.batch * (double)f.m * sums * (double)f.k;
     return hpc_op_cost(type, MATMUL_N, flops);
 }
 

@@ -188,9 +188,8 @@ static void convert(float *restrict dst, const void *restrict src, hpc_dtype fro
 
 #if defined(__AVX512F__)
 
-/* dst[c][r] = src[r][c] */
-static void transpose(float *restrict dst, int64_t dst_ld, const float *restrict src,
-                      int64_t src_ld, int64_t rows, int64_t cols)
+void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
+                            int64_t src_ld, int64_t rows, int64_t cols)
 {
     for (int64_t r0 = 0; r0 < rows; r0 += 16) {
         int64_t n = least(16, rows - r0);
@@ -224,9 +223,8 @@ static void transpose4(float *dst, int64_t dst_ld, const float *src, int64_t src
     *(vec4_any *)(dst + 3 * dst_ld) = __builtin_shufflevector(hi01, hi23, 2, 3, 6, 7);
 }
 
-/* dst[c][r] = src[r][c] */
-static void transpose(float *restrict dst, int64_t dst_ld, const float *restrict src,
-                      int64_t src_ld, int64_t rows, int64_t cols)
+void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
+                            int64_t src_ld, int64_t rows, int64_t cols)
 {
     int64_t rows4 = rows & ~(int64_t)3, cols4 = cols & ~(int64_t)3;
 
@@ -256,7 +254,7 @@ static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k,
                     g->b_type, k);
     }
     if (cols < GEMM_PANEL) memset(panel, 0, (size_t)(k * GEMM_PANEL) * sizeof *panel);
-    transpose(panel, GEMM_PANEL, src, src_ld, cols, k);
+    HPC_ISA(cpu_transpose)(panel, GEMM_PANEL, src, src_ld, cols, k);
 }
 
 static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t j0, int64_t cols,
@@ -396,8 +394,10 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
             }
             for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
                 int height = (int)least(TILE_ROWS, at.rows - i);
+                int64_t needed = gemm_cols_needed(g, at, i, height, j, cols);
+                if (needed == 0) continue;
                 pack_a(&a, g, p0, k, at.i + i, at.rows - i, height, tile_height(height));
-                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, height, cols);
+                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, height, needed);
             }
         }
     }
@@ -407,7 +407,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers)
 {
-    gemm_tiles t = {.strip = takes_pairs(g) ? GEMM_PAIR_ROWS : GEMM_ROWS};
+    gemm_tiles t = {.strip = takes_pairs(g) ? GEMM_PAIR_ROWS : GEMM_ROWS, .lower = g->lower};
     int64_t strips = gemm_parts(m, t.strip), most = GEMM_COLS;
 
     if (m == 0 || n == 0) return t;

@@ -37,6 +37,7 @@ typedef struct gemm {
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32 or bf16 */
     bool halves;      /* what is f32 of a and b counts rounded to bf16 */
+    bool lower;       /* what is above the diagonal of the result may be left undefined */
 } gemm;
 
 typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the result */
@@ -48,6 +49,7 @@ typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the r
 typedef struct gemm_tiles {
     int64_t m, n;  /* the largest tile; 0 x 0 when there is nothing to do */
     int64_t strip; /* rows */
+    bool lower;    /* what is above the diagonal costs nothing */
 } gemm_tiles;
 
 /* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 x GEMM_COLS),
@@ -67,10 +69,50 @@ static inline int64_t gemm_even_part(int64_t n, int64_t most, int64_t grain)
     return gemm_parts(part, grain) * grain;
 }
 
-/* Of a result [m,n], in units that workers share: a strip's GEMM_TILE_GRAIN columns. */
+/* Of a strip's columns j .. j+cols-1, in units that workers share: GEMM_TILE_GRAIN columns. */
+static inline int64_t gemm_strip_cost(gemm_tiles t, int64_t strip, int64_t j, int64_t cols)
+{
+    int64_t below = (strip + 1) * t.strip - j;
+
+    if (t.lower && below < cols) cols = below > 0 ? below : 0;
+    return gemm_parts(cols, GEMM_TILE_GRAIN);
+}
+
+/* How many of the `strips` of a column of tiles begin before `cost`. */
+static inline int64_t gemm_strips_before(gemm_tiles t, int64_t cost, int64_t j, int64_t cols,
+                                         int64_t strips)
+{
+    int64_t s = 0;
+
+    if (!t.lower) {
+        int64_t width = gemm_parts(cols, GEMM_TILE_GRAIN);
+        s = cost > 0 ? gemm_parts(cost, width) : 0;
+        return s < strips ? s : strips;
+    }
+    for (int64_t before = 0; s < strips && before < cost; s++)
+        before += gemm_strip_cost(t, s, j, cols);
+    return s;
+}
+
+/* Of a column of tiles of m rows. */
+static inline int64_t gemm_column_cost(gemm_tiles t, int64_t m, int64_t j, int64_t cols)
+{
+    int64_t strips = gemm_parts(m, t.strip), all = 0;
+
+    if (!t.lower) return strips * gemm_parts(cols, GEMM_TILE_GRAIN);
+    for (int64_t s = 0; s < strips; s++) all += gemm_strip_cost(t, s, j, cols);
+    return all;
+}
+
+/* Of a result [m,n]. */
 static inline int64_t gemm_cost(gemm_tiles t, int64_t m, int64_t n)
 {
-    return gemm_parts(m, t.strip) * gemm_parts(n, GEMM_TILE_GRAIN);
+    int64_t all = 0;
+
+    if (!t.lower) return gemm_column_cost(t, m, 0, n);
+    for (int64_t j = 0; j < n; j += t.n)
+        all += gemm_column_cost(t, m, j, n - j < t.n ? n - j : t.n);
+    return all;
 }
 
 /* Over the tiles of a result [m,n] of which a worker has the costs lo .. hi - 1. Columns of tiles
@@ -82,26 +124,19 @@ typedef struct gemm_walk {
     int64_t i, end; /* rows left of the present one */
 } gemm_walk;
 
-static inline int64_t gemm_strips_before(int64_t cost, int64_t width, int64_t strips)
-{
-    int64_t s = cost > 0 ? gemm_parts(cost, width) : 0;
-
-    return s < strips ? s : strips;
-}
-
 static inline bool gemm_next(gemm_block *at, gemm_walk *w)
 {
     int64_t strips = gemm_parts(w->m, w->tile.strip);
 
     while (w->i >= w->end && w->next < w->n) {
         int64_t cols = w->n - w->next < w->tile.n ? w->n - w->next : w->tile.n;
-        int64_t width = gemm_parts(cols, GEMM_TILE_GRAIN);
+        int64_t cost = gemm_column_cost(w->tile, w->m, w->next, cols);
         *at = (gemm_block){.j = w->next, .cols = cols};
-        w->i = gemm_strips_before(w->lo, width, strips) * w->tile.strip;
-        w->end = gemm_strips_before(w->hi, width, strips) * w->tile.strip;
+        w->i = gemm_strips_before(w->tile, w->lo, w->next, cols, strips) * w->tile.strip;
+        w->end = gemm_strips_before(w->tile, w->hi, w->next, cols, strips) * w->tile.strip;
         if (w->end > w->m) w->end = w->m;
-        w->lo -= strips * width;
-        w->hi -= strips * width;
+        w->lo -= cost;
+        w->hi -= cost;
         w->next += w->tile.n;
     }
     if (w->i >= w->end) return false;
@@ -112,6 +147,20 @@ static inline bool gemm_next(gemm_block *at, gemm_walk *w)
     return true;
 }
 
+/* How many of the columns j .. j+cols-1 of a block its rows i .. i+rows-1 need: all, or whole
+ * register tiles up to the diagonal. */
+static inline int64_t gemm_cols_needed(const gemm *g, gemm_block at, int64_t i, int64_t rows,
+                                       int64_t j, int64_t cols)
+{
+    enum { WIDTH = 2 * GEMM_PANEL };
+    int64_t below = at.i + i + rows - at.j - j;
+
+    if (!g->lower || below >= cols) return cols;
+    if (below <= 0) return 0;
+    below = gemm_parts(below, WIDTH) * WIDTH;
+    return below < cols ? below : cols;
+}
+
 /* Element `at` (a block format's: the first of a block) of what starts at `base`. */
 static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 {
@@ -119,6 +168,10 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 
     return (char *)base + (size_t)(at / info->block) * info->block_bytes;
 }
+
+/* dst[c][r] = src[r][c] */
+void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
+                            int64_t src_ld, int64_t rows, int64_t cols);
 
 /* c [rows,cols] = the block, or with `add` c += it, as a chain that goes on from c. When b is
  * b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */

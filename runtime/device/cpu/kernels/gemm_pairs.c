@@ -314,13 +314,15 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
                            least(GEMM_PANEL, cols - q));
             for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
                 int64_t rows = least(TILE_ROWS, at.rows - i), a_ld = g->a_ld;
+                int64_t needed = gemm_cols_needed(g, at, i, rows, j, cols);
+                if (needed == 0) continue;
                 const bf16 *a = (const bf16 *)g->a + (at.i + i) * a_ld + p0;
                 if (g->a_trans || g->a_type != HPC_BF16 || k != steps || rows != tile_height(rows))
                 {
                     pack_a(packed_a, g, p0, k, at.i + i, rows);
                     a = packed_a, a_ld = A_LD;
                 }
-                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, cols,
+                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, needed,
                      add || p0 > 0);
             }
         }

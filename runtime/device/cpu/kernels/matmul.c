@@ -10,6 +10,8 @@
 #include "runtime/device/cpu/kernels/gemm.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
+enum { MIRROR = 16 }; /* rows that are turned into columns at a time */
+
 typedef struct shape {
     int64_t batch, m, n, k; /* maxima */
     gemm_tiles tile;
@@ -23,8 +25,10 @@ static shape shape_of(const hpc_matmul_args *a, int workers)
                .n = hpc_tensor_cols(&a->y),
                .k = extent[a->attr.trans_a ? 0 : 1]};
 
-    gemm factors = {
-        .a_type = (hpc_dtype)a->a.dtype, .b_type = (hpc_dtype)a->b.dtype, .halves = a->attr.halves};
+    gemm factors = {.a_type = (hpc_dtype)a->a.dtype,
+                    .b_type = (hpc_dtype)a->b.dtype,
+                    .halves = a->attr.halves,
+                    .lower = a->attr.symmetric};
     s.tile = HPC_ISA(cpu_gemm_tiles)(&factors, s.batch, s.m, s.n, workers);
     return s;
 }
@@ -59,7 +63,8 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
                   .a_trans = a->attr.trans_a,
                   .b_trans = a->attr.trans_b,
                   .b_panel = panel,
-                  .halves = a->attr.halves};
+                  .halves = a->attr.halves,
+                  .lower = a->attr.symmetric};
 }
 
 static void add(float *restrict x, const float *restrict y, int64_t n)
@@ -86,7 +91,25 @@ static void finish_strip(const hpc_matmul_args *a, int64_t at, float *x, const f
 static bool is_plain(const hpc_matmul_args *a)
 {
     return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
-           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data;
+           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
+}
+
+/* Rows at.i + i .. of a tile, which x holds as they are stored, are stored as columns, too: what of
+ * them is below the diagonal. */
+static void mirror_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
+                        int64_t i, int64_t rows, const float *x)
+{
+    float turned[GEMM_COLS * MIRROR];
+    int64_t first = at.i + i, whole = least(at.cols, first - at.j), base = e * s->m * s->n;
+
+    if (whole > 0) {
+        HPC_ISA(cpu_transpose)(turned, MIRROR, x, s->tile.n, rows, whole);
+        for (int64_t j = 0; j < whole; j++)
+            store(&a->y, base + (at.j + j) * s->n + first, turned + j * MIRROR, rows);
+    }
+    for (int64_t r = 1; r < rows; r++)
+        for (int64_t j = whole > 0 ? whole : 0; j < at.cols && at.j + j < first + r; j++)
+            store(&a->y, base + (at.j + j) * s->n + first + r, x + r * s->tile.n + j, 1);
 }
 
 static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, int64_t e,
@@ -107,10 +130,14 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     else
         memset(zeros, 0, (size_t)at.cols * sizeof *zeros);
     /* In strips that are the same for all tiles: a loop's vectors and its tail may round apart. */
-    for (int64_t i = 0; i < at.rows; i++)
-        for (int64_t j = 0; j < at.cols; j += GEMM_TILE_GRAIN)
+    for (int64_t i = 0; i < at.rows; i++) {
+        int64_t cols = a->attr.symmetric ? least(at.cols, at.i + i + 1 - at.j) : at.cols;
+        for (int64_t j = 0; j < cols; j += GEMM_TILE_GRAIN)
             finish_strip(a, (e * s->m + at.i + i) * s->n + at.j + j, tile + i * s->tile.n + j,
-                         bias + j, spare, least(GEMM_TILE_GRAIN, at.cols - j));
+                         bias + j, spare, least(GEMM_TILE_GRAIN, cols - j));
+    }
+    for (int64_t i = 0; i < at.rows && a->attr.symmetric; i += MIRROR)
+        mirror_rows(a, s, e, at, i, least(MIRROR, at.rows - i), tile + i * s->tile.n);
 }
 
 static size_t scratch_floats(const shape *s)
