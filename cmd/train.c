@@ -14,6 +14,8 @@
 #include "cmd/train.h"
 #include "tokenizer/tokenizer.h"
 
+#define FINE_TUNING 0.1 /* of the rate that suits a model which begins with nothing */
+
 /* ---- from options to what train/ wants ----------------------------------------------------- */
 
 static int index_of(const char *const *names, const char *name)
@@ -43,13 +45,21 @@ static int sources_of(hpc_loader_source **out, hpc_arena *a, const hpc_texts *t)
     return HPC_OK;
 }
 
+/* By itself: where the model is of bf16 and it was found to cost nothing. */
+static int halves_of(const train_options *o, int kind)
+{
+    if (strcmp(o->halves, "auto") != 0) return optimizer_halves(o->halves);
+    bool apt = kind == HPC_OPT_MUON || kind == HPC_OPT_JORGE_MOMENTUM;
+    return apt && compute_dtype(o->dtype) == HPC_BF16 ? HPC_HALVES_ALL : HPC_HALVES_NONE;
+}
+
 static hpc_optimizer_config optimizer_of(const train_options *o)
 {
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta2 = o->beta2, c.eps = o->eps;
     c.decay = o->decay;
-    c.halves = optimizer_halves(o->halves);
+    c.halves = halves_of(o, c.kind);
     c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
     c.block = o->block, c.burst = o->burst;
     hpc_optimizer_usual(&c);
@@ -161,8 +171,10 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
                                 .keep = o->keep,
                                 .seconds = o->hours * 3600,
                                 .resume = o->resume};
+    int kind = index_of(hpc_optimizer_names, o->optimizer);
+    double rate = hpc_optimizer_usual_rate(kind) * (o->init ? FINE_TUNING : 1);
     t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names, o->schedule),
-                            .peak = o->lr,
+                            .peak = o->lr < 0 ? rate : o->lr,
                             .least = o->lr_least,
                             .warmup = o->warmup,
                             .factor = o->lr_factor,

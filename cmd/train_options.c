@@ -8,6 +8,7 @@
 
 static const char *const objectives[] = {"tokens", "answer", "classes", NULL};
 static const char *const grafts[] = {"sgd", "adam", NULL};
+static const char *const halves[] = {"auto", "none", "update", "all", NULL};
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
 const hpc_option hpc_cmd_train_options[] = {
@@ -209,17 +210,19 @@ const hpc_option hpc_cmd_train_options[] = {
     {.name = "optimizer",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, optimizer),
-     .fallback = "adamw",
+     .fallback = "jorge-momentum",
      .choices = hpc_optimizer_names,
      .help = "See above."},
     {.name = "lr",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, lr),
-     .fallback = "0.001",
+     .fallback = "-1",
      .argument = "RATE",
-     .least = 0,
+     .least = -1,
      .most = 1000,
-     .help = "Peak learning rate."},
+     .help =
+         "Peak learning rate; negative: what suits the optimizer and a small model, 0.3 of sgd, "
+         "0.008 of muon and jorge-momentum, 0.002 of the others; a tenth of it with --init."},
     {.name = "schedule",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, schedule),
@@ -309,11 +312,11 @@ const hpc_option hpc_cmd_train_options[] = {
     {.name = "halves",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, halves),
-     .fallback = "none",
-     .choices = optimizer_halves_names,
+     .fallback = "auto",
+     .choices = halves,
      .help = "Products of the optimizer that round their factors to bf16: muon's and those of "
              "preconditioned updates, or those of refreshes too, but for most on the way to a "
-             "root."},
+             "root; auto: all with --dtype bf16 and muon or jorge-momentum, else none."},
     {.name = "from-sgd",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, from_sgd),

@@ -75,6 +75,16 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
     o->newton = momentum ? 0 : 2;
 }
 
+double hpc_optimizer_usual_rate(int kind)
+{
+    switch (kind) {
+    case HPC_OPT_SGD: return 0.3;
+    case HPC_OPT_MUON:
+    case HPC_OPT_JORGE_MOMENTUM: return 0.008;
+    default: return 0.002;
+    }
+}
+
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)
 {
     if (o->kind != HPC_OPT_SGD) o->decay /= 1 - o->momentum;

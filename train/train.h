@@ -67,6 +67,8 @@ typedef struct hpc_optimizer_config {
 int hpc_optimizer_check(const hpc_optimizer_config *o);
 /* The beta1, momentum, interval, average, ridge and newton that suit the kind. */
 void hpc_optimizer_usual(hpc_optimizer_config *o);
+/* The peak rate at which the kind learned most, in training of small models from nothing. */
+double hpc_optimizer_usual_rate(int kind);
 /* The published rule: from SGD's settings, the same rate and decay / (1 - momentum), grafted. */
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o);
 /* Rows of a block for an extent n: its largest divisor up to `block`, and at least a quarter of
