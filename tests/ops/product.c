@@ -117,21 +117,21 @@ static void halved_factors(void **state)
 /* Half of the result is computed; factors that do not commute show which half. */
 static void symmetric_results(void **state)
 {
-    static const int64_t side[] = {1, 12, 16, 37, 64, 130, 300};
-    for (size_t s = 0; s < sizeof side / sizeof *side; s++)
-        for (int w = 0; w < WIDTHS + 1; w++)
-            for (int b = SINGLE; b <= BATCHED; b++) {
-                product f = plain(side[s], side[s], 41, (int)(s + (size_t)w) % 4);
-                f.batching = (batching)b;
-                f.a = widths[w % WIDTHS].a;
-                f.b = widths[w % WIDTHS].b;
-                f.attr.symmetric = true;
-                f.attr.halves = w == WIDTHS;
-                f.attr.alpha = b == SHARED ? -1.75 : 1;
-                f.residual = b == BATCHED;
-                f.adds = b == BATCHED && w % 2;
-                check(state, &f);
-            }
+    static const int64_t side[] = {1, 12, 37, 64, 130, 300};
+    enum { SIDES = sizeof side / sizeof *side };
+    for (int k = 0; k < SIDES * (WIDTHS + 1); k++) {
+        int w = k / SIDES;
+        product f = plain(side[k % SIDES], side[k % SIDES], 41, k % 4);
+        f.batching = (batching)(k % 3);
+        f.a = widths[w % WIDTHS].a;
+        f.b = widths[w % WIDTHS].b;
+        f.attr.symmetric = true;
+        f.attr.halves = w == WIDTHS;
+        f.attr.alpha = k % 3 == SHARED ? -1.75 : 1;
+        f.residual = k % 3 == BATCHED;
+        f.adds = k % 2;
+        check(state, &f);
+    }
 }
 
 /* One more and one less than tiles, panels and blocks; single rows, columns and terms. */

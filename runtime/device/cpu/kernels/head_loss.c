@@ -85,15 +85,15 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
     return s;
 }
 
-/* The largest of x, and the sum of exp(x - largest), through `e`, which may be x. */
-static void soften(float *max, float *sum, float *e, const float *x, int64_t n)
+/* x becomes exp(x - largest); and their sum. */
+static void soften(float *max, float *sum, float *x, int64_t n)
 {
     float most = HPC_ISA(cpu_max)(x, n);
     float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
 
-    for (int64_t j = 0; j < n; j++) e[j] = vec_exp(x[j] - shift);
+    for (int64_t j = 0; j < n; j++) x[j] = vec_exp(x[j] - shift);
     *max = most;
-    *sum = HPC_ISA(cpu_sum)(e, n);
+    *sum = HPC_ISA(cpu_sum)(x, n);
 }
 
 /* log(sum of exp) of a row from its blocks. */
@@ -132,7 +132,7 @@ static int run_loss(const hpc_launch *l, const void *args)
                 float *x = s.logits + r * VOCAB_BLOCK;
                 int64_t at = target[row + r] - first;
                 if (at >= 0 && at < words) s.hit[r] = x[at];
-                soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, x, words);
+                soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, words);
             }
         }
         hpc_barrier_wait(l->barrier);
@@ -152,6 +152,7 @@ static int run_loss(const hpc_launch *l, const void *args)
 typedef struct grad_scratch {
     float *logits;    /* [rows,vocab], then their gradients, shared */
     float *max, *sum; /* [rows,blocks], shared */
+    float *hit;       /* [rows]: the target's logit, shared */
     float *dw;        /* [vocab,dim] sums when dw is bf16, shared; else dw itself */
     float *tile;      /* of this worker, for dx */
     float *gemm;
@@ -187,7 +188,7 @@ static size_t grad_shared(const hpc_head_loss_grad_args *a, const grad_shape *s)
 {
     bool sums = a->dw.rank >= 0 && a->dw.dtype != HPC_F32;
 
-    return pad(s->rows * s->vocab) + 2 * pad(s->rows * s->blocks) +
+    return pad(s->rows * s->vocab) + 2 * pad(s->rows * s->blocks) + pad(s->rows) +
            (sums ? pad(s->vocab * s->dim) : 0);
 }
 
@@ -203,39 +204,52 @@ static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *
 
     w.max = base + pad(s->rows * s->vocab);
     w.sum = w.max + pad(s->rows * s->blocks);
-    w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : w.sum + pad(s->rows * s->blocks);
+    w.hit = w.sum + pad(s->rows * s->blocks);
+    w.dw = a->dw.dtype == HPC_F32 ? a->dw.data : w.hit + pad(s->rows);
     w.gemm = base + grad_shared(a, s) + (size_t)worker * grad_own(s);
     w.tile = w.gemm + GEMM_SCRATCH;
     return w;
 }
 
-/* The logits of a chunk and, where lse is to be found, their blocks of softmax: this worker's share
- * of the vocabulary. */
+/* The logits of a chunk or, where lse is to be found, e to them less the largest of their block,
+ * with what softmax needs of each block: this worker's share of the vocabulary. */
 static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                         const grad_scratch *w, int64_t row, int64_t rows)
 {
+    const int32_t *target = a->target.data;
     gemm g = logits_of(&a->x, &a->w);
     int64_t lo, hi;
 
     hpc_share(&lo, &hi, s->blocks, 1, l->worker, l->workers);
     for (int64_t b = lo; b < hi; b++) {
         int64_t first = b * VOCAB_BLOCK, words = least(VOCAB_BLOCK, s->vocab - first);
-        float *x = w->logits + first, e[VOCAB_BLOCK];
+        float *x = w->logits + first;
         HPC_ISA(cpu_gemm)
         (x, s->vocab, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
-        for (int64_t r = 0; r < rows && !a->lse.data; r++, x += s->vocab)
-            soften(w->max + r * s->blocks + b, w->sum + r * s->blocks + b, e, x, words);
+        for (int64_t r = 0; r < rows; r++, x += s->vocab) {
+            int64_t at = target[row + r] - first;
+            if (at >= 0 && at < words) w->hit[r] = x[at];
+            if (!a->lse.data)
+                soften(w->max + r * s->blocks + b, w->sum + r * s->blocks + b, x, words);
+        }
     }
 }
 
-/* A row of logits x becomes (softmax - one at the target) dloss, here or, halved, at its front. */
-static void turn_row(const grad_shape *s, float *x, int64_t target, double lse, float dloss)
+/* A row x of what find_logits found becomes (softmax - one at the target) dloss, here or, halved,
+ * at its front. max: of its blocks, where x is e to the logits already. */
+static void turn_row(const grad_shape *s, float *x, const float *max, int64_t target, double lse,
+                     float dloss)
 {
     float e[VOCAB_BLOCK], shift = (float)lse;
 
     for (int64_t first = 0; first < s->vocab; first += VOCAB_BLOCK) {
         int64_t words = least(VOCAB_BLOCK, s->vocab - first), at = target - first;
-        for (int64_t j = 0; j < words; j++) e[j] = vec_exp(x[first + j] - shift) * dloss;
+        if (max) {
+            float by = vec_exp(*max++ - shift) * dloss;
+            for (int64_t j = 0; j < words; j++) e[j] = x[first + j] * by;
+        } else {
+            for (int64_t j = 0; j < words; j++) e[j] = vec_exp(x[first + j] - shift) * dloss;
+        }
         if (at >= 0 && at < words) e[at] -= dloss;
         if (target < 0) memset(e, 0, (size_t)words * sizeof *e);
         if (s->type == HPC_BF16)
@@ -258,8 +272,9 @@ static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, 
                          ? ((const float *)a->lse.data)[row + r]
                          : lse_of(w->max + r * s->blocks, w->sum + r * s->blocks, s->blocks);
         if (a->loss.data)
-            ((float *)a->loss.data)[row + r] = target < 0 ? 0 : (float)(lse - x[target]);
-        turn_row(s, x, target, lse, *load(buffer, &a->dloss, row + r, 1));
+            ((float *)a->loss.data)[row + r] = target < 0 ? 0 : (float)(lse - w->hit[r]);
+        turn_row(s, x, a->lse.data ? NULL : w->max + r * s->blocks, target, lse,
+                 *load(buffer, &a->dloss, row + r, 1));
     }
 }
 

@@ -27,6 +27,7 @@ enum { VECTORS = CHAINS / LANES };
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+typedef int32_t vec_int __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* Chain c holds elements c, c + 16, ...; chains are then added in halves. */
 float HPC_ISA(cpu_sum)(const float *x, int64_t n)
@@ -44,23 +45,43 @@ float HPC_ISA(cpu_sum)(const float *x, int64_t n)
     return chain[0];
 }
 
-static inline float greater(float a, float b)
+enum { BESIDE = 4 }; /* vectors that are compared at once: one comparison takes as long */
+
+/* Lanes of y where they are more. */
+static inline vec greater(vec most, vec y)
 {
-    return b > a || b != b ? b : a; /* a NaN wins, and stays */
+    vec_int more = y > most;
+
+    return (vec)(((vec_int)y & more) | ((vec_int)most & ~more));
 }
 
 float HPC_ISA(cpu_max)(const float *x, int64_t n)
 {
-    float chain[CHAINS];
+    vec most[BESIDE], top = (vec){0} + INFINITY;
+    vec_int odd = {0}; /* lanes in which there was a NaN */
+    float lane[LANES];
+    int32_t nan[LANES], any = 0;
     int64_t i = 0;
 
-    for (int c = 0; c < CHAINS; c++) chain[c] = -INFINITY;
-    for (; i + CHAINS <= n; i += CHAINS)
-#pragma omp simd
-        for (int c = 0; c < CHAINS; c++) chain[c] = greater(chain[c], x[i + c]);
-    for (int c = 0; i + c < n; c++) chain[c] = greater(chain[c], x[i + c]);
-    for (int c = 1; c < CHAINS; c++) chain[0] = greater(chain[0], chain[c]);
-    return chain[0];
+    for (int v = 0; v < BESIDE; v++) most[v] = -top;
+    for (; i + BESIDE * LANES <= n; i += BESIDE * LANES)
+        for (int v = 0; v < BESIDE; v++) {
+            vec y = *(const vec_any *)(x + i + v * LANES);
+            odd |= ~(y <= top);
+            most[v] = greater(most[v], y);
+        }
+    for (int v = 1; v < BESIDE; v++) most[0] = greater(most[0], most[v]);
+    memcpy(nan, &odd, sizeof nan);
+    for (int c = 0; c < LANES; c++) any |= nan[c];
+    memcpy(lane, most, sizeof lane);
+    for (; i < n; i++) {
+        any |= x[i] != x[i];
+        lane[i % LANES] = x[i] > lane[i % LANES] ? x[i] : lane[i % LANES];
+    }
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int c = 0; c < width; c++)
+            lane[c] = lane[c + width] > lane[c] ? lane[c + width] : lane[c];
+    return any ? NAN : lane[0];
 }
 
 static bool run_finite(const float *x, int64_t n)
