@@ -67,7 +67,7 @@ static int open_one(bench *b, contestant *c, int kind)
     hpc_optimizer_usual(&c->o);
     c->interval = o->interval > 0 ? o->interval : c->o.interval;
     c->o.block = o->block;
-    c->o.halves = optimizer_halves(o->halves);
+    c->o.halves = optimizer_halves(o->halves, kind, compute_dtype(o->model.dtype));
     c->o.interval = 2; /* every other step, so that both are seen alike often */
     c->o.burst = 0;
     hpc_trainer_options t = hpc_bench_trainer(&o->model, &c->o, device);
@@ -249,7 +249,7 @@ static const hpc_option options[] = {
     {.name = "halves",
      .kind = HPC_CHOICE,
      .offset = offsetof(optimizer_options, halves),
-     .fallback = "none",
+     .fallback = "auto",
      .choices = optimizer_halves_names,
      .help = "Products of the optimizer that round their factors to bf16; see train."},
     {.name = "interval",

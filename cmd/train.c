@@ -45,24 +45,16 @@ static int sources_of(hpc_loader_source **out, hpc_arena *a, const hpc_texts *t)
     return HPC_OK;
 }
 
-/* By itself: where the model is of bf16 and it was found to cost nothing. */
-static int halves_of(const train_options *o, int kind)
-{
-    if (strcmp(o->halves, "auto") != 0) return optimizer_halves(o->halves);
-    bool apt = kind == HPC_OPT_MUON || kind == HPC_OPT_JORGE_MOMENTUM;
-    return apt && compute_dtype(o->dtype) == HPC_BF16 ? HPC_HALVES_ALL : HPC_HALVES_NONE;
-}
-
 static hpc_optimizer_config optimizer_of(const train_options *o)
 {
     hpc_optimizer_config c = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     c.kind = index_of(hpc_optimizer_names, o->optimizer);
     c.beta2 = o->beta2, c.eps = o->eps;
-    c.decay = o->decay;
-    c.halves = halves_of(o, c.kind);
-    c.graft = strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
+    c.halves = optimizer_halves(o->halves, c.kind, compute_dtype(o->dtype));
+    c.graft = o->from_sgd || strcmp(o->graft, "sgd") == 0 ? HPC_GRAFT_SGD : HPC_GRAFT_ADAM;
     c.block = o->block, c.burst = o->burst;
     hpc_optimizer_usual(&c);
+    if (o->decay >= 0) c.decay = o->decay;
     if (o->beta1 >= 0) c.beta1 = o->beta1;
     if (o->momentum >= 0) c.momentum = o->momentum;
     if (o->interval > 0) c.interval = o->interval;
@@ -72,6 +64,15 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     c.start = o->start, c.floor = o->floor;
     if (o->from_sgd) hpc_optimizer_from_sgd(&c);
     return c;
+}
+
+/* Adapters are not preconditioned. */
+static double rate_of(const train_options *o)
+{
+    hpc_optimizer_config c = optimizer_of(o);
+    if (o->lr >= 0) return o->lr;
+    if (o->lora_rank) c.kind = c.kind == HPC_OPT_SGD ? HPC_OPT_SGD : HPC_OPT_ADAMW;
+    return hpc_optimizer_usual_rate(&c) * (o->init ? FINE_TUNING : 1);
 }
 
 static int adapter_of(hpc_adapter_config *out, const train_options *o)
@@ -171,10 +172,8 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
                                 .keep = o->keep,
                                 .seconds = o->hours * 3600,
                                 .resume = o->resume};
-    int kind = index_of(hpc_optimizer_names, o->optimizer);
-    double rate = hpc_optimizer_usual_rate(kind) * (o->init ? FINE_TUNING : 1);
     t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names, o->schedule),
-                            .peak = o->lr < 0 ? rate : o->lr,
+                            .peak = rate_of(o),
                             .least = o->lr_least,
                             .warmup = o->warmup,
                             .factor = o->lr_factor,

@@ -8,7 +8,6 @@
 
 static const char *const objectives[] = {"tokens", "answer", "classes", NULL};
 static const char *const grafts[] = {"sgd", "adam", NULL};
-static const char *const halves[] = {"auto", "none", "update", "all", NULL};
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
 const hpc_option hpc_cmd_train_options[] = {
@@ -220,9 +219,10 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "RATE",
      .least = -1,
      .most = 1000,
-     .help =
-         "Peak learning rate; negative: what suits the optimizer and a small model, 0.3 of sgd, "
-         "0.008 of muon and jorge-momentum, 0.002 of the others; a tenth of it with --init."},
+     .help = "Peak learning rate; negative: what suits a small model, 0.3 of sgd and what is "
+             "grafted on it, "
+             "0.004 of muon and jorge-momentum, 0.002 of the others and of adapters; a tenth of it "
+             "with --init."},
     {.name = "schedule",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, schedule),
@@ -298,11 +298,13 @@ const hpc_option hpc_cmd_train_options[] = {
     {.name = "decay",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, decay),
-     .fallback = "0.1",
+     .fallback = "-1",
      .argument = "D",
-     .least = 0,
+     .least = -1,
      .most = 100,
-     .help = "Weight decay of matrices and embeddings; decoupled, but for sgd."},
+     .help =
+         "Weight decay of matrices and embeddings; decoupled, but for sgd; negative: what suits, "
+         "1e-4 of sgd and what is grafted on it, 0.1 of all others."},
     {.name = "graft",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, graft),
@@ -313,7 +315,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, halves),
      .fallback = "auto",
-     .choices = halves,
+     .choices = optimizer_halves_names,
      .help = "Products of the optimizer that round their factors to bf16: muon's and those of "
              "preconditioned updates, or those of refreshes too, but for most on the way to a "
              "root; auto: all with --dtype bf16 and muon or jorge-momentum, else none."},

@@ -63,26 +63,31 @@ out:
     return rc;
 }
 
+/* Steps have the size of SGD's. */
+static bool follows_sgd(const hpc_optimizer_config *o)
+{
+    if (o->kind == HPC_OPT_ADAMW || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP)
+        return false;
+    return o->kind == HPC_OPT_SGD || o->graft == HPC_GRAFT_SGD;
+}
+
 void hpc_optimizer_usual(hpc_optimizer_config *o)
 {
     bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
     bool slow = momentum || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP;
     o->beta1 = slow ? 0.95 : 0.9;
     o->momentum = momentum || o->kind == HPC_OPT_MUON ? 0.8 : 0.9;
+    o->decay = follows_sgd(o) ? 1e-4 : 0.1;
     o->interval = momentum ? 1 : 10;
     o->average = momentum ? 0.5 : 0.95;
     o->ridge = momentum ? 1e-4 : 1e-5;
     o->newton = momentum ? 0 : 2;
 }
 
-double hpc_optimizer_usual_rate(int kind)
+double hpc_optimizer_usual_rate(const hpc_optimizer_config *o)
 {
-    switch (kind) {
-    case HPC_OPT_SGD: return 0.3;
-    case HPC_OPT_MUON:
-    case HPC_OPT_JORGE_MOMENTUM: return 0.008;
-    default: return 0.002;
-    }
+    if (follows_sgd(o)) return 0.3;
+    return o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_JORGE_MOMENTUM ? 0.004 : 0.002;
 }
 
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)
@@ -138,17 +143,21 @@ hpc_value blend(update *u, hpc_value into, double a, hpc_value x, double b, hpc_
     return hpc_combine(u->p, into, x, y, NULL, (hpc_combine_attr){.a1 = a, .a2 = b});
 }
 
+static hpc_value product(update *u, hpc_value a, hpc_value b, hpc_matmul_attr at)
+{
+    at.halves = u->halves;
+    return hpc_matmul(u->p, a, b, at);
+}
+
 hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b)
 {
-    hpc_matmul_attr at = {.trans_a = trans_a, .trans_b = trans_b, .halves = u->halves};
-    return hpc_matmul(u->p, a, b, at);
+    return product(u, a, b, (hpc_matmul_attr){.trans_a = trans_a, .trans_b = trans_b});
 }
 
 hpc_value multiply_symmetric(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b)
 {
-    hpc_matmul_attr at = {
-        .trans_a = trans_a, .trans_b = trans_b, .halves = u->halves, .symmetric = true};
-    return hpc_matmul(u->p, a, b, at);
+    return product(u, a, b,
+                   (hpc_matmul_attr){.trans_a = trans_a, .trans_b = trans_b, .symmetric = true});
 }
 
 hpc_value squares(update *u, hpc_value x)

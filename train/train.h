@@ -65,10 +65,12 @@ typedef struct hpc_optimizer_config {
         .average = 0.95, .ridge = 1e-5, .newton = 2, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
-/* The beta1, momentum, interval, average, ridge and newton that suit the kind. */
+/* The beta1, momentum, decay, interval, average, ridge and newton that suit the kind and its graft.
+ */
 void hpc_optimizer_usual(hpc_optimizer_config *o);
-/* The peak rate at which the kind learned most, in training of small models from nothing. */
-double hpc_optimizer_usual_rate(int kind);
+/* The peak rate that suits them, for a small model that begins with nothing: that at which such a
+ * one learned most, with refreshes as often as each can bear; grafted on SGD, SGD's. */
+double hpc_optimizer_usual_rate(const hpc_optimizer_config *o);
 /* The published rule: from SGD's settings, the same rate and decay / (1 - momentum), grafted. */
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o);
 /* Rows of a block for an extent n: its largest divisor up to `block`, and at least a quarter of

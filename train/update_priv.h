@@ -44,8 +44,8 @@ hpc_value map_power(update *u, hpc_value x, double alpha, double power);
 /* a x + b y, x and y alike; into state or HPC_NEW. */
 hpc_value blend(update *u, hpc_value into, double a, hpc_value x, double b, hpc_value y);
 hpc_value multiply(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b);
-/* The same where the product is symmetric: that of a matrix with its own transpose, or of matrices
- * that are symmetric and commute. */
+/* The same where the product is symmetric: that of a matrix with its own transpose, of symmetric
+ * matrices that commute, or A B A of symmetric ones. */
 hpc_value multiply_symmetric(update *u, hpc_value a, bool trans_a, hpc_value b, bool trans_b);
 /* The sum of squares: of everything, or of each matrix of a batch. */
 hpc_value squares(update *u, hpc_value x);

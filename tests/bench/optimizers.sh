@@ -2,14 +2,15 @@
 # optimizers.sh TRAIN VALIDATION OUT [TOKENS]: which optimizer learns fastest, on shards of one's own.
 #
 # Each is tuned over four learning rates or more (another beyond the best while that is at the edge) at a
-# quarter of TOKENS (10e6 if not given), then runs at full length with the best of them; the leading three
-# again with two more seeds. ABLATIONS change one setting of one optimizer at a quarter of TOKENS. The
+# quarter of TOKENS (10e6 if not given), then runs at full length with the best of them; AdamW and the
+# leading three at half that rate, too, as a longer run may like a lower one, and the leading three with the
+# better of the two and two more seeds. ABLATIONS change one setting of one optimizer at a quarter of TOKENS. The
 # model, the tokens, the batch and the schedule are the same for all. What is finished is not run again,
 # and what was stopped goes on, so that the study may take several nights: start it again with the same
 # words. JOBS runs (2) share the CPUs.
 #
-# At the end OUT/runs.csv, OUT/study.csv and OUT/full.html: what a step costs is measured then, on a machine
-# that does nothing else, since runs beside each other say little about time.
+# At the end OUT/runs.csv, OUT/study.csv, OUT/tokens.png and OUT/time.png: what a step costs is measured
+# then, on a machine that does nothing else, since runs beside each other say little about time.
 set -eu -o pipefail
 [ $# -ge 3 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 train=$1 validation=$2 out=$3 tokens=${4:-10e6}
@@ -43,25 +44,17 @@ ablations() {
     cat <<'A'
 momentum-every-2 jorge-momentum --interval 2
 momentum-every-5 jorge-momentum --interval 5
-momentum-every-10 jorge-momentum --interval 10
-momentum-no-burst jorge-momentum --interval 5 --burst 0
-momentum-steps-2 jorge-momentum --newton 2
+momentum-steps-1 jorge-momentum --newton 1
 momentum-ridge-1e-3 jorge-momentum --ridge 1e-3
-momentum-ridge-1e-5 jorge-momentum --ridge 1e-5
-momentum-average-0.2 jorge-momentum --average 0.2
+momentum-average-0 jorge-momentum --average 0
 momentum-average-0.75 jorge-momentum --average 0.75
-momentum-0.7 jorge-momentum --momentum 0.7
 momentum-0.9 jorge-momentum --momentum 0.9
-momentum-beta1-0.9 jorge-momentum --beta1 0.9
 momentum-block-128 jorge-momentum --block 128
 momentum-no-halves jorge-momentum --halves none
-muon-0.7 muon --momentum 0.7
 muon-0.9 muon --momentum 0.9
-muon-beta1-0.9 muon --beta1 0.9
 muon-no-halves muon --halves none
 adamw-beta1-0.95 adamw --beta1 0.95
 newton-every-10 jorge-newton --interval 10
-newton-average-0.8 jorge-newton --interval 10 --average 0.8
 shampoo-every-50 shampoo --interval 50
 symmetric-every-10 jorge-symmetric --interval 10
 A
@@ -122,10 +115,21 @@ for _ in 1 2 3; do
     done | queue
 done
 
+half_of() { awk -v r="$(best_rate_of "$1")" 'BEGIN { printf "%g", r / 2 }'; }
+better_of() { # the run of the two at full length
+    printf '%s\n' "$(loss_of "$1") $1" "$(loss_of "$1-half") $1-half" | sort -g | awk 'NR == 1 { print $2 }'
+}
+better_rate_of() {
+    case $(better_of "$1") in
+    *-half) half_of "$1" ;;
+    *) best_rate_of "$1" ;;
+    esac
+}
 for o in $optimizers; do echo "$o $o $(best_rate_of "$o") $tokens 1"; done | queue
 leading=$(for o in $optimizers; do echo "$(loss_of "$o") $o"; done | sort -g | awk 'NR <= 3 { print $2 }')
-for o in $leading; do
-    for seed in 2 3; do echo "$o-seed$seed $o $(best_rate_of "$o") $tokens $seed"; done
+for o in adamw $leading; do echo "$o-half $o $(half_of "$o") $tokens 1"; done | queue
+for seed in 2 3; do
+    for o in $leading; do echo "$o-seed$seed $o $(better_rate_of "$o") $tokens $seed"; done
 done | queue
 ablations | while read -r name o options; do
     [[ " $optimizers " == *" $o "* ]] || continue
@@ -133,7 +137,7 @@ ablations | while read -r name o options; do
 done | queue
 
 # ---- what came of it ------------------------------------------------------------------------
-adamw=$(loss_of adamw)
+adamw=$(loss_of "$(better_of adamw)")
 echo run,rate,tokens,loss,tokens_to_adamw >"$out/runs.csv"
 for dir in "$out"/*/; do
     name=$(basename "$dir")
@@ -150,21 +154,41 @@ for dir in "$out"/*/; do
         END { printf "%s,%g,%d,%.4f,%s\n", name, rate, tokens, loss, reached ? sprintf("%d", reached) : "" }
     ' "$dir/metrics.csv"
 done >>"$out/runs.csv"
-runs=()
-for o in $optimizers; do [ -e "$out/$o/metrics.csv" ] && runs+=("$out/$o"); done
-"$hpccoder" report "${runs[@]}" --smooth 50 --out "$out/full.html" >/dev/null
-"$hpccoder" report "${runs[@]}" --smooth 50 --out "$out/full.png" >/dev/null
+# A step of each beside AdamW's, with the refreshes that its interval has: the middle of three.
+measure() { # optimizer: over AdamW's; the same by operations alone; milliseconds of AdamW's
+    local extra=""
+    [ "$1" = sgd ] || extra=$(extra_of "$1")
+    for _ in 1 2 3; do
+        # shellcheck disable=SC2086
+        "$hpccoder" bench optimizer $shape --vocab 8192 --sequences 8 --tied --optimizer adamw \
+            --optimizer "$1" $extra --rounds 9 --json -q | tr ',{}' '\n' | awk -F: '
+            /^"step_ms"/ { step[++n] = $2 }
+            /^"over_adamw"/ { over[n] = $2 }
+            /^"over_adamw_by_formula"/ { formula[n] = $2 }
+            END { print over[2], formula[2], step[1] }'
+    done | sort -g | sed -n 2p
+}
 
-# A step of each, with the refreshes that its interval has, in milliseconds.
-echo optimizer,rate,loss,tokens_to_adamw,step_ms,hours,hours_to_adamw >"$out/study.csv"
+# Pictures along time take a step's as measured here: that of the runs is their neighbours' doing, too.
+echo optimizer,rate,loss,tokens_to_adamw,step,step_by_formula,time_to_adamw >"$out/study.csv"
+mkdir -p "$out/.timed"
+timed=() ms=0
 for o in $optimizers; do
-    [ "$o" = sgd ] && extra= || extra=$(extra_of "$o")
-    # shellcheck disable=SC2086
-    ms=$("$hpccoder" bench optimizer $shape --vocab 8192 --sequences 8 --tied --optimizer "$o" \
-        $extra --rounds 9 --json -q | sed -n 's/.*"step_ms":\([0-9.]*\).*/\1/p')
-    awk -F, -v o="$o" -v ms="$ms" '$1 == o {
-        steps = $3 / 2048; goal = $5 == "" ? 0 : $5 / 2048
-        printf "%s,%s,%s,%s,%.1f,%.2f,%s\n", o, $2, $4, $5, ms, steps * ms / 3.6e6, \
-            goal ? sprintf("%.2f", goal * ms / 3.6e6) : "" }' "$out/runs.csv" >>"$out/study.csv"
+    run=$(better_of "$o")
+    [ -e "$out/$run/metrics.csv" ] || continue
+    [ "$o" = adamw ] && beside=muon || beside=$o
+    read -r step formula adamw_ms <<<"$(measure "$beside")"
+    [ "$o" = adamw ] && step=1 formula=1 ms=$adamw_ms
+    awk -F, -v o="$o" -v run="$run" -v step="$step" -v formula="$formula" '$1 == run {
+        printf "%s,%s,%s,%s,%.3f,%.3f,%s\n", o, $2, $4, $5, step, formula,
+            $5 == "" ? "" : sprintf("%.3f", $5 / $3 * step) }' "$out/runs.csv" >>"$out/study.csv"
+    mkdir -p "$out/.timed/$o"
+    awk -F, -v OFS=, -v ms="$(awk -v a="$ms" -v b="$step" 'BEGIN { print a * b }')" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "step_ms") c = i }
+        NR > 1 { $c = ms }
+        { print }' "$out/$run/metrics.csv" >"$out/.timed/$o/metrics.csv"
+    timed+=("$out/.timed/$o")
 done
+"$hpccoder" report "${timed[@]}" --smooth 50 --out "$out/tokens.png" >/dev/null
+"$hpccoder" report "${timed[@]}" --smooth 50 --x time --out "$out/time.png" >/dev/null
 column -s, -t "$out/study.csv" 2>/dev/null || cat "$out/study.csv"

@@ -89,6 +89,61 @@ static void configurations(void **state)
                 hash_of(state, "three/model/model.safetensors"));
 }
 
+/* The learning rate of the first of four steps to its peak. */
+static double first_rate(void **state, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_buf text = {0};
+    double step, tokens, loss, lr;
+    test_ok(hpc_file_read(&text, hpc_test_path(path, *state, name), 1 << 20));
+    const char *row = strchr(text.data, '\n');
+    assert_int_equal(sscanf(row, "%lf,%lf,%lf,%lf", &step, &tokens, &loss, &lr), 4);
+    hpc_buf_release(&text);
+    return lr;
+}
+
+/* Rates where none is given, and what is rounded. */
+static void what_suits(void **state)
+{
+    static const struct {
+        const char *words;
+        double rate;
+    } suit[] = {
+        {"", 0.004},
+        {"--optimizer muon", 0.004},
+        {"--optimizer soap --graft sgd", 0.002},
+        {"--optimizer sgd", 0.3},
+        {"--optimizer jorge --from-sgd", 0.3},
+        {"--graft sgd", 0.3},
+        {"--lr 0", 0},
+        {"--init @suit0/model", 0.0004},
+        {"--init @suit0/model --lora-rank 2", 0.0002},
+    };
+    for (size_t k = 0; k < sizeof suit / sizeof *suit; k++) {
+        char words[HPC_TEST_WORDS], file[64];
+        snprintf(words, sizeof words,
+                 "train " TINY "--data @data --steps 1 --schedule constant -q --out @suit%zu %s", k,
+                 suit[k].words);
+        hpc_test_command_in(&o, root_of(state), words);
+        assert_int_equal(o.code, 0);
+        snprintf(file, sizeof file, "suit%zu/metrics.csv", k);
+        assert_true(fabs(first_rate(state, file) - suit[k].rate / 4) < 1e-6);
+    }
+    static const char *const halves[] = {"auto", "all", "none"};
+    uint64_t hash[3];
+    for (int k = 0; k < 3; k++) {
+        char words[HPC_TEST_WORDS], file[64];
+        snprintf(words, sizeof words,
+                 "train " TINY "--data @data --steps 3 --dtype bf16 -q --halves %s --out @%s",
+                 halves[k], halves[k]);
+        hpc_test_command_in(&o, root_of(state), words);
+        assert_int_equal(o.code, 0);
+        snprintf(file, sizeof file, "%s/model/model.safetensors", halves[k]);
+        hash[k] = hash_of(state, file);
+    }
+    assert_true(hash[0] == hash[1] && hash[0] != hash[2]);
+}
+
 static pid_t start(void **state, const char *words)
 {
     char program[PATH_MAX], text[HPC_TEST_WORDS], *argv[HPC_TEST_ARGS];
@@ -245,13 +300,10 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(trains),
-        IN_FOLDER(configurations),
-        IN_FOLDER(killed_and_resumed),
-        IN_FOLDER(dry_run),
-        IN_FOLDER(peak_as_planned),
-        IN_FOLDER(mistakes),
-        IN_FOLDER(begins_with_a_file),
+        IN_FOLDER(trains),     IN_FOLDER(configurations),
+        IN_FOLDER(what_suits), IN_FOLDER(killed_and_resumed),
+        IN_FOLDER(dry_run),    IN_FOLDER(peak_as_planned),
+        IN_FOLDER(mistakes),   IN_FOLDER(begins_with_a_file),
     };
     return cmocka_run_group_tests_name("cmd/train", tests, NULL, NULL);
 }

@@ -326,6 +326,8 @@ static void both_at_once(void **state)
     check_both(&(problem){.rows = 1, .dim = 1, .vocab = 1});
     check_both(&(problem){.rows = 611, .dim = 24, .vocab = 777, .live = 603});
     check_both(&(problem){.rows = 50, .dim = 33, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
+    /* Blocks so far apart that all of most is nothing. */
+    check_both(&(problem){.rows = 40, .dim = 9, .vocab = 777, .size = 1000});
 }
 
 /* Ignored rows have zeros, and nothing of them reaches dw; no row at all clears dw. */

@@ -315,11 +315,14 @@ static void symmetric(void **state)
                          .trans_a = i & 1,
                          .trans_b = i & 2,
                          .y = i % 3 == 1 ? HPC_BF16 : HPC_F32,
+                         .a = i % 7 == 3 ? HPC_BF16 : HPC_F32,
+                         .b = i % 7 == 3 ? HPC_BF16 : HPC_F32,
                          .halves = i / 4 % 2,
-                         .adds = i % 3 == 0,
+                         .adds = i / 2 % 2,
                          .alpha = i % 7 == 0 ? -0.5 : 1,
                          .symmetric = true});
     check(&(product){.m = 801, .n = 801, .k = 20, .trans_b = true, .symmetric = true});
+    check(&(product){.m = 40, .n = 40, .k = 0, .adds = true, .symmetric = true});
 }
 
 static void epilogues(void **state)

@@ -120,16 +120,16 @@ static void symmetric_results(void **state)
     static const int64_t side[] = {1, 12, 37, 64, 130, 300};
     enum { SIDES = sizeof side / sizeof *side };
     for (int k = 0; k < SIDES * (WIDTHS + 1); k++) {
-        int w = k / SIDES;
-        product f = plain(side[k % SIDES], side[k % SIDES], 41, k % 4);
-        f.batching = (batching)(k % 3);
+        int s = k % SIDES, w = k / SIDES, b = (s + w) % 3;
+        product f = plain(side[s], side[s], 41, (s + 3 * w) % 4);
+        f.batching = (batching)b;
         f.a = widths[w % WIDTHS].a;
         f.b = widths[w % WIDTHS].b;
         f.attr.symmetric = true;
         f.attr.halves = w == WIDTHS;
-        f.attr.alpha = k % 3 == SHARED ? -1.75 : 1;
-        f.residual = k % 3 == BATCHED;
-        f.adds = k % 2;
+        f.attr.alpha = b == SHARED ? -1.75 : 1;
+        f.residual = b == BATCHED;
+        f.adds = (s + w / 2) % 2;
         check(state, &f);
     }
 }
@@ -258,9 +258,11 @@ static void ragged_sums(void **state)
 /* Whole entries of the batch that end at run time. */
 static void ragged_batches(void **state)
 {
-    for (int b = SHARED; b <= BATCHED; b++) {
-        product f = plain(9, 20, 31, 2);
+    for (int k = 0; k < 4; k++) {
+        int b = k % 2 ? SHARED : BATCHED;
+        product f = plain(9, k < 2 ? 20 : 9, 31, 2);
         hpc_test_case c;
+        f.attr.symmetric = k >= 2;
         f.batching = (batching)b;
         f.a = f.b = HPC_F32;
         hpc_test_case_begin(&c, state, "ragged batch, batching %d", b);

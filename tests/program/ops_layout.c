@@ -82,6 +82,9 @@ static void products(void **s)
     labelled(p, "mn - mK nK - -");
     hpc_matmul(p, a, a, (hpc_matmul_attr){.trans_a = true, .symmetric = true});
     labelled(p, "mn - Km Kn - -");
+    hpc_value each = REAL(p, 2, 8, 4);
+    hpc_matmul(p, each, each, (hpc_matmul_attr){.trans_b = true, .symmetric = true});
+    labelled(p, "Bmn - BmK BnK - -");
     hpc_pack(p, w);
     labelled(p, "AZ AZ");
     hpc_program_free(p);

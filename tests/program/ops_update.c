@@ -178,7 +178,11 @@ static void symmetric_refuses(void **s)
     hpc_value operand[] = {HPC_NEW, HPC_NEW, REAL(p, 3, 4), REAL(p, 3, 4), HPC_NONE, HPC_NONE};
     half.alpha = 1;
     hpc_emit(p, &hpc_op_matmul, operand, &half);
-    refuses(p, HPC_E_ARG, "a symmetric product has no output pre");
+    refuses(p, HPC_E_ARG, "a symmetric product has no pre and no bias");
+    p = begin();
+    hpc_value biased[] = {HPC_NEW, HPC_NONE, REAL(p, 3, 4), REAL(p, 3, 4), REAL(p, 3), HPC_NONE};
+    hpc_emit(p, &hpc_op_matmul, biased, &half);
+    refuses(p, HPC_E_ARG, "a symmetric product has no pre and no bias");
 }
 
 static void combine_makes(void **s)

@@ -56,8 +56,9 @@ typedef enum hpc_act {
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
  * halves: factors of f32 count rounded to bf16; sums and y do not.
- * symmetric: y [m,m] above the diagonal is y below it. For products that are so by their making:
- * half of the work. Without act and pre, nothing ragged but the batch. */
+ * symmetric: of y [m,m], and of residual, what is below the diagonal counts, and y above it is that
+ * mirrored: half of the work where a product is symmetric by its making. Without act, pre and bias,
+ * nothing ragged but the batch. */
 typedef struct hpc_matmul_attr {
     bool trans_a, trans_b, halves, symmetric;
     int act;

@@ -127,8 +127,8 @@ static int check_symmetric(const hpc_insn *i, const hpc_type *type, const factor
                           (long long)f->m, (long long)f->n);
     if (a->ragged >= a->rank - 2)
         return hpc_misfit(i, type, MATMUL_A, -1, "a symmetric product has no run-time extent");
-    if (i->operand[MATMUL_PRE] != HPC_NONE)
-        return hpc_fail(HPC_E_ARG, "a symmetric product has no output pre");
+    if (i->operand[MATMUL_PRE] != HPC_NONE || i->operand[MATMUL_BIAS] != HPC_NONE)
+        return hpc_fail(HPC_E_ARG, "a symmetric product has no pre and no bias");
     return HPC_OK;
 }
 

@@ -78,15 +78,21 @@ static inline int64_t gemm_strip_cost(gemm_tiles t, int64_t strip, int64_t j, in
     return gemm_parts(cols, GEMM_TILE_GRAIN);
 }
 
-/* How many of the `strips` of a column of tiles begin before `cost`. */
+/* The first strip of a column of tiles that costs anything. */
+static inline int64_t gemm_first_strip(gemm_tiles t, int64_t j)
+{
+    return t.lower ? j / t.strip : 0;
+}
+
+/* How many of the `strips` of a column of tiles begin before `cost`, with those that cost nothing.
+ */
 static inline int64_t gemm_strips_before(gemm_tiles t, int64_t cost, int64_t j, int64_t cols,
                                          int64_t strips)
 {
-    int64_t s = 0;
+    int64_t s = gemm_first_strip(t, j);
 
     if (!t.lower) {
-        int64_t width = gemm_parts(cols, GEMM_TILE_GRAIN);
-        s = cost > 0 ? gemm_parts(cost, width) : 0;
+        s = cost > 0 ? gemm_parts(cost, gemm_parts(cols, GEMM_TILE_GRAIN)) : 0;
         return s < strips ? s : strips;
     }
     for (int64_t before = 0; s < strips && before < cost; s++)
@@ -100,7 +106,7 @@ static inline int64_t gemm_column_cost(gemm_tiles t, int64_t m, int64_t j, int64
     int64_t strips = gemm_parts(m, t.strip), all = 0;
 
     if (!t.lower) return strips * gemm_parts(cols, GEMM_TILE_GRAIN);
-    for (int64_t s = 0; s < strips; s++) all += gemm_strip_cost(t, s, j, cols);
+    for (int64_t s = gemm_first_strip(t, j); s < strips; s++) all += gemm_strip_cost(t, s, j, cols);
     return all;
 }
 
@@ -173,8 +179,9 @@ static inline void *gemm_element(const void *base, hpc_dtype type, int64_t at)
 void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
                             int64_t src_ld, int64_t rows, int64_t cols);
 
-/* c [rows,cols] = the block, or with `add` c += it, as a chain that goes on from c. When b is
- * b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats, aligned to 64. */
+/* c [rows,cols] = the block (what is needed of it), or with `add` c += it, as a chain that goes on
+ * from c. When b is b_panel, at.j is a multiple of GEMM_PANEL. scratch: GEMM_SCRATCH floats,
+ * aligned to 64. */
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
 

@@ -85,7 +85,7 @@ static loss_scratch loss_scratch_at(float *base, int64_t rows, int64_t blocks, i
     return s;
 }
 
-/* x becomes exp(x - largest); and their sum. */
+/* x becomes exp(x - *max), *max the largest of x; *sum of these. */
 static void soften(float *max, float *sum, float *x, int64_t n)
 {
     float most = HPC_ISA(cpu_max)(x, n);

@@ -87,7 +87,8 @@ static void finish_strip(const hpc_matmul_args *a, int64_t at, float *x, const f
     store(&a->y, at, x, n);
 }
 
-/* Nothing is done to the sums: they may come to be where they are stored. */
+/* Nothing is done to the sums: they may come to be where they are stored. (Of a symmetric result
+ * they come with others above the diagonal, which another worker stores.) */
 static bool is_plain(const hpc_matmul_args *a)
 {
     return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
