@@ -59,6 +59,7 @@ static hpc_optimizer_config optimizer_of(const train_options *o)
     if (o->momentum >= 0) c.momentum = o->momentum;
     if (o->interval > 0) c.interval = o->interval;
     if (o->average >= 0) c.average = o->average;
+    if (o->even >= 0) c.even = o->even;
     if (o->ridge > 0) c.ridge = o->ridge;
     if (o->newton >= 0) c.newton = o->newton;
     c.start = o->start, c.floor = o->floor;

@@ -18,7 +18,7 @@ typedef struct train_options {
     double tokens, hours, memory;
     double dropout, rope_theta, lora_alpha;
     double lr, lr_least, lr_factor, lr_decay;
-    double beta1, beta2, eps, momentum, decay, average, ridge, start, floor, clip, spike;
+    double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
     bool tied, from_sgd, resume, dry_run, json, quiet;
 } train_options;
 

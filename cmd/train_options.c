@@ -358,6 +358,16 @@ const hpc_option hpc_cmd_train_options[] = {
      .most = 0.9999999,
      .help = "Moving average of gram matrices: shampoo, soap, jorge-newton, jorge-momentum; "
              "negative: what suits, 0.5 of the last and 0.95 of the others."},
+    {.name = "even",
+     .kind = HPC_REAL,
+     .offset = offsetof(train_options, even),
+     .fallback = "-1",
+     .argument = "B",
+     .least = -1,
+     .most = 0.9999999,
+     .help = "Moving average of the sizes of a step's rows (or columns, the longer side's), over "
+             "which they are divided: muon, jorge-momentum; 0: they are not; negative: what suits, "
+             "0.95 of jorge-momentum."},
     {.name = "ridge",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, ridge),

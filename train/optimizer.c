@@ -51,6 +51,7 @@ int hpc_optimizer_check(const hpc_optimizer_config *o)
     TRY(check_share("beta2", o->beta2));
     TRY(check_share("momentum", o->momentum));
     TRY(check_share("average", o->average));
+    TRY(check_share("even", o->even));
     TRY(check_share("floor", o->floor));
     TRY(check_positive("eps", o->eps));
     TRY(check_positive("ridge", o->ridge));
@@ -82,6 +83,7 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
     o->average = momentum ? 0.5 : 0.95;
     o->ridge = momentum ? 1e-4 : 1e-5;
     o->newton = momentum ? 0 : 2;
+    o->even = momentum ? 0.95 : 0;
 }
 
 double hpc_optimizer_usual_rate(const hpc_optimizer_config *o)
@@ -258,6 +260,19 @@ hpc_value muon_momentum(update *u, const target *t, bool keep)
                        (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
 }
 
+hpc_value evened(update *u, const target *t, hpc_value x)
+{
+    bool rows = t->m >= t->n;
+    int64_t n = rows ? t->m : t->n, line[2] = {1, n}, column[2] = {n, 1};
+    if (u->o->even == 0) return x;
+    hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, rows ? HPC_OVER_COLS : HPC_OVER_ROWS);
+    hpc_value mean = update_state(u, "even", t, 2, line);
+    mean = blend(u, mean, u->o->even, mean, 1 - u->o->even, hpc_view(u->p, sum, 2, line));
+    hpc_value by = map_guarded(u, mean, 1, -0.5, 0, 0);
+    by = rows ? hpc_view(u->p, by, 2, column) : hpc_view(u->p, by, 1, &n);
+    return hpc_binary(u->p, HPC_MUL, x, by);
+}
+
 /* The size of its elements is made AdamW's (0.2, root mean square), so that one rate serves both.
  */
 void update_muon(update *u, const target *t)
@@ -267,8 +282,15 @@ void update_muon(update *u, const target *t)
     hpc_value x = muon_momentum(u, t, false); /* a step ahead */
     x = hpc_scale(u->p, HPC_NEW, x, map_guarded(u, squares(u, x), 1, -0.5, 0, 0), 1);
     x = orthogonalise(u, x, t->m > t->n);
-    hpc_apply(u->p, t->param, t->half, x, u->io->lr, HPC_NONE,
-              (hpc_apply_attr){.alpha = 0.2 * sqrt(longer), .decay = t->decay});
+    hpc_value by = HPC_NONE;
+    double alpha = 0.2 * sqrt(longer);
+    if (u->o->even > 0) { /* to the norm that singular values of 1 have */
+        x = evened(u, t, x);
+        by = map_guarded(u, squares(u, x), 1, -0.5, 0, 0);
+        alpha *= sqrt((double)(t->m < t->n ? t->m : t->n));
+    }
+    hpc_apply(u->p, t->param, t->half, x, u->io->lr, by,
+              (hpc_apply_attr){.alpha = alpha, .decay = t->decay});
 }
 
 /* ---- costs by formula ---------------------------------------------------------------------------
@@ -298,11 +320,16 @@ static double state_of_side(const hpc_optimizer_config *o, double n, double b)
     return n * b * b * (averages ? 2 : 1);
 }
 
-static hpc_optimizer_cost muon_cost(int64_t m, int64_t n)
+static double numbers_to_even(const hpc_optimizer_config *o, int64_t m, int64_t n)
+{
+    return o->even > 0 ? (double)(m > n ? m : n) : 0;
+}
+
+static hpc_optimizer_cost muon_cost(const hpc_optimizer_config *o, int64_t m, int64_t n)
 {
     double s = (double)(m < n ? m : n), l = (double)(m < n ? n : m);
     return (hpc_optimizer_cost){.apply = 5 * (s * (s + 1) * l + s * s * (s + 1) + 2 * s * s * l),
-                                .state_bytes = 4 * s * l};
+                                .state_bytes = 4 * (s * l + numbers_to_even(o, m, n))};
 }
 
 hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t m, int64_t n)
@@ -311,7 +338,7 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
     double all = (double)m * (double)n, adam = 2 * all, sgd = all;
     if (o->kind == HPC_OPT_SGD) c.state_bytes = 4 * sgd;
     if (o->kind == HPC_OPT_ADAMW) c.state_bytes = 4 * adam;
-    if (o->kind == HPC_OPT_MUON) return muon_cost(m, n);
+    if (o->kind == HPC_OPT_MUON) return muon_cost(o, m, n);
     if (o->kind < HPC_OPT_MUON) return c;
     bool momentum = o->kind == HPC_OPT_JORGE_MOMENTUM;
     int64_t bm = momentum && m > n ? 0 : hpc_optimizer_block(m, o->block);
@@ -331,6 +358,7 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
         c.refresh += refresh_of(o, blocks, cols, rows);
         numbers += state_of_side(o, blocks, cols);
     }
+    if (momentum) numbers += numbers_to_even(o, m, n);
     c.state_bytes = 4 * numbers;
     return c;
 }

@@ -56,6 +56,7 @@ typedef struct hpc_optimizer_config {
     int64_t newton;   /* steps of a refresh beyond those to within a factor of two */
     double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
     double floor;     /* the same: beta2 is at least this; 0: as published */
+    double even;      /* MUON, MOMENTUM: of the average that evens a step; 0: it is not evened */
     int halves;       /* hpc_halves; UPDATE leaves out refreshes */
 } hpc_optimizer_config;
 #define HPC_OPTIMIZER_CONFIG_DEFAULTS                                                              \
@@ -65,8 +66,8 @@ typedef struct hpc_optimizer_config {
         .average = 0.95, .ridge = 1e-5, .newton = 2, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
-/* The beta1, momentum, decay, interval, average, ridge and newton that suit the kind and its graft.
- */
+/* The beta1, momentum, decay, interval, average, ridge, newton and even that suit the kind and its
+ * graft. */
 void hpc_optimizer_usual(hpc_optimizer_config *o);
 /* The peak rate that suits them, for a small model that begins with nothing: that at which such a
  * one learned most, with refreshes as often as each can bear; grafted on SGD, SGD's. */

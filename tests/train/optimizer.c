@@ -293,6 +293,52 @@ static void orthogonal_momentum(void **state)
     }
 }
 
+/* Sums of squares along the longer side: the largest over the least. */
+static double unevenness(const double *w, int m, int n)
+{
+    double least = INFINITY, most = 0;
+    int lines = m >= n ? m : n, other = m >= n ? n : m;
+    for (int i = 0; i < lines; i++) {
+        double sum = 0;
+        for (int j = 0; j < other; j++) sum += pow(w[m >= n ? i * n + j : j * n + i], 2);
+        least = fmin(least, sum), most = fmax(most, sum);
+    }
+    return most / least;
+}
+
+/* A first step is even along the longer side, and as large as it should be; what was large before
+ * counts for less in the next. */
+static void evened_steps(void **state)
+{
+    static const int shape[][2] = {{12, 20}, {20, 12}, {16, 16}};
+    static double w[400], g[400], second[400];
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        int m = shape[k / 2][0], n = shape[k / 2][1];
+        lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+        l.o.kind = k % 2 ? HPC_OPT_MUON : HPC_OPT_JORGE_MOMENTUM;
+        hpc_optimizer_usual(&l.o);
+        l.o.decay = l.o.momentum = l.o.average = 0;
+        l.o.even = 0.9;
+        open_lab(&l, m, n, true);
+        hpc_test_draw(g, m * n, 9, 1);
+        for (int i = 0; i < m * n; i++) g[i] *= 1 + (double)(m >= n ? i / n : i % n);
+        refresh(&l, g);
+        test_ok(hpc_exec_run(l.e, l.update, 0));
+        hpc_test_read(l.e, 0, l.t.param, w);
+        assert_true(fabs(unevenness(w, m, n) - 1) < 1e-9);
+        double size = 0.1 * 0.2 * sqrt((double)(m * n));
+        if (l.o.kind == HPC_OPT_MUON) assert_true(fabs(norm_of(w, NULL, m * n) / size - 1) < 1e-9);
+        for (int i = 0; i < m * n; i++) g[i] /= 1 + (double)(m >= n ? i / n : i % n);
+        refresh(&l, g);
+        test_ok(hpc_exec_run(l.e, l.update, 0));
+        hpc_test_read(l.e, 0, l.t.param, second);
+        for (int i = 0; i < m * n; i++) second[i] -= w[i];
+        assert_true(m == n || unevenness(second, m, n) > 1.2); /* orthogonal squares are even */
+        close_lab(&l);
+    }
+}
+
 /* In the eigenbasis of one gradient SOAP's first step is that of Adam there: of equal sizes. */
 static void soap_in_its_basis(void **state)
 {
@@ -349,6 +395,7 @@ static void counted_by_formula(void **state)
                 lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
                 int64_t m = shape[k][0], n = shape[k][1];
                 l.o.kind = kind, l.o.block = 32, l.o.graft = graft;
+                l.o.even = graft ? 0.95 : 0;
                 open_lab(&l, m, n, false);
                 hpc_optimizer_cost c = hpc_optimizer_cost_of(&l.o, m, n);
                 assert_true(products(&l, l.update) == c.apply);
@@ -396,9 +443,9 @@ int main(void)
         cmocka_unit_test(error_of_the_series), cmocka_unit_test(turns_with_the_gradient),
         cmocka_unit_test(asymmetry),           cmocka_unit_test(grafted_norm),
         cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
-        cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(soap_in_its_basis),
-        cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),
-        cmocka_unit_test(settings_from_sgd),
+        cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(evened_steps),
+        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(counted_by_formula),
+        cmocka_unit_test(block_sizes),         cmocka_unit_test(settings_from_sgd),
     };
     return cmocka_run_group_tests_name("train/optimizer", tests, NULL, NULL);
 }

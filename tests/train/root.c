@@ -151,7 +151,7 @@ static void within_a_factor_of_two(void **state)
         lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
         l.o.kind = HPC_OPT_JORGE_MOMENTUM;
         hpc_optimizer_usual(&l.o);
-        l.o.decay = 0;
+        l.o.decay = l.o.even = 0;
         open_lab(&l, m, n, false);
         hpc_test_draw(g, m * n, 9, 1);
         for (int i = 0; i < m * n; i++) g[i] *= 1 + 3 * (i % n) / (double)n; /* not round */
