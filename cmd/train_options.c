@@ -365,9 +365,9 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "B",
      .least = -1,
      .most = 0.9999999,
-     .help = "Moving average of the sizes of a step's rows (or columns, the longer side's), over "
-             "which they are divided: muon, jorge-momentum; 0: they are not; negative: what suits, "
-             "0.95 of jorge-momentum."},
+     .help = "Moving average of the sizes of a step's rows, and columns, over which they are "
+             "divided: muon, jorge-momentum; "
+             "0: they are not; negative: what suits, 0.95 of jorge-momentum."},
     {.name = "ridge",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, ridge),

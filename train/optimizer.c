@@ -260,17 +260,21 @@ hpc_value muon_momentum(update *u, const target *t, bool keep)
                        (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
 }
 
-hpc_value evened(update *u, const target *t, hpc_value x)
+static hpc_value evened_along(update *u, const target *t, hpc_value x, bool rows)
 {
-    bool rows = t->m >= t->n;
     int64_t n = rows ? t->m : t->n, line[2] = {1, n}, column[2] = {n, 1};
-    if (u->o->even == 0) return x;
     hpc_value sum = hpc_reduce(u->p, HPC_NEW, x, HPC_SUMSQ, rows ? HPC_OVER_COLS : HPC_OVER_ROWS);
-    hpc_value mean = update_state(u, "even", t, 2, line);
+    hpc_value mean = update_state(u, rows ? "even.rows" : "even.columns", t, 2, line);
     mean = blend(u, mean, u->o->even, mean, 1 - u->o->even, hpc_view(u->p, sum, 2, line));
     hpc_value by = map_guarded(u, mean, 1, -0.5, 0, 0);
     by = rows ? hpc_view(u->p, by, 2, column) : hpc_view(u->p, by, 1, &n);
     return hpc_binary(u->p, HPC_MUL, x, by);
+}
+
+hpc_value evened(update *u, const target *t, hpc_value x)
+{
+    if (u->o->even == 0) return x;
+    return evened_along(u, t, evened_along(u, t, x, true), false);
 }
 
 /* The size of its elements is made AdamW's (0.2, root mean square), so that one rate serves both.
@@ -322,7 +326,7 @@ static double state_of_side(const hpc_optimizer_config *o, double n, double b)
 
 static double numbers_to_even(const hpc_optimizer_config *o, int64_t m, int64_t n)
 {
-    return o->even > 0 ? (double)(m > n ? m : n) : 0;
+    return o->even > 0 ? (double)(m + n) : 0;
 }
 
 static hpc_optimizer_cost muon_cost(const hpc_optimizer_config *o, int64_t m, int64_t n)

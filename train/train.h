@@ -56,7 +56,7 @@ typedef struct hpc_optimizer_config {
     int64_t newton;   /* steps of a refresh beyond those to within a factor of two */
     double start;     /* JORGE, SYMMETRIC: L0 = start^(-1/4) I */
     double floor;     /* the same: beta2 is at least this; 0: as published */
-    double even;      /* MUON, MOMENTUM: of the average that evens a step; 0: it is not evened */
+    double even;      /* MUON, MOMENTUM: of the averages that even a step; 0: it is not evened */
     int halves;       /* hpc_halves; UPDATE leaves out refreshes */
 } hpc_optimizer_config;
 #define HPC_OPTIMIZER_CONFIG_DEFAULTS                                                              \

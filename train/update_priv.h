@@ -58,8 +58,8 @@ void update_sgd(update *u, const target *t);
 void update_muon(update *u, const target *t);
 /* Muon's momentum with this gradient added, stored or not. */
 hpc_value muon_momentum(update *u, const target *t, bool keep);
-/* x [m,n], its rows or columns along the longer side (which orthogonalised ones are not even on)
- * over the roots of a moving average of their sums of squares. */
+/* The rows of x [m,n], and then its columns, over the roots of moving averages of their sums of
+ * squares. */
 hpc_value evened(update *u, const target *t, hpc_value x);
 /* param moves along `direction`, which gets the grafting optimizer's norm. */
 void update_grafted(update *u, const target *t, hpc_value direction);
