@@ -221,8 +221,8 @@ const hpc_option hpc_cmd_train_options[] = {
      .most = 1000,
      .help = "Peak learning rate; negative: what suits a small model, 0.3 of sgd and what is "
              "grafted on it, "
-             "0.004 of muon and jorge-momentum, 0.002 of the others and of adapters; a tenth of it "
-             "with --init."},
+             "0.008 of jorge-momentum, 0.004 of muon, 0.002 of the others and of adapters; a tenth "
+             "of it with --init."},
     {.name = "schedule",
      .kind = HPC_CHOICE,
      .offset = offsetof(train_options, schedule),

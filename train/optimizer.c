@@ -89,7 +89,8 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
 double hpc_optimizer_usual_rate(const hpc_optimizer_config *o)
 {
     if (follows_sgd(o)) return 0.3;
-    return o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_JORGE_MOMENTUM ? 0.004 : 0.002;
+    if (o->kind == HPC_OPT_JORGE_MOMENTUM) return 0.008;
+    return o->kind == HPC_OPT_MUON ? 0.004 : 0.002;
 }
 
 void hpc_optimizer_from_sgd(hpc_optimizer_config *o)

@@ -109,14 +109,14 @@ static void what_suits(void **state)
         const char *words;
         double rate;
     } suit[] = {
-        {"", 0.004},
+        {"", 0.008},
         {"--optimizer muon", 0.004},
         {"--optimizer soap --graft sgd", 0.002},
         {"--optimizer sgd", 0.3},
         {"--optimizer jorge --from-sgd", 0.3},
         {"--graft sgd", 0.3},
         {"--lr 0", 0},
-        {"--init @suit0/model", 0.0004},
+        {"--init @suit0/model", 0.0008},
         {"--init @suit0/model --lora-rank 2", 0.0002},
     };
     for (size_t k = 0; k < sizeof suit / sizeof *suit; k++) {
