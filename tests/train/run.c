@@ -201,7 +201,7 @@ static void learns_labels(void **state)
     p.o.trainer.documents = 1;
     p.o.trainer.rows = 8;
     p.o.trainer.length = 40;
-    p.o.steps = 500;
+    p.o.steps = 1000;
     hpc_training_result r = train(&p);
     assert_true(fabs(p.first - log(3)) < 0.3);
     assert_true(r.validation < 0.9 * log(3));
