@@ -127,7 +127,7 @@ int pack_encode(hpc_ids *ids, int64_t *answer, const pack_encoder *e, hpc_tokeni
     *answer = -1;
     if (e->begin >= 0) TRY(add_id(ids, e->begin));
     for (int64_t k = 0; k < sample->n; k++) {
-        const hpc_part *p = &sample->part[k];
+        const hpc_sample_part *p = &sample->part[k];
         if (p->mark == HPC_MARK_NONE) {
             TRY(hpc_tokenizer_encode(ids, e->tokenizer, s, sample->text.data + p->at, p->n,
                                      starts_text(sample, k) ? 0 : HPC_ENCODE_INNER));

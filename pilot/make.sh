@@ -9,7 +9,7 @@ set -eu -o pipefail
 clones=$1 out=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 hpccoder=${HPCCODER:-$here/../build/release/hpccoder}
-TOKENS=${TOKENS:-60e6}
+TOKENS=${TOKENS:-40e6}
 mkdir -p "$out"
 
 while read -r name commit; do

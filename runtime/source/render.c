@@ -41,7 +41,7 @@ static int add_part(hpc_sample *s, hpc_mark m, size_t n)
 {
     int rc = hpc_grow(&s->part, &s->cap, s->n + 1, sizeof *s->part);
     if (rc < 0) return rc;
-    s->part[s->n++] = (hpc_part){.mark = m, .at = s->text.n - n, .n = n};
+    s->part[s->n++] = (hpc_sample_part){.mark = m, .at = s->text.n - n, .n = n};
     return HPC_OK;
 }
 
@@ -57,7 +57,7 @@ int hpc_sample_text(hpc_sample *s, const char *text, size_t n)
     if (n == 0) return HPC_OK;
     int rc = hpc_buf_add(&s->text, text, n);
     if (rc < 0) return rc;
-    hpc_part *last = s->n > 0 ? &s->part[s->n - 1] : NULL;
+    hpc_sample_part *last = s->n > 0 ? &s->part[s->n - 1] : NULL;
     if (!last || last->mark != HPC_MARK_NONE) return add_part(s, HPC_MARK_NONE, n);
     last->n += n;
     return HPC_OK;

@@ -209,13 +209,13 @@ typedef enum hpc_mark {
     HPC_MARK_N
 } hpc_mark;
 const char *hpc_mark_text(hpc_mark m); /* "<fim_prefix>", ...; NULL for NONE */
-typedef struct hpc_part {
+typedef struct hpc_sample_part {
     hpc_mark mark;
     size_t at, n; /* of `text` below */
-} hpc_part;
+} hpc_sample_part;
 typedef struct hpc_sample {
     hpc_buf text;
-    hpc_part *part;
+    hpc_sample_part *part;
     int64_t n, cap;
 } hpc_sample; /* zero to begin with */
 void hpc_sample_clear(hpc_sample *s);

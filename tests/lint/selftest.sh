@@ -177,6 +177,7 @@ echo 'int hpc_bad(void);' | planted sizes runtime/base/bad.c 'not what it is for
 echo 'int hpc_bad(size_t n);' | planted headers runtime/base/bad.h 'alone as C11'
 printf '#include <stddef.h>\nint hpc_bad(char *new);\n' |
     planted headers runtime/link/link.h 'alone as C\+\+17'
+echo 'double hpc_base_answer(void);' | planted headers runtime/link/link.h 'public headers as C11'
 
 echo '/* see /'work/main */ | planted words runtime/base/bad.c 'path of one machine'
 echo 'char *p = "/'tmp/x'";' | planted words runtime/base/bad.c 'use a folder'
