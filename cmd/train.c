@@ -72,7 +72,7 @@ static double rate_of(const train_options *o)
 {
     hpc_optimizer_config c = optimizer_of(o);
     if (o->lr >= 0) return o->lr;
-    if (o->lora_rank) c.kind = c.kind == HPC_OPT_SGD ? HPC_OPT_SGD : HPC_OPT_ADAMW;
+    if (o->lora_rank) c.kind = hpc_optimizer_follows_sgd(&c) ? HPC_OPT_SGD : HPC_OPT_ADAMW;
     return hpc_optimizer_usual_rate(&c) * (o->init ? FINE_TUNING : 1);
 }
 
@@ -142,8 +142,11 @@ static int64_t steps_of(const train_options *o)
 
 static int vocabulary_of(int64_t *out, const train_options *o, const hpc_training_options *t)
 {
-    hpc_loader_options l = {
-        .source = t->data, .source_n = t->data_n, .length = o->length, .documents = o->documents};
+    hpc_loader_options l = {.source = t->data,
+                            .source_n = t->data_n,
+                            .objective = objective_of(o),
+                            .length = o->length,
+                            .documents = o->documents};
     hpc_loader *loader;
     int rc = hpc_loader_open(&loader, &l);
     if (rc < 0) return rc;

@@ -12,7 +12,7 @@
 #include "corpus/perf.h"
 #include "corpus/priv.h"
 
-enum { LABEL_COLUMN, CHANGE_COLUMN, PAIR_COLUMN };
+enum { LABEL_COLUMN, ANSWER_COLUMN, CHANGE_COLUMN, PAIR_COLUMN };
 
 typedef struct sample {
     int64_t pair, change; /* in `pairs`, and in its changes */
@@ -228,10 +228,11 @@ static void facts(hpc_json_out *w, const pack *p)
 const pack_task pack_task_perf = {
     .name = "perf",
     .column = {[LABEL_COLUMN] = {"label", HPC_SHARD_I32},
+               [ANSWER_COLUMN] = {"answer", HPC_SHARD_I32},
                [CHANGE_COLUMN] = {"change", HPC_SHARD_F32},
                [PAIR_COLUMN] = {"pair", HPC_SHARD_I64}},
-    .columns_n = 3,
-    .answer = -1,
+    .columns_n = 4,
+    .answer = ANSWER_COLUMN,
     .marks = 1u << HPC_MARK_FILE | 1u << HPC_MARK_PERF_BASE | 1u << HPC_MARK_PERF_HEAD |
              1u << HPC_MARK_PERF_LABEL | 1u << HPC_MARK_END,
     .prepare = prepare,

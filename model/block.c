@@ -25,8 +25,8 @@ hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
 {
     if (m->c->dropout == 0) return x;
-    hpc_dropout_attr a = {.p = m->c->dropout, .seed = 1, .tensor = site};
-    return hpc_dropout(m->p, x, m->io->step, HPC_NONE, a);
+    hpc_dropout_attr a = {.p = m->c->dropout, .seed = m->seed, .tensor = site};
+    return hpc_dropout(m->p, x, m->io->step, m->io->first, a);
 }
 
 /* w x + bias + residual, and (alpha / rank) B A x where there is an adapter. */

@@ -34,6 +34,7 @@ static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config
     if (classes) io->pooled = input(p, "pooled", pairs ? 2 : 1, rows, 2);
     if (classes && !e->logits) io->classes = input(p, "classes", 1, rows, 0);
     io->step = input(p, "step", 0, 0, 0);
+    if (c->dropout > 0) io->first = hpc_program_input(p, "first", hpc_type_of(HPC_I64, 0, NULL));
     if (freq_n == 0) return;
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     io->freq = hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
@@ -101,10 +102,11 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .pooled = HPC_NONE,
                          .classes = HPC_NONE,
                          .freq = HPC_NONE,
+                         .first = HPC_NONE,
                          .loss = HPC_NONE,
                          .logits = HPC_NONE};
     make_inputs(io, p, c, e);
     io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
-    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .block = -1}, io, e);
+    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .seed = e->seed, .block = -1}, io, e);
     return hpc_program_status(p);
 }

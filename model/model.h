@@ -150,22 +150,22 @@ double hpc_rope_factor(const hpc_model_config *c); /* of cos and sin: YaRN's, el
 /* Where numbers go in and come out. T tokens in up to S sequences. */
 typedef struct hpc_model_io {
     int forward, forward_head; /* segments; -1: the head is in forward */
-    hpc_value tokens;
-    hpc_value targets;        /* i32[T]; a negative one is not counted; NONE: logits, class head */
-    hpc_value pos;            /* i32[T]: position within its sequence */
-    hpc_value start, start_n; /* i32[S+1] ragged, and its count (sequences + 1), i32 */
+    hpc_value tokens, pos;     /* i32[T]; position within its sequence */
+    hpc_value targets;         /* i32[T]; a negative one is not counted; NONE: logits, class head */
+    hpc_value start, start_n;  /* i32[S+1] ragged, and its count (sequences + 1), i32 */
     hpc_value pooled;  /* i32[S] or [S/2,2]: rows that a class head reads, -1: none; else NONE */
     hpc_value classes; /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
     hpc_value freq;    /* rotary frequencies, state; NONE with learned positions */
     hpc_value step;    /* i32: keys dropout; an update counts with it too */
+    hpc_value first;   /* i64: the tokens of the step before these, for dropout; else NONE */
     hpc_value hidden, head; /* the head's factors */
     hpc_value loss;         /* f32[T], [S] or [S/2], kept */
     hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless asked for */
 } hpc_model_io;
 typedef struct hpc_model_emission {
-    int64_t tokens, sequences;
-    bool logits; /* instead of the loss, which is then NONE */
-    bool apart;  /* the head in a segment of its own, forward[1] */
+    int64_t tokens, sequences, seed; /* seed: of dropout */
+    bool logits;                     /* instead of the loss, which is then NONE */
+    bool apart;                      /* the head in a segment of its own, forward[1] */
 } hpc_model_emission;
 /* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;
  * the tokens' values are split over the data axis. Those of sequences (pooled, classes, their loss)

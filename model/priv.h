@@ -23,6 +23,7 @@ typedef struct model_emitter {
     hpc_program *p;
     const hpc_model_config *c;
     const hpc_model_io *io;
+    int64_t seed;
     int block; /* the one being emitted, or -1 */
 } model_emitter;
 /* The parameter, new on the program; HPC_NONE where the configuration has none such. */

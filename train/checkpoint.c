@@ -108,6 +108,18 @@ static void put_exact(hpc_json_out *w, const char *key, double x)
     hpc_json_put_text(w, key, text);
 }
 
+static void put_row(hpc_json_out *w, const hpc_metrics_row *row)
+{
+    hpc_json_open(w, "owed", '[');
+    for (int m = 0; m < HPC_METRIC_N; m++) {
+        if (row->absent[m])
+            hpc_json_put_text(w, NULL, "");
+        else
+            put_exact(w, NULL, row->value[m]);
+    }
+    hpc_json_close(w, ']');
+}
+
 static void put_checkpoint(hpc_buf *out, const hpc_checkpoint *c, const char *hash)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
@@ -122,6 +134,7 @@ static void put_checkpoint(hpc_buf *out, const hpc_checkpoint *c, const char *ha
     put_exact(&w, "best", c->best);
     hpc_json_put_int(&w, "best_step", c->best_step);
     put_exact(&w, "seconds", c->seconds);
+    if (c->owed) put_row(&w, &c->row);
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
 }
@@ -147,15 +160,34 @@ out:
 /* ---- loading ----------------------------------------------------------------------------------
  */
 
-static int get_exact(double *out, const hpc_json *o, const char *key)
+static int parse_exact(double *out, const char *text, const char *key)
 {
-    const char *text;
     char *end;
-    int rc = hpc_json_text(&text, hpc_json_get(o, key), key);
-    if (rc < 0) return rc;
     *out = strtod(text, &end);
     return end != text && *end == '\0' ? HPC_OK
                                        : hpc_fail(HPC_E_FORMAT, "%s: '%s' is no number", key, text);
+}
+
+static int get_exact(double *out, const hpc_json *o, const char *key)
+{
+    const char *text;
+    int rc = hpc_json_text(&text, hpc_json_get(o, key), key);
+    return rc < 0 ? rc : parse_exact(out, text, key);
+}
+
+static int get_row(hpc_metrics_row *row, const hpc_json *list)
+{
+    const char *text;
+    int rc = HPC_OK;
+    if (hpc_json_n(list) != HPC_METRIC_N)
+        TRY(hpc_fail(HPC_E_FORMAT, "owed: %lld numbers", (long long)hpc_json_n(list)));
+    for (int m = 0; m < HPC_METRIC_N; m++) {
+        TRY(hpc_json_text(&text, hpc_json_at(list, m), "owed"));
+        row->absent[m] = *text == '\0';
+        if (!row->absent[m]) TRY(parse_exact(&row->value[m], text, "owed"));
+    }
+out:
+    return rc;
 }
 
 static int get_loader(hpc_loader_state *s, const hpc_json *o)
@@ -187,6 +219,8 @@ static int get_checkpoint(hpc_checkpoint *c, const char **hash, const hpc_json *
     TRY(get_exact(&c->best, o, "best"));
     TRY(hpc_json_int(&c->best_step, hpc_json_get(o, "best_step"), "best_step"));
     TRY(get_exact(&c->seconds, o, "seconds"));
+    c->owed = hpc_json_get(o, "owed") != NULL;
+    if (c->owed) TRY(get_row(&c->row, hpc_json_get(o, "owed")));
 out:
     return rc;
 }
@@ -356,12 +390,13 @@ out:
 }
 
 /* The description goes first, so that a kill leaves no checkpoint rather than half of one. */
-int hpc_checkpoint_prune(const char *folder, int64_t keep)
+int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest)
 {
-    int64_t *step = NULL, n = 0;
+    int64_t *step = NULL, n = 0, ours = 0;
     int rc;
     TRY(list_steps(&step, &n, folder, "json"));
-    for (int64_t k = 0; step && keep > 0 && k + keep < n; k++) {
+    while (step && ours < n && step[ours] <= newest) ours++;
+    for (int64_t k = 0; step && keep > 0 && k + keep < ours; k++) {
         TRY(remove_step(folder, step[k], "json"));
         TRY(remove_step(folder, step[k], "safetensors"));
     }

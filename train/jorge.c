@@ -67,7 +67,6 @@ static void refresh_symmetric(update *u, hpc_value root, hpc_value gram)
 void refresh_jorge(update *u, const target *t, const side *s)
 {
     hpc_value root = side_state(u, "precondition", t, s);
-    update_start(u, root, pow(u->o->start, -0.25));
     if (u->o->kind == HPC_OPT_JORGE)
         refresh_published(u, root, s->gram);
     else

@@ -5,6 +5,7 @@
  * Which source the next row comes from, and which row of it, are functions of
  * the seed and of how many were taken; nothing is drawn ahead or remembered.
  */
+#include <math.h>
 #include <string.h>
 
 #include "runtime/shard/shard.h"
@@ -14,7 +15,8 @@ typedef struct source {
     hpc_shards *shards;
     int64_t rows;   /* in a pass */
     double until;   /* the sum of shares of the sources up to and with this one */
-    int64_t column; /* "answer" or "label"; -1: not asked for */
+    int64_t answer; /* columns; -1: not there, or not asked for */
+    int64_t label;
 } source;
 
 struct hpc_loader {
@@ -80,15 +82,29 @@ static int64_t next_row(int64_t *row, hpc_loader *l)
 
 static int check_source(const hpc_loader *l, const source *s, const char *path)
 {
-    const hpc_shard_spec *spec = hpc_shards_spec(s->shards);
-    const char *column = l->o.objective == HPC_OBJECTIVE_ANSWER ? "answer" : "label";
-    if (l->o.objective != HPC_OBJECTIVE_TOKENS && s->column < 0)
+    bool answer = l->o.objective == HPC_OBJECTIVE_ANSWER;
+    if (l->documents && (answer ? s->answer : s->label) < 0)
         return hpc_fail(HPC_E_ARG,
                         "%s: its task is %s and it has no column '%s', which this objective reads",
-                        path, spec->task, column);
+                        path, hpc_shards_spec(s->shards)->task, answer ? "answer" : "label");
     if (s->rows > 0) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "%s: %lld tokens do not fill one row of %lld", path,
                     (long long)hpc_shards_tokens_n(s->shards), (long long)l->o.length);
+}
+
+static int check_labels(const hpc_loader *l, const source *s, const char *path)
+{
+    double most = (double)l->o.classes - 1;
+    if (s->label < 0 || l->o.classes == 0) return HPC_OK;
+    for (int64_t i = 0; i < s->rows; i++) {
+        double label = hpc_shards_value(s->shards, s->label, i);
+        if (!(label >= -1 && label <= most))
+            return hpc_fail(HPC_E_ARG,
+                            "%s: the label of document %lld is %g; with classes=%lld they go from "
+                            "0 to %g, and -1 is none",
+                            path, (long long)i, label, (long long)l->o.classes, most);
+    }
+    return HPC_OK;
 }
 
 static int open_source(hpc_loader *l, int64_t k)
@@ -99,13 +115,14 @@ static int open_source(hpc_loader *l, int64_t k)
     const hpc_hash128 *want = l->o.tokenizer ? l->o.tokenizer : k > 0 ? &first : NULL;
     int rc;
     TRY(hpc_shards_open(&s->shards, path, want));
-    s->column = -1;
-    if (l->o.objective == HPC_OBJECTIVE_ANSWER) s->column = hpc_shards_column(s->shards, "answer");
-    if (l->o.objective == HPC_OBJECTIVE_CLASSES) s->column = hpc_shards_column(s->shards, "label");
+    s->answer = s->label = -1;
+    if (l->documents) s->answer = hpc_shards_column(s->shards, "answer");
+    if (l->o.objective == HPC_OBJECTIVE_CLASSES) s->label = hpc_shards_column(s->shards, "label");
     /* A row of the stream also needs the token behind it, as a target. */
     s->rows =
         l->documents ? hpc_shards_n(s->shards) : (hpc_shards_tokens_n(s->shards) - 1) / l->o.length;
     TRY(check_source(l, s, path));
+    TRY(check_labels(l, s, path));
     if (hpc_shards_spec(s->shards)->vocabulary != hpc_loader_vocabulary(l))
         TRY(hpc_fail(HPC_E_ARG, "%s: a vocabulary of %lld, that of %s is %lld", path,
                      (long long)hpc_shards_spec(s->shards)->vocabulary, l->o.source[0].path,
@@ -114,12 +131,24 @@ out:
     return rc;
 }
 
+static int check_weight(const hpc_loader *l, const hpc_loader_source *s)
+{
+    if (!isfinite(s->weight) || s->weight < 0)
+        return hpc_fail(HPC_E_ARG, "%s: weight %g is no share", s->path, s->weight);
+    if ((s->weight > 0) != (l->o.source[0].weight > 0))
+        return hpc_fail(HPC_E_ARG, "%s has a weight and %s has none: give all of them one, or none",
+                        s->weight > 0 ? s->path : l->o.source[0].path,
+                        s->weight > 0 ? l->o.source[0].path : s->path);
+    return HPC_OK;
+}
+
 static int share_out(hpc_loader *l)
 {
     double sum = 0, so_far = 0;
     for (int64_t k = 0; k < l->source_n; k++) {
         double w = l->o.source[k].weight;
-        if (w < 0) return hpc_fail(HPC_E_ARG, "%s: weight %g is negative", l->o.source[k].path, w);
+        int rc = check_weight(l, &l->o.source[k]);
+        if (rc < 0) return rc;
         l->source[k].until = w > 0 ? w : (double)l->source[k].rows;
         sum += l->source[k].until;
     }
@@ -282,26 +311,27 @@ static void fill_stream(hpc_batch *b, const source *s, int64_t row, int64_t base
     b->tokens_n += length;
 }
 
-/* A document in a row of its own, the end of it if it is long; returns where the next begins. */
-static int64_t fill_document(hpc_batch *b, const hpc_loader *l, const source *s, int64_t i,
-                             int64_t base)
+/* A document in a row of its own, the end of it if it is long; returns where the next begins. Where
+ * a label is learnt, its answer tells it, and is left out. */
+static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t base)
 {
     hpc_document d = hpc_shards_document(s->shards, i);
-    int64_t n = d.n < b->length ? d.n : b->length, skip = d.n - n;
-    double value = hpc_shards_value(s->shards, s->column, i);
-    bool answers = l->o.objective == HPC_OBJECTIVE_ANSWER;
-    if (n == 0) return base;
+    int64_t answer = s->answer < 0 ? d.n : (int64_t)hpc_shards_value(s->shards, s->answer, i);
+    int64_t all = b->classes && answer < d.n ? answer : d.n;
+    int64_t n = all < b->length ? all : b->length, skip = all - n;
+    if (n <= 0) return base;
     for (int64_t k = 0; k < n; k++) {
         int64_t next = skip + k + 1;
-        bool counts = answers && next < d.n && (double)next >= value;
+        bool counts = !b->classes && next < d.n && next >= answer;
         b->tokens[base + k] = hpc_document_token(&d, skip + k);
         b->targets[base + k] = counts ? hpc_document_token(&d, next) : -1;
         b->counted += counts;
         b->pos[base + k] = (int32_t)k;
     }
-    if (b->classes) {
+    double label = b->classes ? hpc_shards_value(s->shards, s->label, i) : -1;
+    if (label >= 0) {
         b->pooled[b->start_n] = (int32_t)(base + n - 1);
-        b->classes[b->start_n] = (int32_t)value;
+        b->classes[b->start_n] = (int32_t)label;
         b->counted++;
     }
     begin_sequence(b, base);
@@ -309,32 +339,40 @@ static int64_t fill_document(hpc_batch *b, const hpc_loader *l, const source *s,
     return base + n;
 }
 
-/* What no document fills is a sequence of its own that nothing counts. */
+/* What nothing fills is sequences of their own that nothing counts, in as many pieces as a row
+ * wants and there is room for. */
 static void pad(hpc_batch *b, int64_t from)
 {
-    int64_t n = b->rows * b->length;
-    if (from < n) begin_sequence(b, from);
-    for (int64_t k = from; k < n; k++) {
-        b->tokens[k] = 0;
-        b->targets[k] = -1;
-        b->pos[k] = (int32_t)((k - from) % b->length);
+    int64_t n = b->rows * b->length, left = n - from, room = b->sequences - b->start_n;
+    int64_t pieces = (left + b->length - 1) / b->length;
+    if (left == 0) return;
+    if (pieces > room) pieces = room;
+    int64_t piece = (left + pieces - 1) / pieces;
+    for (int64_t k = 0; k < left; k++) {
+        if (k % piece == 0) begin_sequence(b, from + k);
+        b->tokens[from + k] = 0;
+        b->targets[from + k] = -1;
+        b->pos[from + k] = (int32_t)(k % piece % b->length);
     }
 }
 
-int hpc_loader_next(hpc_batch *b, hpc_loader *l)
+int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows)
 {
     int64_t end = 0, row;
+    hpc_assert(rows >= 0 && rows <= b->rows);
     b->start_n = 0;
     b->counted = b->tokens_n = 0;
     for (int64_t k = 0; b->classes && k < b->sequences; k++) b->pooled[k] = b->classes[k] = -1;
-    for (int64_t k = 0; k < b->rows; k++) {
+    for (int64_t k = 0; k < rows; k++) {
         const source *s = &l->source[next_row(&row, l)];
-        if (l->documents)
-            end = fill_document(b, l, s, row, end);
-        else
+        if (l->documents) {
+            end = fill_document(b, s, row, end);
+        } else {
             fill_stream(b, s, row, k * b->length);
+            end += b->length;
+        }
     }
-    if (l->documents) pad(b, end);
+    pad(b, end);
     b->start[b->start_n++] = (int32_t)(b->rows * b->length);
     return HPC_OK;
 }

@@ -64,8 +64,7 @@ out:
     return rc;
 }
 
-/* Steps have the size of SGD's. */
-static bool follows_sgd(const hpc_optimizer_config *o)
+bool hpc_optimizer_follows_sgd(const hpc_optimizer_config *o)
 {
     if (o->kind == HPC_OPT_ADAMW || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP)
         return false;
@@ -78,7 +77,7 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
     bool slow = momentum || o->kind == HPC_OPT_MUON || o->kind == HPC_OPT_SOAP;
     o->beta1 = slow ? 0.95 : 0.9;
     o->momentum = momentum || o->kind == HPC_OPT_MUON ? 0.8 : 0.9;
-    o->decay = follows_sgd(o) ? 1e-4 : 0.1;
+    o->decay = hpc_optimizer_follows_sgd(o) ? 1e-4 : 0.1;
     o->interval = momentum ? 1 : 10;
     o->average = momentum ? 0.5 : 0.95;
     o->ridge = momentum ? 1e-4 : 1e-5;
@@ -88,7 +87,7 @@ void hpc_optimizer_usual(hpc_optimizer_config *o)
 
 double hpc_optimizer_usual_rate(const hpc_optimizer_config *o)
 {
-    if (follows_sgd(o)) return 0.3;
+    if (hpc_optimizer_follows_sgd(o)) return 0.3;
     if (o->kind == HPC_OPT_JORGE_MOMENTUM) return 0.008;
     return o->kind == HPC_OPT_MUON ? 0.004 : 0.002;
 }

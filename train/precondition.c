@@ -4,6 +4,7 @@
  *
  * How a root is found from gram matrices is in jorge.c and shampoo.c.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "train/update_priv.h"
@@ -76,8 +77,11 @@ hpc_value side_average(update *u, const target *t, const side *s, double ridge, 
     return hpc_combine(u->p, HPC_NEW, sum, HPC_NONE, by, (hpc_combine_attr){.a0 = ridge, .a1 = 1});
 }
 
+/* Until the first refresh, which a step that is skipped may have been, a gradient goes as it is. */
 static void refresh_side(update *u, const target *t, const side *s)
 {
+    bool jorge = u->o->kind == HPC_OPT_JORGE || u->o->kind == HPC_OPT_JORGE_SYMMETRIC;
+    update_start(u, side_state(u, "precondition", t, s), jorge ? pow(u->o->start, -0.25) : 1);
     switch (u->o->kind) {
     case HPC_OPT_SHAMPOO:
     case HPC_OPT_SOAP: refresh_shampoo(u, t, s); break;

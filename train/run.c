@@ -25,6 +25,7 @@ typedef struct run {
     char checkpoints[PATH];
     int64_t start_ns, saved_step, in_a_row;
     double before; /* seconds of training before this process */
+    int lock;
 } run;
 
 static int say(const run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -54,6 +55,7 @@ static int open_loaders(run *r)
     hpc_loader_options l = {.source = r->o->data,
                             .source_n = r->o->data_n,
                             .objective = t->objective,
+                            .classes = t->model.classes,
                             .length = t->length,
                             .documents = t->documents,
                             .seed = t->seed};
@@ -108,6 +110,20 @@ static int go_on(run *r)
     return hpc_loader_seek(r->data, &r->at.loader);
 }
 
+/* Two that save and prune in one folder would undo each other's work. */
+static int take_lock(run *r)
+{
+    char path[PATH];
+    int rc;
+    TRY(path_in(path, r, "lock"));
+    TRY(hpc_file_lock(&r->lock, path, false));
+    if (r->lock < 0)
+        rc = hpc_fail(HPC_E_STATE, "%s: another process is at this run; stop it, or wait for it",
+                      r->o->out);
+out:
+    return rc;
+}
+
 static int open_run(run *r)
 {
     char path[PATH];
@@ -116,11 +132,12 @@ static int open_run(run *r)
     TRY(check_free(r));
     TRY(open_loaders(r));
     TRY(hpc_file_mkdir(r->o->out));
+    TRY(take_lock(r));
     TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));
     TRY(go_on(r));
     TRY(path_in(path, r, "config.json"));
     if (r->o->config) TRY(hpc_file_save(path, r->o->config, strlen(r->o->config)));
-    TRY(hpc_metrics_open(&r->metrics, r->o->out, r->at.step));
+    TRY(hpc_metrics_open(&r->metrics, r->o->out, r->at.step - r->at.owed));
 out:
     return rc;
 }
@@ -131,6 +148,7 @@ static void close_run(run *r)
     hpc_trainer_close(r->trainer);
     hpc_loader_close(r->data);
     hpc_loader_close(r->validation);
+    hpc_file_unlock(r->lock);
 }
 
 /* ---- saving
@@ -149,7 +167,8 @@ static int save(run *r)
     r->at.seconds = r->before + seconds_here(r);
     TRY(hpc_checkpoint_save(r->trainer, r->checkpoints, &r->at));
     r->saved_step = r->at.step;
-    TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep));
+    /* While steps are skipped, what was saved before may be what to go back to. */
+    if (r->in_a_row == 0) TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep, r->at.step));
 out:
     return rc;
 }
@@ -191,15 +210,32 @@ out:
 /* ---- validation
  * ------------------------------------------------------------------------------------ */
 
+static bool asked(const int *flag)
+{
+    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
+}
+
+static bool is_late(const run *r)
+{
+    return r->o->seconds > 0 && seconds_here(r) > r->o->seconds;
+}
+
+static bool enough(const void *user)
+{
+    const run *r = user;
+    return asked(r->o->stop) || is_late(r);
+}
+
+/* 1: it was cut short. */
 static int validate(run *r, double *loss)
 {
     const hpc_trainer_options *t = &r->o->trainer;
     hpc_loader_state begin = {0};
-    int64_t all = hpc_loader_rows(r->validation) / t->rows, n = r->o->validate_batches;
+    int64_t all = hpc_loader_rows(r->validation), n = r->o->validate_batches;
     int rc;
-    if (n <= 0 || n > all) n = all > 0 ? all : 1;
+    n = n > 0 && n < all / t->rows ? n * t->rows : all;
     TRY(hpc_loader_seek(r->validation, &begin));
-    TRY(hpc_trainer_validate(loss, r->trainer, r->validation, n));
+    TRY(hpc_trainer_validate(loss, r->trainer, r->validation, n, enough, r));
     if (!(*loss < r->at.best)) goto out;
     r->at.best = *loss;
     r->at.best_step = r->at.step;
@@ -238,41 +274,55 @@ static int note_skipped(run *r, const hpc_trainer_result *s)
         s->grad_norm, r->at.norm_average);
     if (r->in_a_row < HOPELESS) return HPC_OK;
     return hpc_fail(HPC_E_STATE,
-                    "%d steps on end were skipped up to step %lld: lower the learning rate, or go "
-                    "on from an earlier checkpoint with another seed",
+                    "%d steps on end were skipped up to step %lld: go on from the checkpoint "
+                    "before them (--resume) at a lower rate (--lr)",
                     HOPELESS, (long long)r->at.step);
 }
 
-static int report(run *r, const hpc_trainer_result *s, double lr, int64_t ns, double validation)
+static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double lr, int64_t ns)
 {
     double seconds = (double)ns * 1e-9;
     double flops = r->plan.model_flops * (double)s->tokens / seconds;
-    hpc_metrics_row row = {.value = {[HPC_METRIC_STEP] = (double)r->at.step,
-                                     [HPC_METRIC_TOKENS] = (double)r->at.tokens,
-                                     [HPC_METRIC_LOSS] = s->loss,
-                                     [HPC_METRIC_LR] = lr,
-                                     [HPC_METRIC_GRAD_NORM] = s->grad_norm,
-                                     [HPC_METRIC_STEP_MS] = seconds * 1e3,
-                                     [HPC_METRIC_TOKENS_PER_S] = (double)s->tokens / seconds,
-                                     [HPC_METRIC_TFLOPS] = flops * 1e-12,
-                                     [HPC_METRIC_MFU] = flops / r->o->peak_flops,
-                                     [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
-                                     [HPC_METRIC_VALIDATION_LOSS] = validation,
-                                     [HPC_METRIC_SKIPPED] = s->skipped},
-                           .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0,
-                                      [HPC_METRIC_VALIDATION_LOSS] = isnan(validation)}};
-    int rc = hpc_metrics_add(r->metrics, &row);
-    if (rc < 0) return rc;
+    return (hpc_metrics_row){
+        .value = {[HPC_METRIC_STEP] = (double)r->at.step,
+                  [HPC_METRIC_TOKENS] = (double)r->at.tokens,
+                  [HPC_METRIC_LOSS] = s->loss,
+                  [HPC_METRIC_LR] = lr,
+                  [HPC_METRIC_GRAD_NORM] = s->grad_norm,
+                  [HPC_METRIC_STEP_MS] = seconds * 1e3,
+                  [HPC_METRIC_TOKENS_PER_S] = (double)s->tokens / seconds,
+                  [HPC_METRIC_TFLOPS] = flops * 1e-12,
+                  [HPC_METRIC_MFU] = flops / r->o->peak_flops,
+                  [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
+                  [HPC_METRIC_SKIPPED] = s->skipped},
+        .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
+}
+
+/* The validation that is due, and the row of metrics: both, or what is owed to the next process. */
+static int end_step(run *r, const hpc_metrics_row *step)
+{
+    hpc_metrics_row row = *step;
+    double loss = NAN;
+    int rc = HPC_OK;
+    if (r->validation && due(r, r->o->validate_every)) TRY(validate(r, &loss));
+    if (r->at.owed) r->saved_step = -1; /* what was saved so says so */
+    r->at.owed = rc > 0;
+    r->at.row = row;
+    if (r->at.owed) return HPC_OK;
+    row.value[HPC_METRIC_VALIDATION_LOSS] = loss;
+    row.absent[HPC_METRIC_VALIDATION_LOSS] = isnan(loss);
+    TRY(hpc_metrics_add(r->metrics, &row));
     r->o->row(&row, r->o->user);
-    r->out->loss = s->loss;
-    if (!isnan(validation)) r->out->validation = validation;
-    return HPC_OK;
+    r->out->loss = row.value[HPC_METRIC_LOSS];
+    if (!isnan(loss)) r->out->validation = loss;
+out:
+    return rc;
 }
 
 static int take_step(run *r)
 {
     hpc_trainer_result s;
-    double lr = hpc_lr_at(&r->o->lr, r->at.step + 1, r->o->steps), validation = NAN;
+    double lr = hpc_lr_at(&r->o->lr, r->at.step + 1, r->o->steps);
     int64_t start = hpc_clock_ns();
     int rc;
     TRY(hpc_trainer_load(r->trainer, r->data));
@@ -281,36 +331,35 @@ static int take_step(run *r)
     r->at.step++;
     r->at.tokens += s.tokens;
     TRY(note_skipped(r, &s));
-    if (r->validation && due(r, r->o->validate_every)) TRY(validate(r, &validation));
-    TRY(report(r, &s, lr, ns, validation));
+    hpc_metrics_row row = row_of(r, &s, lr, ns);
+    TRY(end_step(r, &row));
 out:
     return rc;
-}
-
-static bool asked(const int *flag)
-{
-    return flag && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
 }
 
 static int save_if_due(run *r)
 {
     bool wanted = asked(r->o->save);
     if (wanted) __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
-    return wanted || due(r, r->o->save_every) ? save(r) : HPC_OK;
+    if (r->at.owed) return HPC_OK; /* the run is being stopped, which saves */
+    return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
 
 static int take_steps(run *r)
 {
     int rc = HPC_OK;
-    while (r->at.step < r->o->steps) {
-        bool late = r->o->seconds > 0 && seconds_here(r) > r->o->seconds;
-        if (asked(r->o->stop) || late) {
+    if (r->at.step > r->o->steps)
+        return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed",
+                        r->o->out, (long long)r->at.step, (long long)r->o->steps);
+    while (r->at.step < r->o->steps || r->at.owed) {
+        if (enough(r)) {
             TRY(save(r));
             say(r, "%s at step %lld of %lld: saved, --resume goes on",
-                late ? "out of time" : "stopped", (long long)r->at.step, (long long)r->o->steps);
+                asked(r->o->stop) ? "stopped" : "out of time", (long long)r->at.step,
+                (long long)r->o->steps);
             return HPC_OK;
         }
-        TRY(take_step(r));
+        TRY(r->at.owed ? end_step(r, &r->at.row) : take_step(r));
         TRY(save_if_due(r));
     }
     TRY(save(r));
@@ -322,7 +371,7 @@ out:
 
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o)
 {
-    run r = {.o = o, .out = out, .saved_step = -1, .start_ns = hpc_clock_ns()};
+    run r = {.o = o, .out = out, .saved_step = -1, .start_ns = hpc_clock_ns(), .lock = -1};
     int rc;
     *out = (hpc_training_result){.loss = NAN, .validation = NAN};
     TRY(open_run(&r));

@@ -76,8 +76,10 @@ int hpc_trainer_load(hpc_trainer *t, hpc_loader *l);
 /* Step `step`, from 1, on them. limit: of the gradients' norm, INFINITY: none. */
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr,
                      double limit);
-/* Mean loss over the next `batches` of a loader; with a class head, *right: share predicted. */
-int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t batches);
+/* Mean loss over the next `rows` rows of a loader; NAN if nothing of them counts. 1: `enough`,
+ * asked before each batch, cut it short, and there is none. */
+int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t rows,
+                         bool (*enough)(const void *user), const void *user);
 /* A model directory of the parameters, adapters merged. */
 int hpc_trainer_export(const hpc_trainer *t, const char *dir);
 
@@ -91,8 +93,9 @@ typedef struct hpc_checkpoint {
     double norm_average; /* of the spike guard */
     double best;         /* validation loss so far; INFINITY: none */
     int64_t best_step;
-    bool refreshed; /* preconditioners have begun */
     double seconds; /* of training so far */
+    bool owed;      /* its validation was cut short: it comes first, and then its row of metrics */
+    hpc_metrics_row row;
 } hpc_checkpoint;
 int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
 /* Of the newest that is there, whole or not; *step: -1 when there is none. */
@@ -101,8 +104,9 @@ int hpc_checkpoint_newest(int64_t *step, const char *folder);
  * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user);
-/* All but the newest `keep` go (0: none), and what a killed process left half written. */
-int hpc_checkpoint_prune(const char *folder, int64_t keep);
+/* Of those up to `step` all but the newest `keep` go (0: none), and what a killed process left half
+ * written. Later ones are not this run's, which passed them over. */
+int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t step);
 
 /* ---- a run
  * --------------------------------------------------------------------------------------- */
@@ -133,6 +137,7 @@ typedef struct hpc_training_result {
     int64_t best_step;
     bool finished; /* all steps are done */
 } hpc_training_result;
+/* HPC_E_STATE while another process is at it. */
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o);
 
 #ifdef __cplusplus

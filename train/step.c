@@ -38,14 +38,8 @@ static bool is_preconditioned(const update *u, const hpc_model_tensor *t)
 
 static void update_one(update *u, const hpc_model_tensor *tensor, const target *t)
 {
-    bool adam =
-        u->o->kind == HPC_OPT_MUON || u->o->kind == HPC_OPT_SOAP || u->o->graft == HPC_GRAFT_ADAM;
-    if (u->o->kind == HPC_OPT_SGD)
-        update_sgd(u, t);
-    else if (u->o->kind == HPC_OPT_ADAMW)
-        update_adamw(u, t);
-    else if (!is_preconditioned(u, tensor))
-        (adam ? update_adamw : update_sgd)(u, t);
+    if (!is_preconditioned(u, tensor))
+        (hpc_optimizer_follows_sgd(u->o) ? update_sgd : update_adamw)(u, t);
     else if (u->o->kind == HPC_OPT_MUON)
         update_muon(u, t);
     else

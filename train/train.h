@@ -66,6 +66,8 @@ typedef struct hpc_optimizer_config {
         .average = 0.95, .ridge = 1e-5, .newton = 2, .start = 1e-2                                 \
     }
 int hpc_optimizer_check(const hpc_optimizer_config *o);
+/* Steps have the size of SGD's, and what is not preconditioned takes SGD's; else Adam's. */
+bool hpc_optimizer_follows_sgd(const hpc_optimizer_config *o);
 /* The beta1, momentum, decay, interval, average, ridge, newton and even that suit the kind and its
  * graft. */
 void hpc_optimizer_usual(hpc_optimizer_config *o);
@@ -140,17 +142,18 @@ double hpc_lr_at(const hpc_lr_config *c, int64_t step, int64_t steps);
 typedef enum hpc_objective {
     HPC_OBJECTIVE_TOKENS, /* every next token within a document */
     HPC_OBJECTIVE_ANSWER, /* only those from the column "answer" on */
-    HPC_OBJECTIVE_CLASSES /* the column "label" */
+    HPC_OBJECTIVE_CLASSES /* the column "label", from what is before "answer" if that is there */
 } hpc_objective;
 typedef struct hpc_loader_source {
     const char *path;
-    double weight; /* share of the rows, by sum of weights; 0: by its tokens */
+    double weight; /* share of the rows, by sum of weights; 0, of all: by rows in a pass */
 } hpc_loader_source;
 typedef struct hpc_loader_options {
     const hpc_loader_source *source;
     int64_t source_n;
     const hpc_hash128 *tokenizer; /* NULL: that of the first source, which all must share */
     int objective;
+    int64_t classes;   /* CLASSES: labels are below; 0: any */
     int64_t length;    /* of a row */
     int64_t documents; /* at most so many in a row, one behind the other; more share the last */
     uint64_t seed;
@@ -182,8 +185,8 @@ typedef struct hpc_batch {
 } hpc_batch;
 int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows);
 void hpc_batch_free(hpc_batch *b);
-/* The next rows; ranks of a data-parallel run take rows rank, rank + ranks, ... */
-int hpc_loader_next(hpc_batch *b, hpc_loader *l);
+/* The next `rows` rows, at most the batch's; the others are padding. */
+int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows);
 
 #ifdef __cplusplus
 }

@@ -30,10 +30,14 @@ static int check_options(const hpc_trainer_options *o)
     if (o->model.positions && o->length > o->model.positions)
         return hpc_fail(HPC_E_SHAPE, "length=%lld is more than the model's positions=%lld",
                         (long long)o->length, (long long)o->model.positions);
-    if (classes != (o->model.head != HPC_HEAD_TOKENS))
-        return hpc_fail(HPC_E_ARG, "the objective is %s and the model's head is %s",
-                        classes ? "classes" : "tokens",
-                        o->model.head == HPC_HEAD_TOKENS ? "tokens" : "classes");
+    if (o->model.head == HPC_HEAD_PAIRS)
+        return hpc_fail(HPC_E_UNSUPPORTED, "the model's head compares pairs, which no objective "
+                                           "has");
+    if (classes && o->model.head == HPC_HEAD_TOKENS)
+        return hpc_fail(HPC_E_ARG, "objective=classes needs a head for them: classes=N");
+    if (!classes && o->model.head == HPC_HEAD_CLASSES)
+        return hpc_fail(HPC_E_ARG, "the model's head is for %lld classes: objective=classes",
+                        (long long)o->model.classes);
     return HPC_OK;
 }
 
@@ -199,6 +203,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     t->o.step.model.tokens = o->rows * o->length;
     if (t->o.documents >= o->length) t->o.documents = o->length - 1;
     t->o.step.model.sequences = o->rows * t->o.documents + 1;
+    t->o.step.model.seed = (int64_t)o->seed;
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
@@ -327,11 +332,14 @@ static int write_scalar(hpc_trainer *t, hpc_value v, double x)
     return hpc_exec_write(t->exec, 0, v, index ? (void *)&whole : (void *)&real, 4);
 }
 
-static int write_batch(hpc_trainer *t, const hpc_batch *b, double weight)
+/* Microbatch k of a step. */
+static int write_batch(hpc_trainer *t, int64_t k, double weight)
 {
     const hpc_model_io *m = &t->io.model;
-    int64_t n = b->rows * b->length;
+    const hpc_batch *b = t->batch[k];
+    int64_t n = b->rows * b->length, first = k * n;
     int rc;
+    if (m->first >= 0) TRY(hpc_exec_write(t->exec, 0, m->first, &first, sizeof first));
     TRY(write_i32(t, m->tokens, b->tokens, n));
     if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets, n));
     TRY(write_i32(t, m->pos, b->pos, n));
@@ -341,7 +349,7 @@ static int write_batch(hpc_trainer *t, const hpc_batch *b, double weight)
         TRY(write_i32(t, m->pooled, b->pooled, t->p->value[m->pooled].type.extent[0]));
         TRY(write_i32(t, m->classes, b->classes, t->losses));
     }
-    for (int64_t k = 0; k < t->losses; k++) t->real[k] = (float)weight;
+    for (int64_t i = 0; i < t->losses; i++) t->real[i] = (float)weight;
     TRY(hpc_exec_write(t->exec, 0, t->io.weight, t->real, (size_t)t->losses * sizeof *t->real));
 out:
     return rc;
@@ -356,10 +364,10 @@ static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
     return rc;
 }
 
-static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, const hpc_batch *b)
+static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
 {
     int rc;
-    TRY(write_batch(t, b, 1 / (double)out->counted));
+    TRY(write_batch(t, k, 1 / (double)out->counted));
     TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
     TRY(hpc_exec_run(t->exec, t->io.backward, 0));
     TRY(read_loss(&out->loss, t, t->io.loss));
@@ -391,7 +399,7 @@ hpc_batch **hpc_trainer_batches(const hpc_trainer *t)
 int hpc_trainer_load(hpc_trainer *t, hpc_loader *l)
 {
     int rc = HPC_OK;
-    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(hpc_loader_next(t->batch[k], l));
+    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(hpc_loader_next(t->batch[k], l, t->o.rows));
 out:
     return rc;
 }
@@ -409,28 +417,31 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(write_scalar(t, t->io.lr, lr));
     TRY(write_scalar(t, t->io.limit, limit));
     TRY(write_scalar(t, t->io.model.step, (double)step));
-    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, t->batch[k]));
+    for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, k));
     out->loss /= (double)out->counted;
     TRY(apply_gradients(out, t, step));
 out:
     return rc;
 }
 
-int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t batches)
+int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t rows,
+                         bool (*enough)(const void *user), const void *user)
 {
     double sum = 0;
-    int64_t counted = 0;
+    int64_t counted = 0, most = t->o.rows;
     int rc = HPC_OK;
     TRY(write_scalar(t, t->io.model.step, -1)); /* nothing is dropped */
-    for (int64_t k = 0; k < batches; k++) {
-        TRY(hpc_loader_next(t->batch[0], l));
-        TRY(write_batch(t, t->batch[0], 0));
+    *loss = NAN;
+    for (; rows > 0; rows -= most) {
+        if (enough(user)) return 1;
+        TRY(hpc_loader_next(t->batch[0], l, rows < most ? rows : most));
+        TRY(write_batch(t, 0, 0));
         TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
         TRY(hpc_exec_run(t->exec, t->io.model.forward_head, 0));
         TRY(read_loss(&sum, t, t->io.model.loss));
         counted += t->batch[0]->counted;
     }
-    *loss = counted ? sum / (double)counted : NAN;
+    if (counted) *loss = sum / (double)counted;
 out:
     return rc;
 }

@@ -294,11 +294,13 @@ static void dropout_has_its_places(void **state)
     int n = 0;
     c.dropout = 0.25;
     c.layers = 3;
-    test_ok(hpc_model_emit(&io, p, &c, &(hpc_model_emission){.tokens = T, .sequences = 2}));
+    test_ok(
+        hpc_model_emit(&io, p, &c, &(hpc_model_emission){.tokens = T, .sequences = 2, .seed = 9}));
     const hpc_segment *s = &p->segment[io.forward];
     for (int64_t k = 0; k < s->insn_n; k++) {
         if (s->insn[k].op != &hpc_op_dropout) continue;
         const hpc_dropout_attr *a = s->insn[k].attr;
+        assert_int_equal(a->seed, 9);
         assert_true(a->p == 0.25 && a->tensor >= 0 && a->tensor < 7 && !seen[a->tensor]);
         assert_int_equal(s->insn[k].tags.block, a->tensor == 0 ? -1 : (a->tensor - 1) / 2);
         seen[a->tensor] = true;

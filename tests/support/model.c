@@ -80,6 +80,7 @@ void hpc_test_model_begin(hpc_test_model *m, hpc_grid *grid)
     double wide[256];
     test_ok(hpc_device_open(&m->d, &(hpc_device_options){.backend = "cpu", .threads = 1}));
     test_ok(hpc_exec_open(&m->e, m->p, m->d, grid, &(hpc_exec_options){.poison = 1}));
+    if (m->io.first >= 0) hpc_test_write_scalar(m->e, 0, m->io.first, 0);
     if (m->io.freq < 0) return;
     assert_true(hpc_rope_frequencies_n(c) <= 256);
     hpc_rope_frequencies(freq, c);

@@ -292,9 +292,11 @@ static void keeps_the_newest(void **state)
     for (int k = 1; k <= 5; k++) save(&p, t, 10 * k);
     path_in(about, &p, "step-00000020.json");
     test_ok(hpc_file_remove(about)); /* as a kill leaves it */
-    test_ok(hpc_checkpoint_prune(p.folder, 0));
+    test_ok(hpc_checkpoint_prune(p.folder, 0, 50));
     assert_int_equal(hpc_test_entries(p.folder), 8);
-    test_ok(hpc_checkpoint_prune(p.folder, 2));
+    test_ok(hpc_checkpoint_prune(p.folder, 1, 30)); /* 40 and 50 were passed over */
+    assert_int_equal(hpc_test_entries(p.folder), 6);
+    test_ok(hpc_checkpoint_prune(p.folder, 2, 50));
     assert_int_equal(hpc_test_entries(p.folder), 4);
     test_ok(hpc_checkpoint_load(&c, &found, t, p.folder, hear, &p));
     assert_int_equal(c.step, 50);

@@ -36,23 +36,26 @@ static inline int64_t data_document(int32_t token[LONGEST_DOCUMENT], int64_t i, 
     return n;
 }
 
+/* column: "label", "answer", "label answer" or NULL. */
 static inline void data_make(const char *folder, int64_t documents, const char *column,
                              uint32_t seed, hpc_hash128 tokenizer)
 {
+    static const char *const known[] = {"label", "answer"};
     hpc_shard_spec spec = {.vocabulary = VOCABULARY, .tokenizer = tokenizer, .task = "code"};
     hpc_shard_writer *w = NULL;
     int64_t done;
-    if (column) {
-        spec.columns_n = 1;
-        spec.column[0].type = HPC_SHARD_I32;
-        snprintf(spec.column[0].name, sizeof spec.column[0].name, "%s", column);
+    for (int c = 0; column && c < 2; c++) {
+        if (!strstr(column, known[c])) continue;
+        spec.column[spec.columns_n].type = HPC_SHARD_I32;
+        snprintf(spec.column[spec.columns_n++].name, sizeof spec.column->name, "%s", known[c]);
     }
     test_ok(hpc_shard_create(&w, &done, folder, &spec, 500, false));
     for (int64_t i = 0; i < documents; i++) {
         int32_t token[LONGEST_DOCUMENT];
         int64_t n = data_document(token, i, seed);
-        double value = column && strcmp(column, "answer") == 0 ? (double)(n / 2) : (double)(i % 3);
-        test_ok(hpc_shard_add(w, token, n, column ? &value : NULL));
+        double value[2] = {(double)(i % 3), (double)(n / 2)};
+        bool labels = column && strstr(column, "label");
+        test_ok(hpc_shard_add(w, token, n, column ? (labels ? value : value + 1) : NULL));
     }
     test_ok(hpc_shard_finish(w, NULL));
     hpc_shard_discard(w);

@@ -96,7 +96,7 @@ static void pieces_of_the_stream(void **state)
         order[pass] = calloc((size_t)rows, sizeof **order);
         assert_non_null(seen);
         for (int64_t k = 0; k < rows; k++) {
-            test_ok(hpc_loader_next(r.b, r.l));
+            test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
             int64_t at = find_row(all, r.b->tokens, 24);
             check_row(all, r.b, 0, at);
             assert_false(seen[at / 24]); /* each once */
@@ -126,7 +126,7 @@ static void in_order(void **state)
     reading r = open_reading(&o, 3);
     stream *all = make_stream(50);
     for (int64_t k = 0; k < 5; k++) {
-        test_ok(hpc_loader_next(r.b, r.l));
+        test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
         for (int64_t row = 0; row < 3; row++) {
             int64_t at = find_row(all, r.b->tokens + row * 24, 24);
             assert_int_equal(at / 24, (3 * k + row) % hpc_loader_rows(r.l));
@@ -145,7 +145,7 @@ static void few_documents(void **state)
     o.documents = 1;
     reading r = open_reading(&o, 4);
     for (int k = 0; k < 20; k++) {
-        test_ok(hpc_loader_next(r.b, r.l));
+        test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
         assert_int_equal(r.b->start_n, 5);
         for (int64_t i = 0; i < 4 * 24; i++) assert_int_equal(r.b->pos[i], i % 24);
     }
@@ -163,12 +163,12 @@ static void goes_on_where_it_was(void **state)
     hpc_loader_state at[50];
     for (int k = 0; k < 50; k++) {
         at[k] = hpc_loader_tell(r.l);
-        test_ok(hpc_loader_next(r.b, r.l));
+        test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
         memcpy(first[k], r.b->tokens, sizeof first[k]);
     }
     for (int k = 49; k >= 0; k -= 7) {
         test_ok(hpc_loader_seek(r.l, &at[k]));
-        test_ok(hpc_loader_next(r.b, r.l));
+        test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
         assert_memory_equal(first[k], r.b->tokens, sizeof first[k]);
     }
     hpc_loader_state wrong = at[3];
@@ -189,7 +189,7 @@ static void blends_by_weight(void **state)
                               {.path = data_set(path[1], *state, "b", 60, NULL), .weight = 3}};
     hpc_loader_options o = options_of(s, 2);
     reading r = open_reading(&o, 4);
-    for (int k = 0; k < ROWS / 4; k++) test_ok(hpc_loader_next(r.b, r.l));
+    for (int k = 0; k < ROWS / 4; k++) test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
     hpc_loader_state at = hpc_loader_tell(r.l);
     assert_int_equal(at.rows, ROWS);
     assert_int_equal(at.taken[0] + at.taken[1], ROWS);
@@ -209,7 +209,7 @@ static void answers_alone(void **state)
     int64_t document = 0;
     for (int k = 0; k < 5; k++) {
         int64_t at = 0;
-        test_ok(hpc_loader_next(r.b, r.l));
+        test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
         for (int row = 0; row < 3; row++, document++) {
             int32_t token[LONGEST_DOCUMENT];
             int64_t n = data_document(token, document, 7), skip = n > 24 ? n - 24 : 0;
@@ -227,25 +227,62 @@ static void answers_alone(void **state)
     close_reading(&r);
 }
 
-static void labels(void **state)
+static void check_labels(void **state, const char *column)
 {
     char path[PATH_MAX];
-    hpc_loader_source s = {.path = data_set(path, *state, "a", 30, "label")};
+    hpc_loader_source s = {.path = data_set(path, *state, column, 30, column)};
     hpc_loader_options o = options_of(&s, 1);
     o.objective = HPC_OBJECTIVE_CLASSES;
+    o.classes = 3;
     o.ordered = true;
     o.documents = 1;
     reading r = open_reading(&o, 4);
-    test_ok(hpc_loader_next(r.b, r.l));
+    test_ok(hpc_loader_next(r.b, r.l, r.b->rows));
     for (int row = 0; row < 4; row++) {
         int32_t token[LONGEST_DOCUMENT];
-        int64_t n = data_document(token, row, 7);
+        int64_t n = data_document(token, row, 7), last = strstr(column, "answer") ? n / 2 : n;
         assert_int_equal(r.b->classes[row], row % 3);
-        assert_int_equal(r.b->tokens[r.b->pooled[row]], token[n - 1]);
+        assert_int_equal(r.b->tokens[r.b->pooled[row]], token[last - 1]);
+        assert_int_equal(r.b->start[row + 1], r.b->pooled[row] + 1);
     }
     for (int64_t k = 4; k < r.b->sequences; k++) assert_int_equal(r.b->pooled[k], -1);
     assert_int_equal(r.b->counted, 4);
     close_reading(&r);
+}
+
+/* The answer tells the label, so a row ends before it. */
+static void labels(void **state)
+{
+    check_labels(state, "label");
+    check_labels(state, "label answer");
+}
+
+/* The last rows of a pass fill a batch in part. */
+static void rows_that_are_left(void **state)
+{
+    char path[2][PATH_MAX];
+    hpc_loader_source s[2] = {{.path = data_set(path[0], *state, "a", 50, NULL)},
+                              {.path = data_set(path[1], *state, "b", 50, "answer")}};
+    for (int objective = HPC_OBJECTIVE_TOKENS; objective <= HPC_OBJECTIVE_ANSWER; objective++) {
+        hpc_loader_options o = options_of(&s[objective], 1);
+        o.objective = objective;
+        o.ordered = true;
+        reading whole = open_reading(&o, 2), part = open_reading(&o, 5);
+        test_ok(hpc_loader_next(whole.b, whole.l, 2));
+        test_ok(hpc_loader_next(part.b, part.l, 2));
+        int64_t n = part.b->tokens_n, sequences = 0;
+        assert_int_equal(n, whole.b->tokens_n);
+        assert_int_equal(part.b->counted, whole.b->counted);
+        assert_memory_equal(part.b->tokens, whole.b->tokens, (size_t)n * sizeof(int32_t));
+        assert_memory_equal(part.b->targets, whole.b->targets, (size_t)n * sizeof(int32_t));
+        for (int64_t k = n; k < 5 * 24; k++) assert_int_equal(part.b->targets[k], -1);
+        while (part.b->start[sequences] < n) sequences++;
+        for (int64_t k = sequences; k + 1 < part.b->start_n; k++) /* none is longer than a row */
+            assert_in_range(part.b->start[k + 1] - part.b->start[k], 1, 24);
+        assert_int_equal(part.b->start[part.b->start_n - 1], 5 * 24);
+        assert_int_equal(hpc_loader_tell(part.l).rows, 2);
+        close_reading(&whole), close_reading(&part);
+    }
 }
 
 static void refuses(void **state)
@@ -269,9 +306,21 @@ static void refuses(void **state)
     test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "do not fill one row of 100000");
     o.source_n = 0;
     test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "0 data sets");
+    o.source_n = 1;
+    o.length = 24;
+    s[0].weight = INFINITY;
+    test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "weight inf is no share");
     s[0].path = hpc_test_path(path[2], *state, "nothing");
     o = options_of(s, 1);
     test_fails(hpc_loader_open(&l, &o), HPC_E_IO, "nothing");
+    hpc_loader_source mixed[2] = {{.path = path[1], .weight = 2}, {.path = path[1]}};
+    o = options_of(mixed, 2);
+    test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "has a weight and");
+    hpc_loader_source labelled = {.path = data_set(path[2], *state, "labels", 20, "label")};
+    o = options_of(&labelled, 1);
+    o.objective = HPC_OBJECTIVE_CLASSES;
+    o.classes = 2;
+    test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "the label of document 2 is 2; with classes=2");
 }
 
 int main(void)
@@ -286,6 +335,7 @@ int main(void)
         IN_FOLDER(blends_by_weight),
         IN_FOLDER(answers_alone),
         IN_FOLDER(labels),
+        IN_FOLDER(rows_that_are_left),
         IN_FOLDER(refuses),
     };
     return cmocka_run_group_tests_name("train/loader", tests, NULL, NULL);

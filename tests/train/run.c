@@ -14,6 +14,7 @@ typedef struct place {
     hpc_training_options o;
     int stop, save;     /* flags of a run */
     int64_t stop_after; /* rows; 0: never */
+    bool stop_when_said;
     int64_t rows, said;
     double first, last, seen; /* losses; tokens of the last row */
     char line[800];
@@ -23,6 +24,7 @@ static void hear(const char *line, void *user)
 {
     place *p = user;
     p->said++;
+    if (p->stop_when_said) p->stop = 1;
     snprintf(p->line, sizeof p->line, "%s", line);
 }
 
@@ -175,19 +177,28 @@ static void every_optimizer_learns(void **state)
 }
 
 /* A step of three microbatches is a step of one that is three times as large. */
+static void check_accumulation(place *p, double dropout)
+{
+    p->o.steps = 6;
+    p->o.trainer.model.dropout = dropout;
+    p->o.trainer.rows = 6;
+    p->o.trainer.accumulate = 1;
+    name_out(p, dropout > 0 ? "dropped" : "plain");
+    hpc_training_result a = train(p), b;
+    name_out(p, dropout > 0 ? "dropped-micro" : "micro");
+    p->o.trainer.rows = 2;
+    p->o.trainer.accumulate = 3;
+    b = train(p);
+    assert_int_equal(a.tokens, b.tokens);
+    assert_true(fabs(a.loss - b.loss) < 1e-5 * a.loss);
+}
+
 static void accumulates(void **state)
 {
     place p;
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
-    p.o.steps = 6;
-    p.o.trainer.rows = 6;
-    hpc_training_result a = train(&p), b;
-    name_out(&p, "micro");
-    p.o.trainer.rows = 2;
-    p.o.trainer.accumulate = 3;
-    b = train(&p);
-    assert_int_equal(a.tokens, b.tokens);
-    assert_true(fabs(a.loss - b.loss) < 1e-5 * a.loss);
+    check_accumulation(&p, 0);
+    check_accumulation(&p, 0.2);
 }
 
 static void learns_labels(void **state)
@@ -221,6 +232,89 @@ static void skips_what_is_not_finite(void **state)
     assert_non_null(strstr(p.line, "skipped: the gradients' norm is"));
 }
 
+/* From the 51st step on all are skipped: what was saved before them stays. */
+static void keeps_what_was_good(void **state)
+{
+    place p;
+    char folder[PATH_MAX];
+    hpc_training_result r;
+    int64_t step;
+    open_place(&p, state, HPC_OPT_SGD, NULL);
+    p.o.steps = 200;
+    p.o.save_every = 20;
+    p.o.keep = 1;
+    p.o.spike = 1e-6;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps on end were skipped");
+    assert_int_equal(r.step, 100);
+    test_ok(hpc_checkpoint_newest(&step, hpc_test_path(folder, p.f, "run/checkpoints")));
+    assert_int_equal(step, 40);
+    p.o.resume = true;
+    p.o.steps = 30;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "stands at step 40, and steps=30");
+    p.o.steps = 60;
+    p.o.spike = 0;
+    assert_true(train(&p).finished);
+}
+
+static void read_metrics(hpc_metrics_table *t, const place *p, const char *run)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s/metrics.csv", p->f->root, run);
+    test_ok(hpc_metrics_read(t, path));
+}
+
+/* Asked to stop while a validation is due: it is the first thing of the process that goes on. */
+static void owes_a_validation(void **state)
+{
+    place p;
+    hpc_metrics_table a, b;
+    open_place(&p, state, HPC_OPT_ADAMW, NULL);
+    p.o.steps = 55;
+    p.o.validate_every = 17;
+    p.o.spike = 1e-6; /* steps 51 and on are skipped, and said */
+    name_out(&p, "whole");
+    hpc_training_result whole = train(&p), part;
+    name_out(&p, "part");
+    p.stop_when_said = true;
+    part = train(&p);
+    assert_true(!part.finished && part.step == 51 && p.rows == 50);
+    p.o.resume = true;
+    p.stop = p.stop_when_said = false;
+    part = train(&p);
+    assert_true(part.finished && part.validation == whole.validation && part.best == whole.best);
+    assert_int_equal(part.best_step, whole.best_step);
+    read_metrics(&a, &p, "whole");
+    read_metrics(&b, &p, "part");
+    assert_int_equal(a.n, 55);
+    assert_int_equal(b.n, 55);
+    for (int64_t k = 0; k < 55; k++) {
+        double x = a.column[HPC_METRIC_VALIDATION_LOSS][k];
+        double y = b.column[HPC_METRIC_VALIDATION_LOSS][k];
+        assert_true(isnan(x) ? isnan(y) : x == y);
+        assert_true(a.column[HPC_METRIC_LOSS][k] == b.column[HPC_METRIC_LOSS][k]);
+        assert_int_equal(isnan(x), (k + 1) % 17 != 0 && k + 1 != 55);
+    }
+    hpc_metrics_release(&a), hpc_metrics_release(&b);
+}
+
+static void one_process_at_a_time(void **state)
+{
+    place p;
+    char path[PATH_MAX];
+    hpc_training_result r;
+    int lock;
+    open_place(&p, state, HPC_OPT_SGD, NULL);
+    p.o.steps = 2;
+    train(&p);
+    test_ok(hpc_file_lock(&lock, hpc_test_path(path, p.f, "run/lock"), false));
+    assert_true(lock >= 0);
+    p.o.resume = true;
+    p.o.steps = 3;
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "another process is at this run");
+    hpc_file_unlock(lock);
+    assert_true(train(&p).finished);
+}
+
 /* Rates so high that norms jump: skipped steps change nothing, and the run ends. */
 static void skips_spikes(void **state)
 {
@@ -250,12 +344,16 @@ static void validation_is_of_all(void **state)
 {
     place p;
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
-    p.o.steps = p.o.trainer.rows = 1; /* no row is left over */
+    p.o.steps = p.o.trainer.rows = 1;
     p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 0};
     double all = validated(&p, "all", 0, 0), one = validated(&p, "one", 0, 1);
     assert_true(validated(&p, "dropped", 0.5, 0) == all);
     assert_true(validated(&p, "dropped-one", 0.5, 1) == one);
     p.o.trainer.model.dropout = 0;
+    p.o.trainer.rows = 7; /* the last batch is not full */
+    double sevens = validated(&p, "sevens", 0, 0);
+    assert_true(fabs(sevens - all) < 1e-6 * all);
+    p.o.trainer.rows = 1;
     /* As many batches as there are: each row is drawn once. */
     double drawn = validated(&p, "drawn", 0, 1000);
     assert_true(fabs(drawn - all) < 1e-6 * all && one != all);
@@ -391,6 +489,9 @@ int main(void)
         IN_FOLDER(accumulates),
         IN_FOLDER(learns_labels),
         IN_FOLDER(skips_what_is_not_finite),
+        IN_FOLDER(keeps_what_was_good),
+        IN_FOLDER(owes_a_validation),
+        IN_FOLDER(one_process_at_a_time),
         IN_FOLDER(skips_spikes),
         IN_FOLDER(validation_is_of_all),
         IN_FOLDER(rounds_where_asked),
