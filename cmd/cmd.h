@@ -38,8 +38,8 @@ int hpc_cmd_write_manuals(const char *dir);
 /* Sets a progress up: on standard error, a bar on a terminal; NULL-like (silent) when quiet. */
 void hpc_cmd_progress(hpc_progress *out, bool quiet);
 void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" on stderr */
-/* Ctrl-C and TERM: the first sets *stop and says that it finishes what is under way, the second
- * ends the process. Between start and end no other thread receives these signals. */
+/* Ctrl-C, TERM and HUP: the first sets *stop and says that it finishes what is under way; a Ctrl-C
+ * behind it ends the process. Between start and end no other thread receives these signals. */
 typedef struct hpc_cmd_signals hpc_cmd_signals;
 int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);

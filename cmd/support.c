@@ -99,10 +99,15 @@ static void *wait_for_signals(void *user)
         if (__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) return NULL;
         if (number == SIGUSR1) __atomic_store_n(&s->save, 1, __ATOMIC_RELEASE);
         if (number == SIGUSR1 || number == SIGUSR2) continue;
-        if (__atomic_exchange_n(&s->stop, 1, __ATOMIC_ACQ_REL)) _exit(EXIT_FAILURE_INTERNAL);
+        /* A terminal that closes hangs up twice, and some that terminate do it again: only a person
+         * who cannot wait ends it at once. */
+        if (__atomic_exchange_n(&s->stop, 1, __ATOMIC_ACQ_REL)) {
+            if (number == SIGINT) _exit(EXIT_FAILURE_INTERNAL);
+            continue;
+        }
         fprintf(
             stderr,
-            "\nhpccoder %s: stopping; what is done is kept, --resume goes on (again: at once)\n",
+            "\nhpccoder %s: stopping; what is done is kept, --resume goes on (Ctrl-C: at once)\n",
             s->command);
     }
 }

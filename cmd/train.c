@@ -12,7 +12,7 @@
 #include "cmd/model_options.h"
 #include "cmd/probe.h"
 #include "cmd/train.h"
-#include "tokenizer/tokenizer.h"
+#include "runtime/source/source.h"
 
 #define FINE_TUNING 0.1 /* of the rate that suits a model which begins with nothing */
 
@@ -100,6 +100,38 @@ static int adapter_of(hpc_adapter_config *out, const train_options *o)
     return HPC_OK;
 }
 
+/* What a text begins and ends with: a document of ours ends with its mark. */
+static int end_tokens(hpc_model_config *c, const char *path)
+{
+    hpc_run_tokens *tokens = NULL;
+    int rc;
+    TRY(hpc_run_tokens_open(&tokens, path));
+    const hpc_tokenizer *t = hpc_run_tokens_of(tokens);
+    hpc_tokenizer_special special = hpc_tokenizer_specials(t);
+    int32_t mark = hpc_tokenizer_find(t, hpc_mark_text(HPC_MARK_END));
+    c->begin = special.begin, c->pad = special.pad;
+    c->end = mark >= 0 ? mark : special.end;
+out:
+    hpc_run_tokens_close(tokens);
+    return rc;
+}
+
+/* A number that is not the default says the same as the model. */
+static int check_shape(const train_options *o, const hpc_model_config *c, const char *from)
+{
+    const struct {
+        const char *key;
+        int64_t is, usual, model;
+    } shape[] = {{"vocab", o->vocab, 0, c->vocab},          {"hidden", o->hidden, 256, c->hidden},
+                 {"layers", o->layers, 6, c->layers},       {"heads", o->heads, 8, c->heads},
+                 {"kv-heads", o->kv_heads, 0, c->kv_heads}, {"ffn", o->ffn, 704, c->ffn}};
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
+        if (shape[k].is != shape[k].usual && shape[k].is != shape[k].model)
+            return hpc_fail(HPC_E_ARG, "%s=%lld, and the model in %s has %lld", shape[k].key,
+                            (long long)shape[k].is, from, (long long)shape[k].model);
+    return HPC_OK;
+}
+
 /* The architecture: that of `init`, that of `model`, or Llama's shape by its numbers. */
 static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
 {
@@ -108,12 +140,14 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
     *c = (hpc_model_config)HPC_MODEL_CONFIG_DEFAULTS;
     if (from) {
         TRY(hpc_model_config_read(c, from));
+        TRY(check_shape(o, c, from));
     } else {
         c->hidden = o->hidden, c->layers = o->layers, c->heads = o->heads;
         c->kv_heads = o->kv_heads ? o->kv_heads : o->heads;
         c->ffn = o->ffn, c->tied = o->tied, c->rope.theta = o->rope_theta;
         c->positions = o->positions > o->length ? o->positions : o->length;
         c->vocab = o->vocab ? o->vocab : vocab;
+        if (o->tokenizer) TRY(end_tokens(c, o->tokenizer));
     }
     c->dropout = o->dropout;
     c->dtype = compute_dtype(o->dtype);
@@ -136,7 +170,7 @@ static int objective_of(const train_options *o)
 /* Rows of a step that come to about `tokens`, in microbatches of at most `rows`. */
 static int64_t steps_of(const train_options *o)
 {
-    double step = (double)(o->length * o->rows * o->accumulate);
+    double step = (double)o->length * (double)o->rows * (double)o->accumulate;
     return o->tokens > 0 ? (int64_t)ceil(o->tokens / step) : o->steps;
 }
 
@@ -155,11 +189,28 @@ static int vocabulary_of(int64_t *out, const train_options *o, const hpc_trainin
     return HPC_OK;
 }
 
+/* That of the model which the run begins with, if no other is named. */
+static const char *tokenizer_of(const train_options *o)
+{
+    if (o->tokenizer || !o->init) return o->tokenizer;
+    return hpc_run_tokens_there(o->init) ? o->init : NULL;
+}
+
+static int check_together(const train_options *o)
+{
+    int kind = index_of(hpc_optimizer_names, o->optimizer);
+    if (o->from_sgd && (kind == HPC_OPT_ADAMW || kind == HPC_OPT_MUON || kind == HPC_OPT_SOAP))
+        return hpc_fail(HPC_E_ARG, "from-sgd: %s does not take its step's size from sgd",
+                        o->optimizer);
+    return HPC_OK;
+}
+
 static int training_of(hpc_training_options *t, const train_options *o, hpc_arena *a)
 {
     hpc_loader_source *data, *validation;
     int64_t vocab = o->vocab;
     int rc;
+    TRY(check_together(o));
     TRY(sources_of(&data, a, &o->data));
     TRY(sources_of(&validation, a, &o->validation));
     *t = (hpc_training_options){.out = o->out,
@@ -167,7 +218,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
                                 .validation = validation,
                                 .data_n = o->data.n,
                                 .validation_n = o->validation.n,
-                                .tokenizer = o->tokenizer,
+                                .tokenizer = tokenizer_of(o),
                                 .steps = steps_of(o),
                                 .spike = o->spike,
                                 .validate_every = o->validate_every,
@@ -269,16 +320,6 @@ static int put_result(const train_options *o, const hpc_training_result *r, doub
 /* ---- running
  * ------------------------------------------------------------------------------------- */
 
-/* What a run is recorded as can be run again: without what was asked of this process alone. */
-static int record(hpc_buf *out, const train_options *o)
-{
-    train_options plain = *o;
-    plain.resume = plain.dry_run = plain.json = plain.quiet = false;
-    plain.hours = 0;
-    memset(&plain.set, 0, sizeof plain.set);
-    return hpc_options_record(out, &hpc_cmd_train, &plain);
-}
-
 /* What the processor could do with the model's numbers, by a probe of a tenth of a second. */
 static int measure_peak(double *flops, const hpc_training_options *t)
 {
@@ -305,11 +346,14 @@ static int train(hpc_training_options *t, const train_options *o)
     hpc_buf config = {0};
     int64_t start = hpc_clock_ns();
     int rc;
-    TRY(record(&config, o));
+    TRY(hpc_cmd_train_compare(o, t));
+    TRY(hpc_cmd_train_record(&config, o, t));
     TRY(hpc_cmd_signals_start(&signals, "train"));
     TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
+    if (o->warmup >= t->steps && !o->quiet)
+        hpc_cmd_warn("the rate still rises when the run ends: warmup is not below steps", "train");
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;
@@ -334,7 +378,7 @@ static int run(void *options, int argc, char **argv)
     int rc = a ? HPC_OK : HPC_E_NOMEM;
     if (rc < 0) return rc;
     if (argc > 1) TRY(hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]));
-    if (o->data.n == 0 && !(o->dry_run && o->vocab))
+    if (o->data.n == 0 && !(o->dry_run && (o->vocab || o->model || o->init)))
         TRY(hpc_fail(HPC_E_ARG, "no data: name folders of shards (hpccoder corpus pack makes "
                                 "them) with --data DIR"));
     if (!o->out && !o->dry_run)
@@ -360,8 +404,11 @@ const hpc_command hpc_cmd_train = {
         "line override it, and --set KEY=VALUE is another way to write --KEY VALUE.\n\n"
         "OUT holds config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
         "last parameters) and best/ (those of the least validation loss). A run that was stopped "
-        "(Ctrl-C, TERM, --hours, a kill) goes on with --resume, to the same bits on the same "
-        "machine; USR1 saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
+        "(Ctrl-C, TERM, --hours, a kill) goes on with --out OUT --resume, to the same bits on the "
+        "same machine: what is not given again is as config.json has it, what may change, as "
+        "--steps "
+        "or --lr, is told, and what may not, as the data or the shape, is refused; USR1 saves a "
+        "checkpoint at once. `hpccoder report OUT` draws it.\n\n"
         "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
         "jorge-newton, jorge-momentum. All but the first two precondition the matrices of the "
         "blocks; embeddings, "
@@ -377,5 +424,5 @@ const hpc_command hpc_cmd_train = {
     .options = hpc_cmd_train_options,
     .options_bytes = sizeof(train_options),
     .run = run,
-    .configured = true,
+    .configured = hpc_cmd_train_under,
 };

@@ -4,6 +4,8 @@
 #ifndef HPC_CMD_TRAIN_H
 #define HPC_CMD_TRAIN_H
 
+#include <limits.h>
+
 #include "train/run.h"
 
 typedef struct train_options {
@@ -25,6 +27,11 @@ typedef struct train_options {
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
 /* train_dry.c: recomputation that fits --memory; and what a step needs, printed. */
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
+/* train_record.c: a run's record; the path of one that --resume goes on with, or ""; and whether
+ * what is asked now is still that run: HPC_E_ARG names the key, other changes are said. */
+int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t);
+int hpc_cmd_train_under(char path[PATH_MAX], const void *options);
+int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t);
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
 
 #endif

@@ -59,6 +59,9 @@ out:
 
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 {
+    if (o->memory > 0 && o->recompute[0] != 'a')
+        return hpc_fail(HPC_E_ARG, "recompute=%s and memory=%g: a budget chooses by itself (auto)",
+                        o->recompute, o->memory);
     t->step.recompute = HPC_RECOMPUTE_NONE;
     if (o->recompute[0] == 's') t->step.recompute = HPC_RECOMPUTE_SELECTIVE;
     if (o->recompute[0] == 'b') t->step.recompute = HPC_RECOMPUTE_BLOCK;

@@ -329,7 +329,7 @@ static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t b
         b->pos[base + k] = (int32_t)k;
     }
     double label = b->classes ? hpc_shards_value(s->shards, s->label, i) : -1;
-    if (label >= 0) {
+    if (b->classes && label >= 0) {
         b->pooled[b->start_n] = (int32_t)(base + n - 1);
         b->classes[b->start_n] = (int32_t)label;
         b->counted++;

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tokenizer/tokenizer.h"
 #include "train/run_priv.h"
 
-enum { PATH = 4096, HOPELESS = 50 };
+enum { PATH = RUN_PATH, HOPELESS = 50 };
 static const double average_keep = 0.98; /* of the gradients' norm */
 static const int64_t spike_after = 50;   /* steps: before, the average says little */
 
@@ -20,6 +19,7 @@ typedef struct run {
     hpc_trainer *trainer;
     hpc_loader *data, *validation;
     hpc_metrics *metrics;
+    hpc_run_tokens *tokens; /* NULL: none was named */
     hpc_trainer_plan plan;
     hpc_checkpoint at;
     char checkpoints[PATH];
@@ -59,12 +59,11 @@ static int open_loaders(run *r)
                             .length = t->length,
                             .documents = t->documents,
                             .seed = t->seed};
-    hpc_tokenizer *tokenizer = NULL;
     hpc_hash128 hash;
     int rc = HPC_OK;
     if (r->o->tokenizer) {
-        TRY(hpc_tokenizer_open(&tokenizer, r->o->tokenizer));
-        hash = hpc_tokenizer_hash(tokenizer);
+        TRY(hpc_run_tokens_open(&r->tokens, r->o->tokenizer));
+        hash = hpc_tokenizer_hash(hpc_run_tokens_of(r->tokens));
         l.tokenizer = &hash;
     }
     TRY(hpc_loader_open(&r->data, &l));
@@ -81,7 +80,6 @@ static int open_loaders(run *r)
     l.seed = 0;
     TRY(hpc_loader_open(&r->validation, &l));
 out:
-    hpc_tokenizer_close(tokenizer);
     return rc;
 }
 
@@ -148,6 +146,7 @@ static void close_run(run *r)
     hpc_trainer_close(r->trainer);
     hpc_loader_close(r->data);
     hpc_loader_close(r->validation);
+    hpc_run_tokens_close(r->tokens);
     hpc_file_unlock(r->lock);
 }
 
@@ -173,36 +172,13 @@ out:
     return rc;
 }
 
-static int copy_tokenizer(const run *r, const char *dir)
-{
-    static const char *const file[] = {"tokenizer.model", "tokenizer.json", "tokenizer_config.json",
-                                       "special_tokens_map.json"};
-    enum { MOST = 1 << 28 };
-    char from[PATH + 64], to[PATH + 64];
-    int rc = HPC_OK;
-    for (size_t k = 0; r->o->tokenizer && k < sizeof file / sizeof *file; k++) {
-        hpc_buf text = {0};
-        size_t n = strlen(r->o->tokenizer), m = strlen(file[k]);
-        bool itself = n >= m && strcmp(r->o->tokenizer + n - m, file[k]) == 0;
-        snprintf(from, sizeof from, itself ? "%s" : "%s/%s", r->o->tokenizer, file[k]);
-        snprintf(to, sizeof to, "%s/%s", dir, file[k]);
-        if (!hpc_file_exists(from)) continue;
-        rc = hpc_file_read(&text, from, MOST);
-        if (rc >= 0) rc = hpc_file_save(to, text.data, text.n);
-        hpc_buf_release(&text);
-        TRY(rc);
-    }
-out:
-    return rc;
-}
-
 static int export_model(const run *r, const char *name)
 {
     char dir[PATH];
     int rc;
     TRY(path_in(dir, r, name));
     TRY(hpc_trainer_export(r->trainer, dir));
-    TRY(copy_tokenizer(r, dir));
+    if (r->tokens) TRY(run_tokens_copy(r->tokens, dir));
 out:
     return rc;
 }

@@ -9,6 +9,7 @@
 #ifndef HPC_TRAIN_RUN_H
 #define HPC_TRAIN_RUN_H
 
+#include "tokenizer/tokenizer.h"
 #include "train/metrics.h"
 #include "train/train.h"
 
@@ -104,20 +105,28 @@ int hpc_checkpoint_newest(int64_t *step, const char *folder);
  * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user);
-/* Of those up to `step` all but the newest `keep` go (0: none), and what a killed process left half
- * written. Later ones are not this run's, which passed them over. */
-int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t step);
+/* Of those up to step `newest` all but the newest `keep` go (0: none), and what a killed process
+ * left half written. Later ones are not this run's, which passed them over. */
+int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
 
 /* ---- a run
  * --------------------------------------------------------------------------------------- */
+/* Its tokenizer: a tokenizer.model or tokenizer.json, whatever the file is called, a folder with
+ * one, or a GGUF with one inside. */
+typedef struct hpc_run_tokens hpc_run_tokens;
+bool hpc_run_tokens_there(const char *path); /* in a folder or a GGUF */
+int hpc_run_tokens_open(hpc_run_tokens **out, const char *path);
+void hpc_run_tokens_close(hpc_run_tokens *k);
+const hpc_tokenizer *hpc_run_tokens_of(const hpc_run_tokens *k);
+
 typedef struct hpc_training_options {
     hpc_trainer_options trainer;
     hpc_lr_config lr;
     const char *out;
     const hpc_loader_source *data, *validation;
     int64_t data_n, validation_n;
-    const char *tokenizer; /* file or folder; its hash must be the shards', and it is copied to the
-                              model directory; NULL: neither */
+    const char *tokenizer; /* its hash must be the shards', and it is copied to the model directory;
+                              NULL: neither */
     int64_t steps;
     double spike; /* a norm above so many times its average skips the step; 0: never */
     int64_t validate_every, validate_batches, save_every, keep; /* 0: at the end; never prune */

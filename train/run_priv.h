@@ -20,6 +20,11 @@ struct hpc_trainer {
     bool *keeps; /* by value: state that goes into a checkpoint */
 };
 
+enum { RUN_PATH = 4096 };
+
+/* The tokenizer's files into a model directory, under the names that they have in one. */
+int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
+
 static inline bool trainer_keeps(const hpc_trainer *t, hpc_value v)
 {
     return t->keeps[v];

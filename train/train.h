@@ -128,8 +128,8 @@ typedef struct hpc_lr_config {
     int kind;
     double peak, least; /* the last rate as a share of the peak: COSINE, LINEAR, WSD */
     int64_t warmup;     /* steps, linear from 0 */
-    double factor;      /* STEP: at a third and two thirds of the run */
-    double decay;       /* WSD: the last share of the run, falling as 1 - sqrt */
+    double factor;      /* STEP: at a third and two thirds of what is behind the warmup */
+    double decay;       /* WSD: the last share of it, falling as 1 - sqrt */
 } hpc_lr_config;
 /* Of step 1..steps. */
 double hpc_lr_at(const hpc_lr_config *c, int64_t step, int64_t steps);

@@ -183,10 +183,7 @@ void hpc_json_put_real(hpc_json_out *w, const char *key, double value); /* non-f
 void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value);
 
 /* ---- option tables --------------------------------------------------------
- * One table per command generates parsing, --help, the man page, shell
- * completion, the JSON configuration keys and the record of a run. Values are
- * stored at `offset` in the command's options struct: bool (FLAG), int64_t (INT),
- * double (REAL), const char * (TEXT, CHOICE), hpc_texts (TEXTS: repeatable). */
+ * One table per command gives parsing, --help, man page, completion, configuration, records. */
 typedef enum hpc_option_kind {
     HPC_FLAG,
     HPC_INT,
@@ -203,10 +200,10 @@ typedef struct hpc_option {
     const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
     char letter;      /* short form, or 0 */
     hpc_option_kind kind;
-    size_t offset;
-    const char *fallback;       /* default as text; NULL: unset (false, 0, NULL) */
-    const char *argument;       /* "N", "FILE", ... in help; NULL for flags */
-    const char *help;           /* one sentence */
+    size_t offset;        /* of bool, int64_t, double, const char *, hpc_texts in the struct */
+    const char *fallback; /* default as text; NULL: unset (false, 0, NULL) */
+    const char *argument; /* "N", "FILE", ... in help; NULL for flags */
+    const char *help;     /* one sentence */
     const char *const *choices; /* CHOICE: NULL-terminated */
     double least, most;         /* INT, REAL: inclusive range; both 0: any */
 } hpc_option;
@@ -219,7 +216,8 @@ typedef struct hpc_command {
     const hpc_option *options; /* --help is added to every table */
     size_t options_bytes;
     int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
-    bool configured; /* argument 1: JSON under what is given; --set K=V means --K V */
+    /* NULL: no. Argument 1, or this path unless "", is JSON under what is given; --set K=V too */
+    int (*configured)(char path[/* PATH_MAX */], const void *options);
 } hpc_command;
 /* Defaults, then argv[1..]; rest: moved to argv[0..*rest-1]. 1: help is asked. Texts: argv, `a`. */
 int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,

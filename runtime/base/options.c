@@ -9,6 +9,7 @@
  * twice, the last value counts, except for repeatable options.
  */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,7 +205,11 @@ int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, c
     if (!p.given) return HPC_E_NOMEM;
     int rc = fill_defaults(&p);
     if (rc == 0) rc = parse_all(&p);
-    if (rc == 0 && c->configured && p.rest > 0) rc = load_under(&p, argv[0]);
+    if (rc == 0 && c->configured) {
+        char path[PATH_MAX] = "";
+        if (p.rest == 0) rc = c->configured(path, out);
+        if (rc == 0 && (p.rest > 0 || path[0])) rc = load_under(&p, p.rest > 0 ? argv[0] : path);
+    }
     if (rc == 0) *rest = p.rest;
     return rc;
 }

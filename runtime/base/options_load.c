@@ -41,6 +41,7 @@ static int load_text(void *out, const hpc_option *o, hpc_arena *a, const hpc_jso
     const char *text = NULL; /* null: not set */
     int rc = hpc_json_kind_of(v) == HPC_JSON_NULL ? 0 : keep(&text, a, v, where);
     if (rc < 0) return rc;
+    if (!text && o->kind == HPC_CHOICE) text = o->fallback;
     if (text && o->kind == HPC_CHOICE) return hpc_option_set_choice(out, o, where, text);
     memcpy((char *)out + o->offset, &text, sizeof text);
     return 0;

@@ -400,7 +400,7 @@ static void test_load(void **state)
     assert_true(!f->o.cache && f->o.json && f->o.quiet); /* others stay as they were */
     assert_int_equal(load(f, "{\"out\":null,\"format\":null}"), 0);
     assert_null(f->o.out);
-    assert_null(f->o.format);
+    assert_ptr_equal(f->o.format, formats[0]); /* what is chosen if nothing is said */
     assert_int_equal(load(f, "{}"), 0);
 }
 

@@ -10,6 +10,9 @@
 
 #include "tests/support/command.h"
 #include "tests/train/data.h"
+#include "tokenizer/tokenizer.h"
+
+#define OURS "tests/fixtures/tokenizer/ours.model"
 
 extern char **environ;
 
@@ -87,6 +90,79 @@ static void configurations(void **state)
     assert_int_equal(o.code, 0);
     assert_true(hash_of(state, "one/model/model.safetensors") !=
                 hash_of(state, "three/model/model.safetensors"));
+}
+
+static void run_well(void **state, const char *words)
+{
+    hpc_test_command_in(&o, root_of(state), words);
+    if (o.code != 0) print_error("%s: %s", words, o.err);
+    assert_int_equal(o.code, 0);
+}
+
+/* What is not said again stays as it was; what may change is told, and what may not is refused. */
+static void goes_on_as_it_was(void **state)
+{
+    run_well(state, "train " TINY "--data @data --out @run --steps 20 --lr 0.01 --from-sgd "
+                    "--optimizer jorge -q");
+    run_well(state, "train --out @run --resume --steps 30");
+    hpc_test_says(o.err, "steps=30 from here on, 20 before");
+    hpc_test_says(o.out, "step 30, ");
+    run_well(state, "train --out @run --resume --steps 32 --lr 0.002 --threads 1");
+    hpc_test_says(o.err, "lr=0.002 from here on, 0.01 before");
+    assert_null(strstr(o.err, "decay"));
+    assert_null(strstr(o.err, "threads"));
+    hpc_test_refuses(&o, root_of(state), "train --out @run --resume --length 12",
+                     "length=12, and the run in ");
+    hpc_test_refuses(&o, root_of(state), "train --out @run --resume --data @held", "data=");
+    hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, and");
+    hpc_test_refuses(&o, root_of(state), "train --out @run --resume --steps 31",
+                     "stands at step 32, and steps=31");
+}
+
+/* Bytes of a tokenizer that a data set is made for, under another name. */
+static void brings_its_tokenizer(void **state)
+{
+    char path[PATH_MAX];
+    hpc_tokenizer *t = NULL;
+    hpc_shard_writer *w = NULL;
+    hpc_buf text = {0};
+    hpc_json *root;
+    int64_t done, end;
+    test_ok(hpc_tokenizer_open(&t, OURS));
+    hpc_shard_spec spec = {
+        .vocabulary = hpc_tokenizer_n(t), .tokenizer = hpc_tokenizer_hash(t), .task = "code"};
+    hpc_test_path(path, *state, "ours");
+    test_ok(hpc_shard_create(&w, &done, path, &spec, 500, false));
+    for (int64_t i = 0; i < 50; i++) {
+        int32_t token[LONGEST_DOCUMENT];
+        test_ok(hpc_shard_add(w, token, data_document(token, i, 7), NULL));
+    }
+    test_ok(hpc_shard_finish(w, NULL));
+    hpc_shard_discard(w);
+    test_ok(hpc_file_read(&text, OURS, 1 << 26));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "bpe.model"), text.data, text.n));
+    hpc_buf_release(&text);
+    run_well(state, "train " TINY "--data @ours --tokenizer @bpe.model --out @run --steps 2 -q");
+    assert_true(hash_of(state, "run/model/tokenizer.model") == hash_of(state, "bpe.model"));
+    test_ok(hpc_json_read(&root, hpc_test_path(path, *state, "run/model/config.json")));
+    test_ok(hpc_json_int(&end, hpc_json_get(root, "eos_token_id"), "eos_token_id"));
+    assert_int_equal(end, hpc_tokenizer_specials(t).end); /* it has no mark for it */
+    hpc_json_free(root);
+    hpc_tokenizer_close(t);
+    /* A run that begins with that model has its tokenizer too, and wants the same of the data. */
+    run_well(state, "export @run/model --to gguf --out @run.gguf -q");
+    static const char *const init[] = {"@run/model", "@run.gguf"};
+    for (int k = 0; k < 2; k++) {
+        char words[HPC_TEST_WORDS], file[64];
+        snprintf(words, sizeof words,
+                 "train --init %s --length 24 --rows 4 --data @ours --steps 1 --out @again%d -q",
+                 init[k], k);
+        run_well(state, words);
+        snprintf(file, sizeof file, "again%d/model/tokenizer.model", k);
+        assert_true(hash_of(state, file) == hash_of(state, "bpe.model"));
+    }
+    hpc_test_refuses(&o, root_of(state), "train --init @run/model --data @data --out @x",
+                     "tokenizer");
 }
 
 /* The learning rate of the first of four steps to its peak. */
@@ -198,6 +274,23 @@ static void killed_and_resumed(void **state)
                 hash_of(state, "part/best/model.safetensors"));
 }
 
+/* As a terminal does that closes. */
+static void hangs_up_twice(void **state)
+{
+    pid_t child = start(state, "train " TINY "--data @data --steps 1000000 -q --out @long");
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "long/metrics.csv");
+    for (int k = 0; k < 1000 && !hpc_file_exists(path); k++) sleep_ns(20000000);
+    kill(child, SIGHUP);
+    sleep_ns(1000000);
+    kill(child, SIGHUP);
+    kill(child, SIGTERM);
+    assert_int_equal(finish(child), 0);
+    int64_t step;
+    test_ok(hpc_checkpoint_newest(&step, hpc_test_path(path, *state, "long/checkpoints")));
+    assert_true(step >= 0);
+}
+
 static void dry_run(void **state)
 {
     hpc_json *root;
@@ -269,6 +362,10 @@ static void mistakes(void **state)
         {"train @wrong.json --out @x", "unknown key 'learning-rate'"},
         {"train @broken.json --out @x", "broken.json"},
         {"train --data @data --out @x --memory 0.0001", "memory allows"},
+        {"train --data @data --out @x --memory 4 --recompute block", "chooses by itself"},
+        {"train --data @data --out @x --optimizer soap --from-sgd", "from-sgd: soap does not"},
+        {"train --data @data --out @x --model tests/fixtures/families/llama --hidden 512",
+         "hidden=512, and the model in "},
     };
     char path[PATH_MAX];
     const char *wrong = "{\"data\": [\"d\"], \"learning-rate\": 1}", *broken = "{\"data\": [";
@@ -300,10 +397,17 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(trains),     IN_FOLDER(configurations),
-        IN_FOLDER(what_suits), IN_FOLDER(killed_and_resumed),
-        IN_FOLDER(dry_run),    IN_FOLDER(peak_as_planned),
-        IN_FOLDER(mistakes),   IN_FOLDER(begins_with_a_file),
+        IN_FOLDER(trains),
+        IN_FOLDER(configurations),
+        IN_FOLDER(what_suits),
+        IN_FOLDER(killed_and_resumed),
+        IN_FOLDER(goes_on_as_it_was),
+        IN_FOLDER(brings_its_tokenizer),
+        IN_FOLDER(hangs_up_twice),
+        IN_FOLDER(dry_run),
+        IN_FOLDER(peak_as_planned),
+        IN_FOLDER(mistakes),
+        IN_FOLDER(begins_with_a_file),
     };
     return cmocka_run_group_tests_name("cmd/train", tests, NULL, NULL);
 }

@@ -1,0 +1,164 @@
+/*
+ * train_record.c: what a run is recorded as, and what of it a run that goes on
+ * may have changed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/model_options.h"
+#include "cmd/train.h"
+
+/* What was decided stands in place of what asked for a decision. */
+static train_options decided(const train_options *o, const hpc_training_options *t)
+{
+    const hpc_optimizer_config *c = &t->trainer.optimizer;
+    const hpc_model_config *m = &t->trainer.model;
+    train_options plain = *o;
+    plain.lr = t->lr.peak;
+    plain.beta1 = c->beta1, plain.momentum = c->momentum, plain.decay = c->decay;
+    plain.graft = c->graft == HPC_GRAFT_SGD ? "sgd" : "adam";
+    plain.from_sgd = false; /* it is in the three */
+    plain.halves = optimizer_halves_names[1 + c->halves];
+    plain.interval = c->interval, plain.average = c->average, plain.even = c->even;
+    plain.ridge = c->ridge, plain.newton = c->newton;
+    plain.vocab = m->vocab, plain.hidden = m->hidden, plain.layers = m->layers;
+    plain.heads = m->heads, plain.kv_heads = m->kv_heads, plain.ffn = m->ffn;
+    plain.tied = m->tied;
+    plain.steps = t->steps;
+    plain.tokens = 0;
+    return plain;
+}
+
+/* Without what is asked of one process alone. */
+int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t)
+{
+    train_options plain = decided(o, t);
+    plain.resume = plain.dry_run = plain.json = plain.quiet = false;
+    plain.hours = 0;
+    memset(&plain.set, 0, sizeof plain.set);
+    return hpc_options_record(out, &hpc_cmd_train, &plain);
+}
+
+static int record_path(char path[PATH_MAX], const char *out)
+{
+    int n = snprintf(path, PATH_MAX, "%s/config.json", out);
+    return n < PATH_MAX ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", out);
+}
+
+int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
+{
+    const train_options *o = options;
+    path[0] = '\0';
+    if (!o->resume || !o->out) return HPC_OK;
+    int rc = record_path(path, o->out);
+    if (rc >= 0 && !hpc_file_exists(path)) path[0] = '\0';
+    return rc;
+}
+
+/* ---- going on ----------------------------------------------------------------------------------
+ */
+
+/* Those that say what the run is: its place in the data, its parameters and their state. */
+static bool is_fixed(const char *name)
+{
+    static const char *const fixed[] = {
+        "data",   "objective",  "classes",   "model",    "init",       "vocab",
+        "hidden", "layers",     "heads",     "kv-heads", "ffn",        "positions",
+        "tied",   "rope-theta", "lora-rank", "length",   "lora-alpha", "lora-targets",
+        "rows",   "accumulate", "documents", "dtype",    "optimizer",  "block",
+        "seed",   "even",       "graft",
+    };
+    for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
+        if (strcmp(fixed[k], name) == 0) return true;
+    return false;
+}
+
+/* Where a run lies, and how a process goes about it. */
+static bool is_free(const char *name)
+{
+    static const char *const any[] = {"out",     "tokenizer", "set",  "dry-run", "threads",
+                                      "backend", "resume",    "json", "quiet",   "hours"};
+    for (size_t k = 0; k < sizeof any / sizeof *any; k++)
+        if (strcmp(any[k], name) == 0) return true;
+    return false;
+}
+
+static void value_text(hpc_buf *out, const hpc_option *o, const train_options *from)
+{
+    const void *field = (const char *)from + o->offset;
+    const hpc_texts *list = field;
+    const char *text;
+    out->n = 0;
+    hpc_buf_text(out, "");
+    switch (o->kind) {
+    case HPC_FLAG: hpc_buf_text(out, *(const bool *)field ? "true" : "false"); return;
+    case HPC_INT: hpc_buf_printf(out, "%lld", (long long)*(const int64_t *)field); return;
+    case HPC_REAL: hpc_buf_printf(out, "%.17g", *(const double *)field); return;
+    case HPC_TEXT:
+    case HPC_CHOICE:
+        text = *(const char *const *)field;
+        hpc_buf_text(out, text ? text : "nothing");
+        return;
+    case HPC_TEXTS: break;
+    }
+    for (int64_t k = 0; k < list->n; k++)
+        hpc_buf_printf(out, "%s%s", k > 0 ? "," : "", list->item[k]);
+}
+
+/* One key of the run as it was and as it is to be: refused, or told. */
+static int compare(const hpc_option *o, const train_options *was, const train_options *is,
+                   bool tell)
+{
+    hpc_buf before = {0}, now = {0};
+    int rc = HPC_OK;
+    char line[640];
+    if (is_free(o->name) || is_fixed(o->name) == tell) return HPC_OK;
+    value_text(&before, o, was);
+    value_text(&now, o, is);
+    if (before.failed || now.failed) TRY(HPC_E_NOMEM);
+    if (strcmp(before.data, now.data) == 0) goto out;
+    if (!tell)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%s=%.200s, and the run in %.200s has %.200s: begin another in a folder of "
+                     "its own",
+                     o->name, now.data, is->out, before.data));
+    snprintf(line, sizeof line, "%s=%.200s from here on, %.200s before", o->name, now.data,
+             before.data);
+    if (!is->quiet) hpc_cmd_warn(line, "train");
+out:
+    hpc_buf_release(&before);
+    hpc_buf_release(&now);
+    return rc;
+}
+
+static int too_few(const train_options *o, int64_t step, int64_t steps)
+{
+    if (step <= steps) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed", o->out,
+                    (long long)step, (long long)steps);
+}
+
+int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
+{
+    char path[PATH_MAX], folder[PATH_MAX + 16], name[] = "train", *argv[] = {name, path};
+    train_options was, is = decided(o, t);
+    hpc_arena *a = NULL;
+    int64_t step;
+    int rest, rc;
+    TRY(hpc_cmd_train_under(path, o));
+    if (!path[0]) goto out;
+    snprintf(folder, sizeof folder, "%s/checkpoints", o->out);
+    TRY(hpc_checkpoint_newest(&step, folder));
+    if (step < 0) goto out; /* nothing was done by those yet */
+    a = hpc_arena_create(0);
+    if (!a) TRY(HPC_E_NOMEM);
+    TRY(hpc_options_parse(&was, &hpc_cmd_train, a, 2, argv, &rest));
+    TRY(too_few(o, step, t->steps));
+    for (int tell = 0; tell < 2; tell++)
+        for (const hpc_option *k = hpc_cmd_train.options; k->name; k++)
+            TRY(compare(k, &was, &is, tell));
+out:
+    hpc_arena_free(a);
+    return rc;
+}
