@@ -307,6 +307,21 @@ static void put_text(hpc_buf *out, const copying *k)
         hpc_buf_text(out, "\n");
 }
 
+/* What a fine-tuning would draw cannot be copied: said before, not behind, all else. */
+static int check_head(const copying *k)
+{
+    hpc_model_tensor *list = NULL;
+    int64_t n = 0;
+    int rc = hpc_model_tensors(&list, &n, &k->c);
+    for (int64_t i = 0; i < n && rc >= 0; i++)
+        if (!hpc_weights_has(k->w, &list[i]))
+            rc = hpc_fail(HPC_E_FORMAT,
+                          "%s: its configuration has a head for classes, and it holds no %s",
+                          k->from, list[i].name);
+    hpc_free(list);
+    return rc;
+}
+
 static int copy_model(copying *k)
 {
     hpc_buf out = {0};
@@ -315,6 +330,7 @@ static int copy_model(copying *k)
     TRY(k->to_gguf ? check_file(k->o) : check_out(k->o));
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));
+    TRY(check_head(k));
     TRY(find_dtype(k));
     k->params = hpc_model_config_params(&k->c);
     TRY(look_at_tokenizer(k));

@@ -169,12 +169,13 @@ static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
     return HPC_OK;
 }
 
-/* A token, or the first of a list of them. */
-static int read_token(int64_t *out, const hpc_json *o, const char *key)
+/* A token, or the first of a list of them; null: none. */
+static int read_token(int64_t *out, const hpc_model_config *c, const hpc_json *o, const char *key,
+                      int64_t fallback)
 {
     const hpc_json *v = hpc_json_get(o, key);
+    *out = !v && fallback < c->vocab ? fallback : -1;
     if (hpc_json_kind_of(v) == HPC_JSON_LIST) v = hpc_json_at(v, 0);
-    *out = -1;
     return given(v) ? hpc_json_int(out, v, key) : HPC_OK;
 }
 
@@ -266,26 +267,55 @@ out:
     return rc;
 }
 
-/* Newer files have all of it in rope_parameters, older ones in keys of their own. */
-static int read_rope(hpc_model_config *c, const hpc_json *o)
+static const model_key *key_of(const model_family *f, size_t offset)
 {
-    const hpc_json *all = hpc_json_get(o, "rope_parameters");
-    const hpc_json *scaling = given(all) ? all : hpc_json_get(o, "rope_scaling");
-    double share = 1;
+    for (const model_key *k = f->key; k->name; k++)
+        if (k->offset == offset && k->kind != MODEL_KEY_ZERO) return k;
+    return NULL;
+}
+
+/* The share of a head that is turned, which may be said here and there, and of most families is all
+ * of it. */
+static int read_share(hpc_model_config *c, const model_family *f, const hpc_json *in)
+{
+    double share;
+    int rc = read_real(&share, in, "partial_rotary_factor", c->rope.share);
+    if (rc < 0 || share == c->rope.share) return rc;
+    if (!key_of(f, offsetof(hpc_model_config, rope.share)))
+        return hpc_fail(HPC_E_UNSUPPORTED, "partial_rotary_factor: %g is not supported in a %s",
+                        share, c->family);
+    c->rope.share = share;
+    return HPC_OK;
+}
+
+/* Newer files have all of it in rope_parameters, older ones in rope_scaling and keys of their own.
+ * Where both say something, readers differ. */
+static int read_rope(hpc_model_config *c, const model_family *f, const hpc_json *o)
+{
+    const hpc_json *all = hpc_json_get(o, "rope_parameters"),
+                   *old = hpc_json_get(o, "rope_scaling");
+    hpc_model_config plain = *c;
+    double theta;
     int rc = HPC_OK;
     if (c->position != HPC_ROTARY) return HPC_OK;
-    if (given(scaling) && hpc_json_kind_of(scaling) != HPC_JSON_OBJECT)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: expected an object",
-                     given(all) ? "rope_parameters" : "rope_scaling"));
-    if (given(all)) {
-        TRY(read_real(&c->rope.theta, all, "rope_theta", c->rope.theta));
-        TRY(read_real(&c->rope.share, all, "partial_rotary_factor", c->rope.share));
+    if (given(all) && hpc_json_kind_of(all) != HPC_JSON_OBJECT)
+        TRY(hpc_fail(HPC_E_FORMAT, "rope_parameters: expected an object"));
+    if (given(old) && hpc_json_kind_of(old) != HPC_JSON_OBJECT)
+        TRY(hpc_fail(HPC_E_FORMAT, "rope_scaling: expected an object"));
+    TRY(read_share(c, f, o));
+    if (given(old)) {
+        TRY(read_real(&theta, old, "rope_theta", c->rope.theta));
+        if (theta != c->rope.theta || given(hpc_json_get(old, "partial_rotary_factor")))
+            TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: what it says beside the scaling is read "
+                                            "from keys of its own, or from rope_parameters"));
+        TRY(read_scaling(given(all) ? &plain : c, old));
     }
-    TRY(read_real(&share, o, "partial_rotary_factor", c->rope.share));
-    if (share != c->rope.share)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "partial_rotary_factor: %g is not supported in a %s", share,
-                     c->family));
-    if (given(scaling)) TRY(read_scaling(c, scaling));
+    if (!given(all)) goto out;
+    if (plain.rope.scaling != HPC_ROPE_PLAIN)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling stands beside rope_parameters: leave one"));
+    TRY(read_real(&c->rope.theta, all, "rope_theta", c->rope.theta));
+    TRY(read_share(c, f, all));
+    TRY(read_scaling(c, all));
 out:
     return rc;
 }
@@ -353,6 +383,21 @@ out:
     return rc;
 }
 
+/* An architecture without a head computes tokens where the embedding is one. */
+static int check_tokens_head(const hpc_model_config *c, const model_family *f, const hpc_json *o)
+{
+    const hpc_json *first = hpc_json_at(hpc_json_get(o, "architectures"), 0);
+    const char *name;
+    int rc = HPC_OK;
+    if (!given(first) || c->head != HPC_HEAD_TOKENS || c->tied) return HPC_OK;
+    TRY(hpc_json_text(&name, first, "architectures"));
+    if (strcmp(skip(name, f->architecture), "Model") == 0)
+        rc = hpc_fail(HPC_E_UNSUPPORTED, "architectures: a %s has no head, for tokens or classes",
+                      name);
+out:
+    return rc;
+}
+
 int hpc_model_config_load(hpc_model_config *out, const hpc_json *object)
 {
     const model_family *f = NULL;
@@ -363,15 +408,18 @@ int hpc_model_config_load(hpc_model_config *out, const hpc_json *object)
     TRY(check_keys(object));
     for (const model_key *k = f->key; k->name; k++) TRY(read_key(out, k, object));
     if (out->kv_heads == 0) out->kv_heads = out->heads;
-    if (out->ffn == 0 && out->hidden < INT64_MAX / 4) out->ffn = 4 * out->hidden;
-    TRY(read_token(&out->begin, object, "bos_token_id"));
-    TRY(read_token(&out->end, object, "eos_token_id"));
-    TRY(read_token(&out->pad, object, "pad_token_id"));
+    bool may_lack = key_of(f, offsetof(hpc_model_config, ffn))->fallback == 0;
+    if (out->ffn == 0 && may_lack && out->hidden > 0 && out->hidden < INT64_MAX / 4)
+        out->ffn = 4 * out->hidden;
+    TRY(read_token(&out->begin, out, object, "bos_token_id", f->preset.begin));
+    TRY(read_token(&out->end, out, object, "eos_token_id", f->preset.end));
+    TRY(read_token(&out->pad, out, object, "pad_token_id", -1));
     TRY(read_dtype(&out->dtype, object));
-    TRY(read_rope(out, object));
+    TRY(read_rope(out, f, object));
     TRY(read_window(out, f, object));
     TRY(check_layer_types(out, object));
     TRY(read_head(out, object));
+    TRY(check_tokens_head(out, f, object));
     TRY(hpc_model_config_check(out));
 out:
     return rc;

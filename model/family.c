@@ -146,6 +146,7 @@ static const model_key qwen2_key[] = {
     {"num_hidden_layers", MODEL_KEY_INT, AT(layers), MODEL_REQUIRED},
     {"num_attention_heads", MODEL_KEY_INT, AT(heads), MODEL_REQUIRED},
     {"num_key_value_heads", MODEL_KEY_INT, AT(kv_heads), 32},
+    {"head_dim", MODEL_KEY_INT, AT(head_dim), 0},
     {"intermediate_size", MODEL_KEY_INT, AT(ffn), MODEL_REQUIRED},
     {"max_position_embeddings", MODEL_KEY_INT, AT(positions), 32768},
     {"hidden_act", MODEL_KEY_ACT, AT(act), HPC_SILU},
@@ -163,6 +164,7 @@ static const model_key starcoder2_key[] = {
     {"num_hidden_layers", MODEL_KEY_INT, AT(layers), MODEL_REQUIRED},
     {"num_attention_heads", MODEL_KEY_INT, AT(heads), MODEL_REQUIRED},
     {"num_key_value_heads", MODEL_KEY_INT, AT(kv_heads), 2},
+    {"head_dim", MODEL_KEY_INT, AT(head_dim), 0},
     {"intermediate_size", MODEL_KEY_INT, AT(ffn), MODEL_REQUIRED},
     {"max_position_embeddings", MODEL_KEY_INT, AT(positions), 4096},
     {"hidden_act", MODEL_KEY_ACT, AT(act), HPC_GELU_TANH},
@@ -228,7 +230,7 @@ static const model_family llama = {
     .prefix = "model.",
     .block = "layers.",
     .part = llama_part,
-    .preset = {.norm = HPC_RMS, .gated = true},
+    .preset = {.begin = 1, .end = 2, .norm = HPC_RMS, .gated = true},
     .key = llama_key,
 };
 static const model_family mistral = {
@@ -238,7 +240,7 @@ static const model_family mistral = {
     .prefix = "model.",
     .block = "layers.",
     .part = llama_part,
-    .preset = {.norm = HPC_RMS, .gated = true},
+    .preset = {.begin = 1, .end = 2, .norm = HPC_RMS, .gated = true},
     .key = mistral_key,
 };
 static const model_family qwen2 = {
@@ -249,7 +251,7 @@ static const model_family qwen2 = {
     .block = "layers.",
     .part = llama_part,
     .windowed = true,
-    .preset = {.norm = HPC_RMS, .gated = true, .qkv_bias = true},
+    .preset = {.begin = -1, .end = -1, .norm = HPC_RMS, .gated = true, .qkv_bias = true},
     .key = qwen2_key,
 };
 static const model_family starcoder2 = {
@@ -259,7 +261,7 @@ static const model_family starcoder2 = {
     .prefix = "model.",
     .block = "layers.",
     .part = starcoder2_part,
-    .preset = {.norm = HPC_LAYER},
+    .preset = {.begin = 50256, .end = 50256, .norm = HPC_LAYER},
     .key = starcoder2_key,
 };
 static const model_family gpt_neox = {
@@ -270,7 +272,7 @@ static const model_family gpt_neox = {
     .block = "layers.",
     .part = gpt_neox_part,
     .fusion = MODEL_INTERLEAVED,
-    .preset = {.norm = HPC_LAYER, .mlp_bias = true},
+    .preset = {.begin = 0, .end = 2, .norm = HPC_LAYER, .mlp_bias = true},
     .key = gpt_neox_key,
 };
 static const model_family gpt2 = {
@@ -282,7 +284,9 @@ static const model_family gpt2 = {
     .part = gpt2_part,
     .fusion = MODEL_FUSED,
     .transposed = true,
-    .preset = {.norm = HPC_LAYER,
+    .preset = {.begin = 50256,
+               .end = 50256,
+               .norm = HPC_LAYER,
                .position = HPC_LEARNED,
                .qkv_bias = true,
                .out_bias = true,

@@ -250,15 +250,17 @@ static int find_type(const model_gguf_type **out, const reader *r, uint32_t numb
 static int read_shape(entry *e, reader *r)
 {
     uint32_t rank;
-    int64_t n = 1;
+    int64_t n = 1, others = 1; /* of those that are not 0: whoever multiplies them may do so */
     int rc = HPC_OK;
     TRY(take_number(&rank, r, sizeof rank));
     if (rank > RANK_MOST) TRY(bad(r, "it has more than 4 extents"));
     e->rank = (int)rank;
     for (int k = e->rank; k-- > 0;) {
         TRY(take_number(&e->extent[k], r, sizeof e->extent[k]));
-        if (e->extent[k] < 0 || __builtin_mul_overflow(n, e->extent[k], &n) || n > INT64_MAX / 8)
+        int64_t some = e->extent[k] ? e->extent[k] : 1;
+        if (some < 0 || __builtin_mul_overflow(others, some, &others) || others > INT64_MAX / 8)
             TRY(bad(r, "its extents are out of range"));
+        n *= e->extent[k];
     }
     e->bytes = (uint64_t)n; /* elements, until the type is known */
 out:

@@ -167,7 +167,13 @@ static int read_scaling(hpc_model_config *c, source *s)
     char type[32];
     int rc = HPC_OK;
     TRY(model_gguf_text(type, sizeof type, s->g, key_of(s, ".rope.scaling.type")));
-    if (type[0] == '\0' || strcmp(type, "none") == 0) return HPC_OK;
+    if (strcmp(type, "none") == 0) return HPC_OK;
+    if (type[0] == '\0') { /* linear, where there is a factor */
+        TRY(read_real(&r->factor, s, ".rope.scaling.factor", 1));
+        if (r->factor == 0) r->factor = 1;
+        r->scaling = r->factor == 1 ? HPC_ROPE_PLAIN : HPC_ROPE_LINEAR;
+        return HPC_OK;
+    }
     if (strcmp(type, "linear") != 0 && strcmp(type, "yarn") != 0)
         TRY(unsupported(s->g, s->key, type));
     r->scaling = strcmp(type, "linear") == 0 ? HPC_ROPE_LINEAR : HPC_ROPE_YARN;

@@ -71,6 +71,7 @@ static const model_gguf_arch archs[] = {
     {.name = "starcoder2",
      .family = "starcoder2",
      .windowed = "starcoder2",
+     .square = true,
      .act = HPC_GELU_TANH,
      .biases = MODEL_BIAS_ALL,
      .names =

@@ -43,6 +43,10 @@ static int check_support(const saver *v)
                         hpc_dtype_get(v->o->dtype)->name);
     if (c->act != v->a->act && (!v->a->act_too || c->act != v->a->act_too))
         return refuse(v, "act", "has another activation");
+    if (c->position == HPC_ROTARY && c->rope.scaling == HPC_ROPE_LLAMA3 && !v->a->names.paired)
+        return refuse(v, "rope scaling=llama3", "has none of that kind");
+    if (v->a->square && c->heads * hpc_model_config_head_dim(c) != c->hidden)
+        return refuse(v, "head-dim", "has heads that together are as wide as the model");
     if (v->a->own_head && c->tied) return refuse(v, "tied", "has a head of its own");
     if (b != MODEL_BIAS_ANY && !c->qkv_bias)
         return refuse(v, "qkv-bias", "has biases of q, k and v");

@@ -176,6 +176,7 @@ typedef struct model_gguf_arch {
     int act, act_too;     /* hpc_act; act_too: told by a key of ours, 0: there is none */
     model_bias biases;    /* what readers of it take */
     bool own_head;        /* it cannot be tied; and a key says whether the residual is parallel */
+    bool square;          /* its heads together are as wide as the model */
     model_family names;   /* no more than how tensors are stored */
 } model_gguf_arch;
 const model_gguf_arch *model_gguf_arch_find(const char *name); /* NULL: not known */

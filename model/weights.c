@@ -193,8 +193,33 @@ static bool is_unused_head(const hpc_weights *w, const char *name)
            strcmp(name, w->f->part[HPC_PART_CLASSES]) == 0;
 }
 
+/* A head of tokens that is stored beside the embedding which is to be it. */
+static int check_tied(const hpc_weights *w, const char *name)
+{
+    hpc_model_tensor embed = {
+        .part = HPC_PART_EMBED, .block = -1, .rank = 2, .extent = {w->c.vocab, w->c.hidden}};
+    model_stored s;
+    hpc_stored_tensor a, b;
+    uint64_t file = 0;
+    int rc;
+    if (!w->c.tied || w->c.head != HPC_HEAD_TOKENS || w->gguf) return HPC_OK;
+    if (strcmp(name, w->f->part[HPC_PART_HEAD]) != 0) return HPC_OK;
+    TRY(model_stored_of(&s, w->f, &w->c, &embed));
+    TRY(find(&a, w, &s));
+    hpc_map_get(w->where, name, strlen(name), &file);
+    TRY(hpc_safetensors_find(&b, w->file[file], name));
+    if (a.dtype != b.dtype || a.bytes != b.bytes || memcmp(a.data, b.data, a.bytes) != 0)
+        rc = hpc_fail(HPC_E_UNSUPPORTED,
+                      "%s: tensor %s is not the embedding, as tie_word_embeddings says: which of "
+                      "the two is meant? Set it to false, or take the tensor out",
+                      w->dir, name);
+out:
+    return rc;
+}
+
 static int check_rest(const hpc_weights *w)
 {
+    int rc = HPC_OK;
     for (int64_t i = 0; i < hpc_map_n(w->where); i++) {
         size_t n;
         uint64_t file;
@@ -202,14 +227,16 @@ static int check_rest(const hpc_weights *w)
         const void *key = hpc_map_at(w->where, i, &n, &file);
         if (hpc_map_get(w->known, key, n, NULL)) continue;
         snprintf(name, sizeof name, "%.*s", (int)n, (const char *)key);
+        TRY(check_tied(w, name));
         if (model_is_buffer(name) || is_unused_head(w, name)) continue;
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: tensor %s has no place in this %s: %s another model, or one that is "
-                        "not supported",
-                        w->gguf ? w->dir : model_safetensors_path(w->file[file]), name, w->c.family,
-                        w->gguf ? "its keys describe" : "config.json describes");
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "%s: tensor %s has no place in this %s: %s another model, or one that is not "
+                     "supported",
+                     w->gguf ? w->dir : model_safetensors_path(w->file[file]), name, w->c.family,
+                     w->gguf ? "its keys describe" : "config.json describes"));
     }
-    return HPC_OK;
+out:
+    return rc;
 }
 
 static int open_all(hpc_weights *w, const char *dir)
@@ -221,8 +248,11 @@ static int open_all(hpc_weights *w, const char *dir)
     w->known = hpc_map_create();
     if (!w->where || !w->known) TRY(HPC_E_NOMEM);
     if (!w->f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", w->c.family));
-    TRY(hpc_model_tensors(&list, &n, &w->c));
     TRY(open_files(w, dir));
+    if (w->c.layers > hpc_map_n(w->where))
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: %lld layers, and %lld tensors", w->dir,
+                     (long long)w->c.layers, (long long)hpc_map_n(w->where)));
+    TRY(hpc_model_tensors(&list, &n, &w->c));
     for (int64_t k = 0; k < n; k++) TRY(check_tensor(w, &list[k]));
     TRY(check_rest(w));
 out:

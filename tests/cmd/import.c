@@ -251,6 +251,24 @@ static void mistakes_are_named(void **state)
     refuse(state, "import @src --out @out -q", "pickled weights only");
 }
 
+/* What a fine-tuning would draw is missed before anything is written. */
+static void a_head_that_is_not_there_is_named(void **state)
+{
+    static const char causal[] = "LlamaForCausalLM";
+    char path[PATH_MAX];
+    hpc_buf text = {0}, other = {0};
+    make_source(state);
+    test_ok(hpc_file_read(&text, hpc_test_path(path, *state, "src/config.json"), 1 << 20));
+    const char *at = strstr(text.data, causal);
+    assert_non_null(at);
+    hpc_buf_printf(&other, "%.*sLlamaForSequenceClassification%s", (int)(at - text.data), text.data,
+                   at + strlen(causal));
+    test_ok(hpc_file_save(path, other.data, other.n));
+    hpc_buf_release(&text);
+    hpc_buf_release(&other);
+    refuse(state, "import @src --out @out -q", "a head for classes, and it holds no score.weight");
+}
+
 static void damage_is_named(void **state)
 {
     char path[PATH_MAX];
@@ -330,6 +348,7 @@ int main(void)
         IN_FOLDER(a_directory_is_written_again),
         IN_FOLDER(numbers_are_narrowed),
         IN_FOLDER(mistakes_are_named),
+        IN_FOLDER(a_head_that_is_not_there_is_named),
         IN_FOLDER(damage_is_named),
         IN_FOLDER(a_full_disk_leaves_nothing),
         IN_FOLDER(a_gguf_file_holds_all_of_it),

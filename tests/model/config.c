@@ -50,14 +50,16 @@ static void what_is_not_said_is_as_transformers_has_it(void **state)
     assert_true(c.norm == HPC_RMS && c.norm_eps == 1e-6 && c.act == HPC_SILU && c.gated);
     assert_true(c.rope.theta == 10000 && c.rope.share == 1 && c.rope.scaling == HPC_ROPE_PLAIN);
     assert_true(!c.tied && !c.qkv_bias && !c.out_bias && !c.mlp_bias && c.window == 0);
-    assert_true(c.begin == -1 && c.end == -1 && c.pad == -1 && c.dtype == HPC_F32);
+    assert_true(c.begin == 1 && c.end == 2 && c.pad == -1 && c.dtype == HPC_F32);
     assert_true(c.dropout == 0 && c.init_std == 0.02 && c.head == HPC_HEAD_TOKENS);
     c = loaded(MISTRAL "}");
     assert_true(c.window == 4096 && c.positions == 131072 && c.kv_heads == 2);
     c = loaded(QWEN2 "}");
     assert_true(c.qkv_bias && !c.out_bias && c.window == 0 && !c.tied);
+    assert_true(c.begin == -1 && c.end == -1);
     c = loaded("{\"model_type\":\"starcoder2\",\"num_key_value_heads\":4," SIZES "}");
     assert_true(c.norm == HPC_LAYER && c.act == HPC_GELU_TANH && !c.gated && c.tied);
+    assert_true(c.begin == -1 && c.end == -1); /* 50256 is beyond this vocabulary */
     assert_true(c.qkv_bias && c.out_bias && c.mlp_bias && c.init_std == 0.018042);
     c = loaded("{\"model_type\":\"gpt_neox\",\"rotary_pct\":0.5," SIZES "}");
     assert_true(c.parallel && c.rope.share == 0.5 && c.kv_heads == 8 && c.act == HPC_GELU_ERF);
@@ -74,6 +76,10 @@ static void keys_are_read_in_all_their_forms(void **state)
     c = loaded(LLAMA ",\"eos_token_id\":[7,8],\"bos_token_id\":1,\"pad_token_id\":null,"
                      "\"torch_dtype\":\"bfloat16\",\"head_dim\":null}");
     assert_true(c.end == 7 && c.begin == 1 && c.pad == -1 && c.dtype == HPC_BF16);
+    c = loaded(LLAMA ",\"eos_token_id\":null}");
+    assert_true(c.begin == 1 && c.end == -1);
+    c = loaded(QWEN2 ",\"head_dim\":16}");
+    assert_int_equal(c.head_dim, 16);
     c = loaded(LLAMA ",\"dtype\":\"float16\",\"torch_dtype\":\"float32\",\"head_dim\":16}");
     assert_true(c.dtype == HPC_F16 && c.head_dim == 16);
     c = loaded(LLAMA ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":4},\"rope_theta\":1e5}");
@@ -84,7 +90,7 @@ static void keys_are_read_in_all_their_forms(void **state)
     assert_true(c.rope.scaling == HPC_ROPE_LLAMA3 && c.rope.theta == 500000);
     assert_true(c.rope.original == 8192 && c.rope.low == 1 && c.rope.high == 4);
     c = loaded(LLAMA ",\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":300.0},"
-                     "\"rope_scaling\":null}");
+                     "\"rope_scaling\":{\"rope_type\":\"default\"}}");
     assert_true(c.rope.scaling == HPC_ROPE_PLAIN && c.rope.theta == 300);
     c = loaded("{\"model_type\":\"gpt_neox\",\"rope_parameters\":{\"rope_type\":\"default\","
                "\"rope_theta\":77,\"partial_rotary_factor\":0.5}," SIZES "}");
@@ -133,6 +139,21 @@ static void what_cannot_be_done_is_named(void **state)
          HPC_E_UNSUPPORTED, "some for each kind of layer (full_attention)"},
         {LLAMA ",\"rope_scaling\":{\"factor\":2}}", HPC_E_FORMAT, "rope_type: expected a text"},
         {LLAMA ",\"partial_rotary_factor\":0.5}", HPC_E_UNSUPPORTED, "partial_rotary_factor: 0.5"},
+        {LLAMA ",\"rope_parameters\":{\"partial_rotary_factor\":0.5}}", HPC_E_UNSUPPORTED,
+         "partial_rotary_factor: 0.5"},
+        {LLAMA ",\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":1e6},"
+               "\"rope_scaling\":{\"type\":\"linear\",\"factor\":4}}",
+         HPC_E_UNSUPPORTED, "rope_scaling stands beside rope_parameters"},
+        {LLAMA ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":4,\"rope_theta\":1e6}}",
+         HPC_E_UNSUPPORTED, "rope_scaling: what it says beside the scaling"},
+        {"{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":64,\"num_hidden_layers\":1,"
+         "\"num_attention_heads\":8,\"intermediate_size\":null}",
+         HPC_E_ARG, "ffn=0"},
+        {"{\"model_type\":\"gpt2\",\"vocab_size\":1,\"n_embd\":-9223372036854775808,"
+         "\"n_layer\":1,\"n_head\":1}",
+         HPC_E_ARG, "hidden=-9223372036854775808"},
+        {"{\"architectures\":[\"MistralModel\"],\"num_key_value_heads\":8," SIZES "}",
+         HPC_E_UNSUPPORTED, "architectures: a MistralModel has no head"},
         {MISTRAL ",\"layer_types\":[\"sliding_attention\",\"full_attention\"]}", HPC_E_UNSUPPORTED,
          "layer_types: full_attention in layer 1"},
         {QWEN2 ",\"use_sliding_window\":true,\"max_window_layers\":1}", HPC_E_UNSUPPORTED,
@@ -217,7 +238,7 @@ static void what_a_family_cannot_say_is_named(void **state)
     REFUSED("llama", c.norm = HPC_LAYER, "norm=1");
     REFUSED("llama", c.gated = false, "gated=0");
     REFUSED("llama", c.rope.share = 0.5, "rope share=0.5");
-    REFUSED("qwen2", c.qkv_bias = true; c.head_dim = 64, "head-dim=64");
+    REFUSED("gpt_neox", c.kv_heads = 4; c.head_dim = 64, "head-dim=64");
     REFUSED("qwen2", c.qkv_bias = false, "qkv-bias=0");
     REFUSED("mistral", c.mlp_bias = true, "mlp-bias=1");
     REFUSED("gpt2", c.kv_heads = 4, "norm=0");

@@ -304,6 +304,11 @@ static void tensors_are_checked(void **state)
         test_fails(parse(m, bad[k].data), bad[k].code, bad[k].says);
     }
     made m = begin(3, 1, 0);
+    add_name(&m, "z"); /* nothing in all, but not by whom multiplies the others first */
+    add_number(&m, 3, 4);
+    for (int i = 0; i < 3; i++) add_number(&m, i == 0 ? 0 : (uint64_t)1 << 40, 8);
+    test_fails(parse(m, 64), HPC_E_FORMAT, "tensor z: its extents are out of range");
+    m = begin(3, 1, 0);
     add_name(&m, "c");
     add_number(&m, 5, 4);
     test_fails(parse(m, 64), HPC_E_FORMAT, "tensor c: it has more than 4 extents");

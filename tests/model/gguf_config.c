@@ -184,13 +184,20 @@ static void divisors_of_others_are_understood(void **state)
     for (int i = 0; i < 32; i++) ones[i] = 1;
     test_ok(opened(&c, &k, path));
     assert_int_equal(c.rope.scaling, HPC_ROPE_PLAIN);
+    /* A factor alone is a linear one. */
+    want.rope =
+        (hpc_rope_config){.theta = 10000, .share = 1, .scaling = HPC_ROPE_LINEAR, .factor = 4};
+    k = copy_of_model(&want, path, &o);
+    drop(&k, "llama.rope.scaling.type");
+    test_ok(opened(&c, &k, path));
+    same_config(&want, &c);
 }
 
 static void what_we_cannot_do_is_named(void **state)
 {
     char path[PATH_MAX];
     hpc_model_config c;
-    static const uint32_t eight = 8, three = 3, none = 0;
+    static const uint32_t eight = 8, three = 3, many = 3000, none = 0;
     static const struct {
         const char *key;
         const uint32_t *x;
@@ -203,6 +210,7 @@ static void what_we_cannot_do_is_named(void **state)
         {"hpccoder.version", &eight, HPC_E_UNSUPPORTED, "hpccoder.version: 8 is newer than 1"},
         {"llama.block_count", &none, HPC_E_ARG, "layers=0 is not between"},
         {"llama.block_count", &eight, HPC_E_FORMAT, "tensor blk.2.attn_norm.weight is missing"},
+        {"llama.block_count", &many, HPC_E_FORMAT, "3000 layers, and "},
         {"general.architecture", &eight, HPC_E_FORMAT, "key general.architecture is no text"},
         {"llama.attention.head_count_kv", &three, HPC_E_SHAPE, "heads=4 is not a multiple"},
     };

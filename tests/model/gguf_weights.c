@@ -329,6 +329,15 @@ static void what_gguf_cannot_say_is_named(void **state)
     c = fixture("starcoder2", NULL);
     c.out_bias = false;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED, "out-bias: GGUF's star");
+    c = fixture("qwen2", NULL);
+    c.rope.scaling = HPC_ROPE_LLAMA3, c.rope.factor = 8, c.rope.low = 1, c.rope.high = 4;
+    c.rope.original = 16;
+    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
+               "rope scaling=llama3: GGUF's qwen2 has none of that kind");
+    c = fixture("starcoder2", NULL);
+    c.head_dim = 2 * hpc_model_config_head_dim(&c);
+    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
+               "head-dim: GGUF's starcoder2 has heads that together");
     c = fixture("gpt_neox", NULL);
     c.tied = true;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED, "tied: GGUF's gptneox has");

@@ -90,6 +90,7 @@ static void write_batch(hpc_exec *e, const hpc_step *io, int step, int rank, int
     hpc_test_write_scalar(e, 0, io->lr, 0.01);
     hpc_test_write_scalar(e, 0, io->limit, INFINITY);
     hpc_test_write_scalar(e, 0, io->model.step, step + 1);
+    if (io->model.first >= 0) hpc_test_write_scalar(e, 0, io->model.first, 0);
 }
 
 static hpc_program *emit(hpc_step *io, const job *j, const hpc_grid_shape *grid, int rank)

@@ -100,9 +100,27 @@ static void names_may_lack_their_prefix(void **state)
     test_ok(opened(&w, *state, c, "gpt2"));
     hpc_weights_close(w);
     c = copy_of("gpt2");
-    add(c, "lm_head.weight", HPC_F32, 4, ones);
+    c->t[c->n] = *named(c, "transformer.wte.weight");
+    c->t[c->n++].name = "lm_head.weight";
     test_ok(opened(&w, *state, c, "gpt2"));
     hpc_weights_close(w);
+}
+
+/* Which of the two transformers takes depends on its version. */
+static void a_head_that_is_not_the_embedding_is_refused(void **state)
+{
+    static float other[61 * 32];
+    hpc_weights *w;
+    copy *c = copy_of("gpt2");
+    const hpc_stored_tensor *embed = named(c, "transformer.wte.weight");
+    assert_int_equal(embed->bytes, sizeof other);
+    memcpy(other, embed->data, sizeof other);
+    other[7] += 1;
+    c->t[c->n] = *embed;
+    c->t[c->n].data = other;
+    c->t[c->n++].name = "lm_head.weight";
+    test_fails(opened(&w, *state, c, "gpt2"), HPC_E_UNSUPPORTED,
+               "tensor lm_head.weight is not the embedding, as tie_word_embeddings says");
 }
 
 static void data_need_not_be_aligned(void **state)
@@ -425,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(names_may_lack_their_prefix),
+        IN_FOLDER(a_head_that_is_not_the_embedding_is_refused),
         IN_FOLDER(data_need_not_be_aligned),
         IN_FOLDER(what_does_not_fit_is_named),
         IN_FOLDER(directories_are_checked),

@@ -83,6 +83,7 @@ static void write_inputs(hpc_exec *e, const hpc_program *p, const hpc_step *io, 
     hpc_test_write(e, 0, io->weight, weight);
     hpc_test_write_scalar(e, 0, io->model.start_n, SEQUENCES / ranks + 1);
     hpc_test_write_scalar(e, 0, io->model.step, 3);
+    if (io->model.first >= 0) hpc_test_write_scalar(e, 0, io->model.first, 0);
 }
 
 static void read_gradients(job *j, hpc_exec *e, const hpc_program *p)
