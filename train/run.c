@@ -108,6 +108,37 @@ static int go_on(run *r)
     return hpc_loader_seek(r->data, &r->at.loader);
 }
 
+static int set_aside(const run *r, const char *why)
+{
+    char from[PATH], to[PATH];
+    hpc_file_view v = {0};
+    int rc;
+    TRY(path_in(from, r, "metrics.csv"));
+    TRY(path_in(to, r, "metrics.csv.damaged"));
+    say(r, "%s: it is metrics.csv.damaged now, and another goes on", why);
+    TRY(hpc_file_open(&v, from));
+    TRY(hpc_file_save(to, v.data, v.bytes));
+    TRY(hpc_file_remove(from));
+out:
+    hpc_file_close(&v);
+    return rc;
+}
+
+/* A record that cannot be gone on with does not keep a run from it. */
+static int open_metrics(run *r)
+{
+    char why[600];
+    int64_t step = r->at.step - r->at.owed;
+    int rc = hpc_metrics_open(&r->metrics, r->o->out, step);
+    if (rc != HPC_E_FORMAT) return rc;
+    snprintf(why, sizeof why, "%s", hpc_error_get()->text);
+    hpc_error_clear();
+    TRY(set_aside(r, why));
+    TRY(hpc_metrics_open(&r->metrics, r->o->out, step));
+out:
+    return rc;
+}
+
 /* Two that save and prune in one folder would undo each other's work. */
 static int take_lock(run *r)
 {
@@ -135,7 +166,7 @@ static int open_run(run *r)
     TRY(go_on(r));
     TRY(path_in(path, r, "config.json"));
     if (r->o->config) TRY(hpc_file_save(path, r->o->config, strlen(r->o->config)));
-    TRY(hpc_metrics_open(&r->metrics, r->o->out, r->at.step - r->at.owed));
+    TRY(open_metrics(r));
 out:
     return rc;
 }

@@ -297,6 +297,33 @@ static void owes_a_validation(void **state)
     hpc_metrics_release(&a), hpc_metrics_release(&b);
 }
 
+static void a_damaged_record_is_set_aside(void **state)
+{
+    place p;
+    hpc_metrics_table t;
+    char path[PATH_MAX];
+    hpc_buf text = {0};
+    open_place(&p, state, HPC_OPT_SGD, NULL);
+    p.o.steps = 5;
+    train(&p);
+    test_ok(hpc_file_read(&text, hpc_test_path(path, p.f, "run/metrics.csv"), 1 << 20));
+    char *row = strstr(text.data, "\n3,");
+    assert_non_null(row);
+    row[1] = '\0'; /* as a power failure leaves what was not on the disk yet */
+    test_ok(hpc_file_save(path, text.data, text.n));
+    p.o.resume = true;
+    p.o.steps = 8;
+    assert_true(train(&p).finished);
+    assert_int_equal(p.said, 1);
+    assert_non_null(strstr(p.line, "metrics.csv:4"));
+    assert_non_null(strstr(p.line, "it is metrics.csv.damaged now"));
+    read_metrics(&t, &p, "run");
+    assert_true(t.n == 3 && t.column[HPC_METRIC_STEP][0] == 6);
+    hpc_metrics_release(&t);
+    assert_true(hash_of_file(&p, "run", "metrics.csv.damaged") == hpc_hash(text.data, text.n, 0));
+    hpc_buf_release(&text);
+}
+
 static void one_process_at_a_time(void **state)
 {
     place p;
@@ -491,6 +518,7 @@ int main(void)
         IN_FOLDER(skips_what_is_not_finite),
         IN_FOLDER(keeps_what_was_good),
         IN_FOLDER(owes_a_validation),
+        IN_FOLDER(a_damaged_record_is_set_aside),
         IN_FOLDER(one_process_at_a_time),
         IN_FOLDER(skips_spikes),
         IN_FOLDER(validation_is_of_all),
