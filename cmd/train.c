@@ -306,8 +306,9 @@ static int put_result(const train_options *o, const hpc_training_result *r, doub
         hpc_json_close(&w, '}');
         hpc_buf_text(&out, "\n");
     } else {
-        hpc_buf_printf(&out, "%s: step %lld, %lld tokens, loss %.4f", o->out, (long long)r->step,
-                       (long long)r->tokens, r->loss);
+        hpc_buf_printf(&out, "%s: step %lld, %lld tokens", o->out, (long long)r->step,
+                       (long long)r->tokens);
+        if (!isnan(r->loss)) hpc_buf_printf(&out, ", loss %.4f", r->loss);
         if (!isnan(r->validation)) hpc_buf_printf(&out, ", validation %.4f", r->validation);
         if (isfinite(r->best))
             hpc_buf_printf(&out, ", best %.4f at step %lld", r->best, (long long)r->best_step);

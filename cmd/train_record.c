@@ -94,7 +94,7 @@ static void value_text(hpc_buf *out, const hpc_option *o, const train_options *f
     switch (o->kind) {
     case HPC_FLAG: hpc_buf_text(out, *(const bool *)field ? "true" : "false"); return;
     case HPC_INT: hpc_buf_printf(out, "%lld", (long long)*(const int64_t *)field); return;
-    case HPC_REAL: hpc_buf_printf(out, "%.17g", *(const double *)field); return;
+    case HPC_REAL: hpc_buf_printf(out, "%.10g", *(const double *)field); return;
     case HPC_TEXT:
     case HPC_CHOICE:
         text = *(const char *const *)field;
