@@ -297,8 +297,7 @@ void update_muon(update *u, const target *t)
               (hpc_apply_attr){.alpha = alpha, .decay = t->decay});
 }
 
-/* ---- costs by formula ---------------------------------------------------------------------------
- */
+/* ---- costs by formula ----------------------------------------------------------------------- */
 
 /* One side of a batch of n blocks, b rows of it and `other` of the other side. Of a symmetric
  * product half is computed, and the diagonal. */
@@ -307,7 +306,7 @@ static double refresh_of(const hpc_optimizer_config *o, double n, double b, doub
     double cube = b * b * b, half = b * b * (b + 1), gram = b * (b + 1) * other;
     switch (o->kind) {
     case HPC_OPT_SHAMPOO: return n * (gram + 9 * cube + half);
-    case HPC_OPT_SOAP: return n * (gram + 9 * cube);
+    case HPC_OPT_SOAP: return n * (gram + 11 * cube + 2 * b * b * other);
     case HPC_OPT_JORGE: return n * (gram + 10 * cube);
     case HPC_OPT_JORGE_SYMMETRIC: return n * (gram + 4 * cube + 4 * half);
     default: { /* steps: M^2, X T but for the first, T^p M but for the last */

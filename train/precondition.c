@@ -77,14 +77,20 @@ hpc_value side_average(update *u, const target *t, const side *s, double ridge, 
     return hpc_combine(u->p, HPC_NEW, sum, HPC_NONE, by, (hpc_combine_attr){.a0 = ridge, .a1 = 1});
 }
 
+/* In the basis, of each block. */
+static hpc_value soap_moments(update *u, const target *t, const blocks *k)
+{
+    return update_state(u, "soap.v", t, 3, (int64_t[]){k->n, k->rows, k->cols});
+}
+
 /* Until the first refresh, which a step that is skipped may have been, a gradient goes as it is. */
-static void refresh_side(update *u, const target *t, const side *s)
+static void refresh_side(update *u, const target *t, const blocks *k, const side *s)
 {
     bool jorge = u->o->kind == HPC_OPT_JORGE || u->o->kind == HPC_OPT_JORGE_SYMMETRIC;
     update_start(u, side_state(u, "precondition", t, s), jorge ? pow(u->o->start, -0.25) : 1);
     switch (u->o->kind) {
-    case HPC_OPT_SHAMPOO:
-    case HPC_OPT_SOAP: refresh_shampoo(u, t, s); break;
+    case HPC_OPT_SHAMPOO: refresh_shampoo(u, t, s); break;
+    case HPC_OPT_SOAP: refresh_basis(u, t, s, soap_moments(u, t, k), s == &k->left); break;
     case HPC_OPT_JORGE_NEWTON:
     case HPC_OPT_JORGE_MOMENTUM: refresh_newton(u, t, s); break;
     default: refresh_jorge(u, t, s); break;
@@ -99,11 +105,11 @@ void refresh_preconditioned(update *u, const target *t)
     g = split(u, t, &k, g);
     if (k.left.b) {
         k.left.gram = multiply_symmetric(u, g, false, g, true);
-        refresh_side(u, t, &k.left);
+        refresh_side(u, t, &k, &k.left);
     }
     if (k.right.b) {
         k.right.gram = multiply_symmetric(u, g, true, g, false);
-        refresh_side(u, t, &k.right);
+        refresh_side(u, t, &k, &k.right);
     }
 }
 
@@ -127,7 +133,7 @@ static void update_soap(update *u, const target *t, const blocks *k, hpc_value l
     hpc_value m = momentum_of(u, t, g);
     hpc_value gs = between(u, left, split(u, t, k, g), right, false, true);
     hpc_value ms = between(u, left, split(u, t, k, m), right, false, true);
-    hpc_value v = update_state(u, "soap.v", t, 3, (int64_t[]){k->n, k->rows, k->cols});
+    hpc_value v = soap_moments(u, t, k);
     hpc_adamw_attr a = {u->o->beta1, u->o->beta2, u->o->eps, 0};
     hpc_value x = hpc_adam(u->p, HPC_NEW, HPC_NONE, v, gs, ms, u->io->model.step, HPC_NONE, a);
     x = join(u, t, k, between(u, left, x, right, true, false));

@@ -18,12 +18,19 @@ static void exact_root(update *u, hpc_value root, hpc_value a, const side *s)
 
 void refresh_shampoo(update *u, const target *t, const side *s)
 {
-    bool basis = u->o->kind == HPC_OPT_SOAP;
-    hpc_value norm, values;
-    hpc_value a = side_average(u, t, s, basis ? 0 : u->o->ridge, &norm);
-    hpc_value root = side_state(u, "precondition", t, s);
-    if (basis)
-        blend(u, root, 1, hpc_eigh(u->p, a, &values), 0, HPC_NONE);
-    else
-        exact_root(u, root, a, s);
+    hpc_value norm, a = side_average(u, t, s, u->o->ridge, &norm);
+    exact_root(u, side_state(u, "precondition", t, s), a, s);
+}
+
+/* What v holds of squares along the old vectors goes to the new ones by how much of each is in
+ * which: neither their order nor their signs matter, nor how a degenerate space is spanned. */
+void refresh_basis(update *u, const target *t, const side *s, hpc_value v, bool left)
+{
+    hpc_value basis = side_state(u, "precondition", t, s), norm, values;
+    hpc_value now = hpc_eigh(u->p, side_average(u, t, s, 0, &norm), &values);
+    hpc_value turn = multiply(u, now, false, basis, true);
+    hpc_value share = hpc_binary(u->p, HPC_MUL, turn, turn);
+    blend(u, v, 1, left ? multiply(u, share, false, v, false) : multiply(u, v, false, share, true),
+          0, HPC_NONE);
+    blend(u, basis, 1, now, 0, HPC_NONE);
 }

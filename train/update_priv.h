@@ -80,6 +80,8 @@ void refresh_jorge(update *u, const target *t, const side *s);
 void refresh_newton(update *u, const target *t, const side *s);
 int jorge_newton_steps(const hpc_optimizer_config *o); /* in a refresh */
 void refresh_shampoo(update *u, const target *t, const side *s);
+/* SOAP's, and its second moments v [blocks,rows,cols] along. */
+void refresh_basis(update *u, const target *t, const side *s, hpc_value v, bool left);
 hpc_value side_state(update *u, const char *prefix, const target *t, const side *s);
 /* A = S + ridge |S|_F I after S took in the gram matrices; *norm: |S|_F of each. */
 hpc_value side_average(update *u, const target *t, const side *s, double ridge, hpc_value *norm);

@@ -364,6 +364,42 @@ static void soap_in_its_basis(void **state)
     close_lab(&l);
 }
 
+/* Squares along old vectors are shared out to the new ones; none is lost. */
+static void soap_moments_go_along(void **state)
+{
+    enum { M = 8, N = 12 };
+    static double g[M * N], before[M * N], after[M * N], t[M * N], want[M * N];
+    static double left[2][M * M], right[2][N * N], by_left[M * M], by_right[N * N];
+    double sum[2] = {0, 0}, moved = 0;
+    (void)state;
+    lab l = {.o = HPC_OPTIMIZER_CONFIG_DEFAULTS};
+    l.o.kind = HPC_OPT_SOAP;
+    open_lab(&l, M, N, true);
+    for (int k = 0; k < 2; k++) {
+        hpc_test_draw(g, M * N, 20 + (uint64_t)k, 1);
+        refresh(&l, g);
+        read_state(&l, "soap.v.w", after);
+        read_state(&l, "precondition.l.w", left[k]);
+        read_state(&l, "precondition.r.w", right[k]);
+        if (k == 1) break;
+        test_ok(hpc_exec_run(l.e, l.update, 0));
+        read_state(&l, "soap.v.w", before);
+    }
+    times(by_left, left[1], false, left[0], true, M, M, M);
+    times(by_right, right[1], false, right[0], true, N, N, N);
+    for (int i = 0; i < M * M; i++) by_left[i] *= by_left[i];
+    for (int i = 0; i < N * N; i++) by_right[i] *= by_right[i];
+    times(t, by_left, false, before, false, M, M, N);
+    times(want, t, false, by_right, true, M, N, N);
+    for (int i = 0; i < M * N; i++) {
+        sum[0] += before[i], sum[1] += after[i];
+        assert_true(fabs(after[i] - want[i]) < 1e-12);
+        moved = fmax(moved, fabs(after[i] - before[i]));
+    }
+    assert_true(sum[0] > 0.01 && fabs(sum[1] / sum[0] - 1) < 1e-9 && moved > 0.001);
+    close_lab(&l);
+}
+
 /* ---- counts ------------------------------------------------------------ */
 
 static double products(const lab *l, int segment)
@@ -444,8 +480,9 @@ int main(void)
         cmocka_unit_test(asymmetry),           cmocka_unit_test(grafted_norm),
         cmocka_unit_test(blocks_are_apart),    cmocka_unit_test(muon_is_orthogonal),
         cmocka_unit_test(orthogonal_momentum), cmocka_unit_test(evened_steps),
-        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(counted_by_formula),
-        cmocka_unit_test(block_sizes),         cmocka_unit_test(settings_from_sgd),
+        cmocka_unit_test(soap_in_its_basis),   cmocka_unit_test(soap_moments_go_along),
+        cmocka_unit_test(counted_by_formula),  cmocka_unit_test(block_sizes),
+        cmocka_unit_test(settings_from_sgd),
     };
     return cmocka_run_group_tests_name("train/optimizer", tests, NULL, NULL);
 }
