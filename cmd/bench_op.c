@@ -21,8 +21,7 @@ typedef struct request {
     hpc_dtype dtype, weights;
 } request;
 
-/* ---- reading the request ----------------------------------------------------------------------
- */
+/* ---- reading the request -------------------------------------------------------------------- */
 
 static int read_shape(request *q)
 {
@@ -76,8 +75,7 @@ static int check_names(const hpc_texts *names)
     return HPC_OK;
 }
 
-/* ---- choosing cases
- * ------------------------------------------------------------------------------ */
+/* ---- choosing cases ------------------------------------------------------------------------- */
 
 static bool named(const hpc_texts *names, const hpc_op *op)
 {
@@ -197,8 +195,7 @@ static int check_each_meant(const request *q)
     return HPC_OK;
 }
 
-/* ---- running them
- * ------------------------------------------------------------------------------------ */
+/* ---- running them --------------------------------------------------------------------------- */
 
 static int run_case(hpc_bench *b, const hpc_bench_case *c, const request *q)
 {
@@ -291,8 +288,7 @@ out:
     return rc;
 }
 
-/* ---- the command
- * ---------------------------------------------------------------------------------------- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static const char *const dtypes[] = {"f32", "bf16", "f64", NULL};
 static const char *const weight_dtypes[] = {"f32",  "bf16", "f16",  "f64",  "q8_0",

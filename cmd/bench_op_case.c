@@ -87,8 +87,7 @@ static void emit_pack(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
-/* ---- norm, rope, attention --------------------------------------------------------------------
- */
+/* ---- norm, rope, attention ------------------------------------------------------------------ */
 
 static bool has_shift(const hpc_bench_emitter *e)
 {
@@ -198,8 +197,7 @@ static void emit_paged(hpc_bench_emitter *e)
     hpc_emit(e->p, &hpc_op_attention, operand, &at);
 }
 
-/* ---- element by element ------------------------------------------------------------------------
- */
+/* ---- element by element --------------------------------------------------------------------- */
 
 static void emit_point(hpc_bench_emitter *e) /* y of x */
 {
@@ -228,8 +226,7 @@ static void emit_fill(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
-/* ---- loss, index, reduction
- * ---------------------------------------------------------------------- */
+/* ---- loss, index, reduction ----------------------------------------------------------------- */
 
 /* x, w and target of T tokens, width H, a vocabulary of V. */
 static void head(hpc_bench_emitter *e, hpc_value *x)
@@ -285,8 +282,7 @@ static void emit_route(hpc_bench_emitter *e)
     hpc_route(e->p, group, e->n[1], e->n[0], NULL);
 }
 
-/* ---- updates
- * --------------------------------------------------------------------------------------- */
+/* ---- updates -------------------------------------------------------------------------------- */
 
 static hpc_value scalar(hpc_bench_emitter *e, const char *name, double x)
 {
@@ -384,8 +380,7 @@ static void emit_eigh(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
-/* ---- the table
- * ------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum { FIRST = 1, SECOND = 2, THIRD = 4 }; /* extents that may shrink */
 

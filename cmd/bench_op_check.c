@@ -52,8 +52,7 @@ static int emit_small(hpc_bench_program *out, hpc_bench_job *job)
     }
 }
 
-/* ---- the reference ------------------------------------------------------------------------------
- */
+/* ---- the reference -------------------------------------------------------------------------- */
 
 /* n elements as doubles, a chunk of whole blocks at a time; NULL without memory. */
 static double *doubles_of(const void *data, hpc_dtype dtype, int64_t n)
@@ -106,8 +105,7 @@ out:
     return rc;
 }
 
-/* ---- the comparison -----------------------------------------------------------------------------
- */
+/* ---- the comparison ------------------------------------------------------------------------- */
 
 /* All elements of a value, padding of packed ones included; *n may be NULL. */
 static int read_doubles(double **out, int64_t *n, const hpc_bench_program *b, hpc_value v)

@@ -40,8 +40,7 @@ static double gflops(const hpc_bench_result *r, const hpc_bench_time *t)
     return r->cost.flops / t->median_ns;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum {
     COL_OP,
@@ -161,8 +160,7 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
     hpc_buf_text(out, "\n");
 }
 
-/* ---- JSON
- * -------------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void put_shape(hpc_json_out *w, const char *key, const int64_t *shape, int n)
 {

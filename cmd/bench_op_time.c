@@ -22,8 +22,7 @@ static const double run_ns = 1e6, long_ns = 5e7; /* of a run: starting must cost
 static const double outputs_most = 0x1p28, cold_most = 0x1p30; /* bytes */
 static const struct timespec pause_time = {.tv_nsec = 10000000};
 
-/* ---- turns ------------------------------------------------------------------------------------
- */
+/* ---- turns ---------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -74,8 +73,7 @@ out:
     return rc;
 }
 
-/* ---- contestants --------------------------------------------------------------------------------
- */
+/* ---- contestants ---------------------------------------------------------------------------- */
 
 static int our_turn(void *user)
 {
@@ -182,8 +180,7 @@ out:
     return rc;
 }
 
-/* ---- a case
- * ---------------------------------------------------------------------------------------- */
+/* ---- a case --------------------------------------------------------------------------------- */
 
 /* Products are measured against the rate of their factors. */
 static hpc_bench_rate rate_of(const hpc_bench_job *j)

@@ -30,8 +30,7 @@ static const char *path_in(copying *k, const char *folder, const char *name)
     return hpc_buf_printf(&k->path, "%s/%s", folder, name) < 0 ? NULL : k->path.data;
 }
 
-/* ---- before
- * -------------------------------------------------------------------------------------- */
+/* ---- before --------------------------------------------------------------------------------- */
 
 static bool is_gguf(const char *path)
 {
@@ -139,8 +138,7 @@ static int look_at_tokenizer(copying *k)
     return HPC_OK;
 }
 
-/* ---- copying
- * ---------------------------------------------------------------------------------------- */
+/* ---- copying -------------------------------------------------------------------------------- */
 
 static int copy_file(copying *k, const char *name)
 {
@@ -257,8 +255,7 @@ static void remove_all(copying *k)
     hpc_buf_release(&names);
 }
 
-/* ---- after
- * --------------------------------------------------------------------------------------------- */
+/* ---- after ---------------------------------------------------------------------------------- */
 
 /* Of the file, or of the numbers in the folder. */
 static double bytes_of(const copying *k)

@@ -252,8 +252,7 @@ static int report(const texts *from, const train_options *o, const hpc_tokenizer
     return hpc_cmd_print_report(&out, "the tokenizer is in", o->out);
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 /* The library says how many pieces it has learned as "... size=N ...". */
 static void watch(const char *line, void *user)

@@ -116,17 +116,25 @@ out:
     return rc;
 }
 
+/* What an option of whole numbers is if it is not given. */
+static int64_t usual_number(const char *key)
+{
+    const hpc_option *at = hpc_cmd_train_options;
+    while (strcmp(at->name, key) != 0) at++;
+    return strtoll(at->fallback, NULL, 10);
+}
+
 /* A number that is not the default says the same as the model. */
 static int check_shape(const train_options *o, const hpc_model_config *c, const char *from)
 {
     const struct {
         const char *key;
-        int64_t is, usual, model;
-    } shape[] = {{"vocab", o->vocab, 0, c->vocab},          {"hidden", o->hidden, 256, c->hidden},
-                 {"layers", o->layers, 6, c->layers},       {"heads", o->heads, 8, c->heads},
-                 {"kv-heads", o->kv_heads, 0, c->kv_heads}, {"ffn", o->ffn, 704, c->ffn}};
+        int64_t is, model;
+    } shape[] = {{"vocab", o->vocab, c->vocab},          {"hidden", o->hidden, c->hidden},
+                 {"layers", o->layers, c->layers},       {"heads", o->heads, c->heads},
+                 {"kv-heads", o->kv_heads, c->kv_heads}, {"ffn", o->ffn, c->ffn}};
     for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
-        if (shape[k].is != shape[k].usual && shape[k].is != shape[k].model)
+        if (shape[k].is != shape[k].model && shape[k].is != usual_number(shape[k].key))
             return hpc_fail(HPC_E_ARG, "%s=%lld, and the model in %s has %lld", shape[k].key,
                             (long long)shape[k].is, from, (long long)shape[k].model);
     return HPC_OK;
@@ -249,8 +257,7 @@ out:
     return rc;
 }
 
-/* ---- what is shown ------------------------------------------------------------------------------
- */
+/* ---- what is shown ------------------------------------------------------------------------- */
 
 typedef struct show {
     const train_options *o;
@@ -318,8 +325,7 @@ static int put_result(const train_options *o, const hpc_training_result *r, doub
     return hpc_cmd_print(&out);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------- */
 
 /* What the processor could do with the model's numbers, by a probe of a tenth of a second. */
 static int measure_peak(double *flops, const hpc_training_options *t)
@@ -407,15 +413,13 @@ const hpc_command hpc_cmd_train = {
         "last parameters) and best/ (those of the least validation loss). A run that was stopped "
         "(Ctrl-C, TERM, --hours, a kill) goes on with --out OUT --resume, to the same bits on the "
         "same machine: what is not given again is as config.json has it, what may change, as "
-        "--steps "
-        "or --lr, is told, and what may not, as the data or the shape, is refused; USR1 saves a "
-        "checkpoint at once. `hpccoder report OUT` draws it.\n\n"
+        "--steps or --lr, is told, and what may not, as the data or the shape, is refused; USR1 "
+        "saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
         "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
         "jorge-newton, jorge-momentum. All but the first two precondition the matrices of the "
-        "blocks; embeddings, "
-        "head and norms follow the grafting optimizer, whose step's size the preconditioned step "
-        "gets. A step whose gradients are not finite, or whose norm is --spike times its average, "
-        "changes nothing and is said.\n\n"
+        "blocks; embeddings, head and norms follow the grafting optimizer, whose step's size the "
+        "preconditioned step gets. A step whose gradients are not finite, or whose norm is --spike "
+        "times its average, changes nothing and is said.\n\n"
         "--dry-run prints parameters, flops, bytes by what they are for and the estimated time of "
         "a step, and trains nothing.",
     .examples =

@@ -18,7 +18,7 @@ static train_options decided(const train_options *o, const hpc_training_options 
     plain.lr = t->lr.peak;
     plain.beta1 = c->beta1, plain.momentum = c->momentum, plain.decay = c->decay;
     plain.graft = c->graft == HPC_GRAFT_SGD ? "sgd" : "adam";
-    plain.from_sgd = false; /* it is in the three */
+    plain.from_sgd = false; /* lr, decay and graft are as it made them */
     plain.halves = optimizer_halves_names[1 + c->halves];
     plain.interval = c->interval, plain.average = c->average, plain.even = c->even;
     plain.ridge = c->ridge, plain.newton = c->newton;
@@ -56,8 +56,7 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
     return rc;
 }
 
-/* ---- going on ----------------------------------------------------------------------------------
- */
+/* ---- going on ------------------------------------------------------------------------------ */
 
 /* Those that say what the run is: its place in the data, its parameters and their state. */
 static bool is_fixed(const char *name)
@@ -132,13 +131,6 @@ out:
     return rc;
 }
 
-static int too_few(const train_options *o, int64_t step, int64_t steps)
-{
-    if (step <= steps) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed", o->out,
-                    (long long)step, (long long)steps);
-}
-
 int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
 {
     char path[PATH_MAX], folder[PATH_MAX + 16], name[] = "train", *argv[] = {name, path};
@@ -154,7 +146,7 @@ int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
     a = hpc_arena_create(0);
     if (!a) TRY(HPC_E_NOMEM);
     TRY(hpc_options_parse(&was, &hpc_cmd_train, a, 2, argv, &rest));
-    TRY(too_few(o, step, t->steps));
+    TRY(hpc_training_steps_left(o->out, step, t->steps));
     for (int tell = 0; tell < 2; tell++)
         for (const hpc_option *k = hpc_cmd_train.options; k->name; k++)
             TRY(compare(k, &was, &is, tell));

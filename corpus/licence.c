@@ -392,8 +392,7 @@ int corpus_licence_file_rank(const char *name)
     return -1;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static bool listed(const char *name, size_t n, const char *allowed)
 {

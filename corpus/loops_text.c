@@ -97,8 +97,7 @@ bool loops_next(loops_record *r, size_t *at, const char *data, size_t n)
     return true;
 }
 
-/* ---- what a loop is ---------------------------------------------------------------------------
- */
+/* ---- what a loop is ------------------------------------------------------------------------- */
 
 enum {
     FOR_LOOPS = HPC_OMP_FOR | HPC_OMP_SIMD | HPC_OMP_DISTRIBUTE | HPC_OMP_TASKLOOP | HPC_OMP_LOOP |
@@ -231,8 +230,7 @@ out:
     return rc;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void put_words(hpc_json_out *w, uint32_t words)
 {
@@ -282,8 +280,7 @@ void loops_json(hpc_buf *out, const loops_record *r, int64_t id, int64_t occurre
     hpc_buf_text(out, "\n");
 }
 
-/* ---- one text alone -----------------------------------------------------------------------------
- */
+/* ---- one text alone ------------------------------------------------------------------------- */
 
 static void add_counts(hpc_loops_result *to, const hpc_loops_result *more)
 {

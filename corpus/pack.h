@@ -8,8 +8,7 @@
 #include "corpus/corpus.h"
 #include "runtime/shard/shard.h"
 
-/* ---- pack_files.c: the rows of the corpus that are packed, small enough to keep all -----------
- */
+/* ---- pack_files.c: the rows of the corpus that are packed, small enough to keep all --------- */
 typedef struct pack_file {
     int64_t id, chunk, slot;
     size_t path; /* in `paths` */
@@ -57,8 +56,7 @@ int pack_order(int64_t *order, int64_t n, const char *const *paths, const hpc_bu
 int pack_order_all(int64_t *order, const pack_files *f, const char *corpus, hpc_pool *pool,
                    const int *stop);
 
-/* ---- pack_fim.c: which documents are filled in the middle, and where they are cut -------------
- */
+/* ---- pack_fim.c: which documents are filled in the middle, and where they are cut ----------- */
 enum { PACK_FIM_NONE, PACK_FIM_PREFIX_FIRST, PACK_FIM_SUFFIX_FIRST };
 /* A function of seed and id alone. */
 int pack_fim_kind(int64_t seed, int64_t id, double rate, double suffix_first);

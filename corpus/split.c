@@ -47,8 +47,7 @@ static bool counts(const corpus_item *i)
            i->reason == HPC_REASON_NEAR_DUPLICATE;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------
- */
+/* ---- clusters ------------------------------------------------------------------------------- */
 
 static int32_t find_root(int32_t *parent, int32_t at)
 {
@@ -130,8 +129,7 @@ out:
     return rc;
 }
 
-/* ---- shares -------------------------------------------------------------------------------------
- */
+/* ---- shares --------------------------------------------------------------------------------- */
 
 static int by_order(const void *a, const void *b)
 {
@@ -205,8 +203,7 @@ static void fill(splitter *s, hpc_split split, double share)
         s->split[s->cluster[least].first] = split;
 }
 
-/* ---- what straddles
- * -------------------------------------------------------------------------------- */
+/* ---- what straddles ------------------------------------------------------------------------- */
 
 /* Of the splits that a component's items are in, the one that keeps it. */
 static uint8_t *find_keepers(const splitter *s)

@@ -91,8 +91,7 @@ out:
     return rc;
 }
 
-/* ---- what we cannot do
- * --------------------------------------------------------------------------- */
+/* ---- what we cannot do ---------------------------------------------------------------------- */
 
 static bool says(const hpc_json *v, bool neutral)
 {
@@ -133,8 +132,7 @@ static int check_keys(const hpc_json *o)
     return HPC_OK;
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------ */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 static int read_act(int *out, const hpc_json *v, const char *key)
 {
@@ -198,8 +196,7 @@ static int read_dtype(hpc_dtype *out, const hpc_json *o)
     return hpc_fail(HPC_E_UNSUPPORTED, "%s: %.40s is not known", key, name);
 }
 
-/* ---- rotary positions
- * ----------------------------------------------------------------------------------- */
+/* ---- rotary positions ----------------------------------------------------------------------- */
 
 static int read_real(double *out, const hpc_json *o, const char *key, double fallback)
 {
@@ -320,8 +317,7 @@ out:
     return rc;
 }
 
-/* ---- the window, and heads
- * --------------------------------------------------------------------------------- */
+/* ---- the window, and heads ------------------------------------------------------------------ */
 
 /* Layers below max_window_layers see everything: all or none must. */
 static int read_window(hpc_model_config *c, const model_family *f, const hpc_json *o)

@@ -9,8 +9,7 @@
 
 #include "model/priv.h"
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static void put_architecture(hpc_json_out *w, const model_family *f, const hpc_model_config *c)
 {
@@ -125,8 +124,7 @@ static void put_all(hpc_json_out *w, const model_family *f, const hpc_model_conf
     hpc_json_close(w, '}');
 }
 
-/* ---- what comes back
- * ------------------------------------------------------------------------------- */
+/* ---- what comes back ------------------------------------------------------------------------ */
 
 #define INT(name, member)                                                                          \
     {                                                                                              \

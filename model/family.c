@@ -9,8 +9,7 @@
 
 #include "model/priv.h"
 
-/* ---- names of tensors --------------------------------------------------------------------------
- */
+/* ---- names of tensors ----------------------------------------------------------------------- */
 
 static const char *const llama_part[HPC_PART_N] = {
     [HPC_PART_EMBED] = "embed_tokens.weight",
@@ -97,8 +96,7 @@ static const char *const gpt2_part[HPC_PART_N] = {
     [HPC_PART_HEAD] = "lm_head.weight",    [HPC_PART_CLASSES] = "score.weight",
 };
 
-/* ---- keys of config.json ------------------------------------------------------------------------
- */
+/* ---- keys of config.json -------------------------------------------------------------------- */
 
 #define AT(member) offsetof(hpc_model_config, member)
 
@@ -220,8 +218,7 @@ static const model_key gpt2_key[] = {
     {NULL, MODEL_KEY_INT, 0, 0},
 };
 
-/* ---- families
- * ------------------------------------------------------------------------------------- */
+/* ---- families ------------------------------------------------------------------------------- */
 
 static const model_family llama = {
     .name = "llama",
@@ -311,8 +308,7 @@ const model_family *model_family_find(const char *name)
     return NULL;
 }
 
-/* ---- a tensor as it is stored
- * ------------------------------------------------------------------------ */
+/* ---- a tensor as it is stored --------------------------------------------------------------- */
 
 static int slot_of(int part)
 {

@@ -94,8 +94,7 @@ size_t model_gguf_kind_bytes(int kind)
     return bytes[kind];
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------
- */
+/* ---- bytes ---------------------------------------------------------------------------------- */
 
 typedef struct reader {
     hpc_gguf *g;
@@ -152,8 +151,7 @@ out:
     return rc;
 }
 
-/* ---- key/values -------------------------------------------------------------------------------
- */
+/* ---- key/values ----------------------------------------------------------------------------- */
 
 /* Passes over a text, or n of them. */
 static int pass_texts(reader *r, uint64_t n)
@@ -232,8 +230,7 @@ out:
     return rc;
 }
 
-/* ---- tensors -----------------------------------------------------------------------------------
- */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 static int find_type(const model_gguf_type **out, const reader *r, uint32_t number)
 {
@@ -325,8 +322,7 @@ static int check_places(reader *r, uint64_t data_bytes, uint64_t align)
                     (unsigned long long)(data_bytes - at));
 }
 
-/* ---- the file ----------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static int check_version(const reader *r, uint32_t version)
 {
@@ -444,8 +440,7 @@ void hpc_gguf_close(hpc_gguf *g)
     hpc_free(g);
 }
 
-/* ---- what is in it ------------------------------------------------------------------------------
- */
+/* ---- what is in it -------------------------------------------------------------------------- */
 
 const char *model_gguf_path(const hpc_gguf *g)
 {

@@ -13,8 +13,7 @@
 
 enum { VERSION = 1 }; /* of what is ours in such a file: keys "hpccoder.*" */
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 typedef struct source {
     const hpc_gguf *g;
@@ -117,8 +116,7 @@ out:
     return rc;
 }
 
-/* ---- rotary positions
- * ---------------------------------------------------------------------------- */
+/* ---- rotary positions ----------------------------------------------------------------------- */
 
 /* What readers divide a frequency by, where Llama 3's scaling is a tensor. */
 void model_gguf_divisors(float *out, const hpc_model_config *c)
@@ -217,8 +215,7 @@ out:
     return rc;
 }
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 /* Whether the file has a part of the first block, or one of no block. */
 static bool has_part(const source *s, int part)
@@ -314,8 +311,7 @@ out:
     return rc;
 }
 
-/* ---- writing: a list of values
- * --------------------------------------------------------------------- */
+/* ---- writing: a list of values -------------------------------------------------------------- */
 
 void model_gguf_put(model_gguf_list *l, const char *key, int kind, const void *data, size_t bytes)
 {
@@ -366,8 +362,7 @@ void model_gguf_put_bool(model_gguf_list *l, const char *key, bool value)
     model_gguf_put(l, key, HPC_GGUF_BOOL, &x, sizeof x);
 }
 
-/* ---- writing: a configuration
- * ------------------------------------------------------------------------ */
+/* ---- writing: a configuration --------------------------------------------------------------- */
 
 static void put_rope(model_gguf_list *l, const hpc_model_config *c)
 {

@@ -57,8 +57,7 @@ static int check_support(const saver *v)
     return HPC_OK;
 }
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ---------------------------------------------------------------------------------- */
 
 /* What a tensor is to be, before it is asked whether its rows are of whole blocks. */
 static hpc_dtype wanted(const saver *v, const hpc_model_tensor *t)
@@ -147,8 +146,7 @@ static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
     return model_pieces_write(w, &v->all, i - v->first);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------
- */
+/* ---- keys ----------------------------------------------------------------------------------- */
 
 /* How other people's tools number what most of a file's numbers are. */
 static int64_t file_type(hpc_dtype dtype)

@@ -24,8 +24,7 @@ typedef struct source {
     hpc_tokenizer *t;
 } source;
 
-/* ---- the file ----------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *tail)
 {
@@ -92,8 +91,7 @@ out:
     return rc;
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------
- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
 static void put_token(hpc_buf *out, const char *text, size_t n)
 {
@@ -174,8 +172,7 @@ static void tell_of_pieces(const source *s, const hpc_gguf_options *o)
     if (what && o->remark) o->remark(what, o->user);
 }
 
-/* ---- byte-level
- * ---------------------------------------------------------------------------------- */
+/* ---- byte-level ----------------------------------------------------------------------------- */
 
 /* A merge is "left right" there; a tokenizer.json has it so, or as a pair. */
 static int put_merges(model_gguf_list *l, const hpc_json *list)
@@ -288,8 +285,7 @@ out:
     return rc;
 }
 
-/* ---- single tokens ----------------------------------------------------------------------------
- */
+/* ---- single tokens -------------------------------------------------------------------------- */
 
 static void put_id(model_gguf_list *l, const char *key, int64_t id, int64_t otherwise)
 {

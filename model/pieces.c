@@ -10,8 +10,7 @@
 
 #include "model/priv.h"
 
-/* ---- what there is to write
- * ---------------------------------------------------------------------- */
+/* ---- what there is to write ----------------------------------------------------------------- */
 
 static int add_piece(model_pieces *v, const hpc_model_tensor *t)
 {
@@ -71,8 +70,7 @@ void model_pieces_release(model_pieces *v)
     hpc_free(v->list);
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 /* w += (alpha / rank) B A. */
 static int merge(float *w, const model_pieces *v, const hpc_model_tensor *t)

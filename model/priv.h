@@ -33,8 +33,7 @@ hpc_value model_norm(const model_emitter *m, int part, hpc_value x);
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x);
 hpc_value model_block(model_emitter *m, int block, hpc_value x);
 
-/* ---- families (family.c) ----------------------------------------------------------------------
- */
+/* ---- families (family.c) -------------------------------------------------------------------- */
 typedef enum model_key_kind {
     MODEL_KEY_INT, /* null: 0 */
     MODEL_KEY_REAL,
@@ -94,8 +93,7 @@ int model_stored_of(model_stored *out, const model_family *f, const hpc_model_co
 /* What a file may hold and nobody reads: masks and tables that old versions stored. */
 bool model_is_buffer(const char *name);
 
-/* ---- tensors as they are written (pieces.c) ---------------------------------------------------
- */
+/* ---- tensors as they are written (pieces.c) ------------------------------------------------- */
 typedef struct model_piece { /* a stored tensor */
     model_stored s;          /* of the first */
     hpc_model_tensor t[3];   /* ours that make it up: one, or three that are fused */
@@ -114,8 +112,7 @@ void model_pieces_type(model_pieces *v, int64_t i, hpc_dtype dtype);
 int model_pieces_write(hpc_file_writer *w, const model_pieces *v, int64_t i); /* its data */
 void model_pieces_release(model_pieces *v);
 
-/* ---- config.json (config_read.c) ----------------------------------------------------------------
- */
+/* ---- config.json (config_read.c) ------------------------------------------------------------ */
 const char *model_act_name(int act); /* as config.json has it */
 bool model_act_find(int *out, const char *name);
 /* The first member that says something else in b than in a, by name; NULL: there is none. Members
@@ -164,8 +161,7 @@ int model_gguf_header(hpc_buf *out, size_t *file_bytes, const char *path,
                       const hpc_gguf_value *value, int64_t values, const hpc_stored_tensor *list,
                       int64_t n);
 
-/* ---- GGUF's architectures (gguf_family.c), keys (gguf_config.c) and tokenizers
- * ------------------- */
+/* ---- GGUF's architectures (gguf_family.c), keys (gguf_config.c) and tokenizers -------------- */
 #define MODEL_GGUF_DIVISORS                                                                        \
     "rope_freqs.weight" /* of frequencies: how Llama 3's scaling is stored */
 typedef enum model_bias { MODEL_BIAS_ANY, MODEL_BIAS_QKV, MODEL_BIAS_ALL } model_bias;

@@ -22,8 +22,7 @@ struct hpc_weights {
     char dir[512];  /* for messages */
 };
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static int open_file(hpc_weights *w, const char *dir, const char *name)
 {
@@ -133,8 +132,7 @@ out:
     return rc;
 }
 
-/* ---- tensors
- * -------------------------------------------------------------------------------------- */
+/* ---- tensors -------------------------------------------------------------------------------- */
 
 /* The stored tensor, under its name or without the family's prefix. */
 static int find(hpc_stored_tensor *out, const hpc_weights *w, const model_stored *s)
@@ -294,8 +292,7 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t)
     return t->part != HPC_PART_CLASSES || hpc_map_get(w->where, name, strlen(name), NULL);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------ */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Files of others may have data that is not aligned to its elements, but for blocks: those are
  * GGUF's alone. */

@@ -115,8 +115,7 @@ struct hpc_tokenizer_scratch {
     void *state;     /* the family's */
 };
 
-/* ---- what is always one piece (words.c): NULL-terminated, in the arena; NULL: no memory ---------
- */
+/* ---- what is always one piece (words.c): NULL-terminated, in the arena; NULL: no memory ----- */
 const char *const *tokenizer_default_pieces(hpc_arena *a);
 
 /* ---- other files -------------------------------------------------------------------------- */
@@ -175,8 +174,7 @@ extern const uint32_t tokenizer_unicode_runs[], tokenizer_nfc_orders[];
 extern const uint64_t tokenizer_nfc_pairs[];
 extern const int tokenizer_unicode_runs_n, tokenizer_nfc_orders_n, tokenizer_nfc_pairs_n;
 
-/* ---- splitting into words (pretokenize.c, pattern.c, split_words.c, split_runs.c) -------------
- */
+/* ---- splitting into words (pretokenize.c, pattern.c, split_words.c, split_runs.c) ----------- */
 typedef enum split_behaviour {
     SPLIT_ISOLATED,
     SPLIT_REMOVED,

@@ -255,8 +255,7 @@ static int check_vocabulary(int64_t vocabulary, int64_t marks_n, int64_t pieces_
                     (long long)vocabulary, (long long)least, VOCABULARY_MOST);
 }
 
-/* ---- training ---------------------------------------------------------------------------------
- */
+/* ---- training ------------------------------------------------------------------------------- */
 
 static int open_library(void **handle, const hpc_spm **table, const char *folder)
 {

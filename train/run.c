@@ -46,8 +46,7 @@ static int path_in(char out[PATH], const run *r, const char *name)
     return n < PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", r->o->out);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static int open_loaders(run *r)
 {
@@ -181,8 +180,7 @@ static void close_run(run *r)
     hpc_file_unlock(r->lock);
 }
 
-/* ---- saving
- * -------------------------------------------------------------------------------------- */
+/* ---- saving --------------------------------------------------------------------------------- */
 
 static double seconds_here(const run *r)
 {
@@ -214,8 +212,7 @@ out:
     return rc;
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------------------ */
+/* ---- validation ----------------------------------------------------------------------------- */
 
 static bool asked(const int *flag)
 {
@@ -256,8 +253,7 @@ static bool due(const run *r, int64_t every)
     return r->at.step == r->o->steps || (every > 0 && r->at.step % every == 0);
 }
 
-/* ---- steps
- * ----------------------------------------------------------------------------------------- */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 static double limit_of(const run *r)
 {
@@ -352,12 +348,17 @@ static int save_if_due(run *r)
     return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
 
+int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
+{
+    if (step <= steps) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed", out,
+                    (long long)step, (long long)steps);
+}
+
 static int take_steps(run *r)
 {
-    int rc = HPC_OK;
-    if (r->at.step > r->o->steps)
-        return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed",
-                        r->o->out, (long long)r->at.step, (long long)r->o->steps);
+    int rc;
+    TRY(hpc_training_steps_left(r->o->out, r->at.step, r->o->steps));
     while (r->at.step < r->o->steps || r->at.owed) {
         if (enough(r)) {
             TRY(save(r));

@@ -109,8 +109,7 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
  * left half written. Later ones are not this run's, which passed them over. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
 
-/* ---- a run
- * --------------------------------------------------------------------------------------- */
+/* ---- a run ---------------------------------------------------------------------------------- */
 /* Its tokenizer: a tokenizer.model or tokenizer.json, whatever the file is called, a folder with
  * one, or a GGUF with one inside. */
 typedef struct hpc_run_tokens hpc_run_tokens;
@@ -148,6 +147,8 @@ typedef struct hpc_training_result {
 } hpc_training_result;
 /* HPC_E_STATE while another process is at it. */
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o);
+/* Fails where a run in `out`, which stands at `step`, is past its `steps`. */
+int hpc_training_steps_left(const char *out, int64_t step, int64_t steps);
 
 #ifdef __cplusplus
 }

@@ -60,8 +60,7 @@ static void for_each(update *u, const hpc_model_tensor *tensor, int64_t n,
     }
 }
 
-/* ---- segments -----------------------------------------------------------------------------------
- */
+/* ---- segments ------------------------------------------------------------------------------- */
 
 static void add_squares(update *u, const hpc_model_tensor *tensor, const target *t)
 {
@@ -181,8 +180,7 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step)
     return o->kind > HPC_OPT_MUON && (step <= o->burst || step % o->interval == 0);
 }
 
-/* ---- first values
- * ---------------------------------------------------------------------------------- */
+/* ---- first values --------------------------------------------------------------------------- */
 
 void update_start(update *u, hpc_value v, double identity)
 {

@@ -124,8 +124,7 @@ out:
     return rc;
 }
 
-/* ---- what it needs ------------------------------------------------------------------------------
- */
+/* ---- what it needs -------------------------------------------------------------------------- */
 
 static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
                       int64_t n, hpc_value v)
@@ -316,8 +315,7 @@ size_t hpc_trainer_peak(const hpc_trainer *t)
     return hpc_device_about(t->device).peak_bytes;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------ */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 static int write_i32(hpc_trainer *t, hpc_value v, const int32_t *data, int64_t n)
 {
@@ -446,8 +444,7 @@ out:
     return rc;
 }
 
-/* ---- export
- * ---------------------------------------------------------------------------------------------- */
+/* ---- export --------------------------------------------------------------------------------- */
 
 static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user)
 {

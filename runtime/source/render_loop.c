@@ -179,8 +179,7 @@ out:
     return rc;
 }
 
-/* ---- behind the loop --------------------------------------------------------------------------
- */
+/* ---- behind the loop ------------------------------------------------------------------------ */
 
 /* The first directive at or behind `at`. */
 static int64_t pragma_from(const hpc_loops *l, uint32_t at)

@@ -7,7 +7,8 @@
 # better of the two and two more seeds. ABLATIONS change one setting of one optimizer at a quarter of TOKENS. The
 # model, the tokens, the batch and the schedule are the same for all. What is finished is not run again,
 # and what was stopped goes on, so that the study may take several nights: start it again with the same
-# words. JOBS runs (2) share the CPUs.
+# words. JOBS runs (2) share the CPUs. RATES="adamw=0.002 muon=0.004" are taken as found: those are not
+# tuned, nor run at half the rate.
 #
 # At the end OUT/runs.csv, OUT/study.csv, OUT/tokens.png and OUT/time.png: what a step costs is measured
 # then, on a machine that does nothing else, since runs beside each other say little about time.
@@ -20,6 +21,7 @@ shape=${SHAPE:---hidden 256 --layers 4 --heads 4 --kv-heads 4 --ffn 672 --length
 optimizers=${OPTIMIZERS:-adamw jorge-momentum muon soap shampoo jorge-newton sgd jorge jorge-symmetric}
 JOBS=${JOBS:-2}
 threads=$(($(nproc) / JOBS > 0 ? $(nproc) / JOBS : 1))
+every=$(awk -v t="$tokens" 'BEGIN { printf "%d", t / 2048 / 12 }') # steps between validations
 quarter=$(awk -v t="$tokens" 'BEGIN { printf "%.0f", t / 4 }')
 mkdir -p "$out"
 
@@ -69,7 +71,7 @@ one() { # name optimizer rate tokens seed [options that come last and win]
     # shellcheck disable=SC2046,SC2086
     nice "$hpccoder" train --data "$train" --validation "$validation" --out "$out/$name" $shape --rows 8 \
         --optimizer "$optimizer" --lr "$rate" --tokens "$length" --seed "$seed" $(extra_of "$optimizer") \
-        --schedule cosine --warmup 100 --lr-least 0.1 --validate-batches 50 --validate-every 200 \
+        --schedule cosine --warmup 100 --lr-least 0.1 --validate-batches 24 --validate-every "$every" \
         --save-every 200 --keep 1 --resume -q -j "$threads" "$@" >"$out/$name.log" 2>&1 ||
         echo "$name: did not finish, see $out/$name.log" >&2
 }
@@ -98,13 +100,21 @@ tuned() { # optimizer: its rates and losses, best first
         echo "$(loss_of "$name") ${name#"tune-$1-"}"
     done | sort -g
 }
-best_rate_of() { tuned "$1" | awk 'NR == 1 { print $2 }'; }
+given_rate_of() { # nothing if it is to be tuned
+    for pair in ${RATES:-}; do [ "${pair%%=*}" != "$1" ] || echo "${pair#*=}"; done
+}
+best_rate_of() {
+    local given
+    given=$(given_rate_of "$1")
+    [ -n "$given" ] && echo "$given" || tuned "$1" | awk 'NR == 1 { print $2 }'
+}
+to_tune=$(for o in $optimizers; do [ -n "$(given_rate_of "$o")" ] || echo "$o"; done)
 
-for o in $optimizers; do
+for o in $to_tune; do
     for lr in $(rates_of "$o"); do echo "tune-$o-$lr $o $lr $quarter 1"; done
 done | queue
 for _ in 1 2 3; do
-    for o in $optimizers; do
+    for o in $to_tune; do
         tuned "$o" | awk -v o="$o" -v by="$(step_of "$o")" -v n="$quarter" '
             NR == 1 { best = $2; low = high = $2 }
             { if ($2 < low) low = $2; if ($2 > high) high = $2 }
@@ -127,11 +137,13 @@ better_rate_of() {
 }
 for o in $optimizers; do echo "$o $o $(best_rate_of "$o") $tokens 1"; done | queue
 leading=$(for o in $optimizers; do echo "$(loss_of "$o") $o"; done | sort -g | awk 'NR <= 3 { print $2 }')
-for o in adamw $leading; do echo "$o-half $o $(half_of "$o") $tokens 1"; done | queue
+for o in adamw $leading; do
+    [ -n "$(given_rate_of "$o")" ] || echo "$o-half $o $(half_of "$o") $tokens 1"
+done | queue
 for seed in 2 3; do
     for o in $leading; do echo "$o-seed$seed $o $(better_rate_of "$o") $tokens $seed"; done
 done | queue
-ablations | while read -r name o options; do
+[ "${ABLATE:-1}" = 0 ] || ablations | while read -r name o options; do
     [[ " $optimizers " == *" $o "* ]] || continue
     echo "ablate-$name $o $(best_rate_of "$o") $quarter 1 $options"
 done | queue

@@ -97,8 +97,7 @@ static void assert_timed(const hpc_json *op)
     assert_true(number(op, "fraction") < 1.001 * fraction);
 }
 
-/* ---- what it reports ----------------------------------------------------------------------------
- */
+/* ---- what it reports ------------------------------------------------------------------------ */
 
 static void json_says_what_was_measured(void **state)
 {
@@ -317,8 +316,7 @@ static void peers_compute_the_same(void **state)
     }
 }
 
-/* ---- what it refuses
- * -------------------------------------------------------------------------------- */
+/* ---- what it refuses ------------------------------------------------------------------------ */
 
 static void bad_requests_are_told(void **state)
 {

@@ -28,8 +28,7 @@ static const char *root_of(void **state)
     return ((const hpc_test_folder *)*state)->root;
 }
 
-/* ---- the source, which tests change
- * ----------------------------------------------------------------- */
+/* ---- the source, which tests change --------------------------------------------------------- */
 
 static void copy(void **state, const char *from, const char *to)
 {
@@ -68,8 +67,7 @@ static void replace(void **state, const char *name, const char *word, const char
     hpc_buf_release(&data);
 }
 
-/* ---- what works
- * --------------------------------------------------------------------------------------- */
+/* ---- what works ----------------------------------------------------------------------------- */
 
 static void same_file(void **state, const char *a, const char *b)
 {
@@ -204,8 +202,7 @@ static void blocks_are_a_quarter(void **state)
     hpc_test_says(o.out, " parameters in f16 (");
 }
 
-/* ---- mistakes
- * -------------------------------------------------------------------------------------------- */
+/* ---- mistakes ------------------------------------------------------------------------------- */
 
 static void refuse(void **state, const char *words, const char *part)
 {

@@ -108,8 +108,7 @@ static void write_file(const place *p, const char *name, const char *data, size_
     test_ok(hpc_file_save(in_folder(path, p, name), data, n));
 }
 
-/* ---- encode and decode
- * --------------------------------------------------------------------------- */
+/* ---- encode and decode ---------------------------------------------------------------------- */
 
 static void prints_the_ids(void **state)
 {
@@ -264,8 +263,7 @@ static void nowhere_to_write(void **state)
            "r=0; $e - <&- 2>err || r=$?; test $r = 2; grep -q 'standard input' err");
 }
 
-/* ---- train --------------------------------------------------------------------------------------
- */
+/* ---- train ---------------------------------------------------------------------------------- */
 
 #define FILES "runtime/base/map.c runtime/base/json.c runtime/base/file.c runtime/base/pool.c"
 

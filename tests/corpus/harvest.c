@@ -279,8 +279,7 @@ static void test_settings(void **state)
     release_work(w);
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------
- */
+/* ---- what goes wrong ------------------------------------------------------------------------ */
 
 static void test_empty_and_shallow(void **state)
 {

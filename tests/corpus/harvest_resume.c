@@ -83,8 +83,7 @@ static void test_moved(void **state)
     release_work(w);
 }
 
-/* ---- what is damaged or gone -------------------------------------------------------------------
- */
+/* ---- what is damaged or gone ---------------------------------------------------------------- */
 
 typedef struct damage {
     const char *script; /* in the folder of the test, to the finished corpus "c" */
@@ -270,8 +269,7 @@ static void test_faults(void **state)
     release_work(whole);
 }
 
-/* ---- several processes -------------------------------------------------------------------------
- */
+/* ---- several processes ---------------------------------------------------------------------- */
 
 static void run_three(work *w)
 {

@@ -531,8 +531,7 @@ static void test_a_damaged_corpus(void **state)
     script(p, "! test -e a/index.json");
 }
 
-/* ---- failures ---------------------------------------------------------------------------------
- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static void walk(place *p, void (*arm)(int64_t n), bool (*failed)(void), int64_t each)
 {

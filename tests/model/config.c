@@ -170,8 +170,7 @@ static void what_cannot_be_done_is_named(void **state)
         test_fails(load(&c, bad[k].text), bad[k].code, bad[k].says);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static hpc_model_config small(const char *family)
 {

@@ -249,8 +249,7 @@ static void class_heads_have_their_gradient(void **state)
         }
 }
 
-/* ---- narrow numbers -----------------------------------------------------------------------------
- */
+/* ---- narrow numbers ------------------------------------------------------------------------- */
 
 /* About sixty roundings of 2^-9 one after the other, those of the parameters included, of numbers
  * that are at most as large as what they are compared with. */
@@ -281,8 +280,7 @@ static void bf16_is_near(void **state)
     }
 }
 
-/* ---- dropout and tags -------------------------------------------------------------------------
- */
+/* ---- dropout and tags ----------------------------------------------------------------------- */
 
 static void dropout_has_its_places(void **state)
 {

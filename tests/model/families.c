@@ -200,8 +200,7 @@ static void steps_are_those_of_transformers(void **state)
     steps_are(f, HPC_TEST_SGD, "sgd", 0x1p-6);
 }
 
-/* ---- saved again
- * ---------------------------------------------------------------------------------- */
+/* ---- saved again ---------------------------------------------------------------------------- */
 
 static int read_from(float *out, const hpc_model_tensor *t, void *user)
 {

@@ -142,8 +142,7 @@ static void what_is_written_is_read(void **state)
     hpc_gguf_close(g);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------
- */
+/* ---- damage --------------------------------------------------------------------------------- */
 
 typedef struct made {
     uint8_t data[4096];
@@ -351,8 +350,7 @@ static void what_gguf_does_not_have_is_not_written(void **state)
     assert_false(hpc_file_exists(path));
 }
 
-/* ---- files cut and changed everywhere
- * ---------------------------------------------------------------------- */
+/* ---- files cut and changed everywhere ------------------------------------------------------- */
 
 /* Opens a copy as long as the input, and reads all of what passes. Refusals have a message. */
 static bool passes(const uint8_t *data, size_t n)
@@ -403,8 +401,7 @@ static void no_cut_and_no_byte_breaks_it(void **state)
     hpc_buf_release(&whole);
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static int read_back(void *user)
 {

@@ -235,8 +235,7 @@ static void what_we_cannot_do_is_named(void **state)
     test_fails(opened(&c, &m, path), HPC_E_UNSUPPORTED, "a vector of q8_0 is not read");
 }
 
-/* ---- a model's file changed everywhere
- * -------------------------------------------------------------------- */
+/* ---- a model's file changed everywhere ------------------------------------------------------ */
 
 /* The configuration of the bytes in memory; now and then all of the model, through a file. */
 static int use(const hpc_buf *b, const char *path, bool whole)

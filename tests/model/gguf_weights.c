@@ -55,8 +55,7 @@ static void every_family_comes_back(void **state)
     }
 }
 
-/* ---- how tensors are stored
- * ------------------------------------------------------------------------------- */
+/* ---- how tensors are stored ----------------------------------------------------------------- */
 
 static const float *stored(hpc_stored_tensor *t, const hpc_gguf *g, const char *name)
 {
@@ -303,8 +302,7 @@ static void numbers_that_do_not_fit_are_named(void **state)
     }
 }
 
-/* ---- what such a file cannot say
- * ---------------------------------------------------------------------------- */
+/* ---- what such a file cannot say ------------------------------------------------------------ */
 
 static void what_gguf_cannot_say_is_named(void **state)
 {
@@ -350,8 +348,7 @@ static void what_gguf_cannot_say_is_named(void **state)
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q6_K: GGUF files are");
 }
 
-/* ---- failures
- * -------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static int first_values(float *out, const hpc_model_tensor *t, void *user)
 {

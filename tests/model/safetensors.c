@@ -65,8 +65,7 @@ static void what_is_written_is_read(void **state)
     hpc_safetensors_close(s);
 }
 
-/* ---- damage ------------------------------------------------------------------------------------
- */
+/* ---- damage --------------------------------------------------------------------------------- */
 
 static int parse(const char *header, size_t data_bytes)
 {
@@ -149,8 +148,7 @@ static void other_types_are_refused_when_asked_for(void **state)
     hpc_safetensors_close(s);
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static int read_back(void *user)
 {

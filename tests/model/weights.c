@@ -19,8 +19,7 @@
 #define FIXTURE "tests/fixtures/families/"
 enum { MOST = 8192, TENSORS = 64 };
 
-/* ---- a directory changed
- * ---------------------------------------------------------------------------- */
+/* ---- a directory changed -------------------------------------------------------------------- */
 
 /* All tensors of a fixture's file, to be changed and written elsewhere. */
 typedef struct copy {
@@ -239,8 +238,7 @@ static void a_class_head_may_be_missing(void **state)
     hpc_weights_close(w);
 }
 
-/* ---- saving
- * ------------------------------------------------------------------------------------------- */
+/* ---- saving --------------------------------------------------------------------------------- */
 
 static int draw(float *out, const hpc_model_tensor *t, void *user)
 {

@@ -182,8 +182,7 @@ static void attentions(void **state)
     }
 }
 
-/* ---- elements -----------------------------------------------------------------------------------
- */
+/* ---- elements ------------------------------------------------------------------------------- */
 
 static void activations(void **state)
 {
@@ -283,8 +282,7 @@ static void reductions(void **state)
             }
 }
 
-/* ---- rows by index, losses
- * ------------------------------------------------------------------------- */
+/* ---- rows by index, losses ------------------------------------------------------------------ */
 
 static void gathers_and_scatters(void **state)
 {
@@ -340,8 +338,7 @@ static void losses(void **state)
         }
 }
 
-/* ---- collectives and messages, on one rank
- * -------------------------------------------------------- */
+/* ---- collectives and messages, on one rank -------------------------------------------------- */
 
 static void collectives(void **state)
 {

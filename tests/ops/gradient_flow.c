@@ -146,8 +146,7 @@ static void accumulators_add_up(void **state)
     }
 }
 
-/* ---- what has no gradient ---------------------------------------------------------------------
- */
+/* ---- what has no gradient ------------------------------------------------------------------- */
 
 static void refused(hpc_test_case *c, hpc_value y, int code, const char *part)
 {

@@ -169,8 +169,7 @@ static void fills(void **state)
         }
 }
 
-/* ---- dropout -----------------------------------------------------------------------------------
- */
+/* ---- dropout -------------------------------------------------------------------------------- */
 
 /* With p = 1/2 what is kept doubles: exact in any type, so that masks are compared bit for bit. */
 static void dropout_case(void **state, double p, int parts, int w, int step_number)
@@ -215,8 +214,7 @@ static void dropout_of_what_is_live(void **state)
     hpc_test_case_check(&c);
 }
 
-/* ---- nop
- * ------------------------------------------------------------------------------------------ */
+/* ---- nop ------------------------------------------------------------------------------------ */
 
 static void nop_changes_nothing(void **state)
 {

@@ -280,8 +280,7 @@ static void unknown_machines_are_named(void **state)
     test_fails(hpc_device_open(&d, &(hpc_device_options){.isa = "mmx"}), HPC_E_UNSUPPORTED, "mmx");
 }
 
-/* ---- as it runs -------------------------------------------------------------------------------
- */
+/* ---- as it runs ----------------------------------------------------------------------------- */
 
 enum { GATHER, SCATTER, LOSS, LOSS_GRAD, GROUP, CAP, DIRECTION, STEP, BAD_N };
 

@@ -365,8 +365,7 @@ static void long_loops_hash_all(void **state)
     hpc_buf_release(&b);
 }
 
-/* ---- any input --------------------------------------------------------------------------------
- */
+/* ---- any input ------------------------------------------------------------------------------ */
 
 static const char sample_c[] =
     "void f(int n) {\n#ifdef _OPENMP\n#pragma omp parallel for \\\n  private(i)\n#endif\n"

@@ -107,8 +107,7 @@ static void fortran_spacing(void **state)
     writes("a.f", "c$omp parallel do\nc$omp+shared(a)\n", "!$omp parallel do shared(a)");
 }
 
-/* ---- what is understood -----------------------------------------------------------------------
- */
+/* ---- what is understood --------------------------------------------------------------------- */
 
 static void words_are(const char *line, uint32_t words)
 {

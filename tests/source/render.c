@@ -92,8 +92,7 @@ static void spelled_marks_stay_text(void **state)
     hpc_sample_release(&s);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------
- */
+/* ---- loops ---------------------------------------------------------------------------------- */
 
 static void loop_is(const char *path, const char *text, int64_t loop, size_t before, size_t after,
                     const char *expected)
@@ -212,8 +211,7 @@ static void fortran_closers_go(void **state)
             "z = 1\n!$omp parallel\n<loop>do i = 1, n\nend do\n!$omp end parallel\n<pragma>");
 }
 
-/* ---- nothing leaks
- * --------------------------------------------------------------------------------- */
+/* ---- nothing leaks -------------------------------------------------------------------------- */
 
 static const char leaky_c[] =
     "#include <omp.h>\n"

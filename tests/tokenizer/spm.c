@@ -48,8 +48,7 @@ static void same_ids(const hpc_ids *ids, const int32_t *wanted, size_t n, const 
              hex(shown, text, text_n));
 }
 
-/* ---- fixtures ---------------------------------------------------------------------------------
- */
+/* ---- fixtures ------------------------------------------------------------------------------- */
 
 static void from_hex(hpc_buf *out, const hpc_json *v)
 {
@@ -110,8 +109,7 @@ static void ids_of_the_fixtures(void **state)
     hpc_json_free(root);
 }
 
-/* ---- the library ------------------------------------------------------------------------------
- */
+/* ---- the library ---------------------------------------------------------------------------- */
 
 typedef struct pair { /* the same model, twice */
     const hpc_spm *library;
@@ -198,8 +196,7 @@ static size_t draw_text(char *out, size_t most, uint32_t *seed, bool any)
     return n;
 }
 
-/* ---- models drawn at random: ties, overlaps, unused pieces, characters without a piece ---------
- */
+/* ---- models drawn at random: ties, overlaps, unused pieces, characters without a piece ------ */
 
 static const char *const letters[] = {"a", "b", "c", "\xC3\xA4", " ", "\xE2\x82\xAC"};
 enum { LETTERS = sizeof letters / sizeof *letters };
@@ -349,8 +346,7 @@ static void ids_of_the_library_for_much_code(void **state)
     hpc_buf_release(&m);
 }
 
-/* ---- round trips ------------------------------------------------------------------------------
- */
+/* ---- round trips ---------------------------------------------------------------------------- */
 
 static void comes_back(const hpc_tokenizer *t, hpc_tokenizer_scratch *s, const char *text, size_t n,
                        unsigned flags)
@@ -423,8 +419,7 @@ static void marks_are_text_unless_asked_for(void **state)
     hpc_tokenizer_close(t);
 }
 
-/* ---- parts -------------------------------------------------------------------------
- */
+/* ---- parts ---------------------------------------------------------------------------------- */
 
 /* Some text much longer than the parts that workers take. */
 static void long_text(hpc_buf *out, size_t bytes, uint32_t *seed)

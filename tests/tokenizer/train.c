@@ -16,8 +16,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------
- */
+/* ---- texts ---------------------------------------------------------------------------------- */
 
 typedef struct texts {
     hpc_buf list, text;
@@ -85,8 +84,7 @@ static int train(hpc_buf *model, const hpc_tokenizer_train_options *o, int64_t f
     return rc;
 }
 
-/* ---- the result ---------------------------------------------------------------------------------
- */
+/* ---- the result ----------------------------------------------------------------------------- */
 
 static void the_same_each_time(void **state)
 {
@@ -221,8 +219,7 @@ static void takes_other_pieces(void **state)
     hpc_buf_release(&m);
 }
 
-/* ---- the .json
- * ------------------------------------------------------------------------------------ */
+/* ---- the .json ------------------------------------------------------------------------------ */
 
 static void writes_a_json(void **state)
 {
@@ -251,8 +248,7 @@ static void writes_a_json(void **state)
     hpc_tokenizer_close(llama);
 }
 
-/* ---- what is refused
- * -------------------------------------------------------------------------------- */
+/* ---- what is refused ------------------------------------------------------------------------ */
 
 static int no_text(const char **text, size_t *n, void *user)
 {

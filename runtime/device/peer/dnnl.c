@@ -24,8 +24,7 @@ static const char *version(void)
     return HPC_VERSION_DNNL;
 }
 
-/* ---- what its second and third generations name differently -----------------------------------
- */
+/* ---- what its second and third generations name differently --------------------------------- */
 
 typedef struct layout {
     dnnl_dims_t extent, stride;

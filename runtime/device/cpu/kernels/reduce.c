@@ -148,8 +148,7 @@ static void put_result(const hpc_tensor *y, int64_t at, double result)
         put(y, at, &value, 1);
 }
 
-/* ---- over everything ---------------------------------------------------------------------------
- */
+/* ---- over everything ------------------------------------------------------------------------ */
 
 static int reduce_all(const hpc_launch *l, const void *args)
 {
@@ -173,8 +172,7 @@ static int reduce_all(const hpc_launch *l, const void *args)
     return 0;
 }
 
-/* ---- over columns: one result for each row
- * ------------------------------------------------------- */
+/* ---- over columns: one result for each row -------------------------------------------------- */
 
 static int reduce_cols(const hpc_launch *l, const void *args)
 {
@@ -190,8 +188,7 @@ static int reduce_cols(const hpc_launch *l, const void *args)
     return 0;
 }
 
-/* ---- over rows: one result for each column
- * --------------------------------------------------------- */
+/* ---- over rows: one result for each column -------------------------------------------------- */
 
 static void fold_row(double *result, const float *x, int64_t n, int kind)
 {
