@@ -432,18 +432,32 @@ out:
     return rc;
 }
 
+/* The failure `rc`, or where a run left its model, if it is a run that is named. */
+static int or_where_it_is(int rc, const char *dir)
+{
+    hpc_buf path = {0};
+    if (hpc_buf_printf(&path, "%s/model/config.json", dir) >= 0 && hpc_file_exists(path.data)) {
+        hpc_error_clear();
+        rc = hpc_fail(HPC_E_ARG, "%s is a run's folder: its model is %s/model", dir, dir);
+    }
+    hpc_buf_release(&path);
+    return rc;
+}
+
 int hpc_model_config_read(hpc_model_config *out, const char *dir)
 {
     if (model_is_gguf(dir)) return read_gguf(out, dir);
+    const char *ending = strrchr(dir, '.');
+    bool itself = ending && strcmp(ending, ".json") == 0;
     hpc_buf path = {0};
     hpc_json *root = NULL;
     int rc = HPC_OK;
-    TRY(hpc_buf_printf(&path, "%s/config.json", dir));
+    TRY(hpc_buf_printf(&path, itself ? "%s" : "%s/config.json", dir));
     TRY(hpc_json_read(&root, path.data));
     rc = hpc_model_config_load(out, root);
     if (rc < 0) hpc_error_where("%s", path.data);
 out:
     hpc_json_free(root);
     hpc_buf_release(&path);
-    return rc;
+    return rc < 0 ? or_where_it_is(rc, dir) : rc;
 }

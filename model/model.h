@@ -244,10 +244,10 @@ int hpc_gguf_tokenizer(const char **name, const void **data, size_t *bytes, cons
 
 /* ---- models: a directory, or a FILE.gguf in its place ------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */
-/* config.json as the Hugging Face world writes it, or the keys of a GGUF of architecture llama
- * (mistral where it has a window), qwen2, starcoder2, gptneox or gpt2; it has no init_std. An
- * unknown architecture, or one of whose keys says what we cannot do, is HPC_E_UNSUPPORTED and names
- * both. */
+/* config.json as the Hugging Face world writes it, which may be named itself, or the keys of a GGUF
+ * of architecture llama (mistral where it has a window), qwen2, starcoder2, gptneox or gpt2; it has
+ * no init_std. An unknown architecture, or one of whose keys says what we cannot do, is
+ * HPC_E_UNSUPPORTED and names both. */
 int hpc_model_config_read(hpc_model_config *out, const char *dir);
 int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
 /* Refuses a configuration that its family cannot describe, by the key. */

@@ -278,6 +278,23 @@ static void files_are_named(void **state)
     test_fails(hpc_model_config_read(&c, dir), HPC_E_UNSUPPORTED, "/config.json: num_experts:");
 }
 
+/* A file by its name; and the folder of a run, whose config.json says how it was trained. */
+static void what_else_is_named(void **state)
+{
+    char run[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];
+    hpc_model_config c;
+    hpc_test_path(run, *state, "run");
+    test_ok(hpc_file_mkdir(hpc_test_path(folder, *state, "run/model")));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "run/config.json"), "{\"lr\":1}", 8));
+    test_fails(hpc_model_config_read(&c, run), HPC_E_FORMAT, "model_type");
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "run/model/config.json"), LLAMA "}",
+                          strlen(LLAMA "}")));
+    test_fails(hpc_model_config_read(&c, run), HPC_E_ARG, "run's folder: its model is ");
+    test_ok(hpc_model_config_read(&c, folder));
+    test_ok(hpc_model_config_read(&c, path));
+    assert_int_equal(c.ffn, 96);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +304,8 @@ int main(void)
         cmocka_unit_test(what_is_written_comes_back),
         cmocka_unit_test(what_a_family_cannot_say_is_named),
         cmocka_unit_test(families_are_listed),
+        cmocka_unit_test_setup_teardown(what_else_is_named, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(files_are_named, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
     };
