@@ -11,7 +11,8 @@
 # tuned, nor run at half the rate.
 #
 # At the end OUT/runs.csv, OUT/study.csv, OUT/tokens.png and OUT/time.png: what a step costs is measured
-# then, on a machine that does nothing else, since runs beside each other say little about time.
+# then, on a machine that does nothing else, since runs beside each other say little about time. OUT/record
+# has every eighth step of each run; what we had is in optimizers/.
 set -eu -o pipefail
 [ $# -ge 3 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 train=$1 validation=$2 out=$3 tokens=${4:-10e6}
@@ -106,7 +107,7 @@ given_rate_of() { # nothing if it is to be tuned
 best_rate_of() {
     local given
     given=$(given_rate_of "$1")
-    [ -n "$given" ] && echo "$given" || tuned "$1" | awk 'NR == 1 { print $2 }'
+    if [ -n "$given" ]; then echo "$given"; else tuned "$1" | awk 'NR == 1 { print $2 }'; fi
 }
 to_tune=$(for o in $optimizers; do [ -n "$(given_rate_of "$o")" ] || echo "$o"; done)
 
@@ -153,6 +154,7 @@ adamw=$(loss_of "$(better_of adamw)")
 echo run,rate,tokens,loss,tokens_to_adamw >"$out/runs.csv"
 for dir in "$out"/*/; do
     name=$(basename "$dir")
+    [ -e "$dir/metrics.csv" ] || continue
     awk -F, -v name="$name" -v goal="$adamw" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         { tokens = $at["tokens"]; if ($at["lr"] > rate) rate = $at["lr"] }
@@ -166,6 +168,23 @@ for dir in "$out"/*/; do
         END { printf "%s,%g,%d,%.4f,%s\n", name, rate, tokens, loss, reached ? sprintf("%d", reached) : "" }
     ' "$dir/metrics.csv"
 done >>"$out/runs.csv"
+mkdir -p "$out/record"
+for dir in "$out"/*/; do
+    [ -e "$dir/metrics.csv" ] || continue
+    awk -F, '
+        NR == 1 {
+            n = split("step tokens loss lr grad_norm step_ms validation_loss", name, " ")
+            for (i = 1; i <= NF; i++) at[$i] = i
+        }
+        {
+            row = $at[name[1]]
+            for (k = 2; k <= n; k++) row = row "," $at[name[k]]
+            shown = NR % 8 == 1 || $at["validation_loss"] != ""
+            if (shown) print row
+        }
+        END { if (!shown) print row }' "$dir/metrics.csv" >"$out/record/$(basename "$dir").csv"
+done
+
 # A step of each beside AdamW's, with the refreshes that its interval has: the middle of three.
 measure() { # optimizer: over AdamW's; the same by operations alone; milliseconds of AdamW's
     local extra=""
