@@ -92,8 +92,9 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
                 acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
-    /* In this order no compiler needs more registers than there are: one splat at a time. */
+#pragma GCC unroll 4
     for (int64_t p = 0; p < k; p++) {
+        /* In this order no compiler needs more registers than there are: one splat at a time. */
         vec bv[PANELS][VECTORS];
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
