@@ -373,6 +373,8 @@ const hpc_command hpc_cmd_bench_op = {
         "plain products of f32 and bf16, oneDNN and OpenBLAS run the same product on the same "
         "operands and as many threads, in turns with ours, nothing packed beforehand; a number "
         "above 1 in brackets says that ours is faster.\n\n"
+        "Weights of a block format are packed beforehand, as inference has them, and the rows of "
+        "activations beside them rounded to 8 bits: the error is mostly that of the rounding.\n\n"
         "The op nop reports what an instruction costs that does nothing, and a barrier of all "
         "workers; their floors are an empty call and a cache line handed over.",
     .examples =

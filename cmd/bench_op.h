@@ -50,6 +50,7 @@ typedef struct hpc_bench_case {
     const void *base;             /* attributes to begin with; NULL: zeros */
     const char *attr;             /* what is set on top: "trans_b act=silu" */
     bool weighs;                  /* takes weights of any type */
+    bool packed;                  /* those in panels, also where they are no block format */
     bool extra;                   /* only where no elements are asked for: it has its own */
     hpc_dtype dtype, weights;
     /* What has to be computed before; NULL: nothing. Sets e->ready. */

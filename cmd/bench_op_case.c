@@ -53,22 +53,44 @@ static void instruct(hpc_bench_emitter *e, hpc_value *operand)
 /* ---- products ------------------------------------------------------------------------------ */
 
 /* Weights shrink with the depth of the sum, so that results are as large as activations. */
-static void emit_product(hpc_bench_emitter *e, int64_t batch, const int64_t *mkn)
+static hpc_value weight_of(hpc_bench_emitter *e, int rank, int64_t batch, const int64_t *mkn)
 {
     const hpc_matmul_attr *at = e->attr;
-    int64_t m = mkn[0], k = mkn[1], n = mkn[2];
-    int rank = batch > 0 ? 3 : 2, skip = 3 - rank;
-    const int64_t a[] = {batch, at->trans_a ? k : m, at->trans_a ? m : k};
+    int64_t k = mkn[1], n = mkn[2];
     const int64_t b[] = {batch, at->trans_b ? n : k, at->trans_b ? k : n};
-    bool act = at->act != HPC_ACT_NONE;
     hpc_bench_fill weight = normal(1 / sqrt((double)(k > 0 ? k : 1)));
+    return hpc_bench_input(e, "b", e->job->weights, weight, rank, b + 3 - rank);
+}
+
+/* As inference has them: those of block formats, and what the case says. */
+static bool packs_weights(const hpc_bench_emitter *e)
+{
+    const hpc_matmul_attr *at = e->attr;
+    return at->trans_b && (e->job->c->packed || hpc_dtype_get(e->job->weights)->quantised);
+}
+
+static void prepare_matmul(hpc_bench_emitter *e)
+{
+    if (!packs_weights(e)) return;
+    hpc_value operand[] = {HPC_NEW, weight_of(e, 2, 0, e->n)};
+    e->ready[0] = hpc_emit(e->p, &hpc_op_pack, operand, NULL);
+}
+
+static void emit_product(hpc_bench_emitter *e, int64_t batch, const int64_t *mkn)
+{
+    hpc_matmul_attr at = *(const hpc_matmul_attr *)e->attr;
+    int64_t m = mkn[0], k = mkn[1], n = mkn[2];
+    int rank = batch > 0 ? 3 : 2;
+    const int64_t a[] = {batch, at.trans_a ? k : m, at.trans_a ? m : k};
+    bool act = at.act != HPC_ACT_NONE, packed = rank == 2 && packs_weights(e);
     hpc_value operand[] = {HPC_NEW,
                            act ? HPC_NEW : HPC_NONE,
-                           real(e, "a", rank, a + skip),
-                           hpc_bench_input(e, "b", e->job->weights, weight, rank, b + skip),
+                           real(e, "a", rank, a + 3 - rank),
+                           packed ? e->ready[0] : weight_of(e, rank, batch, mkn),
                            act ? real(e, "bias", EXTENTS(n)) : HPC_NONE,
                            HPC_NONE};
-    instruct(e, operand);
+    at.int8 = at.int8 || (packed && hpc_dtype_get(e->job->weights)->quantised);
+    hpc_emit(e->p, &hpc_op_matmul, operand, &at);
 }
 
 static void emit_matmul(hpc_bench_emitter *e)
@@ -400,7 +422,8 @@ static const hpc_map_attr inverse_root = {.alpha = 1, .power = -0.25, .guarded =
 /* clang-format off */
 #define PRODUCT .op = &hpc_op_matmul, .extents = "M,K,N", .base = &plain_product, \
                 .shrinks = FIRST | THIRD, .emit = emit_matmul
-#define LAYER   PRODUCT, .attr = "trans_b", .weighs = true
+#define LAYER   PRODUCT, .attr = "trans_b", .weighs = true, .prepare = prepare_matmul
+#define PACKED  LAYER, .packed = true, .extra = true
 #define ROWS    .extents = "R,C", .shrinks = FIRST | SECOND
 #define DENSE   .extents = "T,Hq,Hkv,D", .shrinks = FIRST, .attr = "causal"
 #define BLOCKS  .extents = "B,N", .shrinks = FIRST
@@ -408,13 +431,14 @@ static const hpc_map_attr inverse_root = {.alpha = 1, .power = -0.25, .guarded =
 
 const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_nop, .extents = ""},
-    /* forward, both gradients, square, one token */
+    /* forward, both gradients, square, one token; packed for inference: a prompt, one token */
     {LAYER, .shape = {1024, 768, 3072}},
     {PRODUCT, .shape = {1024, 3072, 768}},
     {PRODUCT, .shape = {768, 1024, 3072}, .attr = "trans_a"},
     {PRODUCT, .shape = {2048, 2048, 2048}},
     {LAYER, .shape = {1, 768, 3072}},
-    {PRODUCT, .shape = {1024, 768, 3072}, .attr = "trans_b act=gelu_tanh", .weighs = true},
+    {PRODUCT, .shape = {1024, 768, 3072}, .attr = "trans_b act=gelu_tanh", .weighs = true,
+     .prepare = prepare_matmul},
     {.op = &hpc_op_matmul, .extents = "B,M,K,N", .base = &plain_product,
      .shape = {12, 512, 64, 512},
      .shrinks = FIRST | SECOND, .emit = emit_batched},
@@ -423,12 +447,17 @@ const hpc_bench_case hpc_bench_cases[] = {
     {PRODUCT, .shape = {768, 1024, 3072}, .attr = "trans_a", .extra = true, .dtype = HPC_BF16,
      .weights = HPC_BF16},
     {LAYER, .shape = {1, 768, 3072}, .extra = true, .dtype = HPC_BF16, .weights = HPC_BF16},
-    {LAYER, .shape = {512, 768, 3072}, .extra = true, .weights = HPC_Q8_0},
-    {LAYER, .shape = {1, 768, 3072}, .extra = true, .weights = HPC_Q8_0},
-    {LAYER, .shape = {1, 768, 3072}, .extra = true, .weights = HPC_Q4_0},
-    {LAYER, .shape = {1, 768, 3072}, .extra = true, .weights = HPC_Q4_K},
-    {LAYER, .shape = {1, 768, 3072}, .extra = true, .weights = HPC_Q5_K},
-    {LAYER, .shape = {1, 768, 3072}, .extra = true, .weights = HPC_Q6_K},
+    {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q8_0},
+    {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q4_0},
+    {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q4_K},
+    {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q6_K},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_F32},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_BF16},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_Q8_0},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_Q4_0},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_Q4_K},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_Q5_K},
+    {PACKED, .shape = {1, 4096, 16384}, .weights = HPC_Q6_K},
     {.op = &hpc_op_pack, .extents = "N,K", .shape = {3072, 768}, .shrinks = FIRST,
      .emit = emit_pack},
     {.op = &hpc_op_norm, ROWS, .shape = {1024, 768}, .base = &usual_norm, .attr = "kind=rms",

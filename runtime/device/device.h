@@ -69,7 +69,9 @@ typedef struct hpc_tensor {
 } hpc_tensor;
 
 /* Physical layouts. PANEL16 holds a matrix [n,k] (or a batch of them) for products with its
- * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. */
+ * transpose: rows in groups of 16, padded with zeros, each group stored as [k][16]. Of a block
+ * format: block by block along k, the 16-bit numbers of 16 rows beside each other, then their
+ * words of 4 bytes. */
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
 
 int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */

@@ -351,6 +351,57 @@ static void block_pack(void *dst, hpc_dtype to, const float *src)
     }
 }
 
+/* ---- panels ------------------------------------------------------------------ */
+
+enum { PANEL = 16 };
+
+/* A block consists of numbers of 16 bits and, before or behind them, of words of 4 bytes. */
+static int halves_of(hpc_dtype d)
+{
+    return d == HPC_Q4_K || d == HPC_Q5_K ? 2 : 1;
+}
+
+/* Copies row r of what a panel holds of one block, to it or from it: halves [halves][16], then
+ * words [words][16]. */
+static void copy_row(uint8_t *panel, uint8_t *block, hpc_dtype d, int64_t r, bool to_panel)
+{
+    size_t bytes = hpc_dtype_get(d)->block_bytes, halves = 2 * (size_t)halves_of(d);
+    size_t halves_at = d == HPC_Q6_K ? bytes - halves : 0, words_at = halves_at > 0 ? 0 : halves;
+
+    for (size_t at = 0; at < bytes;) {
+        bool half = at < halves;
+        size_t width = half ? 2 : 4;
+        uint8_t *in_panel = panel + at * PANEL + (size_t)r * width;
+        uint8_t *in_block = block + (half ? halves_at + at : words_at + at - halves);
+        if (to_panel)
+            memcpy(in_panel, in_block, width);
+        else
+            memcpy(in_block, in_panel, width);
+        at += width;
+    }
+}
+
+void hpc_quant_panel(void *panel, const void *rows, hpc_dtype d, int64_t n, int64_t k)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(d);
+    size_t bytes = info->block_bytes;
+    int64_t blocks = k / info->block;
+    hpc_assert(k % info->block == 0 && n >= 0 && n <= PANEL);
+    if (n < PANEL) memset(panel, 0, (size_t)blocks * bytes * PANEL);
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t r = 0; r < n; r++)
+            copy_row((uint8_t *)panel + (size_t)b * bytes * PANEL,
+                     (uint8_t *)rows + (size_t)(r * blocks + b) * bytes, d, r, true);
+}
+
+void hpc_quant_from_panel(void *out, const void *panel, hpc_dtype d, int64_t row, int64_t block)
+{
+    size_t bytes = hpc_dtype_get(d)->block_bytes;
+    copy_row((uint8_t *)panel + (size_t)block * bytes * PANEL, out, d, row, false);
+}
+
+/* ---- runs of blocks ------------------------------------------------------------ */
+
 void hpc_quant_unpack(float *dst, const void *src, hpc_dtype from, int64_t n)
 {
     const hpc_dtype_info *info = hpc_dtype_get(from);

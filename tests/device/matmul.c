@@ -35,7 +35,7 @@ typedef struct product {
     bool trans_a, trans_b, shared_b, panel;
     hpc_dtype y, a, b;
     int act, bias, ragged;
-    bool pre, residual, adds, halves, symmetric;
+    bool pre, residual, adds, halves, symmetric, int8;
     double alpha; /* 0: 1 */
     int32_t live[4];
 } product;
@@ -73,6 +73,7 @@ static hpc_matmul_args args_of(hpc_test_heap *h, const product *c, hpc_tensor *b
                                   .trans_b = c->trans_b,
                                   .halves = c->halves,
                                   .symmetric = c->symmetric,
+                                  .int8 = c->int8,
                                   .act = c->act,
                                   .alpha = c->alpha != 0 ? c->alpha : 1}};
 
@@ -128,6 +129,17 @@ static void halve(double *x, int64_t n)
     }
 }
 
+/* Rows to integers of at most 127 with a factor for each 32. */
+static void round_rows(double *x, int64_t n)
+{
+    for (int64_t at = 0; at < n; at += 32) {
+        float top = 0;
+        for (int i = 0; i < 32; i++) top = fmaxf(top, fabsf((float)x[at + i]));
+        float inverse = top > 0 ? 127 / top : 0, factor = top / 127;
+        for (int i = 0; i < 32; i++) x[at + i] = (double)factor * rintf((float)x[at + i] * inverse);
+    }
+}
+
 static wanted reference(hpc_test_heap *h, const product *c, const hpc_matmul_args *a,
                         const hpc_tensor *b)
 {
@@ -142,6 +154,7 @@ static wanted reference(hpc_test_heap *h, const product *c, const hpc_matmul_arg
         halve(xa, hpc_tensor_n(&a->a));
         halve(xb, hpc_tensor_n(b));
     }
+    if (c->int8) round_rows(xa, hpc_tensor_n(&a->a));
     for (int64_t at = 0; at < n; at++) {
         int64_t e = at / (c->m * c->n), i = at / c->n % c->m, j = at % c->n;
         int64_t k = c->ragged && c->trans_a ? c->live[e] : c->k;
@@ -399,22 +412,102 @@ static void panels(void **state)
     }
 }
 
-/* A row's bits do not depend on the rows beside it, nor on how b is stored. */
-static void batch_invariance(void **state)
+/* Rows rounded to 8 bits times every block format, tiles and panels cut anywhere. */
+static void integers(void **state)
 {
-    static const hpc_dtype types[] = {HPC_F32, HPC_BF16, HPC_Q4_K};
+    static const hpc_dtype weight[] = {HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const int64_t ms[] = {1, 2, 5, 6, 23, 301}, ns[] = {16, 1, 45, 70, 130, 20};
+
+    (void)state;
+    for (int i = 0; i < 5 * 6; i++) {
+        bool large = i % 5 > 1;
+        product c = {.m = ms[i / 5],
+                     .n = ns[i / 5],
+                     .k = large ? 512 : 32 * (1 + i),
+                     .trans_b = true,
+                     .panel = true,
+                     .int8 = true,
+                     .a = i % 2 ? HPC_BF16 : HPC_F32,
+                     .b = weight[i % 5]};
+        check(&c);
+    }
+    for (int i = 0; i < 10; i++) {
+        product c = {.m = 9,
+                     .n = 37,
+                     .k = 256,
+                     .trans_b = true,
+                     .panel = true,
+                     .int8 = true,
+                     .b = weight[i % 5],
+                     .y = i < 5 ? HPC_BF16 : HPC_F32,
+                     .bias = PLAIN,
+                     .act = i % 2 ? HPC_SILU : HPC_ACT_NONE,
+                     .pre = i % 3 == 0,
+                     .residual = i % 3 != 1,
+                     .adds = i % 4 == 3,
+                     .alpha = i % 2 ? 0.5 : 1};
+        check(&c);
+        c.batch = 4, c.shared_b = i % 2, c.ragged = RAGGED;
+        c.live[0] = 3, c.live[2] = 9, c.live[3] = 1;
+        check(&c);
+    }
+    check(&(product){.m = 3,
+                     .n = 20,
+                     .k = 0,
+                     .trans_b = true,
+                     .panel = true,
+                     .int8 = true,
+                     .b = HPC_Q8_0,
+                     .adds = true});
+}
+
+/* What is not a number stays visible. */
+static void integers_keep_what_is_not_finite(void **state)
+{
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
 
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 3; i++) {
+            hpc_test_heap h = {0};
+            hpc_tensor b;
+            product c = {.m = 2,
+                         .n = 20,
+                         .k = 64,
+                         .trans_b = true,
+                         .panel = true,
+                         .int8 = true,
+                         .b = HPC_Q8_0};
+            hpc_matmul_args a = args_of(&h, &c, &b);
+            ((float *)a.a.data)[40] = bad[i];
+            assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), 0);
+            const float *y = a.y.data;
+            for (int j = 0; j < 20; j++) {
+                assert_false(isfinite(y[j]));
+                assert_true(isfinite(y[20 + j]));
+            }
+            hpc_test_heap_free(&h);
+        }
+}
+
+/* A row's bits do not depend on the rows beside it, nor on how b is stored. */
+static void batch_invariance(void **state)
+{
+    static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_BF16,
+                                      HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+
+    (void)state;
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++)
+        for (int i = 0; i < 10; i++) {
             hpc_test_heap h = {0};
             hpc_tensor b;
             product c = {.m = 37,
                          .n = 83,
                          .k = 512,
                          .trans_b = i != 3,
-                         .b = types[i % 3],
-                         .panel = i == 4,
+                         .b = types[i],
+                         .panel = i > 3,
+                         .int8 = i > 4,
                          .bias = PLAIN,
                          .act = HPC_SILU,
                          .alpha = 0.1};
@@ -464,11 +557,17 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),           cmocka_unit_test(dtypes),
-        cmocka_unit_test(halves),           cmocka_unit_test(symmetric),
-        cmocka_unit_test(epilogues),        cmocka_unit_test(ragged),
-        cmocka_unit_test(panels),           cmocka_unit_test(refusals),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(dtypes),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(symmetric),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(ragged),
+        cmocka_unit_test(panels),
+        cmocka_unit_test(refusals),
         cmocka_unit_test(batch_invariance),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(integers_keep_what_is_not_finite),
     };
 
     return cmocka_run_group_tests_name("device/matmul", tests, NULL, NULL);

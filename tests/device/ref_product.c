@@ -106,6 +106,17 @@ static void matmul_weights(void **state)
         g.attr.trans_b = true;
         REF(matmul, &g);
         assert_near(y, want, ROWS, 1e-13);
+        if (!hpc_dtype_get(kinds[i])->quantised) continue;
+        static uint8_t panels[32 * K * 2];
+        hpc_pack_args blocks = {.y = g.b, .x = g.b};
+        blocks.y.pack = HPC_PANEL16;
+        blocks.y.data = panels;
+        memset(panels, -1, sizeof panels);
+        REF(pack, &blocks);
+        g.b = blocks.y;
+        memset(y, 0, sizeof y);
+        REF(matmul, &g);
+        assert_near(y, want, ROWS, 1e-13);
     }
     hpc_pack_args p = {.y = f64_of(packed, ROWS, K, 0), .x = over(HPC_F32, w, ROWS, K, 0, 0)};
     p.y.pack = HPC_PANEL16;

@@ -193,6 +193,12 @@ static void pack_rules(void **s)
     hpc_program *p = begin();
     makes(p, hpc_pack(p, BF16(p, 20, 8)), "bf16[20,8]/panel16");
     makes(p, hpc_pack(p, REAL(p, 2, 20, 8)), "f32[2,20,8]/panel16");
+    hpc_value blocks = hpc_pack(p, input(p, HPC_Q4_K, EXTENTS(20, 256)));
+    makes(p, blocks, "q4_K[20,256]/panel16");
+    makes(p, hpc_pack(p, input(p, HPC_F16, EXTENTS(20, 8))), "f16[20,8]/panel16");
+    hpc_pack(p, blocks);
+    refuses(p, HPC_E_SHAPE, "x is q4_K[20,256]/panel16: it is packed already");
+    p = begin();
     hpc_pack(p, REAL(p, 8));
     refuses(p, HPC_E_SHAPE, "x is f32[8]: expected a rank of 2 to 3");
 }

@@ -1,7 +1,7 @@
 /*
  * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
- * symmetric products, combine, map, tile, eigh; and that state is not written over what the same
- * instruction reads, but where its kernel works in place.
+ * symmetric products and those of bytes, combine, map, tile, eigh; and that state is not written
+ * over what the same instruction reads, but where its kernel works in place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +22,7 @@
 #define REAL(p, ...)  value(p, HPC_F32, false, EXTENTS(__VA_ARGS__))
 #define BF16(p, ...)  value(p, HPC_BF16, false, EXTENTS(__VA_ARGS__))
 #define STATE(p, ...) value(p, HPC_F32, true, EXTENTS(__VA_ARGS__))
+#define Q4(p, ...)    value(p, HPC_Q4_0, false, EXTENTS(__VA_ARGS__))
 #define SCALAR(p, d)  value(p, d, false, 0, NULL)
 
 static hpc_program *begin(void)
@@ -183,6 +184,23 @@ static void symmetric_refuses(void **s)
     hpc_value biased[] = {HPC_NEW, HPC_NONE, REAL(p, 3, 4), REAL(p, 3, 4), REAL(p, 3), HPC_NONE};
     hpc_emit(p, &hpc_op_matmul, biased, &half);
     refuses(p, HPC_E_ARG, "a symmetric product has no pre and no bias");
+}
+
+static void int8_refuses(void **s)
+{
+    (void)s;
+    hpc_matmul_attr row = {.trans_b = true}, bytes = {.trans_b = true, .int8 = true};
+    hpc_matmul_attr turned = {.trans_a = true, .trans_b = true, .int8 = true};
+    hpc_program *p = begin();
+    makes(p, hpc_matmul(p, BF16(p, 3, 32), hpc_pack(p, Q4(p, 5, 32)), bytes), "bf16[3,5]");
+    hpc_matmul(p, REAL(p, 3, 32), hpc_pack(p, Q4(p, 5, 32)), row);
+    refuses(p, HPC_E_SHAPE, "b is q4_0[5,32]/panel16: packed blocks are multiplied as int8 alone");
+    p = begin();
+    hpc_matmul(p, REAL(p, 3, 32), Q4(p, 5, 32), bytes);
+    refuses(p, HPC_E_SHAPE, "b is q4_0[5,32]: int8 takes a block format in panels alone");
+    p = begin();
+    hpc_matmul(p, REAL(p, 32, 3), hpc_pack(p, Q4(p, 5, 32)), turned);
+    refuses(p, HPC_E_ARG, "int8 goes with neither trans_a nor symmetric nor halves");
 }
 
 static void combine_makes(void **s)
@@ -349,6 +367,7 @@ int main(void)
         cmocka_unit_test(apply_rules),
         cmocka_unit_test(below_rules),
         cmocka_unit_test(symmetric_refuses),
+        cmocka_unit_test(int8_refuses),
         cmocka_unit_test(combine_makes),
         cmocka_unit_test(combine_refuses),
         cmocka_unit_test(averages_are_versions),

@@ -56,11 +56,13 @@ typedef enum hpc_act {
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
  * halves: factors of f32 count rounded to bf16; sums and y do not.
+ * int8 (b a block format in PANEL16, which takes nothing else): rows of a count rounded to integers
+ * up to 127 times a factor for each 32 of k, and these are multiplied as integers.
  * symmetric: of y [m,m], and of residual, what is below the diagonal counts, and y above it is that
  * mirrored: half of the work where a product is symmetric by its making. Without act, pre and bias,
  * nothing ragged but the batch. */
 typedef struct hpc_matmul_attr {
-    bool trans_a, trans_b, halves, symmetric;
+    bool trans_a, trans_b, halves, symmetric, int8;
     int act;
     double alpha;
 } hpc_matmul_attr;

@@ -24,13 +24,32 @@ static void load_a(double *dst, const hpc_matmul_args *g, int64_t batch, int64_t
     }
 }
 
+/* The same of a block format in panels, from the start of a block: n elements of row `row`. */
+static void load_panel_blocks(double *dst, const hpc_tensor *t, int64_t batch, int64_t row,
+                              int64_t k0, int64_t n)
+{
+    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)t->dtype);
+    int64_t first = panel_at(t, batch, row / 16 * 16, 0) / info->block;
+    const uint8_t *panel = (const uint8_t *)t->data + (size_t)first * info->block_bytes;
+    uint8_t block[REF_CHUNK];
+    float x[REF_CHUNK];
+
+    for (int64_t at = 0; at < n; at += info->block) {
+        hpc_quant_from_panel(block, panel, (hpc_dtype)t->dtype, row % 16, (k0 + at) / info->block);
+        hpc_quant_unpack(x, block, (hpc_dtype)t->dtype, info->block);
+        for (int64_t e = 0; e < info->block; e++) dst[at + e] = x[e];
+    }
+}
+
 static void load_b(double *dst, const hpc_matmul_args *g, int64_t batch, int64_t j, int64_t k0,
                    int64_t n)
 {
     const hpc_tensor *b = &g->b;
     int64_t rows = extent_from_end(b, 2), cols = extent_from_end(b, 1);
     int64_t base = b->rank == 3 ? batch * rows * cols : 0;
-    if (b->pack == HPC_PANEL16) {
+    if (b->pack == HPC_PANEL16 && hpc_dtype_get((hpc_dtype)b->dtype)->quantised) {
+        load_panel_blocks(dst, b, b->rank == 3 ? batch : 0, j, k0, n);
+    } else if (b->pack == HPC_PANEL16) {
         hpc_ref_load(dst, b, panel_at(b, b->rank == 3 ? batch : 0, j, k0), 16, n);
     } else if (g->attr.trans_b) {
         hpc_ref_load(dst, b, base + j * cols + k0, 1, n);
@@ -103,6 +122,24 @@ int hpc_ref_matmul(hpc_plan *p, int workers, const hpc_matmul_args *a)
     return ref_plan(p, matmul_run, "ref_matmul");
 }
 
+static int pack_blocks_run(const hpc_launch *l, const void *args)
+{
+    const hpc_pack_args *g = args;
+    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)g->x.dtype);
+    int64_t n = extent_from_end(&g->x, 2), k = extent_from_end(&g->x, 1), panels = (n + 15) / 16;
+    int64_t batches = g->x.rank == 3 ? g->x.extent[0] : 1, lo, hi;
+    size_t row = (size_t)(k / info->block) * info->block_bytes;
+
+    hpc_share(&lo, &hi, batches * panels, 1, l->worker, l->workers);
+    for (int64_t at = lo; at < hi; at++) {
+        int64_t first = at % panels * 16;
+        hpc_quant_panel((uint8_t *)g->y.data + (size_t)at * 16 * row,
+                        (const uint8_t *)g->x.data + (size_t)(at / panels * n + first) * row,
+                        (hpc_dtype)g->x.dtype, least(16, n - first), k);
+    }
+    return 0;
+}
+
 static int pack_run(const hpc_launch *l, const void *args)
 {
     const hpc_pack_args *g = args;
@@ -122,6 +159,7 @@ static int pack_run(const hpc_launch *l, const void *args)
 
 int hpc_ref_pack(hpc_plan *p, int workers, const hpc_pack_args *a)
 {
-    (void)workers, (void)a;
-    return ref_plan(p, pack_run, "ref_pack");
+    (void)workers;
+    bool blocks = hpc_dtype_get((hpc_dtype)a->x.dtype)->quantised;
+    return ref_plan(p, blocks ? pack_blocks_run : pack_run, "ref_pack");
 }

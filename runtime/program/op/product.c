@@ -11,6 +11,7 @@ static const hpc_field matmul_field[] = {
     {"trans_a", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_a), NULL, false},
     {"trans_b", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, trans_b), NULL, false},
     {"halves", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, halves), NULL, false},
+    {"int8", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, int8), NULL, false},
     {"symmetric", HPC_FIELD_BOOL, offsetof(hpc_matmul_attr, symmetric), NULL, false},
     {"act", HPC_FIELD_NAME, offsetof(hpc_matmul_attr, act), hpc_op_act_names, false},
     {"alpha", HPC_FIELD_REAL, offsetof(hpc_matmul_attr, alpha), NULL, true},
@@ -46,6 +47,21 @@ static int check_attr(const hpc_matmul_attr *at)
     return HPC_OK;
 }
 
+/* Packed block formats are multiplied as integers, and nothing else is. */
+static int check_int8(const hpc_insn *i, const hpc_type *type)
+{
+    const hpc_matmul_attr *at = i->attr;
+    const hpc_type *b = &type[MATMUL_B];
+    bool blocks = hpc_dtype_get((hpc_dtype)b->dtype)->quantised && b->pack == HPC_PANEL16;
+    if (blocks && !at->int8)
+        return hpc_misfit(i, type, MATMUL_B, -1, "packed blocks are multiplied as int8 alone");
+    if (at->int8 && !blocks)
+        return hpc_misfit(i, type, MATMUL_B, -1, "int8 takes a block format in panels alone");
+    if (at->int8 && (at->trans_a || at->symmetric || at->halves))
+        return hpc_fail(HPC_E_ARG, "int8 goes with neither trans_a nor symmetric nor halves");
+    return HPC_OK;
+}
+
 static int check_factors(const hpc_insn *i, const hpc_type *type)
 {
     const hpc_matmul_attr *at = i->attr;
@@ -62,6 +78,7 @@ static int check_factors(const hpc_insn *i, const hpc_type *type)
     if (rows_only && !at->trans_b)
         return hpc_misfit(i, type, MATMUL_B, -1,
                           "packed and quantised factors are read by rows: set trans_b");
+    TRY(check_int8(i, type));
     factors f = factors_of(a, b, at);
     char text_a[128], text_b[128];
     if (f.k != f.inner)
@@ -373,9 +390,10 @@ enum { PACK_Y, PACK_X, PACK_N };
 static int pack_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
-    int rc = hpc_op_expect(i, type, PACK_X, HPC_OP_REAL, 2, 3);
+    int rc = hpc_op_expect(i, type, PACK_X, HPC_OP_WEIGHT, 2, 3);
     if (rc < 0) return rc;
     const hpc_type *x = &type[PACK_X];
+    if (x->pack != HPC_PLAIN) return hpc_misfit(i, type, PACK_X, -1, "it is packed already");
     if (x->ragged >= 0) return hpc_misfit(i, type, PACK_X, -1, "only fixed extents are packed");
     hpc_type y = hpc_op_like(x, (hpc_dtype)x->dtype);
     y.pack = HPC_PANEL16;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/matmul.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum { MIRROR = 16 }; /* rows that are turned into columns at a time */
@@ -72,9 +73,8 @@ static void add(float *restrict x, const float *restrict y, int64_t n)
     for (int64_t j = 0; j < n; j++) x[j] += y[j];
 }
 
-/* Part of a row of a tile: x holds sums and ends as what is stored from element `at` of y. */
-static void finish_strip(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
-                         float *spare, int64_t n)
+void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
+                                float *spare, int64_t n)
 {
     float alpha = (float)a->attr.alpha;
 
@@ -133,9 +133,9 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     /* In strips that are the same for all tiles: a loop's vectors and its tail may round apart. */
     for (int64_t i = 0; i < at.rows; i++) {
         int64_t cols = a->attr.symmetric ? least(at.cols, at.i + i + 1 - at.j) : at.cols;
-        for (int64_t j = 0; j < cols; j += GEMM_TILE_GRAIN)
-            finish_strip(a, (e * s->m + at.i + i) * s->n + at.j + j, tile + i * s->tile.n + j,
-                         bias + j, spare, least(GEMM_TILE_GRAIN, cols - j));
+        for (int64_t j = 0; j < cols; j += GEMM_TILE_GRAIN) HPC_ISA(cpu_matmul_finish)
+        (a, (e * s->m + at.i + i) * s->n + at.j + j, tile + i * s->tile.n + j, bias + j, spare,
+         least(GEMM_TILE_GRAIN, cols - j));
     }
     for (int64_t i = 0; i < at.rows && a->attr.symmetric; i += MIRROR)
         mirror_rows(a, s, e, at, i, least(MIRROR, at.rows - i), tile + i * s->tile.n);
@@ -182,11 +182,16 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     hpc_tensor b = a->b;
     bool panel = b.pack == HPC_PANEL16 && a->attr.trans_b;
 
+    if (panel && hpc_dtype_get((hpc_dtype)b.dtype)->quantised)
+        return HPC_ISA(cpu_matmul_bytes)(p, workers, a);
     if (panel) b.pack = HPC_PLAIN;
+    unsigned takes = !a->attr.trans_b ? TAKES_REAL
+                     : panel          ? TAKES_REAL | 1 << HPC_F16
+                                      : TAKES_WEIGHT;
     const operand_check check[] = {{"y", &a->y, TAKES_REAL},
                                    {"pre", &a->pre, TAKES_REAL},
                                    {"a", &a->a, TAKES_REAL},
-                                   {"b", &b, a->attr.trans_b && !panel ? TAKES_WEIGHT : TAKES_REAL},
+                                   {"b", &b, takes},
                                    {"bias", &a->bias, TAKES_REAL},
                                    {"residual", &a->residual, TAKES_REAL},
                                    {0}};

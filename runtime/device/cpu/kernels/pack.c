@@ -28,7 +28,9 @@ static int run(const hpc_launch *l, const void *args)
         int64_t first = i % panels * PANEL, rows = least(PANEL, n - first);
         const void *src = element(x, (i / panels * n + first) * k);
         void *dst = element(&a->y, i * PANEL * k);
-        if (x->dtype == HPC_F32)
+        if (hpc_dtype_get((hpc_dtype)x->dtype)->quantised)
+            hpc_quant_panel(dst, src, (hpc_dtype)x->dtype, rows, k);
+        else if (x->dtype == HPC_F32)
             pack_rows(dst, src, rows, k, 4);
         else
             pack_rows(dst, src, rows, k, 2);
@@ -39,7 +41,7 @@ static int run(const hpc_launch *l, const void *args)
 int HPC_ISA(cpu_pack)(hpc_plan *p, int workers, const hpc_pack_args *a)
 {
     hpc_tensor y = a->y;
-    const operand_check check[] = {{"y", &y, 1u << a->x.dtype}, {"x", &a->x, TAKES_REAL}, {0}};
+    const operand_check check[] = {{"y", &y, 1u << a->x.dtype}, {"x", &a->x, TAKES_WEIGHT}, {0}};
 
     (void)workers;
     y.pack = y.pack == HPC_PANEL16 ? HPC_PLAIN : HPC_PANEL16;

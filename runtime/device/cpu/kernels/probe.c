@@ -14,6 +14,7 @@
 #include <immintrin.h>
 enum { WIDTH = 64, CHAINS = 16 };
 #elif defined(__AVX2__)
+#include <immintrin.h>
 enum { WIDTH = 32, CHAINS = 12 };
 #elif defined(__x86_64__)
 enum { WIDTH = 16, CHAINS = 12 };
@@ -98,6 +99,23 @@ static void i8_run(void *state, int64_t rounds)
             chain[k] = _mm512_dpbusd_epi32(chain[k], operand[0], operand[1]);
     memcpy(state, chain, sizeof chain);
 }
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+/* Products of bytes in pairs, these in pairs, and their sum. */
+static void i8_run(void *state, int64_t rounds)
+{
+    __m256i chain[CHAINS], factor, other, ones = _mm256_set1_epi16(1);
+
+    memcpy(chain, state, sizeof chain);
+    memcpy(&factor, (char *)state + sizeof chain, sizeof factor);
+    other = factor;
+    for (; rounds > 0; rounds--)
+        for (int k = 0; k < CHAINS; k++) {
+            __asm__ volatile("" : "+x"(factor)); /* or it is done once for all */
+            __m256i pairs = _mm256_maddubs_epi16(factor, other);
+            chain[k] = _mm256_add_epi32(chain[k], _mm256_madd_epi16(pairs, ones));
+        }
+    memcpy(state, chain, sizeof chain);
+}
 #endif
 
 #endif
@@ -122,7 +140,7 @@ const hpc_cpu_probe HPC_ISA(hpc_cpu_probe) = {
 #if defined(__AVX512BF16__)
     .bf16 = {bf16_run, BF16_OPERATIONS},
 #endif
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || (defined(__AVX2__) && !defined(__AVX512F__))
     .i8 = {i8_run, I8_OPERATIONS},
 #endif
     .read = read_all,

@@ -1,0 +1,17 @@
+/*
+ * matmul.h: what the kinds of products share.
+ */
+#ifndef HPC_CPU_MATMUL_H
+#define HPC_CPU_MATMUL_H
+
+#include "runtime/device/cpu/kernels/isa.h"
+
+/* Part of a row: x holds sums and ends as what is stored from element `at` of y. bias and spare: n
+ * floats, of bias zeros where there is none. (matmul.c) */
+void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,
+                                float *spare, int64_t n);
+
+/* Of packed block formats. (matmul_bytes.c) */
+int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a);
+
+#endif

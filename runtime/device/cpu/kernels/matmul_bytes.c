@@ -1,0 +1,188 @@
+/*
+ * matmul_bytes.c: products with packed block formats: the rows are rounded
+ * once, by all workers, and then each computes whole columns of tiles.
+ */
+#include <string.h>
+
+#include "runtime/device/cpu/kernels/bytes.h"
+#include "runtime/device/cpu/kernels/matmul.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+enum {
+    ROWS_MOST = 60 * BYTES_ROWS, /* of a tile: it stays in L1, and what is read of a in L2 */
+    TILES_PER_WORKER = 4,
+    LINE = 64
+};
+
+typedef struct shape {
+    int64_t batch, m, n, k, panels;
+    hpc_dtype b;
+    bool narrow;
+} shape;
+
+static shape shape_of(const hpc_matmul_args *a)
+{
+    const int64_t *extent = a->a.extent + a->a.rank - 2;
+    int64_t n = hpc_tensor_cols(&a->y);
+
+    return (shape){.batch = a->a.rank == 3 ? a->a.extent[0] : 1,
+                   .m = extent[0],
+                   .n = n,
+                   .k = extent[1],
+                   .panels = (n + BYTES_COLS - 1) / BYTES_COLS,
+                   .b = (hpc_dtype)a->b.dtype,
+                   .narrow = HPC_ISA(cpu_bytes_narrow)((hpc_dtype)a->b.dtype)};
+}
+
+/* ---- memory: the rounded rows, then what each worker needs ---------------------------------- */
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static size_t integer_bytes(const shape *s)
+{
+    return whole_lines((size_t)(s->batch * s->m * s->k) * (s->narrow ? 1 : 2));
+}
+
+static size_t unit_bytes(const shape *s)
+{
+    return whole_lines((size_t)(s->batch * s->m * (s->k / BYTES_UNIT)) * sizeof(float));
+}
+
+static size_t tile_bytes(const shape *s)
+{
+    return (size_t)least(s->m, ROWS_MOST) * BYTES_COLS * sizeof(float);
+}
+
+static size_t worker_bytes(const shape *s)
+{
+    return BYTES_SPARE + whole_lines(tile_bytes(s));
+}
+
+static byte_rows rows_of(const shape *s, void *workspace)
+{
+    char *at = workspace;
+    byte_rows r = {.q = at, .k = s->k};
+
+    at += integer_bytes(s);
+    r.scale = (float *)at;
+    r.sum = (float *)(at + unit_bytes(s));
+    return r;
+}
+
+static char *own_memory(const shape *s, const hpc_launch *l)
+{
+    size_t shared = integer_bytes(s) + 2 * unit_bytes(s);
+
+    return (char *)l->workspace + shared + (size_t)l->worker * worker_bytes(s);
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static int64_t live_batch(const hpc_matmul_args *a, const shape *s)
+{
+    return a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s->batch;
+}
+
+static int64_t live_rows(const hpc_matmul_args *a, const shape *s, int64_t e)
+{
+    int lead = a->a.rank - 2;
+
+    return a->a.ragged == lead ? hpc_tensor_live(&a->a, lead ? e : 0) : s->m;
+}
+
+/* Rows of a tile: as many as there may be while there are tiles enough for every worker. */
+static int64_t tile_rows(const shape *s, int64_t m, int workers)
+{
+    int64_t most = ROWS_MOST, parts = (m + most - 1) / most;
+
+    while (most > BYTES_ROWS && parts * s->panels < TILES_PER_WORKER * (int64_t)workers) {
+        most = (most / 2 + BYTES_ROWS - 1) / BYTES_ROWS * BYTES_ROWS;
+        parts = (m + most - 1) / most;
+        if (most == BYTES_ROWS) break;
+    }
+    return most;
+}
+
+static bool is_plain(const hpc_matmul_args *a)
+{
+    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
+           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data;
+}
+
+/* Rows i .. of columns j .. of batch entry e; sums are in x [rows,16]. */
+static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t i, int64_t rows,
+                   int64_t j, float *x)
+{
+    float buffer[BYTES_COLS] = {0}, spare[BYTES_COLS];
+    int64_t cols = least(BYTES_COLS, s->n - j), at = (e * s->m + i) * s->n + j;
+    const float *bias = buffer;
+    bool plain = is_plain(a);
+
+    if (a->bias.data) bias = load(buffer, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + j, cols);
+    for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS)
+        if (plain)
+            memcpy((float *)a->y.data + at, x, (size_t)cols * sizeof *x);
+        else
+            HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);
+}
+
+static void run_entry(const hpc_matmul_args *a, const shape *s, const byte_rows *rows, int64_t e,
+                      const hpc_launch *l)
+{
+    int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), lo, hi;
+    const hpc_dtype_info *info = hpc_dtype_get(s->b);
+    size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
+    const char *b = a->b.data;
+    char *own = own_memory(s, l);
+    float *x = (float *)(own + BYTES_SPARE);
+
+    if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
+    hpc_share(&lo, &hi, (m + part - 1) / part * s->panels, 1, l->worker, l->workers);
+    for (int64_t at = lo; at < hi; at++) {
+        int64_t i = at / s->panels * part, j = at % s->panels, n = least(part, m - i);
+        HPC_ISA(cpu_bytes)(x, rows, e * s->m + i, n, b + (size_t)j * panel_bytes, s->b, own);
+        finish(a, s, e, i, n, j * BYTES_COLS, x);
+    }
+}
+
+static int run(const hpc_launch *l, const void *args)
+{
+    const hpc_matmul_args *a = args;
+    shape s = shape_of(a);
+    byte_rows rows = rows_of(&s, l->workspace);
+    int64_t batch = live_batch(a, &s), units = s.k / BYTES_UNIT, lo, hi;
+
+    for (int64_t e = 0; e < batch; e++) {
+        int64_t first = e * s.m * units;
+        hpc_share(&lo, &hi, live_rows(a, &s, e) * units, 1, l->worker, l->workers);
+        HPC_ISA(cpu_bytes_round)(&rows, &a->a, s.narrow, first + lo, first + hi);
+    }
+    hpc_barrier_wait(l->barrier);
+    for (int64_t e = 0; e < batch; e++) run_entry(a, &s, &rows, e, l);
+    return 0;
+}
+
+int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a)
+{
+    hpc_tensor b = a->b;
+
+    b.pack = HPC_PLAIN;
+    const operand_check check[] = {{"y", &a->y, TAKES_REAL},
+                                   {"pre", &a->pre, TAKES_REAL},
+                                   {"a", &a->a, TAKES_REAL},
+                                   {"b", &b, TAKES_BLOCKS},
+                                   {"bias", &a->bias, TAKES_REAL},
+                                   {"residual", &a->residual, TAKES_REAL},
+                                   {0}};
+    if (a->a.rank < 2 || a->a.rank > 3 || a->a.ragged == a->a.rank - 1 || b.ragged > 0 ||
+        (b.ragged == 0 && b.rank < 3) || a->attr.trans_a || a->attr.symmetric || !a->attr.int8)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "matmul_bytes_" HPC_ISA_TEXT " takes plain int8 products alone");
+    shape s = shape_of(a);
+    size_t bytes = integer_bytes(&s) + 2 * unit_bytes(&s) + (size_t)workers * worker_bytes(&s);
+    return accept(
+        p, (hpc_plan){.run = run, .workspace = bytes, .name = "matmul_bytes_" HPC_ISA_TEXT}, check);
+}
