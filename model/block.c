@@ -29,12 +29,26 @@ hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
     return hpc_dropout(m->p, x, m->io->step, m->io->first, a);
 }
 
+static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_value bias,
+                         hpc_value residual)
+{
+    hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
+    hpc_value operand[] = {HPC_NEW, HPC_NONE, x, w, bias, residual};
+    hpc_matmul_attr at = {.trans_b = true, .alpha = 1};
+    if (w >= 0) at.int8 = hpc_dtype_get((hpc_dtype)m->p->value[w].type.dtype)->quantised;
+    return hpc_emit(m->p, &hpc_op_matmul, operand, &at);
+}
+
+hpc_value model_head(const model_emitter *m, hpc_value x)
+{
+    return product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE);
+}
+
 /* w x + bias + residual, and (alpha / rank) B A x where there is an adapter. */
 static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value residual)
 {
     hpc_program *p = m->p;
-    hpc_value w = model_param(m, part, 0);
-    hpc_value y = hpc_linear(p, x, w, model_param(m, part + 1, 0), residual);
+    hpc_value y = product(m, part, x, model_param(m, part + 1, 0), residual);
     hpc_value a = model_param(m, part, 1), b = model_param(m, part, 2);
     if (a < 0) return y;
     hpc_matmul_attr at = {.trans_b = true,
@@ -72,7 +86,8 @@ static hpc_value attention(const model_emitter *m, hpc_value h)
         q = hpc_rope(p, q, m->io->pos, m->io->freq, rope);
         k = hpc_rope(p, k, m->io->pos, m->io->freq, rope);
     }
-    hpc_value o = hpc_attention(p, q, k, v, m->io->start, HPC_NONE, HPC_NONE, a);
+    hpc_value o = m->serve ? model_serve_attention(m, q, k, v, a)
+                           : hpc_attention(p, q, k, v, m->io->start, HPC_NONE, HPC_NONE, a);
     return hpc_view(p, o, 2, (int64_t[]){rows, c->heads * d});
 }
 

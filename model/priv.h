@@ -4,7 +4,7 @@
 #ifndef HPC_MODEL_PRIV_H
 #define HPC_MODEL_PRIV_H
 
-#include "model/model.h"
+#include "model/serve.h"
 
 /* ---- tensors (tensor.c) ---------------------------------------------------------------- */
 /* False where the configuration has no such tensor. block: -1 for a part of none. */
@@ -24,7 +24,9 @@ typedef struct model_emitter {
     const hpc_model_config *c;
     const hpc_model_io *io;
     int64_t seed;
-    int block; /* the one being emitted, or -1 */
+    int block;                       /* the one being emitted, or -1 */
+    const hpc_serve_emission *serve; /* NULL: for training */
+    const hpc_serve_io *served;
 } model_emitter;
 /* The parameter, new on the program; HPC_NONE where the configuration has none such. */
 hpc_value model_param(const model_emitter *m, int part, int adapter);
@@ -32,6 +34,15 @@ hpc_value model_norm(const model_emitter *m, int part, hpc_value x);
 /* Site 0 is the embedding's; block b has 2 b + 1 and 2 b + 2. */
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x);
 hpc_value model_block(model_emitter *m, int block, hpc_value x);
+hpc_value model_head(const model_emitter *m,
+                     hpc_value x); /* logits, where it is a tensor of its own */
+
+/* ---- emission of what answers (serve.c) --------------------------------------------------------
+ */
+hpc_value model_serve_weight(const model_emitter *m, int part);
+/* The new keys and values go to the cache, and q sees all of its sequence. */
+hpc_value model_serve_attention(const model_emitter *m, hpc_value q, hpc_value k, hpc_value v,
+                                hpc_attention_attr attr);
 
 /* ---- families (family.c) -------------------------------------------------------------------- */
 typedef enum model_key_kind {

@@ -73,6 +73,8 @@ typedef struct hpc_tensor {
  * format: block by block along k, the 16-bit numbers of 16 rows beside each other, then their
  * words of 4 bytes. */
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
+/* The bytes of such a matrix from plain rows, on the host. */
+void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k);
 
 int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */
 size_t hpc_tensor_bytes(const hpc_tensor *t); /* as laid out, padding included */

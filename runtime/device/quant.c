@@ -400,6 +400,26 @@ void hpc_quant_from_panel(void *out, const void *panel, hpc_dtype d, int64_t row
     copy_row((uint8_t *)panel + (size_t)block * bytes * PANEL, out, d, row, false);
 }
 
+void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(d);
+    size_t width = info->block_bytes, row = (size_t)(k / info->block) * width;
+    for (int64_t first = 0; first < n; first += PANEL) {
+        int64_t some = n - first < PANEL ? n - first : PANEL;
+        const uint8_t *from = (const uint8_t *)rows + (size_t)first * row;
+        uint8_t *to = (uint8_t *)panels + (size_t)first * row;
+        if (info->quantised) {
+            hpc_quant_panel(to, from, d, some, k);
+            continue;
+        }
+        if (some < PANEL) memset(to, 0, PANEL * row);
+        for (int64_t r = 0; r < some; r++)
+            for (int64_t c = 0; c < k; c++)
+                memcpy(to + (size_t)(c * PANEL + r) * width, from + (size_t)(r * k + c) * width,
+                       width);
+    }
+}
+
 /* ---- runs of blocks ------------------------------------------------------------ */
 
 void hpc_quant_unpack(float *dst, const void *src, hpc_dtype from, int64_t n)

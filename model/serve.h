@@ -1,0 +1,53 @@
+/*
+ * serve.h: the program that answers: new tokens of many sequences, whose past
+ * lies in the pages of a cache.
+ *
+ * One segment does both what a prompt and what a single token needs: how many
+ * tokens, sequences and rows of logits there are is said at run time. A token's
+ * bits do not depend on what else is in the run.
+ */
+#ifndef HPC_SERVE_H
+#define HPC_SERVE_H
+
+#include "model/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_serve_emission {
+    int64_t tokens, sequences, outputs; /* at most, in a run */
+    int64_t pages, page;                /* of the cache: so many pages of so many tokens */
+    int64_t sequence_pages;             /* of a sequence at most */
+    hpc_dtype cache;                    /* f32 or bf16 */
+    /* Activations are of the configuration's type, as norms and biases are.
+     * In which type a matrix is held: f32, bf16, f16 or a block format, whose blocks fit its rows.
+     * Those of products lie in panels; what rows are taken from, plainly. */
+    hpc_dtype (*dtype)(const hpc_model_tensor *t, const void *user);
+    const void *user;
+} hpc_serve_emission;
+
+/* Where numbers go in and come out. */
+typedef struct hpc_serve_io {
+    int decode;                      /* the segment */
+    hpc_value tokens, pos, tokens_n; /* i32[T]: what is new; position within its sequence */
+    hpc_value slot;                  /* i32[T]: page * rows of a page + row, to be written */
+    hpc_value start, start_n;        /* i32[S+1]: where sequences begin; sequences + 1 */
+    hpc_value len, pages;            /* i32[S], [S,pages]: tokens in all, and where they lie */
+    hpc_value output, output_n;      /* i32[R]: tokens that want logits */
+    hpc_value freq;                  /* rotary frequencies, state; NONE with learned ones */
+    hpc_value logits;                /* [R,vocab], kept */
+} hpc_serve_io;
+
+/* decode[0] on p. Parameters are state under their names; a tied head has a name and a copy of its
+ * own ("lm_head.weight"). Heads for classes and adapters are refused: they are no generators,
+ * and merged when a run is exported. */
+int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
+                   const hpc_serve_emission *e);
+/* A parameter's bytes as its state's type wants them, from plain f32; hpc_type_bytes of them. */
+int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
