@@ -25,6 +25,7 @@ const hpc_command *const hpc_commands[] = {&hpc_cmd_corpus_harvest,
                                            &hpc_cmd_plan_show,
                                            &hpc_cmd_bench_op,
                                            &hpc_cmd_bench_step,
+                                           &hpc_cmd_bench_decode,
                                            &hpc_cmd_bench_optimizer,
                                            &hpc_cmd_info,
                                            NULL};

@@ -5,6 +5,11 @@
  */
 #include "runtime/device/cpu/priv.h"
 
+enum {
+    HUGE_PAGE = 2 << 20, /* aligned so, memory is had in such pages: fewer faults and misses */
+    LARGE = 8 * HUGE_PAGE
+};
+
 static void cpu_close(hpc_device *d)
 {
     hpc_pool_free(d->pool);
@@ -32,7 +37,7 @@ out:
 static int cpu_alloc(void **out, hpc_device *d, size_t bytes)
 {
     (void)d;
-    *out = hpc_alloc_aligned(bytes > 0 ? bytes : 1, 1, HPC_ALIGN);
+    *out = hpc_alloc_aligned(bytes > 0 ? bytes : 1, 1, bytes >= LARGE ? HUGE_PAGE : HPC_ALIGN);
     return *out ? 0 : HPC_E_NOMEM;
 }
 

@@ -1,0 +1,88 @@
+/*
+ * bench_decode.c: `hpccoder bench decode` as a user runs it. Times are
+ * reported, not judged; bytes and parameters are counts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/command.h"
+#include "tests/support/values.h"
+
+static hpc_test_outcome o;
+
+#define TINY "bench decode --shape 5m --prompt 20 --tokens 3 --turns 1 --threads 2 "
+
+static double number(const hpc_json *object, const char *key)
+{
+    double x;
+    test_ok(hpc_json_real(&x, hpc_json_get(object, key), key));
+    return x;
+}
+
+/* Four blocks of 4 x 256 x 256 and 3 x 256 x 768, a head of 8192 x 256, and the table as large. */
+static void weights_of_every_type(void **state)
+{
+    static const struct {
+        const char *name;
+        double bits;
+    } type[] = {{"f32", 32},   {"bf16", 16},  {"f16", 16},   {"q8_0", 8.5},
+                {"q4_0", 4.5}, {"q4_K", 4.5}, {"q5_K", 5.5}, {"q6_K", 6.5625}};
+    const double blocks = 4 * (4.0 * 256 * 256 + 3.0 * 256 * 768), table = 8192.0 * 256;
+    (void)state;
+    for (size_t k = 0; k < sizeof type / sizeof *type; k++) {
+        char line[160];
+        hpc_json *root;
+        snprintf(line, sizeof line, TINY "--json --weights %s", type[k].name);
+        hpc_test_command(&o, line);
+        assert_int_equal(o.code, 0);
+        test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
+        assert_true(number(root, "matrix_bytes") == (blocks + table) * type[k].bits / 8);
+        assert_true(number(root, "parameters") == blocks + 2 * table + 9 * 256);
+        assert_true(number(root, "threads") == 2);
+        assert_true(number(root, "prompt_tokens_per_s") > 0);
+        assert_true(number(root, "decode_tokens_per_s") > 0);
+        assert_true(number(root, "decode_fraction") > 0 && number(root, "read_gbs") > 0);
+        hpc_json_free(root);
+    }
+}
+
+static void a_table_for_people(void **state)
+{
+    (void)state;
+    hpc_test_command(&o, TINY "--cache bf16");
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(o.out, "5m, q8_0 weights of 5.6 MiB, 2 threads"));
+    assert_non_null(strstr(o.out, "prompt of 20 "));
+    assert_non_null(strstr(o.out, "decode of 3 "));
+}
+
+static void wrong_words(void **state)
+{
+    static const struct {
+        const char *words, *part;
+    } bad[] = {{"bench decode --shape 7b", "option --shape: '7b' is not allowed"},
+               {"bench decode --weights q3_K", "option --weights: 'q3_K' is not allowed"},
+               {"bench decode --prompt 0", "option --prompt"},
+               {"bench decode more", "unexpected argument 'more'"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        hpc_test_command(&o, bad[k].words);
+        assert_int_equal(o.code, 2);
+        assert_non_null(strstr(o.err, bad[k].part));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_of_every_type),
+        cmocka_unit_test(a_table_for_people),
+        cmocka_unit_test(wrong_words),
+    };
+    return cmocka_run_group_tests_name("cmd/bench_decode", tests, NULL, NULL);
+}
