@@ -1,50 +1,26 @@
 /*
- * bytes.c: rows rounded to 8 bits, panels of block formats unpacked a few units
- * at a time, and register tiles of integer products.
- *
- * q4_0, q4_K and q5_K unpack to unsigned bytes where there are instructions that
- * multiply them with signed ones (their products are so small that sums of
- * several stay below 2^15); q8_0 and q6_K, whose scales of 16 elements are
- * multiplied in, to 16 bits.
+ * bytes.c: rows rounded to 8 bits, and their products with columns of integers:
+ * register tiles of columns that were unpacked for many rows, and loops that
+ * multiply a single row as columns are read.
  */
 #include <math.h>
 
-#include "runtime/device/cpu/kernels/bytes.h"
+#include "runtime/device/cpu/kernels/bytes_unpack.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-enum {
-    COLS = BYTES_COLS,
-    UNIT = BYTES_UNIT,
-    WORDS = UNIT / 4, /* of 4 bytes in a unit */
-    PAIRS = UNIT / 2
-};
-
-/* Units of a panel: of four bytes of a word of a column, 16 bits are kept in the order 0, 2, 1, 3,
- * as two pairs; q is [unit][word][16][4] bytes, or [unit][pair][16][2] of 16 bits. */
-typedef struct unpacked {
-    _Alignas(64) uint8_t q[BYTES_UNITS * UNIT * COLS * 2];
-    float scale[BYTES_UNITS][COLS], min[BYTES_UNITS][COLS];
-} unpacked;
-
-_Static_assert(sizeof(unpacked) <= BYTES_SPARE, "what a worker sets aside");
-
-bool HPC_ISA(cpu_bytes_narrow)(hpc_dtype b)
+bool HPC_ISA(cpu_bytes_narrow)(hpc_dtype b, int64_t rows)
 {
 #if defined(__AVX2__)
-    return b == HPC_Q4_0 || b == HPC_Q4_K || b == HPC_Q5_K;
+    return has_min(b) || (b == HPC_Q8_0 && rows == 1);
 #else
     (void)b;
+    (void)rows;
     return false;
 #endif
-}
-
-static bool has_min(hpc_dtype b)
-{
-    return b == HPC_Q4_0 || b == HPC_Q4_K || b == HPC_Q5_K;
 }
 
 /* ---- rows ------------------------------------------------------------------- */
@@ -80,198 +56,17 @@ static void put_pairs(int16_t *restrict to, const int16_t *restrict q)
     }
 }
 
-void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, bool narrow, int64_t lo,
-                              int64_t hi)
+void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi)
 {
     for (int64_t u = lo; u < hi; u++) {
         float buffer[UNIT];
         int16_t q[UNIT];
         round_unit(q, to->scale + u, to->sum + u, load(buffer, a, u * UNIT, UNIT));
-        if (narrow)
+        if (to->narrow)
             for (int i = 0; i < UNIT; i++) ((int8_t *)to->q)[u * UNIT + i] = (int8_t)q[i];
         else
             put_pairs((int16_t *)to->q + u * UNIT, q);
     }
-}
-
-/* ---- columns ------------------------------------------------------------------ */
-
-/* A vector has a word of 4 bytes of each of some columns. */
-#if defined(__AVX512F__)
-enum { VECTOR = 64 };
-#elif defined(__AVX2__)
-enum { VECTOR = 32 };
-#else
-enum { VECTOR = 16 };
-#endif
-enum { LINE = 4 * COLS, HALVES = 2 * COLS }; /* bytes of a word, and of 16 bits, of all columns */
-
-typedef uint32_t vword __attribute__((vector_size(VECTOR), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(VECTOR)));
-typedef int16_t vshort __attribute__((vector_size(VECTOR), aligned(4), may_alias));
-typedef float vfloat __attribute__((vector_size(VECTOR), aligned(4), may_alias));
-
-static inline __attribute__((always_inline)) vword word_at(const uint8_t *panel, int w)
-{
-    return *(const vword *)(panel + w * LINE);
-}
-
-static void widen_halves(float *restrict to, const uint8_t *from)
-{
-    uint16_t half[COLS];
-
-    memcpy(half, from, sizeof half);
-#if defined(__F16C__)
-    for (int c = 0; c < COLS; c += 8)
-        _mm256_storeu_ps(to + c, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(half + c))));
-#else
-    for (int c = 0; c < COLS; c++) to[c] = hpc_f16_to_f32(half[c]);
-#endif
-}
-
-/* Four numbers below 256 of each column, as word w of unit u. `at`: bytes to the vector's columns,
- * in a line. */
-static inline __attribute__((always_inline)) void put_word(unpacked *to, const bool narrow, int u,
-                                                           int w, int at, vword x)
-{
-    uint8_t *q = to->q + at + (u * WORDS + w) * LINE * (narrow ? 1 : 2);
-
-    if (narrow) {
-        *(vword *)q = x;
-    } else {
-        *(vword *)q = x & 0x00ff00ff;
-        *(vword *)(q + LINE) = x >> 8 & 0x00ff00ff;
-    }
-}
-
-static void unpack_q8_0(unpacked *to, int u, const uint8_t *panel)
-{
-    uint8_t *q = to->q + u * WORDS * LINE * 2;
-
-    widen_halves(to->scale[u], panel);
-    for (int w = 0; w < WORDS; w++, q += 2 * LINE)
-        for (int at = 0; at < LINE; at += VECTOR) {
-            vshort x = *(const vshort *)(panel + HALVES + w * LINE + at);
-            *(vshort *)(q + at) = x << 8 >> 8;
-            *(vshort *)(q + LINE + at) = x >> 8;
-        }
-}
-
-static inline __attribute__((always_inline)) void unpack_q4_0(unpacked *to, const bool narrow,
-                                                              int u, const uint8_t *panel)
-{
-    widen_halves(to->scale[u], panel);
-    for (int c = 0; c < COLS; c++) to->min[u][c] = 8 * to->scale[u][c];
-    for (int w = 0; w < WORDS / 2; w++)
-        for (int at = 0; at < LINE; at += VECTOR) {
-            vword x = word_at(panel + HALVES + at, w);
-            put_word(to, narrow, u, w, at, x & 0x0f0f0f0f);
-            put_word(to, narrow, u, w + WORDS / 2, at, x >> 4 & 0x0f0f0f0f);
-        }
-}
-
-static inline __attribute__((always_inline)) void put_scale(float *to, int at, const float *d,
-                                                            vword x)
-{
-    vfloat unit = *(const vfloat *)((const char *)d + at);
-
-    *(vfloat *)((char *)to + at) = unit * __builtin_convertvector((vint)x, vfloat);
-}
-
-/* Scales and minima of the 8 units of a block of q4_K or q5_K: see quant.c. */
-static void unpack_scales(unpacked *to, const uint8_t *panel)
-{
-    float d[COLS], dmin[COLS];
-
-    widen_halves(d, panel);
-    widen_halves(dmin, panel + HALVES);
-    for (int at = 0; at < LINE; at += VECTOR) {
-        vword s = word_at(panel + 2 * HALVES + at, 0), m = word_at(panel + 2 * HALVES + at, 1);
-        vword t = word_at(panel + 2 * HALVES + at, 2);
-        for (int u = 0; u < 4; u++, s >>= 8, m >>= 8, t >>= 8) {
-            put_scale(to->scale[u], at, d, s & 63);
-            put_scale(to->min[u], at, dmin, m & 63);
-            put_scale(to->scale[u + 4], at, d, (t & 15) | (s >> 6 & 3) << 4);
-            put_scale(to->min[u + 4], at, dmin, (t >> 4 & 15) | (m >> 6 & 3) << 4);
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) void unpack_q45(unpacked *to, const bool narrow,
-                                                             const bool fifth, const uint8_t *panel)
-{
-    const uint8_t *high = panel + 2 * HALVES + 3 * LINE, *q = fifth ? high + WORDS * LINE : high;
-
-    unpack_scales(to, panel);
-    for (int at = 0; at < LINE; at += VECTOR)
-        for (int w = 0; w < WORDS; w++) {
-            vword h = {0};
-            if (fifth) h = word_at(high + at, w);
-            for (int u = 0; u < BYTES_UNITS; u += 2, h >>= 2) {
-                vword x = word_at(q + at, u / 2 * WORDS + w);
-                vword even = x & 0x0f0f0f0f, odd = x >> 4 & 0x0f0f0f0f;
-                if (fifth) even |= (h & 0x01010101) << 4, odd |= (h >> 1 & 0x01010101) << 4;
-                put_word(to, narrow, u, w, at, even);
-                put_word(to, narrow, u + 1, w, at, odd);
-            }
-        }
-}
-
-/* Byte `byte` of the words of scales, twice in each column's 32 bits. */
-static inline __attribute__((always_inline)) vshort scale16(const uint8_t *scales, int byte)
-{
-    vint s = (vint)(word_at(scales, byte / 4) << (24 - byte % 4 * 8)) >> 24;
-
-    return (vshort)((s & 0xffff) | s << 16);
-}
-
-static void unpack_q6_k(unpacked *to, const uint8_t *panel)
-{
-    const uint8_t *low = panel + HALVES, *high = low + 32 * LINE, *scales = high + 16 * LINE;
-
-    widen_halves(to->scale[0], panel);
-    for (int u = 1; u < BYTES_UNITS; u++) memcpy(to->scale[u], to->scale[0], sizeof to->scale[u]);
-    for (int at = 0; at < LINE; at += VECTOR)
-        for (int u = 0; u < BYTES_UNITS; u++) {
-            uint8_t *q = to->q + at + u * WORDS * LINE * 2;
-            int half = u / 4, b = u % 4;
-            vshort scale = scale16(scales + at, 2 * u);
-            for (int w = 0; w < WORDS; w++, q += 2 * LINE) {
-                vword x = word_at(low + at, (2 * half + b % 2) * WORDS + w) >> b / 2 * 4;
-                vword h = word_at(high + at, half * WORDS + w) >> 2 * b;
-                if (w == WORDS / 2) scale = scale16(scales + at, 2 * u + 1);
-                x = (x & 0x0f0f0f0f) | (h & 0x03030303) << 4;
-                *(vshort *)q = ((vshort)(x & 0x00ff00ff) - 32) * scale;
-                *(vshort *)(q + LINE) = ((vshort)(x >> 8 & 0x00ff00ff) - 32) * scale;
-            }
-        }
-}
-
-/* How many units there are from `panel` on, at most BYTES_UNITS of `left`. */
-static int unpack(unpacked *to, const uint8_t *panel, hpc_dtype b, bool narrow, int64_t left)
-{
-    int units = (int)least(BYTES_UNITS, left);
-    size_t step = hpc_dtype_get(b)->block_bytes * COLS;
-
-    switch (b) {
-    case HPC_Q8_0:
-        for (int u = 0; u < units; u++) unpack_q8_0(to, u, panel + (size_t)u * step);
-        break;
-    case HPC_Q4_0:
-        for (int u = 0; u < units; u++)
-            if (narrow)
-                unpack_q4_0(to, true, u, panel + (size_t)u * step);
-            else
-                unpack_q4_0(to, false, u, panel + (size_t)u * step);
-        break;
-    case HPC_Q6_K: unpack_q6_k(to, panel); break;
-    default:
-        if (narrow)
-            unpack_q45(to, true, b == HPC_Q5_K, panel);
-        else
-            unpack_q45(to, false, b == HPC_Q5_K, panel);
-    }
-    return units;
 }
 
 /* ---- tiles ------------------------------------------------------------------------ */
@@ -409,6 +204,136 @@ static void tile(float *c, const byte_rows *a, const unpacked *b, int units, hpc
     }
 }
 
+/* ---- one row ---------------------------------------------------------------------- */
+
+/* Of 16 columns: what has been added up, and what a unit adds to it as in tile_rows. */
+typedef __m256 floats[2];
+
+static inline __attribute__((always_inline)) void add_unit(floats sum, const pair256 dot,
+                                                           const floats scale, const floats min,
+                                                           const byte_rows *a, int64_t u)
+{
+    for (int h = 0; h < 2; h++) {
+        __m256 x = _mm256_mul_ps(_mm256_cvtepi32_ps(dot[h]), scale[h]);
+        if (min) x = _mm256_fnmadd_ps(min[h], _mm256_set1_ps(a->sum[u]), x);
+        sum[h] = _mm256_fmadd_ps(x, _mm256_set1_ps(a->scale[u]), sum[h]);
+    }
+}
+
+static inline __attribute__((always_inline)) void load_halves(floats to, const uint8_t *from)
+{
+    for (int h = 0; h < 2; h++)
+        to[h] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + 16 * h)));
+}
+
+static inline __attribute__((always_inline)) __m256i line_at(const uint8_t *panel, int w, int h)
+{
+    return _mm256_loadu_si256((const __m256i *)(panel + w * LINE + 32 * h));
+}
+
+/* Signs go to the row: a byte of -128 has a magnitude of 128, and two products still fit. */
+static void row_q8_0(floats sum, const byte_rows *a, const uint8_t *panel, int64_t units)
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    const int8_t *q = a->q;
+
+    for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS * LINE, q += UNIT) {
+        pair256 dot = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        floats scale;
+        for (int w = 0; w < WORDS; w++) {
+            __m256i x = splat4(q + 4 * w);
+            for (int h = 0; h < 2; h++) {
+                __m256i b = line_at(panel + HALVES, w, h);
+                __m256i p = _mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(x, b));
+                dot[h] = _mm256_add_epi32(dot[h], _mm256_madd_epi16(p, ones));
+            }
+        }
+        load_halves(scale, panel);
+        add_unit(sum, dot, scale, NULL, a, u);
+    }
+}
+
+/* Four words of 32 nibbles: the low ones by words x .. of the row, the high ones by y .. */
+static inline __attribute__((always_inline)) void dot_nibbles(pair256 low, pair256 high,
+                                                              const uint8_t *panel, const int8_t *x,
+                                                              const int8_t *y, const int words_n)
+{
+    const __m256i mask = _mm256_set1_epi8(15);
+
+    for (int w = 0; w < words_n; w++) {
+        __m256i left = splat4(x + 4 * w), right = splat4(y + 4 * w);
+        for (int h = 0; h < 2; h++) {
+            __m256i b = line_at(panel, w, h), top = _mm256_srli_epi16(b, 4);
+            __m256i p = _mm256_maddubs_epi16(_mm256_and_si256(b, mask), left);
+            __m256i r = _mm256_maddubs_epi16(_mm256_and_si256(top, mask), right);
+            low[h] = _mm256_add_epi16(low[h], p);
+            high[h] = _mm256_add_epi16(high[h], r);
+        }
+    }
+}
+
+static void row_q4_0(floats sum, const byte_rows *a, const uint8_t *panel, int64_t units)
+{
+    const __m256i ones = _mm256_set1_epi16(1), none = _mm256_setzero_si256();
+    const __m256 eight = _mm256_set1_ps(8);
+    const int8_t *q = a->q;
+
+    for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS / 2 * LINE, q += UNIT) {
+        pair256 dot = {none, none};
+        floats scale, min;
+        dot_nibbles(dot, dot, panel + HALVES, q, q + UNIT / 2, WORDS / 2);
+        load_halves(scale, panel);
+        for (int h = 0; h < 2; h++) {
+            dot[h] = _mm256_madd_epi16(dot[h], ones);
+            min[h] = _mm256_mul_ps(eight, scale[h]);
+        }
+        add_unit(sum, dot, scale, min, a, u);
+    }
+}
+
+static void row_q4_k(floats sum, const byte_rows *a, const uint8_t *panel, int64_t units,
+                     unpacked *spare)
+{
+    const __m256i ones = _mm256_set1_epi16(1), none = _mm256_setzero_si256();
+    const int8_t *q = a->q;
+
+    for (int64_t u = 0; u < units; u += 2, q += 2 * UNIT) {
+        pair256 dot[2] = {{none, none}, {none, none}};
+        const uint8_t *lines = panel + 2 * HALVES + (3 + u % BYTES_UNITS / 2 * WORDS) * LINE;
+        if (u % BYTES_UNITS == 0) HPC_ISA(cpu_unpack_scales)(spare, panel);
+        dot_nibbles(dot[0], dot[1], lines, q, q + UNIT, WORDS);
+        for (int i = 0; i < 2; i++) {
+            int at = (int)(u % BYTES_UNITS) + i;
+            floats scale, min;
+            for (int h = 0; h < 2; h++) {
+                dot[i][h] = _mm256_madd_epi16(dot[i][h], ones);
+                scale[h] = _mm256_load_ps(spare->scale[at] + 8 * h);
+                min[h] = _mm256_load_ps(spare->min[at] + 8 * h);
+            }
+            add_unit(sum, dot[i], scale, min, a, u + i);
+        }
+        if (u % BYTES_UNITS == BYTES_UNITS - 2)
+            panel += 2 * HALVES + (3 + BYTES_UNITS / 2 * WORDS) * LINE;
+    }
+}
+
+/* False where there is no such loop for the format. */
+static bool one_row(float *c, const byte_rows *a, const uint8_t *panel, hpc_dtype b,
+                    unpacked *spare)
+{
+    floats sum = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    int64_t units = a->k / UNIT;
+
+    switch (b) {
+    case HPC_Q8_0: row_q8_0(sum, a, panel, units); break;
+    case HPC_Q4_0: row_q4_0(sum, a, panel, units); break;
+    case HPC_Q4_K: row_q4_k(sum, a, panel, units, spare); break;
+    default: return false;
+    }
+    for (int h = 0; h < 2; h++) _mm256_storeu_ps(c + 8 * h, sum[h]);
+    return true;
+}
+
 #else
 
 static void tile(float *c, const byte_rows *a, const unpacked *b, int units, hpc_dtype type,
@@ -432,29 +357,45 @@ static void tile(float *c, const byte_rows *a, const unpacked *b, int units, hpc
         }
 }
 
+static bool one_row(float *c, const byte_rows *a, const uint8_t *panel, hpc_dtype b,
+                    unpacked *spare)
+{
+    (void)c, (void)a, (void)panel, (void)b, (void)spare;
+    return false;
+}
+
 #endif
 
 /* ---- the product --------------------------------------------------------------------- */
+
+/* Rows from i on, and of them what begins at unit u. */
+static byte_rows rows_from(const byte_rows *a, int64_t i, int64_t u)
+{
+    int64_t first = i * (a->k / UNIT) + u;
+    byte_rows r = *a;
+
+    r.q = (char *)a->q + first * UNIT * (a->narrow ? 1 : 2);
+    r.scale += first;
+    r.sum += first;
+    return r;
+}
 
 void HPC_ISA(cpu_bytes)(float *c, const byte_rows *a, int64_t i, int64_t rows, const void *panel,
                         hpc_dtype b, void *spare)
 {
     const hpc_dtype_info *info = hpc_dtype_get(b);
-    bool narrow = HPC_ISA(cpu_bytes_narrow)(b);
-    int64_t units = a->k / UNIT, size = narrow ? 1 : 2;
+    int64_t units = a->k / UNIT;
     unpacked *to = spare;
+    byte_rows first = rows_from(a, i, 0);
 
+    if (rows == 1 && a->narrow && one_row(c, &first, panel, b, to)) return;
     memset(c, 0, (size_t)(rows * COLS) * sizeof *c);
     for (int64_t u = 0; u < units; u += BYTES_UNITS) {
         const uint8_t *at =
             (const uint8_t *)panel + (size_t)(u * UNIT / info->block) * info->block_bytes * COLS;
-        int n = unpack(to, at, b, narrow, units - u);
+        int n = HPC_ISA(cpu_unpack)(to, at, b, a->narrow, units - u);
         for (int64_t r = 0; r < rows; r += BYTES_ROWS) {
-            int64_t first = (i + r) * units + u;
-            byte_rows part = {.q = (char *)a->q + first * UNIT * size,
-                              .scale = a->scale + first,
-                              .sum = a->sum + first,
-                              .k = a->k};
+            byte_rows part = rows_from(a, i + r, u);
             tile(c + r * COLS, &part, to, n, b, (int)least(BYTES_ROWS, rows - r));
         }
     }

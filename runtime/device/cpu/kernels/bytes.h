@@ -26,20 +26,21 @@ enum {
 
 /* Rows of op(a), rounded. */
 typedef struct byte_rows {
-    void *q;      /* [m][k] of int8 where the format is narrow, else of int16: see bytes_order */
+    void *q;      /* [m][k] of int8 where `narrow`, else of int16 in another order */
     float *scale; /* [m][k/32] */
     float *sum;   /* [m][k/32], of q */
     int64_t k;
+    bool narrow;
 } byte_rows;
 
-/* Whether columns of that format are unpacked to (unsigned) bytes, not to 16 bits. */
-bool HPC_ISA(cpu_bytes_narrow)(hpc_dtype b);
+/* Whether so many rows are wanted narrow beside that format. */
+bool HPC_ISA(cpu_bytes_narrow)(hpc_dtype b, int64_t rows);
 
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
-void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, bool narrow, int64_t lo,
-                              int64_t hi);
+void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi);
 
-/* c [rows,16] = rows i .. of a times what the panel holds. spare: BYTES_SPARE bytes, aligned. */
+/* c [rows,16] = rows i .. of a, of all that the same cpu_bytes_narrow was asked for, times what the
+ * panel holds. spare: BYTES_SPARE bytes, aligned. */
 void HPC_ISA(cpu_bytes)(float *c, const byte_rows *a, int64_t i, int64_t rows, const void *panel,
                         hpc_dtype b, void *spare);
 

@@ -17,7 +17,6 @@ enum {
 typedef struct shape {
     int64_t batch, m, n, k, panels;
     hpc_dtype b;
-    bool narrow;
 } shape;
 
 static shape shape_of(const hpc_matmul_args *a)
@@ -30,8 +29,7 @@ static shape shape_of(const hpc_matmul_args *a)
                    .n = n,
                    .k = extent[1],
                    .panels = (n + BYTES_COLS - 1) / BYTES_COLS,
-                   .b = (hpc_dtype)a->b.dtype,
-                   .narrow = HPC_ISA(cpu_bytes_narrow)((hpc_dtype)a->b.dtype)};
+                   .b = (hpc_dtype)a->b.dtype};
 }
 
 /* ---- memory: the rounded rows, then what each worker needs ---------------------------------- */
@@ -43,7 +41,7 @@ static size_t whole_lines(size_t bytes)
 
 static size_t integer_bytes(const shape *s)
 {
-    return whole_lines((size_t)(s->batch * s->m * s->k) * (s->narrow ? 1 : 2));
+    return whole_lines((size_t)(s->batch * s->m * s->k) * sizeof(int16_t));
 }
 
 static size_t unit_bytes(const shape *s)
@@ -61,15 +59,17 @@ static size_t worker_bytes(const shape *s)
     return BYTES_SPARE + whole_lines(tile_bytes(s));
 }
 
-static byte_rows rows_of(const shape *s, void *workspace)
+/* Those of batch entry e, of which so many are live. */
+static byte_rows rows_of(const shape *s, void *workspace, int64_t e, int64_t live)
 {
-    char *at = workspace;
-    byte_rows r = {.q = at, .k = s->k};
+    int64_t first = e * s->m;
+    char *scale = (char *)workspace + integer_bytes(s), *sum = scale + unit_bytes(s);
 
-    at += integer_bytes(s);
-    r.scale = (float *)at;
-    r.sum = (float *)(at + unit_bytes(s));
-    return r;
+    return (byte_rows){.q = (int16_t *)workspace + first * s->k,
+                       .scale = (float *)scale + first * (s->k / BYTES_UNIT),
+                       .sum = (float *)sum + first * (s->k / BYTES_UNIT),
+                       .k = s->k,
+                       .narrow = HPC_ISA(cpu_bytes_narrow)(s->b, live)};
 }
 
 static char *own_memory(const shape *s, const hpc_launch *l)
@@ -129,10 +129,21 @@ static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t 
             HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);
 }
 
-static void run_entry(const hpc_matmul_args *a, const shape *s, const byte_rows *rows, int64_t e,
-                      const hpc_launch *l)
+static void round_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
+{
+    int64_t m = live_rows(a, s, e), units = s->k / BYTES_UNIT, lo, hi;
+    byte_rows rows = rows_of(s, l->workspace, e, m);
+    hpc_tensor entry = a->a;
+
+    entry.data = element(&a->a, e * s->m * s->k);
+    hpc_share(&lo, &hi, m * units, 1, l->worker, l->workers);
+    HPC_ISA(cpu_bytes_round)(&rows, &entry, lo, hi);
+}
+
+static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
 {
     int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), lo, hi;
+    byte_rows rows = rows_of(s, l->workspace, e, m);
     const hpc_dtype_info *info = hpc_dtype_get(s->b);
     size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
     const char *b = a->b.data;
@@ -143,7 +154,7 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, const byte_rows 
     hpc_share(&lo, &hi, (m + part - 1) / part * s->panels, 1, l->worker, l->workers);
     for (int64_t at = lo; at < hi; at++) {
         int64_t i = at / s->panels * part, j = at % s->panels, n = least(part, m - i);
-        HPC_ISA(cpu_bytes)(x, rows, e * s->m + i, n, b + (size_t)j * panel_bytes, s->b, own);
+        HPC_ISA(cpu_bytes)(x, &rows, i, n, b + (size_t)j * panel_bytes, s->b, own);
         finish(a, s, e, i, n, j * BYTES_COLS, x);
     }
 }
@@ -152,16 +163,11 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
     shape s = shape_of(a);
-    byte_rows rows = rows_of(&s, l->workspace);
-    int64_t batch = live_batch(a, &s), units = s.k / BYTES_UNIT, lo, hi;
+    int64_t batch = live_batch(a, &s);
 
-    for (int64_t e = 0; e < batch; e++) {
-        int64_t first = e * s.m * units;
-        hpc_share(&lo, &hi, live_rows(a, &s, e) * units, 1, l->worker, l->workers);
-        HPC_ISA(cpu_bytes_round)(&rows, &a->a, s.narrow, first + lo, first + hi);
-    }
+    for (int64_t e = 0; e < batch; e++) round_entry(a, &s, e, l);
     hpc_barrier_wait(l->barrier);
-    for (int64_t e = 0; e < batch; e++) run_entry(a, &s, &rows, e, l);
+    for (int64_t e = 0; e < batch; e++) run_entry(a, &s, e, l);
     return 0;
 }
 
