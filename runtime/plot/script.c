@@ -15,9 +15,11 @@ enum { ROW = 24, FRAME = 96, LEAST = 200, PLOT_WIDTH = 760, LINE_HEIGHT = 380, T
 static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#d55e00",
                                       "#56b4e9", "#cc79a7", "#999999", "#f0e442"};
 
+enum { COLOURS = sizeof colours / sizeof *colours };
+
 static const char *colour(int64_t k)
 {
-    return colours[k % (int64_t)(sizeof colours / sizeof *colours)];
+    return colours[k % COLOURS];
 }
 
 static void quoted(hpc_buf *out, const char *text)
@@ -141,13 +143,16 @@ static void put_style(hpc_buf *out, const hpc_plot *p, int64_t s)
                                         [HPC_PLOT_POINTS] = "points pt 7 ps 0.6",
                                         [HPC_PLOT_STEPS] = "steps lw 2"};
     const hpc_plot_series *x = &p->series[s];
-    const char *rgb = colour(x->colour > 0 ? x->colour - 1 : s);
+    int64_t k = x->colour > 0 ? x->colour - 1 : s;
+    const char *rgb = colour(k);
+    /* Where colours begin again, lines are dashed. */
+    int dash = 1 + (int)(k / COLOURS);
     if (p->kind == HPC_PLOT_LINES && x->faint)
         hpc_buf_printf(out, "lines lw 1 lc rgb '#c0%s' ", rgb + 1);
     else if (p->kind == HPC_PLOT_LINES && x->marks)
-        hpc_buf_printf(out, "linespoints lw 2 pt 7 ps 0.5 lc rgb '%s' ", rgb);
+        hpc_buf_printf(out, "linespoints lw 2 pt 7 ps 0.5 dt %d lc rgb '%s' ", dash, rgb);
     else
-        hpc_buf_printf(out, "%s lc rgb '%s' ", style[p->kind], rgb);
+        hpc_buf_printf(out, "%s dt %d lc rgb '%s' ", style[p->kind], dash, rgb);
 }
 
 static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
