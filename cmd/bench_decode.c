@@ -31,7 +31,7 @@ static hpc_model_config config_of(const decode_options *o)
     } shape[] = {
         {32000, 768, 12, 12, 12, 2048}, {32000, 2048, 22, 32, 4, 5632}, {8192, 256, 4, 4, 4, 768}};
     int k = 0;
-    while (strcmp(shape_names[k], o->shape) != 0) k++;
+    while (shape_names[k + 1] && strcmp(shape_names[k], o->shape) != 0) k++;
     hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
     c.vocab = shape[k].vocab;
     c.hidden = shape[k].hidden;

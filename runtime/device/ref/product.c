@@ -34,10 +34,14 @@ static void load_panel_blocks(double *dst, const hpc_tensor *t, int64_t batch, i
     uint8_t block[REF_CHUNK];
     float x[REF_CHUNK];
 
-    for (int64_t at = 0; at < n; at += info->block) {
-        hpc_quant_from_panel(block, panel, (hpc_dtype)t->dtype, row % 16, (k0 + at) / info->block);
-        hpc_quant_unpack(x, block, (hpc_dtype)t->dtype, info->block);
-        for (int64_t e = 0; e < info->block; e++) dst[at + e] = x[e];
+    for (int64_t e = 0; e < n; e++) {
+        int64_t within = e % info->block;
+        if (within == 0) {
+            hpc_quant_from_panel(block, panel, (hpc_dtype)t->dtype, row % 16,
+                                 (k0 + e) / info->block);
+            hpc_quant_unpack(x, block, (hpc_dtype)t->dtype, info->block);
+        }
+        dst[e] = x[within];
     }
 }
 
