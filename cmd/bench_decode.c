@@ -226,18 +226,6 @@ out:
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int64_t n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_size);
-    return (x[(n - 1) / 2] + x[n / 2]) / 2;
-}
-
 /* ---- what is told --------------------------------------------------------------------------- */
 
 /* Bytes that a token reads at the least: matrices, and the keys and values before it. */
@@ -268,7 +256,8 @@ static double rate_of(const bench *b)
 static int report(bench *b)
 {
     const decode_options *o = b->o;
-    double prompt = median(b->prompt_s, o->turns), tokens = median(b->token_s, o->turns);
+    double prompt = hpc_cmd_median(b->prompt_s, o->turns),
+           tokens = hpc_cmd_median(b->token_s, o->turns);
     double floor = prompt_flops(b) / rate_of(b), bytes = token_bytes(b);
     double prompt_rate = (double)o->prompt / prompt, rate = (double)o->tokens / tokens;
     hpc_buf out = {0};

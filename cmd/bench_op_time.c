@@ -24,16 +24,9 @@ static const struct timespec pause_time = {.tv_nsec = 10000000};
 
 /* ---- turns ---------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static hpc_bench_time summary(double *sample, int64_t n, int calls)
 {
-    qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
-    double middle = (sample[n / 2] + sample[(n - 1) / 2]) / 2;
+    double middle = hpc_cmd_median(sample, n);
     return (hpc_bench_time){middle / calls, sample[0] / calls, n};
 }
 

@@ -109,18 +109,6 @@ static int take_step(double *ms, bench *b, contestant *c)
     return rc;
 }
 
-static int order(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int64_t n)
-{
-    qsort(x, (size_t)n, sizeof *x, order);
-    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
 /* Contestants take turns, each with a step that refreshes and one that does not; the first round
  * warms up. */
 static int measure(bench *b)
@@ -143,9 +131,9 @@ static int measure(bench *b)
     hpc_progress_end(&progress, b->o->rounds);
     for (int k = 0; k < b->n; k++) {
         contestant *c = &b->c[k];
-        c->step_ms = median(c->plain, c->n);
+        c->step_ms = hpc_cmd_median(c->plain, c->n);
         c->refresh_ms =
-            c->o.kind > HPC_OPT_MUON ? fmax(median(c->refreshed, c->n) - c->step_ms, 0) : 0;
+            c->o.kind > HPC_OPT_MUON ? fmax(hpc_cmd_median(c->refreshed, c->n) - c->step_ms, 0) : 0;
     }
 out:
     return rc;

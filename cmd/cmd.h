@@ -32,6 +32,8 @@ int hpc_cmd_print(hpc_buf *text);
 /* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
  * is complete in" WHERE. */
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
+/* Of n > 0 numbers, which are put in order. (support.c) */
+double hpc_cmd_median(double *x, int64_t n);
 /* manual.c: every man page under DIR/man1. */
 int hpc_cmd_write_manuals(const char *dir);
 /* ---- shared by the commands that work for long (support.c) ----------------------- */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -184,4 +185,18 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
     if (*room) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: "
                                "name it with --held-out");
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double hpc_cmd_median(double *x, int64_t n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }

@@ -33,7 +33,8 @@ static hpc_value rows_of(const model_emitter *m, int part, hpc_value index)
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
-static hpc_value cache(const model_emitter *m, const char *what, hpc_value x, hpc_value *paged)
+/* Writes what is new, and gives the pages. */
+static hpc_value cache(const model_emitter *m, const char *what, hpc_value x)
 {
     const hpc_serve_emission *e = m->serve;
     int64_t d = hpc_model_config_head_dim(m->c), row = m->c->kv_heads * d;
@@ -45,17 +46,14 @@ static hpc_value cache(const model_emitter *m, const char *what, hpc_value x, hp
     hpc_value state = hpc_program_state(m->p, name, hpc_type_of(e->cache, 2, flat), false);
     hpc_value new = hpc_view(m->p, x, 2, (int64_t[]){rows, row});
     hpc_scatter(m->p, state, new, m->served->slot, (hpc_scatter_attr){.mode = HPC_SCATTER_SET});
-    *paged = hpc_view(m->p, state, 4, four);
-    return state;
+    return hpc_view(m->p, state, 4, four);
 }
 
 hpc_value model_serve_attention(const model_emitter *m, hpc_value q, hpc_value k, hpc_value v,
                                 hpc_attention_attr attr)
 {
     const hpc_serve_io *io = m->served;
-    hpc_value keys, values;
-    cache(m, "k", k, &keys);
-    cache(m, "v", v, &values);
+    hpc_value keys = cache(m, "k", k), values = cache(m, "v", v);
     return hpc_attention(m->p, q, keys, values, io->start, io->len, io->pages, attr);
 }
 

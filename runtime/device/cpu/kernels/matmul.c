@@ -87,14 +87,6 @@ void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, 
     store(&a->y, at, x, n);
 }
 
-/* Nothing is done to the sums: they may come to be where they are stored. (Of a symmetric result
- * they come with others above the diagonal, which another worker stores.) */
-static bool is_plain(const hpc_matmul_args *a)
-{
-    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
-           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
-}
-
 /* Rows at.i + i .. of a tile, which x holds as they are stored, are stored as columns, too: what of
  * them is below the diagonal. */
 static void mirror_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
@@ -120,7 +112,7 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     float *spare = zeros + s->tile.n;
     const float *bias = zeros;
 
-    if (is_plain(a)) {
+    if (matmul_is_plain(a)) {
         float *y = (float *)a->y.data + (e * s->m + at.i) * s->n + at.j;
         HPC_ISA(cpu_gemm)(y, s->n, g, at, false, scratch);
         return;

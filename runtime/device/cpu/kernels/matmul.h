@@ -6,6 +6,14 @@
 
 #include "runtime/device/cpu/kernels/isa.h"
 
+/* Nothing is done to the sums: they may come to be where they are stored. (Of a symmetric result
+ * they come with others above the diagonal, which another worker stores.) */
+static inline bool matmul_is_plain(const hpc_matmul_args *a)
+{
+    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
+           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
+}
+
 /* Part of a row: x holds sums and ends as what is stored from element `at` of y. bias and spare: n
  * floats, of bias zeros where there is none. (matmul.c) */
 void HPC_ISA(cpu_matmul_finish)(const hpc_matmul_args *a, int64_t at, float *x, const float *bias,

@@ -106,12 +106,6 @@ static int64_t tile_rows(const shape *s, int64_t m, int workers)
     return most;
 }
 
-static bool is_plain(const hpc_matmul_args *a)
-{
-    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
-           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data;
-}
-
 /* Rows i .. of columns j .. of batch entry e; sums are in x [rows,16]. */
 static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t i, int64_t rows,
                    int64_t j, float *x)
@@ -119,7 +113,7 @@ static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t 
     float buffer[BYTES_COLS] = {0}, spare[BYTES_COLS];
     int64_t cols = least(BYTES_COLS, s->n - j), at = (e * s->m + i) * s->n + j;
     const float *bias = buffer;
-    bool plain = is_plain(a);
+    bool plain = matmul_is_plain(a);
 
     if (a->bias.data) bias = load(buffer, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + j, cols);
     for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS)
