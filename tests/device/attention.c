@@ -290,43 +290,61 @@ static void same_row(const problem *c, const hpc_attention_args *all, int64_t ro
 
 /* A prompt at once, and its last query alone over pages: the same bits; and the same again when
  * another sequence runs beside it. */
+static void decode_and_prompt(const problem *of, const char *isa)
+{
+    hpc_test_heap h = {0};
+    problem c = *of, d = c, two = c;
+    int32_t n = c.start[1];
+    hpc_attention_args all = args_of(&h, &c), one, pair;
+
+    assert_int_equal(hpc_test_launch(select_attention, isa, 2, &all), 0);
+    d.start[1] = 1, d.len[0] = n, d.page = 7;
+    one = args_of(&h, &d);
+    size_t key = (size_t)(c.key_heads * c.dim) * hpc_dtype_get(c.key_type)->block_bytes;
+    size_t query = (size_t)(c.heads * c.dim);
+    for (int32_t j = 0; j < n; j++) {
+        size_t to = (size_t)key_row(&d, 0, j) * key, from = (size_t)j * key;
+        memcpy((char *)one.k.data + to, (char *)all.k.data + from, key);
+        memcpy((char *)one.v.data + to, (char *)all.v.data + from, key);
+    }
+    memcpy(one.q.data, (float *)all.q.data + (size_t)(n - 1) * query, query * 4);
+    assert_int_equal(hpc_test_launch(select_attention, isa, 1, &one), 0);
+    same_row(&c, &all, n - 1, &one, 0);
+    two.sequences = 2, two.start[2] = n + 90;
+    pair = args_of(&h, &two);
+    memcpy(pair.q.data, all.q.data, hpc_tensor_bytes(&all.q));
+    memcpy(pair.k.data, all.k.data, hpc_tensor_bytes(&all.k));
+    memcpy(pair.v.data, all.v.data, hpc_tensor_bytes(&all.v));
+    assert_int_equal(hpc_test_launch(select_attention, isa, 7, &pair), 0);
+    for (int32_t i = 0; i < n; i++) same_row(&c, &all, i, &pair, i);
+    hpc_test_heap_free(&h);
+}
+
 static void decode_equals_prompt(void **state)
 {
+    static const struct {
+        int64_t heads, key_heads, dim;
+        hpc_dtype key_type;
+    } shape[] = {{6, 2, 20, HPC_F32},
+                 {2, 2, 64, HPC_F32},
+                 {2, 2, 75, HPC_BF16},
+                 {4, 1, 64, HPC_BF16},
+                 {7, 1, 44, HPC_BF16}};
+
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
-        for (int32_t n = 1; n < 200; n += 33) {
-            hpc_test_heap h = {0};
-            problem c = {.heads = 6,
-                         .key_heads = 2,
-                         .dim = 20,
-                         .sequences = 1,
-                         .start = {0, n},
-                         .causal = true,
-                         .window = n % 2 ? 50 : 0,
-                         .scale = 0.2};
-            problem d = c, two = c;
-            hpc_attention_args all = args_of(&h, &c), one, pair;
-            assert_int_equal(hpc_test_launch(select_attention, *isa, 2, &all), 0);
-            d.start[1] = 1, d.len[0] = n, d.page = 7;
-            one = args_of(&h, &d);
-            size_t key = (size_t)(c.key_heads * c.dim), query = (size_t)(c.heads * c.dim);
-            for (int32_t j = 0; j < n; j++) {
-                size_t to = (size_t)key_row(&d, 0, j) * key, from = (size_t)j * key;
-                memcpy((float *)one.k.data + to, (float *)all.k.data + from, key * 4);
-                memcpy((float *)one.v.data + to, (float *)all.v.data + from, key * 4);
-            }
-            memcpy(one.q.data, (float *)all.q.data + (size_t)(n - 1) * query, query * 4);
-            assert_int_equal(hpc_test_launch(select_attention, *isa, 1, &one), 0);
-            same_row(&c, &all, n - 1, &one, 0);
-            two.sequences = 2, two.start[2] = n + 90;
-            pair = args_of(&h, &two);
-            memcpy(pair.q.data, all.q.data, hpc_tensor_bytes(&all.q));
-            memcpy(pair.k.data, all.k.data, hpc_tensor_bytes(&all.k));
-            memcpy(pair.v.data, all.v.data, hpc_tensor_bytes(&all.v));
-            assert_int_equal(hpc_test_launch(select_attention, *isa, 7, &pair), 0);
-            for (int32_t i = 0; i < n; i++) same_row(&c, &all, i, &pair, i);
-            hpc_test_heap_free(&h);
-        }
+        for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++)
+            for (int32_t n = 1; n < 200; n += 33)
+                decode_and_prompt(&(problem){.heads = shape[k].heads,
+                                             .key_heads = shape[k].key_heads,
+                                             .dim = shape[k].dim,
+                                             .key_type = shape[k].key_type,
+                                             .sequences = 1,
+                                             .start = {0, n},
+                                             .causal = true,
+                                             .window = n % 2 ? 50 : 0,
+                                             .scale = 0.2},
+                                  *isa);
 }
 
 /* Fewer sequences than there is room for: what lies behind the count is not looked at. */

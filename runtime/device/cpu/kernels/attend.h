@@ -13,7 +13,8 @@
 enum {
     ATTEND_KEYS = 64,  /* in a block, counted from a sequence's first key: part of the bits */
     ATTEND_ROWS = 128, /* rows of scores at once: amortises packing; not part of the bits */
-    ATTEND_ROWS_LEAST = 16
+    ATTEND_ROWS_LEAST = 16,
+    ATTEND_FEW = 8 /* rows: at most so many are quicker without packing; not part of the bits */
 };
 
 typedef struct attend_span { /* keys lo..hi-1 */
@@ -67,6 +68,20 @@ static inline void attend_put(void *to, hpc_dtype type, const float *x, int64_t 
     else if (to != x)
         memcpy(to, x, (size_t)n * sizeof *x);
 }
+
+/* Rows of keys or values, ld elements apart, f32 or bf16. */
+typedef struct attend_cache {
+    const void *at;
+    int64_t ld;
+    hpc_dtype type;
+} attend_cache;
+
+/* scores [rows,n] of [rows,ATTEND_KEYS] = q [rows,dim] times n keys; and o [rows,dim] += so many
+ * weights times values: for few rows, the bits of cpu_gemm. (attend_few.c) */
+void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
+                                attend_cache k, int64_t n);
+void HPC_ISA(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
+                                attend_cache v, int64_t n);
 
 /* Refuses starts that do not rise or lead out of the rows. */
 static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,

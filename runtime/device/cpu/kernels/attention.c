@@ -3,9 +3,9 @@
  * blocks of keys.
  *
  * A task is a run of queries of one sequence with all query heads of one key
- * head. Rows of scores are independent of each other: masked keys leave a
- * row's state as it is, bit for bit, so a query gets the same bits decoded alone
- * as within its prompt. Pages are walked in place, never gathered.
+ * head, or of several where the queries are few. Rows of scores are independent of each other:
+ * masked keys leave a row's state as it is, bit for bit, so a query gets the same bits decoded
+ * alone as within its prompt. Pages are walked in place, never gathered.
  */
 #include <math.h>
 #include <string.h>
@@ -30,10 +30,10 @@ typedef struct scratch { /* of one worker */
 } scratch;
 
 typedef struct task {
-    int64_t sequence, first, n; /* queries, counted within the sequence */
-    int64_t queries, keys;      /* of the whole sequence */
-    int64_t row;                /* of the sequence's first query */
-    int64_t key_head;
+    int64_t sequence, first, n;  /* queries, counted within the sequence */
+    int64_t queries, keys;       /* of the whole sequence */
+    int64_t row;                 /* of the sequence's first query */
+    int64_t key_head, key_heads; /* the first, and how many */
 } task;
 
 static shape shape_of(const hpc_attention_args *a, int workers)
@@ -132,11 +132,17 @@ static int64_t row_from(const hpc_attention_args *a, const shape *s, const task 
     return a->attr.causal && first > position ? (first - position) * s->group : 0;
 }
 
+/* Whether a task's rows from r0 on are so few that nothing is packed for them. */
+static bool few(const shape *s, const task *t, int64_t r0)
+{
+    return s->type == HPC_F32 && t->n * s->group - r0 <= ATTEND_FEW;
+}
+
 /* Scores of a block's keys for the rows from r0 on. */
 static void score_block(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                         int64_t first, int64_t keys, const scratch *w)
 {
-    int64_t row, width = s->key_heads * s->dim;
+    int64_t row, width = s->key_heads * s->dim, rows = t->n * s->group - r0;
     float *scores = w->scores + r0 * ATTEND_KEYS;
     gemm g = {.a = gemm_element(w->q, s->type, r0 * s->dim),
               .a_ld = s->dim,
@@ -149,16 +155,18 @@ static void score_block(const hpc_attention_args *a, const shape *s, const task 
     for (int64_t j = 0, run; j < keys; j += run) {
         run = key_run(&row, a, t, first + j, first + keys);
         g.b = gemm_element(a->k.data, g.b_type, row * width + t->key_head * s->dim);
-        HPC_ISA(cpu_gemm)
-        (scores + j, ATTEND_KEYS, &g, (gemm_block){0, t->n * s->group - r0, 0, run}, false,
-         w->gemm);
+        if (few(s, t, r0)) HPC_ISA(cpu_attend_scores)
+        (scores + j, g.a, rows, s->dim, (attend_cache){g.b, width, g.b_type}, run);
+        else HPC_ISA(cpu_gemm)(scores + j, ATTEND_KEYS, &g, (gemm_block){0, rows, 0, run}, false,
+                               w->gemm);
     }
 }
 
 static void add_values(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                        int64_t first, int64_t keys, const scratch *w)
 {
-    int64_t row, width = s->key_heads * s->dim;
+    int64_t row, width = s->key_heads * s->dim, rows = t->n * s->group - r0;
+    float *o = w->o + r0 * s->dim;
     gemm g = {
         .a_ld = ATTEND_KEYS, .b_ld = width, .a_type = s->type, .b_type = (hpc_dtype)a->v.dtype};
 
@@ -167,9 +175,9 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
         g.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS + j);
         g.k = run;
         g.b = gemm_element(a->v.data, g.b_type, row * width + t->key_head * s->dim);
-        HPC_ISA(cpu_gemm)
-        (w->o + r0 * s->dim, s->dim, &g, (gemm_block){0, t->n * s->group - r0, 0, s->dim}, true,
-         w->gemm);
+        if (few(s, t, r0)) HPC_ISA(cpu_attend_values)
+        (o, s->dim, g.a, rows, (attend_cache){g.b, width, g.b_type}, run);
+        else HPC_ISA(cpu_gemm)(o, s->dim, &g, (gemm_block){0, rows, 0, s->dim}, true, w->gemm);
     }
 }
 
@@ -218,10 +226,9 @@ static void finish(const hpc_attention_args *a, const shape *s, const task *t, c
     }
 }
 
-static void run_task(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
+static void begin(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
 {
     int64_t rows = t->n * s->group;
-    attend_span top = visible(a, s, t, 0), bottom = visible(a, s, t, rows - 1);
 
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = element_of(s, t, r);
@@ -234,17 +241,61 @@ static void run_task(const hpc_attention_args *a, const shape *s, const task *t,
         w->sum[r] = 0;
     }
     memset(w->o, 0, (size_t)(rows * s->dim) * sizeof *w->o);
+}
+
+/* The part of w for the k-th of a task's key heads. */
+static scratch of_head(const scratch *w, const shape *s, const task *t, int64_t k)
+{
+    scratch part = *w;
+    int64_t row = k * t->n * s->group;
+
+    part.q = gemm_element(w->q, s->type, row * s->dim);
+    part.o += row * s->dim;
+    part.scores += row * ATTEND_KEYS;
+    part.weights = gemm_element(w->weights, s->type, row * ATTEND_KEYS);
+    part.max += row;
+    part.sum += row;
+    return part;
+}
+
+/* Blocks of keys, and of each the heads: neighbours in memory are read one after the other. */
+static void run_task(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
+{
+    attend_span top = visible(a, s, t, 0), bottom = visible(a, s, t, t->n * s->group - 1);
+    task one = *t;
+
+    for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
+        scratch mine = of_head(w, s, t, k);
+        begin(a, s, &one, &mine);
+    }
     for (int64_t first = top.lo / ATTEND_KEYS * ATTEND_KEYS; first < bottom.hi;
          first += ATTEND_KEYS) {
         int64_t keys = least(ATTEND_KEYS, t->keys - first), r0 = row_from(a, s, t, first);
-        score_block(a, s, t, r0, first, keys, w);
-        soften(a, s, t, r0, first, keys, w);
-        add_values(a, s, t, r0, first, keys, w);
+        one.key_head = t->key_head;
+        for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
+            scratch mine = of_head(w, s, t, k);
+            score_block(a, s, &one, r0, first, keys, &mine);
+            soften(a, s, &one, r0, first, keys, &mine);
+            add_values(a, s, &one, r0, first, keys, &mine);
+        }
     }
-    finish(a, s, t, w);
+    one.key_head = t->key_head;
+    for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
+        scratch mine = of_head(w, s, t, k);
+        finish(a, s, &one, &mine);
+    }
 }
 
 /* ---- all tasks, dealt out in turn: under a causal mask, later ones are longer ------ */
+
+/* Key heads in a task: several where each has few rows, but work for everyone. */
+static int64_t heads_at_once(const shape *s, int64_t queries, int64_t sequences, int workers)
+{
+    int64_t rows = queries * s->group, parts = gemm_parts(workers, sequences);
+
+    if (rows > ATTEND_FEW) return 1;
+    return least(gemm_parts(s->key_heads, parts), s->most / rows);
+}
 
 static int run(const hpc_launch *l, const void *args)
 {
@@ -262,11 +313,14 @@ static int run(const hpc_launch *l, const void *args)
             t.keys = ((const int32_t *)a->len.data)[i];
             rc = check_pages(a, &t);
         }
-        for (t.first = 0; t.first < queries && rc == 0; t.first += s.queries)
-            for (t.key_head = 0; t.key_head < s.key_heads; t.key_head++, turn++) {
-                t.n = least(s.queries, queries - t.first);
+        for (t.first = 0; t.first < queries && rc == 0; t.first += s.queries) {
+            t.n = least(s.queries, queries - t.first);
+            int64_t heads = heads_at_once(&s, t.n, sequences, l->workers);
+            for (t.key_head = 0; t.key_head < s.key_heads; t.key_head += heads, turn++) {
+                t.key_heads = least(heads, s.key_heads - t.key_head);
                 if (turn % l->workers == l->worker) run_task(a, &s, &t, &w);
             }
+        }
     }
     return rc;
 }

@@ -1,0 +1,257 @@
+/*
+ * attend_few.c: the two products of attention for few rows, as in decoding:
+ * keys are turned in registers and values read where they lie, so that each
+ * byte of the cache is loaded once for several rows, and nothing is packed.
+ *
+ * Elements are the chains of multiply-adds that cpu_gemm makes of f32, in the
+ * same order: same bits.
+ */
+#include "runtime/device/cpu/kernels/attend.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX2__)
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+enum {
+    BYTES = LANES * 4,
+    COLUMNS = 8, /* vectors of results at once: rows times those of a row */
+    AHEAD = 8    /* keys: so far on, values are fetched */
+};
+
+typedef float vec __attribute__((vector_size(BYTES)));
+typedef float vec_any __attribute__((vector_size(BYTES), aligned(2), may_alias));
+typedef uint32_t words __attribute__((vector_size(BYTES)));
+typedef uint32_t words_any __attribute__((vector_size(BYTES), aligned(2), may_alias));
+typedef uint16_t halves_any __attribute__((vector_size(BYTES / 2), aligned(2), may_alias));
+
+/* c + a b, fused where cpu_gemm fuses. */
+static inline __attribute__((always_inline)) vec multiply_add(vec c, vec a, vec b)
+{
+#if defined(__AVX2__) && defined(__FMA__)
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    for (int i = 0; i < LANES; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+#else
+    return c + a * b;
+#endif
+}
+
+static inline __attribute__((always_inline)) vec splat(float x)
+{
+    return x - (vec){0};
+}
+
+/* Element `at` of what is f32 or bf16. */
+static inline __attribute__((always_inline)) float number(const void *x, bool half, int64_t at)
+{
+    return half ? hpc_bf16_to_f32(((const uint16_t *)x)[at]) : ((const float *)x)[at];
+}
+
+/* Rows further on are wanted soon. They need not be there: behind a page there often is the next.
+ */
+static inline __attribute__((always_inline)) void fetch(const void *at, int64_t bytes)
+{
+    for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((const char *)at + b);
+}
+
+/* ---- scores ------------------------------------------------------------------------------- */
+
+/* x[i] word j becomes x[j] word i. */
+static inline __attribute__((always_inline)) void turn(words x[LANES])
+{
+    words t[LANES];
+
+#if defined(__AVX2__)
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        t[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < LANES; i += 4)
+        for (int k = 0; k < 2; k++) {
+            words a = t[i + k], b = t[i + k + 2];
+            x[i + 2 * k] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[i + 2 * k + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < LANES / 2; i++) {
+        words a = x[i], b = x[i + LANES / 2];
+        x[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        x[i + LANES / 2] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+#else
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 4, 1, 5);
+        t[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 2, 6, 3, 7);
+    }
+    for (int i = 0; i < 2; i++) {
+        x[2 * i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 4, 5);
+        x[2 * i + 1] = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 6, 7);
+    }
+#endif
+}
+
+/* LANES keys: element d of the first is at d, of the next at step[1] + d, ... */
+typedef struct keys {
+    const void *at;
+    int64_t step[LANES];
+    bool half;
+} keys;
+
+/* scores[r] = q[r] times the keys. */
+static inline __attribute__((always_inline)) void
+score_keys(vec *scores, const float *q, const keys *k, int64_t dim, const int rows, const bool half)
+{
+    const int wide = half ? 2 * LANES : LANES;
+    vec sum[4] = {{0}};
+    int64_t d = 0;
+
+    for (; d + wide <= dim; d += wide) {
+        words x[LANES];
+        for (int i = 0; i < LANES; i++)
+            x[i] = *(const words_any *)((const char *)k->at + (k->step[i] + d) * (half ? 2 : 4));
+        turn(x);
+        for (int i = 0; i < LANES; i++)
+            for (int h = 0; h < (half ? 2 : 1); h++) {
+                words bits = !half ? x[i] : h ? x[i] & 0xffff0000u : x[i] << 16;
+                for (int r = 0; r < rows; r++) {
+                    float by = q[r * dim + d + (half ? 2 * i + h : i)];
+                    sum[r] = multiply_add(sum[r], splat(by), (vec)bits);
+                }
+            }
+    }
+    for (; d < dim; d++) {
+        vec x;
+        for (int i = 0; i < LANES; i++) x[i] = number(k->at, half, k->step[i] + d);
+        for (int r = 0; r < rows; r++) sum[r] = multiply_add(sum[r], splat(q[r * dim + d]), x);
+    }
+    for (int r = 0; r < rows; r++) scores[r] = sum[r];
+}
+
+static inline __attribute__((always_inline)) void score_rows(vec *scores, const float *q,
+                                                             const keys *k, int64_t dim, int rows)
+{
+    if (k->half) switch (rows)
+        {
+        case 1: score_keys(scores, q, k, dim, 1, true); break;
+        case 2: score_keys(scores, q, k, dim, 2, true); break;
+        case 3: score_keys(scores, q, k, dim, 3, true); break;
+        default: score_keys(scores, q, k, dim, 4, true); break;
+        }
+    else
+        switch (rows) {
+        case 1: score_keys(scores, q, k, dim, 1, false); break;
+        case 2: score_keys(scores, q, k, dim, 2, false); break;
+        case 3: score_keys(scores, q, k, dim, 3, false); break;
+        default: score_keys(scores, q, k, dim, 4, false); break;
+        }
+}
+
+void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
+                                attend_cache k, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += LANES) {
+        int64_t here = least(LANES, n - j);
+        keys of = {.at = gemm_element(k.at, k.type, j * k.ld), .half = k.type == HPC_BF16};
+        for (int i = 0; i < LANES; i++) of.step[i] = least(i, here - 1) * k.ld;
+        for (int i = 0; i < LANES; i++)
+            fetch(gemm_element(k.at, k.type, (j + LANES + i) * k.ld), dim * (of.half ? 2 : 4));
+        for (int64_t r = 0; r < rows; r += 4) {
+            int part = (int)least(4, rows - r);
+            vec found[4];
+            score_rows(found, q + r * dim, &of, dim, part);
+            for (int i = 0; i < part; i++) {
+                float *to = scores + (r + i) * ATTEND_KEYS + j;
+                if (here == LANES)
+                    *(vec_any *)to = found[i];
+                else
+                    memcpy(to, &found[i], (size_t)here * sizeof *to);
+            }
+        }
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) vec values_at(const void *v, int64_t at,
+                                                           const bool half)
+{
+    if (!half) return *(const vec_any *)((const float *)v + at);
+    halves_any x = *(const halves_any *)((const uint16_t *)v + at);
+    return (vec)(__builtin_convertvector(x, words) << 16);
+}
+
+/* o[r][0 .. vectors*LANES-1] += the weights of n keys times their values. */
+static inline __attribute__((always_inline)) void add_columns(float *o, int64_t dim,
+                                                              const float *weights, const void *v,
+                                                              int64_t ld, int64_t n, const int rows,
+                                                              const int vectors, const bool half)
+{
+    const int size = half ? 2 : 4;
+    vec sum[COLUMNS];
+
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < vectors; c++)
+            sum[r * vectors + c] = *(const vec_any *)(o + r * dim + c * LANES);
+    for (int64_t j = 0; j < n; j++) {
+        fetch((const char *)v + (j + AHEAD) * ld * size, vectors * LANES * size);
+        for (int c = 0; c < vectors; c++) {
+            vec x = values_at(v, j * ld + c * LANES, half);
+            for (int r = 0; r < rows; r++) {
+                float by = weights[r * ATTEND_KEYS + j];
+                sum[r * vectors + c] = multiply_add(sum[r * vectors + c], splat(by), x);
+            }
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < vectors; c++)
+            *(vec_any *)(o + r * dim + c * LANES) = sum[r * vectors + c];
+}
+
+static inline __attribute__((always_inline)) void add_rows(float *o, int64_t dim,
+                                                           const float *weights, attend_cache v,
+                                                           int64_t n, const int rows,
+                                                           const bool half)
+{
+    const int vectors = COLUMNS / rows;
+    int64_t d = 0, size = half ? 2 : 4;
+
+    for (; d + vectors * LANES <= dim; d += vectors * LANES)
+        add_columns(o + d, dim, weights, (const char *)v.at + d * size, v.ld, n, rows, vectors,
+                    half);
+    for (; d + LANES <= dim; d += LANES)
+        add_columns(o + d, dim, weights, (const char *)v.at + d * size, v.ld, n, rows, 1, half);
+    for (; d < dim; d++)
+        for (int r = 0; r < rows; r++) {
+            vec sum = splat(o[r * dim + d]);
+            for (int64_t j = 0; j < n; j++)
+                sum = multiply_add(sum, splat(weights[r * ATTEND_KEYS + j]),
+                                   splat(number(v.at, half, j * v.ld + d)));
+            o[r * dim + d] = sum[0];
+        }
+}
+
+void HPC_ISA(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
+                                attend_cache v, int64_t n)
+{
+    bool half = v.type == HPC_BF16;
+
+    for (int64_t r = 0; r < rows;) {
+        int part = rows - r >= 4 ? 4 : rows - r >= 2 ? 2 : 1;
+        float *to = o + r * dim;
+        const float *by = weights + r * ATTEND_KEYS;
+        switch (part * 2 + half) {
+        case 2: add_rows(to, dim, by, v, n, 1, false); break;
+        case 3: add_rows(to, dim, by, v, n, 1, true); break;
+        case 4: add_rows(to, dim, by, v, n, 2, false); break;
+        case 5: add_rows(to, dim, by, v, n, 2, true); break;
+        case 8: add_rows(to, dim, by, v, n, 4, false); break;
+        default: add_rows(to, dim, by, v, n, 4, true); break;
+        }
+        r += part;
+    }
+}
