@@ -14,9 +14,9 @@
 enum { PAGE = 16, DRAWN = 1 << 18 /* numbers of a matrix; then they repeat */ };
 
 typedef struct decode_options {
-    const char *shape, *weights, *cache, *isa;
+    const char *shape, *weights, *cache, *isa, *save;
     int64_t prompt, tokens, turns, threads;
-    bool json;
+    bool json, peer;
 } decode_options;
 
 static const char *const shape_names[] = {"134m", "1.1b", "5m", NULL};
@@ -62,8 +62,7 @@ typedef struct bench {
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
     const bench *b = user;
-    (void)t;
-    return b->weights;
+    return hpc_serve_dtype(t, b->weights);
 }
 
 static int64_t elements(const hpc_model_tensor *t)
@@ -129,6 +128,18 @@ out:
     return rc;
 }
 
+/* All of t, the same numbers. */
+static int drawn(float *out, const hpc_model_tensor *t, void *user)
+{
+    int64_t n = elements(t), cols = t->extent[t->rank - 1];
+    int64_t some = DRAWN / cols * cols < n ? DRAWN / cols * cols : n;
+    (void)user;
+    hpc_model_init(out, t, 0, some, 1);
+    for (int64_t at = some; at < n; at += some)
+        memcpy(out + at, out, (size_t)(n - at < some ? n - at : some) * sizeof *out);
+    return HPC_OK;
+}
+
 static int open_bench(bench *b)
 {
     const decode_options *o = b->o;
@@ -145,6 +156,10 @@ static int open_bench(bench *b)
     int rc;
     b->c = config_of(o);
     TRY(hpc_dtype_find(&b->weights, o->weights));
+    if (o->save) {
+        hpc_gguf_options gguf = {.dtype = b->weights, .name = o->shape, .read = drawn};
+        TRY(hpc_weights_save_gguf(o->save, &b->c, &gguf));
+    }
     TRY(hpc_dtype_find(&e.cache, o->cache));
     b->p = hpc_program_create();
     if (!b->p) TRY(HPC_E_NOMEM);
@@ -288,6 +303,12 @@ static int report(bench *b)
     hpc_buf_printf(
         &out, "decode of %lld  %9.1f tokens/s  %5.1f %% of what memory gives (%.1f GB/s)\n",
         (long long)o->tokens, rate, 100 * rate * bytes / b->limits.read, b->limits.read * 1e-9);
+    if (o->peer)
+        hpc_buf_printf(&out,
+                       "peer              python3 tests/bench/llama_decode.py --weights %s --shape "
+                       "%s --prompt %lld --tokens %lld --threads %d\n",
+                       o->weights, o->shape, (long long)o->prompt, (long long)o->tokens,
+                       hpc_device_about(b->d).threads);
     return hpc_cmd_print(&out);
 }
 
@@ -319,11 +340,11 @@ static const hpc_option options[] = {
      .fallback = "q8_0",
      .argument = "TYPE",
      .choices = weight_names,
-     .help = "Type of all matrices."},
+     .help = "Type of all matrices; with one of 4 bits, embedding and head are q8_0."},
     {.name = "cache",
      .kind = HPC_CHOICE,
      .offset = offsetof(decode_options, cache),
-     .fallback = "f32",
+     .fallback = "bf16",
      .argument = "TYPE",
      .choices = cache_names,
      .help = "Type of keys and values."},
@@ -357,6 +378,15 @@ static const hpc_option options[] = {
      .offset = offsetof(decode_options, isa),
      .argument = "NAME",
      .help = "Instruction set; the best that this CPU runs if not given."},
+    {.name = "save",
+     .kind = HPC_TEXT,
+     .offset = offsetof(decode_options, save),
+     .argument = "FILE.gguf",
+     .help = "Write the model that is timed, for another program to time."},
+    {.name = "peer",
+     .kind = HPC_FLAG,
+     .offset = offsetof(decode_options, peer),
+     .help = "Tell the command that times llama.cpp in turns with this."},
     HPC_CMD_JSON(decode_options),
     {.name = NULL},
 };
@@ -371,7 +401,8 @@ const hpc_command hpc_cmd_bench_decode = {
         "how near that comes to the limit, measured in the same run: of a prompt, multiply-adds in "
         "registers; of single tokens, reading the matrices and the cache once from memory.",
     .examples = "hpccoder bench decode  # 134 M parameters in q8_0\n"
-                "hpccoder bench decode --shape 1.1b --weights q4_K --threads 1",
+                "hpccoder bench decode --shape 1.1b --weights q4_K --threads 1\n"
+                "hpccoder bench decode --tokens 1 --save 134m.gguf  # for llama-bench",
     .options = options,
     .options_bytes = sizeof(decode_options),
     .run = run,

@@ -62,10 +62,8 @@ static int check_support(const saver *v)
 /* What a tensor is to be, before it is asked whether its rows are of whole blocks. */
 static hpc_dtype wanted(const saver *v, const hpc_model_tensor *t)
 {
-    hpc_dtype d = v->o->dtype;
     if (t->rank == 1 || t->part == HPC_PART_POSITIONS) return HPC_F32;
-    if (t->role != HPC_ROLE_MATRIX && (d == HPC_Q4_0 || d == HPC_Q4_K)) return HPC_Q8_0;
-    return d;
+    return hpc_serve_dtype(t, v->o->dtype);
 }
 
 static void choose(saver *v, int64_t i)

@@ -149,6 +149,11 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
     return hpc_program_status(p);
 }
 
+hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d)
+{
+    return t->role != HPC_ROLE_MATRIX && (d == HPC_Q4_0 || d == HPC_Q4_K) ? HPC_Q8_0 : d;
+}
+
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
 {
     hpc_dtype d = (hpc_dtype)type->dtype;

@@ -44,6 +44,9 @@ typedef struct hpc_serve_io {
  * and merged when a run is exported. */
 int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_serve_emission *e);
+/* In which type a matrix usually is where others are of type d: embedding and heads are q8_0 where
+ * that has 4 bits, as in the GGUF files that we write. */
+hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d);
 /* A parameter's bytes as its state's type wants them, from plain f32; hpc_type_bytes of them. */
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from);
 

@@ -8,6 +8,7 @@
 #include "runtime/base/priv.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 enum { MOST = 4096 }; /* far above any machine; more is a slip */
@@ -15,7 +16,8 @@ enum { MOST = 4096 }; /* far above any machine; more is a slip */
 typedef struct member {
     hpc_pool *pool;
     int number;
-    int rc; /* of the last run */
+    int cpu; /* that it is bound to */
+    int rc;  /* of the last run */
     pthread_t thread;
     hpc_error error; /* of the last run, when rc < 0 */
 } member;
@@ -23,6 +25,7 @@ typedef struct member {
 struct hpc_pool {
     int n, started; /* threads to join are workers 1..started-1 */
     int spins;
+    int home;     /* the caller's CPU; -1: nobody is bound */
     bool stop;    /* written before the start ticket moves, like fn and user */
     bool running; /* by atomic built-ins */
     int (*fn)(int worker, int workers, void *user);
@@ -66,6 +69,57 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &set, before);
 }
 
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Left to themselves, threads that wait for each other all the time are put on one CPU as soon as
+ * somebody else needs one, and then stay there. Where there is exactly one CPU for each, workers
+ * are bound to those that the caller is not on, and one makes room when the caller moves. */
+
+#if defined(__linux__)
+static void bind(hpc_pool *p, int k, int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    p->members[k].cpu = cpu;
+    pthread_setaffinity_np(p->members[k].thread, sizeof one, &one);
+}
+
+static void spread(hpc_pool *p)
+{
+    cpu_set_t all;
+    int own = sched_getcpu(), k = 1;
+    p->home = -1;
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) != p->n) return;
+    if (own < 0 || own >= CPU_SETSIZE || !CPU_ISSET(own, &all)) return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && cpu != own) bind(p, k++, cpu);
+    p->home = own;
+}
+
+static void follow(hpc_pool *p)
+{
+    int own = p->home < 0 ? -1 : sched_getcpu();
+    if (own == p->home) return;
+    for (int k = 1; k < p->n; k++)
+        if (p->members[k].cpu == own) {
+            bind(p, k, p->home);
+            p->home = own;
+            return;
+        }
+}
+#else
+static void spread(hpc_pool *p)
+{
+    p->home = -1;
+}
+
+static void follow(hpc_pool *p)
+{
+    (void)p;
+}
+#endif
+
 static int start_threads(hpc_pool *p)
 {
     sigset_t before;
@@ -101,6 +155,7 @@ int hpc_pool_create(hpc_pool **out, int n)
         p->members[i].number = i;
     }
     TRY(start_threads(p));
+    spread(p);
     *out = p;
     p = NULL;
 out:
@@ -130,6 +185,7 @@ int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), vo
     hpc_assert(!running);
     p->fn = fn;
     p->user = user;
+    follow(p);
     hpc_ticket_advance(&p->start, hpc_ticket_read(&p->start));
     int rc = fn(0, p->n, user);
     if (rc < 0) hpc_fail(rc, "worker 0 failed with code %d and gave no reason", rc);

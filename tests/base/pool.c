@@ -1,6 +1,7 @@
 /* pool.c: every worker runs once per run, what they wrote is seen, the first failure by
  * number comes back, shares cover all items once, and failing to start leaks nothing. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -144,6 +145,55 @@ static void workers_leave_signals_alone(void **state)
     hpc_pool_free(p);
 }
 
+#if defined(__linux__)
+typedef struct places {
+    int cpus[MOST]; /* that a worker may use */
+    int cpu[MOST];  /* where it is */
+} places;
+
+static int look_around(int worker, int workers, void *user)
+{
+    places *at = user;
+    cpu_set_t set;
+    (void)workers;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return HPC_E_IO;
+    at->cpus[worker] = CPU_COUNT(&set);
+    at->cpu[worker] = sched_getcpu();
+    return 0;
+}
+
+/* With a CPU for each, workers have CPUs of their own, and the caller is left alone, wherever it
+ * moves; with fewer, nobody is bound. */
+static void workers_keep_apart(void **state)
+{
+    cpu_set_t before, own;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    int all = CPU_COUNT(&before);
+    if (all < 2 || all > MOST) skip();
+    for (int n = all - 1; n <= all; n++) {
+        hpc_pool *p;
+        places at = {{0}, {0}};
+        assert_int_equal(hpc_pool_create(&p, n), 0);
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            if (!CPU_ISSET(cpu, &before)) continue;
+            CPU_ZERO(&own);
+            CPU_SET(cpu, &own);
+            assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
+            assert_int_equal(hpc_pool_run(p, look_around, &at), 0);
+            assert_int_equal(at.cpu[0], cpu);
+            /* What is bound while it sleeps is there by the next run. */
+            assert_int_equal(hpc_pool_run(p, look_around, &at), 0);
+            for (int k = 1; k < n; k++) assert_int_equal(at.cpus[k], n == all ? 1 : all);
+            for (int k = 1; k < n && n == all; k++)
+                for (int j = 0; j < k; j++) assert_int_not_equal(at.cpu[k], at.cpu[j]);
+        }
+        hpc_pool_free(p);
+        assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    }
+}
+#endif
+
 static void bad_sizes_are_refused(void **state)
 {
     (void)state;
@@ -233,6 +283,9 @@ int main(void)
         cmocka_unit_test_setup(first_failure_by_number, setup),
         cmocka_unit_test_setup(a_failure_without_words_gets_some, setup),
         cmocka_unit_test_setup(workers_leave_signals_alone, setup),
+#if defined(__linux__)
+        cmocka_unit_test_setup(workers_keep_apart, setup),
+#endif
         cmocka_unit_test_setup(bad_sizes_are_refused, setup),
         cmocka_unit_test_setup(every_allocation_and_thread_fails_in_turn, setup),
         cmocka_unit_test_setup(shares_partition, setup),
