@@ -56,6 +56,23 @@ static int nearest(float x, int lo, int hi)
     return x >= (float)hi ? hi : (int)rintf(x);
 }
 
+/* The same as a float, in a form that loops can be made vector code of. */
+static inline float nearest_float(float x, float lo, float hi)
+{
+    float t = x > lo ? x : lo;
+    t = t < hi ? t : hi;
+    return t + 0x1.8p23f - 0x1.8p23f;
+}
+
+/* Sums are taken in so many parts, whatever the machine's vectors are: the same bits everywhere. */
+enum { PARTS = 8 };
+
+static float sum_of(const float part[PARTS])
+{
+    return ((part[0] + part[4]) + (part[1] + part[5])) +
+           ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
 /* ---- q8_0, q4_0 ------------------------------------------------------------ */
 
 static void q8_0_unpack(float *dst, const q8_0_block *b)
@@ -156,23 +173,28 @@ typedef struct affine {
 
 static float affine_error(const float *x, const float *w, affine f, int top)
 {
-    float inverse = f.scale > 0 ? 1 / f.scale : 0, sum = 0;
-    for (int i = 0; i < 32; i++) {
-        float e = f.scale * (float)nearest((x[i] + f.min) * inverse, 0, top) - f.min - x[i];
-        sum += w[i] * e * e;
-    }
-    return sum;
+    float inverse = f.scale > 0 ? 1 / f.scale : 0, sum[PARTS] = {0};
+    for (int i = 0; i < 32; i += PARTS)
+        for (int k = 0; k < PARTS; k++) {
+            float q = nearest_float((x[i + k] + f.min) * inverse, 0, (float)top);
+            float e = f.scale * q - f.min - x[i + k];
+            sum[k] += w[i + k] * e * e;
+        }
+    return sum_of(sum);
 }
 
 /* Weighted least squares of x against q for the rounding that f gives; min stays >= 0. */
 static affine affine_refit(const float *x, const float *w, affine f, int top)
 {
-    float sw = 0, sq = 0, sx = 0, sqq = 0, sqx = 0;
-    for (int i = 0; i < 32; i++) {
-        float q = (float)nearest((x[i] + f.min) / f.scale, 0, top);
-        sw += w[i], sq += w[i] * q, sx += w[i] * x[i];
-        sqq += w[i] * q * q, sqx += w[i] * q * x[i];
-    }
+    float w_[PARTS] = {0}, q_[PARTS] = {0}, x_[PARTS] = {0}, qq[PARTS] = {0}, qx[PARTS] = {0};
+    for (int i = 0; i < 32; i += PARTS)
+        for (int k = 0; k < PARTS; k++) {
+            float q = nearest_float((x[i + k] + f.min) / f.scale, 0, (float)top);
+            float by = w[i + k], at = x[i + k];
+            w_[k] += by, q_[k] += by * q, x_[k] += by * at;
+            qq[k] += by * q * q, qx[k] += by * q * at;
+        }
+    float sw = sum_of(w_), sq = sum_of(q_), sx = sum_of(x_), sqq = sum_of(qq), sqx = sum_of(qx);
     float det = sw * sqq - sq * sq;
     if (!(det > 0)) return f;
     affine fit = {(sw * sqx - sq * sx) / det, (sq * sqx - sqq * sx) / det};
@@ -291,12 +313,14 @@ static float linear_search(const float *x)
     }
     if (!(fabsf(most) > 0)) return 0;
     for (int step = -9; step <= 9; step++) {
-        float inverse = -(32 + 0.1f * (float)step) / most, xq = 0, qq = 0;
-        for (int i = 0; i < 16; i++) {
-            float q = (float)nearest(x[i] * inverse, -32, 31);
-            xq += w[i] * x[i] * q;
-            qq += w[i] * q * q;
-        }
+        float inverse = -(32 + 0.1f * (float)step) / most, xq_[PARTS] = {0}, qq_[PARTS] = {0};
+        for (int i = 0; i < 16; i += PARTS)
+            for (int k = 0; k < PARTS; k++) {
+                float q = nearest_float(x[i + k] * inverse, -32, 31);
+                xq_[k] += w[i + k] * x[i + k] * q;
+                qq_[k] += w[i + k] * q * q;
+            }
+        float xq = sum_of(xq_), qq = sum_of(qq_);
         /* With scale xq / qq the squared error falls by xq^2 / qq. */
         if (qq > 0 && xq * xq > gain * qq) gain = xq * xq / qq, best = xq / qq;
     }

@@ -121,7 +121,7 @@ def save_model(o):
 def run(o):
     words = [o.python, __file__, "--llama-turn", "--model", o.model, "--threads", str(o.threads)]
     words += ["--prompt", str(o.prompt), "--tokens", str(o.tokens)] + (["--library", o.library] if o.library else [])
-    environment = dict(os.environ, OMP_NUM_THREADS=str(o.threads), OMP_WAIT_POLICY="passive")
+    environment = {"OMP_PROC_BIND": "true", **os.environ}  # the best of what OpenMP can be told
     peer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     about, ours, theirs = peer.stdout.readline().strip(), [], []
     for turn in range(o.turns + 1):
