@@ -7,6 +7,7 @@
  * same order: same bits.
  */
 #include "runtime/device/cpu/kernels/attend.h"
+#include "runtime/device/cpu/kernels/pairs.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -65,25 +66,11 @@ static inline __attribute__((always_inline)) void fetch(const void *at, int64_t 
 /* x[i] word j becomes x[j] word i. */
 static inline __attribute__((always_inline)) void turn(words x[LANES])
 {
+#if defined(__AVX2__)
+    turn8(x);
+#else
     words t[LANES];
 
-#if defined(__AVX2__)
-    for (int i = 0; i < LANES; i += 2) {
-        t[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        t[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < LANES; i += 4)
-        for (int k = 0; k < 2; k++) {
-            words a = t[i + k], b = t[i + k + 2];
-            x[i + 2 * k] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-            x[i + 2 * k + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    for (int i = 0; i < LANES / 2; i++) {
-        words a = x[i], b = x[i + LANES / 2];
-        x[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
-        x[i + LANES / 2] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-#else
     for (int i = 0; i < LANES; i += 2) {
         t[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 4, 1, 5);
         t[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 2, 6, 3, 7);

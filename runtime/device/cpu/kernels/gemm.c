@@ -2,10 +2,11 @@
  * gemm.c: blocks of f32 products: packing of a and b, and a register tile that
  * is plain C over the compiler's vector types.
  *
- * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep; a tile's
- * rows of a as they lie, so that this is a copy and no transposition. Few rows
- * take smaller blocks of b, which stay in L1: the same chains of additions, only
- * cut elsewhere.
+ * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep, that are
+ * read from the last cache: a panel stays in L1 while the rows of several tiles
+ * are multiplied with it, and these, packed as they lie, stay in L2 for all
+ * panels. Few rows take smaller blocks of b, which stay in L1: the same chains
+ * of additions, only cut elsewhere.
  */
 #include <string.h>
 
@@ -59,15 +60,22 @@ typedef float vec4 __attribute__((vector_size(16)));
 typedef float vec4_any __attribute__((vector_size(16), aligned(4), may_alias));
 
 enum {
-    TILE_M = 768,          /* with GEMM_COLS floats a row: what L2 holds beside packed b */
+    TILE_M = 768,          /* so many rows share a packed block of b */
     STRIPS_PER_WORKER = 16 /* with fewer, packing b for each worker costs more than narrow tiles */
 };
 
 /* ---- the register tile ------------------------------------------------------ */
 
-/* A packed slice of op(a): element (i,p) at i * ROW_LD + p, or where a is stored transposed at
- * p * GEMM_PANEL + i. Rows are not a multiple of L1's sets apart. */
-enum { ROW_LD = GEMM_K + 16 };
+/* A packed slice of op(a), a tile high: element (i,p) at i * ROW_LD + p, or where a is stored
+ * transposed at p * TRANS_LD + i. Rows are not a multiple of L1's sets apart. */
+enum {
+    ROW_LD = GEMM_K + 16,
+    TRANS_LD = TILE_ROWS > 8 ? 16 : 8,
+    SLICE = TILE_ROWS * ROW_LD > TRANS_LD *GEMM_K ? TILE_ROWS *ROW_LD : TRANS_LD *GEMM_K,
+    SLICES = 4 /* that are packed at once */
+};
+
+_Static_assert(GEMM_PANEL * GEMM_K + SLICES * SLICE <= GEMM_SPARE, "packed a fits the scratch");
 
 typedef struct packed_rows {
     float *at;
@@ -82,7 +90,7 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
                                                             const int rows, const bool trans)
 {
     const float *restrict a = s->at, *restrict b0 = b[0], *restrict b1 = b[PANELS - 1];
-    const int row_ld = trans ? 1 : ROW_LD, ld = trans ? GEMM_PANEL : 1;
+    const int row_ld = trans ? 1 : ROW_LD, ld = trans ? TRANS_LD : 1;
     vec acc[TILE_ROWS][PANELS][VECTORS];
 
     for (int i = 0; i < rows; i++)
@@ -209,6 +217,17 @@ void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *re
 
 #else
 
+#if defined(__AVX2__)
+static void transpose8(float *dst, int64_t dst_ld, const float *src, int64_t src_ld)
+{
+    words8 x[8];
+
+    for (int i = 0; i < 8; i++) x[i] = (words8) * (const vec_any *)(src + i * src_ld);
+    turn8(x);
+    for (int i = 0; i < 8; i++) *(vec_any *)(dst + i * dst_ld) = (vec)x[i];
+}
+#endif
+
 static void transpose4(float *dst, int64_t dst_ld, const float *src, int64_t src_ld)
 {
     vec4 r0 = *(const vec4_any *)src, r1 = *(const vec4_any *)(src + src_ld);
@@ -227,10 +246,16 @@ static void transpose4(float *dst, int64_t dst_ld, const float *src, int64_t src
 void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
                             int64_t src_ld, int64_t rows, int64_t cols)
 {
-    int64_t rows4 = rows & ~(int64_t)3, cols4 = cols & ~(int64_t)3;
+    int64_t rows4 = rows & ~(int64_t)3, cols4 = cols & ~(int64_t)3, rows8 = 0, cols8 = 0;
 
+#if defined(__AVX2__)
+    rows8 = rows & ~(int64_t)7, cols8 = cols & ~(int64_t)7;
+    for (int64_t c = 0; c < cols8; c += 8)
+        for (int64_t r = 0; r < rows8; r += 8)
+            transpose8(dst + c * dst_ld + r, dst_ld, src + r * src_ld + c, src_ld);
+#endif
     for (int64_t c = 0; c < cols4; c += 4)
-        for (int64_t r = 0; r < rows4; r += 4)
+        for (int64_t r = c < cols8 ? rows8 : 0; r < rows4; r += 4)
             transpose4(dst + c * dst_ld + r, dst_ld, src + r * src_ld + c, src_ld);
     for (int64_t c = 0; c < cols; c++)
         for (int64_t r = c < cols4 ? rows4 : 0; r < rows; r++)
@@ -302,51 +327,74 @@ static void round_all(float *x, int64_t n)
     }
 }
 
-/* Rows i..i+rows-1 of op(a), of `left` that there are, with zeros up to `height`. */
-static void pack_a(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
-                   int64_t left, int rows, int height)
+/* Rows i.. of op(a), `rows` for each slice in turn but fewer for the last, and zeros up to the
+ * height of its tile. */
+static void pack_rows(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
+                      int64_t rows)
 {
     bool round = g->halves && g->a_type == HPC_F32;
-    float *to = s->at;
 
-    if (!s->trans) {
-        for (int r = 0; r < rows; r++, to += ROW_LD) {
-            convert(to, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0), g->a_type, k);
-            if (round) round_all(to, k);
+    for (int64_t r = 0; r < rows; r++) {
+        float *to = s->at + r / TILE_ROWS * SLICE + r % TILE_ROWS * ROW_LD;
+        convert(to, gemm_element(g->a, g->a_type, (i + r) * g->a_ld + p0), g->a_type, k);
+        if (round) round_all(to, k);
+    }
+    int64_t last = (rows - 1) / TILE_ROWS * TILE_ROWS;
+    for (int64_t r = rows; r < last + tile_height(rows - last); r++)
+        memset(s->at + last / TILE_ROWS * SLICE + r % TILE_ROWS * ROW_LD, 0,
+               (size_t)k * sizeof(float));
+}
+
+/* The same where a is stored transposed. left: rows that there are from i on. */
+static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
+                         int64_t left, int64_t rows)
+{
+    int64_t slices = gemm_parts(rows, TILE_ROWS);
+
+    /* A copy of known length; what is of other rows is not looked at. */
+    bool quick = g->a_type == HPC_F32 && left >= (slices - 1) * TILE_ROWS + TRANS_LD;
+    for (int64_t p = 0; p < k; p++) {
+        const char *from = gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i);
+        float *to = s->at + p * TRANS_LD;
+        for (int64_t q = 0; q < slices; q++, to += SLICE) {
+            if (quick) {
+                memcpy(to, from + (size_t)(q * TILE_ROWS) * sizeof *to, TRANS_LD * sizeof *to);
+                continue;
+            }
+            int64_t n = least(TILE_ROWS, rows - q * TILE_ROWS);
+            memset(to, 0, TRANS_LD * sizeof *to);
+            convert(to, gemm_element(from, g->a_type, q * TILE_ROWS), g->a_type, n);
         }
-        for (int r = rows; r < height; r++, to += ROW_LD) memset(to, 0, (size_t)k * sizeof *to);
-        return;
     }
-    if (g->a_type == HPC_F32 && left >= GEMM_PANEL) {
-        /* A copy of known length; what is of other rows is not looked at. */
-        const float *from = (const float *)g->a + p0 * g->a_ld + i;
-        for (int64_t p = 0; p < k; p++)
-            memcpy(to + p * GEMM_PANEL, from + p * g->a_ld, GEMM_PANEL * sizeof *to);
-    } else {
-        memset(to, 0, (size_t)(k * GEMM_PANEL) * sizeof *to);
-        for (int64_t p = 0; p < k; p++)
-            convert(to + p * GEMM_PANEL, gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i),
-                    g->a_type, rows);
-    }
-    if (round) round_all(to, k * GEMM_PANEL);
+    for (int64_t q = 0; q < slices && g->halves && g->a_type == HPC_F32; q++)
+        round_all(s->at + q * SLICE, k * TRANS_LD);
 }
 
 /* ---- the block --------------------------------------------------------------- */
 
-/* c [rows,cols] (+)= packed rows of k times panels that are `stride` floats apart. */
+/* c [rows,..] (+)= packed rows of k times panels that are `stride` floats apart; of each slice's
+ * rows, so many columns. */
 static void slab(float *c, int64_t c_ld, const packed_rows *a, const float *b, int64_t stride,
-                 int64_t k, int rows, int64_t cols)
+                 int64_t k, int64_t rows, const int64_t cols[SLICES])
 {
-    int height = tile_height(rows);
+    int64_t slices = gemm_parts(rows, TILE_ROWS);
 
-    for (int64_t j = 0; j < cols; j += TILE_COLS) {
-        /* Where there is no second panel, the first one serves: its results are dropped. */
-        const float *first = b + j / GEMM_PANEL * stride;
-        const float *panel[2] = {first, cols - j > GEMM_PANEL ? first + stride : first};
-        if (rows == height && cols - j >= TILE_COLS)
-            tile(c + j, c_ld, a, panel, k, rows);
-        else
-            tile_edge(c + j, c_ld, a, panel, k, rows, (int)least(TILE_COLS, cols - j));
+    for (int64_t j = 0; j < cols[slices - 1]; j += TILE_COLS) {
+        packed_rows slice = *a;
+        for (int64_t q = 0; q < slices; q++, slice.at += SLICE) {
+            int height = (int)least(TILE_ROWS, rows - q * TILE_ROWS);
+            float *to = c + q * TILE_ROWS * c_ld + j;
+            if (j >= cols[q]) continue;
+            /* Where there is no second panel, the first one serves: its results are dropped. */
+            const float *first = b + j / GEMM_PANEL * stride;
+            const float *panel[2] = {first, cols[q] - j > GEMM_PANEL ? first + stride : first};
+            for (int i = 0; i < TILE_ROWS && q + 1 < slices; i++)
+                __builtin_prefetch(to + (TILE_ROWS + i) * c_ld, 1);
+            if (height == tile_height(height) && cols[q] - j >= TILE_COLS)
+                tile(to, c_ld, &slice, panel, k, height);
+            else
+                tile_edge(to, c_ld, &slice, panel, k, height, (int)least(TILE_COLS, cols[q] - j));
+        }
     }
 }
 
@@ -393,12 +441,18 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                 if (g->halves && g->b_type == HPC_F32)
                     round_all(packed_b, k * gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL);
             }
-            for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
-                int height = (int)least(TILE_ROWS, at.rows - i);
-                int64_t needed = gemm_cols_needed(g, at, i, height, j, cols);
-                if (needed == 0) continue;
-                pack_a(&a, g, p0, k, at.i + i, at.rows - i, height, tile_height(height));
-                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, height, needed);
+            for (int64_t i = 0, n; i < at.rows; i += n) {
+                int64_t needed[SLICES] = {0};
+                n = least(SLICES * TILE_ROWS, at.rows - i);
+                for (int64_t r = 0; r < n; r += TILE_ROWS)
+                    needed[r / TILE_ROWS] =
+                        gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), j, cols);
+                if (needed[(n - 1) / TILE_ROWS] == 0) continue; /* lower rows need the most */
+                if (a.trans)
+                    pack_columns(&a, g, p0, k, at.i + i, at.rows - i, n);
+                else
+                    pack_rows(&a, g, p0, k, at.i + i, n);
+                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, n, needed);
             }
         }
     }
@@ -409,7 +463,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers)
 {
     gemm_tiles t = {.strip = takes_pairs(g) ? GEMM_PAIR_ROWS : GEMM_ROWS, .lower = g->lower};
-    int64_t strips = gemm_parts(m, t.strip), most = GEMM_COLS;
+    int64_t strips = gemm_parts(m, t.strip), most = takes_pairs(g) ? GEMM_PAIR_COLS : GEMM_COLS;
 
     if (m == 0 || n == 0) return t;
     do {

@@ -21,8 +21,9 @@ enum {
     GEMM_CUT = 32,            /* of k: a chain may be cut at its multiples */
     GEMM_TILE_GRAIN = 64,     /* columns: every tile starts at a multiple of it */
     GEMM_K = 256,             /* depth of a packed block: whole blocks of every format */
-    GEMM_COLS = 256,          /* columns of a packed block: with GEMM_K, a quarter MiB of L2 */
-    GEMM_SPARE = 34 * GEMM_K, /* floats: packed a, and rows being converted */
+    GEMM_COLS = 1024,         /* columns of a packed block: with GEMM_K, a MiB of the last cache */
+    GEMM_PAIR_COLS = 256,     /* ... and where pairs are multiplied */
+    GEMM_SPARE = 80 * GEMM_K, /* floats: packed a, and rows being converted */
     GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
 };
 
@@ -52,8 +53,8 @@ typedef struct gemm_tiles {
     bool lower;    /* what is above the diagonal costs nothing */
 } gemm_tiles;
 
-/* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 x GEMM_COLS),
- * with strips enough for every worker. */
+/* Tiles of `batch` results [m,n] of such factors that suit the caches (at most 768 rows of
+ * GEMM_COLS), with strips enough for every worker. */
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers);
 
 static inline int64_t gemm_parts(int64_t n, int64_t part)

@@ -299,7 +299,7 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
                              float *scratch)
 {
     bf16 *packed_b = (bf16 *)scratch, *packed_a = packed_b + DEPTH * GEMM_COLS;
-    int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_COLS;
+    int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_PAIR_COLS;
 
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);

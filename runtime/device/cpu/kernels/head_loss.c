@@ -15,8 +15,9 @@
 #include "runtime/device/cpu/kernels/vecmath.h"
 
 enum {
-    VOCAB_BLOCK = GEMM_COLS, /* of partial softmax: part of the bits */
-    LOSS_ROWS = 192,         /* of a chunk, forward */
+    VOCAB_BLOCK = 256,                /* of partial softmax: part of the bits */
+    BLOCKS = GEMM_COLS / VOCAB_BLOCK, /* multiplied at once, backward */
+    LOSS_ROWS = 192,                  /* of a chunk, forward */
     GRAD_ROWS = 512, /* of a chunk, backward: at most, since w and dw pass for each, and ... */
     GRAD_ROWS_LEAST = 64,
     GRAD_FLOATS = 32 << 20 /* ... about so many logits */
@@ -221,16 +222,18 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
     int64_t lo, hi;
 
     hpc_share(&lo, &hi, s->blocks, 1, l->worker, l->workers);
-    for (int64_t b = lo; b < hi; b++) {
-        int64_t first = b * VOCAB_BLOCK, words = least(VOCAB_BLOCK, s->vocab - first);
+    for (int64_t b = lo; b < hi; b += BLOCKS) {
+        int64_t first = b * VOCAB_BLOCK, end = least(least(b + BLOCKS, hi) * VOCAB_BLOCK, s->vocab);
         float *x = w->logits + first;
         HPC_ISA(cpu_gemm)
-        (x, s->vocab, &g, (gemm_block){row, rows, first, words}, false, w->gemm);
+        (x, s->vocab, &g, (gemm_block){row, rows, first, end - first}, false, w->gemm);
         for (int64_t r = 0; r < rows; r++, x += s->vocab) {
-            int64_t at = target[row + r] - first;
-            if (at >= 0 && at < words) w->hit[r] = x[at];
-            if (!a->lse.data)
-                soften(w->max + r * s->blocks + b, w->sum + r * s->blocks + b, x, words);
+            int64_t at = target[row + r];
+            if (at >= first && at < end) w->hit[r] = x[at - first];
+            for (int64_t j = first; j < end && !a->lse.data; j += VOCAB_BLOCK) {
+                int64_t block = r * s->blocks + j / VOCAB_BLOCK;
+                soften(w->max + block, w->sum + block, x + j - first, least(VOCAB_BLOCK, end - j));
+            }
         }
     }
 }

@@ -1,9 +1,37 @@
 /*
- * pairs.h: transposing squares of 16 x 16 words of 32 bits: floats, or pairs of
- * bf16. AVX-512 only.
+ * pairs.h: transposing squares of words of 32 bits, floats or pairs of bf16: 8 x
+ * 8 with AVX2, 16 x 16 with AVX-512.
  */
 #ifndef HPC_CPU_PAIRS_H
 #define HPC_CPU_PAIRS_H
+
+#include <stdint.h>
+
+#if defined(__AVX2__)
+typedef uint32_t words8 __attribute__((vector_size(32)));
+
+/* x[i] word j becomes x[j] word i. */
+static inline __attribute__((always_inline)) void turn8(words8 x[8])
+{
+    words8 t[8];
+
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        t[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            words8 a = t[i + k], b = t[i + k + 2];
+            x[i + 2 * k] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+            x[i + 2 * k + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; i++) {
+        words8 a = x[i], b = x[i + 4];
+        x[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        x[i + 4] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+#endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
