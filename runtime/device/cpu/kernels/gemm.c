@@ -75,7 +75,7 @@ enum {
     SLICES = 4 /* that are packed at once */
 };
 
-_Static_assert(GEMM_PANEL * GEMM_K + SLICES * SLICE <= GEMM_SPARE, "packed a fits the scratch");
+_Static_assert(GEMM_SPARE >= SLICES * SLICE + 16 * GEMM_K, "packed a fits the scratch");
 
 typedef struct packed_rows {
     float *at;
