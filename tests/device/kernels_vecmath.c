@@ -44,6 +44,7 @@ static float cosine(float x)
 
 static const function functions[] = {
     {"exp", vec_exp, exp, -INFINITY, INFINITY, 2, 0},
+    {"exp of what is negative", vec_exp_down, exp, -87, 0, 2, 0},
     {"sigmoid", vec_sigmoid, sigmoid, -80, INFINITY, 3, 2e-7},
     {"tanh", vec_tanh, tanh, -INFINITY, INFINITY, 2, 1e-7},
     {"erf", vec_erf, erf, -INFINITY, INFINITY, 2, 1e-7},
@@ -86,6 +87,8 @@ static void ends(void **state)
     for (int i = 0; i < FUNCTION_N; i++) assert_true(isnan(functions[i].f(NAN)));
     assert_true(isinf(vec_exp(INFINITY)) && vec_exp(-INFINITY) == 0);
     assert_true(vec_exp(0) == 1 && vec_exp(-3e38f) == 0);
+    assert_true(vec_exp_down(0) == 1 && vec_exp_down(-INFINITY) == 0);
+    assert_true(vec_exp_down(-87.01f) == 0 && vec_exp_down(-3e38f) == 0);
     assert_true(vec_sigmoid(INFINITY) == 1 && vec_sigmoid(-INFINITY) == 0);
     assert_true(vec_tanh(INFINITY) == 1 && vec_tanh(-INFINITY) == -1);
     assert_true(vec_erf(INFINITY) == 1 && vec_erf(-INFINITY) == -1);

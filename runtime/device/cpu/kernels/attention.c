@@ -181,22 +181,71 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
     }
 }
 
+enum { PARTS = 16 }; /* of a row's maximum and sum: part of the bits */
+
+static inline float largest(const float *x)
+{
+    float most[PARTS];
+
+    for (int k = 0; k < PARTS; k++) most[k] = x[k];
+    for (int j = PARTS; j < ATTEND_KEYS; j += PARTS)
+        for (int k = 0; k < PARTS; k++) most[k] = x[j + k] > most[k] ? x[j + k] : most[k];
+    for (int k = 0; k < 8; k++) most[k] = most[k + 8] > most[k] ? most[k + 8] : most[k];
+    for (int k = 0; k < 4; k++) most[k] = most[k + 4] > most[k] ? most[k + 4] : most[k];
+    for (int k = 0; k < 2; k++) most[k] = most[k + 2] > most[k] ? most[k + 2] : most[k];
+    return most[1] > most[0] ? most[1] : most[0];
+}
+
+/* x becomes e to x - shift; their sum. */
+static inline float exponentiate(float *x, float shift)
+{
+    float sum[PARTS] = {0};
+
+    for (int j = 0; j < ATTEND_KEYS; j += PARTS)
+        for (int k = 0; k < PARTS; k++) {
+            x[j + k] = vec_exp_down(x[j + k] - shift);
+            sum[k] += x[j + k];
+        }
+    for (int k = 0; k < 8; k++) sum[k] += sum[k + 8];
+    for (int k = 0; k < 4; k++) sum[k] += sum[k + 4];
+    for (int k = 0; k < 2; k++) sum[k] += sum[k + 2];
+    return sum[0] + sum[1];
+}
+
 /* Scores of a row become weights relative to its maximum so far; what was summed under an older
- * maximum is scaled down. in: the keys of this block that the row sees. */
+ * maximum is scaled down. in: the keys of this block that the row sees. A NaN is passed over by the
+ * maximum, but not by the sum. */
 static void soften_row(float *x, attend_span in, float scale, float *max, float *sum, float *o,
                        int64_t dim)
 {
+    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= scale;
     for (int64_t j = 0; j < in.lo; j++) x[j] = -INFINITY;
-    for (int64_t j = in.lo; j < in.hi; j++) x[j] *= scale;
     for (int64_t j = in.hi; j < ATTEND_KEYS; j++) x[j] = -INFINITY;
-    float here = HPC_ISA(cpu_max)(x, ATTEND_KEYS), most = here <= *max ? *max : here;
+    float here = largest(x), most = here <= *max ? *max : here;
     float shift = most == -INFINITY ? 0 : most; /* all scores -inf: weights of 0, not NaN */
-    for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] = vec_exp(x[j] - shift);
-    float shrink = vec_exp(*max - shift);
-    *sum = *sum * shrink + HPC_ISA(cpu_sum)(x, ATTEND_KEYS);
+    float all = exponentiate(x, shift), shrink = vec_exp(*max - shift);
+    *sum = *sum * shrink + all;
     *max = most;
     if (shrink == 1) return;
     for (int64_t d = 0; d < dim; d++) o[d] *= shrink;
+}
+
+/* What is multiplied next: a value of this block and a key of the next. Rows lie far apart, where
+ * CPUs do not guess them. */
+static void fetch_ahead(const hpc_attention_args *a, const shape *s, const task *t, int64_t value,
+                        int64_t key)
+{
+    const hpc_tensor *tensor[] = {&a->v, &a->k};
+    const int64_t at[] = {value, key};
+
+    for (int i = 0; i < 2; i++) {
+        int64_t row,
+            element_bytes = (int64_t)hpc_dtype_get((hpc_dtype)tensor[i]->dtype)->block_bytes;
+        if (at[i] >= t->keys) continue;
+        key_run(&row, a, t, at[i], t->keys);
+        const char *x = element(tensor[i], (row * s->key_heads + t->key_head) * s->dim);
+        for (int64_t b = 0; b < s->dim * element_bytes; b += 64) __builtin_prefetch(x + b);
+    }
 }
 
 static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
@@ -205,6 +254,8 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
     for (int64_t r = r0; r < t->n * s->group; r++) {
         float *x = w->scores + r * ATTEND_KEYS;
         attend_span in = attend_within(visible(a, s, t, r), first, keys);
+        if (r - r0 < ATTEND_KEYS)
+            fetch_ahead(a, s, t, first + r - r0, first + ATTEND_KEYS + r - r0);
         if (in.lo >= in.hi)
             memset(x, 0, ATTEND_KEYS * sizeof *x);
         else

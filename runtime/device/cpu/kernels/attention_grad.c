@@ -16,10 +16,7 @@
 #include "runtime/device/cpu/kernels/attend.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
-enum {
-    KEPT = 4096, /* rows: three gradients of 128 columns take 6 MiB of a worker */
-    STEP = 64    /* queries at once where gradients are kept: half a causal block is wasted */
-};
+enum { KEPT = 4096 }; /* rows: three gradients of 128 columns take 6 MiB of a worker */
 
 typedef struct shape {
     int64_t rows, heads, key_heads, group, dim;
@@ -181,7 +178,7 @@ static void soften_row(float *p, float *ds, attend_span in, int64_t keys, float 
     for (int64_t j = 0; j < lo; j++) p[j] = ds[j] = 0;
 #pragma omp simd
     for (int64_t j = lo; j < hi; j++) {
-        p[j] = vec_exp(scale * p[j] - norm);
+        p[j] = vec_exp_down(scale * p[j] - norm);
         ds[j] = p[j] * (ds[j] - delta) * scale;
     }
     for (int64_t j = hi; j < keys; j++) p[j] = ds[j] = 0;
@@ -266,8 +263,8 @@ static void whole_task(const hpc_attention_grad_args *a, const shape *s, block b
         find_delta(w->delta, a, s, &b, w);
         for (b.key = 0; b.key < b.all; b.key += ATTEND_KEYS) {
             b.keys = least(ATTEND_KEYS, b.all - b.key);
-            for (b.query = a->attr.causal ? b.key : 0; b.query < b.all; b.query += STEP) {
-                b.queries = least(STEP, b.all - b.query);
+            for (b.query = a->attr.causal ? b.key : 0; b.query < b.all; b.query += ATTEND_ROWS) {
+                b.queries = least(ATTEND_ROWS, b.all - b.query);
                 if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
                 find_scores(a, s, &b, w->delta + b.query, w);
                 gather(w->dv + b.key * s->dim, w->p_half, true, query_rows(&a->dout, s, &b), s, &b,

@@ -79,18 +79,19 @@ _Static_assert(GEMM_SPARE >= SLICES * SLICE + 16 * GEMM_K, "packed a fits the sc
 
 typedef struct packed_rows {
     float *at;
+    int64_t ld; /* not 0: not packed at all, but read as they lie, with this distance */
     bool trans;
     bool first; /* the sums begin here; else they go on from c */
 } packed_rows;
 
 /* c [rows,TILE_COLS] (+)= a times the panels b[0], b[1], ... of [k,16]. */
-static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t c_ld,
-                                                            const packed_rows *s,
-                                                            const float *const *b, int64_t k,
-                                                            const int rows, const bool trans)
+static inline __attribute__((always_inline)) void
+tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *const *b, int64_t k,
+          const int rows, const bool trans, const bool lies)
 {
     const float *restrict a = s->at, *restrict b0 = b[0], *restrict b1 = b[PANELS - 1];
-    const int row_ld = trans ? 1 : ROW_LD, ld = trans ? TRANS_LD : 1;
+    const int64_t row_ld = trans ? 1 : lies ? s->ld : ROW_LD;
+    const int64_t ld = !trans ? 1 : lies ? s->ld : TRANS_LD;
     vec acc[TILE_ROWS][PANELS][VECTORS];
 
     for (int i = 0; i < rows; i++)
@@ -130,21 +131,20 @@ static int tile_height(int64_t rows)
     return height[h];
 }
 
-static inline __attribute__((always_inline)) void tile_of(float *c, int64_t c_ld,
-                                                          const packed_rows *a,
-                                                          const float *const *b, int64_t k,
-                                                          int rows, const bool trans)
+static inline __attribute__((always_inline)) void
+tile_of(float *c, int64_t c_ld, const packed_rows *a, const float *const *b, int64_t k, int rows,
+        const bool trans, const bool lies)
 {
     switch (rows) {
-    case 1: tile_rows(c, c_ld, a, b, k, 1, trans); break;
-    case 2: tile_rows(c, c_ld, a, b, k, 2, trans); break;
+    case 1: tile_rows(c, c_ld, a, b, k, 1, trans, lies); break;
+    case 2: tile_rows(c, c_ld, a, b, k, 2, trans, lies); break;
 #if defined(__AVX2__) || defined(__aarch64__)
-    case 4: tile_rows(c, c_ld, a, b, k, 4, trans); break;
-    case 6: tile_rows(c, c_ld, a, b, k, 6, trans); break;
+    case 4: tile_rows(c, c_ld, a, b, k, 4, trans, lies); break;
+    case 6: tile_rows(c, c_ld, a, b, k, 6, trans, lies); break;
 #endif
 #if defined(__AVX512F__)
-    case 8: tile_rows(c, c_ld, a, b, k, 8, trans); break;
-    case 12: tile_rows(c, c_ld, a, b, k, 12, trans); break;
+    case 8: tile_rows(c, c_ld, a, b, k, 8, trans, lies); break;
+    case 12: tile_rows(c, c_ld, a, b, k, 12, trans, lies); break;
 #endif
     }
 }
@@ -152,10 +152,14 @@ static inline __attribute__((always_inline)) void tile_of(float *c, int64_t c_ld
 static void tile(float *c, int64_t c_ld, const packed_rows *a, const float *const *b, int64_t k,
                  int rows)
 {
-    if (a->trans)
-        tile_of(c, c_ld, a, b, k, rows, true);
+    if (a->ld == 0 && !a->trans)
+        tile_of(c, c_ld, a, b, k, rows, false, false);
+    else if (a->ld == 0)
+        tile_of(c, c_ld, a, b, k, rows, true, false);
+    else if (!a->trans)
+        tile_of(c, c_ld, a, b, k, rows, false, true);
     else
-        tile_of(c, c_ld, a, b, k, rows, false);
+        tile_of(c, c_ld, a, b, k, rows, true, true);
 }
 
 /* A tile that reaches over c's edge goes through a buffer. */
@@ -374,14 +378,14 @@ static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_
 
 /* c [rows,..] (+)= packed rows of k times panels that are `stride` floats apart; of each slice's
  * rows, so many columns. */
-static void slab(float *c, int64_t c_ld, const packed_rows *a, const float *b, int64_t stride,
-                 int64_t k, int64_t rows, const int64_t cols[SLICES])
+static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, const float *b,
+                 int64_t stride, int64_t k, int64_t rows, const int64_t cols[SLICES])
 {
     int64_t slices = gemm_parts(rows, TILE_ROWS);
 
     for (int64_t j = 0; j < cols[slices - 1]; j += TILE_COLS) {
         packed_rows slice = *a;
-        for (int64_t q = 0; q < slices; q++, slice.at += SLICE) {
+        for (int64_t q = 0; q < slices; q++, slice.at += step) {
             int height = (int)least(TILE_ROWS, rows - q * TILE_ROWS);
             float *to = c + q * TILE_ROWS * c_ld + j;
             if (j >= cols[q]) continue;
@@ -409,6 +413,14 @@ static bool takes_pairs(const gemm *g)
     (void)g;
     return false;
 #endif
+}
+
+/* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory. */
+static bool as_it_lies(const gemm *g, int64_t n)
+{
+    enum { NEAR = 16384 }; /* floats */
+
+    return g->a_type == HPC_F32 && !g->halves && n % TILE_ROWS == 0 && g->k * g->a_ld <= NEAR;
 }
 
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
@@ -448,11 +460,21 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                     needed[r / TILE_ROWS] =
                         gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), j, cols);
                 if (needed[(n - 1) / TILE_ROWS] == 0) continue; /* lower rows need the most */
-                if (a.trans)
-                    pack_columns(&a, g, p0, k, at.i + i, at.rows - i, n);
-                else
-                    pack_rows(&a, g, p0, k, at.i + i, n);
-                slab(c + i * c_ld + j, c_ld, &a, b, stride, k, n, needed);
+                int64_t step = SLICE;
+                if (as_it_lies(g, n)) {
+                    int64_t first = a.trans ? p0 * g->a_ld + at.i + i : (at.i + i) * g->a_ld + p0;
+                    a.at = (float *)g->a + first;
+                    a.ld = g->a_ld;
+                    step = a.trans ? TILE_ROWS : TILE_ROWS * g->a_ld;
+                } else {
+                    a.at = rows + GEMM_PANEL * GEMM_K;
+                    a.ld = 0;
+                    if (a.trans)
+                        pack_columns(&a, g, p0, k, at.i + i, at.rows - i, n);
+                    else
+                        pack_rows(&a, g, p0, k, at.i + i, n);
+                }
+                slab(c + i * c_ld + j, c_ld, &a, step, b, stride, k, n, needed);
             }
         }
     }

@@ -92,7 +92,7 @@ static void soften(float *max, float *sum, float *x, int64_t n)
     float most = HPC_ISA(cpu_max)(x, n);
     float shift = most == -INFINITY ? 0 : most; /* all -inf: a sum of 0, not NaN */
 
-    for (int64_t j = 0; j < n; j++) x[j] = vec_exp(x[j] - shift);
+    for (int64_t j = 0; j < n; j++) x[j] = vec_exp_down(x[j] - shift);
     *max = most;
     *sum = HPC_ISA(cpu_sum)(x, n);
 }
@@ -251,7 +251,7 @@ static void turn_row(const grad_shape *s, float *x, const float *max, int64_t ta
             float by = vec_exp(*max++ - shift) * dloss;
             for (int64_t j = 0; j < words; j++) e[j] = x[first + j] * by;
         } else {
-            for (int64_t j = 0; j < words; j++) e[j] = vec_exp(x[first + j] - shift) * dloss;
+            for (int64_t j = 0; j < words; j++) e[j] = vec_exp_down(x[first + j] - shift) * dloss;
         }
         if (at >= 0 && at < words) e[at] -= dloss;
         if (target < 0) memset(e, 0, (size_t)words * sizeof *e);

@@ -43,6 +43,25 @@ static inline float vec_exp(float x)
     return p * vec_exp2_int(half) * vec_exp2_int(n - half);
 }
 
+/* e^x for x <= 0, as softmax needs it: 2^n comes out of the rounding as it is. What would not be
+ * normal is 0. */
+static inline float vec_exp_down(float x)
+{
+    const float round = VEC_ROUND + 127;
+    float k = x * 0x1.715476p0f + round, whole = k - round;
+    float r = x - whole * 0x1.62ep-1f;
+    r = r - whole * 0x1.0bfbe8p-15f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    float e = p * hpc_bits_f32(hpc_f32_bits(k) << 23);
+    return x < -87.0f ? 0.0f : e;
+}
+
 static inline float vec_sigmoid(float x)
 {
     return 1.0f / (1.0f + vec_exp(-x));
