@@ -151,6 +151,7 @@ static int make_job(hpc_bench_job *j, const hpc_bench_case *c, const request *q)
     memcpy(j->shape, q->extent_n > 0 ? q->shape : c->shape, sizeof j->shape);
     j->dtype = q->typed ? q->dtype : c->dtype;
     j->weights = q->typed ? q->weights : c->weights;
+    j->packed = c->packed || q->o->weights;
     hpc_assert(c->op->sig.attr_bytes <= sizeof j->attr);
     if (c->base) memcpy(j->attr, c->base, c->op->sig.attr_bytes);
     TRY(hpc_bench_attr_texts(j->attr, c->op, c->attr));
@@ -321,7 +322,9 @@ static const hpc_option options[] = {
      .offset = offsetof(hpc_bench_options, weights),
      .argument = "TYPE",
      .choices = weight_dtypes,
-     .help = "Elements of weights; as activations if not given."},
+     .help =
+         "Elements of weights, packed beforehand as inference has them; as activations, and not "
+         "packed, if not given."},
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(hpc_bench_options, isa),
@@ -373,8 +376,10 @@ const hpc_command hpc_cmd_bench_op = {
         "plain products of f32 and bf16, oneDNN and OpenBLAS run the same product on the same "
         "operands and as many threads, in turns with ours, nothing packed beforehand; a number "
         "above 1 in brackets says that ours is faster.\n\n"
-        "Weights of a block format are packed beforehand, as inference has them, and the rows of "
-        "activations beside them rounded to 8 bits: the error is mostly that of the rounding.\n\n"
+        "Where the type of weights is said, they are packed beforehand, as inference has them. "
+        "Rows "
+        "of activations are rounded to 8 bits beside a block format: the error is mostly that of "
+        "the rounding.\n\n"
         "The op nop reports what an instruction costs that does nothing, and a barrier of all "
         "workers; their floors are an empty call and a cache line handed over.",
     .examples =

@@ -66,6 +66,7 @@ typedef struct hpc_bench_job {
     int64_t shape[BENCH_EXTENTS];
     int extent_n;
     hpc_dtype dtype, weights;
+    bool packed; /* weights, beforehand */
     _Alignas(16) uint8_t attr[BENCH_ATTR];
     char attr_text[BENCH_TEXT];
 } hpc_bench_job;

@@ -62,11 +62,11 @@ static hpc_value weight_of(hpc_bench_emitter *e, int rank, int64_t batch, const 
     return hpc_bench_input(e, "b", e->job->weights, weight, rank, b + 3 - rank);
 }
 
-/* As inference has them: those of block formats, and what the case says. */
+/* As inference has them. */
 static bool packs_weights(const hpc_bench_emitter *e)
 {
     const hpc_matmul_attr *at = e->attr;
-    return at->trans_b && (e->job->c->packed || hpc_dtype_get(e->job->weights)->quantised);
+    return at->trans_b && e->job->packed;
 }
 
 static void prepare_matmul(hpc_bench_emitter *e)

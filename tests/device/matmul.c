@@ -493,12 +493,12 @@ static void integers_keep_what_is_not_finite(void **state)
 /* A row's bits do not depend on the rows beside it, nor on how b is stored. */
 static void batch_invariance(void **state)
 {
-    static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_BF16,
-                                      HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype types[] = {HPC_F32, HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,  HPC_BF16,
+                                      HPC_F16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
 
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 12; i++) {
             hpc_test_heap h = {0};
             hpc_tensor b;
             product c = {.m = 37,
@@ -507,7 +507,7 @@ static void batch_invariance(void **state)
                          .trans_b = i != 3,
                          .b = types[i],
                          .panel = i > 3,
-                         .int8 = i > 4,
+                         .int8 = i > 6,
                          .bias = PLAIN,
                          .act = HPC_SILU,
                          .alpha = 0.1};

@@ -7,59 +7,13 @@
  * same order: same bits.
  */
 #include "runtime/device/cpu/kernels/attend.h"
+#include "runtime/device/cpu/kernels/lanes.h"
 #include "runtime/device/cpu/kernels/pairs.h"
 
-#if defined(__AVX2__) && defined(__FMA__)
-#include <immintrin.h>
-#endif
-
-#if defined(__AVX2__)
-enum { LANES = 8 };
-#else
-enum { LANES = 4 };
-#endif
 enum {
-    BYTES = LANES * 4,
     COLUMNS = 8, /* vectors of results at once: rows times those of a row */
     AHEAD = 8    /* keys: so far on, values are fetched */
 };
-
-typedef float vec __attribute__((vector_size(BYTES)));
-typedef float vec_any __attribute__((vector_size(BYTES), aligned(2), may_alias));
-typedef uint32_t words __attribute__((vector_size(BYTES)));
-typedef uint32_t words_any __attribute__((vector_size(BYTES), aligned(2), may_alias));
-typedef uint16_t halves_any __attribute__((vector_size(BYTES / 2), aligned(2), may_alias));
-
-/* c + a b, fused where cpu_gemm fuses. */
-static inline __attribute__((always_inline)) vec multiply_add(vec c, vec a, vec b)
-{
-#if defined(__AVX2__) && defined(__FMA__)
-    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#elif defined(__aarch64__)
-    for (int i = 0; i < LANES; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return c;
-#else
-    return c + a * b;
-#endif
-}
-
-static inline __attribute__((always_inline)) vec splat(float x)
-{
-    return x - (vec){0};
-}
-
-/* Element `at` of what is f32 or bf16. */
-static inline __attribute__((always_inline)) float number(const void *x, bool half, int64_t at)
-{
-    return half ? hpc_bf16_to_f32(((const uint16_t *)x)[at]) : ((const float *)x)[at];
-}
-
-/* Rows further on are wanted soon. They need not be there: behind a page there often is the next.
- */
-static inline __attribute__((always_inline)) void fetch(const void *at, int64_t bytes)
-{
-    for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((const char *)at + b);
-}
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
@@ -113,7 +67,7 @@ score_keys(vec *scores, const float *q, const keys *k, int64_t dim, const int ro
     }
     for (; d < dim; d++) {
         vec x;
-        for (int i = 0; i < LANES; i++) x[i] = number(k->at, half, k->step[i] + d);
+        for (int i = 0; i < LANES; i++) x[i] = number_at(k->at, half, k->step[i] + d);
         for (int r = 0; r < rows; r++) sum[r] = multiply_add(sum[r], splat(q[r * dim + d]), x);
     }
     for (int r = 0; r < rows; r++) scores[r] = sum[r];
@@ -164,14 +118,6 @@ void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) vec values_at(const void *v, int64_t at,
-                                                           const bool half)
-{
-    if (!half) return *(const vec_any *)((const float *)v + at);
-    halves_any x = *(const halves_any *)((const uint16_t *)v + at);
-    return (vec)(__builtin_convertvector(x, words) << 16);
-}
-
 /* o[r][0 .. vectors*LANES-1] += the weights of n keys times their values. */
 static inline __attribute__((always_inline)) void add_columns(float *o, int64_t dim,
                                                               const float *weights, const void *v,
@@ -187,7 +133,7 @@ static inline __attribute__((always_inline)) void add_columns(float *o, int64_t 
     for (int64_t j = 0; j < n; j++) {
         fetch((const char *)v + (j + AHEAD) * ld * size, vectors * LANES * size);
         for (int c = 0; c < vectors; c++) {
-            vec x = values_at(v, j * ld + c * LANES, half);
+            vec x = numbers_at(v, half, j * ld + c * LANES);
             for (int r = 0; r < rows; r++) {
                 float by = weights[r * ATTEND_KEYS + j];
                 sum[r * vectors + c] = multiply_add(sum[r * vectors + c], splat(by), x);
@@ -217,7 +163,7 @@ static inline __attribute__((always_inline)) void add_rows(float *o, int64_t dim
             vec sum = splat(o[r * dim + d]);
             for (int64_t j = 0; j < n; j++)
                 sum = multiply_add(sum, splat(weights[r * ATTEND_KEYS + j]),
-                                   splat(number(v.at, half, j * v.ld + d)));
+                                   splat(number_at(v.at, half, j * v.ld + d)));
             o[r * dim + d] = sum[0];
         }
 }

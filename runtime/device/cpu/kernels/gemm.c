@@ -188,12 +188,30 @@ static inline __attribute__((always_inline)) void copy(float *restrict dst,
     for (; i < n; i++) dst[i] = src[i];
 }
 
+#if defined(__F16C__)
+static void widen_f16(float *restrict dst, const uint16_t *restrict src, int64_t n)
+{
+    int64_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(src + i))));
+    for (; i < n; i++) dst[i] = hpc_f16_to_f32(src[i]);
+}
+#else
+static void widen_f16(float *restrict dst, const uint16_t *restrict src, int64_t n)
+{
+    hpc_to_f32(dst, src, HPC_F16, n);
+}
+#endif
+
 static void convert(float *restrict dst, const void *restrict src, hpc_dtype from, int64_t n)
 {
     if (from == HPC_F32) {
         copy(dst, src, n);
     } else if (from == HPC_BF16) {
         widen(dst, src, n);
+    } else if (from == HPC_F16) {
+        widen_f16(dst, src, n);
     } else {
         hpc_to_f32(dst, src, from, n);
     }
@@ -430,6 +448,8 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
         HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
         return;
     }
+    bool row = at.rows == 1 && g->b_panel && !add && !g->halves && !g->a_trans && !g->lower;
+    if (row && HPC_ISA(cpu_gemm_row)(c, g, at.i, at.j, at.cols)) return;
     bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32 && !g->halves;
     int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;

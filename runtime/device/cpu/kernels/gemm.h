@@ -186,6 +186,10 @@ void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *re
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
 
+/* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
+ * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
+bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
+
 /* The same of factors that are bf16 or rounded to it, where that has instructions of its own;
  * called by cpu_gemm. */
 void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,

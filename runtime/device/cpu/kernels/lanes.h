@@ -1,0 +1,64 @@
+/*
+ * lanes.h: vectors of as many floats as an instruction set's plain C loops are
+ * written in where rows are few: what is read is what counts there, not the
+ * width.
+ */
+#ifndef HPC_CPU_LANES_H
+#define HPC_CPU_LANES_H
+
+#include <stdint.h>
+
+#include "runtime/device/priv.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+enum { LANE_BYTES = LANES * 4 };
+
+typedef float vec __attribute__((vector_size(LANE_BYTES)));
+typedef float vec_any __attribute__((vector_size(LANE_BYTES), aligned(2), may_alias));
+typedef uint32_t words __attribute__((vector_size(LANE_BYTES)));
+typedef uint32_t words_any __attribute__((vector_size(LANE_BYTES), aligned(2), may_alias));
+typedef uint16_t halves_any __attribute__((vector_size(LANE_BYTES / 2), aligned(2), may_alias));
+
+/* c + a b, fused where cpu_gemm fuses: the same bits. */
+static inline __attribute__((always_inline)) vec multiply_add(vec c, vec a, vec b)
+{
+#if defined(__AVX2__) && defined(__FMA__)
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    for (int i = 0; i < LANES; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+#else
+    return c + a * b;
+#endif
+}
+
+static inline __attribute__((always_inline)) vec splat(float x)
+{
+    return x - (vec){0};
+}
+
+/* Element `at` of what is f32 or bf16, and so many from there on. */
+static inline __attribute__((always_inline)) float number_at(const void *x, bool half, int64_t at)
+{
+    return half ? hpc_bf16_to_f32(((const uint16_t *)x)[at]) : ((const float *)x)[at];
+}
+
+static inline __attribute__((always_inline)) vec numbers_at(const void *x, bool half, int64_t at)
+{
+    if (!half) return *(const vec_any *)((const float *)x + at);
+    halves_any h = *(const halves_any *)((const uint16_t *)x + at);
+    return (vec)(__builtin_convertvector(h, words) << 16);
+}
+
+/* What is there is wanted soon. It need not be anything's: behind a part often is the next. */
+static inline __attribute__((always_inline)) void fetch(const void *at, int64_t bytes)
+{
+    for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch((const char *)at + b);
+}
+
+#endif
