@@ -22,6 +22,20 @@ static inline float vec_exp2_int(int32_t n)
     return hpc_bits_f32((uint32_t)(n + 127) << 23);
 }
 
+/* e^x / 2^n, where n is x / ln(2) rounded. */
+static inline float vec_exp_rest(float x, float n)
+{
+    float r = x - n * 0x1.62ep-1f; /* exact: 12 bits times at most 8 */
+    r = r - n * 0x1.0bfbe8p-15f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    return p * (r * r) + r + 1.0f;
+}
+
 /* e^x = 2^n e^r with |r| <= ln(2)/2; 2^n in two steps, for results that are not normal. */
 static inline float vec_exp(float x)
 {
@@ -29,16 +43,7 @@ static inline float vec_exp(float x)
     t = t < -104.0f ? -104.0f : t;   /* beyond: zero */
     float k = t * 0x1.715476p0f + VEC_ROUND;
     int32_t n = (int32_t)(hpc_f32_bits(k) - hpc_f32_bits(VEC_ROUND));
-    float whole = k - VEC_ROUND;
-    float r = t - whole * 0x1.62ep-1f; /* exact: 12 bits times at most 8 */
-    r = r - whole * 0x1.0bfbe8p-15f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
+    float p = vec_exp_rest(t, k - VEC_ROUND);
     int32_t half = n >> 1;
     return p * vec_exp2_int(half) * vec_exp2_int(n - half);
 }
@@ -48,17 +53,8 @@ static inline float vec_exp(float x)
 static inline float vec_exp_down(float x)
 {
     const float round = VEC_ROUND + 127;
-    float k = x * 0x1.715476p0f + round, whole = k - round;
-    float r = x - whole * 0x1.62ep-1f;
-    r = r - whole * 0x1.0bfbe8p-15f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
-    float e = p * hpc_bits_f32(hpc_f32_bits(k) << 23);
+    float k = x * 0x1.715476p0f + round;
+    float e = vec_exp_rest(x, k - round) * hpc_bits_f32(hpc_f32_bits(k) << 23);
     return x < -87.0f ? 0.0f : e;
 }
 
