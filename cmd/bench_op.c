@@ -151,7 +151,7 @@ static int make_job(hpc_bench_job *j, const hpc_bench_case *c, const request *q)
     memcpy(j->shape, q->extent_n > 0 ? q->shape : c->shape, sizeof j->shape);
     j->dtype = q->typed ? q->dtype : c->dtype;
     j->weights = q->typed ? q->weights : c->weights;
-    j->packed = c->packed || q->o->weights;
+    j->packed = c->packed || (q->o->weights && c->weighs);
     hpc_assert(c->op->sig.attr_bytes <= sizeof j->attr);
     if (c->base) memcpy(j->attr, c->base, c->op->sig.attr_bytes);
     TRY(hpc_bench_attr_texts(j->attr, c->op, c->attr));

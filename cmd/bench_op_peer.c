@@ -106,7 +106,8 @@ bool hpc_bench_product(hpc_peer_product *out, const hpc_bench_job *job, int thre
 {
     const hpc_matmul_attr *at = (const hpc_matmul_attr *)job->attr;
     if (job->c->op != &hpc_op_matmul || job->extent_n != 3) return false;
-    if (job->packed || job->dtype != job->weights || at->act != HPC_ACT_NONE || at->alpha != 1)
+    if ((job->packed && at->trans_b) || job->dtype != job->weights || at->act != HPC_ACT_NONE ||
+        at->alpha != 1)
         return false;
     if (at->symmetric || (at->halves && job->dtype == HPC_F32))
         return false; /* not the same work */

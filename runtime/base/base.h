@@ -272,7 +272,9 @@ typedef struct hpc_barrier {
 void hpc_barrier_init(hpc_barrier *b, int n);
 void hpc_barrier_wait(hpc_barrier *b);
 
-typedef struct hpc_pool hpc_pool; /* n workers; the caller of run is worker 0 */
+/* n workers; the caller of run is worker 0. With exactly one CPU for each, the others are bound to
+ * one each, and so is what they start; the caller never is. */
+typedef struct hpc_pool hpc_pool;
 int hpc_pool_create(hpc_pool **out, int n);
 void hpc_pool_free(hpc_pool *p);
 int hpc_pool_n(const hpc_pool *p);

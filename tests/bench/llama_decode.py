@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """llama_decode.py [options] -- a prompt and single tokens by hpccoder and by llama.cpp, in turns on the same machine.
 
-The same file: `hpccoder bench decode --save` writes the GGUF that both compute with, and --cache bf16 has as
-many bytes as llama.cpp's f16. llama.cpp is a shared library that has its C interface: --library PATH
+The same model: `hpccoder bench decode --save` writes the numbers that it draws as the GGUF that llama.cpp reads, and
+a cache of bf16 has as many bytes as llama.cpp's f16. llama.cpp is a shared library that has its C interface: --library PATH
 (libllama.so), or what PyPI's xllamacpp brings (`pip install xllamacpp`; run this with that interpreter, or
 name it by --python). It decides for itself about flash attention and about repacking weights. Prints medians
 of tokens a second and their ratio; above 1 hpccoder is faster.
@@ -20,7 +20,7 @@ def options():
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--isa", default="", help="hpccoder's, to be held to what the library was built for")
     p.add_argument("--library")
-    p.add_argument("--model", help="a file that was written before, and is kept")
+    p.add_argument("--model", help="a file to be kept; one that is there must be of this shape and these weights")
     p.add_argument("--python", default=sys.executable)
     p.add_argument("--hpccoder", default="build/release/hpccoder")
     p.add_argument("--llama-turn", action="store_true", help=argparse.SUPPRESS)
@@ -125,9 +125,13 @@ def run(o):
     peer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     about, ours, theirs = peer.stdout.readline().strip(), [], []
     for turn in range(o.turns + 1):
+        if not about:
+            sys.exit("llama.cpp's side ended")
         peer.stdin.write("go\n")
         peer.stdin.flush()
         theirs.append([float(x) for x in peer.stdout.readline().split()])
+        if len(theirs[-1]) != 2:
+            sys.exit("llama.cpp's side ended")
         ours.append(our_turn(o))
     peer.stdin.close()
     peer.wait()

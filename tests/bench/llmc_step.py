@@ -42,6 +42,7 @@ def prepare(folder):
 
 
 def next_step(child):
+    line = ""
     for line in child.stdout:
         found = re.search(r"took ([0-9.]+) ms", line)
         if found:
@@ -65,14 +66,16 @@ with tempfile.TemporaryDirectory() as folder:
     program = ["stdbuf", "-oL", os.path.abspath(o.program)]
     child = subprocess.Popen(program, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     a, b = [], []
-    for turn in range(o.turns):
-        next_step(child)  # one that was stopped, or the first
-        b.append(next_step(child))
-        child.send_signal(signal.SIGSTOP)
-        a += ours(o)
-        child.send_signal(signal.SIGCONT)
-    child.kill()
-    child.wait()
+    try:
+        for turn in range(o.turns):
+            next_step(child)  # one that was stopped, or the first
+            b.append(next_step(child))
+            child.send_signal(signal.SIGSTOP)
+            a += ours(o)
+            child.send_signal(signal.SIGCONT)
+    finally:
+        child.kill()
+        child.wait()
 x, y = statistics.median(a), statistics.median(b)
 print(f"124 M, 4 x {o.length} tokens, {o.threads} threads, ours in {o.dtype}")
 print(f"hpccoder {x:9.1f} ms, llm.c {y:9.1f} ms: {y / x:.2f}")

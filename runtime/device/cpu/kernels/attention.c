@@ -213,8 +213,8 @@ static inline float exponentiate(float *x, float shift)
 }
 
 /* Scores of a row become weights relative to its maximum so far; what was summed under an older
- * maximum is scaled down. in: the keys of this block that the row sees. A NaN is passed over by the
- * maximum, but not by the sum. */
+ * maximum is scaled down. in: the keys of this block that the row sees. A NaN is a NaN in the sum,
+ * whatever the maximum makes of it. */
 static void soften_row(float *x, attend_span in, float scale, float *max, float *sum, float *o,
                        int64_t dim)
 {
@@ -339,13 +339,12 @@ static void run_task(const hpc_attention_args *a, const shape *s, const task *t,
 
 /* ---- all tasks, dealt out in turn: under a causal mask, later ones are longer ------ */
 
-/* Key heads in a task: several where each has few rows, but work for everyone. */
-static int64_t heads_at_once(const shape *s, int64_t queries, int64_t sequences, int workers)
+/* Key heads in a task: several where each has few rows, but of every sequence some for everyone. */
+static int64_t heads_at_once(const shape *s, int64_t queries, int workers)
 {
-    int64_t rows = queries * s->group, parts = gemm_parts(workers, sequences);
+    int64_t rows = queries * s->group;
 
-    if (rows > ATTEND_FEW) return 1;
-    return least(gemm_parts(s->key_heads, parts), s->most / rows);
+    return rows > ATTEND_FEW ? 1 : least(gemm_parts(s->key_heads, workers), s->most / rows);
 }
 
 static int run(const hpc_launch *l, const void *args)
@@ -366,7 +365,7 @@ static int run(const hpc_launch *l, const void *args)
         }
         for (t.first = 0; t.first < queries && rc == 0; t.first += s.queries) {
             t.n = least(s.queries, queries - t.first);
-            int64_t heads = heads_at_once(&s, t.n, sequences, l->workers);
+            int64_t heads = heads_at_once(&s, t.n, l->workers);
             for (t.key_head = 0; t.key_head < s.key_heads; t.key_head += heads, turn++) {
                 t.key_heads = least(heads, s.key_heads - t.key_head);
                 if (turn % l->workers == l->worker) run_task(a, &s, &t, &w);

@@ -373,13 +373,12 @@ static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_
 {
     int64_t slices = gemm_parts(rows, TILE_ROWS);
 
-    /* A copy of known length; what is of other rows is not looked at. */
-    bool quick = g->a_type == HPC_F32 && left >= (slices - 1) * TILE_ROWS + TRANS_LD;
     for (int64_t p = 0; p < k; p++) {
         const char *from = gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i);
         float *to = s->at + p * TRANS_LD;
         for (int64_t q = 0; q < slices; q++, to += SLICE) {
-            if (quick) {
+            /* A copy of known length; what is of other rows is not looked at. */
+            if (g->a_type == HPC_F32 && left - q * TILE_ROWS >= TRANS_LD) {
                 memcpy(to, from + (size_t)(q * TILE_ROWS) * sizeof *to, TRANS_LD * sizeof *to);
                 continue;
             }

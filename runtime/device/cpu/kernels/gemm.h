@@ -36,7 +36,7 @@ typedef struct gemm {
     hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
-    bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32 or bf16 */
+    bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32, bf16 or f16 */
     bool halves;      /* what is f32 of a and b counts rounded to bf16 */
     bool lower;       /* what is above the diagonal of the result may be left undefined */
 } gemm;

@@ -48,8 +48,8 @@ static inline float vec_exp(float x)
     return p * vec_exp2_int(half) * vec_exp2_int(n - half);
 }
 
-/* e^x for x <= 0, as softmax needs it: 2^n comes out of the rounding as it is. What would not be
- * normal is 0. */
+/* e^x for x <= 0, or what rounding makes of it, as softmax needs it: 2^n comes out of the rounding
+ * as it is. What would not be normal is 0. Beyond 88 it is wrong. */
 static inline float vec_exp_down(float x)
 {
     const float round = VEC_ROUND + 127;
