@@ -9,7 +9,8 @@
  *     row's scale * (scale * sum of products - min * sum of row's integers)
  *
  * with exact integer sums, added in f32 in ascending order of k. So an element's
- * bits depend on its row and its column alone.
+ * bits depend on its row and its column alone. Integers that count from a number
+ * other than 0 have their share of it taken from the sum of products.
  */
 #ifndef HPC_CPU_BYTES_H
 #define HPC_CPU_BYTES_H
@@ -17,30 +18,37 @@
 #include "runtime/device/cpu/kernels/isa.h"
 
 enum {
-    BYTES_UNIT = 32,   /* of k: they share a scale */
-    BYTES_UNITS = 8,   /* unpacked at a time: whole blocks of every format */
-    BYTES_COLS = 16,   /* of a panel */
-    BYTES_ROWS = 6,    /* of a register tile */
-    BYTES_SPARE = 9216 /* bytes that a worker needs to unpack into */
+    BYTES_UNIT = 32,    /* of k: they share a scale */
+    BYTES_UNITS = 8,    /* unpacked at a time: whole blocks of every format */
+    BYTES_COLS = 16,    /* of a panel */
+    BYTES_SPARE = 9216, /* bytes that a worker needs to unpack into */
+#if defined(__AVX512VNNI__)
+    BYTES_ROWS = 12 /* of a register tile */
+#else
+    BYTES_ROWS = 6
+#endif
 };
 
-/* Rows of op(a), rounded. */
+/* Rows of op(a), rounded, as tiles read them: BYTES_UNITS units of all rows, then the next; within,
+ * BYTES_ROWS rows together, or what is left at the end, and of these by turns 32 bits, a scale, a
+ * sum. One row's lie as usual. */
 typedef struct byte_rows {
-    void *q;      /* [m][k] of int8 where `narrow`, else of int16 in another order */
-    float *scale; /* [m][k/32] */
-    float *sum;   /* [m][k/32], of q */
-    int64_t k;
+    void *q;      /* int8 where `narrow`, else int16 in another order */
+    float *scale; /* of each unit */
+    void *sum;    /* of each unit's q: in float; where `zero` is not 0, -zero times it in int32 */
+    int64_t m, k;
+    int zero; /* what integers of the format beside them count from */
     bool narrow;
 } byte_rows;
 
-/* Whether so many rows are wanted narrow beside that format. */
-bool HPC_ISA(cpu_bytes_narrow)(hpc_dtype b, int64_t rows);
+/* How m rows of k are wanted beside that format; where they lie is the caller's to say. */
+byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k);
 
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
 void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi);
 
-/* c [rows,16] = rows i .. of a, of all that the same cpu_bytes_narrow was asked for, times what the
- * panel holds. spare: BYTES_SPARE bytes, aligned. */
+/* c [rows,16] = rows i .. of a, i a multiple of BYTES_ROWS, times what the panel holds. spare:
+ * BYTES_SPARE bytes, aligned. */
 void HPC_ISA(cpu_bytes)(float *c, const byte_rows *a, int64_t i, int64_t rows, const void *panel,
                         hpc_dtype b, void *spare);
 

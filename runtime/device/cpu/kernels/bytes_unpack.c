@@ -3,9 +3,8 @@
  * and minima. The formats themselves are described in quant.c.
  *
  * q4_0, q4_K and q5_K unpack to unsigned bytes where there are instructions that
- * multiply them with signed ones (their products are so small that sums of
- * several stay below 2^15); q8_0 and q6_K, whose scales of 16 elements are
- * multiplied in, to 16 bits.
+ * multiply them with signed ones, and q8_0 where these add up in 32 bits (VNNI);
+ * else, and q6_K, whose scales of 16 elements are multiplied in, to 16 bits.
  */
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -60,12 +59,17 @@ static inline __attribute__((always_inline)) void put_word(unpacked *to, const b
     }
 }
 
-static void unpack_q8_0(unpacked *to, int u, const uint8_t *panel)
+/* Narrow, they count from -128. */
+static inline __attribute__((always_inline)) void unpack_q8_0(unpacked *to, const bool narrow,
+                                                              int u, const uint8_t *panel)
 {
     uint8_t *q = to->q + u * WORDS * LINE * 2;
 
     widen_halves(to->scale[u], panel);
-    for (int w = 0; w < WORDS; w++, q += 2 * LINE)
+    for (int w = 0; w < WORDS && narrow; w++)
+        for (int at = 0; at < LINE; at += VECTOR)
+            put_word(to, true, u, w, at, word_at(panel + HALVES + at, w) ^ 0x80808080);
+    for (int w = 0; w < WORDS && !narrow; w++, q += 2 * LINE)
         for (int at = 0; at < LINE; at += VECTOR) {
             vshort x = *(const vshort *)(panel + HALVES + w * LINE + at);
             *(vshort *)(q + at) = x << 8 >> 8;
@@ -77,7 +81,6 @@ static inline __attribute__((always_inline)) void unpack_q4_0(unpacked *to, cons
                                                               int u, const uint8_t *panel)
 {
     widen_halves(to->scale[u], panel);
-    for (int c = 0; c < COLS; c++) to->min[u][c] = 8 * to->scale[u][c];
     for (int w = 0; w < WORDS / 2; w++)
         for (int at = 0; at < LINE; at += VECTOR) {
             vword x = word_at(panel + HALVES + at, w);
@@ -170,7 +173,7 @@ int HPC_ISA(cpu_unpack)(unpacked *to, const uint8_t *panel, hpc_dtype b, bool na
 
     switch (b) {
     case HPC_Q8_0:
-        for (int u = 0; u < units; u++) unpack_q8_0(to, u, panel + (size_t)u * step);
+        for (int u = 0; u < units; u++) unpack_q8_0(to, narrow, u, panel + (size_t)u * step);
         break;
     case HPC_Q4_0:
         for (int u = 0; u < units; u++)

@@ -27,7 +27,7 @@ _Static_assert(sizeof(unpacked) <= BYTES_SPARE, "what a worker sets aside");
 
 static inline bool has_min(hpc_dtype b)
 {
-    return b == HPC_Q4_0 || b == HPC_Q4_K || b == HPC_Q5_K;
+    return b == HPC_Q4_K || b == HPC_Q5_K;
 }
 
 /* How many units there are from `panel` on, at most BYTES_UNITS of `left`; to bytes if narrow. */

@@ -9,7 +9,7 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
-    ROWS_MOST = 60 * BYTES_ROWS, /* of a tile: it stays in L1, and what is read of a in L2 */
+    ROWS_MOST = 360, /* of a tile: it stays in L1, and what is read of a in L2 */
     TILES_PER_WORKER = 4,
     LINE = 64
 };
@@ -18,6 +18,11 @@ typedef struct shape {
     int64_t batch, m, n, k, panels;
     hpc_dtype b;
 } shape;
+
+static int64_t parts_of(int64_t n, int64_t part)
+{
+    return (n + part - 1) / part;
+}
 
 static shape shape_of(const hpc_matmul_args *a)
 {
@@ -28,7 +33,7 @@ static shape shape_of(const hpc_matmul_args *a)
                    .m = extent[0],
                    .n = n,
                    .k = extent[1],
-                   .panels = (n + BYTES_COLS - 1) / BYTES_COLS,
+                   .panels = parts_of(n, BYTES_COLS),
                    .b = (hpc_dtype)a->b.dtype};
 }
 
@@ -65,11 +70,11 @@ static byte_rows rows_of(const shape *s, void *workspace, int64_t e, int64_t liv
     int64_t first = e * s->m;
     char *scale = (char *)workspace + integer_bytes(s), *sum = scale + unit_bytes(s);
 
-    return (byte_rows){.q = (int16_t *)workspace + first * s->k,
-                       .scale = (float *)scale + first * (s->k / BYTES_UNIT),
-                       .sum = (float *)sum + first * (s->k / BYTES_UNIT),
-                       .k = s->k,
-                       .narrow = HPC_ISA(cpu_bytes_narrow)(s->b, live)};
+    byte_rows rows = HPC_ISA(cpu_bytes_rows)(s->b, live, s->k);
+    rows.q = (int16_t *)workspace + first * s->k;
+    rows.scale = (float *)scale + first * (s->k / BYTES_UNIT);
+    rows.sum = (float *)sum + first * (s->k / BYTES_UNIT);
+    return rows;
 }
 
 static char *own_memory(const shape *s, const hpc_launch *l)
@@ -93,17 +98,15 @@ static int64_t live_rows(const hpc_matmul_args *a, const shape *s, int64_t e)
     return a->a.ragged == lead ? hpc_tensor_live(&a->a, lead ? e : 0) : s->m;
 }
 
-/* Rows of a tile: as many as there may be while there are tiles enough for every worker. */
+/* Rows of a tile: as many as there may be while there are tiles enough for every worker, and in
+ * each about as many. */
 static int64_t tile_rows(const shape *s, int64_t m, int workers)
 {
-    int64_t most = ROWS_MOST, parts = (m + most - 1) / most;
+    int64_t parts = parts_of(m, ROWS_MOST), wanted = TILES_PER_WORKER * (int64_t)workers;
 
-    while (most > BYTES_ROWS && parts * s->panels < TILES_PER_WORKER * (int64_t)workers) {
-        most = (most / 2 + BYTES_ROWS - 1) / BYTES_ROWS * BYTES_ROWS;
-        parts = (m + most - 1) / most;
-        if (most == BYTES_ROWS) break;
-    }
-    return most;
+    if (m == 0 || s->panels == 0) return BYTES_ROWS;
+    if (parts * s->panels < wanted) parts = parts_of(wanted, s->panels);
+    return parts_of(parts_of(m, parts), BYTES_ROWS) * BYTES_ROWS;
 }
 
 /* Rows i .. of columns j .. of batch entry e; sums are in x [rows,16]. */
@@ -136,7 +139,7 @@ static void round_entry(const hpc_matmul_args *a, const shape *s, int64_t e, con
 
 static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
 {
-    int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), lo, hi;
+    int64_t m = live_rows(a, s, e), part = tile_rows(s, m, l->workers), parts, lo, hi;
     byte_rows rows = rows_of(s, l->workspace, e, m);
     const hpc_dtype_info *info = hpc_dtype_get(s->b);
     size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
@@ -145,9 +148,11 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
     float *x = (float *)(own + BYTES_SPARE);
 
     if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
-    hpc_share(&lo, &hi, (m + part - 1) / part * s->panels, 1, l->worker, l->workers);
+    if (m == 0) return;
+    parts = parts_of(m, part);
+    hpc_share(&lo, &hi, parts * s->panels, 1, l->worker, l->workers);
     for (int64_t at = lo; at < hi; at++) {
-        int64_t i = at / s->panels * part, j = at % s->panels, n = least(part, m - i);
+        int64_t j = at / parts, i = at % parts * part, n = least(part, m - i);
         HPC_ISA(cpu_bytes)(x, &rows, i, n, b + (size_t)j * panel_bytes, s->b, own);
         finish(a, s, e, i, n, j * BYTES_COLS, x);
     }

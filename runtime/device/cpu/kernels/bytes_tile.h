@@ -1,0 +1,49 @@
+/*
+ * bytes_tile.h: what bytes.c asks of an instruction set: a register tile of
+ * columns that were unpacked for many rows, and loops that multiply a single row
+ * as columns are read.
+ */
+#ifndef HPC_CPU_BYTES_TILE_H
+#define HPC_CPU_BYTES_TILE_H
+
+#include "runtime/device/cpu/kernels/bytes_unpack.h"
+
+/* Rows of one tile from some unit on: word w of row i at 4 (w height + i). */
+typedef struct byte_tile {
+    const uint8_t *q;
+    const float *scale; /* of unit u at u height + i */
+    const void *sum;
+    int height;
+} byte_tile;
+
+/* What multiplies bytes takes one side unsigned: q8_0 counts from -128 for VNNI. Without, a pair of
+ * such products would not fit 16 bits. */
+static inline int zero_of(hpc_dtype b)
+{
+#if defined(__AVX512VNNI__)
+    if (b == HPC_Q8_0) return 128;
+#endif
+    return b == HPC_Q4_0 ? 8 : 0;
+}
+
+/* c [height,16] goes on by the next units. */
+void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
+                             hpc_dtype type);
+
+/* c [16] is a row, narrow, times all units of a panel. False where there is no such loop. */
+bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
+                            int64_t units, unpacked *spare);
+
+/* What lies AHEAD of one of some parts of a block, of so many lines and halves: memory is read in
+ * order, but faster than CPUs guess. */
+static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
+                                                        const int halves, int part, const int parts)
+{
+    enum { AHEAD = 2048 };
+    const int bytes = (lines * LINE + halves * HALVES) / parts;
+
+    block += AHEAD + part * bytes;
+    for (int b = 0; b < bytes; b += 64) __builtin_prefetch(block + b);
+}
+
+#endif

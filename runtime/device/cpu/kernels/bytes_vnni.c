@@ -1,0 +1,290 @@
+/*
+ * bytes_vnni.c: tiles and single rows by AVX-512's VNNI, which multiplies four
+ * unsigned bytes by four signed ones and adds up all in 32 bits. A vector is a
+ * word of each of the 16 columns.
+ */
+#include "runtime/device/cpu/kernels/bytes_tile.h"
+#include "runtime/device/cpu/kernels/priv.h"
+
+#if defined(__AVX512VNNI__)
+#include <immintrin.h>
+
+static inline __attribute__((always_inline)) __m512i splat4(const void *at)
+{
+    int32_t x;
+
+    memcpy(&x, at, sizeof x);
+    return _mm512_set1_epi32(x);
+}
+
+static inline __attribute__((always_inline)) __m512i line_at(const uint8_t *at, int w)
+{
+    return _mm512_loadu_si512(at + w * LINE);
+}
+
+/* c + what a unit adds: the integer sum of products, of one row. */
+static inline __attribute__((always_inline)) __m512 add_unit(__m512 c, __m512i dot, __m512 scale,
+                                                             __m512 min, const byte_tile *a, int at,
+                                                             hpc_dtype type)
+{
+    __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(dot), scale);
+
+    if (has_min(type)) x = _mm512_fnmadd_ps(min, _mm512_set1_ps(((const float *)a->sum)[at]), x);
+    return _mm512_fmadd_ps(x, _mm512_set1_ps(a->scale[at]), c);
+}
+
+/* Where the sum of a unit begins: what its integers count from has been taken away. */
+static inline __attribute__((always_inline)) __m512i start_at(const byte_tile *a, int64_t at,
+                                                              hpc_dtype type)
+{
+    return zero_of(type) ? splat4((const int32_t *)a->sum + at) : _mm512_setzero_si512();
+}
+
+/* ---- tiles ------------------------------------------------------------------------ */
+
+/* What a tile's loops need to know when they are compiled: so many of a tile's rows, from row
+ * `first` on. height: of the tile that they are in. */
+typedef struct part {
+    hpc_dtype type;
+    int rows, first, height;
+} part;
+
+/* Rows of c [rows,16] go on by the units of b: 16 bits in pairs for q6_K, bytes in fours else. */
+static inline __attribute__((always_inline)) void
+tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, const part p)
+{
+    const bool wide = p.type == HPC_Q6_K;
+    const int lines = wide ? PAIRS : WORDS;
+    const uint8_t *q = a->q + p.first * 4, *line = b->q;
+    __m512 y[BYTES_ROWS];
+
+    for (int i = 0; i < p.rows; i++) y[i] = _mm512_loadu_ps(c + (p.first + i) * COLS);
+    for (int u = 0; u < units; u++) {
+        __m512i sum[BYTES_ROWS];
+        int at = u * p.height + p.first;
+        for (int i = 0; i < p.rows; i++) sum[i] = start_at(a, at + i, p.type);
+        for (int w = 0; w < lines; w++, q += 4 * p.height, line += LINE) {
+            __m512i x = _mm512_load_si512(line);
+            for (int i = 0; i < p.rows; i++)
+                sum[i] = wide ? _mm512_dpwssd_epi32(sum[i], x, splat4(q + 4 * i))
+                              : _mm512_dpbusd_epi32(sum[i], x, splat4(q + 4 * i));
+        }
+        __m512 scale = _mm512_loadu_ps(b->scale[u]), min = _mm512_loadu_ps(b->min[u]);
+        for (int i = 0; i < p.rows; i++)
+            y[i] = add_unit(y[i], sum[i], scale, min, a, at + i, p.type);
+    }
+    for (int i = 0; i < p.rows; i++) _mm512_storeu_ps(c + (p.first + i) * COLS, y[i]);
+}
+
+/* A whole tile, or parts of it of so many rows as there are loops for. */
+static inline __attribute__((always_inline)) void
+tile_of(float *c, const byte_tile *a, const unpacked *b, int units, hpc_dtype type)
+{
+    part p = {.type = type, .height = a->height};
+
+    if (a->height == BYTES_ROWS) {
+        tile_rows(c, a, b, units, (part){type, BYTES_ROWS, 0, BYTES_ROWS});
+        return;
+    }
+    for (; p.first < p.height; p.first += p.rows) {
+        int left = p.height - p.first;
+        if (left >= 6)
+            p.rows = 6, tile_rows(c, a, b, units, p);
+        else if (left >= 3)
+            p.rows = 3, tile_rows(c, a, b, units, p);
+        else
+            p.rows = 1, tile_rows(c, a, b, units, p);
+    }
+}
+
+void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
+                             hpc_dtype type)
+{
+    switch (type) {
+    case HPC_Q8_0: tile_of(c, a, b, units, HPC_Q8_0); break;
+    case HPC_Q6_K: tile_of(c, a, b, units, HPC_Q6_K); break;
+    case HPC_Q4_0: tile_of(c, a, b, units, HPC_Q4_0); break;
+    default: tile_of(c, a, b, units, HPC_Q4_K); /* q5_K is as q4_K, its integers are larger */
+    }
+}
+
+/* ---- one row ---------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) __m512 halves_at(const uint8_t *from)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+}
+
+static __m512 row_q8_0(const byte_tile *a, const uint8_t *panel, int64_t units)
+{
+    const __m512i sign = _mm512_set1_epi8(-128), none = _mm512_setzero_si512();
+    const uint8_t *q = a->q;
+    __m512 y = _mm512_setzero_ps();
+
+    for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS * LINE, q += UNIT) {
+        __m512i dot[2] = {start_at(a, u, HPC_Q8_0), none};
+        fetch(panel, WORDS, 1, 0, 1);
+        for (int w = 0; w < WORDS; w++) {
+            __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
+            dot[w % 2] = _mm512_dpbusd_epi32(dot[w % 2], b, splat4(q + 4 * w));
+        }
+        y = add_unit(y, _mm512_add_epi32(dot[0], dot[1]), halves_at(panel), _mm512_setzero_ps(), a,
+                     (int)u, HPC_Q8_0);
+    }
+    return y;
+}
+
+/* Lines of nibbles: the low ones times words x .. of the row, the high ones times words y .. */
+static inline __attribute__((always_inline)) void dot_nibbles(__m512i dot[2], const uint8_t *panel,
+                                                              const uint8_t *x, const uint8_t *y,
+                                                              const int words_n)
+{
+    const __m512i mask = _mm512_set1_epi8(15);
+
+    for (int w = 0; w < words_n; w++) {
+        __m512i b = line_at(panel, w), low = _mm512_and_si512(b, mask);
+        __m512i high = _mm512_and_si512(_mm512_srli_epi16(b, 4), mask);
+        dot[0] = _mm512_dpbusd_epi32(dot[0], low, splat4(x + 4 * w));
+        dot[1] = _mm512_dpbusd_epi32(dot[1], high, splat4(y + 4 * w));
+    }
+}
+
+static __m512 row_q4_0(const byte_tile *a, const uint8_t *panel, int64_t units)
+{
+    const uint8_t *q = a->q;
+    __m512 y = _mm512_setzero_ps();
+
+    for (int64_t u = 0; u < units; u++, panel += HALVES + WORDS / 2 * LINE, q += UNIT) {
+        __m512i dot[2] = {start_at(a, u, HPC_Q4_0), _mm512_setzero_si512()};
+        fetch(panel, WORDS / 2, 1, 0, 1);
+        dot_nibbles(dot, panel + HALVES, q, q + UNIT / 2, WORDS / 2);
+        y = add_unit(y, _mm512_add_epi32(dot[0], dot[1]), halves_at(panel), _mm512_setzero_ps(), a,
+                     (int)u, HPC_Q4_0);
+    }
+    return y;
+}
+
+/* Two units of q5_K: their fifth bits are the bits u and u+1 of each byte of `high`. */
+static inline __attribute__((always_inline)) void
+dot_fifths(__m512i dot[2], const uint8_t *lines, const uint8_t *high, const uint8_t *q, int u)
+{
+    const __m512i mask = _mm512_set1_epi8(15), bit = _mm512_set1_epi8(1);
+    const __m128i down = _mm_cvtsi32_si128(u);
+
+    for (int w = 0; w < WORDS; w++) {
+        __m512i b = line_at(lines, w), five = _mm512_srl_epi16(line_at(high, w), down);
+        __m512i low = _mm512_slli_epi16(_mm512_and_si512(five, bit), 4);
+        __m512i top = _mm512_and_si512(_mm512_srli_epi16(five, 1), bit);
+        low = _mm512_or_si512(low, _mm512_and_si512(b, mask));
+        top = _mm512_or_si512(_mm512_slli_epi16(top, 4),
+                              _mm512_and_si512(_mm512_srli_epi16(b, 4), mask));
+        dot[0] = _mm512_dpbusd_epi32(dot[0], low, splat4(q + 4 * w));
+        dot[1] = _mm512_dpbusd_epi32(dot[1], top, splat4(q + UNIT + 4 * w));
+    }
+}
+
+/* q4_K, or q5_K if there is a fifth bit. */
+static inline __attribute__((always_inline)) __m512
+row_q45(const byte_tile *a, const uint8_t *panel, int64_t units, const bool fifth, unpacked *spare)
+{
+    const uint8_t *q = a->q;
+    __m512 y = _mm512_setzero_ps();
+
+    for (int64_t u = 0; u < units; u += 2, q += 2 * UNIT) {
+        __m512i dot[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+        int in = (int)(u % BYTES_UNITS);
+        const uint8_t *high = panel + 2 * HALVES + 3 * LINE, *first = high;
+        if (fifth) first += WORDS * LINE;
+        const uint8_t *lines = first + in / 2 * WORDS * LINE;
+        if (in == 0) HPC_ISA(cpu_unpack_scales)(spare, panel);
+        fetch(panel, 3 + (fifth ? 5 : 4) * WORDS, 2, in / 2, 4);
+        if (fifth)
+            dot_fifths(dot, lines, high, q, in);
+        else
+            dot_nibbles(dot, lines, q, q + UNIT, WORDS);
+        for (int i = 0; i < 2; i++)
+            y = add_unit(y, dot[i], _mm512_loadu_ps(spare->scale[in + i]),
+                         _mm512_loadu_ps(spare->min[in + i]), a, (int)u + i, HPC_Q4_K);
+        if (in == BYTES_UNITS - 2) panel = first + BYTES_UNITS / 2 * WORDS * LINE;
+    }
+    return y;
+}
+
+/* Half a block of q6_K: its units have the nibbles of two words in turn, low ones first, and 2 bits
+ * each of a third. Words from w on, as many as share a scale: sums of the 6 bits less 32. */
+static inline __attribute__((always_inline)) void
+dot_sixths(__m512i dot[4], const uint8_t *low, const uint8_t *high, const uint8_t *q, const int w0)
+{
+    const __m512i mask = _mm512_set1_epi8(15), two = _mm512_set1_epi8(48);
+    const __m512i half = _mm512_set1_epi8(32);
+    __m512i less[4];
+
+    for (int u = 0; u < 4; u++) dot[u] = less[u] = _mm512_setzero_si512();
+    for (int w = w0; w < w0 + WORDS / 2; w++) {
+        __m512i b0 = line_at(low, w), b1 = line_at(low, w + WORDS), top = line_at(high, w);
+        __m512i b[4] = {_mm512_or_si512(_mm512_and_si512(b0, mask),
+                                        _mm512_and_si512(_mm512_slli_epi16(top, 4), two)),
+                        _mm512_or_si512(_mm512_and_si512(b1, mask),
+                                        _mm512_and_si512(_mm512_slli_epi16(top, 2), two)),
+                        _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi16(b0, 4), mask),
+                                        _mm512_and_si512(top, two)),
+                        _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi16(b1, 4), mask),
+                                        _mm512_and_si512(_mm512_srli_epi16(top, 2), two))};
+        for (int u = 0; u < 4; u++) {
+            __m512i x = splat4(q + u * UNIT + 4 * w);
+            dot[u] = _mm512_dpbusd_epi32(dot[u], b[u], x);
+            less[u] = _mm512_dpbusd_epi32(less[u], half, x);
+        }
+    }
+    for (int u = 0; u < 4; u++) dot[u] = _mm512_sub_epi32(dot[u], less[u]);
+}
+
+static __m512 row_q6_k(const byte_tile *a, const uint8_t *panel, int64_t units)
+{
+    const uint8_t *q = a->q;
+    __m512 y = _mm512_setzero_ps();
+
+    for (int64_t u = 0; u < units; u += 4, q += 4 * UNIT) {
+        int half = (int)(u / 4 % 2);
+        const uint8_t *low = panel + HALVES, *high = low + 4 * WORDS * LINE;
+        const uint8_t *scales = high + 2 * WORDS * LINE;
+        __m512i all[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
+                          _mm512_setzero_si512()};
+        fetch(panel, 6 * WORDS + 4, 1, half, 2);
+        for (int run = 0; run < 2; run++) {
+            __m512i dot[4];
+            dot_sixths(dot, low + half * 2 * WORDS * LINE, high + half * WORDS * LINE, q,
+                       run * WORDS / 2);
+            for (int i = 0; i < 4; i++) {
+                int byte = half * 8 + 2 * i + run;
+                __m512i s = _mm512_sll_epi32(line_at(scales, byte / 4),
+                                             _mm_cvtsi32_si128(24 - byte % 4 * 8));
+                s = _mm512_mullo_epi32(dot[i], _mm512_srai_epi32(s, 24));
+                all[i] = _mm512_add_epi32(all[i], s);
+            }
+        }
+        for (int i = 0; i < 4; i++)
+            y = add_unit(y, all[i], halves_at(panel), _mm512_setzero_ps(), a, (int)u + i, HPC_Q6_K);
+        if (half == 1) panel = scales + 4 * LINE;
+    }
+    return y;
+}
+
+bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
+                            int64_t units, unpacked *spare)
+{
+    __m512 y;
+
+    switch (b) {
+    case HPC_Q8_0: y = row_q8_0(a, panel, units); break;
+    case HPC_Q4_0: y = row_q4_0(a, panel, units); break;
+    case HPC_Q4_K: y = row_q45(a, panel, units, false, spare); break;
+    case HPC_Q5_K: y = row_q45(a, panel, units, true, spare); break;
+    case HPC_Q6_K: y = row_q6_k(a, panel, units); break;
+    default: return false;
+    }
+    _mm512_storeu_ps(c, y);
+    return true;
+}
+
+#endif
