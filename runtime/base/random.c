@@ -1,13 +1,11 @@
 /*
- * random.c: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3", 2011) and the two distributions drawn from it.
+ * random.c: numbers of Philox (philox.h) and the two distributions drawn from them.
  *
  * Normals use only +, -, *, / and sqrt on doubles, each correctly rounded by
  * IEEE 754, so every compiler, CPU and backend that does not contract them gives
- * the same bits. Work goes through short arrays, one lane of each per loop, so
- * that plain loops become vector code. There is no state to save or to seed.
+ * the same bits. There is no state to save or to seed.
  */
-#include "runtime/base/base.h"
+#include "runtime/base/philox.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,63 +16,24 @@
 #endif
 _Static_assert(FLT_EVAL_METHOD == 0, "random.c needs doubles without excess precision");
 
-enum { ROUNDS = 10, LANES = 4, GROUP = 16 /* blocks drawn at once */ };
-
-/* Element j of all four words is one block; its counter comes in and its bits go out. A
- * constant n lets the inner loop unroll and vectorise. */
-__attribute__((always_inline)) static inline void philox(uint32_t word[LANES][GROUP], int n,
-                                                         uint64_t seed)
-{
-    uint32_t key0 = (uint32_t)seed, key1 = (uint32_t)(seed >> 32);
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int j = 0; j < n; j++) {
-            uint64_t a = (uint64_t)word[0][j] * 0xd2511f53u;
-            uint64_t b = (uint64_t)word[2][j] * 0xcd9e8d57u;
-            word[0][j] = (uint32_t)(b >> 32) ^ word[1][j] ^ key0;
-            word[1][j] = (uint32_t)b;
-            word[2][j] = (uint32_t)(a >> 32) ^ word[3][j] ^ key1;
-            word[3][j] = (uint32_t)a;
-        }
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
-    }
-}
-
-typedef struct stream {
-    uint64_t seed;
-    uint32_t tensor, step;
-} stream;
-
-__attribute__((always_inline)) static inline void draw(uint32_t word[LANES][GROUP], int n,
-                                                       const stream *s, uint64_t block)
-{
-    for (int j = 0; j < n; j++) {
-        word[0][j] = (uint32_t)(block + (uint64_t)j);
-        word[1][j] = (uint32_t)((block + (uint64_t)j) >> 32);
-        word[2][j] = s->tensor;
-        word[3][j] = s->step;
-    }
-    philox(word, n, s->seed);
-}
-
 void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t step,
                       uint64_t block)
 {
-    uint32_t word[LANES][GROUP];
-    draw(word, 1, &(stream){seed, tensor, step}, block);
-    for (int lane = 0; lane < LANES; lane++) out[lane] = word[lane][0];
+    uint32_t word[PHILOX_LANES][PHILOX_GROUP];
+    philox_draw(word, 1, &(philox_stream){seed, tensor, step}, block);
+    for (int lane = 0; lane < PHILOX_LANES; lane++) out[lane] = word[lane][0];
 }
 
 uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index)
 {
-    uint32_t out[LANES];
-    hpc_random_block(out, seed, tensor, step, index / LANES);
-    return out[index % LANES];
+    uint32_t out[PHILOX_LANES];
+    hpc_random_block(out, seed, tensor, step, index / PHILOX_LANES);
+    return out[index % PHILOX_LANES];
 }
 
 float hpc_random_uniform(uint32_t bits)
 {
-    return (float)(bits >> 8) * 0x1p-24f;
+    return philox_unit(bits);
 }
 
 /* ---- normals --------------------------------------------------------------- */
@@ -149,55 +108,25 @@ static void normals(float *even, float *odd, uint32_t radius_bits, uint32_t angl
 
 /* ---- fills ----------------------------------------------------------------- */
 
-static void group_uniform(float out[GROUP * LANES], const stream *s, uint64_t block)
+static void group_normal(float out[PHILOX_GROUP * PHILOX_LANES], const philox_stream *s,
+                         uint64_t block)
 {
-    uint32_t word[LANES][GROUP];
-    draw(word, GROUP, s, block);
-    for (int j = 0; j < GROUP; j++)
-        for (int lane = 0; lane < LANES; lane++)
-            out[j * LANES + lane] = hpc_random_uniform(word[lane][j]);
-}
-
-static void group_normal(float out[GROUP * LANES], const stream *s, uint64_t block)
-{
-    uint32_t word[LANES][GROUP];
-    draw(word, GROUP, s, block);
-    for (int j = 0; j < GROUP; j++)
-        for (int lane = 0; lane < LANES; lane += 2)
-            normals(&out[j * LANES + lane], &out[j * LANES + lane + 1], word[lane][j],
+    uint32_t word[PHILOX_LANES][PHILOX_GROUP];
+    philox_draw(word, PHILOX_GROUP, s, block);
+    for (int j = 0; j < PHILOX_GROUP; j++)
+        for (int lane = 0; lane < PHILOX_LANES; lane += 2)
+            normals(&out[j * PHILOX_LANES + lane], &out[j * PHILOX_LANES + lane + 1], word[lane][j],
                     word[lane + 1][j]);
-}
-
-/* Groups begin at the block of `first`; at both ends only a part of one may be wanted. */
-static void fill(float *out, int64_t n, const stream *s, uint64_t first,
-                 void (*group)(float *out, const stream *s, uint64_t block))
-{
-    hpc_assert(n >= 0 && (n == 0 || first <= UINT64_MAX - (uint64_t)(n - 1)));
-    uint64_t block = first / LANES;
-    int64_t skip = (int64_t)(first % LANES);
-    for (int64_t done = 0; done < n; block += GROUP) {
-        int64_t left = n - done, here = GROUP * LANES - skip;
-        if (here > left) here = left;
-        if (here == GROUP * LANES) {
-            group(out + done, s, block);
-        } else {
-            float part[GROUP * LANES];
-            group(part, s, block);
-            memcpy(out + done, part + skip, (size_t)here * sizeof *part);
-        }
-        done += here;
-        skip = 0;
-    }
 }
 
 void hpc_random_fill_uniform(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
                              uint64_t first)
 {
-    fill(out, n, &(stream){seed, tensor, step}, first, group_uniform);
+    philox_fill(out, n, &(philox_stream){seed, tensor, step}, first, philox_uniform);
 }
 
 void hpc_random_fill_normal(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
                             uint64_t first)
 {
-    fill(out, n, &(stream){seed, tensor, step}, first, group_normal);
+    philox_fill(out, n, &(philox_stream){seed, tensor, step}, first, group_normal);
 }

@@ -131,7 +131,8 @@ static void run_in_place(placer *w, const hpc_insn *i, int64_t at)
     }
 }
 
-static void make_workspace_blocks(placer *w, const size_t *const *bytes)
+/* The last block is what workers have for themselves. */
+static void make_workspace_blocks(placer *w, const size_t *const *bytes, size_t own_bytes)
 {
     int64_t n = w->p->value_n;
     for (int64_t s = 0; s < w->p->segment_n; s++)
@@ -141,7 +142,11 @@ static void make_workspace_blocks(placer *w, const size_t *const *bytes)
             b->first = b->last = w->start[s] + k;
             b->space = w->slots == 1 ? HPC_SPACE_SLOT : HPC_SPACE_LOCAL;
         }
-    w->block_n = n;
+    w->block[n] = (block){.bytes = round_up((int64_t)own_bytes),
+                          .last = w->total,
+                          .next = -1,
+                          .space = w->slots == 1 ? HPC_SPACE_SLOT : HPC_SPACE_LOCAL};
+    w->block_n = n + 1;
 }
 
 /* ---- offsets ----------------------------------------------------------------- */
@@ -359,6 +364,7 @@ static int write_out(const placer *w, hpc_placement *out, hpc_arena *a)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++, n++)
             out->workspace[s][k] = w->block[n].offset;
     }
+    out->own = w->block[n].offset;
     return HPC_OK;
 }
 
@@ -386,7 +392,7 @@ static int reserve(placer *w)
 }
 
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
-              const size_t *const *workspace_bytes, int slots)
+              const size_t *const *workspace_bytes, size_t own_bytes, int slots)
 {
     int rc = HPC_OK;
     placer w = {.p = p, .slots = slots < 1 ? 1 : slots};
@@ -394,7 +400,7 @@ int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
     TRY(reserve(&w));
     find_lifetimes(&w);
     make_value_blocks(&w);
-    make_workspace_blocks(&w, workspace_bytes);
+    make_workspace_blocks(&w, workspace_bytes, own_bytes);
     for (int64_t s = 0; s < p->segment_n; s++)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++)
             run_in_place(&w, &p->segment[s].insn[k], w.start[s] + k);

@@ -193,12 +193,14 @@ typedef struct hpc_placement {
     int64_t *offset;            /* by value; views: of their base, displaced */
     int64_t **workspace;        /* by segment and instruction: offset in `workspace_space` */
     hpc_space *workspace_space; /* by segment */
+    int64_t own;                /* offset of what workers have for themselves, in the same */
     size_t bytes[HPC_SPACE_N];  /* of each arena */
     size_t live[HPC_SPACE_N];   /* the largest set alive at once: the floor of bytes */
 } hpc_placement;
-/* workspace_bytes[segment][insn]; NULL: none. Allocates from `a`. */
+/* workspace_bytes[segment][insn]; NULL: none. own_bytes: in use all the time. Allocates from `a`.
+ */
 int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
-              const size_t *const *workspace_bytes, int slots);
+              const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 
 /* ---- for people -------------------------------------------------------------- */
 typedef struct hpc_cost {

@@ -57,13 +57,18 @@ static inline int run_plan(const hpc_plan *p, const void *args, int workers)
     hpc_barrier barrier;
     hpc_barrier_init(&barrier, 1);
     void *workspace = p->workspace > 0 ? hpc_alloc(p->workspace, 1) : NULL;
+    void *own = p->own > 0 ? hpc_alloc_aligned(p->own, 1, HPC_ALIGN) : NULL;
     for (int w = 0; w < workers; w++) {
-        hpc_launch l = {
-            .worker = w, .workers = workers, .workspace = workspace, .barrier = &barrier};
+        hpc_launch l = {.worker = w,
+                        .workers = workers,
+                        .workspace = workspace,
+                        .own = own,
+                        .barrier = &barrier};
         int rc = p->run(&l, args);
         if (rc < 0 && first == 0) first = rc;
     }
     hpc_free(workspace);
+    hpc_free(own);
     return first;
 }
 

@@ -64,12 +64,17 @@ static const hpc_insn *insn_at(const hpc_program *p, int64_t at)
     return &p->segment[s].insn[at];
 }
 
-/* An interpreter of ownership: each instruction's inputs must still own all their bytes. */
-static void check_no_overlap(const hpc_program *p, const hpc_placement *pl)
+enum { OWN = 448, WORKERS = -2 };
+
+/* An interpreter of ownership: each instruction's inputs must still own all their bytes, and none
+ * has those that the workers keep for themselves. */
+static void check_no_overlap(const hpc_program *p, const hpc_placement *pl, int slots)
 {
     size_t bytes = pl->bytes[HPC_SPACE_SLOT] + pl->bytes[HPC_SPACE_LOCAL] + 64;
     int32_t *owner = hpc_alloc(2 * bytes / 64, sizeof *owner);
     memset(owner, 0xff, 2 * bytes / 64 * sizeof *owner);
+    for (size_t g = 0; g < OWN / 64; g++)
+        owner[(size_t)pl->own / 64 + (slots > 1 ? bytes / 64 : 0) + g] = WORKERS;
     for (int64_t at = -1; at < instructions(p); at++)
         for (int out = 0; out < 2; out++)
             for (int k = 0; k < (at < 0 ? (int)p->value_n : insn_at(p, at)->op->sig.operand_n); k++)
@@ -83,6 +88,7 @@ static void check_no_overlap(const hpc_program *p, const hpc_placement *pl)
                     (size_t)pl->offset[v] / 64 + (pl->space[v] == HPC_SPACE_LOCAL ? bytes / 64 : 0);
                 size_t end = first + (hpc_type_bytes(&p->value[v].type) + 63) / 64;
                 for (size_t g = first; g < end; g++) {
+                    assert_int_not_equal(owner[g], WORKERS);
                     if (!out && !writes) assert_int_equal(owner[g], v);
                     if (out && writes) owner[g] = v;
                 }
@@ -100,8 +106,8 @@ static void tight_and_disjoint(void **state)
             hpc_program *p = random_program(seed);
             hpc_placement pl;
             test_ok(hpc_program_check(p));
-            test_ok(hpc_place(&pl, a, p, NULL, slots));
-            check_no_overlap(p, &pl);
+            test_ok(hpc_place(&pl, a, p, NULL, OWN, slots));
+            check_no_overlap(p, &pl, slots);
             for (int s = 0; s < HPC_SPACE_N; s++) {
                 assert_true(pl.bytes[s] >= pl.live[s]);
                 assert_true((double)pl.bytes[s] <= 1.10 * (double)pl.live[s]);
@@ -117,7 +123,7 @@ static int place_once(void *user)
 {
     hpc_arena *a = hpc_arena_create(0);
     hpc_placement pl;
-    int rc = a ? hpc_place(&pl, a, user, NULL, 1) : HPC_E_NOMEM;
+    int rc = a ? hpc_place(&pl, a, user, NULL, 0, 1) : HPC_E_NOMEM;
     hpc_arena_free(a);
     return rc;
 }

@@ -124,15 +124,19 @@ void hpc_test_near(const char *what, const double *x, const double *wanted, cons
 typedef struct launch {
     hpc_plan plan;
     hpc_barrier barrier;
-    void *workspace;
+    void *workspace, *own;
+    size_t own_bytes; /* of each worker */
     const void *args;
 } launch;
 
 static int work(int worker, int workers, void *user)
 {
     launch *l = user;
-    hpc_launch at = {
-        .worker = worker, .workers = workers, .barrier = &l->barrier, .workspace = l->workspace};
+    hpc_launch at = {.worker = worker,
+                     .workers = workers,
+                     .barrier = &l->barrier,
+                     .workspace = l->workspace,
+                     .own = (char *)l->own + (size_t)worker * l->own_bytes};
 
     return l->plan.run(&at, l->args);
 }
@@ -149,10 +153,15 @@ int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const
     l.workspace = hpc_alloc_aligned(l.plan.workspace + 1, 1, HPC_ALIGN);
     if (!l.workspace) TRY(HPC_E_NOMEM);
     memset(l.workspace, 0xff, l.plan.workspace);
+    l.own_bytes = (l.plan.own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+    l.own = hpc_alloc_aligned((size_t)workers * l.own_bytes + 1, 1, HPC_ALIGN);
+    if (!l.own) TRY(HPC_E_NOMEM);
+    memset(l.own, 0xff, (size_t)workers * l.own_bytes);
     hpc_barrier_init(&l.barrier, workers);
     rc = hpc_pool_run(hpc_device_pool(d), work, &l);
 out:
     hpc_free(l.workspace);
+    hpc_free(l.own);
     if (d) hpc_device_close(d);
     return rc;
 }

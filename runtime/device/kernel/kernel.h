@@ -31,6 +31,7 @@ typedef struct hpc_launch {
     int worker, workers;  /* which share of the work this call does */
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
+    void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
     void *stream;         /* of backends whose kernels do not run on the host */
 } hpc_launch;
 
@@ -40,7 +41,8 @@ typedef int hpc_kernel(const hpc_launch *l, const void *args);
  * and types but no data (present optional operands have rank >= 0). */
 typedef struct hpc_plan {
     hpc_kernel *run;
-    size_t workspace; /* bytes for all workers together */
+    size_t workspace; /* bytes for all workers together ... */
+    size_t own;       /* ... and for each: instructions that share no more need not meet */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 

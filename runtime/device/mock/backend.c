@@ -52,6 +52,7 @@ static void mock_close(hpc_device *d)
     hpc_free(m->block);
     hpc_free(m->event);
     hpc_free(m->args);
+    hpc_free(m->own);
     hpc_free(m);
 }
 

@@ -72,6 +72,8 @@ typedef struct mock {
     uint8_t *args; /* copies, for commands waiting */
     int64_t args_n, args_cap;
     hpc_barrier alone;
+    void *own; /* what kernels have for themselves; the most that one asked for */
+    size_t own_bytes;
     hpc_error fault; /* the first */
 } mock;
 

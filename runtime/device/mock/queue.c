@@ -15,6 +15,17 @@ int hpc_mock_push(mock *m, hpc_queue q, const command *c)
     return HPC_OK;
 }
 
+static int grow_own(mock *m, size_t bytes)
+{
+    if (bytes <= m->own_bytes) return HPC_OK;
+    hpc_free(m->own);
+    m->own_bytes = 0;
+    m->own = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
+    if (!m->own) return HPC_E_NOMEM;
+    m->own_bytes = bytes;
+    return HPC_OK;
+}
+
 static int run_launch(mock *m, const command *c)
 {
     hpc_launch l = {.worker = 0,
@@ -23,7 +34,10 @@ static int run_launch(mock *m, const command *c)
                     .workspace = hpc_mock_host(m, c->workspace)};
     const int32_t *guard = hpc_mock_host(m, c->guard);
     if (guard && *guard == 0) return HPC_OK;
-    int rc = c->plan.run(&l, m->args + c->args);
+    int rc = grow_own(m, c->plan.own);
+    if (rc < 0) return rc;
+    l.own = m->own;
+    rc = c->plan.run(&l, m->args + c->args);
     return rc < 0 ? hpc_error_where("%s #%d", c->at.segment, c->at.insn) : HPC_OK;
 }
 

@@ -97,6 +97,8 @@ static int select_segment(hpc_exec *e, int s, size_t **workspace)
             return hpc_error_where("%s", hpc_insn_where(where, e->p, s, k));
         }
         workspace[s][k] = out->plan[k].workspace;
+        size_t own = (out->plan[k].own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+        if (e->host && own > e->own_bytes) e->own_bytes = own;
     }
     return HPC_OK;
 }
@@ -109,7 +111,8 @@ static int select_and_place(hpc_exec *e)
     size_t **workspace = hpc_arena_alloc(e->arena, n, sizeof *workspace);
     if (!e->segment || !workspace) return HPC_E_NOMEM;
     for (int s = 0; s < e->p->segment_n; s++) TRY(select_segment(e, s, workspace));
-    TRY(hpc_place(&e->place, e->arena, e->p, (const size_t *const *)workspace, e->slots));
+    TRY(hpc_place(&e->place, e->arena, e->p, (const size_t *const *)workspace,
+                  (size_t)e->workers * e->own_bytes, e->slots));
 out:
     return rc;
 }

@@ -63,6 +63,7 @@ struct hpc_exec {
     bool host;
     hpc_placement place;
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
+    size_t own_bytes;             /* for each worker */
     plan_segment *segment;
     size_t args_bytes; /* for each slot */
     uint8_t *args;     /* slots * args_bytes */

@@ -16,11 +16,11 @@ static inline float gelu_sigmoid(float x)
     return vec_sigmoid(2 * ROOT_2_BY_PI * (x + GELU_CUBIC * (x * x) * x));
 }
 
-static inline float gelu_tanh_slope(float x)
+/* s: gelu_sigmoid(x) */
+static inline float gelu_slope(float x, float s)
 {
     float t = x > 16.0f ? 16.0f : x; /* beyond, the slope is 1 and 0, but powers overflow */
     t = t < -16.0f ? -16.0f : t;
-    float s = gelu_sigmoid(t);
     return s + t * s * (1 - s) * (2 * ROOT_2_BY_PI) * (1 + 3 * GELU_CUBIC * (t * t));
 }
 
@@ -29,9 +29,9 @@ static inline float gelu_erf_slope(float x)
     return vec_normal(x) + x * vec_exp(-0.5f * (x * x)) * (0.5f * ROOT_2_BY_PI);
 }
 
-static inline float silu_slope(float x)
+/* s: vec_sigmoid(x) */
+static inline float silu_slope(float x, float s)
 {
-    float s = vec_sigmoid(x);
     return s * (1 + x * (1 - s));
 }
 
@@ -51,12 +51,30 @@ static inline __attribute__((always_inline)) float value(float x, const int act)
 static inline __attribute__((always_inline)) float slope(float x, const int act)
 {
     switch (act) {
-    case HPC_GELU_TANH: return gelu_tanh_slope(x);
+    case HPC_GELU_TANH: return gelu_slope(x, gelu_sigmoid(x));
     case HPC_GELU_ERF: return gelu_erf_slope(x);
-    case HPC_SILU: return silu_slope(x);
+    case HPC_SILU: return silu_slope(x, vec_sigmoid(x));
     case HPC_RELU: return x > 0 ? 1 : 0;
     case HPC_RELU2: return x > 0 ? 2 * x : 0;
     default: return 1;
+    }
+}
+
+/* Both, for what they share takes longest. */
+static inline __attribute__((always_inline)) float slope_and_value(float *y, float x, const int act)
+{
+    float s;
+
+    switch (act) {
+    case HPC_GELU_TANH:
+        s = gelu_sigmoid(x);
+        *y = x * s;
+        return gelu_slope(x, s);
+    case HPC_SILU:
+        s = vec_sigmoid(x);
+        *y = x * s;
+        return silu_slope(x, s);
+    default: *y = value(x, act); return slope(x, act);
     }
 }
 
@@ -100,12 +118,50 @@ static inline __attribute__((always_inline)) void slopes(float *dx, const float 
 
     for (; n >= BLOCK; n -= BLOCK, x += BLOCK, dy += BLOCK, dx += BLOCK) {
         block_slope(s, x, act);
+#pragma omp simd
         for (int i = 0; i < BLOCK; i++) dx[i] = dy[i] * s[i];
     }
     if (n == 0) return;
     memcpy(x_last, x, (size_t)n * sizeof *x);
     block_slope(s, x_last, act);
     for (int64_t i = 0; i < n; i++) dx[i] = dy[i] * s[i];
+}
+
+/* Gradients of act(gate) up. They may lie where an input does. */
+static inline __attribute__((always_inline)) void block_glu(float *dgate, float *dup,
+                                                            const float *dy, const float *gate,
+                                                            const float *up, const int act)
+{
+    float y[BLOCK], s[BLOCK], to_gate[BLOCK], to_up[BLOCK];
+
+#pragma omp simd
+    for (int i = 0; i < BLOCK; i++) s[i] = slope_and_value(y + i, gate[i], act);
+#pragma omp simd
+    for (int i = 0; i < BLOCK; i++) {
+        to_gate[i] = dy[i] * up[i] * s[i];
+        to_up[i] = dy[i] * y[i];
+    }
+    memcpy(dgate, to_gate, sizeof to_gate);
+    memcpy(dup, to_up, sizeof to_up);
+}
+
+static inline __attribute__((always_inline)) void glu_slopes(float *dgate, float *dup,
+                                                             const float *dy, const float *gate,
+                                                             const float *up, int64_t n,
+                                                             const int act)
+{
+    float last[5][BLOCK] = {{0}};
+    int64_t i = 0;
+
+    for (; i + BLOCK <= n; i += BLOCK) block_glu(dgate + i, dup + i, dy + i, gate + i, up + i, act);
+    size_t rest = (size_t)(n - i) * sizeof *dy;
+    if (rest == 0) return;
+    memcpy(last[0], dy + i, rest);
+    memcpy(last[1], gate + i, rest);
+    memcpy(last[2], up + i, rest);
+    block_glu(last[3], last[4], last[0], last[1], last[2], act);
+    memcpy(dgate + i, last[3], rest);
+    memcpy(dup + i, last[4], rest);
 }
 
 void HPC_ISA(cpu_activate)(float *y, const float *x, int64_t n, int act)
@@ -194,15 +250,16 @@ int HPC_ISA(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a)
 static int glu_run(const hpc_launch *l, const void *args)
 {
     const hpc_glu_args *a = args;
-    float gate_buffer[CHUNK], up_buffer[CHUNK], y[CHUNK];
+    float gate_buffer[CHUNK], up_buffer[CHUNK], act[CHUNK], y_buffer[CHUNK];
     int64_t lo, hi;
 
     share_rows(&lo, &hi, &a->gate, l);
     for (stretch s; (s = chunk_from(&a->gate, lo, hi)).n > 0; lo = s.at + s.n) {
         const float *gate = load(gate_buffer, &a->gate, s.at, s.n);
         const float *up = load(up_buffer, &a->up, s.at, s.n);
-        HPC_ISA(cpu_activate)(y, gate, s.n, a->attr.act);
-        multiply(y, y, up, s.n);
+        float *y = place(y_buffer, &a->y, s.at);
+        HPC_ISA(cpu_activate)(act, gate, s.n, a->attr.act);
+        multiply(y, act, up, s.n);
         put(&a->y, s.at, y, s.n);
     }
     return 0;
@@ -218,11 +275,13 @@ int HPC_ISA(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a)
                                           {0}});
 }
 
-/* Both gradients are complete before either is stored, so either may lie in an input's memory. */
+/* Pieces of both gradients are complete before either is stored, so either may lie in an input's
+ * memory. */
 static int glu_grad_run(const hpc_launch *l, const void *args)
 {
     const hpc_glu_grad_args *a = args;
-    float gate_buffer[CHUNK], up_buffer[CHUNK], dy_buffer[CHUNK], dgate[CHUNK], dup[CHUNK];
+    float gate_buffer[CHUNK], up_buffer[CHUNK], dy_buffer[CHUNK], dgate_buffer[CHUNK];
+    float dup_buffer[CHUNK];
     int64_t lo, hi;
 
     share_rows(&lo, &hi, &a->gate, l);
@@ -230,10 +289,16 @@ static int glu_grad_run(const hpc_launch *l, const void *args)
         const float *gate = load(gate_buffer, &a->gate, s.at, s.n);
         const float *up = load(up_buffer, &a->up, s.at, s.n);
         const float *dy = load(dy_buffer, &a->dy, s.at, s.n);
-        multiply(dgate, dy, up, s.n);
-        HPC_ISA(cpu_activate_grad)(dgate, dgate, gate, s.n, a->attr.act);
-        HPC_ISA(cpu_activate)(dup, gate, s.n, a->attr.act);
-        multiply(dup, dup, dy, s.n);
+        float *dgate = place(dgate_buffer, &a->dgate, s.at);
+        float *dup = place(dup_buffer, &a->dup, s.at);
+        switch (a->attr.act) {
+        case HPC_GELU_TANH: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_GELU_TANH); break;
+        case HPC_GELU_ERF: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_GELU_ERF); break;
+        case HPC_SILU: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_SILU); break;
+        case HPC_RELU: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_RELU); break;
+        case HPC_RELU2: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_RELU2); break;
+        default: glu_slopes(dgate, dup, dy, gate, up, s.n, HPC_ACT_NONE);
+        }
         put(&a->dgate, s.at, dgate, s.n);
         put(&a->dup, s.at, dup, s.n);
     }

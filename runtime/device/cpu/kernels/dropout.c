@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "runtime/base/philox.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 typedef struct draw {
@@ -40,7 +41,8 @@ static void draw_chunk(float *out, const draw *d, int64_t at, int64_t n)
         int64_t r = (at + done) / d->cols, c = (at + done) % d->cols;
         uint64_t first = (uint64_t)((d->row0 + r) * d->global_cols + d->col0 + c);
         part = d->global_cols == d->cols ? n - done : least(n - done, d->cols - c);
-        hpc_random_fill_uniform(out + done, part, d->seed, d->tensor, d->step, first);
+        const philox_stream stream = {d->seed, d->tensor, d->step};
+        philox_fill(out + done, part, &stream, first, philox_uniform);
     }
 }
 

@@ -39,7 +39,7 @@ enum { PAD = 8 };
 static const double negligible = 0x1p-32, noise = 0x1p-60;
 enum { SWEEPS_MOST = 60 }; /* for each eigenvalue; two are usual */
 
-/* A worker's share of the workspace. */
+/* A worker's own memory. */
 typedef struct scratch {
     double *a;      /* [n,ld]: x; then reflections, row by row; then V */
     double *d, *e;  /* T's diagonal; e[i] couples i and i + 1 */
@@ -60,10 +60,10 @@ static size_t scratch_bytes(int64_t n)
     return ((size_t)(n + 6) * (size_t)padded(n) + PAD) * sizeof(double);
 }
 
-static scratch scratch_of(void *workspace, int64_t n, int worker)
+static scratch scratch_of(void *own, int64_t n)
 {
     int64_t ld = padded(n);
-    double *a = (double *)((char *)workspace + (size_t)worker * scratch_bytes(n)), *v = a + n * ld;
+    double *a = own, *v = a + n * ld;
 
     return (scratch){.a = a,
                      .d = v,
@@ -347,7 +347,7 @@ static int eigh_run(const hpc_launch *l, const void *args)
 {
     const hpc_eigh_args *a = args;
     int64_t n = hpc_tensor_cols(&a->x), batch = a->x.rank == 3 ? a->x.extent[0] : 1, lo, hi;
-    scratch s = scratch_of(l->workspace, n, l->worker);
+    scratch s = scratch_of(l->own, n);
 
     if (n == 0) return 0;
     hpc_share(&lo, &hi, batch, 1, l->worker, l->workers);
@@ -368,9 +368,10 @@ static int eigh_run(const hpc_launch *l, const void *args)
 
 int HPC_ISA(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a)
 {
+    (void)workers;
     return accept(p,
                   (hpc_plan){.run = eigh_run,
-                             .workspace = (size_t)workers * scratch_bytes(hpc_tensor_cols(&a->x)),
+                             .own = scratch_bytes(hpc_tensor_cols(&a->x)),
                              .name = "eigh_" HPC_ISA_TEXT},
                   (const operand_check[]){{"values", &a->values, TAKES_F32},
                                           {"vectors", &a->vectors, TAKES_F32},

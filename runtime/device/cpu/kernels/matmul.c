@@ -142,7 +142,7 @@ static int run(const hpc_launch *l, const void *args)
 {
     const hpc_matmul_args *a = args;
     shape s = shape_of(a, l->workers);
-    float *scratch = (float *)l->workspace + (size_t)l->worker * scratch_floats(&s);
+    float *scratch = l->own;
     int64_t batch = a->a.rank == 3 && a->a.ragged == 0 ? hpc_tensor_live(&a->a, 0) : s.batch;
     int64_t all = 0, lo, hi, m, k;
 
@@ -194,7 +194,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     shape s = shape_of(a, workers);
     return accept(p,
                   (hpc_plan){.run = run,
-                             .workspace = (size_t)workers * scratch_floats(&s) * sizeof(float),
+                             .own = scratch_floats(&s) * sizeof(float),
                              .name = "matmul_" HPC_ISA_TEXT},
                   check);
 }

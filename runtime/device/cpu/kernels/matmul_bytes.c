@@ -77,13 +77,6 @@ static byte_rows rows_of(const shape *s, void *workspace, int64_t e, int64_t liv
     return rows;
 }
 
-static char *own_memory(const shape *s, const hpc_launch *l)
-{
-    size_t shared = integer_bytes(s) + 2 * unit_bytes(s);
-
-    return (char *)l->workspace + shared + (size_t)l->worker * worker_bytes(s);
-}
-
 /* ---- running ------------------------------------------------------------------------------- */
 
 static int64_t live_batch(const hpc_matmul_args *a, const shape *s)
@@ -144,7 +137,7 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
     const hpc_dtype_info *info = hpc_dtype_get(s->b);
     size_t panel_bytes = (size_t)(s->k / info->block) * info->block_bytes * BYTES_COLS;
     const char *b = a->b.data;
-    char *own = own_memory(s, l);
+    char *own = l->own;
     float *x = (float *)(own + BYTES_SPARE);
 
     if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
@@ -174,6 +167,7 @@ int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a
 {
     hpc_tensor b = a->b;
 
+    (void)workers;
     b.pack = HPC_PLAIN;
     const operand_check check[] = {{"y", &a->y, TAKES_REAL},
                                    {"pre", &a->pre, TAKES_REAL},
@@ -187,7 +181,11 @@ int HPC_ISA(cpu_matmul_bytes)(hpc_plan *p, int workers, const hpc_matmul_args *a
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "matmul_bytes_" HPC_ISA_TEXT " takes plain int8 products alone");
     shape s = shape_of(a);
-    size_t bytes = integer_bytes(&s) + 2 * unit_bytes(&s) + (size_t)workers * worker_bytes(&s);
-    return accept(
-        p, (hpc_plan){.run = run, .workspace = bytes, .name = "matmul_bytes_" HPC_ISA_TEXT}, check);
+    size_t bytes = integer_bytes(&s) + 2 * unit_bytes(&s);
+    return accept(p,
+                  (hpc_plan){.run = run,
+                             .workspace = bytes,
+                             .own = worker_bytes(&s),
+                             .name = "matmul_bytes_" HPC_ISA_TEXT},
+                  check);
 }

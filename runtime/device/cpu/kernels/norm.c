@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "runtime/device/cpu/kernels/lanes.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 typedef struct moments {
@@ -14,6 +15,23 @@ typedef struct moments {
 } moments;
 
 /* ---- forward ------------------------------------------------------------------------ */
+
+enum { SUMS = 4, PART = SUMS * LANES }; /* vectors of sums, and what they take at a time */
+
+static inline vec vec_at(const float *x)
+{
+    return *(const vec_any *)x;
+}
+
+static double total(const vec sum[SUMS])
+{
+    float lane[PART];
+
+    memcpy(lane, sum, sizeof lane);
+    for (int width = PART / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++) lane[i] += lane[i + width];
+    return (double)lane[0];
+}
 
 /* Sum of x over the row that begins at `at`, or of (x - mean)^2. */
 static double row_sum(const hpc_tensor *x, int64_t at, int64_t cols)
@@ -28,17 +46,29 @@ static double row_sum(const hpc_tensor *x, int64_t at, int64_t cols)
     return sum;
 }
 
+static double square_sum(const float *x, int64_t n, float mean)
+{
+    vec sum[SUMS] = {{0}};
+    double rest = 0;
+    int64_t i = 0;
+
+    for (; i + PART <= n; i += PART)
+        for (int v = 0; v < SUMS; v++) {
+            vec off = vec_at(x + i + v * LANES) - mean;
+            sum[v] += off * off;
+        }
+    for (; i < n; i++) rest += (double)((x[i] - mean) * (x[i] - mean));
+    return total(sum) + rest;
+}
+
 static double row_square_sum(const hpc_tensor *x, int64_t at, int64_t cols, float mean)
 {
-    float buffer[CHUNK], square[CHUNK];
+    float buffer[CHUNK];
     double sum = 0;
 
     for (int64_t c = 0; c < cols; c += CHUNK) {
         int64_t n = least(CHUNK, cols - c);
-        const float *v = load(buffer, x, at + c, n);
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) square[i] = (v[i] - mean) * (v[i] - mean);
-        sum += (double)HPC_ISA(cpu_sum)(square, n);
+        sum += square_sum(load(buffer, x, at + c, n), n, mean);
     }
     return sum;
 }
@@ -60,18 +90,18 @@ static void norm_row(const hpc_norm_args *a, int64_t at, int64_t cols, moments m
     for (int64_t c = 0; c < cols; c += CHUNK) {
         int64_t n = least(CHUNK, cols - c);
         const float *x = load(x_buffer, &a->x, at + c, n);
+        const float *w = a->w.data ? load(w_buffer, &a->w, c, n) : NULL;
+        const float *b = a->b.data ? load(b_buffer, &a->b, c, n) : NULL;
         float *y = place(y_buffer, &a->y, at + c);
+        if (w && b) {
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m.mean) * m.rstd;
-        if (a->w.data) {
-            const float *w = load(w_buffer, &a->w, c, n);
+            for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m.mean) * m.rstd * w[i] + b[i];
+        } else if (w) {
 #pragma omp simd
-            for (int64_t i = 0; i < n; i++) y[i] *= w[i];
-        }
-        if (a->b.data) {
-            const float *b = load(b_buffer, &a->b, c, n);
+            for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m.mean) * m.rstd * w[i];
+        } else {
 #pragma omp simd
-            for (int64_t i = 0; i < n; i++) y[i] += b[i];
+            for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m.mean) * m.rstd + (b ? b[i] : 0);
         }
         put(&a->y, at + c, y, n);
     }
@@ -129,48 +159,70 @@ static moments stats_of(const hpc_norm_grad_args *a, int64_t r)
     return (moments){s[0], s[1]};
 }
 
-/* With n = (x - mean) rstd and g = dy w: dx = rstd (g - mean(g) - n mean(g n)); RMSNorm has no
- * mean(g). This fills n and g for `count` columns from c on. */
-static void grad_terms(float *normal, float *inner, const hpc_norm_grad_args *a, int64_t at,
-                       int64_t c, int64_t count, moments m)
-{
+/* What a row's gradient takes, in pieces: weights of 1 where there are none. */
+typedef struct piece {
     float x_buffer[CHUNK], dy_buffer[CHUNK], w_buffer[CHUNK];
-    const float *x = load(x_buffer, &a->x, at + c, count);
-    const float *dy = load(dy_buffer, &a->dy, at + c, count);
+    const float *x, *dy, *w;
+    int64_t n;
+} piece;
 
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++) normal[i] = (x[i] - m.mean) * m.rstd;
-    if (!a->w.data) {
-        memcpy(inner, dy, (size_t)count * sizeof *inner);
-        return;
-    }
-    const float *w = load(w_buffer, &a->w, c, count);
-#pragma omp simd
-    for (int64_t i = 0; i < count; i++) inner[i] = dy[i] * w[i];
+static void load_piece(piece *p, const hpc_norm_grad_args *a, int64_t at, int64_t c, int64_t cols)
+{
+    p->n = least(CHUNK, cols - c);
+    p->x = load(p->x_buffer, &a->x, at + c, p->n);
+    p->dy = load(p->dy_buffer, &a->dy, at + c, p->n);
+    p->w = p->w_buffer;
+    if (a->w.data)
+        p->w = load(p->w_buffer, &a->w, c, p->n);
+    else
+        for (int64_t i = 0; i < p->n; i++) p->w_buffer[i] = 1;
 }
 
+/* Adds sums of g n and of g: see grad_row. */
+static void piece_sums(const piece *p, moments m, double *along, double *mean)
+{
+    vec product[SUMS] = {{0}}, inner[SUMS] = {{0}};
+    int64_t i = 0;
+
+    for (; i + PART <= p->n; i += PART)
+        for (int v = 0; v < SUMS; v++) {
+            int64_t at = i + v * LANES;
+            vec g = vec_at(p->dy + at) * vec_at(p->w + at);
+            product[v] += g * ((vec_at(p->x + at) - m.mean) * m.rstd);
+            inner[v] += g;
+        }
+    *along += total(product);
+    *mean += total(inner);
+    for (; i < p->n; i++) {
+        float g = p->dy[i] * p->w[i];
+        *along += (double)(g * ((p->x[i] - m.mean) * m.rstd));
+        *mean += (double)g;
+    }
+}
+
+/* With n = (x - mean) rstd and g = dy w: dx = rstd (g - mean(g) - n mean(g n)); RMSNorm has no
+ * mean(g). */
 static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols)
 {
-    float normal[CHUNK], inner[CHUNK], product[CHUNK], dx_buffer[CHUNK];
+    float dx_buffer[CHUNK];
     moments m = stats_of(a, at / cols);
     double along = 0, mean = 0;
+    piece p;
 
     for (int64_t c = 0; c < cols; c += CHUNK) {
-        int64_t n = least(CHUNK, cols - c);
-        grad_terms(normal, inner, a, at, c, n, m);
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) product[i] = inner[i] * normal[i];
-        along += (double)HPC_ISA(cpu_sum)(product, n);
-        if (a->attr.kind == HPC_LAYER) mean += (double)HPC_ISA(cpu_sum)(inner, n);
+        load_piece(&p, a, at, c, cols);
+        piece_sums(&p, m, &along, &mean);
     }
     float slope = (float)(along / (double)cols), shift = (float)(mean / (double)cols);
+    if (a->attr.kind != HPC_LAYER) shift = 0;
     for (int64_t c = 0; c < cols; c += CHUNK) {
-        int64_t n = least(CHUNK, cols - c);
         float *dx = place(dx_buffer, &a->dx, at + c);
-        grad_terms(normal, inner, a, at, c, n, m);
+        if (cols > CHUNK) load_piece(&p, a, at, c, cols);
+        const float *x = p.x, *dy = p.dy, *w = p.w;
 #pragma omp simd
-        for (int64_t i = 0; i < n; i++) dx[i] = m.rstd * (inner[i] - shift - normal[i] * slope);
-        put(&a->dx, at + c, dx, n);
+        for (int64_t i = 0; i < p.n; i++)
+            dx[i] = m.rstd * (dy[i] * w[i] - shift - (x[i] - m.mean) * m.rstd * slope);
+        put(&a->dx, at + c, dx, p.n);
     }
 }
 
@@ -183,11 +235,20 @@ static void put_sums(const hpc_tensor *t, int64_t c, const double *sum, int64_t 
     put(t, c, y, n);
 }
 
+enum { ROWS_TOGETHER = 16 }; /* whose sums are of f32, before they join the others in f64 */
+
+static void join(double *all, float *part, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) all[i] += (double)part[i];
+    memset(part, 0, (size_t)n * sizeof *part);
+}
+
 /* dw and db of columns c .. c+n-1. */
 static void grad_slab(const hpc_norm_grad_args *a, int64_t c, int64_t n)
 {
-    int64_t cols = hpc_tensor_cols(&a->x), from = 0, end = hpc_tensor_n(&a->x);
-    float x_buffer[CHUNK], dy_buffer[CHUNK];
+    int64_t cols = hpc_tensor_cols(&a->x), from = 0, end = hpc_tensor_n(&a->x), rows = 0;
+    float x_buffer[CHUNK], dy_buffer[CHUNK], part_w[CHUNK] = {0}, part_b[CHUNK] = {0};
     double dw[CHUNK] = {0}, db[CHUNK] = {0};
 
     for (stretch s; (s = live_from(&a->x, from, end)).n > 0; from = s.at + s.n) {
@@ -197,15 +258,19 @@ static void grad_slab(const hpc_norm_grad_args *a, int64_t c, int64_t n)
             if (a->dw.data) {
                 const float *x = load(x_buffer, &a->x, at + c, n);
 #pragma omp simd
-                for (int64_t i = 0; i < n; i++)
-                    dw[i] += (double)(dy[i] * ((x[i] - m.mean) * m.rstd));
+                for (int64_t i = 0; i < n; i++) part_w[i] += dy[i] * ((x[i] - m.mean) * m.rstd);
             }
             if (a->db.data) {
 #pragma omp simd
-                for (int64_t i = 0; i < n; i++) db[i] += (double)dy[i];
+                for (int64_t i = 0; i < n; i++) part_b[i] += dy[i];
             }
+            if (++rows % ROWS_TOGETHER) continue;
+            join(dw, part_w, n);
+            join(db, part_b, n);
         }
     }
+    join(dw, part_w, n);
+    join(db, part_b, n);
     if (a->dw.data) put_sums(&a->dw, c, dw, n);
     if (a->db.data) put_sums(&a->db, c, db, n);
 }

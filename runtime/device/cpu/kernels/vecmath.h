@@ -58,9 +58,11 @@ static inline float vec_exp_down(float x)
     return x < -87.0f ? 0.0f : e;
 }
 
+/* Below -87 it is 0. */
 static inline float vec_sigmoid(float x)
 {
-    return 1.0f / (1.0f + vec_exp(-x));
+    float e = vec_exp_down(-fabsf(x));
+    return (x < 0 ? e : 1.0f) / (1.0f + e);
 }
 
 static inline float vec_tanh(float x)
