@@ -13,6 +13,10 @@
 #include "runtime/device/cpu/kernels/attend.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 typedef struct shape {
     int64_t rows, heads, key_heads, group, dim;
     int64_t queries; /* in a task */
@@ -183,6 +187,24 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
 
 enum { PARTS = 16 }; /* of a row's maximum and sum: part of the bits */
 
+#if defined(__AVX2__)
+
+/* As below: of two of which one is a NaN the second comes out. */
+static inline float largest(const float *x)
+{
+    __m256 most[2] = {_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8)};
+
+    for (int j = PARTS; j < ATTEND_KEYS; j += PARTS)
+        for (int h = 0; h < 2; h++)
+            most[h] = _mm256_max_ps(_mm256_loadu_ps(x + j + 8 * h), most[h]);
+    most[0] = _mm256_max_ps(most[1], most[0]);
+    __m128 m = _mm_max_ps(_mm256_extractf128_ps(most[0], 1), _mm256_castps256_ps128(most[0]));
+    m = _mm_max_ps(_mm_movehl_ps(m, m), m);
+    return _mm_cvtss_f32(_mm_max_ss(_mm_movehdup_ps(m), m));
+}
+
+#else
+
 static inline float largest(const float *x)
 {
     float most[PARTS];
@@ -195,6 +217,8 @@ static inline float largest(const float *x)
     for (int k = 0; k < 2; k++) most[k] = most[k + 2] > most[k] ? most[k + 2] : most[k];
     return most[1] > most[0] ? most[1] : most[0];
 }
+
+#endif
 
 /* x becomes e to x - shift; their sum. */
 static inline float exponentiate(float *x, float shift)
@@ -212,16 +236,21 @@ static inline float exponentiate(float *x, float shift)
     return sum[0] + sum[1];
 }
 
-/* Scores of a row become weights relative to its maximum so far; what was summed under an older
- * maximum is scaled down. in: the keys of this block that the row sees. A NaN is a NaN in the sum,
- * whatever the maximum makes of it. */
-static void soften_row(float *x, attend_span in, float scale, float *max, float *sum, float *o,
-                       int64_t dim)
+/* Scores of a row, of which it sees those `in`; the largest. */
+static float scale_row(float *x, attend_span in, float scale)
 {
     for (int64_t j = 0; j < ATTEND_KEYS; j++) x[j] *= scale;
     for (int64_t j = 0; j < in.lo; j++) x[j] = -INFINITY;
     for (int64_t j = in.hi; j < ATTEND_KEYS; j++) x[j] = -INFINITY;
-    float here = largest(x), most = here <= *max ? *max : here;
+    return largest(x);
+}
+
+/* Scores of a row, the largest of which is `here`, become weights relative to its maximum so far;
+ * what was summed under an older maximum is scaled down. A NaN is a NaN in the sum, whatever the
+ * maximum makes of it. */
+static void soften_row(float *x, float here, float *max, float *sum, float *o, int64_t dim)
+{
+    float most = here <= *max ? *max : here;
     float shift = most == -INFINITY ? 0 : most; /* all scores -inf: weights of 0, not NaN */
     float all = exponentiate(x, shift), shrink = vec_exp(*max - shift);
     *sum = *sum * shrink + all;
@@ -248,20 +277,37 @@ static void fetch_ahead(const hpc_attention_args *a, const shape *s, const task 
     }
 }
 
+enum { BESIDE = 4 }; /* rows whose maxima are found at once: none waits for its own */
+
 static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                    int64_t first, int64_t keys, const scratch *w)
 {
-    for (int64_t r = r0; r < t->n * s->group; r++) {
-        float *x = w->scores + r * ATTEND_KEYS;
-        attend_span in = attend_within(visible(a, s, t, r), first, keys);
-        if (r - r0 < ATTEND_KEYS)
-            fetch_ahead(a, s, t, first + r - r0, first + ATTEND_KEYS + r - r0);
-        if (in.lo >= in.hi)
-            memset(x, 0, ATTEND_KEYS * sizeof *x);
-        else
-            soften_row(x, in, (float)a->attr.scale, w->max + r, w->sum + r, w->o + r * s->dim,
-                       s->dim);
-        attend_put(gemm_element(w->weights, s->type, r * ATTEND_KEYS), s->type, x, ATTEND_KEYS);
+    int64_t from = r0;
+    int64_t end = t->n * s->group, n;
+
+    for (; r0 < end; r0 += n) {
+        float largest_of[BESIDE];
+        bool sees[BESIDE];
+        n = least(BESIDE, end - r0);
+        for (int64_t i = 0; i < n; i++) {
+            float *x = w->scores + (r0 + i) * ATTEND_KEYS;
+            attend_span in = attend_within(visible(a, s, t, r0 + i), first, keys);
+            int64_t ahead = r0 + i - from;
+            if (ahead < ATTEND_KEYS)
+                fetch_ahead(a, s, t, first + ahead, first + ATTEND_KEYS + ahead);
+            sees[i] = in.lo < in.hi;
+            if (sees[i])
+                largest_of[i] = scale_row(x, in, (float)a->attr.scale);
+            else
+                memset(x, 0, ATTEND_KEYS * sizeof *x);
+        }
+        for (int64_t r = r0; r < r0 + n; r++) {
+            float *x = w->scores + r * ATTEND_KEYS;
+            if (sees[r - r0])
+                soften_row(x, largest_of[r - r0], w->max + r, w->sum + r, w->o + r * s->dim,
+                           s->dim);
+            attend_put(gemm_element(w->weights, s->type, r * ATTEND_KEYS), s->type, x, ATTEND_KEYS);
+        }
     }
 }
 
