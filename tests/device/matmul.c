@@ -263,6 +263,37 @@ static void shapes(void **state)
     check(&(product){.m = 3, .n = 40, .k = 0, .adds = true});
 }
 
+/* What all workers compute together: parts of b, strips of rows and their ends; sums that go on in
+ * y from part to part, and those that have no room there. */
+static void large(void **state)
+{
+    static const hpc_dtype weight[] = {HPC_F32, HPC_BF16, HPC_F16, HPC_Q8_0, HPC_Q4_K};
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        check(&(product){.m = 101 + 11 * i,
+                         .n = i % 2 ? 300 : 1100,
+                         .k = i % 2 ? 1300 : 340,
+                         .trans_a = i / 2,
+                         .trans_b = i != 1,
+                         .y = i == 2 ? HPC_BF16 : HPC_F32,
+                         .pre = i > 0,
+                         .act = i > 1 ? HPC_SILU : HPC_ACT_NONE,
+                         .bias = i > 0,
+                         .residual = i == 1,
+                         .alpha = i == 1 ? -0.5 : 1});
+    for (int i = 0; i < 5; i++)
+        check(&(product){.m = 97,
+                         .n = 370,
+                         .k = 1280,
+                         .trans_b = true,
+                         .b = weight[i],
+                         .panel = i < 3,
+                         .halves = i == 1});
+    for (int k = 1000; k < 1032; k += 15)
+        check(&(product){.batch = 2, .m = 110, .n = 390, .k = k, .adds = k != 1030});
+}
+
 static void dtypes(void **state)
 {
     static const hpc_dtype weight[] = {HPC_F32,  HPC_BF16, HPC_F16,  HPC_Q8_0,
@@ -557,17 +588,12 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(dtypes),
-        cmocka_unit_test(halves),
-        cmocka_unit_test(symmetric),
-        cmocka_unit_test(epilogues),
-        cmocka_unit_test(ragged),
-        cmocka_unit_test(panels),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(batch_invariance),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(integers_keep_what_is_not_finite),
+        cmocka_unit_test(shapes),    cmocka_unit_test(large),
+        cmocka_unit_test(dtypes),    cmocka_unit_test(halves),
+        cmocka_unit_test(symmetric), cmocka_unit_test(epilogues),
+        cmocka_unit_test(ragged),    cmocka_unit_test(panels),
+        cmocka_unit_test(refusals),  cmocka_unit_test(batch_invariance),
+        cmocka_unit_test(integers),  cmocka_unit_test(integers_keep_what_is_not_finite),
     };
 
     return cmocka_run_group_tests_name("device/matmul", tests, NULL, NULL);

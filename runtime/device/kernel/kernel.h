@@ -32,6 +32,7 @@ typedef struct hpc_launch {
     hpc_barrier *barrier; /* all workers of this launch; never NULL */
     void *workspace;      /* plan.workspace bytes, shared by the workers */
     void *own;            /* plan.own bytes, this worker's alone, aligned to HPC_ALIGN */
+    void *gang[2];        /* plan.gang bytes each, shared by the workers of all instructions */
     void *stream;         /* of backends whose kernels do not run on the host */
 } hpc_launch;
 
@@ -43,6 +44,8 @@ typedef struct hpc_plan {
     hpc_kernel *run;
     size_t workspace; /* bytes for all workers together ... */
     size_t own;       /* ... and for each: instructions that share no more need not meet */
+    size_t gang;      /* of each of two pieces, in turns by generation of the barrier: what is
+                       * written before a meeting may be read until the next one */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 

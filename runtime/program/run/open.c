@@ -98,7 +98,9 @@ static int select_segment(hpc_exec *e, int s, size_t **workspace)
         }
         workspace[s][k] = out->plan[k].workspace;
         size_t own = (out->plan[k].own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+        size_t gang = (out->plan[k].gang + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
         if (e->host && own > e->own_bytes) e->own_bytes = own;
+        if (e->host && gang > e->gang_bytes) e->gang_bytes = gang;
     }
     return HPC_OK;
 }
@@ -112,7 +114,7 @@ static int select_and_place(hpc_exec *e)
     if (!e->segment || !workspace) return HPC_E_NOMEM;
     for (int s = 0; s < e->p->segment_n; s++) TRY(select_segment(e, s, workspace));
     TRY(hpc_place(&e->place, e->arena, e->p, (const size_t *const *)workspace,
-                  (size_t)e->workers * e->own_bytes, e->slots));
+                  2 * e->gang_bytes + (size_t)e->workers * e->own_bytes, e->slots));
 out:
     return rc;
 }

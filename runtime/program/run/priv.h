@@ -63,7 +63,8 @@ struct hpc_exec {
     bool host;
     hpc_placement place;
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
-    size_t own_bytes;             /* for each worker */
+    size_t own_bytes;             /* for each worker, behind two of: */
+    size_t gang_bytes;
     plan_segment *segment;
     size_t args_bytes; /* for each slot */
     uint8_t *args;     /* slots * args_bytes */

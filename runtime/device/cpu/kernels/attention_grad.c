@@ -145,6 +145,7 @@ static void gather(float *y, const void *scores, bool over_queries, rows x, cons
               .a_ld = ATTEND_KEYS,
               .a_type = s->type,
               .a_trans = over_queries,
+              .a_rows = ATTEND_KEYS,
               .b = x.data,
               .b_ld = x.ld,
               .b_type = x.type,

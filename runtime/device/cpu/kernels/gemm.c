@@ -367,7 +367,7 @@ static void pack_rows(const packed_rows *s, const gemm *g, int64_t p0, int64_t k
                (size_t)k * sizeof(float));
 }
 
-/* The same where a is stored transposed. left: rows that there are from i on. */
+/* The same where a is stored transposed. left: rows known to be there from i on. */
 static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
                          int64_t left, int64_t rows)
 {
@@ -419,19 +419,6 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
     }
 }
 
-/* Whether there are instructions for both factors as they are, or as they count. */
-static bool takes_pairs(const gemm *g)
-{
-#if defined(__AVX512BF16__)
-    bool short_a = g->a_type == HPC_BF16 || (g->halves && g->a_type == HPC_F32);
-    bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
-    return short_a && short_b;
-#else
-    (void)g;
-    return false;
-#endif
-}
-
 /* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory. */
 static bool as_it_lies(const gemm *g, int64_t n)
 {
@@ -440,61 +427,84 @@ static bool as_it_lies(const gemm *g, int64_t n)
     return g->a_type == HPC_F32 && !g->halves && n % TILE_ROWS == 0 && g->k * g->a_ld <= NEAR;
 }
 
+void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
+                            int64_t cols, float *scratch)
+{
+    int64_t width = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
+
+    for (int64_t p = 0; p < b->k && !gemm_is_direct(g); p += GEMM_K) {
+        int64_t k = least(GEMM_K, b->k - p);
+        float *to = packed + p * width + from * k;
+        pack_b(to, g, b->p + p, k, b->j + from, cols, scratch);
+        if (g->halves && g->b_type == HPC_F32)
+            round_all(to, k * gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL);
+    }
+}
+
+/* So many rows of c (+)= a's, from depth p of the part on, times one packed slab of it. */
+static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part *b, int64_t p,
+                         const float *packed, gemm_block at, int64_t i, int64_t n, packed_rows a)
+{
+    int64_t k = least(GEMM_K, b->k - p), p0 = b->p + p, step = SLICE, needed[SLICES] = {0};
+    int64_t stride = k * GEMM_PANEL;
+
+    packed += p * gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
+    if (gemm_is_direct(g)) {
+        packed = (const float *)g->b + b->j * g->b_ld + p0 * GEMM_PANEL;
+        stride = g->b_ld * GEMM_PANEL;
+    }
+    for (int64_t r = 0; r < n; r += TILE_ROWS)
+        needed[r / TILE_ROWS] =
+            gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), b->j - at.j, b->cols);
+    if (needed[(n - 1) / TILE_ROWS] == 0) return; /* lower rows need the most */
+    if (as_it_lies(g, n)) {
+        int64_t first = a.trans ? p0 * g->a_ld + at.i + i : (at.i + i) * g->a_ld + p0;
+        a.at = (float *)g->a + first;
+        a.ld = g->a_ld;
+        step = a.trans ? TILE_ROWS : TILE_ROWS * g->a_ld;
+    } else if (a.trans) {
+        int64_t there = at.i + at.rows > g->a_rows ? at.i + at.rows : g->a_rows;
+        pack_columns(&a, g, p0, k, at.i + i, there - at.i - i, n);
+    } else {
+        pack_rows(&a, g, p0, k, at.i + i, n);
+    }
+    a.first = a.first && p == 0;
+    slab(c, c_ld, &a, step, packed, stride, k, n, needed);
+}
+
+void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+                            const float *packed, gemm_block at, bool add, float *scratch)
+{
+    packed_rows a = {.at = scratch + GEMM_PANEL * GEMM_K, .trans = g->a_trans, .first = !add};
+
+    for (int64_t i = 0, n; i < at.rows; i += n) {
+        n = least(SLICES * TILE_ROWS, at.rows - i);
+        for (int64_t p = 0; p < b->k; p += GEMM_K)
+            rows_by_slab(c + i * c_ld, c_ld, g, b, p, packed, at, i, n, a);
+    }
+}
+
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch)
 {
-    if (takes_pairs(g)) {
+    if (gemm_takes_pairs(g)) {
         HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
         return;
     }
     bool row = at.rows == 1 && g->b_panel && !add && !g->halves && !g->a_trans && !g->lower;
     if (row && HPC_ISA(cpu_gemm_row)(c, g, at.i, at.j, at.cols)) return;
-    bool few = at.rows <= FEW_ROWS, direct = g->b_panel && g->b_type == HPC_F32 && !g->halves;
-    int64_t depth = few && !g->b_trans && !direct ? FEW_DEPTH : GEMM_K;
+    bool few = at.rows <= FEW_ROWS;
+    int64_t depth = few && !g->b_trans && !gemm_is_direct(g) ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
-    float *packed_b = scratch, *rows = scratch + GEMM_K * GEMM_COLS;
-    packed_rows a = {.at = rows + GEMM_PANEL * GEMM_K, .trans = g->a_trans};
+    float *packed = scratch, *spare = scratch + GEMM_K * GEMM_COLS;
 
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
-    for (int64_t p0 = 0; p0 < g->k; p0 += depth) {
-        int64_t k = least(depth, g->k - p0);
-        a.first = p0 == 0 && !add;
+    for (int64_t p = 0; p < g->k; p += depth) {
         for (int64_t j = 0; j < at.cols; j += width) {
-            int64_t cols = least(width, at.cols - j);
-            const float *b = packed_b;
-            int64_t stride = k * GEMM_PANEL;
-            if (direct) {
-                b = (const float *)g->b + (at.j + j) * g->b_ld + p0 * GEMM_PANEL;
-                stride = g->b_ld * GEMM_PANEL;
-            } else {
-                pack_b(packed_b, g, p0, k, at.j + j, cols, rows);
-                if (g->halves && g->b_type == HPC_F32)
-                    round_all(packed_b, k * gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL);
-            }
-            for (int64_t i = 0, n; i < at.rows; i += n) {
-                int64_t needed[SLICES] = {0};
-                n = least(SLICES * TILE_ROWS, at.rows - i);
-                for (int64_t r = 0; r < n; r += TILE_ROWS)
-                    needed[r / TILE_ROWS] =
-                        gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), j, cols);
-                if (needed[(n - 1) / TILE_ROWS] == 0) continue; /* lower rows need the most */
-                int64_t step = SLICE;
-                if (as_it_lies(g, n)) {
-                    int64_t first = a.trans ? p0 * g->a_ld + at.i + i : (at.i + i) * g->a_ld + p0;
-                    a.at = (float *)g->a + first;
-                    a.ld = g->a_ld;
-                    step = a.trans ? TILE_ROWS : TILE_ROWS * g->a_ld;
-                } else {
-                    a.at = rows + GEMM_PANEL * GEMM_K;
-                    a.ld = 0;
-                    if (a.trans)
-                        pack_columns(&a, g, p0, k, at.i + i, at.rows - i, n);
-                    else
-                        pack_rows(&a, g, p0, k, at.i + i, n);
-                }
-                slab(c + i * c_ld + j, c_ld, &a, step, b, stride, k, n, needed);
-            }
+            gemm_part b = {p, least(depth, g->k - p), at.j + j, least(width, at.cols - j)};
+            HPC_ISA(cpu_gemm_pack)(packed, g, &b, 0, b.cols, spare);
+            HPC_ISA(cpu_gemm_rows)(c + j, c_ld, g, &b, packed, at, add || p > 0, spare);
         }
     }
 }
@@ -503,8 +513,9 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers)
 {
-    gemm_tiles t = {.strip = takes_pairs(g) ? GEMM_PAIR_ROWS : GEMM_ROWS, .lower = g->lower};
-    int64_t strips = gemm_parts(m, t.strip), most = takes_pairs(g) ? GEMM_PAIR_COLS : GEMM_COLS;
+    bool pairs = gemm_takes_pairs(g);
+    gemm_tiles t = {.strip = pairs ? GEMM_PAIR_ROWS : GEMM_ROWS, .lower = g->lower};
+    int64_t strips = gemm_parts(m, t.strip), most = pairs ? GEMM_PAIR_COLS : GEMM_COLS;
 
     if (m == 0 || n == 0) return t;
     do {

@@ -31,6 +31,7 @@ enum {
 typedef struct gemm {
     const void *a, *b;
     int64_t a_ld, b_ld;
+    int64_t a_rows; /* of op(a) that memory is known to hold; 0: no more than are asked for */
     int64_t k;
     hpc_dtype a_type; /* f32 or bf16 */
     hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
@@ -40,6 +41,25 @@ typedef struct gemm {
     bool halves;      /* what is f32 of a and b counts rounded to bf16 */
     bool lower;       /* what is above the diagonal of the result may be left undefined */
 } gemm;
+
+/* Whether there are instructions for both factors as they are, or as they count. */
+static inline bool gemm_takes_pairs(const gemm *g)
+{
+#if defined(__AVX512BF16__)
+    bool short_a = g->a_type == HPC_BF16 || (g->halves && g->a_type == HPC_F32);
+    bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
+    return short_a && short_b;
+#else
+    (void)g;
+    return false;
+#endif
+}
+
+/* Whether b needs no packing. */
+static inline bool gemm_is_direct(const gemm *g)
+{
+    return g->b_panel && g->b_type == HPC_F32 && !g->halves;
+}
 
 typedef struct gemm_block { /* rows i..i+rows-1 and columns j..j+cols-1 of the result */
     int64_t i, rows, j, cols;
@@ -185,6 +205,20 @@ void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *re
  * aligned to 64. */
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch);
+
+/* A part of b: p .. p+k-1 of its depth, p a multiple of GEMM_CUT, and columns j .. j+cols-1. */
+typedef struct gemm_part {
+    int64_t p, k, j, cols;
+} gemm_part;
+
+/* The two halves of cpu_gemm where that takes no pairs. Columns from .. from+cols-1 of a part,
+ * `from` a multiple of GEMM_PANEL, go to their place in its packed floats: k times as many as it
+ * has columns, in whole panels. scratch: GEMM_SPARE floats. */
+void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
+                            int64_t cols, float *scratch);
+/* c = what is in the part of block `at`, which c begins at the part's first column of; or added. */
+void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+                            const float *packed, gemm_block at, bool add, float *scratch);
 
 /* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
  * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/gemm_gang.h"
 #include "runtime/device/cpu/kernels/priv.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
@@ -212,29 +212,59 @@ static grad_scratch grad_scratch_at(float *base, const hpc_head_loss_grad_args *
     return w;
 }
 
+typedef struct chunk { /* of rows, for what is done with its logits */
+    const hpc_head_loss_grad_args *args;
+    const grad_shape *shape;
+    const grad_scratch *scratch;
+    int64_t row;
+} chunk;
+
+/* Logits at.. of a chunk's are as they are wanted, but for what find_logits says. */
+static void soften_block(const chunk *c, gemm_block at)
+{
+    const int32_t *target = c->args->target.data;
+    int64_t end = at.j + at.cols;
+
+    for (int64_t r = at.i; r < at.i + at.rows; r++) {
+        float *x = c->scratch->logits + r * c->shape->vocab;
+        int64_t hit = target[c->row + r];
+        if (hit >= at.j && hit < end) c->scratch->hit[r] = x[hit];
+        for (int64_t j = at.j; j < end && !c->args->lse.data; j += VOCAB_BLOCK) {
+            int64_t block = r * c->shape->blocks + j / VOCAB_BLOCK;
+            soften(c->scratch->max + block, c->scratch->sum + block, x + j,
+                   least(VOCAB_BLOCK, end - j));
+        }
+    }
+}
+
+static void soften_strip(const gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare)
+{
+    (void)x, (void)ld, (void)spare;
+    soften_block(job->user, at);
+}
+
 /* The logits of a chunk or, where lse is to be found, e to them less the largest of their block,
  * with what softmax needs of each block: this worker's share of the vocabulary. */
 static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, const grad_shape *s,
                         const grad_scratch *w, int64_t row, int64_t rows)
 {
-    const int32_t *target = a->target.data;
+    chunk c = {a, s, w, row};
     gemm g = logits_of(&a->x, &a->w);
     int64_t lo, hi;
 
+    g.a = gemm_element(g.a, g.a_type, row * s->dim);
+    if (HPC_ISA(cpu_gemm_gangs)(&g, rows, s->vocab, s->dim)) {
+        gemm_job job = {.g = g, .m = rows, .n = s->vocab, .c = w->logits, .c_ld = s->vocab};
+        job.done = soften_strip, job.user = &c;
+        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        return;
+    }
     hpc_share(&lo, &hi, s->blocks, 1, l->worker, l->workers);
     for (int64_t b = lo; b < hi; b += BLOCKS) {
         int64_t first = b * VOCAB_BLOCK, end = least(least(b + BLOCKS, hi) * VOCAB_BLOCK, s->vocab);
-        float *x = w->logits + first;
-        HPC_ISA(cpu_gemm)
-        (x, s->vocab, &g, (gemm_block){row, rows, first, end - first}, false, w->gemm);
-        for (int64_t r = 0; r < rows; r++, x += s->vocab) {
-            int64_t at = target[row + r];
-            if (at >= first && at < end) w->hit[r] = x[at - first];
-            for (int64_t j = first; j < end && !a->lse.data; j += VOCAB_BLOCK) {
-                int64_t block = r * s->blocks + j / VOCAB_BLOCK;
-                soften(w->max + block, w->sum + block, x + j - first, least(VOCAB_BLOCK, end - j));
-            }
-        }
+        gemm_block at = {0, rows, first, end - first};
+        HPC_ISA(cpu_gemm)(w->logits + first, s->vocab, &g, at, false, w->gemm);
+        soften_block(&c, at);
     }
 }
 
@@ -301,6 +331,12 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->w.dtype,
               .k = s->vocab};
+    if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_gangs)(&g, rows, s->dim, s->vocab)) {
+        gemm_job job = {.g = g, .m = rows, .n = s->dim, .c_ld = s->dim};
+        job.c = (float *)a->dx.data + row * s->dim;
+        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        return;
+    }
     gemm_walk walk = walk_of(l, s->dx, rows, s->dim);
     gemm_block at = {0};
 
@@ -319,6 +355,7 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .a_ld = s->ld,
               .a_type = s->type,
               .a_trans = true,
+              .a_rows = s->vocab,
               .b = gemm_element(a->x.data, (hpc_dtype)a->x.dtype, row * s->dim),
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->x.dtype,
@@ -326,6 +363,13 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
     gemm_walk walk = walk_of(l, s->dw, s->vocab, s->dim);
     gemm_block at = {0};
     bool wide = a->dw.dtype != HPC_F32, last = row + rows == s->live;
+
+    if (!wide && HPC_ISA(cpu_gemm_gangs)(&g, s->vocab, s->dim, rows)) {
+        gemm_job job = {.g = g, .m = s->vocab, .n = s->dim, .c = w->dw, .c_ld = s->dim};
+        job.add = a->dw.adds || row > 0;
+        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+        return;
+    }
 
     while (gemm_next(&at, &walk)) {
         for (int64_t r = 0; r < at.rows && wide && row == 0 && a->dw.adds; r++) {
@@ -397,6 +441,16 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
                   check);
 }
 
+/* What each of the three products needs when all workers compute it together. */
+static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s)
+{
+    gemm logits = logits_of(&a->x, &a->w), plain = {.a_type = s->type};
+    size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim);
+    size_t dx = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, s->vocab);
+
+    return first > dx ? first : dx; /* dw is not deeper than dx */
+}
+
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
 {
     const operand_check check[] = {{"loss", &a->loss, TAKES_F32},
@@ -414,6 +468,8 @@ int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_gr
     return accept(p,
                   (hpc_plan){.run = run_grad,
                              .workspace = floats * sizeof(float),
+                             .own = HPC_ISA(cpu_gemm_gang_own)(s.vocab > s.dim ? s.vocab : s.dim),
+                             .gang = gang_bytes(a, &s),
                              .name = "head_loss_grad_" HPC_ISA_TEXT},
                   check);
 }

@@ -1,13 +1,14 @@
 /*
  * matmul.c: products with their epilogue, batched and ragged.
  *
- * Every worker computes whole tiles of y, each from its own packed operands, so
- * workers never wait for each other. Which tiles there are depends on the
- * number of workers, but no element's bits do: see gemm.h.
+ * Large products are computed by all workers together (gemm_gang.h). Of others
+ * every worker computes whole tiles of y, each from its own packed operands, and
+ * none waits for another. Which tiles there are depends on the number of workers,
+ * but no element's bits do: see gemm.h.
  */
 #include <string.h>
 
-#include "runtime/device/cpu/kernels/gemm.h"
+#include "runtime/device/cpu/kernels/gemm_gang.h"
 #include "runtime/device/cpu/kernels/matmul.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -59,6 +60,7 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
                   .a_ld = a->attr.trans_a ? s->m : s->k,
                   .b_ld = a->attr.trans_b ? s->k : s->n,
                   .k = live_k,
+                  .a_rows = s->m,
                   .a_type = a_type,
                   .b_type = b_type,
                   .a_trans = a->attr.trans_a,
@@ -105,19 +107,12 @@ static void mirror_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gem
             store(&a->y, base + (at.j + j) * s->n + first + r, x + r * s->tile.n + j, 1);
 }
 
-static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, int64_t e,
-                     gemm_block at, float *scratch)
+/* Rows of a block in x become what is stored. zeros, spare: as many floats as it has columns. */
+static void finish_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
+                        float *x, int64_t ld, float *zeros, float *spare)
 {
-    float *tile = scratch + GEMM_SCRATCH, *zeros = tile + s->tile.m * s->tile.n;
-    float *spare = zeros + s->tile.n;
     const float *bias = zeros;
 
-    if (matmul_is_plain(a)) {
-        float *y = (float *)a->y.data + (e * s->m + at.i) * s->n + at.j;
-        HPC_ISA(cpu_gemm)(y, s->n, g, at, false, scratch);
-        return;
-    }
-    HPC_ISA(cpu_gemm)(tile, s->tile.n, g, at, false, scratch);
     if (a->bias.data)
         bias = load(zeros, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + at.j, at.cols);
     else
@@ -126,9 +121,24 @@ static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, in
     for (int64_t i = 0; i < at.rows; i++) {
         int64_t cols = a->attr.symmetric ? least(at.cols, at.i + i + 1 - at.j) : at.cols;
         for (int64_t j = 0; j < cols; j += GEMM_TILE_GRAIN) HPC_ISA(cpu_matmul_finish)
-        (a, (e * s->m + at.i + i) * s->n + at.j + j, tile + i * s->tile.n + j, bias + j, spare,
+        (a, (e * s->m + at.i + i) * s->n + at.j + j, x + i * ld + j, bias + j, spare,
          least(GEMM_TILE_GRAIN, cols - j));
     }
+}
+
+static void run_tile(const hpc_matmul_args *a, const shape *s, const gemm *g, int64_t e,
+                     gemm_block at, float *scratch)
+{
+    float *tile = scratch + GEMM_SCRATCH, *zeros = tile + s->tile.m * s->tile.n;
+    float *spare = zeros + s->tile.n;
+
+    if (matmul_is_plain(a)) {
+        float *y = (float *)a->y.data + (e * s->m + at.i) * s->n + at.j;
+        HPC_ISA(cpu_gemm)(y, s->n, g, at, false, scratch);
+        return;
+    }
+    HPC_ISA(cpu_gemm)(tile, s->tile.n, g, at, false, scratch);
+    finish_rows(a, s, e, at, tile, s->tile.n, zeros, spare);
     for (int64_t i = 0; i < at.rows && a->attr.symmetric; i += MIRROR)
         mirror_rows(a, s, e, at, i, least(MIRROR, at.rows - i), tile + i * s->tile.n);
 }
@@ -164,6 +174,51 @@ static int run(const hpc_launch *l, const void *args)
     return 0;
 }
 
+/* ---- large ones ------------------------------------------------------------------ */
+
+typedef struct whole { /* what finish_strip needs to know */
+    const hpc_matmul_args *args;
+    const shape *shape;
+    int64_t entry;
+} whole;
+
+static void finish_strip(const gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare)
+{
+    const whole *w = job->user;
+
+    finish_rows(w->args, w->shape, w->entry, at, x, ld, spare, spare + at.cols);
+}
+
+/* Sums that go on from one part of k to the next need room, which only y has. */
+static bool holds_sums(const hpc_matmul_args *a)
+{
+    return a->y.dtype == HPC_F32 && !a->y.adds;
+}
+
+static bool is_large(const hpc_matmul_args *a, const shape *s)
+{
+    gemm g = product_of(a, s, 0, s->k);
+    bool ragged = a->a.ragged >= 0 || a->b.ragged >= 0 || a->y.ragged >= 0;
+    bool fits = s->k <= GANG_K || holds_sums(a);
+
+    return !ragged && fits && !a->attr.symmetric && HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k);
+}
+
+static int run_large(const hpc_launch *l, const void *args)
+{
+    const hpc_matmul_args *a = args;
+    shape s = shape_of(a, l->workers);
+
+    for (int64_t e = 0; e < s.batch; e++) {
+        whole w = {a, &s, e};
+        gemm_job job = {.g = product_of(a, &s, e, s.k), .m = s.m, .n = s.n, .c_ld = s.n};
+        if (holds_sums(a)) job.c = (float *)a->y.data + e * s.m * s.n;
+        if (!matmul_is_plain(a)) job.done = finish_strip, job.user = &w;
+        HPC_ISA(cpu_gemm_together)(l, &job, l->own);
+    }
+    return 0;
+}
+
 static int refuse(const char *why)
 {
     return hpc_fail(HPC_E_UNSUPPORTED, "matmul_" HPC_ISA_TEXT " %s", why);
@@ -192,9 +247,13 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (b.ragged == b.rank - 1 || (b.ragged == b.rank - 2 && a->attr.trans_b))
         return refuse("does not take an operand b of which n, or a transposed k, is ragged");
     shape s = shape_of(a, workers);
-    return accept(p,
-                  (hpc_plan){.run = run,
-                             .own = scratch_floats(&s) * sizeof(float),
-                             .name = "matmul_" HPC_ISA_TEXT},
-                  check);
+    gemm g = product_of(a, &s, 0, s.k);
+    hpc_plan plan = {
+        .run = run, .own = scratch_floats(&s) * sizeof(float), .name = "matmul_" HPC_ISA_TEXT};
+    if (is_large(a, &s)) {
+        plan.run = run_large;
+        plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
+        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k);
+    }
+    return accept(p, plan, check);
 }

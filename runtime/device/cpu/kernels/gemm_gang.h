@@ -1,0 +1,44 @@
+/*
+ * gemm_gang.h: a large product by all workers together. They pack a part of b
+ * once for all, meet, and take strips of rows as they come: none waits for one
+ * whose CPU is slower by more than a small strip, and none packs what another
+ * has packed. The bits are cpu_gemm's.
+ */
+#ifndef HPC_CPU_GEMM_GANG_H
+#define HPC_CPU_GEMM_GANG_H
+
+#include "runtime/device/cpu/kernels/gemm.h"
+
+enum {
+    GANG_K = 1024, /* depth of a part of b: slabs of GEMM_K, and while all pass a strip of c ... */
+    GANG_COLS = 1024, /* ... as wide as this part is, that stays in L2 */
+    GANG_ROWS = 48,   /* of a strip */
+    GANG_LAST = 12,   /* of the last ones of a part */
+    GANG_SPARE = 2    /* rows of floats as wide as a part, for `done` */
+};
+
+typedef struct gemm_job {
+    gemm g;
+    int64_t m, n;
+    float *c; /* [m,c_ld]; NULL where `done` takes what it needs: k at most GANG_K, nothing added */
+    int64_t c_ld;
+    bool add; /* to what is in c, as a chain that goes on from it */
+    /* Called with each block that is complete, by who completed it, a strip of rows as wide
+     * as a part; columns begin at multiples of GANG_COLS / 4. NULL: nothing is left to do. x: the
+     * block, in c or else in the worker's own memory, that may be written. spare: GANG_SPARE rows.
+     */
+    void (*done)(const struct gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare);
+    const void *user;
+} gemm_job;
+
+/* Whether it is large enough, with factors that cpu_gemm_pack takes. */
+bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k);
+/* What cpu_gemm_together needs as plan.gang, and as `own`. */
+size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k);
+size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
+
+/* All workers call it. Other workers may be behind it when it returns; what is done next with its
+ * results follows a barrier. */
+void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float *own);
+
+#endif
