@@ -29,20 +29,28 @@ typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
 typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 typedef int32_t vec_int __attribute__((vector_size(LANES * sizeof(int32_t))));
 
-/* Chain c holds elements c, c + 16, ...; chains are then added in halves. */
-float HPC_ISA(cpu_sum)(const float *x, int64_t n)
+/* Chain c holds elements c, c + 16, ..., or their squares; chains are then added in halves. */
+static inline __attribute__((always_inline)) float sum_of(const float *x, int64_t n, bool squared)
 {
     vec acc[VECTORS] = {{0}};
     float chain[CHAINS];
     int64_t i = 0;
 
     for (; i + CHAINS <= n; i += CHAINS)
-        for (int v = 0; v < VECTORS; v++) acc[v] += *(const vec_any *)(x + i + v * LANES);
+        for (int v = 0; v < VECTORS; v++) {
+            vec y = *(const vec_any *)(x + i + v * LANES);
+            acc[v] += squared ? y * y : y;
+        }
     memcpy(chain, acc, sizeof chain);
-    for (int c = 0; i + c < n; c++) chain[c] += x[i + c];
+    for (int c = 0; i + c < n; c++) chain[c] += squared ? x[i + c] * x[i + c] : x[i + c];
     for (int width = CHAINS / 2; width > 0; width /= 2)
         for (int c = 0; c < width; c++) chain[c] += chain[c + width];
     return chain[0];
+}
+
+float HPC_ISA(cpu_sum)(const float *x, int64_t n)
+{
+    return sum_of(x, n, false);
 }
 
 enum { BESIDE = 4 }; /* vectors that are compared at once: one comparison takes as long */
@@ -112,14 +120,9 @@ static double join(int kind, double a, double b)
 /* n <= CHUNK elements. */
 static double reduce_run_of(const float *x, int64_t n, int kind)
 {
-    float square[CHUNK];
-
     switch (kind) {
-    case HPC_SUM: return (double)HPC_ISA(cpu_sum)(x, n);
-    case HPC_SUMSQ:
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) square[i] = x[i] * x[i];
-        return (double)HPC_ISA(cpu_sum)(square, n);
+    case HPC_SUM: return (double)sum_of(x, n, false);
+    case HPC_SUMSQ: return (double)sum_of(x, n, true);
     case HPC_MAX: return (double)HPC_ISA(cpu_max)(x, n);
     default: return run_finite(x, n);
     }
