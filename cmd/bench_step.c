@@ -15,8 +15,10 @@ typedef struct step_options {
     int64_t steps, threads;
     double lr;
     const char *isa, *backend, *optimizer;
-    bool json, demo, split;
+    bool json, demo, split, floor, peer;
 } step_options;
+
+enum { FLOORS = 64 }; /* steps that the summary is made of: the last ones */
 
 typedef struct bench {
     const step_options *o;
@@ -24,6 +26,10 @@ typedef struct bench {
     hpc_trainer *trainer;
     hpc_trainer_plan plan;
     double tokens;
+    hpc_step_ruler *ruler; /* NULL: nobody asked */
+    hpc_step_limits limits;
+    double registers[FLOORS], peer[FLOORS]; /* parts of a step that the floors are */
+    int64_t floors;
 } bench;
 
 /* Line `n` of an endless program of small loops, so that there is something to learn. */
@@ -85,13 +91,51 @@ static int open_bench(bench *b)
     int rc = hpc_optimizer_find(&b->optimizer.kind, o->optimizer);
     if (rc < 0) return rc;
     hpc_optimizer_usual(&b->optimizer);
+    if (o->floor) TRY(hpc_step_ruler_open(&b->ruler, &o->model, &device));
     hpc_trainer_options t = hpc_bench_trainer(&o->model, &b->optimizer, device);
     t.profile = o->split;
     rc = hpc_trainer_open(&b->trainer, &t, false);
     if (rc < 0) return rc;
     b->plan = hpc_trainer_about(b->trainer);
     b->tokens = (double)(o->model.sequences * o->model.length);
+out:
     return rc;
+}
+
+/* Operations at that rate, and what the update reads and writes: parameters and the optimizer's
+ * state both, gradients once read. */
+static double floor_of(const bench *b, double flops, double rate)
+{
+    double bytes = 2 * (b->plan.parameter_bytes + b->plan.optimizer_bytes) + b->plan.gradient_bytes;
+    return rate > 0 ? flops / rate + bytes / b->limits.machine.read : 0;
+}
+
+/* The rate of the unit that multiplies the model's elements. */
+static double register_rate(const bench *b)
+{
+    const hpc_limits *l = &b->limits.machine;
+    return compute_dtype(b->o->model.dtype) == HPC_BF16 && l->bf16 > 0 ? l->bf16 : l->f32;
+}
+
+/* A first step touches its memory for the first time: it does not count. */
+static void note_floor(bench *b, int64_t step, double flops, double seconds)
+{
+    int64_t at = b->floors % FLOORS;
+    if (step == 0 && b->o->steps > 1) return;
+    b->registers[at] = floor_of(b, flops, register_rate(b)) / seconds;
+    b->peer[at] = floor_of(b, flops, b->limits.peer_rate) / seconds;
+    b->floors++;
+}
+
+static void put_limits(hpc_json_out *w, const bench *b, double flops, double seconds)
+{
+    hpc_json_put_real(w, "limit_gflops", register_rate(b) * 1e-9);
+    hpc_json_put_real(w, "read_gbs", b->limits.machine.read * 1e-9);
+    hpc_json_put_real(w, "of_limits", floor_of(b, flops, register_rate(b)) / seconds);
+    if (!b->limits.peer) return;
+    hpc_json_put_text(w, "peer", b->limits.peer);
+    hpc_json_put_real(w, "peer_gflops", b->limits.peer_rate * 1e-9);
+    hpc_json_put_real(w, "of_peer", floor_of(b, flops, b->limits.peer_rate) / seconds);
 }
 
 static int put_step(const bench *b, int64_t step, double loss, int64_t ns, double flops)
@@ -106,12 +150,19 @@ static int put_step(const bench *b, int64_t step, double loss, int64_t ns, doubl
         hpc_json_put_real(&w, "step_ms", seconds * 1e3);
         hpc_json_put_real(&w, "tokens_per_s", b->tokens / seconds);
         hpc_json_put_real(&w, "gflops", flops / seconds * 1e-9);
+        if (b->ruler) put_limits(&w, b, flops, seconds);
         hpc_json_close(&w, '}');
         hpc_buf_text(&out, "\n");
     } else {
-        hpc_buf_printf(&out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s\n",
+        hpc_buf_printf(&out, "step %4lld  loss %7.4f  %7.2f ms  %8.0f tokens/s  %6.1f GFLOP/s",
                        (long long)step, loss, seconds * 1e3, b->tokens / seconds,
                        flops / seconds * 1e-9);
+        if (b->ruler)
+            hpc_buf_printf(&out, "  limits %.0f GFLOP/s, %.1f GB/s", register_rate(b) * 1e-9,
+                           b->limits.machine.read * 1e-9);
+        if (b->ruler && b->limits.peer)
+            hpc_buf_printf(&out, ", %s %.0f", b->limits.peer, b->limits.peer_rate * 1e-9);
+        hpc_buf_text(&out, "\n");
     }
     return hpc_cmd_print(&out);
 }
@@ -126,12 +177,31 @@ static int take_steps(bench *b)
         hpc_bench_text(hpc_trainer_batches(b->trainer)[0], b->o->model.vocab, k);
         TRY(hpc_trainer_step(&r, b->trainer, k + 1, b->o->lr, INFINITY));
         double flops = b->plan.step_flops;
+        int64_t ns = hpc_clock_ns() - start;
         if (hpc_step_refreshes(&b->optimizer, k + 1)) flops += b->plan.refresh_flops;
-        if (k % shown == 0 || k + 1 == b->o->steps)
-            TRY(put_step(b, k, r.loss, hpc_clock_ns() - start, flops));
+        if (b->ruler) {
+            TRY(hpc_step_ruler_measure(&b->limits, b->ruler));
+            note_floor(b, k, flops, (double)ns * 1e-9);
+        }
+        if (k % shown == 0 || k + 1 == b->o->steps) TRY(put_step(b, k, r.loss, ns, flops));
     }
 out:
     return rc;
+}
+
+/* Medians, since both change from one minute to the next. */
+static int put_floor(bench *b)
+{
+    int64_t n = b->floors < FLOORS ? b->floors : FLOORS;
+    hpc_buf out = {0};
+    double registers = 100 * hpc_cmd_median(b->registers, n);
+    hpc_buf_printf(&out, "\nof the floor: %.0f %% with the arithmetic at the registers' rate",
+                   registers);
+    if (b->limits.peer)
+        hpc_buf_printf(&out, ", %.0f %% at that of the faster peer's products",
+                       100 * hpc_cmd_median(b->peer, n));
+    hpc_buf_printf(&out, " (medians of %lld steps)\n", (long long)n);
+    return hpc_cmd_print(&out);
 }
 
 /* Where the time went, by phase and op. */
@@ -157,6 +227,26 @@ out:
     return rc;
 }
 
+/* Commands that take such steps and other people's in turns. */
+static int put_peers(const bench *b)
+{
+    const model_options *m = &b->o->model;
+    int threads = hpc_cmd_threads(b->o->threads);
+    hpc_buf out = {0};
+    hpc_buf_printf(
+        &out,
+        "\nPyTorch  python3 tests/bench/torch_step.py --hidden %lld --layers %lld --heads "
+        "%lld --ffn %lld --vocab %lld --rows %lld --length %lld --dtype %s --threads %d\n",
+        (long long)m->hidden, (long long)m->layers, (long long)m->heads, (long long)m->ffn,
+        (long long)m->vocab, (long long)m->sequences, (long long)m->length, m->dtype, threads);
+    if (m->hidden == 768 && m->layers == 12 && m->sequences == 4)
+        hpc_buf_printf(&out,
+                       "llm.c    python3 tests/bench/llmc_step.py --program train_gpt2 --length "
+                       "%lld --dtype %s --threads %d\n",
+                       (long long)m->length, m->dtype, threads);
+    return hpc_cmd_print(&out);
+}
+
 static int run(void *options, int argc, char **argv)
 {
     bench b = {.o = options};
@@ -168,8 +258,11 @@ static int run(void *options, int argc, char **argv)
             "Llama shape learns, from its own generated text of HPC loops, on your CPU.\n\n");
     TRY(open_bench(&b));
     TRY(take_steps(&b));
+    if (b.ruler && !b.o->json) TRY(put_floor(&b));
     if (b.o->split && !b.o->json) TRY(put_split(&b));
+    if (b.o->peer && !b.o->json) TRY(put_peers(&b));
 out:
+    hpc_step_ruler_close(b.ruler);
     hpc_trainer_close(b.trainer);
     return rc;
 }
@@ -216,6 +309,17 @@ static const hpc_option options[] = {
      .offset = offsetof(step_options, split),
      .help = "Then tell where the time went, by phase and op (a refresh counts as if each step had "
              "one)."},
+    {.name = "floor",
+     .kind = HPC_FLAG,
+     .offset = offsetof(step_options, floor),
+     .help = "Measure between steps what this machine allows, and tell which part of a step its "
+             "floor is: operations over the rate of registers, and of the faster of oneDNN and "
+             "OpenBLAS at the products of this shape, plus the update's bytes over that of "
+             "memory."},
+    {.name = "peer",
+     .kind = HPC_FLAG,
+     .offset = offsetof(step_options, peer),
+     .help = "Then print the commands that take such steps in turns with PyTorch's and llm.c's."},
     {.name = "demo",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, demo),
@@ -233,6 +337,7 @@ const hpc_command hpc_cmd_bench_step = {
         "a step and the rate. GFLOP/s counts products and attention by the op table. --json prints "
         "an object for each step.",
     .examples = "hpccoder bench step --steps 100  # the small default model\n"
+                "hpccoder bench step --floor  # and how near it comes to what the machine allows\n"
                 "hpccoder bench step --hidden 256 --layers 4 --ffn 704 --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(step_options),

@@ -18,6 +18,8 @@ SHAPES = {
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--shape", choices=SHAPES, default="124m")
+    for name in SHAPES["124m"]:
+        p.add_argument("--" + name, type=int, help="other than the shape's")
     p.add_argument("--rows", type=int, default=4, help="sequences in a step")
     p.add_argument("--length", type=int, default=256, help="tokens in a sequence")
     p.add_argument("--dtype", choices=["f32", "bf16"], default="f32", help="bf16: torch.autocast there")
@@ -29,6 +31,11 @@ def options():
     p.add_argument("--hpccoder", default="build/release/hpccoder")
     p.add_argument("--torch-turn", action="store_true", help=argparse.SUPPRESS)
     return p.parse_args()
+
+
+def shape_of(o):
+    """That of the name, but for what was said of it."""
+    return {k: v if getattr(o, k) is None else getattr(o, k) for k, v in SHAPES[o.shape].items()}
 
 
 def model(torch, c, length):
@@ -90,14 +97,14 @@ def torch_turn(o):
 
     torch.set_num_threads(o.threads)
     torch.manual_seed(1)
-    parameters, loss = model(torch, SHAPES[o.shape], o.length)
+    parameters, loss = model(torch, shape_of(o), o.length)
     if o.compile:
         loss = torch.compile(loss)
     try:
         update = torch.optim.AdamW(parameters, lr=1e-3, fused=True)
     except (RuntimeError, TypeError):
         update = torch.optim.AdamW(parameters, lr=1e-3, foreach=True)
-    tokens = torch.randint(0, SHAPES[o.shape]["vocab"], (o.rows, o.length))
+    tokens = torch.randint(0, shape_of(o)["vocab"], (o.rows, o.length))
     half = torch.autocast("cpu", dtype=torch.bfloat16, enabled=o.dtype == "bf16")
     times = []
     for _ in range(o.steps + (3 if o.compile else 1)):
@@ -115,7 +122,7 @@ def torch_turn(o):
 
 
 def ours(o):
-    c = SHAPES[o.shape]
+    c = shape_of(o)
     words = [o.hpccoder, "bench", "step", "--json", "--tied", "--kv-heads", str(c["heads"])]
     for k, v in dict(c, length=o.length, sequences=o.rows, steps=o.steps + 1, threads=o.threads).items():
         words += [f"--{k}", str(v)]
@@ -148,7 +155,7 @@ def main():
         ms, peak, version = theirs(o)
         b, peaks[1] = b + ms, max(peaks[1], peak)
     x, y, tokens = statistics.median(a), statistics.median(b), o.rows * o.length
-    print(f"{o.shape}, {o.rows} x {o.length} tokens, {o.dtype}, {o.threads} threads")
+    print(f"{shape_of(o)}, {o.rows} x {o.length} tokens, {o.dtype}, {o.threads} threads")
     print(f"hpccoder        {x:9.1f} ms  {tokens / x * 1e3:8.0f} tokens/s  {peaks[0]:7.0f} MiB")
     print(f"torch {version:9.9s} {y:9.1f} ms  {tokens / y * 1e3:8.0f} tokens/s  {peaks[1]:7.0f} MiB")
     print(f"ratio           {y / x:9.2f}")

@@ -1,7 +1,7 @@
 /*
  * bench_optimizer.c: `hpccoder bench optimizer` as a user runs it: each
- * optimizer once, AdamW first, formulas as train/ has them; and the split of
- * `bench step`. Times are reported, not judged.
+ * optimizer once, AdamW first, formulas as train/ has them; and what
+ * `bench step` tells of its steps. Times are reported, not judged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tests/support/command.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/values.h"
 #include "train/train.h"
 
@@ -117,12 +118,36 @@ static void where_a_step_goes(void **state)
     assert_true(rows > 10 && fabs(share - 100) < 0.05 * rows);
 }
 
+/* What the machine allows is measured beside each step. */
+static void how_near_the_floor(void **state)
+{
+    hpc_json *line;
+    (void)state;
+    if (HPC_TEST_ASAN || HPC_TEST_TSAN) {
+        print_message("SKIP: sanitizers do not know the peers\n");
+        skip();
+    }
+    hpc_test_command(&o, "bench step --steps 1 --floor --json");
+    assert_int_equal(o.code, 0);
+    test_ok(hpc_json_parse(&line, o.out, strlen(o.out), "a step"));
+    assert_true(number(line, "limit_gflops") > 0 && number(line, "read_gbs") > 0);
+    /* The update's bytes come on top of the operations. */
+    assert_true(number(line, "of_limits") >= number(line, "gflops") / number(line, "limit_gflops"));
+    hpc_json_free(line);
+    hpc_test_command(&o, "bench step --steps 2 --floor --peer --length 32");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "of the floor: ");
+    hpc_test_says(o.out, "tests/bench/torch_step.py --hidden 128 --layers 2 --heads 4 --ffn 352 "
+                         "--vocab 256 --rows 8 --length 32 --dtype f32 --threads ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them),
         cmocka_unit_test(some_of_them),
         cmocka_unit_test(where_a_step_goes),
+        cmocka_unit_test(how_near_the_floor),
     };
     return cmocka_run_group_tests_name("cmd/bench_optimizer", tests, NULL, NULL);
 }

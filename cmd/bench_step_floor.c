@@ -1,0 +1,141 @@
+/*
+ * bench_step_floor.c: what this machine allows a training step, measured
+ * between its steps: registers, memory, and other people's products of the
+ * shapes that fill it.
+ */
+#include <math.h>
+
+#include "cmd/bench_op.h"
+#include "cmd/bench_step.h"
+
+enum { PRODUCTS = 3, OPERANDS = 3, CALLS = 2 };
+
+typedef struct rival {
+    const hpc_peer *peer;
+    void *product[PRODUCTS]; /* forward, and the gradients of both factors */
+} rival;
+
+struct hpc_step_ruler {
+    hpc_device *device;
+    hpc_probe *probe;
+    hpc_bench_peers *peers;
+    rival rival[BENCH_PEERS];
+    int rivals;
+    double flops;             /* of all three products */
+    float *operand[OPERANDS]; /* y, a, b of the largest */
+};
+
+static void close_rival(rival *v)
+{
+    for (int k = 0; k < PRODUCTS; k++)
+        if (v->product[k]) v->peer->close(v->product[k]);
+}
+
+/* A peer that cannot do one of them is left out. */
+static void add_rival(hpc_step_ruler *r, const hpc_peer *peer, const hpc_peer_product *p)
+{
+    rival v = {.peer = peer};
+    bool all = true;
+    for (int k = 0; k < PRODUCTS; k++) {
+        v.product[k] = peer->open(&p[k]);
+        all = all && v.product[k];
+    }
+    if (all && r->rivals < BENCH_PEERS)
+        r->rival[r->rivals++] = v;
+    else
+        close_rival(&v);
+}
+
+static int make_operands(hpc_step_ruler *r, const model_options *m)
+{
+    size_t rows = (size_t)(m->sequences * m->length), hidden = (size_t)m->hidden,
+           ffn = (size_t)m->ffn, most = rows * hidden;
+    if (rows * ffn > most) most = rows * ffn;
+    if (hidden * ffn > most) most = hidden * ffn;
+    for (int k = 0; k < OPERANDS; k++) {
+        r->operand[k] = hpc_alloc_aligned(most, sizeof **r->operand, HPC_ALIGN);
+        if (!r->operand[k]) return HPC_E_NOMEM;
+        for (size_t i = 0; i < most; i++) r->operand[k][i] = 0.01f * (float)(i % 97);
+    }
+    return HPC_OK;
+}
+
+static int open_rivals(hpc_step_ruler *r, const model_options *m)
+{
+    hpc_device_info about = hpc_device_about(r->device);
+    int64_t rows = m->sequences * m->length;
+    char note[BENCH_TEXT];
+    hpc_peer_product p[PRODUCTS] = {
+        {.m = rows, .k = m->hidden, .n = m->ffn, .trans_b = true},
+        {.m = rows, .k = m->ffn, .n = m->hidden},
+        {.m = m->ffn, .k = rows, .n = m->hidden, .trans_a = true},
+    };
+    int rc;
+    TRY(hpc_bench_peers_open(&r->peers, note, about.isa, about.threads));
+    if (!r->peers) goto out;
+    TRY(make_operands(r, m));
+    for (int k = 0; k < PRODUCTS; k++) {
+        p[k].dtype = compute_dtype(m->dtype);
+        p[k].threads = about.threads;
+    }
+    for (const hpc_peer *const *x = hpc_bench_peers_list(r->peers); *x; x++) add_rival(r, *x, p);
+    r->flops = 2.0 * PRODUCTS * (double)rows * (double)m->hidden * (double)m->ffn;
+out:
+    return rc;
+}
+
+int hpc_step_ruler_open(hpc_step_ruler **out, const model_options *m,
+                        const hpc_device_options *device)
+{
+    int rc = HPC_E_NOMEM;
+    *out = NULL;
+    hpc_step_ruler *r = hpc_alloc(1, sizeof *r);
+    if (!r) goto out;
+    TRY(hpc_device_open(&r->device, device));
+    TRY(hpc_probe_open(&r->probe, r->device, 0.1));
+    TRY(open_rivals(r, m));
+    *out = r;
+    r = NULL;
+out:
+    hpc_step_ruler_close(r);
+    return rc;
+}
+
+void hpc_step_ruler_close(hpc_step_ruler *r)
+{
+    if (!r) return;
+    for (int k = 0; k < r->rivals; k++) close_rival(&r->rival[k]);
+    for (int k = 0; k < OPERANDS; k++) hpc_free(r->operand[k]);
+    hpc_bench_peers_close(r->peers);
+    hpc_probe_close(r->probe);
+    if (r->device) hpc_device_close(r->device);
+    hpc_free(r);
+}
+
+/* All its products, CALLS times behind one time that is not counted. */
+static int race(double *rate, const hpc_step_ruler *r, const rival *v)
+{
+    int64_t start = 0;
+    for (int call = -1; call < CALLS; call++) {
+        if (call == 0) start = hpc_clock_ns();
+        for (int k = 0; k < PRODUCTS; k++)
+            if (v->peer->run(v->product[k], r->operand[0], r->operand[1], r->operand[2]) != 0)
+                return hpc_fail(HPC_E_UNSUPPORTED, "the peer %s failed", v->peer->name);
+    }
+    *rate = CALLS * r->flops / (double)(hpc_clock_ns() - start) * 1e9;
+    return HPC_OK;
+}
+
+int hpc_step_ruler_measure(hpc_step_limits *out, hpc_step_ruler *r)
+{
+    int rc;
+    *out = (hpc_step_limits){.peer = NULL};
+    TRY(hpc_probe_limits(&out->machine, r->probe));
+    for (int k = 0; k < r->rivals; k++) {
+        double rate = 0;
+        TRY(race(&rate, r, &r->rival[k]));
+        if (rate > out->peer_rate) out->peer_rate = rate, out->peer = r->rival[k].peer->name;
+    }
+out:
+    return rc;
+}
