@@ -94,13 +94,13 @@ static void refresh_one(update *u, const hpc_model_tensor *tensor, const target 
     if (is_preconditioned(u, tensor)) refresh_preconditioned(u, t);
 }
 
-/* A gradient is cleared even where its update is skipped. */
+/* A gradient that the next run would add to is cleared, even where its update is skipped. */
 static void update_and_clear(update *u, const hpc_model_tensor *tensor, const target *t)
 {
     u->p->tags.guard = u->io->ok;
     update_one(u, tensor, t);
     u->p->tags.guard = HPC_NONE;
-    hpc_fill(u->p, t->grad, 0);
+    if (!u->p->value[t->grad].anew) hpc_fill(u->p, t->grad, 0);
 }
 
 static void emit_update(update *u, const hpc_model_tensor *tensor, int64_t n)
@@ -133,6 +133,7 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     hpc_diff_options d = {.forward = m->forward,
                           .backward = io->backward,
                           .accumulate = -1,
+                          .anew = s->once,
                           .seed_of = &m->hidden,
                           .seed = &dhidden,
                           .seed_n = 1};

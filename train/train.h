@@ -92,6 +92,7 @@ typedef struct hpc_step_options {
     double clip;              /* of the global norm of gradients; 0: none */
     int recompute;            /* hpc_recompute_policy */
     int recompute_blocks;     /* the first so many; 0: all */
+    bool once;                /* each update follows one run of backward, which begins gradients */
 } hpc_step_options;
 typedef struct hpc_step_start hpc_step_start; /* state that does not begin as zeros */
 typedef struct hpc_step {

@@ -176,7 +176,7 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
     return t->plan;
 }
 
-/* All state but gradients, which are zero between steps. */
+/* All state but gradients, of which nothing is needed between steps. */
 static int find_kept(hpc_trainer *t)
 {
     const hpc_program *p = t->p;
@@ -199,6 +199,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t) return HPC_E_NOMEM;
     t->o = *o;
     t->dry = dry;
+    t->o.step.once = o->accumulate == 1;
     t->o.step.model.tokens = o->rows * o->length;
     if (t->o.documents >= o->length) t->o.documents = o->length - 1;
     t->o.step.model.sequences = o->rows * t->o.documents + 1;

@@ -175,6 +175,41 @@ static void add_seeds(hpc_diff *d)
     for (int64_t k = 0; k < d->o->seed_n; k++) hpc_diff_add(d, d->o->seed_of[k], d->o->seed[k]);
 }
 
+static bool adds_to_state(const hpc_program *p, const hpc_insn *i, int k)
+{
+    hpc_value v = i->operand[k];
+    return v >= 0 && (i->op->sig.operand[k].flags & HPC_ACC) == HPC_ACC &&
+           p->value[v].kind == HPC_VALUE_STATE;
+}
+
+/* An instruction that is the first for all that it adds to stores it instead. (One that is not, for
+ * one of several: they have to be cleared, as others do.) */
+static void begin_anew(hpc_diff *d, bool *seen)
+{
+    hpc_program *p = d->p;
+    for (int64_t n = 0; n < p->segment[d->o->backward].insn_n; n++) {
+        hpc_insn *i = &p->segment[d->o->backward].insn[n];
+        bool first = true;
+        for (int k = 0; k < i->op->sig.operand_n; k++)
+            if (adds_to_state(p, i, k)) first = first && !seen[i->operand[k]];
+        for (int k = 0; k < i->op->sig.operand_n; k++) {
+            if (!adds_to_state(p, i, k)) continue;
+            seen[i->operand[k]] = true;
+            if (first) p->value[i->operand[k]].anew = i->tags.anew = true;
+        }
+    }
+}
+
+static int begin_all_anew(hpc_diff *d)
+{
+    if (!d->o->anew || d->o->accumulate >= 0) return HPC_OK;
+    bool *seen = hpc_alloc((size_t)d->p->value_n + 1, sizeof *seen);
+    if (!seen) return HPC_E_NOMEM;
+    begin_anew(d, seen);
+    hpc_free(seen);
+    return HPC_OK;
+}
+
 /* Deferred sums: a slot's own gradients are added in a segment that a schedule puts in order. */
 static int add_deferred(hpc_diff *d)
 {
@@ -237,6 +272,7 @@ int hpc_differentiate(hpc_program *p, const hpc_diff_options *o)
     TRY(run_rules(&d));
     for (int64_t k = 0; k < o->want_n; k++) o->want_grad[k] = d.grad[o->want[k]];
     TRY(add_deferred(&d));
+    TRY(begin_all_anew(&d));
     rc = hpc_program_status(p);
 out:
     hpc_free(d.grad);

@@ -145,7 +145,7 @@ int hpc_insn_role(const hpc_program *p, const hpc_insn *i, int k)
     if (v < 0) return 0;
     int flags = i->op->sig.operand[k].flags;
     if ((flags & HPC_ACC) == HPC_ACC)
-        return p->value[v].kind == HPC_VALUE_STATE ? HPC_INOUT : HPC_OUT;
+        return p->value[v].kind == HPC_VALUE_STATE && !i->tags.anew ? HPC_INOUT : HPC_OUT;
     return flags & HPC_INOUT;
 }
 

@@ -64,6 +64,7 @@ typedef struct hpc_value_info {
     hpc_value grad;        /* state: that accumulator, or HPC_NONE */
     hpc_value base;        /* a view: the value whose memory it shares, or HPC_NONE */
     int64_t base_element;  /* and from where */
+    bool anew;             /* such an accumulator: each run of backward begins it anew */
     bool kept;             /* temporary: the host reads it, so it lives to the end */
     int32_t version;       /* state: the newest */
     int32_t segment, insn; /* temporaries: where assigned */
@@ -88,6 +89,7 @@ typedef struct hpc_tags {
     int16_t group;      /* parameter group, or -1 */
     uint8_t queue;      /* hpc_queue */
     int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
+    bool anew;          /* what it would add to state is stored there instead */
     hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
 } hpc_tags;
 
@@ -146,6 +148,9 @@ typedef struct hpc_diff_options {
     int forward, backward;    /* segments: from, and appended to (made by the caller) */
     int accumulate;           /* segment for "accumulator += gradient" in the order that a
                                  schedule fixes, or -1: backward adds in place */
+    bool anew;                /* with accumulate -1, where gradients are used after each run of
+                                 backward: the first of its instructions that adds to an
+                                 accumulator overwrites it (value.anew), and nobody clears it */
     const hpc_value *seed_of; /* values whose gradients are given ... */
     const hpc_value *seed;    /* ... by these, to which what flows there is added */
     int64_t seed_n;

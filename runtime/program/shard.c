@@ -350,6 +350,9 @@ static int prepare(sharder *w)
     }
     for (int64_t v = 0; v < p->value_n; v++) {
         p->value[v].version = 0;
+        if (p->value[v].anew)
+            return hpc_fail(HPC_E_UNSUPPORTED, "%s begins anew in each run: it cannot be sharded",
+                            p->value[v].name);
         if (p->value[v].kind == HPC_VALUE_TEMP || w->adopts[v]) continue;
         int rc = make_local(w, (hpc_value)v, &p->value[v].type);
         if (rc < 0) return rc;

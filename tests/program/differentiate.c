@@ -44,22 +44,24 @@ static hpc_diff_options options(sample *s, const hpc_value *seed_of)
                               .seed_n = 2};
 }
 
-/* Runs both segments with x = 2, w = 5, seeds 7 and 11; the gradient of w. */
-static double gradient(sample *s)
+/* The gradient of w after so many runs of both segments with x = 2, w = 5, seeds 7 and 11. */
+static double gradient(sample *s, const char *backend, int runs)
 {
     hpc_device *d;
     hpc_exec *e;
     double x[N], value[] = {2, 5, 7, 11};
     const hpc_value to[] = {s->x, s->w, s->seed[0], s->seed[1]};
     test_ok(hpc_program_check(s->p));
-    test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 2}));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.backend = backend, .threads = 2}));
     test_ok(hpc_exec_open(&e, s->p, d, NULL, NULL));
     for (int v = 0; v < 4; v++) {
         for (int k = 0; k < N; k++) x[k] = value[v];
         hpc_test_write(e, 0, to[v], x);
     }
-    test_ok(hpc_exec_run(e, s->forward, 0));
-    test_ok(hpc_exec_run(e, s->backward, 0));
+    for (int k = 0; k < runs; k++) {
+        test_ok(hpc_exec_run(e, s->forward, 0));
+        test_ok(hpc_exec_run(e, s->backward, 0));
+    }
     hpc_test_read(e, 0, s->p->value[s->w].grad, x);
     for (int k = 1; k < N; k++) assert_true(x[k] == x[0]);
     hpc_exec_close(e);
@@ -78,7 +80,28 @@ static void given_gradients_are_summed(void **state)
         if (k > 0) s = begin();
         hpc_diff_options o = options(&s, seed_of[k]);
         test_ok(hpc_differentiate(s.p, &o));
-        assert_true(gradient(&s) == want[k]);
+        assert_true(gradient(&s, "cpu", 1) == want[k]);
+        hpc_program_free(s.p);
+    }
+}
+
+/* Two instructions add to w's gradient. Asked for, the first of them overwrites what earlier runs
+ * left there; else the sum grows with each run. */
+static void gradients_begin_anew_or_go_on(void **state)
+{
+    static const char *const backend[] = {"cpu", "mock"};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        sample s = begin();
+        const hpc_value seed_of[] = {s.z, s.w};
+        hpc_diff_options o = options(&s, seed_of);
+        o.anew = k < 2;
+        test_ok(hpc_differentiate(s.p, &o));
+        assert_int_equal(s.p->value[s.p->value[s.w].grad].anew, o.anew);
+        assert_true(gradient(&s, backend[k % 2], 3) == (o.anew ? 1 : 3) * (2 * 3 * 7 + 11));
+        hpc_grid_shape one = {.extent = {0}};
+        if (o.anew)
+            test_fails(hpc_shard(s.p, &one, (int[HPC_AXIS_N]){0}), HPC_E_UNSUPPORTED, "anew");
         hpc_program_free(s.p);
     }
 }
@@ -131,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(given_gradients_are_summed),
+        cmocka_unit_test(gradients_begin_anew_or_go_on),
         cmocka_unit_test(state_that_is_written_later_is_refused),
         cmocka_unit_test(a_guarded_instruction_is_refused),
         cmocka_unit_test(what_is_no_value_is_refused),
