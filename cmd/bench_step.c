@@ -233,13 +233,20 @@ static int put_peers(const bench *b)
     const model_options *m = &b->o->model;
     int threads = hpc_cmd_threads(b->o->threads);
     hpc_buf out = {0};
+    if (!m->tied || m->kv_heads != m->heads || m->dropout > 0 || b->optimizer.kind != HPC_OPT_ADAMW)
+    {
+        hpc_buf_text(&out, "\nno peer takes such steps: they have --tied, as many --kv-heads as "
+                           "--heads, adamw and no dropout\n");
+        return hpc_cmd_print(&out);
+    }
     hpc_buf_printf(
         &out,
         "\nPyTorch  python3 tests/bench/torch_step.py --hidden %lld --layers %lld --heads "
         "%lld --ffn %lld --vocab %lld --rows %lld --length %lld --dtype %s --threads %d\n",
         (long long)m->hidden, (long long)m->layers, (long long)m->heads, (long long)m->ffn,
         (long long)m->vocab, (long long)m->sequences, (long long)m->length, m->dtype, threads);
-    if (m->hidden == 768 && m->layers == 12 && m->sequences == 4)
+    if (m->hidden == 768 && m->layers == 12 && m->ffn == 2048 && m->vocab == 50304 &&
+        m->sequences == 4)
         hpc_buf_printf(&out,
                        "llm.c    python3 tests/bench/llmc_step.py --program train_gpt2 --length "
                        "%lld --dtype %s --threads %d\n",

@@ -3,8 +3,6 @@
  * between its steps: registers, memory, and other people's products of the
  * shapes that fill it.
  */
-#include <math.h>
-
 #include "cmd/bench_op.h"
 #include "cmd/bench_step.h"
 
@@ -130,12 +128,13 @@ int hpc_step_ruler_measure(hpc_step_limits *out, hpc_step_ruler *r)
 {
     int rc;
     *out = (hpc_step_limits){.peer = NULL};
-    TRY(hpc_probe_limits(&out->machine, r->probe));
     for (int k = 0; k < r->rivals; k++) {
         double rate = 0;
         TRY(race(&rate, r, &r->rival[k]));
         if (rate > out->peer_rate) out->peer_rate = rate, out->peer = r->rival[k].peer->name;
     }
+    /* Last: it gives their threads time to fall asleep before the next step. */
+    TRY(hpc_probe_limits(&out->machine, r->probe));
 out:
     return rc;
 }

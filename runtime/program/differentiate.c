@@ -175,26 +175,31 @@ static void add_seeds(hpc_diff *d)
     for (int64_t k = 0; k < d->o->seed_n; k++) hpc_diff_add(d, d->o->seed_of[k], d->o->seed[k]);
 }
 
-static bool adds_to_state(const hpc_program *p, const hpc_insn *i, int k)
+enum {
+    OTHER,
+    UNTOUCHED,
+    ADDED_TO
+}; /* of values: accumulators, before and behind the first adder */
+
+static bool adds_to_sum(const hpc_insn *i, int k, const uint8_t *sum)
 {
     hpc_value v = i->operand[k];
-    return v >= 0 && (i->op->sig.operand[k].flags & HPC_ACC) == HPC_ACC &&
-           p->value[v].kind == HPC_VALUE_STATE;
+    return v >= 0 && (i->op->sig.operand[k].flags & HPC_ACC) == HPC_ACC && sum[v] != OTHER;
 }
 
 /* An instruction that is the first for all that it adds to stores it instead. (One that is not, for
  * one of several: they have to be cleared, as others do.) */
-static void begin_anew(hpc_diff *d, bool *seen)
+static void begin_anew(hpc_diff *d, uint8_t *sum)
 {
     hpc_program *p = d->p;
     for (int64_t n = 0; n < p->segment[d->o->backward].insn_n; n++) {
         hpc_insn *i = &p->segment[d->o->backward].insn[n];
-        bool first = true;
+        bool first = i->tags.guard < 0;
         for (int k = 0; k < i->op->sig.operand_n; k++)
-            if (adds_to_state(p, i, k)) first = first && !seen[i->operand[k]];
+            if (adds_to_sum(i, k, sum)) first = first && sum[i->operand[k]] == UNTOUCHED;
         for (int k = 0; k < i->op->sig.operand_n; k++) {
-            if (!adds_to_state(p, i, k)) continue;
-            seen[i->operand[k]] = true;
+            if (!adds_to_sum(i, k, sum)) continue;
+            sum[i->operand[k]] = ADDED_TO;
             if (first) p->value[i->operand[k]].anew = i->tags.anew = true;
         }
     }
@@ -203,10 +208,13 @@ static void begin_anew(hpc_diff *d, bool *seen)
 static int begin_all_anew(hpc_diff *d)
 {
     if (!d->o->anew || d->o->accumulate >= 0) return HPC_OK;
-    bool *seen = hpc_alloc((size_t)d->p->value_n + 1, sizeof *seen);
-    if (!seen) return HPC_E_NOMEM;
-    begin_anew(d, seen);
-    hpc_free(seen);
+    uint8_t *sum = hpc_alloc((size_t)d->p->value_n + 1, sizeof *sum);
+    if (!sum) return HPC_E_NOMEM;
+    for (int64_t v = 0; v < d->n; v++)
+        if (d->p->value[v].trainable && d->p->value[v].grad >= 0)
+            sum[d->p->value[v].grad] = UNTOUCHED;
+    begin_anew(d, sum);
+    hpc_free(sum);
     return HPC_OK;
 }
 

@@ -134,9 +134,12 @@ static void how_near_the_floor(void **state)
     /* The update's bytes come on top of the operations. */
     assert_true(number(line, "of_limits") >= number(line, "gflops") / number(line, "limit_gflops"));
     hpc_json_free(line);
-    hpc_test_command(&o, "bench step --steps 2 --floor --peer --length 32");
+    hpc_test_command(&o, "bench step --steps 2 --floor --peer");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "of the floor: ");
+    hpc_test_says(o.out, "no peer takes such steps: they have --tied");
+    hpc_test_command(&o, "bench step --steps 1 --peer --length 32 --tied --kv-heads 4");
+    assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "tests/bench/torch_step.py --hidden 128 --layers 2 --heads 4 --ffn 352 "
                          "--vocab 256 --rows 8 --length 32 --dtype f32 --threads ");
 }

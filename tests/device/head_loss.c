@@ -28,7 +28,7 @@ static int select_pack(hpc_plan *p, const hpc_kernels *k, int workers, const voi
     return k->pack(p, workers, args);
 }
 
-static const int worker_counts[] = {1, 2, 7};
+static const int worker_counts[] = {1, 2, 11};
 
 typedef struct problem {
     int64_t rows, dim, vocab;
@@ -326,6 +326,10 @@ static void both_at_once(void **state)
     check_both(&(problem){.rows = 1, .dim = 1, .vocab = 1});
     check_both(&(problem){.rows = 611, .dim = 24, .vocab = 777, .live = 603});
     check_both(&(problem){.rows = 50, .dim = 33, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
+    /* Products by all workers together, but for the last chunk's or for so many workers. */
+    check_both(&(problem){.rows = 620, .dim = 260, .vocab = 1100, .live = 540});
+    check_both(&(problem){.rows = 512, .dim = 300, .vocab = 256});
+    check_both(&(problem){.rows = 512, .dim = 260, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
     /* Blocks so far apart that all of most is nothing. */
     check_both(&(problem){.rows = 40, .dim = 9, .vocab = 777, .size = 1000});
 }

@@ -124,9 +124,8 @@ void hpc_test_near(const char *what, const double *x, const double *wanted, cons
 typedef struct launch {
     hpc_plan plan;
     hpc_barrier barrier;
-    void *workspace, *own, *gang;
+    void *workspace, *own, *gang[2];
     size_t own_bytes; /* of each worker */
-    size_t gang_bytes;
     const void *args;
 } launch;
 
@@ -137,7 +136,7 @@ static int work(int worker, int workers, void *user)
                      .workers = workers,
                      .barrier = &l->barrier,
                      .workspace = l->workspace,
-                     .gang = {l->gang, (char *)l->gang + l->gang_bytes},
+                     .gang = {l->gang[0], l->gang[1]},
                      .own = (char *)l->own + (size_t)worker * l->own_bytes};
 
     return l->plan.run(&at, l->args);
@@ -159,16 +158,17 @@ int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const
     l.own = hpc_alloc_aligned((size_t)workers * l.own_bytes + 1, 1, HPC_ALIGN);
     if (!l.own) TRY(HPC_E_NOMEM);
     memset(l.own, 0xff, (size_t)workers * l.own_bytes);
-    l.gang_bytes = (l.plan.gang + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-    l.gang = hpc_alloc_aligned(2 * l.gang_bytes + 1, 1, HPC_ALIGN);
-    if (!l.gang) TRY(HPC_E_NOMEM);
-    memset(l.gang, 0xff, 2 * l.gang_bytes);
+    for (int k = 0; k < 2; k++) {
+        l.gang[k] = hpc_alloc_aligned(l.plan.gang + 1, 1, HPC_ALIGN);
+        if (!l.gang[k]) TRY(HPC_E_NOMEM);
+        memset(l.gang[k], 0xff, l.plan.gang);
+    }
     hpc_barrier_init(&l.barrier, workers);
     rc = hpc_pool_run(hpc_device_pool(d), work, &l);
 out:
     hpc_free(l.workspace);
     hpc_free(l.own);
-    hpc_free(l.gang);
+    for (int k = 0; k < 2; k++) hpc_free(l.gang[k]);
     if (d) hpc_device_close(d);
     return rc;
 }

@@ -121,7 +121,8 @@ tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *co
                 *(vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES) = acc[i][q][v];
 }
 
-/* One copy of the loop for each number of rows worth having; a's spare rows are zeros. */
+/* One copy of the loop for each number of rows worth having; what comes of a's spare rows is
+ * dropped. */
 static int tile_height(int64_t rows)
 {
     static const int height[] = {1, 2, 4, 6, 8, 12};
@@ -367,7 +368,8 @@ static void pack_rows(const packed_rows *s, const gemm *g, int64_t p0, int64_t k
                (size_t)k * sizeof(float));
 }
 
-/* The same where a is stored transposed. left: rows known to be there from i on. */
+/* The same where a is stored transposed, but with anything up to the height of the last tile. left:
+ * rows known to be there from i on. */
 static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_t k, int64_t i,
                          int64_t left, int64_t rows)
 {

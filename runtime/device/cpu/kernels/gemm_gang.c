@@ -6,10 +6,8 @@
  * which all workers see alike: what is packed before a meeting is read until the
  * next one, and while it is read, those who find no strip left pack the next
  * part, be it of the next product. Nothing has to be cleared or waited for in
- * between.
+ * between. (One worker meets nobody, and always uses the first.)
  */
-#include <string.h>
-
 #include "runtime/device/cpu/kernels/gemm_gang.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -59,9 +57,10 @@ static size_t buffer_floats(const gemm *g, const cut *by)
     return (size_t)(by->k * gemm_parts(by->cols, GEMM_PANEL) * GEMM_PANEL);
 }
 
-bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k)
+bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers)
 {
-    bool large = m >= 2 * GANG_ROWS && n >= GANG_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
+    bool strips = m >= 2 * GANG_ROWS && m >= GANG_ROWS * (int64_t)workers;
+    bool large = strips && n >= GANG_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
 
     return large && k > 0 && !g->lower && !gemm_takes_pairs(g);
 }

@@ -31,8 +31,8 @@ typedef struct gemm_job {
     const void *user;
 } gemm_job;
 
-/* Whether it is large enough, with factors that cpu_gemm_pack takes. */
-bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k);
+/* Whether it is large enough for so many workers, with factors that cpu_gemm_pack takes. */
+bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
 /* What cpu_gemm_together needs as plan.gang, and as `own`. */
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);

@@ -4,7 +4,7 @@
  *
  * Logits exist for a chunk of rows and a block of the vocabulary at a time
  * (backward: a chunk of rows, which become their gradients in place). Workers
- * share the vocabulary and meet at the barrier; softmax is put together from
+ * share the vocabulary, or large products, and meet at the barrier; softmax is put together from
  * fixed blocks, so that neither chunks nor workers show in the bits.
  */
 #include <math.h>
@@ -219,7 +219,8 @@ typedef struct chunk { /* of rows, for what is done with its logits */
     int64_t row;
 } chunk;
 
-/* Logits at.. of a chunk's are as they are wanted, but for what find_logits says. */
+/* What is left to do with a block of logits: targets' are kept and, unless lse is given, all become
+ * e to them less the largest of their VOCAB_BLOCK, with what softmax needs of that. */
 static void soften_block(const chunk *c, gemm_block at)
 {
     const int32_t *target = c->args->target.data;
@@ -253,7 +254,7 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
     int64_t lo, hi;
 
     g.a = gemm_element(g.a, g.a_type, row * s->dim);
-    if (HPC_ISA(cpu_gemm_gangs)(&g, rows, s->vocab, s->dim)) {
+    if (HPC_ISA(cpu_gemm_gangs)(&g, rows, s->vocab, s->dim, l->workers)) {
         gemm_job job = {.g = g, .m = rows, .n = s->vocab, .c = w->logits, .c_ld = s->vocab};
         job.done = soften_strip, job.user = &c;
         HPC_ISA(cpu_gemm_together)(l, &job, l->own);
@@ -331,7 +332,7 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->w.dtype,
               .k = s->vocab};
-    if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_gangs)(&g, rows, s->dim, s->vocab)) {
+    if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_gangs)(&g, rows, s->dim, s->vocab, l->workers)) {
         gemm_job job = {.g = g, .m = rows, .n = s->dim, .c_ld = s->dim};
         job.c = (float *)a->dx.data + row * s->dim;
         HPC_ISA(cpu_gemm_together)(l, &job, l->own);
@@ -364,7 +365,7 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
     gemm_block at = {0};
     bool wide = a->dw.dtype != HPC_F32, last = row + rows == s->live;
 
-    if (!wide && HPC_ISA(cpu_gemm_gangs)(&g, s->vocab, s->dim, rows)) {
+    if (!wide && HPC_ISA(cpu_gemm_gangs)(&g, s->vocab, s->dim, rows, l->workers)) {
         gemm_job job = {.g = g, .m = s->vocab, .n = s->dim, .c = w->dw, .c_ld = s->dim};
         job.add = a->dw.adds || row > 0;
         HPC_ISA(cpu_gemm_together)(l, &job, l->own);
@@ -445,10 +446,11 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s)
 {
     gemm logits = logits_of(&a->x, &a->w), plain = {.a_type = s->type};
+    int64_t deepest = s->vocab > s->rows ? s->vocab : s->rows; /* of dx and dw */
     size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim);
-    size_t dx = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, s->vocab);
+    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, deepest);
 
-    return first > dx ? first : dx; /* dw is not deeper than dx */
+    return first > others ? first : others;
 }
 
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)
@@ -464,11 +466,12 @@ int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_gr
                                    {0}};
     grad_shape s = grad_shape_of(a, workers);
     size_t floats = grad_shared(a, &s) + (size_t)workers * grad_own(&s);
+    size_t own = HPC_ISA(cpu_gemm_gang_own)(s.vocab), own_dim = HPC_ISA(cpu_gemm_gang_own)(s.dim);
 
     return accept(p,
                   (hpc_plan){.run = run_grad,
                              .workspace = floats * sizeof(float),
-                             .own = HPC_ISA(cpu_gemm_gang_own)(s.vocab > s.dim ? s.vocab : s.dim),
+                             .own = own > own_dim ? own : own_dim,
                              .gang = gang_bytes(a, &s),
                              .name = "head_loss_grad_" HPC_ISA_TEXT},
                   check);

@@ -195,13 +195,14 @@ static bool holds_sums(const hpc_matmul_args *a)
     return a->y.dtype == HPC_F32 && !a->y.adds;
 }
 
-static bool is_large(const hpc_matmul_args *a, const shape *s)
+static bool is_large(const hpc_matmul_args *a, const shape *s, int workers)
 {
     gemm g = product_of(a, s, 0, s->k);
     bool ragged = a->a.ragged >= 0 || a->b.ragged >= 0 || a->y.ragged >= 0;
     bool fits = s->k <= GANG_K || holds_sums(a);
 
-    return !ragged && fits && !a->attr.symmetric && HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k);
+    return !ragged && fits && !a->attr.symmetric &&
+           HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k, workers);
 }
 
 static int run_large(const hpc_launch *l, const void *args)
@@ -250,7 +251,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     gemm g = product_of(a, &s, 0, s.k);
     hpc_plan plan = {
         .run = run, .own = scratch_floats(&s) * sizeof(float), .name = "matmul_" HPC_ISA_TEXT};
-    if (is_large(a, &s)) {
+    if (is_large(a, &s, workers)) {
         plan.run = run_large;
         plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
         plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k);
