@@ -65,65 +65,61 @@ static inline float philox_unit(uint32_t bits)
 
 #if defined(__AVX2__)
 
-/* Low and high halves of the products of 8 words with a constant. */
-static inline __attribute__((always_inline)) void philox_multiply(__m256i *low, __m256i *high,
-                                                                  __m256i x, uint32_t by)
-{
-    __m256i factor = _mm256_set1_epi64x(by), even = _mm256_mul_epu32(x, factor);
-    __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), factor);
+/* The words of 4 blocks, each in the low half of 64 bits: what is above does not matter. */
+typedef struct philox_quad {
+    __m256i word[PHILOX_LANES];
+} philox_quad;
 
-    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+static inline __attribute__((always_inline)) void philox_round(philox_quad *q, __m256i key0,
+                                                               __m256i key1)
+{
+    __m256i a = _mm256_mul_epu32(q->word[0], _mm256_set1_epi64x(0xd2511f53));
+    __m256i b = _mm256_mul_epu32(q->word[2], _mm256_set1_epi64x(0xcd9e8d57));
+    __m256i first = _mm256_xor_si256(q->word[1], key0), third = _mm256_xor_si256(q->word[3], key1);
+
+    q->word[0] = _mm256_xor_si256(_mm256_srli_epi64(b, 32), first);
+    q->word[1] = b;
+    q->word[2] = _mm256_xor_si256(_mm256_srli_epi64(a, 32), third);
+    q->word[3] = a;
 }
 
-/* Numbers of 8 blocks, whose words lie across four vectors. */
-static inline __attribute__((always_inline)) void philox_put(float *out, const __m256i word[4])
+static inline __attribute__((always_inline)) void philox_put(float *out, const philox_quad *q)
 {
-    const __m256 unit = _mm256_set1_ps(0x1p-24f);
-    __m256 f[4], low[2], high[2];
+    const __m256i *w = q->word;
+    __m256i low = _mm256_blend_epi32(w[0], _mm256_slli_epi64(w[1], 32), 0xaa);
+    __m256i high = _mm256_blend_epi32(w[2], _mm256_slli_epi64(w[3], 32), 0xaa);
+    __m256i even = _mm256_unpacklo_epi64(low, high), odd = _mm256_unpackhi_epi64(low, high);
+    __m256i pair[] = {_mm256_permute2x128_si256(even, odd, 0x20),
+                      _mm256_permute2x128_si256(even, odd, 0x31)};
 
-    for (int k = 0; k < 4; k++)
-        f[k] = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srli_epi32(word[k], 8)), unit);
     for (int k = 0; k < 2; k++) {
-        low[k] = _mm256_unpacklo_ps(f[2 * k], f[2 * k + 1]);
-        high[k] = _mm256_unpackhi_ps(f[2 * k], f[2 * k + 1]);
+        __m256 f = _mm256_cvtepi32_ps(_mm256_srli_epi32(pair[k], 8));
+        _mm256_storeu_ps(out + 8 * k, _mm256_mul_ps(f, _mm256_set1_ps(0x1p-24f)));
     }
-    __m256 a = _mm256_shuffle_ps(low[0], low[1], 0x44), b = _mm256_shuffle_ps(low[0], low[1], 0xee);
-    __m256 c = _mm256_shuffle_ps(high[0], high[1], 0x44);
-    __m256 d = _mm256_shuffle_ps(high[0], high[1], 0xee);
-    _mm256_storeu_ps(out, _mm256_permute2f128_ps(a, b, 0x20));
-    _mm256_storeu_ps(out + 8, _mm256_permute2f128_ps(c, d, 0x20));
-    _mm256_storeu_ps(out + 16, _mm256_permute2f128_ps(a, b, 0x31));
-    _mm256_storeu_ps(out + 24, _mm256_permute2f128_ps(c, d, 0x31));
 }
 
+/* Two quads at a time, for a round waits for the one before. */
 static inline void philox_uniform(float out[PHILOX_GROUP * PHILOX_LANES], const philox_stream *s,
                                   uint64_t block)
 {
     for (int j = 0; j < PHILOX_GROUP; j += 8, block += 8, out += 32) {
-        uint32_t key0 = (uint32_t)s->seed, key1 = (uint32_t)(s->seed >> 32), count[2][8];
-        for (unsigned k = 0; k < 8; k++) {
-            count[0][k] = (uint32_t)(block + k);
-            count[1][k] = (uint32_t)((block + k) >> 32);
+        __m256i key0 = _mm256_set1_epi32((int32_t)s->seed);
+        __m256i key1 = _mm256_set1_epi32((int32_t)(s->seed >> 32));
+        philox_quad quad[2];
+        for (int k = 0; k < 2; k++) {
+            __m256i count = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)block + 4 * k),
+                                             _mm256_setr_epi64x(0, 1, 2, 3));
+            quad[k] = (philox_quad){{count, _mm256_srli_epi64(count, 32),
+                                     _mm256_set1_epi32((int32_t)s->tensor),
+                                     _mm256_set1_epi32((int32_t)s->step)}};
         }
-        __m256i word[4] = {_mm256_loadu_si256((const __m256i *)count[0]),
-                           _mm256_loadu_si256((const __m256i *)count[1]),
-                           _mm256_set1_epi32((int32_t)s->tensor),
-                           _mm256_set1_epi32((int32_t)s->step)};
         for (int round = 0; round < PHILOX_ROUNDS; round++) {
-            __m256i low[2], high[2];
-            philox_multiply(&low[0], &high[0], word[0], 0xd2511f53u);
-            philox_multiply(&low[1], &high[1], word[2], 0xcd9e8d57u);
-            __m256i first = _mm256_xor_si256(high[1], _mm256_set1_epi32((int32_t)key0));
-            __m256i third = _mm256_xor_si256(high[0], _mm256_set1_epi32((int32_t)key1));
-            word[0] = _mm256_xor_si256(first, word[1]);
-            word[1] = low[1];
-            word[2] = _mm256_xor_si256(third, word[3]);
-            word[3] = low[0];
-            key0 += 0x9e3779b9u;
-            key1 += 0xbb67ae85u;
+            __asm__("" : "+x"(key0), "+x"(key1)); /* or else sums for all rounds are kept */
+            for (int k = 0; k < 2; k++) philox_round(&quad[k], key0, key1);
+            key0 = _mm256_add_epi32(key0, _mm256_set1_epi32((int32_t)0x9e3779b9));
+            key1 = _mm256_add_epi32(key1, _mm256_set1_epi32((int32_t)0xbb67ae85));
         }
-        philox_put(out, word);
+        for (int k = 0; k < 2; k++) philox_put(out + 16 * k, &quad[k]);
     }
 }
 

@@ -7,26 +7,27 @@
 
 #define ROOT_2_BY_PI 0.79788456f
 #define GELU_CUBIC   0.044715f
+#define GELU_SLOPE   (2 * ROOT_2_BY_PI)
 
 /* ---- one element ---------------------------------------------------------------- */
 
 /* tanh's form of GELU is x sigmoid(2 u): no digits cancel where it vanishes. */
 static inline float gelu_sigmoid(float x)
 {
-    return vec_sigmoid(2 * ROOT_2_BY_PI * (x + GELU_CUBIC * (x * x) * x));
+    return vec_sigmoid(x * (GELU_SLOPE + GELU_SLOPE * GELU_CUBIC * (x * x)));
 }
 
 /* s: gelu_sigmoid(x) */
 static inline float gelu_slope(float x, float s)
 {
-    float t = x > 16.0f ? 16.0f : x; /* beyond, the slope is 1 and 0, but powers overflow */
-    t = t < -16.0f ? -16.0f : t;
-    return s + t * s * (1 - s) * (2 * ROOT_2_BY_PI) * (1 + 3 * GELU_CUBIC * (t * t));
+    float t = vec_within(x, 16); /* beyond, the slope is 1 and 0, but powers overflow */
+
+    return s + t * (s - s * s) * (GELU_SLOPE + 3 * GELU_SLOPE * GELU_CUBIC * (t * t));
 }
 
 static inline float gelu_erf_slope(float x)
 {
-    return vec_normal(x) + x * vec_exp(-0.5f * (x * x)) * (0.5f * ROOT_2_BY_PI);
+    return vec_normal(x) + x * vec_exp_down(-0.5f * (x * x)) * (0.5f * ROOT_2_BY_PI);
 }
 
 /* s: vec_sigmoid(x) */

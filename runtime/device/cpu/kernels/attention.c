@@ -252,7 +252,7 @@ static void soften_row(float *x, float here, float *max, float *sum, float *o, i
 {
     float most = here <= *max ? *max : here;
     float shift = most == -INFINITY ? 0 : most; /* all scores -inf: weights of 0, not NaN */
-    float all = exponentiate(x, shift), shrink = vec_exp(*max - shift);
+    float all = exponentiate(x, shift), shrink = vec_exp_down(*max - shift);
     *sum = *sum * shrink + all;
     *max = most;
     if (shrink == 1) return;

@@ -1,9 +1,9 @@
 /*
  * norm.c: RMSNorm and LayerNorm over the last extent, and their gradients.
  *
- * Variance is of differences from the mean, in a second pass. Gradients of w and b go by slabs of
- * columns, each summed by one worker over all rows in their order, so that no
- * bit depends on the number of workers.
+ * Variance is of differences from the mean, in a second pass. Gradients of w and b are summed over
+ * a few rows while these are at hand, and when all workers have met, over all in their order, by
+ * columns: no bit depends on the number of workers.
  */
 #include <math.h>
 
@@ -200,9 +200,51 @@ static void piece_sums(const piece *p, moments m, double *along, double *mean)
     }
 }
 
+enum { ROWS_TOGETHER = 16 }; /* whose sums are of f32, before they join the others in f64 */
+
+/* Where sums of rows together are: dw, then db, each where it is wanted. */
+typedef struct sums {
+    float *w, *b;
+} sums;
+
+static int64_t groups_of(const hpc_norm_grad_args *a)
+{
+    return (hpc_tensor_rows(&a->x) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
+}
+
+static int64_t group_floats(const hpc_norm_grad_args *a)
+{
+    return hpc_tensor_cols(&a->x) * ((a->dw.rank >= 0) + (a->db.rank >= 0));
+}
+
+static sums sums_of(const hpc_norm_grad_args *a, void *workspace, int64_t group)
+{
+    float *at = (float *)workspace + group * group_floats(a);
+
+    return (sums){.w = a->dw.rank >= 0 ? at : NULL,
+                  .b = a->db.rank >= 0 ? at + group_floats(a) - hpc_tensor_cols(&a->x) : NULL};
+}
+
+/* A piece's share of dw and db, from column c on. */
+static void add_sums(const sums *to, const piece *p, moments m, int64_t c)
+{
+    const float *x = p->x, *dy = p->dy;
+
+    if (to->w) {
+        float *w = to->w + c;
+#pragma omp simd
+        for (int64_t i = 0; i < p->n; i++) w[i] += dy[i] * ((x[i] - m.mean) * m.rstd);
+    }
+    if (to->b) {
+        float *b = to->b + c;
+#pragma omp simd
+        for (int64_t i = 0; i < p->n; i++) b[i] += dy[i];
+    }
+}
+
 /* With n = (x - mean) rstd and g = dy w: dx = rstd (g - mean(g) - n mean(g n)); RMSNorm has no
  * mean(g). */
-static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols)
+static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols, const sums *to)
 {
     float dx_buffer[CHUNK];
     moments m = stats_of(a, at / cols);
@@ -212,7 +254,9 @@ static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols)
     for (int64_t c = 0; c < cols; c += CHUNK) {
         load_piece(&p, a, at, c, cols);
         piece_sums(&p, m, &along, &mean);
+        add_sums(to, &p, m, c);
     }
+    if (!a->dx.data) return;
     float slope = (float)(along / (double)cols), shift = (float)(mean / (double)cols);
     if (a->attr.kind != HPC_LAYER) shift = 0;
     for (int64_t c = 0; c < cols; c += CHUNK) {
@@ -226,6 +270,24 @@ static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols)
     }
 }
 
+static void grad_group(const hpc_norm_grad_args *a, int64_t group, const sums *to)
+{
+    int64_t cols = hpc_tensor_cols(&a->x), lo = group * ROWS_TOGETHER * cols;
+    int64_t hi = least(lo + ROWS_TOGETHER * cols, hpc_tensor_n(&a->x));
+
+    if (to->w) memset(to->w, 0, (size_t)cols * sizeof *to->w);
+    if (to->b) memset(to->b, 0, (size_t)cols * sizeof *to->b);
+    for (stretch s; (s = live_from(&a->x, lo, hi)).n > 0; lo = s.at + s.n) {
+        for (int64_t at = s.at; at < s.at + s.n; at += cols) grad_row(a, at, cols, to);
+    }
+}
+
+static void join(double *all, const float *part, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) all[i] += (double)part[i];
+}
+
 static void put_sums(const hpc_tensor *t, int64_t c, const double *sum, int64_t n)
 {
     float buffer[CHUNK], *y = place(buffer, t, c);
@@ -235,42 +297,16 @@ static void put_sums(const hpc_tensor *t, int64_t c, const double *sum, int64_t 
     put(t, c, y, n);
 }
 
-enum { ROWS_TOGETHER = 16 }; /* whose sums are of f32, before they join the others in f64 */
-
-static void join(double *all, float *part, int64_t n)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) all[i] += (double)part[i];
-    memset(part, 0, (size_t)n * sizeof *part);
-}
-
 /* dw and db of columns c .. c+n-1. */
-static void grad_slab(const hpc_norm_grad_args *a, int64_t c, int64_t n)
+static void grad_slab(const hpc_norm_grad_args *a, void *workspace, int64_t c, int64_t n)
 {
-    int64_t cols = hpc_tensor_cols(&a->x), from = 0, end = hpc_tensor_n(&a->x), rows = 0;
-    float x_buffer[CHUNK], dy_buffer[CHUNK], part_w[CHUNK] = {0}, part_b[CHUNK] = {0};
     double dw[CHUNK] = {0}, db[CHUNK] = {0};
 
-    for (stretch s; (s = live_from(&a->x, from, end)).n > 0; from = s.at + s.n) {
-        for (int64_t at = s.at; at < s.at + s.n; at += cols) {
-            moments m = stats_of(a, at / cols);
-            const float *dy = load(dy_buffer, &a->dy, at + c, n);
-            if (a->dw.data) {
-                const float *x = load(x_buffer, &a->x, at + c, n);
-#pragma omp simd
-                for (int64_t i = 0; i < n; i++) part_w[i] += dy[i] * ((x[i] - m.mean) * m.rstd);
-            }
-            if (a->db.data) {
-#pragma omp simd
-                for (int64_t i = 0; i < n; i++) part_b[i] += dy[i];
-            }
-            if (++rows % ROWS_TOGETHER) continue;
-            join(dw, part_w, n);
-            join(db, part_b, n);
-        }
+    for (int64_t g = 0; g < groups_of(a); g++) {
+        sums from = sums_of(a, workspace, g);
+        if (from.w) join(dw, from.w + c, n);
+        if (from.b) join(db, from.b + c, n);
     }
-    join(dw, part_w, n);
-    join(db, part_b, n);
     if (a->dw.data) put_sums(&a->dw, c, dw, n);
     if (a->db.data) put_sums(&a->db, c, db, n);
 }
@@ -280,27 +316,27 @@ static int norm_grad_run(const hpc_launch *l, const void *args)
     const hpc_norm_grad_args *a = args;
     int64_t cols = hpc_tensor_cols(&a->x), lo, hi;
 
-    if (a->dx.data) {
-        share_rows(&lo, &hi, &a->x, l);
-        for (stretch s; (s = live_from(&a->x, lo, hi)).n > 0; lo = s.at + s.n) {
-            for (int64_t at = s.at; at < s.at + s.n; at += cols) grad_row(a, at, cols);
-        }
+    hpc_share(&lo, &hi, groups_of(a), 1, l->worker, l->workers);
+    for (; lo < hi; lo++) {
+        sums to = sums_of(a, l->workspace, lo);
+        grad_group(a, lo, &to);
     }
-    if (a->dw.data || a->db.data) {
-        hpc_share(&lo, &hi, cols, SLAB, l->worker, l->workers);
-        for (; lo < hi; lo += CHUNK) grad_slab(a, lo, least(CHUNK, hi - lo));
-    }
+    if (group_floats(a) == 0) return 0;
+    hpc_barrier_wait(l->barrier);
+    hpc_share(&lo, &hi, cols, SLAB, l->worker, l->workers);
+    for (; lo < hi; lo += CHUNK) grad_slab(a, l->workspace, lo, least(CHUNK, hi - lo));
     return 0;
 }
 
 int HPC_ISA(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a)
 {
     const char *name = "norm_grad_" HPC_ISA_TEXT;
+    size_t bytes = (size_t)(groups_of(a) * group_floats(a)) * sizeof(float);
     int rc;
 
     (void)workers;
     TRY(refuse_ragged_cols(&a->x, name));
-    TRY(accept(p, (hpc_plan){.run = norm_grad_run, .name = name},
+    TRY(accept(p, (hpc_plan){.run = norm_grad_run, .workspace = bytes, .name = name},
                (const operand_check[]){{"dx", &a->dx, TAKES_REAL},
                                        {"dw", &a->dw, TAKES_REAL},
                                        {"db", &a->db, TAKES_REAL},

@@ -22,25 +22,37 @@ static inline float vec_exp2_int(int32_t n)
     return hpc_bits_f32((uint32_t)(n + 127) << 23);
 }
 
-/* e^x / 2^n, where n is x / ln(2) rounded. */
+/* x, or whichever of -bound and bound is nearer; NaN is one of them. By bits, as integers: where
+ * floats are compared, compilers compute all outcomes. */
+static inline float vec_within(float x, float bound)
+{
+    int32_t high = (int32_t)hpc_f32_bits(bound), top = (int32_t)hpc_f32_bits(x);
+    uint32_t low = hpc_f32_bits(-bound), bits;
+
+    bits = (uint32_t)(top < high ? top : high); /* what is negative is less */
+    return hpc_bits_f32(bits < low ? bits : low);
+}
+
+/* e^x / 2^n, where n is x / ln(2) rounded: 1 + r + r^2 q(r), the remainder within 4e-9. */
 static inline float vec_exp_rest(float x, float n)
 {
     float r = x - n * 0x1.62ep-1f; /* exact: 12 bits times at most 8 */
     r = r - n * 0x1.0bfbe8p-15f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    return p * (r * r) + r + 1.0f;
+    float p = 0x1.6a23d0p-10f;
+    p = p * r + 0x1.123a20p-7f;
+    p = p * r + 0x1.5558f2p-5f;
+    p = p * r + 0x1.555492p-3f;
+    p = p * r + 0x1.fffffcp-2f;
+    p = p * r + 1.0f;
+    return p * r + 1.0f;
 }
 
-/* e^x = 2^n e^r with |r| <= ln(2)/2; 2^n in two steps, for results that are not normal. */
+/* e^x = 2^n e^r with |r| <= ln(2)/2; 2^n in two steps, for results that are not normal. Beyond the
+ * bounds it is infinity or zero anyway. */
 static inline float vec_exp(float x)
 {
-    float t = x > 89.0f ? 89.0f : x; /* beyond: infinity anyway; NaN passes */
-    t = t < -104.0f ? -104.0f : t;   /* beyond: zero */
+    float t = x > 89.0f ? 89.0f : x; /* NaN passes */
+    t = t < -104.0f ? -104.0f : t;
     float k = t * 0x1.715476p0f + VEC_ROUND;
     int32_t n = (int32_t)(hpc_f32_bits(k) - hpc_f32_bits(VEC_ROUND));
     float p = vec_exp_rest(t, k - VEC_ROUND);
@@ -48,21 +60,28 @@ static inline float vec_exp(float x)
     return p * vec_exp2_int(half) * vec_exp2_int(n - half);
 }
 
-/* e^x for x <= 0, or what rounding makes of it, as softmax needs it: 2^n comes out of the rounding
- * as it is. What would not be normal is 0. Beyond 88 it is wrong. */
-static inline float vec_exp_down(float x)
+/* e^x for |x| <= VEC_EXP_MOST, where it is normal: 2^n comes out of the rounding as it is. */
+#define VEC_EXP_MOST 87.0f
+static inline float vec_exp_normal(float x)
 {
     const float round = VEC_ROUND + 127;
     float k = x * 0x1.715476p0f + round;
-    float e = vec_exp_rest(x, k - round) * hpc_bits_f32(hpc_f32_bits(k) << 23);
-    return x < -87.0f ? 0.0f : e;
+
+    return vec_exp_rest(x, k - round) * hpc_bits_f32(hpc_f32_bits(k) << 23);
 }
 
-/* Below -87 it is 0. */
+/* e^x for x <= 0, or what rounding makes of it, as softmax needs it: what would not be normal is
+ * 0. */
+static inline float vec_exp_down(float x)
+{
+    return x < -VEC_EXP_MOST ? 0.0f : vec_exp_normal(x);
+}
+
+/* Beyond the bounds it is as near to 0 as normal numbers are, or 1; that of NaN is either, so it is
+ * x sigmoid(x) that stays NaN. */
 static inline float vec_sigmoid(float x)
 {
-    float e = vec_exp_down(-fabsf(x));
-    return (x < 0 ? e : 1.0f) / (1.0f + e);
+    return 1.0f / (1.0f + vec_exp_normal(-vec_within(x, VEC_EXP_MOST)));
 }
 
 static inline float vec_tanh(float x)
@@ -74,7 +93,8 @@ static inline float vec_tanh(float x)
     p = p * z + 1.33314422036e-1f;
     p = p * z - 3.33332819422e-1f;
     float near = p * z * x + x;
-    float far = copysignf(1.0f - 2.0f / (vec_exp(2.0f * a) + 1.0f), x);
+    float e = vec_exp_normal(a > 40.0f ? 80.0f : 2.0f * a);
+    float far = copysignf(1.0f - 2.0f / (e + 1.0f), x);
     return a < 0.625f ? near : far;
 }
 
@@ -102,7 +122,7 @@ static inline float vec_erfc_far(float a)
     p = p * a - 1.06777877e-1f;
     p = p * a - 6.34846687e-1f;
     p = p * a - 1.28717512e-1f;
-    return vec_exp(p * a - a);
+    return vec_exp_down(p * a - a);
 }
 
 static inline float vec_erf(float x)
