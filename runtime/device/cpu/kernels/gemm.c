@@ -306,11 +306,32 @@ static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k,
     HPC_ISA(cpu_transpose)(panel, GEMM_PANEL, src, src_ld, cols, k);
 }
 
+/* Rows of what is packed across them are asked for so many ahead: no prefetcher of hardware sees
+ * a stream in them. */
+enum { AHEAD = 8, TOGETHER = 4 * GEMM_PANEL };
+
+/* Row p of b, columns j .. j+cols-1, into as many panels as it takes. */
+static void pack_row(float *to, const gemm *g, int64_t p, int64_t k, int64_t j, int64_t cols)
+{
+    size_t bytes = hpc_dtype_get(g->b_type)->block_bytes;
+    const char *row = gemm_element(g->b, g->b_type, p * g->b_ld + j);
+
+    for (int64_t c = 0; c < cols; c += GEMM_PANEL, to += k * GEMM_PANEL) {
+        int64_t width = least(GEMM_PANEL, cols - c);
+        const char *from = row + (size_t)c * bytes;
+        if (g->b_type == HPC_F32 && width == GEMM_PANEL) {
+            __builtin_prefetch(from + (size_t)(AHEAD * g->b_ld) * bytes);
+            memcpy(to, from, GEMM_PANEL * sizeof *to);
+            continue;
+        }
+        convert(to, from, g->b_type, width);
+        for (int64_t e = width; e < GEMM_PANEL; e++) to[e] = 0;
+    }
+}
+
 static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t j0, int64_t cols,
                    float *rows)
 {
-    size_t bytes = hpc_dtype_get(g->b_type)->block_bytes;
-
     for (int64_t j = 0; j < cols; j += GEMM_PANEL) {
         float *panel = packed + j * k;
         int64_t width = least(GEMM_PANEL, cols - j);
@@ -323,19 +344,10 @@ static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
         }
     }
     if (g->b_panel || g->b_trans) return;
-    for (int64_t p = 0; p < k; p++) {
-        const char *row = gemm_element(g->b, g->b_type, (p0 + p) * g->b_ld + j0);
-        for (int64_t j = 0; j < cols; j += GEMM_PANEL) {
-            float *dst = packed + j * k + p * GEMM_PANEL;
-            int64_t width = least(GEMM_PANEL, cols - j);
-            if (g->b_type == HPC_F32 && width == GEMM_PANEL) {
-                memcpy(dst, row + (size_t)j * bytes, GEMM_PANEL * sizeof *dst);
-                continue;
-            }
-            convert(dst, row + (size_t)j * bytes, g->b_type, width);
-            for (int64_t c = width; c < GEMM_PANEL; c++) dst[c] = 0;
-        }
-    }
+    for (int64_t j = 0; j < cols; j += TOGETHER) /* all panels at once fall onto one set of L1 */
+        for (int64_t p = 0; p < k; p++)
+            pack_row(packed + j * k + p * GEMM_PANEL, g, p0 + p, k, j0 + j,
+                     least(TOGETHER, cols - j));
 }
 
 /* To bf16 and back, for factors that count rounded. */
@@ -374,10 +386,14 @@ static void pack_columns(const packed_rows *s, const gemm *g, int64_t p0, int64_
                          int64_t left, int64_t rows)
 {
     int64_t slices = gemm_parts(rows, TILE_ROWS);
+    const char *from = gemm_element(g->a, g->a_type, p0 * g->a_ld + i);
+    size_t row = (size_t)((const char *)gemm_element(from, g->a_type, g->a_ld) - from);
+    size_t wide = (size_t)((const char *)gemm_element(from, g->a_type, rows) - from);
 
-    for (int64_t p = 0; p < k; p++) {
-        const char *from = gemm_element(g->a, g->a_type, (p0 + p) * g->a_ld + i);
+    for (int64_t p = 0; p < k; p++, from += row) {
         float *to = s->at + p * TRANS_LD;
+        for (size_t line = 0; line < wide; line += HPC_ALIGN)
+            __builtin_prefetch(from + AHEAD * row + line);
         for (int64_t q = 0; q < slices; q++, to += SLICE) {
             /* A copy of known length; what is of other rows is not looked at. */
             if (g->a_type == HPC_F32 && left - q * TILE_ROWS >= TRANS_LD) {

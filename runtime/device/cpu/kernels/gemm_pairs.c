@@ -71,6 +71,16 @@ static inline __attribute__((always_inline)) __m512i interleave(source s, int64_
     return has_y ? _mm512_or_si512(low, _mm512_slli_epi32(load16(s, y, mask16(n)), 16)) : low;
 }
 
+/* Rows that are packed across are asked for so many ahead, for no prefetcher of hardware sees a
+ * stream in them: the same as in gemm.c. */
+enum { AHEAD = 32 };
+
+static inline void ask_for(source s, int64_t at)
+{
+    __builtin_prefetch(s.wide ? (const char *)((const float *)s.data + at)
+                              : (const char *)((const bf16 *)s.data + at));
+}
+
 /* Of 16 rows of pairs along k from element `at` on, the pairs p .. p + 15; beyond `rows` and k,
  * zeros. */
 static inline __attribute__((always_inline)) void
@@ -102,6 +112,8 @@ pack_panel_of(bf16 *panel, const gemm *g, source b, int64_t p0, int64_t k, int64
     int64_t at = g->b_panel ? j * g->b_ld + p0 * GEMM_PANEL : p0 * ld + j;
     for (int64_t p = 0; p < pairs; p++, at += 2 * ld) {
         __m512i row = _mm512_setzero_si512();
+        ask_for(b, at + AHEAD * ld);
+        ask_for(b, at + (AHEAD + 1) * ld);
         if (2 * p < k) row = interleave(b, at, at + ld, 2 * p + 1 < k, cols);
         _mm512_store_si512(panel + p * 2 * GEMM_PANEL, row);
     }
@@ -131,6 +143,8 @@ pack_a_of(bf16 *packed, const gemm *g, source a, int64_t p0, int64_t k, int64_t 
                 for (int q = 0; q < 16; q++) {
                     int64_t depth = 2 * (p + q),
                             at = (p0 + (depth < k ? depth : 0)) * g->a_ld + row;
+                    ask_for(a, at + AHEAD * g->a_ld);
+                    ask_for(a, at + (AHEAD + 1) * g->a_ld);
                     r[q] = interleave(a, at, at + g->a_ld, depth + 1 < k, depth < k ? n : 0);
                 }
                 turn16(r);
