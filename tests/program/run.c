@@ -197,6 +197,66 @@ static void barriers_only_where_data_require(void **state)
     hpc_program_free(p);
 }
 
+/* A segment that prepares a factor, multiplies and goes on with the product. */
+typedef struct meeting_case {
+    int64_t rows;
+    bool prepares_b, guarded;
+    int barriers;
+} meeting_case;
+
+enum { DEPTH = 256, COLS = 512 };
+
+static void multiply(const meeting_case *c, int threads, double *out)
+{
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, c->rows, DEPTH)), a = x;
+    hpc_value w = hpc_program_input(p, "w", matrix(HPC_F32, COLS, DEPTH)), b = w;
+    hpc_value open = hpc_program_input(p, "open", hpc_type_of(HPC_I32, 0, NULL));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    if (c->prepares_b)
+        b = hpc_activate(p, w, HPC_SILU);
+    else
+        a = hpc_activate(p, x, HPC_SILU);
+    if (c->guarded) p->tags.guard = open;
+    hpc_value y = hpc_linear(p, a, b, HPC_NONE, HPC_NONE);
+    p->tags.guard = HPC_NONE;
+    y = hpc_activate(p, y, HPC_SILU);
+    hpc_program_keep(p, y);
+    hpc_device *d = device("cpu", threads);
+    hpc_exec *e;
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    assert_int_equal(hpc_exec_stats_of(e, 0).barriers, c->barriers);
+    hpc_test_write_scalar(e, 0, open, 1);
+    hpc_test_feed(e, 0, x, 3, 1);
+    hpc_test_feed(e, 0, w, 4, 1);
+    for (int k = 0; k < 8; k++) test_ok(hpc_exec_run(e, 0, 0));
+    hpc_test_read(e, 0, y, out);
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
+}
+
+/* Workers meet within a large product, when b is packed: what they need only behind that needs no
+ * barrier of its own, unless a guard may leave the product out. */
+static void meetings_within_are_barriers(void **state)
+{
+    static const meeting_case cases[] = {{256, false, false, 1},
+                                         {256, true, false, 2},
+                                         {256, false, true, 2},
+                                         {16, false, false, 2}};
+    double *want = hpc_alloc(256 * COLS, sizeof *want), *got = hpc_alloc(256 * COLS, sizeof *got);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+        for (int threads = 1; threads <= 3; threads++) {
+            multiply(cases + k, threads, threads == 1 ? want : got);
+            if (threads == 1) continue;
+            assert_memory_equal(want, got, (size_t)(cases[k].rows * COLS) * sizeof *want);
+        }
+    hpc_free(want);
+    hpc_free(got);
+}
+
 /* A worker that failed goes on to the barriers that kernels of the same stretch have inside. */
 static void a_failing_worker_keeps_no_other_waiting(void **state)
 {
@@ -404,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_collective_over_an_absent_axis),
         cmocka_unit_test(a_stuck_schedule_is_named),
         cmocka_unit_test(barriers_only_where_data_require),
+        cmocka_unit_test(meetings_within_are_barriers),
         cmocka_unit_test(a_failing_worker_keeps_no_other_waiting),
         cmocka_unit_test(a_transfer_of_a_failed_run_starts_again),
         cmocka_unit_test(a_refused_transfer_closes_cleanly),

@@ -44,8 +44,8 @@ typedef struct hpc_plan {
     hpc_kernel *run;
     size_t workspace; /* bytes for all workers together ... */
     size_t own;       /* ... and for each: instructions that share no more need not meet */
-    size_t gang;      /* of each of two pieces, in turns by generation of the barrier: what is
-                       * written before a meeting may be read until the next one */
+    size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
+    unsigned late;    /* operands, as bits, untouched until all have met within; 0: they do not */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 

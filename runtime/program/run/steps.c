@@ -16,6 +16,7 @@ typedef struct access {
     uint8_t space, queue;
     uint8_t behind; /* queues that have joined it: bit 1 << queue */
     bool write;
+    bool late; /* behind a meeting of all workers inside of the kernel */
 } access;
 
 typedef struct tracker {
@@ -45,6 +46,11 @@ static int add_step(tracker *t, step s)
     return HPC_OK;
 }
 
+static access *last(tracker *t)
+{
+    return &t->now[t->now_n - 1];
+}
+
 static int touch(tracker *t, hpc_value v, int64_t bytes, int64_t rows, bool write, int queue)
 {
     const hpc_placement *pl = &t->e->place;
@@ -71,11 +77,22 @@ static int64_t rows_of(const hpc_type *t)
     return n;
 }
 
+/* Operands that an instruction touches behind a meeting of its kernel's: on queues, or behind a
+ * guard that may be closed, there is none. */
+static unsigned late_operands(const tracker *t, int64_t k)
+{
+    const hpc_insn *i = &t->e->p->segment[t->segment].insn[k];
+    bool meets = t->e->host && i->tags.guard < 0;
+
+    return meets ? t->e->segment[t->segment].plan[k].late : 0;
+}
+
 /* Everything that instruction k reads or writes, workspace included. */
 static int collect(tracker *t, int64_t k)
 {
     const hpc_exec *e = t->e;
     const hpc_insn *i = &e->p->segment[t->segment].insn[k];
+    unsigned late = late_operands(t, k);
     int rc = HPC_OK, queue = i->tags.queue;
     t->now_n = 0;
     for (int a = 0; a < i->op->sig.operand_n; a++) {
@@ -85,6 +102,7 @@ static int collect(tracker *t, int64_t k)
         int64_t rows = i->op->sig.operand[a].flags & HPC_ROWWISE ? rows_of(type) : 0;
         bool write = hpc_insn_role(e->p, i, a) & HPC_OUT;
         TRY(touch(t, v, (int64_t)hpc_type_bytes(type), rows, write, queue));
+        last(t)->late = late >> a & 1;
         if (type->ragged >= 0) TRY(touch_read(t, type->count, queue));
     }
     TRY(touch_read(t, i->tags.guard, queue));
@@ -97,6 +115,8 @@ static int collect(tracker *t, int64_t k)
                     .queue = (uint8_t)queue,
                     .space = (uint8_t)e->place.workspace_space[t->segment],
                     .write = true};
+        TRY(push(&t->now, &t->now_n, &t->now_cap, a));
+        a.late = true; /* as well */
         TRY(push(&t->now, &t->now_n, &t->now_cap, a));
     }
 out:
@@ -115,6 +135,14 @@ static bool conflicts_now(const tracker *t, const access *o)
 {
     for (int64_t k = 0; k < t->now_n; k++)
         if (conflict(&t->now[k], o)) return true;
+    return false;
+}
+
+/* Whether any worker might touch it before the kernel's own meeting, if it has one. */
+static bool conflicts_early(const tracker *t, const access *o)
+{
+    for (int64_t k = 0; k < t->now_n; k++)
+        if (!t->now[k].late && conflict(&t->now[k], o)) return true;
     return false;
 }
 
@@ -162,11 +190,24 @@ static int settle_transfers(tracker *t, int64_t insn)
 static int settle_workers(tracker *t, int64_t insn)
 {
     for (int64_t k = 0; k < t->open_n; k++) {
-        if (t->open[k].transfer >= 0 || !conflicts_now(t, &t->open[k])) continue;
+        if (t->open[k].transfer >= 0 || !conflicts_early(t, &t->open[k])) continue;
         forget_kernels(t);
         return add_step(t, (step){.kind = STEP_BARRIER, .insn = (int32_t)insn});
     }
     return HPC_OK;
+}
+
+/* Where workers meet inside of the kernel, all that came before, what was early of itself
+ * included, is waited for there. */
+static void settle_by_meeting(tracker *t, int64_t insn)
+{
+    int64_t n = 0;
+
+    if (late_operands(t, insn) == 0) return;
+    forget_kernels(t);
+    for (int64_t k = 0; k < t->now_n; k++)
+        if (t->now[k].late) t->now[n++] = t->now[k];
+    t->now_n = n;
 }
 
 static int join(tracker *t, int queue, int from, int64_t insn)
@@ -225,6 +266,7 @@ static int add_insn(tracker *t, int64_t k)
         TRY(settle_workers(t, k));
     else
         TRY(settle_queues(t, i->tags.queue, k));
+    settle_by_meeting(t, k);
     if (i->op->comm >= 0) {
         int32_t transfer = transfer_of(e, t->segment, k);
         TRY(remember(t, transfer));

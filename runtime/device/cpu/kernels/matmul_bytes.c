@@ -113,7 +113,9 @@ static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t 
 
     if (a->bias.data) bias = load(buffer, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + j, cols);
     for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS)
-        if (plain)
+        if (plain && cols == BYTES_COLS) /* a copy of known length */
+            memcpy((float *)a->y.data + at, x, BYTES_COLS * sizeof *x);
+        else if (plain)
             memcpy((float *)a->y.data + at, x, (size_t)cols * sizeof *x);
         else
             HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);

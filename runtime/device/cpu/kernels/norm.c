@@ -311,6 +311,9 @@ static void grad_slab(const hpc_norm_grad_args *a, void *workspace, int64_t c, i
     if (a->db.data) put_sums(&a->db, c, db, n);
 }
 
+/* dw and db, the second and third operand, are touched when all have met. */
+enum { LATE = 1 << 1 | 1 << 2 };
+
 static int norm_grad_run(const hpc_launch *l, const void *args)
 {
     const hpc_norm_grad_args *a = args;
@@ -331,12 +334,14 @@ static int norm_grad_run(const hpc_launch *l, const void *args)
 int HPC_ISA(cpu_norm_grad)(hpc_plan *p, int workers, const hpc_norm_grad_args *a)
 {
     const char *name = "norm_grad_" HPC_ISA_TEXT;
-    size_t bytes = (size_t)(groups_of(a) * group_floats(a)) * sizeof(float);
+    hpc_plan plan = {.run = norm_grad_run, .name = name};
     int rc;
 
     (void)workers;
     TRY(refuse_ragged_cols(&a->x, name));
-    TRY(accept(p, (hpc_plan){.run = norm_grad_run, .workspace = bytes, .name = name},
+    plan.workspace = (size_t)(groups_of(a) * group_floats(a)) * sizeof(float);
+    plan.late = group_floats(a) > 0 ? LATE : 0;
+    TRY(accept(p, plan,
                (const operand_check[]){{"dx", &a->dx, TAKES_REAL},
                                        {"dw", &a->dw, TAKES_REAL},
                                        {"db", &a->db, TAKES_REAL},
