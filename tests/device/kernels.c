@@ -268,6 +268,9 @@ static void dropouts(void **state)
                                         .col0 = 602},
                      true);
     }
+    /* Where counters of blocks of four no longer fit 32 bits. */
+    int64_t row0 = ((int64_t)1 << 34) / forms[0].extent[1] - 1;
+    dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 0.25, .seed = 5, .row0 = row0}, false);
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 0}, false);
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 1}, false);
     /* Closer above the first number than f32 can tell. */

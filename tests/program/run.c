@@ -200,7 +200,8 @@ static void barriers_only_where_data_require(void **state)
 /* A segment that prepares a factor, multiplies and goes on with the product. */
 typedef struct meeting_case {
     int64_t rows;
-    bool prepares_b, guarded;
+    enum { PREPARES_A, PREPARES_B, PACKS_B } how;
+    bool guarded;
     int barriers;
 } meeting_case;
 
@@ -213,10 +214,9 @@ static void multiply(const meeting_case *c, int threads, double *out)
     hpc_value w = hpc_program_input(p, "w", matrix(HPC_F32, COLS, DEPTH)), b = w;
     hpc_value open = hpc_program_input(p, "open", hpc_type_of(HPC_I32, 0, NULL));
     hpc_program_segment(p, HPC_FORWARD, 0);
-    if (c->prepares_b)
-        b = hpc_activate(p, w, HPC_SILU);
-    else
-        a = hpc_activate(p, x, HPC_SILU);
+    if (c->how == PREPARES_A) a = hpc_activate(p, x, HPC_SILU);
+    if (c->how == PREPARES_B) b = hpc_activate(p, w, HPC_SILU);
+    if (c->how == PACKS_B) b = hpc_pack(p, w);
     if (c->guarded) p->tags.guard = open;
     hpc_value y = hpc_linear(p, a, b, HPC_NONE, HPC_NONE);
     p->tags.guard = HPC_NONE;
@@ -236,14 +236,15 @@ static void multiply(const meeting_case *c, int threads, double *out)
     hpc_program_free(p);
 }
 
-/* Workers meet within a large product, when b is packed: what they need only behind that needs no
- * barrier of its own, unless a guard may leave the product out. */
+/* Workers meet within a large product, when b is packed if it was not before: what they need only
+ * behind that needs no barrier of its own, unless a guard may leave the product out. */
 static void meetings_within_are_barriers(void **state)
 {
-    static const meeting_case cases[] = {{256, false, false, 1},
-                                         {256, true, false, 2},
-                                         {256, false, true, 2},
-                                         {16, false, false, 2}};
+    static const meeting_case cases[] = {{256, PREPARES_A, false, 1},
+                                         {256, PREPARES_B, false, 2},
+                                         {256, PACKS_B, false, 1},
+                                         {256, PREPARES_A, true, 2},
+                                         {16, PREPARES_A, false, 2}};
     double *want = hpc_alloc(256 * COLS, sizeof *want), *got = hpc_alloc(256 * COLS, sizeof *got);
 
     (void)state;
@@ -255,6 +256,42 @@ static void meetings_within_are_barriers(void **state)
         }
     hpc_free(want);
     hpc_free(got);
+}
+
+/* Within a norm's gradient workers meet before sums are made of what each has: dx can be used at
+ * once, dw needs a barrier, and so does the next one, which has its sums in the same place. */
+static void a_norms_gradient_meets(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_value x = hpc_program_input(p, "x", matrix(HPC_F32, 40, C));
+    hpc_value dy = hpc_program_input(p, "dy", matrix(HPC_F32, 40, C));
+    hpc_value stats = hpc_program_input(p, "stats", matrix(HPC_F32, 40, 2));
+    hpc_value w = hpc_program_input(p, "w", hpc_type_of(HPC_F32, 1, (int64_t[]){C}));
+    const hpc_norm_attr rms = {.kind = HPC_RMS, .eps = 1e-5};
+    hpc_value one[] = {HPC_NEW, HPC_NEW, HPC_NONE, dy, x, stats, w};
+    hpc_value two[] = {HPC_NEW, HPC_NEW, HPC_NONE, dy, x, stats, w};
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_emit(p, &hpc_op_norm_grad, one, &rms);
+    hpc_program_keep(p, hpc_binary(p, HPC_ADD, one[0], x));
+    hpc_program_segment(p, HPC_FORWARD, 1);
+    hpc_emit(p, &hpc_op_norm_grad, two, &rms);
+    hpc_program_keep(p, hpc_activate(p, two[1], HPC_SILU));
+    hpc_program_segment(p, HPC_FORWARD, 2);
+    hpc_value three[] = {HPC_NEW, HPC_NEW, HPC_NONE, dy, x, stats, w};
+    hpc_value four[] = {HPC_NEW, HPC_NEW, HPC_NONE, dy, x, stats, w};
+    hpc_emit(p, &hpc_op_norm_grad, three, &rms);
+    hpc_emit(p, &hpc_op_norm_grad, four, &rms);
+    hpc_device *d = device("cpu", 2);
+    hpc_exec *e;
+    test_ok(hpc_exec_open(&e, p, d, NULL, NULL));
+    assert_int_equal(hpc_exec_stats_of(e, 0).barriers, 0);
+    assert_int_equal(hpc_exec_stats_of(e, 1).barriers, 1);
+    assert_int_equal(hpc_exec_stats_of(e, 2).barriers, 1);
+    for (int s = 0; s < 3; s++) test_ok(hpc_exec_run(e, s, 0));
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_program_free(p);
 }
 
 /* A worker that failed goes on to the barriers that kernels of the same stretch have inside. */
@@ -465,6 +502,7 @@ int main(void)
         cmocka_unit_test(a_stuck_schedule_is_named),
         cmocka_unit_test(barriers_only_where_data_require),
         cmocka_unit_test(meetings_within_are_barriers),
+        cmocka_unit_test(a_norms_gradient_meets),
         cmocka_unit_test(a_failing_worker_keeps_no_other_waiting),
         cmocka_unit_test(a_transfer_of_a_failed_run_starts_again),
         cmocka_unit_test(a_refused_transfer_closes_cleanly),

@@ -42,10 +42,10 @@ typedef int hpc_kernel(const hpc_launch *l, const void *args);
  * and types but no data (present optional operands have rank >= 0). */
 typedef struct hpc_plan {
     hpc_kernel *run;
-    size_t workspace; /* bytes for all workers together ... */
-    size_t own;       /* ... and for each: instructions that share no more need not meet */
+    size_t workspace; /* bytes for all workers together */
+    size_t own;       /* and for each: instructions that share no more need not meet */
     size_t gang;      /* of each of two, by generation of the barrier: read until the next one */
-    unsigned late;    /* operands, as bits, untouched until all have met within; 0: they do not */
+    unsigned late;    /* operands, as bits: touched behind a meeting within, all else before it */
     const char *name; /* "norm_avx512" */
 } hpc_plan;
 

@@ -85,8 +85,8 @@ typedef struct hpc_exec_stats {
     double flops, bytes;  /* by the op table */
 } hpc_exec_stats;
 hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
-/* By instruction of the segment: nanoseconds of all its runs, on worker 0, with the barriers behind
- * it; NULL unless profiling. */
+/* By instruction of the segment: nanoseconds of all its runs, on worker 0, with waiting within and
+ * behind it; NULL unless profiling. */
 const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
 /* The program with kernels, barriers, addresses; footers count instructions, barriers, bytes. */

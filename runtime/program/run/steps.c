@@ -117,7 +117,7 @@ static int collect(tracker *t, int64_t k)
                     .write = true};
         TRY(push(&t->now, &t->now_n, &t->now_cap, a));
         a.late = true; /* as well */
-        TRY(push(&t->now, &t->now_n, &t->now_cap, a));
+        if (late) TRY(push(&t->now, &t->now_n, &t->now_cap, a));
     }
 out:
     return rc;

@@ -17,7 +17,7 @@ static inline float gelu_sigmoid(float x)
     return vec_sigmoid(x * (GELU_SLOPE + GELU_SLOPE * GELU_CUBIC * (x * x)));
 }
 
-/* s: gelu_sigmoid(x) */
+/* s: gelu_sigmoid(x). Of NaN it is that of a bound: it is the value beside it that stays NaN. */
 static inline float gelu_slope(float x, float s)
 {
     float t = vec_within(x, 16); /* beyond, the slope is 1 and 0, but powers overflow */

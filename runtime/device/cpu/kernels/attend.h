@@ -12,7 +12,7 @@
 
 enum {
     ATTEND_KEYS = 64,  /* in a block, counted from a sequence's first key: part of the bits */
-    ATTEND_ROWS = 128, /* rows of scores at once: amortises packing; not part of the bits */
+    ATTEND_ROWS = 240, /* rows of scores at once: amortises packing; not part of the bits */
     ATTEND_ROWS_LEAST = 16,
     ATTEND_FEW = 8 /* rows: at most so many are quicker without packing; not part of the bits */
 };

@@ -3,9 +3,9 @@
  *
  * With p = exp(scale q.k - lse) and delta = sum(dout o):
  *   dv = p^T dout,  ds = p (dout v^T - delta) scale,  dq = ds k,  dk = ds^T q.
- * A task is a sequence with the heads that share a key head: it walks its blocks
- * once and keeps what it gathers. Where there are fewer of these than keep all
- * workers busy, or a sequence is long, blocks of keys gather dk and dv over the
+ * A task is a sequence with the heads that share a key head: it packs second
+ * factors once, walks its blocks once and keeps what it gathers. Where there are fewer of these
+ * than keep all workers busy, or a sequence is long, blocks of keys gather dk and dv over the
  * queries that see them, and blocks of queries dq over their keys; p is then
  * computed twice. No two tasks write one place, nobody waits, and sums are the
  * same chains either way.
@@ -16,7 +16,12 @@
 #include "runtime/device/cpu/kernels/attend.h"
 #include "runtime/device/cpu/kernels/vecmath.h"
 
-enum { KEPT = 4096 }; /* rows: three gradients of 128 columns take 6 MiB of a worker */
+/* Rows of a task: at 128 columns, gradients and packed factors take 20 MiB of a worker. */
+enum { KEPT = 4096 };
+
+/* Of a block's products: of scores the first factors and, turned, the second ones; of sums the
+ * second ones. */
+enum { ROWS_Q, ROWS_DOUT, TURNED_K, TURNED_V, PLAIN_K, PLAIN_Q, PLAIN_DOUT, FACTORS };
 
 typedef struct shape {
     int64_t rows, heads, key_heads, group, dim;
@@ -30,6 +35,8 @@ typedef struct scratch {    /* of one worker */
     void *p_half, *ds_half; /* the same, of the shape's type: p and ds themselves if it is f32 */
     float *delta;           /* [kept], or of a block's queries */
     float *dq, *dk, *dv;    /* [kept,dim] */
+    float *packed[FACTORS]; /* of a whole sequence */
+    float *some;            /* [16,dim] */
     float *row, *row2;      /* [dim] */
     float *gemm;
 } scratch;
@@ -66,7 +73,8 @@ static size_t scratch_floats(const shape *s)
 {
     size_t kept = ((size_t)s->kept + 15) & ~(size_t)15;
 
-    return GEMM_SCRATCH + 3 * ATTEND_ROWS * ATTEND_KEYS + kept + row_floats(s) * (3 * kept + 2);
+    return GEMM_SCRATCH + 3 * ATTEND_ROWS * ATTEND_KEYS + kept +
+           row_floats(s) * ((3 + FACTORS) * kept + GEMM_PANEL + 2);
 }
 
 static scratch scratch_at(float *base, const shape *s)
@@ -82,18 +90,21 @@ static scratch scratch_at(float *base, const shape *s)
     w.dq = w.delta + kept;
     w.dk = w.dq + row * kept;
     w.dv = w.dk + row * kept;
-    w.row = w.dv + row * kept;
+    for (int f = 0; f < FACTORS; f++) w.packed[f] = w.dv + row * kept * (size_t)(f + 1);
+    w.some = w.dv + row * kept * (FACTORS + 1);
+    w.row = w.some + row * GEMM_PANEL;
     w.row2 = w.row + row;
     return w;
 }
 
 /* ---- operands of a block --------------------------------------------------------- */
 
-/* A block's rows of q or dout [rows,heads,dim], or of k or v [rows,key_heads,dim]. */
+/* A block's rows of q or dout [rows,heads,dim], or of k or v [rows,key_heads,dim]; or packed. */
 typedef struct rows {
     const void *data;
     int64_t ld;
     hpc_dtype type;
+    bool panel;
 } rows;
 
 static int64_t query_at(const shape *s, const block *b)
@@ -108,7 +119,7 @@ static int64_t key_at(const shape *s, const block *b)
 
 static rows rows_of(const hpc_tensor *t, int64_t at, int64_t ld)
 {
-    return (rows){gemm_element(t->data, (hpc_dtype)t->dtype, at), ld, (hpc_dtype)t->dtype};
+    return (rows){gemm_element(t->data, (hpc_dtype)t->dtype, at), ld, (hpc_dtype)t->dtype, false};
 }
 
 static rows query_rows(const hpc_tensor *t, const shape *s, const block *b)
@@ -121,6 +132,73 @@ static rows key_rows(const hpc_tensor *t, const shape *s, const block *b)
     return rows_of(t, key_at(s, b), s->key_heads * s->dim);
 }
 
+typedef struct factors {
+    rows of[FACTORS];
+} factors;
+
+static factors as_they_lie(const hpc_attention_grad_args *a, const shape *s, const block *b)
+{
+    rows q = query_rows(&a->q, s, b), dout = query_rows(&a->dout, s, b);
+    rows k = key_rows(&a->k, s, b), v = key_rows(&a->v, s, b);
+
+    return (factors){{q, dout, k, v, k, q, dout}};
+}
+
+static factors as_packed(const shape *s, const block *b, const scratch *w)
+{
+    factors f;
+
+    for (int k = 0; k < FACTORS; k++) {
+        bool of_keys = k == TURNED_K || k == TURNED_V || k == PLAIN_K;
+        int64_t ld = k < PLAIN_K ? s->dim : b->all, row = k < PLAIN_K ? s->dim : GEMM_PANEL;
+        f.of[k] =
+            (rows){w->packed[k] + (of_keys ? b->key : b->query) * row, ld, HPC_F32, k >= TURNED_K};
+    }
+    return f;
+}
+
+/* All rows of a sequence: as they are, and in panels of rows beside each other, `turned`, and of
+ * columns, `plain`. Each may be NULL. */
+static void pack(float *copy, float *turned, float *plain, const hpc_tensor *t, int64_t at,
+                 int64_t ld, int64_t all, int64_t dim, const scratch *w)
+{
+    for (int64_t r = 0; r < all; r += GEMM_PANEL) {
+        int64_t n = least(GEMM_PANEL, all - r);
+        float *some = copy ? copy + r * dim : w->some;
+        for (int64_t i = 0; i < n; i++) {
+            float *row = some + i * dim;
+            attend_put(row, HPC_F32, load(row, t, at + (r + i) * ld, dim), dim);
+            for (int64_t c = 0; plain && c < dim; c += GEMM_PANEL)
+                memcpy(plain + c * all + (r + i) * GEMM_PANEL, row + c,
+                       (size_t)least(GEMM_PANEL, dim - c) * sizeof *row);
+        }
+        if (!turned) continue;
+        if (n < GEMM_PANEL)
+            memset(turned + r * dim, 0, (size_t)(GEMM_PANEL * dim) * sizeof *turned);
+        HPC_ISA(cpu_transpose)(turned + r * dim, GEMM_PANEL, some, dim, n, dim);
+    }
+}
+
+static void pack_keys(const hpc_attention_grad_args *a, const shape *s, const block *b,
+                      const scratch *w)
+{
+    int64_t at = key_at(s, b), ld = s->key_heads * s->dim;
+    float *const *to = w->packed;
+
+    pack(NULL, to[TURNED_K], to[PLAIN_K], &a->k, at, ld, b->all, s->dim, w);
+    pack(NULL, to[TURNED_V], NULL, &a->v, at, ld, b->all, s->dim, w);
+}
+
+static void pack_queries(const hpc_attention_grad_args *a, const shape *s, const block *b,
+                         const scratch *w)
+{
+    int64_t at = query_at(s, b), ld = s->heads * s->dim;
+    float *const *to = w->packed;
+
+    pack(to[ROWS_Q], NULL, to[PLAIN_Q], &a->q, at, ld, b->all, s->dim, w);
+    pack(to[ROWS_DOUT], NULL, to[PLAIN_DOUT], &a->dout, at, ld, b->all, s->dim, w);
+}
+
 /* scores [queries,keys] = x y^T over dim. */
 static void pair_up(float *scores, rows x, rows y, const shape *s, const block *b, float *spare)
 {
@@ -131,6 +209,7 @@ static void pair_up(float *scores, rows x, rows y, const shape *s, const block *
               .b_ld = y.ld,
               .b_type = y.type,
               .b_trans = true,
+              .b_panel = y.panel,
               .k = s->dim};
 
     HPC_ISA(cpu_gemm)
@@ -149,6 +228,7 @@ static void gather(float *y, const void *scores, bool over_queries, rows x, cons
               .b = x.data,
               .b_ld = x.ld,
               .b_type = x.type,
+              .b_panel = x.panel,
               .k = over_queries ? b->queries : b->keys};
 
     HPC_ISA(cpu_gemm)
@@ -187,13 +267,13 @@ static void soften_row(float *p, float *ds, attend_span in, int64_t keys, float 
 
 /* w->p and w->ds of the block, as factors. */
 static void find_scores(const hpc_attention_grad_args *a, const shape *s, const block *b,
-                        const float *deltas, const scratch *w)
+                        const factors *f, const float *deltas, const scratch *w)
 {
     const float *lse = (const float *)a->lse.data;
     float scale = (float)a->attr.scale;
 
-    pair_up(w->p, query_rows(&a->q, s, b), key_rows(&a->k, s, b), s, b, w->gemm);
-    pair_up(w->ds, query_rows(&a->dout, s, b), key_rows(&a->v, s, b), s, b, w->gemm);
+    pair_up(w->p, f->of[ROWS_Q], f->of[TURNED_K], s, b, w->gemm);
+    pair_up(w->ds, f->of[ROWS_DOUT], f->of[TURNED_V], s, b, w->gemm);
     for (int64_t r = 0; r < b->queries; r++) {
         float *p = w->p + r * ATTEND_KEYS, *ds = w->ds + r * ATTEND_KEYS, delta = deltas[r];
         float norm = lse[query_at(s, b) / s->dim + r * s->heads];
@@ -223,8 +303,9 @@ static void query_task(const hpc_attention_grad_args *a, const shape *s, block b
     find_delta(w->delta, a, s, &b, w);
     for (b.key = top.lo / ATTEND_KEYS * ATTEND_KEYS; b.key < bottom.hi; b.key += ATTEND_KEYS) {
         b.keys = least(ATTEND_KEYS, b.all - b.key);
-        find_scores(a, s, &b, w->delta, w);
-        gather(w->dq, w->ds_half, false, key_rows(&a->k, s, &b), s, &b, w->gemm);
+        factors f = as_they_lie(a, s, &b);
+        find_scores(a, s, &b, &f, w->delta, w);
+        gather(w->dq, w->ds_half, false, f.of[PLAIN_K], s, &b, w->gemm);
     }
     write_rows(&a->dq, w->dq, query_at(s, &b), s->heads * s->dim, b.queries, s->dim);
 }
@@ -240,10 +321,11 @@ static void key_task(const hpc_attention_grad_args *a, const shape *s, block b, 
         for (b.query = first; b.query < b.all; b.query += s->queries) {
             b.queries = least(s->queries, b.all - b.query);
             if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
+            factors f = as_they_lie(a, s, &b);
             find_delta(w->delta, a, s, &b, w);
-            find_scores(a, s, &b, w->delta, w);
-            gather(w->dv, w->p_half, true, query_rows(&a->dout, s, &b), s, &b, w->gemm);
-            gather(w->dk, w->ds_half, true, query_rows(&a->q, s, &b), s, &b, w->gemm);
+            find_scores(a, s, &b, &f, w->delta, w);
+            gather(w->dv, w->p_half, true, f.of[PLAIN_DOUT], s, &b, w->gemm);
+            gather(w->dk, w->ds_half, true, f.of[PLAIN_Q], s, &b, w->gemm);
         }
     b.head--;
     write_rows(&a->dk, w->dk, key_at(s, &b), s->key_heads * s->dim, b.keys, s->dim);
@@ -255,25 +337,26 @@ static void whole_task(const hpc_attention_grad_args *a, const shape *s, block b
 {
     size_t bytes = (size_t)(b.all * s->dim) * sizeof(float);
     int64_t end = b.head + s->group;
+    bool packs = s->type == HPC_F32; /* others are packed otherwise */
 
     memset(w->dk, 0, bytes);
     memset(w->dv, 0, bytes);
+    if (packs) pack_keys(a, s, &b, w);
     for (; b.head < end; b.head++) {
         memset(w->dq, 0, bytes);
         b.query = 0, b.queries = b.all;
+        if (packs) pack_queries(a, s, &b, w);
         find_delta(w->delta, a, s, &b, w);
         for (b.key = 0; b.key < b.all; b.key += ATTEND_KEYS) {
             b.keys = least(ATTEND_KEYS, b.all - b.key);
             for (b.query = a->attr.causal ? b.key : 0; b.query < b.all; b.query += ATTEND_ROWS) {
                 b.queries = least(ATTEND_ROWS, b.all - b.query);
                 if (attend_visible(&a->attr, b.query, b.all).lo >= b.key + b.keys) break;
-                find_scores(a, s, &b, w->delta + b.query, w);
-                gather(w->dv + b.key * s->dim, w->p_half, true, query_rows(&a->dout, s, &b), s, &b,
-                       w->gemm);
-                gather(w->dk + b.key * s->dim, w->ds_half, true, query_rows(&a->q, s, &b), s, &b,
-                       w->gemm);
-                gather(w->dq + b.query * s->dim, w->ds_half, false, key_rows(&a->k, s, &b), s, &b,
-                       w->gemm);
+                factors f = packs ? as_packed(s, &b, w) : as_they_lie(a, s, &b);
+                find_scores(a, s, &b, &f, w->delta + b.query, w);
+                gather(w->dv + b.key * s->dim, w->p_half, true, f.of[PLAIN_DOUT], s, &b, w->gemm);
+                gather(w->dk + b.key * s->dim, w->ds_half, true, f.of[PLAIN_Q], s, &b, w->gemm);
+                gather(w->dq + b.query * s->dim, w->ds_half, false, f.of[PLAIN_K], s, &b, w->gemm);
             }
         }
         b.query = 0;

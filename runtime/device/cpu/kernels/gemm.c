@@ -441,8 +441,9 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
 static bool as_it_lies(const gemm *g, int64_t n)
 {
     enum { NEAR = 16384 }; /* floats */
+    bool exact = n % TILE_ROWS == 0 || tile_height(n % TILE_ROWS) == n % TILE_ROWS;
 
-    return g->a_type == HPC_F32 && !g->halves && n % TILE_ROWS == 0 && g->k * g->a_ld <= NEAR;
+    return g->a_type == HPC_F32 && !g->halves && exact && g->k * g->a_ld <= NEAR;
 }
 
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,

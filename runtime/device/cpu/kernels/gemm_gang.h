@@ -38,7 +38,7 @@ size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 
 /* All workers call it. Other workers may be behind it when it returns; what is done next with its
- * results follows a barrier. */
+ * results follows a barrier, or a meeting within a kernel. */
 void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float *own);
 
 #endif

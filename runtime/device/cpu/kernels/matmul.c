@@ -205,8 +205,15 @@ static bool is_large(const hpc_matmul_args *a, const shape *s, int workers)
            HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k, workers);
 }
 
-/* Only b, the fourth operand, is touched before all have met: it is packed then. */
-enum { LATE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 };
+/* Operands that are touched only when all have met; b is packed before that, and not looked at
+ * again, or else is read where it lies. */
+static unsigned late_operands(const gemm *g, const shape *s)
+{
+    enum { B = 1 << 3, OTHERS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 };
+
+    if (s->batch == 0) return 0;
+    return gemm_is_direct(g) ? OTHERS | B : OTHERS;
+}
 
 static int run_large(const hpc_launch *l, const void *args)
 {
@@ -258,7 +265,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
         plan.run = run_large;
         plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
         plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k);
-        plan.late = s.batch > 0 ? LATE : 0;
+        plan.late = late_operands(&g, &s);
     }
     return accept(p, plan, check);
 }

@@ -207,14 +207,19 @@ typedef struct sums {
     float *w, *b;
 } sums;
 
-static int64_t groups_of(const hpc_norm_grad_args *a)
-{
-    return (hpc_tensor_rows(&a->x) + ROWS_TOGETHER - 1) / ROWS_TOGETHER;
-}
-
 static int64_t group_floats(const hpc_norm_grad_args *a)
 {
     return hpc_tensor_cols(&a->x) * ((a->dw.rank >= 0) + (a->db.rank >= 0));
+}
+
+static int64_t group_rows(const hpc_norm_grad_args *a)
+{
+    return group_floats(a) > 0 ? ROWS_TOGETHER : 1;
+}
+
+static int64_t groups_of(const hpc_norm_grad_args *a)
+{
+    return (hpc_tensor_rows(&a->x) + group_rows(a) - 1) / group_rows(a);
 }
 
 static sums sums_of(const hpc_norm_grad_args *a, void *workspace, int64_t group)
@@ -253,7 +258,7 @@ static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols, cons
 
     for (int64_t c = 0; c < cols; c += CHUNK) {
         load_piece(&p, a, at, c, cols);
-        piece_sums(&p, m, &along, &mean);
+        if (a->dx.data) piece_sums(&p, m, &along, &mean);
         add_sums(to, &p, m, c);
     }
     if (!a->dx.data) return;
@@ -272,8 +277,8 @@ static void grad_row(const hpc_norm_grad_args *a, int64_t at, int64_t cols, cons
 
 static void grad_group(const hpc_norm_grad_args *a, int64_t group, const sums *to)
 {
-    int64_t cols = hpc_tensor_cols(&a->x), lo = group * ROWS_TOGETHER * cols;
-    int64_t hi = least(lo + ROWS_TOGETHER * cols, hpc_tensor_n(&a->x));
+    int64_t cols = hpc_tensor_cols(&a->x), n = group_rows(a) * cols, lo = group * n;
+    int64_t hi = least(lo + n, hpc_tensor_n(&a->x));
 
     if (to->w) memset(to->w, 0, (size_t)cols * sizeof *to->w);
     if (to->b) memset(to->b, 0, (size_t)cols * sizeof *to->b);

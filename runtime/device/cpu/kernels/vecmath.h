@@ -3,7 +3,8 @@
  * loops around them become vector code.
  *
  * Errors are within 3 ulp (erf: within 1e-7), infinities and NaN come out as
- * they should. They raise no flags and set no errno. Nothing here knows tensors.
+ * they should where nothing else is said. They raise no flags and set no errno.
+ * Nothing here knows tensors.
  */
 #ifndef HPC_CPU_VECMATH_H
 #define HPC_CPU_VECMATH_H
@@ -77,8 +78,8 @@ static inline float vec_exp_down(float x)
     return x < -VEC_EXP_MOST ? 0.0f : vec_exp_normal(x);
 }
 
-/* Beyond the bounds it is as near to 0 as normal numbers are, or 1; that of NaN is either, so it is
- * x sigmoid(x) that stays NaN. */
+/* Beyond the bounds it is the least of normal numbers, which x makes visible beyond 1e34 only, or
+ * 1; that of NaN is either, so it is x sigmoid(x) that stays NaN. */
 static inline float vec_sigmoid(float x)
 {
     return 1.0f / (1.0f + vec_exp_normal(-vec_within(x, VEC_EXP_MOST)));
