@@ -62,7 +62,7 @@ KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-mat
 FLAGS = $(COMPILE) $(CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) $(PEER_LIBS)
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS := base device link program source git proc shard plot tokenizer corpus model train cmd
+ROOMS := base device link program source git proc shard plot tokenizer corpus model train infer cmd
 SRC_base    := $(wildcard runtime/base/*.c)
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_link    := $(wildcard runtime/link/*.c)
@@ -76,18 +76,19 @@ SRC_tokenizer := $(wildcard tokenizer/*.c)
 SRC_corpus  := $(wildcard corpus/*.c)
 SRC_model   := $(wildcard model/*.c)
 SRC_train   := $(wildcard train/*.c)
+SRC_infer   := $(wildcard infer/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 SRC_peer    := $(wildcard runtime/device/peer/*.c)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
-FORMATTED   := $(shell find runtime tokenizer corpus model train cmd tests -name '*.[ch]' -o -name '*.cc')
+FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd train model program link device corpus tokenizer plot shard proc git source base, \
+LINK := $(foreach r,cmd infer train model program link device corpus tokenizer plot shard proc git source base, \
         $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)

@@ -25,12 +25,25 @@ static inline vec vec_at(const float *x)
 
 static double total(const vec sum[SUMS])
 {
-    float lane[PART];
+    vec all = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    float lane[LANES];
 
-    memcpy(lane, sum, sizeof lane);
-    for (int width = PART / 2; width > 0; width /= 2)
+    memcpy(lane, &all, sizeof lane);
+    for (int width = LANES / 2; width > 0; width /= 2)
         for (int i = 0; i < width; i++) lane[i] += lane[i + width];
     return (double)lane[0];
+}
+
+static double sum_of(const float *x, int64_t n)
+{
+    vec sum[SUMS] = {{0}};
+    double rest = 0;
+    int64_t i = 0;
+
+    for (; i + PART <= n; i += PART)
+        for (int v = 0; v < SUMS; v++) sum[v] += vec_at(x + i + v * LANES);
+    for (; i < n; i++) rest += (double)x[i];
+    return total(sum) + rest;
 }
 
 /* Sum of x over the row that begins at `at`, or of (x - mean)^2. */
@@ -41,7 +54,7 @@ static double row_sum(const hpc_tensor *x, int64_t at, int64_t cols)
 
     for (int64_t c = 0; c < cols; c += CHUNK) {
         int64_t n = least(CHUNK, cols - c);
-        sum += (double)HPC_ISA(cpu_sum)(load(buffer, x, at + c, n), n);
+        sum += sum_of(load(buffer, x, at + c, n), n);
     }
     return sum;
 }
