@@ -1,0 +1,305 @@
+/*
+ * engine.c: requests, and what each step computes for them.
+ *
+ * A request that has begun holds pages for its whole text to be, so it never has to
+ * give way; the last token's logits are always computed, so of a prompt that is known
+ * as a whole the last page is not taken from the cache.
+ */
+#include <string.h>
+
+#include "infer/priv.h"
+
+typedef struct running {
+    hpc_request r;
+    int64_t id;
+    int32_t *text; /* the prompt and what has been made */
+    int64_t n;     /* of these tokens */
+    int64_t made;
+    int64_t done; /* in the cache */
+    int64_t take; /* computed in this step; */
+    bool wants;   /* and its last one's logits */
+    bool begun, cancelled, over;
+    hpc_past past;
+} running;
+
+struct hpc_engine {
+    engine_model m;
+    engine_batch batch;
+    hpc_pages *pages;
+    hpc_sampler *sampler;
+    running *list; /* in the order in which they came */
+    int64_t n, cap, next_id;
+    hpc_engine_counts counts;
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+int hpc_engine_open(hpc_engine **out, const hpc_engine_options *o)
+{
+    hpc_engine *e = hpc_alloc(1, sizeof *e);
+    int rc;
+
+    *out = NULL;
+    if (!e) return HPC_E_NOMEM;
+    TRY(engine_model_open(&e->m, o));
+    TRY(engine_batch_create(&e->batch, &e->m));
+    TRY(hpc_pages_create(&e->pages, e->m.shape.pages, ENGINE_PAGE));
+    TRY(hpc_sampler_create(&e->sampler, e->m.c.vocab));
+    *out = e;
+    return HPC_OK;
+out:
+    hpc_engine_close(e);
+    return rc;
+}
+
+static void release(hpc_engine *e, running *x)
+{
+    if (x->begun) hpc_pages_end(e->pages, &x->past);
+    hpc_free(x->text);
+    *x = (running){0};
+}
+
+void hpc_engine_close(hpc_engine *e)
+{
+    if (!e) return;
+    for (int64_t k = 0; k < e->n; k++) release(e, &e->list[k]);
+    hpc_free(e->list);
+    hpc_sampler_free(e->sampler);
+    hpc_pages_free(e->pages);
+    engine_batch_free(&e->batch);
+    engine_model_close(&e->m);
+    hpc_free(e);
+}
+
+const hpc_model_config *hpc_engine_config(const hpc_engine *e)
+{
+    return &e->m.c;
+}
+
+hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e)
+{
+    hpc_engine_counts c = e->counts;
+
+    for (int64_t k = 0; k < e->n; k++) (*(e->list[k].begun ? &c.running : &c.waiting))++;
+    return c;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Tokens that a text may have: of the model's positions, and of the cache. */
+static int64_t room(const hpc_engine *e)
+{
+    int64_t cache = e->m.shape.sequence_pages * ENGINE_PAGE;
+
+    return cache < e->m.c.positions ? cache : e->m.c.positions;
+}
+
+static int check_request(const hpc_engine *e, const hpc_request *r)
+{
+    if (r->n < 1 || r->most < 1)
+        return hpc_fail(HPC_E_ARG, "a request has a token at least, and wants one at least");
+    if (r->n > room(e))
+        return hpc_fail(HPC_E_ARG, "a text of %lld tokens: model and cache take %lld",
+                        (long long)r->n, (long long)room(e));
+    for (int64_t k = 0; k < r->n; k++)
+        if (r->token[k] < 0 || r->token[k] >= e->m.c.vocab)
+            return hpc_fail(HPC_E_ARG, "token %d: the model has %lld", r->token[k],
+                            (long long)e->m.c.vocab);
+    return hpc_sampling_check(&r->sampling);
+}
+
+int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id)
+{
+    int64_t most = room(e) - r->n + 1; /* the last token that is made need not be computed */
+    int rc;
+
+    TRY(check_request(e, r));
+    TRY(hpc_grow(&e->list, &e->cap, e->n + 1, sizeof *e->list));
+    running x = {.r = *r, .id = ++e->next_id, .n = r->n};
+    if (x.r.most > most) x.r.most = most;
+    x.text = hpc_alloc((size_t)(r->n + x.r.most), sizeof *x.text);
+    if (!x.text) TRY(HPC_E_NOMEM);
+    memcpy(x.text, r->token, (size_t)r->n * sizeof *x.text);
+    e->list[e->n++] = x;
+    *id = x.id;
+out:
+    return rc;
+}
+
+void hpc_engine_cancel(hpc_engine *e, int64_t id)
+{
+    for (int64_t k = 0; k < e->n; k++)
+        if (e->list[k].id == id) e->list[k].cancelled = true;
+}
+
+static void finish(hpc_engine *e, running *x, hpc_finish how)
+{
+    hpc_request r = x->r;
+
+    release(e, x);
+    x->over = true;
+    if (r.ended) r.ended(r.user, how);
+}
+
+static void drop_finished(hpc_engine *e)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < e->n; k++) {
+        if (e->list[k].cancelled && !e->list[k].over) finish(e, &e->list[k], HPC_FINISH_CALLER);
+        if (!e->list[k].over) e->list[n++] = e->list[k];
+    }
+    e->n = n;
+}
+
+/* ---- a step: who, and of each how much --------------------------------------------------------
+ */
+
+/* Those that wait begin, in their order, while there are places and pages. */
+static int begin_waiting(hpc_engine *e)
+{
+    int64_t places = e->m.shape.sequences;
+
+    for (int64_t k = 0; k < e->n && places > 0; k++, places--) {
+        running *x = &e->list[k];
+        int64_t found;
+        if (x->begun) continue;
+        int rc = hpc_pages_begin(e->pages, &x->past, x->text, x->n - 1, &found);
+        if (rc < 0) return rc;
+        rc = hpc_pages_reserve(e->pages, &x->past, x->n + x->r.most - 1);
+        x->begun = rc >= 0;
+        if (!x->begun) hpc_pages_end(e->pages, &x->past);
+        if (rc == HPC_E_STATE) { /* others have to end first */
+            hpc_error_clear();
+            return HPC_OK;
+        }
+        if (rc < 0) return rc;
+        x->done = found;
+        e->counts.reused += found;
+    }
+    return HPC_OK;
+}
+
+/* Single tokens come first: nobody waits for another's prompt. */
+static void share_out(hpc_engine *e)
+{
+    int64_t left = e->m.shape.tokens;
+
+    for (int prompts = 0; prompts < 2; prompts++)
+        for (int64_t k = 0; k < e->n; k++) {
+            running *x = &e->list[k];
+            int64_t missing = x->n - x->done;
+            if (!prompts) x->take = 0;
+            if (!x->begun || (missing > 1) != prompts) continue;
+            x->take = missing < left ? missing : left;
+            x->wants = x->take == missing;
+            left -= x->take;
+        }
+}
+
+static void add_to_batch(hpc_engine *e, const running *x)
+{
+    engine_batch *b = &e->batch;
+    int64_t row = b->sequence_n * e->m.shape.sequence_pages;
+
+    for (int64_t i = x->done; i < x->done + x->take; i++, b->token_n++) {
+        b->token[b->token_n] = x->text[i];
+        b->pos[b->token_n] = (int32_t)i;
+        b->slot[b->token_n] =
+            (int32_t)(x->past.page[i / ENGINE_PAGE] * ENGINE_PAGE + i % ENGINE_PAGE);
+    }
+    memcpy(b->page + row, x->past.page, (size_t)x->past.page_n * sizeof *b->page);
+    b->len[b->sequence_n++] = (int32_t)(x->done + x->take);
+    b->start[b->sequence_n] = (int32_t)b->token_n;
+    if (x->wants) b->output[b->output_n++] = (int32_t)(b->token_n - 1);
+}
+
+static void fill_batch(hpc_engine *e)
+{
+    engine_batch *b = &e->batch;
+
+    b->token_n = b->sequence_n = b->output_n = 0;
+    for (int64_t k = 0; k < e->n; k++)
+        if (e->list[k].take > 0) add_to_batch(e, &e->list[k]);
+}
+
+/* ---- what comes of it
+ * ---------------------------------------------------------------------------- */
+
+static bool stops(const hpc_request *r, int32_t token)
+{
+    for (int64_t k = 0; k < r->stop_n; k++)
+        if (r->stop[k] == token) return true;
+    return false;
+}
+
+/* A token more, from its logits. */
+static int go_on(hpc_engine *e, running *x, const float *logits)
+{
+    const hpc_request *r = &x->r;
+    hpc_choice c = {.logits = logits,
+                    .allowed = r->allowed ? r->allowed(r->user) : NULL,
+                    .past = x->text,
+                    .past_n = x->n,
+                    .sample = r->sample,
+                    .position = (uint32_t)x->n};
+    float logprob;
+    int32_t token;
+    int rc = hpc_sample(e->sampler, &r->sampling, &c, &token, &logprob);
+
+    if (rc < 0) {
+        finish(e, x, HPC_FINISH_ERROR);
+        return rc;
+    }
+    if (stops(r, token)) {
+        finish(e, x, HPC_FINISH_STOP);
+        return HPC_OK;
+    }
+    x->text[x->n++] = token;
+    x->made++;
+    if (r->token_made(r->user, token, logprob))
+        finish(e, x, HPC_FINISH_CALLER);
+    else if (x->made == r->most)
+        finish(e, x, HPC_FINISH_LENGTH);
+    return HPC_OK;
+}
+
+/* All are told, whatever happens to one. */
+static int tell_all(hpc_engine *e)
+{
+    const float *logits = e->batch.logits;
+    int failed = HPC_OK;
+
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[k];
+        if (x->take == 0) continue;
+        x->done += x->take;
+        hpc_pages_settle(e->pages, &x->past, x->text, x->done);
+        if (!x->wants) continue;
+        int rc = go_on(e, x, logits);
+        if (failed == HPC_OK) failed = rc;
+        logits += e->m.c.vocab;
+    }
+    return failed;
+}
+
+int hpc_engine_step(hpc_engine *e, bool *busy)
+{
+    int rc;
+
+    drop_finished(e);
+    *busy = e->n > 0;
+    TRY(begin_waiting(e));
+    share_out(e);
+    fill_batch(e);
+    if (e->batch.token_n > 0) {
+        TRY(engine_model_run(&e->m, &e->batch));
+        e->counts.steps++;
+        e->counts.computed += e->batch.token_n;
+        rc = tell_all(e);
+    }
+    drop_finished(e);
+    *busy = e->n > 0;
+out:
+    return rc;
+}

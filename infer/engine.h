@@ -1,0 +1,81 @@
+/*
+ * engine.h: one model that goes on with many texts at once.
+ *
+ * A request is tokens and what is wanted of their continuation. A step computes what
+ * is missing of the prompts of those that run, in pieces, and a token more for each whose
+ * prompt is there. What begins as another text did is taken from the cache (pages.h); what
+ * finds no room waits, first come first served. A request's tokens, and the bits of
+ * its logits, do not depend on what else is asked.
+ *
+ * Tokens only: text is others' business. One thread at a time.
+ */
+#ifndef HPC_ENGINE_H
+#define HPC_ENGINE_H
+
+#include "infer/sample.h"
+#include "model/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_engine hpc_engine;
+
+typedef struct hpc_engine_options {
+    const char *model;         /* a directory, or a FILE.gguf */
+    const char *backend, *isa; /* of the device; NULL: its defaults */
+    int threads;               /* 0: one for each core that this process may use */
+    hpc_dtype weights;         /* of matrices; where rows are no whole blocks of it q8_0, or f16 */
+    hpc_dtype cache;           /* f32 or bf16 */
+    int64_t cache_tokens;      /* of all texts together, rounded up to pages; 0: one longest text */
+    int64_t batch_tokens;      /* of a step at most; 0: 512 */
+    int64_t requests;          /* that run at once; 0: 16 */
+} hpc_engine_options;
+
+/* HPC_E_UNSUPPORTED: a model that does not go on with texts (one with a head for classes). */
+int hpc_engine_open(hpc_engine **out, const hpc_engine_options *o);
+void hpc_engine_close(hpc_engine *e); /* ends what runs, and tells nobody */
+const hpc_model_config *hpc_engine_config(const hpc_engine *e);
+
+typedef enum hpc_finish {
+    HPC_FINISH_LENGTH, /* as many tokens as were wanted, or as the model takes */
+    HPC_FINISH_STOP,   /* a token that ends it, which is not told */
+    HPC_FINISH_CALLER, /* it was told to end */
+    HPC_FINISH_ERROR   /* nothing could be chosen: hpc_engine_step's error says why */
+} hpc_finish;
+
+typedef struct hpc_request {
+    const int32_t *token; /* [n], copied; n at least 1 */
+    int64_t n, most;      /* most: new tokens */
+    hpc_sampling sampling;
+    uint32_t sample;     /* which of several answers to the same */
+    const int32_t *stop; /* [stop_n]: tokens that end it; the caller's until it has ended */
+    int64_t stop_n;
+    /* Both are called by hpc_engine_step. A token has been chosen: 0 goes on, 1 ends it. */
+    int (*token_made)(void *user, int32_t token, float logprob);
+    void (*ended)(void *user, hpc_finish how); /* may be NULL */
+    /* Which tokens may come next, as in hpc_choice; NULL, or what gives NULL: all. */
+    const uint32_t *(*allowed)(void *user);
+    void *user;
+} hpc_request;
+
+/* Not from within a callback. HPC_E_ARG: a token that the model does not have, or a text longer
+ * than it or the cache takes. */
+int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id);
+/* It ends before the next step, with HPC_FINISH_CALLER; not from within a callback. An id that has
+ * ended is no error. */
+void hpc_engine_cancel(hpc_engine *e, int64_t id);
+/* *busy: something runs or waits. After an error of the device nothing goes on; a request for which
+ * nothing could be chosen ends alone, and the error is returned when all others have been told. */
+int hpc_engine_step(hpc_engine *e, bool *busy);
+
+typedef struct hpc_engine_counts {
+    int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */
+    int64_t running, waiting;
+} hpc_engine_counts;
+hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,194 @@
+/*
+ * engine_model.c: a model's weights in the program that answers, and its runs.
+ */
+#include "infer/priv.h"
+
+enum { BATCH_TOKENS = 512, REQUESTS = 16 };
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
+{
+    const engine_model *m = user;
+    hpc_dtype d = hpc_serve_dtype(t, m->weights);
+
+    if (t->extent[1] % hpc_dtype_get(d)->block) d = HPC_Q8_0;
+    return t->extent[1] % hpc_dtype_get(d)->block ? HPC_F16 : d;
+}
+
+static void choose_shape(engine_model *m, const hpc_engine_options *o)
+{
+    int64_t longest = (m->c.positions + ENGINE_PAGE - 1) / ENGINE_PAGE;
+    int64_t pages = (o->cache_tokens + ENGINE_PAGE - 1) / ENGINE_PAGE;
+
+    if (pages < 1) pages = longest;
+    m->shape = (hpc_serve_emission){.tokens = o->batch_tokens > 0 ? o->batch_tokens : BATCH_TOKENS,
+                                    .sequences = o->requests > 0 ? o->requests : REQUESTS,
+                                    .pages = pages,
+                                    .page = ENGINE_PAGE,
+                                    .sequence_pages = pages < longest ? pages : longest,
+                                    .cache = o->cache,
+                                    .dtype = type_of,
+                                    .user = m};
+    m->shape.outputs = m->shape.sequences;
+}
+
+/* One tensor into the state of that name. */
+static int load(engine_model *m, const char *name, const float *x)
+{
+    hpc_value v = hpc_program_find(m->p, name);
+    size_t bytes = hpc_type_bytes(&m->p->value[v].type);
+    void *packed = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
+    int rc;
+
+    if (!packed) return HPC_E_NOMEM;
+    TRY(hpc_serve_pack(packed, &m->p->value[v].type, x));
+    TRY(hpc_exec_write(m->e, 0, v, packed, bytes));
+out:
+    hpc_free(packed);
+    return rc;
+}
+
+static int load_tensor(engine_model *m, const hpc_weights *w, const hpc_model_tensor *t)
+{
+    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    float *x = hpc_alloc((size_t)n, sizeof *x);
+    int rc;
+
+    if (!x) return HPC_E_NOMEM;
+    TRY(hpc_weights_read(x, w, t));
+    TRY(load(m, t->name, x));
+    if (t->part == HPC_PART_EMBED && m->c.tied) TRY(load(m, "lm_head.weight", x));
+out:
+    hpc_free(x);
+    return rc;
+}
+
+static int load_all(engine_model *m, const char *path)
+{
+    hpc_model_tensor *list = NULL;
+    hpc_weights *w = NULL;
+    float *freq = NULL;
+    int64_t n = 0, freq_n = hpc_rope_frequencies_n(&m->c);
+    int rc;
+
+    TRY(hpc_weights_open(&w, path, &m->c));
+    TRY(hpc_model_tensors(&list, &n, &m->c));
+    for (int64_t k = 0; k < n; k++) TRY(load_tensor(m, w, &list[k]));
+    if (freq_n > 0) {
+        freq = hpc_alloc((size_t)freq_n, sizeof *freq);
+        if (!freq) TRY(HPC_E_NOMEM);
+        hpc_rope_frequencies(freq, &m->c);
+        TRY(hpc_exec_write(m->e, 0, m->io.freq, freq, (size_t)freq_n * sizeof *freq));
+    }
+out:
+    hpc_free(freq);
+    hpc_free(list);
+    hpc_weights_close(w);
+    return rc;
+}
+
+int engine_model_open(engine_model *m, const hpc_engine_options *o)
+{
+    const hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = o->threads};
+    int rc;
+
+    m->weights = o->weights;
+    TRY(hpc_model_config_read(&m->c, o->model));
+    if (m->c.dtype == HPC_F16) m->c.dtype = HPC_F32; /* of activations */
+    choose_shape(m, o);
+    m->p = hpc_program_create();
+    if (!m->p) TRY(HPC_E_NOMEM);
+    TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
+    TRY(hpc_device_open(&m->d, &device));
+    TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, NULL));
+    TRY(load_all(m, o->model));
+out:
+    return rc < 0 ? hpc_error_where("%s", o->model) : rc;
+}
+
+void engine_model_close(engine_model *m)
+{
+    hpc_exec_close(m->e);
+    hpc_device_close(m->d);
+    hpc_program_free(m->p);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+int engine_batch_create(engine_batch *b, const engine_model *m)
+{
+    const hpc_serve_emission *s = &m->shape;
+    size_t tokens = (size_t)s->tokens, sequences = (size_t)s->sequences;
+
+    b->token = hpc_alloc(tokens, sizeof *b->token);
+    b->pos = hpc_alloc(tokens, sizeof *b->pos);
+    b->slot = hpc_alloc(tokens, sizeof *b->slot);
+    b->start = hpc_alloc(sequences + 1, sizeof *b->start);
+    b->len = hpc_alloc(sequences, sizeof *b->len);
+    b->page = hpc_alloc(sequences * (size_t)s->sequence_pages, sizeof *b->page);
+    b->output = hpc_alloc((size_t)s->outputs, sizeof *b->output);
+    b->logits = hpc_alloc((size_t)s->outputs * (size_t)m->c.vocab, sizeof *b->logits);
+    bool all = b->token && b->pos && b->slot && b->start && b->len && b->page && b->output;
+    return all && b->logits ? HPC_OK : HPC_E_NOMEM;
+}
+
+void engine_batch_free(engine_batch *b)
+{
+    void *const all[] = {b->token, b->pos,  b->slot,   b->start,
+                         b->len,   b->page, b->output, b->logits};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) hpc_free(all[k]);
+}
+
+static int put(engine_model *m, hpc_value v, const int32_t *x)
+{
+    return hpc_exec_write(m->e, 0, v, x, hpc_type_bytes(&m->p->value[v].type));
+}
+
+static int put_count(engine_model *m, hpc_value v, int64_t n)
+{
+    const int32_t count = (int32_t)n;
+
+    return put(m, v, &count);
+}
+
+/* Rows of logits as f32: from where they are, if the host can look there. */
+static int take_logits(engine_model *m, engine_batch *b)
+{
+    const hpc_type *t = &m->p->value[m->io.logits].type;
+    const void *there = hpc_exec_address(m->e, 0, m->io.logits);
+    void *copy = NULL;
+    int rc = HPC_OK;
+
+    if (!there) {
+        copy = hpc_alloc(hpc_type_bytes(t), 1);
+        if (!copy) TRY(HPC_E_NOMEM);
+        TRY(hpc_exec_read(m->e, 0, m->io.logits, copy, hpc_type_bytes(t)));
+        there = copy;
+    }
+    hpc_to_f32(b->logits, there, (hpc_dtype)t->dtype, b->output_n * m->c.vocab);
+out:
+    hpc_free(copy);
+    return rc;
+}
+
+int engine_model_run(engine_model *m, engine_batch *b)
+{
+    const hpc_serve_io *io = &m->io;
+    int rc;
+
+    TRY(put(m, io->tokens, b->token));
+    TRY(put(m, io->pos, b->pos));
+    TRY(put(m, io->slot, b->slot));
+    TRY(put_count(m, io->tokens_n, b->token_n));
+    TRY(put(m, io->start, b->start));
+    TRY(put_count(m, io->start_n, b->sequence_n + 1));
+    TRY(put(m, io->len, b->len));
+    TRY(put(m, io->pages, b->page));
+    TRY(put(m, io->output, b->output));
+    TRY(put_count(m, io->output_n, b->output_n));
+    TRY(hpc_exec_run(m->e, io->decode, 0));
+    TRY(take_logits(m, b));
+out:
+    return rc;
+}

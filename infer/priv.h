@@ -1,0 +1,42 @@
+/*
+ * priv.h: an engine's inside: the model as a program that runs (engine_model.c), and
+ * the requests that it runs for (engine.c).
+ */
+#ifndef HPC_INFER_PRIV_H
+#define HPC_INFER_PRIV_H
+
+#include "infer/engine.h"
+#include "infer/pages.h"
+#include "model/serve.h"
+#include "runtime/program/run/run.h"
+
+enum { ENGINE_PAGE = 16 /* tokens */ };
+
+typedef struct engine_model {
+    hpc_model_config c;
+    hpc_dtype weights;
+    hpc_serve_emission shape;
+    hpc_serve_io io;
+    hpc_program *p;
+    hpc_device *d;
+    hpc_exec *e;
+} engine_model;
+
+int engine_model_open(engine_model *m, const hpc_engine_options *o);
+void engine_model_close(engine_model *m);
+
+/* What a run computes; the arrays are as long as the model's shape has them. */
+typedef struct engine_batch {
+    int32_t *token, *pos, *slot; /* [tokens] */
+    int32_t *start;              /* [sequences + 1] */
+    int32_t *len, *page;         /* [sequences], [sequences, sequence_pages] */
+    int32_t *output;             /* [outputs]: which tokens' logits are wanted */
+    int64_t token_n, sequence_n, output_n;
+    float *logits; /* [outputs, vocab]: what comes of it */
+} engine_batch;
+
+int engine_batch_create(engine_batch *b, const engine_model *m);
+void engine_batch_free(engine_batch *b);
+int engine_model_run(engine_model *m, engine_batch *b);
+
+#endif

@@ -1,0 +1,388 @@
+/*
+ * engine.c: every answer has the bits of the same request asked alone, whatever
+ * runs beside it, in whatever pieces, and whatever the cache knew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "infer/engine.h"
+#include "tests/support/folder.h"
+#include "tests/support/model.h"
+
+enum { VOCAB = 48, POSITIONS = 128, MOST = 40, ASKED = 16 };
+
+static int first_values(float *out, const hpc_model_tensor *t, void *user)
+{
+    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    (void)user;
+    hpc_model_init(out, t, 0, n, 5);
+    for (int64_t k = 0; t->role == HPC_ROLE_MATRIX && k < n; k++) out[k] *= 8; /* it has opinions */
+    return HPC_OK;
+}
+
+static const char *model_in(char path[PATH_MAX], hpc_test_folder *f, bool tied)
+{
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
+    hpc_weights_save_options o = {.dtype = HPC_F32, .read = first_values};
+    c.vocab = VOCAB, c.hidden = 64, c.ffn = 96, c.heads = 4, c.kv_heads = 2;
+    c.positions = POSITIONS, c.tied = tied;
+    hpc_test_path(path, f, tied ? "tied" : "model");
+    test_ok(hpc_weights_save(path, &c, &o));
+    return path;
+}
+
+static hpc_engine *engine_of(const char *model, int threads, int64_t cache, int64_t batch,
+                             int64_t requests)
+{
+    hpc_engine *e;
+    test_ok(hpc_engine_open(&e, &(hpc_engine_options){.model = model,
+                                                      .threads = threads,
+                                                      .weights = HPC_Q8_0,
+                                                      .cache = HPC_BF16,
+                                                      .cache_tokens = cache,
+                                                      .batch_tokens = batch,
+                                                      .requests = requests}));
+    return e;
+}
+
+/* ---- an answer --------------------------------------------------------------------------------
+ */
+
+typedef struct answer {
+    int32_t token[MOST];
+    float logprob[MOST];
+    int n, end_at; /* it asks for no more than so many; 0: all */
+    int ended, how;
+} answer;
+
+static int hear(void *user, int32_t token, float logprob)
+{
+    answer *a = user;
+    assert_in_range(a->n, 0, MOST - 1);
+    a->token[a->n] = token;
+    a->logprob[a->n++] = logprob;
+    return a->n == a->end_at;
+}
+
+static void end(void *user, hpc_finish how)
+{
+    answer *a = user;
+    a->ended++;
+    a->how = (int)how;
+}
+
+/* Request k of many: texts that begin alike, of all lengths, drawn from and likeliest. */
+static hpc_request request_of(int32_t *text, int k, answer *a)
+{
+    hpc_request r = {.token = text,
+                     .n = 1 + k * 37 % 61,
+                     .most = 3 + k * 11 % 30,
+                     .sampling = {.temperature = k % 3 ? 1 : 0,
+                                  .top_p = 0.9,
+                                  .repeat = k % 2 ? 1 : 1.2,
+                                  .repeat_last = 16,
+                                  .seed = 3},
+                     .sample = (uint32_t)k / 4,
+                     .token_made = hear,
+                     .ended = end,
+                     .user = a};
+    for (int64_t i = 0; i < r.n; i++)
+        text[i] =
+            (int32_t)(hpc_random_bits(1, 0, i < 20 ? 0 : (uint32_t)(k % 4), (uint64_t)i) % VOCAB);
+    *a = (answer){0};
+    return r;
+}
+
+static void ask(hpc_engine *e, const hpc_request *r)
+{
+    int64_t id;
+    test_ok(hpc_engine_submit(e, r, &id));
+}
+
+static void run_all(hpc_engine *e)
+{
+    bool busy = true;
+    for (int k = 0; busy; k++) {
+        assert_true(k < 10000);
+        test_ok(hpc_engine_step(e, &busy));
+    }
+}
+
+static void same(const answer *a, const answer *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->ended, 1);
+    assert_int_equal(b->ended, 1);
+    assert_int_equal(a->how, b->how);
+    assert_memory_equal(a->token, b->token, (size_t)a->n * sizeof *a->token);
+    assert_memory_equal(a->logprob, b->logprob, (size_t)a->n * sizeof *a->logprob);
+}
+
+static void alone(answer *a, const char *model)
+{
+    int32_t text[POSITIONS];
+    bool came[VOCAB] = {false};
+    int kinds = 0;
+
+    for (int k = 0; k < ASKED; k++) {
+        hpc_engine *e = engine_of(model, 1, 0, 200, 1);
+        hpc_request r = request_of(text, k, &a[k]);
+        ask(e, &r);
+        run_all(e);
+        assert_int_equal(a[k].n, r.most);
+        for (int i = 0; i < a[k].n; i++) came[a[k].token[i]] = true;
+        hpc_engine_close(e);
+    }
+    for (int t = 0; t < VOCAB; t++) kinds += came[t];
+    assert_true(kinds > VOCAB / 2); /* or the answers would say little */
+}
+
+/* ---- tests -------------------------------------------------------------------------------------
+ */
+
+static void in_company_as_alone(void **state)
+{
+    static answer one[ASKED], all[ASKED];
+    static const struct {
+        int threads;
+        int64_t cache, batch, requests;
+    } with[] = {{1, 2048, 512, 16}, {3, 2048, 7, 16}, {2, 160, 64, 16}, {2, 2048, 33, 3}};
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+
+    alone(one, model_in(model, *state, false));
+    for (size_t w = 0; w < sizeof with / sizeof with[0]; w++) {
+        hpc_engine *e =
+            engine_of(model, with[w].threads, with[w].cache, with[w].batch, with[w].requests);
+        for (int turn = 0; turn < 2; turn++) { /* the second time much is known */
+            for (int k = 0; k < ASKED; k++) {
+                hpc_request r = request_of(text, k, &all[k]);
+                ask(e, &r);
+            }
+            assert_int_equal(hpc_engine_counts_of(e).waiting, ASKED);
+            run_all(e);
+            for (int k = 0; k < ASKED; k++) same(&one[k], &all[k]);
+        }
+        assert_true(hpc_engine_counts_of(e).reused > 0);
+        assert_int_equal(hpc_engine_counts_of(e).running, 0);
+        hpc_engine_close(e);
+    }
+}
+
+/* Logits of a text, by the program that is trained. */
+static void forward(double *logits, const char *model, const int32_t *text, int32_t n)
+{
+    hpc_test_model m;
+    hpc_model_config c;
+    test_ok(hpc_model_config_read(&c, model));
+    hpc_test_model_open(&m, &c, n, 1, HPC_TEST_LOGITS);
+    for (int64_t k = 0; k < m.list_n; k++) {
+        int64_t size = hpc_test_model_tensor_n(&m.list[k]);
+        float *x = hpc_alloc((size_t)size, sizeof *x);
+        double *wide = hpc_alloc((size_t)size, sizeof *wide);
+        test_ok(first_values(x, &m.list[k], NULL));
+        for (int64_t i = 0; i < size; i++) wide[i] = (double)x[i];
+        hpc_test_write(m.e, 0, hpc_program_find(m.p, m.list[k].name), wide);
+        hpc_free(x);
+        hpc_free(wide);
+    }
+    hpc_test_model_feed(&m, text, &n, 1);
+    hpc_test_model_step(&m, 0, 0);
+    hpc_test_read(m.e, 0, m.io.logits, logits);
+    hpc_test_model_close(&m);
+}
+
+static void answers_are_the_models(void **state)
+{
+    enum { PROMPT = 21, MADE = 12 };
+    static double logits[(PROMPT + MADE) * VOCAB];
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+
+    for (int tied = 0; tied < 2; tied++) {
+        answer a;
+        hpc_engine *e;
+        hpc_request r = request_of(text, 0, &a);
+        test_ok(hpc_engine_open(&e, &(hpc_engine_options){.model = model_in(model, *state, tied),
+                                                          .weights = HPC_F32,
+                                                          .cache = HPC_F32,
+                                                          .batch_tokens = 8}));
+        r.n = PROMPT, r.most = MADE, r.sampling = hpc_sampling_greedy();
+        for (int i = 0; i < PROMPT; i++) text[i] = i * i % VOCAB;
+        ask(e, &r);
+        run_all(e);
+        memcpy(text + PROMPT, a.token, MADE * sizeof *text);
+        forward(logits, model, text, PROMPT + MADE);
+        for (int i = 0; i < MADE; i++) {
+            const double *x = logits + (PROMPT - 1 + i) * VOCAB;
+            double sum = 0, most = x[0];
+            for (int t = 0; t < VOCAB; t++) sum += exp(x[t]), most = fmax(most, x[t]);
+            assert_true(x[a.token[i]] >= most - 1e-4);
+            assert_float_equal(a.logprob[i], x[a.token[i]] - log(sum), 1e-4);
+        }
+        hpc_engine_close(e);
+    }
+}
+
+/* An edit costs what lies behind it, to the page; what was made counts as text. */
+static void what_is_known_is_not_computed(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+    answer a, b;
+    hpc_engine *e = engine_of(model_in(model, *state, true), 2, 512, 64, 2);
+    hpc_request r = request_of(text, 0, &a);
+
+    r.sampling = hpc_sampling_greedy();
+    for (int i = 0; i < 80; i++) text[i] = i % VOCAB;
+    r.n = 80, r.most = 20;
+    ask(e, &r);
+    run_all(e);
+    hpc_engine_counts before = hpc_engine_counts_of(e);
+    assert_int_equal(before.computed, 80 + 19);
+    assert_int_equal(before.reused, 0);
+    text[50]++; /* in the fourth page */
+    a.ended = a.n = 0;
+    ask(e, &r);
+    run_all(e);
+    hpc_engine_counts after = hpc_engine_counts_of(e);
+    assert_int_equal(after.reused - before.reused, 48);
+    assert_int_equal(after.computed - before.computed, 80 - 48 + 19);
+    /* The answer as part of the next question. */
+    memcpy(text + 80, a.token, 20 * sizeof *text);
+    r.n = 100, r.user = &b, b = (answer){0};
+    ask(e, &r);
+    run_all(e);
+    assert_int_equal(hpc_engine_counts_of(e).reused - after.reused, 96);
+    assert_int_equal(b.n, 20);
+    hpc_engine_close(e);
+}
+
+static void answers_end(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS], stop;
+    answer a, b, c;
+    int64_t id;
+    bool busy;
+    hpc_engine *e = engine_of(model_in(model, *state, false), 1, 512, 64, 2);
+    hpc_request r = request_of(text, 3, &a), other, third;
+    int32_t others[POSITIONS];
+
+    r.sampling = hpc_sampling_greedy(), r.most = 10;
+    ask(e, &r);
+    run_all(e);
+    assert_int_equal(a.how, HPC_FINISH_LENGTH);
+    assert_int_equal(a.n, 10);
+    int first = 0;
+    while (a.token[first] != a.token[6]) first++;
+    stop = a.token[6];
+    r.stop = &stop, r.stop_n = 1, r.user = &b, b = (answer){0};
+    ask(e, &r);
+    run_all(e);
+    assert_int_equal(b.how, HPC_FINISH_STOP);
+    assert_int_equal(b.n, first);
+    r.stop_n = 0, b = (answer){.end_at = 2};
+    ask(e, &r);
+    run_all(e);
+    assert_int_equal(b.how, HPC_FINISH_CALLER);
+    assert_int_equal(b.n, 2);
+    /* Of three, of which two run, the one that waits and one that runs are cancelled. */
+    b = (answer){0};
+    ask(e, &r);
+    other = request_of(others, 5, &a);
+    test_ok(hpc_engine_submit(e, &other, &id));
+    third = request_of(others, 6, &c);
+    ask(e, &third);
+    test_ok(hpc_engine_step(e, &busy));
+    hpc_engine_cancel(e, id);
+    hpc_engine_cancel(e, id + 1);
+    hpc_engine_cancel(e, 12345);
+    test_ok(hpc_engine_step(e, &busy));
+    assert_true(a.how == HPC_FINISH_CALLER && a.ended == 1 && c.ended == 1 && c.n == 0);
+    run_all(e);
+    assert_true(b.n == 10 && b.how == HPC_FINISH_LENGTH);
+    /* Up to the end of the model. */
+    r.n = POSITIONS, r.most = 30, b = (answer){0};
+    for (int i = 0; i < POSITIONS; i++) text[i] = i % 7;
+    ask(e, &r);
+    run_all(e);
+    assert_true(b.n == 1 && b.how == HPC_FINISH_LENGTH);
+    hpc_engine_close(e);
+}
+
+static const uint32_t *none(void *user)
+{
+    static const uint32_t bits[VOCAB / 32 + 1] = {0};
+    (void)user;
+    return bits;
+}
+
+/* One that cannot go on ends alone; the others are told before the error is. */
+static void one_fails_alone(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS], others[POSITIONS];
+    answer a, b;
+    bool busy;
+    hpc_engine *e = engine_of(model_in(model, *state, false), 1, 512, 128, 4);
+    hpc_request bad = request_of(text, 2, &a), good = request_of(others, 4, &b);
+
+    bad.allowed = none;
+    ask(e, &bad);
+    ask(e, &good);
+    test_fails(hpc_engine_step(e, &busy), HPC_E_STATE, "no token is left");
+    assert_true(a.ended == 1 && a.how == HPC_FINISH_ERROR && b.n == 1);
+    run_all(e);
+    assert_int_equal(b.n, good.most);
+    hpc_engine_close(e);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS + 1] = {0};
+    answer a;
+    int64_t id;
+    hpc_engine *e;
+    hpc_request r = request_of(text, 1, &a);
+
+    test_fails(hpc_engine_open(&e, &(hpc_engine_options){.model = "/nowhere"}), HPC_E_IO,
+               "/nowhere");
+    assert_null(e);
+    e = engine_of(model_in(model, *state, false), 1, 64, 32, 1);
+    r.n = 65;
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "65 tokens: model and cache take 64");
+    r.n = 0;
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "a token at least");
+    r.n = 5, text[3] = VOCAB;
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "token 48: the model has 48");
+    text[3] = 0, r.sampling.top_p = 7;
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "top-p 7");
+    hpc_engine_close(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(in_company_as_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(answers_are_the_models, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(what_is_known_is_not_computed, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(answers_end, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(one_fails_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
