@@ -15,9 +15,10 @@ typedef struct running {
     int32_t *text; /* the prompt and what has been made */
     int64_t n;     /* of these tokens */
     int64_t made;
-    int64_t done; /* in the cache */
-    int64_t take; /* computed in this step; */
-    bool wants;   /* and its last one's logits */
+    int64_t done;    /* in the cache */
+    int64_t take;    /* computed in this step, */
+    int64_t guessed; /* of these behind the text, where what may come is written, */
+    int64_t wants;   /* and so many rows of logits */
     bool begun, cancelled, over;
     hpc_past past;
 } running;
@@ -29,6 +30,7 @@ struct hpc_engine {
     hpc_sampler *sampler;
     running *list; /* in the order in which they came */
     int64_t n, cap, next_id;
+    int64_t guess;
     hpc_engine_counts counts;
 };
 
@@ -45,6 +47,7 @@ int hpc_engine_open(hpc_engine **out, const hpc_engine_options *o)
     TRY(engine_batch_create(&e->batch, &e->m));
     TRY(hpc_pages_create(&e->pages, e->m.shape.pages, ENGINE_PAGE));
     TRY(hpc_sampler_create(&e->sampler, e->m.c.vocab));
+    e->guess = o->guess;
     *out = e;
     return HPC_OK;
 out:
@@ -136,6 +139,7 @@ static void finish(hpc_engine *e, running *x, hpc_finish how)
 {
     hpc_request r = x->r;
 
+    if (x->begun) hpc_pages_settle(e->pages, &x->past, x->text, x->done);
     release(e, x);
     x->over = true;
     if (r.ended) r.ended(r.user, how);
@@ -180,6 +184,23 @@ static int begin_waiting(hpc_engine *e)
     return HPC_OK;
 }
 
+enum { ALIKE = 3 }; /* tokens that must have come before for what came behind them to be guessed */
+
+/* What came behind the last tokens when they came last goes behind the text; how many. */
+static int64_t guess_ahead(running *x, int64_t most)
+{
+    int64_t left = x->r.most - x->made - 1, last = x->n - ALIKE;
+
+    if (most > left) most = left;
+    for (int64_t at = last - 1; at >= 0 && most > 0; at--) {
+        if (memcmp(x->text + at, x->text + last, ALIKE * sizeof *x->text) != 0) continue;
+        int64_t n = x->n - (at + ALIKE) < most ? x->n - (at + ALIKE) : most;
+        memcpy(x->text + x->n, x->text + at + ALIKE, (size_t)n * sizeof *x->text);
+        return n;
+    }
+    return 0;
+}
+
 /* Single tokens come first: nobody waits for another's prompt. */
 static void share_out(hpc_engine *e)
 {
@@ -189,10 +210,12 @@ static void share_out(hpc_engine *e)
         for (int64_t k = 0; k < e->n; k++) {
             running *x = &e->list[k];
             int64_t missing = x->n - x->done;
-            if (!prompts) x->take = 0;
-            if (!x->begun || (missing > 1) != prompts) continue;
+            if (!prompts) x->take = x->wants = x->guessed = 0;
+            if (!x->begun || (missing > 1) != prompts || left == 0) continue;
+            if (!prompts) x->guessed = guess_ahead(x, e->guess < left ? e->guess : left - 1);
             x->take = missing < left ? missing : left;
-            x->wants = x->take == missing;
+            x->wants = x->take == missing ? 1 + x->guessed : 0;
+            x->take += x->guessed;
             left -= x->take;
         }
 }
@@ -211,7 +234,7 @@ static void add_to_batch(hpc_engine *e, const running *x)
     memcpy(b->page + row, x->past.page, (size_t)x->past.page_n * sizeof *b->page);
     b->len[b->sequence_n++] = (int32_t)(x->done + x->take);
     b->start[b->sequence_n] = (int32_t)b->token_n;
-    if (x->wants) b->output[b->output_n++] = (int32_t)(b->token_n - 1);
+    for (int64_t k = x->wants; k > 0; k--) b->output[b->output_n++] = (int32_t)(b->token_n - k);
 }
 
 static void fill_batch(hpc_engine *e)
@@ -264,6 +287,25 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     return HPC_OK;
 }
 
+/* From each row of logits a token, as long as what was guessed is what came. */
+static int tell(hpc_engine *e, running *x, const float *logits)
+{
+    int64_t wants = x->wants;
+
+    x->done += x->take - x->guessed;
+    e->counts.guessed += x->guessed;
+    for (int64_t k = 0; k < wants; k++, logits += e->m.c.vocab) {
+        int32_t guess = x->text[x->n];
+        int rc = go_on(e, x, logits);
+        if (rc < 0 || x->over) return rc;
+        if (k + 1 == wants || x->text[x->n - 1] != guess) break;
+        x->done++;
+        e->counts.right++;
+    }
+    hpc_pages_settle(e->pages, &x->past, x->text, x->done);
+    return HPC_OK;
+}
+
 /* All are told, whatever happens to one. */
 static int tell_all(hpc_engine *e)
 {
@@ -271,14 +313,11 @@ static int tell_all(hpc_engine *e)
     int failed = HPC_OK;
 
     for (int64_t k = 0; k < e->n; k++) {
-        running *x = &e->list[k];
-        if (x->take == 0) continue;
-        x->done += x->take;
-        hpc_pages_settle(e->pages, &x->past, x->text, x->done);
-        if (!x->wants) continue;
-        int rc = go_on(e, x, logits);
+        int64_t wants = e->list[k].wants;
+        if (e->list[k].take == 0) continue;
+        int rc = tell(e, &e->list[k], logits);
         if (failed == HPC_OK) failed = rc;
-        logits += e->m.c.vocab;
+        logits += wants * e->m.c.vocab;
     }
     return failed;
 }

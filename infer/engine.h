@@ -30,6 +30,8 @@ typedef struct hpc_engine_options {
     int64_t cache_tokens;      /* of all texts together, rounded up to pages; 0: one longest text */
     int64_t batch_tokens;      /* of a step at most; 0: 512 */
     int64_t requests;          /* that run at once; 0: 16 */
+    int64_t guess;             /* tokens guessed ahead at most: those that came behind the same
+                                * three before. They cost rows of a step, and change no answer. */
 } hpc_engine_options;
 
 /* HPC_E_UNSUPPORTED: a model that does not go on with texts (one with a head for classes). */
@@ -71,6 +73,7 @@ int hpc_engine_step(hpc_engine *e, bool *busy);
 
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */
+    int64_t guessed, right;          /* tokens guessed ahead, and those of them that came */
     int64_t running, waiting;
 } hpc_engine_counts;
 hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e);

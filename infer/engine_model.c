@@ -30,7 +30,7 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
                                     .cache = o->cache,
                                     .dtype = type_of,
                                     .user = m};
-    m->shape.outputs = m->shape.sequences;
+    m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
 }
 
 /* One tensor into the state of that name. */

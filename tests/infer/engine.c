@@ -37,8 +37,8 @@ static const char *model_in(char path[PATH_MAX], hpc_test_folder *f, bool tied)
     return path;
 }
 
-static hpc_engine *engine_of(const char *model, int threads, int64_t cache, int64_t batch,
-                             int64_t requests)
+static hpc_engine *guessing(const char *model, int threads, int64_t cache, int64_t batch,
+                            int64_t requests, int64_t guess)
 {
     hpc_engine *e;
     test_ok(hpc_engine_open(&e, &(hpc_engine_options){.model = model,
@@ -47,8 +47,15 @@ static hpc_engine *engine_of(const char *model, int threads, int64_t cache, int6
                                                       .cache = HPC_BF16,
                                                       .cache_tokens = cache,
                                                       .batch_tokens = batch,
-                                                      .requests = requests}));
+                                                      .requests = requests,
+                                                      .guess = guess}));
     return e;
+}
+
+static hpc_engine *engine_of(const char *model, int threads, int64_t cache, int64_t batch,
+                             int64_t requests)
+{
+    return guessing(model, threads, cache, batch, requests, 0);
 }
 
 /* ---- an answer --------------------------------------------------------------------------------
@@ -151,15 +158,16 @@ static void in_company_as_alone(void **state)
     static answer one[ASKED], all[ASKED];
     static const struct {
         int threads;
-        int64_t cache, batch, requests;
-    } with[] = {{1, 2048, 512, 16}, {3, 2048, 7, 16}, {2, 160, 64, 16}, {2, 2048, 33, 3}};
+        int64_t cache, batch, requests, guess;
+    } with[] = {{1, 2048, 512, 16, 0}, {3, 2048, 7, 16, 0},  {2, 160, 64, 16, 0},
+                {2, 2048, 33, 3, 0},   {2, 2048, 64, 16, 5}, {1, 160, 9, 4, 3}};
     char model[PATH_MAX];
     int32_t text[POSITIONS];
 
     alone(one, model_in(model, *state, false));
     for (size_t w = 0; w < sizeof with / sizeof with[0]; w++) {
-        hpc_engine *e =
-            engine_of(model, with[w].threads, with[w].cache, with[w].batch, with[w].requests);
+        hpc_engine *e = guessing(model, with[w].threads, with[w].cache, with[w].batch,
+                                 with[w].requests, with[w].guess);
         for (int turn = 0; turn < 2; turn++) { /* the second time much is known */
             for (int k = 0; k < ASKED; k++) {
                 hpc_request r = request_of(text, k, &all[k]);
@@ -262,6 +270,33 @@ static void what_is_known_is_not_computed(void **state)
     assert_int_equal(hpc_engine_counts_of(e).reused - after.reused, 96);
     assert_int_equal(b.n, 20);
     hpc_engine_close(e);
+}
+
+/* What repeats itself is guessed: fewer steps, the same answer. */
+static void guesses_save_steps(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+    answer one, two;
+    hpc_engine_counts plain, ahead;
+
+    model_in(model, *state, false);
+    for (int guess = 0; guess < 9; guess += 8) {
+        hpc_engine *e = guessing(model, 1, 512, 64, 1, guess);
+        hpc_request r = request_of(text, 0, guess ? &two : &one);
+        for (int i = 0; i < 60; i++) text[i] = i % 3;
+        r.n = 60, r.most = MOST, r.sampling = hpc_sampling_greedy();
+        ask(e, &r);
+        run_all(e);
+        *(guess ? &ahead : &plain) = hpc_engine_counts_of(e);
+        hpc_engine_close(e);
+    }
+    same(&one, &two);
+    assert_int_equal(plain.steps, MOST);
+    assert_int_equal(plain.guessed, 0);
+    assert_true(ahead.right > 0 && ahead.right <= ahead.guessed);
+    assert_int_equal(ahead.steps, MOST - ahead.right);
+    assert_int_equal(ahead.computed, 60 + MOST - 1 + ahead.guessed - ahead.right);
 }
 
 static void answers_end(void **state)
@@ -376,6 +411,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(answers_are_the_models, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(what_is_known_is_not_computed, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(guesses_save_steps, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(answers_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
