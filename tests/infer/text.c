@@ -22,8 +22,7 @@ static const char *const texts[] = {
     " ",
     "for (int i = 0; i < n; ++i)\n    sum += a[i];\n}\n",
     "  \t indented\n\n\n#pragma omp parallel for reduction(+:sum)\n",
-    "Gr\xc3\xb6\xc3\x9f"
-    "e \xe2\x86\x92 \xe6\x95\xb0 \xf0\x9f\x9a\x80\n",
+    "Gr\303\266\303\237e \342\206\222 \346\225\260 \360\237\232\200\n",
     "}\n}\n  }\n//}\n",
     "\xff\xfe broken \xc3 utf-8 \xe6\x95",
 };
@@ -31,14 +30,14 @@ enum { TEXT_N = sizeof texts / sizeof texts[0] };
 
 static hpc_tokenizer *open_file(const char *path)
 {
-    hpc_tokenizer *t;
+    hpc_tokenizer *t = NULL;
     test_ok(hpc_tokenizer_open(&t, path));
     return t;
 }
 
 static void encode(hpc_ids *ids, const hpc_tokenizer *t, const char *text, unsigned flags)
 {
-    hpc_tokenizer_scratch *s;
+    hpc_tokenizer_scratch *s = NULL;
     ids->n = 0;
     test_ok(hpc_tokenizer_scratch_create(&s, t));
     test_ok(hpc_tokenizer_encode(ids, t, s, text, strlen(text), flags));
@@ -49,7 +48,7 @@ static void encode(hpc_ids *ids, const hpc_tokenizer *t, const char *text, unsig
 static int64_t show(hpc_buf *out, const hpc_tokenizer *t, const hpc_ids *ids,
                     const char *const *stop, bool begins)
 {
-    hpc_text *x;
+    hpc_text *x = NULL;
     bool stopped = false;
     int64_t k = 0;
     out->n = 0;
@@ -95,8 +94,8 @@ static void characters_are_whole(void **state)
     (void)state;
     for (int f = 0; f < FILE_N; f++) {
         hpc_tokenizer *t = open_file(files[f]);
-        hpc_text *x;
-        bool stopped;
+        hpc_text *x = NULL;
+        bool stopped = false;
         size_t shown = 0;
         encode(&ids, t, texts[4], HPC_ENCODE_INNER);
         test_ok(hpc_text_create(&x, t, NULL, false));
@@ -150,8 +149,8 @@ static void what_may_be_a_stop_waits(void **state)
     hpc_tokenizer *t = open_file(files[0]);
     hpc_ids ids = {0};
     hpc_buf out = {0};
-    hpc_text *x;
-    bool stopped;
+    hpc_text *x = NULL;
+    bool stopped = false;
 
     (void)state;
     test_ok(hpc_text_create(&x, t, stop, false));
