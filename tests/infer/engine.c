@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "infer/engine.h"
+#include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/model.h"
 
@@ -379,6 +380,58 @@ static void one_fails_alone(void **state)
     hpc_engine_close(e);
 }
 
+/* Memory that the host cannot look at, and commands that run later. */
+static void on_a_device_with_queues(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+    answer host, queue;
+
+    model_in(model, *state, true);
+    for (int k = 0; k < 2; k++) {
+        hpc_engine *e;
+        hpc_request r = request_of(text, 4, k ? &queue : &host);
+        test_ok(hpc_engine_open(&e, &(hpc_engine_options){.model = model,
+                                                          .backend = k ? "mock" : "cpu",
+                                                          .weights = HPC_Q8_0,
+                                                          .cache = HPC_F32,
+                                                          .batch_tokens = 16,
+                                                          .guess = 3}));
+        ask(e, &r);
+        run_all(e);
+        hpc_engine_close(e);
+    }
+    same(&host, &queue);
+}
+
+static int whole_life(void *user)
+{
+    hpc_engine *e = NULL;
+    int32_t text[POSITIONS], others[POSITIONS];
+    answer a, b;
+    hpc_request one = request_of(text, 2, &a), two = request_of(others, 7, &b);
+    int64_t id;
+    bool busy = true;
+    int rc = hpc_engine_open(&e, &(hpc_engine_options){.model = user,
+                                                       .threads = 2,
+                                                       .weights = HPC_Q4_0,
+                                                       .cache = HPC_F32,
+                                                       .requests = 2,
+                                                       .guess = 2});
+    if (rc >= 0) rc = hpc_engine_submit(e, &one, &id);
+    if (rc >= 0) rc = hpc_engine_submit(e, &two, &id);
+    while (rc >= 0 && busy) rc = hpc_engine_step(e, &busy);
+    hpc_engine_close(e);
+    return rc;
+}
+
+static void memory_may_be_short_anywhere(void **state)
+{
+    char model[PATH_MAX];
+    model_in(model, *state, true);
+    assert_true(hpc_test_each_alloc(whole_life, model) > 50);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     char model[PATH_MAX];
@@ -417,6 +470,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(answers_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(one_fails_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(on_a_device_with_queues, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(memory_may_be_short_anywhere, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
