@@ -10,8 +10,11 @@ enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
     const engine_model *m = user;
+    hpc_model_tensor stored = *t;
     hpc_dtype d = hpc_serve_dtype(t, m->weights);
 
+    if (t->part == HPC_PART_HEAD && m->c.tied) stored.part = HPC_PART_EMBED;
+    if (m->weights == HPC_DTYPE_N) d = hpc_serve_stored(m->from, &stored);
     if (t->extent[1] % hpc_dtype_get(d)->block) d = HPC_Q8_0;
     return t->extent[1] % hpc_dtype_get(d)->block ? HPC_F16 : d;
 }
@@ -34,7 +37,7 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
 }
 
 /* One tensor into the state of that name. */
-static int load(engine_model *m, const char *name, const float *x)
+static int load(engine_model *m, const char *name, const hpc_model_tensor *t)
 {
     hpc_value v = hpc_program_find(m->p, name);
     size_t bytes = hpc_type_bytes(&m->p->value[v].type);
@@ -42,39 +45,25 @@ static int load(engine_model *m, const char *name, const float *x)
     int rc;
 
     if (!packed) return HPC_E_NOMEM;
-    TRY(hpc_serve_pack(packed, &m->p->value[v].type, x));
+    TRY(hpc_serve_read(packed, &m->p->value[v].type, m->from, t));
     TRY(hpc_exec_write(m->e, 0, v, packed, bytes));
 out:
     hpc_free(packed);
     return rc;
 }
 
-static int load_tensor(engine_model *m, const hpc_weights *w, const hpc_model_tensor *t)
-{
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    float *x = hpc_alloc((size_t)n, sizeof *x);
-    int rc;
-
-    if (!x) return HPC_E_NOMEM;
-    TRY(hpc_weights_read(x, w, t));
-    TRY(load(m, t->name, x));
-    if (t->part == HPC_PART_EMBED && m->c.tied) TRY(load(m, "lm_head.weight", x));
-out:
-    hpc_free(x);
-    return rc;
-}
-
-static int load_all(engine_model *m, const char *path)
+static int load_all(engine_model *m)
 {
     hpc_model_tensor *list = NULL;
-    hpc_weights *w = NULL;
     float *freq = NULL;
     int64_t n = 0, freq_n = hpc_rope_frequencies_n(&m->c);
     int rc;
 
-    TRY(hpc_weights_open(&w, path, &m->c));
     TRY(hpc_model_tensors(&list, &n, &m->c));
-    for (int64_t k = 0; k < n; k++) TRY(load_tensor(m, w, &list[k]));
+    for (int64_t k = 0; k < n; k++) {
+        TRY(load(m, list[k].name, &list[k]));
+        if (list[k].part == HPC_PART_EMBED && m->c.tied) TRY(load(m, "lm_head.weight", &list[k]));
+    }
     if (freq_n > 0) {
         freq = hpc_alloc((size_t)freq_n, sizeof *freq);
         if (!freq) TRY(HPC_E_NOMEM);
@@ -84,7 +73,6 @@ static int load_all(engine_model *m, const char *path)
 out:
     hpc_free(freq);
     hpc_free(list);
-    hpc_weights_close(w);
     return rc;
 }
 
@@ -95,15 +83,18 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
 
     m->weights = o->weights;
     TRY(hpc_model_config_read(&m->c, o->model));
-    if (m->c.dtype == HPC_F16) m->c.dtype = HPC_F32; /* of activations */
+    TRY(hpc_weights_open(&m->from, o->model, &m->c));
+    m->c.dtype = HPC_F32; /* of activations, whatever weights are stored as */
     choose_shape(m, o);
     m->p = hpc_program_create();
     if (!m->p) TRY(HPC_E_NOMEM);
     TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
     TRY(hpc_device_open(&m->d, &device));
     TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, NULL));
-    TRY(load_all(m, o->model));
+    TRY(load_all(m));
 out:
+    hpc_weights_close(m->from);
+    m->from = NULL;
     return rc < 0 ? hpc_error_where("%s", o->model) : rc;
 }
 

@@ -15,6 +15,7 @@ enum { ENGINE_PAGE = 16 /* tokens */ };
 typedef struct engine_model {
     hpc_model_config c;
     hpc_dtype weights;
+    hpc_weights *from; /* while it is opened */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;

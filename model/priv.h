@@ -101,6 +101,10 @@ static inline int64_t model_stored_row(const model_stored *s, int64_t r)
 }
 int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
                     const hpc_model_tensor *t);
+/* Whether a tensor's rows are stored as rows, and of which type. (weights.c) */
+bool model_weights_rows(hpc_dtype *dtype, const hpc_weights *w, const hpc_model_tensor *t);
+/* Those rows as they are, laid out as ours, blocks and all. */
+int model_weights_copy(void *out, const hpc_weights *w, const hpc_model_tensor *t);
 /* What a file may hold and nobody reads: masks and tables that old versions stored. */
 bool model_is_buffer(const char *name);
 

@@ -171,3 +171,44 @@ int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
     hpc_free(plain);
     return HPC_OK;
 }
+
+hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
+{
+    hpc_dtype d;
+    return model_weights_rows(&d, w, t) ? d : HPC_F32;
+}
+
+/* Of the type that is wanted already. */
+static int read_as_stored(void *bytes, const hpc_type *type, const hpc_weights *w,
+                          const hpc_model_tensor *t)
+{
+    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)type->dtype);
+    int64_t k = t->extent[t->rank - 1], n = t->rank > 1 ? t->extent[0] : 1;
+    void *plain = bytes;
+    int rc;
+    if (type->pack != HPC_PLAIN)
+        plain = hpc_alloc((size_t)(n * k / info->block), info->block_bytes);
+    if (!plain) return HPC_E_NOMEM;
+    TRY(model_weights_copy(plain, w, t));
+    if (plain != bytes) hpc_panel16(bytes, plain, (hpc_dtype)type->dtype, n, k);
+out:
+    if (plain != bytes) hpc_free(plain);
+    return rc;
+}
+
+int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
+                   const hpc_model_tensor *t)
+{
+    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    hpc_dtype stored;
+    int rc;
+    if (t->rank == 2 && model_weights_rows(&stored, w, t) && stored == (hpc_dtype)type->dtype)
+        return read_as_stored(bytes, type, w, t);
+    float *x = hpc_alloc((size_t)n, sizeof *x);
+    if (!x) return HPC_E_NOMEM;
+    TRY(hpc_weights_read(x, w, t));
+    TRY(hpc_serve_pack(bytes, type, x));
+out:
+    hpc_free(x);
+    return rc;
+}

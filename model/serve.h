@@ -49,6 +49,11 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
 hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d);
 /* A parameter's bytes as its state's type wants them, from plain f32; hpc_type_bytes of them. */
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from);
+/* In which type a file has a matrix, if its rows can be taken as they are; else f32. */
+hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t);
+/* As hpc_serve_pack, from a file: bit by bit where types agree. */
+int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
+                   const hpc_model_tensor *t);
 
 #ifdef __cplusplus
 }

@@ -355,3 +355,32 @@ int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t
 out:
     return rc;
 }
+
+bool model_weights_rows(hpc_dtype *dtype, const hpc_weights *w, const hpc_model_tensor *t)
+{
+    model_stored s;
+    hpc_stored_tensor stored;
+    if (model_stored_of(&s, w->f, &w->c, t) < 0 || find(&stored, w, &s) < 0) {
+        hpc_error_clear();
+        return false;
+    }
+    *dtype = stored.dtype;
+    return !s.transposed;
+}
+
+int model_weights_copy(void *out, const hpc_weights *w, const hpc_model_tensor *t)
+{
+    model_stored s;
+    hpc_stored_tensor stored;
+    int64_t cols = t->rank == 2 ? t->extent[1] : 1;
+    int rc = HPC_OK;
+    TRY(model_stored_of(&s, w->f, &w->c, t));
+    TRY(find(&stored, w, &s));
+    const hpc_dtype_info *info = hpc_dtype_get(stored.dtype);
+    size_t row = (size_t)(cols / info->block) * info->block_bytes;
+    for (int64_t r = 0; r < t->extent[0]; r++)
+        memcpy((uint8_t *)out + (size_t)r * row,
+               (const uint8_t *)stored.data + (size_t)model_stored_row(&s, r) * row, row);
+out:
+    return rc;
+}

@@ -380,6 +380,37 @@ static void one_fails_alone(void **state)
     hpc_engine_close(e);
 }
 
+/* Blocks of a file are taken as they are: the answers are those of the same numbers rounded to the
+ * same blocks when they are loaded. */
+static void weights_as_they_are_stored(void **state)
+{
+    static const hpc_dtype types[] = {HPC_F32, HPC_F16, HPC_BF16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K};
+    char model[PATH_MAX], file[PATH_MAX];
+    int32_t text[POSITIONS];
+    hpc_model_config c;
+
+    model_in(model, *state, false);
+    test_ok(hpc_model_config_read(&c, model));
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
+        answer loaded, stored;
+        hpc_engine *e = NULL;
+        hpc_gguf_options o = {.dtype = types[k], .read = first_values};
+        hpc_test_path(file, *state, "model.gguf");
+        test_ok(hpc_weights_save_gguf(file, &c, &o));
+        for (int as_stored = 0; as_stored < 2; as_stored++) {
+            hpc_request r = request_of(text, 4, as_stored ? &stored : &loaded);
+            test_ok(hpc_engine_open(
+                &e, &(hpc_engine_options){.model = as_stored ? file : model,
+                                          .weights = as_stored ? HPC_DTYPE_N : types[k],
+                                          .cache = HPC_F32}));
+            ask(e, &r);
+            run_all(e);
+            hpc_engine_close(e);
+        }
+        same(&loaded, &stored);
+    }
+}
+
 /* Memory that the host cannot look at, and commands that run later. */
 static void on_a_device_with_queues(void **state)
 {
@@ -470,6 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(answers_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(one_fails_alone, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(weights_as_they_are_stored, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(on_a_device_with_queues, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
