@@ -34,7 +34,7 @@ struct hpc_engine {
     hpc_engine_counts counts;
 };
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 int hpc_engine_open(hpc_engine **out, const hpc_engine_options *o)
 {
@@ -201,7 +201,8 @@ static int64_t guess_ahead(running *x, int64_t most)
     return 0;
 }
 
-/* Single tokens come first: nobody waits for another's prompt. */
+/* Single tokens come first: nobody waits for another's prompt, nor for what is guessed, which gets
+ * what is left. */
 static void share_out(hpc_engine *e)
 {
     int64_t left = e->m.shape.tokens;
@@ -211,13 +212,19 @@ static void share_out(hpc_engine *e)
             running *x = &e->list[k];
             int64_t missing = x->n - x->done;
             if (!prompts) x->take = x->wants = x->guessed = 0;
-            if (!x->begun || (missing > 1) != prompts || left == 0) continue;
-            if (!prompts) x->guessed = guess_ahead(x, e->guess < left ? e->guess : left - 1);
+            if (!x->begun || (missing > 1) != prompts) continue;
             x->take = missing < left ? missing : left;
-            x->wants = x->take == missing ? 1 + x->guessed : 0;
-            x->take += x->guessed;
+            x->wants = x->take == missing;
             left -= x->take;
         }
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[k];
+        if (x->wants == 0) continue;
+        x->guessed = guess_ahead(x, e->guess < left ? e->guess : left);
+        x->take += x->guessed;
+        x->wants += x->guessed;
+        left -= x->guessed;
+    }
 }
 
 static void add_to_batch(hpc_engine *e, const running *x)
@@ -246,8 +253,7 @@ static void fill_batch(hpc_engine *e)
         if (e->list[k].take > 0) add_to_batch(e, &e->list[k]);
 }
 
-/* ---- what comes of it
- * ---------------------------------------------------------------------------- */
+/* ---- what comes of it ------------------------------------------------------------------------ */
 
 static bool stops(const hpc_request *r, int32_t token)
 {

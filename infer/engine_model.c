@@ -5,7 +5,7 @@
 
 enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 
-/* ---- opening ------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
@@ -105,7 +105,7 @@ void engine_model_close(engine_model *m)
     hpc_program_free(m->p);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 int engine_batch_create(engine_batch *b, const engine_model *m)
 {

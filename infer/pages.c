@@ -31,7 +31,7 @@ struct hpc_pages {
     hpc_pages_count count;
 };
 
-/* ---- memory --------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t buckets_for(int64_t pages)
 {
@@ -86,7 +86,7 @@ hpc_pages_count hpc_pages_count_of(const hpc_pages *p)
     return p->count;
 }
 
-/* ---- what is known ------------------------------------------------------------------------ */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 static int32_t *bucket_of(const hpc_pages *p, int32_t parent, const int32_t *token)
 {

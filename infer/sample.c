@@ -20,7 +20,7 @@ struct hpc_sampler {
     uint8_t *seen;   /* by token: has been damped */
 };
 
-/* ---- settings --------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 hpc_sampling hpc_sampling_greedy(void)
 {
@@ -46,7 +46,7 @@ int hpc_sampling_check(const hpc_sampling *s)
     return HPC_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 int hpc_sampler_create(hpc_sampler **out, int64_t vocab)
 {
@@ -81,7 +81,7 @@ void hpc_sampler_free(hpc_sampler *s)
     hpc_free(s);
 }
 
-/* ---- what may be chosen -------------------------------------------------------------------- */
+/* ---- what may be chosen ---------------------------------------------------------------------- */
 
 static bool is_allowed(const hpc_choice *c, int64_t token)
 {

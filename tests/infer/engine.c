@@ -66,6 +66,7 @@ typedef struct answer {
     int32_t token[MOST];
     float logprob[MOST];
     int n, end_at; /* it asks for no more than so many; 0: all */
+    int from;      /* of in_turn: what the prompt's length leaves */
     int ended, how;
 } answer;
 
@@ -300,6 +301,45 @@ static void guesses_save_steps(void **state)
     assert_int_equal(ahead.computed, 60 + MOST - 1 + ahead.guessed - ahead.right);
 }
 
+/* Tokens 0, 1, 2 by turns: every guess is right. */
+static const uint32_t *in_turn(void *user)
+{
+    static uint32_t bits[VOCAB / 32 + 1];
+    const answer *a = user;
+    bits[0] = 1u << (a->from + a->n) % 3;
+    return bits;
+}
+
+/* However much is guessed for one, each gets its token in each step. */
+static void guesses_wait_for_the_others(void **state)
+{
+    enum { FOUR = 4 };
+    char model[PATH_MAX];
+    int32_t text[FOUR][POSITIONS];
+    answer a[FOUR];
+    bool busy = true;
+    hpc_engine *e = guessing(model_in(model, *state, false), 1, 2048, 16, FOUR, 8);
+
+    for (int k = 0; k < FOUR; k++) {
+        hpc_request r = request_of(text[k], k, &a[k]);
+        for (int i = 0; i < 60 + k; i++) text[k][i] = i % 3;
+        r.n = 60 + k, r.most = MOST, r.sampling = hpc_sampling_greedy();
+        r.allowed = in_turn, a[k].from = (int)r.n;
+        ask(e, &r);
+    }
+    while (a[0].n == 0 || a[1].n == 0 || a[2].n == 0 || a[3].n == 0)
+        test_ok(hpc_engine_step(e, &busy));
+    assert_int_equal(a[0].ended, 0); /* a prompt does not wait for guesses either */
+    for (int step = 0; step < 3; step++) {
+        int before[FOUR];
+        for (int k = 0; k < FOUR; k++) before[k] = a[k].n;
+        test_ok(hpc_engine_step(e, &busy));
+        for (int k = 0; k < FOUR; k++) assert_true(a[k].ended || a[k].n > before[k]);
+    }
+    assert_int_equal(hpc_engine_counts_of(e).right, hpc_engine_counts_of(e).guessed);
+    hpc_engine_close(e);
+}
+
 static void answers_end(void **state)
 {
     char model[PATH_MAX];
@@ -497,6 +537,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_known_is_not_computed, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(guesses_save_steps, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(guesses_wait_for_the_others, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(answers_end, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),

@@ -31,7 +31,7 @@ static int32_t choose(hpc_sampler *s, const hpc_sampling *how, const hpc_choice 
     return token;
 }
 
-/* ---- the definition ------------------------------------------------------------------------ */
+/* ---- the definition -------------------------------------------------------------------------- */
 
 typedef struct entry {
     double p;
