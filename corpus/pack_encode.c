@@ -2,25 +2,24 @@
  * pack_encode.c: samples as token ids: texts by the tokenizer, marks by the pieces that it has for
  * them.
  *
- * How a model of somebody else's spells the marks that it was trained with is a table here. What
- * this does not know, a chat template say, is no part of a sample.
+ * How a model of somebody else's spells the marks that it was trained with is the tokenizer's
+ * business. What that does not know, a chat template say, is no part of a sample.
  */
 #include <string.h>
 
 #include "corpus/pack.h"
 
-/* Ours first; then StarCoder, Qwen, CodeLlama and DeepSeek-Coder. */
-enum { SPELLINGS = 6 };
-static const char *const spellings[HPC_MARK_N][SPELLINGS] = {
-    [HPC_MARK_FIM_PREFIX] = {"<|fim_prefix|>", "\u2581<PRE>", "<\uff5cfim\u2581begin\uff5c>",
-                             "<fim-prefix>"},
-    [HPC_MARK_FIM_SUFFIX] = {"<|fim_suffix|>", "\u2581<SUF>", "<\uff5cfim\u2581hole\uff5c>",
-                             "<fim-suffix>"},
-    [HPC_MARK_FIM_MIDDLE] = {"<|fim_middle|>", "\u2581<MID>", "<\uff5cfim\u2581end\uff5c>",
-                             "<fim-middle>"},
-    [HPC_MARK_FILE] = {"<|file_sep|>", "<filename>"},
-    [HPC_MARK_REPOSITORY] = {"<|repo_name|>", "<reponame>"},
-    [HPC_MARK_END] = {"<|endoftext|>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "</s>"},
+/* Which of a tokenizer's special pieces a mark is, of those that others have too. */
+static const struct {
+    bool known;
+    hpc_special special;
+} special_of[HPC_MARK_N] = {
+    [HPC_MARK_FIM_PREFIX] = {true, HPC_SPECIAL_FIM_PREFIX},
+    [HPC_MARK_FIM_SUFFIX] = {true, HPC_SPECIAL_FIM_SUFFIX},
+    [HPC_MARK_FIM_MIDDLE] = {true, HPC_SPECIAL_FIM_MIDDLE},
+    [HPC_MARK_FILE] = {true, HPC_SPECIAL_FILE},
+    [HPC_MARK_REPOSITORY] = {true, HPC_SPECIAL_REPOSITORY},
+    [HPC_MARK_END] = {true, HPC_SPECIAL_END},
 };
 /* Text would not do: what is in the middle must never be mistaken for source, and a document has to
  * end. */
@@ -40,17 +39,10 @@ static int add_id(hpc_ids *ids, int32_t id)
 
 static int32_t find_mark(const char **spelling, const hpc_tokenizer *t, hpc_mark m)
 {
+    int32_t id;
     *spelling = hpc_mark_text(m);
-    int32_t id = hpc_tokenizer_find(t, *spelling);
-    for (int k = 0; id < 0 && k < SPELLINGS && spellings[m][k]; k++) {
-        *spelling = spellings[m][k];
-        id = hpc_tokenizer_find(t, *spelling);
-    }
-    if (id < 0 && m == HPC_MARK_END) {
-        id = hpc_tokenizer_specials(t).end;
-        *spelling = "its end token";
-    }
-    if (id < 0) *spelling = hpc_mark_text(m);
+    if (!special_of[m].known) return hpc_tokenizer_find(t, *spelling);
+    *spelling = hpc_tokenizer_special_name(t, special_of[m].special, &id);
     return id;
 }
 

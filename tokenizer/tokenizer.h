@@ -42,6 +42,20 @@ typedef struct hpc_tokenizer_special {
                                        * characters of it are changed as well */
 } hpc_tokenizer_special;
 hpc_tokenizer_special hpc_tokenizer_specials(const hpc_tokenizer *t);
+/* Pieces that say how a text is put together, whatever name the model has for them. */
+typedef enum hpc_special {
+    HPC_SPECIAL_FIM_PREFIX,
+    HPC_SPECIAL_FIM_SUFFIX,
+    HPC_SPECIAL_FIM_MIDDLE,
+    HPC_SPECIAL_FIM_PAD,
+    HPC_SPECIAL_FIM_END,    /* behind the middle, where that is not END */
+    HPC_SPECIAL_FILE,       /* a path follows, and its text */
+    HPC_SPECIAL_REPOSITORY, /* a name follows */
+    HPC_SPECIAL_END,        /* of a text: a piece of a known name, or the file's end token */
+    HPC_SPECIAL_N
+} hpc_special;
+/* Its name there, or the first that was looked for; *id is -1 when there is none. */
+const char *hpc_tokenizer_special_name(const hpc_tokenizer *t, hpc_special s, int32_t *id);
 /* Appends a SentencePiece model of ours as a tokenizer.json that gives the same ids elsewhere. */
 int hpc_tokenizer_write_json(hpc_buf *out, const hpc_tokenizer *t);
 

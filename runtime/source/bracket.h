@@ -1,0 +1,48 @@
+/*
+ * bracket.h: what opens and closes in a text: brackets, blocks, functions, and in
+ * Fortran statements like `do` and `end do`.
+ *
+ * From tokens alone, as all of this folder: text may be unfinished, and what is open
+ * at its end is said. Linear time.
+ */
+#ifndef HPC_BRACKET_H
+#define HPC_BRACKET_H
+
+#include "runtime/source/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hpc_bracket_kind {
+    HPC_BRACKET_ROUND,
+    HPC_BRACKET_SQUARE,
+    HPC_BRACKET_LIST,     /* {} of values */
+    HPC_BRACKET_HOLDER,   /* of declarations: a type, a namespace, a module, an interface */
+    HPC_BRACKET_FUNCTION, /* a body that is in nothing but holders; each procedure of Fortran */
+    HPC_BRACKET_BLOCK     /* of statements, within a function */
+} hpc_bracket_kind;
+
+typedef struct hpc_bracket {
+    uint32_t at, end; /* its bytes; of Fortran's statements all of them */
+    int32_t partner;  /* what it closes, or what closes it; -1: nothing here */
+    int32_t outer;    /* the innermost that is open before it, or -1 */
+    uint8_t kind;     /* of what closes nothing here: ROUND, SQUARE or BLOCK */
+    bool closes;
+} hpc_bracket;
+
+typedef struct hpc_brackets {
+    hpc_bracket *item;
+    int64_t n, cap;
+    int32_t open; /* the innermost at the end, or -1; its `outer` is the next */
+} hpc_brackets;   /* zero to begin with; reused by the next call */
+
+/* In order of `at`. What stands in comments, strings and directives is none. Of the branches of an
+ * #if that all open or close the same, the first counts. */
+int hpc_brackets_find(hpc_brackets *out, const hpc_tokens *t, const char *text, hpc_language l);
+void hpc_brackets_release(hpc_brackets *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/*
+ * statement.h: Fortran statement by statement, for whoever looks at what they
+ * begin and end.
+ */
+#ifndef HPC_SOURCE_STATEMENT_H
+#define HPC_SOURCE_STATEMENT_H
+
+#include "runtime/source/priv.h"
+
+/* A statement: tokens [first, last], without label, comments in between allowed. */
+typedef struct hpc_statement {
+    const hpc_tokens *t;
+    const char *text;
+    int64_t first, last, behind; /* behind: its NEWLINE, or t->n; first -1: there was none */
+    int64_t label;               /* the token, or -1 */
+    hpc_branches branches;       /* of #if; freed by hpc_free(branches.item) */
+    bool skip;
+} hpc_statement;
+
+/* The next one from token *i on; *i is then its `behind`. `state` stands for what is open. */
+int hpc_statement_next(hpc_statement *s, int64_t *i, int64_t state);
+/* Whether token i of it is this word, in any case. */
+bool hpc_statement_is(const hpc_statement *s, int64_t i, const char *word);
+bool hpc_statement_is_one_of(const hpc_statement *s, int64_t i, const char *const *words);
+bool hpc_statement_is_name(const hpc_statement *s, int64_t i);
+/* Behind a group in parentheses at i, or i. */
+int64_t hpc_statement_behind_group(const hpc_statement *s, int64_t i);
+/* "subroutine" or "function" behind its prefixes, or -1. */
+int64_t hpc_statement_procedure(const hpc_statement *s);
+
+#endif
