@@ -39,12 +39,27 @@ static void begin_statement(finder *x)
 
 /* ---- the list --------------------------------------------------------------------------- */
 
+static bool is_inline(const hpc_bracket *b)
+{
+    return b->kind == HPC_BRACKET_ROUND || b->kind == HPC_BRACKET_SQUARE;
+}
+
+int32_t hpc_bracket_around(const hpc_brackets *b)
+{
+    if (b->open < 0) return -1;
+    return is_inline(&b->item[b->open]) ? b->item[b->open].around : b->open;
+}
+
 int hpc_bracket_open(hpc_brackets *b, hpc_bracket_kind kind, uint32_t at, uint32_t end)
 {
     int rc = hpc_grow(&b->item, &b->cap, b->n + 1, sizeof *b->item);
     if (rc < 0) return rc;
-    b->item[b->n] =
-        (hpc_bracket){.at = at, .end = end, .partner = -1, .outer = b->open, .kind = (uint8_t)kind};
+    b->item[b->n] = (hpc_bracket){.at = at,
+                                  .end = end,
+                                  .partner = -1,
+                                  .outer = b->open,
+                                  .around = hpc_bracket_around(b),
+                                  .kind = (uint8_t)kind};
     b->open = (int32_t)b->n++;
     return HPC_OK;
 }
@@ -59,6 +74,7 @@ int hpc_bracket_close(hpc_brackets *b, int32_t partner, hpc_bracket_kind kind, u
                        .end = end,
                        .partner = partner,
                        .outer = b->open,
+                       .around = hpc_bracket_around(b),
                        .kind = (uint8_t)kind,
                        .closes = true};
     if (partner >= 0) {
@@ -70,17 +86,13 @@ int hpc_bracket_close(hpc_brackets *b, int32_t partner, hpc_bracket_kind kind, u
     return HPC_OK;
 }
 
-bool hpc_bracket_is_inline(const hpc_bracket *b)
-{
-    return b->kind == HPC_BRACKET_ROUND || b->kind == HPC_BRACKET_SQUARE;
-}
-
 int32_t hpc_bracket_opened(const hpc_brackets *b, hpc_bracket_kind kind)
 {
+    enum { NEAR = 32 };
     int32_t i = b->open;
-    while (i >= 0 && hpc_bracket_is_inline(&b->item[i]) && b->item[i].kind != kind)
-        i = b->item[i].outer;
-    return i >= 0 && b->item[i].kind == kind ? i : -1;
+    for (int k = 0; k < NEAR && i >= 0 && is_inline(&b->item[i]); k++, i = b->item[i].outer)
+        if (b->item[i].kind == kind) return i;
+    return -1;
 }
 
 void hpc_brackets_release(hpc_brackets *b)
@@ -90,13 +102,6 @@ void hpc_brackets_release(hpc_brackets *b)
 }
 
 /* ---- braces -------------------------------------------------------------------------------- */
-
-static int32_t innermost_brace(const finder *x)
-{
-    int32_t i = x->out->open;
-    while (i >= 0 && hpc_bracket_is_inline(&x->out->item[i])) i = x->out->item[i].outer;
-    return i;
-}
 
 static bool begins_value(const finder *x)
 {
@@ -122,7 +127,7 @@ static bool begins_holder(const finder *x)
 
 static hpc_bracket_kind kind_of_brace(const finder *x)
 {
-    int32_t outer = innermost_brace(x);
+    int32_t outer = hpc_bracket_around(x->out);
     hpc_bracket_kind around = outer < 0 ? HPC_BRACKET_HOLDER : x->out->item[outer].kind;
     if (around == HPC_BRACKET_LIST) return HPC_BRACKET_LIST;
     if (begins_holder(x)) return HPC_BRACKET_HOLDER;
@@ -155,7 +160,7 @@ static int see_bracket(finder *x, int64_t i, bool *was)
     case ')': kind = HPC_BRACKET_ROUND; break;
     case ']': kind = HPC_BRACKET_SQUARE; break;
     case '{': return hpc_bracket_open(b, kind_of_brace(x), at, end);
-    case '}': return hpc_bracket_close(b, innermost_brace(x), HPC_BRACKET_BLOCK, at, end);
+    case '}': return hpc_bracket_close(b, hpc_bracket_around(x->out), HPC_BRACKET_BLOCK, at, end);
     default: *was = false; return HPC_OK;
     }
     return hpc_bracket_close(b, hpc_bracket_opened(b, kind), kind, at, end);
@@ -168,7 +173,7 @@ static void see_end(finder *x, int64_t i)
     const hpc_brackets *b = x->out;
     char c = x->text[x->t->item[i].at];
     bool list = (c == '{' || c == '}') && b->item[b->n - 1].kind == HPC_BRACKET_LIST;
-    bool ends = c == ';' && (b->open < 0 || !hpc_bracket_is_inline(&b->item[b->open]));
+    bool ends = c == ';' && (b->open < 0 || !is_inline(&b->item[b->open]));
     x->prev = i;
     if (!list && (ends || c == '{' || c == '}')) begin_statement(x);
 }

@@ -3,7 +3,7 @@
  * Fortran statements like `do` and `end do`.
  *
  * From tokens alone, as all of this folder: text may be unfinished, and what is open
- * at its end is said. Linear time.
+ * at its end is said. Linear time: what was forgotten to be closed is looked for only near by.
  */
 #ifndef HPC_BRACKET_H
 #define HPC_BRACKET_H
@@ -27,6 +27,7 @@ typedef struct hpc_bracket {
     uint32_t at, end; /* its bytes; of Fortran's statements all of them */
     int32_t partner;  /* what it closes, or what closes it; -1: nothing here */
     int32_t outer;    /* the innermost that is open before it, or -1 */
+    int32_t around;   /* the innermost of these that is neither ROUND nor SQUARE, or -1 */
     uint8_t kind;     /* of what closes nothing here: ROUND, SQUARE or BLOCK */
     bool closes;
 } hpc_bracket;

@@ -157,9 +157,9 @@ static word ended(const finder *x, int64_t i, bool *bare)
     return NOTHING;
 }
 
-static int close_at(finder *x, int64_t k)
+static int close_at(finder *x, int64_t k, int64_t from)
 {
-    const hpc_token *first = token(x, x->s.first), *last = token(x, x->s.last);
+    const hpc_token *first = token(x, from), *last = token(x, x->s.last);
     int32_t partner = k >= 0 ? x->stack[k].bracket : -1;
     if (k >= 0) x->n = k;
     return hpc_bracket_close(x->out, partner, HPC_BRACKET_BLOCK, first->at, last->at + last->n);
@@ -167,9 +167,10 @@ static int close_at(finder *x, int64_t k)
 
 static int close_word(finder *x, word w, bool bare)
 {
-    int64_t k = x->n - 1;
-    while (k >= 0 && x->stack[k].word != w && !(bare && x->stack[k].word == MODULE)) k--;
-    return close_at(x, k);
+    enum { NEAR = 64 };
+    int64_t least = x->n > NEAR ? x->n - NEAR : 0, k = x->n - 1;
+    while (k >= least && x->stack[k].word != w && !(bare && x->stack[k].word == MODULE)) k--;
+    return close_at(x, k < least ? -1 : k, x->s.first);
 }
 
 static bool same_label(const finder *x, const opened *o)
@@ -179,10 +180,12 @@ static bool same_label(const finder *x, const opened *o)
     return l->n == o->label_n && memcmp(x->s.text + l->at, x->s.text + o->label_at, l->n) == 0;
 }
 
+/* Its last token closes, behind the brackets in it. */
 static int close_labelled(finder *x)
 {
     int rc = HPC_OK;
-    while (rc >= 0 && x->n > 0 && same_label(x, &x->stack[x->n - 1])) rc = close_at(x, x->n - 1);
+    while (rc >= 0 && x->n > 0 && same_label(x, &x->stack[x->n - 1]))
+        rc = close_at(x, x->n - 1, x->s.last);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /*
- * loops_check.h: what holds for the loops, directives and samples of any text at
+ * loops_check.h: what holds for the brackets, loops, directives and samples of any text at
  * all; for the fuzz target and for the tests that mutate texts.
  */
 #ifndef HPC_TESTS_FUZZ_LOOPS_CHECK_H
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "runtime/source/source.h"
+#include "runtime/source/bracket.h"
 
 typedef struct loops_check {
     hpc_language language;
@@ -95,6 +95,23 @@ static inline void loops_check_render(const loops_check *c, int64_t i, size_t be
     hpc_sample_release(&s);
 }
 
+static inline void loops_check_brackets(const loops_check *c)
+{
+    hpc_brackets b = {0};
+    hpc_assert(hpc_brackets_find(&b, &c->t, c->text, c->language) == HPC_OK);
+    for (int64_t k = 0; k < b.n; k++) {
+        const hpc_bracket *x = &b.item[k];
+        hpc_assert(x->at < x->end && x->end <= c->n && (k == 0 || x[-1].at <= x->at));
+        hpc_assert(x->outer >= -1 && x->outer < k && x->around >= -1 && x->around <= x->outer);
+        if (x->partner < 0) continue;
+        hpc_assert(x->partner < b.n && b.item[x->partner].partner == k);
+        hpc_assert(x->closes == (x->partner < k) && b.item[x->partner].closes != x->closes);
+    }
+    for (int32_t i = b.open; i >= 0; i = b.item[i].outer)
+        hpc_assert(!b.item[i].closes && b.item[i].partner < 0);
+    hpc_brackets_release(&b);
+}
+
 enum { LOOPS_CHECK_SOME = 16 }; /* what is not linear in the text is looked at so often */
 
 static inline void loops_check_all(const char *text, size_t n, hpc_language language, bool fixed)
@@ -103,6 +120,7 @@ static inline void loops_check_all(const char *text, size_t n, hpc_language lang
     hpc_assert(hpc_lex(&c.t, text, n, language, fixed) == HPC_OK);
     hpc_assert(hpc_functions_find(&c.f, &c.t, text, language) == HPC_OK);
     hpc_assert(hpc_loops_find(&c.l, &c.t, text, language, &c.f) == HPC_OK);
+    loops_check_brackets(&c);
     for (int64_t i = 0; i < c.l.n; i++) loops_check_loop(&c, i);
     for (int64_t i = 0; i < c.l.pragma_n; i++) loops_check_pragma(&c, i);
     for (int64_t i = 0; i < c.l.pragma_n && i < LOOPS_CHECK_SOME; i++) loops_check_text(&c, i);
