@@ -274,7 +274,7 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
                     .position = (uint32_t)x->n};
     float logprob;
     int32_t token;
-    int rc = hpc_sample(e->sampler, &r->sampling, &c, &token, &logprob);
+    int rc = hpc_sampler_draw(e->sampler, &r->sampling, &c, &token, &logprob);
 
     if (rc < 0) {
         finish(e, x, HPC_FINISH_ERROR);

@@ -239,8 +239,8 @@ static float logprob_of(const hpc_choice *c, int64_t vocab, int32_t token)
     return (float)((double)c->logits[token] - top - log(sum));
 }
 
-int hpc_sample(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *from, int32_t *token,
-               float *logprob)
+int hpc_sampler_draw(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *from,
+                     int32_t *token, float *logprob)
 {
     int rc = read_logits(s, from);
     int64_t n;

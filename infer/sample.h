@@ -51,8 +51,8 @@ void hpc_sampler_free(hpc_sampler *s);
 /* logprob (optional): of the token under the model itself, whatever was left out or damped. Logits
  * of -infinity are never chosen. HPC_E_FORMAT: a logit is NaN or infinity; HPC_E_STATE: nothing is
  * left to choose from. */
-int hpc_sample(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *from, int32_t *token,
-               float *logprob);
+int hpc_sampler_draw(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *from,
+                     int32_t *token, float *logprob);
 
 #ifdef __cplusplus
 }

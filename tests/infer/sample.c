@@ -27,7 +27,7 @@ static int32_t choose(hpc_sampler *s, const hpc_sampling *how, const hpc_choice 
 {
     int32_t token = -1;
     test_ok(hpc_sampling_check(how));
-    test_ok(hpc_sample(s, how, from, &token, NULL));
+    test_ok(hpc_sampler_draw(s, how, from, &token, NULL));
     return token;
 }
 
@@ -211,7 +211,7 @@ static void the_ends(void **state)
     hpc_sampling how = {.temperature = 1e-30, .top_p = 1, .repeat = 1};
     float logprob = 1;
     int32_t token;
-    test_ok(hpc_sample(s, &how, &c, &token, &logprob));
+    test_ok(hpc_sampler_draw(s, &how, &c, &token, &logprob));
     assert_int_equal(token, 17);
     assert_true(logprob == 0);
     logits_of(x, 9, 1);
@@ -257,7 +257,7 @@ static void logprobs_are_the_models(void **state)
     logits_of(x, 4, 2);
     for (int t = 0; t < VOCAB; t++) sum += exp((double)x[t]);
     hpc_choice c = {.logits = x, .past = (const int32_t[]){1, 2}, .past_n = 2};
-    test_ok(hpc_sample(s, &how, &c, &token, &logprob));
+    test_ok(hpc_sampler_draw(s, &how, &c, &token, &logprob));
     assert_float_equal(logprob, log(exp((double)x[token]) / sum), 1e-5);
     hpc_sampler_free(s);
 }
@@ -287,11 +287,11 @@ static void what_cannot_be_is_refused(void **state)
     bad = good, bad.repeat_last = -2;
     test_fails(hpc_sampling_check(&bad), HPC_E_ARG, "-2 tokens");
     x[33] = NAN;
-    test_fails(hpc_sample(s, &good, &c, &token, NULL), HPC_E_FORMAT, "token 33 is NaN");
+    test_fails(hpc_sampler_draw(s, &good, &c, &token, NULL), HPC_E_FORMAT, "token 33 is NaN");
     x[33] = INFINITY;
-    test_fails(hpc_sample(s, &good, &c, &token, NULL), HPC_E_FORMAT, "token 33 is infinity");
+    test_fails(hpc_sampler_draw(s, &good, &c, &token, NULL), HPC_E_FORMAT, "token 33 is infinity");
     x[33] = 0, c.allowed = none;
-    test_fails(hpc_sample(s, &good, &c, &token, NULL), HPC_E_STATE, "no token is left");
+    test_fails(hpc_sampler_draw(s, &good, &c, &token, NULL), HPC_E_STATE, "no token is left");
     hpc_sampler *nothing;
     test_fails(hpc_sampler_create(&nothing, 0), HPC_E_ARG, "vocabulary of 0");
     assert_null(nothing);

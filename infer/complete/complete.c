@@ -1,0 +1,380 @@
+/*
+ * complete.c: requests to the engine, and what their tokens become.
+ */
+#include "infer/complete/complete.h"
+
+#include <string.h>
+
+#include "infer/complete/priv.h"
+#include "infer/text.h"
+
+struct hpc_completer {
+    hpc_engine *engine;
+    hpc_tokenizer *tokenizer;
+    complete_prompter prompter;
+    hpc_ids prompt;
+    int64_t room; /* tokens of a text */
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int hpc_model_tokenizer(hpc_tokenizer **out, const char *model)
+{
+    hpc_gguf *g = NULL;
+    const char *name;
+    const void *data;
+    size_t n;
+    int rc;
+    if (!strstr(model, ".gguf")) return hpc_tokenizer_open(out, model);
+    TRY(hpc_gguf_open(&g, model));
+    TRY(hpc_gguf_tokenizer(&name, &data, &n, g));
+    rc = strstr(name, "json") ? hpc_tokenizer_open_json(out, data, n, model)
+                              : hpc_tokenizer_open_model(out, data, n, model);
+out:
+    hpc_gguf_close(g);
+    return rc;
+}
+
+int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
+{
+    hpc_completer *c = hpc_alloc(1, sizeof *c);
+    int rc;
+    *out = NULL;
+    if (!c) return HPC_E_NOMEM;
+    TRY(hpc_model_tokenizer(&c->tokenizer, o->model));
+    TRY(complete_prompter_open(&c->prompter, c->tokenizer));
+    TRY(hpc_engine_open(&c->engine, o));
+    const hpc_model_config *m = hpc_engine_config(c->engine);
+    c->room = m->positions;
+    if (o->cache_tokens > 0 && o->cache_tokens < c->room) c->room = o->cache_tokens;
+    if (hpc_tokenizer_n(c->tokenizer) > m->vocab)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", o->model,
+                     (long long)hpc_tokenizer_n(c->tokenizer), (long long)m->vocab));
+    *out = c;
+    c = NULL;
+out:
+    hpc_completer_close(c);
+    return rc;
+}
+
+void hpc_completer_close(hpc_completer *c)
+{
+    if (!c) return;
+    hpc_engine_close(c->engine);
+    complete_prompter_close(&c->prompter);
+    hpc_tokenizer_close(c->tokenizer);
+    hpc_free(c->prompt.id);
+    hpc_free(c);
+}
+
+hpc_engine_counts hpc_completer_counts(const hpc_completer *c)
+{
+    return hpc_engine_counts_of(c->engine);
+}
+
+/* ---- an answer ------------------------------------------------------------------------------- */
+
+typedef struct run run;
+typedef struct token {
+    size_t at; /* where its text begins in `raw`, or later: some bytes wait for others */
+    float logprob;
+} token;
+typedef struct answer {
+    run *run;
+    int64_t id;
+    hpc_text *text;
+    hpc_buf raw, shown;
+    token *token;
+    int64_t token_n, token_cap;
+    size_t end;  /* of what is kept of `raw` */
+    size_t told; /* of `shown` */
+    bool over, ended;
+    hpc_finish finish;
+    complete_indent indent;
+} answer;
+
+struct run {
+    hpc_completer *c;
+    const hpc_complete_request *r;
+    complete_stop stop;
+    answer *answer;
+    int64_t n, begun, ended;
+    int64_t start_ns, first_ns, made;
+    int failed;
+};
+
+/* What is kept of the text so far. */
+static int look(answer *a, bool last)
+{
+    run *x = a->run;
+    bool over = false, repeats = false;
+    int rc = complete_stop_find(&a->end, &over, &x->stop, a->raw.data, a->raw.n, last || a->over);
+    if (rc < 0) return rc;
+    complete_repeat_find(&a->end, &repeats, x->r->spot, a->raw.data, a->end, last || over);
+    a->over = a->over || over || repeats;
+    return HPC_OK;
+}
+
+/* Blank lines and blanks at the end may go when it is known what comes behind them. */
+static size_t sure_end(const answer *a)
+{
+    size_t end = a->end;
+    while (end > 0 && a->raw.data[end - 1] != '\n') end--;
+    while (end > 0 && complete_is_blank(a->raw.data + end - 1, 1)) end--;
+    return end;
+}
+
+static int show(answer *a, size_t end)
+{
+    run *x = a->run;
+    int rc;
+    a->shown.n = 0;
+    rc = complete_indent_apply(&a->shown, &a->indent, &x->stop, a->raw.data, end);
+    if (rc < 0) return rc;
+    if (x->r->ready && a == x->answer && a->shown.n > a->told) {
+        x->r->ready(x->r->user, a->shown.data + a->told, a->shown.n - a->told);
+        a->told = a->shown.n;
+    }
+    return HPC_OK;
+}
+
+static int take_token(answer *a, int32_t id, float logprob)
+{
+    size_t before = a->raw.n;
+    bool stopped;
+    int rc;
+    TRY(hpc_grow(&a->token, &a->token_cap, a->token_n + 1, sizeof *a->token));
+    a->token[a->token_n++] = (token){.at = before, .logprob = logprob};
+    TRY(hpc_text_push(a->text, id, &a->raw, &stopped));
+    if (a->raw.n == before) return HPC_OK;
+    TRY(look(a, false));
+    TRY(show(a, sure_end(a)));
+out:
+    return rc;
+}
+
+static int token_made(void *user, int32_t id, float logprob)
+{
+    answer *a = user;
+    run *x = a->run;
+    if (x->made++ == 0) x->first_ns = hpc_clock_ns();
+    if (x->failed >= 0) x->failed = take_token(a, id, logprob);
+    return x->failed < 0 || a->over;
+}
+
+/* White space before the end of a line is nothing that anybody wants. */
+static size_t trim(const answer *a)
+{
+    const hpc_spot *d = a->run->r->spot;
+    const char *suffix = d->text.data + d->at;
+    size_t rest = complete_line_end(suffix, d->text.n - d->at, 0), end = a->end;
+    if (!complete_is_blank(suffix, rest) && !complete_is_blank(a->raw.data, end)) return end;
+    while (end > 0 && complete_is_blank(a->raw.data + end - 1, 1)) end--;
+    return end;
+}
+
+static int finish(answer *a)
+{
+    int rc;
+    TRY(hpc_text_end(a->text, &a->raw));
+    TRY(look(a, true));
+    a->end = trim(a);
+    TRY(show(a, a->end));
+out:
+    return rc;
+}
+
+static void ended(void *user, hpc_finish how)
+{
+    answer *a = user;
+    a->finish = how;
+    a->ended = true;
+    a->run->ended++;
+    if (a->run->failed >= 0) a->run->failed = finish(a);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int submit(run *x, int64_t k)
+{
+    answer *a = &x->answer[k];
+    hpc_completer *c = x->c;
+    const hpc_request q = {.token = c->prompt.id,
+                           .n = c->prompt.n,
+                           .most = x->r->most,
+                           .sampling = x->r->sampling,
+                           .sample = (uint32_t)k,
+                           .stop = c->prompter.stop,
+                           .stop_n = c->prompter.stop_n,
+                           .token_made = token_made,
+                           .ended = ended,
+                           .user = a};
+    int rc;
+    a->run = x;
+    TRY(complete_indent_create(&a->indent, x->r->spot));
+    TRY(hpc_text_create(&a->text, c->tokenizer, NULL, false));
+    TRY(hpc_engine_submit(c->engine, &q, &a->id));
+    x->begun++;
+out:
+    return rc;
+}
+
+static void cancel_all(run *x)
+{
+    bool busy = true;
+    for (int64_t k = 0; k < x->begun; k++) hpc_engine_cancel(x->c->engine, x->answer[k].id);
+    while (busy && hpc_engine_step(x->c->engine, &busy) >= 0) continue;
+}
+
+/* The first answer goes ahead until its prompt is in the cache, from where the others take it. */
+static int go(run *x)
+{
+    bool busy = true;
+    int rc;
+    TRY(submit(x, 0));
+    while (busy) {
+        if (x->r->cancel && __atomic_load_n(x->r->cancel, __ATOMIC_RELAXED)) {
+            cancel_all(x);
+            break;
+        }
+        TRY(hpc_engine_step(x->c->engine, &busy));
+        TRY(x->failed);
+        bool all = x->made > 0 || x->ended > 0;
+        for (int64_t k = x->begun; all && k < x->n; k++, busy = true) TRY(submit(x, k));
+    }
+    rc = x->failed;
+out:
+    if (rc < 0 && x->begun > x->ended) cancel_all(x);
+    return rc;
+}
+
+/* ---- what comes of it ------------------------------------------------------------------------ */
+
+static void count(hpc_completion *to, const answer *a)
+{
+    for (to->tokens = 0; to->tokens < a->token_n && a->token[to->tokens].at < a->end; to->tokens++)
+        to->logprob += a->token[to->tokens].logprob;
+    to->finish = a->over || a->end < a->raw.n ? HPC_FINISH_CALLER : a->finish;
+}
+
+static hpc_completion *find_text(hpc_completions *out, const hpc_buf *text)
+{
+    for (int64_t k = 0; k < out->n; k++) {
+        const hpc_buf *b = &out->item[k].text;
+        if (b->n == text->n && (b->n == 0 || memcmp(b->data, text->data, b->n) == 0))
+            return &out->item[k];
+    }
+    return NULL;
+}
+
+/* Of nothing at all, nobody knows how likely it is: it comes last. */
+static double likelihood(const hpc_completion *c)
+{
+    return c->tokens > 0 ? c->logprob / (double)c->tokens : -1e9;
+}
+
+static void rank(hpc_completions *out)
+{
+    for (int64_t k = 1; k < out->n; k++) {
+        hpc_completion c = out->item[k];
+        int64_t i = k;
+        for (; i > 0 && likelihood(&out->item[i - 1]) < likelihood(&c); i--)
+            out->item[i] = out->item[i - 1];
+        out->item[i] = c;
+    }
+}
+
+static int gather(hpc_completions *out, run *x)
+{
+    out->item = hpc_alloc((size_t)x->n, sizeof *out->item);
+    if (!out->item) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < x->begun; k++) {
+        answer *a = &x->answer[k];
+        hpc_completion *same = find_text(out, &a->shown);
+        if (!a->ended) continue;
+        if (same) {
+            same->times++;
+            continue;
+        }
+        hpc_completion *c = &out->item[out->n++];
+        *c = (hpc_completion){.text = a->shown, .sample = k, .times = 1};
+        a->shown = (hpc_buf){0};
+        count(c, a);
+    }
+    rank(out);
+    out->made = x->made;
+    out->first_token_ns = x->first_ns ? x->first_ns - x->start_ns : 0;
+    out->end_ns = hpc_clock_ns() - x->start_ns;
+    return HPC_OK;
+}
+
+static void release(run *x)
+{
+    for (int64_t k = 0; x->answer && k < x->n; k++) {
+        answer *a = &x->answer[k];
+        hpc_text_free(a->text);
+        hpc_buf_release(&a->raw);
+        hpc_buf_release(&a->shown);
+        hpc_free(a->token);
+    }
+    hpc_free(x->answer);
+    complete_stop_release(&x->stop);
+}
+
+static int check(const hpc_completer *c, const hpc_complete_request *r)
+{
+    if (r->samples < 1 || r->most < 1)
+        return hpc_fail(HPC_E_ARG, "a completion has one answer and one token at least");
+    if (r->most >= c->room)
+        return hpc_fail(HPC_E_ARG, "%lld new tokens: model and cache take %lld with the prompt",
+                        (long long)r->most, (long long)c->room);
+    return hpc_sampling_check(&r->sampling);
+}
+
+static int make_prompt(hpc_completer *c, const hpc_complete_request *r)
+{
+    int64_t most = c->room - r->most;
+    int32_t end = c->prompter.special[HPC_SPECIAL_END];
+    if (r->prompt_tokens > 0 && r->prompt_tokens < most) most = r->prompt_tokens;
+    int rc = complete_prompt(&c->prompt, &c->prompter, r, most);
+    if (rc < 0 || c->prompt.n > 0) return rc;
+    if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the model needs a text to begin with");
+    rc = hpc_grow(&c->prompt.id, &c->prompt.cap, 1, sizeof end);
+    if (rc >= 0) c->prompt.id[c->prompt.n++] = end;
+    return rc;
+}
+
+/* Within a line with more than closing marks behind the place, no more than that line is wanted. */
+static hpc_complete_stop stop_of(const hpc_complete_request *r)
+{
+    const hpc_spot *d = r->spot;
+    size_t end = complete_line_end(d->text.data, d->text.n, d->at);
+    for (size_t k = d->at; k < end; k++)
+        if (!strchr(" \t)]};,", d->text.data[k])) return HPC_STOP_LINE;
+    return r->stop;
+}
+
+int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r)
+{
+    run x = {.c = c, .r = r, .n = r->samples, .start_ns = hpc_clock_ns()};
+    int rc;
+    *out = (hpc_completions){0};
+    TRY(check(c, r));
+    TRY(make_prompt(c, r));
+    TRY(complete_stop_create(&x.stop, r->spot, stop_of(r)));
+    x.answer = hpc_alloc((size_t)x.n, sizeof *x.answer);
+    if (!x.answer) TRY(HPC_E_NOMEM);
+    TRY(go(&x));
+    TRY(gather(out, &x));
+    out->prompt_tokens = c->prompt.n;
+out:
+    release(&x);
+    return rc;
+}
+
+void hpc_completions_release(hpc_completions *c)
+{
+    for (int64_t k = 0; k < c->n; k++) hpc_buf_release(&c->item[k].text);
+    hpc_free(c->item);
+    *c = (hpc_completions){0};
+}

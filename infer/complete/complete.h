@@ -1,0 +1,96 @@
+/*
+ * complete.h: what goes at a place in a file.
+ *
+ * From the text before and behind the place, and parts of other files, to texts that
+ * can be put there as they are: they end where a line, block or function ends, do not
+ * repeat what follows, and are indented, spelled and ended as the file is. Nothing here
+ * reads or writes files.
+ */
+#ifndef HPC_COMPLETE_H
+#define HPC_COMPLETE_H
+
+#include "infer/engine.h"
+#include "runtime/source/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a place ----------------------------------------------------------------------------- */
+/* A file as models see it: UTF-8 with line feeds. What is no UTF-8 is taken for Latin-1. */
+typedef struct hpc_spot {
+    hpc_buf text;
+    size_t at, raw_at;     /* the place: in `text`, and in the bytes given */
+    hpc_language language; /* NONE: brackets are not looked at */
+    bool fixed;            /* fixed-form Fortran */
+    bool latin1, crlf;
+    int64_t line, col; /* from 1; columns count characters */
+} hpc_spot;
+typedef struct hpc_position { /* line 0: the end of the file; col 0: the end of the line */
+    int64_t line, col;
+} hpc_position;
+/* path: for the language and messages. HPC_E_ARG: a place that is not in the text; HPC_E_FORMAT: no
+ * text at all (NUL bytes, UTF-16), or more than 64 MiB. */
+int hpc_spot_open(hpc_spot *out, const char *path, const char *bytes, size_t n, hpc_position place);
+void hpc_spot_close(hpc_spot *d);
+/* Appends a text as the file would have it: its line ends, its encoding. HPC_E_UNSUPPORTED: a
+ * character that the file's encoding does not have. */
+int hpc_spot_spell(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
+
+/* ---- completions ------------------------------------------------------------------------- */
+typedef struct hpc_completer hpc_completer; /* one thread at a time */
+int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o);
+void hpc_completer_close(hpc_completer *c);
+hpc_engine_counts hpc_completer_counts(const hpc_completer *c);
+
+typedef enum hpc_complete_stop {
+    HPC_STOP_LINE,    /* at the end of the line */
+    HPC_STOP_BLOCK,   /* of the block that it begins, or of the one around it */
+    HPC_STOP_FUNCTION /* of the function around it, or of the one that it begins */
+} hpc_complete_stop;
+
+typedef struct hpc_snippet { /* of another file */
+    const char *path, *text;
+    size_t n;
+} hpc_snippet;
+
+typedef struct hpc_complete_request {
+    const hpc_spot *spot;
+    const char *path, *repository; /* as the model is to see them; NULL: none */
+    const hpc_snippet *snippet;    /* the most telling one first */
+    int64_t snippet_n;
+    hpc_complete_stop stop;
+    int64_t most;          /* new tokens of an answer */
+    int64_t samples;       /* answers, at least 1 */
+    int64_t prompt_tokens; /* at most; 0: what the model takes */
+    hpc_sampling sampling; /* of answer k: with k as its sample */
+    /* Of the first answer, lines of it as soon as they are sure: all pieces together are its text.
+     * May be NULL. */
+    void (*ready)(void *user, const char *text, size_t n);
+    void *user;
+    const int *cancel; /* not NULL and not 0: leave off; any thread may set it */
+} hpc_complete_request;
+
+typedef struct hpc_completion {
+    hpc_buf text; /* UTF-8 with line feeds; may be empty */
+    int64_t tokens;
+    double logprob;    /* of these tokens together, natural */
+    hpc_finish finish; /* CALLER: where the line, block or function ends */
+    int64_t sample;    /* the first that gave this text */
+    int64_t times;     /* how many gave it */
+} hpc_completion;
+typedef struct hpc_completions {
+    hpc_completion *item; /* the likeliest token by token first */
+    int64_t n;
+    int64_t prompt_tokens;
+    int64_t first_token_ns, end_ns; /* since the request */
+    int64_t made;                   /* tokens, of all answers */
+} hpc_completions;
+/* 0 when cancelled too, with what there was. */
+int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r);
+void hpc_completions_release(hpc_completions *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

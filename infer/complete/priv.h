@@ -1,0 +1,89 @@
+/*
+ * priv.h: the parts of a completion: where it ends (stop.c), what of it repeats what
+ * follows (repeat.c), how it is indented (indent.c), and what the model is shown
+ * (prompt.c).
+ */
+#ifndef HPC_COMPLETE_PRIV_H
+#define HPC_COMPLETE_PRIV_H
+
+#include "infer/complete/complete.h"
+#include "runtime/source/bracket.h"
+#include "tokenizer/tokenizer.h"
+
+enum { COMPLETE_TAB = 8 }; /* columns */
+
+/* ---- text (lines.c) ---------------------------------------------------------------------- */
+size_t complete_line_begin(const char *text, size_t at);          /* of the line that holds `at` */
+size_t complete_line_end(const char *text, size_t n, size_t at);  /* its line feed, or n */
+size_t complete_indent_of(const char *text, size_t n, size_t at); /* columns before that line */
+size_t complete_blanks(const char *text, size_t n, size_t at);    /* behind spaces and tabs */
+bool complete_is_blank(const char *text, size_t n);               /* no more than white space */
+
+/* ---- where it ends (stop.c) -------------------------------------------------------------- */
+typedef struct complete_open { /* what is open at the place */
+    uint8_t kind;              /* hpc_bracket_kind */
+    bool closed;               /* by what stands behind the place */
+    size_t indent;             /* columns before the line in which it begins */
+} complete_open;
+typedef struct complete_stop {
+    const hpc_spot *d;
+    hpc_complete_stop kind;
+    hpc_buf lead;        /* from the start of the statement, and of the comment or string around */
+    complete_open *open; /* the innermost first */
+    int64_t open_n, open_cap;
+    int64_t target; /* which of them is to be closed; -1: none */
+    hpc_tokens tokens;
+    hpc_brackets brackets;
+    hpc_buf text;
+} complete_stop;
+int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind);
+void complete_stop_release(complete_stop *s);
+/* How much of text[0..n), which goes on behind the place, belongs to it; *over: what comes behind
+ * does not. last: nothing comes any more. More text never takes back what was said to belong to it,
+ * unless that is the last bytes since the last line feed. */
+int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
+                       bool last);
+
+/* ---- what repeats (repeat.c) ------------------------------------------------------------- */
+/* As complete_stop_find, of a text that ends there: where it begins to say what follows it. */
+void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
+                          bool last);
+
+/* ---- how it is indented (indent.c) ------------------------------------------------------- */
+typedef struct complete_indent {
+    const hpc_spot *d;
+    bool tabs;       /* the file's lines begin with tabs */
+    size_t unit;     /* columns of a level; 8 where a level is a tab */
+    bool regular;    /* the file's lines before the place are as deep as their blocks */
+    bool decided;    /* by the first line that comes and tells, how those that come are changed: */
+    size_t base;     /* of the columns behind this one */
+    size_t from, to; /* so many become so many, */
+    int64_t moved;   /* and all move by these */
+} complete_indent;
+int complete_indent_create(complete_indent *i, const hpc_spot *d);
+/* Appends text[0..n), which `s` has just been asked about, as the file would have it. What was told
+ * of its lines stays so when more of them come. */
+int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop *s,
+                          const char *text, size_t n);
+
+/* ---- what the model is shown (prompt.c) -------------------------------------------------- */
+typedef struct complete_prompter {
+    const hpc_tokenizer *t;
+    hpc_tokenizer_scratch *scratch;
+    int32_t special[HPC_SPECIAL_N]; /* -1: the model has none */
+    bool fills;                     /* it can be shown what follows, */
+    bool suffix_first;              /* and was trained with that before what comes first, too */
+    int32_t begin;                  /* -1: texts have none */
+    int32_t *stop;                  /* tokens that are no text */
+    int64_t stop_n, stop_cap;
+    hpc_buf text;
+    hpc_ids work;
+} complete_prompter;
+int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t);
+void complete_prompter_close(complete_prompter *p);
+/* Replaces ids: at most so many. What follows comes first where the model knows that order, so that
+ * an edit before the place leaves its part of the cache as it is. */
+int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
+                    int64_t most);
+
+#endif

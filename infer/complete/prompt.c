@@ -1,0 +1,229 @@
+/*
+ * prompt.c: what the model is shown of a file and of others, in the order that it was
+ * trained with.
+ *
+ * Models without marks for files get them as comments. A text that is too long loses what
+ * is furthest from the place, many tokens at a time, so that the beginning of a prompt
+ * stays the same while somebody types.
+ */
+#include <string.h>
+
+#include "infer/complete/priv.h"
+
+enum {
+    STEP = 64,         /* tokens that are lost at a time */
+    BYTES_A_TOKEN = 6, /* at most, nearly always */
+    GRID = 4096,       /* bytes: where the text that is looked at may begin */
+    TYPE_CONTROL = 3
+};
+
+/* ---- the model's marks ----------------------------------------------------------------------- */
+
+/* The names of prefix marks whose models were shown the suffix first half of the time. */
+static bool knows_suffix_first(const char *name)
+{
+    static const char *const names[] = {"<fim_prefix>", "<fim-prefix>", "\u2581<PRE>"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(names[k], name) == 0) return true;
+    return false;
+}
+
+static int add_id(hpc_ids *ids, int32_t id)
+{
+    int rc = hpc_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id);
+    if (rc >= 0) ids->id[ids->n++] = id;
+    return rc;
+}
+
+static int find_stops(complete_prompter *p)
+{
+    int rc = HPC_OK;
+    float score;
+    for (int32_t id = 0; id < hpc_tokenizer_n(p->t); id++) {
+        if (hpc_tokenizer_piece_type(&score, p->t, id) != TYPE_CONTROL &&
+            id != p->special[HPC_SPECIAL_END])
+            continue;
+        TRY(hpc_grow(&p->stop, &p->stop_cap, p->stop_n + 1, sizeof *p->stop));
+        p->stop[p->stop_n++] = id;
+    }
+out:
+    return rc;
+}
+
+int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t)
+{
+    hpc_tokenizer_special special = hpc_tokenizer_specials(t);
+    int rc;
+    *p = (complete_prompter){.t = t, .begin = special.add_begin ? special.begin : -1};
+    for (int s = 0; s < HPC_SPECIAL_N; s++)
+        hpc_tokenizer_special_name(t, (hpc_special)s, &p->special[s]);
+    p->fills = p->special[HPC_SPECIAL_FIM_PREFIX] >= 0 && p->special[HPC_SPECIAL_FIM_SUFFIX] >= 0 &&
+               p->special[HPC_SPECIAL_FIM_MIDDLE] >= 0;
+    int32_t id;
+    p->suffix_first =
+        p->fills && knows_suffix_first(hpc_tokenizer_special_name(t, HPC_SPECIAL_FIM_PREFIX, &id));
+    TRY(hpc_tokenizer_scratch_create(&p->scratch, t));
+    TRY(find_stops(p));
+out:
+    if (rc < 0) complete_prompter_close(p);
+    return rc;
+}
+
+void complete_prompter_close(complete_prompter *p)
+{
+    hpc_tokenizer_scratch_free(p->scratch);
+    hpc_free(p->stop);
+    hpc_buf_release(&p->text);
+    hpc_free(p->work.id);
+    *p = (complete_prompter){0};
+}
+
+/* ---- texts that fit -------------------------------------------------------------------------- */
+
+static int append(hpc_ids *ids, const int32_t *id, int64_t n)
+{
+    int rc = hpc_grow(&ids->id, &ids->cap, ids->n + n, sizeof *ids->id);
+    if (rc < 0) return rc;
+    if (n > 0) memcpy(ids->id + ids->n, id, (size_t)n * sizeof *id);
+    ids->n += n;
+    return HPC_OK;
+}
+
+static int encode(complete_prompter *p, const char *text, size_t n, unsigned flags)
+{
+    p->work.n = 0;
+    return hpc_tokenizer_encode(&p->work, p->t, p->scratch, text, n, flags);
+}
+
+static int ends_line(bool *ends, complete_prompter *p, int32_t id)
+{
+    p->text.n = 0;
+    int rc = hpc_tokenizer_decode(&p->text, p->t, &id, 1, true);
+    *ends = rc >= 0 && p->text.n > 0 && p->text.data[p->text.n - 1] == '\n';
+    return rc;
+}
+
+/* The end of a text. */
+static int add_tail(hpc_ids *ids, complete_prompter *p, const char *text, size_t n, int64_t most,
+                    unsigned flags)
+{
+    size_t window = (size_t)most * BYTES_A_TOKEN, from = 0;
+    bool ends = false;
+    int rc = HPC_OK;
+    if (most <= 0) return HPC_OK;
+    if (n > window + GRID) {
+        from = complete_line_end(text, n, (n - window) / GRID * GRID) + 1;
+        if (n < from || n - from < window / 2) from = n - window;
+    }
+    TRY(encode(p, text + from, n - from, from > 0 ? flags | HPC_ENCODE_INNER : flags));
+    int64_t lost = p->work.n > most ? (p->work.n - most + STEP - 1) / STEP * STEP : 0;
+    if (lost > p->work.n) lost = p->work.n - most;
+    for (int64_t k = lost; lost > 0 && k < lost + STEP && k < p->work.n && !ends; k++) {
+        TRY(ends_line(&ends, p, p->work.id[k - 1]));
+        if (ends) lost = k;
+    }
+    TRY(append(ids, p->work.id + lost, p->work.n - lost));
+out:
+    return rc;
+}
+
+/* The beginning of one. */
+static int add_head(hpc_ids *ids, complete_prompter *p, const char *text, size_t n, int64_t most)
+{
+    size_t window = (size_t)most * BYTES_A_TOKEN;
+    int rc = encode(p, text, n < window ? n : window, HPC_ENCODE_INNER);
+    return rc < 0 ? rc : append(ids, p->work.id, p->work.n < most ? p->work.n : most);
+}
+
+/* ---- other files ----------------------------------------------------------------------------- */
+
+static const char *comment_of(hpc_language l)
+{
+    return l == HPC_LANGUAGE_FORTRAN ? "! " : l == HPC_LANGUAGE_NONE ? "# " : "// ";
+}
+
+/* A mark, or what stands for it in a comment, and a line. */
+static int add_line(hpc_ids *ids, complete_prompter *p, hpc_special s, const char *line,
+                    hpc_language l)
+{
+    int rc = HPC_OK;
+    if (p->special[s] >= 0) TRY(add_id(ids, p->special[s]));
+    hpc_buf text = {0};
+    hpc_buf_printf(&text, "%s%s\n", p->special[s] >= 0 ? "" : comment_of(l), line);
+    rc = text.failed ? text.failed : encode(p, text.data, text.n, HPC_ENCODE_INNER);
+    hpc_buf_release(&text);
+    TRY(rc);
+    TRY(append(ids, p->work.id, p->work.n));
+out:
+    return rc;
+}
+
+static int add_snippet(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
+                       const hpc_snippet *s)
+{
+    int rc;
+    TRY(add_line(ids, p, HPC_SPECIAL_FILE, s->path, r->spot->language));
+    TRY(encode(p, s->text, s->n, HPC_ENCODE_INNER));
+    TRY(append(ids, p->work.id, p->work.n));
+out:
+    return rc;
+}
+
+/* As many as fit, the most telling one last; and the file's own name, if models know such, or
+ * others have been named. */
+static int add_files(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
+                     int64_t most)
+{
+    hpc_language l = r->spot->language;
+    hpc_ids one = {0};
+    int64_t first = r->snippet_n, used = 0;
+    bool named = p->special[HPC_SPECIAL_FILE] >= 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < r->snippet_n; k++) {
+        one.n = 0;
+        TRY(add_snippet(&one, p, r, &r->snippet[k]));
+        if (used + one.n > most) break;
+        used += one.n;
+        first = k;
+    }
+    if (used > 0 && r->repository && p->special[HPC_SPECIAL_REPOSITORY] >= 0)
+        TRY(add_line(ids, p, HPC_SPECIAL_REPOSITORY, r->repository, l));
+    for (int64_t k = used > 0 ? first : -1; k >= 0; k--)
+        TRY(add_snippet(ids, p, r, &r->snippet[k]));
+    if (r->path && (named || used > 0)) TRY(add_line(ids, p, HPC_SPECIAL_FILE, r->path, l));
+out:
+    hpc_free(one.id);
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Every part gets a share of what is left, and what one does not use is the next one's. */
+int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r, int64_t most)
+{
+    const hpc_spot *d = r->spot;
+    const char *suffix = d->text.data + d->at;
+    size_t suffix_n = d->text.n - d->at;
+    bool fills = p->fills && !complete_is_blank(suffix, suffix_n);
+    hpc_ids behind = {0};
+    int rc = HPC_OK;
+    ids->n = 0;
+    most -= fills ? 4 : 1;
+    if (p->begin >= 0) TRY(add_id(ids, p->begin));
+    TRY(add_files(ids, p, r, most / 4));
+    if (fills) TRY(add_head(&behind, p, suffix, suffix_n, (most - ids->n) / 4));
+    int64_t left = most - ids->n - behind.n;
+    if (!fills) {
+        TRY(add_tail(ids, p, d->text.data, d->at, left, ids->n > 1 ? HPC_ENCODE_INNER : 0));
+        goto out;
+    }
+    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_PREFIX]));
+    if (!p->suffix_first) TRY(add_tail(ids, p, d->text.data, d->at, left, 0));
+    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_SUFFIX]));
+    TRY(append(ids, behind.id, behind.n));
+    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_MIDDLE]));
+    if (p->suffix_first) TRY(add_tail(ids, p, d->text.data, d->at, left, 0));
+out:
+    hpc_free(behind.id);
+    return rc;
+}

@@ -1,0 +1,304 @@
+/*
+ * stop.c: where a completion ends.
+ *
+ * What is open at the place is found once, and which of it what follows closes: such
+ * an end is never written again. Text that comes is read behind the statement in which
+ * the place is, so that a comment, a string or a directive goes on as one.
+ */
+#include <string.h>
+
+#include "infer/complete/priv.h"
+
+/* ---- what is open at the place ----------------------------------------------------------- */
+
+static bool line_goes_on(const hpc_spot *d, size_t begin)
+{
+    size_t end = begin - 1; /* the line feed of the line before */
+    const char *t = d->text.data;
+    char mark = d->language == HPC_LANGUAGE_FORTRAN ? '&' : '\\';
+    while (end > 0 && (t[end - 1] == ' ' || t[end - 1] == '\t')) end--;
+    return end > 0 && t[end - 1] == mark;
+}
+
+static size_t statement_begin(const hpc_spot *d)
+{
+    size_t at = complete_line_begin(d->text.data, d->at);
+    while (at > 0 && line_goes_on(d, at)) at = complete_line_begin(d->text.data, at - 1);
+    return at;
+}
+
+static int lex(complete_stop *s, const char *text, size_t n)
+{
+    return hpc_lex(&s->tokens, text, n, s->d->language, s->d->fixed);
+}
+
+/* What makes a text behind it lie in the comment or string that is open at the end of `before`. */
+static int open_again(complete_stop *s, const char *before)
+{
+    const hpc_token *t = s->tokens.n > 0 ? &s->tokens.item[s->tokens.n - 1] : NULL;
+    const char *raw = t ? memchr(before + t->at, '(', t->n) : NULL;
+    if (!t || !(t->flags & HPC_TOKEN_UNTERMINATED)) return HPC_OK;
+    if (t->kind == HPC_TOKEN_COMMENT) return hpc_buf_text(&s->lead, "/*");
+    if (t->kind != HPC_TOKEN_STRING || !raw) return HPC_OK;
+    return hpc_buf_add(&s->lead, before + t->at, (size_t)(raw + 1 - (before + t->at)));
+}
+
+static int find_open(complete_stop *s)
+{
+    const char *text = s->d->text.data;
+    size_t begin = statement_begin(s->d);
+    int rc;
+    TRY(lex(s, text, begin));
+    TRY(open_again(s, text));
+    TRY(hpc_buf_add(&s->lead, text + begin, s->d->at - begin));
+    TRY(lex(s, text, s->d->at));
+    TRY(hpc_brackets_find(&s->brackets, &s->tokens, text, s->d->language));
+    for (int32_t i = s->brackets.open; i >= 0; i = s->brackets.item[i].outer) {
+        const hpc_bracket *b = &s->brackets.item[i];
+        TRY(hpc_grow(&s->open, &s->open_cap, s->open_n + 1, sizeof *s->open));
+        s->open[s->open_n++] =
+            (complete_open){.kind = b->kind, .indent = complete_indent_of(text, s->d->at, b->at)};
+    }
+out:
+    return rc;
+}
+
+static bool is_inline(int kind)
+{
+    return kind == HPC_BRACKET_ROUND || kind == HPC_BRACKET_SQUARE;
+}
+
+/* Which of what is open a closing bracket of that kind closes, from the one at `from` on; -1: none.
+ * A parenthesis reaches over no brace, a brace over parentheses that were forgotten. */
+static int64_t closed_by(const complete_stop *s, int kind, int64_t from)
+{
+    for (int64_t k = from; k < s->open_n; k++) {
+        int open = s->open[k].kind;
+        if (is_inline(open) ? open == kind : !is_inline(kind)) return k;
+        if (!is_inline(open)) return -1;
+    }
+    return -1;
+}
+
+/* A brace that stands alone below the line that opened another one of these closes that, and what
+ * is inside that one is not closed: it is being written. */
+static int64_t closed_behind(const complete_stop *s, const hpc_bracket *b, const char *text,
+                             size_t n, int64_t from)
+{
+    size_t begin = complete_line_begin(text, b->at);
+    int64_t k = closed_by(s, b->kind, from);
+    if (is_inline(b->kind) || complete_blanks(text, n, begin) != b->at || begin < s->lead.n)
+        return k;
+    size_t indent = complete_indent_of(text, n, b->at);
+    for (int64_t i = k; i >= 0; i = closed_by(s, b->kind, i + 1))
+        if (s->open[i].indent == indent) return i;
+    return k;
+}
+
+/* Brackets in a text that begins with the lead: those of the lead itself are known already. */
+static bool is_known(const complete_stop *s, const hpc_bracket *b)
+{
+    return b->end <= s->lead.n;
+}
+
+static bool closes_open(const complete_stop *s, const hpc_bracket *b)
+{
+    return b->closes && (b->partner < 0 || is_known(s, &s->brackets.item[b->partner]));
+}
+
+static int read_behind_lead(complete_stop *s, const char *text, size_t n)
+{
+    int rc;
+    s->text.n = 0;
+    TRY(hpc_buf_add(&s->text, s->lead.data, s->lead.n));
+    TRY(hpc_buf_add(&s->text, text, n));
+    if (s->d->language == HPC_LANGUAGE_NONE) return HPC_OK;
+    TRY(lex(s, s->text.data, s->text.n));
+    TRY(hpc_brackets_find(&s->brackets, &s->tokens, s->text.data, s->d->language));
+out:
+    return rc;
+}
+
+static int find_closed(complete_stop *s)
+{
+    const hpc_spot *d = s->d;
+    int64_t from = 0;
+    int rc = read_behind_lead(s, d->text.data + d->at, d->text.n - d->at);
+    if (rc < 0) return rc;
+    for (int64_t i = 0; i < s->brackets.n && from < s->open_n; i++) {
+        const hpc_bracket *b = &s->brackets.item[i];
+        if (is_known(s, b) || !closes_open(s, b)) continue;
+        int64_t k = closed_behind(s, b, s->text.data, s->text.n, from);
+        if (k < 0) continue;
+        s->open[k].closed = true;
+        from = k + 1;
+    }
+    return HPC_OK;
+}
+
+/* FUNCTION: the outermost that is in nothing but holders. */
+static int64_t find_target(const complete_stop *s)
+{
+    int64_t target = -1;
+    for (int64_t k = 0; k < s->open_n; k++) {
+        int kind = s->open[k].kind;
+        if (is_inline(kind)) continue;
+        if (s->kind == HPC_STOP_BLOCK) return k;
+        if (kind == HPC_BRACKET_FUNCTION) target = k;
+        if (target >= 0 && s->d->language == HPC_LANGUAGE_FORTRAN) return target;
+    }
+    return s->kind == HPC_STOP_LINE ? -1 : target;
+}
+
+int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind)
+{
+    int rc = HPC_OK;
+    *s = (complete_stop){.d = d, .kind = kind, .target = -1};
+    if (d->language == HPC_LANGUAGE_NONE) return HPC_OK;
+    TRY(find_open(s));
+    TRY(find_closed(s));
+    s->target = find_target(s);
+out:
+    if (rc < 0) complete_stop_release(s);
+    return rc;
+}
+
+void complete_stop_release(complete_stop *s)
+{
+    hpc_buf_release(&s->lead);
+    hpc_buf_release(&s->text);
+    hpc_free(s->open);
+    hpc_tokens_release(&s->tokens);
+    hpc_brackets_release(&s->brackets);
+    *s = (complete_stop){0};
+}
+
+/* ---- where it ends ----------------------------------------------------------------------- */
+
+typedef struct finder {
+    complete_stop *s;
+    size_t end; /* of what has been read, in s->text */
+    bool over, last;
+    int64_t closed; /* of what is open */
+    int64_t depth;  /* brackets that the text has opened */
+} finder;
+
+static void end_at(finder *x, size_t at)
+{
+    if (x->over && at >= x->end) return;
+    x->over = true;
+    x->end = at;
+}
+
+/* The first token of code at or behind a place; NULL: none yet. */
+static const hpc_token *code_behind(const complete_stop *s, size_t at)
+{
+    for (int64_t i = hpc_token_at(&s->tokens, at); i < s->tokens.n; i++)
+        if (hpc_token_is_code(&s->tokens.item[i])) return &s->tokens.item[i];
+    return NULL;
+}
+
+static bool is_spelled(const complete_stop *s, const hpc_token *t, const char *word)
+{
+    return t->n == strlen(word) && memcmp(s->text.data + t->at, word, t->n) == 0;
+}
+
+/* What goes on with a statement behind its block. */
+static bool goes_on(const complete_stop *s, const hpc_token *t)
+{
+    static const char *const words[] = {"else", "catch", "while", ",", ")", "(", "]", "=", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (is_spelled(s, t, *w)) return true;
+    return false;
+}
+
+/* Behind a block; as long as nothing follows it, it may go on. */
+static void end_behind_block(finder *x, const hpc_bracket *b)
+{
+    const hpc_token *next = code_behind(x->s, b->end);
+    if (x->s->d->language == HPC_LANGUAGE_FORTRAN || (!next && x->last)) {
+        end_at(x, b->end);
+        return;
+    }
+    bool grows = next && !x->last && next->at + next->n == x->s->text.n;
+    if (!next || grows || goes_on(x->s, next)) return;
+    end_at(x, is_spelled(x->s, next, ";") ? next->at + next->n : b->end);
+}
+
+static void close_open(finder *x, const hpc_bracket *b)
+{
+    complete_stop *s = x->s;
+    int64_t k = closed_by(s, b->kind, x->closed);
+    if (k < 0 || s->open[k].closed) {
+        end_at(x, b->at);
+        return;
+    }
+    x->closed = k + 1;
+    if (s->kind == HPC_STOP_LINE || s->target < 0 || k < s->target) return;
+    if (s->open[k].kind == HPC_BRACKET_HOLDER || s->open[k].kind == HPC_BRACKET_LIST)
+        end_behind_block(x, b);
+    else
+        end_at(x, b->end);
+}
+
+static void see_bracket(finder *x, const hpc_bracket *b)
+{
+    const complete_stop *s = x->s;
+    if (!b->closes) {
+        x->depth++;
+        return;
+    }
+    if (closes_open(s, b)) {
+        close_open(x, b);
+        return;
+    }
+    x->depth--;
+    bool whole =
+        x->depth == 0 && (b->kind == HPC_BRACKET_BLOCK || b->kind == HPC_BRACKET_FUNCTION ||
+                          b->kind == HPC_BRACKET_HOLDER);
+    bool wanted = s->kind == HPC_STOP_BLOCK || (s->kind == HPC_STOP_FUNCTION && s->target < 0);
+    if (whole && wanted) end_behind_block(x, b);
+}
+
+/* The end of the first line with something on it; of a text in no language of ours, where blocks
+ * are not known, the end of what stands together. */
+static void end_line(finder *x)
+{
+    const char *text = x->s->text.data;
+    size_t n = x->s->text.n;
+    bool something = false;
+    for (size_t at = x->s->lead.n; at < n && !x->over;) {
+        size_t end = complete_line_end(text, n, at);
+        bool blank = complete_is_blank(text + at, end - at);
+        if (end < n && !blank && x->s->kind == HPC_STOP_LINE) end_at(x, end);
+        if (end < n && blank && something) end_at(x, at - 1);
+        something = something || !blank;
+        at = end + 1;
+    }
+}
+
+/* A statement of Fortran ends with its line: "end" may become "end do". */
+static bool may_grow(const complete_stop *s, const hpc_bracket *b)
+{
+    return s->d->language == HPC_LANGUAGE_FORTRAN && b->end - b->at > 1 &&
+           complete_line_end(s->text.data, s->text.n, b->end) == s->text.n;
+}
+
+int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
+                       bool last)
+{
+    finder x = {.s = s, .last = last};
+    int rc;
+    TRY(read_behind_lead(s, text, n));
+    x.end = s->text.n;
+    if (s->kind == HPC_STOP_LINE || s->d->language == HPC_LANGUAGE_NONE) end_line(&x);
+    for (int64_t i = 0; i < s->brackets.n; i++) {
+        const hpc_bracket *b = &s->brackets.item[i];
+        if (x.over && b->at >= x.end) break;
+        if (!is_known(s, b) && (last || !may_grow(s, b))) see_bracket(&x, b);
+    }
+    *end = x.end - s->lead.n;
+    *over = x.over;
+out:
+    return rc;
+}

@@ -1,0 +1,201 @@
+/*
+ * Tests of infer/complete/stop.c: where lines, blocks and functions end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/complete/priv.h"
+#include "tests/complete/at.h"
+#include "tests/support/fault.h"
+#include "tests/support/values.h"
+
+/* '~' is where the text that comes ends; without one all of it belongs to the place. */
+typedef struct example {
+    const char *path, *file;
+    hpc_complete_stop stop;
+    const char *text;
+} example;
+
+#define LINE     HPC_STOP_LINE
+#define BLOCK    HPC_STOP_BLOCK
+#define FUNCTION HPC_STOP_FUNCTION
+
+static const example examples[] = {
+    /* lines */
+    {"a.c", "int a = @;\n", LINE, "f(b)~\nint c"},
+    {"a.c", "@\n", LINE, "\n\nint a;~\nint b;"},
+    {"a.c", "x = f(@);\n", LINE, "a, (b)~);\ny"},
+    {"a.c", "x = f(@", LINE, "a, (b));~\ny"},
+    {"a.c", "x = v[@];\n", LINE, "i~] + 1"},
+    {"a.txt", "words @", LINE, "and {~\nmore"},
+    {"a.txt", "words @", BLOCK, "and }\nmore~\n\nothers"},
+    /* blocks: the one that is begun, */
+    {"a.c", "void f() {\n@\n}\n", BLOCK, "  a = 1;\n  for (;;) {\n    b();\n  }~\n  c();\n"},
+    {"a.c", "void f() {\n@\n}\n", BLOCK, "  if (a) {\n  } else {\n  }~\n  c();\n"},
+    {"a.c", "void f() {\n@\n}\n", BLOCK, "  do {\n  } while (x);\n  {\n }~\n  c();\n"},
+    {"a.c", "void f() {\n@\n}\n", BLOCK, "  int v[] = {1, 2};\n  g(v);\n~}\n"},
+    {"a.c", "void f() {\n@\n}\n", BLOCK, "  struct s { int a; };~\n  g(v);\n"},
+    {"a.c", "@", BLOCK, "#include <x.h>\nint main(void)\n{\n}~\nint g()"},
+    {"a.cpp", "void f() {\n@\n}\n", BLOCK,
+     "  run(n, [=](int i) { a[i] = 0; });\n  if (x) { }~\n  y"},
+    /* or the one around it, which what follows may have closed */
+    {"a.c", "void f() {\n  for (;;) {\n@", BLOCK, "    a();\n  }~\n}\n"},
+    {"a.c", "void f() {\n  for (;;) {\n@\n  }\n}\n", BLOCK, "    a();\n  ~}\n}\n"},
+    {"a.c", "void f() {\n  for (;;) {@\n}\n\nvoid g() { }\n", BLOCK, "\n    a();\n  }~\n}\n"},
+    {"a.c", "void f() {\n  for (;;) {\n    if (x) {@\n  }\n}\n", BLOCK, "\n y();\n    }~\n  }\n"},
+    {"a.c", "void f() {\n  g(a, {@});\n}\n", BLOCK, "1, {2}~});\n"},
+    {"a.c", "int v[] = {@", BLOCK, "1, 2};~\nint w"},
+    {"a.c", "struct s {\n@", BLOCK, "  int a;\n};~\nint w"},
+    {"a.c", "@", BLOCK, "int a;\n~}\n"},
+    {"a.c", "int f(@", BLOCK, "int a) {\n  return a;\n}~\nint g"},
+    {"a.c", "int f(int a@)\n{\n  return 0;\n}\n", BLOCK, ", int b~)\n{\n"},
+    /* functions */
+    {"a.c", "void f() {\n  for (;;) {\n@", FUNCTION, "    a();\n  }\n  if (x) { }\n}~\nvoid g()"},
+    {"a.c", "void f() {\n@\n}\n", FUNCTION, "    a();\n  if (x) { }\n  b();\n~}\nvoid g()"},
+    {"a.c", "int a;\n@\nint b;\n", FUNCTION,
+     "int f(void)\n{\n  if (x) {\n  }\n  return 1;\n}~\nint g"},
+    {"a.cpp", "namespace n {\nclass c {\n@\n};\n}\n", FUNCTION,
+     "  int f() const { return 1; }~\n  int"},
+    {"a.cpp", "namespace n {\nvoid f() {\n@", FUNCTION, "  a();\n}~\nvoid g() {}"},
+    /* comments, strings, directives */
+    {"a.c", "void f() {\n  /* a { @\n", BLOCK, "} */\n  if (x) { }~\n  y"},
+    {"a.c", "void f() {\n  /* a {\n   * @\n", BLOCK, "} */\n  if (x) { }~\n  y"},
+    {"a.c", "void f() {\n  // a@\n", BLOCK, " { }\n  if (x) { }~\n  y"},
+    {"a.c", "void f() {\n  g(\"@", BLOCK, "{ } )\");\n  if (x) { }~\n  y"},
+    {"a.c", "void f() {\n#pragma omp parallel for \\\n  @\n", BLOCK,
+     "schedule(static)\n  for (;;) { }~\n  y"},
+    {"a.c", "#define X \\\n  @", BLOCK, "do { } while (0)\nint f() { }~\nint"},
+    {"a.cpp", "auto s = R\"(\n{ @", BLOCK, "} \" )\";\nvoid f() { }~\nint"},
+    {"a.c", "#if A\nvoid f() {\n#else\nvoid f(int b) {\n#endif\n@", FUNCTION, " a();\n}~\nint"},
+    /* Fortran */
+    {"a.f90", "subroutine s(n)\n  do i = 1, n\n@", BLOCK, "    a(i) = 0\n  end do~\nend"},
+    {"a.f90", "subroutine s(n)\n  do i = 1, n\n@\n  end do\nend subroutine\n", BLOCK,
+     "    a(i) = 0\n  ~end do\nend"},
+    {"a.f90", "subroutine s(n)\n@", BLOCK, "  if (a) then\n  b = 1\n  else\n  endif~\n  c = 2\n"},
+    {"a.f90", "subroutine s(n)\n  do i = 1, n\n@", FUNCTION,
+     "    a(i) = 0\n  end do\nend subroutine s~\nsubroutine t"},
+    {"a.f90", "module m\ncontains\n@\nend module\n", FUNCTION,
+     "subroutine s\n  a = 1\nend subroutine~\nsubroutine t"},
+    {"a.f90", "subroutine s(n)\n  if (x@", BLOCK, " > 0) then\n  y = 1\n  end if~\n z = 2\n"},
+    {"a.f90", "x = f(@)\n", LINE, "a(1)~)\ny"},
+};
+enum { N = sizeof examples / sizeof *examples };
+
+static void whole(const example *e, size_t *end, char *text, size_t room)
+{
+    const char *mark = strchr(e->text, '~');
+    *end = mark ? (size_t)(mark - e->text) : strlen(e->text);
+    snprintf(text, room, "%.*s%s%s", (int)*end, e->text, mark ? mark + 1 : "", mark ? "\n" : "");
+}
+
+static void test_where_it_ends(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N; k++) {
+        hpc_spot d = place_in(examples[k].path, examples[k].file);
+        complete_stop s;
+        char text[512];
+        size_t expected, end;
+        bool over;
+        whole(&examples[k], &expected, text, sizeof text);
+        test_ok(complete_stop_create(&s, &d, examples[k].stop));
+        test_ok(complete_stop_find(&end, &over, &s, text, strlen(text), false));
+        if (end != expected || over != (expected < strlen(text)))
+            print_error("%s\n%s\n", examples[k].file, examples[k].text);
+        assert_int_equal(end, expected);
+        assert_int_equal(over, expected < strlen(text));
+        complete_stop_release(&s);
+        hpc_spot_close(&d);
+    }
+}
+
+/* Byte by byte: once it is over it stays so, at the same place; and lines that were said to belong
+ * to it are never taken back. When nothing comes any more, that is where it ends as well. */
+static void test_byte_by_byte(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N; k++) {
+        hpc_spot d = place_in(examples[k].path, examples[k].file);
+        complete_stop s;
+        char text[512];
+        size_t expected, end = 0, sure = 0;
+        bool over = false;
+        whole(&examples[k], &expected, text, sizeof text);
+        test_ok(complete_stop_create(&s, &d, examples[k].stop));
+        for (size_t n = 0; n <= strlen(text); n++) {
+            bool was = over;
+            test_ok(complete_stop_find(&end, &over, &s, text, n, false));
+            assert_true(end <= n);
+            assert_true(over || !was);
+            if (over) assert_int_equal(end, expected);
+            assert_true(end >= sure);
+            for (size_t at = sure; at < end; at++)
+                if (text[at] == '\n' && text[at - (at > 0)] != '\n') sure = at;
+        }
+        test_ok(complete_stop_find(&end, &over, &s, text, expected, true));
+        assert_int_equal(end, expected);
+        complete_stop_release(&s);
+        hpc_spot_close(&d);
+    }
+}
+
+/* Any beginning of this file as the file, any other part as what comes: nothing is read outside. */
+static void test_any_place(void **state)
+{
+    (void)state;
+    hpc_buf text = {0};
+    test_ok(hpc_file_read(&text, "runtime/source/bracket.c", 1 << 20));
+    for (size_t at = 0; at < 4000; at += 37) {
+        hpc_spot d;
+        complete_stop s;
+        size_t end;
+        bool over;
+        test_ok(hpc_spot_open(&d, "a.cpp", text.data, 4000, (hpc_position){0}));
+        d.at = at;
+        for (int stop = LINE; stop <= (int)FUNCTION; stop++) {
+            test_ok(complete_stop_create(&s, &d, (hpc_complete_stop)stop));
+            test_ok(complete_stop_find(&end, &over, &s, text.data + at, 600, true));
+            assert_true(end <= 600);
+            complete_stop_release(&s);
+        }
+        hpc_spot_close(&d);
+    }
+    hpc_buf_release(&text);
+}
+
+static int use(void *user)
+{
+    const hpc_spot *d = user;
+    complete_stop s;
+    size_t end;
+    bool over;
+    int rc = complete_stop_create(&s, d, BLOCK);
+    if (rc >= 0) rc = complete_stop_find(&end, &over, &s, "a(b[c]); }\n", 11, true);
+    complete_stop_release(&s);
+    return rc;
+}
+
+static void test_each_allocation_fails(void **state)
+{
+    (void)state;
+    hpc_spot d = place_in("a.c", "void f() {\n /* a */ for (;;) {\n @\n }\n}\n");
+    assert_true(hpc_test_each_alloc(use, &d) >= 5);
+    hpc_spot_close(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_where_it_ends),
+        cmocka_unit_test(test_byte_by_byte),
+        cmocka_unit_test(test_any_place),
+        cmocka_unit_test(test_each_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
