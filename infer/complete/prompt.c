@@ -35,14 +35,20 @@ static int add_id(hpc_ids *ids, int32_t id)
     return rc;
 }
 
+/* Not all of what the model ends with need be control tokens in its file: Qwen's marks are not. */
+static bool is_stop(const complete_prompter *p, int32_t id)
+{
+    float score;
+    for (int s = 0; s < HPC_SPECIAL_N; s++)
+        if (p->special[s] == id) return true;
+    return hpc_tokenizer_piece_type(&score, p->t, id) == TYPE_CONTROL;
+}
+
 static int find_stops(complete_prompter *p)
 {
     int rc = HPC_OK;
-    float score;
     for (int32_t id = 0; id < hpc_tokenizer_n(p->t); id++) {
-        if (hpc_tokenizer_piece_type(&score, p->t, id) != TYPE_CONTROL &&
-            id != p->special[HPC_SPECIAL_END])
-            continue;
+        if (!is_stop(p, id)) continue;
         TRY(hpc_grow(&p->stop, &p->stop_cap, p->stop_n + 1, sizeof *p->stop));
         p->stop[p->stop_n++] = id;
     }
@@ -169,28 +175,26 @@ out:
     return rc;
 }
 
-/* As many as fit, the most telling one last; and the file's own name, if models know such, or
+/* As many as fit, the most telling one last; and the file's own name, if the model knows such or
  * others have been named. */
 static int add_files(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
                      int64_t most)
 {
     hpc_language l = r->spot->language;
     hpc_ids one = {0};
-    int64_t first = r->snippet_n, used = 0;
-    bool named = p->special[HPC_SPECIAL_FILE] >= 0;
+    int64_t used = 0, n = 0;
     int rc = HPC_OK;
-    for (int64_t k = 0; k < r->snippet_n; k++) {
+    for (; n < r->snippet_n; n++) {
         one.n = 0;
-        TRY(add_snippet(&one, p, r, &r->snippet[k]));
+        TRY(add_snippet(&one, p, r, &r->snippet[n]));
         if (used + one.n > most) break;
         used += one.n;
-        first = k;
     }
-    if (used > 0 && r->repository && p->special[HPC_SPECIAL_REPOSITORY] >= 0)
+    if (n > 0 && r->repository && p->special[HPC_SPECIAL_REPOSITORY] >= 0)
         TRY(add_line(ids, p, HPC_SPECIAL_REPOSITORY, r->repository, l));
-    for (int64_t k = used > 0 ? first : -1; k >= 0; k--)
-        TRY(add_snippet(ids, p, r, &r->snippet[k]));
-    if (r->path && (named || used > 0)) TRY(add_line(ids, p, HPC_SPECIAL_FILE, r->path, l));
+    for (int64_t k = n - 1; k >= 0; k--) TRY(add_snippet(ids, p, r, &r->snippet[k]));
+    if (r->path && (p->special[HPC_SPECIAL_FILE] >= 0 || n > 0))
+        TRY(add_line(ids, p, HPC_SPECIAL_FILE, r->path, l));
 out:
     hpc_free(one.id);
     return rc;
@@ -198,32 +202,48 @@ out:
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Every part gets a share of what is left, and what one does not use is the next one's. */
+/* Before the place: other files where they are comments, and the file. */
+static int add_before(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,
+                      const hpc_ids *files, int64_t most, bool begins)
+{
+    const hpc_spot *d = r->spot;
+    bool inside = p->special[HPC_SPECIAL_FILE] < 0 && files->n > 0;
+    int rc = HPC_OK;
+    if (inside) TRY(append(ids, files->id, files->n));
+    TRY(add_tail(ids, p, d->text.data, d->at, most, begins && !inside ? 0 : HPC_ENCODE_INNER));
+out:
+    return rc;
+}
+
+/* Other files and what follows get a quarter each at most, and the rest is for what comes before.
+ */
 int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r, int64_t most)
 {
     const hpc_spot *d = r->spot;
     const char *suffix = d->text.data + d->at;
     size_t suffix_n = d->text.n - d->at;
     bool fills = p->fills && !complete_is_blank(suffix, suffix_n);
-    hpc_ids behind = {0};
+    bool named = p->special[HPC_SPECIAL_FILE] >= 0;
+    hpc_ids files = {0}, behind = {0};
     int rc = HPC_OK;
     ids->n = 0;
-    most -= fills ? 4 : 1;
+    most -= fills ? 4 : 1; /* the marks, and where a text begins */
+    TRY(add_files(&files, p, r, most / 4));
+    if (fills) TRY(add_head(&behind, p, suffix, suffix_n, (most - files.n) / 4));
+    int64_t left = most - files.n - behind.n;
     if (p->begin >= 0) TRY(add_id(ids, p->begin));
-    TRY(add_files(ids, p, r, most / 4));
-    if (fills) TRY(add_head(&behind, p, suffix, suffix_n, (most - ids->n) / 4));
-    int64_t left = most - ids->n - behind.n;
-    if (!fills) {
-        TRY(add_tail(ids, p, d->text.data, d->at, left, ids->n > 1 ? HPC_ENCODE_INNER : 0));
-        goto out;
+    if (named) TRY(append(ids, files.id, files.n));
+    if (fills) TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_PREFIX]));
+    if (fills && !p->suffix_first) TRY(add_before(ids, p, r, &files, left, true));
+    if (fills) {
+        TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_SUFFIX]));
+        TRY(append(ids, behind.id, behind.n));
+        TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_MIDDLE]));
     }
-    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_PREFIX]));
-    if (!p->suffix_first) TRY(add_tail(ids, p, d->text.data, d->at, left, 0));
-    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_SUFFIX]));
-    TRY(append(ids, behind.id, behind.n));
-    TRY(add_id(ids, p->special[HPC_SPECIAL_FIM_MIDDLE]));
-    if (p->suffix_first) TRY(add_tail(ids, p, d->text.data, d->at, left, 0));
+    if (!fills || p->suffix_first)
+        TRY(add_before(ids, p, r, &files, left, fills || !named || files.n == 0));
 out:
+    hpc_free(files.id);
     hpc_free(behind.id);
     return rc;
 }

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "corpus/pack.h"
+#include "tests/support/tokenizer.h"
 
-#define OURS       "tests/fixtures/tokenizer/ours.model"
-#define BYTE_LEVEL "tests/fixtures/byte_level/"
+#define OURS "tests/fixtures/tokenizer/ours.model"
 
 /* ---- the draws ---- */
 
@@ -83,32 +83,6 @@ enum {
     CODE = FIM | 1 << HPC_MARK_FILE | 1 << HPC_MARK_REPOSITORY | 1 << HPC_MARK_END
 };
 
-/* The fixture with more special tokens, as the model it stands for has them. */
-static hpc_tokenizer *opened(const char *fixture, const char *const *more)
-{
-    hpc_buf text = {0}, path = {0};
-    hpc_tokenizer *t = NULL;
-    hpc_buf_printf(&path, BYTE_LEVEL "%s", fixture);
-    assert_int_equal(hpc_file_read(&text, path.data, 1 << 20), 0);
-    const char *at = strstr(text.data, "\"added_tokens\":[");
-    assert_non_null(at);
-    at += strlen("\"added_tokens\":[");
-    hpc_buf edited = {0};
-    hpc_buf_add(&edited, text.data, (size_t)(at - text.data));
-    for (int k = 0; more[k]; k++)
-        hpc_buf_printf(&edited,
-                       "{\"id\":%d,\"content\":\"%s\",\"single_word\":false,\"lstrip\":false,"
-                       "\"rstrip\":false,\"normalized\":false,\"special\":true},",
-                       5000 + k, more[k]);
-    hpc_buf_text(&edited, at);
-    if (hpc_tokenizer_open_json(&t, edited.data, edited.n, fixture) < 0)
-        fail_msg("%s", hpc_error_get()->text);
-    hpc_buf_release(&edited);
-    hpc_buf_release(&text);
-    hpc_buf_release(&path);
-    return t;
-}
-
 static void has_marks(hpc_tokenizer *t, const char *const expected[HPC_MARK_N])
 {
     pack_encoder e;
@@ -129,7 +103,7 @@ static void test_marks_of_other_models(void **state)
 {
     (void)state;
     const char *const none[] = {NULL};
-    has_marks(opened("starcoder2.json", none),
+    has_marks(hpc_test_tokenizer("starcoder2.json", none),
               (const char *const[HPC_MARK_N]){[HPC_MARK_FIM_PREFIX] = "<fim_prefix>",
                                               [HPC_MARK_FIM_SUFFIX] = "<fim_suffix>",
                                               [HPC_MARK_FIM_MIDDLE] = "<fim_middle>",
@@ -137,7 +111,7 @@ static void test_marks_of_other_models(void **state)
                                               [HPC_MARK_REPOSITORY] = "<repo_name>",
                                               [HPC_MARK_END] = "<|endoftext|>"});
     const char *const qwen[] = {"<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>", NULL};
-    has_marks(opened("qwen2.json", qwen),
+    has_marks(hpc_test_tokenizer("qwen2.json", qwen),
               (const char *const[HPC_MARK_N]){[HPC_MARK_FIM_PREFIX] = "<|fim_prefix|>",
                                               [HPC_MARK_FIM_SUFFIX] = "<|fim_suffix|>",
                                               [HPC_MARK_FIM_MIDDLE] = "<|fim_middle|>",
@@ -146,7 +120,7 @@ static void test_marks_of_other_models(void **state)
                                               [HPC_MARK_END] = "<|endoftext|>"});
     const char *const deepseek[] = {"<\uff5cfim\u2581begin\uff5c>", "<\uff5cfim\u2581end\uff5c>",
                                     NULL};
-    has_marks(opened("deepseek_coder.json", deepseek),
+    has_marks(hpc_test_tokenizer("deepseek_coder.json", deepseek),
               (const char *const[HPC_MARK_N]){
                   [HPC_MARK_FIM_PREFIX] = "<\uff5cfim\u2581begin\uff5c>",
                   [HPC_MARK_FIM_SUFFIX] = "<\uff5cfim\u2581hole\uff5c>",
@@ -159,7 +133,7 @@ static void test_marks_as_text(void **state)
 {
     (void)state;
     const char *const none[] = {NULL};
-    hpc_tokenizer *t = opened("deepseek_coder.json", none);
+    hpc_tokenizer *t = hpc_test_tokenizer("deepseek_coder.json", none);
     pack_encoder e;
     hpc_buf back = {0};
     assert_int_equal(pack_encoder_open(&e, t, 1 << HPC_MARK_FILE | 1 << HPC_MARK_PRAGMA, "it"), 0);
@@ -178,7 +152,7 @@ static void test_marks_that_are_needed(void **state)
 {
     (void)state;
     const char *const none[] = {NULL};
-    hpc_tokenizer *t = opened("gpt2.json", none);
+    hpc_tokenizer *t = hpc_test_tokenizer("gpt2.json", none);
     pack_encoder e;
     assert_int_equal(pack_encoder_open(&e, t, CODE, "gpt2.json"), HPC_E_ARG);
     assert_string_equal(hpc_error_get()->text,
