@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20 };
+enum { HUGE_PAGE = 2 << 20, UNTOUCHED = 1 << 20 };
 
 _Static_assert(_Alignof(max_align_t) >= 16, "malloc must align to 16 bytes");
 
@@ -36,6 +37,22 @@ void *hpc_alloc(size_t n, size_t size)
     return p;
 }
 
+/* Whole pages of a large block are given back to the system, from where they come as zeros when
+ * they are first touched, if ever: a cache for long texts costs nothing until there is one. */
+static void clear(void *p, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)p;
+    size_t head = (size_t)((at + page - 1) / page * page - at);
+    size_t pages = bytes > head ? (bytes - head) / page * page : 0;
+    char *bytes_at = p;
+    if (bytes < UNTOUCHED || madvise(bytes_at + head, pages, MADV_DONTNEED) != 0) {
+        memset(p, 0, bytes);
+        return;
+    }
+    memset(p, 0, head);
+    memset(bytes_at + head + pages, 0, bytes - head - pages);
+}
+
 void *hpc_alloc_aligned(size_t n, size_t size, size_t align)
 {
     hpc_assert(align > 0 && (align & (align - 1)) == 0);
@@ -48,7 +65,7 @@ void *hpc_alloc_aligned(size_t n, size_t size, size_t align)
     }
     /* Advice: what comes of it does not matter. Before the first access, or it comes too late. */
     if (align >= HUGE_PAGE && bytes >= HUGE_PAGE) madvise(p, bytes, MADV_HUGEPAGE);
-    memset(p, 0, bytes > 0 ? bytes : 1);
+    clear(p, bytes > 0 ? bytes : 1);
     return p;
 }
 

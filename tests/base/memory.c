@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,6 +68,44 @@ static void aligned_alloc_keeps_its_alignment(void **state)
     }
     void *p = hpc_alloc_aligned(0, 8, 64);
     assert_non_null(p);
+    hpc_free(p);
+}
+
+/* Blocks that were used before, and of all sizes around pages. */
+static void large_blocks_are_zeroed(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++)
+        for (size_t k = 0; k < 40; k++) {
+            size_t bytes = ((size_t)1 << 20) - 5000 + k * 777 + (k % 3) * ((size_t)2 << 20);
+            void *p = hpc_alloc_aligned(bytes, 1, k % 2 ? 64 : (size_t)2 << 20);
+            assert_non_null(p);
+            assert_true(zeroed(p, bytes));
+            memset(p, 0xff, bytes);
+            hpc_free(p);
+        }
+}
+
+static size_t resident(void)
+{
+    hpc_buf text = {0};
+    unsigned long size, pages;
+    assert_int_equal(hpc_file_read(&text, "/proc/self/statm", 4096), 0);
+    assert_int_equal(sscanf(text.data, "%lu %lu", &size, &pages), 2);
+    hpc_buf_release(&text);
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What is not used takes no memory of the machine, but for what a sanitizer keeps beside it. */
+static void large_blocks_are_not_touched(void **state)
+{
+    (void)state;
+    const size_t bytes = (size_t)512 << 20;
+    size_t before = resident();
+    char *p = hpc_alloc_aligned(bytes, 1, (size_t)2 << 20);
+    assert_non_null(p);
+    p[bytes / 2] = 1;
+    assert_true(resident() < before + bytes / 4);
     hpc_free(p);
 }
 
@@ -200,6 +239,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(alloc_is_zeroed_and_aligned, setup),
         cmocka_unit_test_setup(aligned_alloc_keeps_its_alignment, setup),
+        cmocka_unit_test_setup(large_blocks_are_zeroed, setup),
+        cmocka_unit_test_setup(large_blocks_are_not_touched, setup),
         cmocka_unit_test_setup(overflow_is_out_of_memory, setup),
         cmocka_unit_test_setup(grow_keeps_old_and_zeroes_new, setup),
         cmocka_unit_test_setup(every_allocator_fails_in_turn, setup),

@@ -64,6 +64,7 @@ static int cpu_fence(hpc_device *d)
 const hpc_backend hpc_backend_cpu = {
     .name = "cpu",
     .host_memory = true,
+    .zeroed = true,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = cpu_alloc,

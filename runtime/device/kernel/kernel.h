@@ -266,7 +266,7 @@ typedef struct hpc_origin {
  * the device's pool itself. Launch copies what it needs of args (its layout is signature's). */
 typedef struct hpc_backend {
     const char *name;
-    bool host_memory;
+    bool host_memory, zeroed; /* zeroed: memory comes as zeros */
     int (*open)(hpc_device **out, const hpc_device_options *o);
     void (*close)(hpc_device *d);
     int (*alloc)(void **out, hpc_device *d, size_t bytes);

@@ -154,10 +154,10 @@ static int allocate(hpc_exec *e, const hpc_exec_options *o)
         void *memory = NULL;
         TRY(hpc_device_alloc(&memory, e->device, bytes ? bytes : HPC_ALIGN));
         e->memory[s] = memory;
-        if (s == HPC_SPACE_STATE)
+        bool state = s == HPC_SPACE_STATE;
+        if (state && !hpc_device_backend(e->device)->zeroed)
             TRY(set_memory(e, HPC_SPACE_STATE, bytes, 0));
-        else if (o->poison && e->host)
-            TRY(set_memory(e, (hpc_space)s, bytes, 0xff));
+        if (!state && o->poison && e->host) TRY(set_memory(e, (hpc_space)s, bytes, 0xff));
     }
     for (int64_t v = 0; v < e->p->value_n; v++)
         if (e->p->value[v].kind == HPC_VALUE_STATE) TRY(tell_written(e, (hpc_value)v, 0));
