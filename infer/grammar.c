@@ -1,0 +1,270 @@
+/*
+ * grammar.c: a grammar's life: a state that tokens move on, and the masks of states seen
+ * before.
+ *
+ * A mask depends on the state alone, so it is kept with its state; of those that are
+ * kept, the one not asked for longest makes room.
+ */
+#include "infer/grammar_priv.h"
+
+#include <string.h>
+
+static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
+    [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
+    [HPC_GRAMMAR_JSON] = &grammar_json_kind,
+};
+enum { MASKS = 64, MASKS_MOST = 1 << 20 };
+
+typedef struct mask {
+    grammar_state state;
+    uint64_t hash, used; /* used 0: empty */
+    bool begins, nothing;
+} mask;
+
+struct hpc_grammar {
+    const hpc_vocabulary *v;
+    const grammar_kind *kind;
+    hpc_grammar_rule rule;
+    int32_t *end;
+    int64_t end_n, mask_n, words;
+    bool begins; /* as asked for */
+    bool first, ended;
+    grammar_state state;
+    grammar_walk walk;
+    mask *mask;
+    uint32_t *bits; /* [mask_n, words] */
+    uint32_t *none; /* [words] */
+    uint64_t now;
+    hpc_grammar_counts counts;
+};
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+size_t grammar_step_all(grammar_state *s, const grammar_kind *k, const char *text, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n && k->step(s, (uint8_t)text[at])) at++;
+    return at;
+}
+
+static const grammar_kind *kind_of(const hpc_grammar_rule *r)
+{
+    hpc_assert((unsigned)r->kind < HPC_GRAMMAR_KIND_N);
+    return kinds[r->kind];
+}
+
+static size_t start(grammar_state *s, const hpc_grammar_rule *r, const char *prefix, size_t n)
+{
+    memset(s, 0, sizeof *s);
+    return kind_of(r)->start(s, r, prefix ? prefix : "", n);
+}
+
+bool hpc_grammar_accepts(const hpc_grammar_rule *r, const char *prefix, size_t prefix_n,
+                         const char *text, size_t n, bool *complete)
+{
+    const grammar_kind *k = kind_of(r);
+    grammar_state s;
+    bool taken = start(&s, r, prefix, prefix_n) == prefix_n;
+
+    for (size_t i = 0; taken && i < n; i++) taken = k->step(&s, (uint8_t)text[i]);
+    if (complete) *complete = taken && k->may_end(&s);
+    return taken;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int set_ends(hpc_grammar *g, const hpc_grammar_options *o)
+{
+    for (int64_t k = 0; k < o->end_n; k++)
+        if (o->end[k] < 0 || o->end[k] >= g->v->n)
+            return hpc_fail(HPC_E_ARG, "end token %d: the vocabulary has %lld", (int)o->end[k],
+                            (long long)g->v->n);
+    g->end = hpc_alloc((size_t)o->end_n + 1, sizeof *g->end);
+    if (!g->end) return HPC_E_NOMEM;
+    g->end_n = o->end_n;
+    if (o->end_n > 0) memcpy(g->end, o->end, (size_t)o->end_n * sizeof *g->end);
+    return HPC_OK;
+}
+
+static int create_masks(hpc_grammar *g)
+{
+    size_t way = g->v->longest + 1;
+
+    g->words = (g->v->n + 31) / 32;
+    g->mask = hpc_alloc((size_t)g->mask_n, sizeof *g->mask);
+    g->bits = hpc_alloc((size_t)g->mask_n, (size_t)g->words * sizeof *g->bits);
+    g->none = hpc_alloc((size_t)g->words, sizeof *g->none);
+    g->walk = (grammar_walk){.v = g->v, .kind = g->kind};
+    g->walk.state = hpc_alloc(way, sizeof *g->walk.state);
+    g->walk.any_of = hpc_alloc(way, sizeof *g->walk.any_of);
+    return g->mask && g->bits && g->none && g->walk.state && g->walk.any_of ? HPC_OK : HPC_E_NOMEM;
+}
+
+int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_grammar_options *o)
+{
+    hpc_grammar *g;
+    int rc;
+
+    *out = NULL;
+    if (o->masks < 0 || o->masks > MASKS_MOST || o->rule.closers < -1)
+        return hpc_fail(HPC_E_ARG, "a grammar that keeps %lld masks and closes %lld brackets",
+                        (long long)o->masks, (long long)o->rule.closers);
+    g = hpc_alloc(1, sizeof *g);
+    if (!g) return HPC_E_NOMEM;
+    g->v = v;
+    g->kind = kind_of(&o->rule);
+    g->rule = o->rule;
+    g->begins = o->begins;
+    g->mask_n = o->masks > 0 ? o->masks : MASKS;
+    TRY(set_ends(g, o));
+    TRY(create_masks(g));
+    TRY(hpc_grammar_restart(g, o->prefix, o->prefix_n));
+    *out = g;
+    return HPC_OK;
+out:
+    hpc_grammar_free(g);
+    return rc;
+}
+
+void hpc_grammar_free(hpc_grammar *g)
+{
+    if (!g) return;
+    hpc_free(g->end);
+    hpc_free(g->mask);
+    hpc_free(g->bits);
+    hpc_free(g->none);
+    hpc_free(g->walk.state);
+    hpc_free(g->walk.any_of);
+    hpc_free(g);
+}
+
+int hpc_grammar_restart(hpc_grammar *g, const char *prefix, size_t n)
+{
+    size_t at = start(&g->state, &g->rule, prefix, n);
+
+    g->first = g->begins;
+    g->ended = at < n;
+    if (at == n) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "the text before is no %s from byte %lld on: \"%.*s\"",
+                    g->kind->name, (long long)at, (int)(n - at < 40 ? n - at : 40), prefix + at);
+}
+
+hpc_grammar_counts hpc_grammar_counts_of(const hpc_grammar *g)
+{
+    return g->counts;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+static bool is_end(const hpc_grammar *g, int32_t token)
+{
+    for (int64_t k = 0; k < g->end_n; k++)
+        if (g->end[k] == token) return true;
+    return false;
+}
+
+/* Where this state's mask is, or may be put. */
+static mask *find_mask(hpc_grammar *g, uint64_t hash)
+{
+    mask *oldest = &g->mask[0];
+
+    for (mask *m = g->mask; m < g->mask + g->mask_n; m++) {
+        if (m->used > 0 && m->hash == hash && m->begins == g->first &&
+            memcmp(m->state.word, g->state.word, sizeof m->state.word) == 0)
+            return m;
+        if (m->used < oldest->used) oldest = m;
+    }
+    oldest->used = 0;
+    return oldest;
+}
+
+static void make_mask(hpc_grammar *g, mask *m, uint32_t *bits)
+{
+    bool ends = g->kind->may_end(&g->state);
+    uint32_t any = 0;
+
+    memset(bits, 0, (size_t)g->words * sizeof *bits);
+    g->walk.bits = bits;
+    g->walk.steps = 0;
+    g->walk.state[0] = g->state;
+    if (g->first)
+        grammar_walk_begin(&g->walk);
+    else
+        grammar_walk_all(&g->walk);
+    for (int64_t k = 0; k < g->end_n; k++) {
+        uint32_t bit = 1u << g->end[k] % 32;
+        bits[g->end[k] / 32] &= ~bit;
+        bits[g->end[k] / 32] |= ends ? bit : 0;
+    }
+    for (int64_t k = 0; k < g->words; k++) any |= bits[k];
+    m->state = g->state;
+    m->begins = g->first;
+    m->nothing = any == 0;
+    g->counts.made++;
+    g->counts.steps += g->walk.steps;
+}
+
+const uint32_t *hpc_grammar_allowed(hpc_grammar *g)
+{
+    uint64_t hash = hpc_hash(g->state.word, sizeof g->state.word, 0);
+
+    if (g->ended) {
+        (void)hpc_fail(HPC_E_STATE, "the %s has ended: no token may come", g->kind->name);
+        return g->none;
+    }
+    mask *m = find_mask(g, hash);
+    uint32_t *bits = g->bits + (m - g->mask) * g->words;
+    if (m->used > 0) {
+        g->counts.found++;
+    } else {
+        make_mask(g, m, bits);
+        m->hash = hash;
+    }
+    m->used = ++g->now;
+    if (m->nothing)
+        (void)hpc_fail(HPC_E_STATE, "no token of the vocabulary may come, and the %s %s",
+                       g->kind->name,
+                       hpc_grammar_may_end(g) ? "has no end token" : "may not end here");
+    return bits;
+}
+
+/* ---- what comes ------------------------------------------------------------------------------ */
+
+int hpc_grammar_take(hpc_grammar *g, int32_t token)
+{
+    grammar_state s = g->state;
+    bool taken = !g->ended && token >= 0 && token < g->v->n;
+
+    if (taken && is_end(g, token)) {
+        taken = g->kind->may_end(&s);
+        g->ended = taken;
+    } else if (taken) {
+        const vocabulary_piece *p = &g->v->piece[token];
+        taken = p->n > 0;
+        for (uint32_t i = g->first && g->v->loses[token]; taken && i < p->n; i++)
+            taken = g->kind->step(&s, (uint8_t)g->v->bytes.data[p->at + i]);
+    }
+    if (!taken)
+        return hpc_fail(HPC_E_STATE, "token %d may not come here: the %s does not allow it",
+                        (int)token, g->kind->name);
+    g->state = s;
+    g->first = false;
+    return HPC_OK;
+}
+
+bool hpc_grammar_may_end(const hpc_grammar *g)
+{
+    return !g->ended && g->kind->may_end(&g->state);
+}
+
+bool hpc_grammar_is_over(const hpc_grammar *g)
+{
+    bool over = g->ended || g->kind->may_end(&g->state);
+
+    for (int byte = 0; over && !g->ended && byte < 256; byte++) {
+        grammar_state s = g->state;
+        over = !g->kind->step(&s, (uint8_t)byte);
+    }
+    return over;
+}
