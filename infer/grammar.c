@@ -11,6 +11,7 @@
 
 static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
     [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
+    [HPC_GRAMMAR_DIRECTIVE] = &grammar_directive_kind,
     [HPC_GRAMMAR_JSON] = &grammar_json_kind,
 };
 enum { MASKS = 64, MASKS_MOST = 1 << 20 };
