@@ -10,7 +10,7 @@
 #include "infer/complete/complete.h"
 
 typedef struct complete_options {
-    const char *at, *stop, *model, *device, *weights, *cache, *name;
+    const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name;
     int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
     double temperature, top_p, min_p, repeat;
     bool write, json, verbose, quiet;
@@ -248,6 +248,16 @@ static hpc_complete_stop stop_of(const char *name)
     return strcmp(name, "function") == 0 ? HPC_STOP_FUNCTION : HPC_STOP_BLOCK;
 }
 
+/* Whether there is one. */
+static bool rule_of(hpc_grammar_rule *rule, const char *name)
+{
+    *rule = (hpc_grammar_rule)HPC_GRAMMAR_RULE_DEFAULTS;
+    rule->bare = true;
+    if (strcmp(name, "openmp") == 0) rule->kind = HPC_GRAMMAR_DIRECTIVE;
+    if (strcmp(name, "json") == 0) rule->kind = HPC_GRAMMAR_JSON;
+    return strcmp(name, "none") != 0;
+}
+
 /* A name as it stands in a repository: what leads up to it says nothing. */
 static const char *shown_path(const char *name)
 {
@@ -268,6 +278,8 @@ static int make(completing *x, const int *cancel)
                               .sampling = sampling_of(o),
                               .user = x,
                               .cancel = cancel};
+    hpc_grammar_rule rule;
+    if (rule_of(&rule, o->grammar)) r.rule = &rule;
     if (!o->json && !o->write && o->samples == 1) r.ready = print_ready;
     int rc = hpc_complete(&x->made, x->completer, &r);
     return rc < 0 ? rc : x->failed;
@@ -299,6 +311,7 @@ out:
 }
 
 static const char *const stops[] = {"line", "block", "function", NULL};
+static const char *const grammars[] = {"none", "brackets", "openmp", "json", NULL};
 static const hpc_option options[] = {
     {.name = "at",
      .kind = HPC_TEXT,
@@ -314,6 +327,14 @@ static const hpc_option options[] = {
      .choices = stops,
      .help = "Where a completion ends: with its line, with the block that it begins or the one "
              "around it, or with the function."},
+    {.name = "grammar",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(complete_options, grammar),
+     .fallback = "none",
+     .argument = "RULES",
+     .choices = grammars,
+     .help = "What completions must follow token by token: balanced brackets (C, C++, CUDA), one "
+             "OpenMP directive, or JSON; what stands before the place counts."},
     {.name = "max-tokens",
      .letter = 'n',
      .kind = HPC_INT,

@@ -12,6 +12,7 @@ struct hpc_completer {
     hpc_engine *engine;
     hpc_tokenizer *tokenizer;
     complete_prompter prompter;
+    hpc_vocabulary *vocabulary; /* once a rule has been asked for */
     hpc_ids prompt;
     int64_t room; /* tokens of a text */
 };
@@ -62,6 +63,7 @@ void hpc_completer_close(hpc_completer *c)
     if (!c) return;
     hpc_engine_close(c->engine);
     complete_prompter_close(&c->prompter);
+    hpc_vocabulary_free(c->vocabulary);
     hpc_tokenizer_close(c->tokenizer);
     hpc_free(c->prompt.id);
     hpc_free(c);
@@ -83,6 +85,7 @@ typedef struct answer {
     run *run;
     int64_t id;
     hpc_text *text;
+    hpc_grammar *grammar; /* NULL: none */
     hpc_buf raw, shown;
     token *token;
     int64_t token_n, token_cap;
@@ -138,14 +141,21 @@ static int show(answer *a, size_t end)
     return HPC_OK;
 }
 
+static const uint32_t *allowed(void *user)
+{
+    return hpc_grammar_allowed(((answer *)user)->grammar);
+}
+
 static int take_token(answer *a, int32_t id, float logprob)
 {
     size_t before = a->raw.n;
     bool stopped;
-    int rc;
+    int rc = HPC_OK;
+    if (a->grammar) TRY(hpc_grammar_take(a->grammar, id));
     TRY(hpc_grow(&a->token, &a->token_cap, a->token_n + 1, sizeof *a->token));
     a->token[a->token_n++] = (token){.at = before, .logprob = logprob};
     TRY(hpc_text_push(a->text, id, &a->raw, &stopped));
+    if (a->grammar) a->over = hpc_grammar_is_over(a->grammar);
     if (a->raw.n == before) return HPC_OK;
     TRY(look(a, false));
     TRY(show(a, sure_end(a)));
@@ -195,6 +205,20 @@ static void ended(void *user, hpc_finish how)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+static int begin_grammar(answer *a, hpc_completer *c, const hpc_complete_request *r)
+{
+    const hpc_grammar_options o = {.rule = *r->rule,
+                                   .prefix = r->spot->text.data,
+                                   .prefix_n = r->spot->at,
+                                   .end = c->prompter.stop,
+                                   .end_n = c->prompter.stop_n};
+    int rc = HPC_OK;
+    if (!c->vocabulary)
+        rc = hpc_vocabulary_create(&c->vocabulary, c->tokenizer,
+                                   hpc_engine_config(c->engine)->vocab);
+    return rc < 0 ? rc : hpc_grammar_create(&a->grammar, c->vocabulary, &o);
+}
+
 static int submit(run *x, int64_t k)
 {
     answer *a = &x->answer[k];
@@ -208,9 +232,11 @@ static int submit(run *x, int64_t k)
                            .stop_n = c->prompter.stop_n,
                            .token_made = token_made,
                            .ended = ended,
+                           .allowed = x->r->rule ? allowed : NULL,
                            .user = a};
-    int rc;
+    int rc = HPC_OK;
     a->run = x;
+    if (x->r->rule) TRY(begin_grammar(a, c, x->r));
     TRY(complete_indent_create(&a->indent, x->r->spot));
     TRY(hpc_text_create(&a->text, c->tokenizer, NULL, false));
     TRY(hpc_engine_submit(c->engine, &q, &a->id));
@@ -313,6 +339,7 @@ static void release(run *x)
     for (int64_t k = 0; x->answer && k < x->n; k++) {
         answer *a = &x->answer[k];
         hpc_text_free(a->text);
+        hpc_grammar_free(a->grammar);
         hpc_buf_release(&a->raw);
         hpc_buf_release(&a->shown);
         hpc_free(a->token);

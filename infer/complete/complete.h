@@ -10,6 +10,7 @@
 #define HPC_COMPLETE_H
 
 #include "infer/engine.h"
+#include "infer/grammar.h"
 #include "runtime/source/source.h"
 
 #ifdef __cplusplus
@@ -60,10 +61,11 @@ typedef struct hpc_complete_request {
     const hpc_snippet *snippet;    /* the most telling one first */
     int64_t snippet_n;
     hpc_complete_stop stop;
-    int64_t most;          /* new tokens of an answer */
-    int64_t samples;       /* answers, at least 1 */
-    int64_t prompt_tokens; /* at most; 0: what the model takes */
-    hpc_sampling sampling; /* of answer k: with k as its sample */
+    int64_t most;                 /* new tokens of an answer */
+    int64_t samples;              /* answers, at least 1 */
+    int64_t prompt_tokens;        /* at most; 0: what the model takes */
+    hpc_sampling sampling;        /* of answer k: with k as its sample */
+    const hpc_grammar_rule *rule; /* what answers must follow; NULL: none */
     /* Of the first answer, lines of it as soon as they are sure: all pieces together are its text.
      * May be NULL. */
     void (*ready)(void *user, const char *text, size_t n);
