@@ -119,6 +119,21 @@ hpc_tokenizer_special hpc_tokenizer_specials(const hpc_tokenizer *t)
     return t->special;
 }
 
+int hpc_tokenizer_set_specials(hpc_tokenizer *t, const hpc_tokenizer_special *s)
+{
+    const int32_t ids[] = {s->begin, s->end, s->pad};
+    for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+        if (ids[k] != -1 && !hpc_tokenizer_piece(t, ids[k], NULL))
+            return hpc_fail(HPC_E_ARG, "special token %d is none of the tokenizer's %lld",
+                            (int)ids[k], (long long)t->n);
+    t->special.begin = s->begin;
+    t->special.end = s->end;
+    t->special.pad = s->pad;
+    t->special.add_begin = s->add_begin;
+    t->special.add_end = s->add_end;
+    return HPC_OK;
+}
+
 /* ---- decoding ------------------------------------------------------------------------ */
 
 int hpc_tokenizer_decode(hpc_buf *out, const hpc_tokenizer *t, const int32_t *id, int64_t n,

@@ -56,8 +56,47 @@ typedef enum hpc_special {
 } hpc_special;
 /* Its name there, or the first that was looked for; *id is -1 when there is none. */
 const char *hpc_tokenizer_special_name(const hpc_tokenizer *t, hpc_special s, int32_t *id);
+/* Where somebody else knows better: begin, end, pad, add_begin and add_end, before the handle is
+ * used. An id without a piece is HPC_E_ARG. */
+int hpc_tokenizer_set_specials(hpc_tokenizer *t, const hpc_tokenizer_special *s);
 /* Appends a SentencePiece model of ours as a tokenizer.json that gives the same ids elsewhere. */
 int hpc_tokenizer_write_json(hpc_buf *out, const hpc_tokenizer *t);
+
+/* ---- files out of pieces ------------------------------------------------------------
+ * What containers of others say of a tokenizer (GGUF), as a file that opens here and elsewhere. */
+typedef struct hpc_tokenizer_given {
+    const char *text; /* ended by NUL */
+    float score;      /* of SentencePiece's */
+    int type;         /* as hpc_tokenizer_piece_type numbers them, 1 to 6 */
+} hpc_tokenizer_given;
+typedef enum hpc_tokenizer_step_kind { /* what is done to text before merging */
+                                       HPC_STEP_END,
+                                       HPC_STEP_SPLIT,  /* matches of `regex` are cut out */
+                                       HPC_STEP_DIGITS, /* each digit is */
+                                       HPC_STEP_WORDS,  /* GPT-2's words; the last step */
+                                       HPC_STEP_BYTES   /* no more than that; the last step */
+} hpc_tokenizer_step_kind;
+typedef struct hpc_tokenizer_step {
+    int kind;
+    const char *regex;
+} hpc_tokenizer_step;
+typedef struct hpc_tokenizer_pieces {
+    const char *name; /* of the container, for messages */
+    const hpc_tokenizer_given *piece;
+    int64_t n;
+    hpc_tokenizer_special special;  /* dummy_prefix: of SentencePiece; normalises: not looked at */
+    const hpc_tokenizer_step *step; /* of byte-level ones: up to HPC_STEP_END, */
+    bool whole_words;               /* whether a word that is a piece needs no merges, */
+    const char *const *merge;       /* and "LEFT RIGHT", the first before the others */
+    int64_t merges_n;
+} hpc_tokenizer_pieces;
+/* Appends a tokenizer.model of BPE that normalises nothing: with bytes as a fallback where there
+ * are pieces of bytes; blanks of user-defined pieces are written as such files have them, unused
+ * pieces at the end are left out. Where no piece is unknown, special.unknown becomes it. */
+int hpc_tokenizer_make_model(hpc_buf *out, const hpc_tokenizer_pieces *p);
+/* Appends a tokenizer.json of byte-level BPE: unknown, control and user-defined pieces are added
+ * tokens, unused ones are left out. */
+int hpc_tokenizer_make_json(hpc_buf *out, const hpc_tokenizer_pieces *p);
 
 /* ---- encoding --------------------------------------------------------------------
  * Any bytes are accepted: what is not UTF-8 goes through byte pieces. Decoding what was encoded
