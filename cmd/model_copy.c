@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cmd/model_copy.h"
-#include "model/model.h"
-#include "tokenizer/tokenizer.h"
+#include "model/tokenizer.h"
 
 const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", NULL};
 const char *const model_copy_gguf_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
@@ -17,8 +16,7 @@ typedef struct copying {
     hpc_weights *w;
     hpc_dtype dtype;
     hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
-    hpc_gguf *gguf;           /* what it comes from, or NULL: a directory */
-    bool to_gguf;
+    bool from_gguf, to_gguf;  /* not a directory */
     int64_t params, done;
     hpc_progress progress;
     hpc_buf path;
@@ -80,29 +78,19 @@ out:
 static int open_tokenizer(copying *k, bool *there)
 {
     static const char *const names[] = {"tokenizer.model", "tokenizer.json"};
-    const char *name;
-    const void *data;
-    size_t n;
     int rc = HPC_OK;
-    if (is_gguf(k->from)) {
-        TRY(hpc_gguf_open(&k->gguf, k->from));
-        rc = hpc_gguf_tokenizer(&name, &data, &n, k->gguf);
-        *there = rc >= 0;
-        if (rc == HPC_E_UNSUPPORTED) {
-            hpc_error_clear();
-            return HPC_OK;
-        }
-        if (rc < 0) return rc;
-        return strcmp(name, names[0]) == 0
-                   ? hpc_tokenizer_open_model(&k->tokenizer, data, n, k->from)
-                   : hpc_tokenizer_open_json(&k->tokenizer, data, n, k->from);
-    }
+    *there = k->from_gguf;
     for (size_t i = 0; i < sizeof names / sizeof *names && !*there; i++) {
         const char *path = path_in(k, k->from, names[i]);
         if (!path) TRY(HPC_E_NOMEM);
         *there = hpc_file_exists(path);
     }
-    if (*there) rc = hpc_tokenizer_open(&k->tokenizer, k->from);
+    if (*there) rc = hpc_model_tokenizer(&k->tokenizer, k->from);
+    if (rc == HPC_E_ARG && k->from_gguf) { /* it holds none */
+        *there = false;
+        hpc_error_clear();
+        rc = HPC_OK;
+    }
 out:
     return rc;
 }
@@ -116,16 +104,16 @@ static int look_at_tokenizer(copying *k)
     if (rc < 0 && !there) return rc;
     if (!there) {
         if (!k->o->quiet)
-            hpc_cmd_warn(k->gguf ? "there is no copy of the tokenizer's file in the model's"
-                                 : "there is no tokenizer beside the model",
+            hpc_cmd_warn(k->from_gguf ? "there is no tokenizer in the model's file"
+                                      : "there is no tokenizer beside the model",
                          (void *)k->command);
         return HPC_OK;
     }
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) {
         snprintf(line, sizeof line, "the tokenizer is %s: %s",
-                 k->to_gguf ? "left out, because it cannot be used here"
-                            : "copied, but cannot be used here",
+                 k->to_gguf || k->from_gguf ? "left out, because it cannot be used here"
+                                            : "copied, but cannot be used here",
                  hpc_error_get()->text);
         hpc_cmd_warn(line, (void *)k->command);
         hpc_error_clear();
@@ -156,22 +144,6 @@ out:
     return rc;
 }
 
-/* The tokenizer's file, which a GGUF file has inside. */
-static int copy_tokenizer(copying *k)
-{
-    const char *name, *path;
-    const void *data;
-    size_t n;
-    int rc = HPC_OK;
-    if (!k->tokenizer || !k->gguf) return HPC_OK;
-    TRY(hpc_gguf_tokenizer(&name, &data, &n, k->gguf));
-    path = path_in(k, k->o->out, name);
-    if (!path) TRY(HPC_E_NOMEM);
-    TRY(hpc_file_save(path, data, n));
-out:
-    return rc;
-}
-
 static int read_tensor(float *out, const hpc_model_tensor *t, void *user)
 {
     copying *k = user;
@@ -197,7 +169,7 @@ static int copy_all(copying *k)
     int rc = HPC_OK;
     TRY(hpc_file_mkdir(k->o->out));
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) TRY(copy_file(k, beside[i]));
-    TRY(copy_tokenizer(k));
+    if (k->tokenizer && k->from_gguf) TRY(hpc_model_tokenizer_copy(k->o->out, k->from));
     hpc_cmd_progress(&k->progress, k->o->quiet);
     hpc_progress_start(&k->progress, k->command, "parameters", k->params);
     TRY(hpc_weights_save(k->o->out, &k->c, &save));
@@ -324,6 +296,7 @@ static int copy_model(copying *k)
     hpc_buf out = {0};
     bool began = false;
     int rc = HPC_OK;
+    k->from_gguf = is_gguf(k->from);
     TRY(k->to_gguf ? check_file(k->o) : check_out(k->o));
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));
@@ -342,7 +315,6 @@ static int copy_model(copying *k)
 out:
     if (began) remove_all(k);
     hpc_tokenizer_close(k->tokenizer);
-    hpc_gguf_close(k->gguf);
     hpc_weights_close(k->w);
     hpc_buf_release(&k->path);
     return rc;

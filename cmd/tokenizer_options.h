@@ -4,13 +4,13 @@
 #ifndef HPC_CMD_TOKENIZER_OPTIONS_H
 #define HPC_CMD_TOKENIZER_OPTIONS_H
 
-#include "tokenizer/tokenizer.h"
+#include "model/tokenizer.h"
 
 /* A row for an option table: the const char * at `at`. */
 #define TOKENIZER_MODEL_OPTION(at)                                                                 \
     {                                                                                              \
         .name = "model", .letter = 'm', .kind = HPC_TEXT, .offset = (at), .argument = "PATH",      \
-        .help = "A tokenizer.model, a tokenizer.json, or a folder with one of them."               \
+        .help = "A tokenizer.model, a tokenizer.json, a folder with one of them, or FILE.gguf."    \
     }
 
 /* Opens what --model names, for a command that takes one file; `what` is in it. */
@@ -20,7 +20,7 @@ static inline int tokenizer_open_for(hpc_tokenizer **out, const char *model, int
     *out = NULL;
     if (argc != 1) return hpc_fail(HPC_E_ARG, "name one %s, or - for standard input", what);
     if (!model) return hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer or its folder");
-    return hpc_tokenizer_open(out, model);
+    return hpc_model_tokenizer(out, model);
 }
 
 #endif

@@ -98,22 +98,3 @@ int model_gguf_text(char *out, size_t room, const hpc_gguf *g, const char *key)
     out[n] = '\0';
     return HPC_OK;
 }
-
-int hpc_gguf_tokenizer(const char **name, const void **data, size_t *bytes, const hpc_gguf *g)
-{
-    const hpc_gguf_value *model = hpc_gguf_get(g, MODEL_GGUF_TOKENIZER_MODEL),
-                         *json = hpc_gguf_get(g, MODEL_GGUF_TOKENIZER_JSON);
-    if (model && (model->kind != HPC_GGUF_LIST || model->item != HPC_GGUF_U8))
-        return other_kind(g, MODEL_GGUF_TOKENIZER_MODEL, "list of bytes");
-    if (json && json->kind != HPC_GGUF_TEXT)
-        return other_kind(g, MODEL_GGUF_TOKENIZER_JSON, "text");
-    if (!model && !json)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: it has no copy of its tokenizer's file (" MODEL_GGUF_TOKENIZER_MODEL
-                        " or " MODEL_GGUF_TOKENIZER_JSON ")",
-                        model_gguf_path(g));
-    *name = model ? "tokenizer.model" : "tokenizer.json";
-    *data = (model ? model : json)->data;
-    *bytes = (model ? model : json)->bytes;
-    return HPC_OK;
-}

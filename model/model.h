@@ -238,9 +238,6 @@ int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name);
 int hpc_gguf_save(const char *path, const hpc_gguf_value *value, int64_t values,
                   const hpc_stored_tensor *list, int64_t n,
                   int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
-/* The file of the tokenizer that a model of ours was saved with, byte for byte and mapped: *name is
- * "tokenizer.model" or "tokenizer.json". HPC_E_UNSUPPORTED: the file has no such copy. */
-int hpc_gguf_tokenizer(const char **name, const void **data, size_t *bytes, const hpc_gguf *g);
 
 /* ---- models: a directory, or a FILE.gguf in its place ------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */
@@ -285,8 +282,8 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */
-    /* What hpc_tokenizer_open takes, or a GGUF of ours; NULL: none. It goes in whole, and as
-     * llama.cpp has it, with no more tokens than the model has. */
+    /* What hpc_model_tokenizer takes; NULL: none. It goes in whole, and as llama.cpp has it, with
+     * no more tokens than the model has. */
     const char *tokenizer;
     int (*read)(float *out, const hpc_model_tensor *t, void *user);
     void (*remark)(const char *line, void *user); /* may be NULL */

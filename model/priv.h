@@ -5,6 +5,7 @@
 #define HPC_MODEL_PRIV_H
 
 #include "model/serve.h"
+#include "model/tokenizer.h"
 
 /* ---- tensors (tensor.c) ---------------------------------------------------------------- */
 /* False where the configuration has no such tensor. block: -1 for a part of none. */
@@ -215,5 +216,30 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
 /* The tokenizer's keys, with its file; path NULL: that there is none. */
 int model_gguf_put_tokenizer(model_gguf_list *l, const hpc_model_config *c,
                              const hpc_gguf_options *o);
+
+/* ---- tokenizers (tokenizer.c), GGUF's (gguf_pieces.c) and its names of steps (gguf_pre.c) ---- */
+typedef struct model_tokens {
+    const char *path, *name; /* name: of its file in a directory */
+    hpc_gguf *gguf;          /* where path is one */
+    hpc_buf file;
+    hpc_tokenizer *t;
+    bool told; /* t's specials are not all as its file says */
+} model_tokens;
+int model_tokens_open(model_tokens *out, const char *path); /* release it either way */
+void model_tokens_release(model_tokens *k);
+/* What the keys say, and in their absence what llama.cpp takes of kind llama, over *s. */
+int model_gguf_specials(hpc_tokenizer_special *s, const hpc_gguf *g);
+enum { MODEL_PRE_NAMES = 12, MODEL_PRE_STEPS = 8 }; /* with what ends them */
+typedef struct model_pre {
+    const char *names[MODEL_PRE_NAMES];
+    hpc_tokenizer_step step[MODEL_PRE_STEPS];
+    bool whole_words; /* as in hpc_tokenizer_pieces */
+    bool begins;      /* a text gets a begin token unless the file says that it does not */
+} model_pre;
+const model_pre *model_pre_find(const char *name);     /* NULL: not known */
+const char *model_pre_name(const hpc_json *tokenizer); /* of a tokenizer.json; NULL: it has none */
+/* Members of an object, or if it has no such ones `absent` and "". */
+bool model_json_flag(const hpc_json *object, const char *key, bool absent);
+const char *model_json_word(const hpc_json *object, const char *key);
 
 #endif

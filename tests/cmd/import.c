@@ -281,14 +281,33 @@ static void damage_is_named(void **state)
     hpc_file_close(&v);
 }
 
-static void files_of_others_have_no_tokenizer(void **state)
+static void files_of_others_bring_their_tokenizer(void **state)
 {
     char path[PATH_MAX];
     hpc_test_command_in(&o, root_of(state), "import tests/fixtures/gguf/llama.gguf --out @a");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "/a: llama, 76288 parameters in f32 (");
-    hpc_test_says(o.err, "there is no copy of the tokenizer's file in the model's");
+    hpc_test_says(o.out, ", a tokenizer of 7");
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 5);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "ids"), "5 3 4", 5));
+    hpc_test_command_in(&o, root_of(state), "tokenizer decode @ids --model @a");
+    assert_string_equal(o.out, "ab"); /* the dummy prefix goes */
+    hpc_test_command_in(&o, root_of(state),
+                        "tokenizer decode @ids --model tests/fixtures/gguf/llama.gguf");
+    assert_string_equal(o.out, "ab");
+}
+
+static void a_file_without_a_tokenizer_has_none(void **state)
+{
+    char path[PATH_MAX];
+    make_source(state);
+    hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @a");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.err, "there is no tokenizer in the model's file");
     assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 3);
+    refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf: it holds no tokenizer");
 }
 
 static void damaged_files_are_named(void **state)
@@ -349,7 +368,8 @@ int main(void)
         IN_FOLDER(damage_is_named),
         IN_FOLDER(a_full_disk_leaves_nothing),
         IN_FOLDER(a_gguf_file_holds_all_of_it),
-        IN_FOLDER(files_of_others_have_no_tokenizer),
+        IN_FOLDER(files_of_others_bring_their_tokenizer),
+        IN_FOLDER(a_file_without_a_tokenizer_has_none),
         IN_FOLDER(blocks_are_a_quarter),
         IN_FOLDER(damaged_files_are_named),
     };

@@ -107,9 +107,9 @@ static void what_is_written_is_read(void **state)
     char path[PATH_MAX];
     hpc_gguf *g;
     hpc_stored_tensor t;
-    const void *data[] = {matrix, halves, "", block}, *tokenizer;
+    const void *data[] = {matrix, halves, "", block};
     const char *name;
-    size_t n;
+    hpc_buf tokenizer = {0};
     save(hpc_test_path(path, *state, "a.gguf"));
     test_ok(hpc_gguf_open(&g, path));
     assert_int_equal(hpc_gguf_n(g), N);
@@ -135,10 +135,11 @@ static void what_is_written_is_read(void **state)
     assert_null(hpc_gguf_value_at(g, VALUES + 1));
     assert_null(hpc_gguf_get(g, "other"));
     check_numbers(g);
-    test_ok(hpc_gguf_tokenizer(&name, &tokenizer, &n, g));
+    test_ok(hpc_gguf_tokenizer(&name, &tokenizer, g));
     assert_string_equal(name, "tokenizer.model");
-    assert_int_equal(n, sizeof bytes);
-    assert_memory_equal(tokenizer, bytes, n);
+    assert_int_equal(tokenizer.n, sizeof bytes);
+    assert_memory_equal(tokenizer.data, bytes, sizeof bytes);
+    hpc_buf_release(&tokenizer);
     hpc_gguf_close(g);
 }
 

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/tokenizer.h"
 #include "runtime/source/source.h"
 #include "tests/support/model.h"
-#include "tokenizer/tokenizer.h"
 
 static const char FILE_NAME[] = "pilot/pilot.gguf";
 enum { MOST_BYTES = 10 << 20, MOST_TOKENS = 512 };
@@ -108,13 +108,9 @@ typedef struct pilot {
 static int begin(void **state)
 {
     static pilot p;
-    const char *name;
-    const void *data;
-    size_t n;
     p = (pilot){0};
     test_ok(hpc_gguf_open(&p.file, FILE_NAME));
-    test_ok(hpc_gguf_tokenizer(&name, &data, &n, p.file));
-    test_ok(hpc_tokenizer_open_model(&p.tokenizer, data, n, name));
+    test_ok(hpc_model_tokenizer(&p.tokenizer, FILE_NAME));
     test_ok(hpc_tokenizer_scratch_create(&p.scratch, p.tokenizer));
     test_ok(hpc_model_config_read(&p.c, FILE_NAME));
     test_ok(hpc_weights_open(&p.weights, FILE_NAME, &p.c));

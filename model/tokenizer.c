@@ -1,0 +1,210 @@
+/*
+ * tokenizer.c: the tokenizer of a model directory, of a GGUF file, or a file of
+ * its own, with what is said beside it of begin and end tokens.
+ */
+#include <string.h>
+
+#include "model/priv.h"
+
+enum { FILE_MOST = 256 << 20 };
+
+static const char MODEL[] = "tokenizer.model", JSON[] = "tokenizer.json",
+                  CONFIG[] = "tokenizer_config.json";
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t n = strlen(text), k = strlen(tail);
+    return n >= k && strcmp(text + n - k, tail) == 0;
+}
+
+/* ---- where it lies -------------------------------------------------------------------------- */
+
+static int open_data(model_tokens *k, const char *label)
+{
+    const char *data = k->file.data ? k->file.data : "";
+    return ends_with(k->name, ".json") ? hpc_tokenizer_open_json(&k->t, data, k->file.n, label)
+                                       : hpc_tokenizer_open_model(&k->t, data, k->file.n, label);
+}
+
+static int open_file(model_tokens *k, const char *path)
+{
+    int rc = HPC_OK;
+    k->file.n = 0;
+    TRY(hpc_file_read(&k->file, path, FILE_MOST));
+    k->name = ends_with(path, ".json") ? JSON : MODEL;
+    TRY(open_data(k, path));
+out:
+    return rc;
+}
+
+/* Whether texts get a begin and an end token, as transformers has it. */
+static int read_config(model_tokens *k, const char *path)
+{
+    hpc_json *root = NULL;
+    hpc_tokenizer_special s = hpc_tokenizer_specials(k->t);
+    int rc = HPC_OK;
+    TRY(hpc_json_read(&root, path));
+    const char *type = model_json_word(root, "tokenizer_class");
+    s.add_begin = model_json_flag(root, "add_bos_token", s.add_begin || strstr(type, "Llama"));
+    s.add_end = model_json_flag(root, "add_eos_token", s.add_end);
+    TRY(hpc_tokenizer_set_specials(k->t, &s));
+out:
+    hpc_json_free(root);
+    return rc;
+}
+
+/* As hpc_tokenizer_open does: the .model first, the .json where that is another kind of file. */
+static int open_folder(model_tokens *k)
+{
+    hpc_buf model = {0}, json = {0}, config = {0};
+    int rc = HPC_OK;
+    TRY(hpc_buf_printf(&model, "%s/%s", k->path, MODEL));
+    TRY(hpc_buf_printf(&json, "%s/%s", k->path, JSON));
+    TRY(hpc_buf_printf(&config, "%s/%s", k->path, CONFIG));
+    bool first = hpc_file_exists(model.data), second = hpc_file_exists(json.data);
+    if (!first && !second)
+        TRY(hpc_fail(HPC_E_ARG, "%s holds neither %s nor %s", k->path, JSON, MODEL));
+    rc = open_file(k, first ? model.data : json.data);
+    if (first && second && (rc == HPC_E_FORMAT || rc == HPC_E_UNSUPPORTED)) {
+        hpc_error_clear();
+        rc = open_file(k, json.data);
+    }
+    if (rc >= 0 && hpc_file_exists(config.data)) rc = read_config(k, config.data);
+out:
+    hpc_buf_release(&model);
+    hpc_buf_release(&json);
+    hpc_buf_release(&config);
+    return rc;
+}
+
+/* The keys go before what the file says by itself; they may name what only the model has. */
+static int read_keys(model_tokens *k)
+{
+    const hpc_tokenizer_special is = hpc_tokenizer_specials(k->t);
+    hpc_tokenizer_special s = is;
+    int32_t *const ids[] = {&s.begin, &s.end, &s.pad};
+    int rc = HPC_OK;
+    TRY(model_gguf_specials(&s, k->gguf));
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!hpc_tokenizer_piece(k->t, *ids[i], NULL)) *ids[i] = -1;
+    TRY(hpc_tokenizer_set_specials(k->t, &s));
+    k->told = s.add_begin != is.add_begin || s.add_end != is.add_end;
+out:
+    return rc;
+}
+
+int model_tokens_open(model_tokens *out, const char *path)
+{
+    hpc_buf inside = {0};
+    int rc = HPC_OK;
+    *out = (model_tokens){.path = path};
+    TRY(hpc_buf_printf(&inside, "%s/.", path));
+    if (model_is_gguf(path)) {
+        TRY(hpc_gguf_open(&out->gguf, path));
+        TRY(hpc_gguf_tokenizer(&out->name, &out->file, out->gguf));
+        TRY(open_data(out, path));
+        TRY(read_keys(out));
+    } else {
+        TRY(hpc_file_exists(inside.data) ? open_folder(out) : open_file(out, path));
+    }
+out:
+    hpc_buf_release(&inside);
+    return rc;
+}
+
+void model_tokens_release(model_tokens *k)
+{
+    hpc_tokenizer_close(k->t);
+    hpc_gguf_close(k->gguf);
+    hpc_buf_release(&k->file);
+}
+
+int hpc_model_tokenizer(hpc_tokenizer **out, const char *model)
+{
+    model_tokens k;
+    int rc = model_tokens_open(&k, model);
+    *out = rc < 0 ? NULL : k.t;
+    if (rc >= 0) k.t = NULL;
+    model_tokens_release(&k);
+    return rc;
+}
+
+/* ---- into a directory ------------------------------------------------------------------------ */
+
+static int save(const char *dir, const char *name, const void *data, size_t n)
+{
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    TRY(hpc_buf_printf(&path, "%s/%s", dir, name));
+    TRY(hpc_file_save(path.data, data, n));
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+static int copy_folder(const char *dir, const char *from)
+{
+    static const char *const names[] = {MODEL, JSON, CONFIG, "special_tokens_map.json"};
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hpc_file_view v = {0};
+        path.n = 0;
+        TRY(hpc_buf_printf(&path, "%s/%s", from, names[i]));
+        if (!hpc_file_exists(path.data)) continue;
+        TRY(hpc_file_open(&v, path.data));
+        rc = save(dir, names[i], v.data, v.bytes);
+        hpc_file_close(&v);
+        if (rc < 0) goto out;
+    }
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+static void put_token(hpc_json_out *w, const char *key, const hpc_tokenizer *t, int32_t id)
+{
+    const char *text = hpc_tokenizer_piece(t, id, NULL);
+    if (text) hpc_json_put_text(w, key, text);
+}
+
+static int save_config(const char *dir, const hpc_tokenizer *t)
+{
+    const hpc_tokenizer_special s = hpc_tokenizer_specials(t);
+    hpc_buf text = {0};
+    hpc_json_out w = {.buf = &text, .indent = 2};
+    int rc = HPC_OK;
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_bool(&w, "add_bos_token", s.add_begin);
+    hpc_json_put_bool(&w, "add_eos_token", s.add_end);
+    put_token(&w, "bos_token", t, s.begin);
+    put_token(&w, "eos_token", t, s.end);
+    put_token(&w, "pad_token", t, s.pad);
+    put_token(&w, "unk_token", t, s.unknown);
+    hpc_json_close(&w, '}');
+    hpc_buf_text(&text, "\n");
+    TRY(text.failed);
+    TRY(save(dir, CONFIG, text.data, text.n));
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+int hpc_model_tokenizer_copy(const char *dir, const char *model)
+{
+    model_tokens k = {0};
+    hpc_buf inside = {0};
+    int rc = HPC_OK;
+    TRY(hpc_buf_printf(&inside, "%s/.", model));
+    if (!model_is_gguf(model) && hpc_file_exists(inside.data)) {
+        TRY(copy_folder(dir, model));
+    } else {
+        TRY(model_tokens_open(&k, model));
+        TRY(save(dir, k.name, k.file.data, k.file.n));
+        if (k.told) TRY(save_config(dir, k.t));
+    }
+out:
+    model_tokens_release(&k);
+    hpc_buf_release(&inside);
+    return rc;
+}
