@@ -35,11 +35,16 @@
 /* clang-format off */
 #define SPLIT(pattern) {HPC_STEP_SPLIT, pattern}
 #define DIGITS {HPC_STEP_DIGITS, NULL}
+#define LLM_STEPS \
+    SPLIT("[\r\n]"), SPLIT("\\s?[" CASED "]+"), \
+    SPLIT("\\s?[!-/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3000-\u3002]+"), \
+    SPLIT("\\s+$"), SPLIT(EAST)
 #define ALL_WORDS {HPC_STEP_WORDS, NULL}
 #define BYTES {HPC_STEP_BYTES, NULL}
 /* clang-format on */
 
-/* The first name is the one that is written. */
+/* The first name is the one that is written; of a name that is there twice the first row is read.
+ */
 static const model_pre known[] = {
     {.names = {"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "exaone4",
                "mellum", "gigachat", "a.x-4.0"},
@@ -64,10 +69,10 @@ static const model_pre known[] = {
     {.names = {"deepseek-coder"},
      .step = {SPLIT("[\r\n]"), SPLIT("\\s?\\p{L}+"), SPLIT("\\s?\\p{P}+"), SPLIT(EAST), DIGITS,
               BYTES}},
-    {.names = {"deepseek-llm"},
-     .step = {SPLIT("[\r\n]"), SPLIT("\\s?[" CASED "]+"),
-              SPLIT("\\s?[!-/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3000-\u3002]+"),
-              SPLIT("\\s+$"), SPLIT(EAST), DIGITS, BYTES}},
+    {.names = {"deepseek-llm"}, /* as llama.cpp has it, */
+     .step = {LLM_STEPS, SPLIT("\\p{N}+"), BYTES}},
+    {.names = {"deepseek-llm"}, /* and as DeepSeek's file: no piece of theirs has two digits */
+     .step = {LLM_STEPS, DIGITS, BYTES}},
     {.names = {"deepseek-v3", "hunyuan-dense", "joyai-llm"},
      .step = {SPLIT("\\p{N}{1,3}"), SPLIT("[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+"),
               SPLIT("[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|"

@@ -29,10 +29,11 @@ int hpc_model_tokenizer_copy(const char *dir, const char *model);
  * gpt2 (byte-level BPE) with the pre-tokenizers of gguf_pre.c; another kind or name is
  * HPC_E_UNSUPPORTED with the key and what it says. HPC_E_ARG: the file holds none.
  *
- * The ids are then those of llama.cpp, but that unused pieces of SentencePiece come apart again,
- * that a dummy prefix goes before a text alone and not behind each special token too, and that of
- * tokens in the text which overlap the first is found, not the longest. Such a file does not tell
- * of normalising (Qwen's NFC). */
+ * The ids are then those of llama.cpp, but for SentencePiece, where ours are the library's: U+2581
+ * in a text is no blank; an unused piece comes apart again; a dummy prefix goes before a text, not
+ * behind special tokens too; <unk> in a text is text. Of special and user-defined tokens that
+ * overlap the first is found, there the longest. Such a file does not tell of normalising (Qwen's
+ * NFC). */
 int hpc_gguf_tokenizer(const char **name, hpc_buf *file, const hpc_gguf *g);
 
 #ifdef __cplusplus

@@ -54,6 +54,7 @@ static inline void foreign_gguf(const char *path, const char *tokenizer, int64_t
     hpc_tokenizer_close(t);
     test_ok(model_gguf_put_tokenizer(&l, &c, &o));
     foreign_save(path, l.value, l.n, e);
+    hpc_free(l.value);
     hpc_arena_free(l.arena);
 }
 

@@ -149,7 +149,7 @@ static void names_do_what_they_stand_for(void **state)
         {"dbrx", "1111", 3},           {"qwen2", "1111", 4},        {"qwen2", ".a", 1},
         {"qwen35", "11", 2},           {"qwen35", ".\n", 1},        {"deepseek-coder", "11", 2},
         {"deepseek-coder", "\n\n", 2}, {"deepseek-coder", " a", 1}, {"deepseek-llm", " a", 1},
-        {"deepseek-llm", "\n\n", 2},   {"deepseek-llm", "11", 2},   {"deepseek-v3", "1111", 3},
+        {"deepseek-llm", "\n\n", 2},   {"deepseek-llm", "11", 1},   {"deepseek-v3", "1111", 3},
         {"deepseek-v3", ".a", 1},      {"gpt-4o", "aA", 2},         {"gpt-4o", "Aa", 1},
         {"gpt-4o", "1111", 3},         {"tekken", "11", 2},         {"tekken", "aA", 2},
         {"seed-coder", ".\n", 2},      {"seed-coder", "11", 2},     {"falcon", "1111", 3},
@@ -196,6 +196,30 @@ static void a_step_more_or_less_has_no_name(void **state)
     name_is("{}", NULL);
 }
 
+/* DeepSeek's file parts digits, llama.cpp does not: of their pieces none has two. */
+static void both_kinds_of_deepseek_are_named(void **state)
+{
+    (void)state;
+    const model_pre *p = model_pre_find("deepseek-llm");
+    for (int digits = 0; digits < 2; digits++) {
+        hpc_buf text = {0};
+        hpc_json *root;
+        hpc_tokenizer_step step[MODEL_PRE_STEPS];
+        hpc_tokenizer_pieces q = {.name = "q",
+                                  .step = step,
+                                  .special = {.unknown = -1, .begin = -1, .end = -1, .pad = -1}};
+        memcpy(step, p->step, sizeof step);
+        assert_int_equal(step[5].kind, HPC_STEP_SPLIT);
+        assert_string_equal(step[5].regex, "\\p{N}+");
+        if (digits) step[5] = (hpc_tokenizer_step){HPC_STEP_DIGITS, NULL};
+        test_ok(hpc_tokenizer_make_json(&text, &q));
+        test_ok(hpc_json_parse(&root, text.data, text.n, "q"));
+        assert_string_equal(model_pre_name(root), "deepseek-llm");
+        hpc_json_free(root);
+        hpc_buf_release(&text);
+    }
+}
+
 /* What the fixture has is Llama 3's pattern, which another name stands for without its flag. */
 static void whole_words_are_part_of_a_name(void **state)
 {
@@ -221,9 +245,8 @@ static void whole_words_are_part_of_a_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(all_names_open_and_lose_nothing),
-        IN_FOLDER(names_do_what_they_stand_for),
-        IN_FOLDER(a_step_more_or_less_has_no_name),
+        IN_FOLDER(all_names_open_and_lose_nothing), IN_FOLDER(names_do_what_they_stand_for),
+        IN_FOLDER(a_step_more_or_less_has_no_name), IN_FOLDER(both_kinds_of_deepseek_are_named),
         IN_FOLDER(whole_words_are_part_of_a_name),
     };
     return cmocka_run_group_tests_name("model/gguf_pre", tests, NULL, NULL);
