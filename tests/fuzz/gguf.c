@@ -1,7 +1,7 @@
 /*
  * Fuzz target: any bytes as a GGUF file. Of what passes, every value and tensor is found by its
- * name and read in full, and so is the configuration; what is written of it again is read as the
- * same.
+ * name and read in full, and so are the configuration and the tokenizer, which encodes a text if it
+ * opens; what is written of it again is read as the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,19 +63,56 @@ static void write_again(const hpc_gguf *g, int64_t n)
     hpc_buf_release(&header);
 }
 
+static void encode(const hpc_tokenizer *t)
+{
+    static const char text[] = "for (int i = 0; i < 10; i++)\n\ta[i] += 'x'; <mark>   <|end|>"
+                               "// caf\u00e9 \u4e2d\u6587\r\n it's \xff\xc0 ab  end";
+    hpc_tokenizer_scratch *s;
+    hpc_ids ids = {0};
+    hpc_buf back = {0};
+    if (hpc_tokenizer_scratch_create(&s, t) < 0) return;
+    if (hpc_tokenizer_encode(&ids, t, s, text, sizeof text - 1, HPC_ENCODE_SPECIALS) >= 0) {
+        for (int64_t i = 0; i < ids.n; i++)
+            if (ids.id[i] < 0 || ids.id[i] >= hpc_tokenizer_n(t)) abort();
+        if (hpc_tokenizer_decode(&back, t, ids.id, ids.n, false) < 0) abort();
+    }
+    hpc_free(ids.id);
+    hpc_buf_release(&back);
+    hpc_tokenizer_scratch_free(s);
+}
+
+/* What fails says why, in one line. */
+static void read_tokenizer(const hpc_gguf *g)
+{
+    hpc_buf file = {0};
+    hpc_tokenizer *t = NULL;
+    hpc_tokenizer_special s;
+    const char *name;
+    int rc = hpc_gguf_tokenizer(&name, &file, g);
+    if (rc >= 0)
+        rc = strcmp(name, "tokenizer.model") == 0
+                 ? hpc_tokenizer_open_model(&t, file.data, file.n, "input")
+                 : hpc_tokenizer_open_json(&t, file.data, file.n, "input");
+    if (rc < 0 && (!hpc_error_get()->text[0] || strchr(hpc_error_get()->text, '\n'))) abort();
+    hpc_error_clear();
+    if (rc >= 0) {
+        s = hpc_tokenizer_specials(t);
+        if (model_gguf_specials(&s, g) >= 0) hpc_tokenizer_set_specials(t, &s);
+        encode(t);
+    }
+    hpc_tokenizer_close(t);
+    hpc_buf_release(&file);
+    hpc_error_clear();
+}
+
 static uint64_t use(const hpc_gguf *g)
 {
     int64_t n;
     hpc_model_config c;
-    const char *name;
-    const void *file;
-    size_t bytes;
     uint64_t sum = read_values(g, &n) + read_tensors(g);
     hpc_error_clear();
     write_again(g, n);
-    if (hpc_gguf_tokenizer(&name, &file, &bytes, g) >= 0)
-        for (size_t k = 0; k < bytes; k++) sum += ((const uint8_t *)file)[k];
-    hpc_error_clear();
+    read_tokenizer(g);
     if (model_gguf_config_read(&c, g) >= 0 && hpc_model_config_check(&c) < 0) abort();
     return sum;
 }
