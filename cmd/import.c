@@ -32,8 +32,10 @@ const hpc_command hpc_cmd_import = {
         "Pickled weights are not read. What is written loads in transformers as well.\n\n"
         "A GGUF file, whose name ends in .gguf, of architecture llama, qwen2, starcoder2, gptneox "
         "or gpt2 becomes a directory in the same way; its numbers may be f32, f16, bf16, q8_0, "
-        "q4_0, q4_K, q5_K and q6_K. Its tokenizer is written if the file has a copy of it, as ours "
-        "do.\n\n"
+        "q4_0, q4_K, q5_K and q6_K. Its tokenizer is written as the file that it was exported "
+        "with, "
+        "or as what the pieces of other people's files amount to: tokenizer.model or "
+        "tokenizer.json, and a tokenizer_config.json where a text begins or ends with a token.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
                 "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts\n"

@@ -19,7 +19,7 @@ static inline int tokenizer_open_for(hpc_tokenizer **out, const char *model, int
 {
     *out = NULL;
     if (argc != 1) return hpc_fail(HPC_E_ARG, "name one %s, or - for standard input", what);
-    if (!model) return hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer or its folder");
+    if (!model) return hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer, its folder or a GGUF");
     return hpc_model_tokenizer(out, model);
 }
 
