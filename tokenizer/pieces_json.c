@@ -1,9 +1,9 @@
 /*
  * pieces_json.c: a tokenizer.json of byte-level BPE out of pieces and merges.
  *
- * Special pieces go to the added tokens alone, where text is looked through for them. Only what a
- * merge makes or takes is in the vocabulary as well: a token that is spelled like a byte, which
- * UTF-8 never has, would stand for that byte otherwise.
+ * Special pieces go to the added tokens, where text is looked through for them. Readers number
+ * those that are not in the vocabulary behind it, one after the other; so all others are in it as
+ * well. It would be wrong for all: a token that is spelled like a byte would stand for that byte.
  */
 #include <string.h>
 
@@ -76,6 +76,22 @@ static int read_merge(making *m, int64_t i)
     TRY(find(&made, m, i, "the result", m->text.data, m->text.n));
 out:
     return rc;
+}
+
+static void place_added(making *m)
+{
+    const hpc_tokenizer_pieces *p = m->p;
+    int64_t n = p->n, behind = 0;
+    bool gap = false;
+    while (n > 0 && p->piece[n - 1].type == TYPE_UNUSED && !m->in_vocab[n - 1]) n--;
+    for (int64_t id = 0; id < n; id++) {
+        bool added = is_added(&p->piece[id]) && !m->in_vocab[id];
+        gap = gap || (!added && !m->in_vocab[id]);
+        if (!added) behind = id + 1;
+    }
+    if (gap) behind = n;
+    for (int64_t id = 0; id < behind; id++)
+        m->in_vocab[id] = m->in_vocab[id] || is_added(&p->piece[id]);
 }
 
 /* ---- parts of the file ------------------------------------------------------------------- */
@@ -251,6 +267,7 @@ int hpc_tokenizer_make_json(hpc_buf *out, const hpc_tokenizer_pieces *p)
     if (!m.ids || !m.merge || !m.in_vocab) TRY(HPC_E_NOMEM);
     TRY(index_pieces(&m));
     for (int64_t i = 0; i < p->merges_n; i++) TRY(read_merge(&m, i));
+    place_added(&m);
     put_all(&w, &m);
     rc = out->failed;
 out:

@@ -17,8 +17,8 @@ static int setup(void **state)
     return 0;
 }
 
-/* Pieces of all bytes at their own ids, but for some that UTF-8 never has, and a few words. */
-enum { FIRST = 256, N = FIRST + 9 };
+/* Pieces of all bytes at their own ids, but for one that UTF-8 never has, and a few words. */
+enum { FIRST = 256, END = FIRST + 4, BLANKS, UNK, AB, LETTER, PAD, N };
 typedef struct given {
     hpc_tokenizer_given piece[N];
     char byte[FIRST][4];
@@ -43,9 +43,9 @@ static void spell(char out[4], unsigned byte, unsigned *next)
 static void make(given *g)
 {
     static const hpc_tokenizer_given words[N - FIRST] = {
-        {"in", 0, NORMAL}, {"int", 0, NORMAL},    {"<end>", 0, CONTROL},
-        {"  ", 0, USER},   {"[PAD4]", 0, UNUSED}, {"<unk>", 0, UNKNOWN},
-        {"ab", 0, USER},   {"abc", 0, NORMAL},    {"\xC4\xA0in", 0, NORMAL}};
+        {"in", 0, NORMAL},     {"int", 0, NORMAL},  {"\xC4\xA0in", 0, NORMAL}, {"abc", 0, NORMAL},
+        {"<end>", 0, CONTROL}, {"  ", 0, USER},     {"<unk>", 0, UNKNOWN},     {"ab", 0, USER},
+        {"\xC3\xB5", 0, USER}, {"[PAD]", 0, UNUSED}}; /* the letter is spelled like byte 0xF5 */
     unsigned next = 0x100;
     *g = (given){.merge = {"i n", "in t", "a b", "\xC4\xA0 in"},
                  .step = {{HPC_STEP_DIGITS, NULL}, {HPC_STEP_WORDS, NULL}}};
@@ -53,7 +53,7 @@ static void make(given *g)
         spell(g->byte[k], k, &next);
         g->piece[k] = (hpc_tokenizer_given){g->byte[k], 0, NORMAL};
     }
-    g->piece[0xF5].type = USER; /* a letter, whose spelling is that of a byte */
+    g->piece[0xF5].text = "fill";
     memcpy(g->piece + FIRST, words, sizeof words);
     g->p = (hpc_tokenizer_pieces){.name = "x.gguf",
                                   .piece = g->piece,
@@ -90,26 +90,26 @@ static void are(const hpc_tokenizer *t, const char *text, unsigned flags, const 
 static void says_what_was_given(void **state)
 {
     (void)state;
-    static const int types[N - FIRST] = {1, 1, 3, 4, 0, 3, 4, 1, 1};
+    static const int types[PAD - FIRST] = {1, 1, 1, 1, 3, 4, 3, 4, 4};
     given g;
     make(&g);
     hpc_tokenizer *t = opened(&g);
     hpc_tokenizer_special s = hpc_tokenizer_specials(t);
-    assert_int_equal(hpc_tokenizer_n(t), N);
+    assert_int_equal(hpc_tokenizer_n(t), PAD);
     assert_true(s.unknown == -1 && s.begin == -1 && s.end == -1);
     assert_false(s.add_begin || s.add_end);
-    for (int32_t id = FIRST; id < N; id++) {
+    for (int32_t id = FIRST; id < PAD; id++) {
         float score;
         const char *text = hpc_tokenizer_piece(t, id, NULL);
         assert_int_equal(hpc_tokenizer_piece_type(&score, t, id), types[id - FIRST]);
-        if (text) assert_string_equal(text, g.piece[id].text);
+        assert_string_equal(text, g.piece[id].text);
     }
-    are(t, "int 12 in", 0, (const int32_t[]){FIRST + 1, ' ', '1', '2', FIRST + 8}, 5);
-    are(t, "a<end>", HPC_ENCODE_SPECIALS, (const int32_t[]){'a', FIRST + 2}, 2);
-    are(t, "a<unk>", HPC_ENCODE_SPECIALS, (const int32_t[]){'a', FIRST + 5}, 2);
+    are(t, "int 12 in", 0, (const int32_t[]){FIRST + 1, ' ', '1', '2', FIRST + 2}, 5);
+    are(t, "a<end>", HPC_ENCODE_SPECIALS, (const int32_t[]){'a', END}, 2);
+    are(t, "a<unk>", HPC_ENCODE_SPECIALS, (const int32_t[]){'a', UNK}, 2);
     are(t, "<end>", 0, (const int32_t[]){'<', 'e', 'n', 'd', '>'}, 5);
-    are(t, "a  b", 0, (const int32_t[]){'a', FIRST + 3, 'b'}, 3);
-    are(t, "abc", 0, (const int32_t[]){FIRST + 6, 'c'}, 2);
+    are(t, "a  b", 0, (const int32_t[]){'a', BLANKS, 'b'}, 3);
+    are(t, "abc", 0, (const int32_t[]){AB, 'c'}, 2);
     hpc_tokenizer_close(t);
 }
 
@@ -121,12 +121,45 @@ static void a_token_spelled_like_a_byte_is_none(void **state)
     hpc_buf text = {0};
     make(&g);
     hpc_tokenizer *t = opened(&g);
-    are(t, "\xC3\xB5", 0, (const int32_t[]){0xF5}, 1);
+    are(t, "\xC3\xB5", 0, (const int32_t[]){LETTER}, 1);
     are(t, "\xF5", 0, (const int32_t[]){0xEF, 0xBF, 0xBD}, 3);
-    test_ok(hpc_tokenizer_decode(&text, t, (const int32_t[]){0xF5}, 1, false));
+    test_ok(hpc_tokenizer_decode(&text, t, (const int32_t[]){LETTER}, 1, false));
     assert_string_equal(text.data, "\xC3\xB5");
     hpc_buf_release(&text);
     hpc_tokenizer_close(t);
+}
+
+static bool in_vocab(const given *g, const char *piece)
+{
+    hpc_buf file = {0};
+    hpc_json *root;
+    test_ok(hpc_tokenizer_make_json(&file, &g->p));
+    test_ok(hpc_json_parse(&root, file.data, file.n, "t"));
+    bool is = hpc_json_get(hpc_json_get(hpc_json_get(root, "model"), "vocab"), piece);
+    hpc_json_free(root);
+    hpc_buf_release(&file);
+    return is;
+}
+
+/* The library that such files belong to numbers added tokens by itself: those that are not in the
+ * vocabulary, from behind it on. */
+static void added_tokens_get_their_ids_elsewhere(void **state)
+{
+    (void)state;
+    given g;
+    make(&g);
+    assert_true(in_vocab(&g, "ab")); /* made by a merge: those before it are not behind all */
+    assert_true(in_vocab(&g, "<end>") && in_vocab(&g, "  "));
+    assert_false(in_vocab(&g, "\xC3\xB5"));
+    g.merge[2] = "i n";
+    g.p.merges_n = 2;
+    assert_false(in_vocab(&g, "<end>") || in_vocab(&g, "ab") || in_vocab(&g, "\xC3\xB5"));
+    g.piece[UNK].type = NORMAL;
+    assert_true(in_vocab(&g, "<end>") && in_vocab(&g, "  "));
+    assert_false(in_vocab(&g, "ab") || in_vocab(&g, "[PAD]"));
+    g.piece[UNK].type = UNUSED; /* a gap */
+    assert_true(in_vocab(&g, "<end>") && in_vocab(&g, "ab"));
+    assert_false(in_vocab(&g, "<unk>") || in_vocab(&g, "[PAD]"));
 }
 
 static void flags_and_ids_are_kept(void **state)
@@ -135,16 +168,16 @@ static void flags_and_ids_are_kept(void **state)
     given g;
     make(&g);
     g.p.special = (hpc_tokenizer_special){
-        .unknown = FIRST + 5, .begin = FIRST + 2, .end = FIRST + 2, .pad = -1, .add_begin = true};
+        .unknown = UNK, .begin = END, .end = END, .pad = -1, .add_begin = true};
     hpc_tokenizer *t = opened(&g);
     hpc_tokenizer_special s = hpc_tokenizer_specials(t);
-    assert_true(s.unknown == FIRST + 5 && s.begin == FIRST + 2);
+    assert_true(s.unknown == UNK && s.begin == END);
     assert_true(s.add_begin && !s.add_end);
     hpc_tokenizer_close(t);
     g.p.special.add_end = true;
     t = opened(&g);
     s = hpc_tokenizer_specials(t);
-    assert_true(s.begin == FIRST + 2 && s.end == FIRST + 2 && s.add_begin && s.add_end);
+    assert_true(s.begin == END && s.end == END && s.add_begin && s.add_end);
     hpc_tokenizer_close(t);
     g.p.special.add_begin = false;
     g.p.special.end = FIRST;
@@ -154,16 +187,16 @@ static void flags_and_ids_are_kept(void **state)
     hpc_tokenizer_close(t);
     make(&g);
     t = opened(&g);
-    are(t, "abc", 0, (const int32_t[]){FIRST + 6, 'c'}, 2);
-    are(t, "xabc", 0, (const int32_t[]){'x', FIRST + 6, 'c'}, 3);
+    are(t, "abc", 0, (const int32_t[]){AB, 'c'}, 2);
+    are(t, "xabc", 0, (const int32_t[]){'x', AB, 'c'}, 3);
     hpc_tokenizer_close(t);
-    g.piece[FIRST + 6].type = NORMAL;
+    g.piece[AB].type = NORMAL;
     t = opened(&g);
-    are(t, "abc", 0, (const int32_t[]){FIRST + 6, 'c'}, 2);
+    are(t, "abc", 0, (const int32_t[]){AB, 'c'}, 2);
     hpc_tokenizer_close(t);
     g.p.whole_words = true;
     t = opened(&g);
-    are(t, "abc", 0, (const int32_t[]){FIRST + 7}, 1);
+    are(t, "abc", 0, (const int32_t[]){FIRST + 3}, 1);
     hpc_tokenizer_close(t);
 }
 
@@ -174,14 +207,14 @@ static void steps_are_taken(void **state)
     make(&g);
     g.step[0] = (hpc_tokenizer_step){HPC_STEP_SPLIT, "[ab]"};
     g.step[1] = (hpc_tokenizer_step){HPC_STEP_BYTES, NULL};
-    g.piece[FIRST + 6].type = NORMAL;
+    g.piece[AB].type = NORMAL;
     hpc_tokenizer *t = opened(&g);
-    are(t, "ab in", 0, (const int32_t[]){'a', 'b', FIRST + 8}, 3);
+    are(t, "ab in", 0, (const int32_t[]){'a', 'b', FIRST + 2}, 3);
     hpc_tokenizer_close(t);
     g.step[0] = g.step[1];
     g.step[1].kind = HPC_STEP_END;
     t = opened(&g);
-    are(t, "ab in12", 0, (const int32_t[]){FIRST + 6, FIRST + 8, '1', '2'}, 4);
+    are(t, "ab in12", 0, (const int32_t[]){AB, FIRST + 2, '1', '2'}, 4);
     hpc_tokenizer_close(t);
 }
 
@@ -202,7 +235,7 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "token 257 is of type 9");
     make(&g);
     g.p.special.begin = N;
-    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "special token 265 is none");
+    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "special token 266 is none");
     static const struct {
         const char *merge, *says;
     } cases[] = {{"", "merge 1 is no pair of tokens with a blank between"},
@@ -243,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(says_what_was_given, setup),
         cmocka_unit_test_setup(a_token_spelled_like_a_byte_is_none, setup),
+        cmocka_unit_test_setup(added_tokens_get_their_ids_elsewhere, setup),
         cmocka_unit_test_setup(flags_and_ids_are_kept, setup),
         cmocka_unit_test_setup(steps_are_taken, setup),
         cmocka_unit_test_setup(what_does_not_fit_is_named, setup),
