@@ -11,14 +11,9 @@
 
 enum { TYPE_UNKNOWN = 2, TYPE_CONTROL = 3, TYPE_USER = 4, TYPE_UNUSED = 5 };
 
-typedef struct pair {
-    int32_t left, right;
-} pair;
-
 typedef struct making {
     const hpc_tokenizer_pieces *p;
     hpc_map *ids;
-    pair *merge;
     bool *in_vocab;
     hpc_buf text;
 } making;
@@ -48,32 +43,29 @@ out:
     return rc;
 }
 
-static int find(int32_t *id, const making *m, int64_t i, const char *what, const char *text,
-                size_t n)
+static int find(making *m, int64_t i, const char *what, const char *text, size_t n)
 {
-    uint64_t value;
-    if (!hpc_map_get(m->ids, text, n, &value))
+    uint64_t id;
+    if (!hpc_map_get(m->ids, text, n, &id))
         return hpc_fail(HPC_E_FORMAT, "%s: %s of merge %lld is no token", m->p->name, what,
                         (long long)i);
-    *id = (int32_t)value;
-    m->in_vocab[*id] = true;
+    m->in_vocab[id] = true;
     return HPC_OK;
 }
 
 static int read_merge(making *m, int64_t i)
 {
-    const char *text = m->p->merge[i], *blank = *text ? strchr(text + 1, ' ') : NULL;
-    int32_t made;
+    const char *text = m->p->merge[i], *blank = strchr(text, ' ');
     int rc = HPC_OK;
-    if (!blank)
+    if (!blank || blank == text || strchr(blank + 1, ' '))
         TRY(hpc_fail(HPC_E_FORMAT, "%s: merge %lld is no pair of tokens with a blank between",
                      m->p->name, (long long)i));
     m->text.n = 0;
     TRY(hpc_buf_add(&m->text, text, (size_t)(blank - text)));
     TRY(hpc_buf_text(&m->text, blank + 1));
-    TRY(find(&m->merge[i].left, m, i, "the first part", text, (size_t)(blank - text)));
-    TRY(find(&m->merge[i].right, m, i, "the second part", blank + 1, strlen(blank + 1)));
-    TRY(find(&made, m, i, "the result", m->text.data, m->text.n));
+    TRY(find(m, i, "the first part", text, (size_t)(blank - text)));
+    TRY(find(m, i, "the second part", blank + 1, strlen(blank + 1)));
+    TRY(find(m, i, "the result", m->text.data, m->text.n));
 out:
     return rc;
 }
@@ -228,12 +220,7 @@ static void put_model(hpc_json_out *w, const making *m)
         if (m->in_vocab[id]) hpc_json_put_int(w, p->piece[id].text, id);
     hpc_json_close(w, '}');
     hpc_json_open(w, "merges", '[');
-    for (int64_t i = 0; i < p->merges_n; i++) {
-        hpc_json_open(w, NULL, '[');
-        hpc_json_put_text(w, NULL, p->piece[m->merge[i].left].text);
-        hpc_json_put_text(w, NULL, p->piece[m->merge[i].right].text);
-        hpc_json_close(w, ']');
-    }
+    for (int64_t i = 0; i < p->merges_n; i++) hpc_json_put_text(w, NULL, p->merge[i]);
     hpc_json_close(w, ']');
     hpc_json_close(w, '}');
 }
@@ -262,9 +249,8 @@ int hpc_tokenizer_make_json(hpc_buf *out, const hpc_tokenizer_pieces *p)
     int rc = HPC_OK;
     TRY(pieces_check(p));
     m.ids = hpc_map_create();
-    m.merge = hpc_alloc((size_t)p->merges_n + 1, sizeof *m.merge);
     m.in_vocab = hpc_alloc((size_t)p->n + 1, sizeof *m.in_vocab);
-    if (!m.ids || !m.merge || !m.in_vocab) TRY(HPC_E_NOMEM);
+    if (!m.ids || !m.in_vocab) TRY(HPC_E_NOMEM);
     TRY(index_pieces(&m));
     for (int64_t i = 0; i < p->merges_n; i++) TRY(read_merge(&m, i));
     place_added(&m);
@@ -272,7 +258,6 @@ int hpc_tokenizer_make_json(hpc_buf *out, const hpc_tokenizer_pieces *p)
     rc = out->failed;
 out:
     hpc_map_free(m.ids);
-    hpc_free(m.merge);
     hpc_free(m.in_vocab);
     hpc_buf_release(&m.text);
     return rc;

@@ -243,7 +243,7 @@ static void what_does_not_fit_is_named(void **state)
                  {"in", "merge 1 is no pair"},
                  {" in", "merge 1 is no pair"},
                  {"in ", "the second part of merge 1 is no token"},
-                 {"in t t", "the second part of merge 1"},
+                 {"in t t", "merge 1 is no pair"},
                  {"xx t", "the first part of merge 1"},
                  {"t i", "the result of merge 1"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
