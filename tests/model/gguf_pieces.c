@@ -240,6 +240,28 @@ static void special_ids_follow_the_keys(void **state)
     assert_int_equal(s.begin, -1);
 }
 
+/* A word that is a piece needs no merges under the names of tokenizers whose files say so. */
+static void names_say_whether_words_need_merges(void **state)
+{
+    static const struct {
+        const char *file, *says;
+    } cases[] = {{BYTE_LEVEL "llama3.json", "\"ignore_merges\":true"},
+                 {BYTE_LEVEL "qwen2.json", "\"ignore_merges\":false"}};
+    char path[PATH_MAX];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        hpc_gguf *g;
+        hpc_buf file = {0};
+        const char *name;
+        foreign_gguf(hpc_test_path(path, *state, "a.gguf"), cases[k].file, 0, NULL);
+        test_ok(hpc_gguf_open(&g, path));
+        test_ok(hpc_gguf_tokenizer(&name, &file, g));
+        assert_string_equal(name, "tokenizer.json");
+        assert_non_null(strstr(file.data, cases[k].says));
+        hpc_buf_release(&file);
+        hpc_gguf_close(g);
+    }
+}
+
 /* Converters that have no .model call the unknown piece a control piece. */
 static void a_control_piece_may_be_the_unknown_one(void **state)
 {
@@ -444,6 +466,7 @@ int main(void)
         IN_FOLDER(qwen_is_not_normalised),
         IN_FOLDER(flags_follow_the_keys),
         IN_FOLDER(special_ids_follow_the_keys),
+        IN_FOLDER(names_say_whether_words_need_merges),
         IN_FOLDER(a_control_piece_may_be_the_unknown_one),
         IN_FOLDER(types_may_be_missing),
         IN_FOLDER(a_copy_goes_before_pieces),
