@@ -144,26 +144,22 @@ static void put_id(model_gguf_list *l, const char *key, int64_t id, int64_t othe
     if (id >= 0) model_gguf_put_int(l, key, id);
 }
 
-/* Those for filling in the middle, by the names that are in use. */
 static void put_fim(model_gguf_list *l, const hpc_tokenizer *t, int64_t vocab)
 {
     static const struct {
-        const char *key, *names[6];
+        const char *key;
+        hpc_special special;
     } known[] = {
-        {"tokenizer.ggml.fim_pre_token_id",
-         {"<fim_prefix>", "<|fim_prefix|>", "<｜fim▁begin｜>", "▁<PRE>"}},
-        {"tokenizer.ggml.fim_suf_token_id",
-         {"<fim_suffix>", "<|fim_suffix|>", "<｜fim▁hole｜>", "▁<SUF>"}},
-        {"tokenizer.ggml.fim_mid_token_id",
-         {"<fim_middle>", "<|fim_middle|>", "<｜fim▁end｜>", "▁<MID>"}},
-        {"tokenizer.ggml.fim_pad_token_id", {"<fim_pad>", "<|fim_pad|>"}},
-        {"tokenizer.ggml.fim_rep_token_id", {"<repo_name>", "<|repo_name|>", "<reponame>"}},
-        {"tokenizer.ggml.fim_sep_token_id", {"<file_sep>", "<|file_sep|>"}},
+        {"tokenizer.ggml.fim_pre_token_id", HPC_SPECIAL_FIM_PREFIX},
+        {"tokenizer.ggml.fim_suf_token_id", HPC_SPECIAL_FIM_SUFFIX},
+        {"tokenizer.ggml.fim_mid_token_id", HPC_SPECIAL_FIM_MIDDLE},
+        {"tokenizer.ggml.fim_pad_token_id", HPC_SPECIAL_FIM_PAD},
+        {"tokenizer.ggml.fim_rep_token_id", HPC_SPECIAL_REPOSITORY},
+        {"tokenizer.ggml.fim_sep_token_id", HPC_SPECIAL_FILE},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        int32_t id = -1;
-        for (int i = 0; id < 0 && known[k].names[i]; i++)
-            id = hpc_tokenizer_find(t, known[k].names[i]);
+        int32_t id;
+        hpc_tokenizer_special_name(t, known[k].special, &id);
         if (id < vocab) put_id(l, known[k].key, id, -1);
     }
 }

@@ -7,6 +7,7 @@
 
 #include "infer/complete/priv.h"
 #include "infer/text.h"
+#include "model/tokenizer.h"
 
 struct hpc_completer {
     hpc_engine *engine;
@@ -18,23 +19,6 @@ struct hpc_completer {
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static int hpc_model_tokenizer(hpc_tokenizer **out, const char *model)
-{
-    hpc_gguf *g = NULL;
-    const char *name;
-    const void *data;
-    size_t n;
-    int rc;
-    if (!strstr(model, ".gguf")) return hpc_tokenizer_open(out, model);
-    TRY(hpc_gguf_open(&g, model));
-    TRY(hpc_gguf_tokenizer(&name, &data, &n, g));
-    rc = strstr(name, "json") ? hpc_tokenizer_open_json(out, data, n, model)
-                              : hpc_tokenizer_open_model(out, data, n, model);
-out:
-    hpc_gguf_close(g);
-    return rc;
-}
 
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
 {

@@ -196,11 +196,10 @@ static void test_an_edit(void **state)
         line = d.text.data + complete_line_begin(d.text.data, (size_t)(line - d.text.data) - 1);
     line[4] = 'L'; /* of "line" */
     make(&is, &p, &d, MOST);
-    int64_t line_tokens = was.n;
     p.work.n = 0;
     test_ok(hpc_tokenizer_encode(&p.work, t, p.scratch, line, (size_t)(d.text.data + d.at - line),
                                  HPC_ENCODE_INNER));
-    line_tokens = p.work.n;
+    const int64_t line_tokens = p.work.n;
     assert_true(line_tokens < 900 && was.n > 1900);
     assert_in_range(is.n - common(&was, &is), line_tokens - 4, line_tokens + 4);
     complete_prompter_close(&p);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/model.h"
+#include "model/tokenizer.h"
 #include "tests/support/grammar.h"
 #include "tests/support/values.h"
 
@@ -67,27 +67,7 @@ bool hpc_test_may_end(const hpc_grammar_rule *r, const char *prefix, const char 
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-static hpc_tokenizer *open_file(const char *path)
-{
-    hpc_tokenizer *t = NULL;
-    hpc_gguf *g = NULL;
-    const char *name;
-    const void *data;
-    size_t n;
-
-    if (strcmp(path, HPC_TEST_PILOT) != 0) {
-        test_ok(hpc_tokenizer_open(&t, path));
-        return t;
-    }
-    test_ok(hpc_gguf_open(&g, path));
-    test_ok(hpc_gguf_tokenizer(&name, &data, &n, g));
-    test_ok(hpc_tokenizer_open_model(&t, data, n, name));
-    hpc_gguf_close(g);
-    return t;
-}
-
-/* ---- a grammar with all that is needed around it ----------------------------------------------
- */
+/* ---- a grammar with all that is needed around it ------------------------------------------- */
 
 /* A token that is text serves as the end where there is none. */
 static int32_t end_of(const hpc_tokenizer *t)
@@ -98,7 +78,8 @@ static int32_t end_of(const hpc_tokenizer *t)
 
 void hpc_test_grammar_begin(hpc_test_grammar *b, const char *path)
 {
-    *b = (hpc_test_grammar){.t = open_file(path)};
+    *b = (hpc_test_grammar){0};
+    test_ok(hpc_model_tokenizer(&b->t, path));
     b->end = end_of(b->t);
     test_ok(hpc_vocabulary_create(&b->v, b->t, 0));
 }
@@ -162,7 +143,7 @@ int32_t hpc_test_grammar_draw(const hpc_test_grammar *b, const uint32_t *bits, u
     int64_t n = hpc_tokenizer_n(b->t), set = 0, pick;
 
     for (int64_t t = 0; t < n; t++) set += hpc_test_grammar_is_in(bits, t);
-    assert_true(set > 0);
+    hpc_assert(set > 0);
     pick = hpc_random_bits(7, 1, key, (uint64_t)b->made) % set;
     for (int64_t t = 0; t < n; t++)
         if (hpc_test_grammar_is_in(bits, t) && pick-- == 0) return (int32_t)t;
