@@ -204,9 +204,9 @@ fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
 asan tsan: deps-check ## the tests under the address and undefined, or the thread sanitizer
 	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
-demo: deps ## install what is missing, build, run a small training step
+demo: deps ## install what is missing, build, complete a function with the model that ships
 	@$(MAKE) all
-	@$(B)/hpccoder bench step --demo
+	@sh pilot/demo.sh $(B)/hpccoder
 
 # ---- packages, lint, installation ----
 deps: ## install the packages that building needs
@@ -229,7 +229,7 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -d $(root)/share/man/man1
 	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
-	$(foreach f,$(wildcard corpus/*.sketch),install -D -m 644 -t $(root)/share/hpccoder $(f))
+	$(foreach f,$(wildcard corpus/*.sketch) pilot/pilot.gguf,install -D -m 644 -t $(root)/share/hpccoder $(f))
 	$(if $(SPM),install -D -m 755 $(SPM) $(root)/lib/hpccoder/hpccoder-spm.so)
 	$(if $(PEER),install -D -m 755 $(PEER) $(root)/lib/hpccoder/hpccoder-peer.so)
 

@@ -94,11 +94,12 @@ struct run {
 static int look(answer *a, bool last)
 {
     run *x = a->run;
-    bool over = false, repeats = false;
+    bool over = false, circles = false, repeats = false;
     int rc = complete_stop_find(&a->end, &over, &x->stop, a->raw.data, a->raw.n, last || a->over);
     if (rc < 0) return rc;
+    complete_circle_find(&a->end, &circles, a->raw.data, a->end, last || over);
     complete_repeat_find(&a->end, &repeats, x->r->spot, a->raw.data, a->end, last || over);
-    a->over = a->over || over || repeats;
+    a->over = a->over || over || circles || repeats;
     return HPC_OK;
 }
 

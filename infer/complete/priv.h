@@ -49,6 +49,11 @@ int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *te
 void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
                           bool last);
 
+/* ---- what goes round in circles (circle.c) ------------------------------------------ */
+/* The same of a text that says the same lines over and over, as small models do: where the second
+ * time begins. */
+void complete_circle_find(size_t *end, bool *over, const char *text, size_t n, bool last);
+
 /* ---- how it is indented (indent.c) ------------------------------------------------------- */
 typedef struct complete_indent {
     const hpc_spot *d;

@@ -212,8 +212,8 @@ static void test_mistakes(void **state)
     r.most = 0;
     refused(c, &r, "one answer and one token at least");
     r = asked(&d);
-    r.most = 2048;
-    refused(c, &r, "2048 new tokens: model and cache take 2048 with the prompt");
+    r.most = 1024;
+    refused(c, &r, "1024 new tokens: model and cache take 1024 with the prompt");
     r = asked(&d);
     r.sampling.temperature = -1;
     refused(c, &r, "temperature");
