@@ -42,8 +42,9 @@ CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
 $(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan, tsan or fuzz))
 WERROR ?= -Werror
 WARN   := -Wall -Wextra $(WERROR) -Wundef -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-COMPILE = $(CC) -std=c11 -I. -I$(B) -D_GNU_SOURCE $(WARN) $(CFLAGS_$(VARIANT)) -fPIC -pthread \
-          -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) -std=c11 -I. -I$(B) $(INCLUDES) -D_GNU_SOURCE $(WARN) $(CFLAGS_$(VARIANT)) -fPIC \
+          -pthread -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
+COMPILE_CXX = $(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VARIANT)) -fPIC -pthread
 LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
 LIBRARIES = -ljansson -lgit2 -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
 
@@ -59,32 +60,26 @@ ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
-FLAGS = $(COMPILE) $(CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) $(PEER_LIBS)
+FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
+        $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS := base device link program source git proc shard plot tokenizer corpus model train infer cmd
-SRC_base    := $(wildcard runtime/base/*.c)
+ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
+SHARED := peer spm clang
+$(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
+$(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
-SRC_link    := $(wildcard runtime/link/*.c)
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
-SRC_source  := $(wildcard runtime/source/*.c)
-SRC_git     := $(wildcard runtime/git/*.c)
-SRC_proc    := $(wildcard runtime/proc/*.c)
-SRC_shard   := $(wildcard runtime/shard/*.c)
-SRC_plot    := $(wildcard runtime/plot/*.c)
-SRC_tokenizer := $(wildcard tokenizer/*.c)
-SRC_corpus  := $(wildcard corpus/*.c)
-SRC_model   := $(wildcard model/*.c)
-SRC_train   := $(wildcard train/*.c)
 SRC_infer   := $(wildcard infer/*.c infer/complete/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 SRC_peer    := $(wildcard runtime/device/peer/*.c)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
+SRC_clang   := $(wildcard runtime/source/clang/*.c)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
 FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
 
-obj = $(patsubst %.c,$(B)/%.o,$(1))
+obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
@@ -92,8 +87,7 @@ LINK := $(foreach r,cmd infer train model program link device corpus tokenizer p
         $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
-PEER := $(if $(SRC_peer),$(if $(PEER_LIBS),$(B)/hpccoder-peer.so))
-SPM := $(if $(SRC_spm),$(if $(SPM_LIBS),$(B)/hpccoder-spm.so))
+OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))
 
 # $(B)/FLAGS and $(B)/OBJECTS hold these texts and change with them: everything is made again when
 # the compiler or a flag changes, and archives when a source has gone.
@@ -106,7 +100,7 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(PEER) $(SPM) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
+all: $(LIBS) $(PROGRAM) $(OPENED) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
 objects: $(OBJECTS) ## compile the product's sources and link nothing (for another architecture)
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.
@@ -140,16 +134,18 @@ $(B)/hpccoder: $(B)/cmd/main.o $(LINK)
 	$(call say,LINK)
 	$(Q)$(LINKER) $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
 
-# Other people's products, beside ours in `bench op`; opened at run time, so nobody else needs them.
-$(B)/hpccoder-peer.so: $(call obj,$(SRC_peer))
-	$(call say,LINK)
-	$(Q)$(LINKER) -shared $^ $(PEER_LIBS) -lm -o $@
+# Libraries that only one thing needs each, in shared objects that it opens at run time.
+define shared
+$(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
+	$$(call say,LINK)
+	$$(Q)$$(LINKER) -shared $$^ $$(LIBS_$(1)) -lm -o $$@
+endef
+$(foreach s,$(SHARED),$(eval $(call shared,$(s))))
+$(B)/runtime/source/clang/%.o: INCLUDES := $(FLAGS_clang)
 
-# The library that trains tokenizers; C++, and needed by nothing else.
-$(B)/hpccoder-spm.so: $(SRC_spm) $(wildcard tokenizer/sentencepiece/*.h) $(B)/FLAGS
+$(B)/%.o: %.cc $(B)/FLAGS
 	$(call say,CXX)
-	$(Q)$(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VARIANT)) -fPIC -pthread \
-	    $(LDFLAGS) -shared $(SRC_spm) $(SPM_LIBS) -o $@
+	$(Q)mkdir -p $(@D) && $(COMPILE_CXX) -MMD -MP -c $< -o $@
 
 $(B)/man/done: $(B)/hpccoder
 	$(call say,MAN)
@@ -224,14 +220,13 @@ format: ## rewrite all C files with the pinned formatter
 	clang-format-14 -i $(FORMATTED)
 
 root = $(DESTDIR)$(PREFIX)
-install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, peers
+install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, shared objects
 	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
 	install -d $(root)/share/man/man1
 	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
 	$(foreach f,$(wildcard corpus/*.sketch) pilot/pilot.gguf,install -D -m 644 -t $(root)/share/hpccoder $(f))
-	$(if $(SPM),install -D -m 755 $(SPM) $(root)/lib/hpccoder/hpccoder-spm.so)
-	$(if $(PEER),install -D -m 755 $(PEER) $(root)/lib/hpccoder/hpccoder-peer.so)
+	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## remove build/
 	rm -rf build

@@ -19,8 +19,8 @@ CUDA=${CUDA:-auto}
 packages_of() {
     case $1 in
     build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
-        libpcre2-dev libxxhash-dev libsentencepiece-dev gnuplot-nox fonts-dejavu-core \
-        bubblewrap ;;
+        libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
+        fonts-dejavu-core bubblewrap ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
     check) echo libcmocka-dev git ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
@@ -39,6 +39,7 @@ zstd      required  1.4.8  libzstd-dev
 pcre2     required  10.36  libpcre2-dev
 xxhash    required  0.8.0  libxxhash-dev
 spm       optional  0.1.96 libsentencepiece-dev
+clang     optional  19     libclang-19-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
@@ -79,6 +80,12 @@ probe_of() {
     spm) # C++, in a shared object of its own
         headers='sentencepiece_trainer.h' libs='-lsentencepiece -lsentencepiece_train'
         call='return sentencepiece::SentencePieceTrainer::Train("").ok();' language='-x c++'
+        ;;
+    clang) # libclang, in a shared object of its own; its headers tell no version of LLVM
+        home=${LLVM_HOME:-/usr/lib/llvm-19}
+        flags=-I$home/include headers='clang-c/Index.h' libs="-L$home/lib -lclang"
+        call='CXIndexOptions o = {sizeof o}; o.StorePreamblesInMemory = 1;
+            return clang_createIndexWithOptions(&o) == 0;'
         ;;
     cmocka)
         headers='stdarg.h stddef.h stdint.h setjmp.h cmocka.h' libs=-lcmocka
@@ -160,7 +167,7 @@ configure() { # directory; known=0: nothing is looked for
         echo "#define HPC_CONFIG_H"
         echo "#define HPC_VERSION \"$VERSION\""
     } >"$dir/config.h.new"
-    printf 'CONFIG_CUDA := %s\nPEER_LIBS :=\nSPM_LIBS :=\n' "$CUDA" >"$dir/config.mk.new"
+    printf 'CONFIG_CUDA := %s\nLIBS_peer :=\n' "$CUDA" >"$dir/config.mk.new"
     libraries >"$probe.table"
     while read -r name need minimum package; do
         configure_one
@@ -185,8 +192,9 @@ configure_one() {
     echo "HAVE_$upper := $have" >>"$dir/config.mk.new"
     if [ "$have" = 1 ]; then
         case $name in
-        dnnl | openblas) echo "PEER_LIBS += $libs" >>"$dir/config.mk.new" ;;
-        spm) echo "SPM_LIBS := $libs" >>"$dir/config.mk.new" ;;
+        dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
+        spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
+        clang) printf 'LIBS_clang := %s\nFLAGS_clang := %s\n' "$libs" "$flags" >>"$dir/config.mk.new" ;;
         esac
         printf '  %-9s %s\n' "$name" "${found:-yes}"
     else

@@ -4,7 +4,8 @@
 . tests/lint/lib.sh
 build=$1
 set -- "$build"/libhpc-*.a
-for object in "$build"/cmd/main.o "$build"/runtime/device/peer/*.o; do
+for object in "$build"/cmd/main.o "$build"/runtime/device/peer/*.o \
+    "$build"/runtime/source/clang/*.o; do
     [ -f "$object" ] && set -- "$@" "$object"
 done
 objdump -t "$@" | awk '

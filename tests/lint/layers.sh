@@ -49,7 +49,7 @@ jansson[^/]*\.h runtime/base/
 nccl\.h runtime/link/nccl
 mpi\.h runtime/link/mpi
 git2[^>]*\.h runtime/git/
-clang-c/[^>]* runtime/source/
+clang-c/[^>]* runtime/source/clang/
 sentencepiece[^>]* tokenizer/sentencepiece/
 pcre2\.h tokenizer/
 sqlite3\.h corpus/
@@ -71,7 +71,7 @@ cmd/|runtime/base/error\.c (fprintf|vfprintf|fputs|fputc|fwrite|perror|abort)[[:
 cmd/|runtime/base/error\.c stderr($|[^A-Za-z0-9_])
 cmd/ stdout($|[^A-Za-z0-9_])
 cmd/ (printf|vprintf|puts|putchar|exit|_Exit|quick_exit)[[:space:]]*\(
-cmd/|runtime/proc/ _exit[[:space:]]*\(
+cmd/|runtime/proc/|runtime/source/check_(process|serve)\.c _exit[[:space:]]*\(
 cmd/|runtime/proc/ (getenv|secure_getenv|setenv|putenv)[[:space:]]*\(
 END
 

@@ -22,10 +22,12 @@ x86_64) isa='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl' ;;
 *) isa= ;;
 esac
 
+vendors=$(sed -n 's/^FLAGS_clang := //p' "$build/config.mk" 2>/dev/null)
+
 tidy() { # compiler flags; files on standard input
     xargs -r -P "$(nproc)" -n 4 sh -c 'checks=$1 flags=$2; shift 2
         clang-tidy-14 --quiet --warnings-as-errors="*" -checks="$checks" "$@" -- $flags 2>&1' \
-        tidy "$checks" "-std=c11 -I. -I$build -D_GNU_SOURCE -include tests/lint/analyzer.h $1"
+        tidy "$checks" "-std=c11 -I. -I$build $vendors -D_GNU_SOURCE -include tests/lint/analyzer.h $1"
 }
 {
     product | grep '\.c$' | grep -v '^runtime/device/cpu/kernels/' | tidy ''

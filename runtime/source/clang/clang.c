@@ -1,0 +1,192 @@
+/*
+ * clang.c: the table of hpccoder-clang.so over libclang.
+ *
+ * A unit has an index of its own, because libclang frees nothing of a unit that it leaves. Crash
+ * recovery is off: it jumps out of a signal handler with locks held and memory half written, and
+ * the process that this runs in is there to be lost.
+ */
+#include "runtime/source/clang/clang.h"
+
+#include <clang-c/Index.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXTS_MOST = 8 };
+
+struct hpc_clang_unit {
+    CXIndex index;
+    CXTranslationUnit unit;
+    CXFile file;
+};
+
+static int failed(char error[HPC_CLANG_ERROR_BYTES], const char *what, int code)
+{
+    static const char *const names[] = {"", "an unknown failure", "a crash", "bad arguments",
+                                        "a broken syntax tree"};
+    bool known = code > 0 && code < (int)(sizeof names / sizeof *names);
+    snprintf(error, HPC_CLANG_ERROR_BYTES, "libclang cannot %s: %s", what,
+             known ? names[code] : names[1]);
+    return -1;
+}
+
+static unsigned unsaved_of(struct CXUnsavedFile out[TEXTS_MOST], const hpc_clang_text *texts,
+                           size_t n)
+{
+    unsigned k = 0;
+    for (; k < n && k < TEXTS_MOST; k++)
+        out[k] = (struct CXUnsavedFile){texts[k].path, texts[k].text, texts[k].n};
+    return k;
+}
+
+/* ---- units ---------------------------------------------------------------------------------- */
+
+static void close_unit(hpc_clang_unit *u)
+{
+    if (!u) return;
+    if (u->unit) clang_disposeTranslationUnit(u->unit);
+    if (u->index) clang_disposeIndex(u->index);
+    free(u);
+}
+
+static CXIndex create_index(void)
+{
+    CXIndexOptions o;
+    memset(&o, 0, sizeof o);
+    o.Size = sizeof o;
+    o.StorePreamblesInMemory = 1;
+    CXIndex index = clang_createIndexWithOptions(&o);
+    clang_toggleCrashRecovery(0); /* creating an index turns it on */
+    return index;
+}
+
+static int count(const char *const *flags)
+{
+    int n = 0;
+    while (flags[n]) n++;
+    return n;
+}
+
+/* Headers come before what is checked: they are parsed once, without the bodies of functions, and
+ * a header that is missing does not end the parse. */
+static const unsigned how = CXTranslationUnit_KeepGoing | CXTranslationUnit_PrecompiledPreamble |
+                            CXTranslationUnit_CreatePreambleOnFirstParse |
+                            CXTranslationUnit_SkipFunctionBodies |
+                            CXTranslationUnit_LimitSkipFunctionBodiesToPreamble;
+
+static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
+                     const char *const *flags, char error[HPC_CLANG_ERROR_BYTES])
+{
+    struct CXUnsavedFile unsaved[TEXTS_MOST];
+    unsigned n = unsaved_of(unsaved, texts, texts_n);
+    *out = NULL;
+    hpc_clang_unit *u = calloc(1, sizeof *u);
+    if (!u) return failed(error, "begin", 0);
+    u->index = create_index();
+    int code = u->index ? (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags,
+                                                           count(flags), unsaved, n, how, &u->unit)
+                        : CXError_Failure;
+    u->file = u->unit ? clang_getFile(u->unit, texts[0].path) : NULL;
+    if (code == CXError_Success && u->file) {
+        *out = u;
+        return 0;
+    }
+    close_unit(u);
+    return failed(error, "parse the file with these flags", code);
+}
+
+static int parse_unit(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n,
+                      char error[HPC_CLANG_ERROR_BYTES])
+{
+    struct CXUnsavedFile unsaved[TEXTS_MOST];
+    unsigned n = unsaved_of(unsaved, texts, texts_n);
+    int code =
+        clang_reparseTranslationUnit(u->unit, n, unsaved, clang_defaultReparseOptions(u->unit));
+    if (code != 0) return failed(error, "parse the file again", code);
+    u->file = clang_getFile(u->unit, texts[0].path);
+    return 0;
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static bool is_of_parser(CXDiagnostic d)
+{
+    CXString name = clang_getDiagnosticCategoryText(d);
+    const char *s = clang_getCString(name);
+    bool is =
+        s && (strcmp(s, "Parse Issue") == 0 || strcmp(s, "Lexical or Preprocessor Issue") == 0);
+    clang_disposeString(name);
+    return is;
+}
+
+/* Of the place itself; of a macro's, where it is used. */
+static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
+{
+    CXFile file;
+    unsigned line, column, at;
+    clang_getExpansionLocation(clang_getDiagnosticLocation(d), &file, &line, &column, &at);
+    if (!file || !u->file || !clang_File_isEqual(file, u->file)) return false;
+    out->line = line;
+    out->column = column;
+    out->at = at;
+    return true;
+}
+
+static bool is_of_include(CXDiagnostic note)
+{
+    static const char begin[] = "in file included from";
+    CXString text = clang_getDiagnosticSpelling(note);
+    const char *s = clang_getCString(text);
+    bool is = s && strncmp(s, begin, sizeof begin - 1) == 0;
+    clang_disposeString(text);
+    return is;
+}
+
+/* An error in a header was led to by something in the file, and that is what the notes say. */
+static void place_by_notes(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
+{
+    CXDiagnosticSet notes = clang_getChildDiagnostics(d);
+    unsigned n = clang_getNumDiagnosticsInSet(notes);
+    for (unsigned i = 0; i < n && out->line == 0; i++) {
+        CXDiagnostic note = clang_getDiagnosticInSet(notes, i);
+        if (!is_of_include(note)) place(out, u, note);
+        clang_disposeDiagnostic(note);
+    }
+    clang_disposeDiagnosticSet(notes);
+}
+
+static bool report_one(const hpc_clang_unit *u, CXDiagnostic d,
+                       bool (*report)(const hpc_clang_issue *issue, void *user), void *user)
+{
+    hpc_clang_issue issue = {0};
+    if (clang_getDiagnosticSeverity(d) < CXDiagnostic_Error) return true;
+    CXString text = clang_getDiagnosticSpelling(d);
+    issue.text = clang_getCString(text);
+    if (!issue.text) issue.text = "";
+    issue.parse = is_of_parser(d);
+    issue.inside = place(&issue, u, d);
+    if (!issue.inside) place_by_notes(&issue, u, d);
+    bool more = report(&issue, user);
+    clang_disposeString(text);
+    return more;
+}
+
+static void issues(const hpc_clang_unit *u,
+                   bool (*report)(const hpc_clang_issue *issue, void *user), void *user)
+{
+    unsigned n = clang_getNumDiagnostics(u->unit);
+    bool more = true;
+    for (unsigned i = 0; i < n && more; i++) {
+        CXDiagnostic d = clang_getDiagnostic(u->unit, i);
+        more = report_one(u, d, report, user);
+        clang_disposeDiagnostic(d);
+    }
+}
+
+const hpc_clang hpc_clang_table = {
+    .version = HPC_CLANG_VERSION,
+    .open = open_unit,
+    .parse = parse_unit,
+    .issues = issues,
+    .close = close_unit,
+};

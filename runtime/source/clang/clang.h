@@ -1,0 +1,63 @@
+/*
+ * clang.h: libclang behind a C table, in a shared object of its own (hpccoder-clang.so), so that
+ * only the checking of code needs it. It calls nothing of ours.
+ *
+ * Text that is meant to can make libclang crash, hang or fill the memory, and nothing here prevents
+ * it: whoever calls these functions does so in a process that it can lose.
+ */
+#ifndef HPC_SOURCE_CLANG_CLANG_H
+#define HPC_SOURCE_CLANG_CLANG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HPC_CLANG_VERSION = 1, HPC_CLANG_ERROR_BYTES = 400 };
+
+typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
+
+/* A file as it is to be seen, whether or not there is one of that name. */
+typedef struct hpc_clang_text {
+    const char *path;
+    const char *text;
+    size_t n;
+} hpc_clang_text;
+
+/* An error of the compiler, never a warning. Lives for the call that reports it. */
+typedef struct hpc_clang_issue {
+    bool parse;  /* of the parser, lexer or preprocessor; else of the meaning */
+    bool inside; /* in the unit's own file; else in one that it includes, or in none */
+    uint32_t line,
+        column;       /* from 1, in the unit's own file: of the error, or of what led to it; 0 */
+    uint32_t at;      /* byte of that place */
+    const char *text; /* the message, without its place */
+} hpc_clang_issue;
+
+typedef struct hpc_clang {
+    int version; /* HPC_CLANG_VERSION */
+    /* texts[0] is the file, flags are NULL-terminated and none of them names it. 0, or -1 with one
+     * line in `error`. Nothing is written to a disk. */
+    int (*open)(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
+                const char *const *flags, char error[HPC_CLANG_ERROR_BYTES]);
+    /* Again, with other texts of the same paths in the same order. After a failure the unit can
+     * only be closed. */
+    int (*parse)(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n,
+                 char error[HPC_CLANG_ERROR_BYTES]);
+    /* The errors of the last parse in its order; stops where `report` says false. */
+    void (*issues)(const hpc_clang_unit *u,
+                   bool (*report)(const hpc_clang_issue *issue, void *user), void *user);
+    void (*close)(hpc_clang_unit *u); /* NULL is fine */
+} hpc_clang;
+
+/* The one symbol of the shared object. */
+#define HPC_CLANG_SYMBOL "hpc_clang_table"
+extern const hpc_clang hpc_clang_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
