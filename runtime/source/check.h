@@ -1,0 +1,122 @@
+/*
+ * check.h: does this text parse in its place, and does it compile with the file's flags?
+ * Completions of a file are put into a gap of it, and what the compiler finds is held against what
+ * it finds without them. By libclang (hpccoder-clang.so), for C, C++, CUDA and HIP.
+ *
+ * libclang runs in a process of its own, because text that is meant to can make it crash, hang or
+ * fill the memory, and nothing inside one process guards against that. The process is a fork that
+ * has nothing of ours open, may write no file, and is under limits of memory and time; it is gone
+ * when the checker is closed, or when whoever opened it is gone. So is the memory of libclang: the
+ * calling process never loads it.
+ */
+#ifndef HPC_SOURCE_CHECK_H
+#define HPC_SOURCE_CHECK_H
+
+#include "runtime/source/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- flags -------------------------------------------------------------------
+ * Of a compiler's flags only those are kept that change what a text means, and nothing that loads
+ * or runs a program, writes a file or reads a list of further flags:
+ *   -I -isystem -iquote -idirafter -include -imacros -isysroot --sysroot
+ *   -D -U -std= -ansi -nostdinc -nostdinc++ -stdlib= -pthread -O...
+ *   -fopenmp and its names elsewhere (-qopenmp, -fiopenmp, -mp); -f(no-)exceptions, rtti, char8_t,
+ *   coroutines, signed-char, unsigned-char, short-enums, ms-extensions, permissive, gnu89-inline,
+ *   freestanding, hosted, blocks, declspec, builtin, fast-math, signed-zeros, concepts, wchar
+ *   -m32 -m64 -march= -mcpu= -mtune= and sets of instructions (-mavx2, -mno-fma, ...)
+ *   --target= -target
+ * All else is dropped: -c, -o, -M..., -W..., -x, -Xclang, -Xlinker, -Xpreprocessor, -mllvm and what
+ * follows them, -fplugin, -load, -specs, -B, @files, names of inputs. What -Xcompiler brings is
+ * judged like any other flag. */
+typedef struct hpc_check_flags {
+    hpc_arena *arena;
+    const char **item; /* "-I/abs/include", "-DN=3", ..., NULL-terminated */
+    int64_t n;
+    const char *from; /* the file in the database whose flags they are; NULL: given by the user */
+    bool exact;       /* that is the file that was asked for */
+} hpc_check_flags;    /* zero to begin with: none */
+/* From a compile_commands.json, or the one in this folder: the entry of `path`, else of a file of
+ * the same stem, else of the one with most folders in common (first entry wins). HPC_E_FORMAT names
+ * the entry that is wrong. A database without entries gives none: from NULL, n 0. */
+int hpc_check_flags_find(hpc_check_flags *out, const char *database, const char *path);
+/* From a list, NULL-terminated; relative folders are relative to `folder` (NULL: the working one).
+ */
+int hpc_check_flags_given(hpc_check_flags *out, const char *const *list, const char *folder);
+void hpc_check_flags_release(hpc_check_flags *f);
+
+/* ---- the checker --------------------------------------------------------------- */
+typedef struct hpc_checker_options {
+    const char *library;  /* folder of hpccoder-clang.so; NULL: the working folder */
+    double open_seconds;  /* of wall clock, for a file with its headers */
+    double check_seconds; /* for one candidate */
+    size_t memory_bytes;  /* that the process may allocate */
+} hpc_checker_options;
+#define HPC_CHECKER_DEFAULTS                                                                       \
+    {                                                                                              \
+        .open_seconds = 60, .check_seconds = 10, .memory_bytes = (size_t)3 << 30                   \
+    }
+/* A checker and its files belong to one thread at a time. Open it early: a fork costs time in
+ * proportion to the memory in use. */
+typedef struct hpc_checker hpc_checker;
+/* HPC_E_UNSUPPORTED: hpccoder-clang.so is not there or cannot be opened; the message says why. */
+int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o);
+void hpc_checker_close(hpc_checker *c); /* after its files; NULL is fine */
+
+/* Whether there is a check for a language. */
+bool hpc_check_knows(hpc_language l);
+
+/* ---- a file, and what may stand in its gap -------------------------------------- */
+typedef struct hpc_check_source {
+    const char *path; /* need not exist; quoted includes are looked for beside it */
+    const char *text;
+    size_t n;      /* at most 16 MiB */
+    size_t lo, hi; /* the gap: candidates replace text[lo..hi) */
+    hpc_language language;
+    const hpc_check_flags *flags; /* NULL: none */
+} hpc_check_source;
+
+typedef struct hpc_check_base { /* the file with its gap empty */
+    /* Errors of meaning count as well: no header is missing, and either the flags are known or no
+     * name is unknown. Otherwise only what does not parse counts. Never for CUDA and HIP, which are
+     * read with a few declarations of ours in the place of the toolkit's headers. */
+    bool strict;
+    int64_t parse, semantic; /* errors, missing headers among them */
+    char missing[128];       /* the first header that was not found, or "" */
+} hpc_check_base;
+
+typedef struct hpc_check_file hpc_check_file;
+/* Parses the file, its headers once and for all. HPC_E_UNSUPPORTED when it cannot be checked: no
+ * check for the language, or libclang does not get through it. What it is made of is copied. */
+int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s);
+void hpc_check_file_close(hpc_check_file *f); /* NULL is fine */
+const hpc_check_base *hpc_check_file_base(const hpc_check_file *f);
+
+typedef enum hpc_check_verdict {
+    HPC_CHECK_GOOD,
+    HPC_CHECK_BAD, /* it brings errors that count */
+    HPC_CHECK_LOST /* libclang did not get through it: `text` says what it met; nothing is known */
+} hpc_check_verdict;
+typedef struct hpc_check {
+    hpc_check_verdict verdict;
+    /* Errors that the file does not have without the candidate, wherever they are. The file without
+     * it is the one with its gap empty, or, where that does not parse, with the plainest filling
+     * that makes it parse best: code that is broken only because of the gap counts against nobody.
+     * Errors that only move with the text are not new. Where headers are missing, errors of the
+     * parser do not count behind a name in the same statement, or in one around it, that only such
+     * a header can declare, as long as brackets match; unknown types are declared for the whole
+     * file as soon as they are met. */
+    int64_t parse, semantic;
+    bool of_parser;        /* the first of those that count; in the text with the candidate: */
+    uint32_t line, column; /* from 1; 0 when it is in a header and nothing in the file led to it */
+    char text[256];        /* the message; "" when GOOD */
+} hpc_check;
+/* The file with text[0..n) in its gap. */
+int hpc_check_text(hpc_check *out, hpc_check_file *f, const char *text, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,169 @@
+/*
+ * check_priv.h: what the files behind check.h share: issues of the compiler, the process that finds
+ * them, and how issues are held against each other.
+ */
+#ifndef HPC_SOURCE_CHECK_PRIV_H
+#define HPC_SOURCE_CHECK_PRIV_H
+
+#include <sys/types.h>
+
+#include "runtime/source/check.h"
+
+enum { CHECK_TEXT_MOST = 16 << 20, CHECK_ISSUES_MOST = 16384, CHECK_MESSAGE_MOST = 240 };
+
+/* ---- issues ------------------------------------------------------------------- */
+enum { CHECK_PARSE = 1 << 0, CHECK_INSIDE = 1 << 1 };
+typedef struct check_issue {
+    uint32_t flags, line, column, at; /* as hpc_clang_issue has them */
+    uint32_t text_at, text_n;         /* of the message, in `text` below */
+} check_issue;
+typedef struct check_issues {
+    check_issue *item;
+    int64_t n, cap;
+    hpc_buf text;
+    bool cut;   /* there were more */
+} check_issues; /* zero to begin with; reused by the next call */
+void check_issues_release(check_issues *s);
+
+/* ---- messages between the two processes (check_wire.c) --------------------------- */
+typedef struct check_reader {
+    const uint8_t *at, *end;
+    bool failed; /* it ended too early; all that is read then is 0 */
+} check_reader;
+void check_put(hpc_buf *b, uint64_t value);
+void check_put_bytes(hpc_buf *b, const void *data, size_t n);
+uint64_t check_get(check_reader *r);
+/* Borrowed; NUL behind it. */
+const char *check_get_bytes(check_reader *r, size_t *n);
+/* One message. 1: the other side is gone, or `until` (of hpc_clock_ns; 0: never) has come. */
+int check_send(int fd, const hpc_buf *b, int64_t until);
+int check_receive(hpc_buf *b, int fd, int64_t until);
+
+/* What is asked: the kind, the number of the file, the seconds that it may take, and
+ *   OPEN   the texts (path and text by turns, the file first), the flags
+ *   PARSE  lo, hi, what stands between them
+ *   CLOSE  nothing, and no answer
+ * What is answered: 0 and the issues, or 1 and a message. */
+enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_FILES_MOST = 1 << 16 };
+void check_put_issues(hpc_buf *b, const check_issues *s);
+int check_get_issues(check_issues *out, check_reader *r);
+
+/* ---- the process (check_process.c; check_serve.c is what runs in it) --------------- */
+typedef struct check_process {
+    pid_t pid; /* 0: none */
+    int fd;
+    char why[160]; /* the last one was lost */
+} check_process;
+/* HPC_E_UNSUPPORTED: the library cannot be opened. */
+int check_process_start(check_process *p, const char *library, size_t memory_bytes);
+/* 1: the process was lost, and p->why says how. */
+int check_process_ask(hpc_buf *answer, check_process *p, const hpc_buf *question, double seconds);
+/* Tells, and waits for no answer. */
+void check_process_tell(check_process *p, const hpc_buf *message);
+void check_process_stop(check_process *p);
+/* Never returns. */
+void check_serve(int fd, const char *library) __attribute__((noreturn));
+
+/* ---- flags (check_words.c, check_flags.c) ------------------------------------------- */
+/* Splits a command as a shell would that has no variables and no patterns. */
+int check_words(const char ***out, int64_t *n, hpc_arena *a, const char *text);
+/* "/a/b" of "/a/./c/../b", or of "b" in `folder`. */
+const char *check_path(hpc_arena *a, const char *folder, const char *path);
+
+/* ---- texts of ours (check_prelude.c) ------------------------------------------------ */
+#define CHECK_FOLDER "/hpccoder-check" /* where they seem to be; nothing is there */
+extern const char check_prelude_cuda[], check_prelude_omp[];
+
+/* ---- new or not (check_compare.c) ---------------------------------------------------- */
+/* A text that issues were found in: `mid_n` bytes from `lo` on are what fills the gap. */
+typedef struct check_version {
+    const char *text;
+    size_t n, lo, mid_n;
+    const check_issues *issues;
+} check_version;
+/* fresh[i] = 1 for each issue of `now` that `before` does not have; others stay as they are. */
+void check_compare(uint8_t *fresh, uint8_t *used, const check_version *now,
+                   const check_version *before, bool strict);
+/* The line around a byte, without blanks at its ends. */
+const char *check_line(const char *text, size_t n, size_t at, size_t *line_n);
+
+/* ---- names that nobody declares (check_names.c, check_excuse.c) -------------------------- */
+bool check_is_missing_header(const check_issues *s, const check_issue *i);
+/* The name in "unknown type name 'X'" and its like; NULL when it is another message. *call: it was
+ * called as a function. */
+const char *check_unknown_name(size_t *n, bool *call, const check_issues *s, const check_issue *i);
+/* "RAJA_HOST_DEVICE": macros are written so, and few other names. */
+bool check_is_shouted(const char *name, size_t n);
+enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE };
+/* Adds to `prelude` a declaration of each unknown name of `v` that is used as a type or as a value,
+ * and a definition of each that can only be a macro beside one; `known` gets them. Unless `needed`,
+ * all this only if a type or a macro is among them: behind these the parser skips what it does not
+ * understand. Returns how many were added, or a code. */
+int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
+                        const hpc_tokens *t, bool needed);
+/* Clears fresh[i] of issues of the parser that follow from an unknown name. */
+int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
+
+/* ---- brackets (check_bracket.c) ----------------------------------------------------------- */
+/* How many match nothing, and the first of these at or behind `from` (t->n: none). */
+int check_unmatched(int64_t *n, int64_t *first, const hpc_tokens *t, const char *text, size_t from);
+/* Fillings of a gap that may make the text around it whole: *n of them, NUL-terminated behind each
+ * other; the plainest first. */
+int check_fillings(hpc_buf *out, int64_t *n, const hpc_tokens *t, const char *text, size_t lo,
+                   size_t hi);
+
+/* ---- a checker and its files (check.c, check_file.c) --------------------------------------- */
+struct hpc_checker {
+    check_process process;
+    int64_t generation; /* of the process, from 1 */
+    char *library;
+    hpc_checker_options options;
+    uint8_t *taken; /* numbers of files */
+    int64_t taken_n;
+};
+/* The process runs afterwards. */
+int check_restart(hpc_checker *c);
+int check_take_id(uint64_t *id, hpc_checker *c);
+void check_return_id(hpc_checker *c, uint64_t id);
+
+/* The text with one filling of its gap, and what was found in it. */
+typedef struct check_filled {
+    hpc_buf text;
+    check_issues issues;
+    size_t mid_n;
+} check_filled;
+
+struct hpc_check_file {
+    hpc_checker *c;
+    uint64_t id;
+    bool taken;         /* the number */
+    int64_t generation; /* of the process that it is open in; 0: in none */
+    hpc_check_base base;
+    hpc_arena *arena;
+    const char *path, *text; /* absolute; with the gap empty */
+    size_t n, lo;
+    hpc_language language;
+    const char **flags; /* libclang's */
+    int64_t flags_n;
+    bool flags_known;
+    hpc_buf prelude;                 /* declares names that were unknown */
+    hpc_map *known;                  /* those */
+    int reopened;                    /* for the sake of such names */
+    hpc_buf question;                /* that opens it */
+    check_filled empty, filled, now; /* the base line; filled.text.n 0: nothing is better */
+    hpc_buf filling;                 /* of `filled` */
+    hpc_tokens tokens;
+    hpc_buf answer, message;
+    uint8_t *fresh, *used;
+    int64_t fresh_cap, used_cap;
+};
+check_version check_version_of(const hpc_check_file *f, const check_filled *v);
+/* The process has the file open afterwards. */
+int check_open_again(hpc_check_file *f);
+/* What is found with text[0..n) in the gap. 1: the process was lost over it. */
+int check_look(check_filled *out, hpc_check_file *f, const char *text, size_t n);
+/* 1 when unknown names of `v` could be declared and the file is open with them, its base line anew.
+ */
+int check_declare(hpc_check_file *f, const check_filled *v, bool needed);
+
+#endif
