@@ -126,6 +126,9 @@ END
 planted layers runtime/device/cpu/bad.c 'vendor header' <<'END'
 #include <cblas.h>
 END
+planted layers runtime/source/bad.c 'vendor header' <<'END'
+#include <clang-c/Index.h>
+END
 for call in 'FILE *f = fopen(p, "r");' 'int fd = open(p, 0);' 'printf("x");' 'exit(1);' \
     'fprintf(stderr, "x");' 'fflush(stdout);' 'char *v = getenv("X");' 'abort();'; do
     printf 'void hpc_bad(const char *p)\n{\n    %s\n}\n' "$call" |

@@ -1,0 +1,401 @@
+/*
+ * check_file.c: opening a file in the process of libclang: its flags, the texts that stand in for
+ * missing headers, and the base line that candidates are held against.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/source/check_priv.h"
+
+enum { ROUNDS_MOST = 3, REOPENED_MOST = 12 };
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+static void begin(hpc_buf *b, int kind, const hpc_check_file *f, double seconds)
+{
+    b->n = 0;
+    check_put(b, (uint64_t)kind);
+    check_put(b, f->id);
+    check_put(b, (uint64_t)seconds + 1);
+}
+
+/* As check_look, or 2 when libclang refuses and f->message says why. */
+static int ask(check_issues *out, hpc_check_file *f, const hpc_buf *question, double seconds)
+{
+    int rc;
+    TRY(check_process_ask(&f->answer, &f->c->process, question, seconds));
+    if (rc == 1) return 1;
+    check_reader r = {.at = (const uint8_t *)f->answer.data};
+    r.end = r.at + f->answer.n;
+    if (check_get(&r) == 0) {
+        TRY(check_get_issues(out, &r));
+    } else {
+        size_t n;
+        const char *text = check_get_bytes(&r, &n);
+        f->message.n = 0;
+        TRY(hpc_buf_add(&f->message, text, n));
+        rc = 2;
+    }
+out:
+    return rc;
+}
+
+/* As `ask`; what is found is that of the empty gap. */
+static int open_in_process(hpc_check_file *f)
+{
+    int rc;
+    TRY(check_restart(f->c));
+    rc = ask(&f->empty.issues, f, &f->question, f->c->options.open_seconds);
+    f->generation = rc == 0 ? f->c->generation : 0;
+out:
+    return rc;
+}
+
+int check_look(check_filled *out, hpc_check_file *f, const char *text, size_t n)
+{
+    int rc;
+    out->mid_n = n;
+    out->text.n = 0;
+    TRY(hpc_buf_add(&out->text, f->text, f->lo));
+    TRY(hpc_buf_add(&out->text, text, n));
+    TRY(hpc_buf_add(&out->text, f->text + f->lo, f->n - f->lo));
+    begin(&f->message, CHECK_PARSE_AGAIN, f, f->c->options.check_seconds);
+    check_put(&f->message, f->lo);
+    check_put(&f->message, f->lo);
+    check_put_bytes(&f->message, text, n);
+    TRY(ask(&out->issues, f, &f->message, f->c->options.check_seconds));
+out:
+    return rc;
+}
+
+/* ---- flags and texts of a file -------------------------------------------------------------- */
+
+static const char *const flags_of_all[] = {"-w", "-fno-spell-checking", "-ferror-limit=0",
+                                           "--no-default-config"};
+static const char *const flags_of_cuda[] = {
+    "--cuda-host-only",        "-nocudainc", "-nocudalib",
+    "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
+static const char *const flags_unless_known[] = {"-fopenmp", "-fopenmp-version=51"};
+
+static bool is_cuda(const hpc_check_file *f)
+{
+    return f->language == HPC_LANGUAGE_CUDA || f->language == HPC_LANGUAGE_HIP;
+}
+
+static void add_flags(hpc_check_file *f, const char *const *list, size_t n)
+{
+    for (size_t k = 0; k < n; k++) f->flags[f->flags_n++] = list[k];
+}
+#define ADD_FLAGS(f, list) add_flags((f), (list), sizeof(list) / sizeof *(list))
+
+/* A standard of the other language comes with flags of a file that stands nearby. */
+static bool is_fitting(const hpc_check_file *f, const char *flag)
+{
+    if (strncmp(flag, "-std=", 5) == 0) {
+        const bool cpp = strstr(flag, "++") != NULL;
+        return cpp == (f->language != HPC_LANGUAGE_C);
+    }
+    return true;
+}
+
+/* Those that libclang takes in any case: its driver refuses machines and standards that it does not
+ * know. */
+static bool is_plain(const char *flag)
+{
+    return strncmp(flag, "-m", 2) != 0 && strncmp(flag, "-std", 4) != 0 &&
+           strncmp(flag, "--target", 8) != 0;
+}
+
+static int add_given(hpc_check_file *f, const hpc_check_flags *given, bool plain)
+{
+    for (int64_t k = 0; k < given->n; k++) {
+        const char *flag = given->item[k];
+        if (plain && strcmp(flag, "-target") == 0)
+            k++;
+        else if (is_fitting(f, flag) && (!plain || is_plain(flag))) {
+            f->flags[f->flags_n] = hpc_arena_text(f->arena, "%s", flag);
+            if (!f->flags[f->flags_n++]) return HPC_E_NOMEM;
+        }
+    }
+    return HPC_OK;
+}
+
+/* plain: without those that libclang may refuse. */
+static int make_flags(hpc_check_file *f, const hpc_check_flags *given, bool plain)
+{
+    const int64_t n = given ? given->n : 0;
+    int rc = HPC_OK;
+    f->flags = hpc_arena_alloc(f->arena, (size_t)n + 32, sizeof *f->flags);
+    if (!f->flags) return HPC_E_NOMEM;
+    f->flags_n = 0;
+    f->flags[f->flags_n++] = "-x";
+    f->flags[f->flags_n++] = is_cuda(f) ? "cuda" : f->language == HPC_LANGUAGE_CPP ? "c++" : "c";
+    ADD_FLAGS(f, flags_of_all);
+    if (is_cuda(f)) ADD_FLAGS(f, flags_of_cuda);
+    if (n > 0)
+        TRY(add_given(f, given, plain));
+    else
+        ADD_FLAGS(f, flags_unless_known);
+    f->flags[f->flags_n++] = "-include";
+    f->flags[f->flags_n++] = CHECK_FOLDER "/names.h";
+    f->flags[f->flags_n++] = "-idirafter";
+    f->flags[f->flags_n++] = CHECK_FOLDER "/omp";
+out:
+    return rc;
+}
+
+static void put_text(hpc_buf *b, const char *path, const char *text, size_t n)
+{
+    check_put_bytes(b, path, strlen(path));
+    check_put_bytes(b, text, n);
+}
+
+/* The question that opens the file with what is known by now. */
+static int make_question(hpc_check_file *f)
+{
+    hpc_buf *b = &f->question;
+    begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
+    check_put(b, is_cuda(f) ? 6 : 3);
+    put_text(b, f->path, f->empty.text.data, f->empty.text.n);
+    put_text(b, CHECK_FOLDER "/names.h", f->prelude.data, f->prelude.n);
+    put_text(b, CHECK_FOLDER "/omp/omp.h", check_prelude_omp, strlen(check_prelude_omp));
+    if (is_cuda(f)) { /* in the place of the toolkit's, even where there is one */
+        put_text(b, CHECK_FOLDER "/cuda/cuda_runtime.h", check_prelude_cuda,
+                 strlen(check_prelude_cuda));
+        put_text(b, CHECK_FOLDER "/cuda/cuda.h", "", 0);
+        put_text(b, CHECK_FOLDER "/cuda/hip/hip_runtime.h", "", 0);
+    }
+    check_put(b, (uint64_t)f->flags_n);
+    for (int64_t k = 0; k < f->flags_n; k++) check_put_bytes(b, f->flags[k], strlen(f->flags[k]));
+    return b->failed;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int refuse(const hpc_check_source *s)
+{
+    if (!hpc_check_knows(s->language))
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: there is no check for %s", s->path,
+                        hpc_language_name(s->language));
+    if (s->n > CHECK_TEXT_MOST)
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: %zu bytes are too many to check, at most %d",
+                        s->path, s->n, CHECK_TEXT_MOST);
+    hpc_assert(s->lo <= s->hi && s->hi <= s->n);
+    return HPC_OK;
+}
+
+/* From here on the text is that with its gap empty. */
+static int copy_source(hpc_check_file *f, const hpc_check_source *s)
+{
+    char here[PATH_MAX];
+    int rc;
+    TRY(refuse(s));
+    if (!getcwd(here, sizeof here)) TRY(hpc_fail(HPC_E_IO, "the working folder has no name"));
+    f->arena = hpc_arena_create(0);
+    f->known = hpc_map_create();
+    if (!f->arena || !f->known) TRY(HPC_E_NOMEM);
+    f->path = check_path(f->arena, here, s->path);
+    if (!f->path) TRY(HPC_E_NOMEM);
+    TRY(hpc_buf_text(&f->prelude, ""));
+    TRY(hpc_buf_add(&f->empty.text, s->text, s->lo));
+    TRY(hpc_buf_add(&f->empty.text, s->text + s->hi, s->n - s->hi));
+    f->text = f->empty.text.data;
+    f->n = f->empty.text.n;
+    f->lo = s->lo;
+    f->language = s->language;
+    f->flags_known = s->flags && s->flags->n > 0;
+out:
+    return rc;
+}
+
+/* HPC_E_UNSUPPORTED for what `ask` returned, unless it was 0. */
+static int got_through(const hpc_check_file *f, int rc)
+{
+    if (rc <= 0) return rc;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%.200s cannot be checked: %.200s", f->path,
+                    rc == 1 ? f->c->process.why : f->message.data);
+}
+
+static int open_first(hpc_check_file *f, const hpc_check_flags *given)
+{
+    int rc;
+    TRY(make_flags(f, given, false));
+    TRY(make_question(f));
+    TRY(open_in_process(f));
+    if (rc == 2 && f->flags_known) {
+        TRY(make_flags(f, given, true));
+        TRY(make_question(f));
+        TRY(open_in_process(f));
+    }
+    TRY(got_through(f, rc));
+out:
+    return rc;
+}
+
+int check_open_again(hpc_check_file *f)
+{
+    int rc = HPC_OK;
+    if (f->c->process.pid > 0 && f->generation == f->c->generation) return HPC_OK;
+    TRY(open_in_process(f));
+    TRY(got_through(f, rc));
+out:
+    return rc;
+}
+
+static void describe(hpc_check_file *f)
+{
+    const check_issues *s = &f->empty.issues;
+    bool unknown = false, call;
+    size_t n;
+    f->base = (hpc_check_base){0};
+    for (int64_t k = 0; k < s->n; k++) {
+        const check_issue *i = &s->item[k];
+        const char *text = s->text.data + i->text_at;
+        if (check_is_missing_header(s, i) && !f->base.missing[0])
+            snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)strcspn(text + 1, "'"),
+                     text + 1);
+        unknown = unknown || check_unknown_name(&n, &call, s, i);
+        ++*(i->flags & CHECK_PARSE ? &f->base.parse : &f->base.semantic);
+    }
+    f->base.strict = !is_cuda(f) && !f->base.missing[0] && (f->flags_known || !unknown);
+}
+
+/* ---- the base line -------------------------------------------------------------------------- */
+
+/* Errors of the parser that a filling of the gap could mend. */
+static int64_t broken(const check_issues *s)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < s->n; k++)
+        n += (s->item[k].flags & CHECK_PARSE) != 0 && !check_is_missing_header(s, &s->item[k]);
+    return n;
+}
+
+check_version check_version_of(const hpc_check_file *f, const check_filled *v)
+{
+    return (check_version){
+        .text = v->text.data, .n = v->text.n, .lo = f->lo, .mid_n = v->mid_n, .issues = &v->issues};
+}
+
+static int lex(hpc_check_file *f, const check_filled *v)
+{
+    return hpc_lex(&f->tokens, v->text.data, v->text.n, f->language, false);
+}
+
+int check_declare(hpc_check_file *f, const check_filled *v, bool needed)
+{
+    check_version w = check_version_of(f, v);
+    int rc, added = 0;
+    if (f->base.strict || f->reopened >= REOPENED_MOST) return 0;
+    TRY(lex(f, v));
+    TRY(check_names_declare(&f->prelude, f->known, &w, &f->tokens, needed));
+    added = rc;
+    if (added == 0) goto out;
+    f->reopened++;
+    TRY(make_question(f));
+    TRY(open_in_process(f));
+    TRY(got_through(f, rc));
+    if (f->filled.text.n > 0) TRY(check_look(&f->filled, f, f->filling.data, f->filling.n));
+    TRY(got_through(f, rc));
+    rc = 1;
+out:
+    return rc;
+}
+
+/* The filling of the gap with which the text parses best, if that is better than without one. */
+static int fill(hpc_check_file *f)
+{
+    hpc_buf list = {0};
+    int64_t n = 0, best = broken(&f->empty.issues);
+    int rc = HPC_OK;
+    if (best == 0) return HPC_OK;
+    TRY(lex(f, &f->empty));
+    TRY(check_fillings(&list, &n, &f->tokens, f->text, f->lo, f->lo));
+    const char *text = list.data;
+    for (int64_t k = 0; k < n && best > 0; k++, text += strlen(text) + 1) {
+        TRY(check_look(&f->now, f, text, strlen(text)));
+        if (rc == 1) break; /* it can be done without */
+        if (f->now.issues.cut || broken(&f->now.issues) >= best) continue;
+        best = broken(&f->now.issues);
+        check_filled swap = f->filled;
+        f->filled = f->now;
+        f->now = swap;
+        f->filling.n = 0;
+        TRY(hpc_buf_text(&f->filling, text));
+    }
+    rc = HPC_OK;
+out:
+    hpc_buf_release(&list);
+    return rc;
+}
+
+static int open_file(hpc_check_file *f, const hpc_check_source *s)
+{
+    int rc;
+    TRY(copy_source(f, s));
+    TRY(open_first(f, s->flags));
+    describe(f);
+    for (int k = 0; k < ROUNDS_MOST; k++) {
+        TRY(check_declare(f, &f->empty, true));
+        if (rc == 0) break;
+    }
+    if (f->empty.issues.cut)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.300s cannot be checked: it has more than %d errors",
+                     f->path, CHECK_ISSUES_MOST));
+    TRY(fill(f));
+out:
+    return rc;
+}
+
+int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s)
+{
+    int rc;
+    *out = NULL;
+    hpc_check_file *f = hpc_alloc(1, sizeof *f);
+    if (!f) return HPC_E_NOMEM;
+    f->c = c;
+    TRY(check_take_id(&f->id, c));
+    f->taken = true;
+    TRY(open_file(f, s));
+    *out = f;
+    f = NULL;
+out:
+    hpc_check_file_close(f);
+    return rc;
+}
+
+static void release(check_filled *v)
+{
+    hpc_buf_release(&v->text);
+    check_issues_release(&v->issues);
+}
+
+void hpc_check_file_close(hpc_check_file *f)
+{
+    if (!f) return;
+    if (f->taken) {
+        f->message.n = 0;
+        begin(&f->message, CHECK_CLOSE, f, 1);
+        if (f->generation == f->c->generation && !f->message.failed)
+            check_process_tell(&f->c->process, &f->message);
+        check_return_id(f->c, f->id);
+    }
+    release(&f->empty);
+    release(&f->filled);
+    release(&f->now);
+    hpc_tokens_release(&f->tokens);
+    hpc_map_free(f->known);
+    hpc_arena_free(f->arena);
+    hpc_buf *bufs[] = {&f->prelude, &f->question, &f->filling, &f->answer, &f->message};
+    for (size_t k = 0; k < sizeof bufs / sizeof *bufs; k++) hpc_buf_release(bufs[k]);
+    hpc_free(f->fresh);
+    hpc_free(f->used);
+    hpc_free(f);
+}
+
+const hpc_check_base *hpc_check_file_base(const hpc_check_file *f)
+{
+    return &f->base;
+}
