@@ -158,6 +158,7 @@ static int evidence_of_type(const view *v, int64_t i)
     int64_t behind = step(v, next, 1);
     if (is_name(v, next) && is_any(v, behind, "; = , ) [ ( { :")) return TYPE;
     if (is(v, before, "(") && is(v, next, ")")) return is_cast(v, before, next) ? TYPE : 0;
+    if (is_any(v, before, "< ,") && is_any(v, next, "> >>")) return TYPE; /* of a template */
     if (!is_any(v, next, "* ** & &&")) return 0;
     int64_t end = behind_all(v, next, "* ** & && const restrict __restrict __restrict__ volatile");
     if (is_any(v, before, "( , <") && is_any(v, end, ") , >")) return TYPE;

@@ -214,6 +214,7 @@ static void cpp_without_headers(void **state)
         {"amrex::ParallelFor(b, [=] AMREX_GPU_DEVICE (int i, int j, int k) noexcept "
          "{ u(i, j, k) = 0; });",
          NULL},
+        {"IntVect low(AMREX_D_DECL(0, 0, 0)); low[0] = 1;", NULL}, /* a type, as above */
         {"AMREX_D_TERM(Box const x = m.box(0);, Box const y = m.box(1);)", NULL},
         {"for (MFIter m(u); m.isValid(); ++m) { const Box &b = m.tilebox(); f(b, b); }", NULL},
         {"for (MFIter m(u); m.isValid(); ++m) { const Box &b = m.tilebox(); f(b, b);",
@@ -222,10 +223,11 @@ static void cpp_without_headers(void **state)
         {"RAJA::forall<RAJA::omp_parallel_for_exec>(r, [=](int i) { y[i] = i; });", NULL},
         {"RAJA::forall<RAJA::omp_parallel_for_exec>(r, [=](int i) { y[i] = i; );", ""},
     };
-    ALL_OF(HPC_LANGUAGE_CPP,
-           "#include <vector>\n#include <AMReX.H>\n#include <Kokkos_Core.hpp>\n"
-           "void f(Box const &a, Real x)\n{\n    int n = 3;\n    @\n}\n",
-           false, list);
+    ALL_OF(
+        HPC_LANGUAGE_CPP,
+        "#include <vector>\n#include <AMReX.H>\n#include <Kokkos_Core.hpp>\n"
+        "void g(Vector<IntVect> &r);\nvoid f(Box const &a, Real x)\n{\n    int n = 3;\n    @\n}\n",
+        false, list);
 }
 
 static void names_of_a_header_do_not_hide_errors(void **state)
