@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "config.h"
-#include "runtime/base/base.h"
+#include "runtime/base/options.h"
 #include "runtime/device/device.h"
 
 /* Exit codes of every subcommand; run() may also return a negative code with the error recorded. */

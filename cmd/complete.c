@@ -6,15 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "infer/complete/complete.h"
-
-typedef struct complete_options {
-    const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name;
-    int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
-    double temperature, top_p, min_p, repeat;
-    bool write, json, verbose, quiet;
-} complete_options;
+#include "cmd/complete.h"
+#include "infer/complete/verify.h"
 
 typedef struct completing {
     const complete_options *o;
@@ -24,6 +17,9 @@ typedef struct completing {
     char model[PATH_MAX];
     hpc_completer *completer;
     hpc_completions made;
+    const char *const *given; /* flags, NULL-terminated; NULL: none were given */
+    hpc_check_flags flags;
+    char library[PATH_MAX]; /* folder of what checks */
     int64_t start_ns, loaded_ns;
     bool streamed;
     int failed; /* of what is printed on the way */
@@ -148,6 +144,13 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     hpc_json_put_text(w, "finish", finish_name(c->finish));
     hpc_json_put_int(w, "samples", c->times);
     hpc_json_open(w, "checks", '[');
+    for (int64_t k = 0; k < c->check_n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "kind", c->check[k].kind);
+        hpc_json_put_bool(w, "ok", c->check[k].ok);
+        hpc_json_put_text(w, "text", c->check[k].text);
+        hpc_json_close(w, '}');
+    }
     hpc_json_close(w, ']');
     hpc_json_put_text(w, "source", NULL);
     hpc_json_close(w, '}');
@@ -228,6 +231,60 @@ static void remark(const completing *x)
                 (double)(x->loaded_ns - x->start_ns) * 1e-6, decode_rate(m));
 }
 
+/* ---- checks ------------------------------------------------------------------------------------
+ */
+
+/* Whether libclang is asked; must: it is an error if it cannot. */
+static bool wants_compiler(const completing *x, bool *must)
+{
+    const complete_options *o = x->o;
+    bool chosen = o->json || o->write || o->samples > 1;
+    *must = strcmp(o->check, "compiler") == 0 || o->database || x->given;
+    return *must || (strcmp(o->check, "auto") == 0 && chosen);
+}
+
+static int find_flags(completing *x)
+{
+    if (x->given) return hpc_check_flags_given(&x->flags, x->given, NULL);
+    return x->o->database ? hpc_check_flags_find(&x->flags, x->o->database, x->name) : HPC_OK;
+}
+
+static int open_checker(hpc_checker **out, completing *x)
+{
+    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
+    int rc = hpc_cmd_find(x->library, "hpccoder-clang.so");
+    if (rc < 0) return rc;
+    char *slash = strrchr(x->library, '/');
+    if (slash) *slash = '\0';
+    if (slash) o.library = x->library;
+    return hpc_checker_open(out, &o);
+}
+
+/* Where the compiler cannot be asked, and need not be, brackets are what there is. */
+static int verify(completing *x)
+{
+    hpc_checker *checker = NULL;
+    bool must, wants = wants_compiler(x, &must);
+    int rc = HPC_OK;
+    if (strcmp(x->o->check, "none") == 0) return HPC_OK;
+    if (wants && hpc_check_knows(x->spot.language)) {
+        rc = open_checker(&checker, x);
+        if (rc == HPC_E_UNSUPPORTED && !must) hpc_error_clear(), rc = HPC_OK;
+        TRY(rc);
+    }
+    const hpc_verify_options o = {
+        .checker = checker, .path = x->name, .flags = x->flags.n > 0 ? &x->flags : NULL};
+    rc = hpc_completions_verify(&x->made, &x->spot, &o);
+    if (rc == HPC_E_UNSUPPORTED && !must) {
+        hpc_cmd_warn(hpc_error_get()->text, "complete");
+        hpc_error_clear();
+        rc = HPC_OK;
+    }
+out:
+    hpc_checker_close(checker);
+    return rc;
+}
+
 /* ---- the command ------------------------------------------------------------------------- */
 
 static hpc_sampling sampling_of(const complete_options *o)
@@ -285,18 +342,32 @@ static int make(completing *x, const int *cancel)
     return rc < 0 ? rc : x->failed;
 }
 
+/* What is behind "--" is the compiler's. */
+static void take_flags(completing *x, int *argc, char **argv)
+{
+    for (int k = 0; k < *argc; k++) {
+        if (strcmp(argv[k], "--") != 0) continue;
+        argv[*argc] = NULL; /* there is room: one word of them all was the program's name */
+        x->given = (const char *const *)argv + k + 1;
+        *argc = k;
+    }
+}
+
 static int run(void *options, int argc, char **argv)
 {
     completing x = {.o = options, .start_ns = hpc_clock_ns()};
     hpc_cmd_signals *signals = NULL;
     int rc;
+    take_flags(&x, &argc, argv);
     if (argc != 1)
         return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; --help tells more");
     x.file = argv[0];
     TRY(open_spot(&x));
+    TRY(find_flags(&x));
     TRY(open_completer(&x));
     TRY(hpc_cmd_signals_start(&signals, "complete"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
+    TRY(verify(&x));
     if (x.o->write) TRY(write_file(&x));
     if (x.o->json) TRY(print_json(&x));
     if (!x.o->json && !x.o->write) TRY(print_text(&x));
@@ -306,162 +377,15 @@ out:
     hpc_completions_release(&x.made);
     hpc_completer_close(x.completer);
     hpc_spot_close(&x.spot);
+    hpc_check_flags_release(&x.flags);
     hpc_buf_release(&x.bytes);
     return rc;
 }
 
-static const char *const stops[] = {"line", "block", "function", NULL};
-static const char *const grammars[] = {"none", "brackets", "openmp", "json", NULL};
-static const hpc_option options[] = {
-    {.name = "at",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, at),
-     .argument = "LINE[:COL]",
-     .help = "The place, both from 1; columns count characters. Without COL the end of the line, "
-             "without either the end of the file."},
-    {.name = "stop",
-     .kind = HPC_CHOICE,
-     .offset = offsetof(complete_options, stop),
-     .fallback = "block",
-     .argument = "WHERE",
-     .choices = stops,
-     .help = "Where a completion ends: with its line, with the block that it begins or the one "
-             "around it, or with the function."},
-    {.name = "grammar",
-     .kind = HPC_CHOICE,
-     .offset = offsetof(complete_options, grammar),
-     .fallback = "none",
-     .argument = "RULES",
-     .choices = grammars,
-     .help = "What completions must follow token by token: balanced brackets (C, C++, CUDA), one "
-             "OpenMP directive, or JSON; what stands before the place counts."},
-    {.name = "max-tokens",
-     .letter = 'n',
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, max_tokens),
-     .fallback = "256",
-     .argument = "N",
-     .least = 1,
-     .most = 65536,
-     .help = "Longest completion."},
-    {.name = "samples",
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, samples),
-     .fallback = "1",
-     .argument = "N",
-     .least = 1,
-     .most = 256,
-     .help = "Completions to draw; equal ones are told once, the likeliest token by token first."},
-    {.name = "temperature",
-     .kind = HPC_REAL,
-     .offset = offsetof(complete_options, temperature),
-     .fallback = "-1",
-     .argument = "T",
-     .least = -1,
-     .most = 100,
-     .help = "0: always the likeliest token; -1: 0 for one sample, 0.6 for several."},
-    {.name = "top-p",
-     .kind = HPC_REAL,
-     .offset = offsetof(complete_options, top_p),
-     .fallback = "1",
-     .argument = "P",
-     .most = 1,
-     .help = "Draw from the likeliest tokens that together have this probability."},
-    {.name = "top-k",
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, top_k),
-     .fallback = "0",
-     .argument = "K",
-     .most = 1e9,
-     .help = "Draw from so many of the likeliest tokens; 0: from all."},
-    {.name = "min-p",
-     .kind = HPC_REAL,
-     .offset = offsetof(complete_options, min_p),
-     .fallback = "0",
-     .argument = "P",
-     .most = 1,
-     .help = "Leave out what is less probable than this part of the likeliest."},
-    {.name = "repeat-penalty",
-     .kind = HPC_REAL,
-     .offset = offsetof(complete_options, repeat),
-     .fallback = "1",
-     .argument = "X",
-     .least = 0.01,
-     .most = 100,
-     .help = "Divides the logits of tokens that came before; 1: off."},
-    {.name = "seed",
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, seed),
-     .fallback = "0",
-     .argument = "N",
-     .most = 9e18,
-     .help = "The same seed draws the same completions."},
-    {.name = "model",
-     .letter = 'm',
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, model),
-     .argument = "DIR|FILE.gguf",
-     .help = "What completes: $HPCCODER_MODEL if not given, or the model that comes with the "
-             "program."},
-    {.name = "weights",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, weights),
-     .fallback = "stored",
-     .argument = "TYPE",
-     .help = "Type of its matrices in memory: stored (as in the file), f32, bf16, f16, q8_0, q4_0, "
-             "q4_K."},
-    {.name = "cache",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, cache),
-     .fallback = "f32",
-     .argument = "TYPE",
-     .help = "Type of keys and values: f32 or bf16."},
-    {.name = "prompt-tokens",
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, prompt_tokens),
-     .fallback = "4096",
-     .argument = "N",
-     .least = 16,
-     .most = 1 << 24,
-     .help = "Most that the model is shown; it may take less."},
-    {.name = "guess",
-     .kind = HPC_INT,
-     .offset = offsetof(complete_options, guess),
-     .fallback = "8",
-     .argument = "N",
-     .most = 64,
-     .help = "Tokens guessed ahead where the text repeats itself; it changes no completion."},
-    {.name = "name",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, name),
-     .argument = "FILE",
-     .help = "What the file is called: for its language, and shown to the model. Needed with '-'."},
-    {.name = "device",
-     .kind = HPC_TEXT,
-     .offset = offsetof(complete_options, device),
-     .fallback = "cpu",
-     .argument = "NAME",
-     .help = "Device; `hpccoder info` lists them."},
-    HPC_CMD_THREADS(complete_options),
-    {.name = "write",
-     .letter = 'w',
-     .kind = HPC_FLAG,
-     .offset = offsetof(complete_options, write),
-     .help = "Put the best completion into the file, whole or not at all, and print nothing."},
-    HPC_CMD_JSON(complete_options),
-    {.name = "verbose",
-     .letter = 'v',
-     .kind = HPC_FLAG,
-     .offset = offsetof(complete_options, verbose),
-     .help = "Tell on standard error how long what took."},
-    HPC_CMD_QUIET(complete_options),
-    {.name = NULL},
-};
-
 const hpc_command hpc_cmd_complete = {
     .name = "complete",
     .summary = "what goes at a place in a source file",
-    .arguments = "FILE|-",
+    .arguments = "FILE|- [-- COMPILER FLAGS]",
     .description =
         "Prints what a language model puts at a place in a file of C, C++, CUDA or Fortran, from "
         "what stands before and behind it. A completion ends where its line, block or function "
@@ -469,14 +393,23 @@ const hpc_command hpc_cmd_complete = {
         "middle of a line, with more than closing marks behind it, it ends with the line.\n\n"
         "One completion is printed line by line as it comes. With --samples the likeliest is "
         "printed, and --json has all of them. Ctrl-C keeps what there is.\n\n"
+        "Completions are held against their place: do brackets still pair, and, by libclang, do "
+        "they "
+        "parse there or, with the flags of a compile_commands.json or of the command line and all "
+        "headers found, compile? Those that do not sink below those that do, and --json says what "
+        "was "
+        "found. Where headers are missing, what only they could tell is excused.\n\n"
         "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, and is "
         "shown what follows the place if it has marks for that. Its weights stay as they are "
         "stored.",
-    .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
-                "hpccoder complete solver.c --at 120 --stop function --write\n"
-                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
-                "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
-    .options = options,
+    .examples =
+        "hpccoder complete solver.c --at 120  # at the end of line 120\n"
+        "hpccoder complete solver.c --at 120 --stop function --write\n"
+        "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
+        "hpccoder complete solver.c --at 120 --samples 8 -p build  # the likeliest that compiles\n"
+        "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
+    .options = complete_option_table,
     .options_bytes = sizeof(complete_options),
+    .flags = true,
     .run = run,
 };

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 
+#include "runtime/base/options.h"
 #include "train/run.h"
 
 typedef struct train_options {

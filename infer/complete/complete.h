@@ -73,6 +73,13 @@ typedef struct hpc_complete_request {
     const int *cancel; /* not NULL and not 0: leave off; any thread may set it */
 } hpc_complete_request;
 
+enum { HPC_COMPLETION_CHECKS = 4 };
+typedef struct hpc_completion_check { /* verify.h makes them */
+    const char *kind;
+    bool ok;
+    char text[256]; /* where and what; "" when ok */
+} hpc_completion_check;
+
 typedef struct hpc_completion {
     hpc_buf text; /* UTF-8 with line feeds; may be empty */
     int64_t tokens;
@@ -80,6 +87,8 @@ typedef struct hpc_completion {
     hpc_finish finish; /* CALLER: where the line, block or function ends */
     int64_t sample;    /* the first that gave this text */
     int64_t times;     /* how many gave it */
+    hpc_completion_check check[HPC_COMPLETION_CHECKS];
+    int64_t check_n;
 } hpc_completion;
 typedef struct hpc_completions {
     hpc_completion *item; /* the likeliest token by token first */

@@ -1,6 +1,6 @@
 /*
  * base.h: what every other room stands on: errors, memory, text, files, JSON,
- * option tables, progress, random numbers, threads and the clock.
+ * progress, random numbers, threads and the clock. Option tables are options.h's.
  *
  * Nothing here prints, exits or keeps mutable global state. The one thing that
  * outlives a call is the error record, which is per thread.
@@ -181,54 +181,6 @@ void hpc_json_put_text(hpc_json_out *w, const char *key, const char *text); /* N
 void hpc_json_put_int(hpc_json_out *w, const char *key, int64_t value);
 void hpc_json_put_real(hpc_json_out *w, const char *key, double value); /* non-finite: null */
 void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value);
-
-/* ---- option tables --------------------------------------------------------
- * One table per command gives parsing, --help, man page, completion, configuration, records. */
-typedef enum hpc_option_kind {
-    HPC_FLAG,
-    HPC_INT,
-    HPC_REAL,
-    HPC_TEXT,
-    HPC_CHOICE,
-    HPC_TEXTS
-} hpc_option_kind;
-typedef struct hpc_texts {
-    const char **item;
-    int64_t n;
-} hpc_texts;
-typedef struct hpc_option {
-    const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
-    char letter;      /* short form, or 0 */
-    hpc_option_kind kind;
-    size_t offset;        /* of bool, int64_t, double, const char *, hpc_texts in the struct */
-    const char *fallback; /* default as text; NULL: unset (false, 0, NULL) */
-    const char *argument; /* "N", "FILE", ... in help; NULL for flags */
-    const char *help;     /* one sentence */
-    const char *const *choices; /* CHOICE: NULL-terminated */
-    double least, most;         /* INT, REAL: inclusive range; both 0: any */
-} hpc_option;
-typedef struct hpc_command {
-    const char *name;          /* "bench op" */
-    const char *summary;       /* for lists of commands and the man page's title */
-    const char *arguments;     /* "FILE...", or "" */
-    const char *description;   /* paragraphs separated by blank lines */
-    const char *examples;      /* lines "COMMAND  # what it does" */
-    const hpc_option *options; /* --help is added to every table */
-    size_t options_bytes;
-    int (*run)(void *options, int argc, char **argv); /* returns an exit code, 0 to 3 */
-    /* NULL: no. Argument 1, or this path unless "", is JSON under what is given; --set K=V too */
-    int (*configured)(char path[/* PATH_MAX */], const void *options);
-} hpc_command;
-/* Defaults, then argv[1..]; rest: moved to argv[0..*rest-1]. 1: help is asked. Texts: argv, `a`. */
-int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, char **argv,
-                      int *rest);
-/* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
-int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
-int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
-int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, const char *version);
-int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* NULL-terminated */
-                           const char *program);
-int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
 
 /* ---- progress ------------------------------------------------------------- */
 typedef struct hpc_progress {

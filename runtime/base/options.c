@@ -176,6 +176,7 @@ static int parse_all(parser *p)
             p->argv[p->rest++] = arg; /* never overtakes p->at */
         } else if (strcmp(arg, "--") == 0) {
             ended = true;
+            if (p->c->flags) p->argv[p->rest++] = arg;
         } else {
             int rc = arg[1] == '-' ? parse_long(p, arg + 2) : parse_cluster(p, arg + 1);
             if (rc != 0) return rc;

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "runtime/base/base.h"
+#include "runtime/base/options.h"
 
 /* ---- files (file.c, file_write.c, file_folder.c) ----------------------------
  * Paths in messages are cut, so that the reason behind them always fits. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/base/base.h"
+#include "runtime/base/options.h"
 #include "tests/support/fault.h"
 
 typedef struct opts {
@@ -203,6 +203,12 @@ static void test_positionals_mix(void **state)
     assert_rest(f, "a.c,b.c,-,,--json,-x,--,");
     assert_int_equal(PARSE("--"), 0);
     assert_int_equal(f->rest, 0);
+    /* what follows may be another program's */
+    hpc_command passes = command;
+    passes.flags = true;
+    assert_int_equal(parse(f, &passes, "a.c", "--json", "--", "--json", "-x", "--", (char *)NULL),
+                     0);
+    assert_rest(f, "a.c,--,--json,-x,--,");
 }
 
 static void test_negative_numbers(void **state)

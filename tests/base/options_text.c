@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/base/base.h"
+#include "runtime/base/options.h"
 #include "tests/support/fault.h"
 
 typedef struct opts {

@@ -128,6 +128,71 @@ static void test_json(void **state)
     hpc_json_free(root);
 }
 
+static bool has_libclang(void)
+{
+    char path[PATH_MAX];
+    return hpc_file_exists(hpc_test_built(path, "hpccoder-clang.so"));
+}
+
+/* Of the completions that --json tells: how many have a check of this kind that failed. */
+static int64_t failing(const char *kind, bool *first_is_good)
+{
+    hpc_json *root = NULL;
+    int64_t n = 0;
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    const hpc_json *list = key(root, "completions");
+    for (int64_t k = 0; k < hpc_json_n(list); k++) {
+        const hpc_json *checks = key(hpc_json_at(list, k), "checks");
+        for (int64_t i = 0; i < hpc_json_n(checks); i++) {
+            const char *is, *text;
+            bool ok;
+            test_ok(hpc_json_text(&is, key(hpc_json_at(checks, i), "kind"), "kind"));
+            test_ok(hpc_json_bool(&ok, key(hpc_json_at(checks, i), "ok"), "ok"));
+            test_ok(hpc_json_text(&text, key(hpc_json_at(checks, i), "text"), "text"));
+            assert_int_equal(ok, text[0] == '\0');
+            if (strcmp(is, kind) != 0) continue;
+            if (k == 0) *first_is_good = ok;
+            n += !ok;
+        }
+    }
+    hpc_json_free(root);
+    return n;
+}
+
+/* The pilot's likeliest idea assigns to what is const: it sinks. */
+static void test_checks(void **state)
+{
+    static const char text[] =
+        "#include <math.h>\n#include <omp.h>\n\n/* x = a x */\nvoid scale(int n, double a, double "
+        "*x)\n"
+        "{\n    #pragma omp parallel for\n    for (int i = 0; i < n; i++) {\n        x[i] *= a;\n  "
+        "  }\n}\n\n"
+        "/* y = a x + y */\nvoid axpy(int n, double a, const double *x, double *y)\n{\n";
+    bool good = false;
+    write_text(state, "v.c", text, strlen(text));
+    run(state, "complete @v.c --stop function --samples 16 --json --check brackets");
+    assert_int_equal(failing("compile", &good), 0);
+    failing("brackets", &good);
+    assert_true(good);
+    run(state, "complete @v.c --stop function --samples 16 --json --check none");
+    hpc_test_says(o.out, "\"checks\": []");
+    if (!has_libclang()) {
+        print_message("SKIP: hpccoder-clang.so was not built (libclang-19-dev)\n");
+        skip();
+    }
+    good = false;
+    run(state, "complete @v.c --stop function --samples 16 --json -- -fopenmp -O2");
+    assert_true(failing("compile", &good) > 0);
+    assert_true(good);
+    static const char database[] =
+        "[{\"directory\": \"/tmp\", \"file\": \"v.c\", \"command\": \"cc -fopenmp -c v.c\"}]";
+    write_text(state, "compile_commands.json", database, strlen(database));
+    good = false;
+    run(state, "complete @v.c --stop function --samples 16 --json -p @compile_commands.json");
+    assert_true(failing("compile", &good) > 0);
+    assert_true(good);
+}
+
 /* What `make demo` shows. */
 static void test_the_demo(void **state)
 {
@@ -250,6 +315,9 @@ static void test_mistakes(void **state)
     refuses(state, "complete @dot.c --device cuda", "cuda");
     refuses(state, "complete @dot.c --cache q8_0", "q8_0");
     refuses(state, "complete @dot.c --weights f99", "f99");
+    refuses(state, "complete @dot.c -p @none", "none");
+    refuses(state, "complete @dot.c -p @dot.c", "dot.c");
+    refuses(state, "complete -- @dot.c", "name one file");
     refuses(state, "complete - --write", "--write needs a file");
     refuses(state, "complete -", "--name");
 }
@@ -260,9 +328,9 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_it_prints), TEST(test_json),        TEST(test_the_demo),
-        TEST(test_it_writes), TEST(test_large_files), TEST(test_nothing_to_add),
-        TEST(test_mistakes),
+        TEST(test_it_prints),      TEST(test_json),      TEST(test_checks),
+        TEST(test_the_demo),       TEST(test_it_writes), TEST(test_large_files),
+        TEST(test_nothing_to_add), TEST(test_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,180 @@
+/*
+ * Tests of infer/complete/verify.c: which completions sink, and what is said of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "infer/complete/verify.h"
+#include "tests/complete/at.h"
+#include "tests/source/check.h"
+#include "tests/support/fault.h"
+
+enum { MOST = 8 };
+
+/* In the order of their likelihood. */
+static void make(hpc_completions *c, const char *const *text)
+{
+    *c = (hpc_completions){.item = hpc_alloc(MOST, sizeof *c->item)};
+    for (; text[c->n]; c->n++) {
+        assert_int_equal(hpc_buf_text(&c->item[c->n].text, text[c->n]), 0);
+        c->item[c->n].sample = c->n;
+    }
+}
+
+static void check_is(const hpc_completion *c, int k, const char *kind, const char *says)
+{
+    assert_true(k < c->check_n);
+    assert_string_equal(c->check[k].kind, kind);
+    assert_int_equal(c->check[k].ok, says == NULL);
+    if (!says) says = "";
+    if (!strstr(c->check[k].text, says)) print_error("%s\n", c->check[k].text);
+    assert_non_null(strstr(c->check[k].text, says));
+    if (!*says) assert_string_equal(c->check[k].text, "");
+}
+
+static void test_brackets(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"a(b;", "if (x) {\n",   "",  "a(b);",
+                                       "}",    "/* { */ b();", NULL};
+    static const int order[] = {3, 5, 0, 1, 4, 2};
+    hpc_spot d = place_in("a.c", "void f(void)\n{\n    @\n}\nint g;\n");
+    hpc_completions c;
+    make(&c, text);
+    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.c"}), 0);
+    for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].sample, order[k]);
+    check_is(&c.item[0], 0, "brackets", NULL);
+    check_is(&c.item[1], 0, "brackets", NULL);
+    check_is(&c.item[2], 0, "brackets", "line 3: \"(\" is not closed");
+    check_is(&c.item[3], 0, "brackets", "line 2: \"{\" is not closed");
+    check_is(&c.item[4], 0, "brackets", "line 4: \"}\" closes nothing");
+    for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].check_n, 1);
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+}
+
+/* What the file lacks already counts against nobody, and may be made good. */
+static void test_unfinished_files(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"a();\n", "a();\n}\n", "a(;\n", NULL};
+    static const int order[] = {0, 1, 2};
+    hpc_spot d = place_in("a.c", "void f(void)\n{\n    @");
+    hpc_completions c;
+    make(&c, text);
+    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.c"}), 0);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(c.item[k].sample, order[k]);
+        assert_int_equal(c.item[k].check[0].ok, k < 2);
+    }
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+}
+
+static void test_fortran(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"a(i) = 0\nend do\nend do", "do i = 1, n\na(i) = 0\nend do",
+                                       "do i = 1, n", NULL};
+    static const int order[] = {1, 0, 2};
+    hpc_spot d = place_in("a.f90", "subroutine s(n)\n@\nend subroutine\n");
+    hpc_completions c;
+    make(&c, text);
+    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.f90"}), 0);
+    for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
+    check_is(&c.item[1], 0, "brackets", "\"end do\" closes nothing");
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"and {", "more", NULL};
+    hpc_spot d = place_in("a.txt", "words @");
+    hpc_completions c;
+    make(&c, text);
+    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.txt"}), 0);
+    assert_int_equal(c.item[0].sample, 0);
+    assert_int_equal(c.item[0].check_n, 0);
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+}
+
+/* ---- by libclang -------------------------------------------------------------------------------
+ */
+
+static void test_the_compiler(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    static const char *const text[] = {"x[i] = a;", "y[i] += a * x[i]", "y[i] += a * x[i];", NULL};
+    static const int order[] = {2, 0, 1};
+    hpc_checker *checker = open_checker(0);
+    hpc_spot d = place_in("a.c", "void f(int n, double a, const double *x, double *y)\n{\n"
+                                 "    for (int i = 0; i < n; i++) {\n        @\n    }\n}\n");
+    hpc_completions c;
+    make(&c, text);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_verify_options){.checker = checker, .path = "a.c"}),
+        0);
+    for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
+    check_is(&c.item[0], 1, "compile", NULL);
+    check_is(&c.item[1], 1, "compile", "line 4: read-only variable is not assignable");
+    check_is(&c.item[2], 1, "compile", "line 4: expected ';' after expression");
+    hpc_completions_release(&c);
+    /* a header is missing: what it may declare is excused, what does not parse is not */
+    hpc_spot_close(&d);
+    d = place_in("a.c", "#include \"missing.h\"\nvoid f(int n)\n{\n    @\n}\n");
+    static const char *const loose[] = {"x = (n;", "x = thing(n);", NULL};
+    make(&c, loose);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_verify_options){.checker = checker, .path = "a.c"}),
+        0);
+    assert_int_equal(c.item[0].sample, 1);
+    check_is(&c.item[0], 1, "parse", NULL);
+    check_is(&c.item[1], 1, "parse", "line 4: ");
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+    hpc_checker_close(checker);
+}
+
+/* What was made before an allocation failed is whole. */
+typedef struct verified {
+    hpc_spot spot;
+    hpc_completions c;
+} verified;
+
+static int verify(void *user)
+{
+    verified *v = user;
+    for (int64_t k = 0; k < v->c.n; k++) v->c.item[k].check_n = 0;
+    return hpc_completions_verify(&v->c, &v->spot, &(hpc_verify_options){.path = "a.c"});
+}
+
+static void test_each_allocation_fails(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"a(b;", "a(b);", NULL};
+    verified v = {.spot = place_in("a.c", "void f(void)\n{\n    @\n}\n")};
+    make(&v.c, text);
+    assert_true(hpc_test_each_alloc(verify, &v) >= 3);
+    assert_int_equal(v.c.item[0].sample, 1);
+    hpc_completions_release(&v.c);
+    hpc_spot_close(&v.spot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_brackets),     cmocka_unit_test(test_unfinished_files),
+        cmocka_unit_test(test_fortran),      cmocka_unit_test(test_words),
+        cmocka_unit_test(test_the_compiler), cmocka_unit_test(test_each_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
