@@ -193,7 +193,7 @@ static int print_text(completing *x)
     hpc_buf out = {0};
     if (!x->streamed && x->made.n > 0)
         hpc_buf_add(&out, x->made.item[0].text.data, x->made.item[0].text.n);
-    if (x->made.n > 0 && x->made.item[0].text.n > 0) hpc_buf_text(&out, "\n");
+    if (x->made.n > 0 && x->made.item[0].text.n > 0 && !x->o->raw) hpc_buf_text(&out, "\n");
     return hpc_cmd_print(&out);
 }
 
@@ -266,7 +266,7 @@ static int verify(completing *x)
     hpc_checker *checker = NULL;
     bool must, wants = wants_compiler(x, &must);
     int rc = HPC_OK;
-    if (strcmp(x->o->check, "none") == 0) return HPC_OK;
+    if (strcmp(x->o->check, "none") == 0 || x->o->raw) return HPC_OK;
     if (wants && hpc_check_knows(x->spot.language)) {
         rc = open_checker(&checker, x);
         if (rc == HPC_E_UNSUPPORTED && !must) hpc_error_clear(), rc = HPC_OK;
@@ -329,6 +329,7 @@ static int make(completing *x, const int *cancel)
     hpc_complete_request r = {.spot = &x->spot,
                               .path = shown_path(x->name),
                               .stop = stop_of(o->stop),
+                              .raw = o->raw,
                               .most = o->max_tokens,
                               .samples = o->samples,
                               .prompt_tokens = o->prompt_tokens,

@@ -10,7 +10,7 @@ typedef struct complete_options {
     const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database;
     int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
     double temperature, top_p, min_p, repeat;
-    bool write, json, verbose, quiet;
+    bool raw, write, json, verbose, quiet;
 } complete_options;
 
 extern const hpc_option complete_option_table[];

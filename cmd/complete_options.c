@@ -21,6 +21,11 @@ const hpc_option complete_option_table[] = {
      .choices = stops,
      .help = "Where a completion ends: with its line, with the block that it begins or the one "
              "around it, or with the function."},
+    {.name = "raw",
+     .kind = HPC_FLAG,
+     .offset = offsetof(complete_options, raw),
+     .help = "Go on with the text as it is: no marks of the model, nothing of what follows or of "
+             "other files; it ends with the model's end or --max-tokens, and nothing is changed."},
     {.name = "grammar",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, grammar),

@@ -95,6 +95,8 @@ static int look(answer *a, bool last)
 {
     run *x = a->run;
     bool over = false, circles = false, repeats = false;
+    a->end = a->raw.n;
+    if (x->r->raw) return HPC_OK;
     int rc = complete_stop_find(&a->end, &over, &x->stop, a->raw.data, a->raw.n, last || a->over);
     if (rc < 0) return rc;
     complete_circle_find(&a->end, &circles, a->raw.data, a->end, last || over);
@@ -117,7 +119,8 @@ static int show(answer *a, size_t end)
     run *x = a->run;
     int rc;
     a->shown.n = 0;
-    rc = complete_indent_apply(&a->shown, &a->indent, &x->stop, a->raw.data, end);
+    rc = x->r->raw ? hpc_buf_add(&a->shown, a->raw.data, end)
+                   : complete_indent_apply(&a->shown, &a->indent, &x->stop, a->raw.data, end);
     if (rc < 0) return rc;
     if (x->r->ready && a == x->answer && a->shown.n > a->told) {
         x->r->ready(x->r->user, a->shown.data + a->told, a->shown.n - a->told);
@@ -143,7 +146,7 @@ static int take_token(answer *a, int32_t id, float logprob)
     if (a->grammar) a->over = hpc_grammar_is_over(a->grammar);
     if (a->raw.n == before) return HPC_OK;
     TRY(look(a, false));
-    TRY(show(a, sure_end(a)));
+    TRY(show(a, a->run->r->raw ? a->end : sure_end(a)));
 out:
     return rc;
 }
@@ -163,6 +166,7 @@ static size_t trim(const answer *a)
     const hpc_spot *d = a->run->r->spot;
     const char *suffix = d->text.data + d->at;
     size_t rest = complete_line_end(suffix, d->text.n - d->at, 0), end = a->end;
+    if (a->run->r->raw) return end;
     if (!complete_is_blank(suffix, rest) && !complete_is_blank(a->raw.data, end)) return end;
     while (end > 0 && complete_is_blank(a->raw.data + end - 1, 1)) end--;
     return end;

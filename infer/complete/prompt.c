@@ -215,6 +215,15 @@ out:
     return rc;
 }
 
+static int raw_prompt(hpc_ids *ids, complete_prompter *p, const hpc_spot *d, int64_t most)
+{
+    int rc = HPC_OK;
+    if (p->begin >= 0) TRY(add_id(ids, p->begin));
+    TRY(add_tail(ids, p, d->text.data, d->at, most - ids->n, 0));
+out:
+    return rc;
+}
+
 /* Other files and what follows get a quarter each at most, and the rest is for what comes before.
  */
 int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r, int64_t most)
@@ -227,6 +236,7 @@ int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_reque
     hpc_ids files = {0}, behind = {0};
     int rc = HPC_OK;
     ids->n = 0;
+    if (r->raw) return raw_prompt(ids, p, d, most);
     most -= fills ? 4 : 1; /* the marks, and where a text begins */
     TRY(add_files(&files, p, r, most / 4));
     if (fills) TRY(add_head(&behind, p, suffix, suffix_n, (most - files.n) / 4));

@@ -144,15 +144,20 @@ def run(o):
         print(f"{name:16} {mine:8.1f} tokens/s, llama.cpp {other:8.1f}: {mine / other:.2f}  ({100 * part:.0f} % of the limit)")
 
 
-o = options()
-if o.llama_turn:
-    llama_turn(o)
-elif o.model:
-    if not os.path.exists(o.model):
-        save_model(o)
-    run(o)
-else:
-    with tempfile.TemporaryDirectory() as folder:
-        o.model = os.path.join(folder, "model.gguf")
-        save_model(o)
+def main():
+    o = options()
+    if o.llama_turn:
+        llama_turn(o)
+    elif o.model:
+        if not os.path.exists(o.model):
+            save_model(o)
         run(o)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            o.model = os.path.join(folder, "model.gguf")
+            save_model(o)
+            run(o)
+
+
+if __name__ == "__main__":
+    main()
