@@ -18,8 +18,10 @@ typedef struct entry { /* of one tree */
 } entry;
 typedef struct tree {
     git_raw object;
-    bool loaded; /* object is there, to be released */
-    entry *item;
+    bool loaded;   /* object is there, to be released */
+    size_t at;     /* in it, behind */
+    git_name name; /* this entry */
+    entry *item;   /* what is kept of them */
     int64_t n, cap;
 } tree;
 typedef struct folder {    /* that differs, still to look into */
@@ -33,6 +35,7 @@ typedef struct diff {
     bool (*want)(const char *path, void *user);
     void *user;
     int64_t most;
+    size_t read; /* bytes of trees */
     folder *folder;
     int64_t n, cap, next;
     hpc_buf paths, path; /* of folders; scratch */
@@ -78,29 +81,74 @@ static void drop_tree(tree *t)
     t->n = 0;
 }
 
-/* Sorted by name alone; git puts folders as if their names ended in a slash. */
-static int load_tree(tree *t, diff *d, const hpc_git_id *id)
+static int open_tree(tree *t, diff *d, const hpc_git_id *id)
 {
-    git_name name;
-    size_t at = 0;
-    int rc;
     drop_tree(t);
     if (is_zero(id)) return HPC_GIT_READ;
-    rc = git_get(&t->object, d->g, id, GIT_OBJECT_TREE, GIT_META_BYTES, d->why);
+    int rc = git_get(&t->object, d->g, id, GIT_OBJECT_TREE, GIT_META_BYTES, d->why);
+    t->loaded = rc == HPC_GIT_READ;
+    if (t->loaded) d->read += t->object.n;
+    t->at = 0;
+    return rc;
+}
+
+/* 1: t->name is the next entry; 0: there is none. */
+static int next_name(tree *t, diff *d)
+{
+    int rc = t->loaded ? git_tree_next(&t->name, t->object.data, t->object.n, &t->at) : 0;
+    if (rc < 0) snprintf(d->why, sizeof d->why, "a tree is malformed");
+    return rc < 0 ? HPC_GIT_CORRUPT : rc;
+}
+
+static int keep_name(tree *t)
+{
+    int rc = hpc_grow(&t->item, &t->cap, t->n + 1, sizeof *t->item);
+    if (rc < 0) return rc;
+    uint32_t kind = t->name.mode & 0170000;
+    t->item[t->n++] = (entry){.name = t->name, .folder = kind == 0040000, .file = kind == 0100000};
+    return HPC_OK;
+}
+
+/* As git puts them: folders as if their names ended in a slash. */
+static int order_names(const git_name *a, const git_name *b)
+{
+    size_t n = a->n < b->n ? a->n : b->n;
+    int order = memcmp(a->name, b->name, n);
+    if (order != 0) return order;
+    unsigned char x = a->n > n ? (unsigned char)a->name[n] : a->mode == 0040000 ? '/' : 0;
+    unsigned char y = b->n > n ? (unsigned char)b->name[n] : b->mode == 0040000 ? '/' : 0;
+    return (int)x - (int)y;
+}
+
+static bool same_entry(const git_name *a, const git_name *b)
+{
+    return a->n == b->n && a->mode == b->mode && memcmp(a->id, b->id, 20) == 0 &&
+           memcmp(a->name, b->name, a->n) == 0;
+}
+
+/* What both trees have alike is left out: nearly all. Trees that are not in git's order keep more
+ * than they need, which costs time and changes nothing. What is kept is sorted by name alone. */
+static int load_trees(diff *d, const folder *in)
+{
+    tree *a = &d->base, *b = &d->head;
+    int rc = open_tree(a, d, &in->base);
+    if (rc == HPC_GIT_READ) rc = open_tree(b, d, &in->head);
     if (rc != HPC_GIT_READ) return rc;
-    t->loaded = true;
-    while ((rc = git_tree_next(&name, t->object.data, t->object.n, &at)) > 0) {
-        rc = hpc_grow(&t->item, &t->cap, t->n + 1, sizeof *t->item);
-        if (rc < 0) return rc;
-        uint32_t kind = name.mode & 0170000;
-        t->item[t->n++] = (entry){.name = name, .folder = kind == 0040000, .file = kind == 0100000};
+    int x = next_name(a, d), y = next_name(b, d);
+    while (x == 1 || y == 1) {
+        int order = x != 1 ? 1 : y != 1 ? -1 : order_names(&a->name, &b->name);
+        bool same = order == 0 && same_entry(&a->name, &b->name);
+        if (order <= 0 && !same) TRY(keep_name(a));
+        if (order >= 0 && !same) TRY(keep_name(b));
+        if (order <= 0) x = next_name(a, d);
+        if (order >= 0) y = next_name(b, d);
     }
-    if (rc < 0) {
-        snprintf(d->why, sizeof d->why, "a tree is malformed");
-        return HPC_GIT_CORRUPT;
-    }
-    if (t->n > 1) qsort(t->item, (size_t)t->n, sizeof *t->item, compare_entries);
-    return HPC_GIT_READ;
+    if (x != 0 || y != 0) return HPC_GIT_CORRUPT;
+    if (a->n > 1) qsort(a->item, (size_t)a->n, sizeof *a->item, compare_entries);
+    if (b->n > 1) qsort(b->item, (size_t)b->n, sizeof *b->item, compare_entries);
+    rc = HPC_GIT_READ;
+out:
+    return rc;
 }
 
 static int tree_of(hpc_git_id *out, diff *d, const hpc_git_id *commit)
@@ -152,9 +200,7 @@ static int add_file(diff *d, const folder *in, const char *name, const entry *a,
     d->path.n = 0;
     TRY(hpc_buf_printf(&d->path, "%s%s", d->paths.data + in->path, name));
     if (d->want && !d->want(d->path.data, d->user)) goto out;
-    if (c->n >= d->most || c->paths.n > NAMES_MOST * (size_t)64)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "more than %lld files differ: refused",
-                     (long long)d->most));
+    if (c->n >= d->most || c->paths.n > NAMES_MOST * (size_t)64) return HPC_GIT_TOO_LARGE;
     TRY(hpc_grow(&c->item, &c->cap, c->n + 1, sizeof *c->item));
     TRY(hpc_buf_add(&c->paths, d->path.data, d->path.n + 1));
     c->item[c->n++] = change;
@@ -174,7 +220,7 @@ static int compare_names(diff *d, const folder *in, const entry *a, const entry 
     const entry *folders[] = {a && a->folder ? a : NULL, b && b->folder ? b : NULL};
     const entry *files[] = {a && a->file ? a : NULL, b && b->file ? b : NULL};
     if (folders[0] || folders[1]) TRY(add_folder(d, in, name, folders[0], folders[1]));
-    if (files[0] || files[1]) TRY(add_file(d, in, name, files[0], files[1]));
+    if (files[0] || files[1]) rc = add_file(d, in, name, files[0], files[1]);
 out:
     return rc;
 }
@@ -182,8 +228,7 @@ out:
 static int look_into(diff *d, const folder *in)
 {
     int64_t a = 0, b = 0;
-    int rc = load_tree(&d->base, d, &in->base);
-    if (rc == HPC_GIT_READ) rc = load_tree(&d->head, d, &in->head);
+    int rc = load_trees(d, in);
     if (rc != HPC_GIT_READ) return rc;
     while (a < d->base.n || b < d->head.n) {
         const entry *x = a < d->base.n ? &d->base.item[a] : NULL;
@@ -193,11 +238,10 @@ static int look_into(diff *d, const folder *in)
         if (order < 0) y = NULL;
         a += x != NULL;
         b += y != NULL;
-        TRY(compare_names(d, in, x, y));
+        rc = compare_names(d, in, x, y);
+        if (rc != HPC_OK) return rc;
     }
     return HPC_GIT_READ;
-out:
-    return rc;
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
@@ -230,14 +274,16 @@ out:
     return rc;
 }
 
-int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
-                 bool (*want)(const char *path, void *user), void *user, int64_t most)
+int git_compare(hpc_git_changes *out, size_t *read, hpc_git *g, const hpc_git_id *base,
+                const hpc_git_id *head, bool (*want)(const char *path, void *user), void *user,
+                int64_t most)
 {
     diff d = {.g = g, .out = out, .want = want, .user = user, .most = most};
     out->n = 0;
     out->paths.n = 0;
     out->paths.failed = 0;
     int rc = run(&d, base, head);
+    *read += d.read;
     drop_tree(&d.base);
     drop_tree(&d.head);
     hpc_free(d.base.item);
@@ -250,4 +296,14 @@ int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const
     out->paths.n = 0;
     int text = rc > 0 ? hpc_buf_text(&out->paths, d.why) : 0;
     return text < 0 ? text : rc;
+}
+
+int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
+                 bool (*want)(const char *path, void *user), void *user, int64_t most)
+{
+    size_t read = 0;
+    int rc = git_compare(out, &read, g, base, head, want, user, most);
+    if (rc != HPC_GIT_TOO_LARGE) return rc;
+    out->paths.n = 0;
+    return hpc_fail(HPC_E_UNSUPPORTED, "more than %lld files differ: refused", (long long)most);
 }

@@ -108,6 +108,33 @@ int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const
                  bool (*want)(const char *path, void *user), void *user, int64_t most);
 void hpc_git_changes_release(hpc_git_changes *c);
 
+/* ---- what a work tree is about ------------------------------------------------------- */
+typedef struct hpc_git_commit {
+    hpc_git_id id;
+    int64_t age;           /* 0: HEAD, 1: its first parent, ... */
+    int64_t first, path_n; /* of `path` below: files in which it differs from its first parent */
+} hpc_git_commit;
+typedef struct hpc_git_commits {
+    hpc_git_commit *item;
+    int64_t n, cap;
+    uint32_t *path; /* offsets in `paths` */
+    int64_t path_n, path_cap;
+    hpc_buf paths;     /* NUL-terminated, one after the other */
+    hpc_git_id head;   /* the commit of which all this is told; zero: none */
+    int64_t walked;    /* commits, told or not */
+    int64_t missing_n; /* of them, those that could not be compared (partial, corrupt, shallow) */
+    bool cut;          /* the walk ended before the history, and before `commits` */
+} hpc_git_commits;     /* zero to begin with; reused by the next call */
+/* Of the newest `commits` commits by first parent, those that change 1 to `files` files, the newest
+ * first; the first of a history is none of them. A walk that has read 48 MiB of trees goes no
+ * further, so that it takes no long time in any repository. Given again with what it told before of
+ * the same HEAD, it does nothing.
+ *
+ * READ; ABSENT when HEAD names no commit; CORRUPT when it is damaged; a negative code when memory
+ * ran out. Empty unless READ. */
+int hpc_git_recent(hpc_git_commits *out, hpc_git *g, int64_t commits, int64_t files);
+void hpc_git_commits_release(hpc_git_commits *c);
+
 #ifdef __cplusplus
 }
 #endif

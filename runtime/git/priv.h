@@ -159,6 +159,13 @@ int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g);
  * when HEAD or its branch is damaged; HPC_E_NOMEM. */
 int git_head(hpc_git_id *out, hpc_git *g, char why[200]);
 
+/* ---- diff.c ---- */
+/* hpc_git_diff, but TOO_LARGE when more than `most` files differ. *read grows by the bytes of the
+ * trees that were looked at. */
+int git_compare(hpc_git_changes *out, size_t *read, hpc_git *g, const hpc_git_id *base,
+                const hpc_git_id *head, bool (*want)(const char *path, void *user), void *user,
+                int64_t most);
+
 /* ---- set.c: 128-bit keys, added by many threads ---- */
 typedef struct git_set git_set;
 typedef struct git_key {
