@@ -135,6 +135,21 @@ typedef struct hpc_git_commits {
 int hpc_git_recent(hpc_git_commits *out, hpc_git *g, int64_t commits, int64_t files);
 void hpc_git_commits_release(hpc_git_commits *c);
 
+typedef struct hpc_git_index {
+    hpc_buf paths; /* NUL-terminated, one after the other, in git's order */
+    int64_t n;
+    int64_t version; /* grows whenever it was read again */
+    uint64_t stamp[3];
+} hpc_git_index; /* zero to begin with; reused by the next call */
+/* Paths of the files that the index holds: all that are tracked or added. Links and submodules are
+ * none; what a sparse or split index leaves to other files is not there. Given again with what it
+ * told before, it reads the file only if that has changed.
+ *
+ * READ; ABSENT when there is no index; CORRUPT when it is damaged; TOO_LARGE above 256 MiB of
+ * paths; a negative code when memory ran out or it may not be opened. Empty unless READ. */
+int hpc_git_read_index(hpc_git_index *out, hpc_git *g);
+void hpc_git_index_release(hpc_git_index *i);
+
 #ifdef __cplusplus
 }
 #endif
