@@ -58,6 +58,11 @@ hpc_engine_counts hpc_completer_counts(const hpc_completer *c)
     return hpc_engine_counts_of(c->engine);
 }
 
+int64_t hpc_completer_room(const hpc_completer *c)
+{
+    return c->room;
+}
+
 /* ---- an answer ------------------------------------------------------------------------------- */
 
 typedef struct run run;
