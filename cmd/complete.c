@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "cmd/complete.h"
+#include "infer/complete/context.h"
 #include "infer/complete/verify.h"
+
+enum { ROOMY = 2048 }; /* tokens, of a model that may have seen several files at once */
 
 typedef struct completing {
     const complete_options *o;
@@ -16,6 +19,8 @@ typedef struct completing {
     hpc_spot spot;
     char model[PATH_MAX];
     hpc_completer *completer;
+    hpc_context *context;
+    hpc_context_parts parts;
     hpc_completions made;
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_check_flags flags;
@@ -109,6 +114,25 @@ static int open_completer(completing *x)
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));
     TRY(hpc_completer_open(&x->completer, &e));
+out:
+    return rc;
+}
+
+/* A quarter of the prompt may be parts of other files. They are asked for in pieces of half of
+ * that, and a few times as much as fits: how many tokens a text has is not known here. */
+static int find_context(completing *x)
+{
+    const complete_options *o = x->o;
+    int64_t most = hpc_completer_room(x->completer) - o->max_tokens;
+    if (most > o->prompt_tokens) most = o->prompt_tokens;
+    size_t tokens = most > 0 ? (size_t)most / 4 : 0;
+    const hpc_context_options c = {.bytes = 12 * tokens, .part_bytes = 3 * tokens / 2};
+    bool roomy = hpc_completer_room(x->completer) >= ROOMY && strcmp(o->context, "auto") == 0;
+    int rc = HPC_OK;
+    if (!o->raw && (roomy || strcmp(o->context, "repository") == 0)) {
+        TRY(hpc_context_open(&x->context, x->name));
+        TRY(hpc_context_find(&x->parts, x->context, x->name, &x->spot, &c));
+    }
     x->loaded_ns = hpc_clock_ns();
 out:
     return rc;
@@ -222,6 +246,9 @@ static void remark(const completing *x)
     if (!x->o->quiet && (m->n == 0 || m->item[0].text.n == 0))
         fprintf(stderr, "hpccoder complete: %s:%lld:%lld: nothing to add\n", x->name,
                 (long long)x->spot.line, (long long)x->spot.col);
+    for (int64_t k = 0; x->o->verbose && k < x->parts.n; k++)
+        fprintf(stderr, "hpccoder complete: context %s:%lld, %zu bytes\n", x->parts.snippet[k].path,
+                (long long)x->parts.line[k], x->parts.snippet[k].n);
     if (x->o->verbose)
         fprintf(stderr,
                 "hpccoder complete: %lld tokens of prompt, %lld made; first after %.1f ms, %.1f of "
@@ -327,7 +354,10 @@ static int make(completing *x, const int *cancel)
 {
     const complete_options *o = x->o;
     hpc_complete_request r = {.spot = &x->spot,
-                              .path = shown_path(x->name),
+                              .path = x->parts.path ? x->parts.path : shown_path(x->name),
+                              .repository = x->parts.repository,
+                              .snippet = x->parts.snippet,
+                              .snippet_n = x->parts.n,
                               .stop = stop_of(o->stop),
                               .raw = o->raw,
                               .most = o->max_tokens,
@@ -366,6 +396,7 @@ static int run(void *options, int argc, char **argv)
     TRY(open_spot(&x));
     TRY(find_flags(&x));
     TRY(open_completer(&x));
+    TRY(find_context(&x));
     TRY(hpc_cmd_signals_start(&signals, "complete"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     TRY(verify(&x));
@@ -376,6 +407,7 @@ static int run(void *options, int argc, char **argv)
 out:
     hpc_cmd_signals_end(signals);
     hpc_completions_release(&x.made);
+    hpc_context_close(x.context);
     hpc_completer_close(x.completer);
     hpc_spot_close(&x.spot);
     hpc_check_flags_release(&x.flags);
@@ -392,6 +424,11 @@ const hpc_command hpc_cmd_complete = {
         "what stands before and behind it. A completion ends where its line, block or function "
         "does, does not repeat what follows, and has the file's indentation and line ends; in the "
         "middle of a line, with more than closing marks behind it, it ends with the line.\n\n"
+        "Models that take 2,048 tokens or more are shown parts of other files, too: of those that "
+        "the "
+        "file includes, that include the same, that changed with it in recent commits or lie near "
+        "by, "
+        "those that share the most telling names with what stands around the place.\n\n"
         "One completion is printed line by line as it comes. With --samples the likeliest is "
         "printed, and --json has all of them. Ctrl-C keeps what there is.\n\n"
         "Completions are held against their place: do brackets still pair, and, by libclang, do "
@@ -401,6 +438,7 @@ const hpc_command hpc_cmd_complete = {
         "was "
         "found. Where headers are missing, what only they could tell is excused.\n\n"
         "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, and is "
+<<<<<<< HEAD
         "shown what follows the place if it has marks for that. Its weights stay as they are "
         "stored.",
     .examples =
@@ -410,6 +448,16 @@ const hpc_command hpc_cmd_complete = {
         "hpccoder complete solver.c --at 120 --samples 8 -p build  # the likeliest that compiles\n"
         "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
     .options = complete_option_table,
+=======
+        "shown what follows the place if it has marks for that. It is shown parts of other files, "
+        "too: of what the file includes, what was changed together with it, and the like; nothing "
+        "outside of its git repository is read. Its weights stay as they are stored.",
+    .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
+                "hpccoder complete solver.c --at 120 --stop function --write\n"
+                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
+                "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
+    .options = options,
+>>>>>>> 2fa7cfa (complete: --context: parts of other files of the repository are shown)
     .options_bytes = sizeof(complete_options),
     .flags = true,
     .run = run,

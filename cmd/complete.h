@@ -7,7 +7,8 @@
 #include "cmd/cmd.h"
 
 typedef struct complete_options {
-    const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database;
+    const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database,
+        *context;
     int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
     double temperature, top_p, min_p, repeat;
     bool raw, write, json, verbose, quiet;

@@ -4,6 +4,7 @@
 #include "cmd/complete.h"
 
 static const char *const stops[] = {"line", "block", "function", NULL};
+static const char *const contexts[] = {"auto", "none", "repository", NULL};
 static const char *const checks[] = {"auto", "none", "brackets", "compiler", NULL};
 static const char *const grammars[] = {"none", "brackets", "openmp", "json", NULL};
 const hpc_option complete_option_table[] = {
@@ -123,6 +124,15 @@ const hpc_option complete_option_table[] = {
      .least = 16,
      .most = 1 << 24,
      .help = "Most that the model is shown; it may take less."},
+    {.name = "context",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(complete_options, context),
+     .fallback = "auto",
+     .argument = "WHAT",
+     .choices = contexts,
+     .help =
+         "Show the model nothing but the file, or parts of other files of its git repository "
+         "too, or of its folder where there is none; auto: where the model takes 2,048 tokens."},
     {.name = "guess",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, guess),
@@ -148,7 +158,8 @@ const hpc_option complete_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, name),
      .argument = "FILE",
-     .help = "What the file is called: for its language, and shown to the model. Needed with '-'."},
+     .help = "What the file is called: for its language and where it lies, and shown to the model. "
+             "Needed with '-'."},
     {.name = "device",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, device),
@@ -166,7 +177,8 @@ const hpc_option complete_option_table[] = {
      .letter = 'v',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, verbose),
-     .help = "Tell on standard error how long what took."},
+     .help = "Tell on standard error how long what took, and which parts of other files were "
+             "found, the most telling first; as many are shown as fit."},
     HPC_CMD_QUIET(complete_options),
     {.name = NULL},
 };
