@@ -6,7 +6,7 @@
 
 #include "infer/complete/context_priv.h"
 
-enum { INCLUDES_MOST = 256, NAME_MOST = 512 };
+enum { INCLUDES_MOST = 256, MODULES_MOST = 64, NAME_MOST = 512 };
 
 void context_scratch_release(context_scratch *s)
 {
@@ -57,7 +57,7 @@ static int add_include(context_file *f, const char *name, size_t n, context_incl
     for (char *p = own; kind == CONTEXT_MODULE && *p; p++)
         if (*p >= 'A' && *p <= 'Z') *p = (char)(*p + ('a' - 'A'));
     const char *last = context_name_of(own);
-    i.key = (uint32_t)hpc_hash(last, strlen(last), kind == CONTEXT_MODULE);
+    i.key = hpc_token_hash(last, strlen(last));
     f->include[f->include_n++] = i;
 out:
     return rc;
@@ -90,6 +90,7 @@ static int add_module(context_file *f, const hpc_tokens *t, int64_t k)
     int64_t name = behind(t, k), end = name < t->n ? behind(t, name) : t->n;
     if (name >= t->n || t->item[name].kind != HPC_TOKEN_NAME) return HPC_OK;
     if (end < t->n && t->item[end].kind != HPC_TOKEN_NEWLINE) return HPC_OK;
+    if (f->module_n >= MODULES_MOST) return HPC_OK;
     int rc = hpc_grow(&f->module, &f->module_cap, f->module_n + 1, sizeof *f->module);
     if (rc >= 0) f->module[f->module_n++] = t->item[name].hash;
     return rc;

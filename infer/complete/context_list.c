@@ -7,6 +7,8 @@
 
 #include "infer/complete/context_priv.h"
 
+enum { CHAIN_MOST = 4096 }; /* files of one name that are looked at */
+
 /* Upper case is not told apart: modules of Fortran are not. */
 uint32_t context_stem(const char *path)
 {
@@ -126,10 +128,11 @@ static bool ends_with(const char *path, const char *name)
 const char *context_list_ending(const context_list *l, const char *name, const char *from)
 {
     const char *best = NULL;
-    int nearest = 0;
+    int nearest = 0, met = 0;
     while (strncmp(name, "../", 3) == 0 || strncmp(name, "./", 2) == 0)
         name = strchr(name, '/') + 1;
-    for (int32_t k = context_list_first(l, context_stem(name)); k >= 0; k = l->next[k]) {
+    int32_t k = context_list_first(l, context_stem(name));
+    for (; k >= 0 && met < CHAIN_MOST; k = l->next[k], met++) {
         if (!ends_with(l->path[k], name)) continue;
         int distance = context_distance(from, l->path[k]);
         if (best && distance >= nearest) continue;

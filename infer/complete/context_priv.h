@@ -17,7 +17,7 @@ enum {
     CONTEXT_FILES = 192,       /* looked into for an answer, */
     CONTEXT_BYTES = 8 << 20,   /* and their bytes */
     CONTEXT_FILE_BYTES = 512 << 10,
-    CONTEXT_CACHE_BYTES = 64 << 20 /* of texts that are kept for the next answer */
+    CONTEXT_CACHE_BYTES = 32 << 20 /* of texts that are kept for the next answer */
 };
 
 /* ---- words that are no names (context_word.c) --------------------------------------------- */
@@ -45,7 +45,7 @@ typedef enum context_include_kind {
 } context_include_kind;
 typedef struct context_include {
     uint32_t at;  /* in `names`: "x/y.h", or a module's name in lower case */
-    uint32_t key; /* hash of what follows the last slash */
+    uint32_t key; /* of what follows the last slash: hpc_token_hash */
     context_include_kind kind;
 } context_include;
 typedef struct context_file {
@@ -149,6 +149,7 @@ typedef struct context_related {
     const context_file *own;
     context_candidate *item; /* those with a file are looked into */
     int64_t n, cap, looked_n;
+    int64_t resolved_n; /* includes */
     size_t looked_bytes;
     hpc_map *by_path;
 } context_related; /* strings in the context's arena */

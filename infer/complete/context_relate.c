@@ -17,6 +17,7 @@ static const double weight_included = 0.8, weight_included_twice = 0.5, weight_s
                     weight_folder = 0.3, weight_near = 0.1;
 enum {
     INCLUDED_MOST = 96, /* files; of each relation */
+    RESOLVED_MOST = 2048,
     CHANGED_MOST = 48,
     FOLDER_MOST = 64,
     STEMS_MOST = 8, /* a name that more files have says nothing */
@@ -129,8 +130,10 @@ static int add_includes(context_related *r, const context_file *f, const char *f
 {
     char path[PATH_MAX];
     int rc = HPC_OK;
-    for (int64_t k = 0; k < f->include_n && r->n < INCLUDED_MOST; k++)
+    for (int64_t k = 0; k < f->include_n && r->n < INCLUDED_MOST; k++) {
+        if (r->resolved_n++ >= RESOLVED_MOST) break;
         if (resolve(path, r, f, &f->include[k], from)) TRY(add_and_look(r, path, weight));
+    }
 out:
     return rc;
 }
@@ -373,8 +376,7 @@ static void weigh_modules(context_related *r)
         for (int64_t k = 0; f && k < f->module_n; k++)
             for (int64_t u = 0; u < r->own->include_n; u++) {
                 const context_include *x = &r->own->include[u];
-                const char *name = r->own->names.data + x->at;
-                if (x->kind == CONTEXT_MODULE && hpc_token_hash(name, strlen(name)) == f->module[k])
+                if (x->kind == CONTEXT_MODULE && x->key == f->module[k])
                     r->item[i].unlike *= 1 - weight_included;
             }
     }

@@ -357,6 +357,36 @@ static void many_files(void **state)
     hpc_context_close(c);
 }
 
+static int64_t read_for(hpc_context *c, place *p, const char *name)
+{
+    hpc_context_parts parts;
+    hpc_spot d = place_in("a.c", "int f = thing(@);\n");
+    test_ok(hpc_context_find(&parts, c, in(p, name), &d, &usual));
+    assert_int_equal(parts.n, 1); /* all files say the same */
+    hpc_spot_close(&d);
+    return parts.read_n;
+}
+
+/* Eight MiB are read for an answer, and of 32 MiB of them the oldest go. */
+static void not_everything_is_kept(void **state)
+{
+    place *p = *state;
+    script(p, "new r; awk 'BEGIN { for (k = 0; k < 26016; k++) print \"int thing(int a);\" }' > h; "
+              "for d in 0 1 2 3 4; do mkdir d$d; for k in $(seq 10 29); do ln h d$d/f$k.h; done; "
+              "done; rm h; git add .");
+    hpc_context *c = context_of(p, "r/d0/a.c");
+    const int64_t files = ((8 << 20) - 1) / (26016 * 18) + 1;
+    for (int k = 0; k < 5; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "r/d%d/a.c", k);
+        assert_int_equal(read_for(c, p, name), files);
+        assert_int_equal(read_for(c, p, name), 0);
+    }
+    assert_int_equal(read_for(c, p, "r/d0/a.c"), files);
+    assert_int_equal(read_for(c, p, "r/d4/a.c"), 0);
+    hpc_context_close(c);
+}
+
 /* ---- memory ------------------------------------------------------------------------------- */
 
 static int all_of_it(void *user)
@@ -407,6 +437,7 @@ int main(void)
         TEST(only_what_changed_is_read_again),
         TEST(history_goes_on),
         TEST(many_files),
+        TEST(not_everything_is_kept),
         TEST(each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
