@@ -424,23 +424,18 @@ const hpc_command hpc_cmd_complete = {
         "what stands before and behind it. A completion ends where its line, block or function "
         "does, does not repeat what follows, and has the file's indentation and line ends; in the "
         "middle of a line, with more than closing marks behind it, it ends with the line.\n\n"
-        "Models that take 2,048 tokens or more are shown parts of other files, too: of those that "
-        "the "
-        "file includes, that include the same, that changed with it in recent commits or lie near "
-        "by, "
-        "those that share the most telling names with what stands around the place.\n\n"
         "One completion is printed line by line as it comes. With --samples the likeliest is "
         "printed, and --json has all of them. Ctrl-C keeps what there is.\n\n"
         "Completions are held against their place: do brackets still pair, and, by libclang, do "
-        "they "
-        "parse there or, with the flags of a compile_commands.json or of the command line and all "
-        "headers found, compile? Those that do not sink below those that do, and --json says what "
-        "was "
-        "found. Where headers are missing, what only they could tell is excused.\n\n"
+        "they parse there or, with the flags of a compile_commands.json or of the command line and "
+        "all headers found, compile? Those that do not sink below those that do, and --json says "
+        "what was found. Where headers are missing, what only they could tell is excused.\n\n"
         "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, and is "
-<<<<<<< HEAD
-        "shown what follows the place if it has marks for that. Its weights stay as they are "
-        "stored.",
+        "shown what follows the place if it has marks for that. If it takes 2,048 tokens or more, "
+        "it is shown parts of other files, too: of those that the file includes, that include the "
+        "same, changed together with it or lie near by, what shares the most telling names with "
+        "the text around the place; nothing outside of its git repository is read. Its weights "
+        "stay as they are stored.",
     .examples =
         "hpccoder complete solver.c --at 120  # at the end of line 120\n"
         "hpccoder complete solver.c --at 120 --stop function --write\n"
@@ -448,16 +443,6 @@ const hpc_command hpc_cmd_complete = {
         "hpccoder complete solver.c --at 120 --samples 8 -p build  # the likeliest that compiles\n"
         "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
     .options = complete_option_table,
-=======
-        "shown what follows the place if it has marks for that. It is shown parts of other files, "
-        "too: of what the file includes, what was changed together with it, and the like; nothing "
-        "outside of its git repository is read. Its weights stay as they are stored.",
-    .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
-                "hpccoder complete solver.c --at 120 --stop function --write\n"
-                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
-                "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
-    .options = options,
->>>>>>> 2fa7cfa (complete: --context: parts of other files of the repository are shown)
     .options_bytes = sizeof(complete_options),
     .flags = true,
     .run = run,
