@@ -48,12 +48,14 @@ static void parts_are_named_and_shown(void **state)
     said(o, p, "complete @r/src/a.c --at 6 -v -n 4 --stop line"); /* the pilot takes too little */
     assert_null(strstr(o->err, "context"));
     assert_in_range(with - prompt_tokens(o->err), 10, 100);
-    said(o, p, "complete @r/src/a.c --at 6 -n 4 --stop line --context repository"); /* quiet unless asked */
+    said(o, p, "complete @r/src/a.c --at 6 -n 4 --stop line --context repository");
     assert_null(strstr(o->err, "context"));
     /* by the name of what lies elsewhere */
-    said(o, p, "complete @r/a.c --name @r/src/new.c --at 6 -v -n 4 --stop line --context repository");
+    said(o, p,
+         "complete @r/a.c --name @r/src/new.c --at 6 -v -n 4 --stop line --context repository");
     hpc_test_says(o->err, "hpccoder complete: context src/mesh.h:1, 40 bytes\n");
-    said(o, p, "complete @r/a.c --name @nowhere/new.c --at 6 -v -n 4 --stop line --context repository");
+    said(o, p,
+         "complete @r/a.c --name @nowhere/new.c --at 6 -v -n 4 --stop line --context repository");
     assert_null(strstr(o->err, "context"));
     free(o);
 }
