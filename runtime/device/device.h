@@ -75,6 +75,9 @@ typedef struct hpc_tensor {
 enum { HPC_PLAIN = 0, HPC_PANEL16 = 1 };
 /* The bytes of such a matrix from plain rows, on the host. */
 void hpc_panel16(void *panels, const void *rows, hpc_dtype d, int64_t n, int64_t k);
+/* Elements first .. first + n - 1 of a row, whole blocks, as they were before. */
+void hpc_panel16_row(void *out, const void *panels, hpc_dtype d, int64_t k, int64_t row,
+                     int64_t first, int64_t n);
 
 int64_t hpc_tensor_n(const hpc_tensor *t);    /* elements, by maxima */
 size_t hpc_tensor_bytes(const hpc_tensor *t); /* as laid out, padding included */

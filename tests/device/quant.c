@@ -201,42 +201,6 @@ static void packing_error(void **state)
     }
 }
 
-/* Where the pieces of a block lie in a panel, and that each comes back; rows that are not there are
- * zeros. */
-static void panels(void **state)
-{
-    static const struct {
-        hpc_dtype dtype;
-        int halves, halves_at;
-    } of[] = {
-        {HPC_Q8_0, 1, 0}, {HPC_Q4_0, 1, 0}, {HPC_Q4_K, 2, 0}, {HPC_Q5_K, 2, 0}, {HPC_Q6_K, 1, 208}};
-    enum { ROWS = 5, K = 512 };
-    static uint8_t rows[ROWS * K * 2], panel[16 * K * 2], block[512];
-
-    (void)state;
-    for (int i = 0; i < 5; i++) {
-        const hpc_dtype_info *info = hpc_dtype_get(of[i].dtype);
-        size_t bytes = info->block_bytes, words_at = of[i].halves_at ? 0 : 2 * (size_t)of[i].halves;
-        int64_t blocks = K / info->block;
-        for (size_t b = 0; b < sizeof rows; b++) rows[b] = (uint8_t)(1 + b * 2654435761u % 255);
-        memset(panel, 0xff, sizeof panel);
-        hpc_quant_panel(panel, rows, of[i].dtype, ROWS, K);
-        for (int64_t r = 0; r < 16; r++)
-            for (int64_t b = 0; b < blocks; b++) {
-                const uint8_t *from = rows + (size_t)(r * blocks + b) * bytes;
-                const uint8_t *at = panel + (size_t)b * bytes * 16;
-                hpc_quant_from_panel(block, panel, of[i].dtype, r, b);
-                if (r < ROWS) {
-                    assert_memory_equal(block, from, bytes);
-                    assert_memory_equal(at + 2 * r, from + of[i].halves_at, 2);
-                    assert_memory_equal(at + 32 * of[i].halves + 64 + 4 * r, from + words_at + 4,
-                                        4);
-                }
-                for (size_t e = 0; e < bytes && r >= ROWS; e++) assert_int_equal(block[e], 0);
-            }
-    }
-}
-
 /* Scales far apart, and values that a block format can hold exactly. */
 static void packing_edges(void **state)
 {
@@ -277,7 +241,6 @@ int main(void)
         cmocka_unit_test(simple_by_hand),  cmocka_unit_test(k_by_hand),
         cmocka_unit_test(reads_like_gguf), cmocka_unit_test(writes_like_gguf),
         cmocka_unit_test(packing_error),   cmocka_unit_test(packing_edges),
-        cmocka_unit_test(panels),
     };
     return cmocka_run_group_tests_name("device/quant", tests, NULL, NULL);
 }
