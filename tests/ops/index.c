@@ -51,6 +51,28 @@ static void gathers(void **state)
         }
 }
 
+/* Of panels: rows of whole panels and of the last one, to the same bits as of plain rows. */
+static void gathers_from_panels(void **state)
+{
+    static const struct {
+        hpc_dtype d;
+        int64_t cols;
+    } table[] = {{HPC_F32, COLS}, {HPC_BF16, COLS}, {HPC_F32, 1},
+                 {HPC_F16, 300},  {HPC_Q8_0, 320},  {HPC_Q4_0, 320},
+                 {HPC_Q4_K, 512}, {HPC_Q5_K, 512},  {HPC_Q6_K, 512}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        for (int ragged = 0; ragged < 2; ragged++) {
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "gather from panels of type %d, ragged %d", table[k].d,
+                                ragged);
+            hpc_value x = hpc_test_input(&c, test_type(table[k].d, ROWS, table[k].cols), 1);
+            hpc_value index = indices(&c, ragged);
+            hpc_test_want(&c, hpc_gather(c.p, hpc_pack(c.p, x), index), HPC_TEST_EXACT);
+            hpc_test_want(&c, hpc_gather(c.p, x, index), HPC_TEST_EXACT);
+            hpc_test_case_check(&c);
+        }
+}
+
 /* A table of rank 3 is one of rows; a scalar index takes one of them. */
 static void gathers_of_other_ranks(void **state)
 {
@@ -133,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gathers),
+        cmocka_unit_test(gathers_from_panels),
         cmocka_unit_test(gathers_of_other_ranks),
         cmocka_unit_test(scatters_that_add),
         cmocka_unit_test(scatters_that_set),

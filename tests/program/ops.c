@@ -415,6 +415,10 @@ static void gather_rules(void **s)
     makes(p, hpc_gather(p, BF16(p, 100, 64), INDEX(p, 6)), "bf16[6,64]");
     makes(p, hpc_gather(p, table, INDEX(p, 2, 3)), "f32[2,3,64]");
     makes(p, hpc_gather(p, REAL(p, 9, 4), ragged(p, INDEX(p, 2, 5), 1, each)), "f32[2,%0<=5,4]");
+    makes(p, hpc_gather(p, hpc_pack(p, table), INDEX(p, 5)), "f32[5,64]");
+    hpc_gather(p, hpc_pack(p, REAL(p, 2, 9, 4)), INDEX(p, 6));
+    refuses(p, HPC_E_SHAPE, "x is f32[2,9,4]/panel16: packed rows are taken of one matrix");
+    p = begin();
     hpc_gather(p, REAL(p, 100), INDEX(p, 6));
     refuses(p, HPC_E_SHAPE, "x is f32[100]: expected a rank of 2 to 4");
     p = begin();

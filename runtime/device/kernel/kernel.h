@@ -166,7 +166,7 @@ typedef struct hpc_fill_attr { double value; } hpc_fill_attr; /* any unquantised
 typedef struct hpc_fill_args { hpc_tensor y; hpc_fill_attr attr; } hpc_fill_args;
 
 /* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
- * rows of x fails. x may be f16 or a block format (embedding). */
+ * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
 typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_no_attr attr; } hpc_gather_args;
 /* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
  * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */

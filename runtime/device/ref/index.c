@@ -10,6 +10,19 @@ static int row_check(const char *op, int64_t at, int64_t i, int64_t rows)
                     (long long)i, (long long)rows);
 }
 
+/* Elements c .. c+n-1 of row `row`. */
+static void load_row(double *dst, const hpc_tensor *x, int64_t row, int64_t c, int64_t n)
+{
+    int64_t cols = hpc_tensor_cols(x);
+    double plain[REF_CHUNK];
+    hpc_tensor t = *x;
+    t.data = plain;
+    if (x->pack == HPC_PANEL16)
+        hpc_panel16_row(plain, x->data, (hpc_dtype)x->dtype, cols, row, c, n);
+    hpc_ref_load(dst, x->pack == HPC_PANEL16 ? &t : x, x->pack == HPC_PANEL16 ? 0 : row * cols + c,
+                 1, n);
+}
+
 static int gather_run(const hpc_launch *l, const void *args)
 {
     const hpc_gather_args *g = args;
@@ -23,7 +36,7 @@ static int gather_run(const hpc_launch *l, const void *args)
         if (rc < 0) return rc;
         for (int64_t c = 0; c < cols; c += REF_CHUNK) {
             int64_t n = least(REF_CHUNK, cols - c);
-            if (at >= 0) hpc_ref_load(chunk, &g->x, at * cols + c, 1, n);
+            if (at >= 0) load_row(chunk, &g->x, at, c, n);
             for (int64_t e = 0; e < n; e++) {
                 hpc_ref_set(&g->y, r * cols + c + e, at >= 0 ? chunk[e] : 0);
             }

@@ -24,7 +24,8 @@ static int gather_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     int rc;
     TRY(hpc_op_expect(i, type, GATHER_X, HPC_OP_WEIGHT, 2, HPC_RANK_MAX));
     TRY(hpc_op_expect(i, type, GATHER_INDEX, HPC_OP_INDEX, 0, HPC_RANK_MAX - 1));
-    if (x->pack != HPC_PLAIN) return hpc_misfit(i, type, GATHER_X, -1, "packed rows lie apart");
+    if (x->pack != HPC_PLAIN && x->rank != 2)
+        return hpc_misfit(i, type, GATHER_X, -1, "packed rows are taken of one matrix");
     if (x->ragged > 0)
         return hpc_misfit(i, type, GATHER_X, -1, "only the first extent may be run-time");
     bool real = x->dtype == HPC_F32 || x->dtype == HPC_BF16 || x->dtype == HPC_F64;
@@ -40,6 +41,8 @@ static int gather_backward(hpc_diff *d, const hpc_insn *i)
     hpc_value dy = hpc_diff_of(d, i->operand[GATHER_Y]), x = i->operand[GATHER_X];
     if (!hpc_diff_wants(d, x)) return HPC_OK;
     hpc_type t = p->value[x].type;
+    if (t.pack != HPC_PLAIN)
+        return hpc_fail(HPC_E_UNSUPPORTED, "no gradient passes to packed rows");
     hpc_scatter_attr at = {.mode = HPC_SCATTER_ADD, .rows = hpc_op_rows(&t)};
     hpc_value y = t.rank == 2 && t.ragged < 0 ? hpc_diff_target(d, x) : HPC_NEW;
     hpc_value g = hpc_scatter(p, y, dy, i->operand[GATHER_INDEX], at);

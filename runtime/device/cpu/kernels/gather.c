@@ -36,6 +36,20 @@ static void gather_row(const hpc_gather_args *a, int64_t to, int64_t from, int64
     }
 }
 
+/* The same of panels: pieces of a row are put together first. */
+static void gather_from_panels(const hpc_gather_args *a, int64_t to, int64_t from, int64_t cols)
+{
+    float buffer[CHUNK], piece[CHUNK];
+    hpc_tensor x = a->x;
+    x.data = piece;
+
+    for (int64_t c = 0; c < cols; c += CHUNK) {
+        int64_t n = least(CHUNK, cols - c), at = to * cols + c;
+        hpc_panel16_row(piece, a->x.data, (hpc_dtype)x.dtype, cols, from, c, n);
+        store(&a->y, at, load(place(buffer, &a->y, at), &x, 0, n), n);
+    }
+}
+
 static int gather_run(const hpc_launch *l, const void *args)
 {
     const hpc_gather_args *a = args;
@@ -53,6 +67,11 @@ static int gather_run(const hpc_launch *l, const void *args)
             if (from >= rows) return past_the_end("gather", from, i, rows);
             if (from < 0)
                 memset(y + (size_t)i * bytes, 0, bytes);
+            else if (same && a->x.pack == HPC_PANEL16)
+                hpc_panel16_row(y + (size_t)i * bytes, x, (hpc_dtype)a->x.dtype, cols, from, 0,
+                                cols);
+            else if (a->x.pack == HPC_PANEL16)
+                gather_from_panels(a, i, from, cols);
             else if (same)
                 copy_bytes(y + (size_t)i * bytes, x + (size_t)from * bytes, bytes);
             else
@@ -64,10 +83,13 @@ static int gather_run(const hpc_launch *l, const void *args)
 
 int HPC_ISA(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a)
 {
+    hpc_tensor x = a->x;
+
     (void)workers;
+    x.pack = HPC_PLAIN; /* or in panels */
     return accept(p, (hpc_plan){.run = gather_run, .name = "gather_" HPC_ISA_TEXT},
                   (const operand_check[]){{"y", &a->y, TAKES_REAL},
-                                          {"x", &a->x, TAKES_WEIGHT},
+                                          {"x", &x, TAKES_WEIGHT},
                                           {"index", &a->index, TAKES_I32},
                                           {0}});
 }
