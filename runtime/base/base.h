@@ -88,10 +88,9 @@ hpc_arena_mark hpc_arena_here(const hpc_arena *a);
 void hpc_arena_rewind(hpc_arena *a, hpc_arena_mark mark); /* keeps the blocks for reuse */
 size_t hpc_arena_bytes(const hpc_arena *a);               /* reserved from the system */
 
-/* A growing byte string; always NUL-terminated behind n once it has data. A
- * failed append records the error, sets `failed` to its code and leaves the text
- * as it was; all later ones fail likewise, so a caller may append many times and
- * check once. What is appended must not lie in the buffer itself. */
+/* A growing byte string; always NUL-terminated behind n once it has data. A failed append records
+ * the error, sets `failed` to its code and leaves the text as it was; all later ones fail likewise,
+ * so a caller may append many times and check once. What is appended must not lie in the buffer. */
 typedef struct hpc_buf {
     char *data;
     size_t n, cap;
@@ -116,10 +115,13 @@ const void *hpc_map_at(const hpc_map *m, int64_t i, size_t *bytes, uint64_t *val
 typedef struct hpc_file_view { /* a read-only mapping */
     const uint8_t *data;
     size_t bytes;
+    int64_t changed_ns; /* when the file was written last, since 1970 */
     void *priv;
 } hpc_file_view;
 int hpc_file_read(hpc_buf *out, const char *path, size_t limit); /* refuses more than limit */
 int hpc_file_open(hpc_file_view *out, const char *path);
+/* That part is not needed soon: what of it is in memory goes, and comes back when it is touched. */
+void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes);
 void hpc_file_close(hpc_file_view *v);
 /* Whole or not at all: temporary name beside it, fsync, rename, fsync of the folder. */
 int hpc_file_save(const char *path, const void *data, size_t bytes);
@@ -211,8 +213,8 @@ void hpc_random_fill_normal(float *out, int64_t n, uint64_t seed, uint32_t tenso
                             uint64_t first);
 
 /* ---- threads -------------------------------------------------------------- */
-/* A sense-reversing barrier: spins, then yields, then sleeps. n == 1 is free. Whatever a
- * thread did before its wait is seen by all after theirs. */
+/* A sense-reversing barrier: spins, then yields, then sleeps. n == 1 is free. Whatever a thread did
+ * before its wait is seen by all after theirs. */
 typedef struct hpc_barrier {
     int n;
     int spins;      /* 0 when there are fewer CPUs than threads */
@@ -230,13 +232,11 @@ typedef struct hpc_pool hpc_pool;
 int hpc_pool_create(hpc_pool **out, int n);
 void hpc_pool_free(hpc_pool *p);
 int hpc_pool_n(const hpc_pool *p);
-/* Runs fn on every worker at once and returns when all have. The first failure
- * (below 0) by worker index is returned, its record copied to the caller; otherwise
- * 0. Not re-entrant. */
+/* Runs fn on every worker at once and returns when all have. The first failure (below 0) by worker
+ * index is returned, its record copied to the caller; otherwise 0. Not re-entrant. */
 int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), void *user);
 /* Items [*lo, *hi) of worker's share: whole multiples of `grain`, independent of time. */
 void hpc_share(int64_t *lo, int64_t *hi, int64_t n, int64_t grain, int worker, int workers);
-
 int64_t hpc_clock_ns(void); /* monotonic */
 
 /* ---- hashes (XXH3: the same on every machine; not for secrets) --------------- */

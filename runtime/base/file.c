@@ -96,9 +96,23 @@ int hpc_file_open(hpc_file_view *out, const char *path)
         }
         *out = (hpc_file_view){.data = p, .bytes = (size_t)st.st_size, .priv = p};
     }
+    out->changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 out:
     close_quietly(fd);
     return rc;
+}
+
+/* Whole pages: their neighbours may be in use. It is advice, so what comes of it does not matter.
+ */
+void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!v->priv) return;
+    size_t at = (size_t)((const uint8_t *)part - v->data);
+    hpc_assert(at <= v->bytes && bytes <= v->bytes - at);
+    size_t from = (at + page - 1) / page * page, to = (at + bytes) / page * page;
+    if (at + bytes == v->bytes) to = v->bytes;
+    if (from < to) madvise((char *)v->priv + from, to - from, MADV_DONTNEED);
 }
 
 void hpc_file_close(hpc_file_view *v)

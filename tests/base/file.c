@@ -232,11 +232,64 @@ static void test_open_maps(void **state)
     assert_int_equal(open_descriptors(), before);
     assert_int_equal(v.bytes, 6);
     assert_memory_equal(v.data, "mapped", 6);
+    struct stat st;
+    assert_int_equal(stat(f->path, &st), 0);
+    assert_int_equal(v.changed_ns, (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
     assert_int_equal(hpc_file_save(f->path, "new", 3), 0);
     assert_memory_equal(v.data, "mapped", 6); /* a save replaces, it does not write into */
     hpc_file_close(&v);
     assert_null(v.data);
     hpc_file_close(&v);
+}
+
+/* How many pages of [at, at + pages * page) this process has in its tables. */
+static int pages_in_memory(const void *at, size_t page, int pages)
+{
+    int n = 0;
+    FILE *f = fopen("/proc/self/pagemap", "rb");
+    assert_non_null(f);
+    for (int k = 0; k < pages; k++) {
+        uint64_t entry = 0;
+        long place = (long)(((uintptr_t)at / page + (size_t)k) * sizeof entry);
+        assert_int_equal(fseek(f, place, SEEK_SET), 0);
+        assert_int_equal(fread(&entry, sizeof entry, 1, f), 1);
+        n += entry >> 63 != 0;
+    }
+    fclose(f);
+    return n;
+}
+
+static void test_drop(void **state)
+{
+    enum { PAGES = 40 };
+    folder *f = *state;
+    hpc_file_view v;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = PAGES * page - page / 2;
+    uint8_t *data = malloc(bytes);
+    unsigned sum[2] = {0, 0};
+    for (size_t k = 0; k < bytes; k++) data[k] = (uint8_t)(k * 2654435761u >> 11);
+    assert_int_equal(hpc_file_save(f->path, data, bytes), 0);
+    assert_int_equal(hpc_file_open(&v, f->path), 0);
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t k = 0; k < bytes; k++) sum[turn] += v.data[k];
+        assert_int_equal(pages_in_memory(v.data, page, PAGES), PAGES);
+        hpc_file_drop(&v, v.data + 1, 3 * page - 1); /* whole pages: not the first */
+        assert_int_equal(pages_in_memory(v.data, page, PAGES), PAGES - 2);
+        hpc_file_drop(&v, v.data + 2 * page, page - 1);
+        hpc_file_drop(&v, v.data + 9 * page, 0);
+        assert_int_equal(pages_in_memory(v.data, page, PAGES), PAGES - 2);
+        hpc_file_drop(&v, v.data + 8 * page, bytes - 8 * page); /* to the end of the file */
+        assert_int_equal(pages_in_memory(v.data, page, PAGES), 6);
+        hpc_file_drop(&v, v.data, bytes);
+        assert_int_equal(pages_in_memory(v.data, page, PAGES), 0);
+    }
+    assert_int_equal(sum[0], sum[1]);
+    hpc_file_close(&v);
+    v = (hpc_file_view){.data = data, .bytes = bytes}; /* memory that is nobody's file stays */
+    hpc_file_drop(&v, data, bytes);
+    for (size_t k = 0; k < bytes; k++) sum[1] -= data[k];
+    assert_int_equal(sum[1], 0);
+    free(data);
 }
 
 static void test_open_empty(void **state)
@@ -482,6 +535,7 @@ int main(void)
         CASE(test_long_path_keeps_the_reason),
         CASE(test_read_fails_at_every_step),
         CASE(test_open_maps),
+        CASE(test_drop),
         CASE(test_open_empty),
         CASE(test_open_refuses),
         CASE(test_open_fails_at_every_step),
