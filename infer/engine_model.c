@@ -10,11 +10,9 @@ enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
     const engine_model *m = user;
-    hpc_model_tensor stored = *t;
     hpc_dtype d = hpc_serve_dtype(t, m->weights);
 
-    if (t->part == HPC_PART_HEAD && m->c.tied) stored.part = HPC_PART_EMBED;
-    if (m->weights == HPC_DTYPE_N) d = hpc_serve_stored(m->from, &stored);
+    if (m->weights == HPC_DTYPE_N) d = hpc_serve_stored(m->from, t);
     if (t->extent[1] % hpc_dtype_get(d)->block) d = HPC_Q8_0;
     return t->extent[1] % hpc_dtype_get(d)->block ? HPC_F16 : d;
 }
@@ -36,46 +34,6 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
     m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
 }
 
-/* One tensor into the state of that name. */
-static int load(engine_model *m, const char *name, const hpc_model_tensor *t)
-{
-    hpc_value v = hpc_program_find(m->p, name);
-    size_t bytes = hpc_type_bytes(&m->p->value[v].type);
-    void *packed = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
-    int rc;
-
-    if (!packed) return HPC_E_NOMEM;
-    TRY(hpc_serve_read(packed, &m->p->value[v].type, m->from, t));
-    TRY(hpc_exec_write(m->e, 0, v, packed, bytes));
-out:
-    hpc_free(packed);
-    return rc;
-}
-
-static int load_all(engine_model *m)
-{
-    hpc_model_tensor *list = NULL;
-    float *freq = NULL;
-    int64_t n = 0, freq_n = hpc_rope_frequencies_n(&m->c);
-    int rc;
-
-    TRY(hpc_model_tensors(&list, &n, &m->c));
-    for (int64_t k = 0; k < n; k++) {
-        TRY(load(m, list[k].name, &list[k]));
-        if (list[k].part == HPC_PART_EMBED && m->c.tied) TRY(load(m, "lm_head.weight", &list[k]));
-    }
-    if (freq_n > 0) {
-        freq = hpc_alloc((size_t)freq_n, sizeof *freq);
-        if (!freq) TRY(HPC_E_NOMEM);
-        hpc_rope_frequencies(freq, &m->c);
-        TRY(hpc_exec_write(m->e, 0, m->io.freq, freq, (size_t)freq_n * sizeof *freq));
-    }
-out:
-    hpc_free(freq);
-    hpc_free(list);
-    return rc;
-}
-
 int engine_model_open(engine_model *m, const hpc_engine_options *o)
 {
     const hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = o->threads};
@@ -91,7 +49,7 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
     TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
     TRY(hpc_device_open(&m->d, &device));
     TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, NULL));
-    TRY(load_all(m));
+    TRY(hpc_serve_load(m->e, m->p, m->d, m->from, &m->c));
 out:
     hpc_weights_close(m->from);
     m->from = NULL;

@@ -447,6 +447,11 @@ const char *model_gguf_path(const hpc_gguf *g)
     return g->path;
 }
 
+const hpc_file_view *model_gguf_view(const hpc_gguf *g)
+{
+    return &g->view;
+}
+
 const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i)
 {
     return i >= 0 && i < g->values ? &g->value[i] : NULL;

@@ -102,10 +102,22 @@ static inline int64_t model_stored_row(const model_stored *s, int64_t r)
 }
 int model_stored_of(model_stored *out, const model_family *f, const hpc_model_config *c,
                     const hpc_model_tensor *t);
-/* Whether a tensor's rows are stored as rows, and of which type. (weights.c) */
-bool model_weights_rows(hpc_dtype *dtype, const hpc_weights *w, const hpc_model_tensor *t);
-/* Those rows as they are, laid out as ours, blocks and all. */
-int model_weights_copy(void *out, const hpc_weights *w, const hpc_model_tensor *t);
+/* A tensor of ours in its file (weights.c), whose rows [first, first + n) are read
+ * (weights_read.c), by many threads if need be. */
+typedef struct model_source {
+    model_stored s;
+    hpc_stored_tensor t;
+    const hpc_file_view *view; /* that t lies in */
+    int64_t rows, cols;        /* of ours; cols 1: a vector */
+} model_source;
+int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t);
+void model_source_read(float *out, const model_source *s, int64_t first, int64_t n);
+/* As they are stored, if that is as rows (s.transposed is false), blocks and all; and where they
+ * lie, NULL if not one behind the other. */
+void model_source_copy(void *out, const model_source *s, int64_t first, int64_t n);
+const void *model_source_rows(const model_source *s, int64_t first, int64_t n);
+/* They have been read: what of them is in memory may go; of a transposed tensor, all of it. */
+void model_source_drop(const model_source *s, int64_t first, int64_t n);
 /* What a file may hold and nobody reads: masks and tables that old versions stored. */
 bool model_is_buffer(const char *name);
 
@@ -142,6 +154,7 @@ double model_rope_llama3(const hpc_rope_config *r, double frequency); /* stretch
 int model_safetensors_parse(hpc_safetensors **out, const void *data, size_t bytes,
                             const char *name);
 const char *model_safetensors_path(const hpc_safetensors *s);
+const hpc_file_view *model_safetensors_view(const hpc_safetensors *s);
 const char *model_safetensors_name(const hpc_safetensors *s, int64_t i);
 /* How a file spells a dtype, "BF16"; NULL: it has no name for it. */
 const char *model_safetensors_dtype(hpc_dtype dtype);
@@ -164,6 +177,7 @@ size_t model_gguf_kind_bytes(int kind);                     /* of a number; 0: o
 int model_gguf_parse(hpc_gguf **out, const void *data, size_t bytes, size_t file_bytes,
                      const char *name);
 const char *model_gguf_path(const hpc_gguf *g);
+const hpc_file_view *model_gguf_view(const hpc_gguf *g);
 const char *model_gguf_name(const hpc_gguf *g, int64_t i); /* of a tensor */
 bool model_gguf_has(const hpc_gguf *g, const char *name);  /* the same */
 /* A value, or the fallback where the key is not there; with MODEL_REQUIRED it must be. A text is

@@ -236,6 +236,11 @@ const char *model_safetensors_path(const hpc_safetensors *s)
     return s->path;
 }
 
+const hpc_file_view *model_safetensors_view(const hpc_safetensors *s)
+{
+    return &s->view;
+}
+
 int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t i)
 {
     hpc_assert(i >= 0 && i < s->n);

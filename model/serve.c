@@ -13,10 +13,13 @@ static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, i
     return type;
 }
 
+/* A tied head is the embedding, of which rows are taken too. */
 hpc_value model_serve_weight(const model_emitter *m, int part)
 {
     hpc_model_tensor t;
-    if (!model_tensor_at(&t, m->c, part, m->block, 0)) return HPC_NONE;
+    bool shared = part == HPC_PART_HEAD && m->c->tied;
+    if (!model_tensor_at(&t, m->c, shared ? HPC_PART_EMBED : part, m->block, 0)) return HPC_NONE;
+    if (shared) return hpc_program_find(m->p, t.name);
     return hpc_program_state(m->p, t.name, matrix_type(m, &t, HPC_PANEL16), false);
 }
 
@@ -25,7 +28,8 @@ static hpc_value rows_of(const model_emitter *m, int part, hpc_value index)
 {
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, -1, 0)) return HPC_NONE;
-    hpc_value table = hpc_program_state(m->p, t.name, matrix_type(m, &t, HPC_PLAIN), false);
+    int pack = part == HPC_PART_EMBED && m->c->tied ? HPC_PANEL16 : HPC_PLAIN;
+    hpc_value table = hpc_program_state(m->p, t.name, matrix_type(m, &t, pack), false);
     hpc_value x = hpc_gather(m->p, table, index);
     bool same = x < 0 || m->p->value[x].type.dtype == (uint8_t)m->c->dtype;
     return same ? x : hpc_copy(m->p, x, m->c->dtype);
@@ -130,7 +134,6 @@ int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_serve_emission *e)
 {
     hpc_model_config own = *c;
-    own.tied = false; /* rows are taken from one, and the other is multiplied */
     own.dropout = 0;
     int rc = check_emission(&own, e);
     if (rc < 0) return rc;
@@ -170,45 +173,4 @@ int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from)
     hpc_panel16(bytes, plain, d, n, k);
     hpc_free(plain);
     return HPC_OK;
-}
-
-hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
-{
-    hpc_dtype d;
-    return model_weights_rows(&d, w, t) ? d : HPC_F32;
-}
-
-/* Of the type that is wanted already. */
-static int read_as_stored(void *bytes, const hpc_type *type, const hpc_weights *w,
-                          const hpc_model_tensor *t)
-{
-    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)type->dtype);
-    int64_t k = t->extent[t->rank - 1], n = t->rank > 1 ? t->extent[0] : 1;
-    void *plain = bytes;
-    int rc;
-    if (type->pack != HPC_PLAIN)
-        plain = hpc_alloc((size_t)(n * k / info->block), info->block_bytes);
-    if (!plain) return HPC_E_NOMEM;
-    TRY(model_weights_copy(plain, w, t));
-    if (plain != bytes) hpc_panel16(bytes, plain, (hpc_dtype)type->dtype, n, k);
-out:
-    if (plain != bytes) hpc_free(plain);
-    return rc;
-}
-
-int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
-                   const hpc_model_tensor *t)
-{
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    hpc_dtype stored;
-    int rc;
-    if (t->rank == 2 && model_weights_rows(&stored, w, t) && stored == (hpc_dtype)type->dtype)
-        return read_as_stored(bytes, type, w, t);
-    float *x = hpc_alloc((size_t)n, sizeof *x);
-    if (!x) return HPC_E_NOMEM;
-    TRY(hpc_weights_read(x, w, t));
-    TRY(hpc_serve_pack(bytes, type, x));
-out:
-    hpc_free(x);
-    return rc;
 }

@@ -10,6 +10,7 @@
 #define HPC_SERVE_H
 
 #include "model/model.h"
+#include "runtime/program/run/run.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +23,7 @@ typedef struct hpc_serve_emission {
     hpc_dtype cache;                    /* f32 or bf16 */
     /* Activations are of the configuration's type, as norms and biases are.
      * In which type a matrix is held: f32, bf16, f16 or a block format, whose blocks fit its rows.
-     * Those of products lie in panels; what rows are taken from, plainly. */
+     * Those of products lie in panels; what only rows are taken from, plainly. */
     hpc_dtype (*dtype)(const hpc_model_tensor *t, const void *user);
     const void *user;
 } hpc_serve_emission;
@@ -39,9 +40,8 @@ typedef struct hpc_serve_io {
     hpc_value logits;                /* [R,vocab], kept */
 } hpc_serve_io;
 
-/* decode[0] on p. Parameters are state under their names; a tied head has a name and a copy of its
- * own ("lm_head.weight"). Heads for classes and adapters are refused: they are no generators,
- * and merged when a run is exported. */
+/* decode[0] on p. Parameters are state under their names; a tied head is the embedding's. Heads for
+ * classes and adapters are refused: they are no generators, and merged when a run is exported. */
 int hpc_serve_emit(hpc_serve_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_serve_emission *e);
 /* In which type a matrix usually is where others are of type d: embedding and heads are q8_0 where
@@ -54,6 +54,11 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t);
 /* As hpc_serve_pack, from a file: bit by bit where types agree. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t);
+/* All parameters of a program of c's into the state of e, which runs it, and the rotary
+ * frequencies. On a device whose memory is the host's they are written where they belong, by all of
+ * its workers; on others one at a time is in memory. What has been read of the file is dropped. */
+int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const hpc_weights *w,
+                   const hpc_model_config *c);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /*
- * weights.c: the tensors of a model directory or a GGUF file, read as ours: by
- * the family's names there, out of fused tensors, laid out as ours are.
+ * weights.c: the tensors of a model directory or a GGUF file, by the family's names
+ * there. Reading them as ours is weights_read.c's.
  *
- * Files are mapped, and one tensor at a time is converted. A tensor that nobody
- * asked for would make another function of the model than ours, so it is
- * refused, but for what is known to be a buffer or an unused head.
+ * Files are mapped. A tensor that nobody asked for would make another function of
+ * the model than ours, so it is refused, but for what is known to be a buffer or
+ * an unused head.
  */
 #include <stdio.h>
 #include <string.h>
@@ -292,95 +292,29 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t)
     return t->part != HPC_PART_CLASSES || hpc_map_get(w->where, name, strlen(name), NULL);
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- where a tensor is ---------------------------------------------------------------------- */
 
-/* Files of others may have data that is not aligned to its elements, but for blocks: those are
- * GGUF's alone. */
-static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
+int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t)
 {
-    enum { PIECE = 1024 };
-    uint64_t piece[PIECE];
-    size_t bytes = hpc_dtype_get(dtype)->block_bytes;
-    if (hpc_dtype_get(dtype)->quantised || (uintptr_t)from % bytes == 0) {
-        hpc_to_f32(out, from, dtype, n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t m = n - i < PIECE ? n - i : PIECE;
-        memcpy(piece, from + (size_t)i * bytes, (size_t)m * bytes);
-        hpc_to_f32(out + i, piece, dtype, m);
-    }
-}
-
-static void read_rows(float *out, const model_stored *s, const hpc_stored_tensor *t, int64_t rows,
-                      int64_t cols)
-{
-    const hpc_dtype_info *info = hpc_dtype_get(t->dtype);
-    size_t row_bytes = (size_t)(cols / info->block) * info->block_bytes;
-    int64_t some = s->paired ? 1 : s->run;
-    for (int64_t r = 0; r < rows; r += some)
-        to_f32(out + r * cols,
-               (const uint8_t *)t->data + (size_t)model_stored_row(s, r) * row_bytes, t->dtype,
-               some * cols);
-}
-
-/* A stored row holds one column of ours, and of what it is fused with. */
-static int read_columns(float *out, const model_stored *s, const hpc_stored_tensor *t, int64_t rows,
-                        int64_t cols)
-{
-    size_t bytes = hpc_dtype_get(t->dtype)->block_bytes;
-    float *column = hpc_alloc((size_t)rows, sizeof *column);
-    if (!column) return HPC_E_NOMEM;
-    for (int64_t k = 0; k < cols; k++) {
-        int64_t from = (k * s->slots + s->slot) * rows;
-        to_f32(column, (const uint8_t *)t->data + (size_t)from * bytes, t->dtype, rows);
-        for (int64_t r = 0; r < rows; r++) out[r * cols + k] = column[r];
-    }
-    hpc_free(column);
-    return HPC_OK;
-}
-
-int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t)
-{
-    model_stored s;
-    hpc_stored_tensor stored;
-    int64_t rows = t->extent[0], cols = t->rank == 2 ? t->extent[1] : 1;
+    uint64_t file = 0;
     int rc = HPC_OK;
-    TRY(model_stored_of(&s, w->f, &w->c, t));
-    TRY(find(&stored, w, &s));
-    if (s.transposed)
-        TRY(read_columns(out, &s, &stored, rows, cols));
-    else
-        read_rows(out, &s, &stored, rows, cols);
+    *out = (model_source){0};
+    TRY(model_stored_of(&out->s, w->f, &w->c, t));
+    TRY(find(&out->t, w, &out->s));
+    hpc_map_get(w->where, out->t.name, strlen(out->t.name), &file);
+    out->view = w->gguf ? model_gguf_view(w->gguf) : model_safetensors_view(w->file[file]);
+    out->rows = t->extent[0];
+    out->cols = t->rank == 2 ? t->extent[1] : 1;
 out:
     return rc;
 }
 
-bool model_weights_rows(hpc_dtype *dtype, const hpc_weights *w, const hpc_model_tensor *t)
+int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t)
 {
-    model_stored s;
-    hpc_stored_tensor stored;
-    if (model_stored_of(&s, w->f, &w->c, t) < 0 || find(&stored, w, &s) < 0) {
-        hpc_error_clear();
-        return false;
-    }
-    *dtype = stored.dtype;
-    return !s.transposed;
-}
-
-int model_weights_copy(void *out, const hpc_weights *w, const hpc_model_tensor *t)
-{
-    model_stored s;
-    hpc_stored_tensor stored;
-    int64_t cols = t->rank == 2 ? t->extent[1] : 1;
+    model_source s;
     int rc = HPC_OK;
-    TRY(model_stored_of(&s, w->f, &w->c, t));
-    TRY(find(&stored, w, &s));
-    const hpc_dtype_info *info = hpc_dtype_get(stored.dtype);
-    size_t row = (size_t)(cols / info->block) * info->block_bytes;
-    for (int64_t r = 0; r < t->extent[0]; r++)
-        memcpy((uint8_t *)out + (size_t)r * row,
-               (const uint8_t *)stored.data + (size_t)model_stored_row(&s, r) * row, row);
+    TRY(model_source_of(&s, w, t));
+    model_source_read(out, &s, 0, s.rows);
 out:
     return rc;
 }

@@ -429,19 +429,20 @@ static void weights_as_they_are_stored(void **state)
     int32_t text[POSITIONS];
     hpc_model_config c;
 
-    model_in(model, *state, false);
-    test_ok(hpc_model_config_read(&c, model));
-    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
+    for (size_t k = 0; k < 2 * sizeof types / sizeof types[0]; k++) {
         answer loaded, stored;
         hpc_engine *e = NULL;
-        hpc_gguf_options o = {.dtype = types[k], .read = first_values};
+        hpc_gguf_options o = {.dtype = types[k / 2], .read = first_values};
+        if (k < 2) model_in(model, *state, k % 2);
+        hpc_test_path(model, *state, k % 2 ? "tied" : "model");
+        test_ok(hpc_model_config_read(&c, model));
         hpc_test_path(file, *state, "model.gguf");
         test_ok(hpc_weights_save_gguf(file, &c, &o));
         for (int as_stored = 0; as_stored < 2; as_stored++) {
             hpc_request r = request_of(text, 4, as_stored ? &stored : &loaded);
             test_ok(hpc_engine_open(
                 &e, &(hpc_engine_options){.model = as_stored ? file : model,
-                                          .weights = as_stored ? HPC_DTYPE_N : types[k],
+                                          .weights = as_stored ? HPC_DTYPE_N : types[k / 2],
                                           .cache = HPC_F32}));
             ask(e, &r);
             run_all(e);

@@ -86,8 +86,6 @@ static void copy_parameters(const served *s, hpc_test_model *m)
         double *x = hpc_alloc((size_t)n, sizeof *x);
         hpc_test_read(m->e, 0, hpc_program_find(m->p, t->name), x);
         write_floats(s, hpc_program_find(s->p, t->name), x, n);
-        if (t->part == HPC_PART_EMBED && m->c.tied)
-            write_floats(s, hpc_program_find(s->p, "lm_head.weight"), x, n);
         hpc_free(x);
     }
     if (s->io.freq < 0) return;
@@ -275,6 +273,26 @@ static void logits_are_those_of_the_forward_program(void **state)
     }
 }
 
+/* The embedding of a tied model is held once. */
+static void a_tied_head_is_the_embedding(void **state)
+{
+    hpc_model_config c = llama();
+    (void)state;
+    matrices = HPC_Q8_0;
+    for (int tied = 0; tied < 2; tied++) {
+        hpc_serve_emission e = usual();
+        hpc_serve_io io;
+        hpc_program *p = hpc_program_create();
+        c.tied = tied;
+        test_ok(hpc_serve_emit(&io, p, &c, &e));
+        hpc_value embed = hpc_program_find(p, "model.embed_tokens.weight");
+        assert_true(embed >= 0);
+        assert_int_equal(p->value[embed].type.pack, tied ? HPC_PANEL16 : HPC_PLAIN);
+        assert_int_equal(hpc_program_find(p, "lm_head.weight") >= 0, !tied);
+        hpc_program_free(p);
+    }
+}
+
 /* What is beyond the sequences of a run is neither read nor written. */
 static void a_run_leaves_other_pages_alone(void **state)
 {
@@ -327,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_those_of_the_forward_program),
+        cmocka_unit_test(a_tied_head_is_the_embedding),
         cmocka_unit_test(a_run_leaves_other_pages_alone),
         cmocka_unit_test(what_cannot_answer_is_refused),
     };

@@ -1,0 +1,227 @@
+/*
+ * serve_load.c: parameters from files to the state of the program that answers, in
+ * its types and layouts.
+ *
+ * Rows are taken a few at a time, so that what is read is packed while the core has
+ * it near, and nothing as large as a tensor lies between file and state. Which rows
+ * a worker takes changes no bit.
+ */
+#include <string.h>
+
+#include "model/priv.h"
+
+enum { PANEL = 16, PIECE = 1 << 14 /* elements at a time, or a panel's */, DROP = 1 << 20 };
+
+/* A tensor and where it goes. */
+typedef struct place {
+    model_source from;
+    const hpc_type *type;
+    uint8_t *to;
+    bool alike; /* stored in the type that is wanted, row by row */
+} place;
+
+typedef struct scratch {
+    float *x;      /* rows in f32, where types differ */
+    uint8_t *rows; /* rows in the type that is wanted */
+} scratch;
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, const hpc_type *type,
+                void *to)
+{
+    int rc = model_source_of(&out->from, w, t);
+    out->type = type;
+    out->to = to;
+    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype;
+    return rc;
+}
+
+static size_t row_bytes(const place *p)
+{
+    const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)p->type->dtype);
+    return (size_t)(p->from.cols / info->block) * info->block_bytes;
+}
+
+/* Rows that are taken at once: a panel's, or so many that few calls are made. Vectors are one row
+ * of the program's. */
+static int64_t step_of(const place *p)
+{
+    if (p->type->pack == HPC_PANEL16) return PANEL;
+    return p->from.cols < PIECE ? PIECE / p->from.cols : 1;
+}
+
+/* Elements that a step has. */
+static size_t step_most(const place *p)
+{
+    return (size_t)(step_of(p) * p->from.cols);
+}
+
+/* Plain rows, where they lie or made in the scratch or in `direct`. */
+static const void *plain_rows(const place *p, const scratch *s, void *direct, int64_t r, int64_t n)
+{
+    const void *there = p->alike ? model_source_rows(&p->from, r, n) : NULL;
+    if (there) return there;
+    void *out = direct ? direct : s->rows;
+    if (p->alike) {
+        model_source_copy(out, &p->from, r, n);
+    } else {
+        model_source_read(s->x, &p->from, r, n);
+        hpc_from_f32(out, (hpc_dtype)p->type->dtype, s->x, n * p->from.cols);
+    }
+    return out;
+}
+
+static void move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
+{
+    uint8_t *to = p->to + (size_t)r * row_bytes(p);
+    bool panel = p->type->pack == HPC_PANEL16;
+    const void *rows = plain_rows(p, s, panel ? NULL : to, r, n);
+    if (panel)
+        hpc_panel16(to, rows, (hpc_dtype)p->type->dtype, n, p->from.cols);
+    else if (rows != to)
+        memcpy(to, rows, (size_t)n * row_bytes(p));
+}
+
+/* A worker's share of a tensor. */
+static void move_share(const place *p, const scratch *s, int worker, int workers)
+{
+    int64_t step = step_of(p), r, end, dropped;
+    hpc_share(&r, &end, p->from.rows, step, worker, workers);
+    for (dropped = r; r < end; r += step) {
+        int64_t n = end - r < step ? end - r : step;
+        move_rows(p, s, r, n);
+        if (r + n < end && (size_t)(r + n - dropped) * row_bytes(p) < DROP) continue;
+        model_source_drop(&p->from, dropped, r + n - dropped);
+        dropped = r + n;
+    }
+}
+
+static void scratch_release(scratch *s)
+{
+    hpc_free(s->x);
+    hpc_free(s->rows);
+}
+
+/* Room for rows of so many elements. */
+static int scratch_create(scratch *s, size_t elements)
+{
+    s->x = hpc_alloc_aligned(elements, sizeof *s->x, HPC_ALIGN);
+    s->rows = hpc_alloc_aligned(elements, sizeof(double), HPC_ALIGN); /* the largest type */
+    return s->x && s->rows ? HPC_OK : HPC_E_NOMEM;
+}
+
+int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
+                   const hpc_model_tensor *t)
+{
+    scratch s = {0};
+    place p;
+    int rc;
+    TRY(find(&p, w, t, type, bytes));
+    TRY(scratch_create(&s, step_most(&p)));
+    move_share(&p, &s, 0, 1);
+out:
+    scratch_release(&s);
+    return rc;
+}
+
+hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
+{
+    model_source s;
+    if (model_source_of(&s, w, t) >= 0) return s.s.transposed ? HPC_F32 : s.t.dtype;
+    hpc_error_clear();
+    return HPC_F32;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+typedef struct loading {
+    hpc_exec *e;
+    const hpc_program *p;
+    const hpc_weights *w;
+    place *place;
+    int64_t n;
+    scratch *scratch; /* by worker */
+    int workers;
+} loading;
+
+static int load_share(int worker, int workers, void *user)
+{
+    const loading *l = user;
+    for (int64_t k = 0; k < l->n; k++)
+        move_share(&l->place[k], &l->scratch[worker], worker, workers);
+    return HPC_OK;
+}
+
+static int load_in_place(loading *l, hpc_pool *pool)
+{
+    size_t most = 0;
+    int rc = HPC_OK;
+    l->workers = hpc_pool_n(pool);
+    l->scratch = hpc_alloc((size_t)l->workers, sizeof *l->scratch);
+    if (!l->scratch) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < l->n; k++)
+        if (step_most(&l->place[k]) > most) most = step_most(&l->place[k]);
+    for (int k = 0; k < l->workers; k++) TRY(scratch_create(&l->scratch[k], most));
+    TRY(hpc_pool_run(pool, load_share, l));
+out:
+    for (int k = 0; k < l->workers; k++) scratch_release(&l->scratch[k]);
+    hpc_free(l->scratch);
+    return rc;
+}
+
+/* Through a copy, where the host cannot look. */
+static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t)
+{
+    const hpc_type *type = &l->p->value[v].type;
+    size_t bytes = hpc_type_bytes(type);
+    void *copy = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
+    int rc;
+    if (!copy) return HPC_E_NOMEM;
+    TRY(hpc_serve_read(copy, type, l->w, t));
+    TRY(hpc_exec_write(l->e, 0, v, copy, bytes));
+out:
+    hpc_free(copy);
+    return rc;
+}
+
+/* Into the state of its name: now, or by all workers later. */
+static int add(loading *l, const hpc_model_tensor *t)
+{
+    hpc_value v = hpc_program_find(l->p, t->name);
+    void *to = hpc_exec_address(l->e, 0, v);
+    if (!to) return load_one(l, v, t);
+    return find(&l->place[l->n++], l->w, t, &l->p->value[v].type, to);
+}
+
+static int load_frequencies(const loading *l, const hpc_model_config *c)
+{
+    hpc_value v = hpc_program_find(l->p, "rope.freq");
+    int64_t n = hpc_rope_frequencies_n(c);
+    if (n == 0) return HPC_OK;
+    float *x = hpc_alloc((size_t)n, sizeof *x);
+    if (!x) return HPC_E_NOMEM;
+    hpc_rope_frequencies(x, c);
+    int rc = hpc_exec_write(l->e, 0, v, x, (size_t)n * sizeof *x);
+    hpc_free(x);
+    return rc;
+}
+
+int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const hpc_weights *w,
+                   const hpc_model_config *c)
+{
+    loading l = {.e = e, .p = p, .w = w};
+    hpc_model_tensor *list = NULL;
+    int64_t n = 0;
+    int rc;
+    TRY(hpc_model_tensors(&list, &n, c));
+    l.place = hpc_alloc((size_t)n, sizeof *l.place);
+    if (!l.place) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < n; k++) TRY(add(&l, &list[k]));
+    if (l.n > 0) TRY(load_in_place(&l, hpc_device_pool(d)));
+    TRY(load_frequencies(&l, c));
+out:
+    hpc_free(l.place);
+    hpc_free(list);
+    return rc;
+}

@@ -1,0 +1,101 @@
+/*
+ * weights_read.c: rows of stored tensors, read as ours: out of fused tensors, laid
+ * out as ours are, in any pieces.
+ */
+#include <string.h>
+
+#include "model/priv.h"
+
+static size_t row_bytes(const model_source *s)
+{
+    const hpc_dtype_info *info = hpc_dtype_get(s->t.dtype);
+    return (size_t)(s->cols / info->block) * info->block_bytes;
+}
+
+/* The stored row that is row r of ours. */
+static const uint8_t *row_at(const model_source *s, int64_t r)
+{
+    return (const uint8_t *)s->t.data + (size_t)model_stored_row(&s->s, r) * row_bytes(s);
+}
+
+/* How many rows of ours from r on lie one behind the other, n at most. */
+static int64_t run_from(const model_source *s, int64_t r, int64_t n)
+{
+    int64_t run = s->s.slots == 1 ? s->rows - r : s->s.run - r % s->s.run;
+    if (s->s.paired) return 1;
+    return n < run ? n : run;
+}
+
+/* Files of others may have data that is not aligned to its elements, but for blocks: those are
+ * GGUF's alone. */
+static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
+{
+    enum { PIECE = 1024 };
+    uint64_t piece[PIECE];
+    size_t bytes = hpc_dtype_get(dtype)->block_bytes;
+    if (hpc_dtype_get(dtype)->quantised || (uintptr_t)from % bytes == 0) {
+        hpc_to_f32(out, from, dtype, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t m = n - i < PIECE ? n - i : PIECE;
+        memcpy(piece, from + (size_t)i * bytes, (size_t)m * bytes);
+        hpc_to_f32(out + i, piece, dtype, m);
+    }
+}
+
+/* A stored row holds one column of ours, and of what it is fused with. */
+static void read_columns(float *out, const model_source *s, int64_t first, int64_t n)
+{
+    enum { PIECE = 256 };
+    float piece[PIECE];
+    size_t bytes = hpc_dtype_get(s->t.dtype)->block_bytes;
+    for (int64_t k = 0; k < s->cols; k++)
+        for (int64_t r = 0; r < n; r += PIECE) {
+            int64_t m = n - r < PIECE ? n - r : PIECE;
+            int64_t from = (k * s->s.slots + s->s.slot) * s->rows + first + r;
+            to_f32(piece, (const uint8_t *)s->t.data + (size_t)from * bytes, s->t.dtype, m);
+            for (int64_t i = 0; i < m; i++) out[(r + i) * s->cols + k] = piece[i];
+        }
+}
+
+void model_source_read(float *out, const model_source *s, int64_t first, int64_t n)
+{
+    if (s->s.transposed) {
+        read_columns(out, s, first, n);
+        return;
+    }
+    for (int64_t r = 0, some; r < n; r += some) {
+        some = run_from(s, first + r, n - r);
+        to_f32(out + r * s->cols, row_at(s, first + r), s->t.dtype, some * s->cols);
+    }
+}
+
+const void *model_source_rows(const model_source *s, int64_t first, int64_t n)
+{
+    bool whole = !s->s.transposed && run_from(s, first, n) == n;
+    return whole ? row_at(s, first) : NULL;
+}
+
+void model_source_copy(void *out, const model_source *s, int64_t first, int64_t n)
+{
+    size_t row = row_bytes(s);
+    hpc_assert(!s->s.transposed);
+    for (int64_t r = 0, some; r < n; r += some) {
+        some = run_from(s, first + r, n - r);
+        memcpy((uint8_t *)out + (size_t)r * row, row_at(s, first + r), (size_t)some * row);
+    }
+}
+
+void model_source_drop(const model_source *s, int64_t first, int64_t n)
+{
+    const uint8_t *from = s->t.data, *to = from + s->t.bytes;
+    int64_t head = s->s.paired ? s->s.paired : 1; /* its rows change places among themselves */
+    int64_t last = (first + n + head - 1) / head * head - 1;
+    if (n < 1) return;
+    if (!s->s.transposed) {
+        from = row_at(s, first / head * head);
+        to = row_at(s, last < s->rows ? last : s->rows - 1) + row_bytes(s);
+    }
+    hpc_file_drop(s->view, from, (size_t)(to - from));
+}
