@@ -114,8 +114,7 @@ static void other_languages(void **state)
     hpc_checker_close(c);
 }
 
-/* ---- what libclang does not survive -----------------------------------------------------------
- */
+/* ---- what libclang does not survive ---------------------------------------------------------- */
 
 static void lost(hpc_check_file *f, const char *candidate, const char *why)
 {
