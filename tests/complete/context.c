@@ -377,7 +377,7 @@ static void not_everything_is_kept(void **state)
     hpc_context *c = context_of(p, "r/d0/a.c");
     const int64_t files = ((8 << 20) - 1) / (26016 * 18) + 1;
     for (int k = 0; k < 5; k++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "r/d%d/a.c", k);
         assert_int_equal(read_for(c, p, name), files);
         assert_int_equal(read_for(c, p, name), 0);
