@@ -200,11 +200,12 @@ static long resident(const char *path)
 {
     char line[PATH_MAX + 256];
     bool ours = false;
+    unsigned long from, to;
     long all = 0, kib;
     FILE *f = fopen("/proc/self/smaps", "r");
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
-        if (strchr(line, '-') && strstr(line, " r--p ")) ours = strstr(line, path) != NULL;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2) ours = strstr(line, path) != NULL;
         if (ours && sscanf(line, "Rss: %ld", &kib) == 1) all += kib;
     }
     fclose(f);
