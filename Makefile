@@ -169,7 +169,7 @@ RUNNER_tsan = $(PLAIN_SPACE)
 UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% git/delta git/inflate% git/loose \
     corpus/near corpus/chunk corpus/secrets corpus/store corpus/pack_encode corpus/pack_order \
     model/gguf% model/families program/place tokenizer/spm tokenizer/nfc device/ref% \
-    device/kernels_vecmath train/optimizer train/checkpoint cmd/%)
+    device/kernels_vecmath train/optimizer train/checkpoint complete/% infer/grammar% cmd/%)
 
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
