@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/complete.h"
 #include "infer/complete/context.h"
@@ -83,9 +84,14 @@ out:
 static int find_model(completing *x)
 {
     const char *named = x->o->model ? x->o->model : getenv("HPCCODER_MODEL");
+    struct stat st;
     if (named && *named) {
         int n = snprintf(x->model, sizeof x->model, "%s", named);
-        return n < (int)sizeof x->model ? HPC_OK : hpc_fail(HPC_E_ARG, "--model: too long a path");
+        if (n >= (int)sizeof x->model) return hpc_fail(HPC_E_ARG, "--model: too long a path");
+        const char *end = n > 5 ? x->model + n - 5 : x->model;
+        if (stat(x->model, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0)
+            return hpc_fail(HPC_E_ARG, "%s: neither a model directory nor a FILE.gguf", x->model);
+        return HPC_OK;
     }
     int rc = hpc_cmd_find(x->model, "pilot.gguf");
     if (rc >= 0 && !*x->model)

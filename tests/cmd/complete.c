@@ -311,7 +311,7 @@ static void test_mistakes(void **state)
     refuses(state, "complete @dot.c --samples 0", "samples");
     refuses(state, "complete @dot.c --max-tokens 60000", "60000 new tokens");
     refuses(state, "complete @dot.c --model @none", "none");
-    refuses(state, "complete @dot.c --model @dot.c", "dot.c");
+    refuses(state, "complete @dot.c --model @dot.c", "dot.c: neither a model directory nor");
     refuses(state, "complete @dot.c --device cuda", "cuda");
     refuses(state, "complete @dot.c --cache q8_0", "q8_0");
     refuses(state, "complete @dot.c --weights f99", "f99");
