@@ -4,10 +4,10 @@
 The same model (Llama's shape: RMS norms, rotary positions, SwiGLU, tied head), batch, AdamW and clipping at
 norm 1, random tokens. PyTorch is what `python3 -c 'import torch'` finds (Debian: python3-torch; or run this
 with another interpreter's path as --python), tuned: scaled-dot-product attention where it has it, fused
-AdamW where it has it, one OpenMP thread a core, OpenBLAS told of AVX-512 where there is some, malloc told to keep its memory.
+AdamW where it has it, one OpenMP thread a core, OpenBLAS for OpenMP where Debian's is installed and told of AVX-512 where there is some, malloc told to keep its memory.
 Prints the medians of a step, peak memory, and their ratio; above 1 hpccoder is faster.
 """
-import argparse, json, os, resource, statistics, subprocess, sys, time
+import argparse, glob, json, os, resource, statistics, subprocess, sys, time
 
 SHAPES = {
     "124m": dict(hidden=768, layers=12, heads=12, ffn=2048, vocab=50304),
@@ -139,6 +139,9 @@ def theirs(o):
     env = dict(os.environ, OMP_NUM_THREADS=str(o.threads), OMP_PROC_BIND="true", **keep)
     if "avx512f" in open("/proc/cpuinfo").read():
         env["OPENBLAS_CORETYPE"] = "SkylakeX"
+    openmp = glob.glob("/usr/lib/*/openblas-openmp")  # Debian: beside OpenMP threads that of pthreads waits for itself
+    if openmp:
+        env["LD_LIBRARY_PATH"] = openmp[0]
     words = [o.python, __file__, "--torch-turn"] + [w for w in sys.argv[1:] if w != "--torch-turn"]
     out = json.loads(subprocess.run(words, env=env, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()[-1])
     return out["ms"], out["peak"], out["version"]

@@ -41,7 +41,8 @@ static byte_tile tile_at(const byte_rows *a, int64_t i, int64_t u)
     return (byte_tile){.q = (uint8_t *)a->q + first * UNIT * (a->narrow ? 1 : 2),
                        .scale = a->scale + first,
                        .sum = (float *)a->sum + first,
-                       .height = height};
+                       .height = height,
+                       .first = u == 0};
 }
 
 /* ---- rows ------------------------------------------------------------------- */
@@ -176,9 +177,11 @@ void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t 
 
 #if !defined(__AVX2__)
 
-void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
-                             hpc_dtype type)
+void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
+                             int panels, int units, hpc_dtype type)
 {
+    (void)apart, (void)panels; /* one alone */
+    if (a->first) memset(c, 0, (size_t)(a->height * COLS) * sizeof *c);
     const int h = a->height, zero = zero_of(type);
 
     for (int i = 0; i < h; i++, c += COLS)
@@ -209,23 +212,50 @@ bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, 
 
 /* ---- the product --------------------------------------------------------------------- */
 
-void HPC_ISA(cpu_bytes)(float *c, const byte_rows *a, int64_t i, int64_t rows, const void *panel,
-                        hpc_dtype b, void *spare)
+/* The bytes of so many units of a panel. */
+static size_t panel_bytes(hpc_dtype b, int64_t units)
 {
     const hpc_dtype_info *info = hpc_dtype_get(b);
-    int64_t units = a->k / UNIT;
-    byte_tile first = tile_at(a, i, 0);
+
+    return (size_t)(units * UNIT / info->block) * info->block_bytes * COLS;
+}
+
+/* A single row, where there is a loop for it. */
+static bool one_row(const byte_job *job, float *c, void *spare)
+{
+    int64_t units = job->a->k / UNIT;
+    const uint8_t *panel = job->panel;
+
+    if (job->a->m != 1) return false;
+    byte_tile row = tile_at(job->a, 0, 0);
+    for (int p = 0; p < job->panels; p++, panel += panel_bytes(job->b, units))
+        if (!HPC_ISA(cpu_bytes_row)(c + p * COLS, &row, panel, job->b, units, spare)) return false;
+    job->done(job, 0, 1, c, COLS);
+    return true;
+}
+
+void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
+{
+    const byte_rows *a = job->a;
+    int64_t units = a->k / UNIT, apart = job->rows * COLS;
     unpacked *to = spare;
 
-    if (a->m == 1 && HPC_ISA(cpu_bytes_row)(c, &first, panel, b, units, to)) return;
-    memset(c, 0, (size_t)(rows * COLS) * sizeof *c);
+    if (units == 0) { /* sums of nothing */
+        memset(c, 0, (size_t)(job->panels * apart) * sizeof *c);
+        job->done(job, 0, job->rows, c, apart);
+        return;
+    }
+    if (one_row(job, c, spare)) return;
     for (int64_t u = 0; u < units; u += BYTES_UNITS) {
-        const uint8_t *at =
-            (const uint8_t *)panel + (size_t)(u * UNIT / info->block) * info->block_bytes * COLS;
-        int n = HPC_ISA(cpu_unpack)(to, at, b, a->narrow, units - u);
-        for (int64_t r = 0; r < rows; r += BYTES_ROWS) {
-            byte_tile tile = tile_at(a, i + r, u);
-            HPC_ISA(cpu_bytes_tile)(c + r * COLS, &tile, to, n, b);
+        const uint8_t *at = (const uint8_t *)job->panel + panel_bytes(job->b, u);
+        int n = 0;
+        for (int p = 0; p < job->panels; p++, at += panel_bytes(job->b, units))
+            n = HPC_ISA(cpu_unpack)(to + p, at, job->b, a->narrow, units - u);
+        for (int64_t r = 0; r < job->rows; r += BYTES_ROWS) {
+            byte_tile tile = tile_at(a, job->i + r, u);
+            float *x = c + r * COLS;
+            HPC_ISA(cpu_bytes_tile)(x, apart, &tile, to, job->panels, n, job->b);
+            if (u + n == units) job->done(job, r, tile.height, x, apart);
         }
     }
 }

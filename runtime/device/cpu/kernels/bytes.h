@@ -18,15 +18,16 @@
 #include "runtime/device/cpu/kernels/isa.h"
 
 enum {
-    BYTES_UNIT = 32,    /* of k: they share a scale */
-    BYTES_UNITS = 8,    /* unpacked at a time: whole blocks of every format */
-    BYTES_COLS = 16,    /* of a panel */
-    BYTES_SPARE = 9216, /* bytes that a worker needs to unpack into */
+    BYTES_UNIT = 32, /* of k: they share a scale */
+    BYTES_UNITS = 8, /* unpacked at a time: whole blocks of every format */
+    BYTES_COLS = 16, /* of a panel */
+    BYTES_ROWS = 6,  /* of a register tile */
 #if defined(__AVX512VNNI__)
-    BYTES_ROWS = 12 /* of a register tile */
+    BYTES_PANELS = 2, /* as wide as a tile can be: one load of a row's serves both */
 #else
-    BYTES_ROWS = 6
+    BYTES_PANELS = 1,
 #endif
+    BYTES_SPARE = 9216 * BYTES_PANELS /* bytes that a worker needs to unpack into */
 };
 
 /* Rows of op(a), rounded, as tiles read them: BYTES_UNITS units of all rows, then the next; within,
@@ -47,9 +48,22 @@ byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k);
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
 void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi);
 
-/* c [rows,16] = rows i .. of a, i a multiple of BYTES_ROWS, times what the panel holds. spare:
- * BYTES_SPARE bytes, aligned. */
-void HPC_ISA(cpu_bytes)(float *c, const byte_rows *a, int64_t i, int64_t rows, const void *panel,
-                        hpc_dtype b, void *spare);
+/* Rows times columns: rows i .. of a, i a multiple of BYTES_ROWS, times what so many panels hold,
+ * at most BYTES_PANELS, one behind the other, from `panel` on. */
+typedef struct byte_job {
+    const byte_rows *a;
+    int64_t i, rows;
+    const void *panel;
+    int panels;
+    hpc_dtype b;
+    /* Called with a few rows as soon as they are sums, rows at .. of those here: what it stores is
+     * then spread over the time that others take. x [rows,16], of panel p from p * apart on, may be
+     * written. */
+    void (*done)(const struct byte_job *job, int64_t at, int64_t rows, float *x, int64_t apart);
+    const void *user;
+} byte_job;
+
+/* c: [panels][rows,16] floats to work in. spare: BYTES_SPARE bytes, aligned. */
+void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare);
 
 #endif

@@ -142,9 +142,11 @@ tile_of(float *c, const byte_tile *a, const unpacked *b, int units, hpc_dtype ty
     }
 }
 
-void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
-                             hpc_dtype type)
+void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
+                             int panels, int units, hpc_dtype type)
 {
+    (void)apart, (void)panels; /* one alone */
+    if (a->first) memset(c, 0, (size_t)(a->height * COLS) * sizeof *c);
     switch (type) {
     case HPC_Q8_0: tile_of(c, a, b, units, HPC_Q8_0, false); break;
     case HPC_Q6_K: tile_of(c, a, b, units, HPC_Q6_K, false); break;

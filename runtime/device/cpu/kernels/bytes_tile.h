@@ -14,6 +14,7 @@ typedef struct byte_tile {
     const float *scale; /* of unit u at u height + i */
     const void *sum;
     int height;
+    bool first; /* sums begin here, whatever c holds */
 } byte_tile;
 
 /* What multiplies bytes takes one side unsigned: q8_0 counts from -128 for VNNI. Without, a pair of
@@ -26,9 +27,9 @@ static inline int zero_of(hpc_dtype b)
     return b == HPC_Q4_0 ? 8 : 0;
 }
 
-/* c [height,16] goes on by the next units. */
-void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
-                             hpc_dtype type);
+/* c [height,16] goes on by the next units; of two panels, c + apart by the second's. */
+void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
+                             int panels, int units, hpc_dtype type);
 
 /* c [16] is a row, narrow, times all units of a panel. False where there is no such loop. */
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,

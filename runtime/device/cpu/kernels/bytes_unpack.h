@@ -23,7 +23,7 @@ typedef struct unpacked {
     float scale[BYTES_UNITS][COLS], min[BYTES_UNITS][COLS];
 } unpacked;
 
-_Static_assert(sizeof(unpacked) <= BYTES_SPARE, "what a worker sets aside");
+_Static_assert(sizeof(unpacked) * BYTES_PANELS <= BYTES_SPARE, "what a worker sets aside");
 
 static inline bool has_min(hpc_dtype b)
 {

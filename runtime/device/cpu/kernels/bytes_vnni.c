@@ -42,69 +42,79 @@ static inline __attribute__((always_inline)) __m512i start_at(const byte_tile *a
 
 /* ---- tiles ------------------------------------------------------------------------ */
 
-/* What a tile's loops need to know when they are compiled: so many of a tile's rows, from row
- * `first` on. height: of the tile that they are in. */
-typedef struct part {
+/* What a tile's loops need to know when they are compiled. */
+typedef struct tile_kind {
     hpc_dtype type;
-    int rows, first, height;
-} part;
+    int rows, panels;
+} tile_kind;
 
-/* Rows of c [rows,16] go on by the units of b: 16 bits in pairs for q6_K, bytes in fours else. */
-static inline __attribute__((always_inline)) void
-tile_rows(float *restrict c, const byte_tile *a, const unpacked *b, int units, const part p)
+/* Rows of c go on by the units of b: 16 bits in pairs for q6_K, bytes in fours else. first: of the
+ * tile's rows. */
+static inline __attribute__((always_inline)) void tile_rows(float *restrict c, int64_t apart,
+                                                            const byte_tile *a, const unpacked *b,
+                                                            int units, int first, const tile_kind t)
 {
-    const bool wide = p.type == HPC_Q6_K;
+    const bool wide = t.type == HPC_Q6_K;
     const int lines = wide ? PAIRS : WORDS;
-    const uint8_t *q = a->q + p.first * 4, *line = b->q;
-    __m512 y[BYTES_ROWS];
+    const uint8_t *q = a->q + first * 4;
+    __m512 y[BYTES_ROWS][BYTES_PANELS];
 
-    for (int i = 0; i < p.rows; i++) y[i] = _mm512_loadu_ps(c + (p.first + i) * COLS);
-    for (int u = 0; u < units; u++) {
-        __m512i sum[BYTES_ROWS];
-        int at = u * p.height + p.first;
-        for (int i = 0; i < p.rows; i++) sum[i] = start_at(a, at + i, p.type);
-        for (int w = 0; w < lines; w++, q += 4 * p.height, line += LINE) {
-            __m512i x = _mm512_load_si512(line);
-            for (int i = 0; i < p.rows; i++)
-                sum[i] = wide ? _mm512_dpwssd_epi32(sum[i], x, splat4(q + 4 * i))
-                              : _mm512_dpbusd_epi32(sum[i], x, splat4(q + 4 * i));
+    c += first * COLS;
+    for (int i = 0; i < t.rows; i++)
+        for (int p = 0; p < t.panels; p++)
+            y[i][p] = a->first ? _mm512_setzero_ps() : _mm512_loadu_ps(c + p * apart + i * COLS);
+    for (int u = 0, line = 0; u < units; u++) {
+        __m512i sum[BYTES_ROWS][BYTES_PANELS];
+        int at = u * a->height + first;
+        for (int i = 0; i < t.rows; i++)
+            for (int p = 0; p < t.panels; p++) sum[i][p] = start_at(a, at + i, t.type);
+        for (int w = 0; w < lines; w++, q += 4 * (ptrdiff_t)a->height, line += LINE) {
+            __m512i x[BYTES_PANELS];
+            for (int p = 0; p < t.panels; p++) x[p] = _mm512_load_si512(b[p].q + line);
+            for (int i = 0; i < t.rows; i++) {
+                __m512i four = splat4(q + 4 * i);
+                for (int p = 0; p < t.panels; p++)
+                    sum[i][p] = wide ? _mm512_dpwssd_epi32(sum[i][p], x[p], four)
+                                     : _mm512_dpbusd_epi32(sum[i][p], x[p], four);
+            }
         }
-        __m512 scale = _mm512_loadu_ps(b->scale[u]), min = _mm512_loadu_ps(b->min[u]);
-        for (int i = 0; i < p.rows; i++)
-            y[i] = add_unit(y[i], sum[i], scale, min, a, at + i, p.type);
+        for (int p = 0; p < t.panels; p++) {
+            __m512 scale = _mm512_loadu_ps(b[p].scale[u]), min = _mm512_loadu_ps(b[p].min[u]);
+            for (int i = 0; i < t.rows; i++)
+                y[i][p] = add_unit(y[i][p], sum[i][p], scale, min, a, at + i, t.type);
+        }
     }
-    for (int i = 0; i < p.rows; i++) _mm512_storeu_ps(c + (p.first + i) * COLS, y[i]);
+    for (int i = 0; i < t.rows; i++)
+        for (int p = 0; p < t.panels; p++) _mm512_storeu_ps(c + p * apart + i * COLS, y[i][p]);
 }
 
 /* A whole tile, or parts of it of so many rows as there are loops for. */
-static inline __attribute__((always_inline)) void
-tile_of(float *c, const byte_tile *a, const unpacked *b, int units, hpc_dtype type)
+static inline __attribute__((always_inline)) void tile_of(float *c, int64_t apart,
+                                                          const byte_tile *a, const unpacked *b,
+                                                          int panels, int units, hpc_dtype type)
 {
-    part p = {.type = type, .height = a->height};
-
-    if (a->height == BYTES_ROWS) {
-        tile_rows(c, a, b, units, (part){type, BYTES_ROWS, 0, BYTES_ROWS});
+    if (a->height == BYTES_ROWS && panels == BYTES_PANELS) {
+        tile_rows(c, apart, a, b, units, 0, (tile_kind){type, BYTES_ROWS, BYTES_PANELS});
         return;
     }
-    for (; p.first < p.height; p.first += p.rows) {
-        int left = p.height - p.first;
-        if (left >= 6)
-            p.rows = 6, tile_rows(c, a, b, units, p);
-        else if (left >= 3)
-            p.rows = 3, tile_rows(c, a, b, units, p);
-        else
-            p.rows = 1, tile_rows(c, a, b, units, p);
-    }
+    for (int p = 0; p < panels; p++, c += apart, b++)
+        for (int i = 0, n; i < a->height; i += n) {
+            n = a->height - i >= 3 ? 3 : 1;
+            if (n == 3)
+                tile_rows(c, apart, a, b, units, i, (tile_kind){type, 3, 1});
+            else
+                tile_rows(c, apart, a, b, units, i, (tile_kind){type, 1, 1});
+        }
 }
 
-void HPC_ISA(cpu_bytes_tile)(float *c, const byte_tile *a, const unpacked *b, int units,
-                             hpc_dtype type)
+void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
+                             int panels, int units, hpc_dtype type)
 {
     switch (type) {
-    case HPC_Q8_0: tile_of(c, a, b, units, HPC_Q8_0); break;
-    case HPC_Q6_K: tile_of(c, a, b, units, HPC_Q6_K); break;
-    case HPC_Q4_0: tile_of(c, a, b, units, HPC_Q4_0); break;
-    default: tile_of(c, a, b, units, HPC_Q4_K); /* q5_K is as q4_K, its integers are larger */
+    case HPC_Q8_0: tile_of(c, apart, a, b, panels, units, HPC_Q8_0); break;
+    case HPC_Q6_K: tile_of(c, apart, a, b, panels, units, HPC_Q6_K); break;
+    case HPC_Q4_0: tile_of(c, apart, a, b, panels, units, HPC_Q4_0); break;
+    default: tile_of(c, apart, a, b, panels, units, HPC_Q4_K); /* q5_K: as q4_K, larger integers */
     }
 }
 

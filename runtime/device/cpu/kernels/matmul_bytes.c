@@ -9,7 +9,7 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
-    ROWS_MOST = 360, /* of a tile: it stays in L1, and what is read of a in L2 */
+    ROWS_MOST = 360 / BYTES_PANELS, /* of a tile: it stays in L1, and what is read of a in L2 */
     TILES_PER_WORKER = 4,
     LINE = 64
 };
@@ -56,7 +56,7 @@ static size_t unit_bytes(const shape *s)
 
 static size_t tile_bytes(const shape *s)
 {
-    return (size_t)least(s->m, ROWS_MOST) * BYTES_COLS * sizeof(float);
+    return (size_t)least(s->m, ROWS_MOST) * BYTES_COLS * BYTES_PANELS * sizeof(float);
 }
 
 static size_t worker_bytes(const shape *s)
@@ -96,29 +96,52 @@ static int64_t live_rows(const hpc_matmul_args *a, const shape *s, int64_t e)
 static int64_t tile_rows(const shape *s, int64_t m, int workers)
 {
     int64_t parts = parts_of(m, ROWS_MOST), wanted = TILES_PER_WORKER * (int64_t)workers;
+    int64_t wide = parts_of(s->panels, BYTES_PANELS);
 
-    if (m == 0 || s->panels == 0) return BYTES_ROWS;
-    if (parts * s->panels < wanted) parts = parts_of(wanted, s->panels);
+    if (m == 0 || wide == 0) return BYTES_ROWS;
+    if (parts * wide < wanted) parts = parts_of(wanted, wide);
     return parts_of(parts_of(m, parts), BYTES_ROWS) * BYTES_ROWS;
 }
 
-/* Rows i .. of columns j .. of batch entry e; sums are in x [rows,16]. */
-static void finish(const hpc_matmul_args *a, const shape *s, int64_t e, int64_t i, int64_t rows,
-                   int64_t j, float *x)
-{
-    float buffer[BYTES_COLS] = {0}, spare[BYTES_COLS];
-    int64_t cols = least(BYTES_COLS, s->n - j), at = (e * s->m + i) * s->n + j;
-    const float *bias = buffer;
-    bool plain = matmul_is_plain(a);
+typedef struct corner { /* of a tile in y */
+    const hpc_matmul_args *args;
+    const shape *shape;
+    int64_t entry, j;
+    bool plain;
+} corner;
 
-    if (a->bias.data) bias = load(buffer, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + j, cols);
+/* Of one panel; cols of its columns are y's. */
+static void finish_panel(const corner *to, int64_t i, int64_t rows, int64_t j, int64_t cols,
+                         float *x)
+{
+    const hpc_matmul_args *a = to->args;
+    const shape *s = to->shape;
+    float buffer[BYTES_COLS] = {0}, spare[BYTES_COLS];
+    int64_t at = (to->entry * s->m + i) * s->n + j;
+    const float *bias = buffer;
+
+    if (a->bias.data)
+        bias = load(buffer, &a->bias, (a->bias.rank == 2 ? to->entry * s->n : 0) + j, cols);
     for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS)
-        if (plain && cols == BYTES_COLS) /* a copy of known length */
-            memcpy((float *)a->y.data + at, x, BYTES_COLS * sizeof *x);
-        else if (plain)
-            memcpy((float *)a->y.data + at, x, (size_t)cols * sizeof *x);
-        else
-            HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);
+        HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);
+}
+
+static void finish(const byte_job *job, int64_t first, int64_t rows, float *x, int64_t apart)
+{
+    const corner *to = job->user;
+    const shape *s = to->shape;
+    int64_t i = job->i + first;
+
+    for (int p = 0; p < job->panels; p++, x += apart) {
+        int64_t j = to->j + p * BYTES_COLS, cols = least(BYTES_COLS, s->n - j);
+        if (!to->plain || cols < BYTES_COLS) {
+            finish_panel(to, i, rows, j, cols, x);
+            continue;
+        }
+        float *y = (float *)to->args->y.data + (to->entry * s->m + i) * s->n + j;
+        for (int64_t r = 0; r < rows; r++)
+            memcpy(y + r * s->n, x + r * BYTES_COLS, BYTES_COLS * sizeof *x); /* of known length */
+    }
 }
 
 static void round_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const hpc_launch *l)
@@ -145,11 +168,19 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
     if (a->b.rank == 3) b += (size_t)(e * s->panels) * panel_bytes;
     if (m == 0) return;
     parts = parts_of(m, part);
-    hpc_share(&lo, &hi, parts * s->panels, 1, l->worker, l->workers);
+    hpc_share(&lo, &hi, parts * parts_of(s->panels, BYTES_PANELS), 1, l->worker, l->workers);
     for (int64_t at = lo; at < hi; at++) {
-        int64_t j = at / parts, i = at % parts * part, n = least(part, m - i);
-        HPC_ISA(cpu_bytes)(x, &rows, i, n, b + (size_t)j * panel_bytes, s->b, own);
-        finish(a, s, e, i, n, j * BYTES_COLS, x);
+        int64_t j = at / parts * BYTES_PANELS, i = at % parts * part, n = least(part, m - i);
+        corner to = {a, s, e, j * BYTES_COLS, matmul_is_plain(a)};
+        byte_job job = {.a = &rows,
+                        .i = i,
+                        .rows = n,
+                        .panel = b + (size_t)j * panel_bytes,
+                        .panels = (int)least(BYTES_PANELS, s->panels - j),
+                        .b = s->b,
+                        .done = finish,
+                        .user = &to};
+        HPC_ISA(cpu_bytes)(&job, x, own);
     }
 }
 
