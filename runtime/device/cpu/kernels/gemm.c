@@ -427,8 +427,9 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
             /* Where there is no second panel, the first one serves: its results are dropped. */
             const float *first = b + j / GEMM_PANEL * stride;
             const float *panel[2] = {first, cols[q] - j > GEMM_PANEL ? first + stride : first};
-            for (int i = 0; i < TILE_ROWS && q + 1 < slices; i++)
-                __builtin_prefetch(to + (TILE_ROWS + i) * c_ld, 1);
+            const float *next = q + 1 < slices ? to + TILE_ROWS * c_ld : c + j + TILE_COLS;
+            for (int i = 0; i < TILE_ROWS && (q + 1 < slices || j + TILE_COLS < cols[0]); i++)
+                for (int l = 0; l < TILE_COLS; l += 16) __builtin_prefetch(next + i * c_ld + l, 1);
             if (height == tile_height(height) && cols[q] - j >= TILE_COLS)
                 tile(to, c_ld, &slice, panel, k, height);
             else

@@ -14,16 +14,22 @@
 
 #include "runtime/device/cpu/kernels/isa.h"
 
+/* Depth of a packed block: whole blocks of every format. A slice of two panels as deep, where tiles
+ * are so wide, comes from L2 as fast as it is used. */
+#if defined(__AVX512F__)
+enum { GEMM_K = 512 };
+#else
+enum { GEMM_K = 256 };
+#endif
 enum {
-    GEMM_PANEL = 16,          /* columns of a packed panel of b, as in HPC_PANEL16 */
-    GEMM_ROWS = 12,           /* a multiple of every instruction set's rows of a tile ... */
-    GEMM_PAIR_ROWS = 32,      /* ... and where pairs are multiplied */
-    GEMM_CUT = 32,            /* of k: a chain may be cut at its multiples */
-    GEMM_TILE_GRAIN = 64,     /* columns: every tile starts at a multiple of it */
-    GEMM_K = 256,             /* depth of a packed block: whole blocks of every format */
-    GEMM_COLS = 1024,         /* columns of a packed block: with GEMM_K, a MiB of the last cache */
-    GEMM_PAIR_COLS = 256,     /* ... and where pairs are multiplied */
-    GEMM_SPARE = 80 * GEMM_K, /* floats: packed a, and rows being converted */
+    GEMM_PANEL = 16,      /* columns of a packed panel of b, as in HPC_PANEL16 */
+    GEMM_ROWS = 12,       /* a multiple of every instruction set's rows of a tile ... */
+    GEMM_PAIR_ROWS = 32,  /* ... and where pairs are multiplied */
+    GEMM_CUT = 32,        /* of k: a chain may be cut at its multiples */
+    GEMM_TILE_GRAIN = 64, /* columns: every tile starts at a multiple of it */
+    GEMM_COLS = 1024, /* columns of a packed block: with GEMM_K, a MiB or two of the last cache */
+    GEMM_PAIR_COLS = 512,                          /* ... and where pairs are multiplied */
+    GEMM_SPARE = 80 * GEMM_K,                      /* floats: packed a, and rows being converted */
     GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
 };
 

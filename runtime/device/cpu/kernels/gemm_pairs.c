@@ -16,20 +16,21 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 #if defined(__AMX_BF16__)
-enum { TILE_ROWS = 32, STEP = 32 };
+enum { TILE_ROWS = 32, STEP = 32, SLICES = 1 };
 #else
-enum { TILE_ROWS = 12, STEP = 2 };
+enum { TILE_ROWS = 12, STEP = 2, SLICES = 4 };
 #endif
 enum {
     TILE_COLS = 2 * GEMM_PANEL,
-    DEPTH = 2 * GEMM_K, /* of a packed block: as many bytes as in f32 */
-    A_LD = DEPTH + 32,  /* rows of packed a start in different cache sets */
-    FEW_ROWS = 8,       /* at most so many rows: a block of b that stays in L1 */
+    GROUP_ROWS = SLICES * TILE_ROWS, /* that are packed at once */
+    DEPTH = 2 * GEMM_K,              /* of a packed block */
+    A_LD = DEPTH + 32,               /* rows of packed a start in different cache sets */
+    FEW_ROWS = 8,                    /* at most so many rows: a block of b that stays in L1 */
     FEW_COLS = 32
 };
 
-_Static_assert(DEPTH % 32 == 0 && TILE_ROWS * A_LD <= 2 * GEMM_SPARE,
-               "a slab of a fits the scratch");
+_Static_assert(DEPTH % 32 == 0 && DEPTH <= 2 * GEMM_K, "a block of b fits the scratch");
+_Static_assert(GROUP_ROWS % 16 == 0 && GROUP_ROWS * A_LD <= 2 * GEMM_SPARE, "so do rows of a");
 
 typedef uint16_t bf16;
 
@@ -127,32 +128,31 @@ static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_
         pack_panel_of(panel, g, (source){g->b, false}, p0, k, j, cols);
 }
 
-/* Rows i .. i+rows-1 of op(a), zeros up to TILE_ROWS and the end of the last step. */
+/* Rows i .. i+rows-1 of op(a), zeros up to whole tiles and the end of the last step. */
 static inline __attribute__((always_inline)) void
 pack_a_of(bf16 *packed, const gemm *g, source a, int64_t p0, int64_t k, int64_t i, int64_t rows)
 {
-    int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2);
+    int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2), ld = g->a_ld;
+    int64_t padded = gemm_parts(rows, TILE_ROWS) * TILE_ROWS;
 
-    for (int64_t r0 = 0; r0 < TILE_ROWS; r0 += 16) {
-        int64_t n = least(16, rows - r0), row = i + (n > 0 ? r0 : 0);
-        for (int64_t p = 0; p < pairs; p += 16) {
+    for (int64_t p = 0; p < pairs; p += 16)
+        for (int64_t r0 = 0; r0 < padded; r0 += 16) {
+            int64_t n = least(16, rows - r0), row = i + (n > 0 ? r0 : 0);
             __m512i r[16];
             if (!g->a_trans) {
-                load_pairs(r, a, row * g->a_ld + p0, g->a_ld, n, p, k);
+                load_pairs(r, a, row * ld + p0, ld, n, p, k);
             } else {
                 for (int q = 0; q < 16; q++) {
-                    int64_t depth = 2 * (p + q),
-                            at = (p0 + (depth < k ? depth : 0)) * g->a_ld + row;
-                    ask_for(a, at + AHEAD * g->a_ld);
-                    ask_for(a, at + (AHEAD + 1) * g->a_ld);
-                    r[q] = interleave(a, at, at + g->a_ld, depth + 1 < k, depth < k ? n : 0);
+                    int64_t depth = 2 * (p + q), at = (p0 + (depth < k ? depth : 0)) * ld + row;
+                    ask_for(a, at + AHEAD * ld);
+                    ask_for(a, at + (AHEAD + 1) * ld);
+                    r[q] = interleave(a, at, at + ld, depth + 1 < k, depth < k ? n : 0);
                 }
                 turn16(r);
             }
-            for (int q = 0; q < 16 && r0 + q < TILE_ROWS; q++)
+            for (int q = 0; q < 16 && r0 + q < padded; q++)
                 _mm512_storeu_si512(packed + (r0 + q) * A_LD + 2 * p, r[q]);
         }
-    }
 }
 
 static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
@@ -292,21 +292,54 @@ static void tile_edge(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const
 
 /* ---- the block ------------------------------------------------------------------------------ */
 
-/* c [rows,cols] = or += rows of a times packed panels `stride` elements apart. */
-static void slab(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b, int64_t stride,
-                 int64_t k, int64_t rows, int64_t cols, bool add)
-{
-    bool whole = rows == tile_height(rows);
+/* Rows of a, as they lie or packed. */
+typedef struct a_rows {
+    const bf16 *at;
+    int64_t ld, rows;
+} a_rows;
 
-    for (int64_t j = 0; j < cols; j += TILE_COLS) {
+/* c = or += a group's rows times packed panels `stride` elements apart; of each slice's rows, so
+ * many columns. Two panels stay in L1 for all slices. */
+static void slab(float *c, int64_t c_ld, const a_rows *a, const bf16 *b, int64_t stride, int64_t k,
+                 const int64_t cols[SLICES], bool add)
+{
+    int64_t slices = gemm_parts(a->rows, TILE_ROWS);
+
+    for (int64_t j = 0; j < cols[slices - 1]; j += TILE_COLS) {
         const bf16 *b0 = b + j / GEMM_PANEL * stride;
-        /* Where there is no second panel, the first one serves: its results are dropped. */
-        const bf16 *b1 = cols - j > GEMM_PANEL ? b0 + stride : b0;
-        if (whole && cols - j >= TILE_COLS)
-            tile(c + j, c_ld, a, a_ld, b0, b1, k, (int)rows, add);
-        else
-            tile_edge(c + j, c_ld, a, a_ld, b0, b1, k, rows, least(TILE_COLS, cols - j), add);
+        for (int64_t q = 0; q < slices; q++) {
+            int64_t rows = least(TILE_ROWS, a->rows - q * TILE_ROWS), n = cols[q] - j;
+            const bf16 *slice = a->at + q * TILE_ROWS * a->ld;
+            float *to = c + q * TILE_ROWS * c_ld + j;
+            if (n <= 0) continue;
+            /* Where there is no second panel, the first one serves: its results are dropped. */
+            const bf16 *b1 = n > GEMM_PANEL ? b0 + stride : b0;
+            if (rows == tile_height(rows) && n >= TILE_COLS)
+                tile(to, c_ld, slice, a->ld, b0, b1, k, (int)rows, add);
+            else
+                tile_edge(to, c_ld, slice, a->ld, b0, b1, k, rows, least(TILE_COLS, n), add);
+        }
     }
+}
+
+/* Rows i .. of the block times columns j .. of it, whose panels are packed. */
+static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t i,
+                  const gemm_part *b, const bf16 *packed_b, bf16 *packed_a, bool add)
+{
+    int64_t rows = least(GROUP_ROWS, at.rows - i), needed[SLICES] = {0};
+    int64_t steps = (b->k + STEP - 1) / STEP * STEP, last = rows % TILE_ROWS;
+    a_rows a = {(const bf16 *)g->a + (at.i + i) * g->a_ld + b->p, g->a_ld, rows};
+    bool whole = last == 0 ? rows > 0 : last == tile_height(last);
+
+    for (int64_t r = 0; r < rows; r += TILE_ROWS)
+        needed[r / TILE_ROWS] =
+            gemm_cols_needed(g, at, i + r, least(TILE_ROWS, rows - r), b->j - at.j, b->cols);
+    if (needed[(rows - 1) / TILE_ROWS] == 0) return; /* lower rows need the most */
+    if (g->a_trans || g->a_type != HPC_BF16 || b->k != steps || !whole) {
+        pack_a(packed_a, g, b->p, b->k, at.i + i, rows);
+        a.at = packed_a, a.ld = A_LD;
+    }
+    slab(c, c_ld, &a, packed_b, steps * GEMM_PANEL, steps, needed, add);
 }
 
 void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
@@ -318,29 +351,16 @@ void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block a
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
     begin_tiles();
-    for (int64_t p0 = 0; p0 < g->k; p0 += DEPTH) {
-        int64_t k = least(DEPTH, g->k - p0), steps = (k + STEP - 1) / STEP * STEP;
-        int64_t stride = steps * GEMM_PANEL;
+    for (int64_t p = 0; p < g->k; p += DEPTH)
         for (int64_t j = 0; j < at.cols; j += width) {
-            int64_t cols = least(width, at.cols - j);
-            for (int64_t q = 0; q < cols; q += GEMM_PANEL)
-                pack_panel(packed_b + q / GEMM_PANEL * stride, g, p0, k, at.j + j + q,
-                           least(GEMM_PANEL, cols - q));
-            for (int64_t i = 0; i < at.rows; i += TILE_ROWS) {
-                int64_t rows = least(TILE_ROWS, at.rows - i), a_ld = g->a_ld;
-                int64_t needed = gemm_cols_needed(g, at, i, rows, j, cols);
-                if (needed == 0) continue;
-                const bf16 *a = (const bf16 *)g->a + (at.i + i) * a_ld + p0;
-                if (g->a_trans || g->a_type != HPC_BF16 || k != steps || rows != tile_height(rows))
-                {
-                    pack_a(packed_a, g, p0, k, at.i + i, rows);
-                    a = packed_a, a_ld = A_LD;
-                }
-                slab(c + i * c_ld + j, c_ld, a, a_ld, packed_b, stride, steps, rows, needed,
-                     add || p0 > 0);
-            }
+            gemm_part b = {p, least(DEPTH, g->k - p), at.j + j, least(width, at.cols - j)};
+            int64_t stride = (b.k + STEP - 1) / STEP * STEP * GEMM_PANEL;
+            for (int64_t q = 0; q < b.cols; q += GEMM_PANEL)
+                pack_panel(packed_b + q / GEMM_PANEL * stride, g, p, b.k, b.j + q,
+                           least(GEMM_PANEL, b.cols - q));
+            for (int64_t i = 0; i < at.rows; i += GROUP_ROWS)
+                group(c + i * c_ld + j, c_ld, g, at, i, &b, packed_b, packed_a, add || p > 0);
         }
-    }
     end_tiles();
 }
 #endif
