@@ -14,7 +14,7 @@
 #ifndef HPC_CORPUS_CHUNK_H
 #define HPC_CORPUS_CHUNK_H
 
-#include "corpus/bytes.h"
+#include "runtime/base/bytes.h"
 #include "corpus/priv.h"
 
 enum {
@@ -60,7 +60,7 @@ static inline hpc_hash128 corpus_chunk_digest(const uint8_t *header, hpc_hash128
 {
     uint8_t all[CHUNK_AT_HASH + 16];
     for (int k = 0; k < CHUNK_AT_HASH; k++) all[k] = header[k];
-    corpus_put_hash(all + CHUNK_AT_HASH, tables);
+    hpc_put_hash(all + CHUNK_AT_HASH, tables);
     return hpc_hash_wide(all, sizeof all);
 }
 /* Room for n bytes in a buffer that something else will fill. */

@@ -44,17 +44,17 @@ static int read_header(corpus_chunk *c)
     const uint8_t *h = c->file.data;
     if (c->file.bytes < CHUNK_HEADER || memcmp(h, CHUNK_MAGIC, 8) != 0)
         return hpc_fail(HPC_E_FORMAT, "%s is no chunk of a corpus", c->path.data);
-    uint32_t version = corpus_get32(h + CHUNK_AT_VERSION);
+    uint32_t version = hpc_get32(h + CHUNK_AT_VERSION);
     if (version != CHUNK_VERSION)
         return hpc_fail(HPC_E_FORMAT, "%s has format version %u; this program knows version %d",
                         c->path.data, version, CHUNK_VERSION);
-    c->records_n = corpus_get32(h + CHUNK_AT_RECORDS);
-    c->blocks_n = corpus_get32(h + CHUNK_AT_BLOCKS);
-    c->signatures_n = corpus_get32(h + CHUNK_AT_SIGNATURES);
-    c->strings_bytes = corpus_get64(h + CHUNK_AT_STRINGS);
-    c->table_at = corpus_get64(h + CHUNK_AT_TABLE);
-    c->key = corpus_get_hash(h + CHUNK_AT_KEY);
-    c->hash = corpus_get_hash(h + CHUNK_AT_HASH);
+    c->records_n = hpc_get32(h + CHUNK_AT_RECORDS);
+    c->blocks_n = hpc_get32(h + CHUNK_AT_BLOCKS);
+    c->signatures_n = hpc_get32(h + CHUNK_AT_SIGNATURES);
+    c->strings_bytes = hpc_get64(h + CHUNK_AT_STRINGS);
+    c->table_at = hpc_get64(h + CHUNK_AT_TABLE);
+    c->key = hpc_get_hash(h + CHUNK_AT_KEY);
+    c->hash = hpc_get_hash(h + CHUNK_AT_HASH);
     uint64_t tables = (uint64_t)c->blocks_n * CHUNK_BLOCK + (uint64_t)c->records_n * CHUNK_RECORD +
                       (uint64_t)c->signatures_n * CHUNK_SIGNATURE;
     if (c->table_at < CHUNK_HEADER || c->table_at > c->file.bytes ||
@@ -66,7 +66,7 @@ static int read_header(corpus_chunk *c)
     c->signatures = c->records + (size_t)c->records_n * CHUNK_RECORD;
     c->strings = (const char *)c->signatures + (size_t)c->signatures_n * CHUNK_SIGNATURE;
     hpc_hash128 all = hpc_hash_wide(c->blocks, c->file.bytes - c->table_at);
-    if (!corpus_same_hash(corpus_chunk_digest(h, all), c->hash))
+    if (!hpc_same_hash(corpus_chunk_digest(h, all), c->hash))
         return damaged(c, "its checksum is another");
     return HPC_OK;
 }
@@ -80,8 +80,8 @@ static int check_blocks(corpus_chunk *c)
     for (uint32_t k = 0; k < c->blocks_n; k++) {
         const uint8_t *row = c->blocks + (size_t)k * CHUNK_BLOCK;
         c->block_at[k] = at;
-        at += corpus_get32(row);
-        if (corpus_get32(row + 4) > CHUNK_BLOCK_TEXT + (uint32_t)CORPUS_TEXT_MOST)
+        at += hpc_get32(row);
+        if (hpc_get32(row + 4) > CHUNK_BLOCK_TEXT + (uint32_t)CORPUS_TEXT_MOST)
             return damaged(c, "a block is too large");
     }
     c->block_at[c->blocks_n] = at;
@@ -90,22 +90,21 @@ static int check_blocks(corpus_chunk *c)
 
 static bool record_is_sound(const corpus_chunk *c, const uint8_t *row, uint32_t *signatures)
 {
-    uint32_t block = corpus_get32(row + RECORD_AT_BLOCK);
+    uint32_t block = hpc_get32(row + RECORD_AT_BLOCK);
     uint8_t reason = row[RECORD_AT_LANGUAGE + 3];
-    if (corpus_get32(row + RECORD_AT_PATH) >= c->strings_bytes ||
-        corpus_get32(row + RECORD_AT_LICENCE) >= c->strings_bytes ||
-        corpus_get32(row + RECORD_AT_DETAIL) >= c->strings_bytes)
+    if (hpc_get32(row + RECORD_AT_PATH) >= c->strings_bytes ||
+        hpc_get32(row + RECORD_AT_LICENCE) >= c->strings_bytes ||
+        hpc_get32(row + RECORD_AT_DETAIL) >= c->strings_bytes)
         return false;
     if (row[RECORD_AT_LANGUAGE] >= HPC_LANGUAGE_N || reason >= HPC_REASON_N ||
         row[RECORD_AT_LANGUAGE + 1] > 1 || row[RECORD_AT_LANGUAGE + 2] > 1)
         return false;
     if ((block == CHUNK_NO_TEXT) != (reason != HPC_REASON_KEPT)) return false;
     if (block == CHUNK_NO_TEXT) return true;
-    if (corpus_get32(row + RECORD_AT_SIGNATURE) != (*signatures)++) return false;
-    uint64_t end =
-        (uint64_t)corpus_get32(row + RECORD_AT_OFFSET) + corpus_get32(row + RECORD_AT_STORED);
+    if (hpc_get32(row + RECORD_AT_SIGNATURE) != (*signatures)++) return false;
+    uint64_t end = (uint64_t)hpc_get32(row + RECORD_AT_OFFSET) + hpc_get32(row + RECORD_AT_STORED);
     if (end == 0) return true; /* nothing but an empty text may lie in a block that is not there */
-    return block < c->blocks_n && end <= corpus_get32(c->blocks + (size_t)block * CHUNK_BLOCK + 4);
+    return block < c->blocks_n && end <= hpc_get32(c->blocks + (size_t)block * CHUNK_BLOCK + 4);
 }
 
 static int check_records(const corpus_chunk *c)
@@ -175,7 +174,7 @@ static const uint8_t *find_record(const corpus_chunk *c, int64_t slot)
 
 static void read_signature(corpus_signature *out, const uint8_t *row)
 {
-    out->shingles = corpus_get32(row);
+    out->shingles = hpc_get32(row);
     for (int k = 0; k < CORPUS_LANES; k++)
         out->lane[k] = (uint16_t)(row[4 + 2 * k] | row[5 + 2 * k] << 8);
 }
@@ -185,16 +184,16 @@ int corpus_chunk_record(corpus_record *out, const corpus_chunk *c, int64_t slot)
     const uint8_t *row = find_record(c, slot);
     if (!row) return HPC_E_ARG;
     *out = (corpus_record){
-        .hash = corpus_get_hash(row + RECORD_AT_HASH),
-        .bytes = corpus_get64(row + RECORD_AT_BYTES),
-        .path = c->strings + corpus_get32(row + RECORD_AT_PATH),
-        .licence = c->strings + corpus_get32(row + RECORD_AT_LICENCE),
-        .detail = c->strings + corpus_get32(row + RECORD_AT_DETAIL),
-        .stored_bytes = corpus_get32(row + RECORD_AT_STORED),
-        .lines = corpus_get32(row + RECORD_AT_LINES),
-        .tokens = corpus_get32(row + RECORD_AT_TOKENS),
-        .parallel = corpus_get32(row + RECORD_AT_PARALLEL),
-        .masked = corpus_get32(row + RECORD_AT_MASKED),
+        .hash = hpc_get_hash(row + RECORD_AT_HASH),
+        .bytes = hpc_get64(row + RECORD_AT_BYTES),
+        .path = c->strings + hpc_get32(row + RECORD_AT_PATH),
+        .licence = c->strings + hpc_get32(row + RECORD_AT_LICENCE),
+        .detail = c->strings + hpc_get32(row + RECORD_AT_DETAIL),
+        .stored_bytes = hpc_get32(row + RECORD_AT_STORED),
+        .lines = hpc_get32(row + RECORD_AT_LINES),
+        .tokens = hpc_get32(row + RECORD_AT_TOKENS),
+        .parallel = hpc_get32(row + RECORD_AT_PARALLEL),
+        .masked = hpc_get32(row + RECORD_AT_MASKED),
         .language = row[RECORD_AT_LANGUAGE],
         .fixed = row[RECORD_AT_LANGUAGE + 1],
         .head = row[RECORD_AT_LANGUAGE + 2],
@@ -202,16 +201,15 @@ int corpus_chunk_record(corpus_record *out, const corpus_chunk *c, int64_t slot)
     };
     memcpy(out->id.byte, row + RECORD_AT_ID, sizeof out->id.byte);
     if (out->reason == HPC_REASON_KEPT)
-        read_signature(&out->signature,
-                       c->signatures +
-                           (size_t)CHUNK_SIGNATURE * corpus_get32(row + RECORD_AT_SIGNATURE));
+        read_signature(&out->signature, c->signatures + (size_t)CHUNK_SIGNATURE *
+                                                            hpc_get32(row + RECORD_AT_SIGNATURE));
     return HPC_OK;
 }
 
 static int check_block(const corpus_chunk *c, uint32_t block)
 {
     const uint8_t *row = c->blocks + (size_t)block * CHUNK_BLOCK;
-    if (hpc_hash(c->file.data + c->block_at[block], corpus_get32(row), 0) != corpus_get64(row + 8))
+    if (hpc_hash(c->file.data + c->block_at[block], hpc_get32(row), 0) != hpc_get64(row + 8))
         return damaged(c, "the checksum of a block is another");
     return HPC_OK;
 }
@@ -227,7 +225,7 @@ static int unpack(corpus_chunk *c, uint32_t block)
 {
     const uint8_t *row = c->blocks + (size_t)block * CHUNK_BLOCK;
     const uint8_t *packed = c->file.data + c->block_at[block];
-    uint32_t packed_bytes = corpus_get32(row), bytes = corpus_get32(row + 4);
+    uint32_t packed_bytes = hpc_get32(row), bytes = hpc_get32(row + 4);
     int rc = HPC_OK;
     c->held = CHUNK_NO_TEXT;
     TRY(check_block(c, block));
@@ -248,13 +246,13 @@ int corpus_chunk_text(hpc_buf *out, corpus_chunk *c, int64_t slot)
     int rc = HPC_OK;
     if (!row) return HPC_E_ARG;
     out->n = 0;
-    uint32_t block = corpus_get32(row + RECORD_AT_BLOCK), n = corpus_get32(row + RECORD_AT_STORED);
+    uint32_t block = hpc_get32(row + RECORD_AT_BLOCK), n = hpc_get32(row + RECORD_AT_STORED);
     if (block == CHUNK_NO_TEXT)
         return hpc_fail(HPC_E_ARG, "%s: the file of slot %lld was dropped, its text is not there",
                         c->path.data, (long long)slot);
     if (n == 0) return hpc_buf_add(out, "", 0);
     if (block != c->held) TRY(unpack(c, block));
-    TRY(hpc_buf_add(out, c->text.data + corpus_get32(row + RECORD_AT_OFFSET), n));
+    TRY(hpc_buf_add(out, c->text.data + hpc_get32(row + RECORD_AT_OFFSET), n));
 out:
     return rc;
 }

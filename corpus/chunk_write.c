@@ -70,9 +70,9 @@ static int close_block(corpus_chunk_writer *w)
     size_t n = ZSTD_compress2(w->packer, w->packed.data, w->packed.cap, w->text.data, w->text.n);
     if (ZSTD_isError(n)) TRY(hpc_fail(HPC_E_NOMEM, "zstd: %s", ZSTD_getErrorName(n)));
     TRY(hpc_file_write(w->file, w->packed.data, n));
-    corpus_put32(row, (uint32_t)n);
-    corpus_put32(row + 4, (uint32_t)w->text.n);
-    corpus_put64(row + 8, hpc_hash(w->packed.data, n, 0));
+    hpc_put32(row, (uint32_t)n);
+    hpc_put32(row + 4, (uint32_t)w->text.n);
+    hpc_put64(row + 8, hpc_hash(w->packed.data, n, 0));
     TRY(hpc_buf_add(&w->blocks, row, sizeof row));
     w->blocks_n++;
     w->text.n = 0;
@@ -98,7 +98,7 @@ static int add_string(uint32_t *at, corpus_chunk_writer *w, const char *text)
 static int add_signature(corpus_chunk_writer *w, const corpus_signature *s)
 {
     uint8_t row[CHUNK_SIGNATURE];
-    corpus_put32(row, s->shingles);
+    hpc_put32(row, s->shingles);
     for (int k = 0; k < CORPUS_LANES; k++) {
         row[4 + 2 * k] = (uint8_t)s->lane[k];
         row[5 + 2 * k] = (uint8_t)(s->lane[k] >> 8);
@@ -112,23 +112,23 @@ static int add_record(corpus_chunk_writer *w, const corpus_record *r)
     uint8_t row[CHUNK_RECORD] = {0};
     bool stored = r->reason == HPC_REASON_KEPT;
     memcpy(row + RECORD_AT_ID, r->id.byte, sizeof r->id.byte);
-    corpus_put_hash(row + RECORD_AT_HASH, r->hash);
-    corpus_put64(row + RECORD_AT_BYTES, r->bytes);
-    corpus_put32(row + RECORD_AT_PATH, w->path);
-    corpus_put32(row + RECORD_AT_LICENCE, w->licence);
-    corpus_put32(row + RECORD_AT_DETAIL, w->detail);
-    corpus_put32(row + RECORD_AT_STORED, stored ? r->stored_bytes : 0);
-    corpus_put32(row + RECORD_AT_LINES, r->lines);
-    corpus_put32(row + RECORD_AT_TOKENS, r->tokens);
-    corpus_put32(row + RECORD_AT_PARALLEL, r->parallel);
-    corpus_put32(row + RECORD_AT_MASKED, r->masked);
+    hpc_put_hash(row + RECORD_AT_HASH, r->hash);
+    hpc_put64(row + RECORD_AT_BYTES, r->bytes);
+    hpc_put32(row + RECORD_AT_PATH, w->path);
+    hpc_put32(row + RECORD_AT_LICENCE, w->licence);
+    hpc_put32(row + RECORD_AT_DETAIL, w->detail);
+    hpc_put32(row + RECORD_AT_STORED, stored ? r->stored_bytes : 0);
+    hpc_put32(row + RECORD_AT_LINES, r->lines);
+    hpc_put32(row + RECORD_AT_TOKENS, r->tokens);
+    hpc_put32(row + RECORD_AT_PARALLEL, r->parallel);
+    hpc_put32(row + RECORD_AT_MASKED, r->masked);
     row[RECORD_AT_LANGUAGE] = r->language;
     row[RECORD_AT_LANGUAGE + 1] = r->fixed;
     row[RECORD_AT_LANGUAGE + 2] = r->head;
     row[RECORD_AT_LANGUAGE + 3] = r->reason;
-    corpus_put32(row + RECORD_AT_BLOCK, stored ? w->blocks_n : CHUNK_NO_TEXT);
-    corpus_put32(row + RECORD_AT_OFFSET, stored ? (uint32_t)w->text.n : 0);
-    corpus_put32(row + RECORD_AT_SIGNATURE, stored ? w->signatures_n : CHUNK_NO_TEXT);
+    hpc_put32(row + RECORD_AT_BLOCK, stored ? w->blocks_n : CHUNK_NO_TEXT);
+    hpc_put32(row + RECORD_AT_OFFSET, stored ? (uint32_t)w->text.n : 0);
+    hpc_put32(row + RECORD_AT_SIGNATURE, stored ? w->signatures_n : CHUNK_NO_TEXT);
     w->records_n++;
     return hpc_buf_add(&w->records, row, sizeof row);
 }
@@ -159,15 +159,15 @@ static int write_tables(corpus_chunk_writer *w, uint8_t header[CHUNK_HEADER])
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         TRY(hpc_buf_add(&all, parts[k]->data, parts[k]->n));
     memcpy(header, CHUNK_MAGIC, 8);
-    corpus_put32(header + CHUNK_AT_VERSION, CHUNK_VERSION);
-    corpus_put32(header + CHUNK_AT_RECORDS, w->records_n);
-    corpus_put32(header + CHUNK_AT_BLOCKS, w->blocks_n);
-    corpus_put32(header + CHUNK_AT_SIGNATURES, w->signatures_n);
-    corpus_put64(header + CHUNK_AT_STRINGS, w->strings.n);
-    corpus_put64(header + CHUNK_AT_TABLE, hpc_file_written(w->file));
-    corpus_put_hash(header + CHUNK_AT_KEY, w->key);
-    corpus_put_hash(header + CHUNK_AT_HASH,
-                    corpus_chunk_digest(header, hpc_hash_wide(all.data, all.n)));
+    hpc_put32(header + CHUNK_AT_VERSION, CHUNK_VERSION);
+    hpc_put32(header + CHUNK_AT_RECORDS, w->records_n);
+    hpc_put32(header + CHUNK_AT_BLOCKS, w->blocks_n);
+    hpc_put32(header + CHUNK_AT_SIGNATURES, w->signatures_n);
+    hpc_put64(header + CHUNK_AT_STRINGS, w->strings.n);
+    hpc_put64(header + CHUNK_AT_TABLE, hpc_file_written(w->file));
+    hpc_put_hash(header + CHUNK_AT_KEY, w->key);
+    hpc_put_hash(header + CHUNK_AT_HASH,
+                 corpus_chunk_digest(header, hpc_hash_wide(all.data, all.n)));
     TRY(hpc_file_write(w->file, all.data, all.n));
 out:
     hpc_buf_release(&all);

@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "corpus/bytes.h"
+#include "runtime/base/bytes.h"
 #include "corpus/harvest.h"
 
 struct hpc_corpus {
@@ -275,7 +275,7 @@ static int check_chunk(hpc_corpus *c, const corpus_chunk *chunk, const char *rep
 {
     uint8_t bytes[16];
     sqlite3_stmt *q = c->chunk_hash;
-    corpus_put_hash(bytes, corpus_chunk_hash(chunk));
+    hpc_put_hash(bytes, corpus_chunk_hash(chunk));
     sqlite3_bind_text(q, 1, repository, -1, SQLITE_STATIC);
     sqlite3_bind_int64(q, 2, number);
     int code = sqlite3_step(q);
@@ -384,8 +384,8 @@ out:
 int corpus_list_chunk(hpc_buf *out, const char *repository, int64_t chunk, hpc_hash128 hash)
 {
     uint8_t tail[24];
-    corpus_put64(tail, (uint64_t)chunk);
-    corpus_put_hash(tail + 8, hash);
+    hpc_put64(tail, (uint64_t)chunk);
+    hpc_put_hash(tail + 8, hash);
     int rc = hpc_buf_add(out, repository, strlen(repository) + 1);
     return rc < 0 ? rc : hpc_buf_add(out, tail, sizeof tail);
 }
@@ -400,7 +400,7 @@ static int list_chunks(hpc_buf *out, hpc_corpus *c)
     while ((code = sqlite3_step(q)) == SQLITE_ROW) {
         bool whole = sqlite3_column_bytes(q, 2) == (int)sizeof(hpc_hash128);
         hpc_hash128 hash = {0, 0};
-        if (whole) hash = corpus_get_hash(sqlite3_column_blob(q, 2));
+        if (whole) hash = hpc_get_hash(sqlite3_column_blob(q, 2));
         TRY(corpus_list_chunk(out, text_of(q, 0), sqlite3_column_int64(q, 1), hash));
     }
     if (code != SQLITE_DONE) TRY(refused(c, code));

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "corpus/bytes.h"
+#include "runtime/base/bytes.h"
 #include "corpus/harvest.h"
 
 typedef struct chunk_place { /* where the items of one chunk begin */
@@ -61,8 +61,8 @@ static int add_chunk(merge *m, const corpus_plan *plan, uint32_t source, int64_t
     chunk_place p = {.first = (int32_t)m->n, .source = source, .chunk = number};
     int rc = HPC_OK;
     TRY(open_chunk(&c, m, &p));
-    if (!corpus_same_hash(corpus_chunk_key(c),
-                          corpus_plan_key(plan, m->h, &m->h->source[source], number)))
+    if (!hpc_same_hash(corpus_chunk_key(c),
+                       corpus_plan_key(plan, m->h, &m->h->source[source], number)))
         TRY(hpc_fail(HPC_E_FORMAT, "%s is of another harvest; run it again with --resume",
                      m->path.data));
     TRY(hpc_grow(&m->place, &m->places_cap, m->places_n + 1, sizeof *m->place));
@@ -108,7 +108,7 @@ out:
 static int32_t look_up(uint64_t *at, const merge *m, hpc_hash128 key)
 {
     for (*at = key.low & (m->table_size - 1); m->table[*at]; *at = (*at + 1) & (m->table_size - 1))
-        if (corpus_same_hash(m->key[m->table[*at] - 1], key)) return m->table[*at] - 1;
+        if (hpc_same_hash(m->key[m->table[*at] - 1], key)) return m->table[*at] - 1;
     return -1;
 }
 

@@ -156,7 +156,7 @@ static entry *entry_of(const corpus_near *x, uint32_t id)
 
 static uint32_t chance_of(uint32_t id)
 {
-    return (uint32_t)(corpus_mix(id + 1u) >> 40);
+    return (uint32_t)(hpc_mix(id + 1u) >> 40);
 }
 
 /* Half as large again, filled anew from the signatures: keys are not stored. */
@@ -266,7 +266,7 @@ static bool is_kept(const corpus_near *x, uint32_t at)
 static void add_candidate(corpus_near *x, uint32_t id)
 {
     uint64_t mark = (uint64_t)x->turn << 32 | id;
-    uint32_t at = (uint32_t)(corpus_mix(id) % SEEN);
+    uint32_t at = (uint32_t)(hpc_mix(id) % SEEN);
     for (; x->seen[at] >> 32 == x->turn; at = (at + 1) % SEEN)
         if (x->seen[at] == mark) return;
     x->seen[at] = mark;

@@ -15,7 +15,7 @@ uint64_t corpus_near_key(const near_lanes *s, int band)
     uint64_t key = 0;
     /* The copies' mark stays out: whether a lane is a copy changes with the size of the set. */
     for (int i = 0; i < NEAR_ROWS; i++) key = key << 7 | (s->lane[band * NEAR_ROWS + i] & 0x7f);
-    return corpus_mix(key + (uint64_t)(band + 1) * CORPUS_ROLL_BASE);
+    return hpc_mix(key + (uint64_t)(band + 1) * HPC_ROLL_BASE);
 }
 
 int corpus_near_table_reserve(near_table *t, uint64_t size)

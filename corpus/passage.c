@@ -27,7 +27,7 @@ void corpus_passage_start(corpus_passage *p, const corpus_code *c)
 static uint64_t top_power(void)
 {
     uint64_t top = 1;
-    for (int i = 0; i < WIDTH; i++) top *= CORPUS_ROLL_BASE;
+    for (int i = 0; i < WIDTH; i++) top *= HPC_ROLL_BASE;
     return top;
 }
 
@@ -47,11 +47,11 @@ int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p)
         distinct -= (out != CORPUS_CODE_NAMES) & (p->last[out] == at - WIDTH);
         distinct += (in != CORPUS_CODE_NAMES) & (p->last[in] <= at - WIDTH);
         p->last[in] = at;
-        sum = sum * CORPUS_ROLL_BASE + hash[at] - hash[at - WIDTH] * top;
+        sum = sum * HPC_ROLL_BASE + hash[at] - hash[at - WIDTH] * top;
         key[keys] = sum;
         keys += (at >= WIDTH - 1) & (distinct >= LEAST);
     }
-    for (int k = 0; k < keys; k++) key[k] = corpus_mix(key[k]);
+    for (int k = 0; k < keys; k++) key[k] = hpc_mix(key[k]);
     p->at = at;
     p->sum = sum;
     p->distinct = distinct;
@@ -61,11 +61,8 @@ int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p)
 uint64_t corpus_passage_stream(const corpus_code *c)
 {
     uint64_t stream = 0;
-    for (int64_t i = 0; i < c->n; i++) {
-        stream = (stream ^ c->hash[i]) * CORPUS_ROLL_BASE;
-        stream ^= stream >> 29;
-    }
-    return corpus_mix(stream + (uint64_t)c->n);
+    for (int64_t i = 0; i < c->n; i++) stream = hpc_stream_add(stream, c->hash[i]);
+    return hpc_stream_end(stream, c->n);
 }
 
 /* ---- a few of them ------------------------------------------------------------------------ */
@@ -81,7 +78,7 @@ static void find_powers(powers *p)
 {
     memset(p, 0, sizeof *p);
     p->of[WIDTH - 1] = 1;
-    for (int i = WIDTH - 1; i > 0; i--) p->of[i - 1] = p->of[i] * CORPUS_ROLL_BASE;
+    for (int i = WIDTH - 1; i > 0; i--) p->of[i - 1] = p->of[i] * HPC_ROLL_BASE;
 }
 
 static uint64_t sum_of(const uint32_t *h, const powers *p)
@@ -164,14 +161,14 @@ int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n)
     hpc_assert(n > 0 && windows >= n);
     for (int64_t k = 0; k < n; k++) {
         int64_t lo = windows * k / n, hi = windows * (k + 1) / n;
-        int64_t at = lo + (int64_t)(corpus_mix((uint64_t)k + 1) % (uint64_t)(hi - lo));
+        int64_t at = lo + (int64_t)(hpc_mix((uint64_t)k + 1) % (uint64_t)(hi - lo));
         if (!counts(c->name + at, wide)) continue;
 #ifdef __x86_64__
         if (wide && at + 8 * EIGHTS <= c->n)
-            key[kept++] = corpus_mix(sum_avx512(c->hash + at, &p));
+            key[kept++] = hpc_mix(sum_avx512(c->hash + at, &p));
         else
 #endif
-            key[kept++] = corpus_mix(sum_of(c->hash + at, &p));
+            key[kept++] = hpc_mix(sum_of(c->hash + at, &p));
     }
     return kept;
 }

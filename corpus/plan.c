@@ -63,10 +63,10 @@ hpc_hash128 corpus_plan_key(const corpus_plan *p, const corpus_harvest *h, const
                             int64_t chunk)
 {
     uint8_t all[56];
-    corpus_put_hash(all, p->hash);
-    corpus_put_hash(all + 16, hpc_hash_wide(h->settings.data, h->settings.n));
-    corpus_put_hash(all + 32, hpc_hash_wide(s->name, strlen(s->name)));
-    corpus_put64(all + 48, (uint64_t)chunk);
+    hpc_put_hash(all, p->hash);
+    hpc_put_hash(all + 16, hpc_hash_wide(h->settings.data, h->settings.n));
+    hpc_put_hash(all + 32, hpc_hash_wide(s->name, strlen(s->name)));
+    hpc_put64(all + 48, (uint64_t)chunk);
     return hpc_hash_wide(all, sizeof all);
 }
 
@@ -166,15 +166,15 @@ static void put_facts(uint8_t facts[FACTS], const corpus_plan *p)
 {
     memset(facts, 0, FACTS);
     memcpy(facts, p->head.byte, sizeof p->head.byte);
-    corpus_put32(facts + 20, (uint32_t)(p->empty | p->shallow << 1 | p->partial << 2));
-    corpus_put64(facts + 24, p->refs);
-    corpus_put64(facts + 32, (uint64_t)p->links_n);
-    corpus_put64(facts + 40, (uint64_t)p->other_n);
-    corpus_put64(facts + 48, (uint64_t)p->commits_n);
-    corpus_put64(facts + 56, (uint64_t)p->missing_n);
-    corpus_put64(facts + 64, (uint64_t)p->n);
-    corpus_put64(facts + 72, p->paths.n);
-    corpus_put64(facts + 80, (uint64_t)hpc_map_n(p->licences));
+    hpc_put32(facts + 20, (uint32_t)(p->empty | p->shallow << 1 | p->partial << 2));
+    hpc_put64(facts + 24, p->refs);
+    hpc_put64(facts + 32, (uint64_t)p->links_n);
+    hpc_put64(facts + 40, (uint64_t)p->other_n);
+    hpc_put64(facts + 48, (uint64_t)p->commits_n);
+    hpc_put64(facts + 56, (uint64_t)p->missing_n);
+    hpc_put64(facts + 64, (uint64_t)p->n);
+    hpc_put64(facts + 72, p->paths.n);
+    hpc_put64(facts + 80, (uint64_t)hpc_map_n(p->licences));
 }
 
 static int put_all(hpc_buf *out, const corpus_plan *p)
@@ -185,8 +185,8 @@ static int put_all(hpc_buf *out, const corpus_plan *p)
     TRY(hpc_buf_add(out, facts, sizeof facts));
     for (int64_t k = 0; k < p->n; k++) {
         memcpy(row, p->entry[k].id.byte, 20);
-        corpus_put32(row + 20, p->entry[k].path);
-        corpus_put32(row + 24, p->entry[k].head);
+        hpc_put32(row + 20, p->entry[k].path);
+        hpc_put32(row + 24, p->entry[k].head);
         TRY(hpc_buf_add(out, row, sizeof row));
     }
     TRY(hpc_buf_add(out, p->paths.data, p->paths.n));
@@ -215,9 +215,9 @@ int corpus_plan_save(corpus_plan *p, const char *path)
     if (ZSTD_isError(n)) TRY(hpc_fail(HPC_E_NOMEM, "zstd: %s", ZSTD_getErrorName(n)));
     memset(header, 0, HEADER);
     memcpy(header, MAGIC, sizeof MAGIC);
-    corpus_put32(header + 8, VERSION);
-    corpus_put64(header + 16, all.n);
-    corpus_put_hash(header + 24, p->hash);
+    hpc_put32(header + 8, VERSION);
+    hpc_put64(header + 16, all.n);
+    hpc_put_hash(header + 24, p->hash);
     TRY(hpc_file_save(path, packed.data, HEADER + n));
 out:
     hpc_buf_release(&all);
@@ -237,17 +237,17 @@ static int unpack(hpc_buf *out, const hpc_file_view *v, const char *path)
     const uint8_t *h = v->data;
     int rc = HPC_OK;
     if (v->bytes < HEADER || memcmp(h, MAGIC, sizeof MAGIC) != 0) return damaged(path);
-    if (corpus_get32(h + 8) != VERSION)
+    if (hpc_get32(h + 8) != VERSION)
         return hpc_fail(HPC_E_FORMAT, "%s has format version %u; this program knows version %d",
-                        path, corpus_get32(h + 8), VERSION);
-    uint64_t n = corpus_get64(h + 16);
+                        path, hpc_get32(h + 8), VERSION);
+    uint64_t n = hpc_get64(h + 16);
     if (n < FACTS || n > most || ZSTD_getFrameContentSize(h + HEADER, v->bytes - HEADER) != n)
         return damaged(path);
     TRY(corpus_reserve(out, n));
     size_t got = ZSTD_decompress(out->data, n, h + HEADER, v->bytes - HEADER);
     if (ZSTD_isError(got) || got != n) TRY(damaged(path));
     out->n = n;
-    if (!corpus_same_hash(hpc_hash_wide(out->data, n), corpus_get_hash(h + 24))) TRY(damaged(path));
+    if (!hpc_same_hash(hpc_hash_wide(out->data, n), hpc_get_hash(h + 24))) TRY(damaged(path));
 out:
     return rc;
 }
@@ -258,8 +258,8 @@ static int get_entries(corpus_plan *p, const uint8_t *at, const char *path)
     if (!p->entry) return HPC_E_NOMEM;
     for (int64_t k = 0; k < p->n; k++, at += ENTRY) {
         memcpy(p->entry[k].id.byte, at, 20);
-        p->entry[k].path = corpus_get32(at + 20);
-        p->entry[k].head = corpus_get32(at + 24);
+        p->entry[k].path = hpc_get32(at + 20);
+        p->entry[k].head = hpc_get32(at + 24);
         if (p->entry[k].path >= p->paths.n || p->entry[k].head > 1) return damaged(path);
     }
     return HPC_OK;
@@ -290,18 +290,18 @@ out:
 static int get_all(corpus_plan *p, const hpc_buf *all, const char *path)
 {
     const uint8_t *f = (const uint8_t *)all->data;
-    uint64_t entries = corpus_get64(f + 64), paths = corpus_get64(f + 72);
+    uint64_t entries = hpc_get64(f + 64), paths = hpc_get64(f + 72);
     uint64_t left = all->n - FACTS;
     int rc = HPC_OK;
     memcpy(p->head.byte, f, 20);
-    p->empty = corpus_get32(f + 20) & 1;
-    p->shallow = corpus_get32(f + 20) >> 1 & 1;
-    p->partial = corpus_get32(f + 20) >> 2 & 1;
-    p->refs = corpus_get64(f + 24);
-    p->links_n = (int64_t)corpus_get64(f + 32);
-    p->other_n = (int64_t)corpus_get64(f + 40);
-    p->commits_n = (int64_t)corpus_get64(f + 48);
-    p->missing_n = (int64_t)corpus_get64(f + 56);
+    p->empty = hpc_get32(f + 20) & 1;
+    p->shallow = hpc_get32(f + 20) >> 1 & 1;
+    p->partial = hpc_get32(f + 20) >> 2 & 1;
+    p->refs = hpc_get64(f + 24);
+    p->links_n = (int64_t)hpc_get64(f + 32);
+    p->other_n = (int64_t)hpc_get64(f + 40);
+    p->commits_n = (int64_t)hpc_get64(f + 48);
+    p->missing_n = (int64_t)hpc_get64(f + 56);
     if (entries > left / ENTRY || paths > left - entries * ENTRY || paths > UINT32_MAX)
         TRY(damaged(path));
     p->n = (int64_t)entries;
@@ -309,7 +309,7 @@ static int get_all(corpus_plan *p, const hpc_buf *all, const char *path)
     if (paths > 0 && text[paths - 1] != '\0') TRY(damaged(path));
     TRY(hpc_buf_add(&p->paths, text, paths));
     TRY(get_entries(p, f + FACTS, path));
-    TRY(get_licences(p, corpus_get64(f + 80), text + paths, all->data + all->n, path));
+    TRY(get_licences(p, hpc_get64(f + 80), text + paths, all->data + all->n, path));
     p->hash = hpc_hash_wide(all->data, all->n);
 out:
     return rc;

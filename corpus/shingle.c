@@ -47,9 +47,9 @@ void corpus_code_release(corpus_code *c)
 
 static uint64_t shingle(const uint32_t *last)
 {
-    const uint64_t b = CORPUS_ROLL_BASE;
-    return corpus_mix(last[-4] * (b * b * b * b) + last[-3] * (b * b * b) + last[-2] * (b * b) +
-                      last[-1] * b + last[0]);
+    const uint64_t b = HPC_ROLL_BASE;
+    return hpc_mix(last[-4] * (b * b * b * b) + last[-3] * (b * b * b) + last[-2] * (b * b) +
+                   last[-1] * b + last[0]);
 }
 
 #ifdef __x86_64__
@@ -57,7 +57,7 @@ static uint64_t shingle(const uint32_t *last)
 __attribute__((target("avx512f,avx512dq"))) static int64_t
 shingles_avx512(uint64_t *out, const uint32_t *h, int64_t n)
 {
-    const uint64_t b = CORPUS_ROLL_BASE;
+    const uint64_t b = HPC_ROLL_BASE;
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
         corpus_vector t4 = CORPUS_WIDEN(h + i - 4);
@@ -66,8 +66,8 @@ shingles_avx512(uint64_t *out, const uint32_t *h, int64_t n)
         corpus_vector t1 = CORPUS_WIDEN(h + i - 1);
         corpus_vector sum = CORPUS_WIDEN(h + i);
         sum += t4 * (b * b * b * b) + t3 * (b * b * b) + t2 * (b * b) + t1 * b;
-        sum = (sum ^ (sum >> 32)) * CORPUS_MIX;
-        sum = (sum ^ (sum >> 32)) * CORPUS_MIX;
+        sum = (sum ^ (sum >> 32)) * HPC_MIX;
+        sum = (sum ^ (sum >> 32)) * HPC_MIX;
         sum ^= sum >> 32;
         memcpy(out + i, &sum, sizeof sum);
     }
@@ -153,7 +153,7 @@ static void densify(corpus_signature *out, const uint64_t least[CORPUS_LANES])
     for (uint32_t i = 0; i < CORPUS_LANES; i++) {
         uint32_t from = i;
         for (uint64_t k = 1; least[from] == UINT64_MAX; k++)
-            from = (uint32_t)(corpus_mix((uint64_t)(i + 1) << 32 | k) >> LANE_SHIFT);
+            from = (uint32_t)(hpc_mix((uint64_t)(i + 1) << 32 | k) >> LANE_SHIFT);
         out->lane[i] = (uint16_t)((least[from] & 0xfffe) | (from != i));
     }
 }

@@ -10,19 +10,7 @@
 #endif
 
 #include "corpus/priv.h"
-
-/* The hash of a window: sum of h[i] * B^(width - 1 - i), modulo 2^64, which rolls; its low bits are
- * weak, so that it is finished by corpus_mix before use. */
-#define CORPUS_ROLL_BASE UINT64_C(0x9fb21c651e98df25)
-
-/* A bijection in which every bit of the input reaches every bit of the output. */
-#define CORPUS_MIX UINT64_C(0xd6e8feb86659fd93)
-static inline uint64_t corpus_mix(uint64_t h)
-{
-    h = (h ^ (h >> 32)) * CORPUS_MIX;
-    h = (h ^ (h >> 32)) * CORPUS_MIX;
-    return h ^ (h >> 32);
-}
+#include "runtime/base/mix.h"
 
 #ifdef __x86_64__
 /* For code compiled for AVX-512 alone: eight numbers, and how they are read from 32 bits each. */

@@ -14,47 +14,10 @@ struct hpc_sketch {
     hpc_hash128 hash;
     corpus_held_list list;
     const uint8_t *ids, *streams;
-    corpus_fuse fuse;
+    hpc_fuse fuse;
     uint8_t *slots; /* of the filter */
     int64_t count[SKETCH_COUNTS];
 };
-
-/* ---- the lexer ------------------------------------------------------------------------ */
-
-/* Each language feature on which two lexers may differ and a sketch depends. */
-static const char c_text[] =
-    "#include <math.h>\n#define F(x) \\\n  ((x) ## 1) /* c */\n"
-    "#pragma omp parallel for reduction(+:s) \\\n    private(i) // c\n"
-    "template <class T> auto f(T &&a, int *p) -> decltype(a->b::c) {\n"
-    "  x <<= 1'000u + .5e-3f - 0x1.8p3 >= 'a' != L\"s\\\"t\"; y = R\"q(a\"b)q\" \"c\";\n"
-    "  k<<<g, b, 0, s>>>(p[i]++, *p--, &q, a ? b : c, a && b || !c, a <=> b, ...);\n}\n";
-static const char fortran_text[] =
-    "!$omp parallel do &\n!$omp& private(i)\n  Do 10 i = 1, N ! c\n   a(i) = B(I) ** 2.0d0 + &\n"
-    "     & 'it''s' // \"x\" ; if (x .GE. 1_r8 .and. y == z) then\n10 end do\n#ifdef X\n#endif\n";
-
-static int lexer_add(uint64_t *hash, const char *text, hpc_language l)
-{
-    hpc_tokens t = {0};
-    corpus_code c = {0};
-    int rc;
-    TRY(hpc_lex(&t, text, strlen(text), l, false));
-    TRY(corpus_code_of(&c, &t));
-    *hash = corpus_mix(*hash ^ corpus_passage_stream(&c));
-out:
-    corpus_code_release(&c);
-    hpc_tokens_release(&t);
-    return rc;
-}
-
-int corpus_lexer(uint64_t *out)
-{
-    int rc;
-    *out = 0;
-    TRY(lexer_add(out, c_text, HPC_LANGUAGE_CUDA));
-    TRY(lexer_add(out, fortran_text, HPC_LANGUAGE_FORTRAN));
-out:
-    return rc;
-}
 
 /* ---- opening -------------------------------------------------------------------------- */
 
@@ -64,7 +27,7 @@ static int check_header(hpc_sketch *s, const char *path)
     uint64_t lexer = 0;
     if (s->view.bytes < SKETCH_HEADER + SKETCH_HASH || memcmp(d, SKETCH_MAGIC, 8) != 0)
         return hpc_fail(HPC_E_FORMAT, "%s is not a sketch of held-out content", path);
-    uint32_t version = corpus_get32(d + SKETCH_AT_VERSION);
+    uint32_t version = hpc_get32(d + SKETCH_AT_VERSION);
     if (version != SKETCH_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "%s has version %u of the format, this build reads version %d: make it "
@@ -72,10 +35,10 @@ static int check_header(hpc_sketch *s, const char *path)
                         path, version, SKETCH_VERSION);
     size_t body = s->view.bytes - SKETCH_HASH;
     s->hash = hpc_hash_wide(d, body);
-    if (!corpus_same_hash(s->hash, corpus_get_hash(d + body)))
+    if (!hpc_same_hash(s->hash, hpc_get_hash(d + body)))
         return hpc_fail(HPC_E_FORMAT, "%s is damaged: its checksum is wrong", path);
-    int rc = corpus_lexer(&lexer);
-    if (rc >= 0 && lexer != corpus_get64(d + SKETCH_AT_LEXER))
+    int rc = hpc_lexer_hash(&lexer);
+    if (rc >= 0 && lexer != hpc_get64(d + SKETCH_AT_LEXER))
         rc = hpc_fail(HPC_E_UNSUPPORTED,
                       "%s was made by a build that cuts source code into other tokens, and would "
                       "find nothing: make it again with `hpccoder corpus sketch`",
@@ -96,7 +59,7 @@ static const uint8_t *section(const hpc_sketch *s, size_t *at, uint64_t n, size_
 static bool ascending(const uint8_t *a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++)
-        if (corpus_get64(a + 8 * i) <= corpus_get64(a + 8 * (i - 1))) return false;
+        if (hpc_get64(a + 8 * i) <= hpc_get64(a + 8 * (i - 1))) return false;
     return true;
 }
 
@@ -105,17 +68,17 @@ static int check_sections(hpc_sketch *s, const char *path)
     const uint8_t *d = s->view.data, *list;
     size_t at = SKETCH_HEADER;
     for (int i = 0; i < SKETCH_COUNTS; i++) {
-        uint64_t x = corpus_get64(d + SKETCH_AT_COUNTS + 8 * i);
+        uint64_t x = hpc_get64(d + SKETCH_AT_COUNTS + 8 * i);
         if (x > INT64_MAX) goto bad;
         s->count[i] = (int64_t)x;
     }
-    uint64_t log2 = corpus_get64(d + SKETCH_AT_FILTER + 8);
-    uint64_t segments = corpus_get64(d + SKETCH_AT_FILTER + 16);
+    uint64_t log2 = hpc_get64(d + SKETCH_AT_FILTER + 8);
+    uint64_t segments = hpc_get64(d + SKETCH_AT_FILTER + 16);
     if (log2 > 63 || segments > UINT32_MAX) goto bad;
-    s->fuse = (corpus_fuse){.seed = corpus_get64(d + SKETCH_AT_FILTER),
-                            .segment_log2 = (uint32_t)log2,
-                            .segments = (uint32_t)segments};
-    uint64_t slots = corpus_fuse_slots(&s->fuse);
+    s->fuse = (hpc_fuse){.seed = hpc_get64(d + SKETCH_AT_FILTER),
+                         .segment_log2 = (uint32_t)log2,
+                         .segments = (uint32_t)segments};
+    uint64_t slots = hpc_fuse_slots(&s->fuse);
     if ((slots == 0) != (segments == 0)) goto bad;
     list = section(s, &at, (uint64_t)s->count[SKETCH_LIST_BYTES], 1);
     s->ids = section(s, &at, (uint64_t)s->count[SKETCH_IDS], 8);
@@ -137,7 +100,7 @@ bad:
 static int copy_slots(hpc_sketch *s)
 {
     enum { HUGE_PAGE = 2 << 20 };
-    size_t bytes = 2 * (size_t)corpus_fuse_slots(&s->fuse);
+    size_t bytes = 2 * (size_t)hpc_fuse_slots(&s->fuse);
     if (!s->fuse.slots) return HPC_OK;
     s->slots = hpc_alloc_aligned(bytes, 1, HUGE_PAGE);
     if (!s->slots) return HPC_E_NOMEM;
@@ -210,25 +173,25 @@ static bool is_among(const uint8_t *a, int64_t n, uint64_t x)
     int64_t lo = 0, hi = n;
     while (lo < hi) {
         int64_t middle = lo + (hi - lo) / 2;
-        if (corpus_get64(a + 8 * middle) < x)
+        if (hpc_get64(a + 8 * middle) < x)
             lo = middle + 1;
         else
             hi = middle;
     }
-    return lo < n && corpus_get64(a + 8 * lo) == x;
+    return lo < n && hpc_get64(a + 8 * lo) == x;
 }
 
 /* How many of the keys are in it. It is larger than the nearer caches: all places are fetched
  * before the first is read. */
-static int64_t count_found(const corpus_fuse *f, const uint64_t *key, int n)
+static int64_t count_found(const hpc_fuse *f, const uint64_t *key, int n)
 {
-    corpus_place place[CORPUS_PASSAGE_MOST];
+    hpc_fuse_at place[CORPUS_PASSAGE_MOST];
     int64_t found = 0;
     for (int i = 0; i < n; i++) {
-        place[i] = corpus_fuse_place(f, key[i]);
+        place[i] = hpc_fuse_place(f, key[i]);
         for (int k = 0; k < 3; k++) __builtin_prefetch(&f->slots[2 * place[i].at[k]]);
     }
-    for (int i = 0; i < n; i++) found += corpus_fuse_has(f, &place[i]);
+    for (int i = 0; i < n; i++) found += hpc_fuse_wide(f, &place[i]) == 0;
     return found;
 }
 
@@ -244,7 +207,7 @@ typedef struct tally {
     int64_t asked, found;
 } tally;
 
-static void count_windows(tally *out, const corpus_fuse *f, const corpus_code *c)
+static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
 {
     uint64_t key[CORPUS_PASSAGE_MOST];
     corpus_passage p;
@@ -264,7 +227,7 @@ static void count_windows(tally *out, const corpus_fuse *f, const corpus_code *c
  * held-out file, of which every window would be found. */
 enum { EXPECTED = 12, SAMPLE_MOST = 1024 };
 
-static bool sample_is_clean(const corpus_fuse *f, const corpus_code *c, double limit)
+static bool sample_is_clean(const hpc_fuse *f, const corpus_code *c, double limit)
 {
     uint64_t key[SAMPLE_MOST];
     double least = EXPECTED / (limit > 1e-3 ? limit : 1e-3);
@@ -283,7 +246,7 @@ int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_g
     char text[96];
     tally w;
     *out = (corpus_held_out){.reason = HPC_REASON_KEPT};
-    if (id && is_among(s->ids, s->count[SKETCH_IDS], corpus_get64(id->byte)))
+    if (id && is_among(s->ids, s->count[SKETCH_IDS], hpc_get64(id->byte)))
         say(out, HPC_REASON_HELD_OUT_HASH, "the git id of a held-out file");
     if (quick && sample_is_clean(&s->fuse, c, limit)) return HPC_OK;
     count_windows(&w, &s->fuse, c);

@@ -5,8 +5,9 @@
 #ifndef HPC_CORPUS_SKETCH_H
 #define HPC_CORPUS_SKETCH_H
 
-#include "corpus/bytes.h"
 #include "corpus/shingle.h"
+#include "runtime/base/bytes.h"
+#include "runtime/base/fuse.h"
 
 /* ---- the file: all numbers little-endian ------------------------------------------
  * Header, then the list of names and patterns as text, git ids (their first eight bytes), hashes of
@@ -35,43 +36,6 @@ enum {
 
 /* A shorter stream of tokens says nothing about where it comes from. */
 enum { SKETCH_STREAM_LEAST = 15 };
-
-/* How this build cuts text into tokens, as a hash: a sketch of another lexer finds nothing. */
-int corpus_lexer(uint64_t *out);
-
-/* ---- fuse.c: a set of 64-bit keys in 18 bits each ---------------------------------
- * A binary fuse filter (Graf and Lemire 2022) of three places and 16 bits: a key that is in it is
- * always found, one that is not with probability 2^-16. */
-typedef struct corpus_fuse {
-    uint64_t seed;
-    uint32_t segment_log2, segments;
-    const uint8_t *slots; /* 16 bits each; NULL when it is empty */
-} corpus_fuse;
-/* Appends the slots to out; keys are distinct. Leaves f->slots alone. */
-int corpus_fuse_build(corpus_fuse *f, hpc_buf *out, const uint64_t *keys, int64_t n);
-uint64_t corpus_fuse_slots(const corpus_fuse *f); /* how many there are; 0: no such filter */
-
-typedef struct corpus_place {
-    uint64_t at[3];
-    uint16_t print;
-} corpus_place;
-static inline corpus_place corpus_fuse_place(const corpus_fuse *f, uint64_t key)
-{
-    uint64_t h = corpus_mix(key + f->seed), segment = UINT64_C(1) << f->segment_log2;
-    uint64_t first = (uint64_t)(((unsigned __int128)h * ((uint64_t)f->segments * segment)) >> 64);
-    return (corpus_place){{first, (first + segment) ^ (h >> 18 & (segment - 1)),
-                           (first + 2 * segment) ^ (h & (segment - 1))},
-                          (uint16_t)(h ^ h >> 32)};
-}
-static inline uint16_t corpus_fuse_slot(const corpus_fuse *f, uint64_t at)
-{
-    return (uint16_t)(f->slots[2 * at] | f->slots[2 * at + 1] << 8);
-}
-static inline bool corpus_fuse_has(const corpus_fuse *f, const corpus_place *p)
-{
-    return (corpus_fuse_slot(f, p->at[0]) ^ corpus_fuse_slot(f, p->at[1]) ^
-            corpus_fuse_slot(f, p->at[2])) == p->print;
-}
 
 /* ---- passage.c: the windows of 50 code tokens that count --------------------------- */
 enum { CORPUS_PASSAGE_MOST = 64 };

@@ -116,12 +116,12 @@ static void put_keys(hpc_buf *out, const corpus_keys *k)
 {
     uint8_t bytes[8];
     for (int64_t i = 0; i < k->n; i++) {
-        corpus_put64(bytes, k->key[i]);
+        hpc_put64(bytes, k->key[i]);
         hpc_buf_add(out, bytes, sizeof bytes);
     }
 }
 
-static int put_header(uint8_t *at, const maker *m, size_t list_bytes, const corpus_fuse *f)
+static int put_header(uint8_t *at, const maker *m, size_t list_bytes, const hpc_fuse *f)
 {
     uint64_t lexer = 0;
     uint64_t count[SKETCH_COUNTS] = {
@@ -134,14 +134,14 @@ static int put_header(uint8_t *at, const maker *m, size_t list_bytes, const corp
         [SKETCH_UNREAD] = (uint64_t)m->all.unread_n,
         [SKETCH_HISTORY] = m->options->history,
     };
-    int rc = corpus_lexer(&lexer);
+    int rc = hpc_lexer_hash(&lexer);
     memcpy(at, SKETCH_MAGIC, 8);
-    corpus_put32(at + SKETCH_AT_VERSION, SKETCH_VERSION);
-    corpus_put64(at + SKETCH_AT_LEXER, lexer);
-    for (int i = 0; i < SKETCH_COUNTS; i++) corpus_put64(at + SKETCH_AT_COUNTS + 8 * i, count[i]);
-    corpus_put64(at + SKETCH_AT_FILTER, f->seed);
-    corpus_put64(at + SKETCH_AT_FILTER + 8, f->segment_log2);
-    corpus_put64(at + SKETCH_AT_FILTER + 16, f->segments);
+    hpc_put32(at + SKETCH_AT_VERSION, SKETCH_VERSION);
+    hpc_put64(at + SKETCH_AT_LEXER, lexer);
+    for (int i = 0; i < SKETCH_COUNTS; i++) hpc_put64(at + SKETCH_AT_COUNTS + 8 * i, count[i]);
+    hpc_put64(at + SKETCH_AT_FILTER, f->seed);
+    hpc_put64(at + SKETCH_AT_FILTER + 8, f->segment_log2);
+    hpc_put64(at + SKETCH_AT_FILTER + 16, f->segments);
     return rc;
 }
 
@@ -149,7 +149,7 @@ static int write_file(const char *path, const maker *m)
 {
     int rc;
     hpc_buf out = {0};
-    corpus_fuse fuse = {0};
+    hpc_fuse fuse = {0};
     static const uint8_t zeros[SKETCH_HEADER] = {0};
     uint8_t hash[SKETCH_HASH];
     TRY(hpc_buf_add(&out, zeros, SKETCH_HEADER));
@@ -159,9 +159,9 @@ static int write_file(const char *path, const maker *m)
     put_keys(&out, &m->all.ids);
     put_keys(&out, &m->all.streams);
     TRY(out.failed);
-    TRY(corpus_fuse_build(&fuse, &out, m->all.shingles.key, m->all.shingles.n));
+    TRY(hpc_fuse_build(&fuse, &out, m->all.shingles.key, NULL, m->all.shingles.n, 2));
     TRY(put_header((uint8_t *)out.data, m, list_bytes, &fuse));
-    corpus_put_hash(hash, hpc_hash_wide(out.data, out.n));
+    hpc_put_hash(hash, hpc_hash_wide(out.data, out.n));
     TRY(hpc_buf_add(&out, hash, sizeof hash));
     TRY(hpc_file_save(path, out.data, out.n));
 out:

@@ -82,7 +82,7 @@ static int add_code(corpus_gathered *out, const hpc_git_id *id, const corpus_cod
         for (int i = 0; i < n; i++) TRY(corpus_keys_add(&out->shingles, key[i]));
     rc = HPC_OK;
     if (c->n < SKETCH_STREAM_LEAST) goto out;
-    TRY(corpus_keys_add(&out->ids, corpus_get64(id->byte)));
+    TRY(corpus_keys_add(&out->ids, hpc_get64(id->byte)));
     TRY(corpus_keys_add(&out->streams, corpus_passage_stream(c)));
 out:
     return rc;

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "corpus/bytes.h"
+#include "runtime/base/bytes.h"
 #include "corpus/database.h"
 #include "corpus/harvest.h"
 
@@ -111,7 +111,7 @@ int corpus_store_add_chunk(corpus_store *s, int64_t repository, int64_t chunk, h
 {
     sqlite3_stmt *q = s->d.statement[CHUNK_ROW];
     uint8_t bytes[16];
-    corpus_put_hash(bytes, hash);
+    hpc_put_hash(bytes, hash);
     sqlite3_bind_int64(q, 1, repository);
     sqlite3_bind_int64(q, 2, chunk);
     sqlite3_bind_blob(q, 3, bytes, sizeof bytes, SQLITE_STATIC);
@@ -126,7 +126,7 @@ int corpus_store_add_file(corpus_store *s, int64_t id, const corpus_record *r, c
     sqlite3_stmt *q = s->d.statement[FILE_ROW];
     uint8_t hash[16];
     bool stored = r->reason == HPC_REASON_KEPT;
-    corpus_put_hash(hash, r->hash);
+    hpc_put_hash(hash, r->hash);
     sqlite3_bind_int64(q, 1, id);
     sqlite3_bind_int64(q, 2, i->source + 1);
     sqlite3_bind_text(q, 3, r->path, -1, SQLITE_STATIC);

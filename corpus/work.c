@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "corpus/bytes.h"
+#include "runtime/base/bytes.h"
 #include "corpus/harvest.h"
 
 enum { KINDS = 3, TASKS_EACH = 16, CLAIMED_MOST = 512 };
@@ -270,7 +270,7 @@ static int chunk_is_done(bool *done, hpc_hash128 *hash, const corpus_harvest *h,
         hpc_error_clear();
         rc = HPC_OK;
     } else if (rc >= 0) {
-        *done = corpus_same_hash(corpus_chunk_key(there), corpus_plan_key(plan, h, s, chunk));
+        *done = hpc_same_hash(corpus_chunk_key(there), corpus_plan_key(plan, h, s, chunk));
         *hash = corpus_chunk_hash(there);
     }
     corpus_chunk_close(there);

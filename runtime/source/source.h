@@ -72,6 +72,9 @@ void hpc_tokens_release(hpc_tokens *t);
 int64_t hpc_token_at(const hpc_tokens *t, size_t at);
 /* The hash that a token of this spelling carries. */
 uint32_t hpc_token_hash(const char *spelling, size_t n);
+/* How this build cuts text into tokens: what is known by hashes of them under another such number
+ * is not found again. */
+int hpc_lexer_hash(uint64_t *out);
 /* Whether a token counts as code: not a comment, not an END_DIRECTIVE, not a NEWLINE. Counts of
  * tokens, shingles and containment are over these. */
 static inline bool hpc_token_is_code(const hpc_token *t)

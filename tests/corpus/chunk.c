@@ -204,7 +204,7 @@ static void test_version(void **state)
     char path[PATH_MAX];
     hpc_buf b = {0};
     load_small(&b, path, state);
-    corpus_put32((uint8_t *)b.data + CHUNK_AT_VERSION, 2);
+    hpc_put32((uint8_t *)b.data + CHUNK_AT_VERSION, 2);
     assert_int_equal(read_bytes(path, &b, b.n), HPC_E_FORMAT);
     assert_non_null(
         strstr(hpc_error_get()->text, "format version 2; this program knows version 1"));
@@ -229,17 +229,17 @@ static void test_misleading(void **state)
     hpc_buf b = {0};
     load_small(&b, path, state);
     uint8_t *h = (uint8_t *)b.data;
-    size_t table = corpus_get64(h + CHUNK_AT_TABLE);
-    uint8_t *record = h + table + (size_t)corpus_get32(h + CHUNK_AT_BLOCKS) * CHUNK_BLOCK;
+    size_t table = hpc_get64(h + CHUNK_AT_TABLE);
+    uint8_t *record = h + table + (size_t)hpc_get32(h + CHUNK_AT_BLOCKS) * CHUNK_BLOCK;
     for (size_t k = 0; k < sizeof lie / sizeof *lie; k++) {
         uint8_t was[4];
         memcpy(was, record + lie[k].at, 4);
         if (lie[k].bytes == 4)
-            corpus_put32(record + lie[k].at, lie[k].value);
+            hpc_put32(record + lie[k].at, lie[k].value);
         else
             record[lie[k].at] = (uint8_t)lie[k].value;
-        corpus_put_hash(h + CHUNK_AT_HASH,
-                        corpus_chunk_digest(h, hpc_hash_wide(b.data + table, b.n - table)));
+        hpc_put_hash(h + CHUNK_AT_HASH,
+                     corpus_chunk_digest(h, hpc_hash_wide(b.data + table, b.n - table)));
         assert_int_equal(read_bytes(path, &b, b.n), HPC_E_FORMAT);
         hpc_error_clear();
         memcpy(record + lie[k].at, was, 4);

@@ -265,7 +265,7 @@ static void full_buckets(void **state)
     near_bucket b;
     assert_int_equal(corpus_near_table_reserve(&t, 1000), 0);
     for (uint32_t id = 0; id < 100000; id++) {
-        corpus_near_table_find(&b, &t, UINT64_C(0x8000000000000077), (uint32_t)corpus_mix(id));
+        corpus_near_table_find(&b, &t, UINT64_C(0x8000000000000077), (uint32_t)hpc_mix(id));
         assert_int_equal(b.n, id < NEAR_BUCKET ? id : NEAR_BUCKET);
         corpus_near_table_put(&t, &b, id);
     }

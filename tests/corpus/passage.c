@@ -16,7 +16,7 @@ static void keys_are_sorted(void **state)
         uint64_t *all = calloc(N, sizeof *all);
         int64_t distinct = 0;
         for (int i = 0; i < n; i++) {
-            all[i] = corpus_mix((uint64_t)(i % 700)) >> (i % 9);
+            all[i] = hpc_mix((uint64_t)(i % 700)) >> (i % 9);
             assert_int_equal(corpus_keys_add(&k, all[i]), 0);
         }
         assert_int_equal(corpus_keys_sort(&k), 0);

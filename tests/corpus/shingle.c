@@ -113,7 +113,7 @@ static void make_code(corpus_code *c, int64_t n, uint32_t first)
     assert_int_equal(hpc_grow(&t.item, &t.cap, n, sizeof *t.item), 0);
     t.n = n;
     for (int64_t i = 0; i < n; i++)
-        t.item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(first + (uint64_t)i)};
+        t.item[i] = (hpc_token){.hash = (uint32_t)hpc_mix(first + (uint64_t)i)};
     assert_int_equal(corpus_code_of(c, &t), 0);
     hpc_tokens_release(&t);
 }
@@ -178,10 +178,10 @@ static uint64_t window_of(const hpc_tokens *t, int64_t last)
     for (int n = 0; n < CORPUS_SHINGLE; last--) {
         if (!hpc_token_is_code(&t->item[last])) continue;
         sum += t->item[last].hash * power;
-        power *= CORPUS_ROLL_BASE;
+        power *= HPC_ROLL_BASE;
         n++;
     }
-    return corpus_mix(sum);
+    return hpc_mix(sum);
 }
 
 /* At every length, so that those made eight at a time and the rest behind them are all there. */
@@ -193,7 +193,7 @@ static void shingles_are_windows(void **state)
     corpus_code c = {0};
     uint64_t made[N];
     assert_int_equal(hpc_grow(&t.item, &t.cap, N, sizeof *t.item), 0);
-    for (int64_t i = 0; i < N; i++) t.item[i] = (hpc_token){.hash = (uint32_t)corpus_mix(i % 23)};
+    for (int64_t i = 0; i < N; i++) t.item[i] = (hpc_token){.hash = (uint32_t)hpc_mix(i % 23)};
     t.item[10].kind = t.item[11].kind = t.item[40].kind = HPC_TOKEN_COMMENT;
     t.item[12].kind = HPC_TOKEN_NEWLINE;
     for (t.n = CORPUS_SHINGLE; t.n <= N; t.n++) {

@@ -1,82 +1,8 @@
-/* sketch*.c, fuse.c, held_list.c: what a sketch holds, finds, refuses, and survives. */
+/* sketch*.c, held_list.c: what a sketch holds, finds, refuses, and survives. */
 #include "tests/corpus/sources.h"
 
 #include "corpus/sketch.h"
 #include "tests/corpus/edits.h"
-
-/* ---- the filter ------------------------------------------------------------------------ */
-
-static void make_keys(uint64_t *key, int64_t n, uint64_t first)
-{
-    for (int64_t i = 0; i < n; i++) key[i] = corpus_mix(first + (uint64_t)i);
-}
-
-static bool has(const corpus_fuse *f, uint64_t key)
-{
-    corpus_place p = corpus_fuse_place(f, key);
-    return corpus_fuse_has(f, &p);
-}
-
-static void filter_has_its_keys(void **state)
-{
-    (void)state;
-    static const int64_t size[] = {1, 2, 3, 4, 7, 10, 31, 100, 1000, 4097, 30000, 300000};
-    uint64_t *key = malloc(300000 * sizeof *key);
-    for (size_t k = 0; k < sizeof size / sizeof *size; k++) {
-        hpc_buf out = {0}, again = {0};
-        corpus_fuse f = {0}, g = {0};
-        make_keys(key, size[k], 1000 * k);
-        assert_int_equal(corpus_fuse_build(&f, &out, key, size[k]), 0);
-        f.slots = (const uint8_t *)out.data;
-        assert_int_equal(out.n, 2 * corpus_fuse_slots(&f));
-        for (int64_t i = 0; i < size[k]; i++) assert_true(has(&f, key[i]));
-        if (size[k] >= 30000) assert_true((double)out.n * 8 / (double)size[k] < 19.5);
-        assert_int_equal(corpus_fuse_build(&g, &again, key, size[k]), 0);
-        assert_int_equal(out.n, again.n);
-        assert_memory_equal(out.data, again.data, out.n);
-        hpc_buf_release(&out);
-        hpc_buf_release(&again);
-    }
-    free(key);
-}
-
-static void filter_has_little_else(void **state)
-{
-    (void)state;
-    enum { N = 50000, ASKED = 2000000 };
-    uint64_t *key = malloc(N * sizeof *key);
-    hpc_buf out = {0};
-    corpus_fuse f = {0};
-    int64_t found = 0;
-    make_keys(key, N, 0);
-    assert_int_equal(corpus_fuse_build(&f, &out, key, N), 0);
-    f.slots = (const uint8_t *)out.data;
-    for (uint64_t i = 0; i < ASKED; i++) found += has(&f, corpus_mix(UINT64_C(1) << 40 | i));
-    assert_in_range(found, ASKED >> 17, ASKED >> 15); /* 2^-16 of them are expected */
-    key[1] = key[0];
-    assert_int_equal(corpus_fuse_build(&f, &out, key, N), HPC_E_STATE);
-    hpc_error_clear();
-    hpc_buf_release(&out);
-    free(key);
-}
-
-static int build_filter(void *user)
-{
-    corpus_fuse f = {0};
-    hpc_buf out = {0};
-    int rc = corpus_fuse_build(&f, &out, user, 5000);
-    hpc_buf_release(&out);
-    return rc;
-}
-
-static void filter_without_memory(void **state)
-{
-    (void)state;
-    uint64_t *key = malloc(5000 * sizeof *key);
-    make_keys(key, 5000, 0);
-    assert_true(hpc_test_each_alloc(build_filter, key) >= 6);
-    free(key);
-}
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
@@ -394,7 +320,7 @@ static void same_bytes_whatever_the_threads(void **state)
         if (k == 0) continue;
         assert_int_equal(other.n, first.n);
         assert_memory_equal(other.data, first.data, first.n);
-        assert_true(corpus_same_hash(hash[0], hash[1]));
+        assert_true(hpc_same_hash(hash[0], hash[1]));
     }
     hpc_buf_release(&first);
     hpc_buf_release(&other);
@@ -430,8 +356,8 @@ static int open_bytes(const char *path, const hpc_buf *b, size_t n, bool seal)
     hpc_buf copy = {0};
     hpc_buf_add(&copy, b->data, n);
     if (seal && n >= SKETCH_HASH)
-        corpus_put_hash((uint8_t *)copy.data + n - SKETCH_HASH,
-                        hpc_hash_wide(copy.data, n - SKETCH_HASH));
+        hpc_put_hash((uint8_t *)copy.data + n - SKETCH_HASH,
+                     hpc_hash_wide(copy.data, n - SKETCH_HASH));
     FILE *f = fopen(path, "wb"); /* not synchronised: there are thousands of them */
     assert_non_null(f);
     assert_int_equal(fwrite(copy.data ? copy.data : "", 1, n, f), n);
@@ -475,9 +401,9 @@ static void damage_is_seen(void **state)
     }
     for (size_t n = SKETCH_HEADER; n < b.n; n += 101)
         assert_true(open_bytes(m->path[4], &b, n, true) < 0);
-    corpus_put32((uint8_t *)b.data + SKETCH_AT_VERSION, SKETCH_VERSION + 1);
+    hpc_put32((uint8_t *)b.data + SKETCH_AT_VERSION, SKETCH_VERSION + 1);
     assert_int_equal(open_bytes(m->path[4], &b, b.n, true), HPC_E_UNSUPPORTED);
-    corpus_put32((uint8_t *)b.data + SKETCH_AT_VERSION, SKETCH_VERSION);
+    hpc_put32((uint8_t *)b.data + SKETCH_AT_VERSION, SKETCH_VERSION);
     b.data[SKETCH_AT_LEXER] ^= 1;
     assert_int_equal(open_bytes(m->path[4], &b, b.n, true), HPC_E_UNSUPPORTED);
     hpc_buf_release(&b);
@@ -511,9 +437,6 @@ static void what_goes_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(filter_has_its_keys, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(filter_has_little_else, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(filter_without_memory, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(list_of_names, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(lines_that_are_wrong, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(globs_are_quick, place_setup, place_teardown),

@@ -237,6 +237,15 @@ static void hashes_are_what_they_were(void **state)
     assert_int_equal(hpc_token_hash("hypre_ParCSRMatrixSetDiagRows_Host", 34), 0xa17fe1ffu);
 }
 
+/* What files of hashes depend on, corpus/held-out.sketch among them. */
+static void the_lexer_is_what_it_was(void **state)
+{
+    (void)state;
+    uint64_t hash = 0;
+    assert_int_equal(hpc_lexer_hash(&hash), 0);
+    assert_true(hash == UINT64_C(0xb905a9219e34eef6));
+}
+
 static void hashes_of_any_kind(void **state)
 {
     (void)state;
@@ -511,6 +520,7 @@ int main(void)
         cmocka_unit_test_setup(long_names, setup),
         cmocka_unit_test_setup(hashes_depend_on_the_spelling_alone, setup),
         cmocka_unit_test_setup(hashes_are_what_they_were, setup),
+        cmocka_unit_test_setup(the_lexer_is_what_it_was, setup),
         cmocka_unit_test_setup(hashes_of_any_kind, setup),
         cmocka_unit_test_setup(what_counts_as_code, setup),
         cmocka_unit_test_setup(random_bytes, setup),
