@@ -202,6 +202,11 @@ int hpc_corpus_loops(hpc_loops_result *out, const hpc_loops_options *options);
 int hpc_corpus_loops_text(hpc_buf *out, hpc_loops_result *counts, const char *path,
                           const char *text, size_t n);
 
+/* ---- passages (runtime/source/passage.h) --------------------------------------------- */
+/* Of what is for training; `progress` counts files, each twice. */
+int hpc_corpus_passages(int64_t *files_n, const char *out, const char *folder,
+                        hpc_progress *progress);
+
 /* ---- packing ------------------------------------------------------------------------- */
 typedef struct hpc_pack_options {
     const char *corpus, *out, *tokenizer;
