@@ -225,7 +225,7 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -d $(root)/share/man/man1
 	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
-	$(foreach f,$(wildcard corpus/*.sketch) pilot/pilot.gguf,install -D -m 644 -t $(root)/share/hpccoder $(f))
+	install -D -m 644 -t $(root)/share/hpccoder $(wildcard corpus/*.sketch) $(addprefix pilot/pilot.,gguf passages)
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## remove build/

@@ -11,7 +11,10 @@
 #include "infer/complete/context.h"
 #include "infer/complete/verify.h"
 
-enum { ROOMY = 2048 }; /* tokens, of a model that may have seen several files at once */
+enum {
+    ROOMY = 2048, /* tokens, of a model that may have seen several files at once */
+    ROUNDS = 4    /* in which completions are drawn, if all repeat what is known */
+};
 
 typedef struct completing {
     const complete_options *o;
@@ -22,7 +25,10 @@ typedef struct completing {
     hpc_completer *completer;
     hpc_context *context;
     hpc_context_parts parts;
+    char known[PATH_MAX];
+    hpc_passages *passages; /* NULL: there are none to ask */
     hpc_completions made;
+    int64_t left_out;         /* answers that repeat what is known */
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_check_flags flags;
     char library[PATH_MAX]; /* folder of what checks */
@@ -117,6 +123,7 @@ static int open_completer(completing *x)
                             .guess = o->guess};
     int rc;
     TRY(find_model(x));
+    TRY(complete_open_passages(&x->passages, x->known, o, x->model));
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));
     TRY(hpc_completer_open(&x->completer, &e));
@@ -182,7 +189,7 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
-    hpc_json_put_text(w, "source", NULL);
+    complete_put_source(w, c);
     hpc_json_close(w, '}');
 }
 
@@ -202,9 +209,11 @@ static int print_json(completing *x)
     hpc_json_put_int(&w, "line", x->spot.line);
     hpc_json_put_int(&w, "col", x->spot.col);
     hpc_json_put_text(&w, "model", x->model);
+    hpc_json_put_text(&w, "passages", x->passages ? x->known : NULL);
     hpc_json_open(&w, "completions", '[');
     for (int64_t k = 0; k < m->n; k++) put_completion(&w, &m->item[k]);
     hpc_json_close(&w, ']');
+    hpc_json_put_int(&w, "left_out", x->left_out);
     hpc_json_open(&w, "timing", '{');
     hpc_json_put_real(&w, "load_ms", (double)(x->loaded_ns - x->start_ns) * 1e-6);
     hpc_json_put_real(&w, "prompt_ms", (double)m->first_token_ns * 1e-6);
@@ -249,6 +258,7 @@ out:
 static void remark(const completing *x)
 {
     const hpc_completions *m = &x->made;
+    if (!x->o->quiet) complete_remark_source(x->o->json || m->n == 0 ? NULL : m->item, x->left_out);
     if (!x->o->quiet && (m->n == 0 || m->item[0].text.n == 0))
         fprintf(stderr, "hpccoder complete: %s:%lld:%lld: nothing to add\n", x->name,
                 (long long)x->spot.line, (long long)x->spot.col);
@@ -320,10 +330,13 @@ out:
 
 /* ---- the command ------------------------------------------------------------------------- */
 
+static const double DRAWN = 0.6;  /* temperature of several samples, */
+static const double HOTTER = 0.3; /* and by how much each further round is above that */
+
 static hpc_sampling sampling_of(const complete_options *o)
 {
     hpc_sampling s = hpc_sampling_greedy();
-    s.temperature = o->temperature >= 0 ? o->temperature : o->samples > 1 ? 0.6 : 0;
+    s.temperature = o->temperature >= 0 ? o->temperature : o->samples > 1 ? DRAWN : 0;
     s.top_k = o->top_k;
     s.top_p = o->top_p;
     s.min_p = o->min_p;
@@ -356,6 +369,28 @@ static const char *shown_path(const char *name)
     return name[0] == '/' ? strrchr(name, '/') + 1 : name;
 }
 
+/* Once, or until there is something that repeats nothing. */
+static int make_rounds(completing *x, hpc_complete_request *r)
+{
+    int rc = HPC_OK;
+    for (int k = 0;
+         k < ROUNDS && x->made.n == 0 && !(k > 0 && __atomic_load_n(r->cancel, __ATOMIC_RELAXED));
+         k++)
+    {
+        hpc_completions_release(&x->made);
+        TRY(hpc_complete(&x->made, x->completer, r));
+        TRY(x->failed);
+        if (x->passages) TRY(hpc_completions_find_sources(&x->made, r->spot, x->passages));
+        if (!x->o->no_verbatim) break;
+        x->left_out += hpc_completions_leave_out(&x->made);
+        r->sampling.seed++;
+        double least = DRAWN + HOTTER * k;
+        if (r->sampling.temperature < least) r->sampling.temperature = least;
+    }
+out:
+    return rc;
+}
+
 static int make(completing *x, const int *cancel)
 {
     const complete_options *o = x->o;
@@ -374,9 +409,8 @@ static int make(completing *x, const int *cancel)
                               .cancel = cancel};
     hpc_grammar_rule rule;
     if (rule_of(&rule, o->grammar)) r.rule = &rule;
-    if (!o->json && !o->write && o->samples == 1) r.ready = print_ready;
-    int rc = hpc_complete(&x->made, x->completer, &r);
-    return rc < 0 ? rc : x->failed;
+    if (!o->json && !o->write && o->samples == 1 && !o->no_verbatim) r.ready = print_ready;
+    return make_rounds(x, &r);
 }
 
 /* What is behind "--" is the compiler's. */
@@ -413,6 +447,7 @@ static int run(void *options, int argc, char **argv)
 out:
     hpc_cmd_signals_end(signals);
     hpc_completions_release(&x.made);
+    hpc_passages_close(x.passages);
     hpc_context_close(x.context);
     hpc_completer_close(x.completer);
     hpc_spot_close(&x.spot);
@@ -436,6 +471,10 @@ const hpc_command hpc_cmd_complete = {
         "they parse there or, with the flags of a compile_commands.json or of the command line and "
         "all headers found, compile? Those that do not sink below those that do, and --json says "
         "what was found. Where headers are missing, what only they could tell is excused.\n\n"
+        "A completion that repeats 40 tokens or more of what the model was trained on, those of up "
+        "to 20 before it counted, tells whose they are, if the model has a file of passages: on "
+        "standard error, or as `source` of --json. Code that stands in three repositories or more, "
+        "or has fewer than three names, is nobody's; comments do not count.\n\n"
         "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, and is "
         "shown what follows the place if it has marks for that. If it takes 2,048 tokens or more, "
         "it is shown parts of other files, too: of those that the file includes, that include the "

@@ -103,6 +103,17 @@ const hpc_option complete_option_table[] = {
      .argument = "DIR|FILE.gguf",
      .help = "What completes: $HPCCODER_MODEL if not given, or the model that comes with the "
              "program."},
+    {.name = "passages",
+     .kind = HPC_TEXT,
+     .offset = offsetof(complete_options, passages),
+     .argument = "FILE|none",
+     .help = "What it was trained on, as `hpccoder corpus passages` has it; FILE.passages of "
+             "FILE.gguf, or model.passages in DIR, if not given."},
+    {.name = "no-verbatim",
+     .kind = HPC_FLAG,
+     .offset = offsetof(complete_options, no_verbatim),
+     .help = "Leave out completions that repeat that. If none is left they are drawn anew, up to "
+             "three times, at temperatures of 0.6, 0.9 and 1.2 at least."},
     {.name = "weights",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, weights),

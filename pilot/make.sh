@@ -2,8 +2,8 @@
 # make.sh CLONES OUT: the pilot model, from clones of the repositories of sources.txt.
 #
 # CLONES has a clone, bare or not, of each as OWNER+NAME; what is harvested is its HEAD, which
-# sources.txt names. Nothing is downloaded. OUT/pilot.gguf is the result; what was done in OUT is not
-# done again, and a training that was stopped goes on.
+# sources.txt names. Nothing is downloaded. OUT/pilot.gguf and OUT/pilot.passages are the result; what
+# was done in OUT is not done again, and a training that was stopped goes on.
 set -eu -o pipefail
 [ $# = 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 clones=$1 out=$2
@@ -42,3 +42,4 @@ pack held --fim-rate 0.5 --window 1500 --to 0.01
     --optimizer jorge-momentum --halves all --lr 0.005 --lr-least 0.05 --schedule cosine --warmup 200 \
     --tokens "$TOKENS" --validate-every 500 --validate-batches 60 --save-every 500 --keep 2
 "$hpccoder" export "$out/run/model" --to gguf --dtype q8_0 --out "$out/pilot.gguf"
+"$hpccoder" corpus passages -q "$out/corpus" --out "$out/pilot.passages"

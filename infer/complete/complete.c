@@ -395,7 +395,10 @@ out:
 
 void hpc_completions_release(hpc_completions *c)
 {
-    for (int64_t k = 0; k < c->n; k++) hpc_buf_release(&c->item[k].text);
+    for (int64_t k = 0; k < c->n; k++) {
+        hpc_buf_release(&c->item[k].text);
+        hpc_free(c->item[k].source);
+    }
     hpc_free(c->item);
     *c = (hpc_completions){0};
 }

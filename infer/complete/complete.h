@@ -84,6 +84,12 @@ typedef struct hpc_completion_check { /* verify.h makes them */
     char text[256]; /* where and what; "" when ok */
 } hpc_completion_check;
 
+typedef struct hpc_completion_source { /* source.h finds them */
+    const char *repository, *licence;  /* live as long as the passages that have them */
+    int64_t tokens;                    /* of code, that it has as well */
+    int64_t line, end_line;            /* of the file with the completion in it */
+} hpc_completion_source;
+
 typedef struct hpc_completion {
     hpc_buf text; /* UTF-8 with line feeds; may be empty */
     int64_t tokens;
@@ -93,6 +99,8 @@ typedef struct hpc_completion {
     int64_t times;     /* how many gave it */
     hpc_completion_check check[HPC_COMPLETION_CHECKS];
     int64_t check_n;
+    hpc_completion_source *source; /* who has most of it first */
+    int64_t source_n;
 } hpc_completion;
 typedef struct hpc_completions {
     hpc_completion *item; /* the likeliest token by token first */
