@@ -80,13 +80,14 @@ static hpc_space space_of(const placer *w, hpc_value v)
     return s >= 0 && !w->suspends[s] ? HPC_SPACE_LOCAL : HPC_SPACE_SLOT;
 }
 
-static void make_value_blocks(placer *w)
+static void make_value_blocks(placer *w, const void *const *elsewhere)
 {
     for (int64_t v = 0; v < w->p->value_n; v++) {
         const hpc_value_info *info = &w->p->value[v];
         block *b = &w->block[v];
         b->space = (uint8_t)space_of(w, (hpc_value)v);
-        b->bytes = info->base >= 0 ? 0 : round_up((int64_t)hpc_type_bytes(&info->type));
+        bool needs = info->base < 0 && !(elsewhere && elsewhere[v]);
+        b->bytes = needs ? round_up((int64_t)hpc_type_bytes(&info->type)) : 0;
         if (info->kind != HPC_VALUE_TEMP) {
             b->first = 0;
             b->last = w->total;
@@ -391,7 +392,7 @@ static int reserve(placer *w)
     return HPC_OK;
 }
 
-int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
+int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots)
 {
     int rc = HPC_OK;
@@ -399,7 +400,7 @@ int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
     *out = (hpc_placement){0};
     TRY(reserve(&w));
     find_lifetimes(&w);
-    make_value_blocks(&w);
+    make_value_blocks(&w, elsewhere);
     make_workspace_blocks(&w, workspace_bytes, own_bytes);
     for (int64_t s = 0; s < p->segment_n; s++)
         for (int64_t k = 0; k < p->segment[s].insn_n; k++)

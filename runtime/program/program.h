@@ -202,9 +202,10 @@ typedef struct hpc_placement {
     size_t bytes[HPC_SPACE_N];  /* of each arena */
     size_t live[HPC_SPACE_N];   /* the largest set alive at once: the floor of bytes */
 } hpc_placement;
-/* workspace_bytes[segment][insn]; NULL: none. own_bytes: in use all the time. Allocates from `a`.
+/* elsewhere[value]: where state has memory already and needs none; NULL: nowhere.
+ * workspace_bytes[segment][insn]; NULL: none. own_bytes: in use all the time. Allocates from `a`.
  */
-int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p,
+int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void *const *elsewhere,
               const size_t *const *workspace_bytes, size_t own_bytes, int slots);
 
 /* ---- for people -------------------------------------------------------------- */

@@ -106,7 +106,7 @@ static void tight_and_disjoint(void **state)
             hpc_program *p = random_program(seed);
             hpc_placement pl;
             test_ok(hpc_program_check(p));
-            test_ok(hpc_place(&pl, a, p, NULL, OWN, slots));
+            test_ok(hpc_place(&pl, a, p, NULL, NULL, OWN, slots));
             check_no_overlap(p, &pl, slots);
             for (int s = 0; s < HPC_SPACE_N; s++) {
                 assert_true(pl.bytes[s] >= pl.live[s]);
@@ -123,7 +123,7 @@ static int place_once(void *user)
 {
     hpc_arena *a = hpc_arena_create(0);
     hpc_placement pl;
-    int rc = a ? hpc_place(&pl, a, user, NULL, 0, 1) : HPC_E_NOMEM;
+    int rc = a ? hpc_place(&pl, a, user, NULL, NULL, 0, 1) : HPC_E_NOMEM;
     hpc_arena_free(a);
     return rc;
 }

@@ -198,7 +198,7 @@ static double activation_bytes(const hpc_program *p)
 {
     hpc_arena *a = hpc_arena_create(0);
     hpc_placement pl;
-    test_ok(hpc_place(&pl, a, p, NULL, 0, 1));
+    test_ok(hpc_place(&pl, a, p, NULL, NULL, 0, 1));
     double bytes = (double)pl.bytes[HPC_SPACE_SLOT];
     for (hpc_value v = 0; v < p->value_n; v++) {
         size_t own = (hpc_type_bytes(&p->value[v].type) + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;

@@ -9,6 +9,7 @@
 void *hpc_exec_data(const hpc_exec *e, int slot, hpc_value v)
 {
     hpc_space s = (hpc_space)e->place.space[v];
+    if (e->lent && e->lent[v]) return (uint8_t *)e->lent[v] + e->place.offset[v];
     size_t base = s == HPC_SPACE_SLOT ? (size_t)slot * e->place.bytes[s] : 0;
     return e->memory[s] + base + (size_t)e->place.offset[v];
 }
@@ -113,7 +114,7 @@ static int select_and_place(hpc_exec *e)
     size_t **workspace = hpc_arena_alloc(e->arena, n, sizeof *workspace);
     if (!e->segment || !workspace) return HPC_E_NOMEM;
     for (int s = 0; s < e->p->segment_n; s++) TRY(select_segment(e, s, workspace));
-    TRY(hpc_place(&e->place, e->arena, e->p, (const size_t *const *)workspace,
+    TRY(hpc_place(&e->place, e->arena, e->p, e->lent, (const size_t *const *)workspace,
                   2 * e->gang_bytes + (size_t)e->workers * e->own_bytes, e->slots));
 out:
     return rc;
@@ -218,6 +219,7 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
     int rc = HPC_OK;
     TRY(hpc_program_check(e->p));
     if (!e->grid) TRY(hpc_link_self(&e->self));
+    if (o->lent_n > 0) TRY(hpc_lent_take(e, o->lent, o->lent_n));
     TRY(select_and_place(e));
     TRY(hpc_transfers_open(e));
     for (int s = 0; s < e->p->segment_n; s++) {

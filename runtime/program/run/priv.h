@@ -62,6 +62,7 @@ struct hpc_exec {
     int slots, workers;
     bool host;
     hpc_placement place;
+    const void **lent;            /* by value, views too: where it was lent; NULL: nothing is */
     uint8_t *memory[HPC_SPACE_N]; /* SLOT: slots arenas, one behind the other */
     size_t own_bytes;             /* for each worker, behind two of: */
     size_t gang_bytes;
@@ -81,6 +82,9 @@ void *hpc_exec_data(const hpc_exec *e, int slot, hpc_value v);
 uint32_t hpc_exec_id(const hpc_exec *e, hpc_value v);
 /* The tensor of operand k: extents and type; data only if slot >= 0. */
 hpc_tensor hpc_exec_tensor(const hpc_exec *e, int slot, const hpc_insn *i, int k);
+
+/* lend.c: checks what is lent, and makes e->lent of it. */
+int hpc_lent_take(hpc_exec *e, const hpc_lent *lent, int64_t n);
 
 /* steps.c: hazards to barriers, joins and waits. */
 int hpc_steps_make(hpc_exec *e, int segment);

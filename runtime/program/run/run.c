@@ -104,6 +104,8 @@ int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t 
     TRY(check_value(e, slot, v, bytes));
     if (e->p->value[v].kind == HPC_VALUE_TEMP)
         return hpc_fail(HPC_E_ARG, "%%%d is computed; only inputs and state are written", v);
+    if (e->lent && e->lent[v])
+        return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent: it is only read", v, value_name(e, v));
     void *to = hpc_exec_data(e, slot, v);
     TRY(hpc_device_copy(e->device, HPC_COMPUTE, to, data, bytes, HPC_TO_DEVICE));
     if (b->wrote) TRY(b->wrote(e->device, HPC_COMPUTE, to, bytes, hpc_exec_id(e, v)));

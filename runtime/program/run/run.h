@@ -19,16 +19,27 @@ extern "C" {
 
 typedef struct hpc_exec hpc_exec;
 
+/* State that lies in memory of somebody else, who keeps it there for the executor's life: it gets
+ * none of its own, and is only read. */
+typedef struct hpc_lent {
+    hpc_value state;
+    const void *data; /* aligned to HPC_ALIGN */
+    size_t bytes;     /* those of its type */
+} hpc_lent;
+
 typedef struct hpc_exec_options {
-    int slots;    /* microbatches or requests that may be in flight; 0: 1 */
-    int poison;   /* fill arenas with NaN patterns at opening (tests) */
-    bool dry;     /* select, place and count, but allocate nothing: it cannot run */
-    bool profile; /* host-memory devices: sum up the time of each instruction */
+    int slots;            /* microbatches or requests that may be in flight; 0: 1 */
+    int poison;           /* fill arenas with NaN patterns at opening (tests) */
+    bool dry;             /* select, place and count, but allocate nothing: it cannot run */
+    bool profile;         /* host-memory devices: sum up the time of each instruction */
+    const hpc_lent *lent; /* [lent_n], read when it is opened; host-memory devices only */
+    int64_t lent_n;
 } hpc_exec_options;
 
 /* Borrows p and d (and grid; NULL: serial) for its life; with a grid, collective over its world.
  * Errors name the instruction: a missing kernel, an unsupported dtype, a collective over an axis
- * that the grid lacks. */
+ * that the grid lacks. Lent state that an instruction writes is HPC_E_ARG, as is writing it later.
+ */
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
@@ -37,7 +48,8 @@ void hpc_exec_close(hpc_exec *e);
  * bytes must match. Of temporaries only those kept (hpc_program_keep) can be read. */
 int hpc_exec_write(hpc_exec *e, int slot, hpc_value v, const void *data, size_t bytes);
 int hpc_exec_read(hpc_exec *e, int slot, hpc_value v, void *data, size_t bytes);
-/* Device address of a value: for zero-copy on host-memory devices, NULL on others. */
+/* Device address of a value: for zero-copy on host-memory devices, NULL on others. Of lent state it
+ * is what was lent. */
 void *hpc_exec_address(hpc_exec *e, int slot, hpc_value v);
 
 /* The message tag of the slot's SEND and RECV instructions: its microbatch. */
