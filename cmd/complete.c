@@ -10,6 +10,7 @@
 #include "cmd/complete.h"
 #include "infer/complete/context.h"
 #include "infer/complete/verify.h"
+#include "model/packed.h"
 
 enum {
     ROOMY = 2048, /* tokens, of a model that may have seen several files at once */
@@ -95,8 +96,12 @@ static int find_model(completing *x)
         int n = snprintf(x->model, sizeof x->model, "%s", named);
         if (n >= (int)sizeof x->model) return hpc_fail(HPC_E_ARG, "--model: too long a path");
         const char *end = n > 5 ? x->model + n - 5 : x->model;
-        if (stat(x->model, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0)
-            return hpc_fail(HPC_E_ARG, "%s: neither a model directory nor a FILE.gguf", x->model);
+        if (stat(x->model, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0 &&
+            !hpc_is_packed(x->model))
+            return hpc_fail(HPC_E_ARG,
+                            "%s: neither a model directory nor a FILE.gguf or "
+                            "FILE.packed",
+                            x->model);
         return HPC_OK;
     }
     int rc = hpc_cmd_find(x->model, "pilot.gguf");
@@ -475,7 +480,8 @@ const hpc_command hpc_cmd_complete = {
         "to 20 before it counted, tells whose they are, if the model has a file of passages: on "
         "standard error, or as `source` of --json. Code that stands in three repositories or more, "
         "or has fewer than three names, is nobody's; comments do not count.\n\n"
-        "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, and is "
+        "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, or "
+        "one that `hpccoder export --to packed` made, which is mapped and starts at once. It is "
         "shown what follows the place if it has marks for that. If it takes 2,048 tokens or more, "
         "it is shown parts of other files, too: of those that the file includes, that include the "
         "same, changed together with it or lie near by, what shares the most telling names with "

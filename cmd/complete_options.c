@@ -100,7 +100,7 @@ const hpc_option complete_option_table[] = {
      .letter = 'm',
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, model),
-     .argument = "DIR|FILE.gguf",
+     .argument = "DIR|FILE.gguf|FILE.packed",
      .help = "What completes: $HPCCODER_MODEL if not given, or the model that comes with the "
              "program."},
     {.name = "passages",
@@ -119,8 +119,9 @@ const hpc_option complete_option_table[] = {
      .offset = offsetof(complete_options, weights),
      .fallback = "stored",
      .argument = "TYPE",
-     .help = "Type of its matrices in memory: stored (as in the file), f32, bf16, f16, q8_0, q4_0, "
-             "q4_K."},
+     .help =
+         "Type of its matrices in memory: stored (as in the file; a FILE.packed takes no other), "
+         "f32, bf16, f16, q8_0, q4_0, q4_K."},
     {.name = "cache",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, cache),

@@ -10,17 +10,22 @@ typedef struct export_options {
     const char *to;
 } export_options;
 
+static const char *const formats[] = {[MODEL_COPY_FOLDER] = "hf",
+                                      [MODEL_COPY_GGUF] = "gguf",
+                                      [MODEL_COPY_PACKED] = "packed",
+                                      [MODEL_COPY_FORM_N] = NULL};
+
 static int run(void *options, int argc, char **argv)
 {
     const export_options *o = options;
     if (argc != 1)
         return hpc_fail(HPC_E_ARG,
                         "name one model directory or FILE.gguf to export; --help tells more");
-    return strcmp(o->to, "gguf") == 0 ? model_copy_gguf("export", argv[0], &o->copy)
-                                      : model_copy("export", argv[0], &o->copy);
+    int to = MODEL_COPY_FOLDER;
+    for (int k = 0; k < MODEL_COPY_FORM_N; k++)
+        if (strcmp(formats[k], o->to) == 0) to = k;
+    return model_copy("export", argv[0], &o->copy, (model_copy_form)to);
 }
-
-static const char *const formats[] = {"hf", "gguf", NULL};
 
 static const hpc_option options[] = {
     {.name = "out",
@@ -28,21 +33,24 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(export_options, copy.out),
      .argument = "PATH",
-     .help = "Folder to write, which is made, or empty; with --to gguf the file, FILE.gguf."},
+     .help = "Folder to write, which is made, or empty; with --to gguf the file, FILE.gguf, with "
+             "--to packed FILE.packed."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, copy.dtype),
      .argument = "TYPE",
-     .choices = model_copy_gguf_dtypes,
-     .help = "Type of the numbers written: f32, bf16 or f16, and in GGUF files q8_0, q4_0 or q4_K "
-             "too; as the model has it if not given."},
+     .choices = model_copy_dtypes,
+     .help = "Type of the numbers written: f32, bf16 or f16, and in files q8_0, q4_0 or q4_K too; "
+             " as the model has it if not given."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),
      .fallback = "hf",
      .argument = "FORMAT",
      .choices = formats,
-     .help = "hf: a directory for transformers; gguf: one file for llama.cpp."},
+     .help =
+         "hf: a directory for transformers; gguf: one file for llama.cpp; packed: one file that "
+         "`complete` maps."},
     HPC_CMD_JSON(model_copy_options),
     HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
@@ -56,7 +64,8 @@ const hpc_command hpc_cmd_export = {
         "Writes a model directory, or a FILE.gguf, again: as a directory in the names, fusions and "
         "layout of its family, which transformers loads unchanged (config.json, model.safetensors, "
         "in parts when it is larger than 5 GiB, generation_config.json and the tokenizer's files), "
-        "or as one GGUF file, which llama.cpp loads and which has the tokenizer inside.\n\n"
+        "or as one GGUF file, which llama.cpp loads and which has the tokenizer inside; or "
+        "packed.\n\n"
         "In a GGUF file norms, biases and learned positions are f32, and matrices are of the type "
         "that is asked for. With q4_0 and q4_K the embedding and the head are q8_0. A matrix whose "
         "rows are no multiples of 256 is q8_0 instead of q4_K, and one whose rows are no multiples "
@@ -64,9 +73,16 @@ const hpc_command hpc_cmd_export = {
         "activation that readers do not compute, biases that they do not have. Readers of others "
         "take no notice of an attention window, compute GPT-NeoX's erf GELU by tanh, and refuse a "
         "head for classes.\n\n"
+        "A packed file holds the configuration, the tokenizer and every parameter in the type and "
+        "layout in which programs run it. `complete --model FILE.packed` maps it: it starts in "
+        "milliseconds, and processes share the memory. It is for this program alone and refused by "
+        "one that lays parameters out otherwise: keep the model that it was made of. Matrices keep "
+        "the types that they are stored in, or get those that `complete --weights` would give "
+        "them.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder export model --to hf --out model-f16 --dtype f16\n"
-                "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp",
+                "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp\n"
+                "hpccoder export model.gguf --to packed --out model.packed  # to start at once",
     .options = options,
     .options_bytes = sizeof(export_options),
     .run = run,

@@ -4,16 +4,42 @@
  */
 #include "cmd/model_copy.h"
 
+typedef struct import_options {
+    model_copy_options copy;
+    bool packed;
+} import_options;
+
 static int run(void *options, int argc, char **argv)
 {
+    const import_options *o = options;
     if (argc != 1)
         return hpc_fail(HPC_E_ARG,
                         "name one model directory or FILE.gguf to import; --help tells more");
-    return model_copy("import", argv[0], options);
+    return model_copy("import", argv[0], &o->copy,
+                      o->packed ? MODEL_COPY_PACKED : MODEL_COPY_FOLDER);
 }
 
 static const hpc_option options[] = {
-    MODEL_COPY_OPTIONS,
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(import_options, copy.out),
+     .argument = "PATH",
+     .help = "Folder to write; it is made, or empty. With --packed the file, FILE.packed."},
+    {.name = "dtype",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(import_options, copy.dtype),
+     .argument = "TYPE",
+     .choices = model_copy_dtypes,
+     .help =
+         "Type of the numbers written: f32, bf16 or f16, as config.json says if not given; with "
+         "--packed q8_0, q4_0 or q4_K too, as they are stored if not given."},
+    {.name = "packed",
+     .kind = HPC_FLAG,
+     .offset = offsetof(import_options, packed),
+     .help = "Write one file that `complete` maps, as `export --to packed` does."},
+    HPC_CMD_JSON(model_copy_options),
+    HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
 };
 
@@ -39,8 +65,9 @@ const hpc_command hpc_cmd_import = {
         "One tensor at a time is in memory.",
     .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
                 "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts\n"
-                "hpccoder import model.gguf --out model --dtype f16",
+                "hpccoder import model.gguf --out model --dtype f16\n"
+                "hpccoder import model.gguf --out model.packed --packed  # to start at once",
     .options = options,
-    .options_bytes = sizeof(model_copy_options),
+    .options_bytes = sizeof(import_options),
     .run = run,
 };

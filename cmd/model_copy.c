@@ -4,19 +4,20 @@
 #include <string.h>
 
 #include "cmd/model_copy.h"
+#include "model/packed.h"
 #include "model/tokenizer.h"
 
-const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", NULL};
-const char *const model_copy_gguf_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
+const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
 
 typedef struct copying {
     const char *command, *from;
     const model_copy_options *o;
     hpc_model_config c;
     hpc_weights *w;
-    hpc_dtype dtype;
+    hpc_dtype dtype;          /* HPC_DTYPE_N: as they are stored */
     hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
-    bool from_gguf, to_gguf;  /* not a directory */
+    bool from_gguf;           /* not a directory */
+    model_copy_form to;
     int64_t params, done;
     hpc_progress progress;
     hpc_buf path;
@@ -36,11 +37,12 @@ static bool is_gguf(const char *path)
     return n > 5 && strcmp(path + n - 5, ".gguf") == 0;
 }
 
-static int check_file(const model_copy_options *o)
+static int check_file(const model_copy_options *o, model_copy_form to)
 {
-    if (!o->out) return hpc_fail(HPC_E_ARG, "--out is needed: the file to write, FILE.gguf");
-    if (!is_gguf(o->out))
-        return hpc_fail(HPC_E_ARG, "--out %s: the name of such a file ends in .gguf", o->out);
+    const char *ending = to == MODEL_COPY_GGUF ? "gguf" : "packed";
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out is needed: the file to write, FILE.%s", ending);
+    if (!(to == MODEL_COPY_GGUF ? is_gguf(o->out) : hpc_is_packed(o->out)))
+        return hpc_fail(HPC_E_ARG, "--out %s: the name of such a file ends in .%s", o->out, ending);
     if (hpc_file_exists(o->out))
         return hpc_fail(HPC_E_ARG, "--out %s: it is there already; name another file", o->out);
     return HPC_OK;
@@ -65,11 +67,10 @@ out:
 static int find_dtype(copying *k)
 {
     int rc = HPC_OK;
-    k->dtype = k->c.dtype;
+    k->dtype = k->to == MODEL_COPY_PACKED ? HPC_DTYPE_N : k->c.dtype;
     if (k->o->dtype) TRY(hpc_dtype_find(&k->dtype, k->o->dtype));
-    if (!k->to_gguf && hpc_dtype_get(k->dtype)->quantised)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "--dtype %s: a directory holds f32, bf16 or f16; --to gguf writes it",
+    if (k->to == MODEL_COPY_FOLDER && hpc_dtype_get(k->dtype)->quantised)
+        TRY(hpc_fail(HPC_E_ARG, "--dtype %s: a directory holds f32, bf16 or f16; a file holds it",
                      k->o->dtype));
 out:
     return rc;
@@ -112,12 +113,13 @@ static int look_at_tokenizer(copying *k)
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) {
         snprintf(line, sizeof line, "the tokenizer is %s: %s",
-                 k->to_gguf || k->from_gguf ? "left out, because it cannot be used here"
-                                            : "copied, but cannot be used here",
+                 k->to != MODEL_COPY_FOLDER || k->from_gguf
+                     ? "left out, because it cannot be used here"
+                     : "copied, but cannot be used here",
                  hpc_error_get()->text);
         hpc_cmd_warn(line, (void *)k->command);
         hpc_error_clear();
-    } else if (hpc_tokenizer_n(k->tokenizer) > k->c.vocab && !k->to_gguf) {
+    } else if (hpc_tokenizer_n(k->tokenizer) > k->c.vocab && k->to != MODEL_COPY_GGUF) {
         snprintf(line, sizeof line,
                  "the tokenizer has %lld tokens, the model knows the first %lld of them",
                  (long long)hpc_tokenizer_n(k->tokenizer), (long long)k->c.vocab);
@@ -155,7 +157,7 @@ static int read_tensor(float *out, const hpc_model_tensor *t, void *user)
 
 /* config.json is the last file that makes it a model; generation_config.json has more in the source
  * than we know of. */
-static int copy_all(copying *k)
+static int copy_folder(copying *k)
 {
     static const char *const beside[] = {"tokenizer.json",
                                          "tokenizer.model",
@@ -196,7 +198,7 @@ static int name_of(hpc_buf *out, const char *path)
     return hpc_buf_printf(out, "%.*s", (int)(n - from), path + from);
 }
 
-static int copy_to_file(copying *k)
+static int copy_gguf(copying *k)
 {
     hpc_buf name = {0};
     int rc = HPC_OK;
@@ -213,6 +215,31 @@ static int copy_to_file(copying *k)
     hpc_progress_end(&k->progress, k->done);
 out:
     hpc_buf_release(&name);
+    return rc;
+}
+
+static void told_of(int64_t parameters, void *user)
+{
+    copying *k = user;
+    k->done += parameters;
+    hpc_progress_update(&k->progress, k->done, NULL);
+}
+
+/* What has been written is read once more. */
+static int copy_packed(copying *k)
+{
+    const hpc_packed_options save = {
+        .dtype = k->dtype, .tokenizer = k->tokenizer ? k->from : NULL, .done = told_of, .user = k};
+    hpc_packed *packed = NULL;
+    int rc;
+    hpc_cmd_progress(&k->progress, k->o->quiet);
+    hpc_progress_start(&k->progress, k->command, "parameters", k->params);
+    TRY(hpc_packed_save(k->o->out, k->w, &k->c, &save));
+    hpc_progress_end(&k->progress, k->done);
+    TRY(hpc_packed_open(&packed, k->o->out));
+    TRY(hpc_packed_verify(packed));
+out:
+    hpc_packed_close(packed);
     return rc;
 }
 
@@ -233,11 +260,17 @@ static void remove_all(copying *k)
 static double bytes_of(const copying *k)
 {
     hpc_file_view view = {0};
-    double bytes = (double)k->params * (double)hpc_dtype_get(k->dtype)->block_bytes;
-    if (!k->to_gguf) return bytes;
+    double bytes = 0;
+    if (k->to == MODEL_COPY_FOLDER)
+        return (double)k->params * (double)hpc_dtype_get(k->dtype)->block_bytes;
     if (hpc_file_open(&view, k->o->out) >= 0) bytes = (double)view.bytes;
     hpc_file_close(&view);
     return bytes;
+}
+
+static const char *dtype_name(const copying *k)
+{
+    return k->dtype == HPC_DTYPE_N ? "stored" : hpc_dtype_get(k->dtype)->name;
 }
 
 static void put_json(hpc_buf *out, const copying *k)
@@ -249,7 +282,7 @@ static void put_json(hpc_buf *out, const copying *k)
     hpc_json_put_text(&w, "family", k->c.family);
     hpc_json_put_text(&w, "head", heads[k->c.head]);
     hpc_json_put_int(&w, "parameters", k->params);
-    hpc_json_put_text(&w, "dtype", hpc_dtype_get(k->dtype)->name);
+    hpc_json_put_text(&w, "dtype", dtype_name(k));
     hpc_json_put_int(&w, "bytes", (int64_t)bytes_of(k));
     hpc_json_put_int(&w, "layers", k->c.layers);
     hpc_json_put_int(&w, "hidden", k->c.hidden);
@@ -267,7 +300,8 @@ static void put_text(hpc_buf *out, const copying *k)
     char size[32];
     hpc_buf_printf(out,
                    "%s: %s, %lld parameters in %s (%s), %lld layers of %lld, a vocabulary of %lld",
-                   k->o->out, k->c.family, (long long)k->params, hpc_dtype_get(k->dtype)->name,
+                   k->o->out, k->c.family, (long long)k->params,
+                   k->dtype == HPC_DTYPE_N ? "the types stored" : dtype_name(k),
                    hpc_cmd_bytes(size, bytes_of(k)), (long long)k->c.layers, (long long)k->c.hidden,
                    (long long)k->c.vocab);
     if (k->tokenizer)
@@ -293,19 +327,23 @@ static int check_head(const copying *k)
 
 static int copy_model(copying *k)
 {
+    static int (*const copy[MODEL_COPY_FORM_N])(copying *) = {[MODEL_COPY_FOLDER] = copy_folder,
+                                                              [MODEL_COPY_GGUF] = copy_gguf,
+                                                              [MODEL_COPY_PACKED] = copy_packed};
+    bool folder = k->to == MODEL_COPY_FOLDER;
     hpc_buf out = {0};
     bool began = false;
     int rc = HPC_OK;
     k->from_gguf = is_gguf(k->from);
-    TRY(k->to_gguf ? check_file(k->o) : check_out(k->o));
+    TRY(folder ? check_out(k->o) : check_file(k->o, k->to));
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));
     TRY(check_head(k));
     TRY(find_dtype(k));
     k->params = hpc_model_config_params(&k->c);
     TRY(look_at_tokenizer(k));
-    began = !k->to_gguf; /* a file is there whole, or not at all */
-    TRY(k->to_gguf ? copy_to_file(k) : copy_all(k));
+    began = folder; /* a file is there whole, or not at all */
+    TRY(copy[k->to](k));
     began = false;
     if (k->o->json)
         put_json(&out, k);
@@ -320,14 +358,9 @@ out:
     return rc;
 }
 
-int model_copy(const char *command, const char *from, const model_copy_options *o)
+int model_copy(const char *command, const char *from, const model_copy_options *o,
+               model_copy_form to)
 {
-    copying k = {.command = command, .from = from, .o = o};
-    return copy_model(&k);
-}
-
-int model_copy_gguf(const char *command, const char *from, const model_copy_options *o)
-{
-    copying k = {.command = command, .from = from, .o = o, .to_gguf = true};
+    copying k = {.command = command, .from = from, .o = o, .to = to};
     return copy_model(&k);
 }

@@ -22,11 +22,12 @@ extern "C" {
 typedef struct hpc_engine hpc_engine;
 
 typedef struct hpc_engine_options {
-    const char *model;         /* a directory, or a FILE.gguf */
+    const char *model;         /* a directory, a FILE.gguf or a FILE.packed */
     const char *backend, *isa; /* of the device; NULL: its defaults */
     int threads;               /* 0: one for each core that this process may use */
     hpc_dtype weights;         /* of matrices: HPC_DTYPE_N: as they are stored; where rows are no
-                                * whole blocks of it q8_0, or f16 */
+                                * whole blocks of it q8_0, or f16. A FILE.packed has
+                                * no other */
     hpc_dtype cache;           /* f32 or bf16 */
     int64_t cache_tokens;      /* of all texts together, rounded up to pages; 0: one longest text */
     int64_t batch_tokens;      /* of a step at most; 0: 512 */

@@ -10,11 +10,8 @@ enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
 {
     const engine_model *m = user;
-    hpc_dtype d = hpc_serve_dtype(t, m->weights);
 
-    if (m->weights == HPC_DTYPE_N) d = hpc_serve_stored(m->from, t);
-    if (t->extent[1] % hpc_dtype_get(d)->block) d = HPC_Q8_0;
-    return t->extent[1] % hpc_dtype_get(d)->block ? HPC_F16 : d;
+    return m->packed ? hpc_packed_dtype(m->packed, t) : hpc_serve_choose(m->from, t, m->weights);
 }
 
 static void choose_shape(engine_model *m, const hpc_engine_options *o)
@@ -34,22 +31,67 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
     m->shape.outputs = m->shape.sequences * (1 + (o->guess > 0 ? o->guess : 0));
 }
 
+static int open_files(engine_model *m, const hpc_engine_options *o)
+{
+    int rc;
+
+    m->weights = o->weights;
+    if (hpc_is_packed(o->model)) {
+        if (m->weights != HPC_DTYPE_N)
+            TRY(hpc_fail(HPC_E_ARG,
+                         "its matrices are packed as they are; for %s, name the model "
+                         "that it was made of",
+                         hpc_dtype_get(m->weights)->name));
+        TRY(hpc_packed_open(&m->packed, o->model));
+        m->c = *hpc_packed_config(m->packed);
+    } else {
+        TRY(hpc_model_config_read(&m->c, o->model));
+        TRY(hpc_weights_open(&m->from, o->model, &m->c));
+    }
+out:
+    return rc;
+}
+
+/* Parameters are lent where the device reads the host's memory. */
+static int open_packed(engine_model *m)
+{
+    hpc_lent *list = NULL;
+    hpc_exec_options o = {0};
+    int64_t n = 0;
+    bool host = hpc_device_about(m->d).host_memory;
+    int rc;
+
+    TRY(hpc_packed_lend(&list, &n, m->packed, m->p));
+    if (host) o.lent = list, o.lent_n = n;
+    TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, &o));
+    for (int64_t k = 0; k < n && !host; k++)
+        TRY(hpc_exec_write(m->e, 0, list[k].state, list[k].data, list[k].bytes));
+    TRY(hpc_serve_frequencies(m->e, m->p, &m->c));
+out:
+    hpc_free(list);
+    return rc;
+}
+
+static int open_stored(engine_model *m)
+{
+    int rc = hpc_exec_open(&m->e, m->p, m->d, NULL, NULL);
+
+    return rc < 0 ? rc : hpc_serve_load(m->e, m->p, m->d, m->from, &m->c);
+}
+
 int engine_model_open(engine_model *m, const hpc_engine_options *o)
 {
     const hpc_device_options device = {.backend = o->backend, .isa = o->isa, .threads = o->threads};
     int rc;
 
-    m->weights = o->weights;
-    TRY(hpc_model_config_read(&m->c, o->model));
-    TRY(hpc_weights_open(&m->from, o->model, &m->c));
+    TRY(open_files(m, o));
     m->c.dtype = HPC_F32; /* of activations, whatever weights are stored as */
     choose_shape(m, o);
     m->p = hpc_program_create();
     if (!m->p) TRY(HPC_E_NOMEM);
     TRY(hpc_serve_emit(&m->io, m->p, &m->c, &m->shape));
     TRY(hpc_device_open(&m->d, &device));
-    TRY(hpc_exec_open(&m->e, m->p, m->d, NULL, NULL));
-    TRY(hpc_serve_load(m->e, m->p, m->d, m->from, &m->c));
+    TRY(m->packed ? open_packed(m) : open_stored(m));
 out:
     hpc_weights_close(m->from);
     m->from = NULL;
@@ -61,6 +103,7 @@ void engine_model_close(engine_model *m)
     hpc_exec_close(m->e);
     hpc_device_close(m->d);
     hpc_program_free(m->p);
+    hpc_packed_close(m->packed);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 #include "infer/engine.h"
 #include "infer/pages.h"
-#include "model/serve.h"
+#include "model/packed.h"
 #include "runtime/program/run/run.h"
 
 enum { ENGINE_PAGE = 16 /* tokens */ };
@@ -15,7 +15,8 @@ enum { ENGINE_PAGE = 16 /* tokens */ };
 typedef struct engine_model {
     hpc_model_config c;
     hpc_dtype weights;
-    hpc_weights *from; /* while it is opened */
+    hpc_weights *from;  /* while it is opened, */
+    hpc_packed *packed; /* or as long as it is: its parameters lie there */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/packed.h"
 #include "model/priv.h"
 
 static const struct {
@@ -444,9 +445,20 @@ static int or_where_it_is(int rc, const char *dir)
     return rc;
 }
 
+static int read_packed(hpc_model_config *out, const char *path)
+{
+    hpc_packed *k;
+    int rc = hpc_packed_open(&k, path);
+    if (rc < 0) return rc;
+    *out = *hpc_packed_config(k);
+    hpc_packed_close(k);
+    return HPC_OK;
+}
+
 int hpc_model_config_read(hpc_model_config *out, const char *dir)
 {
     if (model_is_gguf(dir)) return read_gguf(out, dir);
+    if (hpc_is_packed(dir)) return read_packed(out, dir);
     const char *ending = strrchr(dir, '.');
     bool itself = ending && strcmp(ending, ".json") == 0;
     hpc_buf path = {0};

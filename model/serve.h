@@ -51,9 +51,14 @@ hpc_dtype hpc_serve_dtype(const hpc_model_tensor *t, hpc_dtype d);
 int hpc_serve_pack(void *bytes, const hpc_type *type, const float *from);
 /* In which type a file has a matrix, if its rows can be taken as they are; else f32. */
 hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t);
+/* In which type a matrix of w is held where d is asked for: as hpc_serve_dtype has it, or of
+ * HPC_DTYPE_N as the file does; where its rows are no whole blocks of that q8_0, or else f16. */
+hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d);
 /* As hpc_serve_pack, from a file: bit by bit where types agree. */
 int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
                    const hpc_model_tensor *t);
+/* Rotary frequencies of c into the state of e, which runs p; none with learned positions. */
+int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c);
 /* All parameters of a program of c's into the state of e, which runs it, and the rotary
  * frequencies. On a device whose memory is the host's they are written where they belong, by all of
  * its workers; on others one at a time is in memory. What has been read of the file is dropped. */

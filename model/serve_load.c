@@ -133,6 +133,13 @@ hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
     return HPC_F32;
 }
 
+hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)
+{
+    d = d == HPC_DTYPE_N ? hpc_serve_stored(w, t) : hpc_serve_dtype(t, d);
+    if (t->extent[1] % hpc_dtype_get(d)->block) d = HPC_Q8_0;
+    return t->extent[1] % hpc_dtype_get(d)->block ? HPC_F16 : d;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 typedef struct loading {
@@ -194,15 +201,15 @@ static int add(loading *l, const hpc_model_tensor *t)
     return find(&l->place[l->n++], l->w, t, &l->p->value[v].type, to);
 }
 
-static int load_frequencies(const loading *l, const hpc_model_config *c)
+int hpc_serve_frequencies(hpc_exec *e, const hpc_program *p, const hpc_model_config *c)
 {
-    hpc_value v = hpc_program_find(l->p, "rope.freq");
+    hpc_value v = hpc_program_find(p, "rope.freq");
     int64_t n = hpc_rope_frequencies_n(c);
     if (n == 0) return HPC_OK;
     float *x = hpc_alloc((size_t)n, sizeof *x);
     if (!x) return HPC_E_NOMEM;
     hpc_rope_frequencies(x, c);
-    int rc = hpc_exec_write(l->e, 0, v, x, (size_t)n * sizeof *x);
+    int rc = hpc_exec_write(e, 0, v, x, (size_t)n * sizeof *x);
     hpc_free(x);
     return rc;
 }
@@ -219,7 +226,7 @@ int hpc_serve_load(hpc_exec *e, const hpc_program *p, const hpc_device *d, const
     if (!l.place) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < n; k++) TRY(add(&l, &list[k]));
     if (l.n > 0) TRY(load_in_place(&l, hpc_device_pool(d)));
-    TRY(load_frequencies(&l, c));
+    TRY(hpc_serve_frequencies(e, p, c));
 out:
     hpc_free(l.place);
     hpc_free(list);

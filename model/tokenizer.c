@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/packed_priv.h"
 #include "model/priv.h"
 
 enum { FILE_MOST = 256 << 20 };
@@ -93,6 +94,25 @@ out:
     return rc;
 }
 
+static int open_packed(model_tokens *k)
+{
+    hpc_packed *from = NULL;
+    model_packed_tokenizer is;
+    int rc = HPC_OK;
+    TRY(hpc_packed_open(&from, k->path));
+    TRY(model_packed_tokenizer_of(&is, from));
+    TRY(hpc_buf_add(&k->file, is.data, is.bytes));
+    k->name = ends_with(is.name, ".json") ? JSON : MODEL;
+    TRY(open_data(k, k->path));
+    hpc_tokenizer_special s = hpc_tokenizer_specials(k->t);
+    s.begin = is.special.begin, s.end = is.special.end, s.pad = is.special.pad;
+    s.add_begin = is.special.add_begin, s.add_end = is.special.add_end;
+    TRY(hpc_tokenizer_set_specials(k->t, &s));
+out:
+    hpc_packed_close(from);
+    return rc;
+}
+
 int model_tokens_open(model_tokens *out, const char *path)
 {
     hpc_buf inside = {0};
@@ -104,6 +124,8 @@ int model_tokens_open(model_tokens *out, const char *path)
         TRY(hpc_gguf_tokenizer(&out->name, &out->file, out->gguf));
         TRY(open_data(out, path));
         TRY(read_keys(out));
+    } else if (hpc_is_packed(path)) {
+        TRY(open_packed(out));
     } else {
         TRY(hpc_file_exists(inside.data) ? open_folder(out) : open_file(out, path));
     }
@@ -196,7 +218,7 @@ int hpc_model_tokenizer_copy(const char *dir, const char *model)
     hpc_buf inside = {0};
     int rc = HPC_OK;
     TRY(hpc_buf_printf(&inside, "%s/.", model));
-    if (!model_is_gguf(model) && hpc_file_exists(inside.data)) {
+    if (!model_is_gguf(model) && !hpc_is_packed(model) && hpc_file_exists(inside.data)) {
         TRY(copy_folder(dir, model));
     } else {
         TRY(model_tokens_open(&k, model));

@@ -15,9 +15,9 @@
 extern "C" {
 #endif
 
-/* Opens what hpc_tokenizer_open does, and a FILE.gguf. Whether a begin and an end token go around a
- * text is what a directory's tokenizer_config.json says (or Llama's classes there), or the keys of
- * a GGUF; begin, end and padding of a GGUF are those of its keys. */
+/* Opens what hpc_tokenizer_open does, a FILE.gguf and a FILE.packed. Whether a begin and an end
+ * token go around a text is what a directory's tokenizer_config.json says (or Llama's classes
+ * there), or the keys of a GGUF; begin, end and padding of a GGUF are those of its keys. */
 int hpc_model_tokenizer(hpc_tokenizer **out, const char *model);
 /* Its files into a model directory, under the names that they have in one: out of a directory those
  * that are there, out of a GGUF the file, and a tokenizer_config.json where the file cannot say all

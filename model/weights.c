@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/packed.h"
 #include "model/priv.h"
 
 struct hpc_weights {
@@ -117,6 +118,11 @@ static int open_files(hpc_weights *w, const char *dir)
     const char *name;
     int rc = HPC_OK;
     if (model_is_gguf(dir)) return open_gguf(w, dir);
+    if (hpc_is_packed(dir))
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s: a packed model is there to be run; for all else name the model that "
+                        "it was made of",
+                        dir);
     TRY(find_weights(&name, &path, dir));
     if (strcmp(name, "model.safetensors.index.json") == 0)
         TRY(open_parts(w, dir, path.data));

@@ -1,0 +1,155 @@
+/*
+ * packed.c: packed models as a user has them: made by `import` and `export`, run by
+ * `complete` with the same text as the model that they were made of, and what is said
+ * of files that are damaged, from elsewhere or in the wrong place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/base.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+#define PILOT "pilot/pilot.gguf"
+#define LLAMA "tests/fixtures/families/llama"
+
+static const char SOURCE[] = "void scale(int n, double a, double *x)\n{\n    for (int i = 0;\n";
+
+static hpc_test_outcome o;
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+static void run(void **state, const char *words)
+{
+    hpc_test_command_in(&o, root_of(state), words);
+    if (o.code != 0) print_error("%s\n", o.err);
+    assert_int_equal(o.code, 0);
+}
+
+static void refuses(void **state, const char *words, const char *part)
+{
+    hpc_test_refuses(&o, root_of(state), words, part);
+    assert_int_equal(o.code, 2);
+}
+
+static void make_source(void **state)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "a.c"), SOURCE, sizeof SOURCE - 1));
+}
+
+static void it_completes_as_its_model(void **state)
+{
+    char text[HPC_TEST_OUT];
+    make_source(state);
+    run(state, "import " PILOT " --packed --out @p.packed -q");
+    hpc_test_says(o.out, "/p.packed: llama, 6769920 parameters in the types stored (");
+    hpc_test_says(o.out, "a tokenizer of 8192");
+    run(state, "complete @a.c --at 3 --stop function --model " PILOT);
+    snprintf(text, sizeof text, "%s", o.out);
+    assert_true(strlen(text) > 5);
+    run(state, "complete @a.c --at 3 --stop function --model @p.packed");
+    assert_string_equal(o.out, text);
+    assert_string_equal(o.err, "");
+    run(state, "export " PILOT " --to packed --dtype q4_0 --out @q.packed -q");
+    hpc_test_says(o.out, " parameters in q4_0 (");
+    run(state, "complete @a.c --at 3 --stop function --weights q4_0 --model " PILOT);
+    snprintf(text, sizeof text, "%s", o.out);
+    run(state, "complete @a.c --at 3 --stop function --model @q.packed");
+    assert_string_equal(o.out, text);
+    refuses(state, "complete @a.c --model @p.packed --weights q4_0",
+            "p.packed: its matrices are packed as they are; for q4_0, name the model");
+}
+
+static void the_report_has_the_files_size(void **state)
+{
+    char path[PATH_MAX];
+    hpc_json *root;
+    hpc_file_view v;
+    const char *text;
+    int64_t n;
+    run(state, "export " LLAMA " --to packed --out @a.packed --json -q");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "report"));
+    test_ok(hpc_json_int(&n, hpc_json_get(root, "bytes"), "bytes"));
+    test_ok(hpc_json_text(&text, hpc_json_get(root, "dtype"), "dtype"));
+    assert_string_equal(text, "stored");
+    test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "a.packed")));
+    assert_int_equal(n, v.bytes);
+    hpc_file_close(&v);
+    hpc_json_free(root);
+    run(state, "export " LLAMA " --to packed --out @b.packed");
+    hpc_test_says(o.err, "there is no tokenizer beside the model");
+}
+
+static void mistakes_are_named(void **state)
+{
+    make_source(state);
+    run(state, "export " LLAMA " --to packed --dtype q8_0 --out @a.packed -q");
+    refuses(state, "export " LLAMA " --to packed",
+            "--out is needed: the file to write, FILE.packed");
+    refuses(state, "export " LLAMA " --to packed --out @a.gguf",
+            "/a.gguf: the name of such a file ends in .packed");
+    refuses(state, "export " LLAMA " --to packed --out @a.packed",
+            "/a.packed: it is there already");
+    refuses(state, "import " LLAMA " --packed --out @out",
+            "the name of such a file ends in .packed");
+    refuses(state, "import " LLAMA " --out @out --dtype q8_0",
+            "--dtype q8_0: a directory holds f32");
+    refuses(state, "import @a.packed --out @out -q", "a.packed: a packed model is there to be run");
+    refuses(state, "export @a.packed --to gguf --out @b.gguf -q",
+            "a packed model is there to be run");
+    refuses(state, "complete @a.c --model @a.packed", "a.packed: it holds no tokenizer");
+    refuses(state, "complete @a.c --model @none.packed", "none.packed: No such file");
+}
+
+static void damaged_files_are_named(void **state)
+{
+    char path[PATH_MAX];
+    hpc_file_view v;
+    hpc_buf all = {0};
+    make_source(state);
+    run(state, "import " PILOT " --packed --out @p.packed -q");
+    test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "p.packed")));
+    test_ok(hpc_buf_add(&all, v.data, v.bytes));
+    hpc_file_close(&v);
+    hpc_test_path(path, *state, "bad.packed");
+    const size_t cuts[] = {0, 7, 127, 128, 4096, all.n / 2, all.n - 1};
+    for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        test_ok(hpc_file_save(path, all.data, cuts[k]));
+        refuses(state, "complete @a.c --model @bad.packed", "bad.packed: ");
+    }
+    all.data[200] ^= 1;
+    test_ok(hpc_file_save(path, all.data, all.n));
+    refuses(state, "complete @a.c --model @bad.packed", "its head is damaged: it has another hash");
+    all.data[200] ^= 1;
+    memcpy(all.data + 16, "panel32/64", sizeof "panel32/64");
+    test_ok(hpc_file_save(path, all.data, all.n));
+    refuses(state, "complete @a.c --model @bad.packed",
+            "its numbers lie as panel32/64, and this program takes panel16/64; make it again: "
+            "hpccoder export MODEL --to packed --out FILE.packed");
+    hpc_buf_release(&all);
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_completes_as_its_model),
+        TEST(the_report_has_the_files_size),
+        TEST(mistakes_are_named),
+        TEST(damaged_files_are_named),
+    };
+    return cmocka_run_group_tests_name("cmd/packed", tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/*
+ * engine_model.c: an engine answers from a packed file, which it maps, as from the
+ * model that the file was made of; and neither takes more memory than the file has.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/engine.h"
+#include "model/packed.h"
+#include "tests/support/fault.h"
+#include "tests/support/folder.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/values.h"
+
+enum { PROMPT = 40, MADE = 12, REPEATED = 1 << 16 };
+
+/* The first numbers of a tensor again and again, in whole rows. */
+static int drawn(float *out, const hpc_model_tensor *t, void *user)
+{
+    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+    int64_t some = n < REPEATED ? n : REPEATED / t->extent[1] * t->extent[1];
+    (void)user;
+    hpc_model_init(out, t, 0, some, 5);
+    for (int64_t k = 0; t->role == HPC_ROLE_MATRIX && k < some; k++) out[k] *= 6;
+    for (int64_t at = some; at < n; at += some)
+        memcpy(out + at, out, (size_t)(n - at < some ? n - at : some) * sizeof *out);
+    return HPC_OK;
+}
+
+static hpc_model_config config_of(int64_t vocab, int64_t hidden, int64_t layers, int64_t ffn)
+{
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
+    c.vocab = vocab, c.hidden = hidden, c.layers = layers, c.ffn = ffn;
+    c.heads = c.kv_heads = hidden / 64;
+    c.positions = 512;
+    return c;
+}
+
+typedef struct paths {
+    char gguf[PATH_MAX], packed[PATH_MAX];
+} paths;
+
+static void make_files(paths *p, void **state, const hpc_model_config *c)
+{
+    const hpc_gguf_options o = {.dtype = HPC_Q8_0, .read = drawn};
+    const hpc_packed_options as_stored = {.dtype = HPC_DTYPE_N};
+    hpc_model_config read;
+    hpc_weights *w;
+    test_ok(hpc_weights_save_gguf(hpc_test_path(p->gguf, *state, "model.gguf"), c, &o));
+    test_ok(hpc_model_config_read(&read, p->gguf));
+    test_ok(hpc_weights_open(&w, p->gguf, &read));
+    test_ok(
+        hpc_packed_save(hpc_test_path(p->packed, *state, "model.packed"), w, &read, &as_stored));
+    hpc_weights_close(w);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+typedef struct answer {
+    int32_t token[MADE];
+    float logprob[MADE];
+    int n;
+} answer;
+
+static int hear(void *user, int32_t token, float logprob)
+{
+    answer *a = user;
+    assert_in_range(a->n, 0, MADE - 1);
+    a->token[a->n] = token;
+    a->logprob[a->n++] = logprob;
+    return 0;
+}
+
+static hpc_engine_options options_of(const char *model, const char *backend)
+{
+    return (hpc_engine_options){.model = model,
+                                .backend = backend,
+                                .threads = backend ? 1 : 2,
+                                .weights = HPC_DTYPE_N,
+                                .cache = HPC_BF16,
+                                .cache_tokens = PROMPT + MADE,
+                                .batch_tokens = PROMPT,
+                                .requests = 1};
+}
+
+static int ask(answer *out, const hpc_engine_options *o)
+{
+    int32_t text[PROMPT];
+    hpc_engine *e = NULL;
+    hpc_request r = {.token = text,
+                     .n = PROMPT,
+                     .most = MADE,
+                     .sampling = hpc_sampling_greedy(),
+                     .token_made = hear,
+                     .user = out};
+    int64_t id;
+    bool busy = true;
+    int rc;
+    for (int32_t k = 0; k < PROMPT; k++) text[k] = 1 + k * k % 31;
+    *out = (answer){0};
+    TRY(hpc_engine_open(&e, o));
+    TRY(hpc_engine_submit(e, &r, &id));
+    while (busy) TRY(hpc_engine_step(e, &busy));
+out:
+    hpc_engine_close(e);
+    return rc;
+}
+
+static void answers_are_those_of_the_model(void **state)
+{
+    static const char *const backends[] = {NULL, "mock"};
+    paths p;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    for (int b = 0; b < 2; b++) {
+        answer stored, packed;
+        const hpc_engine_options a = options_of(p.gguf, backends[b]),
+                                 o = options_of(p.packed, backends[b]);
+        test_ok(ask(&stored, &a));
+        test_ok(ask(&packed, &o));
+        assert_int_equal(stored.n, MADE);
+        assert_int_equal(packed.n, MADE);
+        assert_memory_equal(stored.token, packed.token, sizeof stored.token);
+        assert_memory_equal(stored.logprob, packed.logprob, sizeof stored.logprob);
+    }
+}
+
+static void another_type_is_refused(void **state)
+{
+    paths p;
+    answer a;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    hpc_engine_options o = options_of(p.packed, NULL);
+    o.weights = HPC_Q4_0;
+    test_fails(ask(&a, &o), HPC_E_ARG,
+               "model.packed: its matrices are packed as they are; for q4_0, name the model");
+}
+
+static int ask_packed(void *user)
+{
+    const paths *p = user;
+    answer a;
+    const hpc_engine_options o = options_of(p->packed, NULL);
+    return ask(&a, &o);
+}
+
+static void memory_may_be_short_anywhere(void **state)
+{
+    paths p;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    assert_true(hpc_test_each_alloc(ask_packed, &p) > 50);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Bytes of a line of /proc/self/status. */
+static double status_of(const char *key)
+{
+    char line[256];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), ": %ld", &kib);
+    fclose(f);
+    assert_true(kib > 0);
+    return (double)kib * 1024;
+}
+
+/* The most that an engine on this file has in memory at once, the mapped file included. */
+static double most_of(const char *model)
+{
+    answer a;
+    const hpc_engine_options o = options_of(model, NULL);
+    FILE *f = fopen("/proc/self/clear_refs", "w");
+    if (!f || fputs("5", f) < 0 || fclose(f) != 0) return -1; /* the most so far is forgotten */
+    double before = status_of("VmRSS");
+    test_ok(ask(&a, &o));
+    assert_int_equal(a.n, MADE);
+    return status_of("VmHWM") - before;
+}
+
+static double bytes_of(const char *path)
+{
+    hpc_file_view v;
+    test_ok(hpc_file_open(&v, path));
+    double bytes = (double)v.bytes;
+    hpc_file_close(&v);
+    return bytes;
+}
+
+static void check_memory(void **state, const hpc_model_config *c)
+{
+    paths p;
+    double pages = (PROMPT + MADE + 15) / 16;
+    double cache = 2 * 2 * pages * 16 * (double)(c->layers * c->hidden); /* in bf16 */
+    if (HPC_TEST_ASAN || HPC_TEST_TSAN) {
+        print_message("SKIP: the sanitizer has memory of its own\n");
+        skip();
+    }
+    make_files(&p, state, c);
+    const char *const files[] = {p.gguf, p.packed};
+    for (int k = 0; k < 2; k++) {
+        double most = most_of(files[k]), file = bytes_of(files[k]);
+        if (most < 0) {
+            print_message("SKIP: this system does not forget how much memory a process had\n");
+            skip();
+        }
+        print_message("%s: %.1f MiB for a file of %.1f and a cache of %.1f\n",
+                      strrchr(files[k], '.'), most / 0x1p20, file / 0x1p20, cache / 0x1p20);
+        assert_true(most >= 0.6 * file); /* of an embedding only rows are read */
+        assert_true(most <= 1.2 * file + cache);
+    }
+}
+
+static void a_file_is_in_memory_once(void **state)
+{
+    const hpc_model_config c = config_of(16000, 768, 6, 2048);
+    check_memory(state, &c);
+}
+
+static void so_is_one_of_134_million(void **state)
+{
+    const hpc_model_config c = config_of(32000, 768, 12, 2048);
+    if (!getenv("HPC_TEST_LONG")) {
+        print_message("SKIP: set HPC_TEST_LONG=1\n");
+        skip();
+    }
+    check_memory(state, &c);
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_in_memory_once),       TEST(so_is_one_of_134_million),
+        TEST(answers_are_those_of_the_model), TEST(another_type_is_refused),
+        TEST(memory_may_be_short_anywhere),
+    };
+    return cmocka_run_group_tests_name("infer/engine_model", tests, NULL, NULL);
+}
