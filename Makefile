@@ -46,7 +46,7 @@ COMPILE = $(CC) -std=c11 -I. -I$(B) $(INCLUDES) -D_GNU_SOURCE $(WARN) $(CFLAGS_$
           -pthread -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
 COMPILE_CXX = $(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VARIANT)) -fPIC -pthread
 LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
-LIBRARIES = -ljansson -lgit2 -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
+LIBRARIES = -ljansson -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
 
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
 ISAS_x86_64  := base avx2 avx512 avx512bf16 amx

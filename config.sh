@@ -178,6 +178,15 @@ configure() { # directory; known=0: nothing is looked for
     mv "$dir/config.mk.new" "$dir/config.mk"
 }
 
+# libgit2 is opened at run time, under the name that the linker noted in the probe.
+soname() {
+    shared=libgit2.so
+    [ "$have" = 0 ] ||
+        shared=$(readelf -d "$probe.out" | sed -n 's/.*NEEDED.*\[\(libgit2[^]]*\)\].*/\1/p')
+    [ -n "$shared" ] || die "libgit2 is needed as a shared library (package $package)"
+    echo "#define HPC_SONAME_LIBGIT2 \"$shared\"" >>"$dir/config.h.new"
+}
+
 configure_one() {
     have=0 found= why='not looked for'
     if [ "$known" = 1 ] && ! { [ "$name" = cuda ] && [ "$CUDA" = 0 ]; }; then
@@ -190,6 +199,7 @@ configure_one() {
     echo "#define HPC_HAVE_$upper $have" >>"$dir/config.h.new"
     echo "#define HPC_VERSION_$upper \"$found\"" >>"$dir/config.h.new"
     echo "HAVE_$upper := $have" >>"$dir/config.mk.new"
+    [ "$name" != libgit2 ] || soname
     if [ "$have" = 1 ]; then
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;

@@ -53,12 +53,13 @@ static int check_entry(git_facts_of_config *out, const char *name, const char *v
     return HPC_OK;
 }
 
-static int damaged(const char *shown)
+static int damaged(const hpc_git *g)
 {
     char why[200];
-    if (git_ran_out()) return hpc_fail(HPC_E_NOMEM, "out of memory while reading a configuration");
-    return hpc_fail(HPC_E_FORMAT, SHOWN ": its configuration cannot be read: %s", shown,
-                    git_reason(why));
+    if (git_ran_out(&g->lib))
+        return hpc_fail(HPC_E_NOMEM, "out of memory while reading a configuration");
+    return hpc_fail(HPC_E_FORMAT, SHOWN ": its configuration cannot be read: %s", g->path,
+                    git_reason(&g->lib, why));
 }
 
 int git_read_config(git_facts_of_config *out, const hpc_git *g)
@@ -69,16 +70,16 @@ int git_read_config(git_facts_of_config *out, const hpc_git *g)
     hpc_buf path = {0};
     int rc, code = 0;
     memset(out, 0, sizeof *out);
-    TRY(hpc_buf_printf(&path, "%sconfig", git_repository_commondir(g->repository)));
+    TRY(hpc_buf_printf(&path, "%sconfig", g->lib.repository_commondir(g->repository)));
     if (!hpc_file_exists(path.data)) goto out;
-    TRY(git_config_open_ondisk(&config, path.data) < 0 ? damaged(g->path) : 0);
-    TRY(git_config_iterator_new(&it, config) < 0 ? damaged(g->path) : 0);
-    while ((code = git_config_next(&entry, it)) == 0)
+    TRY(g->lib.config_open_ondisk(&config, path.data) < 0 ? damaged(g) : 0);
+    TRY(g->lib.config_iterator_new(&it, config) < 0 ? damaged(g) : 0);
+    while ((code = g->lib.config_next(&entry, it)) == 0)
         TRY(check_entry(out, entry->name, entry->value ? entry->value : "true", g->path));
-    if (code != GIT_ITEROVER) rc = damaged(g->path);
+    if (code != GIT_ITEROVER) rc = damaged(g);
 out:
-    git_config_iterator_free(it);
-    git_config_free(config);
+    g->lib.config_iterator_free(it);
+    g->lib.config_free(config);
     hpc_buf_release(&path);
     return rc;
 }

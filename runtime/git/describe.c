@@ -18,13 +18,15 @@ static int no_memory(void)
     return hpc_fail(HPC_E_NOMEM, "out of memory while listing references");
 }
 
-static int add_line(hpc_buf *lines, const git_reference *ref)
+static int add_line(hpc_buf *lines, const hpc_git *g, const git_reference *ref)
 {
-    const git_oid *id = git_reference_target(ref);
-    char hex[GIT_OID_HEXSZ + 1] = "";
-    if (id) git_oid_tostr(hex, sizeof hex, id);
-    int rc = hpc_buf_printf(lines, "%s %s", git_reference_name(ref),
-                            id ? hex : git_reference_symbolic_target(ref));
+    const git_oid *id = g->lib.reference_target(ref);
+    hpc_git_id own;
+    char hex[41] = "";
+    if (id) memcpy(own.byte, id->id, sizeof own.byte);
+    if (id) hpc_git_id_text(hex, &own);
+    int rc = hpc_buf_printf(lines, "%s %s", g->lib.reference_name(ref),
+                            id ? hex : g->lib.reference_symbolic_target(ref));
     return rc < 0 ? rc : hpc_buf_add(lines, "", 1);
 }
 
@@ -38,15 +40,16 @@ static int hash_refs(uint64_t *out, int64_t *n, hpc_git *g)
     const char **line = NULL;
     int rc = HPC_OK;
     *n = 0;
-    if (git_reference_iterator_new(&it, g->repository) < 0) {
+    if (g->lib.reference_iterator_new(&it, g->repository) < 0) {
         char why[200];
-        rc = hpc_fail(git_ran_out() ? HPC_E_NOMEM : HPC_E_FORMAT,
-                      SHOWN ": its references cannot be read: %s", g->path, git_reason(why));
+        rc = hpc_fail(git_ran_out(&g->lib) ? HPC_E_NOMEM : HPC_E_FORMAT,
+                      SHOWN ": its references cannot be read: %s", g->path,
+                      git_reason(&g->lib, why));
         goto out;
     }
-    while (git_reference_next(&ref, it) == 0) {
-        rc = add_line(&lines, ref);
-        git_reference_free(ref);
+    while (g->lib.reference_next(&ref, it) == 0) {
+        rc = add_line(&lines, g, ref);
+        g->lib.reference_free(ref);
         if (rc < 0) goto out;
         ++*n;
     }
@@ -58,7 +61,7 @@ static int hash_refs(uint64_t *out, int64_t *n, hpc_git *g)
     for (int64_t k = 0; k < *n; k++) TRY(hpc_buf_add(&sorted, line[k], strlen(line[k]) + 1));
     *out = hpc_hash(sorted.data, sorted.n, 0);
 out:
-    git_reference_iterator_free(it);
+    g->lib.reference_iterator_free(it);
     hpc_free(line);
     hpc_buf_release(&lines);
     hpc_buf_release(&sorted);
@@ -72,9 +75,9 @@ static int any_commit(bool *out, hpc_git *g)
     git_reference *ref = NULL;
     int rc = HPC_OK;
     *out = false;
-    if (git_reference_iterator_new(&it, g->repository) < 0) return HPC_OK;
-    while (rc >= 0 && !*out && git_reference_next(&ref, it) == 0) {
-        const git_oid *target = git_reference_target(ref);
+    if (g->lib.reference_iterator_new(&it, g->repository) < 0) return HPC_OK;
+    while (rc >= 0 && !*out && g->lib.reference_next(&ref, it) == 0) {
+        const git_oid *target = g->lib.reference_target(ref);
         git_object_t type = GIT_OBJECT_INVALID;
         hpc_git_id id;
         if (target) {
@@ -82,9 +85,9 @@ static int any_commit(bool *out, hpc_git *g)
             rc = git_peel(&id, &type, g);
         }
         *out = type == GIT_OBJECT_COMMIT;
-        git_reference_free(ref);
+        g->lib.reference_free(ref);
     }
-    git_reference_iterator_free(it);
+    g->lib.reference_iterator_free(it);
     return rc;
 }
 
@@ -105,7 +108,7 @@ int hpc_git_describe(hpc_git_facts *out, hpc_git *g)
     bool found = rc == HPC_GIT_READ;
     if (!found) TRY(any_commit(&found, g));
     out->empty = !found;
-    TRY(hpc_buf_printf(&shallow, "%sshallow", git_repository_commondir(g->repository)));
+    TRY(hpc_buf_printf(&shallow, "%sshallow", g->lib.repository_commondir(g->repository)));
     out->shallow = hpc_file_exists(shallow.data);
     for (int k = 0; k < g->folders_n && !out->partial; k++)
         TRY(git_has_promised(&out->partial, g->folder[k]));

@@ -141,7 +141,7 @@ int hpc_git_read_index(hpc_git_index *out, hpc_git *g)
     hpc_buf path = {0};
     struct stat st;
     int rc;
-    TRY(hpc_buf_printf(&path, "%sindex", git_repository_path(g->repository)));
+    TRY(hpc_buf_printf(&path, "%sindex", g->lib.repository_path(g->repository)));
     bool there = stat(path.data, &st) == 0 && S_ISREG(st.st_mode);
     const uint64_t stamp[3] = {
         there ? (uint64_t)st.st_ino : 0, there ? (uint64_t)st.st_size : 0,

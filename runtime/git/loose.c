@@ -18,14 +18,14 @@ static bool parse_header(git_object_t *type, size_t *size, size_t *header_n, con
     char name[8] = "";
     if (!end || !blank || blank > end || blank - text >= (ptrdiff_t)sizeof name) return false;
     memcpy(name, text, (size_t)(blank - text));
-    *type = git_object_string2type(name);
+    *type = git_type_of(name);
     *header_n = (size_t)(end - text) + 1;
     *size = 0;
     for (const char *p = blank + 1; p < end; p++) {
         if (*p < '0' || *p > '9' || *size > (SIZE_MAX >> 1) / 10 - 1) return false;
         *size = *size * 10 + (size_t)(*p - '0');
     }
-    return blank + 1 < end && git_object_typeisloose(*type);
+    return blank + 1 < end && *type != GIT_OBJECT_INVALID;
 }
 
 static int corrupt(char why[200], const char *reason)

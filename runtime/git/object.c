@@ -49,6 +49,23 @@ bool git_header_id(hpc_git_id *out, const char *text, size_t n, size_t *at, cons
     return true;
 }
 
+static const char *const type_names[] = {[GIT_OBJECT_COMMIT] = "commit",
+                                         [GIT_OBJECT_TREE] = "tree",
+                                         [GIT_OBJECT_BLOB] = "blob",
+                                         [GIT_OBJECT_TAG] = "tag"};
+
+const char *git_type_name(git_object_t type)
+{
+    return type >= GIT_OBJECT_COMMIT && type <= GIT_OBJECT_TAG ? type_names[type] : "";
+}
+
+git_object_t git_type_of(const char *name)
+{
+    for (int k = GIT_OBJECT_COMMIT; k <= GIT_OBJECT_TAG; k++)
+        if (strcmp(type_names[k], name) == 0) return (git_object_t)k;
+    return GIT_OBJECT_INVALID;
+}
+
 int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g)
 {
     char why[200];
@@ -75,12 +92,12 @@ int git_head(hpc_git_id *out, hpc_git *g, char why[200])
     git_oid oid;
     git_object_t type;
     memset(out, 0, sizeof *out);
-    int code = git_reference_name_to_id(&oid, g->repository, "HEAD");
+    int code = g->lib.reference_name_to_id(&oid, g->repository, "HEAD");
     if (code == GIT_ENOTFOUND) return HPC_GIT_ABSENT; /* a branch without a commit */
     if (code < 0) {
-        git_reason(why);
-        return git_ran_out() ? hpc_fail(HPC_E_NOMEM, "out of memory while reading HEAD")
-                             : HPC_GIT_CORRUPT;
+        git_reason(&g->lib, why);
+        return git_ran_out(&g->lib) ? hpc_fail(HPC_E_NOMEM, "out of memory while reading HEAD")
+                                    : HPC_GIT_CORRUPT;
     }
     memcpy(out->byte, oid.id, sizeof out->byte);
     int rc = git_peel(out, &type, g);

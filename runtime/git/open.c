@@ -1,5 +1,5 @@
 /*
- * open.c: handles to repositories, and libgit2's words in ours.
+ * open.c: handles to repositories.
  *
  * libgit2 keeps its options for the whole process. They are set to the same
  * values whenever a repository is opened: objects are checked by the checksums of their compressed
@@ -11,31 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "runtime/git/priv.h"
 
 enum { WINDOW_BYTES = 32 << 20, MAPPED_BYTES = 384 << 20 };
 
-const char *git_reason(char out[200])
+static void set_options(const git_library *l)
 {
-    const git_error *e = git_error_last();
-    snprintf(out, 200, "%s", e && e->message && e->message[0] ? e->message : "no reason given");
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < ' ') *p = ' ';
-    return out;
-}
-
-bool git_ran_out(void)
-{
-    const git_error *e = git_error_last();
-    return e && e->klass == GIT_ERROR_NOMEMORY;
-}
-
-static void set_options(void)
-{
-    git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
-    git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0);
-    git_libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW_BYTES);
-    git_libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)MAPPED_BYTES);
+    l->libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
+    l->libgit2_opts(GIT_OPT_ENABLE_CACHING, 0);
+    l->libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW_BYTES);
+    l->libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT, (size_t)MAPPED_BYTES);
 }
 
 static int none_there(const char *path)
@@ -93,10 +79,10 @@ static int open_repository(hpc_git *g)
     char why[200];
     int rc;
     TRY(find_folder(&folder, g->path));
-    int code = git_repository_open_bare(&g->repository, folder.data);
+    int code = g->lib.repository_open_bare(&g->repository, folder.data);
     if (code == 0) goto out;
-    git_reason(why);
-    if (git_ran_out())
+    git_reason(&g->lib, why);
+    if (git_ran_out(&g->lib))
         rc = hpc_fail(HPC_E_NOMEM, "out of memory while opening " SHOWN, g->path);
     else if (code == GIT_ENOTFOUND)
         rc = none_there(g->path);
@@ -114,16 +100,14 @@ static int open_at(hpc_git **out, const char *path)
     *out = NULL;
     if (!g) return HPC_E_NOMEM;
     size_t n = strlen(path);
-    /* Counted, and never shut down: a shutdown while other threads live loses their error records.
-     */
-    if (git_libgit2_init() < 0) {
-        hpc_free(g);
-        return hpc_fail(HPC_E_NOMEM, "libgit2 cannot be initialised");
-    }
-    set_options();
     g->path = hpc_alloc(n + 1, 1);
     TRY(g->path ? 0 : HPC_E_NOMEM);
     memcpy(g->path, path, n);
+    TRY(git_library_open(&g->lib, HPC_SONAME_LIBGIT2));
+    /* Counted, and never shut down: a shutdown while other threads live loses their error records.
+     */
+    if (g->lib.libgit2_init() < 0) TRY(hpc_fail(HPC_E_NOMEM, "libgit2 cannot be initialised"));
+    set_options(&g->lib);
     TRY(open_repository(g));
     TRY(git_store_open(g));
 out:
@@ -159,7 +143,7 @@ void hpc_git_close(hpc_git *g)
     if (!g) return;
     git_store_close(g);
     git_packs_close(g->packs);
-    git_repository_free(g->repository);
+    if (g->repository) g->lib.repository_free(g->repository);
     hpc_free(g->path);
     hpc_free(g);
 }

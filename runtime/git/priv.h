@@ -5,10 +5,10 @@
 #ifndef HPC_GIT_PRIV_H
 #define HPC_GIT_PRIV_H
 
-#include <git2.h>
 #include <pthread.h>
 
 #include "runtime/git/git.h"
+#include "runtime/git/library_priv.h"
 
 /* Paths in messages are cut, so that the reason behind them always fits. */
 #define SHOWN "%.240s"
@@ -16,6 +16,7 @@
 enum { GIT_PATH_BYTES = 4096, GIT_FOLDERS = 16 };
 
 struct hpc_git {
+    git_library lib;
     git_repository *repository;
     git_odb *odb;              /* packs alone, of all folders */
     char *folder[GIT_FOLDERS]; /* of objects: its own, then those that it borrows from */
@@ -33,15 +34,11 @@ typedef struct git_raw { /* an object in memory */
     const uint8_t *data;
     size_t n;
     git_object_t type;
-    git_odb_object *packed; /* one of these three owns data */
+    git_odb_object *packed; /* one of these three owns data; this one is of */
+    const git_library *lib;
     struct git_held *held;
     void *loose;
 } git_raw;
-
-/* ---- open.c ---- */
-/* The text of libgit2's last error, cleaned of line ends, in `out`; never empty. */
-const char *git_reason(char out[200]);
-bool git_ran_out(void); /* of memory, says libgit2's last error */
 
 /* ---- pack.c ---- */
 enum { GIT_OLD_STRIDE = 24, GIT_STRIDE = 20 };
@@ -143,6 +140,9 @@ void git_inflater_free(git_inflater *f);
 int git_inflate(uint8_t *out, size_t *n, git_inflater *f, const uint8_t *in, size_t in_n);
 
 /* ---- object.c ---- */
+/* "commit"; "" for what is no object of its own. And the way back. */
+const char *git_type_name(git_object_t type);
+git_object_t git_type_of(const char *name);
 typedef struct git_name { /* one entry of a tree */
     const char *name;     /* in the tree's data, NUL-terminated */
     size_t n;

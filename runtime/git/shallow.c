@@ -36,7 +36,7 @@ int git_boundary_read(git_boundary *out, const hpc_git *g)
     hpc_buf path = {0}, text = {0};
     int rc;
     memset(out, 0, sizeof *out);
-    TRY(hpc_buf_printf(&path, "%sshallow", git_repository_commondir(g->repository)));
+    TRY(hpc_buf_printf(&path, "%sshallow", g->lib.repository_commondir(g->repository)));
     if (!hpc_file_exists(path.data)) goto out;
     TRY(hpc_file_read(&text, path.data, SHALLOW_BYTES));
     if (text.n > 0) TRY(parse(out, text.data));

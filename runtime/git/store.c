@@ -4,7 +4,6 @@
  *
  * Objects are read here, from packs and loose; whatever is odd about a pack, libgit2 decides.
  */
-#include <git2/sys/odb_backend.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +24,12 @@ static int add_folder(hpc_git *g, const char *folder, size_t n)
     if (!own) return HPC_E_NOMEM;
     memcpy(own, folder, n);
     g->folder[g->folders_n++] = own;
-    int code = git_odb_backend_pack(&packs, own);
-    if (code == 0 && (code = git_odb_add_backend(g->odb, packs, 1)) < 0) packs->free(packs);
+    int code = g->lib.odb_backend_pack(&packs, own);
+    if (code == 0 && (code = g->lib.odb_add_backend(g->odb, packs, 1)) < 0) packs->free(packs);
     if (code == 0) return HPC_OK;
     char why[200];
-    return hpc_fail(git_ran_out() ? HPC_E_NOMEM : HPC_E_FORMAT, SHOWN ": %s", g->path,
-                    git_reason(why));
+    return hpc_fail(git_ran_out(&g->lib) ? HPC_E_NOMEM : HPC_E_FORMAT, SHOWN ": %s", g->path,
+                    git_reason(&g->lib, why));
 }
 
 /* The lines of one alternates file; relative ones count from the folder that it belongs to. */
@@ -68,9 +67,9 @@ int git_store_open(hpc_git *g)
     g->inflater = git_inflater_create();
     g->cache = git_cache_create();
     if (!g->inflater || !g->cache) return HPC_E_NOMEM;
-    if (git_odb_new(&g->odb) < 0)
+    if (g->lib.odb_new(&g->odb) < 0)
         return hpc_fail(HPC_E_NOMEM, "out of memory while opening " SHOWN, g->path);
-    TRY(hpc_buf_printf(&own, "%sobjects", git_repository_commondir(g->repository)));
+    TRY(hpc_buf_printf(&own, "%sobjects", g->lib.repository_commondir(g->repository)));
     TRY(add_folder(g, own.data, own.n));
     for (int k = 0; k < g->folders_n; k++) TRY(add_alternates(g, k)); /* those of alternates too */
     TRY(git_find_loose(g));
@@ -81,7 +80,7 @@ out:
 
 void git_store_close(hpc_git *g)
 {
-    git_odb_free(g->odb);
+    if (g->odb) g->lib.odb_free(g->odb);
     git_cache_free(g->cache);
     git_inflater_free(g->inflater);
     for (int k = 0; k < g->folders_n; k++) hpc_free(g->folder[k]);
@@ -90,8 +89,7 @@ void git_store_close(hpc_git *g)
 int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200])
 {
     if (want != GIT_OBJECT_ANY && raw->type != want) {
-        snprintf(why, 200, "is a %s, not a %s", git_object_type2string(raw->type),
-                 git_object_type2string(want));
+        snprintf(why, 200, "is a %s, not a %s", git_type_name(raw->type), git_type_name(want));
         return HPC_GIT_CORRUPT;
     }
     if (raw->n <= limit) return HPC_GIT_READ;
@@ -99,24 +97,26 @@ int git_fits(const git_raw *raw, git_object_t want, size_t limit, char why[200])
     return HPC_GIT_TOO_LARGE;
 }
 
-static int outcome_of(int code, char why[200])
+static int outcome_of(const git_library *l, int code, char why[200])
 {
-    if (git_ran_out()) return hpc_fail(HPC_E_NOMEM, "out of memory while reading a git object");
-    git_reason(why);
+    if (git_ran_out(l)) return hpc_fail(HPC_E_NOMEM, "out of memory while reading a git object");
+    git_reason(l, why);
     return code == GIT_ENOTFOUND ? HPC_GIT_ABSENT : HPC_GIT_CORRUPT;
 }
 
 static int get_by_libgit2(git_raw *out, hpc_git *g, const git_oid *id, git_object_t want,
                           size_t limit, char why[200])
 {
-    int code = git_odb_read_header(&out->n, &out->type, g->odb, id);
-    if (code < 0) return outcome_of(code, why);
+    int code = g->lib.odb_read_header(&out->n, &out->type, g->odb, id);
+    if (code < 0) return outcome_of(&g->lib, code, why);
     int rc = git_fits(out, want, limit, why);
     if (rc != HPC_GIT_READ) return rc;
-    code = git_odb_read(&out->packed, g->odb, id);
-    if (code < 0) return outcome_of(code, why);
-    out->data = git_odb_object_data(out->packed);
-    if (git_odb_object_size(out->packed) == out->n && git_odb_object_type(out->packed) == out->type)
+    out->lib = &g->lib;
+    code = g->lib.odb_read(&out->packed, g->odb, id);
+    if (code < 0) return outcome_of(&g->lib, code, why);
+    out->data = g->lib.odb_object_data(out->packed);
+    if (g->lib.odb_object_size(out->packed) == out->n &&
+        g->lib.odb_object_type(out->packed) == out->type)
         return HPC_GIT_READ;
     git_raw_release(out);
     snprintf(why, 200, "is not of the size that its header tells");
@@ -133,7 +133,7 @@ static int get_packed(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object
     rc = get_by_libgit2(out, g, &oid, want, limit, why);
     /* A repack by somebody else may have taken a pack away under our feet. When an object is not
      * found, libgit2 looks for new packs by itself. */
-    if (rc == HPC_GIT_CORRUPT && git_odb_refresh(g->odb) == 0)
+    if (rc == HPC_GIT_CORRUPT && g->lib.odb_refresh(g->odb) == 0)
         rc = get_by_libgit2(out, g, &oid, want, limit, why);
     return rc;
 }
@@ -163,7 +163,7 @@ int git_get(git_raw *out, hpc_git *g, const hpc_git_id *id, git_object_t want, s
 
 void git_raw_release(git_raw *raw)
 {
-    git_odb_object_free(raw->packed);
+    if (raw->packed) raw->lib->odb_object_free(raw->packed);
     git_held_release(raw->held);
     hpc_free(raw->loose);
     memset(raw, 0, sizeof *raw);

@@ -174,15 +174,16 @@ out:
 
 static int queue_refs(walk *w)
 {
+    const git_library *l = &w->first->lib;
     git_reference_iterator *it = NULL;
     git_reference *ref = NULL;
     char why[200];
     int rc = HPC_OK;
-    if (git_reference_iterator_new(&it, w->first->repository) < 0)
-        return hpc_fail(git_ran_out() ? HPC_E_NOMEM : HPC_E_FORMAT,
-                        "its references cannot be read: %s", git_reason(why));
-    while (rc >= 0 && !git_walk_must_stop(w) && git_reference_next(&ref, it) == 0) {
-        const git_oid *target = git_reference_target(ref);
+    if (l->reference_iterator_new(&it, w->first->repository) < 0)
+        return hpc_fail(git_ran_out(l) ? HPC_E_NOMEM : HPC_E_FORMAT,
+                        "its references cannot be read: %s", git_reason(l, why));
+    while (rc >= 0 && !git_walk_must_stop(w) && l->reference_next(&ref, it) == 0) {
+        const git_oid *target = l->reference_target(ref);
         git_object_t type = GIT_OBJECT_INVALID;
         hpc_git_id id;
         if (target) {
@@ -192,9 +193,9 @@ static int queue_refs(walk *w)
             if (rc >= 0 && (type == GIT_OBJECT_COMMIT || type == GIT_OBJECT_INVALID))
                 rc = queue_commit(w, &id);
         }
-        git_reference_free(ref);
+        l->reference_free(ref);
     }
-    git_reference_iterator_free(it);
+    l->reference_iterator_free(it);
     return rc;
 }
 

@@ -17,7 +17,7 @@ while read -r room _ uses; do
     [ "$room" != cmd ] || main=$(find "$build/cmd" -name main.o 2>/dev/null)
     ${CC:-gcc} -shared -pthread -Wl,--no-undefined \
         $main -Wl,--whole-archive "$build/libhpc-$room.a" -Wl,--no-whole-archive \
-        -Wl,--start-group $(archives $uses) -Wl,--end-group -ljansson -lgit2 -lsqlite3 -lzstd \
+        -Wl,--start-group $(archives $uses) -Wl,--end-group -ljansson -lsqlite3 -lzstd \
         -lpcre2-8 -lm -ldl \
         -o "$build/lint/$room.so" 2>&1 |
         grep -E 'undefined reference|multiple definition|cannot find|error' | head -n 20 |
