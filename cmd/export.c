@@ -41,7 +41,7 @@ static const hpc_option options[] = {
      .argument = "TYPE",
      .choices = model_copy_dtypes,
      .help = "Type of the numbers written: f32, bf16 or f16, and in files q8_0, q4_0 or q4_K too; "
-             " as the model has it if not given."},
+             "as the model has it if not given."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),

@@ -10,7 +10,8 @@
 #define TOKENIZER_MODEL_OPTION(at)                                                                 \
     {                                                                                              \
         .name = "model", .letter = 'm', .kind = HPC_TEXT, .offset = (at), .argument = "PATH",      \
-        .help = "A tokenizer.model, a tokenizer.json, a folder with one of them, or FILE.gguf."    \
+        .help = "A tokenizer.model, a tokenizer.json, a folder with one of them, or a "            \
+                "FILE.gguf or FILE.packed."                                                        \
     }
 
 /* Opens what --model names, for a command that takes one file; `what` is in it. */

@@ -24,8 +24,8 @@ struct hpc_packed {
     hpc_file_view view;
     const uint8_t *data;
     size_t bytes;
-    model_packed_head h;
-    const model_packed_entry *entry;
+    model_packed_head h; /* this and the entries are copies: what was checked stays as it was */
+    model_packed_entry *entry;
     hpc_map *names; /* to entries */
     hpc_model_config c;
     char path[512]; /* for messages */
@@ -81,7 +81,6 @@ static int check_head(hpc_packed *k)
         return hpc_fail(HPC_E_FORMAT, "%s: its head is damaged: it has another hash", k->path);
     if (!memchr(h->tokenizer, '\0', sizeof h->tokenizer))
         return hpc_fail(HPC_E_FORMAT, "%s: the name of its tokenizer has no end", k->path);
-    k->entry = (const model_packed_entry *)(k->data + sizeof *h);
     return HPC_OK;
 }
 
@@ -155,7 +154,9 @@ static int check_entries(hpc_packed *k)
     uint64_t at = k->h.data_at;
     int rc = HPC_OK;
     k->names = hpc_map_create();
-    if (!k->names) return HPC_E_NOMEM;
+    k->entry = hpc_alloc((size_t)k->h.tensors + 1, sizeof *k->entry);
+    if (!k->names || !k->entry) return HPC_E_NOMEM;
+    memcpy(k->entry, k->data + sizeof k->h, (size_t)k->h.tensors * sizeof *k->entry);
     for (uint64_t i = 0; i < k->h.tensors; i++) TRY(check_entry(k, &k->entry[i], &at));
     if (at != k->bytes)
         TRY(hpc_fail(HPC_E_FORMAT, "%s: %llu bytes behind the last tensor", k->path,
@@ -174,7 +175,7 @@ static const model_packed_entry *find(const hpc_packed *k, const char *name)
 
 static const char *config_text(const hpc_packed *k)
 {
-    return (const char *)&k->entry[k->h.tensors];
+    return (const char *)k->data + sizeof k->h + k->h.tensors * sizeof *k->entry;
 }
 
 static int read_config(hpc_packed *k)
@@ -252,6 +253,7 @@ void hpc_packed_close(hpc_packed *k)
 {
     if (!k) return;
     hpc_map_free(k->names);
+    hpc_free(k->entry);
     hpc_file_close(&k->view);
     hpc_free(k);
 }

@@ -104,10 +104,12 @@ static int open_packed(model_tokens *k)
     TRY(hpc_buf_add(&k->file, is.data, is.bytes));
     k->name = ends_with(is.name, ".json") ? JSON : MODEL;
     TRY(open_data(k, k->path));
-    hpc_tokenizer_special s = hpc_tokenizer_specials(k->t);
+    const hpc_tokenizer_special own = hpc_tokenizer_specials(k->t);
+    hpc_tokenizer_special s = own;
     s.begin = is.special.begin, s.end = is.special.end, s.pad = is.special.pad;
     s.add_begin = is.special.add_begin, s.add_end = is.special.add_end;
     TRY(hpc_tokenizer_set_specials(k->t, &s));
+    k->told = s.add_begin != own.add_begin || s.add_end != own.add_end;
 out:
     hpc_packed_close(from);
     return rc;

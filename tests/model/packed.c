@@ -226,6 +226,28 @@ static void tokenizers_come_along(void **state)
     }
 }
 
+/* What was said beside a tokenizer goes along, and into a directory again. */
+static void what_is_beside_them_too(void **state)
+{
+    static const char config[] = "{\"add_bos_token\": true, \"add_eos_token\": true}";
+    char path[PATH_MAX], source[PATH_MAX], dir[PATH_MAX], at[PATH_MAX];
+    hpc_tokenizer *t;
+    make_source(source, state);
+    test_ok(hpc_model_tokenizer_copy(source, SPM));
+    test_ok(hpc_file_save(hpc_test_path(at, *state, "src/tokenizer_config.json"), config,
+                          sizeof config - 1));
+    test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_DTYPE_N, source));
+    test_ok(hpc_file_mkdir(hpc_test_path(dir, *state, "dir")));
+    test_ok(hpc_model_tokenizer_copy(dir, path));
+    const char *const from[] = {source, path, dir};
+    for (int k = 0; k < 3; k++) {
+        test_ok(hpc_model_tokenizer(&t, from[k]));
+        hpc_tokenizer_special s = hpc_tokenizer_specials(t);
+        assert_true(s.add_begin && s.add_end && s.begin == 1 && s.end == 2);
+        hpc_tokenizer_close(t);
+    }
+}
+
 static void it_is_there_to_be_run(void **state)
 {
     char path[PATH_MAX], source[PATH_MAX];
@@ -450,15 +472,11 @@ static void it_is_whole_or_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(of_every_family),
-        TEST(of_every_stored_type),
-        TEST(tokenizers_come_along),
-        TEST(it_is_there_to_be_run),
-        TEST(what_is_from_elsewhere_says_so),
-        TEST(a_damaged_head_is_refused),
-        TEST(another_layout_is_not_lent),
-        TEST(every_cut_is_refused),
-        TEST(memory_may_be_short_anywhere),
+        TEST(of_every_family),           TEST(of_every_stored_type),
+        TEST(tokenizers_come_along),     TEST(what_is_beside_them_too),
+        TEST(it_is_there_to_be_run),     TEST(what_is_from_elsewhere_says_so),
+        TEST(a_damaged_head_is_refused), TEST(another_layout_is_not_lent),
+        TEST(every_cut_is_refused),      TEST(memory_may_be_short_anywhere),
         TEST(it_is_whole_or_not_there),
     };
     return cmocka_run_group_tests_name("model/packed", tests, NULL, NULL);
