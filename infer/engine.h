@@ -13,7 +13,7 @@
 #define HPC_ENGINE_H
 
 #include "infer/sample.h"
-#include "model/model.h"
+#include "model/files.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +34,8 @@ typedef struct hpc_engine_options {
     int64_t requests;          /* that run at once; 0: 16 */
     int64_t guess;             /* tokens guessed ahead at most: those that came behind the same
                                 * three before. They cost rows of a step, and change no answer. */
+    /* Of the model, if they are open already, for the engine's life; NULL: it opens them. */
+    const hpc_model_files *files;
 } hpc_engine_options;
 
 /* HPC_E_UNSUPPORTED: a model that does not go on with texts (one with a head for classes). */

@@ -33,21 +33,19 @@ static void choose_shape(engine_model *m, const hpc_engine_options *o)
 
 static int open_files(engine_model *m, const hpc_engine_options *o)
 {
-    int rc;
+    int rc = HPC_OK;
 
     m->weights = o->weights;
-    if (hpc_is_packed(o->model)) {
-        if (m->weights != HPC_DTYPE_N)
-            TRY(hpc_fail(HPC_E_ARG,
-                         "its matrices are packed as they are; for %s, name the model "
-                         "that it was made of",
-                         hpc_dtype_get(m->weights)->name));
-        TRY(hpc_packed_open(&m->packed, o->model));
-        m->c = *hpc_packed_config(m->packed);
-    } else {
-        TRY(hpc_model_config_read(&m->c, o->model));
-        TRY(hpc_weights_open(&m->from, o->model, &m->c));
-    }
+    if (!o->files) TRY(hpc_model_files_open(&m->own, o->model));
+    m->files = o->files ? o->files : m->own;
+    m->c = *hpc_model_files_config(m->files);
+    m->packed = hpc_model_files_packed(m->files);
+    if (!m->packed) TRY(hpc_model_files_weights(&m->from, m->files));
+    if (m->packed && m->weights != HPC_DTYPE_N)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "its matrices are packed as they are; for %s, name the model that it was made "
+                     "of",
+                     hpc_dtype_get(m->weights)->name));
 out:
     return rc;
 }
@@ -95,6 +93,10 @@ int engine_model_open(engine_model *m, const hpc_engine_options *o)
 out:
     hpc_weights_close(m->from);
     m->from = NULL;
+    if (!m->packed) {
+        hpc_model_files_close(m->own);
+        m->own = NULL;
+    }
     return rc < 0 ? hpc_error_where("%s", o->model) : rc;
 }
 
@@ -103,7 +105,7 @@ void engine_model_close(engine_model *m)
     hpc_exec_close(m->e);
     hpc_device_close(m->d);
     hpc_program_free(m->p);
-    hpc_packed_close(m->packed);
+    hpc_model_files_close(m->own);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

@@ -7,7 +7,6 @@
 
 #include "infer/engine.h"
 #include "infer/pages.h"
-#include "model/packed.h"
 #include "runtime/program/run/run.h"
 
 enum { ENGINE_PAGE = 16 /* tokens */ };
@@ -15,8 +14,10 @@ enum { ENGINE_PAGE = 16 /* tokens */ };
 typedef struct engine_model {
     hpc_model_config c;
     hpc_dtype weights;
-    hpc_weights *from;  /* while it is opened, */
-    hpc_packed *packed; /* or as long as it is: its parameters lie there */
+    hpc_model_files *own;         /* opened for it alone; or the caller's: */
+    const hpc_model_files *files; /* of a packed file its parameters lie there, */
+    const hpc_packed *packed;     /* which is this one */
+    hpc_weights *from;            /* else, while it is opened */
     hpc_serve_emission shape;
     hpc_serve_io io;
     hpc_program *p;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/packed.h"
 #include "model/priv.h"
 
 static const struct {
@@ -422,17 +421,6 @@ out:
     return rc;
 }
 
-static int read_gguf(hpc_model_config *out, const char *path)
-{
-    hpc_gguf *g = NULL;
-    int rc = HPC_OK;
-    TRY(hpc_gguf_open(&g, path));
-    TRY(model_gguf_config_read(out, g));
-out:
-    hpc_gguf_close(g);
-    return rc;
-}
-
 /* The failure `rc`, or where a run left its model, if it is a run that is named. */
 static int or_where_it_is(int rc, const char *dir)
 {
@@ -445,20 +433,8 @@ static int or_where_it_is(int rc, const char *dir)
     return rc;
 }
 
-static int read_packed(hpc_model_config *out, const char *path)
+static int read_folder(hpc_model_config *out, const char *dir)
 {
-    hpc_packed *k;
-    int rc = hpc_packed_open(&k, path);
-    if (rc < 0) return rc;
-    *out = *hpc_packed_config(k);
-    hpc_packed_close(k);
-    return HPC_OK;
-}
-
-int hpc_model_config_read(hpc_model_config *out, const char *dir)
-{
-    if (model_is_gguf(dir)) return read_gguf(out, dir);
-    if (hpc_is_packed(dir)) return read_packed(out, dir);
     const char *ending = strrchr(dir, '.');
     bool itself = ending && strcmp(ending, ".json") == 0;
     hpc_buf path = {0};
@@ -472,4 +448,23 @@ out:
     hpc_json_free(root);
     hpc_buf_release(&path);
     return rc < 0 ? or_where_it_is(rc, dir) : rc;
+}
+
+int model_file_config(hpc_model_config *out, const model_file *f)
+{
+    if (f->gguf) return model_gguf_config_read(out, f->gguf);
+    if (!f->packed) return read_folder(out, f->path);
+    *out = *hpc_packed_config(f->packed);
+    return HPC_OK;
+}
+
+int hpc_model_config_read(hpc_model_config *out, const char *dir)
+{
+    model_file f;
+    int rc;
+    TRY(model_file_open(&f, dir));
+    TRY(model_file_config(out, &f));
+out:
+    model_file_close(&f);
+    return rc;
 }

@@ -4,7 +4,7 @@
 #ifndef HPC_MODEL_PRIV_H
 #define HPC_MODEL_PRIV_H
 
-#include "model/serve.h"
+#include "model/packed.h"
 #include "model/tokenizer.h"
 
 /* ---- tensors (tensor.c) ---------------------------------------------------------------- */
@@ -231,10 +231,24 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
 int model_gguf_put_tokenizer(model_gguf_list *l, const hpc_model_config *c,
                              const hpc_gguf_options *o);
 
+/* ---- the file that a model may be (files.c) -------------------------------------------- */
+/* Neither of the two is there where the path is a directory, or another file. */
+typedef struct model_file {
+    const char *path; /* the caller's */
+    hpc_gguf *gguf;
+    hpc_packed *packed;
+} model_file;
+int model_file_open(model_file *out, const char *path); /* close it either way */
+void model_file_close(model_file *f);
+/* As the functions of model.h and tokenizer.h that take a path. */
+int model_file_config(hpc_model_config *out, const model_file *f);
+int model_file_tokenizer(hpc_tokenizer **out, const model_file *f);
+/* f's GGUF stays open as long as they are used. */
+int model_file_weights(hpc_weights **out, const model_file *f, const hpc_model_config *c);
+
 /* ---- tokenizers (tokenizer.c), GGUF's (gguf_pieces.c) and its names of steps (gguf_pre.c) ---- */
 typedef struct model_tokens {
     const char *path, *name; /* name: of its file in a directory */
-    hpc_gguf *gguf;          /* where path is one */
     hpc_buf file;
     hpc_tokenizer *t;
     bool told; /* t's specials are not all as its file says */

@@ -79,13 +79,13 @@ out:
 }
 
 /* The keys go before what the file says by itself; they may name what only the model has. */
-static int read_keys(model_tokens *k)
+static int read_keys(model_tokens *k, const hpc_gguf *g)
 {
     const hpc_tokenizer_special is = hpc_tokenizer_specials(k->t);
     hpc_tokenizer_special s = is;
     int32_t *const ids[] = {&s.begin, &s.end, &s.pad};
     int rc = HPC_OK;
-    TRY(model_gguf_specials(&s, k->gguf));
+    TRY(model_gguf_specials(&s, g));
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (!hpc_tokenizer_piece(k->t, *ids[i], NULL)) *ids[i] = -1;
     TRY(hpc_tokenizer_set_specials(k->t, &s));
@@ -94,12 +94,20 @@ out:
     return rc;
 }
 
-static int open_packed(model_tokens *k)
+static int open_gguf(model_tokens *k, const hpc_gguf *g)
 {
-    hpc_packed *from = NULL;
+    int rc = HPC_OK;
+    TRY(hpc_gguf_tokenizer(&k->name, &k->file, g));
+    TRY(open_data(k, k->path));
+    TRY(read_keys(k, g));
+out:
+    return rc;
+}
+
+static int open_packed(model_tokens *k, const hpc_packed *from)
+{
     model_packed_tokenizer is;
     int rc = HPC_OK;
-    TRY(hpc_packed_open(&from, k->path));
     TRY(model_packed_tokenizer_of(&is, from));
     TRY(hpc_buf_add(&k->file, is.data, is.bytes));
     k->name = ends_with(is.name, ".json") ? JSON : MODEL;
@@ -111,45 +119,60 @@ static int open_packed(model_tokens *k)
     TRY(hpc_tokenizer_set_specials(k->t, &s));
     k->told = s.add_begin != own.add_begin || s.add_end != own.add_end;
 out:
-    hpc_packed_close(from);
+    return rc;
+}
+
+static int open_tokens(model_tokens *out, const model_file *f)
+{
+    hpc_buf inside = {0};
+    int rc;
+    *out = (model_tokens){.path = f->path};
+    if (f->gguf) return open_gguf(out, f->gguf);
+    if (f->packed) return open_packed(out, f->packed);
+    TRY(hpc_buf_printf(&inside, "%s/.", f->path));
+    TRY(hpc_file_exists(inside.data) ? open_folder(out) : open_file(out, f->path));
+out:
+    hpc_buf_release(&inside);
     return rc;
 }
 
 int model_tokens_open(model_tokens *out, const char *path)
 {
-    hpc_buf inside = {0};
-    int rc = HPC_OK;
-    *out = (model_tokens){.path = path};
-    TRY(hpc_buf_printf(&inside, "%s/.", path));
-    if (model_is_gguf(path)) {
-        TRY(hpc_gguf_open(&out->gguf, path));
-        TRY(hpc_gguf_tokenizer(&out->name, &out->file, out->gguf));
-        TRY(open_data(out, path));
-        TRY(read_keys(out));
-    } else if (hpc_is_packed(path)) {
-        TRY(open_packed(out));
-    } else {
-        TRY(hpc_file_exists(inside.data) ? open_folder(out) : open_file(out, path));
-    }
+    model_file f;
+    int rc;
+    *out = (model_tokens){0};
+    TRY(model_file_open(&f, path));
+    TRY(open_tokens(out, &f));
 out:
-    hpc_buf_release(&inside);
+    model_file_close(&f);
     return rc;
 }
 
 void model_tokens_release(model_tokens *k)
 {
     hpc_tokenizer_close(k->t);
-    hpc_gguf_close(k->gguf);
     hpc_buf_release(&k->file);
+}
+
+int model_file_tokenizer(hpc_tokenizer **out, const model_file *f)
+{
+    model_tokens k;
+    int rc = open_tokens(&k, f);
+    *out = rc < 0 ? NULL : k.t;
+    if (rc >= 0) k.t = NULL;
+    model_tokens_release(&k);
+    return rc;
 }
 
 int hpc_model_tokenizer(hpc_tokenizer **out, const char *model)
 {
-    model_tokens k;
-    int rc = model_tokens_open(&k, model);
-    *out = rc < 0 ? NULL : k.t;
-    if (rc >= 0) k.t = NULL;
-    model_tokens_release(&k);
+    model_file f;
+    int rc;
+    *out = NULL;
+    TRY(model_file_open(&f, model));
+    TRY(model_file_tokenizer(out, &f));
+out:
+    model_file_close(&f);
     return rc;
 }
 

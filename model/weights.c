@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/packed.h"
 #include "model/priv.h"
 
 struct hpc_weights {
     hpc_model_config c;
     const model_family *f;
-    hpc_gguf *gguf; /* or NULL: a directory, of */
+    hpc_gguf *own;        /* opened for it alone */
+    const hpc_gguf *gguf; /* or NULL: a directory, of */
     hpc_safetensors **file;
     int64_t file_n, file_cap;
     hpc_map *where; /* stored name to file */
@@ -93,15 +93,14 @@ out:
     return rc;
 }
 
-static int open_gguf(hpc_weights *w, const char *path)
+static int take_gguf(hpc_weights *w)
 {
     const model_gguf_arch *a = model_gguf_arch_of(w->c.family);
     char arch[64];
     int rc = HPC_OK;
-    TRY(hpc_gguf_open(&w->gguf, path));
     TRY(model_gguf_text(arch, sizeof arch, w->gguf, "general.architecture"));
     if (!a || strcmp(a->name, arch) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: general.architecture is '%s', that of a %s is %s", path,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: general.architecture is '%s', that of a %s is %s", w->dir,
                      arch, w->c.family, a ? a->name : "unknown"));
     w->f = &a->names;
     for (int64_t i = 0; i < hpc_gguf_n(w->gguf); i++) {
@@ -112,13 +111,14 @@ out:
     return rc;
 }
 
-static int open_files(hpc_weights *w, const char *dir)
+static int open_files(hpc_weights *w, const model_file *f)
 {
+    const char *dir = f->path, *name;
     hpc_buf path = {0};
-    const char *name;
     int rc = HPC_OK;
-    if (model_is_gguf(dir)) return open_gguf(w, dir);
-    if (hpc_is_packed(dir))
+    w->gguf = f->gguf;
+    if (w->gguf) return take_gguf(w);
+    if (f->packed)
         return hpc_fail(HPC_E_UNSUPPORTED,
                         "%s: a packed model is there to be run; for all else name the model that "
                         "it was made of",
@@ -243,7 +243,7 @@ out:
     return rc;
 }
 
-static int open_all(hpc_weights *w, const char *dir)
+static int open_all(hpc_weights *w, const model_file *f)
 {
     hpc_model_tensor *list = NULL;
     int64_t n = 0;
@@ -252,7 +252,7 @@ static int open_all(hpc_weights *w, const char *dir)
     w->known = hpc_map_create();
     if (!w->where || !w->known) TRY(HPC_E_NOMEM);
     if (!w->f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", w->c.family));
-    TRY(open_files(w, dir));
+    TRY(open_files(w, f));
     if (w->c.layers > hpc_map_n(w->where))
         TRY(hpc_fail(HPC_E_FORMAT, "%s: %lld layers, and %lld tensors", w->dir,
                      (long long)w->c.layers, (long long)hpc_map_n(w->where)));
@@ -264,15 +264,15 @@ out:
     return rc;
 }
 
-int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c)
+int model_file_weights(hpc_weights **out, const model_file *f, const hpc_model_config *c)
 {
     hpc_weights *w = hpc_alloc(1, sizeof *w);
     *out = NULL;
     if (!w) return HPC_E_NOMEM;
     w->c = *c;
     w->f = model_family_find(c->family);
-    snprintf(w->dir, sizeof w->dir, "%.300s", dir);
-    int rc = open_all(w, dir);
+    snprintf(w->dir, sizeof w->dir, "%.300s", f->path);
+    int rc = open_all(w, f);
     if (rc < 0)
         hpc_weights_close(w);
     else
@@ -280,11 +280,25 @@ int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config 
     return rc;
 }
 
+int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c)
+{
+    model_file f;
+    int rc;
+    *out = NULL;
+    TRY(model_file_open(&f, dir));
+    TRY(model_file_weights(out, &f, c));
+    (*out)->own = f.gguf;
+    return rc;
+out:
+    model_file_close(&f);
+    return rc;
+}
+
 void hpc_weights_close(hpc_weights *w)
 {
     if (!w) return;
     for (int64_t k = 0; k < w->file_n; k++) hpc_safetensors_close(w->file[k]);
-    hpc_gguf_close(w->gguf);
+    hpc_gguf_close(w->own);
     hpc_map_free(w->where);
     hpc_map_free(w->known);
     hpc_free(w->file);

@@ -7,9 +7,9 @@
 
 #include "infer/complete/priv.h"
 #include "infer/text.h"
-#include "model/tokenizer.h"
 
 struct hpc_completer {
+    hpc_model_files *files;
     hpc_engine *engine;
     hpc_tokenizer *tokenizer;
     complete_prompter prompter;
@@ -23,12 +23,15 @@ struct hpc_completer {
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
 {
     hpc_completer *c = hpc_alloc(1, sizeof *c);
+    hpc_engine_options with = *o;
     int rc;
     *out = NULL;
     if (!c) return HPC_E_NOMEM;
-    TRY(hpc_model_tokenizer(&c->tokenizer, o->model));
+    if (!o->files) TRY(hpc_model_files_open(&c->files, o->model));
+    if (!o->files) with.files = c->files;
+    TRY(hpc_model_files_tokenizer(&c->tokenizer, with.files));
     TRY(complete_prompter_open(&c->prompter, c->tokenizer));
-    TRY(hpc_engine_open(&c->engine, o));
+    TRY(hpc_engine_open(&c->engine, &with));
     const hpc_model_config *m = hpc_engine_config(c->engine);
     c->room = m->positions;
     if (o->cache_tokens > 0 && o->cache_tokens < c->room) c->room = o->cache_tokens;
@@ -49,6 +52,7 @@ void hpc_completer_close(hpc_completer *c)
     complete_prompter_close(&c->prompter);
     hpc_vocabulary_free(c->vocabulary);
     hpc_tokenizer_close(c->tokenizer);
+    hpc_model_files_close(c->files);
     hpc_free(c->prompt.id);
     hpc_free(c);
 }

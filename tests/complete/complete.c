@@ -35,6 +35,16 @@ static hpc_completer *opened(int64_t guess)
     return c;
 }
 
+/* For its tokenizer and for the engine. */
+static void test_a_model_is_opened_once(void **state)
+{
+    (void)state;
+    hpc_test_fault_reset();
+    hpc_completer *c = opened(0);
+    assert_int_equal(hpc_test_io_count(), 4); /* open, fstat, mmap, close */
+    hpc_completer_close(c);
+}
+
 static hpc_complete_request asked(const hpc_spot *d)
 {
     return (hpc_complete_request){.spot = d,
@@ -260,9 +270,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_leaving_off),  cmocka_unit_test(test_what_an_edit_costs),
-        cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_what_is_told),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_leaving_off),
+        cmocka_unit_test(test_what_an_edit_costs),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_a_model_is_opened_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "infer/engine.h"
-#include "model/packed.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/sanitized.h"
@@ -132,6 +132,28 @@ static void answers_are_those_of_the_model(void **state)
     }
 }
 
+/* Files that are open are not opened again. */
+static void open_files_are_taken(void **state)
+{
+    paths p;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    const char *const path[] = {p.gguf, p.packed};
+    for (int k = 0; k < 2; k++) {
+        answer before, after;
+        hpc_engine_options o = options_of(path[k], NULL);
+        hpc_model_files *files;
+        test_ok(ask(&before, &o));
+        test_ok(hpc_model_files_open(&files, path[k]));
+        o.files = files;
+        assert_int_equal(unlink(path[k]), 0);
+        test_ok(ask(&after, &o));
+        hpc_model_files_close(files);
+        assert_int_equal(after.n, MADE);
+        assert_memory_equal(before.token, after.token, sizeof after.token);
+    }
+}
+
 static void another_type_is_refused(void **state)
 {
     paths p;
@@ -246,7 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_in_memory_once),       TEST(so_is_one_of_134_million),
         TEST(answers_are_those_of_the_model), TEST(another_type_is_refused),
-        TEST(memory_may_be_short_anywhere),
+        TEST(open_files_are_taken),           TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests_name("infer/engine_model", tests, NULL, NULL);
 }
