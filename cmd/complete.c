@@ -260,6 +260,17 @@ out:
     return rc < 0 ? hpc_error_where("%s", x->file) : rc;
 }
 
+static void remark_engine(const hpc_engine *e)
+{
+    const hpc_engine_facts f = hpc_engine_facts_of(e);
+    const hpc_model_config *c = hpc_engine_config(e);
+    fprintf(stderr,
+            "hpccoder complete: %s of %lld parameters, %s; %s %s, %d thread%s, up to %.1f MiB of "
+            "its own\n",
+            c->family, (long long)hpc_model_config_params(c), f.mapped ? "mapped" : "loaded",
+            f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
+}
+
 static void remark(const completing *x)
 {
     const hpc_completions *m = &x->made;
@@ -270,6 +281,7 @@ static void remark(const completing *x)
     for (int64_t k = 0; x->o->verbose && k < x->parts.n; k++)
         fprintf(stderr, "hpccoder complete: context %s:%lld, %zu bytes\n", x->parts.snippet[k].path,
                 (long long)x->parts.line[k], x->parts.snippet[k].n);
+    if (x->o->verbose) remark_engine(hpc_completer_engine(x->completer));
     if (x->o->verbose)
         fprintf(stderr,
                 "hpccoder complete: %lld tokens of prompt, %lld made; first after %.1f ms, %.1f of "

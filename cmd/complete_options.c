@@ -189,8 +189,8 @@ const hpc_option complete_option_table[] = {
      .letter = 'v',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, verbose),
-     .help = "Tell on standard error how long what took, and which parts of other files were "
-             "found, the most telling first; as many are shown as fit."},
+     .help = "Tell on standard error what runs on what, how long what took, and which parts of "
+             "other files were found, the most telling first; as many are shown as fit."},
     HPC_CMD_QUIET(complete_options),
     {.name = NULL},
 };

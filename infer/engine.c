@@ -87,6 +87,17 @@ hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e)
     return c;
 }
 
+hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e)
+{
+    const hpc_device_info d = hpc_device_about(e->m.d);
+
+    return (hpc_engine_facts){.mapped = e->m.packed && d.host_memory,
+                              .backend = d.backend,
+                              .isa = d.isa,
+                              .threads = d.threads,
+                              .bytes = d.alloc_bytes};
+}
+
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* Tokens that a text may have: of the model's positions, and of the cache. */

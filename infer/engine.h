@@ -82,6 +82,14 @@ typedef struct hpc_engine_counts {
 } hpc_engine_counts;
 hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e);
 
+typedef struct hpc_engine_facts {
+    bool mapped;               /* parameters are read where the file has them */
+    const char *backend, *isa; /* of the device */
+    int threads;
+    size_t bytes; /* of the device's memory that it may use: what is mapped is not */
+} hpc_engine_facts;
+hpc_engine_facts hpc_engine_facts_of(const hpc_engine *e);
+
 #ifdef __cplusplus
 }
 #endif

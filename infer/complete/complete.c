@@ -62,6 +62,11 @@ hpc_engine_counts hpc_completer_counts(const hpc_completer *c)
     return hpc_engine_counts_of(c->engine);
 }
 
+const hpc_engine *hpc_completer_engine(const hpc_completer *c)
+{
+    return c->engine;
+}
+
 int64_t hpc_completer_room(const hpc_completer *c)
 {
     return c->room;

@@ -43,6 +43,7 @@ typedef struct hpc_completer hpc_completer; /* one thread at a time */
 int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o);
 void hpc_completer_close(hpc_completer *c);
 hpc_engine_counts hpc_completer_counts(const hpc_completer *c);
+const hpc_engine *hpc_completer_engine(const hpc_completer *c);
 int64_t hpc_completer_room(const hpc_completer *c); /* tokens of a prompt and its answer */
 
 typedef enum hpc_complete_stop {

@@ -61,6 +61,11 @@ static void it_completes_as_its_model(void **state)
     run(state, "complete @a.c --at 3 --stop function --model @p.packed");
     assert_string_equal(o.out, text);
     assert_string_equal(o.err, "");
+    run(state, "complete @a.c --at 3 --stop function --model " PILOT " -v --threads 2");
+    hpc_test_says(o.err, "complete: llama of 6769920 parameters, loaded; cpu ");
+    run(state, "complete @a.c --at 3 --stop function --model @p.packed -v --threads 1");
+    hpc_test_says(o.err, "complete: llama of 6769920 parameters, mapped; cpu ");
+    hpc_test_says(o.err, ", 1 thread, up to ");
     run(state, "export " PILOT " --to packed --dtype q4_0 --out @q.packed -q");
     hpc_test_says(o.out, " parameters in q4_0 (");
     run(state, "complete @a.c --at 3 --stop function --weights q4_0 --model " PILOT);

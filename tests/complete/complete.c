@@ -42,6 +42,7 @@ static void test_a_model_is_opened_once(void **state)
     hpc_test_fault_reset();
     hpc_completer *c = opened(0);
     assert_int_equal(hpc_test_io_count(), 4); /* open, fstat, mmap, close */
+    assert_int_equal(hpc_engine_facts_of(hpc_completer_engine(c)).threads, 2);
     hpc_completer_close(c);
 }
 

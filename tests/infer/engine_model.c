@@ -132,6 +132,32 @@ static void answers_are_those_of_the_model(void **state)
     }
 }
 
+static hpc_engine_facts facts_of(const char *model, const char *backend)
+{
+    const hpc_engine_options o = options_of(model, backend);
+    hpc_engine *e;
+    test_ok(hpc_engine_open(&e, &o));
+    hpc_engine_facts f = hpc_engine_facts_of(e);
+    hpc_engine_close(e); /* names of a device are there for good */
+    return f;
+}
+
+static void an_engine_says_what_it_is(void **state)
+{
+    paths p;
+    const hpc_model_config c = config_of(48, 128, 2, 160);
+    make_files(&p, state, &c);
+    hpc_engine_facts f = facts_of(p.gguf, NULL), mapped = facts_of(p.packed, NULL),
+                     copied = facts_of(p.packed, "mock");
+    assert_true(!f.mapped && mapped.mapped && !copied.mapped);
+    assert_true(f.threads == 2 && mapped.threads == 2 && copied.threads == 1);
+    assert_string_equal(f.backend, "cpu");
+    assert_string_equal(f.isa, mapped.isa);
+    assert_string_equal(copied.backend, "mock");
+    double matrices = (double)hpc_model_config_params(&c) * 34 / 32; /* of q8_0 */
+    assert_true((double)f.bytes - (double)mapped.bytes >= matrices);
+}
+
 /* Files that are open are not opened again. */
 static void open_files_are_taken(void **state)
 {
@@ -268,7 +294,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_in_memory_once),       TEST(so_is_one_of_134_million),
         TEST(answers_are_those_of_the_model), TEST(another_type_is_refused),
-        TEST(open_files_are_taken),           TEST(memory_may_be_short_anywhere),
+        TEST(open_files_are_taken),           TEST(an_engine_says_what_it_is),
+        TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests_name("infer/engine_model", tests, NULL, NULL);
 }
