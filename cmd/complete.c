@@ -493,7 +493,7 @@ const hpc_command hpc_cmd_complete = {
         "standard error, or as `source` of --json. Code that stands in three repositories or more, "
         "or has fewer than three names, is nobody's; comments do not count.\n\n"
         "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, or "
-        "one that `hpccoder export --to packed` made, which is mapped and starts at once. It is "
+        "one that `hpccoder export --to packed` made, which is mapped and not read. It is "
         "shown what follows the place if it has marks for that. If it takes 2,048 tokens or more, "
         "it is shown parts of other files, too: of those that the file includes, that include the "
         "same, changed together with it or lie near by, what shares the most telling names with "
