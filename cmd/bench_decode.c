@@ -265,7 +265,7 @@ static double rate_of(const bench *b)
 {
     const hpc_limits *l = &b->limits;
     if (hpc_dtype_get(b->weights)->quantised) return l->i8 > 0 ? l->i8 : l->f32;
-    return l->f32;
+    return b->weights == HPC_BF16 ? fmax(l->bf16, l->f32) : l->f32;
 }
 
 static int report(bench *b)

@@ -35,7 +35,9 @@ static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_valu
     hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
     hpc_value operand[] = {HPC_NEW, HPC_NONE, x, w, bias, residual};
     hpc_matmul_attr at = {.trans_b = true, .alpha = 1};
-    if (w >= 0) at.int8 = hpc_dtype_get((hpc_dtype)m->p->value[w].type.dtype)->quantised;
+    hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
+    at.int8 = hpc_dtype_get(weights)->quantised;
+    at.halves = m->serve && weights == HPC_BF16;
     return hpc_emit(m->p, &hpc_op_matmul, operand, &at);
 }
 

@@ -427,19 +427,16 @@ static void ragged(void **state)
 
 static void panels(void **state)
 {
+    static const int64_t ms[] = {1, 2, 50};
+
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        hpc_dtype d = i & 1 ? HPC_BF16 : HPC_F32;
-        int64_t m = i & 2 ? 2 : 50;
-        check(&(product){.m = m, .n = 61, .k = 300, .trans_b = true, .b = d, .panel = true});
-        check(&(product){.batch = 2,
-                         .m = m,
-                         .n = 17,
-                         .k = 9,
-                         .trans_b = true,
-                         .b = d,
-                         .panel = true,
-                         .bias = BATCHED});
+    for (int i = 0; i < 12; i++) {
+        product c = {.m = ms[i / 2 % 3], .n = 61, .k = 300, .trans_b = true, .panel = true};
+        if (i & 1) c.b = HPC_BF16;
+        c.halves = i >= 6;
+        check(&c);
+        c.batch = 2, c.n = 17, c.k = 9, c.bias = BATCHED;
+        check(&c);
     }
 }
 
@@ -524,21 +521,24 @@ static void integers_keep_what_is_not_finite(void **state)
 /* A row's bits do not depend on the rows beside it, nor on how b is stored. */
 static void batch_invariance(void **state)
 {
-    static const hpc_dtype types[] = {HPC_F32, HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,  HPC_BF16,
-                                      HPC_F16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
+    static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,
+                                      HPC_BF16, HPC_F16,  HPC_Q8_0, HPC_Q4_0, HPC_Q4_K,
+                                      HPC_Q5_K, HPC_Q6_K, HPC_BF16};
+    enum { HALVES = 12, TYPES };
 
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
-        for (int i = 0; i < 12; i++) {
+        for (int i = 0; i < TYPES; i++) {
             hpc_test_heap h = {0};
             hpc_tensor b;
             product c = {.m = 37,
                          .n = 83,
-                         .k = 512,
+                         .k = i == HALVES ? 515 : 512,
                          .trans_b = i != 3,
                          .b = types[i],
                          .panel = i > 3,
-                         .int8 = i > 6,
+                         .int8 = i > 6 && i < HALVES,
+                         .halves = i == HALVES,
                          .bias = PLAIN,
                          .act = HPC_SILU,
                          .alpha = 0.1};

@@ -504,6 +504,22 @@ void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_pa
     }
 }
 
+/* A single row times panels as they lie. */
+static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scratch)
+{
+    gemm row = *g;
+
+    if (at.rows != 1 || !g->b_panel || add || g->a_trans || g->lower) return false;
+    if (g->halves && (g->b_type == HPC_F32 || g->k > GEMM_K * GEMM_COLS)) return false;
+    if (g->halves && g->a_type == HPC_F32) {
+        copy(scratch, (const float *)g->a + at.i * g->a_ld, g->k);
+        round_all(scratch, g->k);
+        row.a = scratch;
+        at.i = 0;
+    }
+    return HPC_ISA(cpu_gemm_row)(c, &row, at.i, at.j, at.cols);
+}
+
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch)
 {
@@ -511,8 +527,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
         HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
         return;
     }
-    bool row = at.rows == 1 && g->b_panel && !add && !g->halves && !g->a_trans && !g->lower;
-    if (row && HPC_ISA(cpu_gemm_row)(c, g, at.i, at.j, at.cols)) return;
+    if (one_row(c, g, at, add, scratch)) return;
     bool few = at.rows <= FEW_ROWS;
     int64_t depth = few && !g->b_trans && !gemm_is_direct(g) ? FEW_DEPTH : GEMM_K;
     int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;

@@ -93,6 +93,20 @@ load_pairs(__m512i r[16], source s, int64_t at, int64_t ld, int64_t rows, int64_
         r[i] = load32(s, at + (i < rows ? i * ld + 2 * p : 0), i < rows ? mask : 0);
 }
 
+/* Of a stored panel [k][16], rows 2 p and 2 p + 1, zeros for those behind k, as pairs. */
+static inline __attribute__((always_inline)) __m512i panel_pair(const bf16 *panel, int64_t p,
+                                                                int64_t k)
+{
+    const __m512i order = _mm512_set_epi32(
+        0x1f000f, 0x1e000e, 0x1d000d, 0x1c000c, 0x1b000b, 0x1a000a, 0x190009, 0x180008, 0x170007,
+        0x160006, 0x150005, 0x140004, 0x130003, 0x120002, 0x110001, 0x100000);
+    const bf16 *at = panel + p * 2 * GEMM_PANEL;
+    __m512i rows = 2 * p + 1 < k ? _mm512_loadu_si512(at)
+                                 : _mm512_maskz_loadu_epi16(mask32(GEMM_PANEL * (k - 2 * p)), at);
+
+    return _mm512_permutexvar_epi16(order, rows);
+}
+
 /* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, as a panel of whole steps. */
 static inline __attribute__((always_inline)) void
 pack_panel_of(bf16 *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
@@ -107,6 +121,12 @@ pack_panel_of(bf16 *panel, const gemm *g, source b, int64_t p0, int64_t k, int64
             for (int i = 0; i < 16 && p + i < pairs; i++)
                 _mm512_store_si512(panel + (p + i) * 2 * GEMM_PANEL, r[i]);
         }
+        return;
+    }
+    if (g->b_panel && !b.wide) {
+        const bf16 *from = (const bf16 *)b.data + j * g->b_ld + p0 * GEMM_PANEL;
+        for (int64_t p = 0; p < pairs; p++)
+            _mm512_store_si512(panel + p * 2 * GEMM_PANEL, panel_pair(from, p, k));
         return;
     }
     int64_t ld = g->b_panel ? GEMM_PANEL : g->b_ld;
@@ -128,6 +148,14 @@ static void pack_panel(bf16 *panel, const gemm *g, int64_t p0, int64_t k, int64_
         pack_panel_of(panel, g, (source){g->b, false}, p0, k, j, cols);
 }
 
+/* Row `row` of a, not transposed, or zeros. */
+static inline __attribute__((always_inline)) void pack_row(bf16 *to, source a, int64_t row,
+                                                           int64_t k, int64_t steps, bool there)
+{
+    for (int64_t p = 0; p < steps; p += 32)
+        _mm512_storeu_si512(to + p, load32(a, there ? row + p : 0, there ? mask32(k - p) : 0));
+}
+
 /* Rows i .. i+rows-1 of op(a), zeros up to whole tiles and the end of the last step. */
 static inline __attribute__((always_inline)) void
 pack_a_of(bf16 *packed, const gemm *g, source a, int64_t p0, int64_t k, int64_t i, int64_t rows)
@@ -135,21 +163,19 @@ pack_a_of(bf16 *packed, const gemm *g, source a, int64_t p0, int64_t k, int64_t 
     int64_t pairs = (k + STEP - 1) / STEP * (STEP / 2), ld = g->a_ld;
     int64_t padded = gemm_parts(rows, TILE_ROWS) * TILE_ROWS;
 
-    for (int64_t p = 0; p < pairs; p += 16)
+    for (int64_t r = 0; r < padded && !g->a_trans; r++)
+        pack_row(packed + r * A_LD, a, (i + r) * ld + p0, k, 2 * pairs, r < rows);
+    for (int64_t p = 0; p < pairs && g->a_trans; p += 16)
         for (int64_t r0 = 0; r0 < padded; r0 += 16) {
             int64_t n = least(16, rows - r0), row = i + (n > 0 ? r0 : 0);
             __m512i r[16];
-            if (!g->a_trans) {
-                load_pairs(r, a, row * ld + p0, ld, n, p, k);
-            } else {
-                for (int q = 0; q < 16; q++) {
-                    int64_t depth = 2 * (p + q), at = (p0 + (depth < k ? depth : 0)) * ld + row;
-                    ask_for(a, at + AHEAD * ld);
-                    ask_for(a, at + (AHEAD + 1) * ld);
-                    r[q] = interleave(a, at, at + ld, depth + 1 < k, depth < k ? n : 0);
-                }
-                turn16(r);
+            for (int q = 0; q < 16; q++) {
+                int64_t depth = 2 * (p + q), at = (p0 + (depth < k ? depth : 0)) * ld + row;
+                ask_for(a, at + AHEAD * ld);
+                ask_for(a, at + (AHEAD + 1) * ld);
+                r[q] = interleave(a, at, at + ld, depth + 1 < k, depth < k ? n : 0);
             }
+            turn16(r);
             for (int q = 0; q < 16 && r0 + q < padded; q++)
                 _mm512_storeu_si512(packed + (r0 + q) * A_LD + 2 * p, r[q]);
         }
@@ -342,12 +368,66 @@ static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t 
     slab(c, c_ld, &a, packed_b, steps * GEMM_PANEL, steps, needed, add);
 }
 
+enum {
+    STREAMS = 4,      /* panels at once: sums enough to hide what an addition takes */
+    ROW_AHEAD = 2048, /* bytes: so far on, panels are fetched */
+    ROW_MOST = DEPTH * GEMM_COLS
+};
+
+/* c [16 streams] = a row [k], even and padded with a zero, times stored panels `ld` apart. */
+static inline __attribute__((always_inline)) void row_panels(float *c, const bf16 *a, const bf16 *b,
+                                                             int64_t ld, int64_t k, int64_t cols,
+                                                             const int streams)
+{
+    __m512 acc[STREAMS];
+
+    for (int q = 0; q < streams; q++) acc[q] = _mm512_setzero_ps();
+    for (int64_t p = 0; 2 * p < k; p++) {
+        int32_t pair;
+        memcpy(&pair, a + 2 * p, sizeof pair);
+        __m512bh s = (__m512bh)_mm512_set1_epi32(pair);
+        for (int q = 0; q < streams; q++) {
+            __builtin_prefetch((const char *)(b + q * ld + p * 2 * GEMM_PANEL) + ROW_AHEAD);
+            acc[q] = _mm512_dpbf16_ps(acc[q], s, (__m512bh)panel_pair(b + q * ld, p, k));
+        }
+    }
+    for (int q = 0; q < streams; q++)
+        _mm512_mask_storeu_ps(c + q * GEMM_PANEL, mask16(cols - q * GEMM_PANEL), acc[q]);
+}
+
+/* A single row times panels that lie as they are stored, read once: as fast as memory gives them.
+ * On AMX the bits would be others than those of a tile. */
+static bool one_row(float *c, const gemm *g, gemm_block at, bool add, bf16 *a)
+{
+    bool fits = at.rows == 1 && g->b_panel && g->b_type == HPC_BF16 && g->k <= ROW_MOST;
+    int64_t ld = g->b_ld * GEMM_PANEL;
+    const bf16 *b = (const bf16 *)g->b + at.j * g->b_ld;
+
+    if (!fits || STEP != 2 || add || g->a_trans || g->lower) return false;
+    for (int64_t p = 0; p < g->k; p += 32)
+        _mm512_storeu_si512(a + p, load32((source){g->a, g->a_type == HPC_F32}, at.i * g->a_ld + p,
+                                          mask32(g->k - p)));
+    for (int64_t j = 0; j < at.cols;) {
+        int64_t left = at.cols - j;
+        const bf16 *panels = b + j * g->b_ld;
+        if (left > (STREAMS - 1) * GEMM_PANEL) {
+            row_panels(c + j, a, panels, ld, g->k, left, STREAMS);
+            j += STREAMS * GEMM_PANEL;
+        } else {
+            row_panels(c + j, a, panels, ld, g->k, left, 1);
+            j += GEMM_PANEL;
+        }
+    }
+    return true;
+}
+
 void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                              float *scratch)
 {
     bf16 *packed_b = (bf16 *)scratch, *packed_a = packed_b + DEPTH * GEMM_COLS;
     int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_PAIR_COLS;
 
+    if (one_row(c, g, at, add, packed_a)) return;
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
     begin_tiles();
