@@ -30,6 +30,7 @@ typedef struct scratch { /* of one worker */
     float *scores;       /* [most,ATTEND_KEYS] */
     void *weights;       /* the same, of the shape's type: the scores themselves if it is f32 */
     float *max, *sum;    /* [most] */
+    float *together;     /* [ATTEND_KEYS,dim], of several pages, of their type */
     float *gemm;
 } scratch;
 
@@ -64,7 +65,8 @@ static size_t scratch_floats(const shape *s)
 {
     size_t most = (size_t)s->most, dim = (size_t)s->dim;
 
-    return GEMM_SCRATCH + 2 * pad(most * dim) + 2 * most * ATTEND_KEYS + 2 * pad(most);
+    return GEMM_SCRATCH + 2 * pad(most * dim) + 2 * most * ATTEND_KEYS + 2 * pad(most) +
+           dim * ATTEND_KEYS;
 }
 
 static scratch scratch_at(float *base, const shape *s)
@@ -78,6 +80,7 @@ static scratch scratch_at(float *base, const shape *s)
     w.weights = s->type == HPC_F32 ? w.scores : w.scores + most * ATTEND_KEYS;
     w.max = w.scores + 2 * most * ATTEND_KEYS;
     w.sum = w.max + pad(most);
+    w.together = w.sum + pad(most);
     return w;
 }
 
@@ -142,6 +145,28 @@ static bool few(const shape *s, const task *t, int64_t r0)
     return s->type == HPC_F32 && t->n * s->group - r0 <= ATTEND_FEW;
 }
 
+/* Keys or values of a block as one factor: where they lie, or, if that is in several pages, put
+ * together: products with as few as a page holds take twice the time. */
+static void block_rows(gemm *g, const hpc_tensor *x, const hpc_attention_args *a, const shape *s,
+                       const task *t, int64_t first, int64_t keys, const scratch *w)
+{
+    int64_t row, width = s->key_heads * s->dim, run = key_run(&row, a, t, first, first + keys);
+    size_t bytes = hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * (size_t)s->dim;
+    char *to = (char *)w->together;
+
+    g->b_type = (hpc_dtype)x->dtype;
+    g->b_ld = width;
+    g->b = element(x, row * width + t->key_head * s->dim);
+    if (run == keys) return;
+    g->b_ld = s->dim;
+    g->b = to;
+    for (int64_t j = 0; j < keys; j += run) {
+        run = key_run(&row, a, t, first + j, first + keys);
+        for (int64_t i = 0; i < run; i++, to += bytes)
+            memcpy(to, element(x, (row + i) * width + t->key_head * s->dim), bytes);
+    }
+}
+
 /* Scores of a block's keys for the rows from r0 on. */
 static void score_block(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                         int64_t first, int64_t keys, const scratch *w)
@@ -150,19 +175,21 @@ static void score_block(const hpc_attention_args *a, const shape *s, const task 
     float *scores = w->scores + r0 * ATTEND_KEYS;
     gemm g = {.a = gemm_element(w->q, s->type, r0 * s->dim),
               .a_ld = s->dim,
-              .b_ld = width,
               .k = s->dim,
               .a_type = s->type,
-              .b_type = (hpc_dtype)a->k.dtype,
               .b_trans = true};
 
+    if (!few(s, t, r0)) {
+        block_rows(&g, &a->k, a, s, t, first, keys, w);
+        HPC_ISA(cpu_gemm)
+        (scores, ATTEND_KEYS, &g, (gemm_block){0, rows, 0, keys}, false, w->gemm);
+        return;
+    }
     for (int64_t j = 0, run; j < keys; j += run) {
         run = key_run(&row, a, t, first + j, first + keys);
-        g.b = gemm_element(a->k.data, g.b_type, row * width + t->key_head * s->dim);
-        if (few(s, t, r0)) HPC_ISA(cpu_attend_scores)
-        (scores + j, g.a, rows, s->dim, (attend_cache){g.b, width, g.b_type}, run);
-        else HPC_ISA(cpu_gemm)(scores + j, ATTEND_KEYS, &g, (gemm_block){0, rows, 0, run}, false,
-                               w->gemm);
+        const void *k = element(&a->k, row * width + t->key_head * s->dim);
+        HPC_ISA(cpu_attend_scores)
+        (scores + j, g.a, rows, s->dim, (attend_cache){k, width, (hpc_dtype)a->k.dtype}, run);
     }
 }
 
@@ -171,17 +198,22 @@ static void add_values(const hpc_attention_args *a, const shape *s, const task *
 {
     int64_t row, width = s->key_heads * s->dim, rows = t->n * s->group - r0;
     float *o = w->o + r0 * s->dim;
-    gemm g = {
-        .a_ld = ATTEND_KEYS, .b_ld = width, .a_type = s->type, .b_type = (hpc_dtype)a->v.dtype};
+    gemm g = {.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS),
+              .a_ld = ATTEND_KEYS,
+              .k = keys,
+              .a_type = s->type};
 
+    if (!few(s, t, r0)) {
+        block_rows(&g, &a->v, a, s, t, first, keys, w);
+        HPC_ISA(cpu_gemm)(o, s->dim, &g, (gemm_block){0, rows, 0, s->dim}, true, w->gemm);
+        return;
+    }
     for (int64_t j = 0, run; j < keys; j += run) {
         run = key_run(&row, a, t, first + j, first + keys);
-        g.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS + j);
-        g.k = run;
-        g.b = gemm_element(a->v.data, g.b_type, row * width + t->key_head * s->dim);
-        if (few(s, t, r0)) HPC_ISA(cpu_attend_values)
-        (o, s->dim, g.a, rows, (attend_cache){g.b, width, g.b_type}, run);
-        else HPC_ISA(cpu_gemm)(o, s->dim, &g, (gemm_block){0, rows, 0, s->dim}, true, w->gemm);
+        const void *v = element(&a->v, row * width + t->key_head * s->dim);
+        HPC_ISA(cpu_attend_values)
+        (o, s->dim, (const float *)g.a + j, rows, (attend_cache){v, width, (hpc_dtype)a->v.dtype},
+         run);
     }
 }
 
