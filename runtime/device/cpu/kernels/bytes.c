@@ -254,8 +254,10 @@ void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
         for (int64_t r = 0; r < job->rows; r += BYTES_ROWS) {
             byte_tile tile = tile_at(a, job->i + r, u);
             float *x = c + r * COLS;
+            bool last = u + n == units, straight = last && job->y && BYTES_PANELS > 1;
+            if (straight) tile.to = job->y + r * job->y_ld, tile.to_ld = job->y_ld;
             HPC_ISA(cpu_bytes_tile)(x, apart, &tile, to, job->panels, n, job->b);
-            if (u + n == units) job->done(job, r, tile.height, x, apart);
+            if (last && !straight) job->done(job, r, tile.height, x, apart);
         }
     }
 }

@@ -61,6 +61,8 @@ typedef struct byte_job {
      * written. */
     void (*done)(const struct byte_job *job, int64_t at, int64_t rows, float *x, int64_t apart);
     const void *user;
+    float *y; /* not NULL: sums as they are go there, rows y_ld apart; `done` may not be called */
+    int64_t y_ld;
 } byte_job;
 
 /* c: [panels][rows,16] floats to work in. spare: BYTES_SPARE bytes, aligned. */

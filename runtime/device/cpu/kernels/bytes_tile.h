@@ -15,6 +15,10 @@ typedef struct byte_tile {
     const void *sum;
     int height;
     bool first; /* sums begin here, whatever c holds */
+    /* Not NULL (VNNI): sums end here, and go to rows `to_ld` apart instead of c, a panel beside the
+     * other. */
+    float *to;
+    int64_t to_ld;
 } byte_tile;
 
 /* What multiplies bytes takes one side unsigned: q8_0 counts from -128 for VNNI. Without, a pair of

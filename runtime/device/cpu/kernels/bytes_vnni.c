@@ -59,6 +59,11 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
     const uint8_t *q = a->q + first * 4;
     __m512 y[BYTES_ROWS][BYTES_PANELS];
 
+    float *to = a->to ? a->to + first * a->to_ld : NULL;
+    int64_t ld = a->to_ld, beside = COLS;
+
+    for (int i = 0; i < t.rows && to; i++)
+        for (int p = 0; p < t.panels; p++) __builtin_prefetch(to + i * a->to_ld + p * COLS, 1);
     c += first * COLS;
     for (int i = 0; i < t.rows; i++)
         for (int p = 0; p < t.panels; p++)
@@ -84,8 +89,9 @@ static inline __attribute__((always_inline)) void tile_rows(float *restrict c, i
                 y[i][p] = add_unit(y[i][p], sum[i][p], scale, min, a, at + i, t.type);
         }
     }
+    if (!to) to = c, ld = COLS, beside = apart;
     for (int i = 0; i < t.rows; i++)
-        for (int p = 0; p < t.panels; p++) _mm512_storeu_ps(c + p * apart + i * COLS, y[i][p]);
+        for (int p = 0; p < t.panels; p++) _mm512_storeu_ps(to + p * beside + i * ld, y[i][p]);
 }
 
 /* A whole tile, or parts of it of so many rows as there are loops for. */
@@ -97,14 +103,17 @@ static inline __attribute__((always_inline)) void tile_of(float *c, int64_t apar
         tile_rows(c, apart, a, b, units, 0, (tile_kind){type, BYTES_ROWS, BYTES_PANELS});
         return;
     }
-    for (int p = 0; p < panels; p++, c += apart, b++)
+    byte_tile part = *a;
+    for (int p = 0; p < panels; p++, c += apart, b++) {
         for (int i = 0, n; i < a->height; i += n) {
             n = a->height - i >= 3 ? 3 : 1;
             if (n == 3)
-                tile_rows(c, apart, a, b, units, i, (tile_kind){type, 3, 1});
+                tile_rows(c, apart, &part, b, units, i, (tile_kind){type, 3, 1});
             else
-                tile_rows(c, apart, a, b, units, i, (tile_kind){type, 1, 1});
+                tile_rows(c, apart, &part, b, units, i, (tile_kind){type, 1, 1});
         }
+        if (part.to) part.to += COLS;
+    }
 }
 
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,

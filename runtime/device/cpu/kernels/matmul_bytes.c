@@ -180,6 +180,10 @@ static void run_entry(const hpc_matmul_args *a, const shape *s, int64_t e, const
                         .b = s->b,
                         .done = finish,
                         .user = &to};
+        if (to.plain && (j + job.panels) * BYTES_COLS <= s->n) {
+            job.y = (float *)a->y.data + (e * s->m + i) * s->n + j * BYTES_COLS;
+            job.y_ld = s->n;
+        }
         HPC_ISA(cpu_bytes)(&job, x, own);
     }
 }
