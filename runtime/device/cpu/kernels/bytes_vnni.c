@@ -202,29 +202,74 @@ dot_fifths(__m512i dot[2], const uint8_t *lines, const uint8_t *high, const uint
     }
 }
 
+/* Of a block of q4_K or q5_K: its factors, and its units' scales and minima as they are stored. */
+typedef struct affine {
+    __m512 d, dmin;
+    __m512i low, mins, high; /* 6 bits of units 0 .. 3; what is left of 4 .. 7 is above them, and in
+                                `high`: see quant.c */
+} affine;
+
+static inline __attribute__((always_inline)) affine affine_at(const uint8_t *panel)
+{
+    const uint8_t *words = panel + 2 * HALVES;
+
+    return (affine){halves_at(panel), halves_at(panel + HALVES), line_at(words, 0),
+                    line_at(words, 1), line_at(words, 2)};
+}
+
+/* d times a unit's 6 bits: of `low`, or of the upper units 4 bits from `high` on and 2 of `low`. */
+static inline __attribute__((always_inline)) __m512 factor(__m512 d, __m512i low, __m512i high,
+                                                           const int u, const int nibble)
+{
+    const __m512i six = _mm512_set1_epi32(63), four = _mm512_set1_epi32(15);
+    __m512i x;
+
+    if (u < 4) {
+        x = _mm512_and_si512(_mm512_srli_epi32(low, 8 * u), six);
+    } else {
+        __m512i top = _mm512_srli_epi32(low, 8 * (u - 4) + 2);
+        x = _mm512_and_si512(_mm512_srli_epi32(high, 8 * (u - 4) + nibble), four);
+        x = _mm512_or_si512(x, _mm512_and_si512(top, _mm512_set1_epi32(48)));
+    }
+    return _mm512_mul_ps(d, _mm512_cvtepi32_ps(x));
+}
+
+/* Units u and u+1 of a block, which are `at` and the next of the row; y goes on. */
+static inline __attribute__((always_inline)) __m512 two_units(__m512 y, const byte_tile *a, int at,
+                                                              const affine *f, const uint8_t *lines,
+                                                              const uint8_t *high, const int u,
+                                                              const bool fifth)
+{
+    const uint8_t *q = a->q + (ptrdiff_t)at * UNIT;
+    __m512i dot[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+
+    lines += u / 2 * WORDS * LINE;
+    if (fifth)
+        dot_fifths(dot, lines, high, q, u);
+    else
+        dot_nibbles(dot, lines, q, q + UNIT, WORDS);
+    for (int i = 0; i < 2; i++)
+        y = add_unit(y, dot[i], factor(f->d, f->low, f->high, u + i, 0),
+                     factor(f->dmin, f->mins, f->high, u + i, 4), a, at + i, HPC_Q4_K);
+    return y;
+}
+
 /* q4_K, or q5_K if there is a fifth bit. */
 static inline __attribute__((always_inline)) __m512
-row_q45(const byte_tile *a, const uint8_t *panel, int64_t units, const bool fifth, unpacked *spare)
+row_q45(const byte_tile *a, const uint8_t *panel, int64_t units, const bool fifth)
 {
-    const uint8_t *q = a->q;
     __m512 y = _mm512_setzero_ps();
 
-    for (int64_t u = 0; u < units; u += 2, q += 2 * UNIT) {
-        __m512i dot[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-        int in = (int)(u % BYTES_UNITS);
-        const uint8_t *high = panel + 2 * HALVES + 3 * LINE, *first = high;
-        if (fifth) first += WORDS * LINE;
-        const uint8_t *lines = first + in / 2 * WORDS * LINE;
-        if (in == 0) HPC_ISA(cpu_unpack_scales)(spare, panel);
-        fetch(panel, 3 + (fifth ? 5 : 4) * WORDS, 2, in / 2, 4);
-        if (fifth)
-            dot_fifths(dot, lines, high, q, in);
-        else
-            dot_nibbles(dot, lines, q, q + UNIT, WORDS);
-        for (int i = 0; i < 2; i++)
-            y = add_unit(y, dot[i], _mm512_loadu_ps(spare->scale[in + i]),
-                         _mm512_loadu_ps(spare->min[in + i]), a, (int)u + i, HPC_Q4_K);
-        if (in == BYTES_UNITS - 2) panel = first + BYTES_UNITS / 2 * WORDS * LINE;
+    for (int at = 0; at < units; at += BYTES_UNITS) {
+        affine f = affine_at(panel);
+        const uint8_t *high = panel + 2 * HALVES + 3 * LINE;
+        const uint8_t *lines = fifth ? high + WORDS * LINE : high;
+        fetch(panel, 3 + (fifth ? 5 : 4) * WORDS, 2, 0, 1);
+        y = two_units(y, a, at, &f, lines, high, 0, fifth);
+        y = two_units(y, a, at + 2, &f, lines, high, 2, fifth);
+        y = two_units(y, a, at + 4, &f, lines, high, 4, fifth);
+        y = two_units(y, a, at + 6, &f, lines, high, 6, fifth);
+        panel = lines + BYTES_UNITS / 2 * WORDS * LINE;
     }
     return y;
 }
@@ -294,11 +339,12 @@ bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, 
 {
     __m512 y;
 
+    (void)spare;
     switch (b) {
     case HPC_Q8_0: y = row_q8_0(a, panel, units); break;
     case HPC_Q4_0: y = row_q4_0(a, panel, units); break;
-    case HPC_Q4_K: y = row_q45(a, panel, units, false, spare); break;
-    case HPC_Q5_K: y = row_q45(a, panel, units, true, spare); break;
+    case HPC_Q4_K: y = row_q45(a, panel, units, false); break;
+    case HPC_Q5_K: y = row_q45(a, panel, units, true); break;
     case HPC_Q6_K: y = row_q6_k(a, panel, units); break;
     default: return false;
     }
