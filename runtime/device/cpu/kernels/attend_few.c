@@ -10,17 +10,20 @@
 #include "runtime/device/cpu/kernels/lanes.h"
 #include "runtime/device/cpu/kernels/pairs.h"
 
-enum {
-    COLUMNS = 8, /* vectors of results at once: rows times those of a row */
-    AHEAD = 8    /* keys: so far on, values are fetched */
-};
+enum { COLUMNS = LANES == 16 ? 4 : 8 }; /* vectors of results at once: rows times those of a row */
 
 /* ---- scores ------------------------------------------------------------------------------- */
 
 /* x[i] word j becomes x[j] word i. */
 static inline __attribute__((always_inline)) void turn(words x[LANES])
 {
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+    __m512i r[LANES];
+
+    for (int i = 0; i < LANES; i++) r[i] = (__m512i)x[i];
+    turn16(r);
+    for (int i = 0; i < LANES; i++) x[i] = (words)r[i];
+#elif defined(__AVX2__)
     turn8(x);
 #else
     words t[LANES];
@@ -99,8 +102,6 @@ void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int
         int64_t here = least(LANES, n - j);
         keys of = {.at = gemm_element(k.at, k.type, j * k.ld), .half = k.type == HPC_BF16};
         for (int i = 0; i < LANES; i++) of.step[i] = least(i, here - 1) * k.ld;
-        for (int i = 0; i < LANES; i++)
-            fetch(gemm_element(k.at, k.type, (j + LANES + i) * k.ld), dim * (of.half ? 2 : 4));
         for (int64_t r = 0; r < rows; r += 4) {
             int part = (int)least(4, rows - r);
             vec found[4];
@@ -124,14 +125,12 @@ static inline __attribute__((always_inline)) void add_columns(float *o, int64_t 
                                                               int64_t ld, int64_t n, const int rows,
                                                               const int vectors, const bool half)
 {
-    const int size = half ? 2 : 4;
     vec sum[COLUMNS];
 
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < vectors; c++)
             sum[r * vectors + c] = *(const vec_any *)(o + r * dim + c * LANES);
     for (int64_t j = 0; j < n; j++) {
-        fetch((const char *)v + (j + AHEAD) * ld * size, vectors * LANES * size);
         for (int c = 0; c < vectors; c++) {
             vec x = numbers_at(v, half, j * ld + c * LANES);
             for (int r = 0; r < rows; r++) {

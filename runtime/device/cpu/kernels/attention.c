@@ -291,21 +291,30 @@ static void soften_row(float *x, float here, float *max, float *sum, float *o, i
     for (int64_t d = 0; d < dim; d++) o[d] *= shrink;
 }
 
-/* What is multiplied next: a value of this block and a key of the next. Rows lie far apart, where
- * CPUs do not guess them. */
-static void fetch_ahead(const hpc_attention_args *a, const shape *s, const task *t, int64_t value,
-                        int64_t key)
+/* A row of keys or values is wanted soon: rows lie far apart, where CPUs do not guess them. */
+static inline void fetch_row(const hpc_attention_args *a, const shape *s, const task *t,
+                             const hpc_tensor *x, int64_t key)
 {
-    const hpc_tensor *tensor[] = {&a->v, &a->k};
-    const int64_t at[] = {value, key};
+    int64_t row, bytes = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * s->dim;
 
-    for (int i = 0; i < 2; i++) {
-        int64_t row,
-            element_bytes = (int64_t)hpc_dtype_get((hpc_dtype)tensor[i]->dtype)->block_bytes;
-        if (at[i] >= t->keys) continue;
-        key_run(&row, a, t, at[i], t->keys);
-        const char *x = element(tensor[i], (row * s->key_heads + t->key_head) * s->dim);
-        for (int64_t b = 0; b < s->dim * element_bytes; b += 64) __builtin_prefetch(x + b);
+    if (key >= t->keys) return;
+    key_run(&row, a, t, key, t->keys);
+    const char *at = element(x, (row * s->key_heads + t->key_head) * s->dim);
+    for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
+}
+
+/* All of a block: few rows are done with one sooner than memory gives the next. */
+static void fetch_block(const hpc_attention_args *a, const shape *s, const task *t,
+                        const hpc_tensor *x, int64_t first)
+{
+    int64_t end = least(first + ATTEND_KEYS, t->keys), row, run;
+    int64_t bytes = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * s->dim;
+
+    for (int64_t j = first; j < end; j += run) {
+        run = key_run(&row, a, t, j, end);
+        const char *at = element(x, (row * s->key_heads + t->key_head) * s->dim);
+        for (int64_t i = 0; i < run; i++, at += bytes * s->key_heads)
+            for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
     }
 }
 
@@ -325,8 +334,11 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
             float *x = w->scores + (r0 + i) * ATTEND_KEYS;
             attend_span in = attend_within(visible(a, s, t, r0 + i), first, keys);
             int64_t ahead = r0 + i - from;
-            if (ahead < ATTEND_KEYS)
-                fetch_ahead(a, s, t, first + ahead, first + ATTEND_KEYS + ahead);
+            if (ahead < ATTEND_KEYS && !few(s, t, from))
+            { /* a value of this block, a key of the next */
+                fetch_row(a, s, t, &a->v, first + ahead);
+                fetch_row(a, s, t, &a->k, first + ATTEND_KEYS + ahead);
+            }
             sees[i] = in.lo < in.hi;
             if (sees[i])
                 largest_of[i] = scale_row(x, in, (float)a->attr.scale);
@@ -403,8 +415,13 @@ static void run_task(const hpc_attention_args *a, const shape *s, const task *t,
         one.key_head = t->key_head;
         for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
             scratch mine = of_head(w, s, t, k);
+            bool quick = few(s, &one, r0), last = k + 1 == t->key_heads;
+            if (quick) fetch_block(a, s, &one, &a->v, first);
             score_block(a, s, &one, r0, first, keys, &mine);
             soften(a, s, &one, r0, first, keys, &mine);
+            task next = one;
+            next.key_head = last ? t->key_head : one.key_head + 1;
+            if (quick) fetch_block(a, s, &next, &a->k, last ? first + ATTEND_KEYS : first);
             add_values(a, s, &one, r0, first, keys, &mine);
         }
     }

@@ -9,14 +9,18 @@
 enum {
     VECTORS = GEMM_PANEL / LANES, /* in a row of a panel */
     STREAMS = 4,                  /* panels at once: sums enough to hide what an addition takes */
-    AHEAD = 1024                  /* bytes: so far on, panels are fetched */
+    AHEAD = 2048                  /* bytes: so far on, panels are fetched */
 };
 
 /* LANES numbers of a panel. */
 static inline __attribute__((always_inline)) vec load_lanes(const void *panel, hpc_dtype type,
                                                             int64_t at)
 {
-#if defined(__F16C__)
+#if defined(__AVX512F__)
+    if (type == HPC_F16)
+        return (vec)_mm512_cvtph_ps(
+            _mm256_loadu_si256((const void *)((const uint16_t *)panel + at)));
+#elif defined(__F16C__)
     if (type == HPC_F16)
         return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const void *)((const uint16_t *)panel + at)));
 #endif

@@ -10,7 +10,10 @@
 
 #include "runtime/device/priv.h"
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+#include <immintrin.h>
+enum { LANES = 16 };
+#elif defined(__AVX2__)
 #include <immintrin.h>
 enum { LANES = 8 };
 #else
@@ -27,7 +30,9 @@ typedef uint16_t halves_any __attribute__((vector_size(LANE_BYTES / 2), aligned(
 /* c + a b, fused where cpu_gemm fuses: the same bits. */
 static inline __attribute__((always_inline)) vec multiply_add(vec c, vec a, vec b)
 {
-#if defined(__AVX2__) && defined(__FMA__)
+#if defined(__AVX512F__)
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #elif defined(__aarch64__)
     for (int i = 0; i < LANES; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
@@ -51,8 +56,13 @@ static inline __attribute__((always_inline)) float number_at(const void *x, bool
 static inline __attribute__((always_inline)) vec numbers_at(const void *x, bool half, int64_t at)
 {
     if (!half) return *(const vec_any *)((const float *)x + at);
+#if defined(__AVX512F__) /* what compilers make of the below takes two halves and several steps */
+    __m256i h = _mm256_loadu_si256((const __m256i *)((const uint16_t *)x + at));
+    return (vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16);
+#else
     halves_any h = *(const halves_any *)((const uint16_t *)x + at);
     return (vec)(__builtin_convertvector(h, words) << 16);
+#endif
 }
 
 /* What is there is wanted soon. It need not be anything's: behind a part often is the next. */
