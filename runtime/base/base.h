@@ -183,6 +183,7 @@ void hpc_json_put_text(hpc_json_out *w, const char *key, const char *text); /* N
 void hpc_json_put_int(hpc_json_out *w, const char *key, int64_t value);
 void hpc_json_put_real(hpc_json_out *w, const char *key, double value); /* non-finite: null */
 void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value);
+void hpc_json_put(hpc_json_out *w, const char *key, const hpc_json *v); /* with all below it */
 
 /* ---- progress ------------------------------------------------------------- */
 typedef struct hpc_progress {

@@ -162,3 +162,45 @@ void hpc_json_put_bool(hpc_json_out *w, const char *key, bool value)
     begin_value(w, key);
     hpc_buf_text(w->buf, value ? "true" : "false");
 }
+
+/* The getters do not fail: each is asked for the kind that there is. */
+static void put_scalar(hpc_json_out *w, const char *key, const hpc_json *v)
+{
+    const char *text = NULL; /* of what is null */
+    int64_t number;
+    double real;
+    bool flag;
+    switch (hpc_json_kind_of(v)) {
+    case HPC_JSON_INT:
+        if (hpc_json_int(&number, v, "value") >= 0) hpc_json_put_int(w, key, number);
+        return;
+    case HPC_JSON_REAL:
+        if (hpc_json_real(&real, v, "value") >= 0) hpc_json_put_real(w, key, real);
+        return;
+    case HPC_JSON_BOOL:
+        if (hpc_json_bool(&flag, v, "value") >= 0) hpc_json_put_bool(w, key, flag);
+        return;
+    case HPC_JSON_TEXT:
+        if (hpc_json_text(&text, v, "value") < 0) return;
+        break;
+    default: break;
+    }
+    hpc_json_put_text(w, key, text);
+}
+
+/* What is deeper than can be written is not gone into. */
+void hpc_json_put(hpc_json_out *w, const char *key, const hpc_json *v)
+{
+    bool list = hpc_json_kind_of(v) == HPC_JSON_LIST;
+    if (!list && hpc_json_kind_of(v) != HPC_JSON_OBJECT) {
+        put_scalar(w, key, v);
+        return;
+    }
+    hpc_json_open(w, key, list ? '[' : '{');
+    for (int64_t i = 0; i < hpc_json_n(v) && w->depth <= DEPTH_MAX; i++) {
+        const hpc_json *child = hpc_json_at(v, i);
+        const char *name = list ? NULL : hpc_json_key(v, i, &child);
+        hpc_json_put(w, name, child);
+    }
+    hpc_json_close(w, list ? ']' : '}');
+}

@@ -186,6 +186,44 @@ static void test_write_layout(void **state)
     hpc_buf_release(&b);
 }
 
+/* What was read is written as it was. */
+static void test_write_what_was_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"t\":\"a\\\"\\u0001\xC3\xA9\",\"l\":[1,-2.5,1e+300,true,false,null,[],{}],"
+        "\"o\":{\"\":{\"k\":[{\"i\":9223372036854775807}]}}}";
+    hpc_buf b = {0};
+    hpc_json *root = parse(text);
+    hpc_json_put(&(hpc_json_out){.buf = &b}, NULL, root);
+    assert_int_equal(b.failed, 0);
+    assert_string_equal(b.data, text);
+    hpc_buf_release(&b);
+    hpc_json_put(&(hpc_json_out){.buf = &b}, NULL, NULL);
+    assert_string_equal(b.data, "null");
+    hpc_buf_release(&b);
+    hpc_json_free(root);
+}
+
+static void test_write_what_was_read_deep(void **state)
+{
+    (void)state;
+    hpc_buf deep = {0}, b = {0};
+    for (int depth = 64; depth <= 600; depth += 536) {
+        deep.n = 0;
+        for (int i = 0; i < depth; i++) hpc_buf_text(&deep, i % 2 ? "{\"k\":" : "[");
+        hpc_buf_text(&deep, "1");
+        for (int i = depth; i-- > 0;) hpc_buf_text(&deep, i % 2 ? "}" : "]");
+        hpc_json *root = parse(deep.data);
+        hpc_json_put(&(hpc_json_out){.buf = &b}, NULL, root);
+        hpc_json_free(root);
+        if (depth == 64) assert_string_equal(b.data, deep.data);
+    }
+    assert_error(b.failed, HPC_E_FORMAT, "JSON nested deeper than 64 levels cannot be written");
+    hpc_buf_release(&deep);
+    hpc_buf_release(&b);
+}
+
 static void nest(hpc_buf *b, int depth)
 {
     hpc_json_out w = {.buf = b};
@@ -228,9 +266,15 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        CASE(test_write_text),           CASE(test_write_bad_utf8), CASE(test_write_any_bytes),
-        CASE(test_write_reals),          CASE(test_write_layout),   CASE(test_write_depth),
+        CASE(test_write_text),
+        CASE(test_write_bad_utf8),
+        CASE(test_write_any_bytes),
+        CASE(test_write_reals),
+        CASE(test_write_layout),
+        CASE(test_write_depth),
         CASE(test_write_without_memory),
+        CASE(test_write_what_was_read),
+        CASE(test_write_what_was_read_deep),
     };
     return cmocka_run_group_tests_name("json_write", tests, NULL, NULL);
 }
