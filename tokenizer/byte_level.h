@@ -1,5 +1,5 @@
 /*
- * byte_level.h: a byte-level tokenizer as json.c reads it and byte_level.c runs it.
+ * byte_level.h: a byte-level tokenizer as json.c and prepared.c read it and byte_level.c runs it.
  */
 #ifndef HPC_TOKENIZER_BYTE_LEVEL_H
 #define HPC_TOKENIZER_BYTE_LEVEL_H
@@ -45,6 +45,38 @@ extern const tokenizer_family byte_level_family;
 void byte_level_spell(byte_level *b);
 /* The bytes of a spelled piece in `out`, which has room for n; false: not spelled so. */
 bool byte_level_unspell(char *out, size_t *out_n, const byte_level *b, const char *piece, size_t n);
+
+/* ---- reading (json.c, json_steps.c, prepared.c) -------------------------------------------- */
+typedef struct json_merge { /* ids */
+    int32_t left, right, merged;
+} json_merge;
+/* Pieces and merges that come as numbers: what a prepared form has beside a tokenizer.json without
+ * them. Pieces by rising id; texts one behind the other. */
+typedef struct json_given {
+    const uint8_t *id, *length, *merge; /* four bytes each; three of them for a merge */
+    const char *text;
+    size_t text_n;
+    int64_t pieces_n, merges_n;
+} json_given;
+typedef struct json_reader {
+    hpc_tokenizer *t;
+    byte_level *b;
+    const hpc_json *root, *model;
+    const json_given *given; /* NULL: model has them */
+    const char *name;
+    hpc_buf text; /* of what is put together to be looked up */
+} json_reader;
+int json_open(hpc_tokenizer **out, const void *data, size_t n, const json_given *given,
+              hpc_hash128 hash, const char *name);
+/* `spelled`: in the characters that stand for bytes. */
+int json_add_piece(json_reader *r, int32_t id, const char *text, size_t n, uint8_t kind,
+                   bool spelled);
+/* The i-th, "a b" or ["a", "b"]: of r, t->index is looked at. */
+int json_read_merge(json_merge *out, json_reader *r, const hpc_json *v, int64_t i);
+int json_add_merge(json_reader *r, const json_merge *m, int64_t i);
+int64_t json_given_most(const json_given *g); /* the greatest id; -1: there are no pieces */
+int json_given_pieces(json_reader *r);
+int json_given_merges(json_reader *r);
 /* json_steps.c: normalizer, pre_tokenizer and decoder; and, once all pieces are known, the
  * post_processor. */
 int json_read_steps(hpc_tokenizer *t, byte_level *b, const hpc_json *root, const char *name);

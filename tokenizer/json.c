@@ -15,13 +15,7 @@ enum {
     GAPS_FREE = 65536  /* ids without a piece, beside as many as there are pieces */
 };
 
-typedef struct reader {
-    hpc_tokenizer *t;
-    byte_level *b;
-    const hpc_json *root, *model;
-    const char *name;
-    hpc_buf text; /* of what is put together to be looked up */
-} reader;
+typedef json_reader reader;
 
 static const hpc_json *get(const hpc_json *object, const char *key, hpc_json_kind kind)
 {
@@ -31,11 +25,10 @@ static const hpc_json *get(const hpc_json *object, const char *key, hpc_json_kin
 
 /* ---- pieces --------------------------------------------------------------------------- */
 
-/* `spelled`: in the characters that stand for bytes. */
-static int add_piece(reader *r, int32_t id, const char *text, uint8_t kind, bool spelled)
+int json_add_piece(reader *r, int32_t id, const char *text, size_t n, uint8_t kind, bool spelled)
 {
     hpc_tokenizer *t = r->t;
-    size_t n = strlen(text), bytes = 0;
+    size_t bytes = 0;
     char *copy = hpc_arena_alloc(t->arena, 2, n + 1);
     if (!copy) return HPC_E_NOMEM;
     memcpy(copy, text, n);
@@ -61,29 +54,45 @@ static int read_id(int64_t *id, const hpc_json *v, const reader *r, const char *
                     list, text);
 }
 
+static int vocab_most(int64_t *most, const reader *r, const hpc_json *vocab)
+{
+    for (int64_t i = 0, id = 0; i < hpc_json_n(vocab); i++) {
+        const hpc_json *v;
+        const char *text = hpc_json_key(vocab, i, &v);
+        int rc = read_id(&id, v, r, "model.vocab", text);
+        if (rc < 0) return rc;
+        if (id > *most) *most = id;
+    }
+    return 0;
+}
+
+static int added_most(int64_t *most, const reader *r, const hpc_json *added)
+{
+    for (int64_t i = 0, id = 0; i < hpc_json_n(added); i++) {
+        const hpc_json *v = hpc_json_get(hpc_json_at(added, i), "id");
+        if (!v) return hpc_fail(HPC_E_FORMAT, "%.200s: an added token without id", r->name);
+        int rc = read_id(&id, v, r, "added_tokens", "");
+        if (rc < 0) return rc;
+        if (id > *most) *most = id;
+    }
+    return 0;
+}
+
 /* One more than the greatest id. */
 static int count_ids(reader *r, const hpc_json *vocab, const hpc_json *added)
 {
-    int64_t id = 0, most = -1, pieces = hpc_json_n(vocab) + (added ? hpc_json_n(added) : 0);
-    for (int64_t i = 0; i < pieces; i++) {
-        const hpc_json *v;
-        const char *text = "";
-        if (i < hpc_json_n(vocab)) {
-            text = hpc_json_key(vocab, i, &v);
-        } else {
-            v = hpc_json_get(hpc_json_at(added, i - hpc_json_n(vocab)), "id");
-            if (!v) return hpc_fail(HPC_E_FORMAT, "%.200s: an added token without id", r->name);
-        }
-        int rc = read_id(&id, v, r, i < hpc_json_n(vocab) ? "model.vocab" : "added_tokens", text);
-        if (rc < 0) return rc;
-        if (id > most) most = id;
-    }
+    int64_t most = r->given ? json_given_most(r->given) : -1;
+    int64_t pieces = hpc_json_n(added) + (r->given ? r->given->pieces_n : hpc_json_n(vocab));
+    int rc = 0;
+    if (!r->given) TRY(vocab_most(&most, r, vocab));
+    TRY(added_most(&most, r, added));
     if (most >= 2 * pieces + GAPS_FREE) {
         return hpc_fail(HPC_E_FORMAT, "%.200s: id %lld for only %lld pieces", r->name,
                         (long long)most, (long long)pieces);
     }
     r->t->n = most + 1;
-    return 0;
+out:
+    return rc;
 }
 
 static int read_vocab(reader *r, const hpc_json *vocab)
@@ -99,7 +108,7 @@ static int read_vocab(reader *r, const hpc_json *vocab)
                             "%.200s: model.vocab: \"%.60s\" and \"%.60s\" are both %lld", r->name,
                             r->t->piece[id].text, text, (long long)id);
         }
-        rc = add_piece(r, (int32_t)id, text, PIECE_NORMAL, true);
+        rc = json_add_piece(r, (int32_t)id, text, strlen(text), PIECE_NORMAL, true);
         if (rc < 0) return rc;
     }
     return 0;
@@ -107,13 +116,13 @@ static int read_vocab(reader *r, const hpc_json *vocab)
 
 /* ---- merges --------------------------------------------------------------------------- */
 
-typedef struct merge {
+typedef struct pair_text {
     const char *left, *right;
     size_t left_n, right_n;
-} merge;
+} pair_text;
 
 /* "a b", or ["a", "b"] */
-static int read_merge(merge *m, const reader *r, const hpc_json *v, int64_t i)
+static int read_pair(pair_text *m, const reader *r, const hpc_json *v, int64_t i)
 {
     if (hpc_json_kind_of(v) == HPC_JSON_TEXT) {
         hpc_json_text(&m->left, v, "merge");
@@ -149,52 +158,43 @@ static int find_piece(int32_t *id, const reader *r, const char *text, size_t n, 
     return 0;
 }
 
-/* Open addressing over left << 32 | right, plus one so that 0 is free. */
-static bool seen(uint64_t *set, uint64_t mask, int32_t left, int32_t right)
-{
-    uint64_t key = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) + 1;
-    uint64_t at = hpc_hash(&key, sizeof key, 0) & mask;
-    for (; set[at]; at = (at + 1) & mask) {
-        if (set[at] == key) return true;
-    }
-    set[at] = key;
-    return false;
-}
-
-static int add_merge(reader *r, const hpc_json *v, int64_t i, uint64_t *set, uint64_t mask)
+int json_read_merge(json_merge *out, reader *r, const hpc_json *v, int64_t i)
 {
     int rc = 0;
-    merge m = {0};
-    int32_t left, right, merged;
-    TRY(read_merge(&m, r, v, i));
-    TRY(find_piece(&left, r, m.left, m.left_n, i));
-    TRY(find_piece(&right, r, m.right, m.right_n, i));
+    pair_text m = {0};
+    TRY(read_pair(&m, r, v, i));
+    TRY(find_piece(&out->left, r, m.left, m.left_n, i));
+    TRY(find_piece(&out->right, r, m.right, m.right_n, i));
     r->text.n = 0;
     TRY(hpc_buf_add(&r->text, m.left, m.left_n));
     TRY(hpc_buf_add(&r->text, m.right, m.right_n));
-    TRY(find_piece(&merged, r, r->text.data ? r->text.data : "", r->text.n, i));
-    if (seen(set, mask, left, right)) {
+    TRY(find_piece(&out->merged, r, r->text.data ? r->text.data : "", r->text.n, i));
+out:
+    return rc;
+}
+
+int json_add_merge(reader *r, const json_merge *m, int64_t i)
+{
+    int rc = tokenizer_merges_add(r->b->merges, m->left, m->right, (int32_t)i, m->merged);
+    if (rc < 0) return rc;
+    if (tokenizer_merges_n(r->b->merges) != i + 1) {
         return hpc_fail(HPC_E_FORMAT, "%.200s: model.merges[%lld]: the same pair again", r->name,
                         (long long)i);
     }
-    TRY(tokenizer_merges_add(r->b->merges, left, right, (int32_t)i, merged));
-    r->b->bytes[merged].made = true;
-out:
-    return rc;
+    r->b->bytes[m->merged].made = true;
+    return 0;
 }
 
 static int read_merges(reader *r, const hpc_json *merges)
 {
     int rc = 0;
-    uint64_t mask = 1023;
-    int64_t n = hpc_json_n(merges);
-    while (mask < (uint64_t)n * 2) mask = mask * 2 + 1;
-    uint64_t *set = hpc_alloc(mask + 1, sizeof *set);
-    if (!set) return HPC_E_NOMEM;
-    TRY(tokenizer_merges_create(&r->b->merges, n));
-    for (int64_t i = 0; i < n; i++) TRY(add_merge(r, hpc_json_at(merges, i), i, set, mask));
+    json_merge m;
+    TRY(tokenizer_merges_create(&r->b->merges, hpc_json_n(merges)));
+    for (int64_t i = 0; i < hpc_json_n(merges); i++) {
+        TRY(json_read_merge(&m, r, hpc_json_at(merges, i), i));
+        TRY(json_add_merge(r, &m, i));
+    }
 out:
-    hpc_free(set);
     return rc;
 }
 
@@ -266,8 +266,8 @@ static int read_added_token(reader *r, const hpc_json *v, int64_t i, const char 
     a->id = (int32_t)id;
     if (a->lstrip || a->rstrip) r->b->cut = false;
     /* What merging gives as well goes on to stand for its bytes, as in the library. */
-    TRY(add_piece(r, a->id, content, a->special ? PIECE_CONTROL : PIECE_USER,
-                  r->b->bytes[id].made));
+    TRY(json_add_piece(r, a->id, content, strlen(content), a->special ? PIECE_CONTROL : PIECE_USER,
+                       r->b->bytes[id].made));
     TRY(add_to_matcher(r, content, normalized, (int32_t)i));
 out:
     return rc;
@@ -393,9 +393,9 @@ static int read_model(reader *r, const hpc_json *vocab, const hpc_json *added)
     t->piece = hpc_arena_alloc(t->arena, (size_t)t->n + 1, sizeof *t->piece);
     r->b->bytes = hpc_arena_alloc(t->arena, (size_t)t->n + 1, sizeof *r->b->bytes);
     if (!t->piece || !r->b->bytes) TRY(HPC_E_NOMEM);
-    TRY(read_vocab(r, vocab));
+    TRY(r->given ? json_given_pieces(r) : read_vocab(r, vocab));
     TRY(find_bytes(r));
-    TRY(read_merges(r, hpc_json_get(r->model, "merges")));
+    TRY(r->given ? json_given_merges(r) : read_merges(r, hpc_json_get(r->model, "merges")));
 out:
     return rc;
 }
@@ -438,7 +438,7 @@ static int read_all(reader *r)
     TRY(hpc_buf_printf(&where, "%s: model", r->name));
     TRY(read_options(r, where.data));
     const hpc_json *vocab = get(r->model, "vocab", HPC_JSON_OBJECT);
-    if (!vocab || !get(r->model, "merges", HPC_JSON_LIST)) {
+    if (!r->given && (!vocab || !get(r->model, "merges", HPC_JSON_LIST))) {
         TRY(hpc_fail(HPC_E_FORMAT, "%.200s: model needs vocab and merges", r->name));
     }
     const hpc_json *added = get(r->root, "added_tokens", HPC_JSON_LIST);
@@ -459,23 +459,21 @@ out:
     return rc;
 }
 
-int hpc_tokenizer_open_json(hpc_tokenizer **out, const void *data, size_t n, const char *name)
+int json_open(hpc_tokenizer **out, const void *data, size_t n, const json_given *given,
+              hpc_hash128 hash, const char *name)
 {
     int rc = 0;
     hpc_json *root = NULL;
     hpc_tokenizer *t = hpc_alloc(1, sizeof *t);
-    reader r = {.t = t, .name = name};
+    reader r = {.t = t, .given = given, .name = name};
     *out = NULL;
     if (!t) return HPC_E_NOMEM;
     t->family = &byte_level_family;
     t->arena = hpc_arena_create(1 << 20);
     t->index = hpc_map_create();
     t->state = r.b = hpc_alloc(1, sizeof *r.b);
+    t->hash = hash;
     if (!t->arena || !t->index || !r.b) TRY(HPC_E_NOMEM);
-    if (n > FILE_MOST) {
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %zu bytes, at most %d", name, n, FILE_MOST));
-    }
-    t->hash = hpc_hash_wide(data, n);
     TRY(hpc_json_parse(&root, data, n, name));
     r.root = root;
     TRY(read_all(&r));
@@ -486,4 +484,13 @@ out:
     hpc_json_free(root);
     hpc_tokenizer_close(t);
     return rc;
+}
+
+int hpc_tokenizer_open_json(hpc_tokenizer **out, const void *data, size_t n, const char *name)
+{
+    *out = NULL;
+    if (n > FILE_MOST) {
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %zu bytes, at most %d", name, n, FILE_MOST);
+    }
+    return json_open(out, data, n, NULL, hpc_hash_wide(data, n), name);
 }

@@ -99,6 +99,11 @@ int tokenizer_merges_add(tokenizer_merges *m, int32_t left, int32_t right, int32
     return HPC_OK;
 }
 
+int64_t tokenizer_merges_n(const tokenizer_merges *m)
+{
+    return m->n;
+}
+
 /* no_pair when the two do not merge. */
 static const pair *pair_of(const tokenizer_merges *m, int32_t left, int32_t right)
 {

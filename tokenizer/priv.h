@@ -69,6 +69,7 @@ void tokenizer_merges_free(tokenizer_merges *m);
 /* Of equal pairs the least rank stays. */
 int tokenizer_merges_add(tokenizer_merges *m, int32_t left, int32_t right, int32_t rank,
                          int32_t merged);
+int64_t tokenizer_merges_n(const tokenizer_merges *m); /* pairs */
 /* Merges in place, always the pair of least rank, of equals the leftmost, until none is left.
  * Linear to n log n. frozen symbols (below 0) are never merged and are left as they are. */
 int tokenizer_merge(int32_t *symbol, int64_t *n, const tokenizer_merges *m,

@@ -24,6 +24,10 @@ int hpc_tokenizer_open(hpc_tokenizer **out, const char *path);
 /* The same of bytes already read; `name` for messages. */
 int hpc_tokenizer_open_model(hpc_tokenizer **out, const void *data, size_t n, const char *name);
 int hpc_tokenizer_open_json(hpc_tokenizer **out, const void *data, size_t n, const char *name);
+/* Appends the form of a tokenizer.json that opens in a tenth of the time, as the same tokenizer
+ * with the same hash: for files of ours that hold both. It is checked like a file. */
+int hpc_tokenizer_prepare(hpc_buf *out, const void *json, size_t n, const char *name);
+int hpc_tokenizer_open_prepared(hpc_tokenizer **out, const void *data, size_t n, const char *name);
 void hpc_tokenizer_close(hpc_tokenizer *t);
 
 int64_t hpc_tokenizer_n(const hpc_tokenizer *t);        /* ids are 0 .. n-1 */

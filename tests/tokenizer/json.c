@@ -205,29 +205,6 @@ static void test_not_a_tokenizer(void **state)
 
 /* ---- damage ---------------------------------------------------------------------------------- */
 
-/* What opens nevertheless is used: text, and every id. */
-static void use(hpc_tokenizer *t)
-{
-    static const char text[] = "for (i = 0; i < 10; i++) a\xcc\x81 <|endoftext|> \xff\n";
-    hpc_tokenizer_scratch *s;
-    hpc_ids ids = {0};
-    hpc_buf out = {0};
-    assert_int_equal(hpc_tokenizer_scratch_create(&s, t), 0);
-    if (hpc_tokenizer_encode(&ids, t, s, text, sizeof text - 1, HPC_ENCODE_SPECIALS) == 0) {
-        assert_int_equal(hpc_tokenizer_decode(&out, t, ids.id, ids.n, false), 0);
-    }
-    for (int32_t id = 0; id < hpc_tokenizer_n(t); id++) {
-        if (hpc_tokenizer_piece(t, id, NULL)) {
-            assert_int_equal(hpc_tokenizer_decode(&out, t, &id, 1, false), 0);
-        }
-    }
-    hpc_error_clear();
-    hpc_free(ids.id);
-    hpc_buf_release(&out);
-    hpc_tokenizer_scratch_free(s);
-    hpc_tokenizer_close(t);
-}
-
 static void test_truncated(void **state)
 {
     (void)state;
@@ -258,7 +235,7 @@ static void test_flipped_bytes(void **state)
             hpc_tokenizer *t;
             text.data[at] = (char)(i % 3 ? old ^ (1 << small_random(&seed) % 7) : '0' + i % 10);
             if (hpc_tokenizer_open_json(&t, text.data, text.n, "t.json") == 0) {
-                use(t);
+                small_use(t);
             } else {
                 assert_null(t);
                 assert_true(strlen(hpc_error_get()->text) > 6);

@@ -51,4 +51,41 @@ static inline hpc_tokenizer *small_open(const char *family, const char *from, co
     return t;
 }
 
+/* The same by way of its prepared form. */
+static inline hpc_tokenizer *small_open_prepared(const char *family)
+{
+    hpc_buf text = {0}, form = {0};
+    hpc_tokenizer *t;
+    small_text(&text, family, NULL, NULL);
+    assert_int_equal(hpc_tokenizer_prepare(&form, text.data, text.n, "t.json"), 0);
+    int rc = hpc_tokenizer_open_prepared(&t, form.data, form.n, "t.packed");
+    if (rc < 0) fail_msg("%s: %s", family, hpc_error_get()->text);
+    hpc_buf_release(&text);
+    hpc_buf_release(&form);
+    return t;
+}
+
+/* What opened although it is damaged is used, text and every id, and closed. */
+static inline void small_use(hpc_tokenizer *t)
+{
+    static const char text[] = "for (i = 0; i < 10; i++) a\xcc\x81 <|endoftext|> \xff\n";
+    hpc_tokenizer_scratch *s;
+    hpc_ids ids = {0};
+    hpc_buf out = {0};
+    assert_int_equal(hpc_tokenizer_scratch_create(&s, t), 0);
+    if (hpc_tokenizer_encode(&ids, t, s, text, sizeof text - 1, HPC_ENCODE_SPECIALS) == 0) {
+        assert_int_equal(hpc_tokenizer_decode(&out, t, ids.id, ids.n, false), 0);
+    }
+    for (int32_t id = 0; id < hpc_tokenizer_n(t); id++) {
+        if (hpc_tokenizer_piece(t, id, NULL)) {
+            assert_int_equal(hpc_tokenizer_decode(&out, t, &id, 1, false), 0);
+        }
+    }
+    hpc_error_clear();
+    hpc_free(ids.id);
+    hpc_buf_release(&out);
+    hpc_tokenizer_scratch_free(s);
+    hpc_tokenizer_close(t);
+}
+
 #endif
