@@ -72,8 +72,9 @@ static int check_head(hpc_packed *k)
                         k->path, k->bytes, (unsigned long long)h->file_bytes);
     if (h->data_at < sizeof *h || h->data_at > h->file_bytes ||
         h->tensors > (h->data_at - sizeof *h) / entry || h->config_bytes > CONFIG_MOST ||
-        h->tokenizer_bytes > TOKENIZER_MOST ||
-        model_packed_round(sizeof *h + h->tensors * entry + h->config_bytes + h->tokenizer_bytes,
+        h->tokenizer_bytes > TOKENIZER_MOST || h->prepared_bytes > TOKENIZER_MOST ||
+        model_packed_round(sizeof *h + h->tensors * entry + h->config_bytes + h->tokenizer_bytes +
+                               h->prepared_bytes,
                            MODEL_PACKED_PAGE) != h->data_at)
         return hpc_fail(HPC_E_FORMAT, "%s: its head is damaged: parts do not fit into each other",
                         k->path);
@@ -275,14 +276,18 @@ int model_packed_tokenizer_of(model_packed_tokenizer *out, const hpc_packed *k)
 {
     const model_packed_head *h = &k->h;
     if (h->tokenizer_bytes == 0) return hpc_fail(HPC_E_ARG, "%s: it holds no tokenizer", k->path);
-    *out = (model_packed_tokenizer){.name = h->tokenizer,
-                                    .data = config_text(k) + h->config_bytes,
-                                    .bytes = (size_t)h->tokenizer_bytes,
-                                    .special = {.begin = h->begin,
-                                                .end = h->end,
-                                                .pad = h->pad,
-                                                .add_begin = h->add_begin != 0,
-                                                .add_end = h->add_end != 0}};
+    const char *file = config_text(k) + h->config_bytes;
+    *out =
+        (model_packed_tokenizer){.name = h->tokenizer,
+                                 .data = file,
+                                 .bytes = (size_t)h->tokenizer_bytes,
+                                 .prepared = h->prepared_bytes ? file + h->tokenizer_bytes : NULL,
+                                 .prepared_bytes = (size_t)h->prepared_bytes,
+                                 .special = {.begin = h->begin,
+                                             .end = h->end,
+                                             .pad = h->pad,
+                                             .add_begin = h->add_begin != 0,
+                                             .add_end = h->add_end != 0}};
     return HPC_OK;
 }
 
@@ -316,6 +321,23 @@ out:
     return rc;
 }
 
+/* The prepared form is what is made of the file. */
+static int verify_tokenizer(const hpc_packed *k)
+{
+    model_packed_tokenizer t;
+    hpc_buf again = {0};
+    int rc = HPC_OK;
+    if (k->h.prepared_bytes == 0) return HPC_OK;
+    TRY(model_packed_tokenizer_of(&t, k));
+    TRY(hpc_tokenizer_prepare(&again, t.data, t.bytes, k->path));
+    if (again.n != t.prepared_bytes || memcmp(again.data, t.prepared, again.n) != 0)
+        rc = hpc_fail(HPC_E_FORMAT,
+                      "%s: its prepared tokenizer is not that of its tokenizer's file", k->path);
+out:
+    hpc_buf_release(&again);
+    return rc;
+}
+
 int hpc_packed_verify(const hpc_packed *k)
 {
     for (uint64_t i = 0; i < k->h.tensors; i++) {
@@ -323,5 +345,5 @@ int hpc_packed_verify(const hpc_packed *k)
         if (hpc_hash(k->data + e->at, (size_t)e->bytes, 0) != e->hash)
             return bad(k, e, "it is damaged: it has another hash");
     }
-    return HPC_OK;
+    return verify_tokenizer(k);
 }

@@ -31,8 +31,8 @@ hpc_dtype hpc_packed_dtype(const hpc_packed *k, const hpc_model_tensor *t);
  * hpc_exec_open takes them; *list is the caller's to free, and k stays open as long as they are
  * used. */
 int hpc_packed_lend(hpc_lent **list, int64_t *n, const hpc_packed *k, const hpc_program *p);
-/* Reads all of it: HPC_E_FORMAT names the first tensor whose bytes are not those that were written.
- */
+/* Reads all of it: HPC_E_FORMAT names the first tensor whose bytes are not those that were written,
+ * or the tokenizer whose two forms are not of each other. */
 int hpc_packed_verify(const hpc_packed *k);
 
 /* Whole or not at all, one tensor in memory at a time. */

@@ -19,6 +19,7 @@ typedef struct saver {
     model_packed_entry *entry;
     hpc_buf config;
     model_tokens tokens;
+    hpc_buf prepared; /* of a tokenizer.json */
 } saver;
 
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
@@ -56,6 +57,10 @@ static int read_tokenizer(saver *s)
     h->tokenizer_bytes = s->tokens.file.n;
     h->begin = is.begin, h->end = is.end, h->pad = is.pad;
     h->add_begin = is.add_begin, h->add_end = is.add_end;
+    if (model_tokens_are_json(&s->tokens))
+        TRY(hpc_tokenizer_prepare(&s->prepared, s->tokens.file.data, s->tokens.file.n,
+                                  s->o->tokenizer));
+    h->prepared_bytes = s->prepared.n;
 out:
     return rc;
 }
@@ -63,7 +68,8 @@ out:
 static void place(saver *s)
 {
     model_packed_head *h = &s->head;
-    uint64_t at = sizeof *h + (uint64_t)s->n * sizeof *s->entry + s->config.n + s->tokens.file.n;
+    uint64_t at = sizeof *h + (uint64_t)s->n * sizeof *s->entry + s->config.n + s->tokens.file.n +
+                  s->prepared.n;
     h->data_at = at = model_packed_round(at, MODEL_PACKED_PAGE);
     for (int64_t k = 0; k < s->n; k++) {
         model_packed_entry *e = &s->entry[k];
@@ -116,6 +122,7 @@ static int put_head(hpc_buf *out, const saver *s)
     hpc_buf_add(out, s->entry, (size_t)s->n * sizeof *s->entry);
     hpc_buf_add(out, s->config.data, s->config.n);
     if (s->tokens.file.n > 0) hpc_buf_add(out, s->tokens.file.data, s->tokens.file.n);
+    if (s->prepared.n > 0) hpc_buf_add(out, s->prepared.data, s->prepared.n);
     TRY(out->failed);
     TRY(pad(out, (size_t)s->head.data_at));
     uint64_t hash = hpc_hash(out->data + hashed, out->n - hashed, 0);
@@ -173,6 +180,7 @@ out:
     hpc_free(s.list);
     hpc_free(s.entry);
     hpc_buf_release(&s.config);
+    hpc_buf_release(&s.prepared);
     model_tokens_release(&s.tokens);
     return rc;
 }

@@ -254,6 +254,7 @@ typedef struct model_tokens {
     bool told; /* t's specials are not all as its file says */
 } model_tokens;
 int model_tokens_open(model_tokens *out, const char *path); /* release it either way */
+bool model_tokens_are_json(const model_tokens *k);
 void model_tokens_release(model_tokens *k);
 /* What the keys say, and in their absence what llama.cpp takes of kind llama, over *s. */
 int model_gguf_specials(hpc_tokenizer_special *s, const hpc_gguf *g);

@@ -20,11 +20,16 @@ static bool ends_with(const char *text, const char *tail)
 
 /* ---- where it lies -------------------------------------------------------------------------- */
 
+bool model_tokens_are_json(const model_tokens *k)
+{
+    return ends_with(k->name, ".json");
+}
+
 static int open_data(model_tokens *k, const char *label)
 {
     const char *data = k->file.data ? k->file.data : "";
-    return ends_with(k->name, ".json") ? hpc_tokenizer_open_json(&k->t, data, k->file.n, label)
-                                       : hpc_tokenizer_open_model(&k->t, data, k->file.n, label);
+    return model_tokens_are_json(k) ? hpc_tokenizer_open_json(&k->t, data, k->file.n, label)
+                                    : hpc_tokenizer_open_model(&k->t, data, k->file.n, label);
 }
 
 static int open_file(model_tokens *k, const char *path)
@@ -104,14 +109,19 @@ out:
     return rc;
 }
 
-static int open_packed(model_tokens *k, const hpc_packed *from)
+/* whole: with the file's bytes, which its prepared form does without. */
+static int open_packed(model_tokens *k, const hpc_packed *from, bool whole)
 {
     model_packed_tokenizer is;
     int rc = HPC_OK;
     TRY(model_packed_tokenizer_of(&is, from));
-    TRY(hpc_buf_add(&k->file, is.data, is.bytes));
     k->name = ends_with(is.name, ".json") ? JSON : MODEL;
-    TRY(open_data(k, k->path));
+    bool prepared = is.prepared && model_tokens_are_json(k);
+    if (whole || !prepared) TRY(hpc_buf_add(&k->file, is.data, is.bytes));
+    if (prepared)
+        TRY(hpc_tokenizer_open_prepared(&k->t, is.prepared, is.prepared_bytes, k->path));
+    else
+        TRY(open_data(k, k->path));
     const hpc_tokenizer_special own = hpc_tokenizer_specials(k->t);
     hpc_tokenizer_special s = own;
     s.begin = is.special.begin, s.end = is.special.end, s.pad = is.special.pad;
@@ -122,13 +132,13 @@ out:
     return rc;
 }
 
-static int open_tokens(model_tokens *out, const model_file *f)
+static int open_tokens(model_tokens *out, const model_file *f, bool whole)
 {
     hpc_buf inside = {0};
     int rc;
     *out = (model_tokens){.path = f->path};
     if (f->gguf) return open_gguf(out, f->gguf);
-    if (f->packed) return open_packed(out, f->packed);
+    if (f->packed) return open_packed(out, f->packed, whole);
     TRY(hpc_buf_printf(&inside, "%s/.", f->path));
     TRY(hpc_file_exists(inside.data) ? open_folder(out) : open_file(out, f->path));
 out:
@@ -142,7 +152,7 @@ int model_tokens_open(model_tokens *out, const char *path)
     int rc;
     *out = (model_tokens){0};
     TRY(model_file_open(&f, path));
-    TRY(open_tokens(out, &f));
+    TRY(open_tokens(out, &f, true));
 out:
     model_file_close(&f);
     return rc;
@@ -157,7 +167,7 @@ void model_tokens_release(model_tokens *k)
 int model_file_tokenizer(hpc_tokenizer **out, const model_file *f)
 {
     model_tokens k;
-    int rc = open_tokens(&k, f);
+    int rc = open_tokens(&k, f, false);
     *out = rc < 0 ? NULL : k.t;
     if (rc >= 0) k.t = NULL;
     model_tokens_release(&k);

@@ -1,12 +1,13 @@
 /*
  * Fuzz target: any bytes as a packed model, with the hash that its head should have, or no mutated
- * head would be looked into. Of what passes, all is read: numbers, configuration, tokenizer; and a
- * program of it is lent its parameters, or refuses them in one line.
+ * head would be looked into. Of what passes, all is read: numbers, configuration, tokenizer, which
+ * is used if it opens; and a program of it is lent its parameters, or refuses them in one line.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/packed_priv.h"
+#include "tests/fuzz/byte_level_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,6 +63,12 @@ static uint64_t use(const hpc_packed *k)
     int rc = model_packed_tokenizer_of(&t, k);
     must_say(rc);
     for (size_t i = 0; rc >= 0 && i < t.bytes; i++) sum += ((const uint8_t *)t.data)[i];
+    if (rc >= 0 && t.prepared) {
+        hpc_tokenizer *opened;
+        rc = hpc_tokenizer_open_prepared(&opened, t.prepared, t.prepared_bytes, "input");
+        must_say(rc);
+        if (rc >= 0) byte_level_check(opened);
+    }
     if (hpc_model_config_check(hpc_packed_config(k)) < 0) abort();
     if (hpc_model_config_params(hpc_packed_config(k)) <= SMALL) sum += lend(k);
     return sum;

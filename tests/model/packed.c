@@ -213,6 +213,8 @@ static void tokenizers_come_along(void **state)
             test_ok(hpc_tokenizer_encode(&ids[i], t[i], s[i], text, sizeof text - 1,
                                          HPC_ENCODE_BEGIN | HPC_ENCODE_END));
         }
+        hpc_hash128 ha = hpc_tokenizer_hash(t[0]), hb = hpc_tokenizer_hash(t[1]);
+        assert_true(ha.low == hb.low && ha.high == hb.high);
         hpc_tokenizer_special a = hpc_tokenizer_specials(t[0]), b = hpc_tokenizer_specials(t[1]);
         assert_true(a.begin == b.begin && a.end == b.end && a.pad == b.pad &&
                     a.unknown == b.unknown && a.add_begin == b.add_begin && a.add_end == b.add_end);
@@ -314,8 +316,8 @@ static void what_is_from_elsewhere_says_so(void **state)
     test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, SPM));
     BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE: this is no packed model");
     BAD(h->order, 0x04030201, HPC_E_UNSUPPORTED, "another byte order; make it again: hpccoder");
-    BAD(h->version, 2, HPC_E_UNSUPPORTED, "of version 2 are not read, but 1; make it again");
-    BAD(h->version, 0, HPC_E_UNSUPPORTED, "of version 0 are not read");
+    BAD(h->version, 1, HPC_E_UNSUPPORTED, "of version 1 are not read, but 2; make it again");
+    BAD(h->version, 3, HPC_E_UNSUPPORTED, "of version 3 are not read");
     BAD(h->layout[5], '3', HPC_E_UNSUPPORTED,
         "FILE: its numbers lie as panel36/64, and this program takes panel16/64; make it again: "
         "hpccoder export MODEL --to packed --out FILE.packed");
@@ -339,6 +341,7 @@ static void a_damaged_head_is_refused(void **state)
     BAD(h->tensors, huge / 152 + 2, HPC_E_FORMAT, "do not fit");
     BAD(h->config_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
     BAD(h->tokenizer_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
+    BAD(h->prepared_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
     BAD(h->config_bytes, f.h->config_bytes - 9, HPC_E_FORMAT, "FILE: its configuration");
     BAD(h->tensors, f.h->tensors - 1, HPC_E_FORMAT, "FILE: ");
     BAD(e[0].name[0], '\n', HPC_E_FORMAT, "the name of a tensor or of its type is damaged");
@@ -369,6 +372,36 @@ static void a_damaged_head_is_refused(void **state)
     f.data[f.h->data_at - 1] ^= 1;
     test_fails(model_packed_parse(&k, f.data, f.n, "FILE"), HPC_E_FORMAT, "another hash");
     hpc_free(f.data);
+}
+
+/* Of the two forms of a tokenizer the prepared one is opened; that they are alike is found when it
+ * is looked for. */
+static void a_damaged_tokenizer_is_found(void **state)
+{
+    static const char *const says[] = {"a.packed:", "a.packed: its prepared tokenizer is not that"};
+    char path[PATH_MAX], source[PATH_MAX];
+    hpc_packed *k;
+    hpc_tokenizer *t;
+    make_source(source, state);
+    test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, JSON));
+    test_ok(hpc_packed_open(&k, path));
+    test_ok(hpc_packed_verify(k));
+    hpc_packed_close(k);
+    for (int prepared = 0; prepared < 2; prepared++) {
+        file f = read_file(path);
+        uint8_t *json = (uint8_t *)&f.e[f.h->tensors] + f.h->config_bytes;
+        json[prepared ? f.h->tokenizer_bytes : 0] ^= 1;
+        const size_t at = offsetof(model_packed_head, file_bytes);
+        f.h->hash = hpc_hash(f.data + at, (size_t)f.h->data_at - at, 0);
+        test_ok(hpc_file_save(hpc_test_path(source, *state, "ba.packed"), f.data, f.n));
+        test_ok(hpc_packed_open(&k, source));
+        test_fails(hpc_packed_verify(k), HPC_E_FORMAT, says[prepared]);
+        hpc_packed_close(k);
+        if (prepared)
+            test_fails(hpc_model_tokenizer(&t, source), HPC_E_FORMAT,
+                       "a.packed: the prepared tokenizer is damaged: it does not begin as one");
+        hpc_free(f.data);
+    }
 }
 
 /* Types that a program does not have there. */
@@ -477,7 +510,7 @@ int main(void)
         TEST(it_is_there_to_be_run),     TEST(what_is_from_elsewhere_says_so),
         TEST(a_damaged_head_is_refused), TEST(another_layout_is_not_lent),
         TEST(every_cut_is_refused),      TEST(memory_may_be_short_anywhere),
-        TEST(it_is_whole_or_not_there),
+        TEST(it_is_whole_or_not_there),  TEST(a_damaged_tokenizer_is_found),
     };
     return cmocka_run_group_tests_name("model/packed", tests, NULL, NULL);
 }
