@@ -34,9 +34,9 @@ endif
 # ---- flags: CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS are the user's, and come last ----
 CFLAGS_release := -O2 -g
 CFLAGS_debug   := -O0 -g
-CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+CFLAGS_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
                   -fno-omit-frame-pointer
-CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+CFLAGS_tsan    := -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
                   -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-pass-failed
 $(if $(CFLAGS_$(VARIANT)),,$(error VARIANT=$(VARIANT) is not known: release, debug, asan, tsan or fuzz))
@@ -58,7 +58,9 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-ve
 ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
 ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
-KFLAGS := -O3 -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
+# With checks at every access, -O3 would compile gemm.c for half a minute, five times.
+KOPT_asan := -O2
+KFLAGS := $(or $(KOPT_$(VARIANT)),-O3) -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
