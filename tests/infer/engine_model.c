@@ -1,6 +1,7 @@
 /*
  * engine_model.c: an engine answers from a packed file, which it maps, as from the
- * model that the file was made of; and neither takes more memory than the file has.
+ * model that the file was made of; neither takes more memory than the file has, and
+ * long texts take as much as their cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,27 +91,31 @@ static hpc_engine_options options_of(const char *model, const char *backend)
                                 .requests = 1};
 }
 
-static int ask(answer *out, const hpc_engine_options *o)
+static int ask_long(answer *out, const hpc_engine_options *o, int32_t n)
 {
-    int32_t text[PROMPT];
     hpc_engine *e = NULL;
-    hpc_request r = {.token = text,
-                     .n = PROMPT,
-                     .most = MADE,
-                     .sampling = hpc_sampling_greedy(),
-                     .token_made = hear,
-                     .user = out};
+    hpc_request r = {
+        .n = n, .most = MADE, .sampling = hpc_sampling_greedy(), .token_made = hear, .user = out};
+    int32_t *text = hpc_alloc((size_t)n, sizeof *text);
     int64_t id;
     bool busy = true;
-    int rc;
-    for (int32_t k = 0; k < PROMPT; k++) text[k] = 1 + k * k % 31;
+    int rc = text ? HPC_OK : HPC_E_NOMEM;
     *out = (answer){0};
+    TRY(rc);
+    for (int32_t k = 0; k < n; k++) text[k] = 1 + k % 1009 * (k % 1009) % 31;
+    r.token = text;
     TRY(hpc_engine_open(&e, o));
     TRY(hpc_engine_submit(e, &r, &id));
     while (busy) TRY(hpc_engine_step(e, &busy));
 out:
     hpc_engine_close(e);
+    hpc_free(text);
     return rc;
+}
+
+static int ask(answer *out, const hpc_engine_options *o)
+{
+    return ask_long(out, o, PROMPT);
 }
 
 static void answers_are_those_of_the_model(void **state)
@@ -224,17 +229,29 @@ static double status_of(const char *key)
     return (double)kib * 1024;
 }
 
-/* The most that an engine on this file has in memory at once, the mapped file included. */
-static double most_of(const char *model)
+/* The most that an engine has in memory at once for a text of n tokens, a mapped file included. */
+static double most_of(const hpc_engine_options *o, int32_t n)
 {
     answer a;
-    const hpc_engine_options o = options_of(model, NULL);
     FILE *f = fopen("/proc/self/clear_refs", "w");
     if (!f || fputs("5", f) < 0 || fclose(f) != 0) return -1; /* the most so far is forgotten */
     double before = status_of("VmRSS");
-    test_ok(ask(&a, &o));
+    test_ok(ask_long(&a, o, n));
     assert_int_equal(a.n, MADE);
     return status_of("VmHWM") - before;
+}
+
+/* What cannot be measured here is skipped. */
+static void need_measures(double most)
+{
+    if (HPC_TEST_ASAN || HPC_TEST_TSAN) {
+        print_message("SKIP: the sanitizer has memory of its own\n");
+        skip();
+    }
+    if (most < 0) {
+        print_message("SKIP: this system does not forget how much memory a process had\n");
+        skip();
+    }
 }
 
 static double bytes_of(const char *path)
@@ -251,18 +268,13 @@ static void check_memory(void **state, const hpc_model_config *c)
     paths p;
     double pages = (PROMPT + MADE + 15) / 16;
     double cache = 2 * 2 * pages * 16 * (double)(c->layers * c->hidden); /* in bf16 */
-    if (HPC_TEST_ASAN || HPC_TEST_TSAN) {
-        print_message("SKIP: the sanitizer has memory of its own\n");
-        skip();
-    }
+    need_measures(0);
     make_files(&p, state, c);
     const char *const files[] = {p.gguf, p.packed};
     for (int k = 0; k < 2; k++) {
-        double most = most_of(files[k]), file = bytes_of(files[k]);
-        if (most < 0) {
-            print_message("SKIP: this system does not forget how much memory a process had\n");
-            skip();
-        }
+        const hpc_engine_options o = options_of(files[k], NULL);
+        double most = most_of(&o, PROMPT), file = bytes_of(files[k]);
+        need_measures(most);
         print_message("%s: %.1f MiB for a file of %.1f and a cache of %.1f\n",
                       strrchr(files[k], '.'), most / 0x1p20, file / 0x1p20, cache / 0x1p20);
         assert_true(most >= 0.6 * file); /* of an embedding only rows are read */
@@ -286,6 +298,41 @@ static void so_is_one_of_134_million(void **state)
     check_memory(state, &c);
 }
 
+/* Beside the cache, a token of the longest text is a row's place in a table, and no more: not the
+ * square of the text, nor anything of every token at once. */
+static void long_texts_take_their_cache(void **state)
+{
+    enum { LENGTHS = 3, TABLE = 4 };
+    static const int32_t length[LENGTHS] = {4096, 8192, 16384};
+    double bytes[LENGTHS], most[LENGTHS];
+    paths p;
+    hpc_model_config c = config_of(48, 128, 2, 160);
+    const double token = 2 * 2 * (double)(c.layers * c.hidden); /* keys and values in bf16 */
+    c.positions = length[LENGTHS - 1] + MADE;
+    make_files(&p, state, &c);
+    for (int k = 0; k < LENGTHS; k++) {
+        hpc_engine_options o = options_of(p.gguf, NULL);
+        hpc_engine *e;
+        o.cache_tokens = length[k] + MADE, o.batch_tokens = 512;
+        test_ok(hpc_engine_open(&e, &o));
+        bytes[k] = (double)hpc_engine_facts_of(e).bytes;
+        hpc_engine_close(e);
+        most[k] = most_of(&o, length[k]);
+        print_message("%d tokens: %.2f MiB of the device's memory, %.2f in all\n", length[k],
+                      bytes[k] / 0x1p20, most[k] / 0x1p20);
+    }
+    for (int k = 1; k < LENGTHS; k++) {
+        double more = length[k] - length[k - 1];
+        assert_in_range((int64_t)(bytes[k] - bytes[k - 1]), (int64_t)(token * more),
+                        (int64_t)((token + TABLE) * more) + 4096);
+    }
+    need_measures(most[0]);
+    for (int k = 1; k < LENGTHS; k++) { /* with the text itself, and a page table of the system's */
+        double more = length[k] - length[k - 1];
+        assert_true(most[k] - most[k - 1] <= (token + 64) * more + 0x1p20);
+    }
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -295,7 +342,7 @@ int main(void)
         TEST(a_file_is_in_memory_once),       TEST(so_is_one_of_134_million),
         TEST(answers_are_those_of_the_model), TEST(another_type_is_refused),
         TEST(open_files_are_taken),           TEST(an_engine_says_what_it_is),
-        TEST(memory_may_be_short_anywhere),
+        TEST(long_texts_take_their_cache),    TEST(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests_name("infer/engine_model", tests, NULL, NULL);
 }
