@@ -195,21 +195,34 @@ static int begin_waiting(hpc_engine *e)
     return HPC_OK;
 }
 
-enum { ALIKE = 3 }; /* tokens that must have come before for what came behind them to be guessed */
+/* Tokens that must have come before for what came behind them to be guessed, and so many as say no
+ * more than fewer would. */
+enum { ALIKE = 3, ALIKE_MOST = 32 };
 
-/* What came behind the last tokens when they came last goes behind the text; how many. */
+/* How many tokens before this place are as the last of the text. */
+static int64_t alike_before(const running *x, int64_t at)
+{
+    int64_t n = 0;
+
+    while (n < at && n < ALIKE_MOST && x->text[at - 1 - n] == x->text[x->n - 1 - n]) n++;
+    return n;
+}
+
+/* Where most before it is as the last tokens are, and latest, the text is guessed to go on as
+ * there: as many tokens as are alike. They go behind the text; how many. */
 static int64_t guess_ahead(running *x, int64_t most)
 {
-    int64_t left = x->r.most - x->made - 1, last = x->n - ALIKE;
+    int64_t left = x->r.most - x->made - 1, found = 0, alike = ALIKE - 1;
 
     if (most > left) most = left;
-    for (int64_t at = last - 1; at >= 0 && most > 0; at--) {
-        if (memcmp(x->text + at, x->text + last, ALIKE * sizeof *x->text) != 0) continue;
-        int64_t n = x->n - (at + ALIKE) < most ? x->n - (at + ALIKE) : most;
-        memcpy(x->text + x->n, x->text + at + ALIKE, (size_t)n * sizeof *x->text);
-        return n;
+    for (int64_t at = x->n - 1; at >= ALIKE && most > 0 && alike < ALIKE_MOST; at--) {
+        int64_t n = alike_before(x, at);
+        if (n > alike) alike = n, found = at;
     }
-    return 0;
+    if (found == 0) return 0;
+    if (most > alike) most = alike;
+    for (int64_t k = 0; k < most; k++) x->text[x->n + k] = x->text[found + k];
+    return most > 0 ? most : 0;
 }
 
 /* Single tokens come first: nobody waits for another's prompt, nor for what is guessed, which gets

@@ -32,8 +32,9 @@ typedef struct hpc_engine_options {
     int64_t cache_tokens;      /* of all texts together, rounded up to pages; 0: one longest text */
     int64_t batch_tokens;      /* of a step at most; 0: 512 */
     int64_t requests;          /* that run at once; 0: 16 */
-    int64_t guess;             /* tokens guessed ahead at most: those that came behind the same
-                                * three before. They cost rows of a step, and change no answer. */
+    int64_t guess;             /* tokens guessed ahead at most: those that came where most before
+                                * is as the last tokens are, three at least, and as many as that
+                                * is. They cost rows of a step, and change no answer. */
     /* Of the model, if they are open already, for the engine's life; NULL: it opens them. */
     const hpc_model_files *files;
 } hpc_engine_options;

@@ -301,6 +301,40 @@ static void guesses_save_steps(void **state)
     assert_int_equal(ahead.computed, 60 + MOST - 1 + ahead.guessed - ahead.right);
 }
 
+/* A text, of which the last tokens come thrice: as five once, and later as three, but otherwise. */
+static const int32_t known[] = {1, 2,  3,  4, 5, 10, 11, 12, 13, 14, 9,  3,  4,
+                                5, 20, 21, 1, 2, 3,  4,  5,  10, 11, 12, 13, 14};
+enum { KNOWN = sizeof known / sizeof *known, ASKED_AT = 21 };
+
+static const uint32_t *as_known(void *user)
+{
+    static uint32_t bits[VOCAB / 32 + 1];
+    const answer *a = user;
+    bits[0] = 1u << known[ASKED_AT + a->n];
+    return bits;
+}
+
+/* What came where more is alike is guessed, not what came last: one step has all of it. */
+static void guesses_go_by_what_is_most_alike(void **state)
+{
+    char model[PATH_MAX];
+    int32_t text[POSITIONS];
+    answer a;
+    hpc_engine *e = guessing(model_in(model, *state, false), 1, 512, 64, 1, 8);
+    hpc_request r = request_of(text, 0, &a);
+
+    r.token = known, r.n = ASKED_AT, r.most = KNOWN - ASKED_AT;
+    r.sampling = hpc_sampling_greedy(), r.allowed = as_known;
+    ask(e, &r);
+    run_all(e);
+    assert_int_equal(a.n, KNOWN - ASKED_AT);
+    assert_memory_equal(a.token, known + ASKED_AT, sizeof known - ASKED_AT * sizeof *known);
+    assert_int_equal(hpc_engine_counts_of(e).guessed, KNOWN - ASKED_AT - 1);
+    assert_int_equal(hpc_engine_counts_of(e).right, KNOWN - ASKED_AT - 1);
+    assert_int_equal(hpc_engine_counts_of(e).steps, 1);
+    hpc_engine_close(e);
+}
+
 /* Tokens 0, 1, 2 by turns: every guess is right. */
 static const uint32_t *in_turn(void *user)
 {
@@ -538,6 +572,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_known_is_not_computed, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(guesses_save_steps, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(guesses_go_by_what_is_most_alike, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(guesses_wait_for_the_others, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
