@@ -117,13 +117,25 @@ static void compare_all(group *g, meeting *m, int rank)
     }
 }
 
+/* Who comes late to a collective is told why it failed, not that those who know have left since. */
+static int refusal(hpc_error *why, const group *g, int64_t seq)
+{
+    int rc = hpc_group_refusal(why, g, -1);
+    for (const meeting *m = g->active; rc < 0 && m; m = m->next) {
+        if (m->seq != seq || m->error.code == HPC_OK) continue;
+        *why = m->error;
+        rc = why->code;
+    }
+    return rc;
+}
+
 int hpc_meeting_join(ticket *t)
 {
     threads_link *l = t->link;
     group *g = l->group;
     hpc_error why;
     pthread_mutex_lock(&g->lock);
-    int rc = hpc_group_refusal(&why, g, -1);
+    int rc = refusal(&why, g, l->seq);
     if (rc < 0) hpc_error_adopt(&why);
     if (rc == 0) rc = reserve(g, l->used_n);
     if (rc == 0) {

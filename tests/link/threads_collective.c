@@ -376,6 +376,28 @@ static void counts_that_disagree(void **state)
     run_ranks(3, wrong_counts, NULL);
 }
 
+/* The others have failed and left by the time that rank 0 comes. */
+static int comes_late(hpc_link *l, void *user)
+{
+    hpc_link *all;
+    int64_t mine = 1, sum;
+    hpc_comm meet = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I64, .n = 1, .send = &mine, .recv = &sum};
+    EXPECT(hpc_link_split(&all, l, 0, l->rank) == 0);
+    int rc = l->rank == 0 ? 0 : wrong_counts(all, user);
+    if (l->rank != 0) hpc_link_close(all);
+    EXPECT(hpc_link_run(l, &meet) == 0);
+    if (l->rank != 0) return rc;
+    rc = wrong_counts(all, user);
+    hpc_link_close(all);
+    return rc;
+}
+
+static void who_comes_late_is_told_why(void **state)
+{
+    (void)state;
+    run_ranks(3, comes_late, NULL);
+}
+
 /* ---- steady state ------------------------------------------------------------ */
 static int steady(hpc_link *l, void *user)
 {
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test_setup(test_tells_the_truth, start_over),
         cmocka_unit_test_setup(misfits_fail_on_all_ranks, start_over),
         cmocka_unit_test_setup(counts_that_disagree, start_over),
+        cmocka_unit_test_setup(who_comes_late_is_told_why, start_over),
         cmocka_unit_test_setup(steady_state_allocates_nothing, start_over),
     };
     return cmocka_run_group_tests_name("link/threads_collective", tests, NULL, NULL);
