@@ -298,7 +298,7 @@ static apart compare(const double *got, const double *want, int64_t n, double la
 
 static apart family_apart(const char *name)
 {
-    double token[32], length[4], want[32 * VOCAB], got[32 * VOCAB];
+    double token[32], length[4], want[32 * VOCAB], got[32 * VOCAB] = {0};
     char path[PATH_MAX];
     int32_t text[32];
     double largest = 0;
