@@ -509,14 +509,6 @@ void callback_known(int n, double *restrict b, const double *restrict a)
     }
 }
 
-void callback_with_state(int n, double *a, double (*f)(void *, double), void *state)
-{
-    // loop callback_with_state: unknown
-    for (int i = 0; i < n; i++) {
-        a[i] = f(state, a[i]);
-    }
-}
-
 void macro_pure(int n, double *restrict b, const double *restrict a)
 {
     // loop macro_pure: safe
