@@ -368,7 +368,7 @@ void static_scratch(int n, double *restrict b, const double *restrict a)
 void static_counter(int n, double *b)
 {
     static int calls;
-    // loop static_counter: carried +2 +3
+    // loop static_counter: safe private(calls) ; induction(calls = calls0 + i)
     for (int i = 0; i < n; i++) {
         calls = calls + 1;
         b[i] = calls;
