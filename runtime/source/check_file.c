@@ -22,24 +22,39 @@ static void begin(hpc_buf *b, int kind, const hpc_check_file *f, double seconds)
 }
 
 /* As check_look, or 2 when libclang refuses and f->message says why. */
-static int ask(check_issues *out, hpc_check_file *f, const hpc_buf *question, double seconds)
+static int ask_any(check_reader *r, hpc_check_file *f, const hpc_buf *question, double seconds)
 {
     int rc;
     TRY(check_process_ask(&f->answer, &f->c->process, question, seconds));
     if (rc == 1) return 1;
-    check_reader r = {.at = (const uint8_t *)f->answer.data};
-    r.end = r.at + f->answer.n;
-    if (check_get(&r) == 0) {
-        TRY(check_get_issues(out, &r));
-    } else {
+    *r = (check_reader){.at = (const uint8_t *)f->answer.data};
+    r->end = r->at + f->answer.n;
+    if (check_get(r) != 0) {
         size_t n;
-        const char *text = check_get_bytes(&r, &n);
+        const char *text = check_get_bytes(r, &n);
         f->message.n = 0;
         TRY(hpc_buf_add(&f->message, text, n));
         rc = 2;
     }
 out:
     return rc;
+}
+
+static int ask(check_issues *out, hpc_check_file *f, const hpc_buf *question, double seconds)
+{
+    check_reader r;
+    int rc;
+    TRY(ask_any(&r, f, question, seconds));
+    if (rc == 0) TRY(check_get_issues(out, &r));
+out:
+    return rc;
+}
+
+int check_file_ask(check_reader *answer, hpc_check_file *f, int kind)
+{
+    const double seconds = f->c->options.open_seconds;
+    begin(&f->message, kind, f, seconds);
+    return ask_any(answer, f, &f->message, seconds);
 }
 
 /* As `ask`; what is found is that of the empty gap. */
@@ -78,6 +93,7 @@ static const char *const flags_of_cuda[] = {
     "--cuda-host-only",        "-nocudainc", "-nocudalib",
     "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
 static const char *const flags_unless_known[] = {"-fopenmp", "-fopenmp-version=51"};
+static const char *const flags_of_trees[] = {"-D_OPENMP=201811"};
 
 static bool is_cuda(const hpc_check_file *f)
 {
@@ -114,7 +130,9 @@ static int add_given(hpc_check_file *f, const hpc_check_flags *given, bool plain
         const char *flag = given->item[k];
         if (plain && strcmp(flag, "-target") == 0)
             k++;
-        else if (is_fitting(f, flag) && (!plain || is_plain(flag))) {
+        else if (is_fitting(f, flag) && (!plain || is_plain(flag)) &&
+                 !(f->for_tree && strncmp(flag, "-fopenmp", 8) == 0))
+        {
             f->flags[f->flags_n] = hpc_arena_text(f->arena, "%s", flag);
             if (!f->flags[f->flags_n++]) return HPC_E_NOMEM;
         }
@@ -134,9 +152,10 @@ static int make_flags(hpc_check_file *f, const hpc_check_flags *given, bool plai
     f->flags[f->flags_n++] = is_cuda(f) ? "cuda" : f->language == HPC_LANGUAGE_CPP ? "c++" : "c";
     ADD_FLAGS(f, flags_of_all);
     if (is_cuda(f)) ADD_FLAGS(f, flags_of_cuda);
+    if (f->for_tree) ADD_FLAGS(f, flags_of_trees);
     if (n > 0)
         TRY(add_given(f, given, plain));
-    else
+    else if (!f->for_tree)
         ADD_FLAGS(f, flags_unless_known);
     f->flags[f->flags_n++] = "-include";
     f->flags[f->flags_n++] = CHECK_FOLDER "/names.h";
@@ -159,6 +178,7 @@ static int make_question(hpc_check_file *f)
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
     check_put(b, is_cuda(f) ? 6 : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
+    f->question_n = f->empty.text.n;
     put_text(b, CHECK_FOLDER "/names.h", f->prelude.data, f->prelude.n);
     put_text(b, CHECK_FOLDER "/omp/omp.h", check_prelude_omp, strlen(check_prelude_omp));
     if (is_cuda(f)) { /* in the place of the toolkit's, even where there is one */
@@ -174,15 +194,14 @@ static int make_question(hpc_check_file *f)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int refuse(const hpc_check_source *s)
+static int refuse(const char *path, hpc_language language, size_t n)
 {
-    if (!hpc_check_knows(s->language))
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: there is no check for %s", s->path,
-                        hpc_language_name(s->language));
-    if (s->n > CHECK_TEXT_MOST)
+    if (!hpc_check_knows(language))
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: there is no check for %s", path,
+                        hpc_language_name(language));
+    if (n > CHECK_TEXT_MOST)
         return hpc_fail(HPC_E_UNSUPPORTED, "%.300s: %zu bytes are too many to check, at most %d",
-                        s->path, s->n, CHECK_TEXT_MOST);
-    hpc_assert(s->lo <= s->hi && s->hi <= s->n);
+                        path, n, CHECK_TEXT_MOST);
     return HPC_OK;
 }
 
@@ -191,7 +210,8 @@ static int copy_source(hpc_check_file *f, const hpc_check_source *s)
 {
     char here[PATH_MAX];
     int rc;
-    TRY(refuse(s));
+    TRY(refuse(s->path, s->language, s->n));
+    hpc_assert(s->lo <= s->hi && s->hi <= s->n);
     if (!getcwd(here, sizeof here)) TRY(hpc_fail(HPC_E_IO, "the working folder has no name"));
     f->arena = hpc_arena_create(0);
     f->known = hpc_map_create();
@@ -290,7 +310,8 @@ int check_declare(hpc_check_file *f, const check_filled *v, bool needed)
     int rc, added = 0;
     if (f->base.strict || f->reopened >= REOPENED_MOST) return 0;
     TRY(lex(f, v));
-    TRY(check_names_declare(&f->prelude, f->known, &w, &f->tokens, needed));
+    TRY(check_names_declare(&f->prelude, f->known, &w, &f->tokens, needed,
+                            f->for_tree ? "__int128" : "int"));
     added = rc;
     if (added == 0) goto out;
     f->reopened++;
@@ -331,16 +352,27 @@ out:
     return rc;
 }
 
-static int open_file(hpc_check_file *f, const hpc_check_source *s)
+/* What nobody declares is declared, as often as that shows more of it. */
+static int settle(hpc_check_file *f)
 {
-    int rc;
-    TRY(copy_source(f, s));
-    TRY(open_first(f, s->flags));
+    int rc = HPC_OK;
     describe(f);
     for (int k = 0; k < ROUNDS_MOST; k++) {
         TRY(check_declare(f, &f->empty, true));
         if (rc == 0) break;
     }
+    rc = HPC_OK;
+out:
+    return rc;
+}
+
+static int open_file(hpc_check_file *f, const hpc_check_source *s)
+{
+    int rc;
+    TRY(copy_source(f, s));
+    TRY(open_first(f, s->flags));
+    TRY(settle(f));
+    if (f->for_tree) return HPC_OK;
     if (f->empty.issues.cut)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.300s cannot be checked: it has more than %d errors",
                      f->path, CHECK_ISSUES_MOST));
@@ -349,13 +381,50 @@ out:
     return rc;
 }
 
+static int parse_whole(hpc_check_file *f)
+{
+    const double seconds = f->c->options.open_seconds;
+    begin(&f->message, CHECK_PARSE_AGAIN, f, seconds);
+    check_put(&f->message, 0);
+    check_put(&f->message, f->question_n);
+    check_put_bytes(&f->message, f->empty.text.data, f->empty.text.n);
+    return ask(&f->empty.issues, f, &f->message, seconds);
+}
+
+int check_file_again(hpc_check_file *f, const char *text, size_t n)
+{
+    int rc;
+    TRY(refuse(f->path, f->language, n));
+    f->empty.text.n = 0;
+    TRY(hpc_buf_add(&f->empty.text, text, n));
+    f->text = f->empty.text.data;
+    f->n = n;
+    if (f->c->process.pid > 0 && f->generation == f->c->generation) {
+        TRY(parse_whole(f));
+    } else {
+        TRY(make_question(f));
+        TRY(open_in_process(f));
+    }
+    TRY(got_through(f, rc));
+    TRY(settle(f));
+out:
+    return rc;
+}
+
 int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s)
+{
+    return check_file_create(out, c, s, false);
+}
+
+int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
+                      bool for_tree)
 {
     int rc;
     *out = NULL;
     hpc_check_file *f = hpc_alloc(1, sizeof *f);
     if (!f) return HPC_E_NOMEM;
     f->c = c;
+    f->for_tree = for_tree;
     TRY(check_take_id(&f->id, c));
     f->taken = true;
     TRY(open_file(f, s));

@@ -2,9 +2,9 @@
  * check_names.c: names that only a missing header can declare: which they are, and what they must
  * be by the way in which they are used.
  *
- * Everything is a guess, made so that the parser gets over the name: a type is an int, whatever it
- * is in truth, because errors of meaning do not count where headers are missing. Functions are left
- * alone: what looks like one may be a macro with a block behind it.
+ * Everything is a guess, made so that the parser gets over the name: a type is a number, whatever
+ * it is in truth, because errors of meaning do not count where headers are missing. Functions are
+ * left alone: what looks like one may be a macro with a block behind it.
  */
 #include <string.h>
 
@@ -265,21 +265,22 @@ static uint64_t kind_of(uint64_t found)
     return (found & VALUE) && !(found & (ODD | TOLD_TYPE)) ? CHECK_NAME_VALUE : 0;
 }
 
-static int declare(hpc_buf *prelude, hpc_map *known, const char *name, size_t n, uint64_t kind)
+static int declare(hpc_buf *prelude, hpc_map *known, const char *name, size_t n, uint64_t kind,
+                   const char *type)
 {
+    const char *word = kind == CHECK_NAME_TYPE ? "typedef" : "extern";
     int rc;
     TRY(hpc_map_put(known, name, n, kind));
-    TRY(hpc_buf_text(prelude, kind == CHECK_NAME_TYPE    ? "typedef int "
-                              : kind == CHECK_NAME_MACRO ? "#define "
-                                                         : "extern int "));
-    TRY(hpc_buf_add(prelude, name, n));
-    TRY(hpc_buf_text(prelude, kind == CHECK_NAME_MACRO ? "\n" : ";\n"));
+    if (kind == CHECK_NAME_MACRO)
+        TRY(hpc_buf_printf(prelude, "#define %.*s\n", (int)n, name));
+    else
+        TRY(hpc_buf_printf(prelude, "%s %s %.*s;\n", word, type, (int)n, name));
 out:
     return rc;
 }
 
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
-                        const hpc_tokens *t, bool needed)
+                        const hpc_tokens *t, bool needed, const char *type)
 {
     int rc = HPC_OK, added = 0;
     hpc_map *names = hpc_map_create();
@@ -295,7 +296,7 @@ int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v
     for (int64_t i = 0; i < hpc_map_n(names) && needed; i++) {
         const char *name = hpc_map_at(names, i, &n, &found);
         if (!kind_of(found)) continue;
-        TRY(declare(prelude, known, name, n, kind_of(found)));
+        TRY(declare(prelude, known, name, n, kind_of(found), type));
         added++;
     }
     rc = added;

@@ -43,8 +43,9 @@ int check_receive(hpc_buf *b, int fd, int64_t until);
  *   OPEN   the texts (path and text by turns, the file first), the flags
  *   PARSE  lo, hi, what stands between them
  *   CLOSE  nothing, and no answer
- * What is answered: 0 and the issues, or 1 and a message. */
-enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_FILES_MOST = 1 << 16 };
+ *   TREE   nothing: that of what was parsed last
+ * What is answered: 0 and the issues, or the tree (tree_priv.h), or 1 and a message. */
+enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);
 int check_get_issues(check_issues *out, check_reader *r);
 
@@ -98,9 +99,10 @@ enum { CHECK_NAME_TYPE = 1, CHECK_NAME_MACRO, CHECK_NAME_VALUE };
 /* Adds to `prelude` a declaration of each unknown name of `v` that is used as a type or as a value,
  * and a definition of each that can only be a macro beside one; `known` gets them. Unless `needed`,
  * all this only if a type or a macro is among them: behind these the parser skips what it does not
- * understand. Returns how many were added, or a code. */
+ * understand. Types are declared as `type`, and values of it. Returns how many were added, or a
+ * code. */
 int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v,
-                        const hpc_tokens *t, bool needed);
+                        const hpc_tokens *t, bool needed, const char *type);
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */
 int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
 
@@ -137,6 +139,7 @@ struct hpc_check_file {
     hpc_checker *c;
     uint64_t id;
     bool taken;         /* the number */
+    bool for_tree;      /* read without OpenMP, and unknown types are to be told from others */
     int64_t generation; /* of the process that it is open in; 0: in none */
     hpc_check_base base;
     hpc_arena *arena;
@@ -150,6 +153,7 @@ struct hpc_check_file {
     hpc_map *known;                  /* those */
     int reopened;                    /* for the sake of such names */
     hpc_buf question;                /* that opens it */
+    size_t question_n;               /* bytes of the text in it */
     check_filled empty, filled, now; /* the base line; filled.text.n 0: nothing is better */
     hpc_buf filling;                 /* of `filled` */
     hpc_tokens tokens;
@@ -157,6 +161,13 @@ struct hpc_check_file {
     uint8_t *fresh, *used;
     int64_t fresh_cap, used_cap;
 };
+/* for_tree: all of it is the gap's surroundings, and check_file_again may follow. */
+int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
+                      bool for_tree);
+/* The file with another text, and what is found in it. */
+int check_file_again(hpc_check_file *f, const char *text, size_t n);
+/* Asks something of the file that says no more than its kind. 1: the process was lost. */
+int check_file_ask(check_reader *answer, hpc_check_file *f, int kind);
 check_version check_version_of(const hpc_check_file *f, const check_filled *v);
 /* The process has the file open afterwards. */
 int check_open_again(hpc_check_file *f);

@@ -12,6 +12,7 @@
 
 #include "runtime/source/check_priv.h"
 #include "runtime/source/clang/clang.h"
+#include "runtime/source/tree_priv.h"
 
 enum { TEXTS_MOST = 8 };
 
@@ -161,6 +162,18 @@ static void parse_unit(server *s, uint64_t id, check_reader *r)
     answer(s, u, NULL);
 }
 
+static void answer_tree(server *s, uint64_t id)
+{
+    hpc_clang_tree tree;
+    unit *u = unit_of(s, id);
+    if (!u->clang) give_up();
+    s->table->tree(&tree, u->clang);
+    s->answer.n = 0;
+    check_put(&s->answer, 0);
+    tree_put(&s->answer, &tree);
+    if (check_send(s->fd, &s->answer, 0) != 0) give_up();
+}
+
 /* The other side ends what takes too long. Were it killed itself, the alarm would. */
 static void serve_one(server *s)
 {
@@ -172,6 +185,7 @@ static void serve_one(server *s)
     switch (kind) {
     case CHECK_OPEN: open_unit(s, id, r); break;
     case CHECK_PARSE_AGAIN: parse_unit(s, id, &r); break;
+    case CHECK_TREE: answer_tree(s, id); break;
     case CHECK_CLOSE: close_unit(s, unit_of(s, id)); break;
     default: give_up();
     }

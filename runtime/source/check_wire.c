@@ -12,7 +12,7 @@
 
 #include "runtime/source/check_priv.h"
 
-enum { MESSAGE_MOST = 64 << 20 };
+enum { MESSAGE_MOST = 256 << 20, PART_BYTES = 1 << 16 };
 
 /* ---- numbers and bytes ---------------------------------------------------------------------- */
 
@@ -167,7 +167,7 @@ int check_send(int fd, const hpc_buf *b, int64_t until)
 
 int check_receive(hpc_buf *b, int fd, int64_t until)
 {
-    char part[4096];
+    char part[PART_BYTES];
     uint64_t n;
     int rc = HPC_OK;
     b->n = 0;

@@ -7,18 +7,13 @@
  */
 #include "runtime/source/clang/clang.h"
 
-#include <clang-c/Index.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS_MOST = 8 };
+#include "runtime/source/clang/priv.h"
 
-struct hpc_clang_unit {
-    CXIndex index;
-    CXTranslationUnit unit;
-    CXFile file;
-};
+enum { TEXTS_MOST = 8 };
 
 static int failed(char error[HPC_CLANG_ERROR_BYTES], const char *what, int code)
 {
@@ -44,6 +39,7 @@ static unsigned unsaved_of(struct CXUnsavedFile out[TEXTS_MOST], const hpc_clang
 static void close_unit(hpc_clang_unit *u)
 {
     if (!u) return;
+    walk_close(u);
     if (u->unit) clang_disposeTranslationUnit(u->unit);
     if (u->index) clang_disposeIndex(u->index);
     free(u);
@@ -55,6 +51,7 @@ static CXIndex create_index(void)
     memset(&o, 0, sizeof o);
     o.Size = sizeof o;
     o.StorePreamblesInMemory = 1;
+    o.ExcludeDeclarationsFromPCH = 1; /* of no visit */
     CXIndex index = clang_createIndexWithOptions(&o);
     clang_toggleCrashRecovery(0); /* creating an index turns it on */
     return index;
@@ -65,6 +62,13 @@ static int count(const char *const *flags)
     int n = 0;
     while (flags[n]) n++;
     return n;
+}
+
+static bool is_language(const char *const *flags, const char *name)
+{
+    for (int k = 0; flags[k] && flags[k + 1]; k++)
+        if (strcmp(flags[k], "-x") == 0) return strcmp(flags[k + 1], name) == 0;
+    return false;
 }
 
 /* Headers come before what is checked: they are parsed once, without the bodies of functions, and
@@ -82,6 +86,8 @@ static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t t
     *out = NULL;
     hpc_clang_unit *u = calloc(1, sizeof *u);
     if (!u) return failed(error, "begin", 0);
+    u->is_c = is_language(flags, "c");
+    u->is_cuda = is_language(flags, "cuda");
     u->index = create_index();
     int code = u->index ? (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags,
                                                            count(flags), unsaved, n, how, &u->unit)
@@ -188,5 +194,6 @@ const hpc_clang hpc_clang_table = {
     .open = open_unit,
     .parse = parse_unit,
     .issues = issues,
+    .tree = walk_tree,
     .close = close_unit,
 };

@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/source/tree.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { HPC_CLANG_VERSION = 1, HPC_CLANG_ERROR_BYTES = 400 };
+enum { HPC_CLANG_VERSION = 2, HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
@@ -37,6 +39,24 @@ typedef struct hpc_clang_issue {
     const char *text; /* the message, without its place */
 } hpc_clang_issue;
 
+/* A tree of the unit's own file, in the order of tree.h; parents follow from the ends, and lines
+ * and columns from the places. Lives until the unit's next call. */
+typedef struct hpc_clang_node {
+    uint8_t kind, op;
+    uint16_t flags;
+    int32_t end, type, symbol;
+    uint32_t at, to;
+} hpc_clang_node;
+typedef struct hpc_clang_tree {
+    const hpc_clang_node *node;
+    const int64_t *value;      /* of each NUMBER, in their order */
+    const hpc_tree_type *type; /* `to` is of one that comes before */
+    const hpc_symbol *symbol;
+    const char *name;
+    size_t n, values_n, types_n, symbols_n, names_bytes;
+    bool cut;
+} hpc_clang_tree;
+
 typedef struct hpc_clang {
     int version; /* HPC_CLANG_VERSION */
     /* texts[0] is the file, flags are NULL-terminated and none of them names it. 0, or -1 with one
@@ -50,6 +70,8 @@ typedef struct hpc_clang {
     /* The errors of the last parse in its order; stops where `report` says false. */
     void (*issues)(const hpc_clang_unit *u,
                    bool (*report)(const hpc_clang_issue *issue, void *user), void *user);
+    /* The tree of the last parse. */
+    void (*tree)(hpc_clang_tree *out, hpc_clang_unit *u);
     void (*close)(hpc_clang_unit *u); /* NULL is fine */
 } hpc_clang;
 

@@ -1,0 +1,313 @@
+/*
+ * tree.c: the tree of a unit's own file: its functions and variables, wherever they stand, in one
+ * list.
+ *
+ * What only declares has no node. Bodies of templates are walked as they are written; libclang does
+ * not visit what is made from them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/source/clang/priv.h"
+
+enum { NODES_MOST = 1 << 22, DEPTH_MOST = 1000 };
+
+/* ---- cursors -------------------------------------------------------------------------------- */
+
+static void append(walk *w, int32_t above, CXCursor c)
+{
+    const int32_t k = (int32_t)w->items_n;
+    walk_grow(&w->item, &w->items_cap, w->items_n + 1, sizeof *w->item);
+    w->item[k] = (walk_item){.c = c};
+    w->items_n++;
+    if (above < 0) return;
+    walk_item *a = &w->item[above];
+    if (a->last)
+        w->item[a->last].next = k;
+    else
+        a->first = k;
+    a->last = k;
+}
+
+static void push(walk *w, int32_t item)
+{
+    walk_grow(&w->open, &w->open_cap, w->open_n + 1, sizeof *w->open);
+    w->open[w->open_n++] = item;
+}
+
+/* What says nothing that a tree shows. */
+static bool is_left_out(enum CXCursorKind k)
+{
+    if (clang_isReference(k)) return k != CXCursor_VariableRef && k != CXCursor_OverloadedDeclRef;
+    if (clang_isDeclaration(k))
+        return k != CXCursor_VarDecl && k != CXCursor_ParmDecl && k != CXCursor_UnexposedDecl;
+    return clang_isAttribute(k) || clang_isPreprocessing(k);
+}
+
+static bool is_leaf(enum CXCursorKind k)
+{
+    switch ((int)k) {
+    case CXCursor_DeclRefExpr:
+    case CXCursor_IntegerLiteral:
+    case CXCursor_FloatingLiteral:
+    case CXCursor_StringLiteral:
+    case CXCursor_CharacterLiteral:
+    case CXCursor_CXXBoolLiteralExpr:
+    case CXCursor_CXXNullPtrLiteralExpr:
+    case CXCursor_CXXThisExpr:
+    case CXCursor_VariableRef:
+    case CXCursor_OverloadedDeclRef: return true;
+    default: return false;
+    }
+}
+
+/* The copies that a lambda makes of what it captures come below something that is not visited:
+ * they stay below the lambda. */
+static void close_to(walk *w, CXCursor parent)
+{
+    for (size_t n = w->open_n; n > 0; n--) {
+        if (!clang_equalCursors(w->item[w->open[n - 1]].c, parent)) continue;
+        w->open_n = n;
+        return;
+    }
+}
+
+static enum CXChildVisitResult collect(CXCursor c, CXCursor parent, CXClientData user)
+{
+    walk *w = user;
+    close_to(w, parent);
+    const int32_t above = w->open[w->open_n - 1];
+    if (is_left_out(c.kind)) {
+        if (clang_isReference(c.kind)) w->item[above].cut = true;
+        return CXChildVisit_Continue;
+    }
+    append(w, above, c);
+    if (is_leaf(c.kind)) return CXChildVisit_Continue;
+    push(w, (int32_t)w->items_n - 1);
+    return CXChildVisit_Recurse;
+}
+
+int32_t walk_collect(walk *w, CXCursor c)
+{
+    const int32_t root = (int32_t)w->items_n;
+    append(w, -1, c);
+    w->open_n = 0;
+    push(w, root);
+    clang_visitChildren(c, collect, w);
+    return root;
+}
+
+int walk_count(const walk *w, int32_t item)
+{
+    int n = 0;
+    for (int32_t k = w->item[item].first; k; k = w->item[k].next) n++;
+    return n;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static int32_t add(walk *w, hpc_clang_node new)
+{
+    const int32_t k = (int32_t)w->n;
+    walk_grow(&w->node, &w->cap, w->n + 1, sizeof *w->node);
+    walk_grow(&w->parent, &w->parents_cap, w->n + 1, sizeof *w->parent);
+    w->node[k] = new;
+    w->parent[k] = w->top;
+    w->n++;
+    return k;
+}
+
+int32_t walk_begin(walk *w, hpc_tree_kind kind, CXCursor c)
+{
+    const walk_place p = walk_place_of(w, c);
+    const int32_t k = add(w, (hpc_clang_node){.kind = (uint8_t)kind,
+                                              .flags = p.macro ? HPC_TREE_MACRO : 0,
+                                              .type = -1,
+                                              .symbol = -1,
+                                              .at = p.at,
+                                              .to = p.to});
+    w->top = k;
+    w->depth++;
+    return k;
+}
+
+void walk_nothing(walk *w)
+{
+    const uint32_t at = w->node[w->top].at;
+    const int32_t k = add(
+        w,
+        (hpc_clang_node){.kind = HPC_TREE_NOTHING, .type = -1, .symbol = -1, .at = at, .to = at});
+    w->node[k].end = k + 1;
+}
+
+/* What ends in a macro makes what it is the end of do so too. */
+void walk_end(walk *w, int32_t node)
+{
+    hpc_clang_node *n = &w->node[node];
+    n->end = (int32_t)w->n;
+    w->top = w->parent[node];
+    w->depth--;
+    hpc_clang_node *above = w->top >= 0 ? &w->node[w->top] : NULL;
+    if (above && (n->flags & HPC_TREE_MACRO) && n->to == above->to) above->flags |= HPC_TREE_MACRO;
+}
+
+void walk_any(walk *w, int32_t item)
+{
+    if (w->depth >= DEPTH_MOST) {
+        walk_end(w, walk_begin(w, HPC_TREE_OTHER, w->item[item].c));
+        return;
+    }
+    item = walk_peel(w, item);
+    if (!walk_statement(w, item)) walk_expression(w, item);
+}
+
+void walk_below(walk *w, int32_t item)
+{
+    for (int32_t k = w->item[item].first; k; k = w->item[k].next) walk_any(w, k);
+}
+
+/* ---- functions and variables of the file ---------------------------------------------------- */
+
+static void parameters(walk *w, int32_t function)
+{
+    CXCursor c = w->item[function].c;
+    const int n = clang_Cursor_getNumArguments(c);
+    for (int k = 0; k < n; k++) walk_variable(w, clang_Cursor_getArgument(c, (unsigned)k), 0);
+    for (int32_t k = w->item[function].first; k && n < 0; k = w->item[k].next)
+        if (w->item[k].c.kind == CXCursor_ParmDecl) walk_variable(w, w->item[k].c, 0);
+}
+
+/* What a constructor's members begin with: an expression is there for no other reason. */
+static void initialisers(walk *w, int32_t function, int32_t body)
+{
+    int32_t other = -1;
+    if (w->item[function].c.kind != CXCursor_Constructor) return;
+    for (int32_t k = w->item[function].first; k != body; k = w->item[k].next) {
+        if (!clang_isExpression(w->item[k].c.kind)) continue;
+        if (other < 0) other = walk_begin(w, HPC_TREE_OTHER, w->item[k].c);
+        walk_any(w, k);
+    }
+    if (other >= 0) walk_end(w, other);
+}
+
+static void function(walk *w, CXCursor c)
+{
+    const size_t n = w->n, values_n = w->values_n;
+    w->items_n = 1; /* item 0 is none */
+    const int32_t item = walk_collect(w, c), body = w->item[item].last;
+    const enum CXCursorKind kind = body ? w->item[body].c.kind : CXCursor_InvalidFile;
+    if (kind != CXCursor_CompoundStmt && kind != CXCursor_CXXTryStmt) return;
+    const int32_t symbol = walk_symbol(w, c), node = walk_begin(w, HPC_TREE_FUNCTION, c);
+    w->node[node].symbol = symbol;
+    walk_symbol_node(w, symbol, node, true);
+    parameters(w, item);
+    initialisers(w, item, body);
+    if (kind == CXCursor_CompoundStmt) {
+        walk_block(w, body);
+    } else {
+        const int32_t block = walk_begin(w, HPC_TREE_BLOCK, w->item[body].c);
+        walk_any(w, body);
+        walk_end(w, block);
+    }
+    walk_end(w, node);
+    if (w->n <= NODES_MOST) return;
+    w->n = n;
+    w->values_n = values_n;
+    w->cut = true;
+}
+
+static void variable(walk *w, CXCursor c)
+{
+    w->items_n = 1;
+    CXCursor init = clang_Cursor_getVarDeclInitializer(c);
+    walk_variable(w, c, clang_Cursor_isNull(init) ? 0 : walk_collect(w, init));
+}
+
+static enum CXChildVisitResult top(CXCursor c, CXCursor parent, CXClientData user)
+{
+    walk *w = user;
+    uint32_t at;
+    (void)parent;
+    if (!walk_in_file(w, clang_getCursorLocation(c), &at)) return CXChildVisit_Continue;
+    switch ((int)c.kind) {
+    case CXCursor_Namespace:
+    case CXCursor_LinkageSpec:
+    case CXCursor_FriendDecl:
+    case CXCursor_StructDecl:
+    case CXCursor_ClassDecl:
+    case CXCursor_UnionDecl:
+    case CXCursor_ClassTemplate:
+    case CXCursor_ClassTemplatePartialSpecialization: return CXChildVisit_Recurse;
+    case CXCursor_VarDecl: variable(w, c); break;
+    default:
+        if (walk_is_function(c.kind)) function(w, c);
+        break;
+    }
+    return w->cut ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void begin(walk *w, hpc_clang_unit *u)
+{
+    w->u = u;
+    w->text = clang_getFileContents(u->unit, u->file, &w->text_n);
+    if (!w->text) w->text_n = 0;
+    if (w->text_n > UINT32_MAX) w->text_n = UINT32_MAX;
+    CXTargetInfo target = clang_getTranslationUnitTargetInfo(u->unit);
+    w->pointer_bytes = clang_TargetInfo_getPointerWidth(target) / 8;
+    clang_TargetInfo_dispose(target);
+    w->other = NULL;
+    w->n = w->values_n = 0;
+    w->cut = false;
+    w->depth = 0;
+    w->top = -1;
+    walk_tables_clear(w);
+    walk_grow(&w->item, &w->items_cap, 1, sizeof *w->item);
+    add(w, (hpc_clang_node){
+               .kind = HPC_TREE_FILE, .type = -1, .symbol = -1, .to = (uint32_t)w->text_n});
+    w->top = 0;
+    w->depth = 1;
+}
+
+/* Nodes that were left out take with them what symbols say of them. */
+static void forget_cut(walk *w)
+{
+    for (size_t k = 0; k < w->symbols_n; k++)
+        if (w->symbol[k].node >= (int32_t)w->n) w->symbol[k].node = -1;
+}
+
+void walk_tree(hpc_clang_tree *out, hpc_clang_unit *u)
+{
+    if (!u->walk) u->walk = calloc(1, sizeof *u->walk);
+    walk *w = u->walk;
+    if (!w) __builtin_trap();
+    begin(w, u);
+    clang_visitChildren(clang_getTranslationUnitCursor(u->unit), top, w);
+    walk_end(w, 0);
+    if (w->cut) forget_cut(w);
+    walk_symbols_finish(w);
+    *out = (hpc_clang_tree){.node = w->node,
+                            .value = w->value,
+                            .type = w->type,
+                            .symbol = w->symbol,
+                            .name = w->name,
+                            .n = w->n,
+                            .values_n = w->values_n,
+                            .types_n = w->types_n,
+                            .symbols_n = w->symbols_n,
+                            .names_bytes = w->names_n,
+                            .cut = w->cut};
+}
+
+void walk_close(hpc_clang_unit *u)
+{
+    walk *w = u->walk;
+    if (!w) return;
+    walk_tables_release(w);
+    void *const arrays[] = {w->item, w->open,   w->node,      w->parent, w->value,
+                            w->type, w->symbol, w->made_from, w->name};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+    free(w);
+    u->walk = NULL;
+}

@@ -1,0 +1,236 @@
+/*
+ * tree.h: the syntax of a file as the compiler understands it: functions, statements and
+ * expressions with their types and what each name means. By libclang, in the checker's process
+ * (check.h); what comes back is a plain table, which owns nothing of libclang's and which analyses
+ * walk without it.
+ *
+ * Only what stands in the file itself has nodes; what it includes is known by symbols and types.
+ * OpenMP directives are not part of it (hpc_loops_find has them): the text is parsed as a compiler
+ * without OpenMP would, but with _OPENMP defined, so a loop under a directive is a plain loop.
+ * Files that do not compile have a tree as well; what the compiler did not understand is OTHER, or
+ * is not there, and ERRORS of all that stands around it says so. Types that no header declares are
+ * UNKNOWN, and so is what is made with them.
+ */
+#ifndef HPC_SOURCE_TREE_H
+#define HPC_SOURCE_TREE_H
+
+#include "runtime/source/check.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- types --------------------------------------------------------------------- */
+typedef enum hpc_type_kind {
+    HPC_TYPE_UNKNOWN, /* of a template's parameter, of a name that nobody declares, of no use here
+                       */
+    HPC_TYPE_VOID,
+    HPC_TYPE_BOOL,
+    HPC_TYPE_INTEGER, /* characters and enums too */
+    HPC_TYPE_FLOAT,   /* _Complex too: bytes says which */
+    HPC_TYPE_POINTER,
+    HPC_TYPE_ARRAY,     /* of `to`; n elements, or -1: not a constant */
+    HPC_TYPE_REFERENCE, /* to `to`; && too */
+    HPC_TYPE_RECORD,    /* struct, class, union */
+    HPC_TYPE_FUNCTION
+} hpc_type_kind;
+enum {
+    HPC_TYPE_CONST = 1 << 0,
+    HPC_TYPE_VOLATILE = 1 << 1,
+    HPC_TYPE_RESTRICT = 1 << 2,
+    HPC_TYPE_ATOMIC = 1 << 3,
+    HPC_TYPE_UNSIGNED = 1 << 4,
+    HPC_TYPE_UNION = 1 << 5,
+    HPC_TYPE_CHARACTER = 1 << 6, /* char, signed char, unsigned char, std::byte: may alias all */
+    HPC_TYPE_LAMBDA = 1 << 7
+};
+typedef struct hpc_tree_type { /* canonical: typedefs are looked through */
+    uint8_t kind;
+    uint8_t flags; /* of this level */
+    int32_t to;    /* POINTER, ARRAY, REFERENCE: what; else -1 */
+    int64_t n;     /* ARRAY: elements */
+    int64_t bytes; /* -1 when it has no known size */
+    uint32_t name; /* of a RECORD, qualified, with arguments: "std::vector<double, ...>" */
+} hpc_tree_type;
+
+/* ---- symbols ------------------------------------------------------------------- */
+typedef enum hpc_symbol_kind {
+    HPC_SYMBOL_OTHER,
+    HPC_SYMBOL_VARIABLE, /* of a function or of a file */
+    HPC_SYMBOL_PARAMETER,
+    HPC_SYMBOL_FIELD,
+    HPC_SYMBOL_FUNCTION, /* methods too */
+    HPC_SYMBOL_CONSTANT  /* an enumerator; `value` is it */
+} hpc_symbol_kind;
+enum {
+    HPC_SYMBOL_LOCAL = 1 << 0,    /* dies with its block; parameters too */
+    HPC_SYMBOL_STATIC = 1 << 1,   /* one for all calls: static within a function, or a member */
+    HPC_SYMBOL_INTERNAL = 1 << 2, /* no other file names it: static or unnamed namespace */
+    HPC_SYMBOL_THREAD = 1 << 3,   /* thread_local, _Thread_local, __thread */
+    HPC_SYMBOL_PURE = 1 << 4,     /* __attribute__((pure)) or ((const)) */
+    HPC_SYMBOL_CONST = 1 << 5,    /* ((const)) alone; a method: reads its object only (const) */
+    HPC_SYMBOL_METHOD = 1 << 6,   /* not static: has an object */
+    HPC_SYMBOL_VIRTUAL = 1 << 7,
+    HPC_SYMBOL_VARIADIC = 1 << 8,
+    HPC_SYMBOL_SYSTEM = 1 << 9, /* declared in a header of the system */
+    HPC_SYMBOL_IN_FILE = 1 << 10,
+    HPC_SYMBOL_NORETURN = 1 << 11,
+    HPC_SYMBOL_KNOWN = 1 << 12, /* a variable that is const and has a constant's value: `value` */
+    HPC_SYMBOL_EXTERN_C = 1 << 13
+};
+typedef struct hpc_symbol {
+    uint8_t kind;
+    uint32_t flags;
+    int32_t type;   /* of a function: what it returns */
+    int32_t node;   /* its definition, else its declaration in this file (FUNCTION, VARIABLE); -1 */
+    uint32_t name;  /* "x" */
+    uint32_t scope; /* "std::vector", "" for none: what it is a member of */
+    uint32_t line;  /* of that declaration in this file, else 0 */
+    int64_t value;
+} hpc_symbol;
+
+/* ---- nodes --------------------------------------------------------------------- */
+typedef enum hpc_tree_kind {
+    /* Something that is not understood, or that needs no understanding; children as they come. */
+    HPC_TREE_OTHER,
+    HPC_TREE_NOTHING,  /* an empty statement, or a part of the one above that is not there */
+    HPC_TREE_FILE,     /* node 0: FUNCTION, VARIABLE, OTHER */
+    HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only where there is a body. A
+                        * constructor's initialisers of members: OTHER with them before it */
+    HPC_TREE_VARIABLE, /* the initialiser, or nothing at all */
+    /* statements */
+    HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with what it is made from */
+    HPC_TREE_BLOCK,
+    HPC_TREE_IF,  /* condition, then, else (NOTHING if absent); a declaration in its head: OTHER */
+    HPC_TREE_FOR, /* first, condition, step, body; each may be NOTHING */
+    HPC_TREE_RANGE,  /* VARIABLE (a structured binding: OTHER), what it runs over, body */
+    HPC_TREE_WHILE,  /* condition, body */
+    HPC_TREE_DO,     /* body, condition */
+    HPC_TREE_SWITCH, /* value, body */
+    HPC_TREE_CASE,   /* value (NOTHING: default), statement */
+    HPC_TREE_BREAK,
+    HPC_TREE_CONTINUE,
+    HPC_TREE_RETURN, /* value, or NOTHING */
+    HPC_TREE_GOTO,
+    HPC_TREE_LABEL, /* statement */
+    HPC_TREE_TRY,   /* BLOCK, CATCH... */
+    HPC_TREE_CATCH, /* VARIABLE if there is one, BLOCK */
+    HPC_TREE_ASM,
+    /* expressions; parentheses and implicit conversions are not shown */
+    HPC_TREE_NUMBER, /* an integer, a character, a bool, sizeof, nullptr: `value` */
+    HPC_TREE_FLOAT,  /* a floating constant */
+    HPC_TREE_STRING,
+    HPC_TREE_NAME, /* `symbol`; of kind OTHER, with a name and no more, where a template leaves open
+                    * which it is */
+    HPC_TREE_THIS,
+    HPC_TREE_MEMBER, /* object (THIS where it is not written); `symbol`; op '>' for "->", else '.'
+                      */
+    HPC_TREE_INDEX,  /* array or pointer, index */
+    HPC_TREE_CALL,   /* callee, arguments...; `symbol` is the function or -1. Of a method the callee
+                      * is MEMBER. An operator of a class is a call with the flag OPERATOR: NAME of
+                      * the operator's function, then operands in order, the object first. */
+    HPC_TREE_CONSTRUCT, /* arguments...: an object of the node's type is made */
+    HPC_TREE_UNARY,     /* op, below; operand */
+    HPC_TREE_BINARY,    /* op; left, right */
+    HPC_TREE_ASSIGN,    /* op '=' or that of a compound assignment; left, right */
+    HPC_TREE_CHOOSE,    /* condition, then, else */
+    HPC_TREE_CAST,      /* a cast that is written; what is cast */
+    HPC_TREE_LIST,      /* { ... } */
+    HPC_TREE_NEW,       /* arguments as they come */
+    HPC_TREE_DELETE,
+    HPC_TREE_THROW,
+    /* Captures as NAME (flag BY_REFERENCE), those that are made here ("[k = n]") and parameters as
+     * VARIABLE, then BLOCK. op: '&' or '=' when it captures all by one of them, OTHER: not known.
+     */
+    HPC_TREE_LAMBDA,
+    HPC_TREE_KIND_N
+} hpc_tree_kind;
+/* Operators: ASCII where one character does: + - * / % & | ^ < > = ! ~ ,  and these. Unary minus
+ * is '-', dereference '*', address '&'. */
+typedef enum hpc_tree_op {
+    HPC_OP_NONE,
+    HPC_OP_SHIFT_LEFT = 1,
+    HPC_OP_SHIFT_RIGHT,
+    HPC_OP_LESS_EQUAL,
+    HPC_OP_GREATER_EQUAL,
+    HPC_OP_EQUAL,
+    HPC_OP_NOT_EQUAL,
+    HPC_OP_AND, /* && */
+    HPC_OP_OR,
+    HPC_OP_PRE_INCREMENT,
+    HPC_OP_PRE_DECREMENT,
+    HPC_OP_POST_INCREMENT,
+    HPC_OP_POST_DECREMENT,
+    HPC_OP_OTHER = 31
+} hpc_tree_op;
+enum {
+    HPC_TREE_MACRO = 1 << 0,    /* (part of it) comes out of a macro: at, end are of its use */
+    HPC_TREE_OPERATOR = 1 << 1, /* CALL: an overloaded operator */
+    HPC_TREE_BY_REFERENCE = 1 << 2,
+    HPC_TREE_ERRORS = 1 << 3 /* the compiler found an error in it: some of it may be left out */
+};
+enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; what lies deeper is OTHER with nothing below */
+typedef struct hpc_tree_node {
+    uint8_t kind, op;
+    uint16_t flags;
+    int32_t end;     /* behind its last descendant: children of i lie in (i, end) */
+    int32_t parent;  /* -1 of the file */
+    int32_t type;    /* of an expression or variable; -1 */
+    int32_t symbol;  /* -1 */
+    uint32_t at, to; /* bytes of the text, [at, to) */
+    uint32_t line, column;
+    int64_t value; /* NUMBER */
+} hpc_tree_node;
+
+typedef struct hpc_tree {
+    hpc_tree_node *node; /* in the order of the text */
+    hpc_tree_type *type;
+    hpc_symbol *symbol;
+    char *name; /* NUL-terminated, name[0] is '\0' */
+    int64_t n, types_n, symbols_n;
+    size_t names_bytes;
+    int64_t errors;    /* of the compiler, in the file and its headers */
+    char missing[128]; /* the first header that was not found, or "" */
+    bool cut;          /* too large: functions at the end are left out */
+} hpc_tree;            /* zero to begin with */
+void hpc_tree_release(hpc_tree *t);
+
+/* The first child of a node, and the next one behind child c; 0 when there is none. */
+static inline int32_t hpc_tree_first(const hpc_tree *t, int32_t i)
+{
+    return i + 1 < t->node[i].end ? i + 1 : 0;
+}
+static inline int32_t hpc_tree_next(const hpc_tree *t, int32_t c)
+{
+    int32_t e = t->node[c].end;
+    return e < t->node[t->node[c].parent].end ? e : 0;
+}
+/* Child k from 0, or 0. */
+int32_t hpc_tree_child(const hpc_tree *t, int32_t i, int k);
+/* Indented, a line a node, for people and tests: "FOR 12:5", "  ASSIGN + 13:9 double"; a type is
+ * read from the left: "const *restrict double". */
+int hpc_tree_print(hpc_buf *out, const hpc_tree *t, int32_t node);
+
+/* ---- from a file ----------------------------------------------------------------- */
+typedef struct hpc_tree_source hpc_tree_source; /* a file that is open in a checker's process */
+typedef struct hpc_tree_file {
+    const char *path; /* need not exist; quoted includes are looked for beside it */
+    const char *text;
+    size_t n; /* at most 16 MiB */
+    hpc_language language;
+    const hpc_check_flags *flags; /* NULL: none */
+} hpc_tree_file;
+/* Parses it, its headers once and for all. HPC_E_UNSUPPORTED: no C or C++ (CUDA and HIP are read
+ * with a few declarations of ours), or libclang does not get through it: the message says why. */
+int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f);
+/* The tree of it. */
+int hpc_tree_get(hpc_tree *out, hpc_tree_source *s);
+/* Again, with another text: what headers hold is not read again while the lines that include them
+ * are the same. */
+int hpc_tree_again(hpc_tree *out, hpc_tree_source *s, const char *text, size_t n);
+void hpc_tree_close(hpc_tree_source *s); /* NULL is fine; before the checker */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
