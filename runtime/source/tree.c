@@ -108,6 +108,7 @@ int hpc_tree_get(hpc_tree *out, hpc_tree_source *s)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.200s: no syntax tree: %.200s", f->path,
                      rc == 1 ? f->c->process.why : f->message.data));
     TRY(tree_take(out, &r, f->text, f->n));
+    TRY(tree_parameters(out));
     TRY(set_errors(out, f));
 out:
     if (rc < 0) hpc_tree_release(out);

@@ -14,4 +14,7 @@ void tree_put(hpc_buf *b, const hpc_clang_tree *t);
  * follows from the rest (parents, lines, columns) is set. *out is replaced. */
 int tree_take(hpc_tree *out, check_reader *r, const char *text, size_t n);
 
+/* Parameters that are written as arrays become the pointers that they are. */
+int tree_parameters(hpc_tree *t);
+
 #endif

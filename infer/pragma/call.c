@@ -1,0 +1,224 @@
+/*
+ * call.c: calls in the body of a loop: what they read and write, as far as it is known.
+ */
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+static const char *name_of_call(const study *s, int32_t call)
+{
+    int32_t v = s->t->node[call].symbol;
+    return v >= 0 ? symbol_name(s, v) : node_text(s, hpc_tree_first(s->t, call));
+}
+
+/* What an argument points to is read or written; `one`: nothing beside it. */
+static void through(study *s, int32_t arg, const poly *v, bool write, bool one)
+{
+    const hpc_tree *t = s->t;
+    place p;
+    int32_t type = t->node[arg].type;
+    uint8_t kind = kind_of(t, bare_type(t, type));
+    if (t->node[arg].flags & HPC_TREE_BY_REFERENCE) {
+        place_of(&p, s, arg);
+    } else if (kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY) {
+        type = bare_type(t, type);
+        place_behind(&p, s, v, t->type[type].to);
+        if (!one && p.base >= 0 && p.n > 0 && p.step[p.n - 1].field == STEP_INDEX)
+            p.step[p.n - 1].index = NULL;
+    } else {
+        return; /* a number */
+    }
+    if (p.base < 0 && write) access_everything(s, arg);
+    access_add(s, &p, arg, write, 0);
+}
+
+static void arguments(study *s, int32_t call, const effect *f)
+{
+    const hpc_tree *t = s->t;
+    int32_t c = inline_arguments(t, call);
+    for (int k = 0; c; k++, c = hpc_tree_next(t, c)) {
+        uint8_t what = k < 8 ? f->arg[k] : ARG_NONE;
+        bool bound = t->node[c].flags & HPC_TREE_BY_REFERENCE;
+        place p;
+        const poly *v = NULL;
+        if (bound)
+            place_of(&p, s, c);
+        else
+            v = value_of(s, c);
+        if (what & ARG_READ) through(s, c, v, false, what & ARG_ONE);
+        if (what & ARG_WRITE) through(s, c, v, true, what & ARG_ONE);
+    }
+}
+
+/* What a method does to its object, which may be anywhere in it. */
+static void touch_object(study *s, int32_t call, uint8_t what)
+{
+    place p;
+    if (!(what & (ARG_READ | ARG_WRITE))) return;
+    if (!inline_object(&p, s, call)) {
+        access_everything(s, call);
+        return;
+    }
+    if (what & ARG_READ) access_add(s, &p, call, false, 0);
+    if (what & ARG_WRITE) access_add(s, &p, call, true, 0);
+}
+
+/* The operator that the compiler writes by itself: member by member. */
+static bool is_plain_assignment(const study *s, int32_t call)
+{
+    int32_t v = s->t->node[call].symbol;
+    return v >= 0 && (s->t->node[call].flags & HPC_TREE_OPERATOR) && s->t->symbol[v].node < 0 &&
+           (s->t->symbol[v].flags & HPC_SYMBOL_IN_FILE) &&
+           strcmp(symbol_name(s, v), "operator=") == 0;
+}
+
+static const poly *assign_object(study *s, int32_t call)
+{
+    int32_t from = hpc_tree_child(s->t, call, 2);
+    if (from) value_of(s, from);
+    touch_object(s, call, ARG_WRITE);
+    return NULL;
+}
+
+static const poly *call_of_file(study *s, int32_t call)
+{
+    int32_t v = s->t->node[call].symbol;
+    static const effect plain = {.state = 2};
+    const effect *f = v >= 0 ? effect_of(s, v) : NULL;
+    s->cost += 20;
+    if (!f) {
+        arguments(s, call, &plain);
+        say_unknown(s, "call", call, "what %s calls is not known", node_text(s, call));
+        return NULL;
+    }
+    arguments(s, call, f);
+    touch_object(s, call, f->object);
+    if (f->kind == EFFECT_BAD)
+        say_unsafe(s, "call", call, "%s %s (line %u)", symbol_name(s, v), f->why, f->line);
+    else if (f->kind == EFFECT_UNKNOWN)
+        say_unknown(s, "call", call, "%s %s", symbol_name(s, v), f->why);
+    else
+        say(s, "call", call, "%s %s", symbol_name(s, v),
+            f->kind == EFFECT_NONE ? "depends on its arguments alone"
+                                   : "touches nothing but what its arguments point to");
+    return NULL;
+}
+
+/* size(), at(i) and their like of a container. */
+static const poly *call_method(study *s, int32_t call, call_known is)
+{
+    const hpc_tree *t = s->t;
+    const hpc_tree_node *n = &t->node[call];
+    int32_t callee = hpc_tree_first(t, call);
+    int32_t object =
+        n->flags & HPC_TREE_OPERATOR ? hpc_tree_child(t, call, 1) : hpc_tree_first(t, callee);
+    const char *name = symbol_name(s, n->symbol);
+    place p;
+    if (!object) return NULL;
+    if (is == CALL_METHOD_CHANGE) {
+        for (int32_t c = inline_arguments(t, call); c; c = hpc_tree_next(t, c)) value_of(s, c);
+        touch_object(s, call, ARG_READ | ARG_WRITE);
+        return NULL;
+    }
+    if (is == CALL_METHOD_READ && container_of(t, t->node[object].type) != CONTAINER_NONE) {
+        bool arrow = !(n->flags & HPC_TREE_OPERATOR) && t->node[callee].op == '>';
+        if (arrow)
+            place_behind(&p, s, value_of(s, object), -1);
+        else
+            place_of(&p, s, object);
+        if (p.base >= 0 && strcmp(name, "empty") != 0) return poly_atom(s, atom_size(s, &p));
+        return NULL;
+    }
+    if (place_of_call(&p, s, call) && p.base >= 0) return load_from(s, &p, call);
+    say_unknown(s, "call", call, "what %s gives is not followed", name);
+    return NULL;
+}
+
+static const poly *call_library(study *s, int32_t call, call_known is)
+{
+    effect f = {.state = 2};
+    const char *name = name_of_call(s, call);
+    s->cost += 10;
+    switch (is) {
+    case CALL_READS: f.arg[0] = f.arg[1] = ARG_READ; break;
+    case CALL_STORES: f.arg[1] = f.arg[2] = ARG_WRITE | ARG_ONE; break;
+    case CALL_COPIES:
+        f.arg[0] = ARG_WRITE;
+        for (int k = 1; k < 8; k++) f.arg[k] = ARG_READ;
+        break;
+    default: break;
+    }
+    arguments(s, call, &f);
+    switch (is) {
+    case CALL_ALLOCATES: return poly_atom(s, atom_fresh(s, call));
+    case CALL_STATE:
+        say_unsafe(s, "call", call,
+                   "%s has hidden state: what it gives depends on the order of calls", name);
+        break;
+    case CALL_IO:
+        say_unsafe(s, "call", call, "%s: input and output must happen in order", name);
+        break;
+    case CALL_LEAVES: say_unsafe(s, "control", call, "%s ends the program", name); break;
+    case CALL_LOCK: say_unknown(s, "call", call, "%s: locks are not followed", name); break;
+    case CALL_FREES: {
+        int32_t arg = hpc_tree_child(s->t, call, 1);
+        place p = {.base = -1};
+        if (arg) place_behind(&p, s, value_of(s, arg), -1);
+        bool own =
+            p.base >= 0 && s->atoms[p.base].kind == ATOM_OPAQUE && s->atoms[p.base].op == 'F';
+        if (!own)
+            say_unknown(s, "memory", call, "memory is freed that the iteration did not allocate");
+        break;
+    }
+    default: break;
+    }
+    return NULL;
+}
+
+/* An object is made of its arguments: of classes of the library it is their own. */
+static const poly *construct(study *s, int32_t call)
+{
+    const hpc_tree *t = s->t;
+    int32_t type = bare_type(t, t->node[call].type);
+    const char *name = kind_of(t, type) == HPC_TYPE_RECORD ? t->name + t->type[type].name : "";
+    for (int32_t c = hpc_tree_first(t, call); c; c = hpc_tree_next(t, c)) value_of(s, c);
+    bool library = strncmp(name, "std::", 5) == 0;
+    bool locks = strstr(name, "lock") != NULL || strstr(name, "stream") != NULL;
+    int32_t v = t->node[call].symbol;
+    bool plain = hpc_tree_first(t, call) == 0 && v < 0;
+    if ((!library && !plain && v >= 0 && t->symbol[v].node >= 0) || locks)
+        say_unknown(s, "call", call, "what making an object of %s does is not followed",
+                    name[0] ? name : "its class");
+    return NULL;
+}
+
+const poly *call_value(study *s, int32_t call)
+{
+    const hpc_tree *t = s->t;
+    const hpc_tree_node *n = &t->node[call];
+    const poly *v;
+    inlined in;
+    if (n->kind == HPC_TREE_CONSTRUCT) {
+        v = construct(s, call);
+    } else {
+        call_known is = call_known_of(t, n->symbol);
+        if (is >= CALL_METHOD_READ)
+            v = call_method(s, call, is);
+        else if (is != CALL_UNKNOWN)
+            v = call_library(s, call, is);
+        else if (inline_begin(&in, s, call)) {
+            v = value_of(s, in.e);
+            inline_end(&in, s);
+        } else if (is_plain_assignment(s, call)) {
+            v = assign_object(s, call);
+        } else {
+            v = call_of_file(s, call);
+        }
+    }
+    return v ? v : poly_atom(s, atom_opaque(s, call));
+}

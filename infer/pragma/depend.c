@@ -1,0 +1,348 @@
+/*
+ * depend.c: does what one iteration does at a place meet what another does at a second one? The
+ * second is written with the variables of the other iteration, `step` iterations later or earlier,
+ * and for each index the difference is proven never to be 0: by its sign, or because what it is a
+ * multiple of does not divide its constant part.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/pragma/memory.h"
+
+enum { STEPS_TRIED = 64, INNER_MOST = 3 };
+
+typedef struct pair { /* the other iteration */
+    study *s;
+    const poly *iteration; /* its variable */
+    bool later;
+    int depth;
+} pair;
+
+static const poly *twin(pair *w, const poly *p);
+
+static bool twin_place(pair *w, place *out, const place *p);
+
+static const poly *twin_atom(pair *w, int32_t i)
+{
+    study *s = w->s;
+    atom a = s->atoms[i];
+    place p;
+    if (!a.varies) return poly_atom(s, i);
+    if (++w->depth > 200) return NULL;
+    switch (a.kind) {
+    case ATOM_ITERATION: return w->iteration;
+    case ATOM_FUNCTION: return poly_atom(s, atom_function(s, a.op, twin(w, a.a), twin(w, a.b)));
+    case ATOM_LOAD:
+        if (!twin_place(w, &p, a.place)) return NULL;
+        return poly_atom(s, atom_load(s, &p));
+    case ATOM_POINT:
+        if (!twin_place(w, &p, a.place)) return NULL;
+        return poly_atom(s, atom_point(s, &p));
+    case ATOM_SIZE:
+        if (!twin_place(w, &p, a.place)) return NULL;
+        return poly_atom(s, atom_size(s, &p));
+    default: {
+        const poly *lo = a.lo ? twin(w, a.lo) : NULL, *hi = a.hi ? twin(w, a.hi) : NULL;
+        return poly_atom(s, atom_new(s, &(atom){.kind = ATOM_TWIN,
+                                                .op = w->later,
+                                                .varies = true,
+                                                .symbol = a.symbol,
+                                                .node = a.node,
+                                                .of = i,
+                                                .lo = lo,
+                                                .hi = hi}));
+    }
+    }
+}
+
+static const poly *twin(pair *w, const poly *p)
+{
+    study *s = w->s;
+    if (!p) return NULL;
+    const poly *out = poly_number(s, 0);
+    for (int32_t i = 0; i < p->n; i++) {
+        const poly *one = poly_number(s, p->t[i].c);
+        for (int k = 0; k < TERM_ATOMS && p->t[i].atom[k] >= 0; k++)
+            one = poly_product(s, one, twin_atom(w, p->t[i].atom[k]));
+        out = poly_sum(s, out, one);
+    }
+    return out;
+}
+
+static bool twin_place(pair *w, place *out, const place *p)
+{
+    *out = *p;
+    const poly *base = p->base < 0 ? NULL : twin_atom(w, p->base);
+    if (!base || base->n != 1 || base->t[0].atom[1] >= 0) return false;
+    out->base = base->t[0].atom[0];
+    for (int32_t k = 0; k < out->n; k++)
+        if (out->step[k].field == STEP_INDEX) out->step[k].index = twin(w, p->step[k].index);
+    return true;
+}
+
+/* ---- one direction
+ * ------------------------------------------------------------------------------- */
+
+typedef struct test {
+    const fact *facts;
+    const poly *difference[PLACE_STEPS];
+    int32_t n, step; /* the atom of how many iterations lie between */
+} test;
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* c + g * (anything whole) is not 0 when g does not divide c. */
+static bool never_divides(const poly *d)
+{
+    int64_t g = 0, c = 0;
+    for (int32_t i = 0; i < d->n; i++) {
+        if (d->t[i].atom[0] < 0)
+            c = d->t[i].c;
+        else
+            g = gcd(g, d->t[i].c);
+    }
+    return g != 0 && c % g != 0;
+}
+
+/* x % n and y % n, for x and y less than n apart and not the same. */
+static bool other_remainder(study *s, const poly *d, const fact *facts)
+{
+    if (d->n != 2 || d->t[0].c != -d->t[1].c || llabs(d->t[0].c) != 1) return false;
+    int32_t i = d->t[0].atom[0], k = d->t[1].atom[0];
+    if (i < 0 || k < 0 || d->t[0].atom[1] >= 0 || d->t[1].atom[1] >= 0) return false;
+    const atom a = s->atoms[i], b = s->atoms[k];
+    if (a.kind != ATOM_FUNCTION || b.kind != ATOM_FUNCTION || a.op != '%' || b.op != '%')
+        return false;
+    if (!poly_equal(a.b, b.b)) return false;
+    for (int turn = 0; turn < 2; turn++) {
+        const poly *between = turn ? poly_less(s, b.a, a.a) : poly_less(s, a.a, b.a);
+        if (prove_positive(s, between, facts) &&
+            prove_positive(s, poly_less(s, a.b, between), facts))
+            return true;
+    }
+    return false;
+}
+
+static bool never_zero(study *s, const poly *d, const fact *facts)
+{
+    if (!d) return false;
+    for (const fact *f = facts; f; f = f->next)
+        if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s, f->p, -1), d)))
+            return true;
+    return never_divides(d) || prove_positive(s, d, facts) ||
+           prove_positive(s, poly_scaled(s, d, -1), facts) || other_remainder(s, d, facts);
+}
+
+static const fact *twin_facts(pair *w, const fact *f, const fact *next)
+{
+    for (; f; f = f->next) {
+        const poly *p = poly_varies(w->s, f->p) ? twin(w, f->p) : NULL;
+        if (p) next = f->unequal ? fact_unequal(w->s, next, p) : fact_add(w->s, next, p);
+    }
+    return next;
+}
+
+/* c * (n / c) <= n where n / c is not negative, and n < c * (n / c) + c where n is not. */
+static const fact *division_facts(study *s, const fact *facts)
+{
+    for (int64_t i = 0; i < s->atoms_n; i++) {
+        const atom a = s->atoms[i];
+        int64_t c;
+        if (a.kind != ATOM_FUNCTION || a.op != '/' || !poly_is_number(a.b, &c) || c < 2) continue;
+        const poly *q = poly_atom(s, (int32_t)i), *cq = poly_scaled(s, q, c);
+        bool whole = prove_not_negative(s, a.a, facts);
+        if (whole) facts = fact_add(s, facts, poly_plus(s, poly_less(s, cq, a.a), c - 1));
+        if (whole || prove_positive(s, q, facts)) facts = fact_add(s, facts, poly_less(s, a.a, cq));
+    }
+    return facts;
+}
+
+static void begin(test *x, study *s, const access *a, const access *b, bool later)
+{
+    *x = (test){.facts = a->facts};
+    x->step = atom_new(s, &(atom){.kind = ATOM_STEP,
+                                  .op = later,
+                                  .symbol = -1,
+                                  .node = -1,
+                                  .of = -1,
+                                  .varies = false,
+                                  .lo = poly_number(s, 1)});
+    const poly *i = poly_atom(s, s->iteration),
+               *way = poly_product(s, s->head.stride, poly_atom(s, x->step));
+    pair w = {
+        .s = s, .iteration = later ? poly_sum(s, i, way) : poly_less(s, i, way), .later = later};
+    x->facts = twin_facts(&w, b->facts, x->facts);
+    x->facts = fact_add(s, x->facts, poly_less(s, s->head.hi, w.iteration));
+    x->facts = fact_add(s, x->facts, poly_less(s, w.iteration, s->head.lo));
+    if (s->head.stride) { /* a symbolic step goes where the test says */
+        const poly *size = s->head.down ? poly_scaled(s, s->head.stride, -1) : s->head.stride;
+        x->facts = fact_add(s, x->facts, poly_plus(s, size, -1));
+    }
+    x->facts = division_facts(s, x->facts);
+    int32_t n = a->place.n < b->place.n ? a->place.n : b->place.n;
+    for (int32_t k = 0; k < n; k++) {
+        const place_step *p = &a->place.step[k], *q = &b->place.step[k];
+        if (p->field != STEP_INDEX || q->field != STEP_INDEX) continue;
+        x->difference[x->n++] = poly_less(s, p->index, twin(&w, q->index));
+    }
+}
+
+static bool apart(study *s, const access *a, const access *b, bool later)
+{
+    test x;
+    begin(&x, s, a, b, later);
+    for (int32_t k = 0; k < x.n; k++)
+        if (never_zero(s, x.difference[k], x.facts)) return true;
+    for (int32_t k = 1; k < x.n; k++) { /* a[i][j] and a[j][i]: both 0 would be their sum 0 */
+        const poly *p = x.difference[k - 1], *q = x.difference[k];
+        if (never_zero(s, poly_sum(s, p, q), x.facts) || never_zero(s, poly_less(s, p, q), x.facts))
+            return true;
+    }
+    return false;
+}
+
+bool places_gap(gap *out, study *s, const access *a, const access *b, bool later)
+{
+    test x;
+    begin(&x, s, a, b, later);
+    for (int32_t k = 0; k < x.n; k++) {
+        const poly *factor, *rest;
+        int64_t c;
+        if (!poly_split(s, x.difference[k], x.step, &factor, &rest)) continue;
+        if (poly_is_number(factor, &c) ? c == 0 : poly_varies(s, factor)) continue;
+        if (poly_has(rest, s->iteration)) continue;
+        bool turn = poly_is_number(factor, &c) ? c < 0 : factor->n > 0 && factor->t[0].c < 0;
+        *out = (gap){.factor = turn ? poly_scaled(s, factor, -1) : factor,
+                     .rest = turn ? rest : poly_scaled(s, rest, -1),
+                     .facts = x.facts};
+        return true;
+    }
+    return false;
+}
+
+/* ---- do they surely meet?
+ * ------------------------------------------------------------------------- */
+
+/* An inner loop's variable in the other iteration may well be what it is in this one, `off` away.
+ */
+static const poly *with_inner(study *s, const poly *d, const int off[INNER_MOST])
+{
+    int used = 0;
+    for (int64_t i = 0; i < s->atoms_n && d; i++) {
+        if (s->atoms[i].kind != ATOM_TWIN || !poly_has(d, (int32_t)i)) continue;
+        const atom *of = &s->atoms[s->atoms[i].of];
+        if (of->kind != ATOM_INNER || used == INNER_MOST) return NULL;
+        if (poly_varies(s, of->lo) || poly_varies(s, of->hi)) return NULL; /* NULL bounds vary */
+        d = poly_put(s, d, (int32_t)i, poly_plus(s, poly_atom(s, s->atoms[i].of), off[used++]));
+    }
+    return d;
+}
+
+/* How many iterations apart all differences are 0 with these offsets: 0 if never. */
+static int64_t meets(study *s, const test *x, const int off[INNER_MOST])
+{
+    int64_t at = 0, c, zero;
+    for (int32_t k = 0; k < x->n; k++) {
+        const poly *d = with_inner(s, x->difference[k], off), *factor, *rest;
+        if (!d) return 0;
+        if (poly_is_number(d, &zero)) {
+            if (zero != 0) return 0;
+            continue;
+        }
+        if (!poly_split(s, d, x->step, &factor, &rest)) return 0;
+        if (!poly_is_number(factor, &c) || !poly_is_number(rest, &zero) || c == 0) return 0;
+        if (zero % c != 0 || -zero / c < 1) return 0;
+        if (at != 0 && at != -zero / c) return 0;
+        at = -zero / c;
+    }
+    return at == 0 ? 1 : at;
+}
+
+static bool within_range(study *s, int64_t at)
+{
+    int64_t width, stride;
+    const poly *w = poly_less(s, s->head.hi, s->head.lo);
+    if (!poly_is_number(w, &width) || !poly_is_number(s->head.stride, &stride)) return true;
+    return at * llabs(stride) <= width;
+}
+
+static int64_t surely(study *s, const access *a, const access *b, bool later)
+{
+    static const int offs[][INNER_MOST] = {{0, 0, 0},  {1, 0, 0}, {-1, 0, 0}, {0, 1, 0},
+                                           {0, -1, 0}, {2, 0, 0}, {-2, 0, 0}};
+    test x;
+    begin(&x, s, a, b, later);
+    for (size_t k = 0; k < sizeof offs / sizeof *offs; k++) {
+        int64_t at = meets(s, &x, offs[k]);
+        if (at > 0 && at <= STEPS_TRIED * 1024 && within_range(s, at)) return at;
+    }
+    return 0;
+}
+
+/* ---- both
+ * ----------------------------------------------------------------------------------------- */
+
+bool field_in_union(const study *s, int32_t field)
+{
+    const hpc_tree *t = s->t;
+    const char *of = t->name + t->symbol[field].scope;
+    for (int64_t i = 0; i < t->types_n; i++) {
+        const char *name = t->name + t->type[i].name;
+        if (!(t->type[i].flags & HPC_TYPE_UNION)) continue;
+        if (of[0] == '\0' || strcmp(of, name) == 0 || strchr(name, '(')) return true;
+    }
+    return false;
+}
+
+/* Fields of a record that are not the same are apart, unless it is a union. */
+static bool other_field(const study *s, const place *a, const place *b)
+{
+    for (int32_t k = 0; k < a->n && k < b->n; k++) {
+        int32_t x = a->step[k].field, y = b->step[k].field;
+        if (x == y) continue;
+        return x >= 0 && y >= 0 && !field_in_union(s, x) && !field_in_union(s, y);
+    }
+    return false;
+}
+
+meeting places_meet(int64_t *apart_by, study *s, const access *a, const access *b)
+{
+    *apart_by = 0;
+    if (other_field(s, &a->place, &b->place)) return MEETING_NEVER;
+    if (apart(s, a, b, true) && apart(s, a, b, false)) return MEETING_NEVER;
+    int64_t later = surely(s, a, b, true), earlier = later ? 0 : surely(s, a, b, false);
+    *apart_by = later ? later : earlier;
+    return *apart_by ? MEETING_SURE : MEETING_MAYBE;
+}
+
+/* ---- extremes
+ * --------------------------------------------------------------------------------------- */
+
+const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts)
+{
+    for (int round = 0; p && round < 8; round++) {
+        int32_t highest = -1;
+        for (int32_t i = 0; i < p->n; i++)
+            for (int k = 0; k < TERM_ATOMS; k++) {
+                int32_t a = p->t[i].atom[k];
+                if (a > highest && s->atoms[a].varies) highest = a;
+            }
+        if (highest < 0) return p;
+        const poly *c, *rest;
+        atom a = s->atoms[highest];
+        if (!poly_split(s, p, highest, &c, &rest)) return NULL;
+        bool up = prove_not_negative(s, c, facts);
+        if (!up && !prove_not_negative(s, poly_scaled(s, c, -1), facts)) return NULL;
+        const poly *bound = up == greatest ? a.hi : a.lo;
+        p = bound ? poly_sum(s, poly_product(s, c, bound), rest) : NULL;
+    }
+    return NULL;
+}

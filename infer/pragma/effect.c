@@ -1,0 +1,288 @@
+/*
+ * effect.c: what a function of the file does beside returning a value, found in its body: what it
+ * reads and writes through its arguments, what state it changes, what stands in the way of knowing.
+ */
+#include "infer/pragma/priv.h"
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+static void worse(effect *f, uint8_t kind, uint32_t line, const char *why)
+{
+    if (kind <= f->kind) return;
+    f->kind = kind;
+    f->line = line;
+    f->why = why;
+}
+
+/* Which parameter a symbol is; -1. */
+static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
+{
+    int k = 0;
+    for (int32_t c = hpc_tree_first(t, function); c; c = hpc_tree_next(t, c)) {
+        if (t->node[c].kind != HPC_TREE_VARIABLE) return -1;
+        if (t->node[c].symbol == symbol) return k < 8 ? k : -1;
+        k++;
+    }
+    return -1;
+}
+
+static bool is_mutable_global(const hpc_tree *t, int32_t v)
+{
+    const hpc_symbol *x = &t->symbol[v];
+    if (x->kind != HPC_SYMBOL_VARIABLE || (x->flags & HPC_SYMBOL_KNOWN)) return false;
+    if ((x->flags & HPC_SYMBOL_LOCAL) && !(x->flags & (HPC_SYMBOL_STATIC | HPC_SYMBOL_THREAD)))
+        return false;
+    for (int32_t type = x->type; type >= 0; type = t->type[type].to) {
+        if (t->type[type].flags & HPC_TYPE_CONST) return false;
+        if (t->type[type].kind != HPC_TYPE_ARRAY) break;
+    }
+    return true;
+}
+
+/* Whether an lvalue, or what it is reached by, follows a pointer or a reference. */
+static bool follows(const hpc_tree *t, int32_t e)
+{
+    for (;;) {
+        const hpc_tree_node *n = &t->node[e];
+        int32_t c = hpc_tree_first(t, e);
+        if (n->kind == HPC_TREE_NAME)
+            return n->symbol >= 0 && kind_of(t, t->symbol[n->symbol].type) == HPC_TYPE_REFERENCE;
+        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c) {
+            e = c;
+            continue;
+        }
+        if (n->kind == HPC_TREE_INDEX && c && kind_of(t, t->node[c].type) == HPC_TYPE_ARRAY) {
+            e = c;
+            continue;
+        }
+        return true;
+    }
+}
+
+/* The parameter or local array that a pointer comes from, through local pointers that are only
+ * initialised; -1: not known. */
+static int32_t origin(const program *p, int32_t v)
+{
+    const hpc_tree *t = p->t;
+    for (int k = 0; k < 8 && v >= 0; k++) {
+        const hpc_symbol *x = &t->symbol[v];
+        if (x->kind == HPC_SYMBOL_PARAMETER || kind_of(t, x->type) != HPC_TYPE_POINTER) return v;
+        if (!(x->flags & HPC_SYMBOL_LOCAL) || p->use[v].writes_n > 0 || x->node < 0) return -1;
+        int32_t first = hpc_tree_first(t, x->node);
+        v = first ? root_of(t, first) : -1;
+    }
+    return -1;
+}
+
+/* Through *p, p->x and p[0] nothing but what p points to is reached. */
+static bool reaches_one(const hpc_tree *t, int32_t e)
+{
+    const hpc_tree_node *n = &t->node[e];
+    int32_t c = hpc_tree_first(t, e), i = c ? hpc_tree_next(t, c) : 0;
+    if (n->kind == HPC_TREE_MEMBER && n->op == '>') return t->node[c].kind == HPC_TREE_NAME;
+    if (n->kind == HPC_TREE_MEMBER && c) return reaches_one(t, c);
+    if (n->kind == HPC_TREE_UNARY && n->op == '*' && c) return t->node[c].kind == HPC_TREE_NAME;
+    if (n->kind == HPC_TREE_INDEX && i && t->node[c].kind == HPC_TREE_NAME)
+        return t->node[i].kind == HPC_TREE_NUMBER && t->node[i].value == 0;
+    return n->kind == HPC_TREE_NAME;
+}
+
+/* Whether an lvalue is a part of the method's own object: 1; of what it points to: -1; 0. */
+static int reaches_object(const hpc_tree *t, int32_t e)
+{
+    for (;;) {
+        const hpc_tree_node *n = &t->node[e];
+        int32_t c = hpc_tree_first(t, e);
+        if (n->kind == HPC_TREE_MEMBER && c && t->node[c].kind == HPC_TREE_THIS) return 1;
+        bool within =
+            (n->kind == HPC_TREE_MEMBER && n->op == '.') ||
+            (n->kind == HPC_TREE_INDEX && c && kind_of(t, t->node[c].type) == HPC_TYPE_ARRAY);
+        if (!within || !c) return 0;
+        e = c;
+    }
+}
+
+static void touch(effect *f, const program *p, int32_t function, int32_t e, bool write)
+{
+    const hpc_tree *t = p->t;
+    uint32_t line = t->node[e].line;
+    int32_t root = root_of(t, e);
+    if (t->node[e].type >= 0 && (t->type[t->node[e].type].flags & HPC_TYPE_VOLATILE))
+        worse(f, EFFECT_BAD, line, "accesses something volatile");
+    int mine = reaches_object(t, e);
+    if (mine > 0) {
+        f->object |= write ? ARG_WRITE : ARG_READ;
+        worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
+        return;
+    }
+    if (!follows(t, e)) {
+        if (write && root >= 0 && is_mutable_global(t, root))
+            worse(f, EFFECT_BAD, line, "changes a variable that outlives it");
+        return;
+    }
+    int32_t from = origin(p, root);
+    int k = from < 0 ? -1 : argument_of(t, function, from);
+    if (from >= 0 && k < 0 && kind_of(t, t->symbol[from].type) == HPC_TYPE_ARRAY) {
+        if (write && is_mutable_global(t, from))
+            worse(f, EFFECT_BAD, line, "changes a variable that outlives it");
+        return;
+    }
+    if (k < 0) {
+        worse(f, EFFECT_UNKNOWN, line,
+              write ? "writes where it is not known" : "reads where it is not known");
+        return;
+    }
+    bool one = from == root && reaches_one(t, e) && p->use[from].writes_n == 0;
+    uint8_t before = f->arg[k];
+    f->arg[k] |= write ? ARG_WRITE : ARG_READ;
+    if (before == 0 && one) f->arg[k] |= ARG_ONE;
+    if (!one) f->arg[k] &= (uint8_t)~ARG_ONE;
+    worse(f, write ? EFFECT_WRITES : EFFECT_READS, line, "");
+}
+
+/* What a call within does through the arguments that are handed on. */
+static void pass_on(effect *f, study *s, int32_t function, int32_t call, const effect *g)
+{
+    const hpc_tree *t = s->t;
+    int32_t c = hpc_tree_child(t, call, 1);
+    for (int k = 0; k < 8 && c; k++, c = hpc_tree_next(t, c)) {
+        if (!(g->arg[k] & (ARG_READ | ARG_WRITE))) continue;
+        int32_t v = root_of(t, c), from = origin(s->program, v);
+        int mine = from < 0 ? -1 : argument_of(t, function, from);
+        bool write = g->arg[k] & ARG_WRITE;
+        if (mine >= 0) {
+            f->arg[mine] = (uint8_t)((f->arg[mine] | g->arg[k]) & ~ARG_ONE);
+            worse(f, write ? EFFECT_WRITES : EFFECT_READS, t->node[call].line, "");
+        } else if (from < 0 || is_mutable_global(t, from)) {
+            worse(f, EFFECT_UNKNOWN, t->node[call].line, "hands on a pointer that is not known");
+        }
+    }
+}
+
+static void look_at_known(effect *f, study *s, int32_t function, int32_t call, call_known is)
+{
+    uint32_t line = s->t->node[call].line;
+    effect g = {.state = 2};
+    switch (is) {
+    case CALL_VALUE:
+    case CALL_METHOD_READ:
+    case CALL_METHOD_PLACE: return;
+    case CALL_READS: g.arg[0] = g.arg[1] = ARG_READ; break;
+    case CALL_STORES: g.arg[1] = g.arg[2] = ARG_WRITE; break;
+    case CALL_COPIES:
+        g.arg[0] = ARG_WRITE;
+        g.arg[1] = ARG_READ;
+        break;
+    case CALL_STATE: worse(f, EFFECT_BAD, line, "calls a function with hidden state"); return;
+    case CALL_IO: worse(f, EFFECT_BAD, line, "reads or writes files"); return;
+    case CALL_LEAVES: worse(f, EFFECT_BAD, line, "may end the program"); return;
+    case CALL_ALLOCATES:
+    case CALL_FREES: worse(f, EFFECT_UNKNOWN, line, "allocates or frees memory"); return;
+    case CALL_LOCK: worse(f, EFFECT_UNKNOWN, line, "takes a lock"); return;
+    default: worse(f, EFFECT_UNKNOWN, line, "calls a function that is not known"); return;
+    }
+    pass_on(f, s, function, call, &g);
+}
+
+static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
+{
+    const hpc_tree *t = s->t;
+    int32_t v = t->node[call].symbol;
+    call_known is = call_known_of(t, v);
+    if (is != CALL_UNKNOWN || v < 0) {
+        look_at_known(f, s, function, call, is);
+        return;
+    }
+    const effect *g = effect_of(s, v);
+    if (g->state == 1) return; /* recursion: what it does is what is being found */
+    if (g->kind == EFFECT_BAD || g->kind == EFFECT_UNKNOWN)
+        worse(f, g->kind, t->node[call].line, g->why);
+    int32_t callee = hpc_tree_first(t, call), object = callee ? hpc_tree_first(t, callee) : 0;
+    bool own = object && t->node[object].kind == HPC_TREE_THIS;
+    if (g->object && !own)
+        worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
+    f->object |= g->object;
+    if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
+    pass_on(f, s, function, call, g);
+}
+
+static bool is_step(uint8_t op)
+{
+    return op >= HPC_OP_PRE_INCREMENT && op <= HPC_OP_POST_DECREMENT;
+}
+
+static bool is_lvalue(uint8_t kind, uint8_t op)
+{
+    return kind == HPC_TREE_NAME || kind == HPC_TREE_INDEX || kind == HPC_TREE_MEMBER ||
+           (kind == HPC_TREE_UNARY && op == '*');
+}
+
+/* return *this; */
+static bool returns_object(const hpc_tree *t, int32_t i)
+{
+    int32_t up = t->node[i].parent;
+    return t->node[up].kind == HPC_TREE_UNARY && t->node[up].op == '*' &&
+           t->node[t->node[up].parent].kind == HPC_TREE_RETURN;
+}
+
+static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
+{
+    const hpc_tree *t = s->t;
+    const hpc_tree_node *n = &t->node[i];
+    int32_t c = hpc_tree_first(t, i);
+    switch (n->kind) {
+    case HPC_TREE_ASSIGN: touch(f, s->program, function, c, true); break;
+    case HPC_TREE_CALL: look_at_call(f, s, function, i); break;
+    case HPC_TREE_CONSTRUCT:
+        if (c) worse(f, EFFECT_UNKNOWN, n->line, "makes an object of a class");
+        break;
+    case HPC_TREE_VARIABLE:
+        if (n->symbol >= 0 && is_mutable_global(t, n->symbol))
+            worse(f, EFFECT_BAD, n->line, "keeps a static variable");
+        break;
+    case HPC_TREE_THROW: worse(f, EFFECT_BAD, n->line, "may throw"); break;
+    case HPC_TREE_THIS:
+        if (t->node[n->parent].kind != HPC_TREE_MEMBER && !returns_object(t, i))
+            worse(f, EFFECT_UNKNOWN, n->line, "hands on its object");
+        break;
+    case HPC_TREE_LAMBDA:
+    case HPC_TREE_NEW:
+    case HPC_TREE_DELETE:
+    case HPC_TREE_ASM:
+    case HPC_TREE_OTHER: worse(f, EFFECT_UNKNOWN, n->line, "is not understood"); break;
+    default:
+        if (n->kind == HPC_TREE_UNARY && is_step(n->op) && c)
+            touch(f, s->program, function, c, true);
+        if (n->kind == HPC_TREE_NAME && n->symbol >= 0 && is_mutable_global(t, n->symbol))
+            worse(f, EFFECT_UNKNOWN, n->line, "reads a variable that others may change");
+        if (is_lvalue(n->kind, n->op) &&
+            !(n->parent >= 0 && t->node[n->parent].kind == HPC_TREE_MEMBER))
+            touch(f, s->program, function, i, false);
+    }
+}
+
+const effect *effect_of(study *s, int32_t symbol)
+{
+    const hpc_tree *t = s->t;
+    effect *f = &s->program->effect[symbol];
+    const hpc_symbol *v = &t->symbol[symbol];
+    if (f->state != 0) return f;
+    f->state = 1;
+    if (v->flags & HPC_SYMBOL_PURE) {
+        f->kind = (v->flags & HPC_SYMBOL_CONST) ? EFFECT_NONE : EFFECT_READS;
+        for (int k = 0; k < 8 && f->kind == EFFECT_READS; k++) f->arg[k] = ARG_READ;
+    } else if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
+        worse(f, EFFECT_UNKNOWN, v->line, "is not in this file");
+    } else if (v->flags & HPC_SYMBOL_VIRTUAL) {
+        worse(f, EFFECT_UNKNOWN, v->line, "is virtual");
+    } else if (t->node[v->node].flags & HPC_TREE_ERRORS) {
+        worse(f, EFFECT_UNKNOWN, v->line, "does not compile");
+    } else {
+        for (int32_t i = v->node + 1; i < t->node[v->node].end; i++) look_at_node(f, s, v->node, i);
+    }
+    f->state = 2;
+    return f;
+}

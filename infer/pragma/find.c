@@ -1,0 +1,349 @@
+/*
+ * find.c: all loops of a file: each is studied, judged, and given its directive.
+ */
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+const char *hpc_verdict_name(hpc_verdict v)
+{
+    static const char *const names[] = {"unknown", "unsafe", "conditional", "parallel"};
+    return names[v];
+}
+
+const char *hpc_existing_name(hpc_existing e)
+{
+    static const char *const names[] = {"none", "right", "racy", "clause", "reduction", "unproven"};
+    return names[e];
+}
+
+void hpc_pragma_loops_release(hpc_pragma_loops *l)
+{
+    hpc_free(l->item);
+    hpc_arena_free(l->arena);
+    *l = (hpc_pragma_loops){0};
+}
+
+static bool is_loop(uint8_t kind)
+{
+    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
+           kind == HPC_TREE_DO;
+}
+
+/* ---- one loop
+ * ---------------------------------------------------------------------------------------- */
+
+static int study_init(study *s, const program *p, int32_t loop, int32_t function)
+{
+    const hpc_tree *t = p->t;
+    s->t = t;
+    s->program = p;
+    s->loop = loop;
+    s->function = function;
+    s->slot_of = hpc_arena_alloc(s->arena, (size_t)t->symbols_n + 1, sizeof *s->slot_of);
+    if (!s->slot_of) return HPC_E_NOMEM;
+    for (int64_t v = 0; v < t->symbols_n; v++) s->slot_of[v] = -1;
+    return slots_find(s);
+}
+
+/* Whether an expression is worth the same where the loop begins: it names variables alone, and none
+ * of them is assigned in between. */
+static bool still_holds(const hpc_tree *t, int32_t e, int32_t from, int32_t loop)
+{
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->kind == HPC_TREE_MEMBER || n->kind == HPC_TREE_INDEX || n->kind == HPC_TREE_CALL)
+            return false;
+        if (n->kind == HPC_TREE_UNARY && n->op == '*') return false;
+        if (n->kind != HPC_TREE_NAME) continue;
+        for (int32_t k = from; k < loop; k++) {
+            int32_t c = hpc_tree_first(t, k);
+            bool by = t->node[k].kind == HPC_TREE_ASSIGN || t->node[k].kind == HPC_TREE_UNARY;
+            if (by && c && t->node[c].kind == HPC_TREE_NAME && t->node[c].symbol == n->symbol)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* "if (k < 1) return;" further up: behind it k >= 1. */
+static void guards_before(study *s)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t c = s->loop, up = t->node[c].parent; up >= s->function && up > 0;
+         c = up, up = t->node[up].parent)
+    {
+        if (t->node[up].kind != HPC_TREE_BLOCK) continue;
+        for (int32_t k = hpc_tree_first(t, up); k && k < c; k = hpc_tree_next(t, k)) {
+            int32_t then = hpc_tree_child(t, k, 1), other = hpc_tree_child(t, k, 2);
+            if (t->node[k].kind != HPC_TREE_IF || !then || !walk_ends(t, then)) continue;
+            if (other && t->node[other].kind != HPC_TREE_NOTHING) continue;
+            int32_t condition = hpc_tree_first(t, k);
+            if (still_holds(t, condition, then, s->loop))
+                s->facts = facts_of(s, s->facts, condition, false);
+        }
+    }
+}
+
+/* The loops around it have run into their bodies, so their variables are within their bounds. */
+static void facts_around(study *s)
+{
+    const hpc_tree *t = s->t;
+    s->quiet = true;
+    guards_before(s);
+    for (int32_t c = s->loop, up = t->node[c].parent; up > s->function;
+         c = up, up = t->node[up].parent) {
+        loop_head h;
+        int32_t then = hpc_tree_child(t, up, 1);
+        if (t->node[up].kind == HPC_TREE_IF && (c == then || c == hpc_tree_child(t, up, 2)) &&
+            still_holds(t, hpc_tree_first(t, up), then, s->loop))
+            s->facts = facts_of(s, s->facts, hpc_tree_first(t, up), c == then);
+        if (t->node[up].kind != HPC_TREE_FOR) continue;
+        head_read(&h, s, up);
+        if (h.reason || h.symbol < 0 || h.body != c) continue;
+        if (!still_holds(t, then, h.body, s->loop)) continue;
+        const poly *var = poly_atom(s, atom_symbol(s, h.symbol));
+        s->facts = fact_add(s, s->facts, poly_less(s, var, h.lo));
+        s->facts = fact_add(s, s->facts, poly_less(s, h.hi, var));
+    }
+    s->quiet = false;
+}
+
+static bool names_errno(const study *s, int32_t from, int32_t to)
+{
+    for (int32_t i = from; i < to; i++)
+        if (s->t->node[i].kind == HPC_TREE_CALL && s->t->node[i].symbol >= 0 &&
+            strcmp(symbol_name(s, s->t->node[i].symbol), "__errno_location") == 0)
+            return true;
+    return false;
+}
+
+/* Each thread has an errno of its own, so what the loop's calls leave there does not get out. */
+static void check_errno(study *s)
+{
+    const hpc_tree *t = s->t;
+    int32_t end = t->node[s->loop].end;
+    bool calls = false;
+    for (int32_t i = s->loop; i < end; i++) calls |= t->node[i].kind == HPC_TREE_CALL;
+    if (calls && names_errno(s, end, t->node[s->function].end))
+        say_unsafe(s, "order", s->loop,
+                   "errno is read behind the loop, and each thread has its own");
+}
+
+static void study_loop(study *s, clauses *c)
+{
+    const hpc_tree *t = s->t;
+    s->quiet = true;
+    head_read(&s->head, s, s->loop);
+    s->quiet = false;
+    if (t->node[s->loop].flags & HPC_TREE_ERRORS)
+        say_unknown(s, "form", s->loop, "the compiler finds an error in it");
+    if (s->head.reason || !s->head.body) {
+        s->unknown = true;
+        if (s->head.reason) {
+            say_unknown(s, "form", s->loop, "%s", s->head.reason);
+            s->found.evidence[s->found.evidence_n - 1].line = s->head.reason_line;
+        }
+        return;
+    }
+    facts_around(s);
+    slots_step(s);
+    if (s->head.limit) value_of(s, s->head.limit); /* each iteration looks at it */
+    walk_loop(s);
+    check_errno(s);
+    scalars_judge(s, c);
+    memory_judge(s, c);
+}
+
+/* ---- its directive
+ * --------------------------------------------------------------------------------------- */
+
+static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
+{
+    if (names->n > 0) hpc_buf_printf(b, " %s(%s)", name, names->data);
+}
+
+static const char *directive(study *s, const clauses *c)
+{
+    hpc_buf b = {0};
+    hpc_buf_text(&b, "#pragma omp parallel for");
+    clause(&b, "private", &c->privates);
+    clause(&b, "lastprivate", &c->last);
+    if (c->conditional.n > 0)
+        hpc_buf_printf(&b, " lastprivate(conditional: %s)", c->conditional.data);
+    clause(&b, "linear", &c->linear);
+    for (int k = 0; k < c->n; k++)
+        hpc_buf_printf(&b, " reduction(%s:%s)", reduction_name(c->reduction[k].op),
+                       c->reduction[k].names.data);
+    if (s->uneven) hpc_buf_text(&b, " schedule(dynamic)");
+    const char *kept = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
+    if (!kept) s->rc = HPC_E_NOMEM;
+    hpc_buf_release(&b);
+    return kept;
+}
+
+static void clauses_release(clauses *c)
+{
+    hpc_buf_release(&c->privates);
+    hpc_buf_release(&c->last);
+    hpc_buf_release(&c->conditional);
+    hpc_buf_release(&c->linear);
+    hpc_buf_release(&c->shared);
+    for (int k = 0; k < c->n; k++) hpc_buf_release(&c->reduction[k].names);
+}
+
+/* ---- what it costs
+ * ---------------------------------------------------------------------------------------- */
+
+enum { SMALL_OPERATIONS = 4000 };
+
+static bool is_small(study *s)
+{
+    int64_t width, stride;
+    const poly *w = poly_less(s, s->head.hi, s->head.lo);
+    if (!poly_is_number(w, &width) || !poly_is_number(s->head.stride, &stride) || stride == 0)
+        return false;
+    double trips = (double)width / (double)(stride < 0 ? -stride : stride) + 1;
+    if (trips * (s->cost + 2) >= SMALL_OPERATIONS) return false;
+    say(s, "cost", s->loop, "%.0f iterations of about %.0f operations are too few to pay",
+        trips < 0 ? 0 : trips, s->cost + 2);
+    return true;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
+{
+    const found *f = &s->found;
+    out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
+                   : s->unknown           ? HPC_VERDICT_UNKNOWN
+                   : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
+                                          : HPC_VERDICT_PARALLEL;
+    if (out->verdict >= HPC_VERDICT_CONDITIONAL) {
+        out->pragma = directive(s, c);
+        out->small = is_small(s);
+        if (f->evidence_n == 0) say(s, "dependence", s->loop, "no two iterations meet in memory");
+    }
+    out->evidence = hpc_arena_alloc(s->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
+    out->assumption =
+        hpc_arena_alloc(s->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
+    if (!out->evidence || !out->assumption || s->rc < 0) return HPC_E_NOMEM;
+    if (f->evidence_n)
+        memcpy(out->evidence, f->evidence, (size_t)f->evidence_n * sizeof *f->evidence);
+    out->evidence_n = f->evidence_n;
+    if (out->verdict == HPC_VERDICT_CONDITIONAL) {
+        memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
+        out->assumptions_n = f->assumptions_n;
+    }
+    out->confidence = out->verdict == HPC_VERDICT_UNKNOWN ? 0.5 : 0.99;
+    return HPC_OK;
+}
+
+static int judge(hpc_pragma_loop *out, const program *p, study *base, int32_t loop,
+                 int32_t function)
+{
+    study s = *base;
+    clauses c = {0};
+    int rc;
+    hpc_arena_mark mark = hpc_arena_here(s.arena);
+    TRY(study_init(&s, p, loop, function));
+    study_loop(&s, &c);
+    TRY(s.rc);
+    TRY(keep(out, &s, &c));
+out:
+    clauses_release(&c);
+    hpc_free(s.atoms);
+    hpc_free(s.item);
+    hpc_free(s.stores);
+    hpc_free(s.found.evidence);
+    hpc_free(s.found.assumption);
+    hpc_arena_rewind(base->arena, mark);
+    return rc;
+}
+
+static uint32_t line_at(const char *text, size_t n, size_t at)
+{
+    uint32_t line = 1;
+    for (size_t i = 0; i < at && i < n; i++) line += text[i] == '\n';
+    return line;
+}
+
+static int add_loop(hpc_pragma_loops *out, int64_t *cap, const hpc_tree *t, int32_t i,
+                    const char *text, size_t n, const char *function)
+{
+    int rc;
+    TRY(hpc_grow(&out->item, cap, out->n + 1, sizeof *out->item));
+    const hpc_tree_node *x = &t->node[i];
+    uint32_t lines = 0;
+    for (size_t k = x->at; k < x->to && k < n; k++) lines += text[k] == '\n';
+    int32_t outer = -1;
+    for (int64_t k = out->n - 1; k >= 0 && outer < 0; k--)
+        if (t->node[out->item[k].node].end > i) outer = (int32_t)k;
+    out->item[out->n++] = (hpc_pragma_loop){.line = x->line,
+                                            .column = x->column,
+                                            .end_line = x->line + lines,
+                                            .at = x->at,
+                                            .end = x->to,
+                                            .outer = outer,
+                                            .node = i,
+                                            .function = function};
+out:
+    return rc;
+}
+
+/* A template's loop is there once more for each explicit instantiation, with types in it: these
+ * count, and the worst of them, and not the first, which has none. */
+static void merge_twin(hpc_pragma_loops *out)
+{
+    hpc_pragma_loop *new = &out->item[out->n - 1];
+    for (int64_t k = 0; k + 1 < out->n; k++) {
+        hpc_pragma_loop *old = &out->item[k];
+        if (old->at != new->at || old->end != new->end) continue;
+        if (!old->again || new->verdict < old->verdict) {
+            int32_t outer = old->outer;
+            *old = *new;
+            old->outer = outer;
+        }
+        old->again = true;
+        out->n--;
+        return;
+    }
+}
+
+/* The innermost function, or lambda, around a node. */
+static int32_t function_around(const hpc_tree *t, int32_t i)
+{
+    int32_t up = t->node[i].parent;
+    while (up > 0 && t->node[up].kind != HPC_TREE_FUNCTION && t->node[up].kind != HPC_TREE_LAMBDA)
+        up = t->node[up].parent;
+    return up;
+}
+
+int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
+                    hpc_language l, const hpc_pragma_options *o)
+{
+    program p = {0};
+    int64_t cap = 0;
+    int rc;
+    *out = (hpc_pragma_loops){0};
+    hpc_arena *work = hpc_arena_create(0);
+    out->arena = hpc_arena_create(0);
+    if (!work || !out->arena) TRY(HPC_E_NOMEM);
+    TRY(program_init(&p, t, work));
+    for (int32_t i = 0; i < t->n; i++) {
+        if (!is_loop(t->node[i].kind)) continue;
+        uint32_t line = t->node[i].line, last = line_at(text, n, t->node[i].to);
+        if (o->line && (o->line < line || o->line > last)) continue;
+        int32_t function = function_around(t, i), v = t->node[function].symbol;
+        const char *name =
+            hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
+        TRY(add_loop(out, &cap, t, i, text, n, name));
+        study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
+        TRY(judge(&out->item[out->n - 1], &p, &base, i, function));
+        merge_twin(out);
+    }
+out:
+    hpc_arena_free(work);
+    if (rc < 0) hpc_pragma_loops_release(out);
+    return rc;
+}

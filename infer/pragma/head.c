@@ -1,0 +1,280 @@
+/*
+ * head.c: is it a loop whose iterations can be counted before it begins? OpenMP 5.2, 4.4.1: one
+ * variable of integer or pointer type, first value, test and step that the body does not change.
+ */
+#include "infer/pragma/priv.h"
+
+static void refuse(loop_head *h, const study *s, int32_t node, const char *reason)
+{
+    if (h->reason) return;
+    h->reason = reason;
+    h->reason_line = s->t->node[node].line;
+}
+
+static bool is_step(uint8_t op)
+{
+    return op >= HPC_OP_PRE_INCREMENT && op <= HPC_OP_POST_DECREMENT;
+}
+
+/* "int i = e", "i = e": the variable and the first value; 0: it is neither. */
+static int32_t read_first(loop_head *h, study *s, int32_t first)
+{
+    const hpc_tree *t = s->t;
+    int32_t c = hpc_tree_first(t, first);
+    if (t->node[first].kind == HPC_TREE_DECLARE && c && t->node[c].kind == HPC_TREE_VARIABLE) {
+        int32_t value = hpc_tree_first(t, c);
+        if (hpc_tree_next(t, c))
+            refuse(h, s, first, "more than one variable is declared in its head");
+        h->symbol = t->node[c].symbol;
+        h->own = true;
+        return value;
+    }
+    if (t->node[first].kind == HPC_TREE_ASSIGN && t->node[first].op == '=' &&
+        t->node[c].kind == HPC_TREE_NAME)
+    {
+        h->symbol = t->node[c].symbol;
+        return hpc_tree_next(t, c);
+    }
+    return 0;
+}
+
+static bool names(const hpc_tree *t, int32_t e, int32_t symbol)
+{
+    return e && t->node[e].kind == HPC_TREE_NAME && t->node[e].symbol == symbol;
+}
+
+static bool mentions(const hpc_tree *t, int32_t e, int32_t symbol)
+{
+    for (int32_t i = e; i < t->node[e].end; i++)
+        if (names(t, i, symbol)) return true;
+    return false;
+}
+
+static uint8_t turned(uint8_t op)
+{
+    switch (op) {
+    case '<': return '>';
+    case '>': return '<';
+    case HPC_OP_LESS_EQUAL: return HPC_OP_GREATER_EQUAL;
+    case HPC_OP_GREATER_EQUAL: return HPC_OP_LESS_EQUAL;
+    default: return op;
+    }
+}
+
+/* i < e and its like: the operator with i on the left, and e. */
+static uint8_t read_test(int32_t *bound, const study *s, const loop_head *h, int32_t test)
+{
+    const hpc_tree *t = s->t;
+    int32_t left = hpc_tree_child(t, test, 0), right = hpc_tree_child(t, test, 1);
+    if (t->node[test].kind != HPC_TREE_BINARY || !left || !right) return 0;
+    bool straight = names(t, left, h->symbol), turn = names(t, right, h->symbol);
+    if (straight == turn) return 0;
+    *bound = straight ? right : left;
+    return straight ? t->node[test].op : turned(t->node[test].op);
+}
+
+/* By how much it steps, as an expression (0: by one), and in which direction. */
+static bool read_step(int32_t *by, bool *down, const study *s, const loop_head *h, int32_t step)
+{
+    const hpc_tree *t = s->t;
+    const hpc_tree_node *n = &t->node[step];
+    int32_t a = hpc_tree_child(t, step, 0), b = hpc_tree_child(t, step, 1);
+    *by = 0;
+    if (n->kind == HPC_TREE_UNARY && is_step(n->op) && names(t, a, h->symbol)) {
+        *down = n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT;
+        return true;
+    }
+    if (n->kind != HPC_TREE_ASSIGN || !names(t, a, h->symbol)) return false;
+    *down = n->op == '-';
+    *by = b;
+    if (n->op == '+' || n->op == '-') return true;
+    if (n->op != '=' || t->node[b].kind != HPC_TREE_BINARY) return false;
+    int32_t x = hpc_tree_child(t, b, 0), y = hpc_tree_child(t, b, 1);
+    uint8_t op = t->node[b].op;
+    *down = op == '-';
+    *by = names(t, x, h->symbol) ? y : x;
+    return (names(t, x, h->symbol) && (op == '+' || op == '-')) ||
+           (names(t, y, h->symbol) && op == '+');
+}
+
+/* Whether the part of the tree assigns the variable, or lets its address out. */
+static bool changes(const hpc_tree *t, int32_t from, int32_t to, int32_t symbol)
+{
+    for (int32_t i = from; i < to; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (names(t, i, symbol) && (n->flags & HPC_TREE_BY_REFERENCE)) return true;
+        if (n->kind != HPC_TREE_ASSIGN && n->kind != HPC_TREE_UNARY) continue;
+        if (n->kind == HPC_TREE_UNARY && !is_step(n->op) && n->op != '&') continue;
+        if (names(t, hpc_tree_first(t, i), symbol)) return true;
+    }
+    return false;
+}
+
+/* Whether what an expression names is changed between two places of the tree. */
+static bool inputs_change(const hpc_tree *t, int32_t e, int32_t from, int32_t to)
+{
+    for (int32_t i = e; i < t->node[e].end; i++)
+        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol >= 0 &&
+            changes(t, from, to, t->node[i].symbol))
+            return true;
+    return false;
+}
+
+static bool has_call(const hpc_tree *t, int32_t e)
+{
+    for (int32_t i = e; i < t->node[e].end; i++)
+        if (t->node[i].kind == HPC_TREE_CALL) return true;
+    return false;
+}
+
+/* A method or function of which only the value counts. */
+static bool calls_are_plain(study *s, int32_t e)
+{
+    for (int32_t i = e; i < s->t->node[e].end; i++) {
+        if (s->t->node[i].kind != HPC_TREE_CALL) continue;
+        call_known k = call_known_of(s->t, s->t->node[i].symbol);
+        if (k == CALL_VALUE || k == CALL_METHOD_READ) continue;
+        int32_t v = s->t->node[i].symbol;
+        if (k == CALL_UNKNOWN && v >= 0 && effect_of(s, v)->kind <= EFFECT_NONE) continue;
+        if (k == CALL_UNKNOWN && inline_body(s->t, v) && effect_of(s, v)->kind == EFFECT_READS)
+            continue; /* and then it counts as read in each iteration */
+        return false;
+    }
+    return true;
+}
+
+static void check_variable(loop_head *h, study *s, int32_t first)
+{
+    if (h->symbol < 0) {
+        refuse(h, s, first, "its first part gives no variable a first value");
+        return;
+    }
+    const hpc_symbol *v = &s->t->symbol[h->symbol];
+    const hpc_tree_type *type = v->type >= 0 ? &s->t->type[v->type] : NULL;
+    if (!type || type->kind == HPC_TYPE_UNKNOWN)
+        refuse(h, s, first, "the type of its variable is not known");
+    else if (type->kind == HPC_TYPE_FLOAT)
+        refuse(h, s, first, "its variable is a floating-point number");
+    else if (type->kind != HPC_TYPE_INTEGER && type->kind != HPC_TYPE_POINTER)
+        refuse(h, s, first, "its variable is no integer and no pointer");
+    else if (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC))
+        refuse(h, s, first, "its variable is volatile or atomic");
+    else if (changes(s->t, h->body, s->t->node[h->body].end, h->symbol))
+        refuse(h, s, first, "its variable is changed in the body, or its address is taken there");
+    else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(s->t, h->body) &&
+             !calls_are_plain(s, h->body))
+        refuse(h, s, first, "its variable is visible to functions that the body calls");
+}
+
+static void check_part(loop_head *h, study *s, int32_t e, const char *what)
+{
+    if (h->symbol >= 0 && mentions(s->t, e, h->symbol)) refuse(h, s, e, what);
+    if (inputs_change(s->t, e, h->body, s->t->node[h->body].end)) refuse(h, s, e, what);
+    if (has_call(s->t, e) && !calls_are_plain(s, e)) refuse(h, s, e, what);
+}
+
+/* The last value that the variable may have, from the test; the stride is known. */
+static void bound(loop_head *h, study *s, uint8_t op, const poly *limit)
+{
+    const poly *far = limit, *first = h->first;
+    if (op == '<' || (op == HPC_OP_NOT_EQUAL && !h->down)) far = poly_plus(s, limit, -1);
+    if (op == '>' || (op == HPC_OP_NOT_EQUAL && h->down)) far = poly_plus(s, limit, 1);
+    h->lo = h->down ? far : first;
+    h->hi = h->down ? first : far;
+}
+
+static void read_direction(loop_head *h, study *s, uint8_t op, int32_t test, int32_t by, bool down)
+{
+    int64_t c = 1;
+    h->stride = by ? value_of(s, by) : poly_number(s, 1);
+    if (poly_is_number(h->stride, &c) && c == 0) refuse(h, s, test, "its step is 0");
+    if (c < 0) { /* i += -2 */
+        down = !down;
+        h->stride = poly_scaled(s, h->stride, -1);
+        c = -c;
+    }
+    h->down = down;
+    if (down) h->stride = poly_scaled(s, h->stride, -1);
+    bool up_test = op == '<' || op == HPC_OP_LESS_EQUAL,
+         down_test = op == '>' || op == HPC_OP_GREATER_EQUAL;
+    if (!up_test && !down_test && op != HPC_OP_NOT_EQUAL)
+        refuse(h, s, test, "its test does not compare its variable with a bound");
+    if ((up_test && down) || (down_test && !down))
+        refuse(h, s, test, "it steps away from its bound");
+    if (op == HPC_OP_NOT_EQUAL && !(poly_is_number(h->stride, &c) && (c == 1 || c == -1)))
+        refuse(h, s, test, "with != it must step by 1");
+}
+
+static void read_for(loop_head *h, study *s, int32_t loop)
+{
+    const hpc_tree *t = s->t;
+    int32_t first = hpc_tree_child(t, loop, 0), test = hpc_tree_child(t, loop, 1),
+            step = hpc_tree_child(t, loop, 2), limit = 0, by = 0;
+    bool down = false;
+    h->body = hpc_tree_child(t, loop, 3);
+    if (!first || !h->body) {
+        refuse(h, s, loop, "it is not understood");
+        h->body = 0;
+        return;
+    }
+    int32_t start = read_first(h, s, first);
+    check_variable(h, s, first);
+    if (h->symbol < 0) return;
+    if (!start) {
+        refuse(h, s, first, "its variable has no first value in its head");
+        return;
+    }
+    uint8_t op = read_test(&limit, s, h, test);
+    if (!op) {
+        refuse(h, s, test, "its test is not of the form i < n");
+        return;
+    }
+    if (!read_step(&by, &down, s, h, step)) {
+        refuse(h, s, step, "its step is not of the form i += c");
+        return;
+    }
+    check_part(h, s, limit, "its bound may change while it runs");
+    if (by) check_part(h, s, by, "its step may change while it runs");
+    h->limit = limit;
+    h->first = value_of(s, start);
+    const poly *last = value_of(s, limit);
+    read_direction(h, s, op, test, by, down);
+    h->tests_unequal = op == HPC_OP_NOT_EQUAL;
+    bound(h, s, op, last);
+}
+
+/* for (auto &x : v): the variable that counts has no name. */
+static void read_range(loop_head *h, study *s, int32_t loop)
+{
+    const hpc_tree *t = s->t;
+    h->over = hpc_tree_child(t, loop, 1);
+    h->body = hpc_tree_child(t, loop, 2);
+    h->first = h->lo = poly_number(s, 0);
+    h->stride = poly_number(s, 1);
+    if (!h->body) {
+        refuse(h, s, loop, "it is not understood");
+        h->body = 0;
+        return;
+    }
+    int32_t type = t->node[h->over].type;
+    while (type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE) type = t->type[type].to;
+    if (type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].n > 0)
+        h->hi = poly_number(s, t->type[type].n - 1);
+}
+
+void head_read(loop_head *out, study *s, int32_t loop)
+{
+    const hpc_tree *t = s->t;
+    *out = (loop_head){.node = loop, .symbol = -1, .over = -1};
+    switch (t->node[loop].kind) {
+    case HPC_TREE_FOR: read_for(out, s, loop); break;
+    case HPC_TREE_RANGE: read_range(out, s, loop); break;
+    case HPC_TREE_WHILE:
+        out->body = hpc_tree_child(t, loop, 1);
+        refuse(out, s, loop, "a while loop does not say how often it runs");
+        break;
+    default:
+        out->body = hpc_tree_child(t, loop, 0);
+        refuse(out, s, loop, "a do loop does not say how often it runs");
+    }
+}

@@ -1,0 +1,550 @@
+/*
+ * memory.c: what the iterations of a loop do to memory, two accesses at a time: apart, the same
+ * place in different iterations, or apart if an assumption holds.
+ */
+#include <string.h>
+
+#include "infer/pragma/memory.h"
+
+enum { PAIRS_MOST = 40000 };
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+/* ---- the same access twice
+ * --------------------------------------------------------------------------- */
+
+static bool alike(const access *a, const access *b)
+{
+    return a->write == b->write && a->update == b->update && a->facts == b->facts &&
+           place_equal(&a->place, &b->place);
+}
+
+/* ---- variables that each thread may have for itself
+ * ---------------------------------------------------- */
+
+static int32_t object_of(const study *s, const access *a)
+{
+    if (a->place.base < 0) return -1;
+    const atom *x = &s->atoms[a->place.base];
+    if (x->kind != ATOM_OBJECT) return -1;
+    uint8_t k = kind_of(s->t, s->t->symbol[x->symbol].type);
+    const hpc_symbol *v = &s->t->symbol[x->symbol];
+    bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC) &&
+                 v->kind == HPC_SYMBOL_VARIABLE;
+    return local && (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) ? x->symbol : -1;
+}
+
+static bool is_loop(uint8_t kind)
+{
+    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
+           kind == HPC_TREE_DO;
+}
+
+/* Whether each loop around write w holds read r as well, so that w has run where r does. */
+static bool before(const study *s, const access *w, const access *r)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t up = t->node[w->node].parent; up > s->loop; up = t->node[up].parent)
+        if (is_loop(t->node[up].kind) && !(r->node > up && r->node < t->node[up].end)) return false;
+    return true;
+}
+
+static bool equal_steps(const access *w, const access *r)
+{
+    if (w->place.n > r->place.n) return false;
+    place head = r->place;
+    head.n = w->place.n;
+    return place_equal(&w->place, &head);
+}
+
+/* w writes all of [lo, hi] of its inner loop before r, whose index lies within. */
+static bool covers_index(study *s, const access *w, const access *r, const poly *a, const poly *b)
+{
+    const hpc_tree *t = s->t;
+    if (poly_equal(a, b)) return true;
+    if (!a || !b || a->n < 1) return false;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t x = a->t[i].atom[0];
+        if (x < 0 || a->t[i].atom[1] >= 0 || a->t[i].c != 1 || s->atoms[x].kind != ATOM_INNER)
+            continue;
+        const atom j = s->atoms[x];
+        if (!j.op || (r->node > j.node && r->node < t->node[j.node].end)) continue;
+        const poly *rest = poly_less(s, a, poly_atom(s, x));
+        if (!rest || poly_varies(s, rest)) continue;
+        const poly *low = poly_sum(s, j.lo, rest), *high = poly_sum(s, j.hi, rest);
+        if (prove_not_negative(s, poly_less(s, b, low), r->facts) &&
+            prove_not_negative(s, poly_less(s, high, b), r->facts))
+            return true;
+    }
+    (void)w;
+    return false;
+}
+
+static bool covers(study *s, const access *w, const access *r)
+{
+    if (w->order > r->order || w->depth > 0 || w->place.n > r->place.n) return false;
+    if (equal_steps(w, r)) return before(s, w, r);
+    for (int32_t k = 0; k < w->place.n; k++) {
+        const place_step *a = &w->place.step[k], *b = &r->place.step[k];
+        if (a->field != b->field) return false;
+        if (a->field == STEP_INDEX && !covers_index(s, w, r, a->index, b->index)) return false;
+    }
+    return true;
+}
+
+/* Whether each iteration writes what it reads of a variable, before it does. */
+static bool is_private(study *s, int32_t symbol)
+{
+    if (s->program->use[symbol].addressed || is_live(s, symbol)) return false;
+    for (int64_t i = 0; i < s->n; i++) {
+        const access *r = &s->item[i];
+        bool covered = r->write || object_of(s, r) != symbol;
+        for (int64_t k = 0; k < s->n && !covered; k++)
+            covered = s->item[k].write && object_of(s, &s->item[k]) == symbol &&
+                      !s->item[k].update && covers(s, &s->item[k], r);
+        if (!covered) return false;
+    }
+    return true;
+}
+
+/* ---- sums over the elements of an array
+ * ------------------------------------------------------------------ */
+
+/* Whether all that the loop does to a base is to fold values into it with one operator. */
+static uint8_t folded(const study *s, int32_t base)
+{
+    uint8_t op = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const access *a = &s->item[i];
+        if (a->place.base != base) continue;
+        if (!a->update || (op && a->update != op)) return 0;
+        op = a->update;
+    }
+    return op;
+}
+
+/* The way a clause names it: "h", "h[:n]"; false when it cannot. */
+static bool section(hpc_buf *b, study *s, const access *a)
+{
+    const place *p = &a->place;
+    const atom *base = &s->atoms[p->base];
+    if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
+        hpc_buf_text(b, symbol_name(s, base->symbol));
+        return true;
+    }
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field != STEP_INDEX) return false;
+    if (base->kind == ATOM_OBJECT) {
+        if (kind_of(s->t, s->t->symbol[base->symbol].type) != HPC_TYPE_ARRAY) return false;
+        hpc_buf_text(b, symbol_name(s, base->symbol));
+        return true;
+    }
+    if (base->kind != ATOM_SYMBOL || p->n != 1) return false;
+    const poly *lo = poly_extreme(s, p->step[0].index, false, a->facts),
+               *hi = poly_extreme(s, p->step[0].index, true, a->facts);
+    int64_t least;
+    if (!lo || !hi) return false;
+    hpc_buf_text(b, symbol_name(s, base->symbol));
+    hpc_buf_text(b, "[");
+    if (!poly_is_number(lo, &least) || least != 0) poly_text(b, s, lo);
+    hpc_buf_text(b, ":");
+    poly_text(b, s, poly_plus(s, poly_less(s, hi, lo), 1));
+    hpc_buf_text(b, "]");
+    return true;
+}
+
+static bool reduce_array(study *s, clauses *c, const access *a)
+{
+    hpc_buf b = {0};
+    uint8_t op = folded(s, a->place.base);
+    const atom *base = &s->atoms[a->place.base];
+    bool ok = op && !base->varies && section(&b, s, a);
+    for (int64_t i = 0; i < s->n && ok; i++) { /* one section for all that is folded */
+        hpc_buf other = {0};
+        if (s->item[i].place.base == a->place.base)
+            ok = section(&other, s, &s->item[i]) && strcmp(other.data, b.data) == 0;
+        hpc_buf_release(&other);
+    }
+    if (ok && !b.failed) {
+        clauses_reduce(c, op, b.data);
+        say(s, "reduction", a->node, "%s is only ever folded with %s", b.data, reduction_name(op));
+    }
+    hpc_buf_release(&b);
+    return ok;
+}
+
+/* ---- what is said
+ * ----------------------------------------------------------------------------------------- */
+
+/* A load by which an index is found. */
+static bool is_indirect(const study *s, const place *p)
+{
+    for (int32_t k = 0; k < p->n; k++) {
+        const poly *x = p->step[k].index;
+        if (p->step[k].field != STEP_INDEX || !x) continue;
+        for (int32_t i = 0; i < x->n; i++)
+            for (int m = 0; m < TERM_ATOMS && x->t[i].atom[m] >= 0; m++) {
+                const atom *a = &s->atoms[x->t[i].atom[m]];
+                if (a->kind == ATOM_LOAD && a->varies) return true;
+            }
+    }
+    return false;
+}
+
+static const char *verb(const access *a)
+{
+    return a->write ? "written" : "read";
+}
+
+static void say_sure(study *s, const access *a, const access *b, int64_t by)
+{
+    const access *w = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
+    if (w == o || w->node == o->node)
+        say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same place", x,
+                   (long long)by);
+    else
+        say_unsafe(
+            s, "dependence", w->node,
+            "%s is written here, %s is %s at line %u: the same place, %lld iteration%s apart", x, y,
+            verb(o), s->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
+}
+
+static void say_maybe(study *s, const access *a, const access *b)
+{
+    const access *w = a->write ? a : b, *o = a->write ? b : a;
+    const char *x = node_text(s, w->node), *y = node_text(s, o->node);
+    uint32_t line = s->t->node[o->node].line;
+    if (is_indirect(s, &w->place) || is_indirect(s, &o->place))
+        say_unsafe(
+            s, "dependence", w->node,
+            "%s and %s (line %u): the index is read from memory, where a value may stand twice", x,
+            y, line);
+    else if (w->node == o->node)
+        say_unknown(s, "dependence", w->node, "%s: two iterations may write the same place", x);
+    else
+        say_unknown(s, "dependence", w->node,
+                    "%s and %s (%s at line %u) may be the same place in different iterations", x, y,
+                    verb(o), line);
+}
+
+/* ---- assumptions
+ * --------------------------------------------------------------------------------------------- */
+
+/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. */
+static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
+{
+    *lo = *hi = NULL;
+    for (int64_t i = 0; i < s->n; i++) {
+        const access *a = &s->item[i];
+        if (a->place.base != base) continue;
+        if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX) return false;
+        const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
+                   *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
+        if (!x || !y) return false;
+        if (!*lo || prove_not_negative(s, poly_less(s, *lo, x), a->facts))
+            *lo = x;
+        else if (!prove_not_negative(s, poly_less(s, x, *lo), a->facts))
+            return false;
+        if (!*hi || prove_not_negative(s, poly_less(s, y, *hi), a->facts))
+            *hi = y;
+        else if (!prove_not_negative(s, poly_less(s, *hi, y), a->facts))
+            return false;
+    }
+    return *lo && *hi;
+}
+
+static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off)
+{
+    int64_t zero;
+    atom_text(b, s, base);
+    if (poly_is_number(off, &zero) && zero == 0) return;
+    hpc_buf_text(b, " + ");
+    poly_text(b, s, off);
+}
+
+/* "x + n <= y || y + n <= x" */
+static void no_overlap_check(hpc_buf *b, study *s, int32_t p, int32_t q)
+{
+    const poly *a, *c, *d, *e;
+    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) return;
+    bound_text(b, s, p, poly_plus(s, c, 1));
+    hpc_buf_text(b, " <= ");
+    bound_text(b, s, q, d);
+    hpc_buf_text(b, " || ");
+    bound_text(b, s, q, poly_plus(s, e, 1));
+    hpc_buf_text(b, " <= ");
+    bound_text(b, s, p, a);
+}
+
+static bool is_container_place(const place *p)
+{
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field == STEP_CONTENT) return true;
+    return false;
+}
+
+/* What a place belongs to, for people: all in front of its first index. */
+static void owner_text(hpc_buf *b, const study *s, const place *p)
+{
+    place head = *p;
+    int32_t k = 0;
+    while (k < p->n && p->step[k].field != STEP_INDEX) k++;
+    head.n = k;
+    if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
+    place_text(b, s, &head);
+}
+
+static void assume_apart(study *s, const access *a, const access *b)
+{
+    hpc_buf text = {0}, check = {0};
+    bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
+    if (a->place.base < 0 || b->place.base < 0) {
+        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie",
+                    node_text(s, a->node), node_text(s, b->node));
+        return;
+    }
+    if (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies) {
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", node_text(s, a->node),
+                    node_text(s, b->node), s->t->node[b->node].line);
+        return;
+    }
+    if (same_origin(s, &a->place, &b->place)) {
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) may come from one pointer",
+                    node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
+        return;
+    }
+    if (a->place.base > b->place.base) { /* one order for both */
+        const access *c = a;
+        a = b;
+        b = c;
+    }
+    owner_text(&text, s, &a->place);
+    hpc_buf_text(&text, " and ");
+    owner_text(&text, s, &b->place);
+    hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
+    if (both_hold) {
+        hpc_buf_text(&check, "&");
+        owner_text(&check, s, &a->place);
+        hpc_buf_text(&check, " != &");
+        owner_text(&check, s, &b->place);
+    } else {
+        no_overlap_check(&check, s, a->place.base, b->place.base);
+    }
+    if (!text.failed && text.data) assume(s, text.data, check.n ? check.data : NULL);
+    hpc_buf_release(&text);
+    hpc_buf_release(&check);
+}
+
+/* ---- numbers that must differ enough
+ * --------------------------------------------------------------------------- */
+
+/* "ld >= n", put together from a coefficient and the range of the rest. */
+static void at_least(hpc_buf *b, const study *s, const poly *c, const poly *least)
+{
+    if (b->n) hpc_buf_text(b, " && ");
+    poly_text(b, s, c);
+    hpc_buf_text(b, " >= ");
+    poly_text(b, s, least);
+}
+
+/* |rest| is less than c: "ld >= n && ld >= m". False when that cannot be, or is known already. */
+static bool wider_than(hpc_buf *b, study *s, const gap *g, const poly *least, const poly *most)
+{
+    const poly *c = g->factor, *high = poly_plus(s, most, 1),
+               *low = poly_plus(s, poly_scaled(s, least, -1), 1);
+    bool above = prove_not_negative(s, poly_less(s, c, high), g->facts),
+         below = prove_not_negative(s, poly_less(s, c, low), g->facts);
+    if (prove_positive(s, poly_less(s, high, c), g->facts)) return false;
+    if (prove_positive(s, poly_less(s, low, c), g->facts)) return false;
+    if (!above) at_least(b, s, c, high);
+    if (!below && (above || !poly_equal(high, low))) at_least(b, s, c, low);
+    return !above || !below;
+}
+
+/* The rest is 0, or beyond all iterations: "k == 0 || k > n - 1 || -k > n - 1". */
+static bool out_of_reach(hpc_buf *b, study *s, const gap *g, const poly *rest, const poly *span)
+{
+    bool within = prove_not_negative(s, poly_less(s, span, rest), g->facts) &&
+                  prove_not_negative(s, poly_sum(s, span, rest), g->facts);
+    if (within || poly_varies(s, span)) return false;
+    poly_text(b, s, rest);
+    hpc_buf_text(b, " == 0 || ");
+    poly_text(b, s, rest);
+    hpc_buf_text(b, " > ");
+    poly_text(b, s, span);
+    hpc_buf_text(b, " || ");
+    poly_text(b, s, poly_scaled(s, rest, -1));
+    hpc_buf_text(b, " > ");
+    poly_text(b, s, span);
+    return true;
+}
+
+/* The indices are c * (iterations apart) - rest: they differ if |c| is more than |rest| can be.
+ * With a number for c: if rest is 0, or more than all iterations span. */
+static bool index_condition(hpc_buf *b, study *s, const gap *g)
+{
+    int64_t c, zero;
+    const poly *least = poly_extreme(s, g->rest, false, g->facts),
+               *most = poly_extreme(s, g->rest, true, g->facts);
+    if (!least || !most) return false;
+    if (!poly_is_number(g->factor, &c)) {
+        bool none =
+            poly_is_number(least, &zero) && zero == 0 && poly_is_number(most, &zero) && zero == 0;
+        if (none) {
+            poly_text(b, s, g->factor);
+            hpc_buf_text(b, " != 0");
+            return true;
+        }
+        return wider_than(b, s, g, least, most);
+    }
+    const poly *span = poly_less(s, s->head.hi, s->head.lo);
+    return span && poly_equal(least, most) && out_of_reach(b, s, g, least, span);
+}
+
+static bool assume_index(study *s, const access *a, const access *b)
+{
+    gap g[2]; /* one for each direction */
+    hpc_buf text = {0};
+    bool ok = places_gap(&g[0], s, a, b, true) && index_condition(&text, s, &g[0]);
+    if (ok) {
+        int64_t c;
+        hpc_buf other = {0};
+        ok = places_gap(&g[1], s, a, b, false) && index_condition(&other, s, &g[1]);
+        bool number = poly_is_number(g[0].factor, &c); /* says the same of both */
+        if (ok && !number && strcmp(text.data, other.data) != 0) {
+            hpc_buf_text(&text, " && ");
+            hpc_buf_text(&text, other.data);
+        }
+        hpc_buf_release(&other);
+    }
+    if (ok && !text.failed) assume(s, text.data, text.data);
+    hpc_buf_release(&text);
+    return ok;
+}
+
+/* ---- rows: pointers that are read from an array
+ * --------------------------------------------------------------- */
+
+static const place *row_of(const study *s, const access *a)
+{
+    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    return x && x->kind == ATOM_LOAD ? x->place : NULL;
+}
+
+/* a[i][j] by an array of pointers: if no two of these are the same, what lies behind different ones
+ * is apart. True when that decides it. */
+static bool rows_apart(study *s, const access *a, const access *b)
+{
+    const place *p = row_of(s, a), *q = row_of(s, b);
+    int64_t by;
+    if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field != q->step[k].field) return false;
+    if (s->atoms[p->base].varies) return false;
+    access x = *a, y = *b;
+    x.place = *p;
+    y.place = *q;
+    bool other_rows = places_meet(&by, s, &x, &y) == MEETING_NEVER;
+    if (!other_rows) { /* then the indices behind must differ, whatever the row is */
+        bool same = a->place.n == b->place.n && places_meet(&by, s, a, b) == MEETING_NEVER;
+        if (!same) return false;
+        if (a->place.base == b->place.base && !s->atoms[a->place.base].varies) return true;
+    }
+    hpc_buf text = {0};
+    hpc_buf_text(&text, "the rows of ");
+    owner_text(&text, s, p);
+    hpc_buf_text(&text, " do not overlap");
+    if (!text.failed) assume(s, text.data, NULL);
+    hpc_buf_release(&text);
+    return true;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+static bool is_bits(const study *s, const access *a)
+{
+    if (!is_container_place(&a->place) || a->place.base < 0) return false;
+    const atom *x = &s->atoms[a->place.base];
+    return x->kind == ATOM_OBJECT &&
+           container_of(s->t, s->t->symbol[x->symbol].type) == CONTAINER_BITS;
+}
+
+/* A variable of which each thread can have its own, if the loop ends with nobody to read it. */
+static bool make_private(study *s, clauses *c, const access *a)
+{
+    int32_t v = object_of(s, a);
+    if (v < 0 || !is_private(s, v)) return false;
+    clauses_add(&c->privates, symbol_name(s, v));
+    say(s, "scalar", a->node, "%s is written before it is read: each thread has its own",
+        symbol_name(s, v));
+    return true;
+}
+
+static void judge_meeting(study *s, clauses *c, const access *a, const access *b, bool same)
+{
+    int64_t by;
+    meeting m = places_meet(&by, s, a, b);
+    if (m == MEETING_NEVER) return;
+    if (!same) { /* one object, or two: together they do not meet only if they are two */
+        assume_apart(s, a, b);
+        return;
+    }
+    if (make_private(s, c, a)) return;
+    if (a->update && a->update == b->update && reduce_array(s, c, a)) return;
+    if (m == MEETING_MAYBE && assume_index(s, a, b)) return;
+    if (m == MEETING_SURE)
+        say_sure(s, a, b, by);
+    else
+        say_maybe(s, a, b);
+}
+
+static void judge_pair(study *s, clauses *c, const access *a, const access *b)
+{
+    relation r = relate(s, &a->place, &b->place);
+    if (r == RELATION_APART) return;
+    bool known = a->place.base >= 0 && b->place.base >= 0;
+    if (known && rows_apart(s, a, b)) return;
+    if (known && (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies))
+        r = RELATION_MAYBE;
+    if (r == RELATION_MAYBE)
+        assume_apart(s, a, b);
+    else
+        judge_meeting(s, c, a, b, r == RELATION_SAME);
+}
+
+/* Marks what needs no test: copies of an access. */
+static void set_aside(study *s, uint8_t *aside)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        for (int64_t k = 0; k < i && !aside[i]; k++)
+            aside[i] = aside[k] == 0 && alike(&s->item[k], &s->item[i]);
+        if (is_bits(s, &s->item[i]) && s->item[i].write)
+            say_unsafe(s, "memory", s->item[i].node,
+                       "%s: elements of std::vector<bool> share their bytes",
+                       node_text(s, s->item[i].node));
+    }
+}
+
+void memory_judge(study *s, clauses *c)
+{
+    int64_t pairs = 0;
+    uint8_t *aside = hpc_arena_alloc(s->arena, (size_t)s->n + 1, 1);
+    if (!aside) {
+        s->rc = HPC_E_NOMEM;
+        return;
+    }
+    set_aside(s, aside);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t k = i; k < s->n; k++) {
+            if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
+            if (++pairs > PAIRS_MOST) {
+                say_unknown(s, "form", s->loop, "the loop is too large");
+                return;
+            }
+            judge_pair(s, c, &s->item[i], &s->item[k]);
+        }
+}

@@ -1,0 +1,244 @@
+/*
+ * poly.c: sums of products of atoms with whole coefficients. What becomes too large, or might
+ * overflow, is not known any more: that is always safe.
+ */
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+enum { COEFFICIENT_MOST = 1 << 30 };
+
+static poly *poly_make(study *s, int32_t n)
+{
+    poly *p = hpc_arena_alloc(s->arena, 1, sizeof *p + (size_t)n * sizeof p->t[0]);
+    if (!p) s->rc = HPC_E_NOMEM;
+    return p;
+}
+
+const poly *poly_number(study *s, int64_t c)
+{
+    static const int32_t none[TERM_ATOMS] = {-1, -1, -1, -1};
+    poly *p = poly_make(s, c != 0);
+    if (p && c != 0) {
+        p->n = 1;
+        p->t[0].c = c;
+        memcpy(p->t[0].atom, none, sizeof none);
+    }
+    return p;
+}
+
+const poly *poly_atom(study *s, int32_t which)
+{
+    poly *p = which < 0 ? NULL : poly_make(s, 1);
+    if (p) {
+        p->n = 1;
+        p->t[0] = (term){.c = 1, .atom = {which, -1, -1, -1}};
+    }
+    return p;
+}
+
+/* The order of terms: by atoms, those with none first. */
+static int compare(const term *a, const term *b)
+{
+    for (int k = 0; k < TERM_ATOMS; k++)
+        if (a->atom[k] != b->atom[k]) return a->atom[k] < b->atom[k] ? -1 : 1;
+    return 0;
+}
+
+static bool fits(int64_t c)
+{
+    return c <= ((int64_t)COEFFICIENT_MOST << 24) && c >= -((int64_t)COEFFICIENT_MOST << 24);
+}
+
+static const poly *combine(study *s, const poly *a, const poly *b, int64_t sign)
+{
+    if (!a || !b) return NULL;
+    term out[2 * POLY_TERMS];
+    int32_t n = 0, i = 0, j = 0;
+    while (i < a->n || j < b->n) {
+        int order = i == a->n ? 1 : j == b->n ? -1 : compare(&a->t[i], &b->t[j]);
+        term t = order <= 0 ? a->t[i] : b->t[j];
+        if (order > 0) t.c *= sign;
+        if (order == 0) t.c += sign * b->t[j].c;
+        i += order <= 0;
+        j += order >= 0;
+        if (!fits(t.c)) return NULL;
+        if (t.c != 0) out[n++] = t;
+    }
+    if (n > POLY_TERMS) return NULL;
+    poly *p = poly_make(s, n);
+    if (!p) return NULL;
+    p->n = n;
+    memcpy(p->t, out, (size_t)n * sizeof *out);
+    return p;
+}
+
+const poly *poly_sum(study *s, const poly *a, const poly *b)
+{
+    return combine(s, a, b, 1);
+}
+
+const poly *poly_less(study *s, const poly *a, const poly *b)
+{
+    return combine(s, a, b, -1);
+}
+
+const poly *poly_plus(study *s, const poly *a, int64_t c)
+{
+    return c == 0 ? a : poly_sum(s, a, poly_number(s, c));
+}
+
+/* The product of two terms; false when it has too many atoms. */
+static bool times(term *out, const term *a, const term *b)
+{
+    int n = 0, i = 0, j = 0;
+    *out = (term){.c = a->c * b->c, .atom = {-1, -1, -1, -1}};
+    if (a->c > COEFFICIENT_MOST || a->c < -COEFFICIENT_MOST || b->c > COEFFICIENT_MOST ||
+        b->c < -COEFFICIENT_MOST)
+        return false;
+    for (;;) {
+        bool more_a = i < TERM_ATOMS && a->atom[i] >= 0, more_b = j < TERM_ATOMS && b->atom[j] >= 0;
+        if (!more_a && !more_b) return true;
+        if (n == TERM_ATOMS) return false;
+        bool take_a = more_a && (!more_b || a->atom[i] <= b->atom[j]);
+        out->atom[n++] = take_a ? a->atom[i++] : b->atom[j++];
+    }
+}
+
+const poly *poly_product(study *s, const poly *a, const poly *b)
+{
+    if (!a || !b) return NULL;
+    const poly *sum = poly_number(s, 0);
+    poly *one = poly_make(s, 1);
+    if (!one) return NULL;
+    one->n = 1;
+    for (int32_t i = 0; i < a->n; i++)
+        for (int32_t j = 0; j < b->n; j++) {
+            if (!times(&one->t[0], &a->t[i], &b->t[j])) return NULL;
+            sum = poly_sum(s, sum, one);
+        }
+    return sum;
+}
+
+const poly *poly_scaled(study *s, const poly *a, int64_t c)
+{
+    return poly_product(s, a, poly_number(s, c));
+}
+
+bool poly_equal(const poly *a, const poly *b)
+{
+    if (!a || !b || a->n != b->n) return false;
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->t[i].c != b->t[i].c || compare(&a->t[i], &b->t[i]) != 0) return false;
+    return true;
+}
+
+bool poly_is_number(const poly *a, int64_t *c)
+{
+    if (!a || a->n > 1 || (a->n == 1 && a->t[0].atom[0] >= 0)) return false;
+    *c = a->n ? a->t[0].c : 0;
+    return true;
+}
+
+static int power(const term *t, int32_t which)
+{
+    int n = 0;
+    for (int k = 0; k < TERM_ATOMS; k++) n += t->atom[k] == which;
+    return n;
+}
+
+bool poly_has(const poly *a, int32_t which)
+{
+    for (int32_t i = 0; a && i < a->n; i++)
+        if (power(&a->t[i], which)) return true;
+    return false;
+}
+
+/* A term without one atom of it. */
+static term without(const term *t, int32_t which)
+{
+    term out = {.c = t->c, .atom = {-1, -1, -1, -1}};
+    bool gone = false;
+    for (int k = 0, n = 0; k < TERM_ATOMS; k++) {
+        if (t->atom[k] == which && !gone)
+            gone = true;
+        else
+            out.atom[n++] = t->atom[k];
+    }
+    return out;
+}
+
+bool poly_split(study *s, const poly *a, int32_t which, const poly **c, const poly **rest)
+{
+    if (!a) return false;
+    const poly *factor = poly_number(s, 0), *others = factor;
+    for (int32_t i = 0; i < a->n; i++) {
+        int n = power(&a->t[i], which);
+        poly *one = poly_make(s, 1);
+        if (n > 1 || !one) return false;
+        one->n = 1;
+        one->t[0] = n ? without(&a->t[i], which) : a->t[i];
+        if (n)
+            factor = poly_sum(s, factor, one);
+        else
+            others = poly_sum(s, others, one);
+    }
+    *c = factor;
+    *rest = others;
+    return factor && others;
+}
+
+const poly *poly_put(study *s, const poly *a, int32_t which, const poly *value)
+{
+    if (!a || !poly_has(a, which)) return a;
+    if (!value) return NULL;
+    const poly *sum = poly_number(s, 0);
+    for (int32_t i = 0; i < a->n; i++) {
+        int n = power(&a->t[i], which);
+        poly *one = poly_make(s, 1);
+        if (!one) return NULL;
+        one->n = 1;
+        one->t[0] = a->t[i];
+        for (int k = 0; k < n; k++) one->t[0] = without(&one->t[0], which);
+        const poly *product = one;
+        for (int k = 0; k < n; k++) product = poly_product(s, product, value);
+        sum = poly_sum(s, sum, product);
+    }
+    return sum;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void term_text(hpc_buf *b, const study *s, const term *t, bool first)
+{
+    int64_t c = t->c < 0 ? -t->c : t->c;
+    if (!first)
+        hpc_buf_text(b, t->c < 0 ? " - " : " + ");
+    else if (t->c < 0)
+        hpc_buf_text(b, "-");
+    bool plain = t->atom[0] < 0;
+    if (plain || c != 1) hpc_buf_printf(b, "%lld", (long long)c);
+    for (int k = 0; k < TERM_ATOMS && t->atom[k] >= 0; k++) {
+        if (k > 0 || c != 1) hpc_buf_text(b, "*");
+        atom_text(b, s, t->atom[k]);
+    }
+}
+
+/* Positive terms come first, and numbers last. */
+void poly_text(hpc_buf *b, const study *s, const poly *a)
+{
+    bool first = true;
+    if (!a) {
+        hpc_buf_text(b, "?");
+        return;
+    }
+    for (int pass = 0; pass < 3; pass++)
+        for (int32_t i = 0; i < a->n; i++) {
+            bool number = a->t[i].atom[0] < 0;
+            int when = number ? 2 : a->t[i].c < 0;
+            if (when != pass) continue;
+            term_text(b, s, &a->t[i], first);
+            first = false;
+        }
+    if (first) hpc_buf_text(b, "0");
+}

@@ -1,0 +1,296 @@
+/*
+ * priv.h: what the files of infer/pragma share: what an iteration of a loop reads and writes, and
+ * how two such accesses are held against each other.
+ */
+#ifndef HPC_PRAGMA_PRIV_H
+#define HPC_PRAGMA_PRIV_H
+
+#include "infer/pragma/number.h"
+
+/* ---- what an iteration does ------------------------------------------------------------------ */
+typedef struct access {
+    place place;
+    int32_t node;
+    int32_t depth;  /* conditions around it */
+    uint8_t update; /* op of a reduction `x op= e` that this is part of; 0: none */
+    bool write, atomic;
+    int32_t order;
+    const fact *facts;
+} access;
+
+/* A variable of a simple type that the loop assigns. */
+typedef struct slot {
+    int32_t symbol;
+    bool inside;          /* declared in the loop's body: each iteration has its own */
+    bool live;            /* may be read behind the loop */
+    bool escaped;         /* its address is taken */
+    int32_t exposed;      /* a node that reads what another iteration left; -1 */
+    int32_t write;        /* the first that writes it; -1 */
+    int32_t writes_n;     /* not counting updates */
+    int32_t update_write; /* the first update; -1 */
+    uint8_t update;       /* op of its updates; 0: none; OP_MIXED */
+    int32_t plain_read;   /* one outside of its updates; -1 */
+    const poly *stride;   /* of an induction variable: by how much each iteration steps it */
+    bool always;          /* every iteration assigns it */
+    int32_t step_node;    /* the statement that steps it, of an induction variable; -1 */
+} slot;
+typedef struct var_state { /* of a slot, where the walk is */
+    const poly *is;
+    const place *refers; /* a reference is bound to */
+    bool assigned;       /* in this iteration, on every way here */
+} var_state;
+
+typedef struct loop_head {
+    int32_t node, symbol; /* the variable, or -1 */
+    const poly *lo, *hi;  /* of the variable's values, inclusive */
+    const poly *stride;   /* > 0 upwards, < 0 downwards; may be symbolic */
+    bool down;
+    const poly *first;   /* the value that it begins with */
+    int32_t body, limit; /* limit: the expression that bounds it; 0 */
+    bool own;            /* the variable is declared in the head */
+    int32_t over;        /* RANGE: what it runs over; else -1 */
+    bool tests_unequal;
+    const char *reason; /* why it is no canonical loop; NULL */
+    uint32_t reason_line;
+} loop_head;
+
+typedef struct found { /* evidence and assumptions in the making */
+    hpc_evidence *evidence;
+    hpc_assumption *assumption;
+    int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
+} found;
+
+enum { OP_MIN = 'm', OP_MAX = 'M', OP_MIXED = 1 };
+
+/* ---- one loop under study -------------------------------------------------------------------- */
+struct study {
+    const hpc_tree *t;
+    const char *text;
+    size_t text_n;
+    hpc_language language;
+    const struct program *program;
+    hpc_arena *arena; /* of this study */
+    hpc_arena *out;   /* of the answer */
+    int rc;           /* the first failure of memory; all goes on, and is thrown away */
+    int32_t loop, function;
+    loop_head head;
+    int32_t iteration; /* the atom */
+    atom *atoms;
+    int64_t atoms_n, atoms_cap;
+    access *item;
+    int64_t n, cap;
+    slot *slots;
+    int32_t slots_n;
+    int32_t *slot_of; /* by symbol; -1 */
+    var_state *now;   /* by slot */
+    const fact *facts;
+    int32_t depth, order;
+    var_state
+        *left;   /* the state where the innermost loop is left or goes on early; NULL: nowhere */
+    bool leaves; /* there is such a place */
+    int32_t loops, breakable; /* loops, and loops and switches, around what is being walked */
+    int32_t switches;         /* within the innermost loop */
+    int32_t parts;            /* budget of the prover */
+    found found;
+    hpc_verdict verdict; /* the worst so far */
+    bool unknown, unsafe;
+    bool reorders; /* sums of floating-point numbers */
+    double cost;   /* of one iteration, in simple operations */
+    bool uneven;   /* iterations differ much in cost */
+    int32_t resolving;
+    bool quiet;                     /* looks at values without noting that they are read */
+    int32_t stores_from, stores_to; /* the part of the tree whose stores count: the loop's */
+    struct store *stores;
+    int64_t stores_n, stores_cap;
+    int32_t indexing; /* an index is being looked at */
+    const struct binding
+        *bindings;                /* what parameters stand for, in a call that is looked through */
+    const place *self;            /* and what its object is; NULL: that of the function itself */
+    int32_t inlining, inlined_at; /* how many such calls there are around; the outermost */
+    var_state *broken;            /* the state where the switch that is walked is left */
+};
+
+/* ---- the whole file (program.c) -------------------------------------------------------------- */
+typedef struct symbol_use {
+    int32_t writes_n; /* assignments of it in all the file, its initialiser not counted */
+    int32_t write;    /* the last of them */
+    bool addressed;   /* its address is taken, a reference is bound to it, or it is captured so */
+    bool copied;      /* a pointer: its value gets into another one */
+    int32_t last;     /* the last node that names it */
+} symbol_use;
+typedef struct program {
+    const hpc_tree *t;
+    symbol_use *use;       /* by symbol */
+    struct effect *effect; /* by symbol: of functions */
+} program;
+int program_init(program *p, const hpc_tree *t, hpc_arena *a);
+
+/* What a function of the file does beside returning a value (call.c). */
+enum {
+    EFFECT_NONE,   /* reads its arguments' values alone, or nothing */
+    EFFECT_READS,  /* reads memory */
+    EFFECT_WRITES, /* writes through arguments */
+    EFFECT_BAD,    /* writes state, does I/O, or leaves: `why` */
+    EFFECT_UNKNOWN /* `why` */
+};
+enum { ARG_NONE = 0, ARG_READ = 1, ARG_WRITE = 2, ARG_ONE = 4 /* only what it points to itself */ };
+typedef struct effect {
+    uint8_t state; /* 0: not looked at, 1: being looked at, 2: known */
+    uint8_t kind;
+    uint8_t arg[8]; /* what is done through each */
+    uint8_t object; /* and to the object of a method */
+    uint32_t line;
+    const char *why;
+} effect;
+
+/* An lvalue that the loop assigns: the variable that it is reached from (-1: not known), the last
+ * field on the way (-1), and its type (-1: any). */
+typedef struct store {
+    int32_t root, field, type;
+} store;
+
+/* ---- head.c ---- */
+void head_read(loop_head *out, study *s, int32_t loop);
+
+/* ---- value.c ---- */
+/* What an expression is worth; records what it reads. */
+const poly *value_of(study *s, int32_t e);
+/* The place of an lvalue; records what finding it reads, but not the access itself. */
+bool place_of(place *out, study *s, int32_t e);
+/* v[i], v.at(i) of a container. False when it is another call, or the place is not known. */
+bool place_of_call(place *out, study *s, int32_t e);
+/* The place behind a pointer. */
+bool place_behind(place *out, study *s, const poly *pointer, int32_t type);
+/* Reads or writes what lies at a place. */
+void access_add(study *s, const place *p, int32_t node, bool write, uint8_t update);
+void access_everything(study *s, int32_t node);
+int32_t slot_index(const study *s, int32_t symbol);
+const poly *slot_read(study *s, int32_t k, int32_t node);
+void slot_write(study *s, int32_t k, int32_t node, const poly *v);
+/* Assigns to an lvalue. */
+void store_to(study *s, int32_t lvalue, const poly *v, int32_t node);
+const poly *load_from(study *s, const place *p, int32_t node);
+/* The variable that an lvalue is reached from; -1. */
+int32_t root_of(const hpc_tree *t, int32_t e);
+/* Whether a variable is made anew in each iteration. */
+bool is_inside(const study *s, int32_t symbol);
+/* Records, references looked through. */
+int32_t bare_type(const hpc_tree *t, int32_t type);
+typedef enum container { CONTAINER_NONE, CONTAINER_PLAIN, CONTAINER_BITS } container;
+container container_of(const hpc_tree *t, int32_t type);
+/* The facts that hold where a condition does, or does not. */
+const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds);
+
+/* ---- call.c ---- */
+const poly *call_value(study *s, int32_t call);
+const effect *effect_of(study *s, int32_t symbol);
+typedef enum call_known {
+    CALL_UNKNOWN,
+    CALL_VALUE,     /* of its arguments' values alone */
+    CALL_READS,     /* and of what they point to */
+    CALL_STORES,    /* stores one value behind each pointer argument: sincos, modf, frexp */
+    CALL_COPIES,    /* writes behind the first, reads behind the second */
+    CALL_ALLOCATES, /* memory of its own */
+    CALL_FREES,
+    CALL_STATE, /* changes hidden state: rand */
+    CALL_IO,
+    CALL_LEAVES, /* exit, abort */
+    CALL_LOCK,
+    CALL_METHOD_READ,  /* of a container: size, empty */
+    CALL_METHOD_PLACE, /* at, front, back, data, begin, end, operator[] */
+    CALL_METHOD_CHANGE /* push_back, insert */
+} call_known;
+call_known call_known_of(const hpc_tree *t, int32_t symbol);
+
+/* ---- inline.c ---- */
+typedef struct binding {
+    int32_t symbol;
+    bool by_place;
+    place place;
+    const poly *is;
+    const struct binding *next;
+} binding;
+enum { INLINE_ARGUMENTS = 6 };
+typedef struct inlined {
+    int32_t e; /* the expression that the call is */
+    place object;
+    binding argument[INLINE_ARGUMENTS];
+    const binding *bindings;
+    const place *self;
+    int32_t at;
+} inlined;
+/* The expression that a function returns, if that is all that it does; 0. */
+int32_t inline_body(const hpc_tree *t, int32_t symbol);
+/* False: the call cannot be looked through; what was looked at counts as read. */
+bool inline_begin(inlined *in, study *s, int32_t call);
+void inline_end(const inlined *in, study *s);
+const binding *binding_of(const study *s, int32_t symbol); /* NULL: none */
+bool inline_object(place *out, study *s, int32_t call);
+int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first; 0 */
+
+/* ---- walk.c ---- */
+void walk_loop(study *s);
+void walk_statement(study *s, int32_t i);
+bool walk_ends(const hpc_tree *t, int32_t i); /* what follows it is not reached through it */
+/* The variables that the loop assigns, and its stores. */
+int slots_find(study *s);
+void slots_step(study *s); /* those that step by the same each time; the head is known */
+/* Binds the variable of a range-for to element `index` of what it runs over. */
+void walk_bind_range(study *s, const loop_head *h, int32_t index);
+
+/* ---- reduce.c ---- */
+typedef struct reduction {
+    uint8_t op;     /* '+', '*', '&', '|', '^', HPC_OP_AND, HPC_OP_OR, OP_MIN, OP_MAX; 0: none */
+    int32_t target; /* the lvalue */
+    int32_t value;  /* what goes into it */
+    int32_t other;  /* a further condition or value that is read, or 0 */
+} reduction;
+bool reduction_match(reduction *out, const hpc_tree *t, int32_t statement);
+bool tree_equal(const hpc_tree *t, int32_t a, int32_t b); /* the same expression */
+const char *reduction_name(uint8_t op);
+
+/* ---- scalar.c, depend.c, relate.c, judge.c, propose.c ---- */
+typedef struct clauses { /* names, apart by ", " */
+    hpc_buf privates, last, conditional, linear, shared;
+    struct {
+        uint8_t op;
+        hpc_buf names;
+    } reduction[9];
+    int n;
+} clauses;
+void scalars_judge(study *s, clauses *c);
+void memory_judge(study *s, clauses *c);
+void clauses_add(hpc_buf *b, const char *name);
+void clauses_reduce(clauses *c, uint8_t op, const char *name);
+/* Whether a variable's value may be read behind the loop, or before it in a loop around it. */
+bool is_live(const study *s, int32_t symbol);
+/* What an iteration left in place a is never what another finds in b; *why_not: the pair is known
+ * to meet, `apart` iterations from each other (0: that is not known). */
+typedef enum meeting { MEETING_NEVER, MEETING_MAYBE, MEETING_SURE } meeting;
+meeting places_meet(int64_t *apart, study *s, const access *a, const access *b);
+/* Least and greatest value of a number over all iterations; NULL when it cannot be said. */
+const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts);
+typedef enum relation {
+    RELATION_SAME,
+    RELATION_APART,
+    RELATION_EITHER, /* the same object, or apart as a whole */
+    RELATION_MAYBE   /* nothing is known */
+} relation;
+relation relate(study *s, const place *p, const place *q);
+bool field_in_union(const study *s, int32_t field);
+/* Whether the two may come from one pointer in this file, so that to assume that they are apart
+ * would be to assume the opposite of what the text says. */
+bool same_origin(const study *s, const place *a, const place *b);
+void value_is_least(study *s, const poly *v, const poly *a, const poly *b);
+void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b);
+void say(study *s, const char *kind, int32_t node, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void assume(study *s, const char *text, const char *check);
+const char *node_text(const study *s, int32_t node); /* its source, shortened */
+const char *symbol_name(const study *s, int32_t symbol);
+
+#endif

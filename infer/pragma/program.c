@@ -1,0 +1,110 @@
+/*
+ * program.c: where in the file each symbol is assigned, and whether its address gets out.
+ */
+#include "infer/pragma/priv.h"
+
+static bool steps(uint8_t op)
+{
+    return op == HPC_OP_PRE_INCREMENT || op == HPC_OP_PRE_DECREMENT ||
+           op == HPC_OP_POST_INCREMENT || op == HPC_OP_POST_DECREMENT;
+}
+
+/* The variable whose storage an lvalue lies in: of a.b[i] that is a, if b is an array; -1 when a
+ * pointer is followed on the way. */
+static int32_t storage(const hpc_tree *t, int32_t e)
+{
+    for (;;) {
+        const hpc_tree_node *n = &t->node[e];
+        int32_t c = hpc_tree_first(t, e);
+        if (n->kind == HPC_TREE_NAME) return n->symbol;
+        if (n->kind == HPC_TREE_MEMBER && n->op == '.' && c) {
+            e = c;
+        } else if (n->kind == HPC_TREE_INDEX && c && t->node[c].type >= 0 &&
+                   t->type[t->node[c].type].kind == HPC_TYPE_ARRAY)
+        {
+            e = c;
+        } else {
+            return -1;
+        }
+    }
+}
+
+static void assigned(program *p, int32_t lvalue, int32_t by)
+{
+    int32_t v = storage(p->t, lvalue);
+    if (v < 0) return;
+    p->use[v].writes_n++;
+    p->use[v].write = by;
+}
+
+static void addressed(program *p, int32_t lvalue)
+{
+    int32_t v = storage(p->t, lvalue);
+    if (v >= 0) p->use[v].addressed = true;
+}
+
+static bool is_reference(const hpc_tree *t, int32_t type)
+{
+    return type >= 0 && t->type[type].kind == HPC_TYPE_REFERENCE;
+}
+
+/* An array that is not indexed where it is named becomes a pointer. */
+static bool decays(const hpc_tree *t, int32_t i)
+{
+    const hpc_tree_node *n = &t->node[i], *up = &t->node[n->parent];
+    if (n->type < 0 || t->type[n->type].kind != HPC_TYPE_ARRAY) return false;
+    return !(up->kind == HPC_TREE_INDEX && hpc_tree_first(t, n->parent) == i) &&
+           up->kind != HPC_TREE_RANGE;
+}
+
+/* Whether a pointer that is named there gets into another one. */
+static bool is_copied(const hpc_tree *t, int32_t i)
+{
+    int32_t at = i, up = t->node[i].parent;
+    while (up > 0 && (t->node[up].kind == HPC_TREE_CAST || t->node[up].kind == HPC_TREE_BINARY ||
+                      t->node[up].kind == HPC_TREE_CHOOSE))
+    {
+        at = up;
+        up = t->node[up].parent;
+    }
+    uint8_t k = up < 0 ? HPC_TREE_FILE : t->node[up].kind;
+    int32_t type = up < 0 ? -1 : t->node[up].type;
+    bool pointer = type < 0 || t->type[type].kind == HPC_TYPE_POINTER ||
+                   t->type[type].kind == HPC_TYPE_UNKNOWN;
+    if (k == HPC_TREE_ASSIGN) return hpc_tree_first(t, up) != at && pointer;
+    return (k == HPC_TREE_VARIABLE && pointer) || k == HPC_TREE_LIST || k == HPC_TREE_LAMBDA;
+}
+
+static void look(program *p, int32_t i)
+{
+    const hpc_tree *t = p->t;
+    const hpc_tree_node *n = &t->node[i];
+    int32_t c = hpc_tree_first(t, i);
+    if (n->kind == HPC_TREE_NAME && n->symbol >= 0) {
+        p->use[n->symbol].last = i;
+        if (is_copied(t, i)) p->use[n->symbol].copied = true;
+        if (n->flags & HPC_TREE_BY_REFERENCE) p->use[n->symbol].addressed = true;
+    }
+    if ((n->kind == HPC_TREE_NAME || n->kind == HPC_TREE_MEMBER || n->kind == HPC_TREE_INDEX) &&
+        n->parent >= 0 && decays(t, i))
+        addressed(p, i);
+    if (n->flags & HPC_TREE_BY_REFERENCE) {
+        assigned(p, i, i);
+        addressed(p, i);
+    }
+    if (n->kind == HPC_TREE_ASSIGN && c) assigned(p, c, i);
+    if (n->kind == HPC_TREE_UNARY && c && steps(n->op)) assigned(p, c, i);
+    if (n->kind == HPC_TREE_UNARY && c && n->op == '&') addressed(p, c);
+    if (n->kind == HPC_TREE_VARIABLE && c && is_reference(t, n->type)) addressed(p, c);
+}
+
+int program_init(program *p, const hpc_tree *t, hpc_arena *a)
+{
+    p->t = t;
+    p->use = hpc_arena_alloc(a, (size_t)t->symbols_n + 1, sizeof *p->use);
+    p->effect = hpc_arena_alloc(a, (size_t)t->symbols_n + 1, sizeof *p->effect);
+    if (!p->use || !p->effect) return HPC_E_NOMEM;
+    for (int64_t v = 0; v < t->symbols_n; v++) p->use[v].last = p->use[v].write = -1;
+    for (int32_t i = 0; i < t->n; i++) look(p, i);
+    return HPC_OK;
+}

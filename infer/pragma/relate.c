@@ -1,0 +1,192 @@
+/*
+ * relate.c: may two places lie in one object? By what they are (variables, memory of one's own),
+ * by `restrict`, by the types that they hold.
+ */
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* Whether the language lets an object be accessed as either; anything unknown may be the other. */
+static bool compatible(const hpc_tree *t, int32_t a, int32_t b)
+{
+    uint8_t x = kind_of(t, a), y = kind_of(t, b);
+    if (x == HPC_TYPE_UNKNOWN || y == HPC_TYPE_UNKNOWN) return true;
+    if (x == HPC_TYPE_VOID || y == HPC_TYPE_VOID) return true;
+    if ((t->type[a].flags | t->type[b].flags) & HPC_TYPE_CHARACTER) return true;
+    if (x == HPC_TYPE_RECORD || y == HPC_TYPE_RECORD) return true; /* may hold the other */
+    if (x == HPC_TYPE_ARRAY || y == HPC_TYPE_ARRAY) return true;
+    if (x != y) return false;
+    if (x == HPC_TYPE_POINTER) return true;
+    return t->type[a].bytes == t->type[b].bytes;
+}
+
+/* ---- where pointers come from
+ * -------------------------------------------------------------------- */
+
+static bool allocates(const study *s, int32_t e)
+{
+    const hpc_tree *t = s->t;
+    while (t->node[e].kind == HPC_TREE_CAST) {
+        int32_t c = hpc_tree_first(t, e);
+        while (c && hpc_tree_next(t, c)) c = hpc_tree_next(t, c);
+        if (!c) return false;
+        e = c;
+    }
+    if (t->node[e].kind == HPC_TREE_NEW) return true;
+    return t->node[e].kind == HPC_TREE_CALL &&
+           call_known_of(t, t->node[e].symbol) == CALL_ALLOCATES;
+}
+
+/* Whether a pointer variable gets the address of memory of its own, and nothing else, and keeps it
+ * to itself but for calls. */
+static bool is_fresh(const study *s, int32_t v)
+{
+    const hpc_tree *t = s->t;
+    const hpc_symbol *x = &t->symbol[v];
+    const symbol_use *u = &s->program->use[v];
+    if (!(x->flags & HPC_SYMBOL_LOCAL) || x->node < 0 || u->addressed || u->writes_n > 1)
+        return false;
+    if (t->node[x->node].kind != HPC_TREE_VARIABLE) return false;
+    int32_t first = hpc_tree_first(t, x->node);
+    if (u->writes_n == 0) return first && allocates(s, first);
+    if (first && !(t->node[first].kind == HPC_TREE_NUMBER ||
+                   (t->node[first].kind == HPC_TREE_CAST && hpc_tree_first(t, first) &&
+                    t->node[hpc_tree_first(t, first)].kind == HPC_TREE_NUMBER)))
+        return false;
+    return t->node[u->write].kind == HPC_TREE_ASSIGN && t->node[u->write].op == '=' &&
+           allocates(s, hpc_tree_child(t, u->write, 1));
+}
+
+static bool is_settled_parameter(const study *s, int32_t v)
+{
+    return s->t->symbol[v].kind == HPC_SYMBOL_PARAMETER && s->program->use[v].writes_n == 0 &&
+           !s->program->use[v].addressed;
+}
+
+static bool is_restrict(const study *s, int32_t v)
+{
+    int32_t type = s->t->symbol[v].type;
+    return type >= 0 && (s->t->type[type].flags & HPC_TYPE_RESTRICT);
+}
+
+/* ---- objects
+ * ------------------------------------------------------------------------------------- */
+
+typedef enum source {
+    SOURCE_LOCAL,    /* a variable of the function */
+    SOURCE_GLOBAL,   /* any other variable */
+    SOURCE_FRESH,    /* memory that the function allocated */
+    SOURCE_RESTRICT, /* what a restrict parameter points to */
+    SOURCE_ARGUMENT, /* what a parameter points to */
+    SOURCE_REFERENCE,
+    SOURCE_OTHER
+} source;
+
+static source source_of(const study *s, const atom *a)
+{
+    const hpc_tree *t = s->t;
+    if (a->kind == ATOM_OBJECT) {
+        const hpc_symbol *v = &t->symbol[a->symbol];
+        if (kind_of(t, v->type) == HPC_TYPE_REFERENCE) return SOURCE_REFERENCE;
+        bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC);
+        return local ? SOURCE_LOCAL : SOURCE_GLOBAL;
+    }
+    if (a->kind == ATOM_OPAQUE && a->op == 'F') return SOURCE_FRESH;
+    if (a->kind != ATOM_SYMBOL) return SOURCE_OTHER;
+    if (is_restrict(s, a->symbol) && s->program->use[a->symbol].writes_n == 0)
+        return SOURCE_RESTRICT;
+    if (is_fresh(s, a->symbol)) return SOURCE_FRESH;
+    if (is_settled_parameter(s, a->symbol)) return SOURCE_ARGUMENT;
+    return SOURCE_OTHER;
+}
+
+/* Two pointers, neither the same atom. */
+static relation relate_pointers(const study *s, const atom *a, source x, const atom *b, source y)
+{
+    if (x == SOURCE_RESTRICT || y == SOURCE_RESTRICT) {
+        const atom *other = x == SOURCE_RESTRICT ? b : a, *own = x == SOURCE_RESTRICT ? a : b;
+        source from = x == SOURCE_RESTRICT ? y : x;
+        bool apart = from != SOURCE_OTHER || !s->program->use[own->symbol].copied;
+        return apart && other ? RELATION_APART : RELATION_MAYBE;
+    }
+    bool fresh_a = x == SOURCE_FRESH, fresh_b = y == SOURCE_FRESH;
+    if (fresh_a && fresh_b) return RELATION_APART;
+    if ((fresh_a && y == SOURCE_ARGUMENT) || (fresh_b && x == SOURCE_ARGUMENT))
+        return RELATION_APART;
+    if (fresh_a && a->kind == ATOM_SYMBOL && !s->program->use[a->symbol].copied)
+        return RELATION_APART;
+    if (fresh_b && b->kind == ATOM_SYMBOL && !s->program->use[b->symbol].copied)
+        return RELATION_APART;
+    return RELATION_MAYBE;
+}
+
+/* A variable and what a pointer leads to. */
+static relation relate_object(const study *s, const atom *object, source x, source pointer)
+{
+    if (x == SOURCE_REFERENCE) return pointer == SOURCE_FRESH ? RELATION_APART : RELATION_MAYBE;
+    if (pointer == SOURCE_FRESH || pointer == SOURCE_RESTRICT) return RELATION_APART;
+    if (x == SOURCE_LOCAL && pointer == SOURCE_ARGUMENT) return RELATION_APART;
+    if (!s->program->use[object->symbol].addressed && x == SOURCE_LOCAL) return RELATION_APART;
+    if (!s->program->use[object->symbol].addressed && x == SOURCE_GLOBAL &&
+        (s->t->symbol[object->symbol].flags & HPC_SYMBOL_INTERNAL))
+        return RELATION_APART;
+    return RELATION_MAYBE;
+}
+
+static bool has_content(const place *p)
+{
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field == STEP_CONTENT) return true;
+    return false;
+}
+
+static relation relate_sources(const study *s, const place *p, const atom *a, const place *q,
+                               const atom *b)
+{
+    source x = source_of(s, a), y = source_of(s, b);
+    bool object_a = a->kind == ATOM_OBJECT, object_b = b->kind == ATOM_OBJECT;
+    bool both_hold = has_content(p) && has_content(q);
+    if (object_a && object_b) {
+        if (x != SOURCE_REFERENCE && y != SOURCE_REFERENCE) return RELATION_APART;
+        const source other = x == SOURCE_REFERENCE ? y : x;
+        const atom *o = x == SOURCE_REFERENCE ? b : a;
+        if (other == SOURCE_LOCAL && !s->program->use[o->symbol].addressed) return RELATION_APART;
+        if (other == SOURCE_LOCAL &&
+            s->t->symbol[(x == SOURCE_REFERENCE ? a : b)->symbol].kind == HPC_SYMBOL_PARAMETER)
+            return RELATION_APART;
+        return both_hold ? RELATION_EITHER : RELATION_MAYBE;
+    }
+    if (has_content(p) != has_content(q)) { /* a container's own memory, and a pointer */
+        const atom *other = has_content(p) ? b : a;
+        if (source_of(s, other) == SOURCE_LOCAL || source_of(s, other) == SOURCE_FRESH)
+            return RELATION_APART;
+        return RELATION_MAYBE;
+    }
+    if (object_a) return relate_object(s, a, x, y);
+    if (object_b) return relate_object(s, b, y, x);
+    return relate_pointers(s, a, x, b, y);
+}
+
+static bool through_union(const study *s, const place *p)
+{
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field >= 0 && field_in_union(s, p->step[k].field)) return true;
+    return false;
+}
+
+relation relate(study *s, const place *p, const place *q)
+{
+    bool punned = through_union(s, p) || through_union(s, q);
+    if (!punned && !compatible(s->t, p->type, q->type)) return RELATION_APART;
+    if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
+    if (p->base == q->base)
+        return has_content(p) == has_content(q) ? RELATION_SAME : RELATION_APART;
+    return relate_sources(s, p, &s->atoms[p->base], q, &s->atoms[q->base]);
+}

@@ -1,0 +1,113 @@
+/*
+ * say.c: evidence, assumptions and clauses, as they are found.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+enum { TEXT_MOST = 48, EVIDENCE_MOST = 24 };
+
+/* On one line, blanks as one, at most TEXT_MOST bytes. */
+const char *node_text(const study *s, int32_t node)
+{
+    const hpc_tree_node *n = &s->t->node[node];
+    char text[TEXT_MOST + 4];
+    size_t k = 0;
+    for (size_t i = n->at; i < n->to && i < s->text_n && k < TEXT_MOST; i++) {
+        char c = s->text[i];
+        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        if (blank && (k == 0 || text[k - 1] == ' ')) continue;
+        text[k++] = blank ? ' ' : c;
+    }
+    text[k] = '\0';
+    if (k == TEXT_MOST) strcpy(text + k, "...");
+    const char *kept = hpc_arena_text(s->out, "%s", text);
+    return kept ? kept : "";
+}
+
+static void add(study *s, const char *kind, int32_t node, const char *format, va_list args)
+{
+    char text[400];
+    found *f = &s->found;
+    vsnprintf(text, sizeof text, format, args);
+    uint32_t line = node >= 0 ? s->t->node[node].line : 0;
+    for (int64_t i = 0; i < f->evidence_n; i++)
+        if (f->evidence[i].line == line && strcmp(f->evidence[i].text, text) == 0) return;
+    if (f->evidence_n == EVIDENCE_MOST) return;
+    const char *kept = hpc_arena_text(s->out, "%s", text);
+    if (!kept ||
+        hpc_grow(&f->evidence, &f->evidence_cap, f->evidence_n + 1, sizeof *f->evidence) < 0) {
+        s->rc = HPC_E_NOMEM;
+        return;
+    }
+    f->evidence[f->evidence_n++] = (hpc_evidence){.kind = kind, .line = line, .text = kept};
+}
+
+void say(study *s, const char *kind, int32_t node, const char *format, ...)
+{
+    va_list args;
+    if (s->quiet) return;
+    va_start(args, format);
+    add(s, kind, node, format, args);
+    va_end(args);
+}
+
+void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ...)
+{
+    va_list args;
+    if (s->quiet) return;
+    s->unsafe = true;
+    va_start(args, format);
+    add(s, kind, node, format, args);
+    va_end(args);
+}
+
+void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
+{
+    va_list args;
+    if (s->quiet) return;
+    s->unknown = true;
+    va_start(args, format);
+    add(s, kind, node, format, args);
+    va_end(args);
+}
+
+void assume(study *s, const char *text, const char *check)
+{
+    found *f = &s->found;
+    for (int64_t i = 0; i < f->assumptions_n; i++)
+        if (strcmp(f->assumption[i].text, text) == 0) return;
+    const char *kept = hpc_arena_text(s->out, "%s", text),
+               *guard = check ? hpc_arena_text(s->out, "%s", check) : NULL;
+    if (!kept || hpc_grow(&f->assumption, &f->assumptions_cap, f->assumptions_n + 1,
+                          sizeof *f->assumption) < 0)
+    {
+        s->rc = HPC_E_NOMEM;
+        return;
+    }
+    f->assumption[f->assumptions_n++] = (hpc_assumption){.text = kept, .check = guard};
+}
+
+void clauses_add(hpc_buf *b, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t at = 0; at < b->n;) { /* once is enough */
+        const char *end = strstr(b->data + at, ", ");
+        size_t length = end ? (size_t)(end - b->data) - at : b->n - at;
+        if (length == n && memcmp(b->data + at, name, n) == 0) return;
+        at += length + 2;
+    }
+    if (b->n > 0) hpc_buf_text(b, ", ");
+    hpc_buf_text(b, name);
+}
+
+void clauses_reduce(clauses *c, uint8_t op, const char *name)
+{
+    int k = 0;
+    while (k < c->n && c->reduction[k].op != op) k++;
+    if (k == (int)(sizeof c->reduction / sizeof *c->reduction)) return;
+    if (k == c->n) c->reduction[c->n++].op = op;
+    clauses_add(&c->reduction[k].names, name);
+}

@@ -1,0 +1,213 @@
+/*
+ * scalar.c: what becomes of the variables that a loop assigns: each thread has its own, they are
+ * summed up, they are stepped, or they carry something from one iteration to the next.
+ */
+#include "infer/pragma/priv.h"
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+/* ---- life behind the loop
+ * -------------------------------------------------------------------------- */
+
+static bool is_loop(uint8_t kind)
+{
+    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
+           kind == HPC_TREE_DO;
+}
+
+/* The outermost loop around the studied one that the variable lives through; the studied one when
+ * there is none. */
+static int32_t scope_of(const study *s, int32_t symbol)
+{
+    const hpc_tree *t = s->t;
+    int32_t declared = t->symbol[symbol].node, best = s->loop;
+    for (int32_t up = t->node[s->loop].parent; up > 0; up = t->node[up].parent)
+        if (is_loop(t->node[up].kind) && !(declared > up && declared < t->node[up].end)) best = up;
+    return best;
+}
+
+/* Whether a NAME is assigned as a whole there, on every way that leads from `from` behind it. */
+static bool kills(const hpc_tree *t, int32_t name, int32_t from)
+{
+    int32_t up = t->node[name].parent;
+    if (t->node[up].kind != HPC_TREE_ASSIGN || t->node[up].op != '=') return false;
+    if (hpc_tree_first(t, up) != name) return false;
+    for (int32_t i = name + 1; i < t->node[up].end; i++)
+        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == t->node[name].symbol)
+            return false;
+    for (int32_t c = up, p = t->node[up].parent; p > 0; c = p, p = t->node[p].parent) {
+        if (p <= from && t->node[p].end > from) return true; /* around both */
+        uint8_t k = t->node[p].kind;
+        bool head = is_loop(k) && hpc_tree_first(t, p) == c && k == HPC_TREE_FOR;
+        if (k != HPC_TREE_BLOCK && !head) return false;
+    }
+    return false;
+}
+
+/* The first use in a part of the tree decides: an assignment ends the old value's life. */
+static int used_in(const study *s, int32_t symbol, int32_t from, int32_t to)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t i = from; i < to; i++)
+        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == symbol)
+            return kills(t, i, from > 0 ? from - 1 : 0) ? -1 : 1;
+    return 0;
+}
+
+bool is_live(const study *s, int32_t symbol)
+{
+    const hpc_tree *t = s->t;
+    const hpc_symbol *v = &t->symbol[symbol];
+    if (!(v->flags & HPC_SYMBOL_LOCAL) || (v->flags & HPC_SYMBOL_STATIC)) return true;
+    if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || s->program->use[symbol].addressed) return true;
+    int32_t end = t->node[s->loop].end, around = scope_of(s, symbol);
+    int32_t around_end = t->node[around].end;
+    int next = used_in(s, symbol, end, around_end);
+    if (next != 0) return next > 0;
+    if (around != s->loop && used_in(s, symbol, around, s->loop) > 0)
+        return true; /* next time round */
+    return used_in(s, symbol, around_end, t->node[s->function].end) > 0;
+}
+
+/* ---- verdicts
+ * ------------------------------------------------------------------------------------------ */
+
+static void name_shared(study *s, clauses *c, const slot *x)
+{
+    const char *name = symbol_name(s, x->symbol);
+    bool live = is_live(s, x->symbol);
+    bool global = !(s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL);
+    if (x->escaped && x->writes_n == 0 && !x->update) {
+        say_unknown(s, "scalar", x->plain_read >= 0 ? x->plain_read : s->loop,
+                    "the address of %s is taken", name);
+        return;
+    }
+    if (!live) {
+        clauses_add(&c->privates, name);
+        say(s, "scalar", x->write, "%s is assigned before it is read: each thread has its own",
+            name);
+    } else if (x->always) {
+        clauses_add(&c->last, name);
+        say(s, "scalar", x->write, "%s keeps what the last iteration assigns%s", name,
+            global ? ", as it outlives the function" : "");
+    } else {
+        clauses_add(&c->conditional, name);
+        say(s, "scalar", x->write, "%s keeps what the last assignment leaves, in some iteration",
+            name);
+    }
+}
+
+static bool sums_floats(const study *s, int32_t type, uint8_t op)
+{
+    return kind_of(s->t, type) == HPC_TYPE_FLOAT && (op == '+' || op == '*');
+}
+
+static void reduce(study *s, clauses *c, const slot *x)
+{
+    const char *name = symbol_name(s, x->symbol);
+    int32_t type = s->t->symbol[x->symbol].type;
+    bool bits = x->update == '&' || x->update == '|' || x->update == '^';
+    if (bits && kind_of(s->t, type) == HPC_TYPE_FLOAT) {
+        say_unknown(s, "reduction", x->update_write, "%s is no integer", name);
+        return;
+    }
+    clauses_reduce(c, x->update, name);
+    say(s, "reduction", x->update_write, "%s is only ever folded with %s%s", name,
+        reduction_name(x->update),
+        sums_floats(s, type, x->update) ? "; floating-point numbers are added up in another order"
+                                        : "");
+}
+
+static void induct(study *s, clauses *c, const slot *x)
+{
+    hpc_buf b = {0};
+    int64_t one;
+    hpc_buf_text(&b, symbol_name(s, x->symbol));
+    if (!poly_is_number(x->stride, &one) || one != 1) {
+        hpc_buf_text(&b, ":");
+        poly_text(&b, s, x->stride);
+    }
+    if (b.failed)
+        s->rc = b.failed;
+    else
+        clauses_add(&c->linear, b.data);
+    say(s, "scalar", x->step_node, "%s steps by the same in each iteration",
+        symbol_name(s, x->symbol));
+    hpc_buf_release(&b);
+}
+
+/* A variable that a pointer of the loop may point to. */
+static void against_memory(study *s, const slot *x)
+{
+    const hpc_symbol *v = &s->t->symbol[x->symbol];
+    bool seen = !(v->flags & HPC_SYMBOL_LOCAL) || (x->escaped && !x->inside);
+    if (!seen) return;
+    place mine = {.base = atom_object(s, x->symbol), .type = v->type};
+    for (int64_t i = 0; i < s->n; i++) {
+        hpc_buf b = {0};
+        if (relate(s, &mine, &s->item[i].place) != RELATION_MAYBE) continue;
+        if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place)) {
+            say_unknown(s, "alias", s->item[i].node, "%s may be %s", node_text(s, s->item[i].node),
+                        symbol_name(s, x->symbol));
+            continue;
+        }
+        atom_text(&b, s, s->item[i].place.base);
+        if (!b.failed) {
+            const char *text =
+                hpc_arena_text(s->out, "%s does not reach %s", b.data, symbol_name(s, x->symbol));
+            if (text) assume(s, text, NULL);
+        }
+        hpc_buf_release(&b);
+    }
+}
+
+static void judge(study *s, clauses *c, const slot *x)
+{
+    const char *name = symbol_name(s, x->symbol);
+    bool thread = s->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
+    if (thread) {
+        say_unknown(s, "scalar", x->write, "%s is one for each thread", name);
+    } else if (x->stride) {
+        if (x->exposed >= 0 || x->update == OP_MIXED)
+            say_unsafe(s, "dependence", x->step_node, "%s carries its value on", name);
+        else if (x->plain_read < 0 &&
+                 kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
+            clauses_reduce(c, '+', name);
+        else
+            induct(s, c, x);
+    } else if (x->exposed >= 0 && x->write >= 0) {
+        say_unsafe(s, "dependence", x->exposed,
+                   "%s is read here before this iteration assigns it (line %u): it carries its "
+                   "value on",
+                   name, s->t->node[x->write].line);
+    } else if (x->update == 0 && x->write >= 0) {
+        name_shared(s, c, x);
+    } else if (x->update == OP_MIXED) {
+        say_unsafe(s, "dependence", x->update_write, "%s is folded in more than one way", name);
+    } else if (x->update && (x->plain_read >= 0 || x->write >= 0)) {
+        say_unsafe(s, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
+                   "%s is used here while it is being folded with %s (line %u)", name,
+                   reduction_name(x->update), s->t->node[x->update_write].line);
+    } else if (x->update) {
+        reduce(s, c, x);
+    } else if (x->escaped) {
+        say_unknown(s, "scalar", s->loop, "the address of %s is taken", name);
+    }
+    against_memory(s, x);
+}
+
+void scalars_judge(study *s, clauses *c)
+{
+    for (int32_t k = 0; k < s->slots_n; k++) {
+        const slot *x = &s->slots[k];
+        if (x->symbol == s->head.symbol) {
+            if (!s->head.own && is_live(s, x->symbol))
+                clauses_add(&c->last, symbol_name(s, x->symbol));
+            continue;
+        }
+        if (!x->inside) judge(s, c, x);
+    }
+}

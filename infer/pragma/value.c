@@ -1,0 +1,591 @@
+/*
+ * value.c: what expressions are worth, as far as it can be said, and what is read and written on
+ * the way.
+ */
+#include <string.h>
+
+#include "infer/pragma/priv.h"
+
+enum { ACCESSES_MOST = 4000, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
+
+static uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+int32_t slot_index(const study *s, int32_t symbol)
+{
+    return symbol < 0 ? -1 : s->slot_of[symbol];
+}
+
+bool is_inside(const study *s, int32_t symbol)
+{
+    const hpc_symbol *v = &s->t->symbol[symbol];
+    return v->node > s->loop && v->node < s->t->node[s->loop].end &&
+           !(v->flags & (HPC_SYMBOL_STATIC | HPC_SYMBOL_THREAD));
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Whether nothing uses the value of an expression. */
+static bool is_statement(const hpc_tree *t, int32_t i)
+{
+    uint8_t up = t->node[t->node[i].parent].kind;
+    return up == HPC_TREE_BLOCK || up == HPC_TREE_FOR || up == HPC_TREE_RANGE;
+}
+
+const poly *slot_read(study *s, int32_t k, int32_t node)
+{
+    slot *x = &s->slots[k];
+    if (s->now[k].refers) return load_from(s, s->now[k].refers, node);
+    if (kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_REFERENCE) {
+        access_everything(s, node);
+        return poly_atom(s, atom_opaque(s, node));
+    }
+    if (!s->quiet) {
+        if (!s->now[k].assigned && !x->inside && x->exposed < 0) x->exposed = node;
+        bool steps = x->step_node >= 0 && node > x->step_node &&
+                     node < s->t->node[x->step_node].end && is_statement(s->t, x->step_node);
+        if (x->plain_read < 0 && !steps) x->plain_read = node;
+    }
+    if (!s->now[k].is) s->now[k].is = poly_atom(s, atom_opaque(s, node));
+    return s->now[k].is;
+}
+
+void slot_write(study *s, int32_t k, int32_t node, const poly *v)
+{
+    slot *x = &s->slots[k];
+    int32_t type = s->t->symbol[x->symbol].type;
+    int64_t c;
+    if (kind_of(s->t, type) == HPC_TYPE_REFERENCE) access_everything(s, node);
+    bool narrow = kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes < 4 &&
+                  !(poly_is_number(v, &c) && c >= 0 && c < 128);
+    s->now[k].is = narrow ? NULL : v;
+    s->now[k].assigned = true;
+    x->writes_n++;
+    if (x->write < 0) x->write = node;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int32_t last_field(const place *p)
+{
+    for (int32_t k = p->n - 1; k >= 0; k--)
+        if (p->step[k].field >= 0) return p->step[k].field;
+    return -1;
+}
+
+/* The variable at the root of a place. */
+static int32_t place_root(const study *s, const place *p)
+{
+    for (int depth = 0; p && p->base >= 0 && depth < 16; depth++) {
+        const atom *a = &s->atoms[p->base];
+        if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return a->symbol;
+        p = a->place;
+    }
+    return -1;
+}
+
+/* Whether the loop may store where this lies, by way of the same variable. What it stores by way
+ * of another one is judged as any two accesses are. */
+static bool is_stored(const study *s, const place *p)
+{
+    int32_t root = place_root(s, p), field = last_field(p);
+    for (int64_t i = 0; i < s->stores_n; i++) {
+        const store *x = &s->stores[i];
+        if (x->root >= 0 && root >= 0 && x->root != root) continue;
+        if (x->field >= 0 && field >= 0 && x->field != field) continue;
+        if (x->type >= 0 && p->type >= 0 && kind_of(s->t, x->type) != kind_of(s->t, p->type))
+            continue;
+        return true;
+    }
+    return false;
+}
+
+static bool is_plain_number(const study *s, int32_t type)
+{
+    uint8_t k = kind_of(s->t, type);
+    return k == HPC_TYPE_INTEGER || k == HPC_TYPE_POINTER || k == HPC_TYPE_BOOL;
+}
+
+const poly *load_from(study *s, const place *p, int32_t node)
+{
+    access_add(s, p, node, false, 0);
+    if (kind_of(s->t, p->type) == HPC_TYPE_ARRAY) {
+        place first = *p;
+        if (p->base < 0 || p->n == PLACE_STEPS) return poly_atom(s, atom_opaque(s, node));
+        first.step[first.n++] = (place_step){.field = STEP_INDEX, .index = poly_number(s, 0)};
+        first.type = s->t->type[p->type].to;
+        return poly_atom(s, atom_point(s, &first));
+    }
+    if (p->base < 0 || !is_plain_number(s, p->type) || is_stored(s, p))
+        return poly_atom(s, atom_opaque(s, node));
+    return poly_atom(s, atom_load(s, p));
+}
+
+static bool base_is_private(const study *s, const place *p)
+{
+    if (p->base < 0) return false;
+    const atom *a = &s->atoms[p->base];
+    if (a->kind == ATOM_OPAQUE && a->op == 'F') return true;
+    if (a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
+    return kind_of(s->t, s->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
+}
+
+static bool is_volatile(const study *s, const place *p)
+{
+    return p->type >= 0 && (s->t->type[p->type].flags & HPC_TYPE_VOLATILE);
+}
+
+/* A whole array is no access: its elements are. */
+void access_add(study *s, const place *p, int32_t node, bool write, uint8_t update)
+{
+    if (s->quiet || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
+    if (is_volatile(s, p))
+        say_unsafe(s, "memory", node, "%s is volatile: each access must happen in its turn",
+                   node_text(s, node));
+    if (base_is_private(s, p)) return;
+    const atom *base = p->base < 0 ? NULL : &s->atoms[p->base];
+    int32_t k = base && base->kind == ATOM_OBJECT && p->n == 0 ? slot_index(s, base->symbol) : -1;
+    if (k >= 0) {
+        if (write)
+            slot_write(s, k, node, NULL);
+        else
+            slot_read(s, k, node);
+        return;
+    }
+    if (s->n == ACCESSES_MOST)
+        say_unknown(s, "form", s->loop, "the loop is too large: more than %d accesses",
+                    ACCESSES_MOST);
+    if (s->n >= ACCESSES_MOST || hpc_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item) < 0) return;
+    s->item[s->n++] = (access){.place = *p,
+                               .node = s->inlining ? s->inlined_at : node,
+                               .depth = s->depth,
+                               .update = update,
+                               .write = write,
+                               .order = s->order++,
+                               .facts = s->facts};
+}
+
+void access_everything(study *s, int32_t node)
+{
+    if (!s->quiet)
+        say_unknown(s, "memory", node, "it is not known what %s reads or writes",
+                    node_text(s, node));
+}
+
+void store_to(study *s, int32_t lvalue, const poly *v, int32_t node)
+{
+    place p;
+    int32_t k =
+        s->t->node[lvalue].kind == HPC_TREE_NAME ? slot_index(s, s->t->node[lvalue].symbol) : -1;
+    if (k >= 0 && !s->now[k].refers) {
+        slot_write(s, k, node, v);
+        return;
+    }
+    place_of(&p, s, lvalue);
+    access_add(s, &p, lvalue, true, 0);
+}
+
+/* ---- variables that the loop does not change ------------------------------------------------- */
+
+/* Whether an expression holds nothing but numbers and variables that never change. */
+static bool is_settled(const study *s, int32_t e)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        bool plain = n->kind == HPC_TREE_NUMBER || n->kind == HPC_TREE_BINARY ||
+                     n->kind == HPC_TREE_CAST ||
+                     (n->kind == HPC_TREE_UNARY && (n->op == '-' || n->op == '+')) ||
+                     (n->kind == HPC_TREE_NAME && n->symbol >= 0);
+        if (n->kind == HPC_TREE_UNARY && n->op == '&') plain = true;
+        if (n->kind == HPC_TREE_INDEX && t->node[n->parent].kind == HPC_TREE_UNARY &&
+            t->node[n->parent].op == '&')
+            plain = true;
+        if (!plain) return false;
+        if (n->kind != HPC_TREE_NAME) continue;
+        const hpc_symbol *v = &t->symbol[n->symbol];
+        const symbol_use *u = &s->program->use[n->symbol];
+        if (v->kind == HPC_SYMBOL_CONSTANT || (v->flags & HPC_SYMBOL_KNOWN)) continue;
+        if (kind_of(t, v->type) == HPC_TYPE_ARRAY) continue;
+        if (u->writes_n > 0 || u->addressed || !(v->flags & HPC_SYMBOL_LOCAL)) return false;
+        if (kind_of(t, v->type) == HPC_TYPE_REFERENCE) return false;
+    }
+    return true;
+}
+
+/* The one expression that a local variable ever gets its value from; 0. */
+static int32_t only_value(const study *s, int32_t v)
+{
+    const hpc_tree *t = s->t;
+    const hpc_symbol *x = &t->symbol[v];
+    const symbol_use *u = &s->program->use[v];
+    if (x->kind != HPC_SYMBOL_VARIABLE || !(x->flags & HPC_SYMBOL_LOCAL) || u->addressed) return 0;
+    if (x->node < 0 || t->node[x->node].kind != HPC_TREE_VARIABLE) return 0;
+    int32_t initial = hpc_tree_first(t, x->node);
+    if (u->writes_n == 0) return initial;
+    if (u->writes_n > 1 || initial || u->write >= s->loop) return 0;
+    if (t->node[u->write].kind != HPC_TREE_ASSIGN || t->node[u->write].op != '=') return 0;
+    int32_t up = t->node[u->write].parent; /* at the top of the function, so that it always runs */
+    if (t->node[up].kind != HPC_TREE_BLOCK || t->node[t->node[up].parent].kind != HPC_TREE_FUNCTION)
+        return 0;
+    return hpc_tree_child(t, u->write, 1);
+}
+
+static const poly *resolve(study *s, int32_t v)
+{
+    int32_t type = s->t->symbol[v].type, e = 0;
+    bool wide = kind_of(s->t, type) == HPC_TYPE_POINTER ||
+                (kind_of(s->t, type) == HPC_TYPE_INTEGER && s->t->type[type].bytes >= 4);
+    if (wide && s->resolving < RESOLVE_MOST) e = only_value(s, v);
+    if (!e || !is_settled(s, e)) return poly_atom(s, atom_symbol(s, v));
+    bool quiet = s->quiet;
+    s->quiet = true;
+    s->resolving++;
+    const poly *p = value_of(s, e);
+    s->resolving--;
+    s->quiet = quiet;
+    return p ? p : poly_atom(s, atom_symbol(s, v));
+}
+
+static const poly *value_of_name(study *s, int32_t e)
+{
+    const hpc_tree *t = s->t;
+    int32_t v = t->node[e].symbol;
+    const binding *bound = s->bindings ? binding_of(s, v) : NULL;
+    if (bound && bound->by_place) return load_from(s, &bound->place, e);
+    if (bound) return bound->is;
+    if (v < 0) return poly_atom(s, atom_opaque(s, e));
+    const hpc_symbol *x = &t->symbol[v];
+    if (x->kind == HPC_SYMBOL_CONSTANT || (x->flags & HPC_SYMBOL_KNOWN))
+        return poly_number(s, x->value);
+    if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s, atom_opaque(s, e));
+    int32_t k = slot_index(s, v);
+    if (k >= 0) return slot_read(s, k, e);
+    place p = {.base = atom_object(s, v), .type = bare_type(t, x->type)};
+    uint8_t kind = kind_of(t, x->type);
+    if (kind == HPC_TYPE_REFERENCE || kind == HPC_TYPE_ARRAY || kind == HPC_TYPE_RECORD)
+        return load_from(s, &p, e);
+    bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || s->program->use[v].addressed;
+    if (seen && x->type >= 0 && !(t->type[x->type].flags & HPC_TYPE_CONST))
+        access_add(s, &p, e, false, 0);
+    return resolve(s, v);
+}
+
+/* A product of unsigned numbers may come round to small ones again. Of an index it is assumed that
+ * it does not, and that is said. */
+static bool may_wrap(study *s, int32_t e)
+{
+    if (s->indexing == 0) return false;
+    const char *text = hpc_arena_text(s->out, "%s stays within its unsigned type", node_text(s, e));
+    if (text && !s->quiet) assume(s, text, NULL);
+    return text != NULL;
+}
+
+/* ---- sums and products ----------------------------------------------------------------------- */
+
+static const poly *arithmetic(study *s, uint8_t op, const poly *a, const poly *b, int32_t e)
+{
+    int64_t x, y;
+    bool n = poly_is_number(b, &y), both = n && poly_is_number(a, &x);
+    int32_t type = s->t->node[e].type;
+    bool wraps = kind_of(s->t, type) == HPC_TYPE_INTEGER &&
+                 (s->t->type[type].flags & HPC_TYPE_UNSIGNED) && s->t->type[type].bytes <= 4;
+    const poly *p = NULL;
+    switch (op) {
+    case '+': return poly_sum(s, a, b);
+    case '-': return poly_less(s, a, b);
+    case '*':
+        if (wraps && !both && !may_wrap(s, e)) break;
+        return poly_product(s, a, b);
+    case HPC_OP_SHIFT_LEFT:
+        if (n && y >= 0 && y <= SHIFT_MOST && (!wraps || may_wrap(s, e)))
+            p = poly_scaled(s, a, INT64_C(1) << y);
+        break;
+    case '/':
+        if (both && y != 0) p = poly_number(s, x / y);
+        break;
+    case '%':
+        if (both && y != 0) p = poly_number(s, x % y);
+        break;
+    default: break;
+    }
+    return p ? p : poly_atom(s, atom_function(s, op, a, b));
+}
+
+static bool is_arithmetic(uint8_t op)
+{
+    return op == '+' || op == '-' || op == '*' || op == '/' || op == '%' || op == '&' ||
+           op == '|' || op == '^' || op == HPC_OP_SHIFT_LEFT || op == HPC_OP_SHIFT_RIGHT;
+}
+
+/* The state of the variables, put aside and joined again. */
+static var_state *copy_now(study *s)
+{
+    var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);
+    if (!v) {
+        s->rc = HPC_E_NOMEM;
+        return s->now;
+    }
+    memcpy(v, s->now, (size_t)s->slots_n * sizeof *v);
+    return v;
+}
+
+static void join(study *s, const var_state *other)
+{
+    for (int32_t k = 0; k < s->slots_n; k++) {
+        if (s->now[k].is != other[k].is && !poly_equal(s->now[k].is, other[k].is))
+            s->now[k].is = NULL;
+        if (s->now[k].refers != other[k].refers) s->now[k].refers = NULL;
+        s->now[k].assigned &= other[k].assigned;
+    }
+}
+
+/* An operand that may not be looked at. */
+static const poly *value_if(study *s, int32_t e, int32_t condition, bool holds)
+{
+    var_state *before = copy_now(s);
+    const fact *facts = s->facts;
+    s->depth++;
+    s->facts = facts_of(s, facts, condition, holds);
+    const poly *p = value_of(s, e);
+    s->facts = facts;
+    s->depth--;
+    join(s, before);
+    return p;
+}
+
+static const poly *value_of_binary(study *s, int32_t e)
+{
+    const hpc_tree_node *n = &s->t->node[e];
+    int32_t left = hpc_tree_child(s->t, e, 0), right = hpc_tree_child(s->t, e, 1);
+    if (!left || !right) return NULL;
+    const poly *a = value_of(s, left);
+    if (n->op == HPC_OP_AND || n->op == HPC_OP_OR) {
+        value_if(s, right, left, n->op == HPC_OP_AND);
+        return poly_atom(s, atom_opaque(s, e));
+    }
+    const poly *b = value_of(s, right);
+    s->cost += 1;
+    if (n->op == ',') return b;
+    if (!is_arithmetic(n->op) || kind_of(s->t, n->type) == HPC_TYPE_FLOAT ||
+        kind_of(s->t, n->type) == HPC_TYPE_RECORD)
+        return poly_atom(s, atom_opaque(s, e));
+    return arithmetic(s, n->op, a, b, e);
+}
+
+static const poly *value_of_unary(study *s, int32_t e)
+{
+    const hpc_tree_node *n = &s->t->node[e];
+    int32_t c = hpc_tree_first(s->t, e);
+    place p;
+    if (!c) return NULL;
+    switch (n->op) {
+    case '-': return poly_scaled(s, value_of(s, c), -1);
+    case '+': return value_of(s, c);
+    case '*': place_of(&p, s, e); return load_from(s, &p, e);
+    case '&':
+        place_of(&p, s, c);
+        return p.base < 0 ? poly_atom(s, atom_opaque(s, e)) : poly_atom(s, atom_point(s, &p));
+    case HPC_OP_PRE_INCREMENT:
+    case HPC_OP_POST_INCREMENT:
+    case HPC_OP_PRE_DECREMENT:
+    case HPC_OP_POST_DECREMENT: {
+        bool down = n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT;
+        bool before = n->op == HPC_OP_POST_INCREMENT || n->op == HPC_OP_POST_DECREMENT;
+        const poly *old = value_of(s, c), *new = poly_plus(s, old, down ? -1 : 1);
+        store_to(s, c, new, e);
+        return before ? old : new;
+    }
+    default: value_of(s, c); return poly_atom(s, atom_opaque(s, e));
+    }
+}
+
+static const poly *value_of_assign(study *s, int32_t e)
+{
+    const hpc_tree_node *n = &s->t->node[e];
+    int32_t left = hpc_tree_child(s->t, e, 0), right = hpc_tree_child(s->t, e, 1);
+    if (!left || !right) return NULL;
+    const poly *v = value_of(s, right);
+    if (n->op != '=') {
+        const poly *old = value_of(s, left);
+        bool number = is_plain_number(s, s->t->node[left].type) && is_arithmetic(n->op);
+        v = number ? arithmetic(s, n->op, old, v, e) : NULL;
+        s->cost += 1;
+    } else if (kind_of(s->t, s->t->node[left].type) == HPC_TYPE_INTEGER &&
+               kind_of(s->t, s->t->node[right].type) == HPC_TYPE_FLOAT)
+    {
+        v = NULL;
+    }
+    store_to(s, left, v, e);
+    return v;
+}
+
+/* a < b ? a : b is not above either, and a > b ? a : b is not below. */
+void value_is_least(study *s, const poly *v, const poly *a, const poly *b)
+{
+    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, a, v)), poly_less(s, b, v));
+}
+
+void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b)
+{
+    s->facts = fact_add(s, fact_add(s, s->facts, poly_less(s, v, a)), poly_less(s, v, b));
+}
+
+static void bound_choice(study *s, const poly *v, int32_t condition, int32_t yes, int32_t no,
+                         const poly *a, const poly *b)
+{
+    const hpc_tree *t = s->t;
+    const hpc_tree_node *n = &t->node[condition];
+    int32_t left = hpc_tree_child(t, condition, 0), right = hpc_tree_child(t, condition, 1);
+    if (n->kind != HPC_TREE_BINARY || !left || !right) return;
+    bool less = n->op == '<' || n->op == HPC_OP_LESS_EQUAL,
+         more = n->op == '>' || n->op == HPC_OP_GREATER_EQUAL;
+    bool straight = tree_equal(t, left, yes) && tree_equal(t, right, no),
+         turned = tree_equal(t, left, no) && tree_equal(t, right, yes);
+    if ((less && straight) || (more && turned)) value_is_least(s, v, a, b);
+    if ((more && straight) || (less && turned)) value_is_greatest(s, v, a, b);
+}
+
+static const poly *value_of_choice(study *s, int32_t e)
+{
+    int32_t condition = hpc_tree_child(s->t, e, 0), yes = hpc_tree_child(s->t, e, 1),
+            no = hpc_tree_child(s->t, e, 2);
+    if (!no) return NULL;
+    value_of(s, condition);
+    const poly *a = value_if(s, yes, condition, true), *b = value_if(s, no, condition, false);
+    if (poly_equal(a, b)) return a;
+    const poly *v = poly_atom(s, atom_opaque(s, e));
+    bound_choice(s, v, condition, yes, no, a, b);
+    return v;
+}
+
+/* Pointers keep their meaning only while what they point to has the same size. */
+static const poly *value_of_cast(study *s, int32_t e)
+{
+    const hpc_tree *t = s->t;
+    int32_t c = hpc_tree_first(t, e);
+    if (!c) return NULL;
+    for (int32_t k = c; hpc_tree_next(t, c); c = hpc_tree_next(t, c), k = c) (void)k;
+    const poly *v = value_of(s, c);
+    int32_t to = bare_type(t, t->node[e].type), from = bare_type(t, t->node[c].type);
+    uint8_t a = kind_of(t, to), b = kind_of(t, from);
+    if (a == HPC_TYPE_INTEGER && (b == HPC_TYPE_INTEGER || b == HPC_TYPE_BOOL))
+        return t->type[to].bytes >= 4 ? v : poly_atom(s, atom_opaque(s, e));
+    if (a == HPC_TYPE_POINTER && (b == HPC_TYPE_POINTER || b == HPC_TYPE_ARRAY)) {
+        int32_t x = t->type[to].to, y = t->type[from].to;
+        if (kind_of(t, y) == HPC_TYPE_VOID && v && v->n == 1) return v;
+        if (x >= 0 && y >= 0 && t->type[x].bytes == t->type[y].bytes &&
+            t->type[x].kind == t->type[y].kind)
+            return v;
+    }
+    return poly_atom(s, atom_opaque(s, e));
+}
+
+static const poly *value_of_parts(study *s, int32_t e)
+{
+    for (int32_t c = hpc_tree_first(s->t, e); c; c = hpc_tree_next(s->t, c)) value_of(s, c);
+    return poly_atom(s, atom_opaque(s, e));
+}
+
+const poly *value_of(study *s, int32_t e)
+{
+    const hpc_tree_node *n = &s->t->node[e];
+    place p;
+    switch (n->kind) {
+    case HPC_TREE_NUMBER: return poly_number(s, n->value);
+    case HPC_TREE_STRING: return poly_atom(s, atom_fresh(s, e)); /* nobody writes to it */
+    case HPC_TREE_NAME: return value_of_name(s, e);
+    case HPC_TREE_THIS: return poly_atom(s, s->self ? atom_point(s, s->self) : atom_this(s));
+    case HPC_TREE_MEMBER:
+    case HPC_TREE_INDEX:
+        place_of(&p, s, e);
+        s->cost += 1;
+        return load_from(s, &p, e);
+    case HPC_TREE_UNARY: return value_of_unary(s, e);
+    case HPC_TREE_BINARY: return value_of_binary(s, e);
+    case HPC_TREE_ASSIGN: return value_of_assign(s, e);
+    case HPC_TREE_CHOOSE: return value_of_choice(s, e);
+    case HPC_TREE_CAST: return value_of_cast(s, e);
+    case HPC_TREE_CALL: return call_value(s, e);
+    case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s, atom_fresh(s, e));
+    case HPC_TREE_CONSTRUCT: return call_value(s, e);
+    case HPC_TREE_LAMBDA:
+        say_unknown(s, "call", e, "a lambda: what it does is not looked into");
+        return NULL;
+    case HPC_TREE_DELETE:
+        say_unknown(s, "memory", e, "memory is freed");
+        return value_of_parts(s, e);
+    case HPC_TREE_THROW:
+        say_unsafe(s, "control", e, "an exception may leave the loop");
+        return value_of_parts(s, e);
+    case HPC_TREE_OTHER:
+    case HPC_TREE_ASM:
+        say_unknown(s, "form", e, "%s is not understood", node_text(s, e));
+        return value_of_parts(s, e);
+    default: return value_of_parts(s, e);
+    }
+}
+
+/* ---- what a condition says
+ * ----------------------------------------------------------------------- */
+
+static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
+{
+    switch (op) {
+    case '<': return fact_add(s, next, poly_plus(s, poly_less(s, b, a), -1));
+    case '>': return fact_add(s, next, poly_plus(s, poly_less(s, a, b), -1));
+    case HPC_OP_LESS_EQUAL: return fact_add(s, next, poly_less(s, b, a));
+    case HPC_OP_GREATER_EQUAL: return fact_add(s, next, poly_less(s, a, b));
+    case HPC_OP_NOT_EQUAL: return fact_unequal(s, next, poly_less(s, a, b));
+    case HPC_OP_EQUAL:
+        return fact_add(s, fact_add(s, next, poly_less(s, a, b)), poly_less(s, b, a));
+    default: return next;
+    }
+}
+
+static uint8_t negated(uint8_t op)
+{
+    switch (op) {
+    case '<': return HPC_OP_GREATER_EQUAL;
+    case '>': return HPC_OP_LESS_EQUAL;
+    case HPC_OP_LESS_EQUAL: return '>';
+    case HPC_OP_GREATER_EQUAL: return '<';
+    case HPC_OP_NOT_EQUAL: return HPC_OP_EQUAL;
+    case HPC_OP_EQUAL: return HPC_OP_NOT_EQUAL;
+    default: return 0;
+    }
+}
+
+/* Looking at it twice must not do it twice. */
+static bool does_something(const hpc_tree *t, int32_t e)
+{
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_CALL || n->kind == HPC_TREE_NEW ||
+            n->kind == HPC_TREE_LAMBDA || n->kind == HPC_TREE_OTHER ||
+            (n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
+             n->op <= HPC_OP_POST_DECREMENT))
+            return true;
+    }
+    return false;
+}
+
+const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
+{
+    const hpc_tree_node *n = &s->t->node[condition];
+    int32_t a = hpc_tree_child(s->t, condition, 0), b = hpc_tree_child(s->t, condition, 1);
+    if (n->kind == HPC_TREE_UNARY && n->op == '!' && a) return facts_of(s, next, a, !holds);
+    if (n->kind != HPC_TREE_BINARY || !a || !b) return next;
+    if (n->op == (holds ? HPC_OP_AND : HPC_OP_OR))
+        return facts_of(s, facts_of(s, next, a, holds), b, holds);
+    if (!is_plain_number(s, s->t->node[a].type) || !is_plain_number(s, s->t->node[b].type))
+        return next;
+    if (does_something(s->t, condition)) return next;
+    bool quiet = s->quiet;
+    s->quiet = true;
+    const poly *x = value_of(s, a), *y = value_of(s, b);
+    s->quiet = quiet;
+    return compared(s, next, holds ? n->op : negated(n->op), x, y);
+}
