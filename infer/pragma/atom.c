@@ -256,6 +256,10 @@ void place_text(hpc_buf *b, const study *s, const place *p)
 void atom_text(hpc_buf *b, const study *s, int32_t i)
 {
     static const char *const names[32] = {[HPC_OP_SHIFT_LEFT] = "<<", [HPC_OP_SHIFT_RIGHT] = ">>"};
+    if (i < 0) {
+        hpc_buf_text(b, "?");
+        return;
+    }
     const atom *a = &s->atoms[i];
     switch (a->kind) {
     case ATOM_SYMBOL:

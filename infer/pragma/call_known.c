@@ -62,8 +62,8 @@ static const char std_values[] =
 static bool listed(const char *names, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *p = names; (p = strstr(p, name)) != NULL; p += n)
-        if (p > names && p[-1] == ' ' && p[n] == ' ') return n > 0;
+    for (const char *p = names; n > 0 && (p = strstr(p, name)) != NULL; p += n)
+        if (p > names && p[-1] == ' ' && p[n] == ' ') return true;
     return false;
 }
 

@@ -228,6 +228,20 @@ static bool returns_object(const hpc_tree *t, int32_t i)
            t->node[t->node[up].parent].kind == HPC_TREE_RETURN;
 }
 
+static bool is_constant(const hpc_tree *t, int32_t e)
+{
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->kind == HPC_TREE_CALL || n->kind == HPC_TREE_CONSTRUCT || n->kind == HPC_TREE_OTHER)
+            return false;
+        if (n->kind == HPC_TREE_NAME && n->symbol >= 0 &&
+            t->symbol[n->symbol].kind != HPC_SYMBOL_CONSTANT &&
+            !(t->symbol[n->symbol].flags & HPC_SYMBOL_KNOWN))
+            return false;
+    }
+    return true;
+}
+
 static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
 {
     const hpc_tree *t = s->t;
@@ -242,6 +256,9 @@ static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
     case HPC_TREE_VARIABLE:
         if (n->symbol >= 0 && is_mutable_global(t, n->symbol))
             worse(f, EFFECT_BAD, n->line, "keeps a static variable");
+        else if (n->symbol >= 0 && (t->symbol[n->symbol].flags & HPC_SYMBOL_STATIC) && c &&
+                 !is_constant(t, c))
+            worse(f, EFFECT_BAD, n->line, "gives a static variable its value in the first call");
         break;
     case HPC_TREE_THROW: worse(f, EFFECT_BAD, n->line, "may throw"); break;
     case HPC_TREE_THIS:

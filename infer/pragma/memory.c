@@ -52,6 +52,14 @@ static bool before(const study *s, const access *w, const access *r)
     return true;
 }
 
+/* Whether no loop within the studied one is around it. */
+static bool is_outer(const study *s, const access *a)
+{
+    for (int32_t up = s->t->node[a->node].parent; up > s->loop; up = s->t->node[up].parent)
+        if (is_loop(s->t->node[up].kind)) return false;
+    return true;
+}
+
 static bool equal_steps(const access *w, const access *r)
 {
     if (w->place.n > r->place.n) return false;
@@ -126,6 +134,19 @@ static uint8_t folded(const study *s, int32_t base)
     return op;
 }
 
+/* A number that is reached by a reference or is a member of the method's object: its name; NULL. */
+static const char *number_elsewhere(const study *s, const access *a)
+{
+    const place *p = &a->place;
+    uint8_t k = kind_of(s->t, p->type);
+    if (p->base < 0 || (k != HPC_TYPE_INTEGER && k != HPC_TYPE_FLOAT && k != HPC_TYPE_BOOL))
+        return NULL;
+    const atom *x = &s->atoms[p->base];
+    if (x->kind == ATOM_OBJECT && p->n == 0) return symbol_name(s, x->symbol);
+    bool member = x->kind == ATOM_THIS && p->n == 2 && p->step[1].field >= 0;
+    return member ? symbol_name(s, p->step[1].field) : NULL;
+}
+
 /* The way a clause names it: "h", "h[:n]"; false when it cannot. */
 static bool section(hpc_buf *b, study *s, const access *a)
 {
@@ -133,6 +154,10 @@ static bool section(hpc_buf *b, study *s, const access *a)
     const atom *base = &s->atoms[p->base];
     if (p->n == 0 && base->kind == ATOM_OBJECT) { /* a reference, or a variable of the file */
         hpc_buf_text(b, symbol_name(s, base->symbol));
+        return true;
+    }
+    if (number_elsewhere(s, a)) {
+        hpc_buf_text(b, number_elsewhere(s, a));
         return true;
     }
     for (int32_t k = 0; k < p->n; k++)
@@ -158,6 +183,7 @@ static bool section(hpc_buf *b, study *s, const access *a)
 
 static bool reduce_array(study *s, clauses *c, const access *a)
 {
+    if (a->place.base < 0) return false;
     hpc_buf b = {0};
     uint8_t op = folded(s, a->place.base);
     const atom *base = &s->atoms[a->place.base];
@@ -473,10 +499,33 @@ static bool is_bits(const study *s, const access *a)
            container_of(s->t, s->t->symbol[x->symbol].type) == CONTAINER_BITS;
 }
 
+/* Each iteration writes it before it reads it, so what is left is what the last one wrote. */
+static bool keeps_last(study *s, clauses *c, const access *a)
+{
+    const char *name = number_elsewhere(s, a);
+    bool always = false;
+    if (!name) return false;
+    for (int64_t i = 0; i < s->n; i++) {
+        const access *r = &s->item[i];
+        if (!place_equal(&r->place, &a->place)) continue;
+        bool covered = r->write;
+        always |= r->write && r->depth == 0 && !r->update && is_outer(s, r);
+        for (int64_t k = 0; k < s->n && !covered; k++)
+            covered = s->item[k].write && place_equal(&s->item[k].place, &a->place) &&
+                      !s->item[k].update && covers(s, &s->item[k], r);
+        if (!covered || r->update) return false;
+    }
+    if (!always) return false;
+    clauses_add(&c->last, name);
+    say(s, "scalar", a->node, "%s keeps what the last iteration assigns", name);
+    return true;
+}
+
 /* A variable of which each thread can have its own, if the loop ends with nobody to read it. */
 static bool make_private(study *s, clauses *c, const access *a)
 {
     int32_t v = object_of(s, a);
+    if (v < 0 && keeps_last(s, c, a)) return true;
     if (v < 0 || !is_private(s, v)) return false;
     clauses_add(&c->privates, symbol_name(s, v));
     say(s, "scalar", a->node, "%s is written before it is read: each thread has its own",

@@ -179,6 +179,13 @@ static bool place_of_index(place *out, study *s, int32_t e)
     return out->base < 0 || add_step(out, STEP_INDEX, index) || nowhere(out, type);
 }
 
+/* at() throws where its index is too large, and an exception ends the loop early. */
+static void assume_at(study *s, int32_t e)
+{
+    const char *text = hpc_arena_text(s->out, "%s does not throw", node_text(s, e));
+    if (text) assume(s, text, NULL);
+}
+
 bool place_of_call(place *out, study *s, int32_t e)
 {
     const hpc_tree *t = s->t;
@@ -200,6 +207,7 @@ bool place_of_call(place *out, study *s, int32_t e)
     else
         place_of(out, s, object);
     const poly *i = index_of(s, index);
+    if (callee && t->node[callee].kind == HPC_TREE_MEMBER && !s->quiet) assume_at(s, e);
     out->type = bare_type(t, n->type);
     return out->base < 0 || (add_step(out, STEP_CONTENT, NULL) && add_step(out, STEP_INDEX, i)) ||
            nowhere(out, n->type);

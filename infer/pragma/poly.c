@@ -15,10 +15,15 @@ static poly *poly_make(study *s, int32_t n)
     return p;
 }
 
+static bool fits(int64_t c)
+{
+    return c <= ((int64_t)COEFFICIENT_MOST << 24) && c >= -((int64_t)COEFFICIENT_MOST << 24);
+}
+
 const poly *poly_number(study *s, int64_t c)
 {
     static const int32_t none[TERM_ATOMS] = {-1, -1, -1, -1};
-    poly *p = poly_make(s, c != 0);
+    poly *p = fits(c) ? poly_make(s, c != 0) : NULL;
     if (p && c != 0) {
         p->n = 1;
         p->t[0].c = c;
@@ -43,11 +48,6 @@ static int compare(const term *a, const term *b)
     for (int k = 0; k < TERM_ATOMS; k++)
         if (a->atom[k] != b->atom[k]) return a->atom[k] < b->atom[k] ? -1 : 1;
     return 0;
-}
-
-static bool fits(int64_t c)
-{
-    return c <= ((int64_t)COEFFICIENT_MOST << 24) && c >= -((int64_t)COEFFICIENT_MOST << 24);
 }
 
 static const poly *combine(study *s, const poly *a, const poly *b, int64_t sign)
@@ -92,10 +92,10 @@ const poly *poly_plus(study *s, const poly *a, int64_t c)
 static bool times(term *out, const term *a, const term *b)
 {
     int n = 0, i = 0, j = 0;
-    *out = (term){.c = a->c * b->c, .atom = {-1, -1, -1, -1}};
     if (a->c > COEFFICIENT_MOST || a->c < -COEFFICIENT_MOST || b->c > COEFFICIENT_MOST ||
         b->c < -COEFFICIENT_MOST)
         return false;
+    *out = (term){.c = a->c * b->c, .atom = {-1, -1, -1, -1}};
     for (;;) {
         bool more_a = i < TERM_ATOMS && a->atom[i] >= 0, more_b = j < TERM_ATOMS && b->atom[j] >= 0;
         if (!more_a && !more_b) return true;

@@ -161,7 +161,11 @@ static relation relate_sources(const study *s, const place *p, const atom *a, co
         if (other == SOURCE_LOCAL &&
             s->t->symbol[(x == SOURCE_REFERENCE ? a : b)->symbol].kind == HPC_SYMBOL_PARAMETER)
             return RELATION_APART;
-        return both_hold ? RELATION_EITHER : RELATION_MAYBE;
+        int32_t p_type = bare_type(s->t, s->t->symbol[a->symbol].type),
+                q_type = bare_type(s->t, s->t->symbol[b->symbol].type);
+        bool same_kind =
+            p_type >= 0 && q_type >= 0 && s->t->type[p_type].name == s->t->type[q_type].name;
+        return both_hold && same_kind ? RELATION_EITHER : RELATION_MAYBE;
     }
     if (has_content(p) != has_content(q)) { /* a container's own memory, and a pointer */
         const atom *other = has_content(p) ? b : a;

@@ -168,7 +168,15 @@ static void judge(study *s, clauses *c, const slot *x)
 {
     const char *name = symbol_name(s, x->symbol);
     bool thread = s->t->symbol[x->symbol].flags & HPC_SYMBOL_THREAD;
-    if (thread) {
+    int32_t type = s->t->symbol[x->symbol].type;
+    uint8_t flags = type >= 0 ? s->t->type[type].flags : 0;
+    if (flags & HPC_TYPE_VOLATILE) {
+        say_unsafe(s, "memory", x->write, "%s is volatile: each access must happen in its turn",
+                   name);
+    } else if (flags & HPC_TYPE_ATOMIC) {
+        say_unsafe(s, "dependence", x->write, "%s is atomic, but its value depends on the order",
+                   name);
+    } else if (thread) {
         say_unknown(s, "scalar", x->write, "%s is one for each thread", name);
     } else if (x->stride) {
         if (x->exposed >= 0 || x->update == OP_MIXED)

@@ -79,9 +79,14 @@ static void find_store(study *s, int32_t i)
     call_known is = call_known_of(t, n->symbol);
     if (is == CALL_VALUE || is == CALL_READS || is == CALL_METHOD_READ || is == CALL_METHOD_PLACE)
         return;
-    if (n->symbol >= 0 && is == CALL_UNKNOWN && effect_of(s, n->symbol)->kind <= EFFECT_READS)
-        return;
-    for (int32_t a = hpc_tree_child(t, i, 1); a; a = hpc_tree_next(t, a)) {
+    const effect *f = n->symbol >= 0 && is == CALL_UNKNOWN ? effect_of(s, n->symbol) : NULL;
+    if (f && (f->kind <= EFFECT_READS || inline_body(t, n->symbol))) return;
+    bool known = f && f->kind == EFFECT_WRITES;
+    int32_t first = known ? inline_arguments(t, i) : hpc_tree_child(t, i, 1);
+    if (known && (f->object & ARG_WRITE)) add_store(s, -1, -1, -1);
+    int arg = 0;
+    for (int32_t a = first; a; a = hpc_tree_next(t, a), arg++) {
+        if (known && arg < 8 && !(f->arg[arg] & ARG_WRITE)) continue;
         uint8_t k = kind_of(t, bare_type(t, t->node[a].type));
         if (k == HPC_TYPE_POINTER || k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD ||
             (t->node[a].flags & HPC_TREE_BY_REFERENCE))

@@ -262,6 +262,9 @@ static const poly *value_of_name(study *s, int32_t e)
         return poly_number(s, x->value);
     if (x->kind == HPC_SYMBOL_FUNCTION) return poly_atom(s, atom_opaque(s, e));
     int32_t k = slot_index(s, v);
+    if (k >= 0 && s->inlining && !s->quiet)
+        say_unsafe(s, "call", s->inlined_at, "%s reads %s, which the loop assigns",
+                   node_text(s, s->inlined_at), symbol_name(s, v));
     if (k >= 0) return slot_read(s, k, e);
     place p = {.base = atom_object(s, v), .type = bare_type(t, x->type)};
     uint8_t kind = kind_of(t, x->type);

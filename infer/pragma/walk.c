@@ -120,6 +120,20 @@ static bool is_float(const hpc_tree *t, int32_t e)
     return e >= 0 && kind_of(t, bare_type(t, t->node[e].type)) == HPC_TYPE_FLOAT;
 }
 
+/* x += e of an atomic: whole by itself, and in any order. */
+static bool walk_atomic(study *s, int32_t i, const reduction *r)
+{
+    place p;
+    if (s->t->node[i].kind == HPC_TREE_IF) return false;
+    if (s->t->node[i].kind == HPC_TREE_ASSIGN && s->t->node[i].op == '=') return false;
+    if (r->value >= 0) value_of(s, r->value);
+    s->quiet = true;
+    place_of(&p, s, r->target);
+    s->quiet = false;
+    say(s, "memory", i, "%s is one atomic operation", node_text(s, i));
+    return p.base >= 0;
+}
+
 /* A statement that folds a value into a variable that this iteration has not assigned. */
 static bool walk_update(study *s, int32_t i)
 {
@@ -132,6 +146,9 @@ static bool walk_update(study *s, int32_t i)
     uint8_t kind = kind_of(t, bare_type(t, t->node[r.target].type));
     if (kind != HPC_TYPE_INTEGER && kind != HPC_TYPE_FLOAT && kind != HPC_TYPE_BOOL) return false;
     if (kind == HPC_TYPE_INTEGER && is_float(t, r.value)) return false; /* cut each time */
+    int32_t type = bare_type(t, t->node[r.target].type);
+    if (type >= 0 && (t->type[type].flags & HPC_TYPE_VOLATILE)) return false;
+    if (type >= 0 && (t->type[type].flags & HPC_TYPE_ATOMIC)) return walk_atomic(s, i, &r);
     if (r.op == '*' && t->node[i].op == '/' && kind != HPC_TYPE_FLOAT) return false;
     if (k >= 0 && (s->slots[k].inside || s->now[k].assigned || s->slots[k].stride)) return false;
     if (k < 0 && t->node[r.target].kind == HPC_TREE_NAME && v >= 0 && is_inside(s, v) &&
