@@ -74,11 +74,45 @@ static bool called_alike(const study *s, int32_t v, int32_t w)
     return false;
 }
 
+/* A variable that can hold a pointer. */
+static bool may_point(const hpc_tree *t, int32_t v)
+{
+    int32_t type = bare_type(t, t->symbol[v].type);
+    uint8_t k = type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+    return k == HPC_TYPE_POINTER || k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD ||
+           k == HPC_TYPE_UNKNOWN;
+}
+
+/* What a local object is made of; 0: it is not one, or it is made of nothing. */
+static int32_t maker_of(const hpc_tree *t, int32_t v)
+{
+    const hpc_symbol *x = &t->symbol[v];
+    if (x->kind != HPC_SYMBOL_VARIABLE || x->node < 0 || x->type < 0) return 0;
+    if (t->type[x->type].kind != HPC_TYPE_RECORD) return 0;
+    return t->node[x->node].kind == HPC_TREE_VARIABLE ? x->node : 0;
+}
+
+/* Whether two local objects are made of one pointer: span a(p, n), b(p + 1, n). */
+static bool made_alike(const study *s, int32_t v, int32_t w)
+{
+    const hpc_tree *t = s->t;
+    int32_t a = maker_of(t, v), b = maker_of(t, w);
+    if (!a || !b) return false;
+    for (int32_t i = a + 1; i < t->node[a].end; i++) {
+        int32_t x = t->node[i].symbol;
+        if (t->node[i].kind != HPC_TREE_NAME || x < 0 || !may_point(t, x)) continue;
+        for (int32_t k = b + 1; k < t->node[b].end; k++)
+            if (t->node[k].kind == HPC_TREE_NAME && t->node[k].symbol == x) return true;
+    }
+    return false;
+}
+
 bool same_origin(const study *s, const place *a, const place *b)
 {
     bool made = false;
     int32_t x = variable_of(s, a, &made), y = variable_of(s, b, &made);
     if (x < 0 || y < 0) return false;
+    if (x != y && made_alike(s, x, y)) return true;
     int32_t v = made_of(s, x), w = made_of(s, y);
     if (v < 0 || w < 0) return true;
     if (v == w) return made || x != y; /* fields of one object may well differ */

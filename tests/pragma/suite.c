@@ -1,0 +1,123 @@
+/*
+ * Tests of infer/pragma against loops whose truth is known (tests/pragma/loops): none that carries
+ * a dependence is called parallel, none is called conditional unless its assumptions are those that
+ * make it safe, and of the safe ones most are found.
+ */
+#include "tests/pragma/suite.h"
+
+typedef struct counts {
+    int64_t loops, carried, unknown, safe, found, wrong, clauses, clauses_right;
+} counts;
+
+/* Names within KIND(A, B): each must be spoken of by one assumption. */
+static bool assumptions_cover(const hpc_pragma_loop *l, const label *want)
+{
+    for (int64_t i = 0; i < want->names_n; i += 2) {
+        bool spoken = false;
+        for (int64_t k = 0; k < l->assumptions_n && !spoken; k++)
+            spoken =
+                speaks_of(l->assumption[k].text, want->name[i]) &&
+                (i + 1 >= want->names_n || speaks_of(l->assumption[k].text, want->name[i + 1]));
+        if (!spoken) return false;
+    }
+    return true;
+}
+
+static bool is_wrong(const hpc_pragma_loop *l, const label *want)
+{
+    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL;
+    if (!positive) return false;
+    if (want->truth == TRUTH_CARRIED || want->truth == TRUTH_UNKNOWN) return true;
+    if (want->noncanonical || want->local) return true;
+    if (want->injective) return true; /* unsafe unless that is proven */
+    if (want->truth == TRUTH_IF)
+        return l->verdict == HPC_VERDICT_PARALLEL || !assumptions_cover(l, want);
+    return false;
+}
+
+static void print_loop(const char *what, const char *file, const label *want,
+                       const hpc_pragma_loop *l)
+{
+    print_message("%s %s:%u %s: %s, is %s", what, file, want->line, want->name_of_loop, want->text,
+                  hpc_verdict_name(l->verdict));
+    if (l->pragma) print_message(" [%s]", l->pragma);
+    print_message("\n");
+    for (int64_t k = 0; k < l->assumptions_n; k++)
+        print_message("        if %s (%s)\n", l->assumption[k].text,
+                      l->assumption[k].check ? l->assumption[k].check : "no check");
+    for (int64_t k = 0; k < l->evidence_n; k++)
+        print_message("        %s %u: %s\n", l->evidence[k].kind, l->evidence[k].line,
+                      l->evidence[k].text);
+}
+
+static void hold_against(counts *c, const char *file, const label *want, const hpc_pragma_loop *l)
+{
+    const char *show = getenv("HPC_PRAGMA_SHOW"); /* wrong, missed, clauses or all */
+    bool all = show && strcmp(show, "all") == 0;
+    bool positive = l->verdict >= HPC_VERDICT_CONDITIONAL, wrong = is_wrong(l, want);
+    bool counted = !want->noncanonical && !want->local && !want->injective &&
+                   (want->truth == TRUTH_SAFE || want->truth == TRUTH_IF);
+    c->loops++;
+    c->carried += want->truth == TRUTH_CARRIED;
+    c->unknown += want->truth == TRUTH_UNKNOWN;
+    c->safe += counted;
+    c->found += counted && positive;
+    c->wrong += wrong;
+    if (wrong) print_loop("WRONG", file, want, l);
+    if (counted && !positive && (all || (show && strcmp(show, "missed") == 0)))
+        print_loop("missed", file, want, l);
+    if (!counted || !positive || wrong) return;
+    bool right = same_clauses(l->pragma, want->clauses);
+    c->clauses++;
+    c->clauses_right += right;
+    if (!right && (all || (show && strcmp(show, "clauses") == 0)))
+        print_loop("clauses", file, want, l);
+}
+
+static void one_file(counts *c, hpc_checker *checker, const char *file)
+{
+    suite_file f;
+    suite_open(&f, checker, file);
+    for (int64_t i = 0; i < f.labels_n; i++) {
+        const hpc_pragma_loop *l = NULL;
+        for (int64_t k = 0; k < f.loops.n && !l; k++)
+            if (f.loops.item[k].line == f.label[i].line) l = &f.loops.item[k];
+        if (!l) fail_msg("%s:%u: no loop is found there", file, f.label[i].line);
+        hold_against(c, file, &f.label[i], l);
+    }
+    if (f.loops.n != f.labels_n)
+        fail_msg("%s: %lld loops are found, %lld have labels", file, (long long)f.loops.n,
+                 (long long)f.labels_n);
+    suite_close(&f);
+}
+
+static void loops_with_known_truth(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    counts c = {0};
+    hpc_buf names = {0};
+    int64_t n;
+    hpc_checker *checker = open_checker(0);
+    OK(hpc_file_list(&names, &n, "tests/pragma/loops"));
+    const char *name = names.data;
+    for (int64_t i = 0; i < n; i++, name += strlen(name) + 1)
+        if (hpc_language_of_path(name) != HPC_LANGUAGE_NONE) one_file(&c, checker, name);
+    hpc_buf_release(&names);
+    hpc_checker_close(checker);
+    print_message("%lld loops: %lld carried, %lld unknown; of %lld safe ones %lld found (%.1f %%); "
+                  "clauses as they should be: %lld of %lld\n",
+                  (long long)c.loops, (long long)c.carried, (long long)c.unknown, (long long)c.safe,
+                  (long long)c.found, 100.0 * (double)c.found / (double)c.safe,
+                  (long long)c.clauses_right, (long long)c.clauses);
+    assert_true(c.loops >= 300);
+    assert_int_equal(c.wrong, 0);
+    assert_true((double)c.found >= 0.85 * (double)c.safe);
+    assert_true((double)c.clauses_right >= 0.95 * (double)c.clauses);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_with_known_truth)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
