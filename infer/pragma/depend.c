@@ -9,7 +9,7 @@
 
 #include "infer/pragma/memory.h"
 
-enum { STEPS_TRIED = 64, INNER_MOST = 3 };
+enum { STEPS_TRIED = 64, INNER_MOST = 3, LAYERS_MOST = 4 };
 
 typedef struct pair { /* the other iteration */
     study *s;
@@ -80,8 +80,8 @@ static bool twin_place(pair *w, place *out, const place *p)
     return true;
 }
 
-/* ---- one direction
- * ------------------------------------------------------------------------------- */
+/* ---- one direction ------------------------------------------------------------------------------
+ */
 
 typedef struct test {
     const fact *facts;
@@ -131,14 +131,84 @@ static bool other_remainder(study *s, const poly *d, const fact *facts)
     return false;
 }
 
-static bool never_zero(study *s, const poly *d, const fact *facts)
+static bool never_zero(study *s, const poly *d, const fact *facts, int depth);
+
+/* d = n * q + r, with |r| < n: it is 0 only if both q and r are. So a[j * n + i] tells j and i
+ * apart where 0 <= i < n, whichever of them the loop counts. */
+static bool never_both(study *s, const poly *d, const poly *n, const poly *q, const poly *r,
+                       const fact *facts, int depth)
+{
+    if (!q || !r || poly_equal(q, d)) return false;
+    const poly *room = poly_plus(s, n, -1);
+    if (!prove_not_negative(s, poly_less(s, room, r), facts)) return false;
+    if (!prove_not_negative(s, poly_sum(s, room, r), facts)) return false;
+    return never_zero(s, q, facts, depth + 1) || never_zero(s, r, facts, depth + 1);
+}
+
+/* The terms of d that hold an atom, without it once, and the others. */
+static void divide_by_atom(study *s, const poly *d, int32_t which, const poly **q, const poly **r)
+{
+    *q = *r = poly_number(s, 0);
+    for (int32_t i = 0; i < d->n; i++) {
+        const poly *one = poly_number(s, d->t[i].c);
+        bool taken = false;
+        for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
+            bool take = !taken && d->t[i].atom[k] == which;
+            if (!take) one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+            taken |= take;
+        }
+        if (taken)
+            *q = poly_sum(s, *q, one);
+        else
+            *r = poly_sum(s, *r, one);
+    }
+}
+
+static void divide_by_number(study *s, const poly *d, int64_t by, const poly **q, const poly **r)
+{
+    *q = *r = poly_number(s, 0);
+    for (int32_t i = 0; i < d->n; i++) {
+        int64_t c = d->t[i].c;
+        const poly *one = poly_number(s, c % by == 0 ? c / by : c);
+        for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++)
+            one = poly_product(s, one, poly_atom(s, d->t[i].atom[k]));
+        if (c % by == 0)
+            *q = poly_sum(s, *q, one);
+        else
+            *r = poly_sum(s, *r, one);
+    }
+}
+
+/* By each number and by each settled variable that d holds a multiple of. */
+static bool in_layers(study *s, const poly *d, const fact *facts, int depth)
+{
+    const poly *q, *r;
+    if (depth == LAYERS_MOST || d->n < 2) return false;
+    for (int32_t i = 0; i < d->n; i++) {
+        int64_t c = llabs(d->t[i].c);
+        if (c > 1 && d->t[i].atom[0] >= 0) {
+            divide_by_number(s, d, c, &q, &r);
+            if (never_both(s, d, poly_number(s, c), q, r, facts, depth)) return true;
+        }
+        for (int k = 0; k < TERM_ATOMS && d->t[i].atom[k] >= 0; k++) {
+            int32_t a = d->t[i].atom[k];
+            if (s->atoms[a].varies || s->atoms[a].kind == ATOM_STEP) continue;
+            divide_by_atom(s, d, a, &q, &r);
+            if (never_both(s, d, poly_atom(s, a), q, r, facts, depth)) return true;
+        }
+    }
+    return false;
+}
+
+static bool never_zero(study *s, const poly *d, const fact *facts, int depth)
 {
     if (!d) return false;
     for (const fact *f = facts; f; f = f->next)
         if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s, f->p, -1), d)))
             return true;
     return never_divides(d) || prove_positive(s, d, facts) ||
-           prove_positive(s, poly_scaled(s, d, -1), facts) || other_remainder(s, d, facts);
+           prove_positive(s, poly_scaled(s, d, -1), facts) || other_remainder(s, d, facts) ||
+           in_layers(s, d, facts, depth);
 }
 
 static const fact *twin_facts(pair *w, const fact *f, const fact *next)
@@ -200,10 +270,11 @@ static bool apart(study *s, const access *a, const access *b, bool later)
     test x;
     begin(&x, s, a, b, later);
     for (int32_t k = 0; k < x.n; k++)
-        if (never_zero(s, x.difference[k], x.facts)) return true;
+        if (never_zero(s, x.difference[k], x.facts, 0)) return true;
     for (int32_t k = 1; k < x.n; k++) { /* a[i][j] and a[j][i]: both 0 would be their sum 0 */
         const poly *p = x.difference[k - 1], *q = x.difference[k];
-        if (never_zero(s, poly_sum(s, p, q), x.facts) || never_zero(s, poly_less(s, p, q), x.facts))
+        if (never_zero(s, poly_sum(s, p, q), x.facts, 0) ||
+            never_zero(s, poly_less(s, p, q), x.facts, 0))
             return true;
     }
     return false;
@@ -228,8 +299,8 @@ bool places_gap(gap *out, study *s, const access *a, const access *b, bool later
     return false;
 }
 
-/* ---- do they surely meet?
- * ------------------------------------------------------------------------- */
+/* ---- do they surely meet? -----------------------------------------------------------------------
+ */
 
 /* An inner loop's variable in the other iteration may well be what it is in this one, `off` away.
  */
@@ -287,8 +358,8 @@ static int64_t surely(study *s, const access *a, const access *b, bool later)
     return 0;
 }
 
-/* ---- both
- * ----------------------------------------------------------------------------------------- */
+/* ---- both ---------------------------------------------------------------------------------------
+ */
 
 bool field_in_union(const study *s, int32_t field)
 {
@@ -323,8 +394,8 @@ meeting places_meet(int64_t *apart_by, study *s, const access *a, const access *
     return *apart_by ? MEETING_SURE : MEETING_MAYBE;
 }
 
-/* ---- extremes
- * --------------------------------------------------------------------------------------- */
+/* ---- extremes -----------------------------------------------------------------------------------
+ */
 
 const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts)
 {

@@ -30,8 +30,8 @@ static bool is_loop(uint8_t kind)
            kind == HPC_TREE_DO;
 }
 
-/* ---- one loop
- * ---------------------------------------------------------------------------------------- */
+/* ---- one loop -----------------------------------------------------------------------------------
+ */
 
 static int study_init(study *s, const program *p, int32_t loop, int32_t function)
 {
@@ -155,8 +155,8 @@ static void study_loop(study *s, clauses *c)
     memory_judge(s, c);
 }
 
-/* ---- its directive
- * --------------------------------------------------------------------------------------- */
+/* ---- its directive ------------------------------------------------------------------------------
+ */
 
 static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
 {
@@ -192,8 +192,8 @@ static void clauses_release(clauses *c)
     for (int k = 0; k < c->n; k++) hpc_buf_release(&c->reduction[k].names);
 }
 
-/* ---- what it costs
- * ---------------------------------------------------------------------------------------- */
+/* ---- what it costs ------------------------------------------------------------------------------
+ */
 
 enum { SMALL_OPERATIONS = 4000 };
 
@@ -228,9 +228,11 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
     out->assumption =
         hpc_arena_alloc(s->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
     if (!out->evidence || !out->assumption || s->rc < 0) return HPC_E_NOMEM;
-    if (f->evidence_n)
-        memcpy(out->evidence, f->evidence, (size_t)f->evidence_n * sizeof *f->evidence);
-    out->evidence_n = f->evidence_n;
+    static const hpc_verdict order[] = {HPC_VERDICT_UNSAFE, HPC_VERDICT_UNKNOWN,
+                                        HPC_VERDICT_PARALLEL};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (int64_t i = 0; i < f->evidence_n; i++)
+            if (f->evidence[i].alone == order[k]) out->evidence[out->evidence_n++] = f->evidence[i];
     if (out->verdict == HPC_VERDICT_CONDITIONAL) {
         memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
         out->assumptions_n = f->assumptions_n;

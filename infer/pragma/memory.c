@@ -6,7 +6,7 @@
 
 #include "infer/pragma/memory.h"
 
-enum { PAIRS_MOST = 40000 };
+enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 500, PARTS_OF_LOOP = 1000000 };
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
@@ -14,7 +14,7 @@ static uint8_t kind_of(const hpc_tree *t, int32_t type)
 }
 
 /* ---- the same access twice
- * --------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------- */
 
 static bool alike(const access *a, const access *b)
 {
@@ -23,7 +23,7 @@ static bool alike(const access *a, const access *b)
 }
 
 /* ---- variables that each thread may have for itself
- * ---------------------------------------------------- */
+ * ------------------------------------------------ */
 
 static int32_t object_of(const study *s, const access *a)
 {
@@ -119,7 +119,7 @@ static bool is_private(study *s, int32_t symbol)
 }
 
 /* ---- sums over the elements of an array
- * ------------------------------------------------------------------ */
+ * ------------------------------------------------------------ */
 
 /* Whether all that the loop does to a base is to fold values into it with one operator. */
 static uint8_t folded(const study *s, int32_t base)
@@ -203,7 +203,7 @@ static bool reduce_array(study *s, clauses *c, const access *a)
 }
 
 /* ---- what is said
- * ----------------------------------------------------------------------------------------- */
+ * ---------------------------------------------------------------------------------- */
 
 /* A load by which an index is found. */
 static bool is_indirect(const study *s, const place *p)
@@ -255,238 +255,6 @@ static void say_maybe(study *s, const access *a, const access *b)
         say_unknown(s, "dependence", w->node,
                     "%s and %s (%s at line %u) may be the same place in different iterations", x, y,
                     verb(o), line);
-}
-
-/* ---- assumptions
- * --------------------------------------------------------------------------------------------- */
-
-/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. */
-static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
-{
-    *lo = *hi = NULL;
-    for (int64_t i = 0; i < s->n; i++) {
-        const access *a = &s->item[i];
-        if (a->place.base != base) continue;
-        if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX) return false;
-        const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
-                   *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
-        if (!x || !y) return false;
-        if (!*lo || prove_not_negative(s, poly_less(s, *lo, x), a->facts))
-            *lo = x;
-        else if (!prove_not_negative(s, poly_less(s, x, *lo), a->facts))
-            return false;
-        if (!*hi || prove_not_negative(s, poly_less(s, y, *hi), a->facts))
-            *hi = y;
-        else if (!prove_not_negative(s, poly_less(s, *hi, y), a->facts))
-            return false;
-    }
-    return *lo && *hi;
-}
-
-static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off)
-{
-    int64_t zero;
-    atom_text(b, s, base);
-    if (poly_is_number(off, &zero) && zero == 0) return;
-    hpc_buf_text(b, " + ");
-    poly_text(b, s, off);
-}
-
-/* "x + n <= y || y + n <= x" */
-static void no_overlap_check(hpc_buf *b, study *s, int32_t p, int32_t q)
-{
-    const poly *a, *c, *d, *e;
-    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) return;
-    bound_text(b, s, p, poly_plus(s, c, 1));
-    hpc_buf_text(b, " <= ");
-    bound_text(b, s, q, d);
-    hpc_buf_text(b, " || ");
-    bound_text(b, s, q, poly_plus(s, e, 1));
-    hpc_buf_text(b, " <= ");
-    bound_text(b, s, p, a);
-}
-
-static bool is_container_place(const place *p)
-{
-    for (int32_t k = 0; k < p->n; k++)
-        if (p->step[k].field == STEP_CONTENT) return true;
-    return false;
-}
-
-/* What a place belongs to, for people: all in front of its first index. */
-static void owner_text(hpc_buf *b, const study *s, const place *p)
-{
-    place head = *p;
-    int32_t k = 0;
-    while (k < p->n && p->step[k].field != STEP_INDEX) k++;
-    head.n = k;
-    if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
-    place_text(b, s, &head);
-}
-
-static void assume_apart(study *s, const access *a, const access *b)
-{
-    hpc_buf text = {0}, check = {0};
-    bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
-    if (a->place.base < 0 || b->place.base < 0) {
-        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie",
-                    node_text(s, a->node), node_text(s, b->node));
-        return;
-    }
-    if (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies) {
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", node_text(s, a->node),
-                    node_text(s, b->node), s->t->node[b->node].line);
-        return;
-    }
-    if (same_origin(s, &a->place, &b->place)) {
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) may come from one pointer",
-                    node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
-        return;
-    }
-    if (a->place.base > b->place.base) { /* one order for both */
-        const access *c = a;
-        a = b;
-        b = c;
-    }
-    owner_text(&text, s, &a->place);
-    hpc_buf_text(&text, " and ");
-    owner_text(&text, s, &b->place);
-    hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
-    if (both_hold) {
-        hpc_buf_text(&check, "&");
-        owner_text(&check, s, &a->place);
-        hpc_buf_text(&check, " != &");
-        owner_text(&check, s, &b->place);
-    } else {
-        no_overlap_check(&check, s, a->place.base, b->place.base);
-    }
-    if (!text.failed && text.data) assume(s, text.data, check.n ? check.data : NULL);
-    hpc_buf_release(&text);
-    hpc_buf_release(&check);
-}
-
-/* ---- numbers that must differ enough
- * --------------------------------------------------------------------------- */
-
-/* "ld >= n", put together from a coefficient and the range of the rest. */
-static void at_least(hpc_buf *b, const study *s, const poly *c, const poly *least)
-{
-    if (b->n) hpc_buf_text(b, " && ");
-    poly_text(b, s, c);
-    hpc_buf_text(b, " >= ");
-    poly_text(b, s, least);
-}
-
-/* |rest| is less than c: "ld >= n && ld >= m". False when that cannot be, or is known already. */
-static bool wider_than(hpc_buf *b, study *s, const gap *g, const poly *least, const poly *most)
-{
-    const poly *c = g->factor, *high = poly_plus(s, most, 1),
-               *low = poly_plus(s, poly_scaled(s, least, -1), 1);
-    bool above = prove_not_negative(s, poly_less(s, c, high), g->facts),
-         below = prove_not_negative(s, poly_less(s, c, low), g->facts);
-    if (prove_positive(s, poly_less(s, high, c), g->facts)) return false;
-    if (prove_positive(s, poly_less(s, low, c), g->facts)) return false;
-    if (!above) at_least(b, s, c, high);
-    if (!below && (above || !poly_equal(high, low))) at_least(b, s, c, low);
-    return !above || !below;
-}
-
-/* The rest is 0, or beyond all iterations: "k == 0 || k > n - 1 || -k > n - 1". */
-static bool out_of_reach(hpc_buf *b, study *s, const gap *g, const poly *rest, const poly *span)
-{
-    bool within = prove_not_negative(s, poly_less(s, span, rest), g->facts) &&
-                  prove_not_negative(s, poly_sum(s, span, rest), g->facts);
-    if (within || poly_varies(s, span)) return false;
-    poly_text(b, s, rest);
-    hpc_buf_text(b, " == 0 || ");
-    poly_text(b, s, rest);
-    hpc_buf_text(b, " > ");
-    poly_text(b, s, span);
-    hpc_buf_text(b, " || ");
-    poly_text(b, s, poly_scaled(s, rest, -1));
-    hpc_buf_text(b, " > ");
-    poly_text(b, s, span);
-    return true;
-}
-
-/* The indices are c * (iterations apart) - rest: they differ if |c| is more than |rest| can be.
- * With a number for c: if rest is 0, or more than all iterations span. */
-static bool index_condition(hpc_buf *b, study *s, const gap *g)
-{
-    int64_t c, zero;
-    const poly *least = poly_extreme(s, g->rest, false, g->facts),
-               *most = poly_extreme(s, g->rest, true, g->facts);
-    if (!least || !most) return false;
-    if (!poly_is_number(g->factor, &c)) {
-        bool none =
-            poly_is_number(least, &zero) && zero == 0 && poly_is_number(most, &zero) && zero == 0;
-        if (none) {
-            poly_text(b, s, g->factor);
-            hpc_buf_text(b, " != 0");
-            return true;
-        }
-        return wider_than(b, s, g, least, most);
-    }
-    const poly *span = poly_less(s, s->head.hi, s->head.lo);
-    return span && poly_equal(least, most) && out_of_reach(b, s, g, least, span);
-}
-
-static bool assume_index(study *s, const access *a, const access *b)
-{
-    gap g[2]; /* one for each direction */
-    hpc_buf text = {0};
-    bool ok = places_gap(&g[0], s, a, b, true) && index_condition(&text, s, &g[0]);
-    if (ok) {
-        int64_t c;
-        hpc_buf other = {0};
-        ok = places_gap(&g[1], s, a, b, false) && index_condition(&other, s, &g[1]);
-        bool number = poly_is_number(g[0].factor, &c); /* says the same of both */
-        if (ok && !number && strcmp(text.data, other.data) != 0) {
-            hpc_buf_text(&text, " && ");
-            hpc_buf_text(&text, other.data);
-        }
-        hpc_buf_release(&other);
-    }
-    if (ok && !text.failed) assume(s, text.data, text.data);
-    hpc_buf_release(&text);
-    return ok;
-}
-
-/* ---- rows: pointers that are read from an array
- * --------------------------------------------------------------- */
-
-static const place *row_of(const study *s, const access *a)
-{
-    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
-    return x && x->kind == ATOM_LOAD ? x->place : NULL;
-}
-
-/* a[i][j] by an array of pointers: if no two of these are the same, what lies behind different ones
- * is apart. True when that decides it. */
-static bool rows_apart(study *s, const access *a, const access *b)
-{
-    const place *p = row_of(s, a), *q = row_of(s, b);
-    int64_t by;
-    if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
-    for (int32_t k = 0; k < p->n; k++)
-        if (p->step[k].field != q->step[k].field) return false;
-    if (s->atoms[p->base].varies) return false;
-    access x = *a, y = *b;
-    x.place = *p;
-    y.place = *q;
-    bool other_rows = places_meet(&by, s, &x, &y) == MEETING_NEVER;
-    if (!other_rows) { /* then the indices behind must differ, whatever the row is */
-        bool same = a->place.n == b->place.n && places_meet(&by, s, a, b) == MEETING_NEVER;
-        if (!same) return false;
-        if (a->place.base == b->place.base && !s->atoms[a->place.base].varies) return true;
-    }
-    hpc_buf text = {0};
-    hpc_buf_text(&text, "the rows of ");
-    owner_text(&text, s, p);
-    hpc_buf_text(&text, " do not overlap");
-    if (!text.failed) assume(s, text.data, NULL);
-    hpc_buf_release(&text);
-    return true;
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
@@ -580,7 +348,7 @@ static void set_aside(study *s, uint8_t *aside)
 
 void memory_judge(study *s, clauses *c)
 {
-    int64_t pairs = 0;
+    int64_t pairs = 0, certain = 0;
     uint8_t *aside = hpc_arena_alloc(s->arena, (size_t)s->n + 1, 1);
     if (!aside) {
         s->rc = HPC_E_NOMEM;
@@ -590,10 +358,15 @@ void memory_judge(study *s, clauses *c)
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t k = i; k < s->n; k++) {
             if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
-            if (++pairs > PAIRS_MOST) {
+            if (s->unsafe && ++certain > PAIRS_BEHIND) return; /* more would say no more */
+            if (++pairs > PAIRS_MOST || s->spent > PARTS_OF_LOOP) {
                 say_unknown(s, "form", s->loop, "the loop is too large");
                 return;
             }
+            int64_t atoms = s->atoms_n; /* numbers of the test do not outlive it */
+            hpc_arena_mark mark = hpc_arena_here(s->arena);
             judge_pair(s, c, &s->item[i], &s->item[k]);
+            s->atoms_n = atoms;
+            hpc_arena_rewind(s->arena, mark);
         }
 }

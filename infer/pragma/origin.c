@@ -2,50 +2,81 @@
  * origin.c: where the pointers of a function come from, as far as the file says: what a local
  * pointer is made of, and what the callers of a function that no other file can call hand to it.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/memory.h"
 
 enum { CHAIN_MOST = 8 };
 
-/* What a local pointer variable ever gets comes from this variable; itself when it is not said, -1
- * when it is said in a way that is not understood. */
-static int32_t made_of(const study *s, int32_t v)
+/* A variable, and the field by which the pointer is found in it (-1: none): s->a and s->b are
+ * pointers of their own. */
+typedef struct origin {
+    int32_t variable, field;
+} origin;
+
+/* The field next to the variable that an expression begins with: "a" of s->a->data + 1; -1. */
+static int32_t field_of(const hpc_tree *t, int32_t e)
+{
+    int32_t field = -1;
+    for (int32_t i = e; i < t->node[e].end; i++) { /* down the leftmost way */
+        if (t->node[i].kind == HPC_TREE_MEMBER) field = t->node[i].symbol;
+        if (t->node[i].kind == HPC_TREE_NAME) break;
+    }
+    return field;
+}
+
+static int32_t behind_casts(const hpc_tree *t, int32_t e)
+{
+    while (e && t->node[e].kind == HPC_TREE_CAST) {
+        int32_t c = hpc_tree_first(t, e);
+        while (c && hpc_tree_next(t, c)) c = hpc_tree_next(t, c);
+        e = c;
+    }
+    return e;
+}
+
+/* What a local pointer variable ever gets comes from this one; the variable itself when that is not
+ * said, -1 when it is said in a way that is not understood. */
+static origin made_of(const study *s, origin o)
 {
     const hpc_tree *t = s->t;
     for (int k = 0; k < CHAIN_MOST; k++) {
-        const hpc_symbol *x = &t->symbol[v];
-        const symbol_use *u = &s->program->use[v];
+        const hpc_symbol *x = &t->symbol[o.variable];
+        const symbol_use *u = &s->program->use[o.variable];
         bool local = x->kind == HPC_SYMBOL_VARIABLE && (x->flags & HPC_SYMBOL_LOCAL) &&
                      x->node >= 0 && t->node[x->node].kind == HPC_TREE_VARIABLE;
-        if (!local || x->type < 0 || t->type[x->type].kind == HPC_TYPE_ARRAY) return v;
+        if (!local || x->type < 0 || t->type[x->type].kind == HPC_TYPE_ARRAY) return o;
         int32_t from = hpc_tree_first(t, x->node);
         if (u->writes_n == 1 && t->node[u->write].kind == HPC_TREE_ASSIGN)
             from = hpc_tree_child(t, u->write, 1);
-        while (from && t->node[from].kind == HPC_TREE_CAST) {
-            int32_t c = hpc_tree_first(t, from);
-            while (c && hpc_tree_next(t, c)) c = hpc_tree_next(t, c);
-            from = c;
-        }
-        if (from && t->node[from].kind == HPC_TREE_OTHER) return -1;
+        from = behind_casts(t, from);
+        if (from && t->node[from].kind == HPC_TREE_OTHER) return (origin){-1, -1};
         int32_t root = from ? root_of(t, from) : -1;
-        if (root < 0 || u->writes_n > 1) return v;
-        v = root;
+        if (root < 0 || u->writes_n > 1) return o;
+        int32_t field = field_of(t, from);
+        o = (origin){root, field >= 0 ? field : o.field};
     }
-    return v;
+    return o;
 }
 
-/* The variable that a place is reached from; -1. *made: by way of a pointer that was made of it. */
-static int32_t variable_of(const study *s, const place *p, bool *made)
+/* The variable that a place is reached from. *made: by way of a pointer that was made of it. */
+static origin origin_of(const study *s, const place *p, bool *made)
 {
+    int32_t field = -1;
     for (int k = 0; p && p->base >= 0 && k < CHAIN_MOST; k++) {
         const atom *a = &s->atoms[p->base];
-        if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return a->symbol;
+        for (int32_t i = 0; k > 0 && i < p->n; i++)
+            if (p->step[i].field >= 0) {
+                field = p->step[i].field;
+                break;
+            }
+        if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return (origin){a->symbol, field};
         if (a->kind == ATOM_OPAQUE && a->node >= 0) {
             *made = true;
-            return root_of(s->t, a->node);
+            int32_t of = field_of(s->t, a->node);
+            return (origin){root_of(s->t, a->node), of >= 0 ? of : field};
         }
         p = a->place;
     }
-    return -1;
+    return (origin){-1, -1};
 }
 
 static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
@@ -58,20 +89,23 @@ static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
     return -1;
 }
 
-/* Whether some call in the file hands the same variable to both parameters. */
-static bool called_alike(const study *s, int32_t v, int32_t w)
+/* What the calls in the file hand to two parameters: the same, or what is made of the same. */
+static kinship called_alike(const study *s, int32_t v, int32_t w)
 {
     const hpc_tree *t = s->t;
     int a = argument_of(t, s->function, v), b = argument_of(t, s->function, w);
     int32_t f = t->node[s->function].symbol;
-    if (a < 0 || b < 0 || f < 0) return false;
+    kinship worst = KIN_NONE;
+    if (a < 0 || b < 0 || f < 0) return KIN_NONE;
     for (int32_t i = 0; i < t->n; i++) {
         if (t->node[i].kind != HPC_TREE_CALL || t->node[i].symbol != f) continue;
         int32_t x = hpc_tree_child(t, i, a + 1), y = hpc_tree_child(t, i, b + 1);
         int32_t p = x ? root_of(t, x) : -1, q = y ? root_of(t, y) : -1;
-        if (p >= 0 && p == q) return true;
+        if (p < 0 || p != q || field_of(t, x) != field_of(t, y)) continue;
+        if (!tree_equal(t, x, y)) return KIN_PARTS;
+        worst = KIN_SAME;
     }
-    return false;
+    return worst;
 }
 
 /* A variable that can hold a pointer. */
@@ -107,14 +141,15 @@ static bool made_alike(const study *s, int32_t v, int32_t w)
     return false;
 }
 
-bool same_origin(const study *s, const place *a, const place *b)
+kinship same_origin(const study *s, const place *a, const place *b)
 {
     bool made = false;
-    int32_t x = variable_of(s, a, &made), y = variable_of(s, b, &made);
-    if (x < 0 || y < 0) return false;
-    if (x != y && made_alike(s, x, y)) return true;
-    int32_t v = made_of(s, x), w = made_of(s, y);
-    if (v < 0 || w < 0) return true;
-    if (v == w) return made || x != y; /* fields of one object may well differ */
-    return called_alike(s, v, w);
+    origin x = origin_of(s, a, &made), y = origin_of(s, b, &made);
+    if (x.variable < 0 || y.variable < 0) return KIN_NONE;
+    if (x.variable != y.variable && made_alike(s, x.variable, y.variable)) return KIN_PARTS;
+    origin v = made_of(s, x), w = made_of(s, y);
+    if (v.variable < 0 || w.variable < 0) return KIN_PARTS;
+    if (v.variable != w.variable) return called_alike(s, v.variable, w.variable);
+    if (v.field != w.field) return KIN_NONE;
+    return made || x.variable != y.variable ? KIN_PARTS : KIN_NONE;
 }

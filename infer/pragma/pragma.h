@@ -31,6 +31,7 @@ typedef struct hpc_evidence {
     const char *kind;
     uint32_t line; /* 0: of none */
     const char *text;
+    hpc_verdict alone; /* what it would decide by itself: UNSAFE, UNKNOWN; PARALLEL: nothing */
 } hpc_evidence;
 
 typedef struct hpc_assumption {
@@ -63,7 +64,7 @@ typedef struct hpc_pragma_loop {
     bool again;        /* of a template that is instantiated in the file */
     bool small;        /* it runs so short that threads do not pay */
     hpc_assumption *assumption;
-    hpc_evidence *evidence;
+    hpc_evidence *evidence; /* what decides comes first */
     int64_t assumptions_n, evidence_n;
 } hpc_pragma_loop;
 

@@ -91,6 +91,7 @@ struct study {
     int32_t loops, breakable; /* loops, and loops and switches, around what is being walked */
     int32_t switches;         /* within the innermost loop */
     int32_t parts;            /* budget of the prover */
+    int64_t spent;            /* of it, by all questions so far */
     found found;
     hpc_verdict verdict; /* the worst so far */
     bool unknown, unsafe;
@@ -264,23 +265,6 @@ void clauses_add(hpc_buf *b, const char *name);
 void clauses_reduce(clauses *c, uint8_t op, const char *name);
 /* Whether a variable's value may be read behind the loop, or before it in a loop around it. */
 bool is_live(const study *s, int32_t symbol);
-/* What an iteration left in place a is never what another finds in b; *why_not: the pair is known
- * to meet, `apart` iterations from each other (0: that is not known). */
-typedef enum meeting { MEETING_NEVER, MEETING_MAYBE, MEETING_SURE } meeting;
-meeting places_meet(int64_t *apart, study *s, const access *a, const access *b);
-/* Least and greatest value of a number over all iterations; NULL when it cannot be said. */
-const poly *poly_extreme(study *s, const poly *p, bool greatest, const fact *facts);
-typedef enum relation {
-    RELATION_SAME,
-    RELATION_APART,
-    RELATION_EITHER, /* the same object, or apart as a whole */
-    RELATION_MAYBE   /* nothing is known */
-} relation;
-relation relate(study *s, const place *p, const place *q);
-bool field_in_union(const study *s, int32_t field);
-/* Whether the two may come from one pointer in this file, so that to assume that they are apart
- * would be to assume the opposite of what the text says. */
-bool same_origin(const study *s, const place *a, const place *b);
 void value_is_least(study *s, const poly *v, const poly *a, const poly *b);
 void value_is_greatest(study *s, const poly *v, const poly *a, const poly *b);
 void say(study *s, const char *kind, int32_t node, const char *format, ...)
@@ -290,6 +274,9 @@ void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ..
 void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void assume(study *s, const char *text, const char *check);
+/* Not where `stronger` is assumed, and in the place of `weaker`; each may be NULL. */
+void assume_instead(study *s, const char *text, const char *check, const char *stronger,
+                    const char *weaker);
 const char *node_text(const study *s, int32_t node); /* its source, shortened */
 const char *symbol_name(const study *s, int32_t symbol);
 

@@ -100,6 +100,7 @@ static bool not_negative(study *s, const poly *p, const fact *facts, int depth)
     int64_t c;
     if (!p || depth > DEPTH_MOST || s->parts <= 0) return false;
     s->parts--;
+    s->spent++;
     if (poly_is_number(p, &c)) return c >= 0;
     if (plainly(s, p)) return true;
     for (const fact *f = facts; f; f = f->next) {

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/memory.h"
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
@@ -27,8 +27,8 @@ static bool compatible(const hpc_tree *t, int32_t a, int32_t b)
     return t->type[a].bytes == t->type[b].bytes;
 }
 
-/* ---- where pointers come from
- * -------------------------------------------------------------------- */
+/* ---- where pointers come from -------------------------------------------------------------------
+ */
 
 static bool allocates(const study *s, int32_t e)
 {
@@ -76,8 +76,8 @@ static bool is_restrict(const study *s, int32_t v)
     return type >= 0 && (s->t->type[type].flags & HPC_TYPE_RESTRICT);
 }
 
-/* ---- objects
- * ------------------------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------------------------------
+ */
 
 typedef enum source {
     SOURCE_LOCAL,    /* a variable of the function */

@@ -27,22 +27,27 @@ const char *node_text(const study *s, int32_t node)
     return kept ? kept : "";
 }
 
-static void add(study *s, const char *kind, int32_t node, const char *format, va_list args)
+static void add(study *s, hpc_verdict alone, const char *kind, int32_t node, const char *format,
+                va_list args)
 {
     char text[400];
     found *f = &s->found;
+    int64_t alike = 0;
     vsnprintf(text, sizeof text, format, args);
     uint32_t line = node >= 0 ? s->t->node[node].line : 0;
-    for (int64_t i = 0; i < f->evidence_n; i++)
+    for (int64_t i = 0; i < f->evidence_n; i++) {
         if (f->evidence[i].line == line && strcmp(f->evidence[i].text, text) == 0) return;
-    if (f->evidence_n == EVIDENCE_MOST) return;
+        alike += f->evidence[i].alone == alone;
+    }
+    if (alike == EVIDENCE_MOST) return;
     const char *kept = hpc_arena_text(s->out, "%s", text);
     if (!kept ||
         hpc_grow(&f->evidence, &f->evidence_cap, f->evidence_n + 1, sizeof *f->evidence) < 0) {
         s->rc = HPC_E_NOMEM;
         return;
     }
-    f->evidence[f->evidence_n++] = (hpc_evidence){.kind = kind, .line = line, .text = kept};
+    f->evidence[f->evidence_n++] =
+        (hpc_evidence){.kind = kind, .line = line, .text = kept, .alone = alone};
 }
 
 void say(study *s, const char *kind, int32_t node, const char *format, ...)
@@ -50,7 +55,7 @@ void say(study *s, const char *kind, int32_t node, const char *format, ...)
     va_list args;
     if (s->quiet) return;
     va_start(args, format);
-    add(s, kind, node, format, args);
+    add(s, HPC_VERDICT_PARALLEL, kind, node, format, args);
     va_end(args);
 }
 
@@ -60,7 +65,7 @@ void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ..
     if (s->quiet) return;
     s->unsafe = true;
     va_start(args, format);
-    add(s, kind, node, format, args);
+    add(s, HPC_VERDICT_UNSAFE, kind, node, format, args);
     va_end(args);
 }
 
@@ -70,7 +75,7 @@ void say_unknown(study *s, const char *kind, int32_t node, const char *format, .
     if (s->quiet) return;
     s->unknown = true;
     va_start(args, format);
-    add(s, kind, node, format, args);
+    add(s, HPC_VERDICT_UNKNOWN, kind, node, format, args);
     va_end(args);
 }
 
@@ -88,6 +93,27 @@ void assume(study *s, const char *text, const char *check)
         return;
     }
     f->assumption[f->assumptions_n++] = (hpc_assumption){.text = kept, .check = guard};
+}
+
+static int64_t assumed(const found *f, const char *text)
+{
+    for (int64_t i = 0; text && i < f->assumptions_n; i++)
+        if (strcmp(f->assumption[i].text, text) == 0) return i;
+    return -1;
+}
+
+void assume_instead(study *s, const char *text, const char *check, const char *stronger,
+                    const char *weaker)
+{
+    found *f = &s->found;
+    if (assumed(f, stronger) >= 0) return;
+    int64_t old = assumed(f, weaker);
+    if (old >= 0) {
+        memmove(&f->assumption[old], &f->assumption[old + 1],
+                (size_t)(f->assumptions_n - old - 1) * sizeof *f->assumption);
+        f->assumptions_n--;
+    }
+    assume(s, text, check);
 }
 
 void clauses_add(hpc_buf *b, const char *name)

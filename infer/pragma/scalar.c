@@ -2,15 +2,15 @@
  * scalar.c: what becomes of the variables that a loop assigns: each thread has its own, they are
  * summed up, they are stepped, or they carry something from one iteration to the next.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/memory.h"
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
     return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
 }
 
-/* ---- life behind the loop
- * -------------------------------------------------------------------------- */
+/* ---- life behind the loop -----------------------------------------------------------------------
+ */
 
 static bool is_loop(uint8_t kind)
 {
@@ -72,8 +72,8 @@ bool is_live(const study *s, int32_t symbol)
     return used_in(s, symbol, around_end, t->node[s->function].end) > 0;
 }
 
-/* ---- verdicts
- * ------------------------------------------------------------------------------------------ */
+/* ---- verdicts -----------------------------------------------------------------------------------
+ */
 
 static void name_shared(study *s, clauses *c, const slot *x)
 {
@@ -149,7 +149,7 @@ static void against_memory(study *s, const slot *x)
     for (int64_t i = 0; i < s->n; i++) {
         hpc_buf b = {0};
         if (relate(s, &mine, &s->item[i].place) != RELATION_MAYBE) continue;
-        if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place)) {
+        if (s->item[i].place.base < 0 || same_origin(s, &mine, &s->item[i].place) != KIN_NONE) {
             say_unknown(s, "alias", s->item[i].node, "%s may be %s", node_text(s, s->item[i].node),
                         symbol_name(s, x->symbol));
             continue;

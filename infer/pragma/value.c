@@ -531,8 +531,8 @@ const poly *value_of(study *s, int32_t e)
     }
 }
 
-/* ---- what a condition says
- * ----------------------------------------------------------------------- */
+/* ---- what a condition says ----------------------------------------------------------------------
+ */
 
 static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
 {

@@ -104,8 +104,8 @@ static void declare(study *s, int32_t i)
     s->now[k].assigned = true;
 }
 
-/* ---- reductions
- * ---------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------
+ */
 
 static void mark_update(study *s, int32_t k, uint8_t op, int32_t node)
 {
@@ -167,8 +167,8 @@ static bool walk_update(study *s, int32_t i)
     return true;
 }
 
-/* ---- branches
- * ------------------------------------------------------------------------------------- */
+/* ---- branches -----------------------------------------------------------------------------------
+ */
 
 bool walk_ends(const hpc_tree *t, int32_t i)
 {
@@ -261,8 +261,8 @@ static void walk_switch(study *s, int32_t i)
     s->broken = outer;
 }
 
-/* ---- loops within
- * ---------------------------------------------------------------------------------- */
+/* ---- loops within -------------------------------------------------------------------------------
+ */
 
 typedef struct inner {
     var_state *before, *left;
@@ -448,8 +448,8 @@ static void walk_inner(study *s, int32_t loop)
         walk_counted(s, loop, &h);
 }
 
-/* ---- statements
- * ------------------------------------------------------------------------------------- */
+/* ---- statements ---------------------------------------------------------------------------------
+ */
 
 static void walk_block(study *s, int32_t i)
 {
@@ -544,8 +544,8 @@ void walk_statement(study *s, int32_t i)
     }
 }
 
-/* ---- the loop itself
- * -------------------------------------------------------------------------------- */
+/* ---- the loop itself ----------------------------------------------------------------------------
+ */
 
 static void bind_variable(study *s)
 {

@@ -1,0 +1,183 @@
+/*
+ * apart.c: what must be assumed of two pointers that nothing is known of: that what lies behind
+ * them does not overlap, or is the same altogether; with the check that says so at run time.
+ */
+#include "infer/pragma/memory.h"
+
+/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. */
+static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
+{
+    *lo = *hi = NULL;
+    for (int64_t i = 0; i < s->n; i++) {
+        const access *a = &s->item[i];
+        if (a->place.base != base) continue;
+        if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX) return false;
+        const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
+                   *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
+        if (!x || !y) return false;
+        if (!*lo || prove_not_negative(s, poly_less(s, *lo, x), a->facts))
+            *lo = x;
+        else if (!prove_not_negative(s, poly_less(s, x, *lo), a->facts))
+            return false;
+        if (!*hi || prove_not_negative(s, poly_less(s, y, *hi), a->facts))
+            *hi = y;
+        else if (!prove_not_negative(s, poly_less(s, *hi, y), a->facts))
+            return false;
+    }
+    return *lo && *hi;
+}
+
+static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off)
+{
+    int64_t zero;
+    atom_text(b, s, base);
+    if (poly_is_number(off, &zero) && zero == 0) return;
+    hpc_buf_text(b, " + ");
+    poly_text(b, s, off);
+}
+
+/* "x + n <= y || y + n <= x" */
+static void no_overlap_check(hpc_buf *b, study *s, int32_t p, int32_t q)
+{
+    const poly *a, *c, *d, *e;
+    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) return;
+    bound_text(b, s, p, poly_plus(s, c, 1));
+    hpc_buf_text(b, " <= ");
+    bound_text(b, s, q, d);
+    hpc_buf_text(b, " || ");
+    bound_text(b, s, q, poly_plus(s, e, 1));
+    hpc_buf_text(b, " <= ");
+    bound_text(b, s, p, a);
+}
+
+bool is_container_place(const place *p)
+{
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field == STEP_CONTENT) return true;
+    return false;
+}
+
+/* What a place belongs to, for people: all in front of its first index. */
+static void owner_text(hpc_buf *b, const study *s, const place *p)
+{
+    place head = *p;
+    int32_t k = 0;
+    while (k < p->n && p->step[k].field != STEP_INDEX) k++;
+    head.n = k;
+    if (k < p->n && k == 0 && p->n > 1 && p->step[1].field >= 0) head.n = 2;
+    place_text(b, s, &head);
+}
+
+/* Two arrays that may be one only as a whole, since then the two accesses never meet: a[i] =
+ * f(b[i]).
+ */
+static bool harmless_as_one(study *s, const access *a, const access *b)
+{
+    const place *p = &a->place, *q = &b->place;
+    int64_t by;
+    if (p->n != q->n || p->n == 0 || p->step[0].field != STEP_INDEX || p->type != q->type)
+        return false;
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field != q->step[k].field) return false;
+    access other = *b;
+    other.place.base = p->base;
+    return places_meet(&by, s, a, &other) == MEETING_NEVER;
+}
+
+static void apart_check(hpc_buf *check, study *s, const access *a, const access *b, bool as_one)
+{
+    bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
+    if (both_hold) {
+        hpc_buf_text(check, "&");
+        owner_text(check, s, &a->place);
+        hpc_buf_text(check, " != &");
+        owner_text(check, s, &b->place);
+        return;
+    }
+    hpc_buf apart = {0};
+    no_overlap_check(&apart, s, a->place.base, b->place.base);
+    if (apart.n && as_one) {
+        atom_text(check, s, a->place.base);
+        hpc_buf_text(check, " == ");
+        atom_text(check, s, b->place.base);
+        hpc_buf_text(check, " || ");
+    }
+    if (apart.n) hpc_buf_text(check, apart.data);
+    hpc_buf_release(&apart);
+}
+
+void assume_apart(study *s, const access *a, const access *b)
+{
+    hpc_buf text = {0}, weak = {0}, check = {0};
+    bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
+    if (a->place.base < 0 || b->place.base < 0) {
+        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie",
+                    node_text(s, a->node), node_text(s, b->node));
+        return;
+    }
+    if (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies) {
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", node_text(s, a->node),
+                    node_text(s, b->node), s->t->node[b->node].line);
+        return;
+    }
+    kinship kin = same_origin(s, &a->place, &b->place);
+    bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
+    if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) may come from one pointer",
+                    node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
+        return;
+    }
+    if (a->place.base > b->place.base) { /* one order for both */
+        const access *c = a;
+        a = b;
+        b = c;
+    }
+    owner_text(&text, s, &a->place);
+    hpc_buf_text(&text, " and ");
+    owner_text(&text, s, &b->place);
+    hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
+    hpc_buf_printf(&weak, "%s, or are the same", text.data ? text.data : "");
+    apart_check(&check, s, a, b, as_one);
+    if (!text.failed && !weak.failed && !check.failed)
+        assume_instead(s, as_one ? weak.data : text.data, check.n ? check.data : NULL,
+                       as_one ? text.data : NULL, as_one ? NULL : weak.data);
+    hpc_buf_release(&text);
+    hpc_buf_release(&weak);
+    hpc_buf_release(&check);
+}
+/* ---- rows: pointers that are read from an array
+ * ---------------------------------------------------- */
+
+static const place *row_of(const study *s, const access *a)
+{
+    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    return x && x->kind == ATOM_LOAD ? x->place : NULL;
+}
+
+/* a[i][j] by an array of pointers: if no two of these are the same, what lies behind different ones
+ * is apart. True when that decides it. */
+bool rows_apart(study *s, const access *a, const access *b)
+{
+    const place *p = row_of(s, a), *q = row_of(s, b);
+    int64_t by;
+    if (!p || !q || p->base < 0 || p->base != q->base || p->n != q->n) return false;
+    for (int32_t k = 0; k < p->n; k++)
+        if (p->step[k].field != q->step[k].field) return false;
+    if (s->atoms[p->base].varies) return false;
+    access x = *a, y = *b;
+    x.place = *p;
+    y.place = *q;
+    bool other_rows = places_meet(&by, s, &x, &y) == MEETING_NEVER;
+    if (!other_rows) { /* then the indices behind must differ, whatever the row is */
+        bool same = a->place.n == b->place.n && places_meet(&by, s, a, b) == MEETING_NEVER;
+        if (!same) return false;
+        if (a->place.base == b->place.base && !s->atoms[a->place.base].varies) return true;
+    }
+    hpc_buf text = {0};
+    hpc_buf_text(&text, "the rows of ");
+    owner_text(&text, s, p);
+    hpc_buf_text(&text, " do not overlap");
+    if (!text.failed) assume(s, text.data, NULL);
+    hpc_buf_release(&text);
+    return true;
+}
