@@ -75,8 +75,10 @@ static bool harmless_as_one(study *s, const access *a, const access *b)
 {
     const place *p = &a->place, *q = &b->place;
     int64_t by;
-    if (p->n != q->n || p->n == 0 || p->step[0].field != STEP_INDEX || p->type != q->type)
-        return false;
+    if (p->n != q->n || p->n == 0 || p->step[0].field != STEP_INDEX) return false;
+    if (p->type < 0 || q->type < 0) return false;
+    const hpc_tree_type *x = &s->t->type[p->type], *y = &s->t->type[q->type]; /* const or not */
+    if (x->kind != y->kind || x->bytes != y->bytes || x->to != y->to) return false;
     for (int32_t k = 0; k < p->n; k++)
         if (p->step[k].field != q->step[k].field) return false;
     access other = *b;

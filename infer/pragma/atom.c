@@ -188,6 +188,15 @@ static void bound_function(study *s, atom *x)
     }
 }
 
+int32_t atom_choice(study *s, const atom *c)
+{
+    atom x = *c;
+    x.kind = ATOM_CHOICE;
+    x.varies = true;
+    x.symbol = x.node = -1;
+    return x.a && x.b ? atom_new(s, &x) : -1;
+}
+
 int32_t atom_function(study *s, uint8_t op, const poly *a, const poly *b)
 {
     if (!a || !b) return atom_opaque(s, -1);
@@ -285,6 +294,13 @@ void atom_text(hpc_buf *b, const study *s, int32_t i)
     case ATOM_SIZE:
         place_text(b, s, a->place);
         hpc_buf_text(b, ".size()");
+        break;
+    case ATOM_CHOICE:
+        hpc_buf_text(b, "(");
+        poly_text(b, s, a->a);
+        hpc_buf_text(b, " or ");
+        poly_text(b, s, a->b);
+        hpc_buf_text(b, ")");
         break;
     case ATOM_FUNCTION:
         hpc_buf_text(b, "(");

@@ -19,6 +19,7 @@ typedef struct pair { /* the other iteration */
 } pair;
 
 static const poly *twin(pair *w, const poly *p);
+static const fact *twin_facts(pair *w, const fact *f, const fact *next);
 
 static bool twin_place(pair *w, place *out, const place *p);
 
@@ -38,6 +39,13 @@ static const poly *twin_atom(pair *w, int32_t i)
     case ATOM_POINT:
         if (!twin_place(w, &p, a.place)) return NULL;
         return poly_atom(s, atom_point(s, &p));
+    case ATOM_CHOICE:
+        return poly_atom(s, atom_choice(s, &(atom){.op = 1 + w->later,
+                                                   .of = a.of,
+                                                   .a = twin(w, a.a),
+                                                   .b = twin(w, a.b),
+                                                   .yes = twin_facts(w, a.yes, NULL),
+                                                   .no = twin_facts(w, a.no, NULL)}));
     case ATOM_SIZE:
         if (!twin_place(w, &p, a.place)) return NULL;
         return poly_atom(s, atom_size(s, &p));
@@ -384,11 +392,32 @@ static bool other_field(const study *s, const place *a, const place *b)
     return false;
 }
 
+/* Whether they are apart if arrays that say where rows begin never decrease, which is assumed. */
+static bool apart_in_rows(study *s, const access *a, const access *b)
+{
+    s->rises_n = 0;
+    s->rising = true;
+    bool ok = apart(s, a, b, true) && apart(s, a, b, false);
+    s->rising = false;
+    for (int32_t i = 0; i < s->rises_n && ok; i++) {
+        hpc_buf text = {0};
+        place of = *s->rises[i];
+        of.n--;
+        hpc_buf_text(&text, "the values of ");
+        place_text(&text, s, &of);
+        hpc_buf_text(&text, " never decrease");
+        if (!text.failed) assume(s, text.data, NULL);
+        hpc_buf_release(&text);
+    }
+    return ok;
+}
+
 meeting places_meet(int64_t *apart_by, study *s, const access *a, const access *b)
 {
     *apart_by = 0;
     if (other_field(s, &a->place, &b->place)) return MEETING_NEVER;
     if (apart(s, a, b, true) && apart(s, a, b, false)) return MEETING_NEVER;
+    if (apart_in_rows(s, a, b)) return MEETING_NEVER;
     int64_t later = surely(s, a, b, true), earlier = later ? 0 : surely(s, a, b, false);
     *apart_by = later ? later : earlier;
     return *apart_by ? MEETING_SURE : MEETING_MAYBE;

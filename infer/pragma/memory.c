@@ -6,7 +6,7 @@
 
 #include "infer/pragma/memory.h"
 
-enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 500, PARTS_OF_LOOP = 1000000 };
+enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 200, PARTS_BEHIND = 30000, PARTS_OF_LOOP = 400000 };
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
@@ -358,7 +358,8 @@ void memory_judge(study *s, clauses *c)
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t k = i; k < s->n; k++) {
             if (aside[i] || aside[k] || !(s->item[i].write || s->item[k].write)) continue;
-            if (s->unsafe && ++certain > PAIRS_BEHIND) return; /* more would say no more */
+            bool enough = ++certain > PAIRS_BEHIND || s->spent > PARTS_BEHIND;
+            if (s->unsafe && enough) return; /* more would say no more */
             if (++pairs > PAIRS_MOST || s->spent > PARTS_OF_LOOP) {
                 say_unknown(s, "form", s->loop, "the loop is too large");
                 return;

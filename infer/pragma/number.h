@@ -31,6 +31,7 @@ const poly *poly_scaled(study *s, const poly *a, int64_t c);
 const poly *poly_plus(study *s, const poly *a, int64_t c);
 bool poly_equal(const poly *a, const poly *b); /* false when either is NULL */
 bool poly_is_number(const poly *a, int64_t *c);
+bool poly_differ_by(const poly *a, const poly *b, int64_t *c); /* a - b is a number: it */
 bool poly_has(const poly *a, int32_t which);
 /* a = *c * atom + *rest, *c without the atom. False when the atom is in a higher power. */
 bool poly_split(study *s, const poly *a, int32_t which, const poly **c, const poly **rest);
@@ -65,6 +66,7 @@ typedef enum atom_kind {
     ATOM_FUNCTION,  /* of numbers: op and two of them */
     ATOM_OPAQUE,    /* something of an iteration; each is another */
     ATOM_SIZE,      /* of a container at a place */
+    ATOM_CHOICE,    /* one of two numbers, as a condition says */
     ATOM_STEP,      /* of the test: how many iterations lie between two */
     ATOM_TWIN       /* of the test: the atom `of`, in the other iteration */
 } atom_kind;
@@ -74,8 +76,9 @@ typedef struct atom {
     bool varies; /* from iteration to iteration of the loop under study */
     int32_t symbol, node, of;
     const place *place;
-    const poly *a, *b;   /* FUNCTION */
-    const poly *lo, *hi; /* bounds, inclusive; NULL: none known */
+    const poly *a, *b;           /* FUNCTION; of CHOICE: where the condition holds, and where not */
+    const struct fact *yes, *no; /* CHOICE: what the condition says; `of` says which condition */
+    const poly *lo, *hi;         /* bounds, inclusive; NULL: none known */
     uint64_t hash;
 } atom;
 
@@ -97,6 +100,7 @@ int32_t atom_load(study *s, const place *p);
 int32_t atom_point(study *s, const place *p);
 int32_t atom_size(study *s, const place *p);
 int32_t atom_function(study *s, uint8_t op, const poly *a, const poly *b);
+int32_t atom_choice(study *s, const atom *c); /* a, b, yes, no, of */
 bool poly_varies(const study *s, const poly *p);
 bool place_varies(const study *s, const place *p);
 bool place_equal(const place *a, const place *b);

@@ -140,6 +140,17 @@ bool poly_is_number(const poly *a, int64_t *c)
     return true;
 }
 
+/* Terms without atoms come first. */
+bool poly_differ_by(const poly *a, const poly *b, int64_t *c)
+{
+    int32_t i = a->n > 0 && a->t[0].atom[0]<0, k = b->n> 0 && b->t[0].atom[0] < 0;
+    if (a->n - i != b->n - k) return false;
+    *c = (i ? a->t[0].c : 0) - (k ? b->t[0].c : 0);
+    for (; i < a->n; i++, k++)
+        if (a->t[i].c != b->t[k].c || compare(&a->t[i], &b->t[k]) != 0) return false;
+    return true;
+}
+
 static int power(const term *t, int32_t which)
 {
     int n = 0;

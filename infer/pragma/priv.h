@@ -90,8 +90,13 @@ struct study {
     bool leaves; /* there is such a place */
     int32_t loops, breakable; /* loops, and loops and switches, around what is being walked */
     int32_t switches;         /* within the innermost loop */
+    int32_t choices;          /* conditions that numbers were chosen by */
     int32_t parts;            /* budget of the prover */
+    int32_t depth_most;       /* and how deep it looks */
     int64_t spent;            /* of it, by all questions so far */
+    bool rising;           /* the prover may take it that the values of an array never decrease */
+    const place *rises[4]; /* of which arrays it did */
+    int32_t rises_n;
     found found;
     hpc_verdict verdict; /* the worst so far */
     bool unknown, unsafe;
@@ -228,6 +233,13 @@ void inline_end(const inlined *in, study *s);
 const binding *binding_of(const study *s, int32_t symbol); /* NULL: none */
 bool inline_object(place *out, study *s, int32_t call);
 int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first; 0 */
+
+/* ---- state.c ---- */
+var_state *state_copy(study *s, const var_state *from);
+void state_join(study *s, var_state *into, const var_state *other); /* what holds on both ways */
+/* Behind an if: what is there is of where the condition does not hold. */
+void state_join_if(study *s, const var_state *yes, const fact *if_so, const fact *if_not);
+void state_forget(study *s, int32_t part); /* what a part of the tree assigns */
 
 /* ---- walk.c ---- */
 void walk_loop(study *s);

@@ -7,7 +7,7 @@
  */
 #include "infer/pragma/priv.h"
 
-enum { DEPTH_MOST = 10, PARTS_MOST = 600 };
+enum { PARTS_MOST = 600 };
 
 static const fact *add(study *s, const fact *next, const poly *p, bool unequal)
 {
@@ -53,9 +53,45 @@ static bool with_bound(study *s, const poly *c, const poly *rest, const poly *bo
     return not_negative(s, poly_sum(s, poly_product(s, c, bound), rest), facts, depth + 1);
 }
 
+/* The next atom below `than`, or -1: later ones may be bounded by earlier ones. */
+static int32_t highest_below(const poly *p, int32_t than)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < p->n; i++)
+        for (int k = 0; k < TERM_ATOMS; k++)
+            if (p->t[i].atom[k] > best && p->t[i].atom[k] < than) best = p->t[i].atom[k];
+    return best;
+}
+
+/* All numbers that one condition chose become what they are where it holds, or does not. */
+static const poly *chosen(study *s, const poly *p, const atom *by, bool holds)
+{
+    for (int32_t a = p ? highest_below(p, INT32_MAX) : -1; a >= 0; a = highest_below(p, a)) {
+        const atom x = s->atoms[a];
+        if (x.kind == ATOM_CHOICE && x.of == by->of && x.op == by->op)
+            p = poly_put(s, p, a, holds ? x.a : x.b);
+        if (!p) return NULL;
+    }
+    return p;
+}
+
+static bool in_case(study *s, const poly *p, const atom *by, bool holds, const fact *facts,
+                    int depth)
+{
+    const fact *all = NULL;
+    for (const fact *f = facts; f; f = f->next)
+        all = add(s, all, chosen(s, f->p, by, holds), f->unequal);
+    for (const fact *f = holds ? by->yes : by->no; f; f = f->next)
+        all = add(s, all, f->p, f->unequal);
+    return not_negative(s, chosen(s, p, by, holds), all, depth + 1);
+}
+
 static bool put_away(study *s, const poly *p, int32_t which, const fact *facts, int depth)
 {
     const poly *c, *rest;
+    const atom by = s->atoms[which];
+    if (by.kind == ATOM_CHOICE)
+        return in_case(s, p, &by, true, facts, depth) && in_case(s, p, &by, false, facts, depth);
     if (!poly_split(s, p, which, &c, &rest)) return false;
     struct atom a = s->atoms[which];
     bool up = not_negative(s, c, facts, depth + 1);
@@ -85,37 +121,104 @@ static bool plainly(const study *s, const poly *p)
     return sum >= 0;
 }
 
-/* The next atom below `than`, or -1: later ones may be bounded by earlier ones. */
-static int32_t highest_below(const poly *p, int32_t than)
+/* ---- arrays whose values never decrease: where rows begin ------------------------------------ */
+
+static const atom *single_load(const study *s, const term *t)
 {
-    int32_t best = -1;
+    const atom *a = t->atom[0] >= 0 && t->atom[1] < 0 ? &s->atoms[t->atom[0]] : NULL;
+    return a && a->kind == ATOM_LOAD ? a : NULL;
+}
+
+/* Elements of one array: by how much the index of the first is above that of the second; NULL. */
+static const poly *index_above(study *s, const place *p, const place *q)
+{
+    if (p->n != q->n || p->n == 0 || p->base != q->base || p->base < 0) return NULL;
+    if (s->atoms[p->base].varies || p->step[p->n - 1].field != STEP_INDEX) return NULL;
+    for (int32_t k = 0; k + 1 < p->n; k++) {
+        if (p->step[k].field != q->step[k].field) return NULL;
+        if (p->step[k].field == STEP_INDEX && !poly_equal(p->step[k].index, q->step[k].index))
+            return NULL;
+    }
+    return poly_less(s, p->step[p->n - 1].index, q->step[q->n - 1].index);
+}
+
+static bool array_equal(const place *p, const place *q)
+{
+    place a = *p, b = *q;
+    a.n--;
+    b.n--;
+    return place_equal(&a, &b);
+}
+
+static bool note_rising(study *s, const place *p)
+{
+    for (int32_t i = 0; i < s->rises_n; i++)
+        if (array_equal(s->rises[i], p)) return true;
+    if (s->rises_n == (int32_t)(sizeof s->rises / sizeof *s->rises)) return false;
+    s->rises[s->rises_n++] = p;
+    return true;
+}
+
+/* start[i] - start[k] is not negative where i >= k, so the sum is not if it is not without them. */
+static bool by_rising(study *s, const poly *p, const fact *facts, int depth)
+{
     for (int32_t i = 0; i < p->n; i++)
-        for (int k = 0; k < TERM_ATOMS; k++)
-            if (p->t[i].atom[k] > best && p->t[i].atom[k] < than) best = p->t[i].atom[k];
-    return best;
+        for (int32_t k = 0; k < p->n; k++) {
+            const atom *a = single_load(s, &p->t[i]), *b = single_load(s, &p->t[k]);
+            if (!a || !b || p->t[i].c <= 0 || p->t[k].c != -p->t[i].c) continue;
+            const place *of = a->place;
+            const poly *rise =
+                poly_less(s, poly_atom(s, p->t[i].atom[0]), poly_atom(s, p->t[k].atom[0]));
+            const poly *above = index_above(s, of, b->place);
+            if (!above || !not_negative(s, above, facts, depth + 1)) continue;
+            const poly *rest = poly_less(s, p, poly_scaled(s, rise, p->t[i].c));
+            if (not_negative(s, rest, facts, depth + 1)) return note_rising(s, of);
+        }
+    return false;
+}
+
+/* What counts an inner loop, in either iteration: its bounds say more than anything else. */
+static bool is_counter(const study *s, int32_t a)
+{
+    const atom *x = &s->atoms[a];
+    return x->kind == ATOM_INNER || (x->kind == ATOM_TWIN && s->atoms[x->of].kind == ATOM_INNER);
 }
 
 static bool not_negative(study *s, const poly *p, const fact *facts, int depth)
 {
     int64_t c;
-    if (!p || depth > DEPTH_MOST || s->parts <= 0) return false;
+    if (!p || depth > s->depth_most || s->parts <= 0) return false;
     s->parts--;
     s->spent++;
     if (poly_is_number(p, &c)) return c >= 0;
     if (plainly(s, p)) return true;
     for (const fact *f = facts; f; f = f->next) {
-        const poly *left = f->unequal ? NULL : poly_less(s, p, f->p);
-        if (poly_is_number(left, &c) && c >= 0) return true;
+        if (!f->unequal && poly_differ_by(p, f->p, &c) && c >= 0) return true;
     }
+    if (s->rising && by_rising(s, p, facts, depth)) return true;
+    int32_t choice = -1;
+    bool counters = false;
+    for (int32_t a = highest_below(p, INT32_MAX); a >= 0; a = highest_below(p, a)) {
+        counters |= is_counter(s, a);
+        if (is_counter(s, a) && put_away(s, p, a, facts, depth)) return true;
+        if (choice < 0 && s->atoms[a].kind == ATOM_CHOICE) choice = a;
+    }
+    if (choice >= 0) return !counters && put_away(s, p, choice, facts, depth);
     for (int32_t a = highest_below(p, INT32_MAX); a >= 0; a = highest_below(p, a))
-        if (put_away(s, p, a, facts, depth)) return true;
+        if (!is_counter(s, a) && put_away(s, p, a, facts, depth)) return true;
     return false;
 }
 
+/* Short proofs first: a wrong turn at the beginning must not use up the budget. */
 bool prove_not_negative(study *s, const poly *p, const fact *facts)
 {
-    s->parts = PARTS_MOST;
-    return not_negative(s, p, facts, 0);
+    static const int32_t depths[] = {4, 7, 11};
+    for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
+        s->parts = PARTS_MOST;
+        s->depth_most = depths[k];
+        if (not_negative(s, p, facts, 0)) return true;
+    }
+    return false;
 }
 
 bool prove_positive(study *s, const poly *p, const fact *facts)

@@ -323,39 +323,17 @@ static bool is_arithmetic(uint8_t op)
            op == '|' || op == '^' || op == HPC_OP_SHIFT_LEFT || op == HPC_OP_SHIFT_RIGHT;
 }
 
-/* The state of the variables, put aside and joined again. */
-static var_state *copy_now(study *s)
-{
-    var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);
-    if (!v) {
-        s->rc = HPC_E_NOMEM;
-        return s->now;
-    }
-    memcpy(v, s->now, (size_t)s->slots_n * sizeof *v);
-    return v;
-}
-
-static void join(study *s, const var_state *other)
-{
-    for (int32_t k = 0; k < s->slots_n; k++) {
-        if (s->now[k].is != other[k].is && !poly_equal(s->now[k].is, other[k].is))
-            s->now[k].is = NULL;
-        if (s->now[k].refers != other[k].refers) s->now[k].refers = NULL;
-        s->now[k].assigned &= other[k].assigned;
-    }
-}
-
 /* An operand that may not be looked at. */
 static const poly *value_if(study *s, int32_t e, int32_t condition, bool holds)
 {
-    var_state *before = copy_now(s);
+    var_state *before = state_copy(s, s->now);
     const fact *facts = s->facts;
     s->depth++;
     s->facts = facts_of(s, facts, condition, holds);
     const poly *p = value_of(s, e);
     s->facts = facts;
     s->depth--;
-    join(s, before);
+    state_join(s, s->now, before);
     return p;
 }
 

@@ -13,55 +13,17 @@ static uint8_t kind_of(const hpc_tree *t, int32_t type)
     return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
 }
 
-/* ---- states ---------------------------------------------------------------------------------- */
-
-static var_state *copy_of(study *s, const var_state *from)
-{
-    var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);
-    if (!v) {
-        s->rc = HPC_E_NOMEM;
-        return s->now;
-    }
-    memcpy(v, from, (size_t)s->slots_n * sizeof *v);
-    return v;
-}
-
-/* What holds on both ways. */
-static void join(study *s, var_state *into, const var_state *other)
-{
-    for (int32_t k = 0; k < s->slots_n; k++) {
-        if (into[k].is != other[k].is && !poly_equal(into[k].is, other[k].is)) into[k].is = NULL;
-        if (into[k].refers != other[k].refers) into[k].refers = NULL;
-        into[k].assigned &= other[k].assigned;
-    }
-}
+/* ---- the ways of the walk ----------------------------------------------------------------------
+ */
 
 /* The walk goes on elsewhere from here: at the end of the loop. */
 static void leave(study *s)
 {
     if (s->left)
-        join(s, s->left, s->now);
+        state_join(s, s->left, s->now);
     else
-        s->left = copy_of(s, s->now);
+        s->left = state_copy(s, s->now);
     s->leaves = true;
-}
-
-/* What a part of the tree assigns is not known any more. */
-static void forget(study *s, int32_t part)
-{
-    const hpc_tree *t = s->t;
-    for (int32_t i = part; i < t->node[part].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        int32_t c = hpc_tree_first(t, i);
-        bool by = n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_UNARY;
-        int32_t v = n->kind == HPC_TREE_NAME && (n->flags & HPC_TREE_BY_REFERENCE) ? n->symbol : -1;
-        if (by && c && t->node[c].kind == HPC_TREE_NAME &&
-            (n->kind == HPC_TREE_ASSIGN || n->op == '&' || n->op >= HPC_OP_PRE_INCREMENT) &&
-            (n->kind == HPC_TREE_ASSIGN || n->op == '&' || n->op <= HPC_OP_POST_DECREMENT))
-            v = t->node[c].symbol;
-        int32_t k = slot_index(s, v);
-        if (k >= 0) s->now[k].is = NULL;
-    }
 }
 
 /* ---- declarations ---------------------------------------------------------------------------- */
@@ -201,7 +163,9 @@ static void walk_if(study *s, int32_t i)
     value_of(s, condition);
     const fact *facts = s->facts, *yes = facts_of(s, facts, condition, true),
                *no = facts_of(s, facts, condition, false);
-    var_state *before = copy_of(s, s->now);
+    const fact *if_so = facts_of(s, NULL, condition, true),
+               *if_not = facts_of(s, NULL, condition, false);
+    var_state *before = state_copy(s, s->now);
     double cost = s->cost;
     s->depth++;
     s->facts = yes;
@@ -218,7 +182,7 @@ static void walk_if(study *s, int32_t i)
     if (other_ends && !then_ends)
         s->now = after;
     else if (!then_ends)
-        join(s, s->now, after);
+        state_join_if(s, after, if_so, if_not);
 }
 
 /* A case is entered from the switch itself, and from the one above it. */
@@ -228,10 +192,10 @@ static void walk_switch(study *s, int32_t i)
     int32_t what = hpc_tree_child(t, i, 0), body = hpc_tree_child(t, i, 1);
     if (!what || !body) return;
     value_of(s, what);
-    var_state *before = copy_of(s, s->now), *outer = s->broken;
+    var_state *before = state_copy(s, s->now), *outer = s->broken;
     bool all = false, reached = false;
     s->broken = NULL;
-    forget(s, body);
+    state_forget(s, body);
     s->depth++;
     s->breakable++;
     s->switches++;
@@ -255,9 +219,9 @@ static void walk_switch(study *s, int32_t i)
     if (s->broken && !reached)
         s->now = s->broken;
     else if (s->broken)
-        join(s, s->now, s->broken);
-    if (!all) join(s, s->now, before);
-    forget(s, body);
+        state_join(s, s->now, s->broken);
+    if (!all) state_join(s, s->now, before);
+    state_forget(s, body);
     s->broken = outer;
 }
 
@@ -274,7 +238,7 @@ typedef struct inner {
 
 static void inner_begin(inner *in, study *s)
 {
-    *in = (inner){copy_of(s, s->now), s->left, s->leaves, s->cost, s->facts, s->switches};
+    *in = (inner){state_copy(s, s->now), s->left, s->leaves, s->cost, s->facts, s->switches};
     s->switches = 0;
     s->left = NULL;
     s->leaves = false;
@@ -285,10 +249,10 @@ static void inner_begin(inner *in, study *s)
 /* `runs`: its body runs at least once; `trips`: how often, or 0. */
 static void inner_end(const inner *in, study *s, int32_t loop, bool runs, int64_t trips)
 {
-    if (s->left) join(s, s->now, s->left);
+    if (s->left) state_join(s, s->now, s->left);
     if (!runs)
         for (int32_t k = 0; k < s->slots_n; k++) s->now[k].assigned &= in->before[k].assigned;
-    forget(s, loop);
+    state_forget(s, loop);
     s->left = in->left;
     s->leaves = in->leaves;
     s->loops--;
@@ -345,7 +309,7 @@ static void walk_counted(study *s, int32_t loop, loop_head *h)
     const poly *width = poly_less(s, h->hi, h->lo), *var = poly_atom(s, inner_atom(s, h));
     bool runs = prove_not_negative(s, width, s->facts), jump = jumps(s->t, h->body);
     if (poly_varies(s, h->lo) || poly_varies(s, h->hi)) s->uneven = true;
-    forget(s, h->body);
+    state_forget(s, h->body);
     if (k >= 0) {
         s->now[k].is = pointer ? poly_sum(s, h->first, var) : var;
         s->now[k].assigned = true;
@@ -392,7 +356,7 @@ static void walk_range(study *s, int32_t loop, loop_head *h)
 {
     inner in;
     inner_begin(&in, s);
-    forget(s, h->body);
+    state_forget(s, h->body);
     walk_bind_range(s, h, inner_atom(s, h));
     s->depth++;
     walk_statement(s, h->body);
@@ -415,7 +379,7 @@ static void walk_uncounted(study *s, int32_t loop)
     s->uneven = true;
     if (kind == HPC_TREE_FOR) walk_statement(s, a);
     inner_begin(&in, s);
-    forget(s, loop);
+    state_forget(s, loop);
     if (kind != HPC_TREE_DO && t->node[condition].kind != HPC_TREE_NOTHING) {
         value_of(s, condition);
         s->facts = facts_of(s, s->facts, condition, true);
@@ -433,7 +397,7 @@ static void walk_inner(study *s, int32_t loop)
     loop_head h;
     bool quiet = s->quiet;
     s->quiet = true; /* whether it is counted at all */
-    var_state *before = copy_of(s, s->now);
+    var_state *before = state_copy(s, s->now);
     head_read(&h, s, loop);
     s->quiet = quiet;
     s->now = before;
@@ -468,11 +432,11 @@ static void walk_block(study *s, int32_t i)
 
 static void walk_try(study *s, int32_t i)
 {
-    var_state *before = copy_of(s, s->now);
+    var_state *before = state_copy(s, s->now);
     s->depth++;
     for (int32_t c = hpc_tree_first(s->t, i); c; c = hpc_tree_next(s->t, c)) {
         walk_statement(s, c);
-        join(s, s->now, before);
+        state_join(s, s->now, before);
     }
     s->depth--;
 }
@@ -484,9 +448,9 @@ static void walk_jump(study *s, int32_t i)
         if (s->breakable == 0) say_unsafe(s, "control", i, "break leaves the loop");
         if (s->switches > 0) {
             if (s->broken)
-                join(s, s->broken, s->now);
+                state_join(s, s->broken, s->now);
             else
-                s->broken = copy_of(s, s->now);
+                s->broken = state_copy(s, s->now);
         } else if (s->breakable > 0) {
             leave(s);
         }
@@ -586,6 +550,6 @@ void walk_loop(study *s)
     bind_variable(s);
     if (h->over >= 0) walk_bind_range(s, h, s->iteration);
     walk_statement(s, h->body);
-    if (s->left) join(s, s->now, s->left);
+    if (s->left) state_join(s, s->now, s->left);
     for (int32_t k = 0; k < s->slots_n; k++) s->slots[k].always = s->now[k].assigned;
 }
