@@ -26,7 +26,8 @@ const hpc_option complete_option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, raw),
      .help = "Go on with the text as it is: no marks of the model, nothing of what follows or of "
-             "other files; it ends with the model's end or --max-tokens, and nothing is changed."},
+             "other files, no token before the place chosen anew; it ends with the model's end or "
+             "--max-tokens, and nothing is changed."},
     {.name = "grammar",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, grammar),

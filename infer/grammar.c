@@ -2,6 +2,9 @@
  * grammar.c: a grammar's life: a state that tokens move on, and the masks of states seen
  * before.
  *
+ * What is owed stands before the automaton, whose state is that of the whole prefix: it is
+ * asked about what comes behind that alone.
+ *
  * A mask depends on the state alone, so it is kept with its state; of those that are
  * kept, the one not asked for longest makes room.
  */
@@ -13,8 +16,9 @@ static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
     [HPC_GRAMMAR_BRACKETS] = &grammar_brackets_kind,
     [HPC_GRAMMAR_DIRECTIVE] = &grammar_directive_kind,
     [HPC_GRAMMAR_JSON] = &grammar_json_kind,
+    [HPC_GRAMMAR_ANY] = &grammar_any_kind,
 };
-enum { MASKS = 64, MASKS_MOST = 1 << 20 };
+enum { MASKS = 64, MASKS_MOST = 1 << 20, OWED_MOST = 1024 };
 
 typedef struct mask {
     grammar_state state;
@@ -33,8 +37,11 @@ struct hpc_grammar {
     grammar_state state;
     grammar_walk walk;
     mask *mask;
-    uint32_t *bits; /* [mask_n, words] */
-    uint32_t *none; /* [words] */
+    uint32_t *bits;  /* [mask_n, words] */
+    uint32_t *none;  /* [words] */
+    hpc_buf owed;    /* what has to be spelled first, */
+    size_t owed_at;  /* so much of which has been, */
+    uint32_t *owing; /* [words]: and the mask until all of it has; NULL: nothing is owed */
     uint64_t now;
     hpc_grammar_counts counts;
 };
@@ -48,6 +55,36 @@ size_t grammar_step_all(grammar_state *s, const grammar_kind *k, const char *tex
     while (at < n && k->step(s, (uint8_t)text[at])) at++;
     return at;
 }
+
+static size_t any_start(grammar_state *s, const hpc_grammar_rule *r, const char *prefix, size_t n)
+{
+    (void)s, (void)r, (void)prefix;
+    return n;
+}
+
+static bool any_step(grammar_state *s, uint8_t byte)
+{
+    (void)s, (void)byte;
+    return true;
+}
+
+static bool any_may_end(const grammar_state *s)
+{
+    (void)s;
+    return true;
+}
+
+static uint32_t any_of_all(const grammar_state *s, size_t most)
+{
+    (void)s, (void)most;
+    return BYTE_ANY;
+}
+
+const grammar_kind grammar_any_kind = {.name = "text",
+                                       .start = any_start,
+                                       .step = any_step,
+                                       .may_end = any_may_end,
+                                       .any_of = any_of_all};
 
 static const grammar_kind *kind_of(const hpc_grammar_rule *r)
 {
@@ -88,6 +125,17 @@ static int set_ends(hpc_grammar *g, const hpc_grammar_options *o)
     return HPC_OK;
 }
 
+static int set_owed(hpc_grammar *g, const hpc_grammar_options *o)
+{
+    if (o->owed == 0) return HPC_OK;
+    if (o->owed > o->prefix_n || o->owed > OWED_MOST)
+        return hpc_fail(HPC_E_ARG, "a grammar that is owed %zu bytes of %zu, of %d at most",
+                        o->owed, o->prefix_n, OWED_MOST);
+    g->owing = hpc_alloc((size_t)g->words, sizeof *g->owing);
+    if (!g->owing) return HPC_E_NOMEM;
+    return hpc_buf_add(&g->owed, o->prefix + (o->prefix_n - o->owed), o->owed);
+}
+
 static int create_masks(hpc_grammar *g)
 {
     size_t way = g->v->longest + 1;
@@ -121,6 +169,7 @@ int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_gra
     TRY(set_ends(g, o));
     TRY(create_masks(g));
     TRY(hpc_grammar_restart(g, o->prefix, o->prefix_n));
+    TRY(set_owed(g, o));
     *out = g;
     return HPC_OK;
 out:
@@ -135,6 +184,8 @@ void hpc_grammar_free(hpc_grammar *g)
     hpc_free(g->mask);
     hpc_free(g->bits);
     hpc_free(g->none);
+    hpc_free(g->owing);
+    hpc_buf_release(&g->owed);
     hpc_free(g->walk.state);
     hpc_free(g->walk.any_of);
     hpc_free(g);
@@ -145,10 +196,16 @@ int hpc_grammar_restart(hpc_grammar *g, const char *prefix, size_t n)
     size_t at = start(&g->state, &g->rule, prefix, n);
 
     g->first = g->begins;
+    g->owed_at = g->owed.n;
     g->ended = at < n;
     if (at == n) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "the text before is no %s from byte %lld on: \"%.*s\"",
                     g->kind->name, (long long)at, (int)(n - at < 40 ? n - at : 40), prefix + at);
+}
+
+size_t hpc_grammar_owes(const hpc_grammar *g)
+{
+    return g->owed.n - g->owed_at;
 }
 
 hpc_grammar_counts hpc_grammar_counts_of(const hpc_grammar *g)
@@ -182,12 +239,14 @@ static mask *find_mask(hpc_grammar *g, uint64_t hash)
 
 static void make_mask(hpc_grammar *g, mask *m, uint32_t *bits)
 {
-    bool ends = g->kind->may_end(&g->state);
+    bool ends = hpc_grammar_may_end(g);
     uint32_t any = 0;
 
     memset(bits, 0, (size_t)g->words * sizeof *bits);
     g->walk.bits = bits;
     g->walk.steps = 0;
+    g->walk.owed_n = hpc_grammar_owes(g);
+    g->walk.owed = g->walk.owed_n > 0 ? g->owed.data + g->owed_at : NULL;
     g->walk.state[0] = g->state;
     if (g->first)
         grammar_walk_begin(&g->walk);
@@ -214,8 +273,8 @@ const uint32_t *hpc_grammar_allowed(hpc_grammar *g)
         (void)hpc_fail(HPC_E_STATE, "the %s has ended: no token may come", g->kind->name);
         return g->none;
     }
-    mask *m = find_mask(g, hash);
-    uint32_t *bits = g->bits + (m - g->mask) * g->words;
+    mask owing = {.used = 0}, *m = hpc_grammar_owes(g) > 0 ? &owing : find_mask(g, hash);
+    uint32_t *bits = m == &owing ? g->owing : g->bits + (m - g->mask) * g->words;
     if (m->used > 0) {
         g->counts.found++;
     } else {
@@ -235,33 +294,38 @@ const uint32_t *hpc_grammar_allowed(hpc_grammar *g)
 int hpc_grammar_take(hpc_grammar *g, int32_t token)
 {
     grammar_state s = g->state;
+    size_t owed = g->owed_at;
     bool taken = !g->ended && token >= 0 && token < g->v->n;
 
     if (taken && is_end(g, token)) {
-        taken = g->kind->may_end(&s);
+        taken = hpc_grammar_may_end(g);
         g->ended = taken;
     } else if (taken) {
         const vocabulary_piece *p = &g->v->piece[token];
         taken = p->n > 0;
-        for (uint32_t i = g->first && g->v->loses[token]; taken && i < p->n; i++)
-            taken = g->kind->step(&s, (uint8_t)g->v->bytes.data[p->at + i]);
+        for (uint32_t i = g->first && g->v->loses[token]; taken && i < p->n; i++) {
+            uint8_t byte = (uint8_t)g->v->bytes.data[p->at + i];
+            taken =
+                owed < g->owed.n ? byte == (uint8_t)g->owed.data[owed++] : g->kind->step(&s, byte);
+        }
     }
     if (!taken)
         return hpc_fail(HPC_E_STATE, "token %d may not come here: the %s does not allow it",
                         (int)token, g->kind->name);
     g->state = s;
+    g->owed_at = owed;
     g->first = false;
     return HPC_OK;
 }
 
 bool hpc_grammar_may_end(const hpc_grammar *g)
 {
-    return !g->ended && g->kind->may_end(&g->state);
+    return !g->ended && hpc_grammar_owes(g) == 0 && g->kind->may_end(&g->state);
 }
 
 bool hpc_grammar_is_over(const hpc_grammar *g)
 {
-    bool over = g->ended || g->kind->may_end(&g->state);
+    bool over = g->ended || hpc_grammar_may_end(g);
 
     for (int byte = 0; over && !g->ended && byte < 256; byte++) {
         grammar_state s = g->state;

@@ -23,6 +23,10 @@ extern "C" {
 typedef struct hpc_vocabulary hpc_vocabulary;
 int hpc_vocabulary_create(hpc_vocabulary **out, const hpc_tokenizer *t, int64_t n);
 void hpc_vocabulary_free(hpc_vocabulary *v);
+/* What a token adds to a text, *n bytes; NULL and 0: it is no text. */
+const char *hpc_vocabulary_text(const hpc_vocabulary *v, int32_t token, size_t *n);
+/* Whether a token begins with this text and is longer. */
+bool hpc_vocabulary_goes_on(const hpc_vocabulary *v, const char *text, size_t n);
 
 typedef enum hpc_grammar_kind {
     /* C, C++ and CUDA: a bracket that is closed is the innermost open one of its kind. Those in
@@ -39,6 +43,8 @@ typedef enum hpc_grammar_kind {
      * it: characters are whole, escaped surrogates come in pairs, no \u0000, and numbers have at
      * most 18 digits before the point, 18 behind it and two in the exponent. */
     HPC_GRAMMAR_JSON,
+    /* Any text, and any end: for what is owed alone. */
+    HPC_GRAMMAR_ANY,
     HPC_GRAMMAR_KIND_N
 } hpc_grammar_kind;
 
@@ -64,6 +70,8 @@ typedef struct hpc_grammar_options {
     hpc_grammar_rule rule;
     const char *prefix; /* what it goes on with; not kept */
     size_t prefix_n;
+    size_t owed; /* the prefix's last bytes, so many, come once more: tokens first spell them, and
+                  * the one that ends them may go on behind them. At most 1024. */
     const int32_t *end; /* [end_n]: tokens that end it, and are nothing else; copied */
     int64_t end_n;
     bool begins;   /* the first token begins a text for the tokenizer, as in hpc_text_create */
@@ -75,7 +83,7 @@ typedef struct hpc_grammar_options {
 typedef struct hpc_grammar hpc_grammar;
 int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_grammar_options *o);
 void hpc_grammar_free(hpc_grammar *g);
-/* Once more behind another text; masks are kept. After an error it has ended. */
+/* Once more behind another text, and nothing owed; masks are kept. After an error it has ended. */
 int hpc_grammar_restart(hpc_grammar *g, const char *prefix, size_t n);
 /* Bit t % 32 of word t / 32 is token t's: as hpc_request's `allowed` wants it. Until the next call
  * of it. End tokens are in it just when it may end. With nothing to choose from, HPC_E_STATE is on
@@ -84,6 +92,7 @@ const uint32_t *hpc_grammar_allowed(hpc_grammar *g);
 /* A token was made. HPC_E_STATE: it is not allowed, and nothing has changed. */
 int hpc_grammar_take(hpc_grammar *g, int32_t token);
 bool hpc_grammar_may_end(const hpc_grammar *g);
+size_t hpc_grammar_owes(const hpc_grammar *g); /* bytes that have not come yet */
 /* It has ended, or nothing but the end may come. */
 bool hpc_grammar_is_over(const hpc_grammar *g);
 

@@ -86,7 +86,8 @@ typedef struct grammar_kind {
      * looked into. 0 is always right. */
     uint32_t (*any_of)(const grammar_state *s, size_t most);
 } grammar_kind;
-extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind;
+extern const grammar_kind grammar_brackets_kind, grammar_directive_kind, grammar_json_kind,
+    grammar_any_kind;
 /* As `start` does, for kinds that take a prefix as they take text. */
 size_t grammar_step_all(grammar_state *s, const grammar_kind *k, const char *text, size_t n);
 
@@ -119,6 +120,8 @@ typedef struct grammar_walk {
     const hpc_vocabulary *v;
     const grammar_kind *kind;
     grammar_state *state;
+    const char *owed; /* [owed_n]: what tokens have to spell before the automaton is asked */
+    size_t owed_n;
     uint32_t *any_of; /* [longest + 1] */
     uint32_t *bits;   /* [(n + 31) / 32], to which tokens are added */
     int64_t steps;

@@ -208,6 +208,26 @@ void hpc_vocabulary_free(hpc_vocabulary *v)
     hpc_free(v);
 }
 
+/* ---- what is in it --------------------------------------------------------------------------- */
+
+const char *hpc_vocabulary_text(const hpc_vocabulary *v, int32_t token, size_t *n)
+{
+    *n = token >= 0 && token < v->n ? v->piece[token].n : 0;
+    return *n > 0 ? v->bytes.data + v->piece[token].at : NULL;
+}
+
+bool hpc_vocabulary_goes_on(const hpc_vocabulary *v, const char *text, size_t n)
+{
+    uint32_t i = 0, end = (uint32_t)v->node_n;
+
+    for (size_t k = 0; k < n; k++) {
+        while (i < end && v->node[i].byte != (uint8_t)text[k]) i = v->node[i].next;
+        if (i >= end) return false;
+        end = v->node[i++].next;
+    }
+    return i < end;
+}
+
 /* ---- the way through it ---------------------------------------------------------------------- */
 
 static void mark(grammar_walk *w, uint32_t from, uint32_t to, whose those)
@@ -223,10 +243,24 @@ static void mark(grammar_walk *w, uint32_t from, uint32_t to, whose those)
             w->bits[id[k] / 32] |= 1u << id[k] % 32;
 }
 
+/* As if all of what is owed up to this depth had been spelled. */
+static uint32_t any_of(const grammar_walk *w, int depth)
+{
+    return (size_t)depth < w->owed_n ? 0 : w->kind->any_of(&w->state[depth], w->v->longest);
+}
+
+static bool step(grammar_walk *w, int depth, uint8_t byte)
+{
+    w->state[depth] = w->state[depth - 1];
+    if ((size_t)depth <= w->owed_n) return byte == (uint8_t)w->owed[depth - 1];
+    w->steps++;
+    return w->kind->step(&w->state[depth], byte);
+}
+
 /* Nodes [from, to), where those of depth `above` have been passed. */
 static void walk(grammar_walk *w, uint32_t from, uint32_t to, int above, whose those)
 {
-    w->any_of[0] = w->kind->any_of(&w->state[0], w->v->longest);
+    w->any_of[0] = any_of(w, 0);
     for (uint32_t i = from; i < to;) {
         const vocabulary_node *x = &w->v->node[i];
         int depth = x->depth - above;
@@ -235,14 +269,12 @@ static void walk(grammar_walk *w, uint32_t from, uint32_t to, int above, whose t
             i = x->next;
             continue;
         }
-        w->state[depth] = w->state[depth - 1];
-        w->steps++;
-        if (!w->kind->step(&w->state[depth], x->byte)) {
+        if (!step(w, depth, x->byte)) {
             i = x->next;
             continue;
         }
         mark(w, x->first, x[1].first, those);
-        if (x->next > ++i) w->any_of[depth] = w->kind->any_of(&w->state[depth], w->v->longest);
+        if (x->next > ++i) w->any_of[depth] = any_of(w, depth);
     }
 }
 

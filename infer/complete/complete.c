@@ -13,7 +13,7 @@ struct hpc_completer {
     hpc_engine *engine;
     hpc_tokenizer *tokenizer;
     complete_prompter prompter;
-    hpc_vocabulary *vocabulary; /* once a rule has been asked for */
+    hpc_vocabulary *vocabulary; /* once something has to be looked up in it */
     hpc_ids prompt;
     int64_t room; /* tokens of a text */
 };
@@ -84,12 +84,13 @@ typedef struct answer {
     int64_t id;
     hpc_text *text;
     hpc_grammar *grammar; /* NULL: none */
+    size_t owed;          /* bytes that come before `raw` begins */
     hpc_buf raw, shown;
     token *token;
     int64_t token_n, token_cap;
-    size_t end;  /* of what is kept of `raw` */
-    size_t told; /* of `shown` */
-    bool over, ended;
+    size_t end;             /* of what is kept of `raw` */
+    size_t told;            /* of `shown` */
+    bool over, full, ended; /* full: as many tokens as were wanted */
     hpc_finish finish;
     complete_indent indent;
 } answer;
@@ -101,6 +102,7 @@ struct run {
     answer *answer;
     int64_t n, begun, ended;
     int64_t start_ns, first_ns, made;
+    bool begins; /* a token has been made */
     int failed;
 };
 
@@ -145,19 +147,47 @@ static int show(answer *a, size_t end)
 
 static const uint32_t *allowed(void *user)
 {
-    return hpc_grammar_allowed(((answer *)user)->grammar);
+    const answer *a = user;
+    bool free = !a->run->r->rule && hpc_grammar_owes(a->grammar) == 0;
+    return free ? NULL : hpc_grammar_allowed(a->grammar);
+}
+
+/* What is owed stands in the file; a token that is no more than that is none of the answer. */
+static bool is_owed(const answer *a, int32_t id)
+{
+    size_t n, owed = a->grammar ? hpc_grammar_owes(a->grammar) : 0;
+    if (owed == 0) return false;
+    hpc_vocabulary_text(a->run->c->vocabulary, id, &n);
+    return n <= owed;
+}
+
+static int push_token(answer *a, int32_t id, float logprob)
+{
+    size_t before = a->raw.n, owed;
+    run *x = a->run;
+    bool stopped;
+    int rc = HPC_OK;
+    if (!is_owed(a, id)) {
+        if (x->made++ == 0) x->first_ns = hpc_clock_ns();
+        TRY(hpc_grow(&a->token, &a->token_cap, a->token_n + 1, sizeof *a->token));
+        a->token[a->token_n++] = (token){.at = before, .logprob = logprob};
+        a->full = a->token_n == x->r->most;
+    }
+    TRY(hpc_text_push(a->text, id, &a->raw, &stopped));
+    owed = a->owed < a->raw.n ? a->owed : a->raw.n;
+    if (owed > 0) memmove(a->raw.data, a->raw.data + owed, a->raw.n -= owed);
+    a->owed -= owed;
+out:
+    return rc;
 }
 
 static int take_token(answer *a, int32_t id, float logprob)
 {
     size_t before = a->raw.n;
-    bool stopped;
     int rc = HPC_OK;
+    TRY(push_token(a, id, logprob));
     if (a->grammar) TRY(hpc_grammar_take(a->grammar, id));
-    TRY(hpc_grow(&a->token, &a->token_cap, a->token_n + 1, sizeof *a->token));
-    a->token[a->token_n++] = (token){.at = before, .logprob = logprob};
-    TRY(hpc_text_push(a->text, id, &a->raw, &stopped));
-    if (a->grammar) a->over = hpc_grammar_is_over(a->grammar);
+    if (a->run->r->rule) a->over = hpc_grammar_is_over(a->grammar);
     if (a->raw.n == before) return HPC_OK;
     TRY(look(a, false));
     TRY(show(a, a->run->r->raw ? a->end : sure_end(a)));
@@ -169,9 +199,9 @@ static int token_made(void *user, int32_t id, float logprob)
 {
     answer *a = user;
     run *x = a->run;
-    if (x->made++ == 0) x->first_ns = hpc_clock_ns();
+    x->begins = true;
     if (x->failed >= 0) x->failed = take_token(a, id, logprob);
-    return x->failed < 0 || a->over;
+    return x->failed < 0 || a->over || a->full;
 }
 
 /* White space before the end of a line is nothing that anybody wants. */
@@ -200,7 +230,7 @@ out:
 static void ended(void *user, hpc_finish how)
 {
     answer *a = user;
-    a->finish = how;
+    a->finish = a->full ? HPC_FINISH_LENGTH : how;
     a->ended = true;
     a->run->ended++;
     if (a->run->failed >= 0) a->run->failed = finish(a);
@@ -210,36 +240,37 @@ static void ended(void *user, hpc_finish how)
 
 static int begin_grammar(answer *a, hpc_completer *c, const hpc_complete_request *r)
 {
-    const hpc_grammar_options o = {.rule = *r->rule,
+    const hpc_grammar_rule any = {.kind = HPC_GRAMMAR_ANY};
+    const hpc_grammar_options o = {.rule = r->rule ? *r->rule : any,
+                                   .owed = c->prompter.owed,
+                                   .masks = r->rule ? 0 : 1,
                                    .prefix = r->spot->text.data,
                                    .prefix_n = r->spot->at,
                                    .end = c->prompter.stop,
                                    .end_n = c->prompter.stop_n};
-    int rc = HPC_OK;
-    if (!c->vocabulary)
-        rc = hpc_vocabulary_create(&c->vocabulary, c->tokenizer,
-                                   hpc_engine_config(c->engine)->vocab);
-    return rc < 0 ? rc : hpc_grammar_create(&a->grammar, c->vocabulary, &o);
+    a->owed = o.owed;
+    return hpc_grammar_create(&a->grammar, c->vocabulary, &o);
 }
 
 static int submit(run *x, int64_t k)
 {
     answer *a = &x->answer[k];
     hpc_completer *c = x->c;
+    const bool binds = x->r->rule || c->prompter.owed > 0;
     const hpc_request q = {.token = c->prompt.id,
                            .n = c->prompt.n,
-                           .most = x->r->most,
+                           .most = x->r->most + (int64_t)c->prompter.owed,
                            .sampling = x->r->sampling,
                            .sample = (uint32_t)k,
                            .stop = c->prompter.stop,
                            .stop_n = c->prompter.stop_n,
                            .token_made = token_made,
                            .ended = ended,
-                           .allowed = x->r->rule ? allowed : NULL,
+                           .allowed = binds ? allowed : NULL,
                            .user = a};
     int rc = HPC_OK;
     a->run = x;
-    if (x->r->rule) TRY(begin_grammar(a, c, x->r));
+    if (binds) TRY(begin_grammar(a, c, x->r));
     TRY(complete_indent_create(&a->indent, x->r->spot));
     TRY(hpc_text_create(&a->text, c->tokenizer, NULL, false));
     TRY(hpc_engine_submit(c->engine, &q, &a->id));
@@ -268,7 +299,7 @@ static int go(run *x)
         }
         TRY(hpc_engine_step(x->c->engine, &busy));
         TRY(x->failed);
-        bool all = x->made > 0 || x->ended > 0;
+        bool all = x->begins || x->ended > 0;
         for (int64_t k = x->begun; all && k < x->n; k++, busy = true) TRY(submit(x, k));
     }
     rc = x->failed;
@@ -363,14 +394,21 @@ static int check(const hpc_completer *c, const hpc_complete_request *r)
 
 static int make_prompt(hpc_completer *c, const hpc_complete_request *r)
 {
+    bool heals = !r->raw && complete_heal_may(r->spot->text.data, r->spot->at);
     int64_t most = c->room - r->most;
     int32_t end = c->prompter.special[HPC_SPECIAL_END];
+    int rc;
     if (r->prompt_tokens > 0 && r->prompt_tokens < most) most = r->prompt_tokens;
-    int rc = complete_prompt(&c->prompt, &c->prompter, r, most);
-    if (rc < 0 || c->prompt.n > 0) return rc;
+    if ((heals || r->rule) && !c->vocabulary)
+        TRY(hpc_vocabulary_create(&c->vocabulary, c->tokenizer,
+                                  hpc_engine_config(c->engine)->vocab));
+    c->prompter.vocabulary = heals ? c->vocabulary : NULL;
+    TRY(complete_prompt(&c->prompt, &c->prompter, r, most));
+    if (c->prompt.n > 0) return rc;
     if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the model needs a text to begin with");
-    rc = hpc_grow(&c->prompt.id, &c->prompt.cap, 1, sizeof end);
-    if (rc >= 0) c->prompt.id[c->prompt.n++] = end;
+    TRY(hpc_grow(&c->prompt.id, &c->prompt.cap, 1, sizeof end));
+    c->prompt.id[c->prompt.n++] = end;
+out:
     return rc;
 }
 

@@ -64,7 +64,7 @@ typedef struct hpc_complete_request {
     int64_t snippet_n;
     hpc_complete_stop stop;
     /* The text goes on as it is: no marks, no other files, no end but the model's own and `most`,
-     * and nothing of what comes is changed. */
+     * no token of it chosen anew, and nothing of what comes is changed. */
     bool raw;
     int64_t most;                 /* new tokens of an answer */
     int64_t samples;              /* answers, at least 1 */

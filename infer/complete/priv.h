@@ -71,6 +71,14 @@ int complete_indent_create(complete_indent *i, const hpc_spot *d);
 int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop *s,
                           const char *text, size_t n);
 
+/* ---- tokens that are chosen anew (heal.c) ------------------------------------------------ */
+/* Whether it is worth a vocabulary to ask. */
+bool complete_heal_may(const char *text, size_t n);
+/* How many of the tokens that a text ends with are taken back, at most 3, for some token begins
+ * with its last bytes and is longer; *owed: bytes of the text that these stand for. */
+int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, size_t n,
+                      const int32_t *id, int64_t id_n);
+
 /* ---- what the model is shown (prompt.c) -------------------------------------------------- */
 typedef struct complete_prompter {
     const hpc_tokenizer *t;
@@ -81,6 +89,8 @@ typedef struct complete_prompter {
     int32_t begin;                  /* -1: texts have none */
     int32_t *stop;                  /* tokens that are no text */
     int64_t stop_n, stop_cap;
+    const hpc_vocabulary *vocabulary; /* to take tokens back by; NULL: none are */
+    size_t owed;                      /* bytes before the place that the last prompt leaves out */
     hpc_buf text;
     hpc_ids work;
 } complete_prompter;

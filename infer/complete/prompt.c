@@ -208,9 +208,14 @@ static int add_before(hpc_ids *ids, complete_prompter *p, const hpc_complete_req
 {
     const hpc_spot *d = r->spot;
     bool inside = p->special[HPC_SPECIAL_FILE] < 0 && files->n > 0;
+    int64_t before;
     int rc = HPC_OK;
     if (inside) TRY(append(ids, files->id, files->n));
+    before = ids->n + 1; /* one token is left: there are texts that have no others */
     TRY(add_tail(ids, p, d->text.data, d->at, most, begins && !inside ? 0 : HPC_ENCODE_INNER));
+    if (p->vocabulary && ids->n > before)
+        ids->n -= complete_heal(&p->owed, p->vocabulary, d->text.data, d->at, ids->id + before,
+                                ids->n - before);
 out:
     return rc;
 }
@@ -236,6 +241,7 @@ int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_reque
     hpc_ids files = {0}, behind = {0};
     int rc = HPC_OK;
     ids->n = 0;
+    p->owed = 0;
     if (r->raw) return raw_prompt(ids, p, d, most);
     most -= fills ? 4 : 1; /* the marks, and where a text begins */
     TRY(add_files(&files, p, r, most / 4));
