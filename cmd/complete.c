@@ -111,6 +111,23 @@ static int find_model(completing *x)
     return rc;
 }
 
+/* Said of the option, and before the model is looked at. */
+static int check_device(const char *name)
+{
+    hpc_buf known = {0};
+    bool is = false;
+    for (const char *const *k = hpc_device_backends(); *k; k++) {
+        hpc_buf_printf(&known, "%s%s", known.n > 0 ? ", " : "", *k);
+        is = is || strcmp(*k, name) == 0;
+    }
+    int rc = known.failed;
+    if (rc >= 0 && !is)
+        rc = hpc_fail(HPC_E_ARG, "--device %s: this build has no such device; it has %s", name,
+                      known.data);
+    hpc_buf_release(&known);
+    return rc;
+}
+
 static int64_t most_of_prompt(const completing *x)
 {
     return x->o->prompt_tokens;
@@ -127,6 +144,7 @@ static int open_completer(completing *x)
                             .requests = o->samples,
                             .guess = o->guess};
     int rc;
+    TRY(check_device(o->device));
     TRY(find_model(x));
     TRY(complete_open_passages(&x->passages, x->known, o, x->model));
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));

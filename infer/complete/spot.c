@@ -132,14 +132,18 @@ static int find_place(hpc_spot *d, const char *path, hpc_position p)
                         (long long)p.line, (long long)p.col);
     size_t from = line_begin(t, p.line > 0 ? p.line : INT64_MAX, &lines);
     if (p.line == 0) from = line_begin(t, lines, &p.line);
-    if (from == SIZE_MAX)
-        return hpc_fail(HPC_E_ARG, "%s:%lld: the file has only %lld lines", path, (long long)p.line,
-                        (long long)lines);
+    if (from == SIZE_MAX) {
+        lines -=
+            lines > 1 && t->data[t->n - 1] == '\n'; /* what is behind the last is none to count */
+        return hpc_fail(HPC_E_ARG, "%s:%lld: the file has only %lld line%s", path,
+                        (long long)p.line, (long long)lines, lines == 1 ? "" : "s");
+    }
     size_t n = line_end(t, from) - from;
     int64_t width = characters(t->data + from, n);
     if (p.col > width + 1)
-        return hpc_fail(HPC_E_ARG, "%s:%lld:%lld: the line has only %lld columns", path,
-                        (long long)p.line, (long long)p.col, (long long)(width + 1));
+        return hpc_fail(HPC_E_ARG, "%s:%lld:%lld: the line has only %lld column%s", path,
+                        (long long)p.line, (long long)p.col, (long long)(width + 1),
+                        width == 0 ? "" : "s");
     d->line = p.line;
     d->col = p.col > 0 ? p.col : width + 1;
     d->at = from + behind_characters(t->data + from, n, d->col - 1);

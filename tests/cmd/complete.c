@@ -317,7 +317,7 @@ static void test_mistakes(void **state)
     refuses(state, "complete @", "Is a directory");
     refuses(state, "complete @nul.c", "byte 3 is NUL");
     refuses(state, "complete @wide.c", "UTF-16");
-    refuses(state, "complete @dot.c --at 20", "dot.c:20: the file has only 18 lines");
+    refuses(state, "complete @dot.c --at 99", "dot.c:99: the file has only 17 lines");
     refuses(state, "complete @dot.c --at 15:23", "dot.c:15:23: the line has only 22 columns");
     refuses(state, "complete @dot.c --at 0", "--at 0: expected LINE or LINE:COLUMN, from 1");
     refuses(state, "complete @dot.c --at 5:", "--at 5:: expected LINE or LINE:COLUMN");
@@ -327,7 +327,9 @@ static void test_mistakes(void **state)
     refuses(state, "complete @dot.c --max-tokens 60000", "60000 new tokens");
     refuses(state, "complete @dot.c --model @none", "none");
     refuses(state, "complete @dot.c --model @dot.c", "dot.c: neither a model directory nor");
-    refuses(state, "complete @dot.c --device cuda", "cuda");
+    refuses(state, "complete @dot.c --device cuda",
+            "--device cuda: this build has no such device; it has cpu, mock");
+    refuses(state, "complete @dot.c --device cuda:1 --model @none", "--device cuda:1: this build");
     refuses(state, "complete @dot.c --cache q8_0", "q8_0");
     refuses(state, "complete @dot.c --weights f99", "f99");
     refuses(state, "complete @dot.c -p @none", "none");

@@ -74,9 +74,12 @@ static void test_mistakes(void **state)
 {
     (void)state;
     refused("ab\ncd", 5, 3, 0, HPC_E_ARG, "a.c:3: the file has only 2 lines");
-    refused("ab\ncd\n", 6, 4, 1, HPC_E_ARG, "a.c:4: the file has only 3 lines");
+    refused("ab\ncd\n", 6, 4, 1, HPC_E_ARG, "a.c:4: the file has only 2 lines");
+    refused("a\n", 2, 3, 0, HPC_E_ARG, "a.c:3: the file has only 1 line");
+    refused("", 0, 2, 0, HPC_E_ARG, "a.c:2: the file has only 1 line");
+    refused("a\n\n", 3, 4, 0, HPC_E_ARG, "a.c:4: the file has only 2 lines");
     refused("ab\ncd", 5, 2, 4, HPC_E_ARG, "a.c:2:4: the line has only 3 columns");
-    refused("", 0, 1, 2, HPC_E_ARG, "a.c:1:2: the line has only 1 columns");
+    refused("", 0, 1, 2, HPC_E_ARG, "a.c:1:2: the line has only 1 column");
     refused("ab", 2, -1, 0, HPC_E_ARG, "a.c:-1:0: lines and columns count from 1");
     refused("a\0b", 3, 0, 0, HPC_E_FORMAT, "a.c: not a text: byte 1 is NUL");
     refused("\xff\xfe"
