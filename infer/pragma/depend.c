@@ -150,7 +150,9 @@ static bool never_both(study *s, const poly *d, const poly *n, const poly *q, co
     const poly *room = poly_plus(s, n, -1);
     if (!prove_not_negative(s, poly_less(s, room, r), facts)) return false;
     if (!prove_not_negative(s, poly_sum(s, room, r), facts)) return false;
-    return never_zero(s, q, facts, depth + 1) || never_zero(s, r, facts, depth + 1);
+    return never_zero(s, q, facts, depth + 1) || never_zero(s, r, facts, depth + 1) ||
+           never_zero(s, poly_less(s, q, r), facts, LAYERS_MOST) ||
+           never_zero(s, poly_sum(s, q, r), facts, LAYERS_MOST);
 }
 
 /* The terms of d that hold an atom, without it once, and the others. */

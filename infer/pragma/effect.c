@@ -220,6 +220,15 @@ static bool is_lvalue(uint8_t kind, uint8_t op)
            (kind == HPC_TREE_UNARY && op == '*');
 }
 
+/* *this, which return hands back. */
+static bool is_returned_object(const hpc_tree *t, int32_t i)
+{
+    const hpc_tree_node *n = &t->node[i];
+    int32_t c = hpc_tree_first(t, i);
+    return n->kind == HPC_TREE_UNARY && n->op == '*' && c && t->node[c].kind == HPC_TREE_THIS &&
+           t->node[n->parent].kind == HPC_TREE_RETURN;
+}
+
 /* return *this; */
 static bool returns_object(const hpc_tree *t, int32_t i)
 {
@@ -275,7 +284,7 @@ static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
             touch(f, s->program, function, c, true);
         if (n->kind == HPC_TREE_NAME && n->symbol >= 0 && is_mutable_global(t, n->symbol))
             worse(f, EFFECT_UNKNOWN, n->line, "reads a variable that others may change");
-        if (is_lvalue(n->kind, n->op) &&
+        if (is_lvalue(n->kind, n->op) && !is_returned_object(t, i) &&
             !(n->parent >= 0 && t->node[n->parent].kind == HPC_TREE_MEMBER))
             touch(f, s->program, function, i, false);
     }

@@ -83,7 +83,8 @@ static int32_t pointer_in(const study *s, const poly *p)
                    kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_POINTER) ||
                   (x->kind == ATOM_LOAD && kind_of(s->t, x->place->type) == HPC_TYPE_POINTER) ||
                   (x->kind == ATOM_OPAQUE && x->node >= 0 &&
-                   kind_of(s->t, s->t->node[x->node].type) == HPC_TYPE_POINTER);
+                   (kind_of(s->t, s->t->node[x->node].type) == HPC_TYPE_POINTER ||
+                    s->t->node[x->node].kind == HPC_TREE_STRING));
         if (!is) continue;
         if (best >= 0 || p->t[i].c != 1) return -1;
         best = a;
