@@ -27,27 +27,55 @@ static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
     return *lo && *hi;
 }
 
-static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off)
+/* `as_bytes`: the two are no pointers to the same type, so C compares them as char pointers alone.
+ */
+static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off, bool as_bytes)
 {
     int64_t zero;
+    bool plain = poly_is_number(off, &zero) && zero == 0;
+    if (as_bytes) hpc_buf_text(b, plain ? "(const char *)" : "(const char *)(");
     atom_text(b, s, base);
-    if (poly_is_number(off, &zero) && zero == 0) return;
-    hpc_buf_text(b, " + ");
-    poly_text(b, s, off);
+    if (!plain) {
+        hpc_buf_text(b, " + ");
+        poly_text(b, s, off);
+        if (as_bytes) hpc_buf_text(b, ")");
+    }
+}
+
+static int32_t target_of(const study *s, int32_t base)
+{
+    const atom *a = &s->atoms[base];
+    int32_t type = a->kind == ATOM_SYMBOL && a->symbol >= 0 ? s->t->symbol[a->symbol].type : -1;
+    uint8_t kind = type < 0 ? HPC_TYPE_UNKNOWN : s->t->type[type].kind;
+    return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? s->t->type[type].to : -1;
+}
+
+/* Pointers to the same, const aside; what is not known counts as other. Integers of one size may
+ * have several names, long and long long. */
+static bool alike_pointers(const study *s, int32_t p, int32_t q)
+{
+    int32_t a = target_of(s, p), b = target_of(s, q);
+    if (a < 0 || b < 0) return false;
+    const hpc_tree_type *x = &s->t->type[a], *y = &s->t->type[b];
+    bool several = x->kind == HPC_TYPE_INTEGER && x->bytes != 2 && x->bytes != 4;
+    return a == b ||
+           (!several && x->kind == y->kind && x->bytes == y->bytes && x->name == y->name &&
+            x->to == y->to && ((x->flags ^ y->flags) & ~HPC_TYPE_CONST) == 0);
 }
 
 /* "x + n <= y || y + n <= x" */
 static void no_overlap_check(hpc_buf *b, study *s, int32_t p, int32_t q)
 {
     const poly *a, *c, *d, *e;
+    bool bytes = !alike_pointers(s, p, q);
     if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) return;
-    bound_text(b, s, p, poly_plus(s, c, 1));
+    bound_text(b, s, p, poly_plus(s, c, 1), bytes);
     hpc_buf_text(b, " <= ");
-    bound_text(b, s, q, d);
+    bound_text(b, s, q, d, bytes);
     hpc_buf_text(b, " || ");
-    bound_text(b, s, q, poly_plus(s, e, 1));
+    bound_text(b, s, q, poly_plus(s, e, 1), bytes);
     hpc_buf_text(b, " <= ");
-    bound_text(b, s, p, a);
+    bound_text(b, s, p, a, bytes);
 }
 
 bool is_container_place(const place *p)
@@ -90,9 +118,9 @@ static void apart_check(hpc_buf *check, study *s, const access *a, const access 
 {
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
     if (both_hold) {
-        hpc_buf_text(check, "&");
+        hpc_buf_text(check, "(const void *)&");
         owner_text(check, s, &a->place);
-        hpc_buf_text(check, " != &");
+        hpc_buf_text(check, " != (const void *)&");
         owner_text(check, s, &b->place);
         return;
     }

@@ -237,6 +237,10 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
         memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
         out->assumptions_n = f->assumptions_n;
     }
+    for (int64_t i = 0; i < out->assumptions_n; i++) {
+        hpc_assumption *a = &out->assumption[i];
+        if (a->check && !is_spelled(s, a->check)) a->check = NULL;
+    }
     out->confidence = out->verdict == HPC_VERDICT_UNKNOWN ? 0.5 : 0.99;
     return HPC_OK;
 }

@@ -291,5 +291,9 @@ void assume_instead(study *s, const char *text, const char *check, const char *s
                     const char *weaker);
 const char *node_text(const study *s, int32_t node); /* its source, shortened */
 const char *symbol_name(const study *s, int32_t symbol);
+/* As the loop spells it: "total", "ns::total". */
+const char *name_in_clause(const study *s, int32_t symbol);
+/* Whether an expression of ours names only what the function itself spells out. */
+bool is_spelled(const study *s, const char *check);
 
 #endif

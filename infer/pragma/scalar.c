@@ -86,15 +86,15 @@ static void name_shared(study *s, clauses *c, const slot *x)
         return;
     }
     if (!live) {
-        clauses_add(&c->privates, name);
+        clauses_add(&c->privates, name_in_clause(s, x->symbol));
         say(s, "scalar", x->write, "%s is assigned before it is read: each thread has its own",
             name);
     } else if (x->always) {
-        clauses_add(&c->last, name);
+        clauses_add(&c->last, name_in_clause(s, x->symbol));
         say(s, "scalar", x->write, "%s keeps what the last iteration assigns%s", name,
             global ? ", as it outlives the function" : "");
     } else {
-        clauses_add(&c->conditional, name);
+        clauses_add(&c->conditional, name_in_clause(s, x->symbol));
         say(s, "scalar", x->write, "%s keeps what the last assignment leaves, in some iteration",
             name);
     }
@@ -114,7 +114,7 @@ static void reduce(study *s, clauses *c, const slot *x)
         say_unknown(s, "reduction", x->update_write, "%s is no integer", name);
         return;
     }
-    clauses_reduce(c, x->update, name);
+    clauses_reduce(c, x->update, name_in_clause(s, x->symbol));
     say(s, "reduction", x->update_write, "%s is only ever folded with %s%s", name,
         reduction_name(x->update),
         sums_floats(s, type, x->update) ? "; floating-point numbers are added up in another order"
@@ -125,7 +125,7 @@ static void induct(study *s, clauses *c, const slot *x)
 {
     hpc_buf b = {0};
     int64_t one;
-    hpc_buf_text(&b, symbol_name(s, x->symbol));
+    hpc_buf_text(&b, name_in_clause(s, x->symbol));
     if (!poly_is_number(x->stride, &one) || one != 1) {
         hpc_buf_text(&b, ":");
         poly_text(&b, s, x->stride);
@@ -164,6 +164,12 @@ static void against_memory(study *s, const slot *x)
     }
 }
 
+static bool is_static_member(const study *s, int32_t symbol)
+{
+    const hpc_symbol *v = &s->t->symbol[symbol];
+    return (v->flags & HPC_SYMBOL_STATIC) && s->t->name[v->scope] != '\0';
+}
+
 static void judge(study *s, clauses *c, const slot *x)
 {
     const char *name = symbol_name(s, x->symbol);
@@ -178,12 +184,15 @@ static void judge(study *s, clauses *c, const slot *x)
                    name);
     } else if (thread) {
         say_unknown(s, "scalar", x->write, "%s is one for each thread", name);
+    } else if (is_static_member(s, x->symbol)) {
+        say_unknown(s, "scalar", x->write >= 0 ? x->write : x->update_write,
+                    "%s is a static member, which no clause takes", name);
     } else if (x->stride) {
         if (x->exposed >= 0 || x->update == OP_MIXED)
             say_unsafe(s, "dependence", x->step_node, "%s carries its value on", name);
         else if (x->plain_read < 0 &&
                  kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
-            clauses_reduce(c, '+', name);
+            clauses_reduce(c, '+', name_in_clause(s, x->symbol));
         else
             induct(s, c, x);
     } else if (x->exposed >= 0 && x->write >= 0) {
