@@ -23,7 +23,8 @@ extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_c
     hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_passages, hpc_cmd_corpus_stats;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
     hpc_cmd_tokenizer_decode;
-extern const hpc_command hpc_cmd_complete, hpc_cmd_train, hpc_cmd_import, hpc_cmd_export;
+extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,
+    hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 
 int hpc_cmd_exit_code(int rc); /* of a negative code */

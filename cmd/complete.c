@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/compiler.h"
 #include "cmd/complete.h"
 #include "infer/complete/context.h"
 #include "infer/complete/verify.h"
@@ -32,7 +33,6 @@ typedef struct completing {
     int64_t left_out;         /* answers that repeat what is known */
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_check_flags flags;
-    char library[PATH_MAX]; /* folder of what checks */
     int64_t start_ns, loaded_ns;
     bool streamed;
     int failed; /* of what is printed on the way */
@@ -327,17 +327,6 @@ static int find_flags(completing *x)
     return x->o->database ? hpc_check_flags_find(&x->flags, x->o->database, x->name) : HPC_OK;
 }
 
-static int open_checker(hpc_checker **out, completing *x)
-{
-    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
-    int rc = hpc_cmd_find(x->library, "hpccoder-clang.so");
-    if (rc < 0) return rc;
-    char *slash = strrchr(x->library, '/');
-    if (slash) *slash = '\0';
-    if (slash) o.library = x->library;
-    return hpc_checker_open(out, &o);
-}
-
 /* Where the compiler cannot be asked, and need not be, brackets are what there is. */
 static int verify(completing *x)
 {
@@ -346,7 +335,7 @@ static int verify(completing *x)
     int rc = HPC_OK;
     if (strcmp(x->o->check, "none") == 0 || x->o->raw) return HPC_OK;
     if (wants && hpc_check_knows(x->spot.language)) {
-        rc = open_checker(&checker, x);
+        rc = hpc_cmd_open_checker(&checker);
         if (rc == HPC_E_UNSUPPORTED && !must) hpc_error_clear(), rc = HPC_OK;
         TRY(rc);
     }
@@ -448,23 +437,12 @@ static int make(completing *x, const int *cancel)
     return make_rounds(x, &r);
 }
 
-/* What is behind "--" is the compiler's. */
-static void take_flags(completing *x, int *argc, char **argv)
-{
-    for (int k = 0; k < *argc; k++) {
-        if (strcmp(argv[k], "--") != 0) continue;
-        argv[*argc] = NULL; /* there is room: one word of them all was the program's name */
-        x->given = (const char *const *)argv + k + 1;
-        *argc = k;
-    }
-}
-
 static int run(void *options, int argc, char **argv)
 {
     completing x = {.o = options, .start_ns = hpc_clock_ns()};
     hpc_cmd_signals *signals = NULL;
     int rc;
-    take_flags(&x, &argc, argv);
+    x.given = hpc_cmd_take_flags(&argc, argv);
     if (argc != 1)
         return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; --help tells more");
     x.file = argv[0];

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/existing.h"
 
 const char *hpc_verdict_name(hpc_verdict v)
 {
@@ -348,6 +348,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         TRY(judge(&out->item[out->n - 1], &p, &base, i, function));
         merge_twin(out);
     }
+    TRY(existing_find(out, t, text, n, l));
 out:
     hpc_arena_free(work);
     if (rc < 0) hpc_pragma_loops_release(out);

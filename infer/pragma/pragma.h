@@ -63,6 +63,8 @@ typedef struct hpc_pragma_loop {
     double confidence; /* that the verdict is right */
     bool again;        /* of a template that is instantiated in the file */
     bool small;        /* it runs so short that threads do not pay */
+    bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
+    const char *fixed; /* why no directive can be put before it; NULL */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* what decides comes first */
     int64_t assumptions_n, evidence_n;
@@ -86,6 +88,10 @@ typedef struct hpc_pragma_options {
 /* All loops of the functions of a tree. `text` is what the tree was made of. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o);
+/* The same of a text that has no tree, in Fortran or any other language: every loop is unknown, and
+ * `why` says what stopped the analysis. fixed_form: of Fortran. */
+int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
+                    bool fixed_form, const char *why, const hpc_pragma_options *o);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,46 @@
+/*
+ * compiler.c: what commands that ask libclang share: the checker, and a file's flags.
+ */
+#include "cmd/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int hpc_cmd_open_checker(hpc_checker **out)
+{
+    hpc_checker_options o = HPC_CHECKER_DEFAULTS;
+    char library[PATH_MAX];
+    int rc = hpc_cmd_find(library, "hpccoder-clang.so");
+    if (rc < 0) return rc;
+    char *slash = strrchr(library, '/');
+    if (slash) *slash = '\0';
+    if (slash) o.library = library;
+    return hpc_checker_open(out, &o);
+}
+
+const char *const *hpc_cmd_take_flags(int *argc, char **argv)
+{
+    for (int k = 0; k < *argc; k++) {
+        if (strcmp(argv[k], "--") != 0) continue;
+        argv[*argc] = NULL; /* there is room: one word of them all was the program's name */
+        *argc = k;
+        return (const char *const *)argv + k + 1;
+    }
+    return NULL;
+}
+
+void hpc_cmd_find_database(char *out, const char *file)
+{
+    static const char *const names[] = {"compile_commands.json", "build/compile_commands.json"};
+    char folder[PATH_MAX];
+    *out = '\0';
+    if (!realpath(file, folder)) return;
+    for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
+        *slash = '\0';
+        for (int k = 0; k < 2; k++) {
+            int n = snprintf(out, PATH_MAX, "%s/%s", folder, names[k]);
+            if (n < PATH_MAX && hpc_file_exists(out)) return;
+        }
+    }
+    *out = '\0';
+}

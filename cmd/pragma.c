@@ -1,0 +1,333 @@
+/*
+ * pragma.c: `hpccoder pragma`: which loops may run in parallel, under which directive, and why.
+ */
+#include "cmd/pragma.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_MOST = 16 << 20 };
+
+typedef struct judging {
+    const pragma_options *o;
+    const char *const *given; /* flags, NULL-terminated; NULL: none were given */
+    hpc_checker *checker;
+    bool sarif, json;
+    int64_t by_verdict[4], wrong_n, directives_n, files_n;
+    int worst; /* exit code */
+} judging;
+
+void pragma_file_release(pragma_file *f)
+{
+    hpc_pragma_loops_release(&f->loops);
+    hpc_buf_release(&f->text);
+    hpc_arena_free(f->arena);
+    *f = (pragma_file){0};
+}
+
+/* ---- one file ----------------------------------------------------------------------------------
+ */
+
+static int read_text(pragma_file *f)
+{
+    struct stat st;
+    int rc = HPC_OK;
+    if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode))
+        return hpc_fail(HPC_E_ARG, "%s: no file, but a %s; name source files", f->path,
+                        S_ISDIR(st.st_mode) ? "folder" : "device or pipe");
+    TRY(hpc_file_read(&f->text, f->path, FILE_MOST));
+    TRY(hpc_buf_text(&f->text, "")); /* an empty one has data too */
+    const char *zero = memchr(f->text.data, '\0', f->text.n);
+    if (zero)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->path,
+                      (size_t)(zero - f->text.data));
+    f->language = hpc_language_of(f->path, f->text.data, f->text.n);
+    if (rc >= 0 && f->language == HPC_LANGUAGE_NONE)
+        rc = hpc_fail(HPC_E_ARG, "%s: neither C, C++, CUDA, HIP, OpenCL nor Fortran by its name",
+                      f->path);
+out:
+    return rc;
+}
+
+/* A database that is not asked for and cannot be used is as none. */
+static int find_flags(hpc_check_flags *out, const judging *j, const char *path)
+{
+    char found[PATH_MAX];
+    const char *database = j->o->database;
+    *out = (hpc_check_flags){0};
+    if (j->given) return hpc_check_flags_given(out, j->given, NULL);
+    if (database && strcmp(database, "none") == 0) return HPC_OK;
+    if (database) return hpc_check_flags_find(out, database, path);
+    hpc_cmd_find_database(found, path);
+    int rc = *found ? hpc_check_flags_find(out, found, path) : HPC_OK;
+    if (rc < 0 && rc != HPC_E_NOMEM) {
+        hpc_cmd_warn(hpc_error_get()->text, "pragma");
+        hpc_error_clear();
+        rc = HPC_OK;
+    }
+    return rc;
+}
+
+static hpc_pragma_options options_of(const pragma_options *o)
+{
+    hpc_pragma_options p = HPC_PRAGMA_DEFAULTS;
+    p.default_none = o->default_none;
+    p.line = (uint32_t)o->at;
+    return p;
+}
+
+static int read_tree(hpc_tree *tree, judging *j, const pragma_file *f, const hpc_check_flags *flags)
+{
+    hpc_tree_source *source = NULL;
+    int rc = HPC_OK;
+    if (!j->checker) TRY(hpc_cmd_open_checker(&j->checker));
+    TRY(hpc_tree_open(&source, j->checker,
+                      &(hpc_tree_file){.path = f->path,
+                                       .text = f->text.data,
+                                       .n = f->text.n,
+                                       .language = f->language,
+                                       .flags = flags->n > 0 ? flags : NULL}));
+    TRY(hpc_tree_get(tree, source));
+out:
+    hpc_tree_close(source);
+    return rc;
+}
+
+/* Where there is no syntax tree, loops are listed with the reason. */
+static int list(pragma_file *f, const hpc_pragma_options *o, const char *why)
+{
+    bool fixed = f->language == HPC_LANGUAGE_FORTRAN &&
+                 hpc_language_fixed_form(f->path, f->text.data, f->text.n);
+    return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, fixed, why, o);
+}
+
+static int find_loops(pragma_file *f, judging *j)
+{
+    const hpc_pragma_options o = options_of(j->o);
+    hpc_check_flags flags = {0};
+    hpc_tree tree = {0};
+    char why[sizeof hpc_error_get()->text];
+    int rc;
+    if (!hpc_check_knows(f->language)) {
+        snprintf(why, sizeof why, "%s is not analysed, only C, C++, CUDA and HIP are",
+                 f->language == HPC_LANGUAGE_FORTRAN ? "Fortran" : "OpenCL");
+        return list(f, &o, why);
+    }
+    TRY(find_flags(&flags, j, f->path));
+    rc = read_tree(&tree, j, f, &flags);
+    if (rc == HPC_E_UNSUPPORTED) {
+        snprintf(why, sizeof why, "%s", hpc_error_get()->text);
+        hpc_error_clear();
+        if (!j->o->quiet) hpc_cmd_warn(why, "pragma");
+        TRY(list(f, &o, why));
+        goto out;
+    }
+    TRY(rc);
+    TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
+    f->errors = tree.errors;
+    f->cut = tree.cut;
+    memcpy(f->missing, tree.missing, sizeof f->missing);
+out:
+    hpc_tree_release(&tree);
+    hpc_check_flags_release(&flags);
+    return rc;
+}
+
+/* ---- what comes of it --------------------------------------------------------------------------
+ */
+
+static int fix(const pragma_file *f, judging *j)
+{
+    pragma_changes c = {0};
+    hpc_buf out = {0}, report = {0};
+    int rc;
+    TRY(pragma_changes_find(&c, f));
+    if (j->o->diff) {
+        TRY(pragma_changes_diff(&report, &c, f));
+    } else if (c.n > 0) {
+        TRY(pragma_changes_apply(&out, &c, f));
+        TRY(hpc_file_save(f->path, out.data, out.n));
+        for (int64_t i = 0; i < f->loops.n; i++)
+            if (f->note[i].put)
+                hpc_buf_printf(&report, "%s:%u: %s\n", f->path, f->loops.item[i].line,
+                               f->note[i].directive);
+    }
+    j->directives_n += c.directives_n;
+    rc = hpc_cmd_print(&report);
+out:
+    pragma_changes_release(&c);
+    hpc_buf_release(&out);
+    hpc_buf_release(&report);
+    return rc;
+}
+
+/* What the compiler met, if it takes verdicts away. */
+static void remark(const pragma_file *f, const judging *j)
+{
+    if (j->o->quiet) return;
+    if (f->missing[0])
+        fprintf(stderr, "hpccoder pragma: %s: %s is not found: name its folder with -p or -- -I\n",
+                f->path, f->missing);
+    else if (f->errors > 0)
+        fprintf(stderr, "hpccoder pragma: %s: it does not compile as it is: %lld error%s\n",
+                f->path, (long long)f->errors, f->errors == 1 ? "" : "s");
+    if (f->cut)
+        fprintf(stderr, "hpccoder pragma: %s: too large: functions at its end are left out\n",
+                f->path);
+}
+
+static int tell(const pragma_file *f, judging *j)
+{
+    hpc_buf out = {0};
+    int rc;
+    for (int64_t i = 0; i < f->loops.n; i++) {
+        j->by_verdict[f->loops.item[i].verdict]++;
+        j->wrong_n += pragma_is_wrong(&f->loops.item[i]);
+    }
+    remark(f, j);
+    if (j->o->fix || j->o->diff) return fix(f, j);
+    if (j->json || j->sarif) return HPC_OK;
+    TRY(pragma_put_text(&out, f, j->o));
+    rc = hpc_cmd_print(&out);
+out:
+    hpc_buf_release(&out);
+    return rc;
+}
+
+/* A file that cannot be used is named, and the others go on. */
+static int judge(pragma_file *f, judging *j, const char *path)
+{
+    int rc;
+    f->path = path;
+    f->arena = hpc_arena_create(0);
+    if (!f->arena) return HPC_E_NOMEM;
+    TRY(read_text(f));
+    TRY(find_loops(f, j));
+    TRY(pragma_choose(f, j->o));
+    TRY(tell(f, j));
+    j->files_n++;
+out:
+    if (rc == HPC_E_NOMEM || rc >= 0) return rc;
+    if (rc == HPC_E_IO && f->note) return rc; /* of what is written */
+    f->failed = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
+    f->loops.n = 0;
+    hpc_cmd_warn(hpc_error_get()->text, "pragma");
+    hpc_error_clear();
+    j->worst = EXIT_BAD_INPUT;
+    return f->failed ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int print_list(const judging *j, const pragma_file *f, int64_t n)
+{
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out, .indent = 2};
+    if (j->sarif) {
+        pragma_put_sarif(&w, f, n);
+    } else {
+        hpc_json_open(&w, NULL, '[');
+        for (int64_t i = 0; i < n; i++) pragma_put_json(&w, &f[i]);
+        hpc_json_close(&w, ']');
+    }
+    hpc_buf_text(&out, "\n");
+    return hpc_cmd_print(&out);
+}
+
+static int summarise(const judging *j)
+{
+    const int64_t *v = j->by_verdict, n = v[0] + v[1] + v[2] + v[3];
+    hpc_buf out = {0};
+    if (j->o->quiet || j->o->diff || j->json || j->sarif || j->files_n == 0) return HPC_OK;
+    if (j->o->fix)
+        hpc_buf_printf(&out, "%lld directive%s put in\n", (long long)j->directives_n,
+                       j->directives_n == 1 ? "" : "s");
+    else if (j->o->check)
+        hpc_buf_printf(&out, "%lld wrong directive%s\n", (long long)j->wrong_n,
+                       j->wrong_n == 1 ? "" : "s");
+    else
+        hpc_buf_printf(&out,
+                       "%lld loop%s: %lld parallel, %lld conditional, %lld unsafe, %lld unknown\n",
+                       (long long)n, n == 1 ? "" : "s", (long long)v[HPC_VERDICT_PARALLEL],
+                       (long long)v[HPC_VERDICT_CONDITIONAL], (long long)v[HPC_VERDICT_UNSAFE],
+                       (long long)v[HPC_VERDICT_UNKNOWN]);
+    return hpc_cmd_print(&out);
+}
+
+/* ---- the command -------------------------------------------------------------------------------
+ */
+
+static int check_options(judging *j, int argc)
+{
+    const pragma_options *o = j->o;
+    j->sarif = strcmp(o->format, "sarif") == 0;
+    j->json = !j->sarif && (o->json || strcmp(o->format, "json") == 0);
+    if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; --help tells more");
+    if (o->diff + o->fix + o->check > 1)
+        return hpc_fail(HPC_E_ARG, "--diff, --fix and --check exclude each other");
+    if (o->guard && o->conditional)
+        return hpc_fail(HPC_E_ARG, "--guard and --conditional exclude each other");
+    if (o->json && j->sarif)
+        return hpc_fail(HPC_E_ARG, "--json and --format sarif are two formats");
+    if ((o->diff || o->fix) && (j->json || j->sarif))
+        return hpc_fail(HPC_E_ARG, "--diff and --fix have no JSON; ask for it without them");
+    return HPC_OK;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    judging j = {.o = options, .worst = EXIT_DONE};
+    pragma_file *file = NULL;
+    int64_t n = 0;
+    int rc;
+    j.given = hpc_cmd_take_flags(&argc, argv);
+    TRY(check_options(&j, argc));
+    bool keep = j.json || j.sarif;
+    file = hpc_alloc(keep ? (size_t)argc : 1, sizeof *file);
+    if (!file) TRY(HPC_E_NOMEM);
+    for (int k = 0; k < argc; k++) {
+        n += keep || k == 0;
+        TRY(judge(&file[n - 1], &j, argv[k]));
+        if (!keep) pragma_file_release(&file[0]);
+    }
+    if (keep) TRY(print_list(&j, file, n));
+    TRY(summarise(&j));
+    rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;
+out:
+    for (int64_t k = 0; k < n; k++) pragma_file_release(&file[k]);
+    hpc_free(file);
+    hpc_checker_close(j.checker);
+    return rc;
+}
+
+const hpc_command hpc_cmd_pragma = {
+    .name = "pragma",
+    .summary = "which loops may run in parallel, under which directive, and why",
+    .arguments = "FILE... [-- COMPILER FLAGS]",
+    .description =
+        "Judges every loop of files of C, C++, CUDA and HIP, by libclang and an analysis of what "
+        "iterations read and write. `parallel`: proven. `conditional`: proven, if what is listed "
+        "holds, such as that two pointers do not overlap, each with an expression that tests it "
+        "where there is one. `unsafe`: the evidence names what iterations hand to each other. "
+        "`unknown`: it says what stopped the analysis. Programs are taken to be free of undefined "
+        "behaviour, and sums of floating-point numbers may be added up in another order.\n\n"
+        "Of nested loops the outermost is proposed; loops inside a parallel region, loops that "
+        "are too small to pay and loops that have a directive are not. --fix puts a line above "
+        "each loop that is proposed and proven; with --guard or --conditional above those, too, "
+        "that rest on assumptions. Indentation and line ends are the file's, and a second run "
+        "changes nothing. What comes out of macros is not touched, nor are headers and files that "
+        "were made from others (#line).\n\n"
+        "Flags are those of the nearest compile_commands.json, of the one that -p names, or those "
+        "behind \"--\". What a missing header would tell is unknown. Loops of Fortran and OpenCL "
+        "are listed as unknown.\n\n"
+        "Exit status: 0 done; 1 with --check, if there is a wrong directive; 2 if a file could not "
+        "be used, whatever was found in others; 3 if something else failed.",
+    .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
+                "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
+                "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"
+                "hpccoder pragma --fix --guard src/*.c  # with if clauses that test assumptions\n"
+                "hpccoder pragma --check src/*.cpp  # for CI: wrong directives alone\n"
+                "hpccoder pragma --format sarif src/*.c >pragma.sarif",
+    .options = pragma_option_table,
+    .options_bytes = sizeof(pragma_options),
+    .flags = true,
+    .run = run,
+};

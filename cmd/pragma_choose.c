@@ -1,0 +1,144 @@
+/*
+ * pragma_choose.c: which loops of a file get a directive, and what becomes of the others.
+ *
+ * Of a nest the outermost that may run in parallel gets one, and what runs inside of it none. A
+ * loop that has a directive is left as it is.
+ */
+#include <string.h>
+
+#include "cmd/pragma.h"
+
+bool pragma_is_wrong(const hpc_pragma_loop *l)
+{
+    return l->existing_is == HPC_EXISTING_RACY || l->existing_is == HPC_EXISTING_CLAUSE ||
+           l->existing_is == HPC_EXISTING_REDUCTION;
+}
+
+const char *pragma_advice(const hpc_pragma_loop *l)
+{
+    if (!pragma_is_wrong(l)) return NULL;
+    return l->pragma ? l->pragma : "take the directive away";
+}
+
+/* The nearest loop around it that gets a directive; -1. */
+static int64_t around(const pragma_file *f, int64_t i)
+{
+    for (int32_t k = f->loops.item[i].outer; k >= 0; k = f->loops.item[k].outer)
+        if (f->note[k].put) return k;
+    return -1;
+}
+
+/* The directive with a clause that tests what is assumed; NULL when something has no test. */
+static const char *guarded(const pragma_file *f, const hpc_pragma_loop *l, int *rc)
+{
+    hpc_buf b = {0};
+    const char *out = NULL;
+    hpc_buf_printf(&b, "%s if(", l->pragma);
+    for (int64_t k = 0; k < l->assumptions_n; k++) {
+        const char *check = l->assumption[k].check;
+        if (!check) goto out;
+        hpc_buf_printf(&b, "%s%s%s%s", k ? " && " : "", l->assumptions_n > 1 ? "(" : "", check,
+                       l->assumptions_n > 1 ? ")" : "");
+    }
+    hpc_buf_text(&b, ")");
+    if (b.failed < 0) *rc = b.failed;
+    out = b.failed < 0 ? NULL : hpc_arena_text(f->arena, "%s", b.data);
+    if (!out) *rc = HPC_E_NOMEM;
+out:
+    hpc_buf_release(&b);
+    return out;
+}
+
+static int choose_conditional(pragma_note *note, const pragma_file *f, const hpc_pragma_loop *l,
+                              const pragma_options *o)
+{
+    int rc = HPC_OK;
+    note->put = o->conditional;
+    if (o->guard) {
+        const char *directive = guarded(f, l, &rc);
+        note->put = directive != NULL;
+        if (directive) note->directive = directive;
+        if (!directive) note->because = "not everything that is assumed can be tested";
+    } else if (!o->conditional) {
+        note->because = "it rests on what is assumed: --guard tests that, --conditional takes it "
+                        "for granted";
+    }
+    return rc;
+}
+
+static int choose(pragma_file *f, int64_t i, const pragma_options *o)
+{
+    const hpc_pragma_loop *l = &f->loops.item[i];
+    pragma_note *note = &f->note[i];
+    int64_t outer = around(f, i);
+    int rc = HPC_OK;
+    if (l->existing || !l->pragma) return HPC_OK;
+    if (outer >= 0) {
+        note->because = hpc_arena_text(f->arena,
+                                       "it runs inside the loop of line %u, which is "
+                                       "to run in parallel",
+                                       f->loops.item[outer].line);
+        if (!note->because) rc = HPC_E_NOMEM;
+    } else if (l->inside) {
+        note->because = "it runs inside a parallel region already";
+    } else if (l->small) {
+        note->because = "it is too small to pay";
+    } else {
+        note->directive = l->pragma;
+        note->put = true;
+        if (l->verdict == HPC_VERDICT_CONDITIONAL) rc = choose_conditional(note, f, l, o);
+        if (l->fixed || f->kept) {
+            note->put = false;
+            note->because = l->fixed ? l->fixed : f->kept;
+        }
+    }
+    return rc;
+}
+
+/* ---- files that stay as they are ---------------------------------------------------------------
+ */
+
+/* The line of a "#line 7" or "# 7"; 0. */
+static uint32_t generated_at(const hpc_buf *text)
+{
+    uint32_t line = 1;
+    for (size_t i = 0; i < text->n; line++) {
+        const char *p = text->data + i, *end = memchr(p, '\n', text->n - i);
+        if (!end) end = text->data + text->n;
+        i = (size_t)(end - text->data) + 1;
+        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        if (p == end || *p++ != '#') continue;
+        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        if (end - p > 4 && memcmp(p, "line", 4) == 0 && (p[4] == ' ' || p[4] == '\t')) return line;
+        if (p < end && *p >= '0' && *p <= '9') return line;
+    }
+    return 0;
+}
+
+static bool is_header(const char *path)
+{
+    static const char *const ends[] = {".h",   ".hh",  ".hpp", ".hxx", ".h++", ".H",
+                                       ".cuh", ".ipp", ".tpp", ".inl", ".inc"};
+    const char *dot = strrchr(path, '.');
+    for (size_t k = 0; dot && k < sizeof ends / sizeof *ends; k++)
+        if (strcmp(dot, ends[k]) == 0) return true;
+    return false;
+}
+
+int pragma_choose(pragma_file *f, const pragma_options *o)
+{
+    int rc = HPC_OK;
+    uint32_t line = generated_at(&f->text);
+    f->note = hpc_arena_alloc(f->arena, (size_t)f->loops.n + 1, sizeof *f->note);
+    if (!f->note) return HPC_E_NOMEM;
+    if (line > 0) {
+        f->kept =
+            hpc_arena_text(f->arena, "the file is made from another one, as line %u says", line);
+        if (!f->kept) return HPC_E_NOMEM;
+    } else if (is_header(f->path)) {
+        f->kept = "the file is a header, which others include";
+    }
+    for (int64_t i = 0; i < f->loops.n; i++) TRY(choose(f, i, o));
+out:
+    return rc;
+}

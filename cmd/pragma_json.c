@@ -1,0 +1,53 @@
+/*
+ * pragma_json.c: what is found of files' loops, for programs: the list that the README describes.
+ */
+#include "cmd/pragma.h"
+
+static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const pragma_note *note)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_int(w, "line", l->line);
+    hpc_json_put_int(w, "column", l->column);
+    hpc_json_put_int(w, "end_line", l->end_line);
+    hpc_json_put_text(w, "function", l->function);
+    hpc_json_put_text(w, "verdict", hpc_verdict_name(l->verdict));
+    hpc_json_put_text(w, "pragma", note->directive);
+    hpc_json_put_bool(w, "put", note->put);
+    hpc_json_put_text(w, "because", note->because);
+    hpc_json_put_text(w, "alone", l->pragma);
+    hpc_json_put_text(w, "existing", l->existing);
+    hpc_json_put_text(w, "existing_is", hpc_existing_name(l->existing_is));
+    hpc_json_put_real(w, "confidence", l->confidence);
+    hpc_json_open(w, "assumptions", '[');
+    for (int64_t k = 0; k < l->assumptions_n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "text", l->assumption[k].text);
+        hpc_json_put_text(w, "check", l->assumption[k].check);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+    hpc_json_open(w, "evidence", '[');
+    for (int64_t k = 0; k < l->evidence_n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "kind", l->evidence[k].kind);
+        hpc_json_put_int(w, "line", l->evidence[k].line ? l->evidence[k].line : l->line);
+        hpc_json_put_text(w, "text", l->evidence[k].text);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+}
+
+void pragma_put_json(hpc_json_out *w, const pragma_file *f)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "file", f->path);
+    hpc_json_put_text(w, "language", hpc_language_name(f->language));
+    hpc_json_put_text(w, "failed", f->failed);
+    hpc_json_put_int(w, "errors", f->errors);
+    hpc_json_put_text(w, "missing", f->missing[0] ? f->missing : NULL);
+    hpc_json_open(w, "loops", '[');
+    for (int64_t i = 0; i < f->loops.n; i++) put_loop(w, &f->loops.item[i], &f->note[i]);
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+}

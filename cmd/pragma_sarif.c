@@ -1,0 +1,221 @@
+/*
+ * pragma_sarif.c: what is found of files' loops as a log in SARIF 2.1.0: directives that are
+ * proposed, with the change that puts them in, and those that are wrong.
+ */
+#include <string.h>
+
+#include "cmd/pragma.h"
+
+typedef enum rule { RULE_PARALLEL, RULE_CONDITIONAL, RULE_RACY, RULE_CLAUSE, RULE_REDUCTION } rule;
+static const struct {
+    const char *id, *level, *text;
+} rules[] = {
+    [RULE_PARALLEL] = {"parallel", "note", "The loop may run in parallel."},
+    [RULE_CONDITIONAL] = {"conditional", "note",
+                          "The loop may run in parallel, if what is assumed holds."},
+    [RULE_RACY] = {"racy", "error", "Iterations of a loop with a directive depend on each other."},
+    [RULE_CLAUSE] = {"clause", "error",
+                     "A private, lastprivate or linear of a directive is missing or wrong."},
+    [RULE_REDUCTION] = {"reduction", "error",
+                        "A reduction of a directive is missing or has another operator."},
+};
+
+/* False: nothing to report. */
+static bool rule_of(rule *out, const hpc_pragma_loop *l, const pragma_note *note)
+{
+    switch (l->existing_is) {
+    case HPC_EXISTING_RACY: *out = RULE_RACY; return true;
+    case HPC_EXISTING_CLAUSE: *out = RULE_CLAUSE; return true;
+    case HPC_EXISTING_REDUCTION: *out = RULE_REDUCTION; return true;
+    default: break;
+    }
+    *out = l->verdict == HPC_VERDICT_PARALLEL ? RULE_PARALLEL : RULE_CONDITIONAL;
+    return note->directive != NULL;
+}
+
+/* A path as a URI: relative where the path is. */
+static void put_place(hpc_json_out *w, const char *path)
+{
+    hpc_buf uri = {0};
+    if (path[0] == '/') hpc_buf_text(&uri, "file://");
+    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                     (*p >= '0' && *p <= '9') || strchr("/._-~", *p);
+        hpc_buf_printf(&uri, plain ? "%c" : "%%%02X", *p);
+    }
+    hpc_json_open(w, "artifactLocation", '{');
+    hpc_json_put_text(w, "uri", uri.failed < 0 ? path : uri.data);
+    hpc_json_close(w, '}');
+    hpc_buf_release(&uri);
+}
+
+static void put_message(hpc_json_out *w, const char *key, const char *text)
+{
+    hpc_json_open(w, key, '{');
+    hpc_json_put_text(w, "text", text);
+    hpc_json_close(w, '}');
+}
+
+/* Columns count characters, from 1. */
+static int64_t column_of(const hpc_buf *text, size_t at)
+{
+    int64_t n = 1;
+    for (size_t k = pragma_line_begin(text, at); k < at; k++)
+        n += ((unsigned char)text->data[k] & 0xc0) != 0x80;
+    return n;
+}
+
+static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragma_loop *l)
+{
+    hpc_json_open(w, "locations", '[');
+    hpc_json_open(w, NULL, '{');
+    hpc_json_open(w, "physicalLocation", '{');
+    put_place(w, f->path);
+    hpc_json_open(w, "region", '{');
+    hpc_json_put_int(w, "startLine", l->line);
+    hpc_json_put_int(w, "startColumn", column_of(&f->text, l->at));
+    hpc_json_put_int(w, "endLine", l->end_line);
+    hpc_json_close(w, '}');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+    hpc_json_open(w, "relatedLocations", '[');
+    for (int64_t k = 0; k < l->evidence_n; k++) {
+        const hpc_evidence *e = &l->evidence[k];
+        if (e->line == 0) continue;
+        hpc_json_open(w, NULL, '{');
+        hpc_json_open(w, "physicalLocation", '{');
+        put_place(w, f->path);
+        hpc_json_open(w, "region", '{');
+        hpc_json_put_int(w, "startLine", e->line);
+        hpc_json_close(w, '}');
+        hpc_json_close(w, '}');
+        put_message(w, "message", e->text);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+}
+
+/* As --fix has it: a line of the text becomes others. */
+static void put_fix(hpc_json_out *w, const pragma_file *f, const pragma_changes *c,
+                    const hpc_pragma_loop *l, const char *directive)
+{
+    const pragma_change *x = NULL;
+    for (int64_t k = 0; k < c->n && !x; k++)
+        if (c->item[k].at <= l->at && l->at < c->item[k].end) x = &c->item[k];
+    if (!x) return;
+    char *text = hpc_alloc(x->to_n + 1, 1);
+    if (!text) {
+        w->buf->failed = HPC_E_NOMEM;
+        return;
+    }
+    memcpy(text, c->text.data + x->to, x->to_n);
+    hpc_json_open(w, "fixes", '[');
+    hpc_json_open(w, NULL, '{');
+    put_message(w, "description", directive);
+    hpc_json_open(w, "artifactChanges", '[');
+    hpc_json_open(w, NULL, '{');
+    put_place(w, f->path);
+    hpc_json_open(w, "replacements", '[');
+    hpc_json_open(w, NULL, '{');
+    hpc_json_open(w, "deletedRegion", '{');
+    hpc_json_put_int(w, "byteOffset", (int64_t)x->at);
+    hpc_json_put_int(w, "byteLength", (int64_t)(x->end - x->at));
+    hpc_json_close(w, '}');
+    put_message(w, "insertedContent", text);
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+    hpc_free(text);
+}
+
+static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i, const pragma_changes *c)
+{
+    const hpc_pragma_loop *l = &f->loops.item[i];
+    const pragma_note *note = &f->note[i];
+    hpc_buf text = {0};
+    rule r;
+    if (!rule_of(&r, l, note)) return;
+    hpc_buf_text(&text, rules[r].text);
+    if (note->directive) hpc_buf_printf(&text, " Proposed: %s", note->directive);
+    if (pragma_advice(l)) hpc_buf_printf(&text, " Better: %s", pragma_advice(l));
+    for (int64_t k = 0; k < l->assumptions_n; k++)
+        hpc_buf_printf(&text, "%s%s", k ? "; " : " Assumed: ", l->assumption[k].text);
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "ruleId", rules[r].id);
+    hpc_json_put_int(w, "ruleIndex", r);
+    hpc_json_put_text(w, "level", rules[r].level);
+    put_message(w, "message", text.failed < 0 ? rules[r].text : text.data);
+    put_locations(w, f, l);
+    if (note->put) put_fix(w, f, c, l, note->directive);
+    hpc_json_close(w, '}');
+    hpc_buf_release(&text);
+}
+
+static void put_driver(hpc_json_out *w)
+{
+    hpc_json_open(w, "tool", '{');
+    hpc_json_open(w, "driver", '{');
+    hpc_json_put_text(w, "name", "hpccoder pragma");
+    hpc_json_put_text(w, "version", HPC_VERSION);
+    hpc_json_open(w, "rules", '[');
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "id", rules[k].id);
+        put_message(w, "shortDescription", rules[k].text);
+        hpc_json_open(w, "defaultConfiguration", '{');
+        hpc_json_put_text(w, "level", rules[k].level);
+        hpc_json_close(w, '}');
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, '}');
+}
+
+/* Files that could not be used are told as such. */
+static void put_invocation(hpc_json_out *w, const pragma_file *f, int64_t n)
+{
+    bool all = true;
+    for (int64_t i = 0; i < n; i++) all &= !f[i].failed;
+    hpc_json_open(w, "invocations", '[');
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_bool(w, "executionSuccessful", all);
+    hpc_json_open(w, "toolExecutionNotifications", '[');
+    for (int64_t i = 0; i < n; i++) {
+        if (!f[i].failed) continue;
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "level", "error");
+        put_message(w, "message", f[i].failed);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+}
+
+void pragma_put_sarif(hpc_json_out *w, const pragma_file *f, int64_t n)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    hpc_json_put_text(w, "version", "2.1.0");
+    hpc_json_open(w, "runs", '[');
+    hpc_json_open(w, NULL, '{');
+    put_driver(w);
+    hpc_json_put_text(w, "columnKind", "unicodeCodePoints");
+    put_invocation(w, f, n);
+    hpc_json_open(w, "results", '[');
+    for (int64_t i = 0; i < n; i++) {
+        pragma_changes c = {0};
+        if (f[i].loops.n > 0 && pragma_changes_find(&c, &f[i]) < 0) w->buf->failed = HPC_E_NOMEM;
+        for (int64_t k = 0; k < f[i].loops.n; k++) put_result(w, &f[i], k, &c);
+        pragma_changes_release(&c);
+    }
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+    hpc_json_close(w, ']');
+    hpc_json_close(w, '}');
+}

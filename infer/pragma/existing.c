@@ -1,0 +1,224 @@
+/*
+ * existing.c: the directives that a file has already, and what keeps one from being put before a
+ * loop. The tree knows none of them, so loops are found by their tokens as well; the two meet at
+ * the byte where a loop begins.
+ */
+#include "infer/pragma/existing.h"
+
+#include <string.h>
+
+/* ---- the text's directives --------------------------------------------------------------------
+ */
+
+int directives_open(directives *d, const char *text, size_t n, hpc_language l, bool fixed_form)
+{
+    int rc;
+    *d = (directives){.text = text, .n = n, .language = l};
+    TRY(hpc_lex(&d->tokens, text, n, l, fixed_form));
+    TRY(hpc_functions_find(&d->functions, &d->tokens, text, l));
+    TRY(hpc_loops_find(&d->loops, &d->tokens, text, l, &d->functions));
+out:
+    if (rc < 0) directives_close(d);
+    return rc;
+}
+
+void directives_close(directives *d)
+{
+    hpc_tokens_release(&d->tokens);
+    hpc_functions_release(&d->functions);
+    hpc_loops_release(&d->loops);
+}
+
+int64_t directives_loop(const directives *d, size_t at)
+{
+    int64_t lo = 0, hi = d->loops.n;
+    while (lo < hi) {
+        int64_t mid = (lo + hi) / 2;
+        if (d->loops.item[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < d->loops.n && d->loops.item[lo].at == at ? lo : -1;
+}
+
+int64_t directives_of(const directives *d, int64_t loop)
+{
+    const hpc_loop *x = &d->loops.item[loop];
+    for (int64_t k = x->pragmas_n - 1; x->pragma >= 0 && k >= 0; k--) {
+        const hpc_pragma *p = &d->loops.pragma[x->pragma + k];
+        if (p->api == HPC_DIRECTIVE_OMP && !p->closes && !p->alternative) return x->pragma + k;
+    }
+    return -1;
+}
+
+/* ---- what stands before a loop ----------------------------------------------------------------
+ */
+
+static bool is_text(const directives *d, const hpc_token *t, const char *word)
+{
+    size_t n = strlen(word);
+    return t->n == n && memcmp(d->text + t->at, word, n) == 0;
+}
+
+/* The token that a directive's tokens begin with, from one of them back. */
+static int64_t sentinel(const directives *d, int64_t k)
+{
+    while (k > 0 && d->tokens.item[k].kind != HPC_TOKEN_SENTINEL) k--;
+    return k;
+}
+
+/* What of other people's stands right before token k and belongs to the statement there. Lines of
+ * #if and their like are looked past. */
+static const char *before(const directives *d, int64_t k, hpc_arena *a)
+{
+    const hpc_token *t = d->tokens.item;
+    for (k--; k >= 0; k--) {
+        if (t[k].flags & HPC_TOKEN_IN_DIRECTIVE) {
+            k = sentinel(d, k);
+            if (is_text(d, &t[k + 1], "pragma"))
+                return hpc_arena_text(a, "the pragma of line %u stands before it", t[k].line);
+        } else if (t[k].kind != HPC_TOKEN_COMMENT) {
+            break;
+        }
+    }
+    if (k >= 1 && is_text(d, &t[k], "]") && is_text(d, &t[k - 1], "]"))
+        return hpc_arena_text(a, "the attribute of line %u stands before it", t[k].line);
+    if (k >= 3 && is_text(d, &t[k], ")") && t[k - 1].kind == HPC_TOKEN_STRING &&
+        is_text(d, &t[k - 3], "_Pragma"))
+        return hpc_arena_text(a, "the pragma of line %u stands before it", t[k].line);
+    return "";
+}
+
+static bool is_constexpr(const directives *d, const hpc_loop *x)
+{
+    if (d->language != HPC_LANGUAGE_CPP || x->function < 0) return false;
+    const hpc_function *f = &d->functions.item[x->function];
+    for (int64_t k = hpc_token_at(&d->tokens, f->at);
+         k < d->tokens.n && d->tokens.item[k].at < f->body_at; k++)
+        if (is_text(d, &d->tokens.item[k], "constexpr") ||
+            is_text(d, &d->tokens.item[k], "consteval"))
+            return true;
+    return false;
+}
+
+static int find_fixed(hpc_pragma_loop *l, const directives *d, int64_t loop, hpc_arena *a)
+{
+    if (loop < 0) {
+        l->fixed = "it comes out of a macro";
+        return HPC_OK;
+    }
+    const hpc_loop *x = &d->loops.item[loop];
+    const char *why = before(d, hpc_token_at(&d->tokens, x->at), a);
+    if (!why) return HPC_E_NOMEM;
+    if (*why) l->fixed = why;
+    if (is_constexpr(d, x)) l->fixed = "its function is constexpr";
+    return HPC_OK;
+}
+
+/* ---- all loops --------------------------------------------------------------------------------
+ */
+
+static int find_text(hpc_pragma_loop *l, const directives *d, int64_t loop, hpc_arena *a)
+{
+    hpc_buf b = {0};
+    int rc = HPC_OK;
+    int64_t p = directives_of(d, loop);
+    if (p < 0) return HPC_OK;
+    TRY(hpc_pragma_text(&b, &d->loops, p, &d->tokens, d->text, d->language));
+    l->existing = hpc_arena_text(a, "%s", b.data);
+    l->existing_is = HPC_EXISTING_UNPROVEN;
+    if (!l->existing) rc = HPC_E_NOMEM;
+out:
+    hpc_buf_release(&b);
+    return rc;
+}
+
+/* A `while` is none of hpc_loops_find's, and comes out of no macro if it is spelled out. */
+static bool is_other_loop(const hpc_tree *t, const hpc_pragma_loop *l)
+{
+    return t->node[l->node].kind == HPC_TREE_WHILE || t->node[l->node].kind == HPC_TREE_DO;
+}
+
+int existing_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
+                  hpc_language l)
+{
+    directives d;
+    int rc;
+    TRY(directives_open(&d, text, n, l, false));
+    for (int64_t i = 0; i < out->n; i++) {
+        hpc_pragma_loop *x = &out->item[i];
+        int64_t loop = directives_loop(&d, x->at);
+        if (loop >= 0) {
+            x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
+            TRY(find_text(x, &d, loop, out->arena));
+        } else if (x->outer >= 0) {
+            x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
+        }
+        if (!is_other_loop(t, x)) TRY(find_fixed(x, &d, loop, out->arena));
+    }
+out:
+    directives_close(&d);
+    return rc;
+}
+
+/* ---- languages without a tree -----------------------------------------------------------------
+ */
+
+static int list_loop(hpc_pragma_loops *out, int64_t *cap, const directives *d, int64_t i,
+                     hpc_evidence *why)
+{
+    const hpc_loop *x = &d->loops.item[i];
+    int rc;
+    TRY(hpc_grow(&out->item, cap, out->n + 1, sizeof *out->item));
+    hpc_pragma_loop *l = &out->item[out->n];
+    uint32_t begin = x->at;
+    while (begin > 0 && d->text[begin - 1] != '\n') begin--;
+    *l = (hpc_pragma_loop){.line = x->line,
+                           .column = x->at - begin + 1,
+                           .end_line = x->end_line,
+                           .at = x->at,
+                           .end = x->end,
+                           .outer = -1,
+                           .node = -1,
+                           .function = "",
+                           .inside = x->in_parallel && directives_of(d, i) < 0,
+                           .confidence = 0.5,
+                           .evidence = why,
+                           .evidence_n = 1};
+    for (int64_t k = out->n - 1; x->outer >= 0 && k >= 0 && l->outer < 0; k--)
+        if (out->item[k].at == d->loops.item[x->outer].at) l->outer = (int32_t)k;
+    if (x->function >= 0) {
+        const hpc_function *f = &d->functions.item[x->function];
+        l->function = hpc_arena_text(out->arena, "%.*s", (int)f->name_n, d->text + f->name_at);
+    }
+    if (!l->function) TRY(HPC_E_NOMEM);
+    TRY(find_text(l, d, i, out->arena));
+    out->n++;
+out:
+    return rc;
+}
+
+int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
+                    bool fixed_form, const char *why, const hpc_pragma_options *o)
+{
+    directives d = {0};
+    int64_t cap = 0;
+    int rc;
+    *out = (hpc_pragma_loops){.arena = hpc_arena_create(0)};
+    if (!out->arena) TRY(HPC_E_NOMEM);
+    hpc_evidence *e = hpc_arena_alloc(out->arena, 1, sizeof *e);
+    const char *kept = hpc_arena_text(out->arena, "%s", why);
+    if (!e || !kept) TRY(HPC_E_NOMEM);
+    *e = (hpc_evidence){.kind = "form", .text = kept, .alone = HPC_VERDICT_UNKNOWN};
+    TRY(directives_open(&d, text, n, l, fixed_form));
+    for (int64_t i = 0; i < d.loops.n; i++) {
+        const hpc_loop *x = &d.loops.item[i];
+        if (!o->line || (o->line >= x->line && o->line <= x->end_line))
+            TRY(list_loop(out, &cap, &d, i, e));
+    }
+out:
+    directives_close(&d);
+    if (rc < 0) hpc_pragma_loops_release(out);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * existing.h: the directives that a file has already: on its loops, and around them.
+ */
+#ifndef HPC_PRAGMA_EXISTING_H
+#define HPC_PRAGMA_EXISTING_H
+
+#include "infer/pragma/priv.h"
+
+typedef struct directives {
+    hpc_tokens tokens;
+    hpc_functions functions;
+    hpc_loops loops;
+    const char *text;
+    size_t n;
+    hpc_language language;
+} directives; /* zero to begin with */
+int directives_open(directives *d, const char *text, size_t n, hpc_language l, bool fixed_form);
+void directives_close(directives *d);
+/* The loop that begins at a byte; -1: none that is spelled out. */
+int64_t directives_loop(const directives *d, size_t at);
+/* The OpenMP directive of a loop, the innermost where several are stacked; -1. */
+int64_t directives_of(const directives *d, int64_t loop);
+
+/* What loops have, what stands around them, and why nothing can be put before them. */
+int existing_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
+                  hpc_language l);
+
+#endif
