@@ -38,6 +38,7 @@ int hpc_completer_open(hpc_completer **out, const hpc_engine_options *o)
     if (hpc_tokenizer_n(c->tokenizer) > m->vocab)
         TRY(hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", o->model,
                      (long long)hpc_tokenizer_n(c->tokenizer), (long long)m->vocab));
+    TRY(complete_prompter_stop_behind(&c->prompter, m->vocab));
     *out = c;
     c = NULL;
 out:

@@ -96,6 +96,8 @@ typedef struct complete_prompter {
 } complete_prompter;
 int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t);
 void complete_prompter_close(complete_prompter *p);
+/* A model may have more tokens than its tokenizer: rows that nobody trained, and no text. */
+int complete_prompter_stop_behind(complete_prompter *p, int64_t vocab);
 /* Replaces ids: at most so many. What follows comes first where the model knows that order, so that
  * an edit before the place leaves its part of the cache as it is. */
 int complete_prompt(hpc_ids *ids, complete_prompter *p, const hpc_complete_request *r,

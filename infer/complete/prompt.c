@@ -44,14 +44,26 @@ static bool is_stop(const complete_prompter *p, int32_t id)
     return hpc_tokenizer_piece_type(&score, p->t, id) == TYPE_CONTROL;
 }
 
+static int add_stop(complete_prompter *p, int32_t id)
+{
+    int rc = hpc_grow(&p->stop, &p->stop_cap, p->stop_n + 1, sizeof *p->stop);
+    if (rc >= 0) p->stop[p->stop_n++] = id;
+    return rc;
+}
+
 static int find_stops(complete_prompter *p)
 {
     int rc = HPC_OK;
-    for (int32_t id = 0; id < hpc_tokenizer_n(p->t); id++) {
-        if (!is_stop(p, id)) continue;
-        TRY(hpc_grow(&p->stop, &p->stop_cap, p->stop_n + 1, sizeof *p->stop));
-        p->stop[p->stop_n++] = id;
-    }
+    for (int32_t id = 0; id < hpc_tokenizer_n(p->t); id++)
+        if (is_stop(p, id)) TRY(add_stop(p, id));
+out:
+    return rc;
+}
+
+int complete_prompter_stop_behind(complete_prompter *p, int64_t vocab)
+{
+    int rc = HPC_OK;
+    for (int64_t id = hpc_tokenizer_n(p->t); id < vocab; id++) TRY(add_stop(p, (int32_t)id));
 out:
     return rc;
 }

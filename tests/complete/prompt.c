@@ -115,6 +115,12 @@ static void test_stops(void **state)
             found = found || p.stop[i] == hpc_tokenizer_find(t, stops[k]);
         assert_true(found);
     }
+    /* and what the model has more than the tokenizer */
+    test_ok(complete_prompter_stop_behind(&p, hpc_tokenizer_n(t)));
+    assert_int_equal(p.stop_n, 8);
+    test_ok(complete_prompter_stop_behind(&p, hpc_tokenizer_n(t) + 3));
+    assert_int_equal(p.stop_n, 11);
+    for (int k = 0; k < 3; k++) assert_int_equal(p.stop[8 + k], hpc_tokenizer_n(t) + k);
     complete_prompter_close(&p);
     hpc_tokenizer_close(t);
 }
