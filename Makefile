@@ -72,7 +72,7 @@ $(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard r
 $(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
-SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c)
+SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/verify/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
 SRC_peer    := $(wildcard runtime/device/peer/*.c)
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
@@ -144,6 +144,7 @@ $(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
 endef
 $(foreach s,$(SHARED),$(eval $(call shared,$(s))))
 $(B)/runtime/source/clang/%.o: INCLUDES := $(FLAGS_clang)
+$(B)/infer/verify/tools.o: $(wildcard infer/verify/witness/*)
 
 $(B)/%.o: %.cc $(B)/FLAGS
 	$(call say,CXX)
@@ -171,7 +172,7 @@ RUNNER_tsan = $(PLAIN_SPACE)
 UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% git/delta git/inflate% git/loose \
     corpus/near corpus/chunk corpus/secrets corpus/store corpus/pack_encode corpus/pack_order \
     model/gguf% model/families program/place tokenizer/spm tokenizer/nfc device/ref% \
-    device/kernels_vecmath train/optimizer train/checkpoint complete/% infer/grammar% cmd/%)
+    device/kernels_vecmath train/optimizer train/checkpoint complete/% infer/grammar% cmd/% verify/%)
 
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)

@@ -24,6 +24,7 @@ typedef struct hpc_proc_options {
     const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
     const char *const *environment; /* "A=b", NULL-terminated; NULL: PATH, HOME and LANG=C only */
     const char *folder;             /* working folder; NULL: ours */
+    const char *folder_shown;       /* its path inside the sandbox; NULL: the one it has */
     const void *input;              /* given to its standard input */
     size_t input_bytes;
     double seconds;      /* of wall clock; 0: no limit. Then TERM, and KILL a second later */

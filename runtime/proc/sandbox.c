@@ -59,9 +59,10 @@ static int fill(words *w, hpc_arena *a, const hpc_proc_options *o)
         const char *kept = whole ? hpc_arena_text(a, "%s", whole) : o->folder;
         free(whole);
         if (!kept) return HPC_E_NOMEM;
-        TRY(put_three(w, "--bind", kept, kept));
+        const char *shown = o->folder_shown ? o->folder_shown : kept;
+        TRY(put_three(w, "--bind", kept, shown));
         TRY(put(w, "--chdir"));
-        TRY(put(w, kept));
+        TRY(put(w, shown));
     } else {
         TRY(put(w, "--chdir"));
         TRY(put(w, "/tmp"));

@@ -199,6 +199,12 @@ static void test_sandbox(void **state)
     assert_int_equal(shell(&r, &o, "kill -11 $$"), 0);
     assert_int_equal(r.signal, SIGSEGV);
     hpc_proc_release(&r);
+    o.folder_shown = "/elsewhere/shown";
+    assert_int_equal(shell(&r, &o, "pwd; cat /elsewhere/shown/inside; echo x > there"), 0);
+    expect_out(&r, "/elsewhere/shown\nin\n");
+    assert_true(hpc_file_exists(hpc_test_path(path, *state, "there")));
+    hpc_proc_release(&r);
+    o.folder_shown = NULL;
     o.seconds = 0.3;
     assert_int_equal(shell(&r, &o, "trap '' TERM; sleep 30"), 0);
     assert_true(r.timed_out);

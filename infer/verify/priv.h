@@ -1,0 +1,97 @@
+/*
+ * priv.h: what the files of infer/verify share: a scratch copy of a program's folder that commands
+ * run in, a file with things inserted, evidence.
+ */
+#ifndef HPC_VERIFY_PRIV_H
+#define HPC_VERIFY_PRIV_H
+
+#include "infer/verify/verify.h"
+
+/* ---- scratch.c: copies, and commands in them ------------------------------------------------- */
+typedef struct scratch {
+    hpc_arena *arena;
+    const hpc_verify_options *o;
+    const char *source; /* the user's folder */
+    const char *root, *tree, *built, *tools;
+    const char *shown; /* where commands see the tree */
+} scratch;
+int scratch_open(scratch *s, const hpc_verify_options *o);
+void scratch_close(scratch *s);
+int scratch_fresh(scratch *s); /* the tree is the user's again; sources are newer than all else */
+int scratch_keep(scratch *s);  /* remembers the tree */
+int scratch_again(scratch *s); /* the tree is as it was remembered */
+int scratch_write(scratch *s, const char *text, size_t n); /* the user's file, in the tree */
+
+typedef struct scratch_command {
+    const char *text;    /* for the shell */
+    const char *wrapper; /* folder of tools that stands first in PATH; NULL: none */
+    const char *exports; /* "A=b C=d"; NULL: none */
+    double seconds;
+    size_t memory_bytes;
+} scratch_command;
+int scratch_run(hpc_proc_result *r, scratch *s, const scratch_command *c);
+/* Why a command that has ended is no success, on one line; NULL: it is one. */
+const char *scratch_failure(scratch *s, const hpc_proc_result *r, const char *what);
+
+/* ---- tools.c: compilers that add flags, the witness's runtime ----------------------------------
+ */
+/* Folders of tools; each holds cc, gcc, g++, clang, ... */
+#define TOOLS_WITNESS "witness"
+#define TOOLS_OPENMP  "openmp"
+#define TOOLS_RACE    "race"
+int tools_wrap(scratch *s, const char *folder);
+/* Compiles the runtime. *why: it cannot be compiled here. */
+int tools_runtime(const char **why, scratch *s);
+
+/* ---- edit.c: a text with things put in ----------------------------------------------------------
+ */
+typedef struct edit {
+    size_t at, drop; /* so many bytes go out; ends of lines stay */
+    const char *text;
+    int64_t order;
+} edit;
+typedef struct edits {
+    hpc_arena *arena;
+    edit *item;
+    int64_t n, cap, order; /* order: of the next one, among those at one place */
+} edits;                   /* zero to begin with, but for the arena */
+int edits_add(edits *e, size_t at, size_t drop, const char *text);
+int edits_apply(hpc_buf *out, edits *e, const char *text, size_t n);
+void edits_release(edits *e);
+/* Takes out the directives that stand directly before a loop. */
+int edits_drop_pragmas(edits *e, const char *text, size_t at);
+
+/* ---- evidence.c
+ * ---------------------------------------------------------------------------------- */
+int evidence_add(hpc_pragma_loops *l, hpc_pragma_loop *loop, const char *kind, uint32_t line,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The directive that a loop would run under: the proposal, else the one that is there; or NULL. */
+const char *directive_of(const hpc_pragma_loop *loop);
+
+/* ---- instrument.c: calls of witness.h in a file
+ * -------------------------------------------------- */
+typedef struct witness_name {
+    const char *text; /* "a" */
+    int32_t type;
+} witness_name;
+typedef struct witness_loop {
+    int64_t loop; /* of the loops */
+    bool on;      /* it is instrumented */
+    const char *variable;
+    const char *why_not;
+    witness_name *name;
+    int64_t names_n, cap;
+    size_t at, end; /* of its text */
+} witness_loop;
+typedef struct instrumented {
+    hpc_arena *arena;
+    const hpc_verify_file *file;
+    const hpc_pragma_loops *loops;
+    witness_loop *item; /* one for each loop, in their order */
+    bool plain;         /* functions stay as they are */
+} instrumented;
+/* Which loops, and what is put in. */
+int instrument(edits *e, instrumented *w);
+void instrumented_release(instrumented *w, int64_t n);
+
+#endif

@@ -1,0 +1,552 @@
+/*
+ * witness.c: runs a program whose serial loops are watched, and says of each loop which two
+ * iterations met, where and at what, or that none did.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/verify/priv.h"
+
+enum { ROUNDS_MOST = 6, BUILDS_MOST = 4, FINDINGS_MOST = 64, NAMES_MOST = 64, LINES_MOST = 3 };
+
+typedef struct place {
+    uint64_t pc;
+    const char *module;
+    const char *file; /* NULL: ours; else as it is to be shown */
+    uint32_t line;    /* 0: not known */
+} place;
+typedef struct candidate {
+    int name;
+    long long offset, element;
+} candidate;
+typedef struct finding {
+    int64_t loop;
+    char kind;
+    unsigned before, now;
+    long long value_before, value;
+    place place[2];
+    candidate name[NAMES_MOST];
+    int names_n;
+} finding;
+typedef struct passage { /* what runs saw of one loop */
+    long long entered, iterations, refused;
+    bool hidden; /* arrays on the stack were */
+} passage;
+
+typedef struct state {
+    scratch s;
+    instrumented w;
+    hpc_pragma_loops *l;
+    const hpc_verify_file *f;
+    const hpc_verify_options *o;
+    finding *finding;
+    passage *seen;
+    int64_t findings_n, cap;
+    const char *failed; /* why there are no more rounds */
+    bool ended;         /* the last run came to its end */
+} state;
+
+/* ---- the report
+ * ------------------------------------------------------------------------------------ */
+
+static void read_found(state *z, const char *line)
+{
+    finding f = {0};
+    long long loop;
+    int n = 0;
+    unsigned bytes;
+    if (sscanf(line, "found %lld %c %u %u %lld %u %lld%n", &loop, &f.kind, &bytes, &f.before,
+               &f.value_before, &f.now, &f.value, &n) != 7 ||
+        loop < 0 || loop >= z->l->n || !z->w.item[loop].on || z->findings_n >= FINDINGS_MOST * 16)
+        return;
+    f.loop = loop;
+    for (const char *p = line + n; f.names_n < NAMES_MOST;) {
+        candidate *c = &f.name[f.names_n];
+        if (sscanf(p, " %d %lld %lld%n", &c->name, &c->offset, &c->element, &n) != 3) break;
+        p += n;
+        if (c->name >= 0 && c->name < z->w.item[loop].names_n) f.names_n++;
+    }
+    if (hpc_grow(&z->finding, &z->cap, z->findings_n + 1, sizeof *z->finding) < 0) return;
+    z->finding[z->findings_n++] = f;
+}
+
+static void read_line(state *z, const char *line, int *places)
+{
+    long long k, entered, iterations, hits, refused;
+    int hidden;
+    unsigned long long pc;
+    char module[1024];
+    if (strncmp(line, "found ", 6) == 0) {
+        int64_t before = z->findings_n;
+        read_found(z, line);
+        *places = z->findings_n > before ? 0 : 2;
+    } else if (sscanf(line, "place %llx %1023[^\n]", &pc, module) == 2 && *places < 2) {
+        place *p = &z->finding[z->findings_n - 1].place[(*places)++];
+        *p = (place){.pc = pc, .module = hpc_arena_text(z->s.arena, "%s", module)};
+    } else if (sscanf(line, "loop %lld %lld %lld %lld %lld %d", &k, &entered, &iterations, &hits,
+                      &refused, &hidden) == 6)
+    {
+        if (k < 0 || k >= z->l->n) return;
+        z->seen[k].entered += entered;
+        z->seen[k].iterations += iterations;
+        z->seen[k].refused += refused;
+        z->seen[k].hidden |= hidden != 0;
+    } else if (strcmp(line, "end") == 0) {
+        z->ended = true;
+    } else if (strcmp(line, "memory") == 0 && !z->failed) {
+        z->failed = "the witness needs more memory than it may have";
+    }
+}
+
+static int read_report(state *z, const char *path)
+{
+    hpc_buf b = {0};
+    int places = 2, rc = 0;
+    z->ended = false;
+    if (!hpc_file_exists(path)) return 0;
+    TRY(hpc_file_read(&b, path, 64 << 20));
+    for (char *p = b.data; p && *p;) {
+        size_t n = strcspn(p, "\n");
+        bool more = p[n] == '\n';
+        p[n] = '\0';
+        read_line(z, p, &places);
+        p += n + more;
+    }
+out:
+    hpc_buf_release(&b);
+    return rc;
+}
+
+/* ---- places
+ * ---------------------------------------------------------------------------------------- */
+
+/* A file as we show it: NULL for the one that the loops are in. *of_user: it is in the folder. */
+static const char *shown_file(state *z, const char *file, bool *of_user)
+{
+    size_t n = strlen(z->s.shown);
+    *of_user = file[0] != '/' && file[0] != '?';
+    if (strncmp(file, z->s.shown, n) == 0 && file[n] == '/') {
+        *of_user = true;
+        file += n + 1;
+    }
+    while (strncmp(file, "./", 2) == 0) file += 2;
+    if (!*of_user && strrchr(file, '/')) file = strrchr(file, '/') + 1;
+    size_t m = strlen(file), p = strlen(z->o->path);
+    /* Compilers are called from other folders, with names that are relative to those. */
+    if (*of_user && m <= p && strcmp(z->o->path + p - m, file) == 0) return NULL;
+    if (*of_user && m > p && strcmp(file + m - p, z->o->path) == 0) return NULL;
+    return hpc_arena_text(z->s.arena, "%s", file);
+}
+
+/* "0x12ab" begins an address, then come lines "FILE:LINE", from the inlined ones outwards: the
+ * first that is the user's own is it. */
+static void read_lines(state *z, const char *text, const char *module, uint64_t *last)
+{
+    bool settled = false, first = true;
+    uint64_t pc = *last;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        const char *line = hpc_arena_text(z->s.arena, "%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+        if (!line) return;
+        if (line[0] == '0' && line[1] == 'x') {
+            pc = strtoull(line, NULL, 16);
+            settled = false;
+            first = true;
+            continue;
+        }
+        const char *colon = strrchr(line, ':');
+        uint32_t number = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0;
+        bool of_user = false;
+        const char *file =
+            hpc_arena_text(z->s.arena, "%.*s", (int)(colon ? colon - line : 0), line);
+        const char *shown = file ? shown_file(z, file, &of_user) : NULL;
+        if (number == 0 || settled || (!first && !of_user)) continue;
+        for (int64_t k = 0; k < 2 * z->findings_n; k++) {
+            place *at = &z->finding[k / 2].place[k % 2];
+            if (at->pc != pc || !at->module || strcmp(at->module, module) != 0) continue;
+            at->line = number;
+            at->file = shown;
+        }
+        settled = of_user;
+        first = false;
+    }
+    *last = pc;
+}
+
+static int find_lines_of(state *z, const char *module)
+{
+    hpc_buf command = {0};
+    hpc_proc_result r = {0};
+    uint64_t last = 0;
+    int rc = 0;
+    hpc_buf_printf(&command, "addr2line -a -i -e '%s'", module);
+    for (int64_t k = 0; k < 2 * z->findings_n; k++) {
+        const place *p = &z->finding[k / 2].place[k % 2];
+        if (p->module && strcmp(p->module, module) == 0 && command.n < 100000)
+            hpc_buf_printf(&command, " %llx", (unsigned long long)p->pc);
+    }
+    TRY(command.failed);
+    const scratch_command c = {.text = command.data, .seconds = z->o->seconds};
+    TRY(scratch_run(&r, &z->s, &c));
+    if (r.out.data) read_lines(z, r.out.data, module, &last);
+out:
+    hpc_proc_release(&r);
+    hpc_buf_release(&command);
+    return rc;
+}
+
+static int find_lines(state *z)
+{
+    int rc = 0;
+    for (int64_t k = 0; k < 2 * z->findings_n; k++) {
+        const char *module = z->finding[k / 2].place[k % 2].module;
+        bool done = !module || strchr(module, '\'') != NULL;
+        for (int64_t j = 0; j < k && !done; j++) {
+            const char *other = z->finding[j / 2].place[j % 2].module;
+            done = other && strcmp(other, module) == 0;
+        }
+        if (!done) TRY(find_lines_of(z, module));
+    }
+out:
+    return rc;
+}
+
+/* ---- names
+ * ----------------------------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool line_names(const state *z, const place *p, const char *name)
+{
+    if (p->file || p->line == 0) return false;
+    const char *at = z->f->text, *end = at + z->f->n;
+    for (uint32_t k = 1; k < p->line && at < end; k++) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        at = next ? next + 1 : end;
+    }
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    if (!stop) stop = end;
+    size_t n = strlen(name);
+    for (; (size_t)(stop - at) >= n && at < stop; at++)
+        if (strncmp(at, name, n) == 0 && (at == z->f->text || !is_word(at[-1])) &&
+            (at + n == end || !is_word(at[n])))
+            return true;
+    return false;
+}
+
+/* How well a name fits an address; 0: not at all. */
+static int fitness(const state *z, const finding *f, const candidate *c)
+{
+    const witness_name *n = &z->w.item[f->loop].name[c->name];
+    bool named = line_names(z, &f->place[0], n->text) || line_names(z, &f->place[1], n->text);
+    bool whole = c->element == 0, inside = c->offset >= 0;
+    if (whole) return named ? 6 : 4;
+    if (named) return inside ? 5 : 3;
+    return inside && c->offset < 1 << 26 ? 2 : 0;
+}
+
+/* "a[3]", "m[2][5]", "s": from the type of what begins there. */
+static const char *element_of(state *z, const finding *f, const candidate *c)
+{
+    const witness_name *n = &z->w.item[f->loop].name[c->name];
+    const hpc_tree *t = z->f->tree;
+    const char *text = n->text;
+    long long rest = c->offset;
+    int32_t type = n->type;
+    if (c->element > 0) {
+        long long k = rest >= 0 ? rest / c->element : -((c->element - 1 - rest) / c->element);
+        text = hpc_arena_text(z->s.arena, "%s[%lld]", text, k);
+        rest -= k * c->element;
+    }
+    while (text && type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].to >= 0) {
+        long long each = t->type[t->type[type].to].bytes;
+        if (each <= 0) break;
+        text = hpc_arena_text(z->s.arena, "%s[%lld]", text, rest / each);
+        rest %= each;
+        type = t->type[type].to;
+    }
+    return text ? text : "memory";
+}
+
+static bool is_callee(const hpc_tree *t, int32_t i)
+{
+    return t->node[t->node[i].parent].kind == HPC_TREE_CALL && t->node[i].parent == i - 1;
+}
+
+static bool in_head(const hpc_tree *t, int32_t i)
+{
+    int32_t in = i;
+    for (int32_t p = t->node[i].parent; p > 0; in = p, p = t->node[p].parent)
+        if (t->node[p].kind == HPC_TREE_FOR) return in != hpc_tree_child(t, p, 3);
+    return false;
+}
+
+/* What stands on the line: the left side of an assignment, or an element that is read. */
+static const char *expression_on(state *z, const finding *f)
+{
+    const hpc_tree *t = z->f->tree;
+    for (int p = 0; p < 2; p++) {
+        bool writes = f->kind == 'o' || (f->kind == 'f') == (p == 0);
+        if (f->place[p].file) continue;
+        for (int32_t i = 1; i < t->n; i++) {
+            const hpc_tree_node *d = &t->node[i];
+            bool element = d->kind == HPC_TREE_INDEX ||
+                           (d->kind == HPC_TREE_MEMBER && !is_callee(t, i)) ||
+                           (d->kind == HPC_TREE_UNARY && d->op == '*') ||
+                           (d->kind == HPC_TREE_CALL && (d->flags & HPC_TREE_OPERATOR) &&
+                            d->to > d->at && z->f->text[d->to - 1] == ']');
+            if (in_head(t, i) || d->line != f->place[p].line || !element || d->to <= d->at ||
+                d->to - d->at > 60)
+                continue;
+            bool left = t->node[d->parent].kind == HPC_TREE_ASSIGN && d->parent == i - 1;
+            if (left == writes)
+                return hpc_arena_text(z->s.arena, "%.*s", (int)(d->to - d->at), z->f->text + d->at);
+        }
+    }
+    return "the same memory";
+}
+
+static const char *object_of(state *z, const finding *f, bool *scalar)
+{
+    const candidate *best = NULL;
+    int fits = 0;
+    for (int k = 0; k < f->names_n; k++) {
+        const candidate *c = &f->name[k];
+        int how = fitness(z, f, c);
+        bool nearer = best && how == fits && llabs(c->offset) < llabs(best->offset);
+        if (how > fits || nearer) {
+            best = c;
+            fits = how;
+        }
+    }
+    *scalar = false;
+    if (!best) return expression_on(z, f);
+    int32_t type = z->w.item[f->loop].name[best->name].type;
+    *scalar = best->element == 0 && (type < 0 || z->f->tree->type[type].kind != HPC_TYPE_ARRAY);
+    return element_of(z, f, best);
+}
+
+/* ---- evidence
+ * -------------------------------------------------------------------------------------- */
+
+static const char *line_text(state *z, const place *p)
+{
+    if (p->line == 0) return "a line that is not known";
+    if (p->file) return hpc_arena_text(z->s.arena, "%s:%u", p->file, p->line);
+    return hpc_arena_text(z->s.arena, "line %u", p->line);
+}
+
+static const char *iteration_text(state *z, const finding *f, bool before)
+{
+    const char *v = z->w.item[f->loop].variable;
+    if (v)
+        return hpc_arena_text(z->s.arena, "iteration %s = %lld", v,
+                              before ? f->value_before : f->value);
+    return hpc_arena_text(z->s.arena, "iteration %u", (before ? f->before : f->now) + 1);
+}
+
+static int say_finding(state *z, const finding *f, bool *of_memory)
+{
+    hpc_pragma_loop *l = &z->l->item[f->loop];
+    bool scalar;
+    const char *what = object_of(z, f, &scalar);
+    const char *first = f->kind == 'a' ? "reads" : "writes";
+    const char *second = f->kind == 'f' ? "reads" : "writes";
+    const place *p = f->place[0].file ? &f->place[1] : &f->place[0];
+    *of_memory |= !scalar;
+    return evidence_add(z->l, l, "witness", p->file ? 0 : p->line, "%s %s %s at %s, %s %s it at %s",
+                        iteration_text(z, f, true), first, what ? what : "memory",
+                        line_text(z, &f->place[0]), iteration_text(z, f, false), second,
+                        line_text(z, &f->place[1]));
+}
+
+/* Findings at the same two lines say nothing new. */
+static bool is_said(const state *z, int64_t n)
+{
+    const finding *f = &z->finding[n];
+    for (int64_t k = 0; k < n; k++) {
+        const finding *g = &z->finding[k];
+        if (g->loop == f->loop && g->kind == f->kind && g->place[0].line == f->place[0].line &&
+            g->place[1].line == f->place[1].line)
+            return true;
+    }
+    return false;
+}
+
+static int conclude_loop(state *z, int64_t k)
+{
+    hpc_pragma_loop *l = &z->l->item[k];
+    const witness_loop *w = &z->w.item[k];
+    const passage *seen = &z->seen[k];
+    bool of_memory = false;
+    int said = 0, rc = 0;
+    if (l->again) return 0;
+    for (int64_t i = 0; i < z->findings_n && said < LINES_MOST; i++) {
+        if (z->finding[i].loop != k || is_said(z, i)) continue;
+        TRY(say_finding(z, &z->finding[i], &of_memory));
+        said++;
+    }
+    if (said && (l->verdict >= HPC_VERDICT_CONDITIONAL || of_memory))
+        l->verdict = HPC_VERDICT_UNSAFE;
+    if (said) return 0;
+    const char *why = w->why_not ? w->why_not : z->failed;
+    if (!w->on) return evidence_add(z->l, l, "witness", 0, "not watched: %s", why ? why : "?");
+    if (seen->iterations > 0)
+        return evidence_add(
+            z->l, l, "witness", 0, "no two of %lld iterations met (entered %lld time%s)%s%s%s",
+            seen->iterations, seen->entered, seen->entered == 1 ? "" : "s",
+            seen->hidden ? "; clang hides arrays on the stack from the witness" : "",
+            z->failed ? "; then " : "", z->failed ? z->failed : "");
+    if (z->failed) return evidence_add(z->l, l, "witness", 0, "not watched: %s", z->failed);
+    TRY(evidence_add(z->l, l, "witness", 0, "%s",
+                     seen->entered ? "not watched: it had no iteration in this run"
+                                   : "not watched: this run does not come to it, or the build does "
+                                     "not compile it with a compiler from PATH"));
+out:
+    return rc;
+}
+
+/* ---- building and running
+ * -------------------------------------------------------------------------- */
+
+static int write_instrumented(state *z)
+{
+    edits e = {.arena = z->s.arena};
+    hpc_buf text = {0};
+    int rc = 0;
+    for (int64_t k = 0; k < z->l->n; k++) z->w.item[k].on = false;
+    TRY(instrument(&e, &z->w));
+    TRY(edits_apply(&text, &e, z->f->text, z->f->n));
+    TRY(scratch_write(&z->s, text.data ? text.data : "", text.n));
+out:
+    edits_release(&e);
+    hpc_buf_release(&text);
+    return rc;
+}
+
+/* Leaves out the loops that the compiler complains about; how many. */
+static int leave_out(state *z, const hpc_buf *said)
+{
+    const char *name = strrchr(z->o->path, '/');
+    int left = 0;
+    name = name ? name + 1 : z->o->path;
+    for (const char *p = said->data; p && (p = strstr(p, name)) != NULL; p += strlen(name)) {
+        unsigned line = 0, column = 0;
+        char word[16] = "";
+        if (sscanf(p + strlen(name), ":%u:%u: %15s", &line, &column, word) != 3) continue;
+        if (strcmp(word, "error:") != 0 && strcmp(word, "fatal") != 0) continue;
+        int64_t best = -1; /* the innermost around it */
+        for (int64_t k = 0; k < z->l->n; k++)
+            if (z->w.item[k].on && z->l->item[k].line <= line && line <= z->l->item[k].end_line)
+                best = k;
+        if (best < 0) continue;
+        z->w.item[best].on = false;
+        z->w.item[best].why_not = "the compiler does not take the calls that the witness needs";
+        left++;
+    }
+    return left;
+}
+
+static int build(state *z)
+{
+    int rc = 0;
+    for (int k = 0; k < BUILDS_MOST; k++) {
+        hpc_proc_result r = {0};
+        TRY(scratch_fresh(&z->s));
+        TRY(write_instrumented(z));
+        if (!z->o->build) break;
+        const scratch_command c = {.text = z->o->build,
+                                   .wrapper = TOOLS_WITNESS,
+                                   .seconds = z->o->seconds * 10,
+                                   .memory_bytes = z->o->memory_bytes};
+        TRY(scratch_run(&r, &z->s, &c));
+        z->failed = scratch_failure(&z->s, &r, "the instrumented build");
+        bool again = z->failed && !r.timed_out && (leave_out(z, &r.err) > 0 || !z->w.plain);
+        if (again && k > 0) z->w.plain = true;
+        hpc_proc_release(&r);
+        if (!again) break;
+    }
+    if (!z->failed) rc = scratch_keep(&z->s);
+out:
+    return rc;
+}
+
+/* One run; wanted: numbers of loops, or NULL for all. */
+static int run(state *z, const char *wanted)
+{
+    hpc_proc_result r = {0};
+    int rc = 0;
+    const char *report = hpc_arena_text(z->s.arena, "%s/.hpc-witness-report", z->s.tree);
+    const char *exports =
+        hpc_arena_text(z->s.arena,
+                       "OMP_NUM_THREADS=1 HPC_WITNESS_REPORT='%s/.hpc-witness-report' "
+                       "HPC_WITNESS_LOOPS=%s",
+                       z->s.shown, wanted ? wanted : "");
+    if (!report || !exports) return HPC_E_NOMEM;
+    const scratch_command c = {.text = z->o->run,
+                               .wrapper = TOOLS_WITNESS,
+                               .exports = exports,
+                               .seconds = z->o->seconds * 10,
+                               .memory_bytes = z->o->memory_bytes * 6};
+    TRY(scratch_run(&r, &z->s, &c));
+    const char *failed = scratch_failure(&z->s, &r, "the watched run");
+    TRY(read_report(z, report));
+    /* Programs may say what they like with their status, as long as they come to their end. */
+    if (failed && !(z->ended && !r.timed_out && !r.signal) && !z->failed) z->failed = failed;
+out:
+    hpc_proc_release(&r);
+    return rc;
+}
+
+/* Loops that ran only within others, which were watched then: by themselves. */
+static int run_rounds(state *z)
+{
+    hpc_buf wanted = {0};
+    int rc = 0;
+    TRY(run(z, NULL));
+    for (int round = 1; round < ROUNDS_MOST && !z->failed; round++) {
+        wanted.n = 0;
+        for (int64_t k = 0; k < z->l->n; k++)
+            if (z->w.item[k].on && z->seen[k].entered == 0 && z->seen[k].refused > 0)
+                hpc_buf_printf(&wanted, "%s%lld", wanted.n ? "," : "", (long long)k);
+        if (!wanted.n || wanted.failed) break;
+        TRY(scratch_again(&z->s));
+        TRY(run(z, wanted.data));
+    }
+out:
+    hpc_buf_release(&wanted);
+    return rc;
+}
+
+int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o)
+{
+    state z = {.l = l, .f = f, .o = o};
+    int rc = 0;
+    if (l->n == 0) return 0;
+    TRY(scratch_open(&z.s, o));
+    z.seen = hpc_alloc((size_t)l->n, sizeof *z.seen);
+    z.w = (instrumented){.arena = z.s.arena, .file = f, .loops = l};
+    z.w.item = hpc_alloc((size_t)l->n, sizeof *z.w.item);
+    if (!z.seen || !z.w.item) {
+        rc = HPC_E_NOMEM;
+        goto out;
+    }
+    TRY(tools_wrap(&z.s, TOOLS_WITNESS));
+    TRY(tools_runtime(&z.failed, &z.s));
+    if (!z.failed) TRY(build(&z));
+    if (!z.failed) TRY(run_rounds(&z));
+    if (z.findings_n) TRY(find_lines(&z));
+    for (int64_t k = 0; k < l->n; k++) TRY(conclude_loop(&z, k));
+out:
+    instrumented_release(&z.w, l->n);
+    hpc_free(z.seen);
+    hpc_free(z.finding);
+    scratch_close(&z.s);
+    return rc;
+}

@@ -1,0 +1,131 @@
+/*
+ * priv.h: the way of an access into the shadow, which is what has to be fast.
+ */
+#ifndef HPC_WITNESS_PRIV_H
+#define HPC_WITNESS_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "infer/verify/witness/witness.h"
+
+enum {
+    ADDRESS_BITS = 47,
+    CHUNK_BITS = 24, /* bytes of memory under one chunk of shadow */
+    CHUNK_CELLS = 1 << (CHUNK_BITS - 3),
+    LOOPS_MOST = 4096,
+    NAMES_MOST = 256,
+    FINDINGS_MOST = 12,   /* of one loop */
+    HITS_MOST = 1000000,  /* then it is watched no more */
+    POOL_CELLS = 1 << 16, /* split cells come from the system in pieces of so many */
+    FAR_MOST = 4096
+};
+#define SPLIT UINT32_MAX /* as `w`: the parts' address is in r and rpc, their number in wpc */
+
+typedef struct cell {
+    uint32_t w, wpc; /* the last iteration that wrote, and where */
+    uint32_t r, rpc; /* the first that read */
+} cell;
+typedef struct range {
+    uintptr_t at, bytes, element;
+    int name, kind;
+} range;
+typedef struct finding {
+    char kind;
+    uint32_t pc, pc_before;
+} finding;
+typedef struct loop_record {
+    long long entered, iterations, hits, refused; /* refused: while another was watched */
+    int findings_n;
+    bool wanted, done, hidden;
+    finding finding[FINDINGS_MOST];
+} loop_record;
+
+typedef struct watch { /* the loop that is being watched */
+    uint32_t now;      /* the iteration, or 0: nothing is recorded */
+    uint32_t base;     /* of its first one */
+    uintptr_t frame;
+    uintptr_t apart_at, apart_bytes; /* around all private ranges that are not on the stack */
+    int loop, depth;                 /* of calls below the loop's function */
+    long long first, value;          /* of its variable */
+    int ranges_n, hit;
+    range range[NAMES_MOST];
+} watch;
+
+#define CALLER() ((uintptr_t)__builtin_return_address(0))
+#define STACK()  ((uintptr_t)__builtin_frame_address(0))
+#define ALWAYS   static inline __attribute__((always_inline))
+#define HIDDEN   __attribute__((visibility("hidden")))
+
+extern HIDDEN __thread watch hpc_witness_self;
+extern HIDDEN cell **hpc_witness_chunks; /* by address >> CHUNK_BITS */
+
+/* Two iterations meet. kind: f(low): read what another wrote; a(nti): write what it read; o(utput):
+ * write what it wrote. */
+HIDDEN void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
+                              uint32_t place_before, uint32_t place);
+HIDDEN uint32_t hpc_witness_far(uintptr_t pc);
+/* Any access, however wide and wherever it begins. */
+HIDDEN void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc);
+HIDDEN void hpc_witness_forget(uintptr_t at, size_t bytes);
+HIDDEN void hpc_witness_stop(watch *s);
+
+/* Places in the code as 31 bits: near ones as a distance, others by number. */
+ALWAYS uint32_t place_of(uintptr_t pc)
+{
+    uintptr_t d = pc - (uintptr_t)&hpc_witness_enter + 0x40000000U;
+    return __builtin_expect(d < 0x80000000U, 1) ? (uint32_t)d : hpc_witness_far(pc);
+}
+
+ALWAYS cell *parts_of(const cell *c)
+{
+    return (cell *)(((uintptr_t)c->rpc << 32) | c->r);
+}
+
+ALWAYS void judge(cell *c, uintptr_t at, unsigned bytes, bool write, bool apart, uint32_t place)
+{
+    const watch *s = &hpc_witness_self;
+    uint32_t now = s->now, base = s->base, w = c->w;
+    bool other = w >= base && w != now;
+    if (write) {
+        if (!apart && __builtin_expect(other, 0))
+            hpc_witness_found('o', at, bytes, w, c->wpc, place);
+        else if (!apart && __builtin_expect(c->r >= base && c->r != now, 0))
+            hpc_witness_found('a', at, bytes, c->r, c->rpc, place);
+        c->w = now;
+        c->wpc = place;
+    } else {
+        if (__builtin_expect(other, 0)) hpc_witness_found('f', at, bytes, w, c->wpc, place);
+        if (c->r < base) {
+            c->r = now;
+            c->rpc = place;
+        }
+    }
+}
+
+/* The two common cases: 8 bytes of a whole cell, 4 bytes of one in halves. */
+ALWAYS void touch(uintptr_t at, unsigned bytes, bool write, uintptr_t pc, uintptr_t stack)
+{
+    const watch *s = &hpc_witness_self;
+    if (!s->now) return;
+    if ((at & (bytes - 1)) == 0 && at - stack >= s->frame - stack &&
+        at - s->apart_at >= s->apart_bytes && !(at >> ADDRESS_BITS))
+    {
+        cell *chunk = hpc_witness_chunks[at >> CHUNK_BITS];
+        if (__builtin_expect(chunk != NULL, 1)) {
+            cell *c = chunk + ((at & ((1 << CHUNK_BITS) - 1)) >> 3);
+            if (bytes == 8 && c->w != SPLIT) {
+                judge(c, at, 8, write, false, place_of(pc));
+                return;
+            }
+            if (bytes == 4 && c->w == SPLIT && c->wpc == 2) {
+                judge(parts_of(c) + (at >> 2 & 1), at, 4, write, false, place_of(pc));
+                return;
+            }
+        }
+    }
+    hpc_witness_touch(at, bytes, write, pc);
+}
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * Tests of the witness (infer/verify): of each loop in tests/verify/programs it says what stands
+ * above the loop there, with both compilers; and what it says when there is nothing to see.
+ *
+ *     // AS DIRECTIVE     the loop is watched as if that were proposed for it
+ *     // WITNESS TEXT     one line of evidence is this; @N is the N-th line from the loop's
+ *     // CLEAN            it ran, and no two iterations met
+ *     // NEVER            the run does not come to it
+ *     // UNSAFE           the verdict was a better one before
+ */
+#include "tests/verify/programs.h"
+
+typedef struct label {
+    char as[200], witness[300];
+    bool clean, never, unsafe;
+} label;
+
+/* "@2" becomes the number of a line. */
+static void resolve(char out[300], const char *text, size_t n, uint32_t line)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n && k < 280;) {
+        if (text[i] != '@') {
+            out[k++] = text[i++];
+            continue;
+        }
+        char *end;
+        long by = strtol(text + i + 1, &end, 10);
+        k += (size_t)snprintf(out + k, 300 - k, "%ld", (long)line + by);
+        i = (size_t)(end - text);
+    }
+    out[k] = '\0';
+}
+
+/* What stands on the lines above a loop. */
+static label label_of(const program *p, const hpc_pragma_loop *l)
+{
+    label is = {0};
+    const char *text = p->text.data, *begin = text + l->at;
+    while (begin > text && begin[-1] != '\n') begin--;
+    while (begin > text) {
+        const char *end = begin - 1, *at = end;
+        while (at > text && at[-1] != '\n') at--;
+        begin = at;
+        at += strspn(at, " ");
+        if (strncmp(at, "// ", 3) != 0) break;
+        at += 3;
+        size_t n = (size_t)(end - at);
+        if (strncmp(at, "AS ", 3) == 0) snprintf(is.as, sizeof is.as, "%.*s", (int)n - 3, at + 3);
+        if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
+        is.clean |= strncmp(at, "CLEAN", 5) == 0;
+        is.never |= strncmp(at, "NEVER", 5) == 0;
+        is.unsafe |= strncmp(at, "UNSAFE", 6) == 0;
+    }
+    return is;
+}
+
+static int hold_against(const hpc_pragma_loop *l, const label *is, hpc_verdict before)
+{
+    bool right;
+    if (is->never)
+        right = evidence_of(l, "witness", "does not come to it") != NULL;
+    else if (is->clean)
+        right = evidence_of(l, "witness", "no two of ") != NULL;
+    else
+        right = is->witness[0] && evidence_of(l, "witness", is->witness);
+    if (is->clean || is->never) right = right && l->verdict == before;
+    if (is->unsafe)
+        right = right && before >= HPC_VERDICT_CONDITIONAL && l->verdict == HPC_VERDICT_UNSAFE;
+    if (right) return 0;
+    show_loop(l);
+    print_message("    WRONG: it is to be %s%s\n", is->clean ? "CLEAN" : is->witness,
+                  is->unsafe ? ", and to become unsafe" : "");
+    return 1;
+}
+
+static int64_t watch(void **state, const char *path, const char *build)
+{
+    program p;
+    program_open(&p, *state, "tests/verify/programs", path);
+    int64_t n = p.loops.n;
+    hpc_verdict *before = calloc((size_t)n, sizeof *before);
+    label *is = calloc((size_t)n, sizeof *is);
+    assert_true(before && is);
+    for (int64_t k = 0; k < n; k++) {
+        is[k] = label_of(&p, &p.loops.item[k]);
+        if (is[k].as[0]) {
+            p.loops.item[k].pragma = is[k].as;
+            p.loops.item[k].verdict = HPC_VERDICT_PARALLEL;
+        }
+        before[k] = p.loops.item[k].verdict;
+    }
+    p.options.build = build;
+    p.options.run = "./watched";
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    int wrong = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (!p.loops.item[k].again) wrong += hold_against(&p.loops.item[k], &is[k], before[k]);
+    assert_int_equal(wrong, 0);
+    free(before);
+    free(is);
+    program_close(&p);
+    return n;
+}
+
+static void c_loops(void **state)
+{
+    NEED_LIBRARY;
+    assert_true(watch(state, "watched.c", "gcc -O3 -fopenmp watched.c far.c -o watched") >= 38);
+}
+
+static void cpp_loops(void **state)
+{
+    NEED_LIBRARY;
+    assert_true(watch(state, "watched.cpp", "g++ -O2 -Werror watched.cpp -o watched") >= 14);
+}
+
+static void need(const char *compiler)
+{
+    if (hpc_proc_exists(compiler)) return;
+    print_message("SKIP: there is no %s\n", compiler);
+    skip();
+}
+
+static void cpp_loops_of_clang(void **state)
+{
+    NEED_LIBRARY;
+    need("clang++");
+    watch(state, "watched.cpp", "clang++ -O2 -c watched.cpp && clang++ watched.o -o watched");
+}
+
+/* What clang does not instrument is said. */
+static void hidden_arrays(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    need("clang");
+    program_write(
+        &p, *state, "x.c",
+        "int main(int c, char **v)\n{\n    double w[9] = {0};\n    (void)v;\n"
+        "    for (int i = 1; i < 9; i++) w[i] = w[i - 1] + c;\n    return w[8] > 99;\n}\n");
+    p.options.build = "clang x.c -o x";
+    p.options.run = "./x";
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    assert_non_null(evidence_of(&p.loops.item[0], "witness", "clang hides arrays"));
+    program_close(&p);
+}
+
+/* ---- what goes wrong: it is said, and held against no loop ---------------------------------- */
+
+static const char one_loop[] = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+                               "static double a[100];\n"
+                               "int main(int c, char **v)\n{\n"
+                               "    for (int i = 0; i < 100; i++) a[i] = i;\n" /* line 7 */
+                               "    if (c > 1 && strcmp(v[1], \"hang\") == 0) for (;;) a[1]++;\n"
+                               "    if (c > 1 && strcmp(v[1], \"crash\") == 0) abort();\n"
+                               "    for (int k = 0; c > 1 && k < 10000; k++) {\n"
+                               "        char *p = malloc(1 << 20);\n"
+                               "        if (!p) return 3;\n"
+                               "        memset(p, k, 1 << 20);\n"
+                               "    }\n"
+                               "    printf(\"%g\\n\", a[3]);\n    return 0;\n}\n";
+
+static void expect(void **state, const char *build, const char *run, const char *text)
+{
+    program p;
+    program_write(&p, *state, "x.c", one_loop);
+    p.options.build = build;
+    p.options.run = run;
+    p.options.seconds = strstr(run, "hang") ? 0.3 : PATIENCE;
+    p.options.memory_bytes = (size_t)128 << 20;
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    const hpc_pragma_loop *l = &p.loops.item[0];
+    if (!evidence_of(l, "witness", text) || l->verdict != HPC_VERDICT_PARALLEL) {
+        show_loop(l);
+        fail_msg("'%s' is not said", text);
+    }
+    program_close(&p);
+}
+
+static void ends_of_all_kinds(void **state)
+{
+    NEED_LIBRARY;
+    expect(state, "gcc x.c -o x", "./x", "no two of 100 iterations met");
+    expect(state, "gcc x.c -o x", "./x hang", "the watched run did not end within");
+    expect(state, "gcc x.c -o x", "./x crash", "the watched run was ended by signal 6");
+    expect(state, "gcc x.c -o x && echo cannot build >&2 && exit 7", "./x",
+           "the instrumented build ended with status 7: cannot build");
+    expect(state, "gcc -DNO_MAIN y.c -o x", "./x", "error: y.c: No such file");
+    expect(state, "gcc x.c -o x", "./no-such-program", "status 127");
+}
+
+static void memory_has_a_limit(void **state)
+{
+    NEED_LIBRARY;
+    expect(state, "gcc x.c -o x", "./x memory", "no two of 100 iterations met");
+}
+
+/* Nothing appears in the user's folder, nothing is left in the scratch folder. */
+static void leaves_nothing(void **state)
+{
+    program p;
+    hpc_buf after = {0};
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    program_write(&p, *state, "x.c", one_loop);
+    p.options.build = "gcc x.c -o x && touch built";
+    p.options.run = "./x && touch ran";
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    assert_int_equal(hpc_test_entries(p.folder), 1);
+    assert_int_equal(hpc_test_entries(((hpc_test_folder *)*state)->root), 1);
+    snprintf(path, sizeof path, "%.3000s/x.c", p.folder);
+    OK(hpc_file_read(&after, path, 1 << 20));
+    assert_string_equal(after.data, one_loop);
+    hpc_buf_release(&after);
+    program_close(&p);
+}
+
+/* What was built before the verification is built again, and an absolute path leads to the copy. */
+static void built_before(void **state)
+{
+    program p;
+    char build[2 * PATH_MAX], path[PATH_MAX];
+    NEED_LIBRARY;
+    program_write(&p, *state, "x.c", one_loop);
+    snprintf(path, sizeof path, "%.3000s/Makefile", p.folder);
+    static const char makefile[] = "x: x.c\n\tcc x.c -o x\n";
+    OK(hpc_file_save(path, makefile, strlen(makefile)));
+    snprintf(path, sizeof path, "%.3000s/x", p.folder);
+    OK(hpc_file_save(path, "no program", 10));
+    snprintf(build, sizeof build, "make -C '%s'",
+             p.options.sandbox == HPC_SANDBOX_NONE ? "." : p.folder);
+    p.options.build = build;
+    p.options.run = "./x";
+    OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
+    assert_non_null(evidence_of(&p.loops.item[0], "witness", "no two of 100 iterations met"));
+    program_close(&p);
+}
+
+static void refusals(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    program_write(&p, *state, "x.c", one_loop);
+    p.options.run = "./x";
+    p.options.copy_bytes = 100;
+    assert_int_equal(hpc_verify_witness(&p.loops, &p.file, &p.options), HPC_E_ARG);
+    assert_non_null(strstr(hpc_error_get()->text, "at most"));
+    hpc_error_clear();
+    p.options.path = "../x.c";
+    assert_int_equal(hpc_verify_witness(&p.loops, &p.file, &p.options), HPC_E_ARG);
+    hpc_error_clear();
+    p.options.run = NULL;
+    assert_int_equal(hpc_verify_witness(&p.loops, &p.file, &p.options), HPC_E_ARG);
+    hpc_error_clear();
+    assert_int_equal(hpc_test_entries(((hpc_test_folder *)*state)->root), 1);
+    program_close(&p);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(c_loops),        TEST(cpp_loops),         TEST(cpp_loops_of_clang),
+        TEST(hidden_arrays),  TEST(ends_of_all_kinds), TEST(memory_has_a_limit),
+        TEST(leaves_nothing), TEST(built_before),      TEST(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
