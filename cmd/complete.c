@@ -339,7 +339,7 @@ static int verify(completing *x)
         if (rc == HPC_E_UNSUPPORTED && !must) hpc_error_clear(), rc = HPC_OK;
         TRY(rc);
     }
-    const hpc_verify_options o = {
+    const hpc_completions_verify_options o = {
         .checker = checker, .path = x->name, .flags = x->flags.n > 0 ? &x->flags : NULL};
     rc = hpc_completions_verify(&x->made, &x->spot, &o);
     if (rc == HPC_E_UNSUPPORTED && !must) {

@@ -117,7 +117,8 @@ static int check_one(hpc_completion *c, hpc_check_file *f, const char *kind)
     return HPC_OK;
 }
 
-static int check_compiler(hpc_completions *c, const hpc_spot *d, const hpc_verify_options *o)
+static int check_compiler(hpc_completions *c, const hpc_spot *d,
+                          const hpc_completions_verify_options *o)
 {
     const hpc_check_source s = {.path = o->path,
                                 .text = d->text.data,
@@ -164,7 +165,8 @@ static void sink(hpc_completions *c)
     }
 }
 
-int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot, const hpc_verify_options *o)
+int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
+                           const hpc_completions_verify_options *o)
 {
     int rc;
     TRY(check_brackets(c, spot));

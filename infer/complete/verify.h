@@ -1,8 +1,8 @@
 /*
  * verify.h: completions that do not fit into their place sink.
  */
-#ifndef HPC_VERIFY_H
-#define HPC_VERIFY_H
+#ifndef HPC_COMPLETE_VERIFY_H
+#define HPC_COMPLETE_VERIFY_H
 
 #include "infer/complete/complete.h"
 #include "runtime/source/check.h"
@@ -11,11 +11,11 @@
 extern "C" {
 #endif
 
-typedef struct hpc_verify_options {
+typedef struct hpc_completions_verify_options {
     hpc_checker *checker; /* NULL: brackets alone are looked at */
     const char *path;     /* of the file: its quoted includes lie beside it */
     const hpc_check_flags *flags;
-} hpc_verify_options;
+} hpc_completions_verify_options;
 
 /* Adds to the checks of each: "brackets" (those of the file pair as before; Fortran's statements as
  * well), and "parse", or "compile" where all headers are there and so are flags or all names: then
@@ -23,7 +23,8 @@ typedef struct hpc_verify_options {
  * libclang does not read get no such check. Then those with fewest failures come first, and
  * otherwise as they were; an empty one comes last. HPC_E_UNSUPPORTED: libclang does not get through
  * the file; the completions are as they were, with their brackets checked. */
-int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot, const hpc_verify_options *o);
+int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
+                           const hpc_completions_verify_options *o);
 
 #ifdef __cplusplus
 }

@@ -46,7 +46,8 @@ static void test_brackets(void **state)
     hpc_spot d = place_in("a.c", "void f(void)\n{\n    @\n}\nint g;\n");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.c"}), 0);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[0], 0, "brackets", NULL);
     check_is(&c.item[1], 0, "brackets", NULL);
@@ -67,7 +68,8 @@ static void test_unfinished_files(void **state)
     hpc_spot d = place_in("a.c", "void f(void)\n{\n    @");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.c"}), 0);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(c.item[k].sample, order[k]);
         assert_int_equal(c.item[k].check[0].ok, k < 2);
@@ -85,7 +87,8 @@ static void test_fortran(void **state)
     hpc_spot d = place_in("a.f90", "subroutine s(n)\n@\nend subroutine\n");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.f90"}), 0);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.f90"}), 0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[1], 0, "brackets", "\"end do\" closes nothing");
     hpc_completions_release(&c);
@@ -99,7 +102,8 @@ static void test_words(void **state)
     hpc_spot d = place_in("a.txt", "words @");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(hpc_completions_verify(&c, &d, &(hpc_verify_options){.path = "a.txt"}), 0);
+    assert_int_equal(
+        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.txt"}), 0);
     assert_int_equal(c.item[0].sample, 0);
     assert_int_equal(c.item[0].check_n, 0);
     hpc_completions_release(&c);
@@ -121,7 +125,8 @@ static void test_the_compiler(void **state)
     hpc_completions c;
     make(&c, text);
     assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_verify_options){.checker = checker, .path = "a.c"}),
+        hpc_completions_verify(
+            &c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[0], 1, "compile", NULL);
@@ -134,7 +139,8 @@ static void test_the_compiler(void **state)
     static const char *const loose[] = {"x = (n;", "x = thing(n);", NULL};
     make(&c, loose);
     assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_verify_options){.checker = checker, .path = "a.c"}),
+        hpc_completions_verify(
+            &c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     assert_int_equal(c.item[0].sample, 1);
     check_is(&c.item[0], 1, "parse", NULL);
@@ -154,7 +160,8 @@ static int verify(void *user)
 {
     verified *v = user;
     for (int64_t k = 0; k < v->c.n; k++) v->c.item[k].check_n = 0;
-    return hpc_completions_verify(&v->c, &v->spot, &(hpc_verify_options){.path = "a.c"});
+    return hpc_completions_verify(&v->c, &v->spot,
+                                  &(hpc_completions_verify_options){.path = "a.c"});
 }
 
 static void test_each_allocation_fails(void **state)
