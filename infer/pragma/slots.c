@@ -116,7 +116,7 @@ static bool at_top(const study *s, int32_t i)
 {
     const hpc_tree *t = s->t;
     int32_t up = t->node[i].parent;
-    for (; up > s->head.body; up = t->node[up].parent) {
+    for (; up >= s->head.body; up = t->node[up].parent) {
         const hpc_tree_node *n = &t->node[up];
         bool through = n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_INDEX ||
                        n->kind == HPC_TREE_CAST || n->kind == HPC_TREE_MEMBER ||

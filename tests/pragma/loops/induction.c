@@ -324,3 +324,22 @@ void chained(int n, double *restrict b, const int *restrict next)
         k = next[k];
     }
 }
+
+int kept_without_braces(int n, int *restrict b, const int *restrict a)
+{
+    int k = 0;
+    // loop kept_without_braces: carried +2 +2 k moves only where a[i] is positive
+    for (int i = 0; i < n; i++)
+        if (a[i] > 0) b[k++] = a[i];
+    return k;
+}
+
+int nested_without_braces(int n, int m, int *restrict b, const int *restrict a)
+{
+    int k = 0;
+    // loop nested_without_braces.i: carried +3 +3 how far k moves depends on a[i]
+    for (int i = 0; i < n; i++)
+        // loop nested_without_braces.j: safe private(k) ; induction(k = k0 + j)
+        for (int j = 0; j < a[i] % m; j++) b[k++] = i;
+    return k;
+}
