@@ -14,6 +14,7 @@ enum {
     STEP = 64,         /* tokens that are lost at a time */
     BYTES_A_TOKEN = 6, /* at most, nearly always */
     GRID = 4096,       /* bytes: where the text that is looked at may begin */
+    TYPE_UNKNOWN = 2,  /* kinds of pieces that are no text */
     TYPE_CONTROL = 3
 };
 
@@ -41,7 +42,8 @@ static bool is_stop(const complete_prompter *p, int32_t id)
     float score;
     for (int s = 0; s < HPC_SPECIAL_N; s++)
         if (p->special[s] == id) return true;
-    return hpc_tokenizer_piece_type(&score, p->t, id) == TYPE_CONTROL;
+    int type = hpc_tokenizer_piece_type(&score, p->t, id);
+    return type == TYPE_CONTROL || type == TYPE_UNKNOWN;
 }
 
 static int add_stop(complete_prompter *p, int32_t id)

@@ -6,7 +6,7 @@ how many of the tokens' bytes agree, and, where they part, llama.cpp's two large
 round differently may choose between equals. Exit code 1 if any text differs where the two are further apart than
 --near. llama.cpp is what llama_decode.py says.
 """
-import argparse, ctypes, json, os, pathlib, subprocess, sys
+import argparse, ctypes, os, pathlib, subprocess, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import llama_decode
@@ -61,20 +61,19 @@ class Llama:
         ids, made = list(room[:n]), []
         for _ in range(tokens):
             token, margin = self.run(ids)
-            if self.c.llama_vocab_is_eog(self.vocab, token):
-                break
             piece = ctypes.create_string_buffer(256)
             size = self.c.llama_token_to_piece(self.vocab, token, piece, 256, 0, False)
+            if self.c.llama_vocab_is_eog(self.vocab, token) or size == 0:
+                break  # control tokens and unknown ones: hpccoder ends there as well
             made.append((piece.raw[:size], margin))
             ids = [token]
         return made
 
 
 def ours(o, text):
-    command = [o.hpccoder, "complete", "-", "--name", "text.txt", "--raw", "--json", "--model", o.model, "--temperature", "0",
+    command = [o.hpccoder, "complete", "-", "--name", "text.txt", "--raw", "--quiet", "--model", o.model, "--temperature", "0",
                "--max-tokens", str(o.tokens), "--threads", str(o.threads), "--guess", "0"]
-    out = subprocess.run(command, input=text, capture_output=True, check=True).stdout
-    return json.loads(out)["completions"][0]["text"].encode()
+    return subprocess.run(command, input=text, capture_output=True, check=True).stdout  # bytes: JSON would mend them
 
 
 def main():

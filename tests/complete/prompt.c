@@ -123,6 +123,14 @@ static void test_stops(void **state)
     for (int k = 0; k < 3; k++) assert_int_equal(p.stop[8 + k], hpc_tokenizer_n(t) + k);
     complete_prompter_close(&p);
     hpc_tokenizer_close(t);
+    t = ours();
+    bool unknown = false;
+    test_ok(complete_prompter_open(&p, t));
+    for (int64_t i = 0; i < p.stop_n; i++)
+        unknown = unknown || p.stop[i] == hpc_tokenizer_specials(t).unknown;
+    assert_true(unknown);
+    complete_prompter_close(&p);
+    hpc_tokenizer_close(t);
 }
 
 /* ---- long files ------------------------------------------------------------------------------ */
