@@ -84,3 +84,21 @@ int edits_drop_pragmas(edits *e, const char *text, size_t at)
     }
     return 0;
 }
+
+int edits_direct(edits *e, const char *text, const hpc_pragma_loop *loop)
+{
+    hpc_buf b = {0};
+    const char *d = loop->pragma;
+    if (!d || directive_of(loop) != d || strncmp(d, "#pragma ", 8) != 0) return 0;
+    int rc = edits_drop_pragmas(e, text, loop->at);
+    if (rc < 0) return rc;
+    hpc_buf_text(&b, "_Pragma(\"");
+    for (const char *p = d + 8; *p; p++) {
+        if (*p == '"' || *p == '\\') hpc_buf_add(&b, "\\", 1);
+        hpc_buf_add(&b, p, 1);
+    }
+    rc = hpc_buf_text(&b, "\") ");
+    const char *kept = rc < 0 ? NULL : hpc_arena_text(e->arena, "%s", b.data);
+    hpc_buf_release(&b);
+    return kept ? edits_add(e, loop->at, 0, kept) : HPC_E_NOMEM;
+}

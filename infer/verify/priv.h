@@ -7,7 +7,7 @@
 
 #include "infer/verify/verify.h"
 
-/* ---- scratch.c: copies, and commands in them ------------------------------------------------- */
+/* ---- scratch.c: copies, and commands in them ------------------------------------------------ */
 typedef struct scratch {
     hpc_arena *arena;
     const hpc_verify_options *o;
@@ -29,12 +29,15 @@ typedef struct scratch_command {
     double seconds;
     size_t memory_bytes;
 } scratch_command;
+/* Names of files, NUL-separated, that are newer than a mark, which is made anew by this. */
+int scratch_mark(scratch *s);
+int scratch_written(hpc_buf *names, scratch *s);
+int scratch_read(hpc_buf *out, scratch *s, const char *name);
 int scratch_run(hpc_proc_result *r, scratch *s, const scratch_command *c);
 /* Why a command that has ended is no success, on one line; NULL: it is one. */
 const char *scratch_failure(scratch *s, const hpc_proc_result *r, const char *what);
 
-/* ---- tools.c: compilers that add flags, the witness's runtime ----------------------------------
- */
+/* ---- tools.c: compilers that add flags, the witness's runtime ------------------------------- */
 /* Folders of tools; each holds cc, gcc, g++, clang, ... */
 #define TOOLS_WITNESS "witness"
 #define TOOLS_OPENMP  "openmp"
@@ -43,8 +46,7 @@ int tools_wrap(scratch *s, const char *folder);
 /* Compiles the runtime. *why: it cannot be compiled here. */
 int tools_runtime(const char **why, scratch *s);
 
-/* ---- edit.c: a text with things put in ----------------------------------------------------------
- */
+/* ---- edit.c: a text with things put in ------------------------------------------------------ */
 typedef struct edit {
     size_t at, drop; /* so many bytes go out; ends of lines stay */
     const char *text;
@@ -61,15 +63,33 @@ void edits_release(edits *e);
 /* Takes out the directives that stand directly before a loop. */
 int edits_drop_pragmas(edits *e, const char *text, size_t at);
 
-/* ---- evidence.c
- * ---------------------------------------------------------------------------------- */
+/* Puts a loop's proposal in front of it, in the place of what is there; nothing if what is there is
+ * to stay. */
+int edits_direct(edits *e, const char *text, const hpc_pragma_loop *loop);
+
+/* ---- evidence.c ----------------------------------------------------------------------------- */
 int evidence_add(hpc_pragma_loops *l, hpc_pragma_loop *loop, const char *kind, uint32_t line,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* The directive that a loop would run under: the proposal, else the one that is there; or NULL. */
 const char *directive_of(const hpc_pragma_loop *loop);
 
-/* ---- instrument.c: calls of witness.h in a file
- * -------------------------------------------------- */
+/* ---- compare.c ------------------------------------------------------------------------------ */
+typedef struct unsteady { /* which tokens of an output change from one serial run to the next */
+    bool *token;
+    int64_t n, known, cap;
+    bool all; /* more than numbers */
+} unsteady;   /* zero to begin with */
+int unsteady_note(unsteady *u, const hpc_buf *a, const hpc_buf *b, const hpc_verify_options *o);
+void unsteady_release(unsteady *u);
+typedef struct compared {
+    int64_t numbers, of_time;
+} compared; /* zero to begin with; adds up */
+/* In what they differ, in words; NULL: in nothing. */
+const char *texts_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other,
+                         const unsteady *u);
+const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const hpc_buf *other);
+
+/* ---- instrument.c: calls of witness.h in a file --------------------------------------------- */
 typedef struct witness_name {
     const char *text; /* "a" */
     int32_t type;

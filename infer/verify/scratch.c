@@ -12,7 +12,7 @@
 
 #include "infer/verify/priv.h"
 
-enum { PATIENCE_SECONDS = 300 };
+enum { PATIENCE_SECONDS = 300, WRITTEN_MOST = 16 << 20 };
 
 /* A program of the system, outside of the sandbox. */
 static int system_run(hpc_proc_result *r, const char *const *argv, const char *folder)
@@ -39,8 +39,7 @@ static int system_do(const char *const *argv, const char *folder)
     return rc;
 }
 
-/* ---- copies
- * -------------------------------------------------------------------------------------- */
+/* ---- copies --------------------------------------------------------------------------------- */
 
 static int measure(const scratch *s)
 {
@@ -107,8 +106,38 @@ int scratch_write(scratch *s, const char *text, size_t n)
     return path ? hpc_file_save(path, text, n) : HPC_E_NOMEM;
 }
 
-/* ---- beginning and end
- * --------------------------------------------------------------------------- */
+/* ---- what a run writes ---------------------------------------------------------------------- */
+
+int scratch_mark(scratch *s)
+{
+    const char *path = hpc_arena_text(s->arena, "%s/mark", s->root);
+    return path ? hpc_file_save(path, "", 0) : HPC_E_NOMEM;
+}
+
+int scratch_written(hpc_buf *names, scratch *s)
+{
+    const char *argv[] = {"find", ".", "-type", "f", "-newer", "../mark", "-printf", "%P\\0", NULL};
+    hpc_proc_result r;
+    int rc = system_run(&r, argv, s->tree);
+    if (rc < 0) return rc;
+    rc = hpc_buf_add(names, r.out.data ? r.out.data : "", r.out.n);
+    hpc_proc_release(&r);
+    return rc;
+}
+
+int scratch_read(hpc_buf *out, scratch *s, const char *name)
+{
+    hpc_file_view v;
+    const char *path = hpc_arena_text(s->arena, "%s/%s", s->tree, name);
+    if (!path) return HPC_E_NOMEM;
+    int rc = hpc_file_open(&v, path);
+    if (rc < 0) return rc;
+    rc = hpc_buf_add(out, v.data, v.bytes < WRITTEN_MOST ? v.bytes : WRITTEN_MOST);
+    hpc_file_close(&v);
+    return rc;
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
 
 static int check(const hpc_verify_options *o)
 {
@@ -167,8 +196,7 @@ void scratch_close(scratch *s)
     *s = (scratch){0};
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
 int scratch_run(hpc_proc_result *r, scratch *s, const scratch_command *c)
 {

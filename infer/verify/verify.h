@@ -50,6 +50,13 @@ typedef struct hpc_verify_file {
  * sandbox; HPC_E_ARG: an option is wrong. That the program cannot be built or run is evidence. */
 int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o);
 
+/* "run": the program as it is against the program with the proposed directives, on 1, 2 and 4
+ * threads: standard output, exit status and the files that it writes. Numbers that change from one
+ * serial run to the next, and those with a unit of time behind them, are not held against a loop.
+ * What else differs makes a loop unsafe; a build that fails, unknown; time that runs out, nothing.
+ */
+int hpc_verify_run(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,8 +48,7 @@ typedef struct state {
     bool ended;         /* the last run came to its end */
 } state;
 
-/* ---- the report
- * ------------------------------------------------------------------------------------ */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 static void read_found(state *z, const char *line)
 {
@@ -119,8 +118,7 @@ out:
     return rc;
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------------- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 /* A file as we show it: NULL for the one that the loops are in. *of_user: it is in the folder. */
 static const char *shown_file(state *z, const char *file, bool *of_user)
@@ -214,8 +212,7 @@ out:
     return rc;
 }
 
-/* ---- names
- * ----------------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -332,8 +329,7 @@ static const char *object_of(state *z, const finding *f, bool *scalar)
     return element_of(z, f, best);
 }
 
-/* ---- evidence
- * -------------------------------------------------------------------------------------- */
+/* ---- evidence ------------------------------------------------------------------------------- */
 
 static const char *line_text(state *z, const place *p)
 {
@@ -412,8 +408,7 @@ out:
     return rc;
 }
 
-/* ---- building and running
- * -------------------------------------------------------------------------- */
+/* ---- building and running ------------------------------------------------------------------- */
 
 static int write_instrumented(state *z)
 {

@@ -10,8 +10,7 @@
 
 #include "infer/verify/witness/priv.h"
 
-/* ---- accesses -----------------------------------------------------------------------------------
- */
+/* ---- accesses ------------------------------------------------------------------------------- */
 
 #define ACCESS(name, n, write)                                                                     \
     void __tsan_##name##n(uintptr_t at);                                                           \
@@ -174,8 +173,7 @@ void __tsan_atomic_signal_fence(int order)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* ---- the library's functions that write to memory; the linker turns calls to these (--wrap) -----
- */
+/* ---- the library's functions that write to memory; the linker turns calls to these (--wrap) - */
 
 void *__real_memcpy(void *to, const void *from, size_t n);
 void *__wrap_memcpy(void *to, const void *from, size_t n);
@@ -203,8 +201,7 @@ void *__wrap_memset(void *to, int byte, size_t n)
     return __real_memset(to, byte, n);
 }
 
-/* ---- allocation: glibc's, and what it gives is new ---------------------------------------------
- */
+/* ---- allocation: glibc's, and what it gives is new ------------------------------------------ */
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t each);

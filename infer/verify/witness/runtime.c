@@ -35,8 +35,7 @@ static int report = -1;
 static cell *pool;
 static int pool_left;
 
-/* ---- the report: lines of words, each written at once, because the program may crash ----------
- */
+/* ---- the report: lines of words, each written at once, because the program may crash -------- */
 
 static void say(const char *text, int n)
 {
@@ -73,8 +72,7 @@ __attribute__((constructor)) static void read_wanted(void)
     }
 }
 
-/* ---- places in the code as 31 bits: near ones as a distance, others by number -----------------
- */
+/* ---- places in the code as 31 bits: near ones as a distance, others by number --------------- */
 
 uint32_t hpc_witness_far(uintptr_t pc)
 {
@@ -103,8 +101,7 @@ static int place_words(char *out, size_t most, uint32_t place)
                     (unsigned long long)(fixed ? pc : pc - (uintptr_t)i.dli_fbase), i.dli_fname);
 }
 
-/* ---- what two iterations did -------------------------------------------------------------------
- */
+/* ---- what two iterations did ---------------------------------------------------------------- */
 
 /* The variable's value in an earlier iteration, as in loops that step evenly. */
 static long long value_of(const watch *s, uint32_t iteration)
@@ -158,8 +155,7 @@ void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
     say_finding(s, kind, at, bytes, before, place_before, place);
 }
 
-/* ---- shadow ------------------------------------------------------------------------------------
- */
+/* ---- shadow --------------------------------------------------------------------------------- */
 
 /* NULL when there is no more: then nothing is watched from here on, and the program goes on. */
 static void *from_system(size_t bytes)
@@ -278,8 +274,7 @@ void hpc_witness_forget(uintptr_t at, size_t bytes)
     }
 }
 
-/* ---- what the program calls ---------------------------------------------------------------------
- */
+/* ---- what the program calls ----------------------------------------------------------------- */
 
 void hpc_witness_stop(watch *s)
 {
