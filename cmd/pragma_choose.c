@@ -14,10 +14,13 @@ bool pragma_is_wrong(const hpc_pragma_loop *l)
            l->existing_is == HPC_EXISTING_REDUCTION;
 }
 
+/* Of a directive of another kind the evidence alone says what it lacks. */
 const char *pragma_advice(const hpc_pragma_loop *l)
 {
+    static const char plain[] = "#pragma omp parallel for";
     if (!pragma_is_wrong(l)) return NULL;
-    return l->pragma ? l->pragma : "take the directive away";
+    if (!l->pragma) return "take the directive away";
+    return strncmp(l->existing, plain, sizeof plain - 1) == 0 ? l->pragma : NULL;
 }
 
 /* The nearest loop around it that gets a directive; -1. */

@@ -54,7 +54,9 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
         [HPC_EXISTING_CLAUSE] = "wrong: a private, lastprivate or linear is missing, or should be "
                                 "another",
         [HPC_EXISTING_REDUCTION] = "wrong: a reduction is missing, or has another operator",
-        [HPC_EXISTING_UNPROVEN] = "not proven"};
+        [HPC_EXISTING_UNPROVEN] = "not proven",
+        [HPC_EXISTING_HARMLESS] = "right; some of it serves nothing",
+        [HPC_EXISTING_REDUNDANT] = "right; some of it holds anyway"};
     if (!l->existing) return;
     hpc_buf_printf(out, "    has: %s\n    which is %s\n", l->existing, says[l->existing_is]);
     if (pragma_advice(l)) hpc_buf_printf(out, "    better: %s\n", pragma_advice(l));

@@ -90,6 +90,16 @@ static const char *before(const directives *d, int64_t k, hpc_arena *a)
     return "";
 }
 
+bool directives_reach(const directives *d, int64_t pragma, size_t at)
+{
+    const hpc_token *t = d->tokens.item;
+    if (d->loops.pragma[pragma].end > at) return false;
+    for (int64_t k = hpc_token_at(&d->tokens, at) - 1;
+         k >= 0 && t[k].at >= d->loops.pragma[pragma].end; k--)
+        if (t[k].kind != HPC_TOKEN_COMMENT && !(t[k].flags & HPC_TOKEN_IN_DIRECTIVE)) return false;
+    return true;
+}
+
 static bool is_constexpr(const directives *d, const hpc_loop *x)
 {
     if (d->language != HPC_LANGUAGE_CPP || x->function < 0) return false;
@@ -140,22 +150,22 @@ static bool is_other_loop(const hpc_tree *t, const hpc_pragma_loop *l)
     return t->node[l->node].kind == HPC_TREE_WHILE || t->node[l->node].kind == HPC_TREE_DO;
 }
 
-int existing_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
-                  hpc_language l)
+int existing_find(hpc_pragma_loops *out, const program *p, const study *base)
 {
     directives d;
     int rc;
-    TRY(directives_open(&d, text, n, l, false));
+    TRY(directives_open(&d, base->text, base->text_n, base->language, false));
     for (int64_t i = 0; i < out->n; i++) {
         hpc_pragma_loop *x = &out->item[i];
         int64_t loop = directives_loop(&d, x->at);
         if (loop >= 0) {
             x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
             TRY(find_text(x, &d, loop, out->arena));
+            if (x->existing) TRY(existing_review(x, &d, loop, p, base));
         } else if (x->outer >= 0) {
             x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
         }
-        if (!is_other_loop(t, x)) TRY(find_fixed(x, &d, loop, out->arena));
+        if (!is_other_loop(p->t, x)) TRY(find_fixed(x, &d, loop, out->arena));
     }
 out:
     directives_close(&d);

@@ -21,8 +21,16 @@ int64_t directives_loop(const directives *d, size_t at);
 /* The OpenMP directive of a loop, the innermost where several are stacked; -1. */
 int64_t directives_of(const directives *d, int64_t loop);
 
-/* What loops have, what stands around them, and why nothing can be put before them. */
-int existing_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
-                  hpc_language l);
+/* Whether nothing but comments and lines of #if and their like stands between a directive and a
+ * byte behind it. */
+bool directives_reach(const directives *d, int64_t pragma, size_t at);
+
+/* What loops have, what stands around them, and why nothing can be put before them. `base`: the
+ * text, the language and the arenas of studies. */
+int existing_find(hpc_pragma_loops *out, const program *p, const study *base);
+
+/* review.c: what a loop's directive is worth. */
+int existing_review(hpc_pragma_loop *l, const directives *d, int64_t loop, const program *p,
+                    const study *base);
 
 #endif

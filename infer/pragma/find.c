@@ -13,7 +13,8 @@ const char *hpc_verdict_name(hpc_verdict v)
 
 const char *hpc_existing_name(hpc_existing e)
 {
-    static const char *const names[] = {"none", "right", "racy", "clause", "reduction", "unproven"};
+    static const char *const names[] = {"none",      "right",    "racy",     "clause",
+                                        "reduction", "unproven", "harmless", "redundant"};
     return names[e];
 }
 
@@ -33,7 +34,7 @@ static bool is_loop(uint8_t kind)
 /* ---- one loop -----------------------------------------------------------------------------------
  */
 
-static int study_init(study *s, const program *p, int32_t loop, int32_t function)
+int study_begin(study *s, const program *p, int32_t loop, int32_t function)
 {
     const hpc_tree *t = p->t;
     s->t = t;
@@ -130,7 +131,7 @@ static void check_errno(study *s)
                    "errno is read behind the loop, and each thread has its own");
 }
 
-static void study_loop(study *s, clauses *c)
+bool study_walk(study *s)
 {
     const hpc_tree *t = s->t;
     s->quiet = true;
@@ -144,15 +145,23 @@ static void study_loop(study *s, clauses *c)
             say_unknown(s, "form", s->loop, "%s", s->head.reason);
             s->found.evidence[s->found.evidence_n - 1].line = s->head.reason_line;
         }
-        return;
+        return false;
     }
     facts_around(s);
     slots_step(s);
     if (s->head.limit) value_of(s, s->head.limit); /* each iteration looks at it */
     walk_loop(s);
     check_errno(s);
-    scalars_judge(s, c);
-    memory_judge(s, c);
+    return true;
+}
+
+void study_end(study *s)
+{
+    hpc_free(s->atoms);
+    hpc_free(s->item);
+    hpc_free(s->stores);
+    hpc_free(s->found.evidence);
+    hpc_free(s->found.assumption);
 }
 
 /* ---- its directive ------------------------------------------------------------------------------
@@ -182,7 +191,7 @@ static const char *directive(study *s, const clauses *c)
     return kept;
 }
 
-static void clauses_release(clauses *c)
+void clauses_release(clauses *c)
 {
     hpc_buf_release(&c->privates);
     hpc_buf_release(&c->last);
@@ -245,24 +254,23 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
     return HPC_OK;
 }
 
-static int judge(hpc_pragma_loop *out, const program *p, study *base, int32_t loop,
+static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
                  int32_t function)
 {
     study s = *base;
     clauses c = {0};
     int rc;
     hpc_arena_mark mark = hpc_arena_here(s.arena);
-    TRY(study_init(&s, p, loop, function));
-    study_loop(&s, &c);
+    TRY(study_begin(&s, p, loop, function));
+    if (study_walk(&s)) {
+        scalars_judge(&s, &c);
+        memory_judge(&s, &c);
+    }
     TRY(s.rc);
     TRY(keep(out, &s, &c));
 out:
     clauses_release(&c);
-    hpc_free(s.atoms);
-    hpc_free(s.item);
-    hpc_free(s.stores);
-    hpc_free(s.found.evidence);
-    hpc_free(s.found.assumption);
+    study_end(&s);
     hpc_arena_rewind(base->arena, mark);
     return rc;
 }
@@ -316,8 +324,7 @@ static void merge_twin(hpc_pragma_loops *out)
     }
 }
 
-/* The innermost function, or lambda, around a node. */
-static int32_t function_around(const hpc_tree *t, int32_t i)
+int32_t function_around(const hpc_tree *t, int32_t i)
 {
     int32_t up = t->node[i].parent;
     while (up > 0 && t->node[up].kind != HPC_TREE_FUNCTION && t->node[up].kind != HPC_TREE_LAMBDA)
@@ -335,6 +342,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     hpc_arena *work = hpc_arena_create(0);
     out->arena = hpc_arena_create(0);
     if (!work || !out->arena) TRY(HPC_E_NOMEM);
+    const study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
     TRY(program_init(&p, t, work));
     for (int32_t i = 0; i < t->n; i++) {
         if (!is_loop(t->node[i].kind)) continue;
@@ -344,11 +352,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(out, &cap, t, i, text, n, name));
-        study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
         TRY(judge(&out->item[out->n - 1], &p, &base, i, function));
         merge_twin(out);
     }
-    TRY(existing_find(out, t, text, n, l));
+    TRY(existing_find(out, &p, &base));
 out:
     hpc_arena_free(work);
     if (rc < 0) hpc_pragma_loops_release(out);

@@ -229,6 +229,10 @@ static void say_sure(study *s, const access *a, const access *b, int64_t by)
 {
     const access *w = a->write ? a : b, *o = a->write ? b : a;
     const char *x = node_text(s, w->node), *y = node_text(s, o->node);
+    if (!s->sure) {
+        s->sure = w->node;
+        s->sure_other = o->node;
+    }
     if (w == o || w->node == o->node)
         say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same place", x,
                    (long long)by);

@@ -46,7 +46,9 @@ typedef enum hpc_existing {
     HPC_EXISTING_RACY,      /* the loop carries a dependence */
     HPC_EXISTING_CLAUSE,    /* a private, lastprivate or linear is missing or wrong */
     HPC_EXISTING_REDUCTION, /* a reduction is missing or has another operator */
-    HPC_EXISTING_UNPROVEN   /* the analysis cannot say */
+    HPC_EXISTING_UNPROVEN,  /* the analysis cannot say */
+    HPC_EXISTING_HARMLESS,  /* right, but some of it serves nothing */
+    HPC_EXISTING_REDUNDANT  /* right, but some of it holds anyway */
 } hpc_existing;
 const char *hpc_existing_name(hpc_existing e);
 

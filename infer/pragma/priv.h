@@ -114,7 +114,14 @@ struct study {
     const place *self;            /* and what its object is; NULL: that of the function itself */
     int32_t inlining, inlined_at; /* how many such calls there are around; the outermost */
     var_state *broken;            /* the state where the switch that is walked is left */
+    int32_t sure, sure_other;     /* two accesses that are known to meet; 0: none was found */
 };
+
+/* ---- find.c: the steps of a study, whose text, arenas and so on are set ---- */
+int study_begin(study *s, const struct program *p, int32_t loop, int32_t function);
+bool study_walk(study *s); /* false: it is no loop that can be studied, and it is said why */
+void study_end(study *s);
+int32_t function_around(const hpc_tree *t, int32_t i); /* the innermost, or the lambda */
 
 /* ---- the whole file (program.c) -------------------------------------------------------------- */
 typedef struct symbol_use {
@@ -262,7 +269,7 @@ bool reduction_match(reduction *out, const hpc_tree *t, int32_t statement);
 bool tree_equal(const hpc_tree *t, int32_t a, int32_t b); /* the same expression */
 const char *reduction_name(uint8_t op);
 
-/* ---- scalar.c, depend.c, relate.c, judge.c, propose.c ---- */
+/* ---- scalar.c, memory.c, say.c ---- */
 typedef struct clauses { /* names, apart by ", " */
     hpc_buf privates, last, conditional, linear, shared;
     struct {
@@ -271,6 +278,7 @@ typedef struct clauses { /* names, apart by ", " */
     } reduction[9];
     int n;
 } clauses;
+void clauses_release(clauses *c);
 void scalars_judge(study *s, clauses *c);
 void memory_judge(study *s, clauses *c);
 void clauses_add(hpc_buf *b, const char *name);

@@ -310,6 +310,52 @@ static void test_diff(void **state)
     assert_string_equal(o.out, "");
 }
 
+/* ---- directives that are there -----------------------------------------------------------------
+ */
+
+#define RACY                                                                                       \
+    "void w(int n, double *y)\n{\n#pragma omp parallel for\n    for (int i = 1; i < n; i++) y[i] " \
+    "+= y[i - 1];\n}\n"
+#define LOST                                                                                       \
+    "double d(int n, double *y)\n{\n    double s = 0;\n#pragma omp parallel for\n    for (int i "  \
+    "= 1; i < n; i++) s += y[i];\n    return s;\n}\n"
+#define FINE                                                                                       \
+    "void z(int n, double *y)\n{\n#pragma omp parallel for\n    for (int i = 1; i < n; i++) y[i] " \
+    "= 0;\n}\n"
+
+static void test_check(void **state)
+{
+    hpc_json *root = NULL;
+    NEED_LIBRARY;
+    write_text(state, "bad.c", RACY LOST FINE);
+    write_text(state, "good.c", FINE WAVE DOT);
+    run(state, 0, "pragma --check @good.c");
+    assert_string_equal(o.out, "0 wrong directives\n");
+    run(state, 1, "pragma --check @good.c @bad.c");
+    hpc_test_says(o.out, "bad.c:4: unsafe\n");
+    hpc_test_says(o.out, "    which is wrong: iterations depend on each other\n");
+    hpc_test_says(o.out, "    better: take the directive away\n");
+    hpc_test_says(o.out, "bad.c:10: parallel\n");
+    hpc_test_says(o.out, "    which is wrong: a reduction is missing, or has another operator\n");
+    hpc_test_says(o.out, "    better: #pragma omp parallel for reduction(+:s)\n");
+    assert_null(strstr(o.out, "bad.c:16"));
+    hpc_test_says(o.out, "\n2 wrong directives\n");
+    run(state, 1, "pragma --check @bad.c --json");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    static const char *const is[] = {"racy", "reduction", "right"};
+    for (int k = 0; k < 3; k++) {
+        const hpc_json *l = hpc_json_at(key(hpc_json_at(root, 0), "loops"), k);
+        assert_string_equal(text_of(l, "existing"), "#pragma omp parallel for");
+        assert_string_equal(text_of(l, "existing_is"), is[k]);
+        assert_int_equal(hpc_json_kind_of(key(l, "pragma")), HPC_JSON_NULL);
+    }
+    hpc_json_free(root);
+    run(state, 0, "pragma @bad.c"); /* told, but not asked for */
+    run(state, 0, "pragma --fix @bad.c");
+    holds(state, "bad.c", RACY LOST FINE);
+    run(state, 2, "pragma --check @none.c @bad.c");
+}
+
 /* ---- flags -------------------------------------------------------------------------------------
  */
 
@@ -401,6 +447,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fix_leaves_alone, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_conditional, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(test_check, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_diff, hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_flags, hpc_test_folder_setup,
