@@ -43,6 +43,22 @@ typedef struct hpc_verify_file {
     hpc_language language;
 } hpc_verify_file;
 
+typedef struct hpc_verify_compiler {
+    const char *path;             /* of the file; what it includes is looked for beside it */
+    const hpc_check_flags *flags; /* NULL: none */
+    hpc_checker *checker;         /* NULL: libclang is not asked */
+    const char *compiler;         /* "gcc"; NULL: cc or c++, if it is in PATH; "": none is asked */
+    double seconds;               /* of one call */
+} hpc_verify_compiler;
+#define HPC_VERIFY_COMPILER_DEFAULTS                                                               \
+    {                                                                                              \
+        .seconds = 120                                                                             \
+    }
+
+/* "compile": whether libclang and the compiler take each proposed directive. One that is refused
+ * makes its loop unknown, with the first message. Nothing is run and nothing written. */
+int hpc_verify_compile(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_compiler *c);
+
 /* "witness": runs the serial program with every access of its loops recorded. Two iterations that
  * touch one location, one of them writing, make a loop unsafe: "iteration i = 3 writes a[5] at line
  * 12, iteration i = 5 reads it at line 13". What the directive makes private counts only where a

@@ -19,7 +19,7 @@ typedef struct program {
     hpc_pragma_loops loops;
     hpc_verify_file file;
     hpc_verify_options options;
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], path[PATH_MAX];
 } program;
 
 /* folder/path, judged; runs in the folder of the test. */
@@ -30,7 +30,7 @@ static inline void program_open(program *p, hpc_test_folder *f, const char *fold
     static const hpc_verify_options defaults = HPC_VERIFY_DEFAULTS;
     char whole[PATH_MAX];
     memset(p, 0, sizeof *p);
-    snprintf(whole, sizeof whole, "%s/%s", folder, path);
+    snprintf(whole, sizeof whole, "%.3000s/%.1000s", folder, path);
     p->checker = open_checker(0);
     OK(hpc_file_read(&p->text, whole, 1 << 20));
     hpc_language l = hpc_language_of(whole, p->text.data, p->text.n);

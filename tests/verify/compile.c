@@ -1,0 +1,122 @@
+/*
+ * Tests of infer/verify's compilation: directives that compilers take, that they refuse, and files
+ * that do not compile anyway.
+ */
+#include "tests/verify/programs.h"
+
+static const char three_loops[] =
+    "#include <math.h>\n"
+    "#include \"beside.h\"\n"
+    "double f(int n, double *restrict x, const double *restrict y)\n{\n    double s = 0;\n"
+    "    for (int i = 0; i < n; i++) x[i] = sqrt(y[i]) * BESIDE;\n" /* line 6 */
+    "#pragma omp parallel for\n"
+    "    for (int i = 0; i < n; i++)\n" /* line 8 */
+    "        s += x[i];\n"
+    "    for (int i = 0; i < n; i++) x[i] = s;\n" /* line 10 */
+    "    return s;\n}\n";
+
+static hpc_verify_compiler begin(program *p, void **state, const char *text)
+{
+    hpc_verify_compiler c = HPC_VERIFY_COMPILER_DEFAULTS;
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "program");
+    OK(hpc_file_mkdir(path));
+    hpc_test_path(path, *state, "program/beside.h");
+    OK(hpc_file_save(path, "#define BESIDE 2\n", 17));
+    program_write(p, *state, "x.c", text);
+    snprintf(p->path, sizeof p->path, "%.3000s/x.c", p->folder);
+    c.path = p->path;
+    c.checker = p->checker;
+    c.seconds = PATIENCE;
+    return c;
+}
+
+static void expect(const program *p, int64_t n, hpc_verdict v, const char *text)
+{
+    const hpc_pragma_loop *l = &p->loops.item[n];
+    assert_true(n < p->loops.n);
+    if (l->verdict == v && evidence_of(l, "compile", text)) return;
+    show_loop(l);
+    fail_msg("loop %lld should be %s, with '%s'", (long long)n, hpc_verdict_name(v), text);
+}
+
+static void all_are_taken(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_compiler c = begin(&p, state, three_loops);
+    assert_int_equal(p.loops.n, 3);
+    p.loops.item[1].existing = "#pragma omp parallel for"; /* and replaced */
+    p.loops.item[1].existing_is = HPC_EXISTING_REDUCTION;
+    OK(hpc_verify_compile(&p.loops, &p.file, &c));
+    for (int64_t k = 0; k < 3; k++) {
+        expect(&p, k, HPC_VERDICT_PARALLEL, "libclang takes the directive");
+        expect(&p, k, HPC_VERDICT_PARALLEL, "cc compiles the directive");
+    }
+    program_close(&p);
+}
+
+/* Two that are refused at once, each with its own message. */
+static void some_are_refused(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_compiler c = begin(&p, state, three_loops);
+    p.loops.item[0].pragma = "#pragma omp parallel for private(missing)";
+    p.loops.item[2].pragma = "#pragma omp parallel for default(none) shared(x)";
+    c.checker = NULL;
+    OK(hpc_verify_compile(&p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_UNKNOWN, "cc refuses the directive: ");
+    assert_non_null(strstr(evidence_of(&p.loops.item[0], "compile", "")->text, "missing"));
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "cc compiles the directive");
+    expect(&p, 2, HPC_VERDICT_UNKNOWN, "cc refuses the directive: ");
+    program_close(&p);
+}
+
+static void refused_by_libclang(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_compiler c = begin(&p, state, three_loops);
+    p.loops.item[0].pragma = "#pragma omp parallel for private(missing)";
+    p.loops.item[2].pragma = "#pragma omp parallel for private(s) reduction(+:s)";
+    c.compiler = "";
+    OK(hpc_verify_compile(&p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_UNKNOWN, "libclang refuses the directive: use of undeclared");
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "libclang takes the directive");
+    expect(&p, 2, HPC_VERDICT_UNKNOWN, "libclang refuses the directive: ");
+    program_close(&p);
+}
+
+static void broken_anyway(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_compiler c = begin(&p, state,
+                                  "#include \"no_such_header.h\"\nvoid f(int n, double *x)\n{\n"
+                                  "    for (int i = 0; i < n; i++) x[i] = 0;\n}\n");
+    c.checker = NULL;
+    p.loops.item[0].verdict = HPC_VERDICT_PARALLEL;
+    p.loops.item[0].pragma = "#pragma omp parallel for";
+    OK(hpc_verify_compile(&p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "cc does not compile the file as it is: no_such_header.h");
+    program_close(&p);
+    c = begin(&p, state, three_loops);
+    c.compiler = "no-such-compiler-of-hpc";
+    assert_int_equal(hpc_verify_compile(&p.loops, &p.file, &c), HPC_E_IO);
+    hpc_error_clear();
+    program_close(&p);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(all_are_taken),
+        TEST(some_are_refused),
+        TEST(refused_by_libclang),
+        TEST(broken_anyway),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
