@@ -198,6 +198,8 @@ check: deps-check ## install what the tests need, build, run every quick test
 	@$(MAKE) test
 check-long: deps-check ## the same with the tests that take longer than ten minutes, and fuzzing
 	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
+	@sh config.sh --install oracle
+	@python3 tests/pragma/oracle.py
 	@$(MAKE) fuzz
 fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run

@@ -438,7 +438,7 @@ void allocates_scratch(int n, double *restrict b, const double *restrict a)
 
 void grows(int n, double **a, int *size)
 {
-    // loop grows: carried +2 +2 realloc moves what the iteration before made
+    // loop grows: carried +4 +2 realloc moves what the iteration before made
     for (int i = 0; i < n; i++) {
         double *more = realloc(*a, (size_t)(*size + 1) * sizeof **a);
         if (more) {

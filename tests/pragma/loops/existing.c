@@ -182,7 +182,7 @@ double sum_one_of_two(int n, const double *a)
 double sum_read_inside(int n, double *restrict b, const double *restrict a)
 {
     double s = 0.0;
-    // loop sum_read_inside: carried +3 +4 ; existing=racy
+    // loop sum_read_inside: carried +3 +3 ; existing=racy
 #pragma omp parallel for reduction(+ : s)
     for (int i = 0; i < n; i++) {
         s += a[i];

@@ -313,7 +313,7 @@ void rows_max(int n, int m, double *restrict top, const double *restrict a)
 void rows_max_unreset(int n, int m, double *restrict top, const double *restrict a)
 {
     double t = -DBL_MAX;
-    // loop rows_max_unreset.i: carried +4 +6 the maximum goes on from row to row
+    // loop rows_max_unreset.i: carried +4 +4 the maximum goes on from row to row
     for (int i = 0; i < n; i++) {
         // loop rows_max_unreset.j: safe reduction(max:t)
         for (int j = 0; j < m; j++) {

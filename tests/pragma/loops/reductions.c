@@ -79,7 +79,7 @@ double product(int n, const double *a)
 double sum_times(int n, const double *a)
 {
     double s = 1.0;
-    // loop sum_times: carried +2 +3 sums and products of one variable do not commute
+    // loop sum_times: carried +3 +2 sums and products of one variable do not commute
     for (int i = 0; i < n; i++) {
         s += a[i];
         s *= 0.5;
@@ -151,7 +151,7 @@ int sum_over_limit(int n, const double *a)
 {
     double s = 0.0;
     int over = 0;
-    // loop sum_over_limit: carried +2 +3 the sum is read in the middle
+    // loop sum_over_limit: carried +2 +2 the sum is read in the middle
     for (int i = 0; i < n; i++) {
         s += a[i];
         if (s > 1.0) over++;
@@ -162,7 +162,7 @@ int sum_over_limit(int n, const double *a)
 double prefix(int n, double *restrict b, const double *restrict a)
 {
     double s = 0.0;
-    // loop prefix: carried +2 +3
+    // loop prefix: carried +2 +2
     for (int i = 0; i < n; i++) {
         s += a[i];
         b[i] = s;
@@ -185,7 +185,7 @@ double sum_two(int n, const double *a, double *squares)
 double sum_two_chained(int n, const double *a)
 {
     double s = 0.0, q = 0.0;
-    // loop sum_two_chained: carried +2 +3 q adds up sums so far
+    // loop sum_two_chained: carried +2 +2 q adds up sums so far
     for (int i = 0; i < n; i++) {
         s += a[i];
         q += s;
@@ -369,7 +369,7 @@ int alternate(int n, const double *a)
 double saturating(int n, const double *a)
 {
     double s = 0.0;
-    // loop saturating: carried +2 +3
+    // loop saturating: carried +2 +2
     for (int i = 0; i < n; i++) {
         s += a[i];
         if (s > 1.0) s = 1.0;
@@ -393,7 +393,7 @@ void bins_of_four(int n, double *restrict out, const double *restrict a)
 void bins_read(int n, double *restrict out, const double *restrict a)
 {
     double h[4] = {0.0, 0.0, 0.0, 0.0};
-    // loop bins_read: carried +2 +3 a bin is read while it grows
+    // loop bins_read: carried +2 +2 a bin is read while it grows
     for (int i = 0; i < n; i++) {
         h[i % 4] += a[i];
         out[i] = h[i % 4];
@@ -546,7 +546,7 @@ void into_members(int n, struct moments *restrict m, const double *restrict a)
 
 void into_members_read(int n, struct moments *restrict m, const double *restrict a)
 {
-    // loop into_members_read: carried +2 +3
+    // loop into_members_read: carried +2 +2
     for (int i = 0; i < n; i++) {
         m->sum += a[i];
         m->square += a[i] * m->sum;

@@ -434,7 +434,7 @@ void parameter_changed(int n, double *restrict b, double v)
 void compound_set(int n, double *restrict b, const double *restrict a)
 {
     double t = 0.0;
-    // loop compound_set: carried +2 +2 += reads what the iteration before left in t
+    // loop compound_set: carried +4 +2 += reads what the iteration before left in t
     for (int i = 0; i < n; i++) {
         t += a[i];
         b[i] = t;
@@ -459,7 +459,7 @@ void reset_each(int n, int m, double *restrict b, const double *restrict a)
 void never_reset(int n, int m, double *restrict b, const double *restrict a)
 {
     double t = 0.0;
-    // loop never_reset.i: carried +4 +6 t goes on from row to row
+    // loop never_reset.i: carried +4 +4 t goes on from row to row
     for (int i = 0; i < n; i++) {
         // loop never_reset.j: safe reduction(+:t)
         for (int j = 0; j < m; j++) {
