@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
@@ -85,6 +85,22 @@ static const poly *assign_object(study *s, int32_t call)
     return NULL;
 }
 
+/* All of a variable of the file, or any part of it. */
+static void read_whole(study *s, int32_t v, int32_t call)
+{
+    int32_t k = slot_index(s, v), type = bare_type(s->t, s->t->symbol[v].type);
+    place p = {.base = atom_object(s, v), .type = type};
+    if (k >= 0) {
+        slot_read(s, k, call);
+        return;
+    }
+    while (kind_of(s->t, p.type) == HPC_TYPE_ARRAY && p.n < PLACE_STEPS) {
+        p.step[p.n++] = (place_step){.field = STEP_INDEX};
+        p.type = s->t->type[p.type].to;
+    }
+    access_add(s, &p, call, false, 0);
+}
+
 static const poly *call_of_file(study *s, int32_t call)
 {
     int32_t v = s->t->node[call].symbol;
@@ -98,8 +114,10 @@ static const poly *call_of_file(study *s, int32_t call)
     }
     arguments(s, call, f);
     touch_object(s, call, f->object);
+    for (int k = 0; k < f->globals_n; k++) read_whole(s, f->global[k], call);
     if (f->kind == EFFECT_BAD)
-        say_unsafe(s, "call", call, "%s %s (line %u)", symbol_name(s, v), f->why, f->line);
+        say_unsafe(s, "call", call, f->line ? "%s %s (line %u)" : "%s %s", symbol_name(s, v),
+                   f->why, f->line);
     else if (f->kind == EFFECT_UNKNOWN)
         say_unknown(s, "call", call, "%s %s", symbol_name(s, v), f->why);
     else

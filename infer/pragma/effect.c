@@ -187,6 +187,21 @@ static void look_at_known(effect *f, study *s, int32_t function, int32_t call, c
     pass_on(f, s, function, call, &g);
 }
 
+/* A variable that others may change: whether they do is for the loop to say. */
+static void read_global(effect *f, const hpc_tree *t, int32_t v, uint32_t line)
+{
+    for (int k = 0; k < f->globals_n; k++)
+        if (f->global[k] == v) return;
+    uint8_t flags = t->symbol[v].type >= 0 ? t->type[t->symbol[v].type].flags : 0;
+    bool shared = !(t->symbol[v].flags & (HPC_SYMBOL_THREAD | HPC_SYMBOL_LOCAL));
+    if (f->globals_n == EFFECT_GLOBALS || !shared || (flags & HPC_TYPE_VOLATILE)) {
+        worse(f, EFFECT_UNKNOWN, line, "reads a variable that others may change");
+        return;
+    }
+    f->global[f->globals_n++] = v;
+    worse(f, EFFECT_READS, line, "");
+}
+
 static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
 {
     const hpc_tree *t = s->t;
@@ -204,6 +219,7 @@ static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
     bool own = object && t->node[object].kind == HPC_TREE_THIS;
     if (g->object && !own)
         worse(f, EFFECT_UNKNOWN, t->node[call].line, "calls a method of another object");
+    for (int k = 0; k < g->globals_n; k++) read_global(f, t, g->global[k], t->node[call].line);
     f->object |= g->object;
     if (g->object) worse(f, g->object & ARG_WRITE ? EFFECT_WRITES : EFFECT_READS, 0, "");
     pass_on(f, s, function, call, g);
@@ -283,7 +299,7 @@ static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
         if (n->kind == HPC_TREE_UNARY && is_step(n->op) && c)
             touch(f, s->program, function, c, true);
         if (n->kind == HPC_TREE_NAME && n->symbol >= 0 && is_mutable_global(t, n->symbol))
-            worse(f, EFFECT_UNKNOWN, n->line, "reads a variable that others may change");
+            read_global(f, t, n->symbol, n->line);
         if (is_lvalue(n->kind, n->op) && !is_returned_object(t, i) &&
             !(n->parent >= 0 && t->node[n->parent].kind == HPC_TREE_MEMBER))
             touch(f, s->program, function, i, false);

@@ -345,7 +345,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     const study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
     TRY(program_init(&p, t, work));
     for (int32_t i = 0; i < t->n; i++) {
-        if (!is_loop(t->node[i].kind)) continue;
+        if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
         uint32_t line = t->node[i].line, last = line_at(text, n, t->node[i].to);
         if (o->line && (o->line < line || o->line > last)) continue;
         int32_t function = function_around(t, i), v = t->node[function].symbol;

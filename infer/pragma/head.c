@@ -2,7 +2,7 @@
  * head.c: is it a loop whose iterations can be counted before it begins? OpenMP 5.2, 4.4.1: one
  * variable of integer or pointer type, first value, test and step that the body does not change.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 static void refuse(loop_head *h, const study *s, int32_t node, const char *reason)
 {

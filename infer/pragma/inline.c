@@ -2,7 +2,7 @@
  * inline.c: functions of the file that only return an expression are looked through: f.nx(),
  * g(i, j), at(a, k) are what they return.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 enum { NESTED_MOST = 4 };
 

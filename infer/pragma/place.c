@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 int32_t bare_type(const hpc_tree *t, int32_t type)
 {
@@ -223,6 +223,7 @@ static bool place_inlined(place *out, study *s, int32_t call)
     if (!inline_begin(&in, s, call)) return false;
     place_of(out, s, in.e);
     inline_end(&in, s);
+    out->type = bare_type(s->t, s->t->node[call].type); /* where a template is seen, it has none */
     return true;
 }
 

@@ -147,11 +147,14 @@ enum {
     EFFECT_UNKNOWN /* `why` */
 };
 enum { ARG_NONE = 0, ARG_READ = 1, ARG_WRITE = 2, ARG_ONE = 4 /* only what it points to itself */ };
+enum { EFFECT_GLOBALS = 8 };
 typedef struct effect {
     uint8_t state; /* 0: not looked at, 1: being looked at, 2: known */
     uint8_t kind;
     uint8_t arg[8]; /* what is done through each */
     uint8_t object; /* and to the object of a method */
+    uint8_t globals_n;
+    int32_t global[EFFECT_GLOBALS]; /* variables of the file that it reads */
     uint32_t line;
     const char *why;
 } effect;
@@ -214,32 +217,6 @@ typedef enum call_known {
     CALL_METHOD_CHANGE /* push_back, insert */
 } call_known;
 call_known call_known_of(const hpc_tree *t, int32_t symbol);
-
-/* ---- inline.c ---- */
-typedef struct binding {
-    int32_t symbol;
-    bool by_place;
-    place place;
-    const poly *is;
-    const struct binding *next;
-} binding;
-enum { INLINE_ARGUMENTS = 6 };
-typedef struct inlined {
-    int32_t e; /* the expression that the call is */
-    place object;
-    binding argument[INLINE_ARGUMENTS];
-    const binding *bindings;
-    const place *self;
-    int32_t at;
-} inlined;
-/* The expression that a function returns, if that is all that it does; 0. */
-int32_t inline_body(const hpc_tree *t, int32_t symbol);
-/* False: the call cannot be looked through; what was looked at counts as read. */
-bool inline_begin(inlined *in, study *s, int32_t call);
-void inline_end(const inlined *in, study *s);
-const binding *binding_of(const study *s, int32_t symbol); /* NULL: none */
-bool inline_object(place *out, study *s, int32_t call);
-int32_t inline_arguments(const hpc_tree *t, int32_t call); /* the first; 0 */
 
 /* ---- state.c ---- */
 var_state *state_copy(study *s, const var_state *from);

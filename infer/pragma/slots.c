@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 enum { ACCESSES_MOST = 4000, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
 

@@ -176,6 +176,7 @@ static int make_question(hpc_check_file *f)
 {
     hpc_buf *b = &f->question;
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
+    check_put(b, f->for_tree); /* then what functions of headers do counts as well */
     check_put(b, is_cuda(f) ? 6 : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
     f->question_n = f->empty.text.n;

@@ -123,6 +123,7 @@ static void open_unit(server *s, uint64_t id, check_reader r)
     close_unit(s, u);
     u->message = s->question;
     s->question = (hpc_buf){0};
+    const bool bodies = check_get(&r) != 0;
     u->texts_n = (size_t)check_get(&r);
     if (u->texts_n < 1 || u->texts_n > TEXTS_MOST) give_up();
     for (size_t k = 0; k < u->texts_n; k++) {
@@ -135,7 +136,7 @@ static void open_unit(server *s, uint64_t id, check_reader r)
     if (!flags) give_up();
     for (uint64_t k = 0; k < n; k++) flags[k] = check_get_bytes(&r, &length);
     if (r.failed) give_up();
-    int rc = s->table->open(&u->clang, u->text, u->texts_n, flags, error);
+    int rc = s->table->open(&u->clang, u->text, u->texts_n, flags, bodies, error);
     hpc_free(flags);
     answer(s, u, rc < 0 ? error : NULL);
 }

@@ -59,12 +59,17 @@ static int set_errors(hpc_tree *t, const hpc_check_file *f)
     int64_t n = 0;
     uint32_t *place = hpc_alloc((size_t)s->n + 1, sizeof *place);
     if (!place) return HPC_E_NOMEM;
-    for (int64_t k = 0; k < s->n; k++)
+    bool elsewhere = false;
+    for (int64_t k = 0; k < s->n; k++) {
         if (s->item[k].line > 0) place[n++] = s->item[k].at;
+        elsewhere |= !(s->item[k].flags & CHECK_INSIDE);
+    }
     qsort(place, (size_t)n, sizeof *place, by_number);
-    for (int64_t i = 0; i < t->n && n > 0; i++) {
+    for (int64_t i = 0; i < t->n && s->n > 0; i++) {
         const int64_t k = first_from(place, n, t->node[i].at);
-        if (k < n && place[k] <= t->node[i].to) t->node[i].flags |= HPC_TREE_ERRORS;
+        const bool own = !(t->node[i].flags & HPC_TREE_ELSEWHERE);
+        if (own ? k < n && place[k] <= t->node[i].to : elsewhere)
+            t->node[i].flags |= HPC_TREE_ERRORS;
     }
     hpc_free(place);
     t->errors = s->n;

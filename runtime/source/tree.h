@@ -96,7 +96,9 @@ typedef enum hpc_tree_kind {
     HPC_TREE_NOTHING,  /* an empty statement, or a part of the one above that is not there */
     HPC_TREE_FILE,     /* node 0: FUNCTION, VARIABLE, OTHER */
     HPC_TREE_FUNCTION, /* PARAMETERs as VARIABLE, then BLOCK; only where there is a body. A
-                        * constructor's initialisers of members: OTHER with them before it */
+                        * constructor's initialisers of members: OTHER with them before it. Behind
+                        * those of the file come those of headers, but not the system's, that it
+                        * calls, or that they call: all their nodes are ELSEWHERE */
     HPC_TREE_VARIABLE, /* the initialiser, or nothing at all */
     /* statements */
     HPC_TREE_DECLARE, /* VARIABLE...; a structured binding: OTHER with what it is made from */
@@ -167,7 +169,9 @@ enum {
     HPC_TREE_MACRO = 1 << 0,    /* (part of it) comes out of a macro: at, end are of its use */
     HPC_TREE_OPERATOR = 1 << 1, /* CALL: an overloaded operator */
     HPC_TREE_BY_REFERENCE = 1 << 2,
-    HPC_TREE_ERRORS = 1 << 3 /* the compiler found an error in it: some of it may be left out */
+    HPC_TREE_ERRORS = 1 << 3, /* the compiler found an error in it: some of it may be left out */
+    HPC_TREE_ELSEWHERE =
+        1 << 4 /* of a header: it has no place in the text, and line and column 0 */
 };
 enum { HPC_TREE_DEPTH_MOST = 1024 }; /* of a node; what lies deeper is OTHER with nothing below */
 typedef struct hpc_tree_node {

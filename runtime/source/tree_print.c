@@ -158,6 +158,7 @@ static void print_node(hpc_buf *out, const hpc_tree *t, int32_t i, int depth)
     if (n->flags & HPC_TREE_OPERATOR) hpc_buf_text(out, " operator");
     if (n->flags & HPC_TREE_BY_REFERENCE) hpc_buf_text(out, " by-reference");
     if (n->flags & HPC_TREE_ERRORS) hpc_buf_text(out, " errors");
+    if (n->flags & HPC_TREE_ELSEWHERE) hpc_buf_text(out, " elsewhere");
     hpc_buf_text(out, "\n");
 }
 

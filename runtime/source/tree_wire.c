@@ -253,6 +253,7 @@ static int set_lines(taking *k)
             while (line + step < n && start[line + step] <= node->at) line += step;
         node->line = (uint32_t)line + 1;
         node->column = node->at - start[line] + 1;
+        if (node->flags & HPC_TREE_ELSEWHERE) node->line = node->column = 0;
     }
 out:
     hpc_free(start);

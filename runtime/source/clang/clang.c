@@ -74,12 +74,12 @@ static bool is_language(const char *const *flags, const char *name)
 /* Headers come before what is checked: they are parsed once, without the bodies of functions, and
  * a header that is missing does not end the parse. */
 static const unsigned how = CXTranslationUnit_KeepGoing | CXTranslationUnit_PrecompiledPreamble |
-                            CXTranslationUnit_CreatePreambleOnFirstParse |
-                            CXTranslationUnit_SkipFunctionBodies |
-                            CXTranslationUnit_LimitSkipFunctionBodiesToPreamble;
+                            CXTranslationUnit_CreatePreambleOnFirstParse;
+static const unsigned without_bodies =
+    CXTranslationUnit_SkipFunctionBodies | CXTranslationUnit_LimitSkipFunctionBodiesToPreamble;
 
 static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                     const char *const *flags, char error[HPC_CLANG_ERROR_BYTES])
+                     const char *const *flags, bool bodies, char error[HPC_CLANG_ERROR_BYTES])
 {
     struct CXUnsavedFile unsaved[TEXTS_MOST];
     unsigned n = unsaved_of(unsaved, texts, texts_n);
@@ -89,9 +89,11 @@ static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t t
     u->is_c = is_language(flags, "c");
     u->is_cuda = is_language(flags, "cuda");
     u->index = create_index();
-    int code = u->index ? (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags,
-                                                           count(flags), unsaved, n, how, &u->unit)
-                        : CXError_Failure;
+    const unsigned options = bodies ? how : how | without_bodies;
+    int code = CXError_Failure;
+    if (u->index)
+        code = (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags, count(flags),
+                                                unsaved, n, options, &u->unit);
     u->file = u->unit ? clang_getFile(u->unit, texts[0].path) : NULL;
     if (code == CXError_Success && u->file) {
         *out = u;

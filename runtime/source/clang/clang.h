@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { HPC_CLANG_VERSION = 2, HPC_CLANG_ERROR_BYTES = 400 };
+enum { HPC_CLANG_VERSION = 3, HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
@@ -59,10 +59,11 @@ typedef struct hpc_clang_tree {
 
 typedef struct hpc_clang {
     int version; /* HPC_CLANG_VERSION */
-    /* texts[0] is the file, flags are NULL-terminated and none of them names it. 0, or -1 with one
-     * line in `error`. Nothing is written to a disk. */
+    /* texts[0] is the file, flags are NULL-terminated and none of them names it; `bodies`: those of
+     * functions in headers are read, too. 0, or -1 with one line in `error`. Nothing is written to
+     * a disk. */
     int (*open)(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                const char *const *flags, char error[HPC_CLANG_ERROR_BYTES]);
+                const char *const *flags, bool bodies, char error[HPC_CLANG_ERROR_BYTES]);
     /* Again, with other texts of the same paths in the same order. After a failure the unit can
      * only be closed. */
     int (*parse)(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n,

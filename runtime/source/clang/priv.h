@@ -73,6 +73,9 @@ struct walk {
     size_t names_n, names_cap;
     int64_t pointer_bytes;
     walk_table names, types, symbols, scopes, unknown, made;
+    CXCursor *declared; /* by symbol: of functions */
+    size_t declared_cap;
+    bool elsewhere; /* in a function of a header */
     bool cut;
 };
 

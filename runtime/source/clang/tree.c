@@ -10,7 +10,7 @@
 
 #include "runtime/source/clang/priv.h"
 
-enum { NODES_MOST = 1 << 22, DEPTH_MOST = 1000 };
+enum { NODES_MOST = 1 << 22, NODES_ELSEWHERE = 1 << 17, DEPTH_MOST = 1000 };
 
 /* ---- cursors -------------------------------------------------------------------------------- */
 
@@ -246,6 +246,55 @@ static enum CXChildVisitResult top(CXCursor c, CXCursor parent, CXClientData use
     return w->cut ? CXChildVisit_Break : CXChildVisit_Continue;
 }
 
+/* ---- functions of headers ------------------------------------------------------------------- */
+
+/* What is walked next is in that file; false: it has no text. */
+static bool go_to(walk *w, CXFile file)
+{
+    size_t n;
+    const char *text = clang_getFileContents(w->u->unit, file, &n);
+    if (!text || n > UINT32_MAX) return false;
+    w->u->file = file;
+    w->text = text;
+    w->text_n = n;
+    w->other = NULL;
+    return true;
+}
+
+static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
+{
+    const size_t from = w->n;
+    if (!go_to(w, file)) return;
+    w->elsewhere = true;
+    function(w, c);
+    w->elsewhere = false;
+    for (size_t k = from; k < w->n; k++) {
+        w->node[k].at = w->node[k].to = end;
+        w->node[k].flags |= HPC_TREE_ELSEWHERE;
+    }
+}
+
+/* The definitions of what is called and is not in the file; those that they call come behind. */
+static void headers(walk *w)
+{
+    CXFile own = w->u->file;
+    const uint32_t end = (uint32_t)w->text_n;
+    const size_t most = w->n + NODES_ELSEWHERE;
+    for (size_t k = 0; k < w->symbols_n && w->n < most && !w->cut; k++) {
+        CXFile file;
+        const hpc_symbol s = w->symbol[k];
+        if (s.kind != HPC_SYMBOL_FUNCTION || s.node >= 0 ||
+            (s.flags & (HPC_SYMBOL_SYSTEM | HPC_SYMBOL_IN_FILE)))
+            continue;
+        CXCursor c = clang_getCursorDefinition(w->declared[k]);
+        if (clang_Cursor_isNull(c) || clang_isInvalid(c.kind)) continue;
+        clang_getExpansionLocation(clang_getCursorLocation(c), &file, NULL, NULL, NULL);
+        if (!file || clang_File_isEqual(file, own)) continue;
+        walk_elsewhere(w, c, file, end);
+    }
+    go_to(w, own);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static void begin(walk *w, hpc_clang_unit *u)
@@ -284,6 +333,7 @@ void walk_tree(hpc_clang_tree *out, hpc_clang_unit *u)
     if (!w) __builtin_trap();
     begin(w, u);
     clang_visitChildren(clang_getTranslationUnitCursor(u->unit), top, w);
+    headers(w);
     walk_end(w, 0);
     if (w->cut) forget_cut(w);
     walk_symbols_finish(w);
@@ -306,7 +356,7 @@ void walk_close(hpc_clang_unit *u)
     if (!w) return;
     walk_tables_release(w);
     void *const arrays[] = {w->item, w->open,   w->node,      w->parent, w->value,
-                            w->type, w->symbol, w->made_from, w->name};
+                            w->type, w->symbol, w->made_from, w->name,   w->declared};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
     free(w);
     u->walk = NULL;

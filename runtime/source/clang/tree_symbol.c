@@ -203,6 +203,8 @@ static int32_t add(walk *w, hpc_symbol s, int32_t made_from)
     const size_t k = w->symbols_n;
     walk_grow(&w->symbol, &w->symbols_cap, k + 1, sizeof *w->symbol);
     walk_grow(&w->made_from, &w->made_from_cap, k + 1, sizeof *w->made_from);
+    walk_grow(&w->declared, &w->declared_cap, k + 1, sizeof *w->declared);
+    w->declared[k] = clang_getNullCursor();
     memset(&w->symbol[k], 0, sizeof w->symbol[k]);
     w->symbol[k].kind = s.kind;
     w->symbol[k].flags = s.flags;
@@ -222,7 +224,7 @@ static void set_place(walk *w, hpc_symbol *s, CXCursor c)
     CXSourceLocation l = clang_getCursorLocation(c);
     uint32_t at;
     unsigned line;
-    if (!walk_in_file(w, l, &at)) {
+    if (w->elsewhere || !walk_in_file(w, l, &at)) {
         if (clang_Location_isInSystemHeader(l)) s->flags |= HPC_SYMBOL_SYSTEM;
         return;
     }
@@ -258,7 +260,9 @@ static int32_t describe(walk *w, CXCursor c)
         s.type = walk_type(w, clang_getCursorType(c));
     }
     if (!(s.flags & HPC_SYMBOL_LOCAL)) s.scope = scope_of(w, clang_getCursorSemanticParent(c), 0);
-    return add(w, s, made_from);
+    const int32_t symbol = add(w, s, made_from);
+    w->declared[symbol] = c;
+    return symbol;
 }
 
 int32_t walk_symbol(walk *w, CXCursor declaration)
