@@ -76,8 +76,9 @@ static void guards_before(study *s)
     {
         if (t->node[up].kind != HPC_TREE_BLOCK) continue;
         for (int32_t k = hpc_tree_first(t, up); k && k < c; k = hpc_tree_next(t, k)) {
+            if (t->node[k].kind != HPC_TREE_IF) continue;
             int32_t then = hpc_tree_child(t, k, 1), other = hpc_tree_child(t, k, 2);
-            if (t->node[k].kind != HPC_TREE_IF || !then || !walk_ends(t, then)) continue;
+            if (!then || !walk_ends(t, then)) continue;
             if (other && t->node[other].kind != HPC_TREE_NOTHING) continue;
             int32_t condition = hpc_tree_first(t, k);
             if (still_holds(t, condition, then, s->loop))
@@ -275,44 +276,81 @@ out:
     return rc;
 }
 
-static uint32_t line_at(const char *text, size_t n, size_t at)
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+typedef struct finding {
+    hpc_pragma_loops *out;
+    int64_t cap;
+    const hpc_tree *t;
+    const size_t *line_end; /* where each line ends */
+    int64_t lines_n;
+    hpc_map *seen; /* loops by where they lie in the text */
+    struct {
+        int32_t node, loop;
+    } open[HPC_TREE_DEPTH_MOST + 1]; /* what is around the next one */
+    int32_t open_n;
+} finding;
+
+static int find_lines(finding *f, const char *text, size_t n, hpc_arena *a)
 {
-    uint32_t line = 1;
-    for (size_t i = 0; i < at && i < n; i++) line += text[i] == '\n';
-    return line;
+    int64_t k = 0;
+    for (size_t i = 0; i < n; i++) f->lines_n += text[i] == '\n';
+    size_t *end = hpc_arena_alloc(a, (size_t)f->lines_n + 1, sizeof *end);
+    if (!end) return HPC_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n') end[k++] = i;
+    f->line_end = end;
+    return HPC_OK;
 }
 
-static int add_loop(hpc_pragma_loops *out, int64_t *cap, const hpc_tree *t, int32_t i,
-                    const char *text, size_t n, const char *function)
+static uint32_t line_at(const finding *f, size_t at)
 {
+    int64_t lo = 0, hi = f->lines_n;
+    while (lo < hi) {
+        int64_t mid = (lo + hi) / 2;
+        if (f->line_end[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return (uint32_t)lo + 1;
+}
+
+static int add_loop(finding *f, int32_t i, const char *function)
+{
+    hpc_pragma_loops *out = f->out;
+    const hpc_tree_node *x = &f->t->node[i];
     int rc;
-    TRY(hpc_grow(&out->item, cap, out->n + 1, sizeof *out->item));
-    const hpc_tree_node *x = &t->node[i];
-    uint32_t lines = 0;
-    for (size_t k = x->at; k < x->to && k < n; k++) lines += text[k] == '\n';
-    int32_t outer = -1;
-    for (int64_t k = out->n - 1; k >= 0 && outer < 0; k--)
-        if (t->node[out->item[k].node].end > i) outer = (int32_t)k;
-    out->item[out->n++] = (hpc_pragma_loop){.line = x->line,
-                                            .column = x->column,
-                                            .end_line = x->line + lines,
-                                            .at = x->at,
-                                            .end = x->to,
-                                            .outer = outer,
-                                            .node = i,
-                                            .function = function};
+    TRY(hpc_grow(&out->item, &f->cap, out->n + 1, sizeof *out->item));
+    while (f->open_n > 0 && f->t->node[f->open[f->open_n - 1].node].end <= i) f->open_n--;
+    out->item[out->n++] =
+        (hpc_pragma_loop){.line = x->line,
+                          .column = x->column,
+                          .end_line = x->line + line_at(f, x->to) - line_at(f, x->at),
+                          .at = x->at,
+                          .end = x->to,
+                          .outer = f->open_n > 0 ? f->open[f->open_n - 1].loop : -1,
+                          .node = i,
+                          .function = function};
 out:
     return rc;
 }
 
 /* A template's loop is there once more for each explicit instantiation, with types in it: these
  * count, and the worst of them, and not the first, which has none. */
-static void merge_twin(hpc_pragma_loops *out)
+static int merge_twin(finding *f)
 {
-    hpc_pragma_loop *new = &out->item[out->n - 1];
-    for (int64_t k = 0; k + 1 < out->n; k++) {
-        hpc_pragma_loop *old = &out->item[k];
-        if (old->at != new->at || old->end != new->end) continue;
+    hpc_pragma_loops *out = f->out;
+    hpc_pragma_loop *new = &out->item[out->n - 1], *old;
+    const size_t span[2] = {new->at, new->end};
+    const int32_t node = new->node;
+    uint64_t k = (uint64_t)out->n - 1;
+    int rc = HPC_OK;
+    if (!hpc_map_get(f->seen, span, sizeof span, &k)) {
+        TRY(hpc_map_put(f->seen, span, sizeof span, k));
+    } else {
+        old = &out->item[k];
         if (!old->again || new->verdict < old->verdict) {
             int32_t outer = old->outer;
             *old = *new;
@@ -320,8 +358,13 @@ static void merge_twin(hpc_pragma_loops *out)
         }
         old->again = true;
         out->n--;
-        return;
     }
+    if (f->open_n <= HPC_TREE_DEPTH_MOST) {
+        f->open[f->open_n].node = node;
+        f->open[f->open_n++].loop = (int32_t)k;
+    }
+out:
+    return rc;
 }
 
 int32_t function_around(const hpc_tree *t, int32_t i)
@@ -336,27 +379,30 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
                     hpc_language l, const hpc_pragma_options *o)
 {
     program p = {0};
-    int64_t cap = 0;
+    finding f = {.out = out, .t = t};
     int rc;
     *out = (hpc_pragma_loops){0};
     hpc_arena *work = hpc_arena_create(0);
     out->arena = hpc_arena_create(0);
-    if (!work || !out->arena) TRY(HPC_E_NOMEM);
+    f.seen = hpc_map_create();
+    if (!work || !out->arena || !f.seen) TRY(HPC_E_NOMEM);
     const study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
+    TRY(find_lines(&f, text, n, work));
     TRY(program_init(&p, t, work));
     for (int32_t i = 0; i < t->n; i++) {
         if (!is_loop(t->node[i].kind) || (t->node[i].flags & HPC_TREE_ELSEWHERE)) continue;
-        uint32_t line = t->node[i].line, last = line_at(text, n, t->node[i].to);
-        if (o->line && (o->line < line || o->line > last)) continue;
+        if (o->line && (o->line < t->node[i].line || o->line > line_at(&f, t->node[i].to)))
+            continue;
         int32_t function = function_around(t, i), v = t->node[function].symbol;
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
-        TRY(add_loop(out, &cap, t, i, text, n, name));
+        TRY(add_loop(&f, i, name));
         TRY(judge(&out->item[out->n - 1], &p, &base, i, function));
-        merge_twin(out);
+        TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, &base));
 out:
+    hpc_map_free(f.seen);
     hpc_arena_free(work);
     if (rc < 0) hpc_pragma_loops_release(out);
     return rc;
