@@ -73,6 +73,13 @@ int evidence_add(hpc_pragma_loops *l, hpc_pragma_loop *loop, const char *kind, u
 /* The directive that a loop would run under: the proposal, else the one that is there; or NULL. */
 const char *directive_of(const hpc_pragma_loop *loop);
 
+/* ---- direct.c: loops with a directive to try ---- */
+bool is_candidate_loop(const hpc_pragma_loop *l);
+int depth_of_loop(const hpc_pragma_loops *l, int64_t k); /* candidates around it */
+/* The file with the directives of the chosen loops, and of no others where they can go. */
+int write_directed(scratch *s, const hpc_pragma_loops *l, const hpc_verify_file *f,
+                   const bool *chosen);
+
 /* ---- compare.c ------------------------------------------------------------------------------ */
 typedef struct unsteady { /* which tokens of an output change from one serial run to the next */
     bool *token;

@@ -183,28 +183,6 @@ out:
     return rc;
 }
 
-/* The file with the directives of the chosen loops, and of no others where they can go. */
-static int write_chosen(state *z)
-{
-    edits e = {.arena = z->s.arena};
-    hpc_buf text = {0};
-    int rc = 0;
-    for (int64_t k = 0; k < z->l->n; k++) {
-        const hpc_pragma_loop *l = &z->l->item[k];
-        if (l->again) continue;
-        if (z->chosen[k])
-            TRY(edits_direct(&e, z->f->text, l));
-        else if (l->existing && strstr(l->existing, "parallel"))
-            TRY(edits_drop_pragmas(&e, z->f->text, l->at));
-    }
-    TRY(edits_apply(&text, &e, z->f->text, z->f->n));
-    TRY(scratch_write(&z->s, text.data ? text.data : "", text.n));
-out:
-    edits_release(&e);
-    hpc_buf_release(&text);
-    return rc;
-}
-
 static int try_threads(trial *t, state *z, int n)
 {
     outcome x;
@@ -228,7 +206,7 @@ static int try_chosen(trial *t, state *z)
     int rc = 0;
     *t = (trial){.is = SAME};
     TRY(scratch_fresh(&z->s));
-    TRY(write_chosen(z));
+    TRY(write_directed(&z->s, z->l, z->f, z->chosen));
     TRY(build(z, TOOLS_OPENMP, "the build with directives", &t->text));
     if (t->text) {
         t->is = CANNOT_BUILD;
@@ -241,20 +219,6 @@ out:
 }
 
 /* ---- which loop it is ----------------------------------------------------------------------- */
-
-static bool is_candidate(const hpc_pragma_loop *l)
-{
-    return !l->again && l->verdict >= HPC_VERDICT_CONDITIONAL && directive_of(l);
-}
-
-/* How many candidates are around a loop. */
-static int depth_of(const hpc_pragma_loops *l, int64_t k)
-{
-    int depth = 0;
-    for (int32_t p = l->item[k].outer; p >= 0; p = l->item[p].outer)
-        depth += is_candidate(&l->item[p]);
-    return depth;
-}
 
 static int say(state *z, int64_t k, const trial *t)
 {
@@ -356,7 +320,7 @@ int hpc_verify_run(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_veri
     int *depth = NULL;
     int64_t candidates = 0;
     int rc = 0;
-    for (int64_t k = 0; k < l->n; k++) candidates += is_candidate(&l->item[k]);
+    for (int64_t k = 0; k < l->n; k++) candidates += is_candidate_loop(&l->item[k]);
     if (candidates == 0) return 0;
     TRY(scratch_open(&z.s, o));
     z.chosen = hpc_alloc((size_t)l->n, sizeof *z.chosen);
@@ -366,7 +330,8 @@ int hpc_verify_run(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_veri
         rc = HPC_E_NOMEM;
         goto out;
     }
-    for (int64_t k = 0; k < l->n; k++) depth[k] = is_candidate(&l->item[k]) ? depth_of(l, k) : -1;
+    for (int64_t k = 0; k < l->n; k++)
+        depth[k] = is_candidate_loop(&l->item[k]) ? depth_of_loop(l, k) : -1;
     TRY(tools_wrap(&z.s, TOOLS_OPENMP));
     TRY(run_serial(&z, &failed));
     for (int64_t k = 0; failed && k < l->n; k++)

@@ -73,6 +73,12 @@ int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_
  */
 int hpc_verify_run(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o);
 
+/* "race": the program with the proposed directives, built with clang, on 4 threads under
+ * ThreadSanitizer, which Archer tells what OpenMP synchronises. A race in a loop makes it unsafe,
+ * with both lines. Where clang or Archer is missing the evidence says so: without Archer every
+ * barrier would look like a race. */
+int hpc_verify_race(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o);
+
 #ifdef __cplusplus
 }
 #endif

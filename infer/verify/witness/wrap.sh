@@ -22,7 +22,7 @@ race)
         *) set -- "$@" "$a" ;;
         esac
     done
-    exec "$name" "$@" -fopenmp -fsanitize=thread -g -O1 -w -Qunused-arguments
+    exec "$name" "$@" -fopenmp -fsanitize=thread -g -O0 -w -Qunused-arguments
     ;;
 esac
 # The witness: serial, and the sanitizer's instrumentation without its library.
