@@ -285,7 +285,7 @@ static int put_base(site *s, int32_t node)
     bool variable = y->kind == HPC_SYMBOL_VARIABLE || y->kind == HPC_SYMBOL_PARAMETER;
     const hpc_tree_type *type = type_of(s, d->type);
     const char *name = name_of(s, d->symbol);
-    if (!variable || !type || !*name) return 0;
+    if (!variable || !type || !*name || s->t->name[y->scope]) return 0; /* no member of a class */
     bool local = (y->flags & HPC_SYMBOL_LOCAL) != 0;
     bool of_function = local || (y->node >= 0 && within(s, y->node, s->function));
     if (of_function && (y->node < 0 || !is_visible(s, y->node))) return 0;
@@ -305,7 +305,6 @@ static int put_base(site *s, int32_t node)
         return k < 0 ? k : hpc_buf_printf(&s->names, "HPC_WITNESS_POINTER(%d,%s.data());", k, name);
     }
     if (local || is_noted(s, name) || type->kind == HPC_TYPE_UNKNOWN) return 0;
-    if (strlen(s->t->name + y->scope)) return 0;
     return put_object(s, d->symbol, d->type, "SHARED");
 }
 
@@ -447,7 +446,11 @@ static int put_calls(edits *e, site *s)
     const hpc_tree_type *type = v < 0 ? NULL : type_of(s, t->symbol[v].type);
     if (type && type->kind == HPC_TYPE_INTEGER) s->w->variable = name_of(s, v);
     const char *value = s->w->variable ? s->w->variable : "0";
-    size_t end = block ? 0 : is_loop(b->kind) ? end_of_loop(s->f, s->body) : s->w->end;
+    bool repeats = t->node[s->l->node].kind == HPC_TREE_DO;
+    size_t end = block              ? 0
+                 : is_loop(b->kind) ? end_of_loop(s->f, s->body)
+                 : repeats          ? statement_end(s->f, b)
+                                    : s->w->end;
     if (s->collapse > 1 && !block) end = s->w->end;
     /* What ends at one place ends from the inside out; what begins there, from the outside in. */
     int64_t ends = 8 * (s->loops - k), begins = 8 * (2 * s->loops + 2 + k);
