@@ -3,14 +3,15 @@
  * its types and layouts.
  *
  * Rows are taken a few at a time, so that what is read is packed while the core has
- * it near, and nothing as large as a tensor lies between file and state. Which rows
- * a worker takes changes no bit.
+ * it near, and nothing as large as a tensor lies between file and state. A worker takes
+ * the next megabyte when it is done with one, so that a core that others keep busy holds
+ * nobody up; which rows it takes changes no bit.
  */
 #include <string.h>
 
 #include "model/priv.h"
 
-enum { PANEL = 16, PIECE = 1 << 14 /* elements at a time, or a panel's */, DROP = 1 << 20 };
+enum { PANEL = 16, PIECE = 1 << 14 /* elements at a time, or a panel's */, CHUNK = 1 << 20 };
 
 /* A tensor and where it goes. */
 typedef struct place {
@@ -18,6 +19,7 @@ typedef struct place {
     const hpc_type *type;
     uint8_t *to;
     bool alike; /* stored in the type that is wanted, row by row */
+    int64_t chunk_rows, chunks;
 } place;
 
 typedef struct scratch {
@@ -26,16 +28,6 @@ typedef struct scratch {
 } scratch;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-
-static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, const hpc_type *type,
-                void *to)
-{
-    int rc = model_source_of(&out->from, w, t);
-    out->type = type;
-    out->to = to;
-    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype;
-    return rc;
-}
 
 static size_t row_bytes(const place *p)
 {
@@ -49,6 +41,20 @@ static int64_t step_of(const place *p)
 {
     if (p->type->pack == HPC_PANEL16) return PANEL;
     return p->from.cols < PIECE ? PIECE / p->from.cols : 1;
+}
+
+static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, const hpc_type *type,
+                void *to)
+{
+    int rc = model_source_of(&out->from, w, t);
+    out->type = type;
+    out->to = to;
+    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype;
+    if (rc < 0) return rc;
+    out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
+    if (out->chunk_rows == 0) out->chunk_rows = step_of(out);
+    out->chunks = (out->from.rows + out->chunk_rows - 1) / out->chunk_rows;
+    return rc;
 }
 
 /* Elements that a step has. */
@@ -83,18 +89,13 @@ static void move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
         memcpy(to, rows, (size_t)n * row_bytes(p));
 }
 
-/* A worker's share of a tensor. */
-static void move_share(const place *p, const scratch *s, int worker, int workers)
+/* What of the file is not looked at again goes. */
+static void move_chunk(const place *p, const scratch *s, int64_t chunk)
 {
-    int64_t step = step_of(p), r, end, dropped;
-    hpc_share(&r, &end, p->from.rows, step, worker, workers);
-    for (dropped = r; r < end; r += step) {
-        int64_t n = end - r < step ? end - r : step;
-        move_rows(p, s, r, n);
-        if (r + n < end && (size_t)(r + n - dropped) * row_bytes(p) < DROP) continue;
-        model_source_drop(&p->from, dropped, r + n - dropped);
-        dropped = r + n;
-    }
+    int64_t step = step_of(p), first = chunk * p->chunk_rows, end = first + p->chunk_rows;
+    if (end > p->from.rows) end = p->from.rows;
+    for (int64_t r = first; r < end; r += step) move_rows(p, s, r, end - r < step ? end - r : step);
+    model_source_drop(&p->from, first, end - first);
 }
 
 static void scratch_release(scratch *s)
@@ -119,7 +120,7 @@ int hpc_serve_read(void *bytes, const hpc_type *type, const hpc_weights *w,
     int rc;
     TRY(find(&p, w, t, type, bytes));
     TRY(scratch_create(&s, step_most(&p)));
-    move_share(&p, &s, 0, 1);
+    for (int64_t k = 0; k < p.chunks; k++) move_chunk(&p, &s, k);
 out:
     scratch_release(&s);
     return rc;
@@ -150,14 +151,20 @@ typedef struct loading {
     int64_t n;
     scratch *scratch; /* by worker */
     int workers;
+    int64_t next; /* chunk of all, by atomic built-ins */
 } loading;
 
 static int load_share(int worker, int workers, void *user)
 {
-    const loading *l = user;
-    for (int64_t k = 0; k < l->n; k++)
-        move_share(&l->place[k], &l->scratch[worker], worker, workers);
-    return HPC_OK;
+    loading *l = user;
+    int64_t before = 0; /* chunks of the tensors before k */
+    (void)workers;
+    for (int64_t k = 0;;) {
+        int64_t at = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED);
+        while (k < l->n && at >= before + l->place[k].chunks) before += l->place[k++].chunks;
+        if (k == l->n) return HPC_OK;
+        move_chunk(&l->place[k], &l->scratch[worker], at - before);
+    }
 }
 
 static int load_in_place(loading *l, hpc_pool *pool)
