@@ -202,8 +202,11 @@ static void failures(void **state)
     check_fails(select_gather, &(hpc_gather_args){rows, table, index, {0}}, HPC_E_ARG,
                 "gather: index 4 at 2 is past the 4 rows");
     memcpy(rows.data, before.data, hpc_tensor_bytes(&rows));
-    check_fails(select_scatter, &s, HPC_E_ARG, "scatter: index 4 at 2 is past the 4 rows");
-    assert_memory_equal(rows.data, before.data, hpc_tensor_bytes(&rows));
+    for (int mode = 0; mode < 2; mode++) {
+        s.attr.mode = mode ? HPC_SCATTER_SET : HPC_SCATTER_ADD;
+        check_fails(select_scatter, &s, HPC_E_ARG, "scatter: index 4 at 2 is past the 4 rows");
+        assert_memory_equal(rows.data, before.data, hpc_tensor_bytes(&rows));
+    }
     s.index = ragged(index, 0, two); /* what is dead is not looked at */
     assert_int_equal(hpc_test_launch(select_scatter, NULL, 2, &s), 0);
     check_fails(select_route, &r, HPC_E_ARG, "route: token 3 goes to group 9 of 5");
@@ -221,11 +224,39 @@ static void failures(void **state)
     hpc_test_heap_free(&h);
 }
 
+/* Rows that are put are written and no others looked at, however many y has. */
+static void puts_cost_what_they_write(void **state)
+{
+    static const int32_t one[] = {1};
+    hpc_test_heap h = {0};
+    hpc_device *d = NULL;
+
+    (void)state;
+    assert_int_equal(hpc_device_open(&d, &(hpc_device_options){.backend = "cpu"}), 0);
+    for (int64_t rows = 4; rows <= 4096; rows *= 32) {
+        hpc_scatter_args a = {.y = drawn(&h, HPC_F32, 2, rows, 3, 0, 1, 1),
+                              .x = drawn(&h, HPC_F32, 2, 1, 3, 0, 1, 1),
+                              .index = ints(&h, 1, 1, 0, one)};
+        hpc_plan put = {0}, add = {0};
+        a.attr = (hpc_scatter_attr){HPC_SCATTER_SET, rows};
+        assert_int_equal(select_scatter(&put, hpc_device_kernels(d, false), 2, &a), 0);
+        a.attr.mode = HPC_SCATTER_ADD;
+        assert_int_equal(select_scatter(&add, hpc_device_kernels(d, false), 2, &a), 0);
+        assert_int_equal(put.workspace, 0);
+        assert_true(add.workspace > (size_t)rows * sizeof(int32_t));
+    }
+    hpc_device_close(d);
+    hpc_test_heap_free(&h);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gathers), cmocka_unit_test(scatters),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gathers),
+                                       cmocka_unit_test(scatters),
                                        cmocka_unit_test(scatter_rounds_once),
-                                       cmocka_unit_test(routes), cmocka_unit_test(failures)};
+                                       cmocka_unit_test(puts_cost_what_they_write),
+                                       cmocka_unit_test(routes),
+                                       cmocka_unit_test(failures)};
 
     return cmocka_run_group_tests_name("kernels_index", tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * A row of y gets what is added to it in the order of x's rows: worker 0 first links the rows of x
  * that go to the same row of y; then every worker, for its columns, sums along the links in f32 and
- * rounds once.
+ * rounds once. Rows that are put need no links: a worker puts those of its part of y in their
+ * order, and the last one stays. So a token costs what it writes, however long the cache is.
  */
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -146,50 +147,83 @@ static void add_row(const hpc_scatter_args *a, const rings *w, int64_t r, int64_
     store(&a->y, at, sum, n);
 }
 
-static void set_row(const hpc_scatter_args *a, const rings *w, int64_t r, int64_t c, int64_t n)
-{
-    int64_t cols = hpc_tensor_cols(&a->y), at = r * cols + c;
-    float buffer[CHUNK];
+/* What of y is a worker's. */
+typedef struct part {
+    int64_t r, r_end, c, c_end;
+} part;
 
-    if (w->last[r] >= 0) store(&a->y, at, load(buffer, &a->x, w->last[r] * cols + c, n), n);
+static part part_of(const hpc_launch *l, const hpc_tensor *y)
+{
+    int64_t cols = hpc_tensor_cols(y);
+    bool wide = cols >= (int64_t)SLAB * l->workers; /* else whole rows are shared out */
+    part p;
+
+    hpc_share(&p.r, &p.r_end, hpc_tensor_rows(y), 1, wide ? 0 : l->worker, wide ? 1 : l->workers);
+    hpc_share(&p.c, &p.c_end, cols, SLAB, wide ? l->worker : 0, wide ? l->workers : 1);
+    return p;
 }
 
-static int scatter_run(const hpc_launch *l, const void *args)
+static int scatter_add_run(const hpc_launch *l, const void *args)
 {
     const hpc_scatter_args *a = args;
-    int64_t rows = hpc_tensor_rows(&a->y), cols = hpc_tensor_cols(&a->y), r, r_end, c_lo, c_hi;
-    bool wide = cols >= (int64_t)SLAB * l->workers; /* else whole rows are shared out */
-    rings w = rings_in(l->workspace, rows);
+    rings w = rings_in(l->workspace, hpc_tensor_rows(&a->y));
+    part p = part_of(l, &a->y);
 
     if (l->worker == 0) *w.rc = link_rings(&w, a);
     hpc_barrier_wait(l->barrier);
     if (*w.rc < 0)
         return l->worker == 0 ? *w.rc : hpc_fail(HPC_E_ABORTED, "scatter: worker 0 failed first");
-    hpc_share(&r, &r_end, rows, 1, wide ? 0 : l->worker, wide ? 1 : l->workers);
-    hpc_share(&c_lo, &c_hi, cols, SLAB, wide ? l->worker : 0, wide ? l->workers : 1);
-    for (; r < r_end; r++) {
-        for (int64_t c = c_lo; c < c_hi; c += CHUNK) {
-            int64_t n = least(CHUNK, c_hi - c);
-            if (a->attr.mode == HPC_SCATTER_ADD)
-                add_row(a, &w, r, c, n);
-            else
-                set_row(a, &w, r, c, n);
+    for (int64_t r = p.r; r < p.r_end; r++)
+        for (int64_t c = p.c; c < p.c_end; c += CHUNK)
+            add_row(a, &w, r, c, least(CHUNK, p.c_end - c));
+    return 0;
+}
+
+/* All workers look, so that none writes before another finds that nothing is to be written. */
+static int check_index(const hpc_scatter_args *a)
+{
+    const int32_t *index = a->index.data;
+    int64_t rows = hpc_tensor_rows(&a->y), from = 0, end = hpc_tensor_n(&a->index);
+
+    for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n)
+        for (int64_t i = s.at; i < s.at + s.n; i++)
+            if (index[i] >= rows) return past_the_end("scatter", index[i], i, rows);
+    return 0;
+}
+
+static int scatter_set_run(const hpc_launch *l, const void *args)
+{
+    const hpc_scatter_args *a = args;
+    const int32_t *index = a->index.data;
+    int64_t cols = hpc_tensor_cols(&a->y), from = 0, end = hpc_tensor_n(&a->index);
+    part p = part_of(l, &a->y);
+    float buffer[CHUNK];
+    int rc = check_index(a);
+
+    if (rc < 0) return rc;
+    for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n)
+        for (int64_t i = s.at; i < s.at + s.n; i++) {
+            if (index[i] < p.r || index[i] >= p.r_end) continue;
+            for (int64_t c = p.c; c < p.c_end; c += CHUNK) {
+                int64_t n = least(CHUNK, p.c_end - c), at = index[i] * cols + c;
+                store(&a->y, at, load(place(buffer, &a->y, at), &a->x, i * cols + c, n), n);
+            }
         }
-    }
     return 0;
 }
 
 int HPC_ISA(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a)
 {
     int64_t rows = hpc_tensor_rows(&a->y), n = hpc_tensor_n(&a->index);
+    bool adds = a->attr.mode == HPC_SCATTER_ADD;
 
     (void)workers;
     if (n > INT32_MAX)
         return hpc_fail(HPC_E_UNSUPPORTED, "scatter takes at most 2^31 rows, x has %lld",
                         (long long)n);
     return accept(p,
-                  (hpc_plan){.run = scatter_run,
-                             .workspace = (size_t)(1 + rows + n) * sizeof(int32_t),
+                  (hpc_plan){.run = adds ? scatter_add_run : scatter_set_run,
+                             .workspace = adds ? (size_t)(1 + rows + n) * sizeof(int32_t) : 0,
                              .name = "scatter_" HPC_ISA_TEXT},
                   (const operand_check[]){{"y", &a->y, TAKES_REAL},
                                           {"x", &a->x, TAKES_REAL},
