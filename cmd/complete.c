@@ -11,10 +11,11 @@
 #include "cmd/complete.h"
 #include "infer/complete/context.h"
 #include "infer/complete/verify.h"
-#include "model/packed.h"
+#include "model/files.h"
 
 enum {
     ROOMY = 2048, /* tokens, of a model that may have seen several files at once */
+    SPARE = 64,   /* tokens, of marks and of what is spelled anew */
     ROUNDS = 4    /* in which completions are drawn, if all repeat what is known */
 };
 
@@ -24,6 +25,8 @@ typedef struct completing {
     hpc_buf bytes;
     hpc_spot spot;
     char model[PATH_MAX];
+    hpc_model_files *files;
+    bool shows_others; /* parts of other files */
     hpc_completer *completer;
     hpc_context *context;
     hpc_context_parts parts;
@@ -128,9 +131,20 @@ static int check_device(const char *name)
     return rc;
 }
 
-static int64_t most_of_prompt(const completing *x)
+/* Tokens that the cache has room for: memory is had in large pages, and each of them that a token
+ * falls into is cleared as a whole. A text has no more tokens than bytes; those of other files are
+ * not known yet. */
+static int64_t plan_cache(completing *x)
 {
-    return x->o->prompt_tokens;
+    const complete_options *o = x->o;
+    int64_t positions = hpc_model_files_config(x->files)->positions, most = o->prompt_tokens;
+    int64_t answers = o->samples * (o->max_tokens + SPARE);
+    int64_t alone = (int64_t)(x->spot.text.n + strlen(x->name)) + SPARE; /* and the marks */
+    bool roomy = positions >= ROOMY && most + answers >= ROOMY && strcmp(o->context, "auto") == 0;
+    x->shows_others = !o->raw && (roomy || strcmp(o->context, "repository") == 0);
+    if (most > positions) most = positions;
+    if (most > alone && !x->shows_others) most = alone;
+    return most + answers;
 }
 
 static int open_completer(completing *x)
@@ -140,7 +154,6 @@ static int open_completer(completing *x)
                             .backend = o->device,
                             .threads = hpc_cmd_threads(o->threads),
                             .weights = HPC_DTYPE_N,
-                            .cache_tokens = most_of_prompt(x) + o->samples * (o->max_tokens + 64),
                             .requests = o->samples,
                             .guess = o->guess};
     int rc;
@@ -149,6 +162,9 @@ static int open_completer(completing *x)
     TRY(complete_open_passages(&x->passages, x->known, o, x->model));
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));
+    TRY(hpc_model_files_open(&x->files, x->model));
+    e.files = x->files;
+    e.cache_tokens = plan_cache(x);
     TRY(hpc_completer_open(&x->completer, &e));
 out:
     return rc;
@@ -163,9 +179,8 @@ static int find_context(completing *x)
     if (most > o->prompt_tokens) most = o->prompt_tokens;
     size_t tokens = most > 0 ? (size_t)most / 4 : 0;
     const hpc_context_options c = {.bytes = 12 * tokens, .part_bytes = 3 * tokens / 2};
-    bool roomy = hpc_completer_room(x->completer) >= ROOMY && strcmp(o->context, "auto") == 0;
     int rc = HPC_OK;
-    if (!o->raw && (roomy || strcmp(o->context, "repository") == 0)) {
+    if (x->shows_others) {
         TRY(hpc_context_open(&x->context, x->name));
         TRY(hpc_context_find(&x->parts, x->context, x->name, &x->spot, &c));
     }
@@ -463,6 +478,7 @@ out:
     hpc_passages_close(x.passages);
     hpc_context_close(x.context);
     hpc_completer_close(x.completer);
+    hpc_model_files_close(x.files);
     hpc_spot_close(&x.spot);
     hpc_check_flags_release(&x.flags);
     hpc_buf_release(&x.bytes);
