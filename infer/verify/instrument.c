@@ -308,9 +308,22 @@ static int put_base(site *s, int32_t node)
     return put_object(s, d->symbol, d->type, "SHARED");
 }
 
+/* A loop's variable that is no local one has a place that accesses are seen at. */
+static int put_own(site *s)
+{
+    for (int k = 0; k < s->variables_n; k++) {
+        const hpc_symbol *y = &s->t->symbol[s->variable[k]];
+        if ((y->flags & HPC_SYMBOL_LOCAL) || y->kind != HPC_SYMBOL_VARIABLE) continue;
+        int rc = put_object(s, s->variable[k], y->type, "IGNORED");
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
 static int put_names(site *s)
 {
     int rc = 0;
+    TRY(put_own(s));
     if (s->directive) TRY(put_clauses(s));
     for (int32_t i = s->l->node; i > s->limit; i--) /* the innermost of a name first */
         if (s->t->node[i].kind == HPC_TREE_VARIABLE) TRY(put_local(s, i));

@@ -238,6 +238,16 @@ out:
     return rc;
 }
 
+static bool tells(const char *line)
+{
+    static const char *const words[] = {"error", "Error", "undefined reference",
+                                        "multiple definition"};
+    if (strncmp(line, "collect2", 8) == 0) return false; /* what it means was said before */
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strstr(line, words[k])) return true;
+    return false;
+}
+
 /* The first line that speaks of an error, else the last line. */
 static const char *line_of(scratch *s, const hpc_buf *b)
 {
@@ -247,7 +257,7 @@ static const char *line_of(scratch *s, const hpc_buf *b)
         size_t n = strcspn(p, "\n");
         const char *kept = n ? hpc_arena_text(s->arena, "%.*s", (int)(n < 300 ? n : 300), p) : NULL;
         if (kept) line = kept;
-        if (kept && (strstr(kept, "error") || strstr(kept, "Error"))) break;
+        if (kept && tells(kept)) break;
         p += n + (p[n] == '\n');
     }
     return line ? line : "";

@@ -201,6 +201,8 @@ void *__wrap_memset(void *to, int byte, size_t n)
     return __real_memset(to, byte, n);
 }
 
+#define WEAK __attribute__((weak)) /* a program may have an allocator of its own */
+
 /* ---- allocation: glibc's, and what it gives is new ------------------------------------------ */
 
 void *__libc_malloc(size_t n);
@@ -215,35 +217,35 @@ static void *given(void *p)
     return p;
 }
 
-void *malloc(size_t n)
+WEAK void *malloc(size_t n)
 {
     return given(__libc_malloc(n));
 }
 
-void *calloc(size_t n, size_t each)
+WEAK void *calloc(size_t n, size_t each)
 {
     return given(__libc_calloc(n, each));
 }
 
 /* What stays where it is keeps what is known of it. */
-void *realloc(void *p, size_t n)
+WEAK void *realloc(void *p, size_t n)
 {
     uintptr_t before = (uintptr_t)p;
     void *after = __libc_realloc(p, n);
     return (uintptr_t)after == before ? after : given(after);
 }
 
-void *memalign(size_t align, size_t n)
+WEAK void *memalign(size_t align, size_t n)
 {
     return given(__libc_memalign(align, n));
 }
 
-void *aligned_alloc(size_t align, size_t n)
+WEAK void *aligned_alloc(size_t align, size_t n)
 {
     return given(__libc_memalign(align, n));
 }
 
-int posix_memalign(void **out, size_t align, size_t n)
+WEAK int posix_memalign(void **out, size_t align, size_t n)
 {
     void *p = given(__libc_memalign(align, n));
     if (!p) return ENOMEM;
@@ -251,7 +253,7 @@ int posix_memalign(void **out, size_t align, size_t n)
     return 0;
 }
 
-void free(void *p)
+WEAK void free(void *p)
 {
     __libc_free(p);
 }

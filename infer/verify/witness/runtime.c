@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static int busy;         /* a thread is watching */
 static int report = -1;
 static cell *pool;
 static int pool_left;
+static range own; /* variables of the thread that were met */
 
 /* ---- the report: lines of words, each written at once, because the program may crash -------- */
 
@@ -136,11 +138,27 @@ static void say_finding(const watch *s, char kind, uintptr_t at, unsigned bytes,
     say(line, (int)n);
 }
 
+static int find_thread_local(struct dl_phdr_info *i, size_t size, void *user)
+{
+    (void)size;
+    for (int k = 0; k < i->dlpi_phnum; k++) {
+        const ElfW(Phdr) *h = &i->dlpi_phdr[k];
+        range *r = user;
+        uintptr_t d = r->at - (uintptr_t)i->dlpi_tls_data;
+        if (h->p_type != PT_TLS || !i->dlpi_tls_data || d >= h->p_memsz) continue;
+        *r = (range){.at = (uintptr_t)i->dlpi_tls_data, .bytes = h->p_memsz};
+        return 1;
+    }
+    return 0;
+}
+
 void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
                        uint32_t place_before, uint32_t place)
 {
     watch *s = &hpc_witness_self;
     loop_record *l = &record[s->loop];
+    /* Each thread has its own errno: only a value that comes from another iteration counts. */
+    if (kind != 'f' && at - own.at < own.bytes) return;
     if (++l->hits > HITS_MOST) {
         l->done = true;
         s->now = 0;
@@ -151,6 +169,13 @@ void hpc_witness_found(char kind, uintptr_t at, unsigned bytes, uint32_t before,
             l->finding[k].pc_before == place_before)
             return;
     if (l->findings_n == FINDINGS_MOST) return;
+    if (kind != 'f') {
+        range r = {.at = at};
+        if (dl_iterate_phdr(find_thread_local, &r)) {
+            own = r;
+            return;
+        }
+    }
     l->finding[l->findings_n++] = (finding){kind, place, place_before};
     say_finding(s, kind, at, bytes, before, place_before, place);
 }

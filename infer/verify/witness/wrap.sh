@@ -34,12 +34,13 @@ for a in "$@"; do
     *) set -- "$@" "$a" ;;
     esac
 done
-set -- "$@" -g -O1 -w -include "$tools/infer/verify/witness/witness.h"
+set -- "$@" -g -O1 -w -include "$tools/infer/verify/witness/witness.h" -fno-builtin-memcpy \
+    -fno-builtin-memmove -fno-builtin-memset
 case $("$name" --version 2>&1) in
-*clang* | *LLVM*) set -- "$@" -Xclang -fsanitize=thread -finline-hint-functions -fno-builtin-memcpy \
+*clang* | *LLVM*) set -- "$@" -Xclang -fsanitize=thread -finline-hint-functions \
     -mllvm -tsan-instrument-read-before-write -Qunused-arguments ;;
-*) set -- "$@" -fsanitize=thread -fno-inline-functions-called-once -fno-builtin-memcpy \
-    -fno-builtin-memmove -fno-builtin-memset -L "$tools/lib" -B "$tools/lib/" ;;
+*) set -- "$@" -fsanitize=thread -fno-inline-functions-called-once -L "$tools/lib" \
+    -B "$tools/lib/" ;;
 esac
 [ -z "$links" ] || set -- "$@" -x none "$tools/lib/runtime.o" "$tools/lib/hooks.o" \
     -rdynamic -ldl -Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset

@@ -2,6 +2,7 @@
  * watched.c: loops whose iterations meet, or do not. Above each stands what the witness has to say
  * of it, or `clean`, and what the verdict has to be then where that matters.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,36 @@ static void collapsed(double *a, int n)
         for (j = 0; j < 8; j++) a[i] = j;
 }
 
+static int place;
+static _Thread_local double scratch[4];
+
+static void by_global(double *a, int n)
+{
+    // CLEAN
+    for (place = 0; place < n; place++) a[place] = place;
+}
+
+static void by_thread(double *a, int n)
+{
+    // CLEAN
+    for (int i = 0; i < n; i++) {
+        scratch[1] = i;
+        errno = 0;
+        a[i] = scratch[1] + errno;
+    }
+    // WITNESS iteration i = 0 writes scratch[2] at line @1, iteration i = 1 reads it at line @1
+    for (int i = 0; i < n; i++) {
+        scratch[2] += a[i];
+        a[i] = scratch[2];
+    }
+}
+
+static void whole(particle *p, int n)
+{
+    // WITNESS iteration i = 1 writes p[1] at line @0, iteration i = 2 reads it at line @0
+    for (int i = 1; i < n; i++) p[i] = p[i - 1];
+}
+
 static void never(double *a, int n)
 {
     // NEVER
@@ -373,6 +404,9 @@ int main(int argc, char **argv)
     fresh_memory(a, N);
     s += ways_out(a, b, N) + found_again(a, N);
     collapsed(a, N);
+    by_global(a, N);
+    by_thread(a, N);
+    whole(swarm, N);
     if (argc > 5) never(a, N);
     printf("%g %g %g %d %d\n", s, a[3], b[4], grid[3][2], flags[2] + letters[3]);
     return 0;
