@@ -11,7 +11,9 @@
 typedef struct pragma_options {
     int64_t at;
     bool diff, fix, check, guard, conditional, default_none, json, quiet;
-    const char *format, *database;
+    bool sandbox;
+    double tolerance, seconds;
+    const char *format, *database, *verify, *folder, *build, *run;
 } pragma_options;
 extern const hpc_option pragma_option_table[];
 
@@ -38,6 +40,11 @@ void pragma_file_release(pragma_file *f);
 /* Whether the directive that a loop has gives a wrong result. */
 bool pragma_is_wrong(const hpc_pragma_loop *l);
 const char *pragma_advice(const hpc_pragma_loop *l); /* what to do about it; NULL: nothing */
+
+/* ---- pragma_verify.c: --verify ---- */
+int pragma_verify_options(const pragma_options *o);
+int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *flags,
+                  hpc_checker *checker, const pragma_options *o);
 
 /* ---- pragma_choose.c: which loops get a directive: the outermost of a nest that may. ---- */
 int pragma_choose(pragma_file *f, const pragma_options *o);

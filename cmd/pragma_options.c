@@ -3,6 +3,7 @@
  */
 #include "cmd/pragma.h"
 
+static const char *const levels[] = {"static", "compile", "run", NULL};
 static const char *const formats[] = {"text", "json", "sarif", NULL};
 const hpc_option pragma_option_table[] = {
     {.name = "at",
@@ -53,6 +54,53 @@ const hpc_option pragma_option_table[] = {
      .help = "The compile_commands.json that has the files' flags; without it the one in the "
              "file's folder, in a folder above, or in a `build` in one of these. Or give flags "
              "behind \"--\"."},
+    {.name = "verify",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(pragma_options, verify),
+     .fallback = "static",
+     .argument = "LEVEL",
+     .choices = levels,
+     .help =
+         "How far verdicts are checked: from the text alone; by libclang and the compiler, which "
+         "must take each directive; or by running the program, too."},
+    {.name = "build",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, build),
+     .argument = "COMMAND",
+     .help = "With --verify run: builds the program, in a copy of its folder, as \"make\"."},
+    {.name = "run",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, run),
+     .argument = "COMMAND",
+     .help = "With --verify run: runs it, as \"./solve 100\"."},
+    {.name = "folder",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, folder),
+     .fallback = ".",
+     .argument = "DIR",
+     .help = "With --verify run: what is copied, and where commands run in the copy."},
+    {.name = "tolerance",
+     .kind = HPC_REAL,
+     .offset = offsetof(pragma_options, tolerance),
+     .fallback = "1e-6",
+     .argument = "X",
+     .least = 0,
+     .most = 1,
+     .help = "Relative difference up to which numbers of two runs count as the same."},
+    {.name = "seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(pragma_options, seconds),
+     .fallback = "60",
+     .argument = "S",
+     .least = 0.1,
+     .most = 86400,
+     .help = "Of one build or run; the recorded run has ten times as long."},
+    {.name = "sandbox",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pragma_options, sandbox),
+     .fallback = "true",
+     .help = "Builds and runs see the system read-only, no network and the copy, by "
+             "bubblewrap; --no-sandbox: limits of time and memory alone."},
     HPC_CMD_JSON(pragma_options),
     HPC_CMD_QUIET(pragma_options),
     {.name = NULL},

@@ -232,7 +232,10 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
     if (out->verdict >= HPC_VERDICT_CONDITIONAL) {
         out->pragma = directive(s, c);
         out->small = is_small(s);
-        if (f->evidence_n == 0) say(s, "dependence", s->loop, "no two iterations meet in memory");
+        if (f->evidence_n == 0)
+            say(s, "dependence", s->loop,
+                f->assumptions_n > 0 ? "no two iterations meet in memory, if what is assumed holds"
+                                     : "no two iterations meet in memory");
     }
     out->evidence = hpc_arena_alloc(s->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
     out->assumption =
