@@ -127,9 +127,10 @@ static void apart_check(hpc_buf *check, study *s, const access *a, const access 
     hpc_buf apart = {0};
     no_overlap_check(&apart, s, a->place.base, b->place.base);
     if (apart.n && as_one) {
-        atom_text(check, s, a->place.base);
+        const bool bytes = !alike_pointers(s, a->place.base, b->place.base);
+        bound_text(check, s, a->place.base, poly_number(s, 0), bytes);
         hpc_buf_text(check, " == ");
-        atom_text(check, s, b->place.base);
+        bound_text(check, s, b->place.base, poly_number(s, 0), bytes);
         hpc_buf_text(check, " || ");
     }
     if (apart.n) hpc_buf_text(check, apart.data);

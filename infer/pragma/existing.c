@@ -150,28 +150,6 @@ static bool is_other_loop(const hpc_tree *t, const hpc_pragma_loop *l)
     return t->node[l->node].kind == HPC_TREE_WHILE || t->node[l->node].kind == HPC_TREE_DO;
 }
 
-int existing_find(hpc_pragma_loops *out, const program *p, const study *base)
-{
-    directives d;
-    int rc;
-    TRY(directives_open(&d, base->text, base->text_n, base->language, false));
-    for (int64_t i = 0; i < out->n; i++) {
-        hpc_pragma_loop *x = &out->item[i];
-        int64_t loop = directives_loop(&d, x->at);
-        if (loop >= 0) {
-            x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
-            TRY(find_text(x, &d, loop, out->arena));
-            if (x->existing) TRY(existing_review(x, &d, loop, p, base));
-        } else if (x->outer >= 0) {
-            x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
-        }
-        if (!is_other_loop(p->t, x)) TRY(find_fixed(x, &d, loop, out->arena));
-    }
-out:
-    directives_close(&d);
-    return rc;
-}
-
 /* ---- languages without a tree -----------------------------------------------------------------
  */
 
@@ -208,6 +186,88 @@ static int list_loop(hpc_pragma_loops *out, int64_t *cap, const directives *d, i
 out:
     return rc;
 }
+
+/* ---- loops that the tree lacks -----------------------------------------------------------------
+ */
+
+/* The innermost of the loops so far that goes on up to a byte; -1. */
+static int32_t around(const hpc_pragma_loops *l, size_t end)
+{
+    int32_t k = (int32_t)l->n - 1;
+    while (k >= 0 && l->item[k].end < end) k = l->item[k].outer;
+    return k;
+}
+
+/* In a file that does not compile, whole functions may not be in the tree: their loops are unknown,
+ * and stand where they stand in the text. */
+static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma_options *o)
+{
+    hpc_pragma_loops lost = {.arena = out->arena}, all = {.arena = out->arena};
+    int64_t cap = 0, k = 0;
+    int32_t *moved = hpc_arena_alloc(out->arena, (size_t)out->n + 1, sizeof *moved);
+    int rc = HPC_OK;
+    hpc_evidence *why = hpc_arena_alloc(out->arena, 1, sizeof *why);
+    if (!why || !moved) TRY(HPC_E_NOMEM);
+    *why = (hpc_evidence){.kind = "form",
+                          .text = "the compiler does not get there: what is around it does not "
+                                  "compile, or is left out by an #if",
+                          .alone = HPC_VERDICT_UNKNOWN};
+    for (int64_t i = 0; i < d->loops.n; i++) {
+        const hpc_loop *x = &d->loops.item[i];
+        while (k < out->n && out->item[k].at < x->at) k++;
+        if (k < out->n && out->item[k].at == x->at) continue;
+        if (o->line && (o->line < x->line || o->line > x->end_line)) continue;
+        TRY(list_loop(&lost, &cap, d, i, why));
+    }
+    if (lost.n == 0) goto out;
+    all.item = hpc_alloc((size_t)(lost.n + out->n), sizeof *all.item);
+    if (!all.item) TRY(HPC_E_NOMEM);
+    for (int64_t i = 0, m = 0; i < out->n || m < lost.n;) {
+        bool first = m == lost.n || (i < out->n && out->item[i].at < lost.item[m].at);
+        hpc_pragma_loop *x = &all.item[all.n];
+        *x = first ? out->item[i] : lost.item[m];
+        if (first)
+            x->outer = x->outer < 0 ? -1 : moved[x->outer];
+        else
+            x->outer = around(&all, x->end);
+        if (first) moved[i++] = (int32_t)all.n;
+        m += !first;
+        all.n++;
+    }
+    hpc_free(out->item);
+    *out = all;
+out:
+    hpc_free(lost.item);
+    return rc;
+}
+
+int existing_find(hpc_pragma_loops *out, const program *p, const study *base,
+                  const hpc_pragma_options *o)
+{
+    directives d;
+    int rc;
+    TRY(directives_open(&d, base->text, base->text_n, base->language, false));
+    if (p->t->errors > 0) TRY(add_lost(out, &d, o));
+    for (int64_t i = 0; i < out->n; i++) {
+        hpc_pragma_loop *x = &out->item[i];
+        int64_t loop = directives_loop(&d, x->at);
+        if (x->node < 0) continue;
+        if (loop >= 0) {
+            x->inside = d.loops.item[loop].in_parallel && directives_of(&d, loop) < 0;
+            TRY(find_text(x, &d, loop, out->arena));
+            if (x->existing) TRY(existing_review(x, &d, loop, p, base));
+        } else if (x->outer >= 0) {
+            x->inside = out->item[x->outer].inside || out->item[x->outer].existing;
+        }
+        if (!is_other_loop(p->t, x)) TRY(find_fixed(x, &d, loop, out->arena));
+    }
+out:
+    directives_close(&d);
+    return rc;
+}
+
+/* ---- all of a text ------------------------------------------------------------------------------
+ */
 
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o)

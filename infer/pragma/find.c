@@ -173,10 +173,11 @@ static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
     if (names->n > 0) hpc_buf_printf(b, " %s(%s)", name, names->data);
 }
 
-static const char *directive(study *s, const clauses *c)
+static const char *directive(study *s, const clauses *c, bool none)
 {
     hpc_buf b = {0};
-    hpc_buf_text(&b, "#pragma omp parallel for");
+    hpc_buf_text(&b, none ? "#pragma omp parallel for default(none)" : "#pragma omp parallel for");
+    clause(&b, "shared", &c->shared);
     clause(&b, "private", &c->privates);
     clause(&b, "lastprivate", &c->last);
     if (c->conditional.n > 0)
@@ -222,7 +223,7 @@ static bool is_small(study *s)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
+static int keep(hpc_pragma_loop *out, study *s, const clauses *c, bool none)
 {
     const found *f = &s->found;
     out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
@@ -230,7 +231,7 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
                    : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
                                           : HPC_VERDICT_PARALLEL;
     if (out->verdict >= HPC_VERDICT_CONDITIONAL) {
-        out->pragma = directive(s, c);
+        out->pragma = directive(s, c, none);
         out->small = is_small(s);
         if (f->evidence_n == 0)
             say(s, "dependence", s->loop,
@@ -259,7 +260,7 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c)
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
-                 int32_t function)
+                 int32_t function, bool none)
 {
     study s = *base;
     clauses c = {0};
@@ -271,7 +272,8 @@ static int judge(hpc_pragma_loop *out, const program *p, const study *base, int3
         memory_judge(&s, &c);
     }
     TRY(s.rc);
-    TRY(keep(out, &s, &c));
+    if (none) share_rest(&s, &c);
+    TRY(keep(out, &s, &c, none));
 out:
     clauses_release(&c);
     study_end(&s);
@@ -400,10 +402,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(&f, i, name));
-        TRY(judge(&out->item[out->n - 1], &p, &base, i, function));
+        TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o->default_none));
         TRY(merge_twin(&f));
     }
-    TRY(existing_find(out, &p, &base));
+    TRY(existing_find(out, &p, &base, o));
 out:
     hpc_map_free(f.seen);
     hpc_arena_free(work);

@@ -56,7 +56,7 @@ typedef struct hpc_pragma_loop {
     uint32_t line, column, end_line;
     size_t at, end; /* of the loop's text */
     int32_t outer;  /* the loop around it, or -1 */
-    int32_t node;   /* in the tree */
+    int32_t node;   /* in the tree; -1: it has none for it */
     const char *function;
     hpc_verdict verdict;
     const char *pragma;   /* "#pragma omp parallel for ..."; NULL unless parallel or conditional */

@@ -272,11 +272,10 @@ static int add_evidence(hpc_pragma_loop *l, const review *r)
     hpc_evidence *e = hpc_arena_alloc(a, (size_t)l->evidence_n + 1, sizeof *e);
     const char *text = hpc_arena_text(a, "%s", r->why.data);
     if (!e || !text || r->why.failed < 0) return HPC_E_NOMEM;
-    e[0] = (hpc_evidence){
+    memcpy(e, l->evidence, (size_t)l->evidence_n * sizeof *e);
+    e[l->evidence_n++] = (hpc_evidence){
         .kind = "existing", .line = r->why_line, .text = text, .alone = HPC_VERDICT_PARALLEL};
-    memcpy(e + 1, l->evidence, (size_t)l->evidence_n * sizeof *e);
     l->evidence = e;
-    l->evidence_n++;
     return HPC_OK;
 }
 

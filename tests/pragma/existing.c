@@ -230,7 +230,8 @@ static hpc_existing judged(hpc_checker *c, const one *x, hpc_buf *why)
     OK(hpc_pragma_find(&loops, &tree, x->text, n, HPC_LANGUAGE_C, &options));
     for (int64_t i = 0; i < loops.n && is == HPC_EXISTING_NONE; i++) {
         is = loops.item[i].existing_is;
-        if (loops.item[i].evidence_n > 0) hpc_buf_text(why, loops.item[i].evidence[0].text);
+        const int64_t last = loops.item[i].evidence_n - 1;
+        if (last >= 0) hpc_buf_text(why, loops.item[i].evidence[last].text);
     }
     hpc_pragma_loops_release(&loops);
     hpc_tree_release(&tree);
@@ -302,7 +303,7 @@ static void labelled_ones(void **state)
             const hpc_pragma_loop *l = &f.loops.item[k];
             if (l->line != f.label[i].line) continue;
             if (fine == is_wrong(l->existing_is) && fine)
-                fail_msg("%s: %s", f.label[i].name_of_loop, l->evidence[0].text);
+                fail_msg("%s: %s", f.label[i].name_of_loop, l->evidence[l->evidence_n - 1].text);
             if (!fine && !is_wrong(l->existing_is) && l->existing_is != HPC_EXISTING_UNPROVEN)
                 fail_msg("%s: %s", f.label[i].name_of_loop, hpc_existing_name(l->existing_is));
             right_n += fine;
