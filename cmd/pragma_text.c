@@ -45,6 +45,18 @@ static void put_source(hpc_buf *out, const hpc_buf *text, const hpc_pragma_loop 
     hpc_buf_text(out, "\n");
 }
 
+/* What is said of the directive that is there, or of the loop. */
+static void put_evidence(hpc_buf *out, const hpc_pragma_loop *l, bool existing)
+{
+    for (int64_t k = 0; k < l->evidence_n; k++) {
+        const hpc_evidence *e = &l->evidence[k];
+        if ((strcmp(e->kind, "existing") == 0) != existing) continue;
+        hpc_buf_printf(out, "    %s: ", existing ? "because" : e->kind);
+        if (e->line) hpc_buf_printf(out, "line %u: ", e->line);
+        hpc_buf_printf(out, "%s\n", e->text);
+    }
+}
+
 static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
 {
     static const char *const says[] = {
@@ -59,6 +71,7 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
         [HPC_EXISTING_REDUNDANT] = "right; some of it holds anyway"};
     if (!l->existing) return;
     hpc_buf_printf(out, "    has: %s\n    which is %s\n", l->existing, says[l->existing_is]);
+    put_evidence(out, l, true);
     if (pragma_advice(l)) hpc_buf_printf(out, "    better: %s\n", pragma_advice(l));
 }
 
@@ -78,12 +91,7 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
     if (note->because)
         hpc_buf_printf(out, "    %s: %s\n", note->directive ? "not put in" : "no directive",
                        note->because);
-    for (int64_t k = 0; k < l->evidence_n; k++) {
-        const hpc_evidence *e = &l->evidence[k];
-        hpc_buf_printf(out, "    %s: ", e->kind);
-        if (e->line) hpc_buf_printf(out, "line %u: ", e->line);
-        hpc_buf_printf(out, "%s\n", e->text);
-    }
+    put_evidence(out, l, false);
     hpc_buf_text(out, "\n");
 }
 

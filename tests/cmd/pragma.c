@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/base.h"
 #include "tests/source/check.h"
@@ -356,6 +355,97 @@ static void test_check(void **state)
     run(state, 2, "pragma --check @none.c @bad.c");
 }
 
+/* ---- other formats and languages ---------------------------------------------------------------
+ */
+
+static const hpc_json *at(const hpc_json *list, int64_t i)
+{
+    const hpc_json *v = hpc_json_at(list, i);
+    if (!v) fail_msg("no element %lld", (long long)i);
+    return v;
+}
+
+/* The parts of SARIF 2.1.0 that readers of it insist on. */
+static void test_sarif(void **state)
+{
+    static const char *const rules[] = {"conditional", "parallel", "racy", "reduction"};
+    static const char *const levels[] = {"note", "note", "error", "error"};
+    static const int64_t lines[] = {3, 8, 28, 34};
+    hpc_json *root = NULL;
+    NEED_LIBRARY;
+    write_text(state, "a.c", ALL RACY LOST);
+    run(state, 2, "pragma --format sarif @a.c @none.c");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    assert_string_equal(text_of(root, "version"), "2.1.0");
+    const hpc_json *log = at(key(root, "runs"), 0), *driver = key(key(log, "tool"), "driver"),
+                   *results = key(log, "results"), *invocation = at(key(log, "invocations"), 0);
+    assert_string_equal(text_of(driver, "name"), "hpccoder pragma");
+    assert_int_equal(hpc_json_n(key(invocation, "toolExecutionNotifications")), 1);
+    assert_int_equal(hpc_json_n(results), 4);
+    for (int64_t i = 0; i < 4; i++) {
+        const hpc_json *r = at(results, i);
+        assert_string_equal(text_of(r, "ruleId"), rules[i]);
+        assert_string_equal(text_of(r, "level"), levels[i]);
+        assert_string_equal(text_of(at(key(driver, "rules"), int_of(r, "ruleIndex")), "id"),
+                            rules[i]);
+        assert_true(strlen(text_of(key(r, "message"), "text")) > 10);
+        const hpc_json *place = key(at(key(r, "locations"), 0), "physicalLocation");
+        hpc_test_says(text_of(key(place, "artifactLocation"), "uri"), "file:///");
+        assert_int_equal(int_of(key(place, "region"), "startLine"), lines[i]);
+        assert_int_equal(int_of(key(place, "region"), "startColumn"), 5);
+        assert_int_equal(hpc_json_get(r, "fixes") != NULL, i == 1);
+    }
+    const hpc_json *change = at(key(at(key(at(results, 1), "fixes"), 0), "artifactChanges"), 0),
+                   *replacement = at(key(change, "replacements"), 0);
+    assert_string_equal(text_of(key(replacement, "insertedContent"), "text"),
+                        "    #pragma omp parallel for reduction(+:s)\n"
+                        "    for (int i = 0; i < n; i++)\n");
+    assert_int_equal(int_of(key(replacement, "deletedRegion"), "byteLength"), 32);
+    hpc_json_free(root);
+}
+
+static void test_languages(void **state)
+{
+    write_text(state, "a.f90",
+               "subroutine f(n, a)\n  integer :: n\n  real :: a(n)\n"
+               "  !$omp parallel do\n  do i = 1, n\n    a(i) = 0\n  end do\n"
+               "  do i = 1, n\n    a(i) = 0\n  end do\nend subroutine\n");
+    write_text(state, "b.f",
+               "      subroutine f(n, a)\n      real a(n)\n      do 10 i = 1, n\n"
+               " 10   a(i) = 0\n      end\n");
+    write_text(state, "c.cl",
+               "kernel void f(global float *a, int n)\n{\n"
+               "    for (int i = 0; i < n; i++) a[i] = 0;\n}\n");
+    run(state, 0, "pragma --fix @a.f90 @b.f @c.cl");
+    hpc_test_says(o.out, "0 directives put in\n");
+    run(state, 0, "pragma --check @a.f90");
+    run(state, 0, "pragma @a.f90 @b.f @c.cl");
+    hpc_test_says(o.out, "a.f90:5: unknown\n     5 |   do i = 1, n\n       |   ^~~~~~~~~~~\n");
+    hpc_test_says(o.out, "    has: !$omp parallel do\n    which is not proven\n");
+    hpc_test_says(o.out, "a.f90:8: unknown\n");
+    hpc_test_says(o.out, "b.f:3: unknown\n");
+    hpc_test_says(o.out, "    form: Fortran is not analysed, only C, C++, CUDA and HIP are\n");
+    hpc_test_says(o.out, "    form: OpenCL is not analysed");
+    hpc_test_says(o.out, "\n4 loops: 0 parallel, 0 conditional, 0 unsafe, 4 unknown\n");
+    assert_string_equal(o.err, "");
+}
+
+/* A header that is not there, and what does not parse, is told on standard error. */
+static void test_broken_code(void **state)
+{
+    NEED_LIBRARY;
+    write_text(state, "h.c", "#include \"none.h\"\nvoid f(int n, grid *g) { " LOOP " }\n");
+    run(state, 0, "pragma @h.c");
+    hpc_test_says(o.err, "h.c: none.h is not found: name its folder with -p or -- -I\n");
+    hpc_test_says(o.out, "h.c:2: unknown\n");
+    run(state, 0, "pragma -q @h.c");
+    assert_string_equal(o.err, "");
+    write_text(state, "e.c", F LOOP "\n}\nvoid g(int n, double *y)\n{\n    " LOOP "\n    (;\n}\n");
+    run(state, 0, "pragma @e.c");
+    hpc_test_says(o.err, "e.c: it does not compile as it is: ");
+    hpc_test_says(o.out, "e.c:3: parallel\n");
+}
+
 /* ---- flags -------------------------------------------------------------------------------------
  */
 
@@ -451,6 +541,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_check, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_diff, hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(test_sarif, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(test_languages, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(test_broken_code, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_flags, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_mistakes, hpc_test_folder_setup,
