@@ -9,7 +9,14 @@
 
 #include "infer/verify/priv.h"
 
-enum { ROUNDS_MOST = 6, BUILDS_MOST = 4, FINDINGS_MOST = 64, NAMES_MOST = 64, LINES_MOST = 3 };
+enum {
+    ROUNDS_MOST = 6,
+    BUILDS_MOST = 4,
+    FINDINGS_MOST = 64,
+    NAMES_MOST = 64,
+    LINES_MOST = 3,
+    CRITICAL_LINES = 12
+};
 
 typedef struct place {
     uint64_t pc;
@@ -219,16 +226,37 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool line_names(const state *z, const place *p, const char *name)
+/* Where a line of our file begins, from 1; *stop: where it ends. */
+static const char *line_at(const state *z, uint32_t line, const char **stop)
 {
-    if (p->file || p->line == 0) return false;
     const char *at = z->f->text, *end = at + z->f->n;
-    for (uint32_t k = 1; k < p->line && at < end; k++) {
+    for (uint32_t k = 1; k < line && at < end; k++) {
         const char *next = memchr(at, '\n', (size_t)(end - at));
         at = next ? next + 1 : end;
     }
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    if (!stop) stop = end;
+    *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : end;
+    if (!*stop) *stop = end;
+    return at;
+}
+
+/* Whether a line of our file stands under a directive that lets one thread at a time do it. */
+static bool is_guarded(const state *z, const place *p)
+{
+    if (p->file) return false;
+    for (uint32_t back = 1; back <= CRITICAL_LINES && back < p->line; back++) {
+        const char *stop, *at = line_at(z, p->line - back, &stop);
+        size_t n = (size_t)(stop - at);
+        if (back <= 2 && memmem(at, n, "omp atomic", 10)) return true;
+        if (memmem(at, n, "omp critical", 12)) return true;
+        if (n && at[0] == '}') return false; /* another function */
+    }
+    return false;
+}
+
+static bool line_names(const state *z, const place *p, const char *name)
+{
+    if (p->file || p->line == 0) return false;
+    const char *end = z->f->text + z->f->n, *stop, *at = line_at(z, p->line, &stop);
     size_t n = strlen(name);
     for (; (size_t)(stop - at) >= n && at < stop; at++)
         if (strncmp(at, name, n) == 0 && (at == z->f->text || !is_word(at[-1])) &&
@@ -381,16 +409,24 @@ static int conclude_loop(state *z, int64_t k)
     const witness_loop *w = &z->w.item[k];
     const passage *seen = &z->seen[k];
     bool of_memory = false;
-    int said = 0, rc = 0;
+    int said = 0, guarded = 0, rc = 0;
     if (l->again) return 0;
     for (int64_t i = 0; i < z->findings_n && said < LINES_MOST; i++) {
-        if (z->finding[i].loop != k || is_said(z, i)) continue;
-        TRY(say_finding(z, &z->finding[i], &of_memory));
+        const finding *f = &z->finding[i];
+        if (f->loop != k || is_said(z, i)) continue;
+        if (is_guarded(z, &f->place[0]) && is_guarded(z, &f->place[1])) {
+            guarded++;
+            continue;
+        }
+        TRY(say_finding(z, f, &of_memory));
         said++;
     }
     if (said && (l->verdict >= HPC_VERDICT_CONDITIONAL || of_memory))
         l->verdict = HPC_VERDICT_UNSAFE;
     if (said) return 0;
+    if (guarded)
+        return evidence_add(z->l, l, "witness", 0,
+                            "iterations meet only where the program lets one thread in at a time");
     const char *why = w->why_not ? w->why_not : z->failed;
     if (!w->on) return evidence_add(z->l, l, "witness", 0, "not watched: %s", why ? why : "?");
     if (seen->iterations > 0)

@@ -6,13 +6,14 @@
  *     // WITNESS TEXT     one line of evidence is this; @N is the N-th line from the loop's
  *     // CLEAN            it ran, and no two iterations met
  *     // NEVER            the run does not come to it
+ *     // GUARDED          they met under an atomic or a critical
  *     // UNSAFE           the verdict was a better one before
  */
 #include "tests/verify/programs.h"
 
 typedef struct label {
     char as[200], witness[300];
-    bool clean, never, unsafe;
+    bool clean, never, guarded, unsafe;
 } label;
 
 /* "@2" becomes the number of a line. */
@@ -50,6 +51,7 @@ static label label_of(const program *p, const hpc_pragma_loop *l)
         if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
         is.clean |= strncmp(at, "CLEAN", 5) == 0;
         is.never |= strncmp(at, "NEVER", 5) == 0;
+        is.guarded |= strncmp(at, "GUARDED", 7) == 0;
         is.unsafe |= strncmp(at, "UNSAFE", 6) == 0;
     }
     return is;
@@ -60,11 +62,13 @@ static int hold_against(const hpc_pragma_loop *l, const label *is, hpc_verdict b
     bool right;
     if (is->never)
         right = evidence_of(l, "witness", "does not come to it") != NULL;
+    else if (is->guarded)
+        right = evidence_of(l, "witness", "one thread in at a time") != NULL;
     else if (is->clean)
         right = evidence_of(l, "witness", "no two of ") != NULL;
     else
         right = is->witness[0] && evidence_of(l, "witness", is->witness);
-    if (is->clean || is->never) right = right && l->verdict == before;
+    if (is->clean || is->never || is->guarded) right = right && l->verdict == before;
     if (is->unsafe)
         right = right && before >= HPC_VERDICT_CONDITIONAL && l->verdict == HPC_VERDICT_UNSAFE;
     if (right) return 0;

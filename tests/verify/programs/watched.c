@@ -349,6 +349,20 @@ static void by_thread(double *a, int n)
     }
 }
 
+static void counted(double x)
+{
+    if (x > 2) {
+#pragma omp atomic
+        total += x;
+    }
+}
+
+static void guarded(const double *a, int n)
+{
+    // GUARDED
+    for (int i = 0; i < n; i++) counted(a[i] + 3);
+}
+
 static void whole(particle *p, int n)
 {
     // WITNESS iteration i = 1 writes p[1] at line @0, iteration i = 2 reads it at line @0
@@ -406,6 +420,7 @@ int main(int argc, char **argv)
     collapsed(a, N);
     by_global(a, N);
     by_thread(a, N);
+    guarded(a, N);
     whole(swarm, N);
     if (argc > 5) never(a, N);
     printf("%g %g %g %d %d\n", s, a[3], b[4], grid[3][2], flags[2] + letters[3]);
