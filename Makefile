@@ -200,6 +200,7 @@ check-long: deps-check ## the same with the tests that take longer than ten minu
 	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
 	@sh config.sh --install oracle
 	@python3 tests/pragma/oracle.py
+	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
 	@$(MAKE) fuzz
 fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run

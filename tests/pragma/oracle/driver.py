@@ -20,7 +20,8 @@ def size_kind(t):
     if t.kind in letters:
         return f"{letters[t.kind]}:{name}"
     if atomic or t.kind in s.INTEGERS or t.kind == s.ENUM_TYPE:
-        return {1: "b", 2: "s", 4: "i", 8: "l"}[t.size()] + ":" + (atomic.group(0) if atomic else name)
+        letter = {1: "b", 2: "s", 4: "i", 8: "l"}[t.size()]
+        return letter + ":" + (atomic.group(0) if atomic else name)
     return None
 
 
@@ -62,7 +63,7 @@ class Driver:
         return name
 
     def stub(self, name, result, arguments, how="", fresh=False):
-        """A function that depends on its arguments alone: it reads what it is given a pointer to."""
+        """A function that depends on its arguments alone, and on what they point to."""
         terms, at = ["1.5"], "0"
         for i, a in enumerate(arguments):
             if size_kind(a.canonical()) and a.canonical().kind != s.COMPLEX:
@@ -102,7 +103,8 @@ class Driver:
         elif to.kind == s.VOID:
             out.append(f'{place} = oracle_buffer("d:double", 8, {room}, {alone});')
         elif size_kind(to):
-            out.append(f'{place} = oracle_buffer("{size_kind(to)}", sizeof({name}), {room}, {alone});')
+            out.append(f'{place} = oracle_buffer("{size_kind(to)}", sizeof({name}), {room}, '
+                       f"{alone});")
         elif "pthread_mutex" in name:
             out.append(f"{place} = calloc(48, sizeof({name}));")
         elif "_IO_FILE" in name:
@@ -154,7 +156,8 @@ class Driver:
     def show(self, t, place, out):
         t = t.canonical()
         if t.kind == s.COMPLEX:
-            out.append(f"oracle_shown((double)__real__ {place}); oracle_shown((double)__imag__ {place});")
+            out.append(f"oracle_shown((double)__real__ {place});")
+            out.append(f"oracle_shown((double)__imag__ {place});")
         elif size_kind(t):
             out.append(f"oracle_shown((double){place});")
         elif t.kind == s.CONSTANT_ARRAY:
@@ -193,8 +196,9 @@ class Driver:
             if element.const(): continue
             place = v.name()
             if t.kind == s.CONSTANT_ARRAY and size_kind(element):
-                fill.append(f'oracle_adopt("{size_kind(element)}", &{place}, sizeof({element.name()}),'
-                            f" sizeof {place} / sizeof({element.name()}));")
+                one = f"sizeof({element.name()})"
+                fill.append(f'oracle_adopt("{size_kind(element)}", &{place}, {one}, '
+                            f"sizeof {place} / {one});")
             else:
                 self.fill(t, place, fill, place)
                 self.show(t, place, show)
@@ -216,7 +220,8 @@ class Driver:
         out, names = [], []
         start, end, _ = f.extent()
         body = self.source[start:end].partition("{")[2]
-        apart = re.search(r"\*restrict ", body)  # what is copied into such a pointer may not overlap either
+        # What is copied into such a pointer may not overlap either.
+        apart = re.search(r"\*restrict ", body)
         for i, a in enumerate(k for k in f.children() if k.kind == s.PARM):
             t = a.type().canonical()
             name = f"a{i}"
@@ -246,7 +251,8 @@ class Driver:
         for number, f in functions:
             try:
                 body = self.call(f)
-                calls.append(f"static void call_{number}(void)\n{{\n    " + "\n    ".join(body) + "\n}")
+                calls.append(f"static void call_{number}(void)\n{{\n    " +
+                             "\n    ".join(body) + "\n}")
             except ValueError as why:
                 refused[number] = str(why)
         cases = [f"    case {n}: call_{n}(); break;" for n, _ in functions if n not in refused]
