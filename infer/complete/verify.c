@@ -2,7 +2,8 @@
  * verify.c: completions in their place: whether brackets still pair, whether the compiler
  * can read it, and whether it takes it with the file's flags.
  *
- * Each check is an entry by its kind; what judges the loops of a completion comes here too.
+ * Each check is an entry by its kind. Loops under directives of OpenMP are judged by the analysis
+ * of infer/pragma: what is racy sinks.
  */
 #include "infer/complete/verify.h"
 
@@ -10,6 +11,9 @@
 #include <string.h>
 
 #include "infer/complete/priv.h"
+#include "infer/pragma/pragma.h"
+
+enum { NEAR = 400 }; /* bytes before the place in which a directive counts */
 
 /* ---- the entries -------------------------------------------------------------------------------
  */
@@ -138,6 +142,110 @@ out:
     return rc;
 }
 
+/* ---- directives of OpenMP -----------------------------------------------------------------------
+ */
+
+typedef struct judged { /* the file with a completion in it */
+    hpc_buf text;
+    hpc_tree_source *source;
+    hpc_tree tree;
+    hpc_pragma_loops loops;
+} judged;
+
+static void judged_release(judged *j)
+{
+    hpc_pragma_loops_release(&j->loops);
+    hpc_tree_release(&j->tree);
+    hpc_tree_close(j->source);
+    hpc_buf_release(&j->text);
+}
+
+static int judge(judged *j, const hpc_spot *d, const hpc_buf *put,
+                 const hpc_completions_verify_options *o)
+{
+    static const hpc_pragma_options options = HPC_PRAGMA_DEFAULTS;
+    int rc;
+    j->text.n = 0;
+    TRY(hpc_buf_add(&j->text, d->text.data, d->at));
+    TRY(hpc_buf_add(&j->text, put->data, put->n));
+    TRY(hpc_buf_add(&j->text, d->text.data + d->at, d->text.n - d->at));
+    if (j->source) {
+        TRY(hpc_tree_again(&j->tree, j->source, j->text.data, j->text.n));
+    } else {
+        TRY(hpc_tree_open(&j->source, o->checker,
+                          &(hpc_tree_file){.path = o->path,
+                                           .text = j->text.data,
+                                           .n = j->text.n,
+                                           .language = d->language,
+                                           .flags = o->flags}));
+        TRY(hpc_tree_get(&j->tree, j->source));
+    }
+    hpc_pragma_loops_release(&j->loops);
+    TRY(hpc_pragma_find(&j->loops, &j->tree, j->text.data, j->text.n, d->language, &options));
+out:
+    return rc;
+}
+
+/* Whether a loop, or the line of its directive, is in the completion [at, end) at least in part. */
+static bool reaches(const hpc_pragma_loop *l, const hpc_buf *text, size_t at, size_t end)
+{
+    while (end < text->n && strchr(" \t\r\n", text->data[end])) end++;
+    return l->existing && l->end > at && l->at <= end;
+}
+
+static const char *fault_of(const hpc_pragma_loop *l)
+{
+    switch (l->existing_is) {
+    case HPC_EXISTING_RACY: return "iterations depend on each other";
+    case HPC_EXISTING_CLAUSE: return "a private, lastprivate or linear is missing or wrong";
+    case HPC_EXISTING_REDUCTION: return "a reduction is missing or wrong";
+    default: return NULL;
+    }
+}
+
+static void tell_loop(hpc_completion_check *k, const hpc_pragma_loop *l)
+{
+    const hpc_evidence *e = l->evidence_n > 0 ? &l->evidence[0] : NULL;
+    k->ok = false;
+    snprintf(k->text, sizeof k->text, "line %u: %s%s%.150s", l->line, fault_of(l), e ? ": " : "",
+             e ? e->text : "");
+}
+
+static int check_loops(hpc_completion *c, judged *j, const hpc_spot *d,
+                       const hpc_completions_verify_options *o)
+{
+    hpc_completion_check *k = NULL;
+    int rc = judge(j, d, &c->text, o);
+    if (rc < 0) return rc;
+    for (int64_t i = 0; i < j->loops.n; i++) {
+        const hpc_pragma_loop *l = &j->loops.item[i];
+        if (!reaches(l, &j->text, d->at, d->at + c->text.n)) continue;
+        if (!k) k = add(c, "openmp");
+        if (k->ok && fault_of(l)) tell_loop(k, l);
+    }
+    return HPC_OK;
+}
+
+/* Only where a completion has a directive, or stands below one. */
+static int check_openmp(hpc_completions *c, const hpc_spot *d,
+                        const hpc_completions_verify_options *o)
+{
+    judged j = {0};
+    int rc = HPC_OK;
+    if (!o->checker || !hpc_check_knows(d->language)) return HPC_OK;
+    const size_t near = d->at < NEAR ? d->at : NEAR;
+    const bool below = memmem(d->text.data + d->at - near, near, "pragma omp", 10) != NULL;
+    for (int64_t k = 0; k < c->n; k++) {
+        const hpc_buf *text = &c->item[k].text;
+        if (text->n == 0) continue;
+        if (below || memmem(text->data, text->n, "pragma omp", 10))
+            TRY(check_loops(&c->item[k], &j, d, o));
+    }
+out:
+    judged_release(&j);
+    return rc;
+}
+
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
@@ -171,6 +279,7 @@ int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
     int rc;
     TRY(check_brackets(c, spot));
     TRY(check_compiler(c, spot, o));
+    TRY(check_openmp(c, spot, o));
     sink(c);
 out:
     return rc;

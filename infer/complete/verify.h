@@ -20,9 +20,10 @@ typedef struct hpc_completions_verify_options {
 /* Adds to the checks of each: "brackets" (those of the file pair as before; Fortran's statements as
  * well), and "parse", or "compile" where all headers are there and so are flags or all names: then
  * errors of meaning count, too. Only what the file does not have without it counts. Languages that
- * libclang does not read get no such check. Then those with fewest failures come first, and
- * otherwise as they were; an empty one comes last. HPC_E_UNSUPPORTED: libclang does not get through
- * the file; the completions are as they were, with their brackets checked. */
+ * libclang does not read get no such check. And "openmp" where a loop with a directive is in it:
+ * whether iterations depend on each other, or a clause is missing. Then those with fewest failures
+ * come first, and otherwise as they were; an empty one comes last. HPC_E_UNSUPPORTED: libclang does
+ * not get through the file; the completions are as they were, with their brackets checked. */
 int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
                            const hpc_completions_verify_options *o);
 

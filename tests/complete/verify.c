@@ -150,6 +150,45 @@ static void test_the_compiler(void **state)
     hpc_checker_close(checker);
 }
 
+/* Loops under directives: racy ones sink, and it is said why. */
+static void test_openmp(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *checker = open_checker(0);
+    hpc_spot d = place_in("a.c", "void f(double *a, int n)\n{\n    double t;\n    @\n}\n");
+    hpc_completions c;
+    static const char *const text[] = {
+        "#pragma omp parallel for\n    for (int i = 1; i < n; i++) a[i] += a[i - 1];",
+        "#pragma omp parallel for\n    for (int i = 0; i < n; i++) { t = a[i]; a[i] = t * t; }",
+        "#pragma omp parallel for private(t)\n"
+        "    for (int i = 0; i < n; i++) { t = a[i]; a[i] = t * t; }",
+        "for (int i = 1; i < n; i++) a[i] += a[i - 1];", NULL};
+    static const int order[] = {2, 3, 0, 1};
+    const hpc_completions_verify_options o = {.checker = checker, .path = "a.c"};
+    make(&c, text);
+    assert_int_equal(hpc_completions_verify(&c, &d, &o), 0);
+    for (int k = 0; k < 4; k++) assert_int_equal(c.item[k].sample, order[k]);
+    check_is(&c.item[0], 2, "openmp", NULL);
+    assert_int_equal(c.item[1].check_n, 2); /* it has no directive: nothing to judge */
+    check_is(&c.item[2], 2, "openmp", "line 5: iterations depend on each other: a[i] is written");
+    check_is(&c.item[3], 2, "openmp", "line 5: a private, lastprivate or linear is missing");
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+    /* the directive stands before the place */
+    d = place_in("a.c", "void f(double *a, int n)\n{\n#pragma omp parallel for\n"
+                        "    for (int i = 1; i < n; i++)\n        @\n}\n");
+    static const char *const bodies[] = {"a[i] = a[i - 1];", "a[i] = i;", NULL};
+    make(&c, bodies);
+    assert_int_equal(hpc_completions_verify(&c, &d, &o), 0);
+    assert_int_equal(c.item[0].sample, 1);
+    check_is(&c.item[0], 2, "openmp", NULL);
+    check_is(&c.item[1], 2, "openmp", "line 4: iterations depend on each other");
+    hpc_completions_release(&c);
+    hpc_spot_close(&d);
+    hpc_checker_close(checker);
+}
+
 /* What was made before an allocation failed is whole. */
 typedef struct verified {
     hpc_spot spot;
@@ -179,9 +218,13 @@ static void test_each_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_brackets),     cmocka_unit_test(test_unfinished_files),
-        cmocka_unit_test(test_fortran),      cmocka_unit_test(test_words),
-        cmocka_unit_test(test_the_compiler), cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_brackets),
+        cmocka_unit_test(test_unfinished_files),
+        cmocka_unit_test(test_fortran),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_the_compiler),
+        cmocka_unit_test(test_openmp),
+        cmocka_unit_test(test_each_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
