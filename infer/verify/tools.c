@@ -25,6 +25,8 @@ TEXT(verify_wrap_sh, "infer/verify/witness/wrap.sh");
 static const char *const compilers[] = {"cc",  "gcc",     "clang", "c99",  "c11", "c++",
                                         "g++", "clang++", "icx",   "icpx", "nvc", "nvc++"};
 
+enum { PATIENCE_SECONDS = 300 }; /* it takes one; a busy machine is no failure */
+
 static int put(scratch *s, const char *name, const char *from, const char *end)
 {
     const char *path = hpc_arena_text(s->arena, "%s/%s", s->tools, name);
@@ -92,6 +94,7 @@ int tools_runtime(const char **why, scratch *s)
     const char *argv[] = {"sh", "-c", make_runtime, NULL};
     o.argv = argv;
     o.folder = s->tools;
+    o.seconds = PATIENCE_SECONDS;
     o.sandbox = s->o->sandbox;
     o.readable = s->o->readable;
     TRY(hpc_proc_run(&r, &o));

@@ -78,10 +78,10 @@ static int hold_against(const hpc_pragma_loop *l, const label *is, hpc_verdict b
     return 1;
 }
 
-static int64_t watch(void **state, const char *path, const char *build)
+static int64_t watch(void **state, const char *folder, const char *path, const char *build)
 {
     program p;
-    program_open(&p, *state, "tests/verify/programs", path);
+    program_open(&p, *state, folder, path);
     int64_t n = p.loops.n;
     hpc_verdict *before = calloc((size_t)n, sizeof *before);
     label *is = calloc((size_t)n, sizeof *is);
@@ -110,13 +110,15 @@ static int64_t watch(void **state, const char *path, const char *build)
 static void c_loops(void **state)
 {
     NEED_LIBRARY;
-    assert_true(watch(state, "watched.c", "gcc -O3 -fopenmp watched.c far.c -o watched") >= 38);
+    assert_true(watch(state, "tests/verify/programs", "watched.c",
+                      "gcc -O3 -fopenmp watched.c far.c -o watched") >= 38);
 }
 
 static void cpp_loops(void **state)
 {
     NEED_LIBRARY;
-    assert_true(watch(state, "watched.cpp", "g++ -O2 -Werror watched.cpp -o watched") >= 14);
+    assert_true(watch(state, "tests/verify/programs", "watched.cpp",
+                      "g++ -O2 -Werror watched.cpp -o watched") >= 14);
 }
 
 static void need(const char *compiler)
@@ -130,7 +132,15 @@ static void cpp_loops_of_clang(void **state)
 {
     NEED_LIBRARY;
     need("clang++");
-    watch(state, "watched.cpp", "clang++ -O2 -c watched.cpp && clang++ watched.o -o watched");
+    watch(state, "tests/verify/programs", "watched.cpp",
+          "clang++ -O2 -c watched.cpp && clang++ watched.o -o watched");
+}
+
+/* A Makefile, warnings that are errors, a static library; calls from another file that alias. */
+static void project(void **state)
+{
+    NEED_LIBRARY;
+    assert_int_equal(watch(state, "tests/verify/programs/project", "src/kernels.c", "make"), 3);
 }
 
 /* What clang does not instrument is said. */
@@ -266,9 +276,16 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(c_loops),        TEST(cpp_loops),         TEST(cpp_loops_of_clang),
-        TEST(hidden_arrays),  TEST(ends_of_all_kinds), TEST(memory_has_a_limit),
-        TEST(leaves_nothing), TEST(built_before),      TEST(refusals),
+        TEST(c_loops),
+        TEST(cpp_loops),
+        TEST(cpp_loops_of_clang),
+        TEST(project),
+        TEST(hidden_arrays),
+        TEST(ends_of_all_kinds),
+        TEST(memory_has_a_limit),
+        TEST(leaves_nothing),
+        TEST(built_before),
+        TEST(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
