@@ -234,10 +234,38 @@ static bool one_row(const byte_job *job, float *c, void *spare)
     return true;
 }
 
+/* Units of the job's panels, unpacked. */
+static void unpack(unpacked *to, const byte_job *job, int64_t u, int64_t units)
+{
+    const uint8_t *at = (const uint8_t *)job->panel + panel_bytes(job->b, u);
+
+    for (int p = 0; p < job->panels; p++, at += panel_bytes(job->b, units))
+        HPC_ISA(cpu_unpack)(to + p, at, job->b, job->a->narrow, units - u);
+}
+
+#if defined(__AVX512VNNI__)
+static void multiply_few(float *c, int64_t apart, const byte_job *job, const byte_tile *tile,
+                         int64_t u, int n)
+{
+    int64_t units = job->a->k / UNIT;
+    const uint8_t *at = (const uint8_t *)job->panel + panel_bytes(job->b, u);
+
+    for (int p = 0; p < job->panels; p++, c += apart, at += panel_bytes(job->b, units))
+        HPC_ISA(cpu_bytes_few)(c, tile, at, n);
+}
+#else
+static void multiply_few(float *c, int64_t apart, const byte_job *job, const byte_tile *tile,
+                         int64_t u, int n)
+{
+    (void)c, (void)apart, (void)job, (void)tile, (void)u, (void)n;
+}
+#endif
+
 void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
 {
     const byte_rows *a = job->a;
     int64_t units = a->k / UNIT, apart = job->rows * COLS;
+    bool direct = is_direct(job->b, a->m);
     unpacked *to = spare;
 
     if (units == 0) { /* sums of nothing */
@@ -247,16 +275,17 @@ void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
     }
     if (one_row(job, c, spare)) return;
     for (int64_t u = 0; u < units; u += BYTES_UNITS) {
-        const uint8_t *at = (const uint8_t *)job->panel + panel_bytes(job->b, u);
-        int n = 0;
-        for (int p = 0; p < job->panels; p++, at += panel_bytes(job->b, units))
-            n = HPC_ISA(cpu_unpack)(to + p, at, job->b, a->narrow, units - u);
+        int n = (int)least(BYTES_UNITS, units - u);
+        if (!direct) unpack(to, job, u, units);
         for (int64_t r = 0; r < job->rows; r += BYTES_ROWS) {
             byte_tile tile = tile_at(a, job->i + r, u);
             float *x = c + r * COLS;
-            bool last = u + n == units, straight = last && job->y && BYTES_PANELS > 1;
+            bool last = u + n == units, straight = last && job->y && BYTES_PANELS > 1 && !direct;
             if (straight) tile.to = job->y + r * job->y_ld, tile.to_ld = job->y_ld;
-            HPC_ISA(cpu_bytes_tile)(x, apart, &tile, to, job->panels, n, job->b);
+            if (direct)
+                multiply_few(x, apart, job, &tile, u, n);
+            else
+                HPC_ISA(cpu_bytes_tile)(x, apart, &tile, to, job->panels, n, job->b);
             if (last && !straight) job->done(job, r, tile.height, x, apart);
         }
     }

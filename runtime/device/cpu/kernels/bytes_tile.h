@@ -39,6 +39,21 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
 bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, hpc_dtype b,
                             int64_t units, unpacked *spare);
 
+/* Whether so many rows are multiplied by what columns are made of as it is read: with few,
+ * unpacking takes longer than what it saves. */
+static inline bool is_direct(hpc_dtype b, int64_t m)
+{
+#if defined(__AVX512VNNI__)
+    return b == HPC_Q8_0 && m <= 2 * (int64_t)BYTES_ROWS;
+#else
+    (void)b, (void)m;
+    return false;
+#endif
+}
+
+/* As cpu_bytes_tile, of units of one panel as it is, where that is so. */
+void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
+
 /* What lies AHEAD of one of some parts of a block, of so many lines and halves: memory is read in
  * order, but faster than CPUs guess. */
 static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,

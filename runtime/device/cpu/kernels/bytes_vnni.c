@@ -127,12 +127,51 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
     }
 }
 
-/* ---- one row ---------------------------------------------------------------------- */
+/* ---- few rows --------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) __m512 halves_at(const uint8_t *from)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
 }
+
+static inline __attribute__((always_inline)) void
+few_rows(float *restrict c, const byte_tile *a, const uint8_t *panel, int units, const int rows)
+{
+    const __m512i sign = _mm512_set1_epi8(-128);
+    const uint8_t *q = a->q;
+    __m512 y[BYTES_ROWS];
+
+    for (int i = 0; i < rows; i++)
+        y[i] = a->first ? _mm512_setzero_ps() : _mm512_loadu_ps(c + i * COLS);
+    for (int u = 0, at = 0; u < units; u++, at += rows, panel += HALVES + WORDS * LINE) {
+        __m512i sum[BYTES_ROWS];
+        fetch(panel, WORDS, 1, 0, 1);
+        for (int i = 0; i < rows; i++) sum[i] = start_at(a, at + i, HPC_Q8_0);
+        for (int w = 0; w < WORDS; w++, q += 4 * (ptrdiff_t)rows) {
+            __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
+            for (int i = 0; i < rows; i++)
+                sum[i] = _mm512_dpbusd_epi32(sum[i], b, splat4(q + 4 * i));
+        }
+        for (int i = 0; i < rows; i++)
+            y[i] =
+                add_unit(y[i], sum[i], halves_at(panel), _mm512_setzero_ps(), a, at + i, HPC_Q8_0);
+    }
+    for (int i = 0; i < rows; i++) _mm512_storeu_ps(c + i * COLS, y[i]);
+}
+
+void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units)
+{
+    switch (a->height) {
+    case 1: few_rows(c, a, panel, units, 1); break;
+    case 2: few_rows(c, a, panel, units, 2); break;
+    case 3: few_rows(c, a, panel, units, 3); break;
+    case 4: few_rows(c, a, panel, units, 4); break;
+    case 5: few_rows(c, a, panel, units, 5); break;
+    default: few_rows(c, a, panel, units, BYTES_ROWS);
+    }
+}
+
+/* ---- one row ---------------------------------------------------------------------- */
 
 static __m512 row_q8_0(const byte_tile *a, const uint8_t *panel, int64_t units)
 {
