@@ -89,6 +89,16 @@ static int argument_of(const hpc_tree *t, int32_t function, int32_t symbol)
     return -1;
 }
 
+/* The last field on the way to a pointer or object: "b" of s->a.b + 1; -1. */
+static int32_t last_field_of(const hpc_tree *t, int32_t e)
+{
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        if (t->node[i].kind == HPC_TREE_MEMBER) return t->node[i].symbol;
+        if (t->node[i].kind == HPC_TREE_NAME) break;
+    }
+    return -1;
+}
+
 /* What the calls in the file hand to two parameters: the same, or what is made of the same. */
 static kinship called_alike(const study *s, int32_t v, int32_t w)
 {
@@ -101,7 +111,7 @@ static kinship called_alike(const study *s, int32_t v, int32_t w)
         if (t->node[i].kind != HPC_TREE_CALL || t->node[i].symbol != f) continue;
         int32_t x = hpc_tree_child(t, i, a + 1), y = hpc_tree_child(t, i, b + 1);
         int32_t p = x ? root_of(t, x) : -1, q = y ? root_of(t, y) : -1;
-        if (p < 0 || p != q || field_of(t, x) != field_of(t, y)) continue;
+        if (p < 0 || p != q || last_field_of(t, x) != last_field_of(t, y)) continue;
         if (!tree_equal(t, x, y)) return KIN_PARTS;
         worst = KIN_SAME;
     }
