@@ -93,7 +93,7 @@ struct study {
     int32_t choices;          /* conditions that numbers were chosen by */
     int32_t parts;            /* budget of the prover */
     int32_t depth_most;       /* and how deep it looks */
-    int64_t spent;            /* of it, by all questions so far */
+    int64_t spent, visits;    /* of it, by all questions so far; calls of value_of() */
     bool rising;           /* the prover may take it that the values of an array never decrease */
     const place *rises[4]; /* of which arrays it did */
     int32_t rises_n;

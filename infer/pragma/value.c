@@ -6,7 +6,7 @@
 
 #include "infer/pragma/inline.h"
 
-enum { ACCESSES_MOST = 4000, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
+enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 17, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
@@ -470,10 +470,23 @@ static const poly *value_of_parts(study *s, int32_t e)
     return poly_atom(s, atom_opaque(s, e));
 }
 
+/* What a compound assignment stores to is looked at twice, and so on within it. */
+static bool is_too_much(study *s)
+{
+    if (++s->visits == VISITS_MOST) {
+        const bool quiet = s->quiet;
+        s->quiet = false;
+        say_unknown(s, "form", s->loop, "the loop is too large");
+        s->quiet = quiet;
+    }
+    return s->visits >= VISITS_MOST;
+}
+
 const poly *value_of(study *s, int32_t e)
 {
     const hpc_tree_node *n = &s->t->node[e];
     place p;
+    if (is_too_much(s)) return NULL;
     switch (n->kind) {
     case HPC_TREE_NUMBER: return poly_number(s, n->value);
     case HPC_TREE_STRING: return poly_atom(s, atom_fresh(s, e)); /* nobody writes to it */

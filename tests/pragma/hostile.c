@@ -158,6 +158,27 @@ static void deep_nests(void **state)
     hpc_checker_close(c);
 }
 
+/* Each level is looked at twice by the one around it. */
+static void deep_assignments(void **state)
+{
+    hpc_buf b = {0};
+    studied s;
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_buf_text(&b, "void f(int n, int *a)\n{\n    for (int i = 0; i < n; i++)\n        ");
+    for (int k = 0; k < 60; k++) hpc_buf_text(&b, "a[");
+    hpc_buf_text(&b, "i");
+    for (int k = 0; k < 60; k++) hpc_buf_text(&b, "] += 1");
+    hpc_buf_text(&b, ";\n}\n");
+    study(&s, c, "a.c", b.data, b.n);
+    assert_int_equal(s.loops.n, 1);
+    assert_true(s.loops.item[0].verdict <= HPC_VERDICT_UNSAFE);
+    done(&s);
+    hpc_buf_release(&b);
+    hpc_checker_close(c);
+}
+
 static void long_files(void **state)
 {
     hpc_buf b = {0};
@@ -213,8 +234,9 @@ static void listed_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_files), cmocka_unit_test(cut_files),
-                                       cmocka_unit_test(deep_nests), cmocka_unit_test(long_files),
-                                       cmocka_unit_test(listed_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broken_files), cmocka_unit_test(cut_files),
+        cmocka_unit_test(deep_nests),   cmocka_unit_test(deep_assignments),
+        cmocka_unit_test(long_files),   cmocka_unit_test(listed_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
