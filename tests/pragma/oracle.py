@@ -6,9 +6,11 @@
 First each function is called with small inputs by chance, compiled so that every read and write is
 seen (gcc -fsanitize=thread with a library of our own, oracle/shadow.c): no loop that is labelled
 `safe` may have a dependence between iterations that its clauses leave, none that is labelled `if`
-while its assumptions hold; one that is labelled `carried` must show it, at the lines named. A
-run that leaves its memory or does what C leaves undefined does not count. Ends with 1 if a label is
-contradicted; what could not be shown is listed (-v). C++ is not run.
+while its assumptions hold; one that is labelled `carried` must show it, at the lines named. Then
+each `safe` and `if` loop runs with its directive, by gcc and clang, on 1, 2 and 4 threads: memory
+must be as after the serial run. A run that leaves its memory or does what C leaves undefined does
+not count. Ends with 1 if a label is contradicted; what could not be shown is listed (-v). C++ is
+not run.
 """
 import argparse
 import array
@@ -16,6 +18,7 @@ import concurrent.futures
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -78,6 +81,8 @@ class Loop:
         m = re.match(r"carried ([+-]\d+) ([+-]\d+)", head)
         self.lines = (line + int(m.group(1)), line + int(m.group(2))) if m else None
         self.why = None  # it cannot be run
+        self.directive = self.refused = self.differs = None
+        self.compared = 0
         self.runs = []
 
     def fact(self, name):
@@ -251,8 +256,8 @@ def marks(loop, source):
     else:
         raise ValueError("its body has no braces")
     if body and not compound:
-        raise ValueError("its body has no braces")
-    if body:
+        tells += body  # what it speaks of is known before the loop, or it does not compile
+    elif body:
         out.append((inside[0] + 1, " " + body))
     end = loop.end
     while source[end - 1] not in ";}":
@@ -335,16 +340,17 @@ class File:
             with open(own, "w") as f:
                 f.write(text + f'\n#include "{base}.driver.h"\n')
             made = run([compiler, *LANGUAGE[self.ending], "-g", "-O0", "-w", "-I" + HERE,
-                        "-include", HERE + "/oracle/oracle.h", *flags, "-c", own, "-o", base + ".o"])
+                        "-include", HERE + "/oracle/oracle.h", *flags, "-c", own,
+                        "-o", base + ".o"])
             if made.returncode == 0:
                 break
-            if not self.leave_out(made.stderr, own, base + ".driver.h"):
+            if not self.leave_out(kind, made.stderr, base + ".driver.h"):
                 raise RuntimeError(f"{self.name}: {made.stderr[:2000]}")
         else:
             raise RuntimeError(f"{self.name} does not compile: {made.stderr[:2000]}")
         link = run([compiler if self.ending == ".c" else compiler.replace("gcc", "g++")
                     .replace("clang", "clang++"), base + ".o", self.out + "/shadow.o",
-                    self.out + "/inputs.o", "-no-pie", "-o", base, "-lm", "-pthread",
+                    self.out + "/inputs.o", "-no-pie", "-o", base, "-lm", "-latomic", "-pthread",
                     *[f for f in flags if f.startswith("-fopenmp")],
                     *[f"-Wl,--wrap={w}" for w in WRAPPED]])
         if link.returncode:
@@ -352,15 +358,14 @@ class File:
         return base
 
     def plain(self):
-        """The source without the directives that it carries."""
-        lines, carried = [], False
-        for line in self.lines:
-            carried = bool(re.match(r"\s*#\s*pragma", line)) or (carried and was.endswith("\\"))
-            was = line
-            lines.append(" " * len(line) if carried else line)
+        """The source without the directives of loops; what is inside of them stays."""
+        lines = list(self.lines)
+        for loop in self.loops:
+            for i in range(loop.label_line, loop.line - 1):
+                lines[i] = " " * len(lines[i])
         return "\n".join(lines)
 
-    def leave_out(self, errors, own, driver_path):
+    def leave_out(self, kind, errors, driver_path):
         """Leaves out the loops and functions in whose lines the errors are."""
         some = False
         for m in re.finditer(r"^(\S+?):(\d+):.*?error: (.*)", errors, re.M):
@@ -375,8 +380,11 @@ class File:
                     some = True
             else:
                 for loop in self.loops:
-                    if loop.why is None and abs(loop.line - line) < 2:
+                    if kind == "watch" and loop.why is None and abs(loop.line - line) < 2:
                         loop.why = m.group(3)
+                        some = True
+                    elif kind != "watch" and loop.directive and loop.line == line:
+                        loop.directive, loop.refused = None, f"{kind}: {m.group(3)}"
                         some = True
         return some
 
@@ -421,8 +429,11 @@ class File:
                 if not words:
                     continue
                 if words[0] == "seed":
-                    current = {"call": call, "mode": mode, "seed": words[1], "ok": False, "found": []}
+                    current = {"call": call, "mode": mode, "seed": words[1], "ok": False,
+                               "global": False, "found": []}
                     loop.runs.append(current)
+                elif words[0] == "global":
+                    current["global"] = True
                 elif words[0] == "end":
                     current["ok"] = True
                     current["trips"] = int(words[1]) - loop.in_head
@@ -434,10 +445,75 @@ class File:
         loop.runs = [r for r in loop.runs if r["ok"]]
 
 
+    # ---- second: results ----
+    def directives(self):
+        return [(l.start, f'_Pragma("omp parallel for{l.directive} if(oracle_on == {l.number})") ')
+                for l in self.loops if l.directive is not None]
+
+    @staticmethod
+    def comparable(loop):
+        return [r for r in loop.runs if r["holds"] and r["trips"] >= 2 and not r["global"] and
+                (r["mode"] == 0 or loop.verdict == "safe")]
+
+    def compare(self, compiler):
+        for loop in self.loops:
+            loop.directive = loop.refused = None
+            runs = self.comparable(loop)
+            clauses = "".join(f" {k}({x})" for k, x in loop.clauses)
+            if loop.verdict in ("safe", "if") and runs and not loop.why and not any(
+                    map(loop.fact, ("noncanonical", "local", "induction"))) and not (
+                    compiler == "clang" and "conditional" in clauses):
+                loop.directive = clauses
+        serial = self.compile("serial", "gcc", [], lambda: [])
+        program = self.compile(compiler, compiler, ["-fopenmp"], self.directives)
+        for loop in self.loops:
+            if loop.directive is not None:
+                self.compare_loop(compiler, serial, program, loop)
+
+    def compare_loop(self, compiler, serial, program, loop):
+        runs = self.comparable(loop)
+        runs = sorted(runs, key=lambda r: -r["trips"])[:2] + runs[:1]
+        for r in runs:
+            said = {}
+            for threads in (0, 1, 2, 4):
+                with tempfile.TemporaryDirectory(dir=self.out) as folder:
+                    done = run([program if threads else serial, str(r["call"]), str(loop.number),
+                                str(r["mode"]), r["seed"]],
+                               env={**os.environ, "ORACLE_OUT": folder,
+                                    "OMP_NUM_THREADS": str(threads or 1), "OMP_DYNAMIC": "false",
+                                    "OMP_WAIT_POLICY": "passive"})
+                    if "left" in done.stdout:
+                        said[threads] = done.stdout.split("\n")[1]
+                        continue
+                    with open(f"{folder}/{r['call']}.{r['seed']}", "rb") as f:
+                        said[threads] = f.read()
+            for threads in (1, 2, 4):
+                if said[threads] == LATE:
+                    continue
+                loop.compared = loop.compared + 1
+                if not same(said[0], said[threads]):
+                    loop.differs = f"{compiler}, {threads} threads, mode {r['mode']}, " \
+                                   f"seed {r['seed']}: memory is not as after the serial run"
+
+
+LATE = f"left {signal.SIGALRM:d}"
+
+
+def same(a, b):
+    """Whether results are the same but for the order of sums."""
+    if a == b:
+        return True
+    if isinstance(a, str) or isinstance(b, str) or len(a) != len(b):
+        return False
+    return all(x == y or math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12) or (x != x and y != y)
+               for x, y in zip(array.array("d", a), array.array("d", b)))
+
+
 # ---- judgement ---------------------------------------------------------------------------------
 
 KIND = {"r": "is read after another wrote it", "w": "is written after another wrote it",
-        "a": "is written after another read it", "p": "a private one is read after another wrote it",
+        "a": "is written after another read it",
+        "p": "a private one is read after another wrote it",
         "u": "a private one is read before it is written"}
 
 
@@ -455,6 +531,8 @@ def judge(file, loop):
     """(class, text): contradicted, agrees, shown, not shown, elsewhere, not run."""
     if loop.why:
         return "not run", loop.why
+    if loop.differs:
+        return "contradicted", loop.differs
     runs = [r for r in loop.runs if r["trips"] >= 2]
     if not runs:
         if loop.verdict in ("safe", "if") and loop.runs:
@@ -475,7 +553,8 @@ def judge(file, loop):
         held = [r for r in runs if r["mode"] == 0 and r["holds"]]
         bad = [(f, r) for r in held for f in r["found"]]
         if bad:
-            return "contradicted", f"{witness(bad[0][0])} though it holds (seed {bad[0][1]['seed']})"
+            return "contradicted", f"{witness(bad[0][0])} though it holds " \
+                                   f"(seed {bad[0][1]['seed']})"
         if not held:
             return "not run", "no input keeps its assumptions"
         broken = [f for r in runs if r["mode"] == 1 or not r["holds"] for f in r["found"]]
@@ -495,6 +574,7 @@ def main():
     p.add_argument("--out")
     p.add_argument("--seeds", type=int, default=60)
     p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--compilers", default="gcc,clang")
     p.add_argument("-v", action="store_true", help="list what could not be shown, too")
     o = p.parse_args()
     files = o.files or sorted(os.path.join(HERE, "loops", f) for f in os.listdir(HERE + "/loops")
@@ -505,11 +585,13 @@ def main():
         for part in ("shadow", "inputs"):
             subprocess.run(["gcc", "-O2", "-g", "-w", "-fno-builtin-malloc", "-D_GNU_SOURCE", "-c",
                             f"{HERE}/oracle/{part}.c", "-o", f"{out}/{part}.o"], check=True)
-        counts = {}
+        counts, compared = {}, 0
         def one(path):
             file = File(path, out, o.seeds)
             try:
                 file.watch()
+                for compiler in o.compilers.split(","):
+                    file.compare(compiler)
             except RuntimeError as why:
                 file.broken = str(why)
             return file
@@ -521,10 +603,14 @@ def main():
                     continue
                 for loop in file.loops:
                     kind, text = judge(file, loop)
+                    compared += loop.compared > 0
+                    if loop.refused:
+                        kind, text = "contradicted", "its directive: " + loop.refused
                     counts[kind] = counts.get(kind, 0) + 1
                     if kind == "contradicted" or (o.v and kind != "agrees" and text):
                         print(f"{kind}: {loop.where()}\n    {text}")
-        print(", ".join(f"{n} {k}" for k, n in sorted(counts.items())))
+        print(", ".join(f"{n} {k}" for k, n in sorted(counts.items())) +
+              f"; {compared} run with their directive")
     return 1 if counts.get("contradicted") else 0
 
 

@@ -24,7 +24,7 @@ void chunk_of_each(int *x, int n, int parts)
 
 void chunk_one_too_long(int *x, int n, int parts)
 {
-    // loop chunk_one_too_long.j: carried +10 +10
+    // loop chunk_one_too_long.j: carried +11 +11
     for (int j = 0; j < parts; j++) {
         int first, last, size = n / parts, rest = n - size * parts;
         if (j < rest) {
@@ -69,7 +69,7 @@ void last_chunk_shorter(double *x, long n, long block)
 
 void last_chunk_longer(double *x, long n, long block)
 {
-    // loop last_chunk_longer.b: carried +6 +6
+    // loop last_chunk_longer.b: carried +5 +5
     for (long b = 0; b < n; b += block) {
         long end = b + block;
         if (end < n) end = n;
@@ -90,7 +90,7 @@ void one_of_two_halves(double *x, int n)
 
 void one_of_two_meeting(double *x, int n)
 {
-    // loop one_of_two_meeting: carried +5 +5
+    // loop one_of_two_meeting: carried +4 +4
     for (int i = 0; i < n; i++) {
         int at = i;
         if (i % 2) at = i + 1;
@@ -110,7 +110,7 @@ void rows_of_matrix(const int *begin, double *value, const double *scale, int n)
 
 void rows_and_next(const int *begin, double *value, int n)
 {
-    // loop rows_and_next.i: carried +4 +4
+    // loop rows_and_next.i: carried +3 +3
     for (int i = 0; i < n; i++) {
         // loop rows_and_next.k: safe
         for (int k = begin[i]; k <= begin[i + 1]; k++) value[k] *= 2.0;
@@ -119,7 +119,7 @@ void rows_and_next(const int *begin, double *value, int n)
 
 void rows_backward(const int *begin, double *value, int n)
 {
-    // loop rows_backward.i: carried +4 +4
+    // loop rows_backward.i: carried +3 +3
     for (int i = 0; i < n; i++) {
         // loop rows_backward.k: safe
         for (int k = begin[i]; k < begin[i + 2]; k++) value[k] *= 2.0;
@@ -137,9 +137,9 @@ void column_of_each(double *a, int n, int m)
 
 void column_too_wide(double *a, int n, int m)
 {
-    // loop column_too_wide.i: carried +4 +4
+    // loop column_too_wide.i: carried +3 +3
     for (int i = 0; i <= n; i++) {
-        // loop column_too_wide.j: safe
+        // loop column_too_wide.j: if range(n != 0)
         for (int j = 0; j < m; j++) a[i + j * n] = i - j;
     }
 }
@@ -176,7 +176,7 @@ void interleaved_by_five(double *v, int n)
 
 void interleaved_by_four(double *v, int n)
 {
-    // loop interleaved_by_four.j: carried +4 +4
+    // loop interleaved_by_four.j: carried +3 +3
     for (int j = 0; j < 5; j++) {
         // loop interleaved_by_four.i: safe
         for (int i = 0; i < n; i++) v[i * 4 + j] = j;
@@ -191,7 +191,7 @@ void same_or_apart(double *y, const double *x, int n)
 
 static void shifted_by_caller(double *y, const double *x, int n)
 {
-    // loop shifted_by_caller: carried +2 +2 its only caller hands it parts that overlap
+    // loop shifted_by_caller: carried +1 +1 its only caller hands it parts that overlap
     for (int i = 0; i < n; i++) y[i] = 2.0 * x[i];
 }
 

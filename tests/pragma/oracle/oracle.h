@@ -39,6 +39,8 @@ void oracle_fill(const char *kind, void *at, size_t element, long n);
 void oracle_records(void (*show)(void *), void *at, size_t element, long n);
 void oracle_shown(double x); /* a result that must be as in the serial run */
 
+extern int oracle_on; /* the loop whose directive counts, in runs for results */
+
 /* ---- made by oracle.py ---- */
 void oracle_globals(void);
 void oracle_call(int function);
