@@ -205,16 +205,27 @@ def running_sum(t):
         [(t.after, f" fault_sum += {t.store}; {t.store} = fault_sum;")]
 
 
+def reduced(t):
+    """A number that is reduced, and no array or complex one."""
+    m = re.search(r"reduction\((?:\+|\*|min|max) ?: ?(\w+)\)", t.found["pragma"] or "")
+    for v in t.function.walk() if m else []:
+        kind = v.type().canonical()
+        if v.kind in (syntax.VAR, syntax.PARM) and v.name() == m.group(1) and \
+                size_kind(kind) and kind.kind != syntax.COMPLEX:
+            return v.name()
+    return None
+
+
 def reduction_read(t):
     """A sum is looked at in the midst of it."""
-    m = re.search(r"reduction\((?:\+|\*|min|max) ?: ?(\w+)\)", t.found["pragma"] or "")
-    return m and t.first(f"if ({m.group(1)} > 3) {m.group(1)} = 1;")
+    name = reduced(t)
+    return name and t.first(f"if ({name} > 3) {name} = 1;")
 
 
 def reduction_stored(t):
-    m = re.search(r"reduction\((?:\+|\*|min|max) ?: ?(\w+)\)", t.found["pragma"] or "")
-    return m and t.before("static double fault_seen[1];") + \
-        t.first(f"if (fault_seen[0] < {m.group(1)}) fault_seen[0] += 1;") if t.braces else None
+    name = reduced(t) if t.braces else None
+    return name and t.before("static double fault_seen[1];") + \
+        t.first(f"if (fault_seen[0] < {name}) fault_seen[0] += 1;")
 
 
 def hoisted(t):
