@@ -168,7 +168,7 @@ static void put_change(hunk *h, const pragma_changes *c, const pragma_change *x)
 
 static void end_hunk(hpc_buf *out, hunk *h, int64_t *shift)
 {
-    hpc_buf_printf(out, "@@ -%u,%u +%lld,%u @@\n", h->from, h->old_n, (long long)(h->from + *shift),
+    hpc_buf_printf(out, "@@ -%u,%u +%lld,%u @@\n", h->from, h->old_n, (long long)h->from + *shift,
                    h->new_n);
     hpc_buf_add(out, h->body.data, h->body.n);
     *shift += (int64_t)h->new_n - h->old_n;

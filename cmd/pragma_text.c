@@ -63,8 +63,7 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
         [HPC_EXISTING_NONE] = "",
         [HPC_EXISTING_RIGHT] = "right",
         [HPC_EXISTING_RACY] = "wrong: iterations depend on each other",
-        [HPC_EXISTING_CLAUSE] = "wrong: a private, lastprivate or linear is missing, or should be "
-                                "another",
+        [HPC_EXISTING_CLAUSE] = "wrong: a private, lastprivate or linear is missing or not right",
         [HPC_EXISTING_REDUCTION] = "wrong: a reduction is missing, or has another operator",
         [HPC_EXISTING_UNPROVEN] = "not proven",
         [HPC_EXISTING_HARMLESS] = "right; some of it serves nothing",

@@ -182,9 +182,10 @@ static int32_t changed_by(const hpc_tree *t, int32_t i)
 {
     const hpc_tree_node *d = &t->node[i];
     int32_t c = hpc_tree_first(t, i);
-    bool changes = d->kind == HPC_TREE_ASSIGN ||
-                   (d->kind == HPC_TREE_UNARY && (d->op == '&' || d->op >= HPC_OP_PRE_INCREMENT) &&
-                    d->op <= '&');
+    bool changes =
+        d->kind == HPC_TREE_ASSIGN ||
+        (d->kind == HPC_TREE_UNARY &&
+         (d->op == '&' || (d->op >= HPC_OP_PRE_INCREMENT && d->op <= HPC_OP_POST_DECREMENT)));
     return changes && c && t->node[c].kind == HPC_TREE_NAME ? t->node[c].symbol : -1;
 }
 

@@ -217,43 +217,43 @@ static void *given(void *p)
     return p;
 }
 
-WEAK void *malloc(size_t n)
+WEAK void *malloc(size_t size)
 {
-    return given(__libc_malloc(n));
+    return given(__libc_malloc(size));
 }
 
-WEAK void *calloc(size_t n, size_t each)
+WEAK void *calloc(size_t nmemb, size_t size)
 {
-    return given(__libc_calloc(n, each));
+    return given(__libc_calloc(nmemb, size));
 }
 
 /* What stays where it is keeps what is known of it. */
-WEAK void *realloc(void *p, size_t n)
+WEAK void *realloc(void *ptr, size_t size)
 {
-    uintptr_t before = (uintptr_t)p;
-    void *after = __libc_realloc(p, n);
+    uintptr_t before = (uintptr_t)ptr;
+    void *after = __libc_realloc(ptr, size);
     return (uintptr_t)after == before ? after : given(after);
 }
 
-WEAK void *memalign(size_t align, size_t n)
+WEAK void *memalign(size_t alignment, size_t size)
 {
-    return given(__libc_memalign(align, n));
+    return given(__libc_memalign(alignment, size));
 }
 
-WEAK void *aligned_alloc(size_t align, size_t n)
+WEAK void *aligned_alloc(size_t alignment, size_t size)
 {
-    return given(__libc_memalign(align, n));
+    return given(__libc_memalign(alignment, size));
 }
 
-WEAK int posix_memalign(void **out, size_t align, size_t n)
+WEAK int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
-    void *p = given(__libc_memalign(align, n));
+    void *p = given(__libc_memalign(alignment, size));
     if (!p) return ENOMEM;
-    *out = p;
+    *memptr = p;
     return 0;
 }
 
-WEAK void free(void *p)
+WEAK void free(void *ptr)
 {
-    __libc_free(p);
+    __libc_free(ptr);
 }
