@@ -6,6 +6,8 @@
 
 #include "infer/pragma/priv.h"
 
+enum { ATOMS_MOST = 4096 };
+
 static uint64_t mix(uint64_t h, const void *data, size_t n)
 {
     return hpc_hash(data, n, h);
@@ -56,6 +58,13 @@ int32_t atom_new(study *s, const atom *a)
     x.hash = hash_poly(hash_poly(hash_place(mix(0, key, sizeof key), x.place), x.a), x.b);
     for (int64_t i = 0; i < s->atoms_n; i++)
         if (same(&s->atoms[i], &x)) return (int32_t)i;
+    if (s->atoms_n >= ATOMS_MOST) { /* each new one is held against all */
+        bool quiet = s->quiet;
+        s->quiet = false;
+        say_unknown(s, "form", s->loop, "the loop is too large");
+        s->quiet = quiet;
+        return -1;
+    }
     if (hpc_grow(&s->atoms, &s->atoms_cap, s->atoms_n + 1, sizeof *s->atoms) < 0) {
         s->rc = HPC_E_NOMEM;
         return -1;

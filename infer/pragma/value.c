@@ -6,7 +6,7 @@
 
 #include "infer/pragma/inline.h"
 
-enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 17, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
+enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 15, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
 
 static uint8_t kind_of(const hpc_tree *t, int32_t type)
 {
