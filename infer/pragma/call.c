@@ -5,11 +5,6 @@
 
 #include "infer/pragma/inline.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 static const char *name_of_call(const study *s, int32_t call)
 {
     int32_t v = s->t->node[call].symbol;

@@ -4,11 +4,6 @@
  */
 #include "infer/pragma/priv.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 static void worse(effect *f, uint8_t kind, uint32_t line, const char *why)
 {
     if (kind <= f->kind) return;

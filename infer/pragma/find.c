@@ -25,12 +25,6 @@ void hpc_pragma_loops_release(hpc_pragma_loops *l)
     *l = (hpc_pragma_loops){0};
 }
 
-static bool is_loop(uint8_t kind)
-{
-    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
-           kind == HPC_TREE_DO;
-}
-
 /* ---- one loop -----------------------------------------------------------------------------------
  */
 

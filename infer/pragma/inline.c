@@ -6,11 +6,6 @@
 
 enum { NESTED_MOST = 4 };
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 static bool is_quiet_expression(const hpc_tree *t, int32_t e)
 {
     for (int32_t i = e; i < t->node[e].end; i++) {

@@ -8,11 +8,6 @@
 
 enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 200, PARTS_BEHIND = 30000, PARTS_OF_LOOP = 400000 };
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* ---- the same access twice
  * ------------------------------------------------------------------------- */
 
@@ -35,12 +30,6 @@ static int32_t object_of(const study *s, const access *a)
     bool local = (v->flags & HPC_SYMBOL_LOCAL) && !(v->flags & HPC_SYMBOL_STATIC) &&
                  v->kind == HPC_SYMBOL_VARIABLE;
     return local && (k == HPC_TYPE_ARRAY || k == HPC_TYPE_RECORD) ? x->symbol : -1;
-}
-
-static bool is_loop(uint8_t kind)
-{
-    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
-           kind == HPC_TREE_DO;
 }
 
 /* Whether each loop around write w holds read r as well, so that w has run where r does. */

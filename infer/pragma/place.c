@@ -11,11 +11,6 @@ int32_t bare_type(const hpc_tree *t, int32_t type)
     return type;
 }
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* Of the library's containers those whose elements lie in an array of their own. */
 container container_of(const hpc_tree *t, int32_t type)
 {

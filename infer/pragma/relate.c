@@ -6,11 +6,6 @@
 
 #include "infer/pragma/memory.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 /* Whether the language lets an object be accessed as either; anything unknown may be the other. */

@@ -6,11 +6,6 @@
 
 #include "infer/pragma/review.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* ---- life behind the loop ----------------------------------------------------------------------
  */
 

@@ -4,19 +4,8 @@
  */
 #include "infer/pragma/memory.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* ---- life behind the loop -----------------------------------------------------------------------
  */
-
-static bool is_loop(uint8_t kind)
-{
-    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
-           kind == HPC_TREE_DO;
-}
 
 /* The outermost loop around the studied one that the variable lives through; the studied one when
  * there is none. */

@@ -6,11 +6,6 @@
 
 #include "infer/pragma/inline.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 static bool is_step(const hpc_tree_node *n)
 {
     return n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&

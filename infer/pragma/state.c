@@ -6,11 +6,6 @@
 
 #include "infer/pragma/priv.h"
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 var_state *state_copy(study *s, const var_state *from)
 {
     var_state *v = hpc_arena_alloc(s->arena, (size_t)s->slots_n + 1, sizeof *v);

@@ -8,11 +8,6 @@
 
 enum { ACCESSES_MOST = 4000, VISITS_MOST = 1 << 15, RESOLVE_MOST = 8, SHIFT_MOST = 30 };
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 int32_t slot_index(const study *s, int32_t symbol)
 {
     return symbol < 0 ? -1 : s->slot_of[symbol];

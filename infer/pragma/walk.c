@@ -8,11 +8,6 @@
 
 enum { TRIPS_GUESSED = 16 };
 
-static uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
 /* ---- the ways of the walk ----------------------------------------------------------------------
  */
 
