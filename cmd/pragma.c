@@ -195,6 +195,15 @@ out:
     return rc;
 }
 
+static int check_line(const pragma_file *f, int64_t at)
+{
+    int64_t lines = f->text.n > 0 && f->text.data[f->text.n - 1] != '\n';
+    for (size_t k = 0; k < f->text.n; k++) lines += f->text.data[k] == '\n';
+    if (at <= lines) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld: it has %lld line%s", f->path,
+                    (long long)at, (long long)lines, lines == 1 ? "" : "s");
+}
+
 /* A file that cannot be used is named, and the others go on. */
 static int judge(pragma_file *f, judging *j, const char *path)
 {
@@ -203,6 +212,7 @@ static int judge(pragma_file *f, judging *j, const char *path)
     f->arena = hpc_arena_create(0);
     if (!f->arena) return HPC_E_NOMEM;
     TRY(read_text(f));
+    TRY(check_line(f, j->o->at));
     TRY(find_loops(f, j));
     TRY(pragma_choose(f, j->o));
     TRY(tell(f, j));

@@ -103,6 +103,8 @@ static void test_mistakes(void **state)
     write_program(state);
     run(state, 2, "pragma @p.c --verify run");
     hpc_test_says(o.err, "--verify run needs --run 'COMMAND'");
+    run(state, 2, "pragma @p.c --at 900");
+    hpc_test_says(o.err, "p.c: there is no line 900: it has 30 lines\n");
     hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root, "pragma @p.c --run ./p");
     assert_int_equal(o.code, 2);
     hpc_test_says(o.err, "--run and --build go with --verify run");
