@@ -148,7 +148,7 @@ static int64_t bytes(int64_t *key, const pack *p, int64_t i)
     const hpc_render_options context = HPC_RENDER_DEFAULTS;
     const pragma_plan *plan = p->plan;
     *key = plan->item[i].file;
-    return (int64_t)(context.before + context.after) + 512; /* and a loop of usual size */
+    return (int64_t)(context.before + context.after + context.loop);
 }
 
 static int parse(pack_worker *w, const pragma_plan *plan, int64_t file)

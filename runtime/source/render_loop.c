@@ -3,8 +3,8 @@
  * the loop's own directives may be left, nor an #if that held nothing else.
  *
  * Works on spans of the text and not on tokens, so that an editor's buffer is
- * rendered as a corpus is. What it copies is bounded by the options, except for the
- * loop itself and what stands between it and its directives.
+ * rendered as a corpus is. What it copies is bounded by the options, except for what
+ * stands between a loop and its directives.
  */
 #include "runtime/source/source.h"
 
@@ -241,8 +241,13 @@ static int put_loop(hpc_sample *out, const hpc_loops *l, int64_t loop, const hpc
     }
     TRY(put_context(out, fn, text, gap.lo, &b, options->before));
     TRY(hpc_sample_mark(out, HPC_MARK_LOOP));
-    TRY(hpc_sample_text(out, text + x->at, x->end - x->at));
-    TRY(put_after(out, l, loop, fn, text, n, options->after));
+    if (x->end - x->at > options->loop) {
+        size_t end = line_begin(text, x->at + options->loop, x->at);
+        TRY(hpc_sample_text(out, text + x->at, end > x->at ? end - x->at : options->loop));
+    } else {
+        TRY(hpc_sample_text(out, text + x->at, x->end - x->at));
+        TRY(put_after(out, l, loop, fn, text, n, options->after));
+    }
 out:
     hpc_buf_release(&b);
     return rc;

@@ -228,10 +228,11 @@ int hpc_sample_text(hpc_sample *s, const char *text, size_t n);
 
 typedef struct hpc_render_options {
     size_t before, after; /* bytes of context at most; cut at line ends */
+    size_t loop;          /* and of the loop; what is behind a loop that was cut is left out */
 } hpc_render_options;
 #define HPC_RENDER_DEFAULTS                                                                        \
     {                                                                                              \
-        .before = 2048, .after = 512                                                               \
+        .before = 768, .after = 256, .loop = 1536                                                  \
     }
 /* REPOSITORY name FILE path text END; NULL names are left out with their mark. */
 int hpc_render_file(hpc_sample *out, const char *repository, const char *path, const char *text,

@@ -75,7 +75,7 @@ static inline void loops_check_text(const loops_check *c, int64_t i)
 static inline void loops_check_render(const loops_check *c, int64_t i, size_t before, size_t after)
 {
     const hpc_loop *l = &c->l.item[i];
-    hpc_render_options o = {.before = before, .after = after};
+    hpc_render_options o = {.before = before, .after = after, .loop = SIZE_MAX};
     hpc_sample s = {0};
     size_t at = 0;
     int64_t loop = -1, pragma = -1;

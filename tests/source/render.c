@@ -94,18 +94,24 @@ static void spelled_marks_stay_text(void **state)
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
-static void loop_is(const char *path, const char *text, int64_t loop, size_t before, size_t after,
-                    const char *expected)
+static void loop_cut_is(const char *path, const char *text, int64_t loop, size_t before,
+                        size_t loop_most, size_t after, const char *expected)
 {
     hpc_test_source s;
     hpc_sample out = {0};
-    hpc_render_options o = {.before = before, .after = after};
+    hpc_render_options o = {.before = before, .after = after, .loop = loop_most};
     hpc_test_source_open(&s, path, text, strlen(text));
     assert_true(loop < s.l.n);
     assert_int_equal(hpc_render_loop(&out, &s.l, loop, &s.f, NULL, text, s.n, NULL, &o), 0);
     sample_is(&out, expected);
     hpc_sample_release(&out);
     hpc_test_source_close(&s);
+}
+
+static void loop_is(const char *path, const char *text, int64_t loop, size_t before, size_t after,
+                    const char *expected)
+{
+    loop_cut_is(path, text, loop, before, SIZE_MAX, after, expected);
 }
 
 static void loops_in_context(void **state)
@@ -121,6 +127,11 @@ static void loops_in_context(void **state)
             "i++)\n        x(i);\n<pragma>");
     loop_is("a.c", text, 0, 0, 0, "<loop>for (i = 0; i < n; i++)\n        x(i);<pragma>");
     loop_is("a.c", "for (;;) x;\n", 0, 100, 100, "<loop>for (;;) x;\n<pragma>");
+    /* One that is too long ends with a line, or where it must, and nothing follows it. */
+    loop_cut_is("a.c", text, 0, 0, 37, 100,
+                "<loop>for (i = 0; i < n; i++)\n        x(i);\n    y();\n}<pragma>");
+    loop_cut_is("a.c", text, 0, 0, 36, 100, "<loop>for (i = 0; i < n; i++)\n<pragma>");
+    loop_cut_is("a.c", text, 0, 0, 9, 100, "<loop>for (i = <pragma>");
 }
 
 static void answers(void **state)
@@ -277,7 +288,7 @@ static void nothing_leaks(void **state)
         for (int64_t i = 0; i < s.l.n; i++) {
             annotated += s.l.item[i].pragmas_n > 0;
             for (size_t before = 0; before < 1200; before += 7) {
-                const hpc_render_options o = {.before = before, .after = before};
+                const hpc_render_options o = {.before = before, .after = before, .loop = SIZE_MAX};
                 shows_nothing(&s, i, &o);
             }
         }
@@ -293,7 +304,7 @@ static void contexts_fit(void **state)
     hpc_test_source_open(&s, "a.c", leaky_c, strlen(leaky_c));
     for (int64_t i = 0; i < s.l.n; i++) {
         for (size_t most = 0; most < 1000; most++) {
-            const hpc_render_options o = {.before = most, .after = most};
+            const hpc_render_options o = {.before = most, .after = most, .loop = SIZE_MAX};
             hpc_sample out = {0};
             size_t loop_n = s.l.item[i].end - s.l.item[i].at, before = 0;
             assert_int_equal(hpc_render_loop(&out, &s.l, i, &s.f, NULL, leaky_c, s.n, NULL, &o), 0);
