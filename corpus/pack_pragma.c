@@ -1,6 +1,7 @@
 /*
  * pack_pragma.c: the task "pragma": one document for each distinct loop with an OpenMP directive,
- * and as many presumed negatives as were asked for, with the directive as the answer, or nothing.
+ * and as many presumed negatives as were asked for, with the plain directive as the answer, or
+ * nothing.
  *
  * Which loops are distinct, and which are negatives, was decided by `corpus loops`.
  */
@@ -61,8 +62,8 @@ static int add_loop(pragma_plan *plan, const loops_record *r, int64_t id, const 
                                      .at = r->begin,
                                      .words = annotated ? r->words : 0,
                                      .annotated = annotated};
-    const char *answer = annotated ? r->directive : "";
-    TRY(hpc_buf_add(&plan->directives, answer, strlen(answer) + 1));
+    if (annotated) TRY(hpc_pragma_plain(&plan->directives, r->directive));
+    TRY(hpc_buf_add(&plan->directives, "", 1));
     plan->annotated_n += annotated;
     plan->presumed_n += !annotated;
 out:

@@ -189,6 +189,11 @@ void hpc_loops_release(hpc_loops *l);
  * parentheses but behind commas; a _Pragma's string unescaped. Clauses keep their order. */
 int hpc_pragma_text(hpc_buf *out, const hpc_loops *l, int64_t pragma, const hpc_tokens *t,
                     const char *text, hpc_language lang);
+/* Appends a directive that hpc_pragma_text wrote, or several lines of such, with what says which
+ * iterations run how and whose the data are: its name, private, firstprivate, lastprivate, linear,
+ * reduction, collapse, and a schedule that is not plainly static. Out goes what is of a machine or
+ * of taste: numbers of threads, if, default, shared, nowait, maps, macros. */
+int hpc_pragma_plain(hpc_buf *out, const char *directive);
 /* Two loops that differ only in white space, comments and their own directive hash alike. */
 hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_tokens *t,
                           const char *text);

@@ -9,6 +9,33 @@
 
 #include "tests/support/loops.h"
 
+/* ---- what is taught ----------------------------------------------------------------------- */
+
+static void plain_is(const char *directive, const char *expected)
+{
+    hpc_buf b = {0};
+    assert_int_equal(hpc_pragma_plain(&b, directive), 0);
+    assert_string_equal(b.data, expected);
+    hpc_buf_release(&b);
+}
+
+static void plain(void **state)
+{
+    (void)state;
+    plain_is("", "");
+    plain_is("#pragma omp parallel for num_threads(f(a, b)) private(i, j) reduction(+:sum) nowait",
+             "#pragma omp parallel for private(i, j) reduction(+:sum)");
+    plain_is("#pragma omp parallel for default(none) shared(a, b) if(n>10) schedule(static)",
+             "#pragma omp parallel for");
+    plain_is("#pragma omp for simd collapse(2) schedule(static, 1) SMP_SCHEDULE safelen(4)",
+             "#pragma omp for simd collapse(2) schedule(static, 1)");
+    plain_is("#pragma omp target map(to:a[0:n])\n#pragma omp teams distribute thread_limit(64)",
+             "#pragma omp target\n#pragma omp teams distribute");
+    plain_is("!$omp parallel do default(shared) private(i) schedule(dynamic)",
+             "!$omp parallel do private(i) schedule(dynamic)");
+    plain_is("#pragma omp for if((a", "#pragma omp for"); /* what is not closed */
+}
+
 /* ---- what is written ---------------------------------------------------------------------- */
 
 static void text_of(hpc_buf *out, const char *path, const char *line)
@@ -182,7 +209,7 @@ int main(void)
         cmocka_unit_test(c_spacing),     cmocka_unit_test(c_tokens_stay_apart),
         cmocka_unit_test(c_other_forms), cmocka_unit_test(fortran_spacing),
         cmocka_unit_test(words),         cmocka_unit_test(not_ours),
-        cmocka_unit_test(places),
+        cmocka_unit_test(places),        cmocka_unit_test(plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
