@@ -18,7 +18,7 @@ static const grammar_kind *const kinds[HPC_GRAMMAR_KIND_N] = {
     [HPC_GRAMMAR_JSON] = &grammar_json_kind,
     [HPC_GRAMMAR_ANY] = &grammar_any_kind,
 };
-enum { MASKS = 64, MASKS_MOST = 1 << 20, OWED_MOST = 1024 };
+enum { MASKS = 64, MASKS_MOST = 1 << 20, OWED_MOST = 1024, NAMES_MOST = UINT16_MAX };
 
 typedef struct mask {
     grammar_state state;
@@ -29,7 +29,8 @@ typedef struct mask {
 struct hpc_grammar {
     const hpc_vocabulary *v;
     const grammar_kind *kind;
-    hpc_grammar_rule rule;
+    hpc_grammar_rule rule; /* states point to it */
+    char **names;
     int32_t *end;
     int64_t end_n, mask_n, words;
     bool begins; /* as asked for */
@@ -125,6 +126,46 @@ static int set_ends(hpc_grammar *g, const hpc_grammar_options *o)
     return HPC_OK;
 }
 
+static bool is_identifier(const char *name)
+{
+    if (*name >= '0' && *name <= '9') return false;
+    for (const char *c = name; *c; c++)
+        if (grammar_class((uint8_t)*c) != BYTE_WORD) return false;
+    return *name != 0;
+}
+
+/* One block: the list, then what it points to. */
+static int set_names(hpc_grammar *g)
+{
+    const char *const *names = g->rule.names;
+    size_t bytes = 0, n = (size_t)g->rule.names_n;
+
+    if (!names) return HPC_OK;
+    if (g->rule.names_n < 1 || n > NAMES_MOST)
+        return hpc_fail(HPC_E_ARG, "a grammar of %lld names, of 1 to %d",
+                        (long long)g->rule.names_n, NAMES_MOST);
+    for (size_t k = 0; k < n; k++) {
+        size_t length = strlen(names[k]);
+        if (length > NAMES_MOST || !is_identifier(names[k]))
+            return hpc_fail(HPC_E_ARG, "name %zu of a grammar is no identifier: \"%.40s\"", k,
+                            names[k]);
+        if (k > 0 && strcmp(names[k - 1], names[k]) >= 0)
+            return hpc_fail(HPC_E_ARG, "names of a grammar are not sorted: \"%.40s\" at %zu",
+                            names[k], k);
+        bytes += length + 1;
+    }
+    g->names = hpc_alloc(n * sizeof *g->names + bytes, 1);
+    if (!g->names) return HPC_E_NOMEM;
+    char *at = (char *)(g->names + n);
+    for (size_t k = 0; k < n; k++) {
+        size_t length = strlen(names[k]) + 1;
+        g->names[k] = memcpy(at, names[k], length);
+        at += length;
+    }
+    g->rule.names = (const char *const *)g->names;
+    return HPC_OK;
+}
+
 static int set_owed(hpc_grammar *g, const hpc_grammar_options *o)
 {
     if (o->owed == 0) return HPC_OK;
@@ -166,6 +207,7 @@ int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_gra
     g->rule = o->rule;
     g->begins = o->begins;
     g->mask_n = o->masks > 0 ? o->masks : MASKS;
+    TRY(set_names(g));
     TRY(set_ends(g, o));
     TRY(create_masks(g));
     TRY(hpc_grammar_restart(g, o->prefix, o->prefix_n));
@@ -180,6 +222,7 @@ out:
 void hpc_grammar_free(hpc_grammar *g)
 {
     if (!g) return;
+    hpc_free(g->names);
     hpc_free(g->end);
     hpc_free(g->mask);
     hpc_free(g->bits);

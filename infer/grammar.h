@@ -6,7 +6,7 @@
  * for a tokenizer, read by any number of grammars and threads. A token is allowed when all its
  * bytes are; it may end within a character of UTF-8.
  *
- * Names and types of what is written are not known here: what is allowed need not compile.
+ * What names and types mean is not known here: what is allowed need not compile.
  */
 #ifndef HPC_GRAMMAR_H
 #define HPC_GRAMMAR_H
@@ -37,7 +37,8 @@ typedef enum hpc_grammar_kind {
     HPC_GRAMMAR_BRACKETS,
     /* One OpenMP 5.2 directive of C or C++ and its newline: the clauses of that directive, each as
      * often and with such arguments as it takes. The text before counts from its last line on,
-     * which the directive begins or goes on. Expressions are balanced and not looked into. */
+     * which the directive begins or goes on. Expressions are balanced and not looked into, but
+     * for the rule's names. */
     HPC_GRAMMAR_DIRECTIVE,
     /* One value of RFC 8259, of 64 levels at most, and nothing behind it. So that all readers take
      * it: characters are whole, escaped surrogates come in pairs, no \u0000, and numbers have at
@@ -55,6 +56,13 @@ typedef struct hpc_grammar_rule {
     bool balanced;   /* brackets: it ends only with as many open as there were before, and neither
                       * within a string, a comment nor a directive that it has begun */
     bool bare;       /* directive: it may end without its newline */
+    /* directive: [names_n], the variables that clauses and expressions may name: identifiers of
+     * ASCII, sorted by strcmp, none twice, at least one; NULL: any. Other identifiers, functions,
+     * types and keywords too, are refused at the letter where they differ from all of these; before
+     * a colon are OpenMP's own words alone. Free are members behind '.' and '->', the names of
+     * critical regions, and what is but balanced (match, when, declare mapper ...). */
+    const char *const *names;
+    int64_t names_n;
 } hpc_grammar_rule;
 #define HPC_GRAMMAR_RULE_DEFAULTS                                                                  \
     {                                                                                              \
@@ -78,8 +86,8 @@ typedef struct hpc_grammar_options {
     int64_t masks; /* of the states seen last that are kept; 0: 64 */
 } hpc_grammar_options;
 
-/* One thread at a time; the vocabulary lives longer. HPC_E_ARG: the prefix breaks the rule, and
- * where. */
+/* One thread at a time; the vocabulary lives longer, the rule's names are copied. HPC_E_ARG: the
+ * prefix breaks the rule, and where. */
 typedef struct hpc_grammar hpc_grammar;
 int hpc_grammar_create(hpc_grammar **out, const hpc_vocabulary *v, const hpc_grammar_options *o);
 void hpc_grammar_free(hpc_grammar *g);

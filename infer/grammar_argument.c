@@ -3,7 +3,8 @@
  *
  * Until a colon comes, "map(to" may be the beginning of a head or of a list: both are followed
  * side by side, and a byte is refused when neither takes it. Expressions are tokens and
- * balanced brackets; whether they mean something is not looked into.
+ * balanced brackets; whether they mean something is not looked into, but for the names in
+ * them (grammar_name.c).
  */
 #include "infer/grammar_openmp.h"
 
@@ -69,6 +70,12 @@ static openmp_rows head_rows(const grammar_directive *d)
 static const openmp_words *choice_words(const grammar_directive *d)
 {
     return d->part == TAIL ? &form_of(d)->tail_words : &form_of(d)->words;
+}
+
+/* Whether its identifiers are looked into. */
+static bool is_spelled(const grammar_directive *d)
+{
+    return d->rule && d->body != BODY_CHOICE && d->body != BODY_ANYTHING && !form_of(d)->made_up;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -168,6 +175,7 @@ static bool step_nested(grammar_directive *d, uint8_t c)
 {
     uint32_t class = grammar_class(c);
 
+    if (is_spelled(d) && !openmp_name_step(d, c)) return false;
     if (class == BYTE_OPEN) return open_bracket(d, c);
     if (class == BYTE_CLOSE) return close_bracket(d, c);
     return step_token(d, c);
@@ -185,6 +193,7 @@ static void begin_body(grammar_directive *d, uint8_t part, uint8_t body)
     d->solid = NOTHING;
     d->slash = d->colon = d->questions = 0;
     d->word = (grammar_phrase){0};
+    d->spelling = (grammar_spelling){0};
     if (body == BODY_CHOICE) {
         openmp_rows rows = rows_of(choice_words(d));
         d->word = openmp_phrase_begin(&rows);
@@ -249,6 +258,8 @@ static bool step_list(grammar_directive *d, uint8_t c)
     }
 }
 
+static bool step_expression(grammar_directive *d, uint8_t c);
+
 /* The colon before c was one of a ::, of a ?:, or the tail's. */
 static bool resolve_colon(grammar_directive *d, uint8_t c)
 {
@@ -259,7 +270,7 @@ static bool resolve_colon(grammar_directive *d, uint8_t c)
     if (!behind_operand) return false;
     if (d->questions == 0) return tail_behind_colon(d, c);
     d->questions--;
-    return step_body(d, c);
+    return step_expression(d, c);
 }
 
 static bool step_expression(grammar_directive *d, uint8_t c)
@@ -314,6 +325,7 @@ static bool step_choice(grammar_directive *d, uint8_t c)
 
 static bool step_body(grammar_directive *d, uint8_t c)
 {
+    if (is_spelled(d) && !openmp_name_step(d, c)) return false;
     switch (d->body) {
     case BODY_NAMES:
     case BODY_PLACES: return step_list(d, c);
@@ -330,6 +342,7 @@ static bool body_is_whole(const grammar_directive *d)
 {
     openmp_rows rows;
 
+    if (is_spelled(d) && !openmp_name_is_whole(d)) return false;
     switch (d->body) {
     case BODY_NAMES:
     case BODY_PLACES: return d->item == NAME || d->item == BEHIND;
@@ -354,18 +367,40 @@ static bool is_in_name(const char *name, const char *word)
     return false;
 }
 
+/* What is no word of OpenMP's names no variable either. */
+static bool takes_any_head(const grammar_directive *d)
+{
+    return form_of(d)->head_any && (!d->rule || form_of(d)->body == BODY_ANYTHING);
+}
+
+static bool fits(const grammar_directive *d, uint8_t row)
+{
+    const openmp_form *f = form_of(d);
+    return !f->head_named ||
+           is_in_name(openmp_directives[d->directive].text, f->head.word[row].text);
+}
+
+/* Of the rows that begin with what has come, those at both ends fit. */
+static bool step_head_phrase(grammar_directive *d, grammar_phrase *p, uint8_t c)
+{
+    openmp_rows rows = head_rows(d);
+
+    openmp_phrase_step(p, &rows, c);
+    while (p->lo < p->hi && !fits(d, p->lo)) p->lo++;
+    while (p->hi > p->lo && !fits(d, (uint8_t)(p->hi - 1))) p->hi--;
+    if (p->lo == p->hi) *p = (grammar_phrase){0};
+    return p->lo < p->hi;
+}
+
 /* Of the word that has come. One that is known is no other identifier. */
 static uint8_t head_flags(const grammar_directive *d)
 {
-    const openmp_form *f = form_of(d);
     openmp_rows rows = head_rows(d);
 
     if (d->head == HEAD_CALLED) return d->flags;
     if (d->head != HEAD_WORD && d->head != HEAD_BLANK) return 0;
     if (!openmp_phrase_is_whole(&d->name, &rows)) return d->identifier ? WORD_LAST : 0;
-    const openmp_word *w = &f->head.word[d->name.lo];
-    bool fits = !f->head_named || is_in_name(openmp_directives[d->directive].text, w->text);
-    return fits ? w->flags : 0;
+    return form_of(d)->head.word[d->name.lo].flags;
 }
 
 static bool begin_head_word(grammar_directive *d, uint8_t c)
@@ -373,27 +408,24 @@ static bool begin_head_word(grammar_directive *d, uint8_t c)
     openmp_rows rows = head_rows(d);
 
     d->name = openmp_phrase_begin(&rows);
-    d->identifier = form_of(d)->head_any && is_letter(c);
+    d->identifier = takes_any_head(d) && is_letter(c);
     d->head = HEAD_WORD;
-    return openmp_phrase_step(&d->name, &rows, c) || d->identifier;
+    return step_head_phrase(d, &d->name, c) || d->identifier;
 }
 
 static bool go_on_with_head_word(grammar_directive *d, uint8_t c)
 {
-    openmp_rows rows = head_rows(d);
-
     d->identifier = d->identifier && is_word(c);
-    return openmp_phrase_step(&d->name, &rows, c) || d->identifier;
+    return step_head_phrase(d, &d->name, c) || d->identifier;
 }
 
 /* Behind a word, and perhaps blanks: one word more of the same phrase, or another one. */
 static bool head_word_again(grammar_directive *d, uint8_t c, uint8_t flags)
 {
-    openmp_rows rows = head_rows(d);
     grammar_phrase longer = d->name;
 
     longer.gap = 1;
-    if (d->head == HEAD_BLANK && openmp_phrase_step(&longer, &rows, c)) {
+    if (d->head == HEAD_BLANK && step_head_phrase(d, &longer, c)) {
         d->name = longer;
         d->identifier = 0;
         d->head = HEAD_WORD;
@@ -488,7 +520,7 @@ static bool close_argument(grammar_directive *d)
  * What the first of them was in the body, the second is as well. */
 static bool behind_colon(grammar_directive *d, uint8_t c)
 {
-    bool names = form_of(d)->head_any;
+    bool names = takes_any_head(d);
 
     if (c != ':') {
         end_head(d);
@@ -526,6 +558,7 @@ bool openmp_argument_step(grammar_directive *d, uint8_t c, bool *closed)
     if (in_body && d->head != HEAD_ARGUMENT) {
         d->body = body.body, d->item = body.item, d->word = body.word, d->solid = body.solid;
         d->slash = body.slash, d->colon = body.colon, d->questions = body.questions;
+        d->spelling = body.spelling;
         hpc_assert(body.part == OPEN && body.nested == 0 && body.quote == 0);
     } else if (in_head && d->head != HEAD_ARGUMENT) {
         begin_body(d, d->part, BODY_NONE);
@@ -542,11 +575,13 @@ uint32_t openmp_argument_any_of(const grammar_directive *d)
     if (d->quote)
         return BYTE_ANY & ~(uint32_t)(BYTE_BACKSLASH | BYTE_CONTROL | BYTE_LINE |
                                       (d->quote == '"' ? BYTE_QUOTE : BYTE_TICK));
+    if (d->nested > 0 && is_spelled(d)) return openmp_name_any_of(d);
     if (d->nested > 0)
         return d->slash ? expression
                         : expression | BYTE_OPERATOR | BYTE_STAR | BYTE_COMMA | BYTE_COLON;
     if (d->part == COLON) return 0;
     if (d->head == HEAD_WORD && d->identifier) return BYTE_WORD;
+    if (is_spelled(d)) return openmp_name_any_of(d);
     switch (d->body) {
     case BODY_NAMES:
     case BODY_PLACES: return d->item == NAME ? BYTE_WORD : 0;

@@ -251,7 +251,9 @@ static size_t start(grammar_state *s, const hpc_grammar_rule *r, const char *pre
 {
     size_t at = last_line(prefix, n);
 
+    hpc_assert(!r->names || (r->names_n > 0 && r->names_n <= UINT16_MAX));
     s->directive.bare = r->bare;
+    s->directive.rule = r->names ? r : NULL;
     return at + grammar_step_all(s, &grammar_directive_kind, prefix + at, n - at);
 }
 

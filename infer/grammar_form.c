@@ -125,7 +125,7 @@ const openmp_form openmp_forms[] = {
     [OPENMP_NAME] = {.body = BODY_NAMES, .single = true},
     [OPENMP_NAMES] = {.body = BODY_NAMES},
     [OPENMP_NAMES_MAY] = {.body = BODY_NAMES, .optional = true},
-    [OPENMP_NAME_MAY] = {.body = BODY_NAMES, .single = true, .optional = true},
+    [OPENMP_NAME_MAY] = {.body = BODY_NAMES, .single = true, .made_up = true, .optional = true},
     [OPENMP_NUM_TEAMS] = {.body = BODY_EXPRESSION, .tail = BODY_EXPRESSION},
     [OPENMP_ORDER] = {.head = WORDS(order), .body = BODY_CHOICE, .words = WORDS(concurrent)},
     [OPENMP_PLACE] = {.body = BODY_PLACES, .single = true},

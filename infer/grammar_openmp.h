@@ -1,7 +1,8 @@
 /*
  * grammar_openmp.h: what OpenMP 5.2 has for C and C++, as tables: directives and their clauses
  * (grammar_openmp.c), the forms of arguments (grammar_form.c), and how bytes are led
- * through an argument (grammar_argument.c). grammar_directive.c has the line around it.
+ * through an argument (grammar_argument.c) and the names in it (grammar_name.c).
+ * grammar_directive.c has the line around it.
  */
 #ifndef HPC_INFER_GRAMMAR_OPENMP_H
 #define HPC_INFER_GRAMMAR_OPENMP_H
@@ -45,6 +46,7 @@ typedef struct openmp_form {
     bool head_named; /* its words must be in the directive's name */
     bool optional;   /* the whole argument may be left out */
     bool single;     /* one name or place */
+    bool made_up;    /* a name of no variable */
     openmp_body body;
     openmp_words words;
     openmp_body tail; /* behind a colon; or behind a comma: */
@@ -140,5 +142,11 @@ void openmp_argument_begin(grammar_directive *d, uint8_t form);
 /* d->nested and *closed tell where it is: the last step closes the argument. */
 bool openmp_argument_step(grammar_directive *d, uint8_t byte, bool *closed);
 uint32_t openmp_argument_any_of(const grammar_directive *d);
+
+/* Of lists and expressions, with d->rule: the same byte first goes here. */
+bool openmp_name_step(grammar_directive *d, uint8_t byte);
+/* No name has begun that may not end. */
+bool openmp_name_is_whole(const grammar_directive *d);
+uint32_t openmp_name_any_of(const grammar_directive *d);
 
 #endif

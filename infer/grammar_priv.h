@@ -47,9 +47,15 @@ typedef struct grammar_brackets {
 typedef struct grammar_phrase {
     uint8_t lo, hi, at, gap; /* gap: a blank has come behind it */
 } grammar_phrase;
+/* The same of a rule's names, while one comes. */
+typedef struct grammar_spelling {
+    uint16_t lo, hi, at, mode; /* grammar_name.c */
+} grammar_spelling;
 typedef struct grammar_directive {
-    uint64_t open[2]; /* clauses that may still come */
-    uint64_t nest;    /* brackets within an argument, two bits each, the innermost lowest */
+    const hpc_grammar_rule *rule; /* whose names are the only ones; NULL: any may come */
+    uint64_t open[2];             /* clauses that may still come */
+    uint64_t nest; /* brackets within an argument, two bits each, the innermost lowest */
+    grammar_spelling spelling;
     grammar_phrase name, word;         /* of the directive or a head; of a clause or a choice */
     uint8_t phase, last, escape, bare; /* of the line: grammar_directive.c */
     uint8_t directive, clause;         /* rows */

@@ -244,6 +244,162 @@ static void directives_are_known(void **state)
     }
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"a", "b", "count", "i", "k_2", "n", "sum", "sum_of", "x1"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static const char *const named[] = {
+    "parallel for private(i) reduction(+:sum) reduction(max : sum_of) schedule(static)",
+    "parallel for private( i ,k_2 ) firstprivate(a) lastprivate(conditional: x1) copyin(n)",
+    "parallel for default(none) shared(a, b, n) schedule(dynamic, n / 16 + 0x1F)",
+    "parallel for reduction(inscan, +: sum) schedule(monotonic, simd: guided, 4u)",
+    "parallel num_threads(16) if(n > 1e3 && count->all.n < 1.5e-3)",
+    "parallel for simd num_threads(a[n] . most) if(parallel: (n)) if(count --> n)",
+    "parallel if(n ? a : b) proc_bind(close) allocate(x1) allocate(align(n): x1)",
+    "parallel num_threads(a->b . c->d[0x7fUL].e(n).f-1.)",
+    "parallel num_threads(\"m(\"[n] + 'z')",
+    "parallel num_threads(.5 + a->* b)",
+    "parallel for collapse(2) ordered(1)",
+    "parallel for reduction(+ : a[:n], b[i:count]) linear(i:n) linear(val(i): k_2)",
+    "target map(to: a[0:n], b[:count - 1]) map(tofrom: sum) map(a->all[0:n], b . m) map(n)",
+    "target map(a, *b, (*x1).m[0:n]) depend(in: a[i-1]) depend(iterator(i=0:n), in: a[i])",
+    "target map(mapper(n), to: sum) device(ancestor: count) nowait",
+    "for simd linear(sum_of: n + 2) aligned(a, b : 64)",
+    "target exit data if(target exit data: n) map(from: a)",
+    "ordered depend(sink: i-1, k_2) depend(source)",
+    "taskloop grainsize(strict: n / 2)",
+    "critical(update_list) hint(0)",
+    "cancel for if(n)",
+    "teams num_teams(2:n)",
+    "threadprivate(a, b)",
+    "declare reduction(add : struct v : sum(&omp_out)) initializer(omp_priv = {0})",
+    "declare variant(n) match(construct={parallel})",
+    "depobj(a) update(in)",
+    "parallel private(co\\\nunt)",
+    "parallel num_threads(a-\\\n>most)",
+};
+
+static const char *const misnamed[] = {
+    "parallel private(!j)\n",
+    "parallel private(c!)\n",
+    "parallel private(cou!, a)\n",
+    "parallel private(sum_!)\n",
+    "parallel private(sum_! , a)\n",
+    "parallel private(sum!s)\n",
+    "parallel private(sum!2)\n",
+    "parallel private(i, a!1)\n",
+    "parallel private(i!8)\n",
+    "parallel private(a::!z)\n",
+    "parallel private(i!nt)\n",
+    "parallel num_threads(!omp_get_max_threads())\n",
+    "parallel num_threads(su!)\n",
+    "parallel num_threads(su! + 1)\n",
+    "parallel num_threads(n + !m)\n",
+    "parallel num_threads(n.m + !m)\n",
+    "parallel num_threads(n->m > !m)\n",
+    "parallel num_threads(n - > !m)\n",
+    "parallel num_threads(n--> !m)\n",
+    "parallel num_threads(1 .!m)\n",
+    "parallel num_threads('c'.!m)\n",
+    "parallel num_threads(.!m)\n",
+    "parallel num_threads(a..!m)\n",
+    "parallel num_threads(a.!5)\n",
+    "parallel num_threads(a->(!m))\n",
+    "parallel num_threads(16!i)\n",
+    "parallel num_threads(0x1!g)\n",
+    "parallel num_threads((i!nt)n)\n",
+    "parallel num_threads(a::b!2)\n",
+    "parallel num_threads(s!izeof(n))\n",
+    "parallel num_threads(cou!\"\")\n",
+    "parallel if(s!imd: n)\n",
+    "parallel if(n ? cou! : 1)\n",
+    "parallel if(n ? a : cou!)\n",
+    "parallel if(n ? a : !m)\n",
+    "parallel if(a[!m])\n",
+    "parallel if(a[cou!])\n",
+    "target exit data if(target !data: n)\n",
+    "parallel for if(!task: n)\n",
+    "parallel for collapse(!m)\n",
+    "parallel for schedule(static, !m)\n",
+    "parallel for schedule(static, su!)\n",
+    "parallel for reduction(+:!t)\n",
+    "parallel for reduction(+:su!)\n",
+    "parallel for reduction(!sum:sum)\n",
+    "parallel for reduction(max:!:sum)\n",
+    "parallel for reduction(+:a[:!m])\n",
+    "parallel for linear(val(!m))\n",
+    "parallel for linear(i:!m)\n",
+    "parallel for linear(i:s!tep(2))\n",
+    "parallel for linear(cou!:2)\n",
+    "parallel allocate(!omp_pteam_mem_alloc: x1)\n",
+    "parallel allocate(n:! x1)\n",
+    "target map(to: !m)\n",
+    "target map(to!)\n",
+    "target map(to: a[0:!m])\n",
+    "target map(to: a->m, !m)\n",
+    "target map(cou!.m)\n",
+    "target map(*!m)\n",
+    "target map((*!m)[0:n])\n",
+    "target depend(iterator(k!=0:n), in: a[0])\n",
+    "ordered depend(sink: i-!j)\n",
+    "threadprivate(!m)\n",
+};
+
+static void only_what_is_listed_is_named(void **state)
+{
+    hpc_grammar_rule r = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE);
+    char line[300], before[300];
+
+    (void)state;
+    r.names = names, r.names_n = NAMES;
+    for (size_t k = 0; k < sizeof named / sizeof *named; k++) {
+        name_of(line, sizeof line - 1, named[k]);
+        memcpy(line + strlen(line), "\n", 2);
+        for (size_t n = 0; n < strlen(line); n++) {
+            snprintf(before, sizeof before, "int m;\n%.*s", (int)n, line);
+            hpc_test_taken(&r, before, line + n);
+        }
+    }
+    for (size_t k = 0; k < sizeof misnamed / sizeof *misnamed; k++) {
+        name_of(line, sizeof line, misnamed[k]);
+        hpc_test_refused(&r, "", line);
+    }
+}
+
+/* Whatever comes, byte by byte: something may follow it, or it may end. */
+static void names_lead_to_no_dead_end(void **state)
+{
+    enum { WALKS = 5, BYTES = 100 };
+    static const char *const some[] = {"tas", "to_", "x"}; /* not one of them is a word */
+    const grammar_kind *kind = &grammar_directive_kind;
+    hpc_grammar_rule r = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE);
+    char line[BYTES + 1];
+
+    (void)state;
+    for (uint32_t k = 0; k < WALKS * (uint32_t)openmp_directive_n; k++) {
+        grammar_state s = {0}, next[256];
+        r.names = k % 2 ? names : some, r.names_n = k % 2 ? NAMES : 3;
+        size_t n = (size_t)snprintf(line, sizeof line, "#pragma omp %s ",
+                                    openmp_directives[k / WALKS].text);
+        assert_int_equal(kind->start(&s, &r, line, n), n);
+        for (int may = 1; may > 0 && n < BYTES; line[n] = 0) {
+            uint8_t byte[256];
+            may = 0;
+            for (int c = 0; c < 256; c++) {
+                next[may] = s;
+                byte[may] = (uint8_t)c;
+                may += kind->step(&next[may], (uint8_t)c);
+            }
+            if (may == 0 && !kind->may_end(&s)) print_error("%s\n", line);
+            assert_true(may > 0 || kind->may_end(&s));
+            int pick = may > 0 ? hpc_random_bits(3, 0, k, n) % may : 0;
+            s = next[pick];
+            line[n++] = (char)byte[pick];
+        }
+    }
+}
+
 static void nesting_is_bounded(void **state)
 {
     const hpc_grammar_rule r = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE);
@@ -319,10 +475,9 @@ static void tables_are_sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(directives_are_known),
-        cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(sentinels_are_known),
-        cmocka_unit_test(tables_are_sorted),
+        cmocka_unit_test(directives_are_known),      cmocka_unit_test(only_what_is_listed_is_named),
+        cmocka_unit_test(names_lead_to_no_dead_end), cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(sentinels_are_known),       cmocka_unit_test(tables_are_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "infer/grammar_openmp.h"
 #include "tests/support/grammar.h"
 #include "tests/support/loops.h"
 #include "tests/support/values.h"
@@ -146,6 +147,99 @@ static void drawn_lines_are_directives(void **state)
     assert_true(ended > 70);
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"a", "b", "count", "i", "k_2", "n_", "sum", "sum_of", "x1"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static bool is_in_words(const char *words, const char *name, size_t n)
+{
+    for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == n && memcmp(at, name, n) == 0) return true;
+    return false;
+}
+
+static bool is_of_openmp(const char *name, size_t n)
+{
+    bool is = is_in_words("pragma omp", name, n);
+
+    for (int k = 0; k < openmp_directive_n; k++)
+        is |= is_in_words(openmp_directives[k].text, name, n);
+    for (int k = 0; k < openmp_clause_n; k++) is |= is_in_words(openmp_clauses[k].text, name, n);
+    for (int f = 0; f <= OPENMP_STRICT; f++) {
+        const openmp_words *lists[] = {&openmp_forms[f].head, &openmp_forms[f].words,
+                                       &openmp_forms[f].tail_words};
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < lists[i]->n; k++)
+                is |= is_in_words(lists[i]->word[k].text, name, n);
+    }
+    return is;
+}
+
+/* How many of the names it names; no others. Lines that go on are joined first. */
+static int names_in(const hpc_test_grammar *b)
+{
+    hpc_tokens t = {0};
+    hpc_buf line = {0};
+    int named = 0;
+
+    test_ok(hpc_buf_text(&line, b->prefix));
+    for (size_t i = 0; i < b->text.n; i++) {
+        const char *c = b->text.data + i;
+        size_t end = *c == '\\' ? 1 + strspn(c + 1, "\r") : 0;
+        if (c[end] != '\n') end = 0;
+        if (end == 0) test_ok(hpc_buf_add(&line, c, 1));
+        i += end;
+    }
+    test_ok(hpc_lex(&t, line.data, line.n, HPC_LANGUAGE_C, false));
+    for (int64_t k = 0; k < t.n; k++) {
+        const char *text = line.data + t.item[k].at;
+        size_t n = t.item[k].n;
+        bool listed = false, member = k > 0 && t.item[k - 1].kind == HPC_TOKEN_PUNCT &&
+                                      (line.data[t.item[k - 1].at] == '.' ||
+                                       strncmp(line.data + t.item[k - 1].at, "->", 2) == 0);
+        if (t.item[k].kind != HPC_TOKEN_NAME) continue;
+        for (int i = 0; i < NAMES; i++)
+            listed |= strlen(names[i]) == n && !memcmp(names[i], text, n);
+        if (!listed && !member && !is_of_openmp(text, n))
+            print_error("%.*s in %s\n", (int)n, text, line.data);
+        assert_true(listed || member || is_of_openmp(text, n));
+        named += listed;
+    }
+    hpc_tokens_release(&t);
+    hpc_buf_release(&line);
+    return named;
+}
+
+static void drawn_lines_name_what_is_listed(void **state)
+{
+    static const char *const prefixes[] = {
+        "#pragma omp parallel for ",           "#pragma omp parallel for private(",
+        "#pragma omp parallel for reduction(", "#pragma omp task depend(",
+        "#pragma omp for schedule(",           "#pragma omp target update to(",
+        "#pragma omp parallel num_threads("};
+    hpc_grammar_rule rule = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE);
+    int ended = 0, named = 0;
+    hpc_test_grammar b;
+
+    (void)state;
+    hpc_test_grammar_begin(&b, HPC_TEST_PILOT);
+    rule.names = names, rule.names_n = NAMES;
+    for (uint32_t k = 0; k < 210; k++) {
+        hpc_test_grammar_open(&b, rule, prefixes[k % 7], k % 2);
+        if (draw_text(&b, k, 120)) {
+            is_one_directive(&b);
+            named += names_in(&b);
+            ended++;
+        }
+        hpc_test_grammar_close(&b);
+    }
+    hpc_test_grammar_end(&b);
+    assert_true(ended > 35 && named > 70);
+}
+
+/* ---- brackets -------------------------------------------------------------------------------- */
+
 /* What our own lexer says of the brackets; a directive's are not looked at. */
 static void brackets_match(const hpc_test_grammar *b)
 {
@@ -202,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drawn_values_parse),
         cmocka_unit_test(drawn_lines_are_directives),
+        cmocka_unit_test(drawn_lines_name_what_is_listed),
         cmocka_unit_test(drawn_brackets_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

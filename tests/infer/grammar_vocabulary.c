@@ -84,6 +84,9 @@ static bool may_come(hpc_test_grammar *b, const pieces *p, int32_t token, bool b
 
 #define FIFTY "(((((((((((((((((((((((((((((((((((((((((((((((((("
 
+static const char *const names[] = {"a", "b", "count", "i", "in", "index", "n", "sum", "total"};
+#define NAMED .kind = HPC_GRAMMAR_DIRECTIVE, .names = names, .names_n = 9
+
 static const struct {
     hpc_grammar_rule rule;
     const char *prefix;
@@ -102,6 +105,12 @@ static const struct {
     {{.kind = HPC_GRAMMAR_DIRECTIVE}, "#pragma omp target map(t"},
     {{.kind = HPC_GRAMMAR_DIRECTIVE, .bare = true}, "#pragma omp parallel if(f(\"a"},
     {{.kind = HPC_GRAMMAR_DIRECTIVE}, "#pragma omp for schedule(s"},
+    {{NAMED}, "#pragma omp parallel for "},
+    {{NAMED}, "#pragma omp parallel for private(i, "},
+    {{NAMED, .bare = true}, "#pragma omp parallel for reduction(+:s"},
+    {{NAMED}, "#pragma omp target map(t"},
+    {{NAMED}, "#pragma omp parallel if(a[n].ne"},
+    {{NAMED}, "#pragma omp for schedule(static, in"},
     {{.kind = HPC_GRAMMAR_JSON}, ""},
     {{.kind = HPC_GRAMMAR_JSON}, "{\"a\": [1, \"b"},
     {{.kind = HPC_GRAMMAR_JSON}, "nul"}, /* ends at once */
@@ -425,14 +434,51 @@ static void what_cannot_be_is_refused(void **state)
     hpc_test_grammar_end(&b);
 }
 
+static void names_are_copied_and_checked(void **state)
+{
+    char first[] = "sum", second[] = "total";
+    const char *list[] = {first, second};
+    hpc_grammar_options o = {.rule = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE),
+                             .prefix = "#pragma omp for private(s",
+                             .prefix_n = 25};
+    hpc_test_grammar b;
+
+    (void)state;
+    hpc_test_grammar_begin(&b, HPC_TEST_PILOT);
+    o.rule.names = list, o.rule.names_n = 2;
+    test_ok(hpc_grammar_create(&b.g, b.v, &o));
+    memset(first, 'x', 3), memset(second, 'y', 5), list[0] = list[1] = NULL;
+    int32_t um = hpc_tokenizer_find(b.t, "um"), x = hpc_tokenizer_find(b.t, "x");
+    assert_true(um >= 0 && x >= 0);
+    for (int k = 0; k < 2; k++) {
+        assert_true(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), um));
+        assert_false(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), x));
+        test_ok(hpc_grammar_restart(b.g, o.prefix, o.prefix_n));
+    }
+    assert_int_equal(hpc_grammar_counts_of(b.g).made, 1);
+    test_fails(hpc_grammar_restart(b.g, "#pragma omp for private(x", 25), HPC_E_ARG, "byte 24 on");
+    hpc_grammar_free(b.g);
+    o.rule.names_n = 0;
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "of 0 names");
+    list[0] = "b", list[1] = "a", o.rule.names_n = 2;
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "not sorted: \"a\" at 1");
+    list[1] = "b";
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "not sorted: \"b\" at 1");
+    list[1] = "c.d";
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "name 1 of a grammar is no");
+    list[0] = "1b";
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "no identifier: \"1b\"");
+    list[0] = "";
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "no identifier: \"\"");
+    assert_null(b.g);
+    hpc_test_grammar_end(&b);
+}
+
 static int whole_life(void *user)
 {
     const hpc_test_grammar *b = user;
-    hpc_grammar_options o = {.rule = hpc_test_rule(HPC_GRAMMAR_DIRECTIVE),
-                             .prefix = "#pragma omp ",
-                             .prefix_n = 12,
-                             .end = &b->end,
-                             .end_n = 1};
+    hpc_grammar_options o = {
+        .rule = {NAMED}, .prefix = "#pragma omp ", .prefix_n = 12, .end = &b->end, .end_n = 1};
     hpc_vocabulary *v = NULL;
     hpc_grammar *g = NULL;
     int rc = hpc_vocabulary_create(&v, b->t, 0);
@@ -472,6 +518,7 @@ int main(void)
         cmocka_unit_test(ends_are_no_text),
         cmocka_unit_test(nothing_to_choose_from_is_told),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(names_are_copied_and_checked),
         cmocka_unit_test(memory_may_be_short_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
