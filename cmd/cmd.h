@@ -51,6 +51,9 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s);
 /* A file that comes with the program: beside it, in ../lib/hpccoder, ../share/hpccoder, or in the
  * source tree around build/. "" when there is none. out: PATH_MAX chars. */
 int hpc_cmd_find(char *out, const char *name);
+/* The path of the model that is asked for, or, asked for none (NULL, ""), of the one of that name
+ * that comes with the program. HPC_E_ARG: there is none, or the path is no model. */
+int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name);
 int hpc_cmd_threads(int64_t asked); /* 0: one for each CPU that this process may use */
 /* The sketch of what is held out: the one asked for, the program's own, whose path goes to `room`,
  * when nothing was asked, and NULL for "none". */

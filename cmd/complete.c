@@ -90,30 +90,6 @@ out:
     return rc;
 }
 
-/* The model that is named, here or in the environment, or the one that comes with the program. */
-static int find_model(completing *x)
-{
-    const char *named = x->o->model ? x->o->model : getenv("HPCCODER_MODEL");
-    struct stat st;
-    if (named && *named) {
-        int n = snprintf(x->model, sizeof x->model, "%s", named);
-        if (n >= (int)sizeof x->model) return hpc_fail(HPC_E_ARG, "--model: too long a path");
-        const char *end = n > 5 ? x->model + n - 5 : x->model;
-        if (stat(x->model, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0 &&
-            !hpc_is_packed(x->model))
-            return hpc_fail(HPC_E_ARG,
-                            "%s: neither a model directory nor a FILE.gguf or "
-                            "FILE.packed",
-                            x->model);
-        return HPC_OK;
-    }
-    int rc = hpc_cmd_find(x->model, "pilot.gguf");
-    if (rc >= 0 && !*x->model)
-        rc = hpc_fail(HPC_E_ARG, "pilot.gguf does not lie where this program looks for it: name a "
-                                 "model with --model");
-    return rc;
-}
-
 /* Said of the option, and before the model is looked at. */
 static int check_device(const char *name)
 {
@@ -158,7 +134,7 @@ static int open_completer(completing *x)
                             .guess = o->guess};
     int rc;
     TRY(check_device(o->device));
-    TRY(find_model(x));
+    TRY(hpc_cmd_find_model(x->model, o->model ? o->model : getenv("HPCCODER_MODEL"), "pilot.gguf"));
     TRY(complete_open_passages(&x->passages, x->known, o, x->model));
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));

@@ -12,6 +12,7 @@ typedef struct judging {
     const pragma_options *o;
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_checker *checker;
+    hpc_asker *asker; /* NULL: no model is asked */
     bool sarif, json;
     int64_t by_verdict[4], wrong_n, directives_n, files_n;
     int worst; /* exit code */
@@ -124,7 +125,10 @@ static int find_loops(pragma_file *f, judging *j)
     }
     TRY(rc);
     TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
+    if (j->asker)
+        TRY(hpc_ask(&f->loops, j->asker, &tree, f->path, f->text.data, f->text.n, f->language));
     TRY(pragma_verify(f, &tree, &flags, j->checker, j->o));
+    hpc_pragma_weigh(&f->loops);
     f->errors = tree.errors;
     f->cut = tree.cut;
     memcpy(f->missing, tree.missing, sizeof f->missing);
@@ -283,6 +287,22 @@ static int check_options(judging *j, int argc)
     return pragma_verify_options(o);
 }
 
+static int open_asker(judging *j)
+{
+    char model[PATH_MAX];
+    const pragma_options *o = j->o;
+    hpc_engine_options e = {.model = model,
+                            .threads = hpc_cmd_threads(o->threads),
+                            .weights = HPC_DTYPE_N,
+                            .cache = HPC_BF16};
+    int rc = HPC_OK;
+    if (!o->rank && !o->model) return HPC_OK;
+    TRY(hpc_cmd_find_model(model, o->model, "pragma.gguf"));
+    TRY(hpc_asker_open(&j->asker, &e));
+out:
+    return rc;
+}
+
 static int run(void *options, int argc, char **argv)
 {
     judging j = {.o = options, .worst = EXIT_DONE};
@@ -291,6 +311,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     j.given = hpc_cmd_take_flags(&argc, argv);
     TRY(check_options(&j, argc));
+    TRY(open_asker(&j));
     bool keep = j.json || j.sarif;
     file = hpc_alloc(keep ? (size_t)argc : 1, sizeof *file);
     if (!file) TRY(HPC_E_NOMEM);
@@ -305,6 +326,7 @@ static int run(void *options, int argc, char **argv)
 out:
     for (int64_t k = 0; k < n; k++) pragma_file_release(&file[k]);
     hpc_free(file);
+    hpc_asker_close(j.asker);
     hpc_checker_close(j.checker);
     return rc;
 }
@@ -329,6 +351,9 @@ const hpc_command hpc_cmd_pragma = {
         "Flags are those of the nearest compile_commands.json, of the one that -p names, or those "
         "behind \"--\". What a missing header would tell is unknown. Loops of Fortran and OpenCL "
         "are listed as unknown.\n\n"
+        "`confidence` in JSON says how often experts did as is proposed with such loops, to put a "
+        "directive there or none. With --rank a model is asked as well, and what is told begins "
+        "with the loops that experts would rather mark.\n\n"
         "--verify run builds and runs the program in a copy of its folder (--folder): serially, "
         "with each "
         "access of the loops recorded, which shows two iterations that meet; then with the "
@@ -340,6 +365,7 @@ const hpc_command hpc_cmd_pragma = {
     .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
                 "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
                 "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"
+                "hpccoder pragma --rank src/*.c  # the most promising loops of each file first\n"
                 "hpccoder pragma --fix --guard src/*.c  # with if clauses that test assumptions\n"
                 "hpccoder pragma solver.c --verify run --build make --run './solver 100'\n"
                 "hpccoder pragma --check src/*.cpp  # for CI: wrong directives alone\n"

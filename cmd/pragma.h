@@ -6,14 +6,15 @@
 #define HPC_CMD_PRAGMA_H
 
 #include "cmd/compiler.h"
-#include "infer/pragma/pragma.h"
+#include "infer/pragma/ask.h"
 
 typedef struct pragma_options {
     int64_t at;
-    bool diff, fix, check, guard, conditional, default_none, json, quiet;
+    bool diff, fix, check, guard, conditional, default_none, rank, json, quiet;
     bool sandbox;
     double tolerance, seconds;
-    const char *format, *database, *verify, *folder, *build, *run;
+    const char *format, *database, *verify, *folder, *build, *run, *model;
+    int64_t threads;
 } pragma_options;
 extern const hpc_option pragma_option_table[];
 
@@ -21,6 +22,7 @@ typedef struct pragma_note { /* what is made of a loop */
     const char *directive;   /* that is proposed, with its if clause; NULL: none is */
     bool put;                /* --fix and --diff put it in */
     const char *because;     /* why it is not proposed, or not put in; NULL */
+    int64_t rank;            /* of what is proposed in its file, from 1; 0: nothing is */
 } pragma_note;
 typedef struct pragma_file {
     const char *path;

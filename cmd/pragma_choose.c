@@ -98,6 +98,19 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
     return rc;
 }
 
+/* Of what is proposed, what experts rather did comes first; alike are as they stand. */
+static void rank(pragma_file *f)
+{
+    for (int64_t i = 0; i < f->loops.n; i++) {
+        if (!f->note[i].directive) continue;
+        f->note[i].rank = 1;
+        for (int64_t k = 0; k < f->loops.n; k++) {
+            double ahead = f->loops.item[k].confidence - f->loops.item[i].confidence;
+            f->note[i].rank += f->note[k].directive && (ahead > 0 || (ahead == 0 && k < i));
+        }
+    }
+}
+
 /* ---- files that stay as they are ---------------------------------------------------------------
  */
 
@@ -142,6 +155,7 @@ int pragma_choose(pragma_file *f, const pragma_options *o)
         f->kept = "the file is a header, which others include";
     }
     for (int64_t i = 0; i < f->loops.n; i++) TRY(choose(f, i, o));
+    rank(f);
 out:
     return rc;
 }

@@ -18,6 +18,9 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const pragma_not
     hpc_json_put_text(w, "existing", l->existing);
     hpc_json_put_text(w, "existing_is", hpc_existing_name(l->existing_is));
     hpc_json_put_real(w, "confidence", l->confidence);
+    if (l->likely >= 0) hpc_json_put_real(w, "likely", l->likely);
+    if (l->likely >= 0) hpc_json_put_text(w, "guess", l->guess);
+    hpc_json_put_int(w, "rank", note->rank);
     hpc_json_open(w, "assumptions", '[');
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         hpc_json_open(w, NULL, '{');

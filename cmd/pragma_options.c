@@ -63,6 +63,19 @@ const hpc_option pragma_option_table[] = {
      .help =
          "How far verdicts are checked: from the text alone; by libclang and the compiler, which "
          "must take each directive; or by running the program, too."},
+    {.name = "rank",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pragma_options, rank),
+     .help = "Ask a model as well, which learnt from loops that experts marked: how likely they "
+             "would mark this one, which sorts what is told, with which schedule, and of unknown "
+             "loops with which directive. Nothing of that changes a verdict."},
+    {.name = "model",
+     .letter = 'm',
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, model),
+     .argument = "DIR|FILE.gguf|FILE.packed",
+     .help = "The model that --rank asks, which then need not be said; pragma.gguf, which comes "
+             "with the program, if not given."},
     {.name = "build",
      .kind = HPC_TEXT,
      .offset = offsetof(pragma_options, build),
@@ -101,6 +114,7 @@ const hpc_option pragma_option_table[] = {
      .fallback = "true",
      .help = "Builds and runs see the system read-only, no network and the copy, by "
              "bubblewrap; --no-sandbox: limits of time and memory alone."},
+    HPC_CMD_THREADS(pragma_options),
     HPC_CMD_JSON(pragma_options),
     HPC_CMD_QUIET(pragma_options),
     {.name = NULL},

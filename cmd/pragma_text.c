@@ -82,6 +82,11 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
     put_source(out, &f->text, l);
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
+    if (l->likely >= 0)
+        hpc_buf_printf(out,
+                       "    likely: by the model, experts mark such a loop in %.0f of 100 cases\n",
+                       100 * l->likely);
+    if (l->guess) hpc_buf_printf(out, "    guess: %s, of which nothing is proven\n", l->guess);
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         hpc_buf_printf(out, "    assumes: %s", l->assumption[k].text);
         if (l->assumption[k].check) hpc_buf_printf(out, " [%s]", l->assumption[k].check);
@@ -94,8 +99,22 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
     hpc_buf_text(out, "\n");
 }
 
+/* What is proposed by its rank, and then the rest. */
+static int put_ranked(hpc_buf *out, const pragma_file *f)
+{
+    int64_t *at = hpc_alloc((size_t)f->loops.n + 1, sizeof *at), proposed = 0;
+    if (!at) return HPC_E_NOMEM;
+    for (int64_t i = 0; i < f->loops.n; i++) proposed += f->note[i].rank > 0;
+    for (int64_t i = 0, other = proposed; i < f->loops.n; i++)
+        at[f->note[i].rank > 0 ? f->note[i].rank - 1 : other++] = i;
+    for (int64_t k = 0; k < f->loops.n; k++) put_loop(out, f, at[k]);
+    hpc_free(at);
+    return out->failed;
+}
+
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
+    if ((o->rank || o->model) && !o->check) return put_ranked(out, f);
     for (int64_t i = 0; i < f->loops.n; i++)
         if (!o->check || pragma_is_wrong(&f->loops.item[i])) put_loop(out, f, i);
     return out->failed;

@@ -11,9 +11,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "model/packed.h"
 
 static void write_stderr(void *user, const char *text, size_t n)
 {
@@ -173,6 +175,30 @@ int hpc_cmd_find(char *out, const char *name)
     }
     out[0] = '\0';
     return HPC_OK;
+}
+
+int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name)
+{
+    struct stat st;
+    int rc = HPC_OK;
+    if (!asked || !*asked) {
+        TRY(hpc_cmd_find(out, name));
+        if (!*out)
+            rc = hpc_fail(HPC_E_ARG,
+                          "%s does not lie where this program looks for it: name a model with "
+                          "--model",
+                          name);
+        return rc;
+    }
+    int n = snprintf(out, PATH_MAX, "%s", asked);
+    if (n >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--model: too long a path");
+    const char *end = n > 5 ? out + n - 5 : out;
+    if (stat(out, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0 &&
+        !hpc_is_packed(out))
+        rc = hpc_fail(HPC_E_ARG, "%s: neither a model directory nor a FILE.gguf or FILE.packed",
+                      out);
+out:
+    return rc;
 }
 
 int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked)

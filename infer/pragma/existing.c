@@ -171,7 +171,7 @@ static int list_loop(hpc_pragma_loops *out, int64_t *cap, const directives *d, i
                            .node = -1,
                            .function = "",
                            .inside = x->in_parallel && directives_of(d, i) < 0,
-                           .confidence = 0.5,
+                           .likely = -1,
                            .evidence = why,
                            .evidence_n = 1};
     for (int64_t k = out->n - 1; x->outer >= 0 && k >= 0 && l->outer < 0; k--)

@@ -249,7 +249,6 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c, bool none)
         hpc_assumption *a = &out->assumption[i];
         if (a->check && !is_spelled(s, a->check)) a->check = NULL;
     }
-    out->confidence = out->verdict == HPC_VERDICT_UNKNOWN ? 0.5 : 0.99;
     return HPC_OK;
 }
 
@@ -331,7 +330,8 @@ static int add_loop(finding *f, int32_t i, const char *function)
                           .end = x->to,
                           .outer = f->open_n > 0 ? f->open[f->open_n - 1].loop : -1,
                           .node = i,
-                          .function = function};
+                          .function = function,
+                          .likely = -1};
 out:
     return rc;
 }
@@ -400,6 +400,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, &base, o));
+    hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);
     hpc_arena_free(work);

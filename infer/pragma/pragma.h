@@ -62,7 +62,10 @@ typedef struct hpc_pragma_loop {
     const char *pragma;   /* "#pragma omp parallel for ..."; NULL unless parallel or conditional */
     const char *existing; /* on one line; NULL: none */
     hpc_existing existing_is;
-    double confidence; /* that the verdict is right */
+    double
+        confidence; /* how often experts did as is proposed with such loops: a directive, or none */
+    double likely;  /* that an expert would put one there, by a model; -1: none was asked */
+    const char *guess; /* of an unknown loop, by a model: nothing of it is proven; NULL */
     bool again;        /* of a template that is instantiated in the file */
     bool small;        /* it runs so short that threads do not pay */
     bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
@@ -94,6 +97,11 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
  * `why` says what stopped the analysis. fixed_form: of Fortran. */
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o);
+
+/* Sets `confidence` of all loops of a file anew, after verdicts or `likely` have changed. It is
+ * calibrated on loops of repositories that no model of ours was trained on (tests/pragma/README.md
+ * says how well). */
+void hpc_pragma_weigh(hpc_pragma_loops *l);
 
 #ifdef __cplusplus
 }

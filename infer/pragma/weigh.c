@@ -1,0 +1,87 @@
+/*
+ * weigh.c: how often experts did as is proposed with loops like one.
+ *
+ * A logistic regression over what the analysis found and, where a model was asked, over what that
+ * said. tests/pragma/calibrate.py made the numbers, from loops of repositories that neither the
+ * analysis nor the model was made with. It knows nothing of the loop's text.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/pragma/pragma.h"
+
+typedef enum feature {
+    FEATURE_ONE,
+    FEATURE_PARALLEL,
+    FEATURE_CONDITIONAL,
+    FEATURE_UNSAFE,
+    FEATURE_ASSUMPTIONS,
+    FEATURE_DEPTH,  /* loops around it */
+    FEATURE_WITHIN, /* one of them may run in parallel */
+    FEATURE_HOLDS,  /* there are loops in it */
+    FEATURE_LINES,  /* the logarithm of how many it has */
+    FEATURE_SMALL,  /* evidence of this kind, and so on */
+    FEATURE_REDUCTION,
+    FEATURE_CALL,
+    FEATURE_CONTROL,
+    FEATURE_FORM,
+    FEATURE_MEMORY,
+    FEATURE_LIKELY, /* the logit of what the model said */
+    FEATURE_N
+} feature;
+
+static const double weights[2][FEATURE_N] = {/* without a model and with one */
+                                             {0},
+                                             {0}};
+
+static const struct {
+    feature is;
+    const char *kind;
+} kinds[] = {{FEATURE_SMALL, "cost"}, {FEATURE_REDUCTION, "reduction"},
+             {FEATURE_CALL, "call"},  {FEATURE_CONTROL, "control"},
+             {FEATURE_FORM, "form"},  {FEATURE_MEMORY, "memory"}};
+
+static double at_most(double x, double most)
+{
+    return x < most ? x : most;
+}
+
+static double logit(double p)
+{
+    const double least = 1e-6;
+    p = p < least ? least : p > 1 - least ? 1 - least : p;
+    return log(p / (1 - p));
+}
+
+static void features_of(double *x, const hpc_pragma_loops *l, int64_t i)
+{
+    const hpc_pragma_loop *p = &l->item[i];
+    memset(x, 0, FEATURE_N * sizeof *x);
+    x[FEATURE_ONE] = 1;
+    x[FEATURE_PARALLEL] = p->verdict == HPC_VERDICT_PARALLEL;
+    x[FEATURE_CONDITIONAL] = p->verdict == HPC_VERDICT_CONDITIONAL;
+    x[FEATURE_UNSAFE] = p->verdict == HPC_VERDICT_UNSAFE;
+    x[FEATURE_ASSUMPTIONS] = at_most((double)p->assumptions_n, 4);
+    for (int32_t k = p->outer; k >= 0; k = l->item[k].outer) {
+        x[FEATURE_DEPTH] = at_most(x[FEATURE_DEPTH] + 1, 4);
+        if (l->item[k].verdict >= HPC_VERDICT_CONDITIONAL) x[FEATURE_WITHIN] = 1;
+    }
+    x[FEATURE_HOLDS] = i + 1 < l->n && l->item[i + 1].at < p->end && l->item[i + 1].at > p->at;
+    x[FEATURE_LINES] = log((double)(p->end_line - p->line) + 1);
+    for (int64_t e = 0; e < p->evidence_n; e++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (strcmp(p->evidence[e].kind, kinds[k].kind) == 0) x[kinds[k].is] = 1;
+    if (p->likely >= 0) x[FEATURE_LIKELY] = logit(p->likely);
+}
+
+void hpc_pragma_weigh(hpc_pragma_loops *l)
+{
+    for (int64_t i = 0; i < l->n; i++) {
+        hpc_pragma_loop *p = &l->item[i];
+        double x[FEATURE_N], sum = 0;
+        features_of(x, l, i);
+        for (int k = 0; k < FEATURE_N; k++) sum += weights[p->likely >= 0][k] * x[k];
+        double marked = 1 / (1 + exp(-sum));
+        p->confidence = p->verdict >= HPC_VERDICT_CONDITIONAL ? marked : 1 - marked;
+    }
+}
