@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """calibrate.py collect|fit ...: how often experts marked loops of which `hpccoder pragma` says so and so.
 
-  collect --loops LOOPS.DB --trees DIR --out FILE.jsonl [--model M] [--splits test,validation] [--leave-out A/B,..]
+  collect --loops LOOPS.DB --trees DIR --out FILE.jsonl [--model M] [--splits test,validation] [--leave-out A/B,..] [--files N]
       runs `hpccoder pragma --json` over each file of these splits that has loops which an expert marked, or left
       unmarked in a file that uses OpenMP, and writes a line for each such loop: repository, verdict, features,
       and whether it is marked. DIR has a work tree of each repository as OWNER+NAME.
@@ -13,12 +13,13 @@
 The features are those of infer/pragma/weigh.c, read from the JSON. Loops within a parallel region are left out by
 `corpus loops`. Nothing is downloaded.
 """
-import argparse, collections, json, math, os, sqlite3, subprocess, sys
+import argparse, collections, json, math, os, random, sqlite3, subprocess, sys
+
+import experts
 
 KINDS = ["cost", "reduction", "call", "control", "form", "memory"]
 FEATURES = (["one", "parallel", "conditional", "unsafe", "assumptions", "depth", "within", "holds", "lines"]
             + KINDS + ["likely"])
-FLAGS = ["-fopenmp"]
 
 
 def logit(p):
@@ -40,18 +41,6 @@ def features(loops, i):
             logit(l["likely"]) if l.get("likely") is not None else None]
 
 
-def flags_of(tree):
-    """Each folder with headers: what a stranger would try."""
-    found = set()
-    for folder, folders, files in os.walk(tree):
-        folders[:] = [f for f in folders if f != ".git"]
-        if any(f.endswith((".h", ".hpp", ".hh", ".hxx")) for f in files):
-            found.add(os.path.relpath(folder, tree))
-        if os.path.basename(folder) in ("include", "src", "inc"):
-            found.add(os.path.relpath(folder, tree))
-    return FLAGS + ["-I" + f for f in sorted(found, key=lambda f: (f.count("/"), f))[:200]]
-
-
 def collect(a):
     db = sqlite3.connect(a.loops)
     out = open(a.out, "w")
@@ -62,16 +51,21 @@ def collect(a):
             f" AND language IN ('c', 'c++') AND split IN ({','.join('?' * len(splits))})", splits):
         if repository not in a.leave_out.split(","):
             rows[repository, path][line] = (kind, directive)
-    flags = {}
-    for n, ((repository, path), lines) in enumerate(sorted(rows.items())):
+    known = {}
+    chosen = sorted(rows.items())
+    if len(chosen) > int(a.files):
+        chosen = random.Random(1).sample(chosen, int(a.files))
+    for n, ((repository, path), lines) in enumerate(chosen):
         tree = os.path.join(a.trees, repository.replace("/", "+"))
         if not os.path.exists(os.path.join(tree, path)):
             continue
-        if repository not in flags:
-            flags[repository] = flags_of(tree)
+        if repository not in known:
+            known[repository] = experts.Tree(os.path.abspath(tree))
+        flags = known[repository].flags(os.path.abspath(os.path.join(tree, path))) + ["-fopenmp"] + (
+            [] if path.endswith((".c", ".h")) else ["-std=c++17"])
         call = [os.path.abspath(a.hpccoder), "pragma", "-q", "--json", "-j", "2"] + (["--model", os.path.abspath(a.model)] if a.model else [])
         try:
-            r = subprocess.run(call + [path, "--"] + flags[repository], cwd=tree, capture_output=True, text=True, timeout=300)
+            r = subprocess.run(call + [path, "--"] + flags, cwd=tree, capture_output=True, text=True, timeout=300)
             loops = json.loads(r.stdout)[0]["loops"]
         except (subprocess.TimeoutExpired, ValueError, IndexError, KeyError):
             print(f"{repository}/{path}: nothing", file=sys.stderr)
@@ -86,8 +80,7 @@ def collect(a):
                                       marked=int(kind == "annotated"), directive=directive, alone=l["alone"],
                                       guess=l.get("guess"), likely=l.get("likely"), x=features(loops, i))) + "\n")
         out.flush()
-        print(f"\r{n + 1} of {len(rows)} files", end="", file=sys.stderr)
-    print(file=sys.stderr)
+        if sys.stderr.isatty(): print(f"\r{n + 1} of {len(chosen)} files", end="", file=sys.stderr)
 
 
 def fitted(np, x, y, ridge=1.0):
@@ -177,7 +170,7 @@ def main():
     s = p.add_subparsers(dest="what", required=True)
     c = s.add_parser("collect")
     for name, fallback in (("loops", None), ("trees", None), ("out", None), ("model", ""), ("splits", "test,validation"),
-                           ("leave-out", ""), ("hpccoder", "build/release/hpccoder")):
+                           ("leave-out", ""), ("files", "1000000"), ("hpccoder", "build/release/hpccoder")):
         c.add_argument("--" + name, default=fallback, required=fallback is None)
     f = s.add_parser("fit")
     f.add_argument("samples")
