@@ -73,6 +73,8 @@ static hpc_pragma_options options_of(const pragma_options *o)
 {
     hpc_pragma_options p = HPC_PRAGMA_DEFAULTS;
     p.default_none = o->default_none;
+    p.simd = o->simd;
+    p.target = o->target;
     p.line = (uint32_t)o->at;
     return p;
 }
@@ -280,6 +282,9 @@ static int check_options(judging *j, int argc)
         return hpc_fail(HPC_E_ARG, "--diff, --fix and --check exclude each other");
     if (o->guard && o->conditional)
         return hpc_fail(HPC_E_ARG, "--guard and --conditional exclude each other");
+    if (o->guard && o->target)
+        return hpc_fail(HPC_E_ARG, "--guard and --target exclude each other: an if clause does "
+                                   "not keep teams from running at once");
     if (o->json && j->sarif)
         return hpc_fail(HPC_E_ARG, "--json and --format sarif are two formats");
     if ((o->diff || o->fix) && (j->json || j->sarif))
@@ -342,8 +347,13 @@ const hpc_command hpc_cmd_pragma = {
         "where there is one. `unsafe`: the evidence names what iterations hand to each other. "
         "`unknown`: it says what stopped the analysis. Programs are taken to be free of undefined "
         "behaviour, and sums of floating-point numbers may be added up in another order.\n\n"
-        "Of nested loops the outermost is proposed; loops inside a parallel region, loops that "
-        "are too small to pay and loops that have a directive are not. --fix puts a line above "
+        "Of nested loops the outermost is proposed, with collapse where all loops of the nest are "
+        "independent and the outer one runs less than 64 times, or its length is not known and "
+        "loops that are taken hold another one. Loops inside a parallel region, loops that "
+        "are too small to pay and loops that have a directive are not. --simd proposes vectors for "
+        "innermost loops of plain arithmetic, also where threads do not pay; --target offloads "
+        "loops of which it is known what memory they touch, with map clauses. --fix puts a line "
+        "above "
         "each loop that is proposed and proven; with --guard or --conditional above those, too, "
         "that rest on assumptions. Indentation and line ends are the file's, and a second run "
         "changes nothing. What comes out of macros is not touched, nor are headers and files that "

@@ -31,19 +31,30 @@ static int64_t around(const pragma_file *f, int64_t i)
     return -1;
 }
 
-/* The directive with a clause that tests what is assumed; NULL when something has no test. */
-static const char *guarded(const pragma_file *f, const hpc_pragma_loop *l, int *rc)
+/* "if(x + n <= y)"; false when something that is assumed has no test. */
+static bool put_if(hpc_buf *b, const hpc_pragma_loop *l, const char *of)
 {
-    hpc_buf b = {0};
-    const char *out = NULL;
-    hpc_buf_printf(&b, "%s if(", l->pragma);
+    hpc_buf_printf(b, " if(%s", of);
     for (int64_t k = 0; k < l->assumptions_n; k++) {
         const char *check = l->assumption[k].check;
-        if (!check) goto out;
-        hpc_buf_printf(&b, "%s%s%s%s", k ? " && " : "", l->assumptions_n > 1 ? "(" : "", check,
+        if (!check) return false;
+        hpc_buf_printf(b, "%s%s%s%s", k ? " && " : "", l->assumptions_n > 1 ? "(" : "", check,
                        l->assumptions_n > 1 ? ")" : "");
     }
-    hpc_buf_text(&b, ")");
+    hpc_buf_text(b, ")");
+    return true;
+}
+
+/* The directive with a clause that tests what is assumed; NULL when something has no test. Before
+ * OpenMP 5.0 an if clause of `parallel for simd` would leave vectors as they are: each is named. */
+static const char *guarded(const pragma_file *f, const hpc_pragma_loop *l, int *rc)
+{
+    static const char both[] = "#pragma omp parallel for simd";
+    hpc_buf b = {0};
+    const char *out = NULL;
+    const bool two = strncmp(l->pragma, both, sizeof both - 1) == 0;
+    hpc_buf_text(&b, l->pragma);
+    if (!put_if(&b, l, two ? "parallel: " : "") || (two && !put_if(&b, l, "simd: "))) goto out;
     if (b.failed < 0) *rc = b.failed;
     out = b.failed < 0 ? NULL : hpc_arena_text(f->arena, "%s", b.data);
     if (!out) *rc = HPC_E_NOMEM;
@@ -84,7 +95,7 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
         if (!note->because) rc = HPC_E_NOMEM;
     } else if (l->inside) {
         note->because = "it runs inside a parallel region already";
-    } else if (l->small) {
+    } else if (l->small && !l->vectors) {
         note->because = "it is too small to pay";
     } else {
         note->directive = l->pragma;

@@ -39,6 +39,16 @@ const hpc_option pragma_option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, default_none),
      .help = "Propose default(none), with what is shared."},
+    {.name = "simd",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pragma_options, simd),
+     .help = "Propose vectors, too: parallel for simd for innermost loops of plain arithmetic on "
+             "neighbouring elements, simd alone where threads do not pay."},
+    {.name = "target",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pragma_options, target),
+     .help = "Propose target teams distribute parallel for, with map clauses, where it is known "
+             "which memory a loop touches; evidence says where it is not."},
     {.name = "format",
      .kind = HPC_CHOICE,
      .offset = offsetof(pragma_options, format),

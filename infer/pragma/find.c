@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "infer/pragma/existing.h"
+#include "infer/pragma/propose.h"
 
 const char *hpc_verdict_name(hpc_verdict v)
 {
@@ -159,34 +160,6 @@ void study_end(study *s)
     hpc_free(s->found.assumption);
 }
 
-/* ---- its directive ------------------------------------------------------------------------------
- */
-
-static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
-{
-    if (names->n > 0) hpc_buf_printf(b, " %s(%s)", name, names->data);
-}
-
-static const char *directive(study *s, const clauses *c, bool none)
-{
-    hpc_buf b = {0};
-    hpc_buf_text(&b, none ? "#pragma omp parallel for default(none)" : "#pragma omp parallel for");
-    clause(&b, "shared", &c->shared);
-    clause(&b, "private", &c->privates);
-    clause(&b, "lastprivate", &c->last);
-    if (c->conditional.n > 0)
-        hpc_buf_printf(&b, " lastprivate(conditional: %s)", c->conditional.data);
-    clause(&b, "linear", &c->linear);
-    for (int k = 0; k < c->n; k++)
-        hpc_buf_printf(&b, " reduction(%s:%s)", reduction_name(c->reduction[k].op),
-                       c->reduction[k].names.data);
-    if (s->uneven) hpc_buf_text(&b, " schedule(dynamic)");
-    const char *kept = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
-    if (!kept) s->rc = HPC_E_NOMEM;
-    hpc_buf_release(&b);
-    return kept;
-}
-
 void clauses_release(clauses *c)
 {
     hpc_buf_release(&c->privates);
@@ -197,41 +170,17 @@ void clauses_release(clauses *c)
     for (int k = 0; k < c->n; k++) hpc_buf_release(&c->reduction[k].names);
 }
 
-/* ---- what it costs ------------------------------------------------------------------------------
- */
-
-enum { SMALL_OPERATIONS = 4000 };
-
-static bool is_small(study *s)
-{
-    int64_t width, stride;
-    const poly *w = poly_less(s, s->head.hi, s->head.lo);
-    if (!poly_is_number(w, &width) || !poly_is_number(s->head.stride, &stride) || stride == 0)
-        return false;
-    double trips = (double)width / (double)(stride < 0 ? -stride : stride) + 1;
-    if (trips * (s->cost + 2) >= SMALL_OPERATIONS) return false;
-    say(s, "cost", s->loop, "%.0f iterations of about %.0f operations are too few to pay",
-        trips < 0 ? 0 : trips, s->cost + 2);
-    return true;
-}
-
 /* ---- results --------------------------------------------------------------------------------- */
 
-static int keep(hpc_pragma_loop *out, study *s, const clauses *c, bool none)
+static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
+                const hpc_pragma_options *o)
 {
     const found *f = &s->found;
+    if (!s->unsafe && !s->unknown) propose(out, s, c, base, o);
     out->verdict = s->unsafe              ? HPC_VERDICT_UNSAFE
                    : s->unknown           ? HPC_VERDICT_UNKNOWN
                    : f->assumptions_n > 0 ? HPC_VERDICT_CONDITIONAL
                                           : HPC_VERDICT_PARALLEL;
-    if (out->verdict >= HPC_VERDICT_CONDITIONAL) {
-        out->pragma = directive(s, c, none);
-        out->small = is_small(s);
-        if (f->evidence_n == 0)
-            say(s, "dependence", s->loop,
-                f->assumptions_n > 0 ? "no two iterations meet in memory, if what is assumed holds"
-                                     : "no two iterations meet in memory");
-    }
     out->evidence = hpc_arena_alloc(s->out, (size_t)f->evidence_n + 1, sizeof *out->evidence);
     out->assumption =
         hpc_arena_alloc(s->out, (size_t)f->assumptions_n + 1, sizeof *out->assumption);
@@ -253,7 +202,7 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c, bool none)
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
-                 int32_t function, bool none)
+                 int32_t function, const hpc_pragma_options *o)
 {
     study s = *base;
     clauses c = {0};
@@ -265,8 +214,8 @@ static int judge(hpc_pragma_loop *out, const program *p, const study *base, int3
         memory_judge(&s, &c);
     }
     TRY(s.rc);
-    if (none) share_rest(&s, &c);
-    TRY(keep(out, &s, &c, none));
+    if (o->default_none) share_rest(&s, &c);
+    TRY(keep(out, &s, &c, base, o));
 out:
     clauses_release(&c);
     study_end(&s);
@@ -336,6 +285,16 @@ out:
     return rc;
 }
 
+/* What is right for one instantiation of a template alone is not proposed. */
+static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
+{
+    const char *a = kept->pragma, *b = other->pragma;
+    if ((!kept->plain && !other->plain) || (a && b && strcmp(a, b) == 0)) return;
+    if (kept->plain) kept->pragma = kept->plain;
+    kept->plain = NULL;
+    kept->vectors = false;
+}
+
 /* A template's loop is there once more for each explicit instantiation, with types in it: these
  * count, and the worst of them, and not the first, which has none. */
 static int merge_twin(finding *f)
@@ -350,11 +309,12 @@ static int merge_twin(finding *f)
         TRY(hpc_map_put(f->seen, span, sizeof span, k));
     } else {
         old = &out->item[k];
+        const hpc_pragma_loop other = *old;
         if (!old->again || new->verdict < old->verdict) {
-            int32_t outer = old->outer;
             *old = *new;
-            old->outer = outer;
+            old->outer = other.outer;
         }
+        if (other.again) keep_common(old, other.verdict > new->verdict ? &other : new);
         old->again = true;
         out->n--;
     }
@@ -396,7 +356,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(&f, i, name));
-        TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o->default_none));
+        TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o));
         TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, &base, o));

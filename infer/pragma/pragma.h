@@ -68,6 +68,8 @@ typedef struct hpc_pragma_loop {
     const char *guess; /* of an unknown loop, by a model: nothing of it is proven; NULL */
     bool again;        /* of a template that is instantiated in the file */
     bool small;        /* it runs so short that threads do not pay */
+    bool vectors;      /* what is proposed makes vectors, and no threads */
+    const char *plain; /* the directive without collapse, simd and target; NULL: it has none */
     bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
     const char *fixed; /* why no directive can be put before it; NULL */
     hpc_assumption *assumption;
@@ -84,11 +86,13 @@ void hpc_pragma_loops_release(hpc_pragma_loops *l);
 
 typedef struct hpc_pragma_options {
     bool default_none; /* default(none), with what is shared */
+    bool simd;         /* vectors, where they fit */
+    bool target;       /* a device, with what is mapped, where that is known */
     uint32_t line;     /* only loops that cover this line; 0: all */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
-        .default_none = false, .line = 0                                                           \
+        .default_none = false, .simd = false, .target = false, .line = 0                           \
     }
 /* All loops of the functions of a tree. `text` is what the tree was made of. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,

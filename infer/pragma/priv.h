@@ -115,7 +115,10 @@ struct study {
     bool unknown, unsafe;
     bool reorders; /* sums of floating-point numbers */
     double cost;   /* of one iteration, in simple operations */
-    bool uneven;   /* iterations differ much in cost */
+    bool guessed;  /* it holds a loop that counts to what is not known */
+    bool uneven;   /* iterations differ much in cost: where, and why */
+    int32_t uneven_at;
+    const char *uneven_why;
     int32_t resolving;
     bool quiet;                     /* looks at values without noting that they are read */
     int32_t stores_from, stores_to; /* the part of the tree whose stores count: the loop's */

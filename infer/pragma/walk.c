@@ -21,6 +21,14 @@ static void leave(study *s)
     s->leaves = true;
 }
 
+static void note_uneven(study *s, int32_t node, const char *why)
+{
+    if (s->uneven) return;
+    s->uneven = true;
+    s->uneven_at = node;
+    s->uneven_why = why;
+}
+
 /* ---- declarations ---------------------------------------------------------------------------- */
 
 static const place *keep_place(study *s, const place *p)
@@ -172,7 +180,8 @@ static void walk_if(study *s, int32_t i)
     s->facts = no;
     if (other) walk_statement(s, other);
     s->depth--;
-    if (of_then > 50 + 4 * (s->cost - cost - of_then)) s->uneven = true;
+    if (of_then > 50 + 4 * (s->cost - cost - of_then))
+        note_uneven(s, i, "most of the work stands under this condition");
     s->facts = then_ends ? no : other_ends ? yes : facts;
     if (other_ends && !then_ends)
         s->now = after;
@@ -292,6 +301,16 @@ static void count_pointer(study *s, loop_head *h)
     h->hi = poly_less(s, h->hi, h->first);
 }
 
+/* A triangle has rows that grow by the same each time. */
+static const char *how_often(study *s, const loop_head *h)
+{
+    const poly *width = poly_less(s, h->hi, h->lo), *c, *rest;
+    bool linear = width && poly_split(s, width, s->iteration, &c, &rest) && !poly_varies(s, c) &&
+                  !poly_varies(s, rest);
+    return linear ? "how often this loop runs grows or falls with each of them, as in a triangle"
+                  : "how often this loop runs is another in each of them";
+}
+
 static void walk_counted(study *s, int32_t loop, loop_head *h)
 {
     inner in;
@@ -303,7 +322,7 @@ static void walk_counted(study *s, int32_t loop, loop_head *h)
     if (pointer) count_pointer(s, h);
     const poly *width = poly_less(s, h->hi, h->lo), *var = poly_atom(s, inner_atom(s, h));
     bool runs = prove_not_negative(s, width, s->facts), jump = jumps(s->t, h->body);
-    if (poly_varies(s, h->lo) || poly_varies(s, h->hi)) s->uneven = true;
+    if (poly_varies(s, h->lo) || poly_varies(s, h->hi)) note_uneven(s, loop, how_often(s, h));
     state_forget(s, h->body);
     if (k >= 0) {
         s->now[k].is = pointer ? poly_sum(s, h->first, var) : var;
@@ -314,7 +333,10 @@ static void walk_counted(study *s, int32_t loop, loop_head *h)
     s->depth += jump;
     walk_statement(s, h->body);
     s->depth -= jump;
-    if (!poly_is_number(width, &n)) n = -1;
+    if (!poly_is_number(width, &n)) {
+        n = -1;
+        s->guessed = true;
+    }
     inner_end(&in, s, loop, runs && !s->leaves, n + 1);
     if (k < 0) return;
     int64_t c;
@@ -371,7 +393,7 @@ static void walk_uncounted(study *s, int32_t loop)
                                             : a;
     inner in;
     if (!a || !b || !body) return;
-    s->uneven = true;
+    note_uneven(s, loop, "how often this loop runs is not known before it ends");
     if (kind == HPC_TREE_FOR) walk_statement(s, a);
     inner_begin(&in, s);
     state_forget(s, loop);

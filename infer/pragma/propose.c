@@ -1,0 +1,169 @@
+/*
+ * propose.c: the directive of a loop whose iterations are independent: threads where they pay, with
+ * the loops inside that become one with it; vectors and a device where they are asked for.
+ */
+#include <string.h>
+
+#include "infer/pragma/propose.h"
+
+/* ---- its text -----------------------------------------------------------------------------------
+ */
+
+static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
+{
+    if (names->n > 0) hpc_buf_printf(b, " %s(%s)", name, names->data);
+}
+
+static const char *name_of(const proposal *p)
+{
+    if (p->target) return "target teams distribute parallel for";
+    if (!p->threads) return "simd";
+    return p->simd ? "parallel for simd" : "parallel for";
+}
+
+/* Dealt out one by one, iterations of a collapsed nest would cost more than they balance. */
+static const char *schedule_of(const study *s, const proposal *p)
+{
+    if (!s->uneven || p->target || !p->threads) return "";
+    return p->collapse > 1 ? " schedule(guided)" : " schedule(dynamic)";
+}
+
+static const char *directive(study *s, const clauses *c, const proposal *p, bool none)
+{
+    hpc_buf b = {0};
+    hpc_buf_printf(&b, "#pragma omp %s", name_of(p));
+    if (p->collapse > 1) hpc_buf_printf(&b, " collapse(%d)", p->collapse);
+    if (p->threads) {
+        if (none) hpc_buf_text(&b, " default(none)");
+        clause(&b, "shared", &c->shared);
+    }
+    clause(&b, "private", &c->privates);
+    clause(&b, "lastprivate", &c->last);
+    if (c->conditional.n > 0)
+        hpc_buf_printf(&b, " lastprivate(conditional: %s)", c->conditional.data);
+    clause(&b, "linear", &c->linear);
+    for (int k = 0; k < c->n; k++)
+        hpc_buf_printf(&b, " reduction(%s:%s)", reduction_name(c->reduction[k].op),
+                       c->reduction[k].names.data);
+    hpc_buf_text(&b, schedule_of(s, p));
+    if (p->target && p->maps.n > 0) hpc_buf_text(&b, p->maps.data);
+    const char *kept = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
+    if (!kept) s->rc = HPC_E_NOMEM;
+    hpc_buf_release(&b);
+    return kept;
+}
+
+/* ---- what it costs ------------------------------------------------------------------------------
+ */
+
+enum { SMALL_OPERATIONS = 4000 };
+
+static bool is_small(study *s)
+{
+    double trips = nest_trips(s, &s->head);
+    return trips >= 0 && trips * (s->cost + 2) < SMALL_OPERATIONS;
+}
+
+static void say_small(study *s)
+{
+    say(s, "cost", s->loop, "%.0f iterations of about %.0f operations are too few to pay",
+        nest_trips(s, &s->head), s->cost + 2);
+}
+
+/* Why iterations are dealt out as threads ask for them. */
+static void say_uneven(study *s)
+{
+    if (!s->uneven || !s->uneven_why) return;
+    say(s, "cost", s->uneven_at, "iterations differ in cost: %s", s->uneven_why);
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------
+ */
+
+static const char *plain_call(const study *s, int32_t call)
+{
+    const hpc_tree_node *n = &s->t->node[call];
+    call_known k = call_known_of(s->t, n->symbol);
+    bool element = k == CALL_METHOD_PLACE && (n->flags & HPC_TREE_OPERATOR);
+    if (k == CALL_VALUE || k == CALL_METHOD_READ || element) return NULL;
+    return hpc_arena_text(s->out, "%s is called",
+                          n->symbol >= 0 ? symbol_name(s, n->symbol) : "something");
+}
+
+static const char *plain_node(const study *s, int32_t i, bool vectors)
+{
+    const hpc_tree_node *n = &s->t->node[i];
+    uint8_t flags = n->type >= 0 ? s->t->type[n->type].flags : 0;
+    if (flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC)) return "it is volatile or atomic";
+    switch (n->kind) {
+    case HPC_TREE_CALL: return plain_call(s, i);
+    case HPC_TREE_SWITCH: return vectors ? "a switch has no vectors" : NULL;
+    case HPC_TREE_OTHER:
+    case HPC_TREE_TRY:
+    case HPC_TREE_ASM:
+    case HPC_TREE_GOTO:
+    case HPC_TREE_LABEL:
+    case HPC_TREE_THROW:
+    case HPC_TREE_NEW:
+    case HPC_TREE_DELETE:
+    case HPC_TREE_CONSTRUCT:
+    case HPC_TREE_STRING:
+    case HPC_TREE_LAMBDA: return "it is no plain arithmetic";
+    default: return NULL;
+    }
+}
+
+bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vectors)
+{
+    const hpc_tree_node *l = &s->t->node[s->loop];
+    *node = s->loop;
+    *why = NULL;
+    for (size_t i = l->at; i < l->to && i < s->text_n; i++)
+        if (s->text[i] == '#' || (l->to - i > 7 && memcmp(s->text + i, "_Pragma", 7) == 0))
+            *why = "other directives stand in it";
+    for (int32_t i = s->loop + 1; i < l->end && !*why; i++) {
+        *why = plain_node(s, i, vectors);
+        *node = i;
+    }
+    return *why == NULL;
+}
+
+/* ---- the choice ---------------------------------------------------------------------------------
+ */
+
+static void choose(proposal *p, study *s, const clauses *c, const study *base,
+                   const hpc_pragma_options *o, bool *small)
+{
+    if (*small && s->guessed) { /* with many iterations inside, they do pay as one */
+        p->collapse = nest_collapse(s, c, base, false);
+        *small = p->collapse == 1;
+    }
+    if (*small) {
+        say_small(s);
+        p->threads = !(o->simd && vector_fits(s, c));
+        p->simd = !p->threads;
+        return;
+    }
+    p->target = o->target && target_maps(&p->maps, s, c);
+    if (p->collapse == 1 || p->target) p->collapse = nest_collapse(s, c, base, p->target);
+    p->simd = o->simd && !p->target && vector_fits(s, c);
+}
+
+void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
+             const hpc_pragma_options *o)
+{
+    const proposal plain = {.collapse = 1, .threads = true};
+    proposal p = plain;
+    out->small = is_small(s);
+    if (s->found.evidence_n == 0 && (!out->small || s->guessed))
+        say(s, "dependence", s->loop,
+            s->found.assumptions_n > 0
+                ? "no two iterations meet in memory, if what is assumed holds"
+                : "no two iterations meet in memory");
+    say_uneven(s);
+    choose(&p, s, c, base, o, &out->small);
+    if (p.collapse > 1 || p.simd || p.target) out->plain = directive(s, c, &plain, o->default_none);
+    out->pragma = directive(s, c, &p, o->default_none);
+    out->vectors = !p.threads;
+    hpc_buf_release(&p.maps);
+}
