@@ -228,14 +228,26 @@ static bool fills(mapping *m, const mapped *x, const access *a)
 /* ---- what is touched ----------------------------------------------------------------------------
  */
 
-static bool is_private(const clauses *c, const char *name)
+static bool is_listed(const hpc_buf *names, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *p = c->privates.data; p && c->privates.n > 0;) {
+    for (const char *p = names->data; p && names->n > 0;) {
         if (strncmp(p, name, n) == 0 && (p[n] == '\0' || p[n] == ',')) return true;
         p = strstr(p, ", ");
         if (p) p += 2;
     }
+    return false;
+}
+
+static bool is_private(const clauses *c, const char *name)
+{
+    return is_listed(&c->privates, name);
+}
+
+static bool is_summed(const clauses *c, const char *name)
+{
+    for (int k = 0; k < c->n; k++)
+        if (is_listed(&c->reduction[k].names, name)) return true;
     return false;
 }
 
@@ -261,6 +273,9 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
                       base_name(s, a->place.base));
     if (pointer && !is_copied(s, target_type(s, a->place.base)))
         return refuse(m, a->node, "points to what cannot be copied as it is",
+                      base_name(s, a->place.base));
+    if (is_summed(c, symbol_name(s, base.symbol)))
+        return refuse(m, a->node, "is summed up, and no plain variable",
                       base_name(s, a->place.base));
     if (is_ambiguous(s, base.symbol))
         return refuse(m, a->node, "is the name of several variables", base_name(s, a->place.base));

@@ -22,8 +22,7 @@ void few_and_known(double b[8][512], double a[8][512])
     // plain: parallel for collapse(2)
     for (int i = 0; i < 8; i++)
         // loop few_and_known.j: if distinct(b, a)
-        for (int j = 0; j < 512; j++)
-            b[i][j] = 0.5 * a[i][j];
+        for (int j = 0; j < 512; j++) b[i][j] = 0.5 * a[i][j];
 }
 
 void many_rows(double b[restrict 512][8], const double a[restrict 512][8])
