@@ -494,6 +494,7 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma", "name source files");
     hpc_test_refuses(&o, root, "pragma @a.c --fix --diff", "exclude each other");
     hpc_test_refuses(&o, root, "pragma @a.c --guard --conditional", "exclude each other");
+    hpc_test_refuses(&o, root, "pragma @a.c --guard --target", "exclude each other");
     hpc_test_refuses(&o, root, "pragma @a.c --fix --json", "have no JSON");
     hpc_test_refuses(&o, root, "pragma @a.c --json --format sarif", "two formats");
     hpc_test_refuses(&o, root, "pragma @a.c --format yaml", "yaml");

@@ -224,7 +224,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         free(m);
         return 0;
     }
-    hpc_pragma_options o = {.default_none = data[0] & 1, .line = data[0] & 2 ? data[0] / 8 : 0};
+    hpc_pragma_options o = {.default_none = data[0] & 1,
+                            .simd = data[0] & 16,
+                            .target = data[0] & 32,
+                            .line = data[0] & 2 ? data[0] / 8 : 0};
     hpc_language l = data[0] & 4 ? HPC_LANGUAGE_CPP : HPC_LANGUAGE_C;
     m->at = data + 1;
     m->end = data + n;
