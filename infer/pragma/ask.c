@@ -296,6 +296,12 @@ out:
     return rc;
 }
 
+static bool runs_threads(const char *pragma)
+{
+    static const char plain[] = "#pragma omp parallel for";
+    return strncmp(pragma, plain, sizeof plain - 1) == 0;
+}
+
 static int ask_group(asking *x)
 {
     int rc;
@@ -303,7 +309,7 @@ static int ask_group(asking *x)
     for (int k = 0; k < x->items_n; k++) {
         const hpc_pragma_loop *l = x->item[k].loop;
         if (l->verdict == HPC_VERDICT_UNKNOWN) TRY(ask_guess(x, k));
-        if (l->pragma && !strstr(l->pragma, "schedule(") && !strstr(l->pragma, "target"))
+        if (l->pragma && !strstr(l->pragma, "schedule(") && runs_threads(l->pragma))
             TRY(ask_schedule(x, k));
     }
     x->items_n = 0;

@@ -20,11 +20,11 @@ typedef enum feature {
     FEATURE_WITHIN, /* one of them may run in parallel */
     FEATURE_HOLDS,  /* there are loops in it */
     FEATURE_LINES,  /* the logarithm of how many it has */
-    FEATURE_SMALL,  /* evidence of this kind, and so on */
-    FEATURE_REDUCTION,
+    FEATURE_SMALL,
+    FEATURE_FORM,      /* it is no loop that could be studied */
+    FEATURE_REDUCTION, /* evidence of this kind, and so on */
     FEATURE_CALL,
     FEATURE_CONTROL,
-    FEATURE_FORM,
     FEATURE_MEMORY,
     FEATURE_LIKELY, /* the logit of what the model said */
     FEATURE_N
@@ -37,9 +37,10 @@ static const double weights[2][FEATURE_N] = {/* without a model and with one */
 static const struct {
     feature is;
     const char *kind;
-} kinds[] = {{FEATURE_SMALL, "cost"}, {FEATURE_REDUCTION, "reduction"},
-             {FEATURE_CALL, "call"},  {FEATURE_CONTROL, "control"},
-             {FEATURE_FORM, "form"},  {FEATURE_MEMORY, "memory"}};
+} kinds[] = {{FEATURE_REDUCTION, "reduction"},
+             {FEATURE_CALL, "call"},
+             {FEATURE_CONTROL, "control"},
+             {FEATURE_MEMORY, "memory"}};
 
 static double at_most(double x, double most)
 {
@@ -68,9 +69,13 @@ static void features_of(double *x, const hpc_pragma_loops *l, int64_t i)
     }
     x[FEATURE_HOLDS] = i + 1 < l->n && l->item[i + 1].at < p->end && l->item[i + 1].at > p->at;
     x[FEATURE_LINES] = log((double)(p->end_line - p->line) + 1);
-    for (int64_t e = 0; e < p->evidence_n; e++)
+    x[FEATURE_SMALL] = p->small;
+    for (int64_t e = 0; e < p->evidence_n; e++) {
+        const hpc_evidence *v = &p->evidence[e];
+        if (p->verdict == HPC_VERDICT_UNKNOWN && strcmp(v->kind, "form") == 0) x[FEATURE_FORM] = 1;
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            if (strcmp(p->evidence[e].kind, kinds[k].kind) == 0) x[kinds[k].is] = 1;
+            if (strcmp(v->kind, kinds[k].kind) == 0) x[kinds[k].is] = 1;
+    }
     if (p->likely >= 0) x[FEATURE_LIKELY] = logit(p->likely);
 }
 

@@ -17,9 +17,9 @@ import argparse, collections, json, math, os, random, sqlite3, subprocess, sys
 
 import experts
 
-KINDS = ["cost", "reduction", "call", "control", "form", "memory"]
-FEATURES = (["one", "parallel", "conditional", "unsafe", "assumptions", "depth", "within", "holds", "lines"]
-            + KINDS + ["likely"])
+KINDS = ["reduction", "call", "control", "memory"]
+FEATURES = (["one", "parallel", "conditional", "unsafe", "assumptions", "depth", "within", "holds", "lines", "small",
+             "form"] + KINDS + ["likely"])
 
 
 def logit(p):
@@ -37,7 +37,9 @@ def features(loops, i):
     holds = i + 1 < len(loops) and loops[i + 1]["line"] <= l["end_line"]
     return [1, l["verdict"] == "parallel", l["verdict"] == "conditional", l["verdict"] == "unsafe",
             min(len(l["assumptions"]), 4), min(len(around), 4), any(k["verdict"] in good for k in around), holds,
-            math.log(l["end_line"] - l["line"] + 1)] + [k in kinds for k in KINDS] + [
+            math.log(l["end_line"] - l["line"] + 1),
+            any(e["kind"] == "cost" and "too few to pay" in e["text"] for e in l["evidence"]),
+            l["verdict"] == "unknown" and "form" in kinds] + [k in kinds for k in KINDS] + [
             logit(l["likely"]) if l.get("likely") is not None else None]
 
 
