@@ -216,8 +216,7 @@ static bool never_zero(study *s, const poly *d, const fact *facts, int depth)
     for (const fact *f = facts; f; f = f->next)
         if (f->unequal && (poly_equal(f->p, d) || poly_equal(poly_scaled(s, f->p, -1), d)))
             return true;
-    return never_divides(d) || prove_positive(s, d, facts) ||
-           prove_positive(s, poly_scaled(s, d, -1), facts) || other_remainder(s, d, facts) ||
+    return never_divides(d) || prove_not_zero(s, d, facts) || other_remainder(s, d, facts) ||
            in_layers(s, d, facts, depth);
 }
 

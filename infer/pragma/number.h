@@ -110,6 +110,7 @@ void atom_text(hpc_buf *b, const study *s, int32_t i);
 /* ---- prove.c ---- */
 bool prove_not_negative(study *s, const poly *p, const fact *facts);
 bool prove_positive(study *s, const poly *p, const fact *facts);
+bool prove_not_zero(study *s, const poly *p, const fact *facts); /* always of one sign */
 const fact *fact_add(study *s, const fact *next, const poly *p);
 const fact *fact_unequal(study *s, const fact *next, const poly *p);
 

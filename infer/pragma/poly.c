@@ -2,6 +2,7 @@
  * poly.c: sums of products of atoms with whole coefficients. What becomes too large, or might
  * overflow, is not known any more: that is always safe.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "infer/pragma/priv.h"
@@ -105,9 +106,28 @@ static bool times(term *out, const term *a, const term *b)
     }
 }
 
+/* The order of the terms stays. */
+static const poly *scaled(study *s, const poly *a, int64_t c)
+{
+    if (c == 0) return poly_number(s, 0);
+    poly *p = poly_make(s, a->n);
+    if (!p) return NULL;
+    p->n = a->n;
+    for (int32_t i = 0; i < a->n; i++) {
+        p->t[i] = a->t[i];
+        if (llabs(a->t[i].c) > COEFFICIENT_MOST) return NULL;
+        p->t[i].c *= c;
+        if (!fits(p->t[i].c)) return NULL;
+    }
+    return p;
+}
+
 const poly *poly_product(study *s, const poly *a, const poly *b)
 {
+    int64_t c;
     if (!a || !b) return NULL;
+    if (poly_is_number(a, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(s, b, c);
+    if (poly_is_number(b, &c) && llabs(c) <= COEFFICIENT_MOST) return scaled(s, a, c);
     const poly *sum = poly_number(s, 0);
     poly *one = poly_make(s, 1);
     if (!one) return NULL;

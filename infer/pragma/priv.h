@@ -106,6 +106,8 @@ struct study {
     int32_t choices;          /* conditions that numbers were chosen by */
     int32_t parts;            /* budget of the prover */
     int32_t depth_most;       /* and how deep it looks */
+    bool deeper;              /* it would have looked deeper */
+    struct tried *tried;      /* what it has looked at in vain: prove.c */
     int64_t spent, visits;    /* of it, by all questions so far; calls of value_of() */
     bool rising;           /* the prover may take it that the values of an array never decrease */
     const place *rises[4]; /* of which arrays it did */

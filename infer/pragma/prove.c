@@ -3,11 +3,20 @@
  * favour of the bound that makes the number smallest, as long as the sign of their coefficient can
  * be proven in turn; what is left is compared with the facts that hold where it is asked.
  *
- * A budget bounds the search; what is not found within it counts as not proven.
+ * A budget bounds the search; what is not found within it counts as not proven. What was looked at
+ * in vain is so again as deep or deeper.
  */
+#include <string.h>
+
 #include "infer/pragma/priv.h"
 
-enum { PARTS_MOST = 600 };
+enum { PARTS_MOST = 600, TRIED = 128 };
+
+struct tried {
+    const poly *p;
+    const fact *facts;
+    int32_t depth;
+};
 
 static const fact *add(study *s, const fact *next, const poly *p, bool unequal)
 {
@@ -184,18 +193,13 @@ static bool is_counter(const study *s, int32_t a)
     return x->kind == ATOM_INNER || (x->kind == ATOM_TWIN && s->atoms[x->of].kind == ATOM_INNER);
 }
 
-static bool not_negative(study *s, const poly *p, const fact *facts, int depth)
+static struct tried *tried_at(const study *s, const poly *p, const fact *facts)
 {
-    int64_t c;
-    if (!p || depth > s->depth_most || s->parts <= 0) return false;
-    s->parts--;
-    s->spent++;
-    if (poly_is_number(p, &c)) return c >= 0;
-    if (plainly(s, p)) return true;
-    for (const fact *f = facts; f; f = f->next) {
-        if (!f->unequal && poly_differ_by(p, f->p, &c) && c >= 0) return true;
-    }
-    if (s->rising && by_rising(s, p, facts, depth)) return true;
+    return &s->tried[hpc_hash(p->t, (size_t)p->n * sizeof *p->t, (uintptr_t)facts) % TRIED];
+}
+
+static bool by_atoms(study *s, const poly *p, const fact *facts, int depth)
+{
     int32_t choice = -1;
     bool counters = false;
     for (int32_t a = highest_below(p, INT32_MAX); a >= 0; a = highest_below(p, a)) {
@@ -209,19 +213,72 @@ static bool not_negative(study *s, const poly *p, const fact *facts, int depth)
     return false;
 }
 
-/* Short proofs first: a wrong turn at the beginning must not use up the budget. */
+static bool not_negative(study *s, const poly *p, const fact *facts, int depth)
+{
+    int64_t c;
+    if (!p) return false;
+    if (depth > s->depth_most || s->parts <= 0) {
+        s->deeper = true;
+        return false;
+    }
+    s->parts--;
+    s->spent++;
+    if (poly_is_number(p, &c)) return c >= 0;
+    if (plainly(s, p)) return true;
+    for (const fact *f = facts; f; f = f->next) {
+        if (!f->unequal && poly_differ_by(p, f->p, &c) && c >= 0) return true;
+    }
+    struct tried *before = tried_at(s, p, facts);
+    if (before->p && before->facts == facts && before->depth <= depth && poly_equal(before->p, p))
+        return false;
+    if (s->rising && by_rising(s, p, facts, depth)) return true;
+    if (by_atoms(s, p, facts, depth)) return true;
+    *before = (struct tried){.p = p, .facts = facts, .depth = depth};
+    return false;
+}
+
+/* Short proofs first: a wrong turn at the beginning must not use up the budget. *more: a longer
+ * one might be found where this one was not. */
+static bool prove_within(study *s, bool *more, const poly *p, const fact *facts, int32_t depth,
+                         int32_t parts)
+{
+    struct tried tried[TRIED];
+    if (!*more) return false;
+    memset(tried, 0, sizeof tried);
+    s->tried = tried;
+    s->parts = parts;
+    s->depth_most = depth;
+    s->deeper = false;
+    bool is = not_negative(s, p, facts, 0);
+    *more = s->deeper;
+    return is;
+}
+
+static const int32_t depths[] = {4, 7, 11};
+enum { DEPTHS = sizeof depths / sizeof *depths, PARTS_FIRST = 60 };
+
 bool prove_not_negative(study *s, const poly *p, const fact *facts)
 {
-    static const int32_t depths[] = {4, 7, 11};
-    for (size_t k = 0; k < sizeof depths / sizeof *depths; k++) {
-        s->parts = PARTS_MOST;
-        s->depth_most = depths[k];
-        if (not_negative(s, p, facts, 0)) return true;
-    }
+    bool more = true;
+    for (int k = 0; k < DEPTHS; k++)
+        if (prove_within(s, &more, p, facts, depths[k], PARTS_MOST)) return true;
     return false;
 }
 
 bool prove_positive(study *s, const poly *p, const fact *facts)
 {
     return prove_not_negative(s, poly_plus(s, p, -1), facts);
+}
+
+/* Of one sign there is no proof, and looking for it takes long. */
+bool prove_not_zero(study *s, const poly *p, const fact *facts)
+{
+    const poly *side[] = {poly_plus(s, p, -1), poly_plus(s, poly_scaled(s, p, -1), -1)};
+    bool more[] = {true, true};
+    for (int k = -1; k < DEPTHS; k++)
+        for (int i = 0; i < 2; i++)
+            if (prove_within(s, &more[i], side[i], facts, depths[k < 0 ? 0 : k],
+                             k < 0 ? PARTS_FIRST : PARTS_MOST))
+                return true;
+    return false;
 }

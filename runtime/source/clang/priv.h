@@ -50,7 +50,9 @@ struct walk {
     hpc_clang_unit *u;
     const char *text; /* of the file */
     size_t text_n;
-    CXFile other; /* the last that was not the unit's */
+    CXFile other;           /* the last that was not the unit's */
+    CXSourceLocation first; /* of the file; places behind it are numbered by bytes */
+    bool numbered;
     walk_item *item;
     size_t items_n, items_cap;
     int32_t *open; /* items whose children are being collected */
@@ -106,6 +108,8 @@ bool walk_evaluate(int64_t *out, CXCursor c);
 bool walk_is_function(enum CXCursorKind k);
 
 /* ---- places (tree_place.c) ---------------------------------------------------------------- */
+/* What follows is in this file of the unit; false: it has no text. */
+bool walk_go_to(walk *w, CXFile file);
 /* Whether a place is in the unit's own file; of a macro's, where it is used. */
 bool walk_in_file(walk *w, CXSourceLocation l, uint32_t *at);
 walk_place walk_place_of(walk *w, CXCursor c);

@@ -248,23 +248,10 @@ static enum CXChildVisitResult top(CXCursor c, CXCursor parent, CXClientData use
 
 /* ---- functions of headers ------------------------------------------------------------------- */
 
-/* What is walked next is in that file; false: it has no text. */
-static bool go_to(walk *w, CXFile file)
-{
-    size_t n;
-    const char *text = clang_getFileContents(w->u->unit, file, &n);
-    if (!text || n > UINT32_MAX) return false;
-    w->u->file = file;
-    w->text = text;
-    w->text_n = n;
-    w->other = NULL;
-    return true;
-}
-
 static void walk_elsewhere(walk *w, CXCursor c, CXFile file, uint32_t end)
 {
     const size_t from = w->n;
-    if (!go_to(w, file)) return;
+    if (!walk_go_to(w, file)) return;
     w->elsewhere = true;
     function(w, c);
     w->elsewhere = false;
@@ -292,7 +279,7 @@ static void headers(walk *w)
         if (!file || clang_File_isEqual(file, own)) continue;
         walk_elsewhere(w, c, file, end);
     }
-    go_to(w, own);
+    walk_go_to(w, own);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -300,13 +287,13 @@ static void headers(walk *w)
 static void begin(walk *w, hpc_clang_unit *u)
 {
     w->u = u;
-    w->text = clang_getFileContents(u->unit, u->file, &w->text_n);
-    if (!w->text) w->text_n = 0;
-    if (w->text_n > UINT32_MAX) w->text_n = UINT32_MAX;
+    w->other = NULL;
+    w->text_n = 0;
+    w->numbered = false;
+    walk_go_to(w, u->file);
     CXTargetInfo target = clang_getTranslationUnitTargetInfo(u->unit);
     w->pointer_bytes = clang_TargetInfo_getPointerWidth(target) / 8;
     clang_TargetInfo_dispose(target);
-    w->other = NULL;
     w->n = w->values_n = 0;
     w->cut = false;
     w->depth = 0;
