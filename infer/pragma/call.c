@@ -122,6 +122,16 @@ static const poly *call_of_file(study *s, int32_t call)
     return NULL;
 }
 
+/* What a call gives by value: std::conj(z), a * b. */
+static bool is_temporary(const hpc_tree *t, int32_t e)
+{
+    int32_t v = t->node[e].symbol;
+    if (t->node[e].kind != HPC_TREE_CALL || v < 0) return false;
+    const char *name = t->name + t->symbol[v].name;
+    return call_known_at(t, e) == CALL_VALUE && strcmp(name, "move") != 0 &&
+           strcmp(name, "forward") != 0;
+}
+
 /* size(), at(i) and their like of a container. */
 static const poly *call_method(study *s, int32_t call, call_known is)
 {
@@ -133,9 +143,14 @@ static const poly *call_method(study *s, int32_t call, call_known is)
     const char *name = symbol_name(s, n->symbol);
     place p;
     if (!object) return NULL;
-    if (is == CALL_METHOD_CHANGE) {
-        for (int32_t c = inline_arguments(t, call); c; c = hpc_tree_next(t, c)) value_of(s, c);
-        touch_object(s, call, ARG_READ | ARG_WRITE);
+    if (is == CALL_METHOD_CHANGE || is == CALL_METHOD_OWN) {
+        int32_t first = inline_arguments(t, call);
+        if (is == CALL_METHOD_OWN && !first && is_temporary(t, object)) {
+            value_of(s, object);
+            return NULL;
+        }
+        for (int32_t c = first; c; c = hpc_tree_next(t, c)) value_of(s, c);
+        touch_object(s, call, is == CALL_METHOD_OWN && !first ? ARG_READ : ARG_READ | ARG_WRITE);
         return NULL;
     }
     if (is == CALL_METHOD_READ && container_of(t, t->node[object].type) != CONTAINER_NONE) {
@@ -219,7 +234,7 @@ const poly *call_value(study *s, int32_t call)
     if (n->kind == HPC_TREE_CONSTRUCT) {
         v = construct(s, call);
     } else {
-        call_known is = call_known_of(t, n->symbol);
+        call_known is = call_known_at(t, call);
         if (is >= CALL_METHOD_READ)
             v = call_method(s, call, is);
         else if (is != CALL_UNKNOWN)

@@ -23,7 +23,9 @@ static const known c_names[] = {
      "cabsf isalpha isdigit isalnum isspace isupper islower ispunct isxdigit toupper tolower "
      "__builtin_expect __builtin_complex "
      "__builtin_popcount __builtin_popcountl __builtin_popcountll __builtin_clz __builtin_clzl "
-     "__builtin_ctz __builtin_ctzl __builtin_fabs __builtin_sqrt __builtin_prefetch j0 j1 y0 y1 ",
+     "__builtin_isnan __builtin_isinf __builtin_isinf_sign __builtin_isfinite __builtin_isnormal "
+     "__builtin_signbit __builtin_ctz __builtin_ctzl __builtin_fabs __builtin_sqrt "
+     "__builtin_prefetch j0 j1 y0 y1 ",
      CALL_VALUE},
     {" strlen strcmp strncmp memcmp strchr strrchr strstr atoi atol atof strnlen memchr strspn "
      "strcspn atoll ",
@@ -57,7 +59,14 @@ static const known method_names[] = {
 static const char std_values[] =
     " min max clamp abs sqrt sin cos tan exp log pow fabs floor ceil round fmin fmax hypot atan2 "
     "asin acos atan sinh cosh tanh fmod isnan isinf isfinite real imag norm move forward make_pair "
-    "numeric_limits lowest epsilon infinity trunc log2 log10 cbrt exp2 expm1 log1p copysign fma ";
+    "numeric_limits lowest epsilon infinity trunc log2 log10 cbrt exp2 expm1 log1p copysign fma "
+    "conj arg polar proj ";
+/* Of std::complex: what its operators and methods give, or do to the object itself. */
+static const char complex_operators[] =
+    " operator+ operator- operator* operator/ operator== operator!= operator\"\"i operator\"\"if "
+    "operator\"\"il ";
+static const char complex_methods[] =
+    " real imag operator+= operator-= operator*= operator/= operator= ";
 
 static bool listed(const char *names, const char *name)
 {
@@ -83,6 +92,8 @@ call_known call_known_of(const hpc_tree *t, int32_t symbol)
     bool in_std = strncmp(scope, "std", 3) == 0 && (scope[3] == '\0' || scope[3] == ':');
     if (v->flags & HPC_SYMBOL_METHOD) {
         if (!in_std) return CALL_UNKNOWN;
+        if (strncmp(scope, "std::complex", 12) == 0 && listed(complex_methods, name))
+            return CALL_METHOD_OWN;
         return find(method_names, sizeof method_names / sizeof *method_names, name);
     }
     if (v->node >= 0 && t->node[v->node].kind == HPC_TREE_FUNCTION) return CALL_UNKNOWN;
@@ -92,4 +103,34 @@ call_known call_known_of(const hpc_tree *t, int32_t symbol)
     if (is != CALL_UNKNOWN) return is;
     if (v->flags & HPC_SYMBOL_NORETURN) return CALL_LEAVES;
     return CALL_UNKNOWN;
+}
+
+static bool is_number(const hpc_tree *t, int32_t type)
+{
+    uint8_t k = kind_of(t, type);
+    return k == HPC_TYPE_INTEGER || k == HPC_TYPE_FLOAT || k == HPC_TYPE_BOOL;
+}
+
+/* A number, or one of std::complex: all that it is lies in the object itself. */
+static bool is_value(const hpc_tree *t, int32_t e)
+{
+    int32_t type = bare_type(t, t->node[e].type);
+    if (is_number(t, type)) return true;
+    return kind_of(t, type) == HPC_TYPE_RECORD &&
+           strncmp(t->name + t->type[type].name, "std::complex<", 13) == 0;
+}
+
+call_known call_known_at(const hpc_tree *t, int32_t call)
+{
+    int32_t v = t->node[call].symbol;
+    call_known is = call_known_of(t, v);
+    if (is != CALL_UNKNOWN || v < 0) return is;
+    const hpc_symbol *x = &t->symbol[v];
+    const char *scope = t->name + x->scope;
+    bool in_std = strncmp(scope, "std", 3) == 0 && (scope[3] == '\0' || scope[3] == ':');
+    bool ours = in_std && x->kind == HPC_SYMBOL_FUNCTION && !(x->flags & HPC_SYMBOL_METHOD) &&
+                listed(complex_operators, t->name + x->name);
+    for (int32_t c = hpc_tree_child(t, call, 1); c && ours; c = hpc_tree_next(t, c))
+        ours = is_value(t, c);
+    return ours ? CALL_VALUE : CALL_UNKNOWN;
 }

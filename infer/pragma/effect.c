@@ -2,7 +2,7 @@
  * effect.c: what a function of the file does beside returning a value, found in its body: what it
  * reads and writes through its arguments, what state it changes, what stands in the way of knowing.
  */
-#include "infer/pragma/priv.h"
+#include "infer/pragma/inline.h"
 
 static void worse(effect *f, uint8_t kind, uint32_t line, const char *why)
 {
@@ -201,7 +201,8 @@ static void look_at_call(effect *f, study *s, int32_t function, int32_t call)
 {
     const hpc_tree *t = s->t;
     int32_t v = t->node[call].symbol;
-    call_known is = call_known_of(t, v);
+    call_known is = call_known_at(t, call);
+    if (is == CALL_METHOD_OWN && inline_arguments(t, call) == 0) is = CALL_VALUE;
     if (is != CALL_UNKNOWN || v < 0) {
         look_at_known(f, s, function, call, is);
         return;

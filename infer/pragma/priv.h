@@ -230,11 +230,14 @@ typedef enum call_known {
     CALL_IO,
     CALL_LEAVES, /* exit, abort */
     CALL_LOCK,
-    CALL_METHOD_READ,  /* of a container: size, empty */
-    CALL_METHOD_PLACE, /* at, front, back, data, begin, end, operator[] */
-    CALL_METHOD_CHANGE /* push_back, insert */
+    CALL_METHOD_READ,   /* of a container: size, empty */
+    CALL_METHOD_PLACE,  /* at, front, back, data, begin, end, operator[] */
+    CALL_METHOD_CHANGE, /* push_back, insert */
+    CALL_METHOD_OWN     /* reads the object itself, or changes it if there is an argument: real */
 } call_known;
 call_known call_known_of(const hpc_tree *t, int32_t symbol);
+/* And operators, by what their operands are. */
+call_known call_known_at(const hpc_tree *t, int32_t call);
 
 /* ---- state.c ---- */
 var_state *state_copy(study *s, const var_state *from);

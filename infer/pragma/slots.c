@@ -71,7 +71,8 @@ static void find_store(study *s, int32_t i)
                   t->node[c].type);
     }
     if (n->kind != HPC_TREE_CALL) return;
-    call_known is = call_known_of(t, n->symbol);
+    call_known is = call_known_at(t, i);
+    if (is == CALL_METHOD_OWN && inline_arguments(t, i) == 0) return;
     if (is == CALL_VALUE || is == CALL_READS || is == CALL_METHOD_READ || is == CALL_METHOD_PLACE)
         return;
     const effect *f = n->symbol >= 0 && is == CALL_UNKNOWN ? effect_of(s, n->symbol) : NULL;

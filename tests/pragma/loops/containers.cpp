@@ -430,6 +430,70 @@ void complex_scale(std::vector<std::complex<double>> &a, std::complex<double> w)
     }
 }
 
+void complex_product(std::vector<std::complex<double>> &a, int n, std::complex<double> w)
+{
+    // loop complex_product: safe
+    for (int i = 0; i < n; i++) {
+        a[i] = w * a[i] + 2.0;
+    }
+}
+
+void complex_chain(std::vector<std::complex<double>> &a, int n)
+{
+    // loop complex_chain: carried +2 +2
+    for (int i = 1; i < n; i++) {
+        a[i] = a[i - 1] * a[i];
+    }
+}
+
+void complex_parts(std::complex<double> *__restrict a, const double *__restrict x, int n)
+{
+    // loop complex_parts: safe
+    for (int i = 0; i < n; i++) {
+        a[i].real(x[i]);
+        a[i] *= 2.0;
+        a[i] -= std::conj(a[i]);
+    }
+}
+
+void complex_part_of_next(std::complex<double> *a, int n)
+{
+    // loop complex_part_of_next: carried +2 +2
+    for (int i = 1; i < n; i++) {
+        a[i].real(a[i - 1].imag());
+    }
+}
+
+void complex_scaled_first(std::complex<double> *a, int n)
+{
+    // loop complex_scaled_first: carried +2 +2
+    for (int i = 1; i < n; i++) {
+        a[0] *= a[i];
+    }
+}
+
+double complex_power(const std::complex<double> *a, int n)
+{
+    double s = 0;
+    // loop complex_power: safe reduction(+:s)
+    for (int i = 0; i < n; i++) {
+        s += std::real(std::conj(a[i]) * a[i]) + (a[i] - 1.0).imag();
+    }
+    return s;
+}
+
+double complex_swapped(std::complex<double> *a, double *b, int n)
+{
+    std::complex<double> t;
+    // loop complex_swapped: safe private(t)
+    for (int i = 0; i < n / 2; i++) {
+        t = a[2 * i];
+        a[2 * i] = a[2 * i + 1] * t;
+        a[2 * i + 1] = t;
+    }
+    return b[0];
+}
+
 std::string joined(const std::vector<std::string> &words)
 {
     std::string text;
