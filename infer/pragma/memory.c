@@ -294,6 +294,16 @@ static bool make_private(study *s, clauses *c, const access *a)
     return true;
 }
 
+/* A variable whose type is a template's to say: it may be a number, with a reduction, or one that
+ * each thread has for itself. */
+static bool is_open_type(const study *s, const access *a)
+{
+    const atom *x = a->place.base < 0 ? NULL : &s->atoms[a->place.base];
+    return x && x->kind == ATOM_OBJECT && a->place.n == 0 &&
+           (s->t->symbol[x->symbol].flags & HPC_SYMBOL_LOCAL) &&
+           kind_of(s->t, bare_type(s->t, s->t->symbol[x->symbol].type)) == HPC_TYPE_UNKNOWN;
+}
+
 static void judge_meeting(study *s, clauses *c, const access *a, const access *b, bool same)
 {
     int64_t by;
@@ -306,7 +316,10 @@ static void judge_meeting(study *s, clauses *c, const access *a, const access *b
     if (make_private(s, c, a)) return;
     if (a->update && a->update == b->update && reduce_array(s, c, a)) return;
     if (m == MEETING_MAYBE && assume_index(s, a, b)) return;
-    if (m == MEETING_SURE)
+    if (is_open_type(s, a))
+        say_unknown(s, "scalar", a->node, "the type of %s is not known before the template is used",
+                    node_text(s, a->node));
+    else if (m == MEETING_SURE)
         say_sure(s, a, b, by);
     else
         say_maybe(s, a, b);

@@ -127,6 +127,20 @@ static bool base_is_private(const study *s, const place *p)
     return kind_of(s->t, s->t->symbol[a->symbol].type) != HPC_TYPE_REFERENCE;
 }
 
+/* A variable of a type that a template leaves open, made from an lvalue: it may be a reference. */
+static bool may_refer(const study *s, const place *p)
+{
+    const hpc_tree *t = s->t;
+    const atom *a = p->base < 0 ? NULL : &s->atoms[p->base];
+    if (!a || a->kind != ATOM_OBJECT || !is_inside(s, a->symbol)) return false;
+    const hpc_symbol *v = &t->symbol[a->symbol];
+    if (kind_of(t, v->type) != HPC_TYPE_UNKNOWN) return false;
+    int32_t first = t->node[v->node].kind == HPC_TREE_VARIABLE ? hpc_tree_first(t, v->node) : 0;
+    uint8_t kind = first ? t->node[first].kind : HPC_TREE_NUMBER;
+    return kind != HPC_TREE_NUMBER && kind != HPC_TREE_FLOAT && kind != HPC_TREE_BINARY &&
+           kind != HPC_TREE_CONSTRUCT && kind != HPC_TREE_LIST;
+}
+
 static bool is_volatile(const study *s, const place *p)
 {
     return p->type >= 0 && (s->t->type[p->type].flags & HPC_TYPE_VOLATILE);
@@ -139,6 +153,7 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
     if (is_volatile(s, p))
         say_unsafe(s, "memory", node, "%s is volatile: each access must happen in its turn",
                    node_text(s, node));
+    if (write && may_refer(s, p)) access_everything(s, node);
     if (base_is_private(s, p)) return;
     const atom *base = p->base < 0 ? NULL : &s->atoms[p->base];
     int32_t k = base && base->kind == ATOM_OBJECT && p->n == 0 ? slot_index(s, base->symbol) : -1;
@@ -265,6 +280,9 @@ static const poly *value_of_name(study *s, int32_t e)
     uint8_t kind = kind_of(t, x->type);
     if (kind == HPC_TYPE_REFERENCE || kind == HPC_TYPE_ARRAY || kind == HPC_TYPE_RECORD)
         return load_from(s, &p, e);
+    bool changes = is_inside(s, v) || s->program->use[v].writes_n > 0;
+    if (kind == HPC_TYPE_UNKNOWN && (changes || s->program->use[v].addressed))
+        return load_from(s, &p, e); /* a template leaves its type open: it is no slot */
     bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || s->program->use[v].addressed;
     if (seen && x->type >= 0 && !(t->type[x->type].flags & HPC_TYPE_CONST))
         access_add(s, &p, e, false, 0);

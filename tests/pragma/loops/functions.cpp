@@ -220,6 +220,65 @@ template <typename T> void template_open(int n, T w, const T *x, T *y)
 }
 template void template_open<double>(int, double, const double *, double *);
 
+template <typename T> void template_index_inside(int n, double *__restrict a, const T *__restrict b)
+{
+    // loop template_index_inside: carried +3 +3 a type that is left open: i - j may come twice
+    for (int i = 0; i < n; i++) {
+        T j = b[i];
+        a[i - j] = i;
+    }
+}
+
+template <typename T>
+void template_index_assigned(int n, double *__restrict a, const T *__restrict b)
+{
+    // loop template_index_assigned: carried +4 +4 i + j may come twice
+    for (int i = 0; i < n; i++) {
+        T j;
+        j = b[i];
+        a[i + j] = i;
+    }
+}
+
+template <typename T> void template_offset(int n, double *__restrict a, const T *__restrict b, T k)
+{
+    // loop template_offset: safe
+    for (int i = 0; i < n; i++) {
+        a[i + k] = b[i];
+    }
+}
+
+template <typename T> void template_reference(int n, T *__restrict a, typename T::value w)
+{
+    // loop template_reference: carried +3 +3 what T::element is may be a reference
+    for (int i = 0; i < n; i++) {
+        typename T::element x = a[0];
+        x = w;
+    }
+}
+
+template <typename T> T template_sum(int n, const T *a)
+{
+    T s = 0;
+    // loop template_sum: unknown whether T is a number, which a reduction needs
+    for (int i = 0; i < n; i++) {
+        s += a[i];
+    }
+    return s;
+}
+
+template <typename T>
+void template_rows(int n, const T *__restrict p, const T *__restrict q, T *__restrict a)
+{
+    // loop template_rows.i: unknown where rows begin and end
+    for (int i = 0; i < n; i++) {
+        // loop template_rows.j: unknown
+        for (T j = p[i]; j < p[i + 1]; j++) {
+            a[j] = q[j];
+        }
+    }
+}
+
 template <typename T> void template_recurrence(int n, T *y)
 {
     // loop template_recurrence: carried +2 +2
