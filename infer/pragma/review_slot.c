@@ -257,6 +257,7 @@ static void review_item(review *r, const clause_item *c, const char *named)
         return;
     }
     if (slot_index(r->s, v) >= 0 || c->section) return; /* of a section, its accesses tell */
+    if (review_is_head(r, v)) return; /* the counter of a loop around, which collapse takes too */
     uint8_t k = kind_of(t, t->symbol[v].type);
     bool simple =
         k == HPC_TYPE_INTEGER || k == HPC_TYPE_FLOAT || k == HPC_TYPE_BOOL || k == HPC_TYPE_POINTER;

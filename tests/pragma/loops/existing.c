@@ -445,3 +445,16 @@ void outer_says_it(int n, int m, double *a)
         }
     }
 }
+
+void private_collapsed_both(int n, int m, double *a)
+{
+    int i, j;
+    // loop private_collapsed_both.i: safe private(j) ; existing=redundant, collapse(2)
+#pragma omp parallel for collapse(2) private(i, j)
+    for (i = 0; i < n; i++) {
+        // loop private_collapsed_both.j: safe
+        for (j = 0; j < m; j++) {
+            a[i * m + j] = i - j;
+        }
+    }
+}
