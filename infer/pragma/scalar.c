@@ -36,13 +36,53 @@ static bool kills(const hpc_tree *t, int32_t name, int32_t from)
     return false;
 }
 
+/* A loop of which each iteration begins with the assignment that a NAME is part of: what was there
+ * before is read in none of it. 0: there is no such loop from `from` on. */
+static int32_t loop_killed_in(const hpc_tree *t, int32_t name, int32_t from)
+{
+    for (int32_t up = t->node[name].parent; up >= from; up = t->node[up].parent) {
+        int32_t body = t->node[up].kind == HPC_TREE_FOR     ? hpc_tree_child(t, up, 3)
+                       : t->node[up].kind == HPC_TREE_WHILE ? hpc_tree_child(t, up, 1)
+                                                            : 0;
+        if (body && name > body && name < t->node[body].end && kills(t, name, body)) return up;
+    }
+    return 0;
+}
+
 /* The first use in a part of the tree decides: an assignment ends the old value's life. */
 static int used_in(const study *s, int32_t symbol, int32_t from, int32_t to)
 {
     const hpc_tree *t = s->t;
-    for (int32_t i = from; i < to; i++)
-        if (t->node[i].kind == HPC_TREE_NAME && t->node[i].symbol == symbol)
-            return kills(t, i, from > 0 ? from - 1 : 0) ? -1 : 1;
+    for (int32_t i = from; i < to; i++) {
+        if (t->node[i].kind != HPC_TREE_NAME || t->node[i].symbol != symbol) continue;
+        if (kills(t, i, from > 0 ? from - 1 : 0)) return -1;
+        int32_t loop = loop_killed_in(t, i, from);
+        if (!loop) return 1;
+        i = t->node[loop].end - 1; /* it may run not once, and then the old value lives on */
+    }
+    return 0;
+}
+
+static bool has_jump(const hpc_tree *t, int32_t from, int32_t to)
+{
+    for (int32_t i = from; i < to; i++) {
+        uint8_t k = t->node[i].kind;
+        if (k == HPC_TREE_GOTO || k == HPC_TREE_BREAK || k == HPC_TREE_CONTINUE ||
+            k == HPC_TREE_LABEL || k == HPC_TREE_THROW || k == HPC_TREE_TRY)
+            return true;
+    }
+    return false;
+}
+
+/* The end of a return that always follows a loop, as far as nothing jumps past it; 0. */
+static int32_t returns_at(const hpc_tree *t, int32_t loop)
+{
+    for (int32_t c = loop, up = t->node[c].parent; up > 0; c = up, up = t->node[up].parent) {
+        if (t->node[up].kind == HPC_TREE_IF) continue;
+        if (t->node[up].kind != HPC_TREE_BLOCK) return 0;
+        for (int32_t k = hpc_tree_next(t, c); k; k = hpc_tree_next(t, k))
+            if (t->node[k].kind == HPC_TREE_RETURN) return t->node[k].end;
+    }
     return 0;
 }
 
@@ -53,7 +93,8 @@ bool is_live(const study *s, int32_t symbol)
     if (!(v->flags & HPC_SYMBOL_LOCAL) || (v->flags & HPC_SYMBOL_STATIC)) return true;
     if (kind_of(t, v->type) == HPC_TYPE_REFERENCE || s->program->use[symbol].addressed) return true;
     int32_t end = t->node[s->loop].end, around = scope_of(s, symbol);
-    int32_t around_end = t->node[around].end;
+    int32_t around_end = t->node[around].end, done = returns_at(t, s->loop);
+    if (done && !has_jump(t, end, done)) return used_in(s, symbol, end, done) > 0;
     int next = used_in(s, symbol, end, around_end);
     if (next != 0) return next > 0;
     if (around != s->loop && used_in(s, symbol, around, s->loop) > 0)

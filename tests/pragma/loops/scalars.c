@@ -468,3 +468,96 @@ void never_reset(int n, int m, double *restrict b, const double *restrict a)
         b[i] = t;
     }
 }
+
+void counter_before_return(int n, double *a, int twice)
+{
+    int i;
+    if (twice) {
+        // loop counter_before_return.first: safe
+        for (i = 0; i < n; i++) {
+            a[i] *= 2.0;
+        }
+        return;
+    }
+    // loop counter_before_return.second: safe
+    for (i = 0; i < n; i++) {
+        a[i] += 1.0;
+    }
+}
+
+int counter_before_return_of_it(int n, double *a, int twice)
+{
+    int i = 0;
+    if (twice) {
+        // loop counter_before_return_of_it: safe lastprivate(i)
+        for (i = 0; i < n; i++) {
+            a[i] *= 2.0;
+        }
+        return i;
+    }
+    return -1;
+}
+
+int counter_past_jump(int n, double *a, int twice)
+{
+    int i = 0;
+    // loop counter_past_jump.k: carried control break and return
+    for (int k = 0; k < 2; k++) {
+        // loop counter_past_jump.i: safe lastprivate(i)
+        for (i = 0; i < n; i++) {
+            a[i] *= 2.0;
+        }
+        if (twice) break;
+        return 0;
+    }
+    return i;
+}
+
+void counter_of_later_rows(int n, int m, double *a)
+{
+    int j;
+    // loop counter_of_later_rows.first: safe
+    for (j = 0; j < m; j++) {
+        a[j] *= 2.0;
+    }
+    // loop counter_of_later_rows.i: safe private(j)
+    for (int i = 0; i < n; i++) {
+        // loop counter_of_later_rows.j: safe
+        for (j = 0; j < m; j++) {
+            a[i * m + j] += 1.0;
+        }
+    }
+}
+
+int counter_behind_later_rows(int n, int m, double *a)
+{
+    int j;
+    // loop counter_behind_later_rows.first: safe lastprivate(j)
+    for (j = 0; j < m; j++) {
+        a[j] *= 2.0;
+    }
+    // loop counter_behind_later_rows.i: safe lastprivate(conditional: j)
+    for (int i = 0; i < n; i++) {
+        // loop counter_behind_later_rows.j: safe lastprivate(j)
+        for (j = 0; j < m; j++) {
+            a[i * m + j] += 1.0;
+        }
+    }
+    return j;
+}
+
+double value_in_later_branch(int n, int m, double *a)
+{
+    double t = 0.0;
+    // loop value_in_later_branch.first: safe lastprivate(t)
+    for (int i = 0; i < n; i++) {
+        t = a[i];
+        a[i] = t * t;
+    }
+    // loop value_in_later_branch.second: carried +3 +2
+    for (int i = 0; i < m; i++) {
+        if (a[i] > 0.0) t = a[i];
+        a[i] = t;
+    }
+    return a[0];
+}
