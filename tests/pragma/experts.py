@@ -87,7 +87,6 @@ class Tree:
 
 def calls_of_tree(tree, more):
     for path in tree.files():
-        header = path.endswith((".h", ".hh", ".hpp", ".hxx", ".inl", ".tcc"))
         cpp = not path.endswith((".c", ".h"))
         yield [path], tree.flags(path) + ["-fopenmp"] + (["-std=c++17"] if cpp else []) + more
 
@@ -113,42 +112,17 @@ def generic(text):
     return re.sub(r"\b\d+\b", "N", text)
 
 
-def is_template(tree_text, loop):
-    """Whether the function around stands under `template <...>`: the nearest line that begins one before
-    the loop, with no function ending at its depth in between."""
-    lines = tree_text.split("\n")[:loop["line"]]
-    inner = 0
-    for line in reversed(lines):
-        inner += line.count("}") - line.count("{")
-        if inner < 0 and re.match(r"\s*namespace\b|\s*extern\b", line):
-            return False
-        if inner < 0 and re.match(r"\s*template\b", line):
-            return True
-    # a class or a function whose brace has a line of its own
-    depth, head = 0, []
-    for line in reversed(lines):
-        for c in reversed(line):
-            depth += c == "}"
-            depth -= c == "{"
-        if depth < 0:
-            head.append(line)
-            depth = 0
-            at = len(head)
-    text = "\n".join(lines)
-    open_at, depth = [], 0
+def is_template(text, loop):
+    """Whether a brace around the loop opens under `template <...>`. The text is without comments."""
+    text = "\n".join(text.split("\n")[:loop["line"] - 1])
+    depth = 0
     for i in range(len(text) - 1, -1, -1):
-        if text[i] == "}":
-            depth += 1
-        elif text[i] == "{":
-            if depth == 0:
-                open_at.append(i)
-            else:
-                depth -= 1
-    for i in open_at:
-        before = text[:i]
-        cut = max(before.rfind(";"), before.rfind("}"), before.rfind("{"))
-        if re.search(r"\btemplate\s*<", before[cut + 1:]):
-            return True
+        depth += (text[i] == "}") - (text[i] == "{")
+        if depth < 0:
+            depth = 0
+            cut = max(text.rfind(c, 0, i) for c in ";{}")
+            if re.search(r"\btemplate\s*<", text[cut + 1:i]):
+                return True
     return False
 
 
