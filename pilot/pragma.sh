@@ -32,4 +32,4 @@ done <"$here/loops.txt" >"$out/list"
     --data "$out/loops/train" --validation "$out/loops/validation" \
     --length 1024 --rows 4 --accumulate 2 --steps "$STEPS" --warmup 40 --dtype bf16 \
     --validate-every 60 --validate-batches 75 --save-every 60 --keep 3
-"$hpccoder" export "$out/run/best" --to gguf --dtype q8_0 --out "$out/pragma.gguf"
+"$hpccoder" export "$out/run/model" --to gguf --dtype q4_0 --out "$out/pragma.gguf"

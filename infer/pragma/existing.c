@@ -287,6 +287,7 @@ int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_langu
         if (!o->line || (o->line >= x->line && o->line <= x->end_line))
             TRY(list_loop(out, &cap, &d, i, e));
     }
+    hpc_pragma_weigh(out);
 out:
     directives_close(&d);
     if (rc < 0) hpc_pragma_loops_release(out);
