@@ -91,6 +91,14 @@ class Target:
         while end < len(self.source) and self.source[end] in " )\n":
             end += 1
         self.after = end + 1 if self.source[end:end + 1] == ";" else None
+        self.of_store = (a, self.right[1])
+
+    # ---- lines, which insertions leave as they are ----
+    def line_of(self, offset):
+        return self.source.count("\n", 0, offset) + 1
+
+    def lines_of(self, start, end):
+        return set(range(self.line_of(start), self.line_of(end) + 1))
 
     # ---- insertions ----
     def at(self, e):
@@ -270,6 +278,41 @@ KINDS = {f.__name__: f for f in (
     reduction_read, reduction_stored, hoisted, static_local, leaves)}
 
 
+def accesses(t, kind):
+    """The lines of the two accesses that a change makes meet, in either order; None: of no memory,
+    or of none that is known."""
+    text = t.source.split("\n")
+
+    def naming(name):
+        return {n for n in t.lines_of(t.start, t.end) if word(name).search(text[n - 1])}
+
+    if kind in ("hoisted", "static_local"):
+        change = " ".join(x for _, x in KINDS[kind](t))
+        own = [naming(v.name()) for v in t.locals if word(v.name()).search(change)]
+        return (own[0], own[0]) if own else None
+    body, outside = {t.line_of(t.body[0])}, {t.line_of(t.function.extent()[0])}
+    if kind == "impure_call":
+        return outside, outside
+    if kind == "reduction_stored":
+        return body, body
+    if kind == "reduction_read":
+        return body, naming(reduced(t))
+    if kind in ("leaves", "call_unknown") or not t.store:
+        return None
+    store, read = t.lines_of(*t.of_store), {t.line_of(t.right[1])}
+    after = {t.line_of(t.after)} if t.after else set()
+    return {"read_neighbour": (store, read), "read_previous": (store, read),
+            "write_neighbour": (after, store | after), "two_write_one": (store, store),
+            "through_index": (store, store | naming(t.base)), "through_alias": (store, read),
+            "through_callee": (store, outside), "shared_counter": (after, after),
+            "keeps_last": (after, read), "running_sum": (after, after)}[kind]
+
+
+# What these make of a variable counts only where a value comes from another iteration.
+OF_VARIABLES = ("hoisted", "static_local", "reduction_read", "shared_counter", "keeps_last",
+                "running_sum")
+
+
 def in_block(t):
     """Whether what is put behind the store runs with it: it stands in a block, not under an if."""
     at = t.source.rindex(t.store, 0, t.right[0])
@@ -288,13 +331,14 @@ def judge(o, paths, flags, line=0):
         return {}
 
 
-def targets(o, path):
+def targets(o, path, flags=()):
     """The loops of a file that are found parallel or conditional."""
+    flags = flags or o.flags
     with open(path, errors="replace") as f:
         source = f.read()
     if not source.isascii():
         return []
-    found = judge(o, [path], o.flags).get(path, [])
+    found = judge(o, [path], flags).get(path, [])
     found = {(l["line"]): l for l in found if l["verdict"] in ("parallel", "conditional")}
     if not found:
         return []
@@ -315,7 +359,7 @@ def targets(o, path):
                         pass
             visit(k, inner)
 
-    unit = syntax.parse(path, o.flags)
+    unit = syntax.parse(path, flags)
     for k in unit.children():
         if k.here() and k.kind == syntax.FUNCTION and k.defined():
             visit(k, k)

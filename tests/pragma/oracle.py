@@ -283,6 +283,7 @@ def run(command, **more):
 
 class File:
     """One file of labelled loops: its functions by number, and the programs made of it."""
+    flags, libraries, headers, without = [], [], False, ()
 
     def __init__(self, path, out, seeds):
         self.path, self.out, self.seeds = path, out, seeds
@@ -322,7 +323,7 @@ class File:
         return reach
 
     def driver(self):
-        make = driver.Driver(self.unit, self.source)
+        make = driver.Driver(self.unit, self.source, self.headers, self.without)
         wanted = [(n, f) for n, f in self.functions.values() if n not in self.refused]
         text, refused = make.text(wanted)
         self.refused.update(refused)
@@ -340,7 +341,7 @@ class File:
             with open(own, "w") as f:
                 f.write(text + f'\n#include "{base}.driver.h"\n')
             made = run([compiler, *LANGUAGE[self.ending], "-g", "-O0", "-w", "-I" + HERE,
-                        "-include", HERE + "/oracle/oracle.h", *flags, "-c", own,
+                        "-include", HERE + "/oracle/oracle.h", *self.flags, *flags, "-c", own,
                         "-o", base + ".o"])
             if made.returncode == 0:
                 break
@@ -351,6 +352,7 @@ class File:
         link = run([compiler if self.ending == ".c" else compiler.replace("gcc", "g++")
                     .replace("clang", "clang++"), base + ".o", self.out + "/shadow.o",
                     self.out + "/inputs.o", "-no-pie", "-o", base, "-lm", "-latomic", "-pthread",
+                    *self.libraries,
                     *[f for f in flags if f.startswith("-fopenmp")],
                     *[f"-Wl,--wrap={w}" for w in WRAPPED]])
         if link.returncode:
@@ -377,6 +379,10 @@ class File:
                 called = [c for c in called if c]
                 if called:
                     self.refused[int(called[-1].group(1))] = m.group(3)
+                    some = True
+                elif self.headers:  # a body that was made for a function
+                    body = [re.match(r"\w.*?(\w+)\(", t) for t in text]
+                    self.without = {*self.without, [b for b in body if b][-1].group(1)}
                     some = True
             else:
                 for loop in self.loops:

@@ -13,15 +13,15 @@
 
 #include "oracle.h"
 
-enum { CELLS = 1 << 18, NAMES = 128, FOUND = 400, VALUES = 4096 };
+enum { CELLS = 1 << 18, NAMES = 128, FOUND = 400, VALUES = 4096, READERS = 4 };
 typedef struct place {
     uintptr_t pc, call; /* in a callee: also where the loop calls */
 } place;
 typedef struct cell {
     uintptr_t at;
     int64_t loop; /* the activation that the rest is of */
-    int64_t written, read[2];
-    place written_at, read_at[2];
+    int64_t written, read[READERS]; /* of each place, the iteration that read here first */
+    place written_at, read_at[READERS];
 } cell;
 typedef struct named {
     uintptr_t at;
@@ -112,7 +112,7 @@ static cell *cell_of(uintptr_t at)
     size_t i = (at * 0x9e3779b97f4a7c15u) >> 46;
     while (s.cell[i].loop == s.activation && s.cell[i].at != at) i = (i + 1) % CELLS;
     if (s.cell[i].loop != s.activation)
-        s.cell[i] = (cell){.at = at, .loop = s.activation, .written = -1, .read = {-1, -1}};
+        s.cell[i] = (cell){.at = at, .loop = s.activation, .written = -1, .read = {-1, -1, -1, -1}};
     return &s.cell[i];
 }
 
@@ -144,19 +144,21 @@ static void one_byte(uintptr_t at, bool writes, place here)
     if (!writes && c->written < 0 && kind == ORACLE_PRIVATE) note('u', here, here, now);
     if (writes && shared) {
         if (other) note('w', c->written_at, here, c->written);
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < READERS; k++)
             if (c->read[k] >= 0 && c->read[k] != now) note('a', c->read_at[k], here, c->read[k]);
     }
     if (writes) {
         c->written = now;
         c->written_at = here;
-    } else if (c->read[0] < 0 || c->read[0] == now) {
-        c->read[0] = now;
-        c->read_at[0] = here;
-    } else {
-        c->read[1] = now;
-        c->read_at[1] = here;
+        return;
     }
+    int k = 0;
+    while (k < READERS - 1 && c->read[k] >= 0 &&
+           memcmp(&c->read_at[k], &here, sizeof here) != 0)
+        k++;
+    if (c->read[k] >= 0 && memcmp(&c->read_at[k], &here, sizeof here) == 0) return;
+    c->read[k] = now;
+    c->read_at[k] = here;
 }
 
 void shadow_access(const void *at, size_t bytes, bool writes, uintptr_t pc)

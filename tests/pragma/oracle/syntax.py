@@ -48,6 +48,7 @@ def library():
         "getRangeEnd": (CXLocation, [CXRange]),
         "getFileLocation": (None, [CXLocation, c.c_void_p] + [c.POINTER(c.c_uint)] * 3),
         "Location_isFromMainFile": (c.c_int, [CXLocation]),
+        "Location_isInSystemHeader": (c.c_int, [CXLocation]),
         "getCursorType": (CXType, [CXCursor]),
         "getCanonicalType": (CXType, [CXType]),
         "getPointeeType": (CXType, [CXType]),
@@ -126,6 +127,8 @@ class Cursor:
     def type(self): return Type(L.clang_getCursorType(self.c))
     def result(self): return Type(L.clang_getCursorResultType(self.c))
     def here(self): return bool(L.clang_Location_isFromMainFile(L.clang_getCursorLocation(self.c)))
+    def of_system(self):
+        return bool(L.clang_Location_isInSystemHeader(L.clang_getCursorLocation(self.c)))
     def defined(self): return bool(L.clang_isCursorDefinition(self.c))
     def definition(self): return Cursor(L.clang_getCursorDefinition(self.c))
     def null(self): return bool(L.clang_Cursor_isNull(self.c))
