@@ -3,7 +3,7 @@
 
     faults.py [--hpccoder PROGRAM] [--out DIR] [--loops N] [--jobs N] DIR|FILE... [-- FLAGS]
 
-Of each such loop in the C files below the folders, copies are made that are broken in one way each
+Of each such loop in the C and C++ files below the folders, copies are made that are broken in one way each
 (KINDS below), so that iterations depend on each other, and judged again: none of them may be
 `parallel`, and of all at most 3 % `conditional`. Those that still are remain in --out and are
 printed, for a person to look at: now and then a change leaves a loop what it was. Nothing is
@@ -27,6 +27,11 @@ from driver import size_kind  # noqa: E402
 from oracle import balanced, insert, parts  # noqa: E402
 
 ASSIGN, COMPOUND_ASSIGN, SUBSCRIPT, SWITCH, DECLARATIONS = 114, 115, 113, 206, 231
+UNIT, LINKAGE = (300, 350), 23
+CPP = (".cpp", ".cc", ".cxx", ".C")
+HEADERS = (".h", ".hpp", ".hxx", ".hh")
+FUNCTIONS = (syntax.FUNCTION, syntax.METHOD, syntax.CONSTRUCTOR, syntax.DESTRUCTOR,
+             syntax.FUNCTION_TEMPLATE)
 
 
 def word(name):
@@ -36,8 +41,9 @@ def word(name):
 class Target:
     """A loop over one counter that steps by one, and a store in it whose place has the counter."""
 
-    def __init__(self, source, cursor, function, found):
-        self.source, self.found, self.function = source, found, function
+    def __init__(self, source, cursor, function, outer, found):
+        """outer: the declaration around it that no class or function is around."""
+        self.source, self.found, self.function, self.outer = source, found, function, outer
         self.start, self.end, self.line = cursor.extent()
         if not re.match(r"for\s*\(", source[self.start:]):
             raise ValueError("no for")
@@ -67,7 +73,7 @@ class Target:
     def look(self, k, inside):
         """Whether an assignment writes an element that the counter names, of something outside."""
         left, right = k.children()
-        if left.kind != SUBSCRIPT or self.store:
+        if left.kind not in (SUBSCRIPT, syntax.CALL) or self.store:
             return
         a, b, _ = left.extent()
         text = self.source[a:b]
@@ -75,7 +81,8 @@ class Target:
         base = re.match(r"\w+", text)
         if not base or base.group(0) in inside or not operator.endswith("=") or operator == "==":
             return
-        if not re.fullmatch(r"[\w\s\[\]+\-*().>]+", text) or not text.endswith("]"):
+        if not re.fullmatch(r"[\w\s\[\]+\-*().>]+", text) or not text.endswith("]") or \
+                "[" not in text:
             return
         # the last index only: others may be names of pointers to rows
         if not word(self.counter).search(text[text.index("["):]) or \
@@ -86,6 +93,9 @@ class Target:
         self.right = right.extent()[:2]
         self.real = left.type().canonical().kind in (syntax.FLOAT, syntax.DOUBLE)
         self.of = left.children()[0].type().canonical()
+        self.element = left.type().canonical() if left.kind == syntax.CALL or \
+            self.of.kind == syntax.RECORD else \
+            self.of.pointee() if self.of.kind == syntax.POINTER else self.of.element()
         self.base = base.group(0)
         end = self.right[1]
         while end < len(self.source) and self.source[end] in " )\n":
@@ -117,7 +127,7 @@ class Target:
         return [(self.start, f"{{ {text} "), (end, " }")]
 
     def outside(self, text):
-        return [(self.function.extent()[0], text + " ")]
+        return [(self.outer.extent()[0], text + " ")]
 
 
 def read_neighbour(t):
@@ -153,16 +163,18 @@ def through_index(t):
 
 def through_alias(t):
     m = t.store and re.match(r"(\w+)\[", t.store)
-    if not m or t.of.kind not in (syntax.POINTER, syntax.CONSTANT_ARRAY):
+    vector = m and t.of.kind == syntax.RECORD and "vector<" in t.of.name()
+    if not m or not (vector or t.of.kind in (syntax.POINTER, syntax.CONSTANT_ARRAY)):
         return None
-    element = t.of.pointee() if t.of.kind == syntax.POINTER else t.of.element()
+    element = t.element
     if "[" in element.name() or t.store.count("[") != 1 or t.base == t.counter:
         return None
     name = re.sub(r"\b(const|restrict) ?", "", element.name())
     if word(t.base).search(t.source[t.start:t.body[0]]):
         return None
     index = t.at(t.counter + " + 1")[len(t.base):]
-    return t.before(f"{name} *fault_alias = ({name} *){t.base};") + t.more("fault_alias" + index)
+    place = f"&{t.base}[0]" if vector else t.base
+    return t.before(f"{name} *fault_alias = ({name} *){place};") + t.more("fault_alias" + index)
 
 
 def through_callee(t):
@@ -170,7 +182,7 @@ def through_callee(t):
     m = t.store and re.match(r"(\w+)\[(.*)\]$", t.store)
     if not m or t.store.count("[") != 1:
         return None
-    element = t.of.pointee() if t.of.kind == syntax.POINTER else t.of.element()
+    element = t.element
     if not size_kind(element):
         return None
     name = re.sub(r"\b(const|restrict|volatile) ?", "", element.name())
@@ -242,7 +254,7 @@ def hoisted(t):
         start, end, _ = v.extent()
         text, name = t.source[start:end], v.name()
         kind = v.type().canonical()
-        m = re.match(r"((?:const )?[\w ]+?)\s*\b" + re.escape(name) + r"\s*=\s*(.*)$", text, re.S)
+        m = re.match(r"((?:const )?[\w: ]+?)\s*\b" + re.escape(name) + r"\s*=\s*(.*)$", text, re.S)
         rest = t.source[end:t.end]
         if not m or not size_kind(kind) or kind.kind == syntax.ENUM_TYPE or rest[0] != ";" or \
                 not word(name).search(rest):
@@ -258,9 +270,9 @@ def static_local(t):
     for v in t.locals:
         start, end, _ = v.extent()
         name, rest = v.name(), t.source[end:t.end]
-        m = re.match(r"([\w ]+?)\s*\b" + re.escape(name) + r"\s*=\s*(.*)$",
+        m = re.match(r"([\w: ]+?)\s*\b" + re.escape(name) + r"\s*=\s*(.*)$",
                      t.source[start:end], re.S)
-        if m and size_kind(v.type().canonical()) and rest[0] == ";" and "static" not in m.group(1) \
+        if m and size_kind(v.type().canonical()) and rest[0] == ";" and "static" not in m.group(1) and "auto" not in m.group(1) \
                 and word(name).search(rest) and not v.type().const():
             return [(start, "static "), (start + m.end(1), f" {name}; {name} = {name} * 2 + ("),
                     (start + m.end(1), "/*"), (start + m.start(2), "*/"), (end, ")")]
@@ -290,7 +302,7 @@ def accesses(t, kind):
         change = " ".join(x for _, x in KINDS[kind](t))
         own = [naming(v.name()) for v in t.locals if word(v.name()).search(change)]
         return (own[0], own[0]) if own else None
-    body, outside = {t.line_of(t.body[0])}, {t.line_of(t.function.extent()[0])}
+    body, outside = {t.line_of(t.body[0])}, {t.line_of(t.outer.extent()[0])}
     if kind == "impure_call":
         return outside, outside
     if kind == "reduction_stored":
@@ -344,25 +356,23 @@ def targets(o, path, flags=()):
         return []
     out, seen = [], set()
 
-    def visit(cursor, function):
+    def visit(cursor, function, outer):
         for k in cursor.children():
-            if cursor.kind == 350 and not k.here():
+            apart = cursor.kind in (*UNIT, syntax.NAMESPACE, LINKAGE)
+            if apart and not k.here():
                 continue
-            inner = k if k.kind == syntax.FUNCTION and k.defined() else function
+            inner = k if k.kind in FUNCTIONS and k.defined() else function
             if k.kind == syntax.FOR and inner is not None:
                 line = k.extent()[2]
                 if line in found and line not in seen:
                     seen.add(line)
                     try:
-                        out.append(Target(source, k, inner, found[line]))
+                        out.append(Target(source, k, inner, outer, found[line]))
                     except (ValueError, IndexError):
                         pass
-            visit(k, inner)
+            visit(k, inner, k if apart else outer)
 
-    unit = syntax.parse(path, flags)
-    for k in unit.children():
-        if k.here() and k.kind == syntax.FUNCTION and k.defined():
-            visit(k, k)
+    visit(syntax.parse(path, flags), None, None)
     return out
 
 
@@ -412,8 +422,8 @@ def main():
     for path in o.paths:
         one = [(os.path.dirname(path), [], [os.path.basename(path)])]
         for top, _, names in os.walk(path) if os.path.isdir(path) else one:
-            folders.update({top} if any(n.endswith(".h") for n in names) else set())
-            files += [os.path.join(top, n) for n in sorted(names) if n.endswith(".c")]
+            folders.update({top} if any(n.endswith(HEADERS) for n in names) else set())
+            files += [os.path.join(top, n) for n in sorted(names) if n.endswith((".c", *CPP))]
     o.flags = flags + ["-I" + f for f in sorted(folders)]
     counts, loops, by_kind, left_out = {}, set(), {}, 0
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:

@@ -185,10 +185,12 @@ def rounds(o, found, number):
     return out
 
 
-def file_faults(o, path, number):
+def file_faults(o, path, folders, number):
     folder = os.path.join(o.out, str(number))
     os.makedirs(folder, exist_ok=True)
-    flags = [*OWN, *o.flags, "-I" + os.path.dirname(os.path.abspath(path)), "-I" + HERE + "/oracle"]
+    here = os.path.dirname(os.path.abspath(path))
+    nearest = sorted(folders, key=lambda f: -len(os.path.commonpath([f, here])))
+    flags = [*OWN, "-I" + here, *("-I" + f for f in nearest), "-I" + HERE + "/oracle", *o.flags]
     with open(path, errors="replace") as f:
         text = blank(f.read())
     if not text.isascii() or text.count("\n") > o.lines:
@@ -253,13 +255,13 @@ def main():
     p.add_argument("-v", action="store_true", help="tell of every change")
     o = p.parse_args(argv)
     until = time.monotonic() + o.seconds
-    files, folders = [], set()
+    files = []
     for path in o.paths:
-        one = [(os.path.dirname(path), [], [os.path.basename(path)])]
+        one, folders = [(os.path.dirname(path), [], [os.path.basename(path)])], set()
         for top, _, names in os.walk(path) if os.path.isdir(path) else one:
             folders.update({os.path.abspath(top)} if any(n.endswith(".h") for n in names) else set())
-            files += [os.path.join(top, n) for n in sorted(names) if n.endswith(".c")]
-    o.flags = flags + ["-I" + f for f in sorted(folders)]
+            files += [(os.path.join(top, n), folders) for n in sorted(names) if n.endswith(".c")]
+    o.flags = flags
     counts, by_kind, loops = {}, {}, set()
     with tempfile.TemporaryDirectory(prefix="witness.") as scratch:
         o.out = os.path.abspath(o.out or scratch)
@@ -267,11 +269,11 @@ def main():
         for part in ("shadow", "inputs"):
             subprocess.run(["gcc", "-O2", "-g", "-w", "-fno-builtin-malloc", "-D_GNU_SOURCE", "-c",
                             f"{HERE}/oracle/{part}.c", "-o", f"{o.out}/{part}.o"], check=True)
-        for number, path in enumerate(files):
+        for number, (path, folders) in enumerate(files):
             if time.monotonic() > until:
                 counts["file not begun"] = counts.get("file not begun", 0) + 1
                 continue
-            done = file_faults(o, path, number)
+            done = file_faults(o, path, folders, number)
             for f in done:
                 counts[f.is_] = counts.get(f.is_, 0) + 1
                 row = by_kind.setdefault(f.kind, {})
