@@ -33,7 +33,7 @@ WRAPPED = ["frexp", "modf", "memcpy", "memmove", "memset"]
 INSTRUMENT = ["-fsanitize=thread", "-fsanitize=bounds,shift,integer-divide-by-zero,vla-bound,"
               "signed-integer-overflow,null", "-fsanitize-undefined-trap-on-error"]
 LANGUAGE = {".c": ["-std=c11", "-D_GNU_SOURCE"],
-            ".cpp": ["-std=c++17", "-D_GNU_SOURCE", "-fno-access-control"]}
+            ".cpp": ["-std=c++17", "-D_GNU_SOURCE", "-fno-access-control", "-fpermissive"]}
 
 
 def balanced(text, at):
@@ -142,7 +142,13 @@ def find_loops(unit, loops):
                     n for at, to, n in declared if at <= start and end <= to))
             visit(k, function, (start, end) if k.kind in scopes else scope, declared)
 
-    for k in unit.children():
+    def top(k):
+        """The declarations in a file, and in its namespaces and extern "C"."""
+        for d in k.children():
+            if d.here():
+                yield from top(d) if d.kind in (syntax.NAMESPACE, 23) else [d]
+
+    for k in top(unit):
         if k.here():
             if k.kind in (syntax.FUNCTION, syntax.FUNCTION_TEMPLATE):
                 if k.defined():
@@ -323,7 +329,8 @@ class File:
         return reach
 
     def driver(self):
-        make = driver.Driver(self.unit, self.source, self.headers, self.without)
+        make = driver.Driver(self.unit, self.source, self.headers, self.without,
+                             self.ending == ".cpp")
         wanted = [(n, f) for n, f in self.functions.values() if n not in self.refused]
         text, refused = make.text(wanted)
         self.refused.update(refused)

@@ -12,6 +12,7 @@ is missing or wrong, which is printed and makes the exit status 1. Directives in
 that loops are as they were without them. Headers are looked for in every folder below those named.
 """
 import argparse
+import itertools
 import json
 import os
 import re
@@ -28,7 +29,12 @@ import faults  # noqa: E402
 import oracle  # noqa: E402
 import syntax  # noqa: E402
 
-OWN = ["-std=gnu11", "-D_GNU_SOURCE", "-Dmain=oracle_main"]
+# What the driver includes comes first: a file's macros may be named like functions of the library.
+ALL = ["-D_GNU_SOURCE", "-Dmain=oracle_main", "-include", "stdio.h", "-include", "stdlib.h"]
+OWN = {".c": ["-std=gnu11", *ALL], ".cpp": ["-std=gnu++17", "-fno-access-control", *ALL]}
+
+
+SYSTEM = {"unistd.h", "math.h", "string.h", "stdlib.h", "stdio.h"}  # such a folder is for others
 
 
 class Fault:
@@ -51,7 +57,8 @@ class Copy(oracle.File):
     def __init__(self, path, out, seeds, flags, broken):
         self.path, self.out, self.seeds, self.flags = path, out, seeds, flags
         self.name = os.path.basename(path)
-        self.stem, self.ending = os.path.splitext(self.name)
+        self.stem, ending = os.path.splitext(self.name)
+        self.ending, self.cpp = (".cpp", True) if ending in faults.CPP else (ending, False)
         with open(path) as f:
             self.source = f.read()
         self.lines = self.source.split("\n")
@@ -73,7 +80,8 @@ class Copy(oracle.File):
                               for f in by]
 
     def watch_loop(self, program, loop):
-        """As the oracle does, without overlaps."""
+        """As the oracle does, without overlaps; of C++ also with the lines at which the loop calls:
+        elements of containers are read and written in headers."""
         for call in [c for c in loop.calls if c not in self.refused]:
             done = oracle.run([program, str(call), str(loop.number), "0",
                                *map(str, range(self.seeds))])
@@ -86,7 +94,10 @@ class Copy(oracle.File):
                 elif words[:1] == ["end"]:
                     current.update(ok=True, trips=int(words[1]) - loop.in_head)
                 elif words[:1] == ["found"]:
-                    current["found"].append((*words[1:6], int(words[6]), int(words[7])))
+                    for a, b in itertools.product((2, 4) if self.cpp else (2,), (3, 5)):
+                        if self.cpp or b == 3:
+                            current["found"].append((words[1], words[a], words[b], *words[4:6],
+                                                     int(words[6]), int(words[7])))
                 elif words[:1] == ["left"]:
                     current["ok"] = False
         loop.runs = [r for r in loop.runs if r["ok"] and r["trips"] > 1]
@@ -116,13 +127,13 @@ def occurs(fault):
 def told(o, copy, folder, calls):
     """By line of a loop: its verdict and witnesses, as --verify run tells them."""
     name = os.path.basename(copy.path)
-    compiler = "gcc"
+    compiler = "g++ -fpermissive" if copy.cpp else "gcc"
     build = f"case $PATH in *witness*) ;; *) exit 1 ;; esac; {compiler} -w {' '.join(copy.flags)} " \
             f"{name} inputs.o -o watched -no-pie -lm {' '.join(copy.libraries)}"
     run = "./watched watch " + " ".join(f"{c} {s}" for c, s in calls)
     done = oracle.run([os.path.abspath(o.hpccoder), "pragma", "-q", "--json", name, "--verify", "run",
                        "--no-sandbox", "--build", build, "--run", run, "--seconds", "30", "--",
-                       *copy.flags], cwd=folder)
+                       *copy.flags, "-DORACLE_READS"], cwd=folder)
     try:
         found = json.loads(done.stdout)[0]["loops"]
     except (ValueError, IndexError, KeyError):
@@ -190,7 +201,7 @@ def file_faults(o, path, folders, number):
     os.makedirs(folder, exist_ok=True)
     here = os.path.dirname(os.path.abspath(path))
     nearest = sorted(folders, key=lambda f: -len(os.path.commonpath([f, here])))
-    flags = [*OWN, "-I" + here, *("-I" + f for f in nearest), "-I" + HERE + "/oracle", *o.flags]
+    flags = [*OWN[".cpp" if path.endswith(faults.CPP) else ".c"], "-I" + here, *("-I" + f for f in nearest), "-I" + HERE + "/oracle", *o.flags]
     with open(path, errors="replace") as f:
         text = blank(f.read())
     if not text.isascii() or text.count("\n") > o.lines:
@@ -227,11 +238,15 @@ def one_round(o, folder, plain, flags, broken):
     with open(os.path.join(folder, "driver.h"), "w") as f:
         f.write('#include "oracle.h"\n' + copy.driver())
     with open(path, "w") as f:
-        f.write(copy.source + '\n#include "driver.h"\n')
+        f.write(copy.source + '\n#ifndef ORACLE_READS\n#include "driver.h"\n#endif\n')
     subprocess.run(["cp", f"{o.out}/inputs.o", folder], check=True)
-    said = told(o, copy, folder, list(dict.fromkeys(
-        (f.seed["call"], f.seed["seed"]) for f in wanted)))
+    calls = list(dict.fromkeys((f.seed["call"], f.seed["seed"]) for f in wanted))
+    said = told(o, copy, folder, calls)
     for f in wanted:
+        if len(calls) > 1 and any("run was ended by" in t for t in said.get(f.line, ("", ()))[1]):
+            # what one call left behind is another's end
+            alone = told(o, copy, folder, [(f.seed["call"], f.seed["seed"])])
+            said[f.line] = alone.get(f.line, said[f.line])
         if f.line in said:
             hold(f, *said[f.line])
         else:
@@ -250,7 +265,7 @@ def main():
     p.add_argument("--each", type=int, default=3, help="changes of a loop at most")
     p.add_argument("--rounds", type=int, default=6, help="copies of a file at most")
     p.add_argument("--lines", type=int, default=4000, help="leave longer files out")
-    p.add_argument("--seeds", type=int, default=24)
+    p.add_argument("--seeds", type=int, default=32)
     p.add_argument("--seconds", type=float, default=1e9, help="begin no file after so many")
     p.add_argument("-v", action="store_true", help="tell of every change")
     o = p.parse_args(argv)
@@ -259,8 +274,11 @@ def main():
     for path in o.paths:
         one, folders = [(os.path.dirname(path), [], [os.path.basename(path)])], set()
         for top, _, names in os.walk(path) if os.path.isdir(path) else one:
-            folders.update({os.path.abspath(top)} if any(n.endswith(".h") for n in names) else set())
-            files += [(os.path.join(top, n), folders) for n in sorted(names) if n.endswith(".c")]
+            folders.update({os.path.abspath(top)}
+                           if any(n.endswith(faults.HEADERS) for n in names)
+                           and not SYSTEM & set(names) else set())
+            files += [(os.path.join(top, n), folders) for n in sorted(names)
+                      if n.endswith((".c", *faults.CPP))]
     o.flags = flags
     counts, by_kind, loops = {}, {}, set()
     with tempfile.TemporaryDirectory(prefix="witness.") as scratch:

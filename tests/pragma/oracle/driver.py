@@ -5,6 +5,8 @@ import syntax as s
 
 SIZES = re.compile(r"^(n|m|l|nx|ny|nz|rows?|cols?|columns|count|len|length|size|w|h|width|height|"
                    r"ld|bins|steps|bytes|words|\w+_n|n_\w*|n\d)$")
+LIKE_SIZES = re.compile(r"^n|num|size|dim|count|rows|cols|len|width|height|total|max|end|last|upper",
+                        re.I)
 DEFINED_BY_LIBRARY = re.compile(r"^(__|printf|malloc|free)")
 
 
@@ -26,12 +28,13 @@ def size_kind(t):
 
 
 class Driver:
-    def __init__(self, unit, source, headers=False, without=()):
+    def __init__(self, unit, source, headers=False, without=(), cpp=False):
         """headers: it is a file of somebody's program: functions of that program's headers get
         bodies as well (but for those in `without`), records within records are few, and members
         that cannot be filled are left as zero."""
         self.unit, self.source, self.headers, self.without = unit, source, headers, without
         self.before, self.records, self.stubs = [], {}, 0
+        self.cpp = cpp
 
     # ---- values ----
     def record(self, t):
@@ -131,7 +134,10 @@ class Driver:
                        f"for (int k = 0; k < {lo + hi}; k++) {{ {' '.join(inside)} }} }} }}")
         elif to.kind == s.RECORD:
             if to.declaration().definition().null():
-                raise ValueError("a pointer to what is not known")
+                if not self.headers:
+                    raise ValueError("a pointer to what is not known")
+                out.append(f"{place} = calloc(1, 4096);")  # MPI_Comm and the like
+                return
             n = self.record(to)
             out.append(f'{{ {name} *q = oracle_buffer("r:{name}", sizeof({name}), {lo}, {hi}, '
                        f"{alone}); {place} = q; if (oracle_is_new()) {{ "
@@ -146,7 +152,7 @@ class Driver:
         if t.kind in (s.FLOAT, s.DOUBLE, s.LONG_DOUBLE, s.COMPLEX):
             out.append(f"{place} = oracle_real();")
         elif size_kind(t):
-            hint = int(bool(SIZES.match(name)))
+            hint = int(bool(SIZES.match(name) or self.headers and LIKE_SIZES.search(name)))
             below = " & 1" if t.kind == s.BOOL or t.kind == s.ENUM_TYPE else ""
             out.append(f"{place} = oracle_int({hint}){below};")
         elif t.kind == s.POINTER or t.kind in (s.OPEN_ARRAY, s.VARIABLE_ARRAY):
@@ -186,6 +192,8 @@ class Driver:
     # ---- the file ----
     def globals(self):
         fill, show, seen = [], [], set()
+        if self.cpp:
+            return fill, show
         defined = {v.name() for v in self.unit.children()
                    if v.kind == s.VAR and v.here() and not v.extern()}
         for v in self.unit.children():
@@ -219,13 +227,14 @@ class Driver:
 
     def undefined(self):
         """Functions that are declared in this file and defined nowhere."""
-        all_ = [f for f in self.unit.children() if f.kind == s.FUNCTION]
+        all_ = [] if self.cpp else [f for f in self.unit.children() if f.kind == s.FUNCTION]
         done = {f.name() for f in all_ if f.defined()} | set(self.without)
+        called = {k.name() for f in all_ if self.headers and f.here() for k in f.walk()
+                  if k.kind == s.CALL}
         for f in all_:
             name = f.name()
             if name in done or not (f.here() or (
-                    self.headers and not f.of_system() and not f.static() and
-                    re.search(r"\b" + name + r"\s*\(", self.source))):
+                    name in called and not f.of_system() and not f.static())):
                 continue
             done.add(name)
             arguments = [a.type() for a in f.children() if a.kind == s.PARM]
@@ -240,6 +249,28 @@ class Driver:
             except ValueError:
                 pass
 
+    def qualified(self, f):
+        name, p = f.name(), f.parent()
+        if self.cpp and f.kind != s.FUNCTION:
+            raise ValueError("a function of a class, or a template")
+        while self.cpp and p.kind == s.NAMESPACE:
+            name = f"{p.name()}::{name}" if p.name() else name
+            p = p.parent()
+        return name
+
+    def vector(self, t, name, out, hint):
+        """A std::vector of numbers."""
+        m = re.match(r"(?:const )?std::(?:__1::|__cxx11::)?vector<([\w :]+?)(?:,.*)?>( const)?$",
+                     t.name())
+        letter = {"float": "f:float", "double": "d:double"}.get(m and m.group(1)) or (
+            m and re.search(r"\bbool\b", m.group(1)) is None and
+            re.search(r"long", m.group(1)) and "l:long" or
+            m and re.search(r"\bint$", m.group(1)) and "i:int")
+        if not letter:
+            raise ValueError(f"a value of {t.name()}")
+        out.append(f"static std::vector<{m.group(1)}> {name}; {name}.assign(600, 0); "
+                   f'oracle_fill("{letter}", {name}.data(), sizeof {name}[0], 600);')
+
     def call(self, f):
         out, names = [], []
         start, end, _ = f.extent()
@@ -249,7 +280,11 @@ class Driver:
         for i, a in enumerate(k for k in f.children() if k.kind == s.PARM):
             t = a.type().canonical()
             name = f"a{i}"
-            if t.kind in (s.POINTER, s.OPEN_ARRAY, s.VARIABLE_ARRAY, s.CONSTANT_ARRAY):
+            if t.kind in (s.LREF, s.RREF):
+                t = t.pointee().canonical()
+            if t.kind == s.RECORD and "vector<" in t.name():
+                self.vector(t, name, out, a.name())
+            elif t.kind in (s.POINTER, s.OPEN_ARRAY, s.VARIABLE_ARRAY, s.CONSTANT_ARRAY):
                 restrict = t.restrict() or "restrict" in a.type().name() or apart
                 out.append(f"void *{name};")
                 if t.kind == s.POINTER and t.pointee().canonical().kind in (s.PROTO, s.NO_PROTO):
@@ -259,7 +294,7 @@ class Driver:
                 out.append(f"static {t.name().replace('const ', '')} {name};")
                 self.fill(t, name, out, a.name())
             names.append(name)
-        call = f"{f.name()}({', '.join(names)})"
+        call = f"{self.qualified(f)}({', '.join(names)})"
         if size_kind(f.result().canonical()):
             out.append(f"{f.result().name()} result = {call};")
             self.show(f.result(), "result", out)
