@@ -201,6 +201,7 @@ check-long: deps-check ## the same with the tests that take longer than ten minu
 	@sh config.sh --install oracle
 	@python3 tests/pragma/oracle.py
 	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
+	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
 	@$(MAKE) fuzz
 fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run

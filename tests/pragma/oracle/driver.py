@@ -120,6 +120,9 @@ class Driver:
         elif size_kind(to):
             out.append(f'{place} = oracle_buffer("{size_kind(to)}", sizeof({name}), {room}, '
                        f"{alone});")
+            if self.headers and to.kind in s.INTEGERS and to.size() >= 4:  # often it is one number
+                out.append(f"if (oracle_is_new() && oracle_int(0) > 0) *({name} *){place} = "
+                           "oracle_int(0) > 2 ? 1 : oracle_int(1);")
         elif "pthread_mutex" in name:
             out.append(f"{place} = calloc(48, sizeof({name}));")
         elif "_IO_FILE" in name:
