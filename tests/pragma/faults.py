@@ -3,9 +3,9 @@
 
     faults.py [--hpccoder PROGRAM] [--out DIR] [--loops N] [--jobs N] DIR|FILE... [-- FLAGS]
 
-Of each such loop in the C and C++ files below the folders, copies are made that are broken in one way each
-(KINDS below), so that iterations depend on each other, and judged again: none of them may be
-`parallel`, and of all at most 3 % `conditional`. Those that still are remain in --out and are
+Of each such loop in the C and C++ files below the folders, copies are made that are broken in one
+way each (KINDS below), so that iterations depend on each other, and judged again: none of them may
+be `parallel`, and of all at most 3 % `conditional`. Those that still are remain in --out and are
 printed, for a person to look at: now and then a change leaves a loop what it was. Nothing is
 compiled or run. Headers are looked for in every folder below those named.
 """
@@ -272,8 +272,9 @@ def static_local(t):
         name, rest = v.name(), t.source[end:t.end]
         m = re.match(r"([\w: ]+?)\s*\b" + re.escape(name) + r"\s*=\s*(.*)$",
                      t.source[start:end], re.S)
-        if m and size_kind(v.type().canonical()) and rest[0] == ";" and "static" not in m.group(1) and "auto" not in m.group(1) \
-                and word(name).search(rest) and not v.type().const():
+        if m and size_kind(v.type().canonical()) and rest[0] == ";" and \
+                not re.search("static|auto", m.group(1)) and word(name).search(rest) and \
+                not v.type().const():
             return [(start, "static "), (start + m.end(1), f" {name}; {name} = {name} * 2 + ("),
                     (start + m.end(1), "/*"), (start + m.start(2), "*/"), (end, ")")]
     return None
@@ -312,10 +313,12 @@ def accesses(t, kind):
     if kind in ("leaves", "call_unknown") or not t.store:
         return None
     store, read = t.lines_of(*t.of_store), {t.line_of(t.right[1])}
+    elements = {n for n in naming(t.base) if re.search(
+        r"\b" + t.base + r"\b[\w.>-]*(\[|\])|\*\s*\(?" + t.base, text[n - 1])}
     after = {t.line_of(t.after)} if t.after else set()
     return {"read_neighbour": (store, read), "read_previous": (store, read),
             "write_neighbour": (after, store | after), "two_write_one": (store, store),
-            "through_index": (store, store | naming(t.base)), "through_alias": (store, read),
+            "through_index": (store, store | elements), "through_alias": (store, read),
             "through_callee": (store, outside), "shared_counter": (after, after),
             "keeps_last": (after, read), "running_sum": (after, after)}[kind]
 

@@ -363,7 +363,7 @@ class File:
                     *[f for f in flags if f.startswith("-fopenmp")],
                     *[f"-Wl,--wrap={w}" for w in WRAPPED]])
         if link.returncode:
-            raise RuntimeError(f"{self.name}: {link.stderr[:2000]}")
+            raise RuntimeError(f"{self.name}: {link.stderr[:100000]}")
         return base
 
     def plain(self):

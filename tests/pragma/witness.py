@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks loops as faults.py does, runs them, and holds the witness of `--verify run` against the change.
+"""Breaks loops as faults.py does, runs them, and holds the witness of --verify run against that.
 
     witness.py [--hpccoder PROGRAM] [--out DIR] [--faults N] [--each N] DIR|FILE... [-- FLAGS]
 
@@ -8,8 +8,10 @@ inputs by chance; in a copy one loop of each function is broken. Which inputs ma
 occur is asked of the oracle's own shadow memory (oracle/shadow.c), which shares nothing with the
 product. With these inputs `hpccoder pragma --verify run` must name the lines of the change, and no
 pair of lines that the oracle does not know. Counted is what did not occur, what is found, and what
-is missing or wrong, which is printed and makes the exit status 1. Directives in the files are blanked, so
-that loops are as they were without them. Headers are looked for in every folder below those named.
+is missing or wrong, which is printed and makes the exit status 1. Directives in the files are
+blanked, so that loops are as they were without them. Headers are looked for in every folder below
+those named. Of C++ only functions are called that belong to no class, with numbers, pointers and
+vectors of numbers.
 """
 import argparse
 import itertools
@@ -52,13 +54,14 @@ class Fault:
 class Copy(oracle.File):
     """A file with one loop of each of some functions broken."""
     headers = True
-    libraries = ["-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy"]
+    libraries = ["-Wl,--no-demangle"]
 
     def __init__(self, path, out, seeds, flags, broken):
         self.path, self.out, self.seeds, self.flags = path, out, seeds, flags
         self.name = os.path.basename(path)
         self.stem, ending = os.path.splitext(self.name)
         self.ending, self.cpp = (".cpp", True) if ending in faults.CPP else (ending, False)
+        self.compiler = ["g++", "-fpermissive", "-w"] if self.cpp else ["gcc", "-w"]
         with open(path) as f:
             self.source = f.read()
         self.lines = self.source.split("\n")
@@ -78,6 +81,23 @@ class Copy(oracle.File):
                                         if f.extent() != loop.function.extent()]
                 loop.calls = [self.functions.setdefault(f.extent(), (len(self.functions), f))[0]
                               for f in by]
+
+    def compile(self, *how):
+        """What is defined nowhere ends the run that calls it."""
+        try:
+            return super().compile(*how)
+        except RuntimeError as why:
+            missing = sorted(set(re.findall(r"undefined reference[s to]* `([^']+)'", str(why))))
+            if not missing:
+                raise
+        base = os.path.join(self.out, self.stem + ".missing")
+        with open(base + ".c", "w") as f:
+            for n, name in enumerate(missing):
+                f.write(f'void missing_{n}(void) __asm__("{name}");\n'
+                        f"void missing_{n}(void) {{ __builtin_trap(); }}\n")
+        subprocess.run(["gcc", "-w", "-c", base + ".c", "-o", base + ".o"], check=True)
+        self.libraries = [base + ".o"]
+        return super().compile(*how)
 
     def watch_loop(self, program, loop):
         """As the oracle does, without overlaps; of C++ also with the lines at which the loop calls:
@@ -124,16 +144,29 @@ def occurs(fault):
         {(f[1], f[2]) for r in loop.runs for f in r["found"]})[:6])
 
 
+def crashes(copy, folder, seed):
+    """Whether it does without a witness, too: where it reads what was never set."""
+    for what in ("zero", "pattern"):
+        program = os.path.join(folder, "alone")
+        made = oracle.run([*copy.compiler, "-O1", "-ftrivial-auto-var-init=" + what, *copy.flags,
+                           copy.path, "inputs.o", "-o", program, "-no-pie", "-lm",
+                           *copy.libraries], cwd=folder)
+        if made.returncode == 0 and oracle.run(
+                [program, "watch", str(seed["call"]), seed["seed"]], cwd=folder).returncode < 0:
+            return True
+    return False
+
+
 def told(o, copy, folder, calls):
     """By line of a loop: its verdict and witnesses, as --verify run tells them."""
     name = os.path.basename(copy.path)
-    compiler = "g++ -fpermissive" if copy.cpp else "gcc"
-    build = f"case $PATH in *witness*) ;; *) exit 1 ;; esac; {compiler} -w {' '.join(copy.flags)} " \
-            f"{name} inputs.o -o watched -no-pie -lm {' '.join(copy.libraries)}"
+    only = "case $PATH in *witness*) ;; *) exit 1 ;; esac"  # what comes after it is of other loops
+    build = " ".join([only + ";", *copy.compiler, *copy.flags, name, "inputs.o", "-o", "watched",
+                      "-no-pie", "-lm", *copy.libraries])
     run = "./watched watch " + " ".join(f"{c} {s}" for c, s in calls)
-    done = oracle.run([os.path.abspath(o.hpccoder), "pragma", "-q", "--json", name, "--verify", "run",
-                       "--no-sandbox", "--build", build, "--run", run, "--seconds", "30", "--",
-                       *copy.flags, "-DORACLE_READS"], cwd=folder)
+    done = oracle.run([os.path.abspath(o.hpccoder), "pragma", "-q", "--json", name, "--verify",
+                       "run", "--no-sandbox", "--build", build, "--run", run, "--seconds", "30",
+                       "--", *copy.flags, "-DORACLE_READS"], cwd=folder)
     try:
         found = json.loads(done.stdout)[0]["loops"]
     except (ValueError, IndexError, KeyError):
@@ -145,7 +178,8 @@ def told(o, copy, folder, calls):
     return out
 
 
-WITNESS = re.compile(r"(?:writes|reads) .*? at (?:line |\S+:)(\d+), iteration .*? at (?:line |\S+:)(\d+)$")
+WITNESS = re.compile(r"(?:writes|reads) .*? at (?:line |\S+:)(\d+), "
+                     r"iteration .*? at (?:line |\S+:)(\d+)$")
 
 
 def hold(fault, verdict, texts):
@@ -168,8 +202,8 @@ def hold(fault, verdict, texts):
 
 def blank(text):
     """Without the directives of OpenMP; lines stay."""
-    return re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b(?:.*\\\n)*.*", lambda m: re.sub(r"[^\n]", " ", m[0]),
-                  text, flags=re.M)
+    return re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+omp\b(?:.*\\\n)*.*",
+                  lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.M)
 
 
 def rounds(o, found, number):
@@ -201,7 +235,8 @@ def file_faults(o, path, folders, number):
     os.makedirs(folder, exist_ok=True)
     here = os.path.dirname(os.path.abspath(path))
     nearest = sorted(folders, key=lambda f: -len(os.path.commonpath([f, here])))
-    flags = [*OWN[".cpp" if path.endswith(faults.CPP) else ".c"], "-I" + here, *("-I" + f for f in nearest), "-I" + HERE + "/oracle", *o.flags]
+    own = OWN[".cpp" if path.endswith(faults.CPP) else ".c"]
+    flags = [*own, "-I" + here, *("-I" + f for f in nearest), "-I" + HERE + "/oracle", *o.flags]
     with open(path, errors="replace") as f:
         text = blank(f.read())
     if not text.isascii() or text.count("\n") > o.lines:
@@ -249,6 +284,9 @@ def one_round(o, folder, plain, flags, broken):
             said[f.line] = alone.get(f.line, said[f.line])
         if f.line in said:
             hold(f, *said[f.line])
+            if f.is_ == "no witness" and "run was ended by signal" in f.text and \
+                    crashes(copy, folder, f.seed):
+                f.is_ = "undefined"
         else:
             f.is_ = "lost"
 

@@ -5,8 +5,8 @@ import syntax as s
 
 SIZES = re.compile(r"^(n|m|l|nx|ny|nz|rows?|cols?|columns|count|len|length|size|w|h|width|height|"
                    r"ld|bins|steps|bytes|words|\w+_n|n_\w*|n\d)$")
-LIKE_SIZES = re.compile(r"^n|num|size|dim|count|rows|cols|len|width|height|total|max|end|last|upper",
-                        re.I)
+LIKE_SIZES = re.compile(r"^n|num|size|dim|count|rows|cols|len|width|height|total|max|end|last|"
+                        r"upper", re.I)
 DEFINED_BY_LIBRARY = re.compile(r"^(__|printf|malloc|free)")
 
 
