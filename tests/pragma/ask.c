@@ -250,6 +250,30 @@ static void names_in_scope(void **state)
     hpc_checker_close(c);
 }
 
+/* A directive is the surer the likelier it is, none the less sure; no model is none of both. */
+static void confidence_follows(void **state)
+{
+    (void)state;
+    hpc_pragma_loop item[2] = {{.verdict = HPC_VERDICT_PARALLEL, .outer = -1, .end_line = 4},
+                               {.verdict = HPC_VERDICT_UNSAFE, .outer = -1, .end_line = 4}};
+    hpc_pragma_loops l = {.item = item, .n = 2};
+    double before[2] = {0, 1}, plain[2], sum[2];
+    for (double p = 0.05; p < 1; p += 0.05) {
+        item[0].likely = item[1].likely = p;
+        hpc_pragma_weigh(&l);
+        assert_true(item[0].confidence > before[0] && item[0].confidence < 1);
+        assert_true(item[1].confidence < before[1] && item[1].confidence > 0);
+        for (int k = 0; k < 2; k++) before[k] = item[k].confidence;
+    }
+    item[0].likely = item[1].likely = -1;
+    hpc_pragma_weigh(&l);
+    for (int k = 0; k < 2; k++) plain[k] = item[k].confidence;
+    item[0].small = item[1].small = true; /* experts mark few of those */
+    hpc_pragma_weigh(&l);
+    for (int k = 0; k < 2; k++) sum[k] = item[k].confidence;
+    assert_true(sum[0] < plain[0] && sum[1] > plain[1]);
+}
+
 static int ask_user(void *user)
 {
     void **x = user;
@@ -275,7 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_as_taught), cmocka_unit_test(models_without_marks),
         cmocka_unit_test(what_is_said),          cmocka_unit_test(alone_as_together),
-        cmocka_unit_test(names_in_scope),        cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(names_in_scope),        cmocka_unit_test(confidence_follows),
+        cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

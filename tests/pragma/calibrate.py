@@ -13,9 +13,9 @@
 The features are those of infer/pragma/weigh.c, read from the JSON. Loops within a parallel region are left out by
 `corpus loops`. Nothing is downloaded.
 """
-import argparse, collections, json, math, os, random, sqlite3, subprocess, sys
+import argparse, collections, json, math, os, random, re, sqlite3, subprocess, sys
 
-import experts
+import experts, experts_clauses
 
 KINDS = ["reduction", "call", "control", "memory"]
 FEATURES = (["one", "parallel", "conditional", "unsafe", "assumptions", "depth", "within", "holds", "lines", "small",
@@ -137,6 +137,32 @@ def plot(np, path, curves):
     subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
 
 
+def kind_of_schedule(directive):
+    kind = [arg for clause, arg in experts_clauses.parse(directive) if clause == "schedule" and arg]
+    kind = kind[0].split(",")[0].split(":")[-1].strip() if kind else "static"
+    return kind if kind in ("dynamic", "guided") else "static"
+
+
+def data_of(directive):
+    return {(c, experts_clauses.blank(g or "").replace(" ", "")) for c, g in experts_clauses.parse(directive)
+            if c in experts_clauses.DATA}
+
+
+def hold_against_experts(rows):
+    marked = [r for r in rows if r["marked"] and re.search(r"\bfor\b", r["directive"]) and "\n" not in r["directive"]]
+    guessed = [r for r in marked if r["guess"]]
+    same = sum(data_of(r["guess"]) == data_of(r["directive"]) for r in guessed)
+    bare = sum(not data_of(r["directive"]) for r in guessed)
+    print(f"{len(guessed)} marked loops are unknown; the guess has the expert's data clauses in {same} (none would in {bare})")
+    found = [r for r in marked if r["alone"]]
+    agree = sum(kind_of_schedule(r["alone"]) == kind_of_schedule(r["directive"]) for r in found)
+    plain = sum(kind_of_schedule(r["directive"]) == "static" for r in found)
+    uneven = [r for r in found if kind_of_schedule(r["directive"]) != "static"]
+    met = sum(kind_of_schedule(r["alone"]) != "static" for r in uneven)
+    print(f"{len(found)} marked loops are found; the schedule is of the expert's kind in {agree} (always static: {plain}); "
+          f"of {len(uneven)} dynamic or guided ones {met} are so too")
+
+
 def fit(a):
     import numpy as np
     rows = [json.loads(l) for l in open(a.samples)]
@@ -144,7 +170,9 @@ def fit(a):
     y = np.array([r["marked"] for r in asked], float)
     x = np.array([r["x"] for r in asked], float)
     of = np.array([r["repository"] for r in asked])
-    print(f"{len(asked)} loops of {len(set(of))} repositories, {int(y.sum())} marked")
+    verdicts = collections.Counter((r["verdict"], r["marked"]) for r in asked)
+    print(f"{len(asked)} loops of {len(set(of))} repositories, {int(y.sum())} marked: " + ", ".join(
+        f"{verdicts[v, 1]} of {verdicts[v, 0] + verdicts[v, 1]} {v}" for v in ("parallel", "conditional", "unsafe", "unknown")))
     both, alone = np.zeros(len(y)), np.zeros(len(y))
     for name in sorted(set(of)):
         out, rest = of == name, of != name
@@ -159,6 +187,7 @@ def fit(a):
         if 5 <= y[k].sum() < k.sum():
             print(f"  {name:28} {int(y[k].sum()):4} of {int(k.sum()):5} marked: area "
                   f"{area(np, alone[k], y[k]):.3f} {area(np, raw[k], y[k]):.3f} {area(np, both[k], y[k]):.3f}")
+    hold_against_experts(rows)
     if a.plot:
         plot(np, a.plot, [("analysis", bins_of(np, alone, y)), ("analysis and model", bins_of(np, both, y))])
     if a.table:
