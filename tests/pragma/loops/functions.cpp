@@ -257,10 +257,10 @@ template <typename T> void template_reference(int n, T *__restrict a, typename T
     }
 }
 
-template <typename T> T template_sum(int n, const T *a)
+template <typename T> T template_sum_open(int n, const T *a)
 {
     T s = 0;
-    // loop template_sum: unknown whether T is a number, which a reduction needs
+    // loop template_sum_open: unknown whether T is a number, which a reduction needs
     for (int i = 0; i < n; i++) {
         s += a[i];
     }
