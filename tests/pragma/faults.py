@@ -261,7 +261,7 @@ def hoisted(t):
             continue
         spelled = re.sub(r"\b(const|volatile) ?", "", kind.name())
         return t.before(f"{spelled} {name} = 0;") + [
-            (start, "/*"), (start + m.start(2), f"*/ {name} = {name} + ("), (end, ")")]
+            (start, "/*"), (start + m.start(2), f"*/ {name} = {name} * 2 + ("), (end, ")")]
     return None
 
 
@@ -321,11 +321,6 @@ def accesses(t, kind):
             "through_index": (store, store | elements), "through_alias": (store, read),
             "through_callee": (store, outside), "shared_counter": (after, after),
             "keeps_last": (after, read), "running_sum": (after, after)}[kind]
-
-
-# What these make of a variable counts only where a value comes from another iteration.
-OF_VARIABLES = ("hoisted", "static_local", "reduction_read", "shared_counter", "keeps_last",
-                "running_sum")
 
 
 def in_block(t):

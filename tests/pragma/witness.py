@@ -30,6 +30,7 @@ sys.dont_write_bytecode = True
 import faults  # noqa: E402
 import oracle  # noqa: E402
 import syntax  # noqa: E402
+from driver import size_kind  # noqa: E402
 
 # What the driver includes comes first: a file's macros may be named like functions of the library.
 ALL = ["-D_GNU_SOURCE", "-Dmain=oracle_main", "-include", "stdio.h", "-include", "stdlib.h"]
@@ -79,6 +80,7 @@ class Copy(oracle.File):
             if loop.function is not None:
                 by = [loop.function] + [f for f in callers(loop.function, set())
                                         if f.extent() != loop.function.extent()]
+                loop.clauses = [("private", v) for v in variables(loop)]
                 loop.calls = [self.functions.setdefault(f.extent(), (len(self.functions), f))[0]
                               for f in by]
 
@@ -113,7 +115,7 @@ class Copy(oracle.File):
                     loop.runs.append(current)
                 elif words[:1] == ["end"]:
                     current.update(ok=True, trips=int(words[1]) - loop.in_head)
-                elif words[:1] == ["found"]:
+                elif words[:1] == ["found"] and words[1] != "u":
                     for a, b in itertools.product((2, 4) if self.cpp else (2,), (3, 5)):
                         if self.cpp or b == 3:
                             current["found"].append((words[1], words[a], words[b], *words[4:6],
@@ -121,6 +123,14 @@ class Copy(oracle.File):
                 elif words[:1] == ["left"]:
                     current["ok"] = False
         loop.runs = [r for r in loop.runs if r["ok"] and r["trips"] > 1]
+
+
+def variables(loop):
+    """Numbers and pointers of the function: of them only a value counts that comes from another
+    iteration, as each could have its own."""
+    plain = {v.name() for v in loop.function.walk() if v.kind in (syntax.VAR, syntax.PARM) and (
+        v.type().canonical().kind == syntax.POINTER or size_kind(v.type().canonical()))}
+    return [n for n in loop.names if n in plain]
 
 
 def occurs(fault):
@@ -132,10 +142,9 @@ def occurs(fault):
     if not loop.runs:
         fault.is_, fault.text = "not run", "no input makes it run twice"
         return
-    flow = fault.kind in faults.OF_VARIABLES
     least = None
     for r in loop.runs:
-        pairs = {(int(f[1]), int(f[2])) for f in r["found"] if f[0] in "rp" or not flow}
+        pairs = {(int(f[1]), int(f[2])) for f in r["found"]}
         if any(fault.meets(*p) for p in pairs) and (least is None or len(pairs) < least):
             fault.seed, least = r, len(pairs)
     if fault.seed:
@@ -148,7 +157,7 @@ def crashes(copy, folder, seed):
     """Whether it does without a witness, too: where it reads what was never set."""
     for what in ("zero", "pattern"):
         program = os.path.join(folder, "alone")
-        made = oracle.run([*copy.compiler, "-O1", "-ftrivial-auto-var-init=" + what, *copy.flags,
+        made = oracle.run([*copy.compiler, "-O0", "-ftrivial-auto-var-init=" + what, *copy.flags,
                            copy.path, "inputs.o", "-o", program, "-no-pie", "-lm",
                            *copy.libraries], cwd=folder)
         if made.returncode == 0 and oracle.run(
