@@ -7,6 +7,19 @@
 
 #include "infer/pragma/pragma.h"
 
+/* ---- of the tree ------------------------------------------------------------------------------
+ */
+static inline uint8_t kind_of(const hpc_tree *t, int32_t type)
+{
+    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
+}
+
+static inline bool is_loop(uint8_t kind)
+{
+    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
+           kind == HPC_TREE_DO;
+}
+
 /* ---- numbers (poly.c) ----------------------------------------------------------------------
  * Sums of products of atoms with whole coefficients; a pointer is such a sum as well, in elements
  * of what it points to, with one atom that is a pointer. NULL is a number that nothing is known

@@ -7,19 +7,6 @@
 
 #include "infer/pragma/number.h"
 
-/* ---- of the tree ------------------------------------------------------------------------------
- */
-static inline uint8_t kind_of(const hpc_tree *t, int32_t type)
-{
-    return type < 0 ? HPC_TYPE_UNKNOWN : t->type[type].kind;
-}
-
-static inline bool is_loop(uint8_t kind)
-{
-    return kind == HPC_TREE_FOR || kind == HPC_TREE_RANGE || kind == HPC_TREE_WHILE ||
-           kind == HPC_TREE_DO;
-}
-
 /* ---- what an iteration does ------------------------------------------------------------------ */
 typedef struct access {
     place place;

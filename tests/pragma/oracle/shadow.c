@@ -19,7 +19,7 @@ typedef struct place {
 } place;
 typedef struct cell {
     uintptr_t at;
-    int64_t loop; /* the activation that the rest is of */
+    int64_t loop;                   /* the activation that the rest is of */
     int64_t written, read[READERS]; /* of each place, the iteration that read here first */
     place written_at, read_at[READERS];
 } cell;
@@ -153,8 +153,7 @@ static void one_byte(uintptr_t at, bool writes, place here)
         return;
     }
     int k = 0;
-    while (k < READERS - 1 && c->read[k] >= 0 &&
-           memcmp(&c->read_at[k], &here, sizeof here) != 0)
+    while (k < READERS - 1 && c->read[k] >= 0 && memcmp(&c->read_at[k], &here, sizeof here) != 0)
         k++;
     if (c->read[k] >= 0 && memcmp(&c->read_at[k], &here, sizeof here) == 0) return;
     c->read[k] = now;
