@@ -411,9 +411,11 @@ static int conclude_loop(state *z, int64_t k)
     bool of_memory = false;
     int said = 0, guarded = 0, rc = 0;
     if (l->again) return 0;
-    for (int64_t i = 0; i < z->findings_n && said < LINES_MOST; i++) {
-        const finding *f = &z->finding[i];
-        if (f->loop != k || is_said(z, i)) continue;
+    /* First values that one iteration hands to another: from them no private copy would help. */
+    for (int64_t i = 0; i < 2 * z->findings_n && said < LINES_MOST; i++) {
+        const int64_t n = i % z->findings_n;
+        const finding *f = &z->finding[n];
+        if (f->loop != k || (f->kind == 'f') != (i == n) || is_said(z, n)) continue;
         if (is_guarded(z, &f->place[0]) && is_guarded(z, &f->place[1])) {
             guarded++;
             continue;

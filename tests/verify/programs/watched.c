@@ -51,6 +51,20 @@ static void two_lines(double *a, double *b, int n)
     }
 }
 
+/* What has to do with scratch memory alone is told after what is handed on. */
+static void scratch_too(double *a, int n)
+{
+    double t[3], last = 0;
+    // WITNESS iteration i = 0 writes last at line @5, iteration i = 1 reads it at line @4
+    for (int i = 0; i < n; i++) {
+        t[0] = i;
+        t[1] = 2 * i;
+        t[2] = 3 * i;
+        a[i] = last + t[0] + t[1] + t[2];
+        last = a[i];
+    }
+}
+
 static void apart(double *a, int n)
 {
     // CLEAN
@@ -391,6 +405,7 @@ int main(int argc, char **argv)
     anti(a, N);
     output(a, N);
     two_lines(a, b, N);
+    scratch_too(a, N);
     apart(a, N);
     downwards(f, N);
     stencil(a, b, N);
