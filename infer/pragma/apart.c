@@ -4,14 +4,16 @@
  */
 #include "infer/pragma/memory.h"
 
-/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. */
+/* The elements that the loop touches behind a pointer: [*lo, *hi], or false. What a container holds
+ * lies elsewhere. */
 static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
 {
     *lo = *hi = NULL;
     for (int64_t i = 0; i < s->n; i++) {
         const access *a = &s->item[i];
         if (a->place.base != base) continue;
-        if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX) return false;
+        if (a->place.n < 1 || a->place.step[0].field != STEP_INDEX || is_container_place(&a->place))
+            return false;
         const poly *x = poly_extreme(s, a->place.step[0].index, false, a->facts),
                    *y = poly_extreme(s, a->place.step[0].index, true, a->facts);
         if (!x || !y) return false;

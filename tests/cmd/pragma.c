@@ -253,6 +253,11 @@ static void test_fix_leaves_alone(void **state)
           "its function is constexpr");
 }
 
+#define HELD                                                                                       \
+    "#include <vector>\nstruct held {\n    std::vector<float> v;\n    void f(int n)\n    {\n"      \
+    "        float *q = v.data();\n"                                                               \
+    "        for (int i = 0; i < n; i++) v[i] = q[i + 1];\n    }\n};\n"
+
 static void test_conditional(void **state)
 {
     NEED_LIBRARY;
@@ -260,6 +265,7 @@ static void test_conditional(void **state)
     fixed(state, " --guard", HEAD AXPY,
           HEAD "    #pragma omp parallel for if(x == y || x + n <= y || y + n <= x)\n" AXPY);
     fixed(state, " --conditional", HEAD AXPY, HEAD "    #pragma omp parallel for\n" AXPY);
+    fixed(state, " --guard", HELD, HELD); /* no test of *this says where q points */
 }
 
 /* ---- patches ------------------------------------------------------------------------------------

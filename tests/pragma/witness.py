@@ -201,8 +201,8 @@ def hold(fault, verdict, texts):
         fault.is_ = "wrong line"
     elif any(fault.meets(*p) for p in pairs):
         fault.is_ = "right"
-    elif pairs:
-        fault.is_ = "another"
+    elif pairs:  # of a loop three are told
+        fault.is_ = "another" if len(pairs) < 3 else "three others"
     else:
         fault.is_ = "no witness"
     if verdict in ("parallel", "conditional"):
