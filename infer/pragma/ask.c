@@ -77,15 +77,14 @@ void hpc_asker_close(hpc_asker *a)
 
 typedef struct question {
     hpc_asker *a;
-    hpc_pragma_loop *loop;
     hpc_ids answer;        /* what is to come, and the end; or what comes */
     hpc_grammar *grammar;  /* of what comes; NULL: `answer` is given */
     uint32_t *mask;        /* of one token */
     int64_t id, at;        /* of the request; tokens that have come */
-    bool put;              /* it has been asked */
     double first, logprob; /* of the first token, and of all */
     hpc_buf text;          /* of what comes */
     int failed;
+    bool put; /* it has been asked */
 } question;
 
 static const uint32_t *allowed(void *user)
