@@ -170,19 +170,6 @@ out:
     return rc;
 }
 
-static int64_t find_loop(const hpc_loops *l, uint32_t at)
-{
-    int64_t lo = 0, hi = l->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (l->item[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < l->n && l->item[lo].at == at ? lo : -1;
-}
-
 static int render(pack_worker *w, double *value, const pack *p, int64_t i)
 {
     const pragma_plan *plan = p->plan;
@@ -191,7 +178,7 @@ static int render(pack_worker *w, double *value, const pack *p, int64_t i)
     const char *path = pack_files_path(&plan->files, s->file);
     int rc = HPC_OK;
     TRY(parse(w, plan, s->file));
-    int64_t loop = find_loop(&state->s.l, s->at);
+    int64_t loop = hpc_loops_at(&state->s.l, s->at);
     if (loop < 0)
         TRY(hpc_fail(HPC_E_FORMAT,
                      "%.300s has no loop at byte %" PRIu32 ", where loops.db has one: run "

@@ -202,22 +202,9 @@ typedef struct asking {
     int items_n;
 } asking;
 
-static int64_t find_loop(const hpc_loops *l, size_t at)
-{
-    int64_t lo = 0, hi = l->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (l->item[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < l->n && l->item[lo].at == at ? lo : -1;
-}
-
 static int add_loop(asking *x, hpc_pragma_loop *l)
 {
-    int64_t k = find_loop(&x->loops, l->at);
+    int64_t k = hpc_loops_at(&x->loops, l->at);
     hpc_ids *prompt = &x->item[x->items_n].prompt;
     int rc = HPC_OK;
     if (k < 0 || l->node < 0) return HPC_OK; /* a while; one of a macro */

@@ -388,3 +388,16 @@ hpc_hash128 hpc_loop_hash(const hpc_loop *loop, const hpc_loops *l, const hpc_to
     }
     return hpc_hash_wide(&block, sizeof block.before + n * sizeof *block.spelling);
 }
+
+int64_t hpc_loops_at(const hpc_loops *l, size_t at)
+{
+    int64_t lo = 0, hi = l->n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (l->item[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < l->n && l->item[lo].at == at ? lo : -1;
+}

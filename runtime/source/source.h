@@ -184,6 +184,7 @@ typedef struct hpc_loops {
 int hpc_loops_find(hpc_loops *out, const hpc_tokens *t, const char *text, hpc_language l,
                    const hpc_functions *f);
 void hpc_loops_release(hpc_loops *l);
+int64_t hpc_loops_at(const hpc_loops *l, size_t at); /* the loop that begins there; -1 */
 /* The directive on one line, as we write it: "#pragma omp parallel for reduction(+:sum)" or
  * "!$omp parallel do ...": continuations joined, one blank between words, none inside
  * parentheses but behind commas; a _Pragma's string unescaped. Clauses keep their order. */
