@@ -58,7 +58,7 @@ static int print_plan(hpc_link *world, void *user)
     TRY(hpc_optimizer_find(&opt.kind, s->o->optimizer));
     hpc_optimizer_usual(&opt);
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
-    TRY(hpc_shard(p, &s->shape, coord));
+    TRY(hpc_shard(p, &s->shape, coord, NULL));
     TRY(hpc_device_open(&d, &dev));
     TRY(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.dry = true}));
     if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));

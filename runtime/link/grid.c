@@ -29,6 +29,9 @@ struct hpc_grid {
     hpc_link *link[SETS]; /* by set of axes longer than 1; NULL: not asked for yet */
 };
 
+const uint8_t hpc_axis_nesting[HPC_AXIS_N] = {HPC_AXIS_ROW,  HPC_AXIS_COL,   HPC_AXIS_EXPERT,
+                                              HPC_AXIS_PIPE, HPC_AXIS_DEPTH, HPC_AXIS_DATA};
+
 const char *hpc_axis_name(hpc_axis a)
 {
     return (unsigned)a < HPC_AXIS_N ? axis_name[a] : "unknown";

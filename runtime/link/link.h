@@ -119,6 +119,9 @@ typedef enum hpc_axis {
 typedef uint32_t hpc_axes;             /* a set: bit 1 << axis */
 const char *hpc_axis_name(hpc_axis a); /* "data" */
 
+/* The axes from that whose parts are coarsest, where several split one extent, to the finest. */
+extern const uint8_t hpc_axis_nesting[HPC_AXIS_N];
+
 /* Mixed radix, slowest axis first: data, expert, pipe, depth, row, col. So neighbours in the world
  * differ in col, then in row, ... */
 typedef struct hpc_grid_shape {

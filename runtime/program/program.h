@@ -60,14 +60,16 @@ typedef struct hpc_value_info {
     const char *name; /* of inputs and state; NULL for temporaries */
     hpc_value_kind kind;
     hpc_type type;
-    bool trainable;        /* state: differentiation makes an accumulator for it */
-    hpc_value grad;        /* state: that accumulator, or HPC_NONE */
-    hpc_value base;        /* a view: the value whose memory it shares, or HPC_NONE */
-    int64_t base_element;  /* and from where */
-    bool anew;             /* such an accumulator: each run of backward begins it anew */
-    bool kept;             /* temporary: the host reads it, so it lives to the end */
-    int32_t version;       /* state: the newest */
-    int32_t segment, insn; /* temporaries: where assigned */
+    bool trainable;             /* state: differentiation makes an accumulator for it */
+    hpc_value grad;             /* state: that accumulator, or HPC_NONE */
+    hpc_value whole;            /* state: where it is kept gathered (hpc_shard), or HPC_NONE */
+    int8_t settled[HPC_AXIS_N]; /* state, of partial sums: the layout in which they are read */
+    hpc_value base;             /* a view: the value whose memory it shares, or HPC_NONE */
+    int64_t base_element;       /* and from where */
+    bool anew;                  /* such an accumulator: each run of backward begins it anew */
+    bool kept;                  /* temporary: the host reads it, so it lives to the end */
+    int32_t version;            /* state: the newest */
+    int32_t segment, insn;      /* temporaries: where assigned */
 } hpc_value_info;
 
 /* ---- instructions ---------------------------------------------------------- */
@@ -184,8 +186,24 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 
 /* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
  * are propagated through the op table, collectives enter where they differ, extents become local.
- * A number that does not divide names value, extent and axis. Rewrites p in place. */
-int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N]);
+ * A number that does not divide names value, extent and axis. Rewrites p in place.
+ *
+ * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,
+ * and data the finest (hpc_axis_nesting). Where state split on data or depth meets what flows, it
+ * is gathered, once in a segment, and not kept. Accumulators have the layout that they are given;
+ * one that is given none takes that of what is first added to it. What is added in another layout
+ * is converted first. Partial sums in state are read as value.settled says. To state that is
+ * partial on an axis, what all its ranks have alike is added by the first of them alone. */
+typedef struct hpc_shard_options {
+    /* Trainable state that is split on these axes, in its first dimension, is also kept gathered
+     * over them, as "whole.NAME", for forward and backward to read: finer axes that split it must
+     * be among them too. */
+    hpc_axes keep;
+    int gather; /* out: the segment, appended, that fills those from what was written; -1: none */
+} hpc_shard_options;
+/* o may be NULL. */
+int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N],
+              hpc_shard_options *o);
 
 /* All real values become f64, all others stay: the reference for tests and bench. */
 int hpc_to_double(hpc_program *p);

@@ -3,45 +3,26 @@
  * table's labels, conversions enter where they differ, extents become local.
  *
  * It decides greedily, instruction by instruction, and knows no op by name. It
- * does not search for the best plan, and converts along the first dimension only.
+ * does not search for the best plan. How a value is converted: shard_convert.c.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/program/priv.h"
+#include "runtime/program/shard_priv.h"
 
-typedef struct converted { /* so that a value is reduced or gathered once */
-    hpc_value from, to, guard;
-    int32_t version;
-    int axis;
-} converted;
-
-typedef struct sharder {
-    hpc_program *p;
-    const hpc_grid_shape *shape;
-    const int *coord;
-    hpc_type *global; /* types as they were, by value */
-    int64_t global_n;
-    bool *adopts; /* accumulators that have no layout of their own yet */
-    converted *done;
-    int64_t done_n, done_cap;
-    int8_t layout[HPC_OPERAND_MAX]; /* of the instruction at hand, on the axis at hand */
-} sharder;
-
-static int extent_of(const sharder *w, int axis)
-{
-    int n = w->shape->extent[axis];
-    return n > 1 ? n : 1;
-}
+typedef struct layouts { /* of an instruction's operands, by axis: of inputs wished, of outputs made
+                          */
+    int8_t in[HPC_OPERAND_MAX][HPC_AXIS_N], out[HPC_OPERAND_MAX][HPC_AXIS_N];
+} layouts;
 
 /* A split dimension keeps its share; the count of a split ragged one is the rank's own. */
-static int make_local(const sharder *w, hpc_value v, hpc_type *t)
+int shard_local(const sharder *w, hpc_value v, hpc_type *t)
 {
     char name[24];
     snprintf(name, sizeof name, "%%%d", v);
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        int n = extent_of(w, a), d = t->layout[a] - 1;
+        int n = shard_extent(w, a), d = t->layout[a] - 1;
         if (n == 1) t->layout[a] = HPC_REPLICATED;
         if (n == 1 || d < 0) continue;
         if (d >= t->rank)
@@ -78,88 +59,6 @@ static int append(sharder *w, hpc_insn *i)
     return HPC_OK;
 }
 
-/* ---- conversions --------------------------------------------------------------- */
-
-static hpc_value slice(sharder *w, hpc_value v, int axis)
-{
-    hpc_type t = w->p->value[v].type;
-    int n = extent_of(w, axis);
-    int64_t part = t.extent[0] / n;
-    hpc_view_attr at = {.rank = t.rank, .row = part * w->coord[axis]};
-    for (int k = 0; k < t.rank; k++) at.extent[k] = k ? t.extent[k] : part;
-    hpc_value operand[2] = {HPC_NEW, v};
-    return hpc_emit(w->p, &hpc_op_view, operand, &at);
-}
-
-/* Of a dimension split on several axes the first has the coarsest parts: it cannot be split, or put
- * together, while a later one holds it in parts. */
-static bool split_further(const sharder *w, const hpc_type *t, int axis)
-{
-    for (int a = axis + 1; a < HPC_AXIS_N; a++)
-        if (extent_of(w, a) > 1 && t->layout[a] == HPC_SPLIT(0)) return true;
-    return false;
-}
-
-/* The value made before, or HPC_NONE. What was made under a guard is there under that guard alone,
- * and not even then if that is state, which may change. */
-static hpc_value find_converted(const sharder *w, hpc_value v, int axis, int8_t to, int32_t version)
-{
-    const hpc_program *p = w->p;
-    for (int64_t k = 0; k < w->done_n; k++) {
-        const converted *c = &w->done[k];
-        if (c->from != v || c->axis != axis || c->version != version ||
-            p->value[c->to].type.layout[axis] != to)
-            continue;
-        if (c->guard == HPC_NONE ||
-            (c->guard == p->tags.guard && p->value[c->guard].kind != HPC_VALUE_STATE))
-            return c->to;
-    }
-    return HPC_NONE;
-}
-
-static int emit_conversion(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
-{
-    hpc_program *p = w->p;
-    hpc_type t = p->value[v].type;
-    int8_t from = t.layout[axis];
-    hpc_axes axes = 1u << axis;
-    int n = extent_of(w, axis);
-    bool apart = !split_further(w, &t, axis);
-    char text[128];
-    p->tags.queue = HPC_COMM;
-    if (from == HPC_PARTIAL && to == HPC_REPLICATED)
-        *y = hpc_all_reduce(p, v, axes, HPC_COMM_SUM);
-    else if (from == HPC_PARTIAL && to == HPC_SPLIT(0) && apart)
-        *y = hpc_reduce_scatter(p, v, axes, n);
-    else if (from == HPC_SPLIT(0) && to == HPC_REPLICATED && apart)
-        *y = hpc_all_gather(p, v, axes, n);
-    else if (from == HPC_REPLICATED && to == HPC_SPLIT(0) && apart && t.extent[0] % n == 0)
-        *y = slice(w, v, axis);
-    else
-        return hpc_fail(HPC_E_UNSUPPORTED, "no conversion of %%%d, %s, to layout %d on axis %s", v,
-                        hpc_type_text(text, &t), to, hpc_axis_name((hpc_axis)axis));
-    return hpc_program_status(p);
-}
-
-static int convert(sharder *w, hpc_value *v, int axis, int8_t to)
-{
-    hpc_program *p = w->p;
-    int32_t version = p->value[hpc_value_root(p, *v)].version;
-    int rc = HPC_OK;
-    if (p->value[*v].type.layout[axis] == to) return rc;
-    hpc_value y = find_converted(w, *v, axis, to, version);
-    if (y == HPC_NONE) {
-        TRY(emit_conversion(w, &y, *v, axis, to));
-        TRY(hpc_grow(&w->done, &w->done_cap, w->done_n + 1, sizeof *w->done));
-        memcpy(p->value[y].type.layout, p->value[*v].type.layout, sizeof p->value[y].type.layout);
-        p->value[y].type.layout[axis] = to;
-        w->done[w->done_n++] = (converted){*v, y, p->tags.guard, version, axis};
-    }
-    *v = y;
-out:
-    return rc;
-}
-
 /* ---- one instruction, one axis -------------------------------------------------- */
 
 static bool is_input(const sharder *w, const hpc_insn *i, int k)
@@ -169,26 +68,39 @@ static bool is_input(const sharder *w, const hpc_insn *i, int k)
             (i->op->sig.operand[k].flags & HPC_ACC) != HPC_ACC);
 }
 
-/* Partial inputs pass through a linear op; before any other they are summed. */
-static int settle_partials(sharder *w, hpc_insn *i, const hpc_dims *dims, int axis, bool *passes)
+/* Partial sums in state are those of gradients: they are brought to the layout that they settle in
+ * before anything else is made of them. */
+static bool settles(const sharder *w, const hpc_insn *i, int k, int axis)
+{
+    const hpc_value_info *v = &w->p->value[i->operand[k]];
+    return v->kind == HPC_VALUE_STATE && v->type.layout[axis] == HPC_PARTIAL;
+}
+
+/* An input's layout, as it will be before this instruction asks for more. */
+static int8_t layout_of(const sharder *w, const hpc_insn *i, int k, int axis)
+{
+    const hpc_value_info *v = &w->p->value[i->operand[k]];
+    return settles(w, i, k, axis) ? v->settled[axis] : v->type.layout[axis];
+}
+
+/* Whether partial inputs pass through, as through a linear op; before any other they are summed. */
+static bool passes_partials(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
 {
     uint16_t partial = 0;
-    *passes = false;
     for (int k = 0; k < i->op->sig.operand_n; k++)
-        if (is_input(w, i, k) && w->p->value[i->operand[k]].type.layout[axis] == HPC_PARTIAL)
+        if (is_input(w, i, k) && layout_of(w, i, k, axis) == HPC_PARTIAL)
             partial |= (uint16_t)(1u << k);
-    if (!partial) return HPC_OK;
-    for (size_t s = 0; s < sizeof dims->linear / sizeof *dims->linear; s++)
-        if (dims->linear[s] == partial) {
-            *passes = true;
-            return HPC_OK;
-        }
-    for (int k = 0; k < i->op->sig.operand_n; k++) {
-        if (!(partial & 1u << k)) continue;
-        int rc = convert(w, &i->operand[k], axis, HPC_REPLICATED);
-        if (rc < 0) return rc;
-    }
-    return HPC_OK;
+    for (size_t s = 0; partial && s < sizeof dims->linear / sizeof *dims->linear; s++)
+        if (dims->linear[s] == partial) return true;
+    return false;
+}
+
+/* Data and depth split the rows of what flows; state that is split along them, so that nobody holds
+ * all of it, is put together where it meets what flows. */
+static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
+{
+    return (axis == HPC_AXIS_DATA || axis == HPC_AXIS_DEPTH) &&
+           w->p->value[i->operand[k]].kind == HPC_VALUE_STATE;
 }
 
 /* The label to split by: that of the most bytes split already. 0: none. */
@@ -196,36 +108,21 @@ static char choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *di
 {
     char best = 0;
     size_t best_bytes = 0;
+    bool best_gives = true;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (!is_input(w, i, k)) continue;
-        const hpc_type *t = &w->p->value[i->operand[k]].type;
-        if (t->layout[axis] <= 0) continue;
-        char label = dims->label[k][t->layout[axis] - 1];
-        size_t bytes = hpc_type_bytes(t);
-        if (!isupper((unsigned char)label) || bytes <= best_bytes) continue;
+        int8_t layout = layout_of(w, i, k, axis);
+        if (layout <= 0) continue;
+        char label = dims->label[k][layout - 1];
+        size_t bytes = hpc_type_bytes(&w->p->value[i->operand[k]].type);
+        bool gives = gives_way(w, i, k, axis);
+        if (!isupper((unsigned char)label) || gives > best_gives) continue;
+        if (gives == best_gives && bytes <= best_bytes) continue;
         best = label;
         best_bytes = bytes;
+        best_gives = gives;
     }
     return best;
-}
-
-/* What is read and written in one must be so where it lies. */
-static int convert_input(sharder *w, hpc_insn *i, int k, int axis, int8_t to)
-{
-    const hpc_value_info *info = &w->p->value[i->operand[k]];
-    char text[128];
-    if (info->kind == HPC_VALUE_STATE && w->adopts[i->operand[k]])
-        return hpc_fail(HPC_E_SHAPE,
-                        "%s is read before anything is added to it, which settles its "
-                        "layout",
-                        info->name);
-    if (hpc_insn_role(w->p, i, k) & HPC_OUT && info->type.layout[axis] != to)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "operand %s, %s, is updated in place, but would have "
-                        "layout %d on axis %s",
-                        i->op->sig.operand[k].name, hpc_type_text(text, &info->type), to,
-                        hpc_axis_name((hpc_axis)axis));
-    return convert(w, &i->operand[k], axis, to);
 }
 
 static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
@@ -235,65 +132,176 @@ static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwis
     return otherwise;
 }
 
-/* Inputs are converted; outputs' layouts are left in w->layout. */
-static int shard_axis(sharder *w, hpc_insn *i, const hpc_dims *dims, int axis)
+static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_dims *dims,
+                         int axis)
 {
-    bool passes;
-    int rc = HPC_OK;
-    TRY(settle_partials(w, i, dims, axis, &passes));
     char label = choose_label(w, i, dims, axis);
+    bool passes = !label && passes_partials(w, i, dims, axis);
+    int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0) continue;
         if (is_input(w, i, k)) {
-            if (passes && w->p->value[i->operand[k]].type.layout[axis] == HPC_PARTIAL) continue;
-            TRY(convert_input(w, i, k, axis, layout_by(dims, k, label, HPC_REPLICATED)));
+            bool through = passes && layout_of(w, i, k, axis) == HPC_PARTIAL;
+            l->in[k][axis] = through ? HPC_PARTIAL : layout_by(dims, k, label, HPC_REPLICATED);
         }
-        if (hpc_insn_role(w->p, i, k) & HPC_OUT) {
-            int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
-            w->layout[k] = layout_by(dims, k, label, none);
-        }
+        l->out[k][axis] = layout_by(dims, k, label, none);
     }
+}
+
+static bool adopts(const sharder *w, hpc_value v)
+{
+    return v < w->global_n && w->adopts[v];
+}
+
+/* ---- inputs ---------------------------------------------------------------------- */
+
+static int check_in_place(const sharder *w, const hpc_insn *i, int k, const int8_t *want)
+{
+    const hpc_value_info *info = &w->p->value[i->operand[k]];
+    char text[128];
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (shard_extent(w, a) > 1 && info->type.layout[a] != want[a])
+            return hpc_fail(HPC_E_UNSUPPORTED,
+                            "operand %s, %s, is updated in place, but would have layout %d on "
+                            "axis %s",
+                            i->op->sig.operand[k].name, hpc_type_text(text, &info->type), want[a],
+                            hpc_axis_name((hpc_axis)a));
+    return HPC_OK;
+}
+
+/* What is read and written in one must be so where it lies. */
+static int convert_input(sharder *w, hpc_insn *i, int k, const int8_t *want)
+{
+    hpc_value v = i->operand[k];
+    if (w->p->value[v].kind == HPC_VALUE_STATE && adopts(w, v))
+        return hpc_fail(HPC_E_SHAPE,
+                        "%s is read before anything is added to it, which settles its "
+                        "layout",
+                        w->p->value[v].name);
+    if (hpc_insn_role(w->p, i, k) & HPC_OUT) return check_in_place(w, i, k, want);
+    if (w->p->value[v].whole != HPC_NONE && w->p->tags.phase < HPC_ACCUMULATE)
+        i->operand[k] = w->p->value[v].whole;
+    return shard_convert(w, &i->operand[k], want);
+}
+
+/* ---- outputs --------------------------------------------------------------------- */
+
+/* What is computed for state that has another layout: it goes to a temporary first. */
+typedef struct store {
+    hpc_value state, temp;
+    bool adds;
+} store;
+
+static bool same_layout(const sharder *w, const int8_t *a, const int8_t *b)
+{
+    for (int x = 0; x < HPC_AXIS_N; x++)
+        if (shard_extent(w, x) > 1 && a[x] != b[x]) return false;
+    return true;
+}
+
+/* Of a whole that is added to partial sums the first rank of an axis adds it, and no other. */
+static bool is_others(const sharder *w, const int8_t *made, const int8_t *state)
+{
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (shard_extent(w, a) > 1 && made[a] == HPC_REPLICATED && state[a] == HPC_PARTIAL &&
+            w->coord[a] > 0)
+            return true;
+    return false;
+}
+
+static bool can_store(const sharder *w, const int8_t *made, const int8_t *state)
+{
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (shard_extent(w, a) > 1 && made[a] != state[a] && made[a] != HPC_PARTIAL) return false;
+    return true;
+}
+
+static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store *s)
+{
+    hpc_program *p = w->p;
+    hpc_value v = i->operand[k];
+    hpc_type t = w->global[v];
+    s->adds = hpc_insn_role(p, i, k) & HPC_IN;
+    memcpy(t.layout, made, sizeof t.layout);
+    int rc = shard_local(w, v, &t);
+    if (rc < 0) return rc;
+    s->temp = hpc_value_add(p, NULL, HPC_VALUE_TEMP, t);
+    if (s->temp < 0) return HPC_E_NOMEM;
+    p->value[s->temp].segment = p->current;
+    s->state = v;
+    i->operand[k] = s->temp;
+    return HPC_OK;
+}
+
+/* Types of outputs from their global ones; accumulators keep what their first writer gave, unless
+ * that has no inputs (a fill) and so no layout. *skip: this rank has nothing to do here. */
+static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, store *s, bool *skip)
+{
+    hpc_value_info *info = &w->p->value[i->operand[k]];
+    char text[128];
+    if (info->kind == HPC_VALUE_TEMP || adopts(w, i->operand[k])) {
+        hpc_type t = w->global[i->operand[k]];
+        memcpy(t.layout, made, sizeof t.layout);
+        int rc = shard_local(w, i->operand[k], &t);
+        w->p->value[i->operand[k]].type = t;
+        w->adopts[i->operand[k]] = false;
+        return rc;
+    }
+    if (same_layout(w, made, info->type.layout)) return HPC_OK;
+    if (hpc_insn_role(w->p, i, k) == HPC_INOUT || i->tags.anew) {
+        int8_t settled[HPC_AXIS_N];
+        memcpy(settled, made, sizeof settled);
+        for (int a = 0; a < HPC_AXIS_N; a++)
+            if (made[a] == HPC_REPLICATED && info->type.layout[a] == HPC_PARTIAL)
+                settled[a] = HPC_PARTIAL;
+        *skip = is_others(w, made, info->type.layout);
+        if (*skip && i->tags.anew)
+            return hpc_fail(HPC_E_UNSUPPORTED, "state %s is begun by one rank alone", info->name);
+        if (same_layout(w, settled, info->type.layout)) return HPC_OK;
+        if (can_store(w, settled, info->type.layout)) return store_later(w, i, k, made, s);
+    }
+    return hpc_fail(HPC_E_SHAPE, "state %s is %s, but what is written has another layout",
+                    info->name, hpc_type_text(text, &info->type));
+}
+
+/* The temporary in the state's layout, and added to it, or taken for it where it begins anew. */
+static int finish_store(sharder *w, const store *s)
+{
+    hpc_program *p = w->p;
+    hpc_value x = s->temp;
+    int rc;
+    TRY(shard_convert(w, &x, p->value[s->state].type.layout));
+    p->tags.anew = !s->adds;
+    hpc_scale(p, s->state, x, HPC_NONE, 1);
+    TRY(hpc_program_status(p));
 out:
     return rc;
 }
 
-static int set_output(sharder *w, const hpc_insn *i, int k, int axis)
-{
-    hpc_value_info *info = &w->p->value[i->operand[k]];
-    if (info->kind == HPC_VALUE_TEMP || w->adopts[i->operand[k]]) {
-        info->type.layout[axis] = w->layout[k];
-        return HPC_OK;
-    }
-    if (info->type.layout[axis] == w->layout[k]) return HPC_OK;
-    char text[128];
-    return hpc_fail(HPC_E_SHAPE, "state %s is %s, but what is written has layout %d on axis %s",
-                    info->name, hpc_type_text(text, &info->type), w->layout[k],
-                    hpc_axis_name((hpc_axis)axis));
-}
+/* ---- instructions ------------------------------------------------------------------ */
 
-/* Types of outputs from their global ones; accumulators keep what their first writer gave, unless
- * that has no inputs (a fill) and so no layout. */
-static int localise_outputs(sharder *w, hpc_insn *i, hpc_type *global, bool has_inputs)
+static int finish_insn(sharder *w, hpc_insn *i, const hpc_type *global, const store *s, bool skip)
 {
-    for (int k = 0; k < i->op->sig.operand_n; k++) {
-        hpc_value v = i->operand[k];
-        if (v < 0 || !(hpc_insn_role(w->p, i, k) & HPC_OUT)) continue;
-        hpc_value_info *info = &w->p->value[v];
-        if (info->kind != HPC_VALUE_TEMP && !(w->adopts[v] && has_inputs)) continue;
-        memcpy(info->type.extent, global[k].extent, sizeof info->type.extent);
-        int rc = make_local(w, v, &info->type);
-        if (rc < 0) return rc;
-        w->adopts[v] = false;
-    }
-    return HPC_OK;
+    hpc_type local[HPC_OPERAND_MAX];
+    int rc = HPC_OK, n = i->op->sig.operand_n;
+    for (int k = 0; k < n; k++)
+        local[k] = i->operand[k] >= 0 ? w->p->value[i->operand[k]].type : global[k];
+    if (i->op->localise) i->op->localise(i, global, local, w->shape, w->coord);
+    if (s->state != HPC_NONE) i->tags.anew = false;
+    if (!skip) TRY(append(w, i));
+    if (s->state != HPC_NONE) TRY(finish_store(w, s));
+out:
+    return rc;
 }
 
 static int shard_insn(sharder *w, hpc_insn i)
 {
     int rc = HPC_OK, n = i.op->sig.operand_n;
-    hpc_type global[HPC_OPERAND_MAX], local[HPC_OPERAND_MAX];
+    hpc_type global[HPC_OPERAND_MAX];
     hpc_dims dims = {0};
-    bool has_inputs = false;
+    layouts l = {0};
+    store s = {.state = HPC_NONE};
+    bool has_inputs = false, skip = false;
     for (int k = 0; k < n; k++) {
         global[k] = (hpc_type){.rank = -1, .ragged = -1, .count = HPC_NONE};
         if (i.operand[k] >= 0) global[k] = w->global[i.operand[k]];
@@ -301,17 +309,16 @@ static int shard_insn(sharder *w, hpc_insn i)
     }
     w->p->tags = i.tags;
     if (i.op->layout) TRY(i.op->layout(w->p, &i, &dims));
-    for (int a = 0; a < HPC_AXIS_N && has_inputs; a++) {
-        if (extent_of(w, a) == 1) continue;
-        TRY(shard_axis(w, &i, &dims, a));
-        for (int k = 0; k < n; k++)
-            if (hpc_insn_role(w->p, &i, k) & HPC_OUT) TRY(set_output(w, &i, k, a));
+    for (int a = 0; a < HPC_AXIS_N && has_inputs; a++)
+        if (shard_extent(w, a) > 1) lay_out_axis(&l, w, &i, &dims, a);
+    for (int k = 0; k < n && has_inputs; k++)
+        if (i.operand[k] >= 0 && is_input(w, &i, k)) TRY(convert_input(w, &i, k, l.in[k]));
+    for (int k = 0; k < n; k++) {
+        if (i.operand[k] < 0 || !(hpc_insn_role(w->p, &i, k) & HPC_OUT)) continue;
+        if (has_inputs || w->p->value[i.operand[k]].kind == HPC_VALUE_TEMP)
+            TRY(lay_out_output(w, &i, k, l.out[k], &s, &skip));
     }
-    TRY(localise_outputs(w, &i, global, has_inputs));
-    for (int k = 0; k < n; k++)
-        local[k] = i.operand[k] >= 0 ? w->p->value[i.operand[k]].type : global[k];
-    if (i.op->localise) i.op->localise(&i, global, local, w->shape, w->coord);
-    TRY(append(w, &i));
+    TRY(finish_insn(w, &i, global, &s, skip));
 out:
     return rc;
 }
@@ -325,6 +332,7 @@ static int shard_segment(sharder *w, int s)
     g->insn = NULL;
     g->insn_n = g->insn_cap = 0;
     w->p->current = s;
+    shard_forget(w);
     for (int64_t k = 0; k < n; k++) {
         rc = shard_insn(w, old[k]);
         if (rc < 0) {
@@ -337,38 +345,95 @@ static int shard_segment(sharder *w, int s)
     return rc;
 }
 
-static int prepare(sharder *w)
+/* ---- what is kept whole -------------------------------------------------------------- */
+
+/* State for it, where it is split on axes of `keep`. */
+static int keep_whole(sharder *w, hpc_value v, hpc_axes keep)
 {
     hpc_program *p = w->p;
-    size_t n = (size_t)p->value_n + 1;
-    w->global = hpc_alloc(n, sizeof *w->global);
-    w->adopts = hpc_alloc(n, sizeof *w->adopts);
-    if (!w->global || !w->adopts) return HPC_E_NOMEM;
-    for (int64_t v = 0; v < p->value_n; v++) {
-        w->global[v] = p->value[v].type;
-        if (p->value[v].trainable && p->value[v].grad >= 0) w->adopts[p->value[v].grad] = true;
+    hpc_type t = w->global[v];
+    bool split = false;
+    for (int a = 0; a < HPC_AXIS_N; a++) {
+        if (shard_extent(w, a) == 1 || t.layout[a] <= 0 || !(keep >> a & 1)) continue;
+        split = true;
+        t.layout[a] = HPC_REPLICATED;
     }
-    for (int64_t v = 0; v < p->value_n; v++) {
-        p->value[v].version = 0;
-        if (p->value[v].anew)
-            return hpc_fail(HPC_E_UNSUPPORTED, "%s begins anew in each run: it cannot be sharded",
-                            p->value[v].name);
-        if (p->value[v].kind == HPC_VALUE_TEMP || w->adopts[v]) continue;
-        int rc = make_local(w, (hpc_value)v, &p->value[v].type);
+    if (!split) return HPC_OK;
+    int rc = shard_local(w, v, &t);
+    if (rc < 0) return rc;
+    char *name = hpc_arena_text(p->arena, "whole.%s", p->value[v].name);
+    hpc_value whole = name ? hpc_value_add(p, name, HPC_VALUE_STATE, t) : HPC_NONE;
+    if (whole < 0) return HPC_E_NOMEM;
+    p->value[v].whole = whole;
+    return HPC_OK;
+}
+
+static int keep_all(sharder *w, hpc_axes keep)
+{
+    for (hpc_value v = 0; v < w->global_n; v++) {
+        int rc = w->p->value[v].trainable ? keep_whole(w, v, keep) : HPC_OK;
         if (rc < 0) return rc;
     }
     return HPC_OK;
 }
 
-int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N])
+static int gather_all(sharder *w, hpc_shard_options *o)
+{
+    hpc_program *p = w->p;
+    int rc = HPC_OK;
+    for (hpc_value v = 0; v < w->global_n; v++) {
+        if (p->value[v].whole == HPC_NONE) continue;
+        if (o->gather < 0) TRY(o->gather = hpc_program_segment(p, HPC_UPDATE, 2));
+        TRY(shard_gather_into(w, p->value[v].whole, v));
+    }
+out:
+    return rc;
+}
+
+/* ---- the program --------------------------------------------------------------------- */
+
+static bool is_whole(const hpc_type *t)
+{
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (t->layout[a] != HPC_REPLICATED) return false;
+    return true;
+}
+
+static int prepare(sharder *w)
+{
+    hpc_program *p = w->p;
+    size_t n = (size_t)p->value_n + 1;
+    w->global_n = p->value_n;
+    w->global = hpc_alloc(n, sizeof *w->global);
+    w->adopts = hpc_alloc(n, sizeof *w->adopts);
+    if (!w->global || !w->adopts) return HPC_E_NOMEM;
+    for (int64_t v = 0; v < p->value_n; v++) {
+        hpc_value grad = p->value[v].trainable ? p->value[v].grad : HPC_NONE;
+        w->global[v] = p->value[v].type;
+        if (grad >= 0) w->adopts[grad] = is_whole(&p->value[grad].type);
+    }
+    for (int64_t v = 0; v < p->value_n; v++) {
+        p->value[v].version = 0;
+        if (p->value[v].kind == HPC_VALUE_TEMP || w->adopts[v]) continue;
+        int rc = shard_local(w, (hpc_value)v, &p->value[v].type);
+        if (rc < 0) return rc;
+    }
+    return HPC_OK;
+}
+
+int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N],
+              hpc_shard_options *o)
 {
     sharder w = {.p = p, .shape = shape, .coord = coord};
-    int current = p->current;
+    int current = p->current, segments = (int)p->segment_n;
     hpc_tags tags = p->tags;
     int rc = HPC_OK;
+    if (o) o->gather = -1;
     TRY(hpc_program_check(p));
     TRY(prepare(&w));
-    for (int s = 0; s < p->segment_n; s++) TRY(shard_segment(&w, s));
+    if (o) TRY(keep_all(&w, o->keep));
+    for (int s = 0; s < segments; s++) TRY(shard_segment(&w, s));
+    if (o) TRY(gather_all(&w, o));
     TRY(hpc_program_check(p));
 out:
     if (rc < 0 && p->error.code == HPC_OK) p->error = *hpc_error_get();

@@ -38,7 +38,7 @@ static int whole_life(void *user)
     hpc_program *p = hpc_program_create();
     if (!p) goto out;
     TRY(hpc_step_emit(&io, p, &c, &o, &(hpc_step_options){.model = {.tokens = 8, .sequences = 2}}));
-    TRY(hpc_shard(p, &serial, coord));
+    TRY(hpc_shard(p, &serial, coord, NULL));
     TRY(hpc_device_open(&d, &(hpc_device_options){.backend = backend, .threads = 2}));
     TRY(hpc_exec_open(&e, p, d, NULL, NULL));
     TRY(hpc_exec_run(e, io.update, 0) == HPC_E_NOMEM ? HPC_E_NOMEM : HPC_OK);

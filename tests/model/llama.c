@@ -105,7 +105,7 @@ static hpc_program *emit(hpc_step *io, const job *j, const hpc_grid_shape *grid,
                           &(hpc_step_options){.model = {.tokens = T, .sequences = SEQUENCES}}));
     test_ok(hpc_program_check(p));
     hpc_grid_coords(coord, grid, rank);
-    test_ok(hpc_shard(p, grid, coord));
+    test_ok(hpc_shard(p, grid, coord, NULL));
     return p;
 }
 

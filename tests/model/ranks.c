@@ -78,7 +78,7 @@ static int run_rank(hpc_link *world, void *user)
     hpc_test_model m;
     hpc_test_model_emit(&m, &j->c, T, DOCUMENTS, HPC_TEST_ADAMW);
     hpc_grid_coords(coord, &shape, rank);
-    test_ok(hpc_shard(m.p, &shape, coord));
+    test_ok(hpc_shard(m.p, &shape, coord, NULL));
     test_ok(hpc_program_check(m.p));
     test_ok(hpc_grid_open(&grid, world, &shape));
     hpc_test_model_begin(&m, grid);

@@ -112,7 +112,7 @@ static int run_rank(hpc_link *world, void *user)
     c.dropout = j->dropout;
     hpc_program *p = emit(&io, &c, T, SEQUENCES, j->policy, 0);
     hpc_grid_coords(coord, &axes, rank);
-    test_ok(hpc_shard(p, &axes, coord));
+    test_ok(hpc_shard(p, &axes, coord, NULL));
     test_ok(hpc_grid_open(&grid, world, &axes));
     test_ok(hpc_device_open(&d, &device));
     test_ok(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.poison = 1}));

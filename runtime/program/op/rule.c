@@ -136,9 +136,11 @@ int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *d
 int64_t hpc_op_part(const hpc_type *local, int dim, const hpc_grid_shape *shape, const int *coord)
 {
     int64_t part = 0;
-    for (int a = 0; a < HPC_AXIS_N; a++)
+    for (int k = 0; k < HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k];
         if (local->layout[a] == HPC_SPLIT(dim))
             part = part * (shape->extent[a] > 0 ? shape->extent[a] : 1) + coord[a];
+    }
     return part;
 }
 

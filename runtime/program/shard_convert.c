@@ -1,0 +1,220 @@
+/*
+ * shard_convert.c: a value from one layout to another, axis by axis: summed,
+ * gathered or cut, along any of its dimensions.
+ *
+ * Collectives go along the first dimension; of another one its parts are brought
+ * to the front first, and back behind it.
+ */
+#include <string.h>
+
+#include "runtime/program/shard_priv.h"
+
+int shard_extent(const sharder *w, int axis)
+{
+    int n = w->shape->extent[axis];
+    return n > 1 ? n : 1;
+}
+
+/* ---- one axis ------------------------------------------------------------------- */
+
+/* x as [n, rows, cols / n]: the parts of dimension d, one behind the other. */
+static hpc_value parts_first(hpc_program *p, hpc_value x, int d, int n)
+{
+    const hpc_type t = p->value[x].type;
+    int64_t rows = 1, cols = 1;
+    for (int k = 0; k < t.rank; k++) *(k < d ? &rows : &cols) *= t.extent[k];
+    x = hpc_view(p, x, 2, (int64_t[]){rows, cols});
+    return hpc_tile(p, x, rows, cols / n);
+}
+
+/* The other way round, to the extents of `like`. */
+static hpc_value parts_last(hpc_program *p, hpc_value x, int d, const hpc_type *like)
+{
+    int64_t rows = 1, cols = 1;
+    for (int k = 0; k < like->rank; k++) *(k < d ? &rows : &cols) *= like->extent[k];
+    x = hpc_untile(p, x, rows, cols);
+    return hpc_view(p, x, like->rank, like->extent);
+}
+
+/* Collectives have a queue of their own; what comes before and behind them computes. */
+static hpc_value over(sharder *w, hpc_value x, int axis, const hpc_op *op)
+{
+    hpc_program *p = w->p;
+    int n = shard_extent(w, axis);
+    p->tags.queue = HPC_COMM;
+    hpc_value y = op == &hpc_op_all_reduce   ? hpc_all_reduce(p, x, 1u << axis, HPC_COMM_SUM)
+                  : op == &hpc_op_all_gather ? hpc_all_gather(p, x, 1u << axis, n)
+                                             : hpc_reduce_scatter(p, x, 1u << axis, n);
+    p->tags.queue = HPC_COMPUTE;
+    return y;
+}
+
+static hpc_value gather(sharder *w, hpc_value x, int axis, int d)
+{
+    hpc_program *p = w->p;
+    hpc_type t = p->value[x].type;
+    int n = shard_extent(w, axis);
+    if (d == 0) return over(w, x, axis, &hpc_op_all_gather);
+    t.extent[d] *= n;
+    int64_t rows = 1, cols = 1;
+    for (int k = 0; k < t.rank; k++) *(k < d ? &rows : &cols) *= t.extent[k];
+    x = hpc_view(p, x, 3, (int64_t[]){1, rows, cols / n});
+    return parts_last(p, over(w, x, axis, &hpc_op_all_gather), d, &t);
+}
+
+static hpc_value scatter_sum(sharder *w, hpc_value x, int axis, int d)
+{
+    hpc_program *p = w->p;
+    hpc_type t = p->value[x].type;
+    int n = shard_extent(w, axis);
+    if (d == 0) return over(w, x, axis, &hpc_op_reduce_scatter);
+    t.extent[d] /= n;
+    x = over(w, parts_first(p, x, d, n), axis, &hpc_op_reduce_scatter);
+    return hpc_view(p, x, t.rank, t.extent);
+}
+
+static hpc_value cut(sharder *w, hpc_value x, int axis, int d)
+{
+    hpc_program *p = w->p;
+    hpc_type t = p->value[x].type;
+    int n = shard_extent(w, axis), at = w->coord[axis];
+    t.extent[d] /= n;
+    if (d == 0) return hpc_slice(p, x, t.extent[0] * at, t.extent[0]);
+    x = hpc_slice(p, parts_first(p, x, d, n), at, 1);
+    return hpc_view(p, x, t.rank, t.extent);
+}
+
+/* Of a dimension split on several axes one cannot be put together, or split, while another that
+ * has the finer parts holds it. */
+static bool held_finer(const sharder *w, const hpc_type *t, int axis, int d)
+{
+    bool finer = false;
+    for (int k = 0; k < HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k];
+        if (finer && shard_extent(w, a) > 1 && t->layout[a] == HPC_SPLIT(d)) return true;
+        finer = finer || a == axis;
+    }
+    return false;
+}
+
+static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
+{
+    hpc_program *p = w->p;
+    hpc_type t = p->value[v].type;
+    int8_t from = t.layout[axis];
+    int d = (from > 0 ? from : to) - 1, n = shard_extent(w, axis);
+    bool parts = d >= 0 && d < t.rank && !held_finer(w, &t, axis, d);
+    if (from == HPC_PARTIAL && to == HPC_REPLICATED)
+        *y = over(w, v, axis, &hpc_op_all_reduce);
+    else if (from == HPC_PARTIAL && parts && t.extent[d] % n == 0)
+        *y = scatter_sum(w, v, axis, d);
+    else if (from > 0 && to == HPC_REPLICATED && parts)
+        *y = gather(w, v, axis, d);
+    else if (from == HPC_REPLICATED && to > 0 && parts && t.extent[d] % n == 0)
+        *y = cut(w, v, axis, d);
+    else {
+        char text[128];
+        return hpc_fail(HPC_E_UNSUPPORTED, "no conversion of %%%d, %s, to layout %d on axis %s", v,
+                        hpc_type_text(text, &t), to, hpc_axis_name((hpc_axis)axis));
+    }
+    return hpc_program_status(p);
+}
+
+/* ---- what is there already ------------------------------------------------------- */
+
+/* The value made before, or HPC_NONE. What was made under a guard is there under that guard alone,
+ * and not even then if that is state, which may change. */
+static hpc_value find(const sharder *w, hpc_value v, int axis, int8_t to, int32_t version)
+{
+    const hpc_program *p = w->p;
+    for (int64_t k = 0; k < w->done_n; k++) {
+        const converted *c = &w->done[k];
+        if (c->from != v || c->axis != axis || c->version != version ||
+            p->value[c->to].type.layout[axis] != to)
+            continue;
+        if (c->guard == HPC_NONE ||
+            (c->guard == p->tags.guard && p->value[c->guard].kind != HPC_VALUE_STATE))
+            return c->to;
+    }
+    return HPC_NONE;
+}
+
+void shard_forget(sharder *w)
+{
+    int64_t kept = 0;
+    for (int64_t k = 0; k < w->done_n; k++) {
+        const converted *c = &w->done[k];
+        const hpc_value_info *root = &w->p->value[hpc_value_root(w->p, c->from)];
+        if (root->kind == HPC_VALUE_STATE && w->p->value[c->from].type.layout[c->axis] > 0)
+            continue;
+        w->done[kept++] = *c;
+    }
+    w->done_n = kept;
+}
+
+static int convert_axis(sharder *w, hpc_value *v, int axis, int8_t to)
+{
+    hpc_program *p = w->p;
+    int32_t version = p->value[hpc_value_root(p, *v)].version;
+    int rc = HPC_OK;
+    if (p->value[*v].type.layout[axis] == to) return rc;
+    hpc_value y = find(w, *v, axis, to, version);
+    if (y == HPC_NONE) {
+        TRY(emit(w, &y, *v, axis, to));
+        TRY(hpc_grow(&w->done, &w->done_cap, w->done_n + 1, sizeof *w->done));
+        memcpy(p->value[y].type.layout, p->value[*v].type.layout, sizeof p->value[y].type.layout);
+        p->value[y].type.layout[axis] = to;
+        w->done[w->done_n++] = (converted){*v, y, p->tags.guard, version, axis};
+    }
+    *v = y;
+out:
+    return rc;
+}
+
+/* ---- all axes -------------------------------------------------------------------- */
+
+/* What is gathered comes first, the finest parts before coarser ones, and what is split last, the
+ * other way round. */
+int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
+{
+    bool anew = w->p->tags.anew;
+    uint8_t queue = w->p->tags.queue;
+    int rc = HPC_OK;
+    w->p->tags.anew = false;
+    w->p->tags.queue = HPC_COMPUTE;
+    for (int k = HPC_AXIS_N - 1; k >= 0; k--) {
+        int a = hpc_axis_nesting[k];
+        int8_t is = w->p->value[*v].type.layout[a];
+        if (shard_extent(w, a) == 1 || is <= 0 || is == want[a]) continue;
+        TRY(convert_axis(w, v, a, HPC_REPLICATED));
+    }
+    for (int k = 0; k < HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k];
+        if (shard_extent(w, a) > 1) TRY(convert_axis(w, v, a, want[a]));
+    }
+out:
+    w->p->tags.anew = anew;
+    w->p->tags.queue = queue;
+    return rc;
+}
+
+int shard_gather_into(sharder *w, hpc_value whole, hpc_value x)
+{
+    hpc_program *p = w->p;
+    int8_t want[HPC_AXIS_N];
+    int last = -1;
+    memcpy(want, p->value[whole].type.layout, sizeof want);
+    for (int k = 0; k < HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k];
+        if (shard_extent(w, a) == 1 || p->value[x].type.layout[a] == want[a]) continue;
+        if (last < 0) want[a] = p->value[x].type.layout[a], last = a; /* the coarsest */
+    }
+    hpc_assert(last >= 0);
+    int rc = shard_convert(w, &x, want);
+    if (rc < 0) return rc;
+    hpc_value operand[2] = {whole, x};
+    p->tags.queue = HPC_COMM;
+    hpc_emit(p, &hpc_op_all_gather, operand,
+             &(hpc_comm_attr){.axes = 1u << last, .ranks = shard_extent(w, last)});
+    return hpc_program_status(p);
+}

@@ -1,0 +1,38 @@
+/*
+ * shard_priv.h: what sharding's files share: a sharding under way, and
+ * conversions between layouts.
+ */
+#ifndef HPC_SHARD_PRIV_H
+#define HPC_SHARD_PRIV_H
+
+#include "runtime/program/priv.h"
+
+typedef struct converted { /* so that a value is reduced or gathered once */
+    hpc_value from, to, guard;
+    int32_t version;
+    int axis;
+} converted;
+
+typedef struct sharder {
+    hpc_program *p;
+    const hpc_grid_shape *shape;
+    const int *coord;
+    hpc_type *global; /* types as they were, by value */
+    int64_t global_n; /* values that there were; others are conversions' */
+    bool *adopts;     /* accumulators that have no layout of their own yet */
+    converted *done;
+    int64_t done_n, done_cap;
+} sharder;
+
+int shard_extent(const sharder *w, int axis);
+/* Extents of t, global so far, become those of this rank. */
+int shard_local(const sharder *w, hpc_value v, hpc_type *t);
+/* *v in the layout `want`, on the axes of more than one rank: collectives enter the current
+ * segment, under the tags at hand. What is there already is taken. */
+int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N]);
+/* x gathered over the axes on which it is split and `whole`, state, is not, into that. */
+int shard_gather_into(sharder *w, hpc_value whole, hpc_value x);
+/* A segment begins: what was gathered of state is gathered again in this one. */
+void shard_forget(sharder *w);
+
+#endif
