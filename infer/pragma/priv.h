@@ -191,6 +191,7 @@ void slot_write(study *s, int32_t k, int32_t node, const poly *v);
 /* Assigns to an lvalue. */
 void store_to(study *s, int32_t lvalue, const poly *v, int32_t node);
 const poly *load_from(study *s, const place *p, int32_t node);
+bool is_plain_number(const study *s, int32_t type); /* integers, pointers, truth values */
 /* The variable that an lvalue is reached from; -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
 /* Whether a variable is made anew in each iteration. */

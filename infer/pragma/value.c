@@ -97,7 +97,7 @@ static bool is_stored(const study *s, const place *p)
     return false;
 }
 
-static bool is_plain_number(const study *s, int32_t type)
+bool is_plain_number(const study *s, int32_t type)
 {
     uint8_t k = kind_of(s->t, type);
     return k == HPC_TYPE_INTEGER || k == HPC_TYPE_POINTER || k == HPC_TYPE_BOOL;
@@ -195,6 +195,29 @@ void store_to(study *s, int32_t lvalue, const poly *v, int32_t node)
     }
     place_of(&p, s, lvalue);
     access_add(s, &p, lvalue, true, 0);
+}
+
+/* What is read and written in one: looked at once, as what stands within it happens once. */
+typedef struct target {
+    place place;
+    bool named; /* a variable: it has no place here */
+} target;
+
+static const poly *load_target(target *out, study *s, int32_t lvalue)
+{
+    out->named = s->t->node[lvalue].kind == HPC_TREE_NAME;
+    if (out->named) return value_of(s, lvalue);
+    place_of(&out->place, s, lvalue);
+    s->cost += 1;
+    return load_from(s, &out->place, lvalue);
+}
+
+static void store_target(study *s, const target *to, int32_t lvalue, const poly *v, int32_t node)
+{
+    if (to->named)
+        store_to(s, lvalue, v, node);
+    else
+        access_add(s, &to->place, lvalue, true, 0);
 }
 
 /* ---- variables that the loop does not change ------------------------------------------------- */
@@ -388,8 +411,9 @@ static const poly *value_of_unary(study *s, int32_t e)
     case HPC_OP_POST_DECREMENT: {
         bool down = n->op == HPC_OP_PRE_DECREMENT || n->op == HPC_OP_POST_DECREMENT;
         bool before = n->op == HPC_OP_POST_INCREMENT || n->op == HPC_OP_POST_DECREMENT;
-        const poly *old = value_of(s, c), *new = poly_plus(s, old, down ? -1 : 1);
-        store_to(s, c, new, e);
+        target to;
+        const poly *old = load_target(&to, s, c), *new = poly_plus(s, old, down ? -1 : 1);
+        store_target(s, &to, c, new, e);
         return before ? old : new;
     }
     default: value_of(s, c); return poly_atom(s, atom_opaque(s, e));
@@ -403,15 +427,17 @@ static const poly *value_of_assign(study *s, int32_t e)
     if (!left || !right) return NULL;
     const poly *v = value_of(s, right);
     if (n->op != '=') {
-        const poly *old = value_of(s, left);
+        target to;
+        const poly *old = load_target(&to, s, left);
         bool number = is_plain_number(s, s->t->node[left].type) && is_arithmetic(n->op);
         v = number ? arithmetic(s, n->op, old, v, e) : NULL;
         s->cost += 1;
-    } else if (kind_of(s->t, s->t->node[left].type) == HPC_TYPE_INTEGER &&
-               kind_of(s->t, s->t->node[right].type) == HPC_TYPE_FLOAT)
-    {
-        v = NULL;
+        store_target(s, &to, left, v, e);
+        return v;
     }
+    if (kind_of(s->t, s->t->node[left].type) == HPC_TYPE_INTEGER &&
+        kind_of(s->t, s->t->node[right].type) == HPC_TYPE_FLOAT)
+        v = NULL;
     store_to(s, left, v, e);
     return v;
 }
@@ -483,7 +509,7 @@ static const poly *value_of_parts(study *s, int32_t e)
     return poly_atom(s, atom_opaque(s, e));
 }
 
-/* What a compound assignment stores to is looked at twice, and so on within it. */
+/* Calls are looked into wherever they stand, and so on within them. */
 static bool is_too_much(study *s)
 {
     if (++s->visits == VISITS_MOST) {
@@ -533,66 +559,4 @@ const poly *value_of(study *s, int32_t e)
         return value_of_parts(s, e);
     default: return value_of_parts(s, e);
     }
-}
-
-/* ---- what a condition says ----------------------------------------------------------------------
- */
-
-static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
-{
-    switch (op) {
-    case '<': return fact_add(s, next, poly_plus(s, poly_less(s, b, a), -1));
-    case '>': return fact_add(s, next, poly_plus(s, poly_less(s, a, b), -1));
-    case HPC_OP_LESS_EQUAL: return fact_add(s, next, poly_less(s, b, a));
-    case HPC_OP_GREATER_EQUAL: return fact_add(s, next, poly_less(s, a, b));
-    case HPC_OP_NOT_EQUAL: return fact_unequal(s, next, poly_less(s, a, b));
-    case HPC_OP_EQUAL:
-        return fact_add(s, fact_add(s, next, poly_less(s, a, b)), poly_less(s, b, a));
-    default: return next;
-    }
-}
-
-static uint8_t negated(uint8_t op)
-{
-    switch (op) {
-    case '<': return HPC_OP_GREATER_EQUAL;
-    case '>': return HPC_OP_LESS_EQUAL;
-    case HPC_OP_LESS_EQUAL: return '>';
-    case HPC_OP_GREATER_EQUAL: return '<';
-    case HPC_OP_NOT_EQUAL: return HPC_OP_EQUAL;
-    case HPC_OP_EQUAL: return HPC_OP_NOT_EQUAL;
-    default: return 0;
-    }
-}
-
-/* Looking at it twice must not do it twice. */
-static bool does_something(const hpc_tree *t, int32_t e)
-{
-    for (int32_t i = e; i < t->node[e].end; i++) {
-        const hpc_tree_node *n = &t->node[i];
-        if (n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_CALL || n->kind == HPC_TREE_NEW ||
-            n->kind == HPC_TREE_LAMBDA || n->kind == HPC_TREE_OTHER ||
-            (n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
-             n->op <= HPC_OP_POST_DECREMENT))
-            return true;
-    }
-    return false;
-}
-
-const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
-{
-    const hpc_tree_node *n = &s->t->node[condition];
-    int32_t a = hpc_tree_child(s->t, condition, 0), b = hpc_tree_child(s->t, condition, 1);
-    if (n->kind == HPC_TREE_UNARY && n->op == '!' && a) return facts_of(s, next, a, !holds);
-    if (n->kind != HPC_TREE_BINARY || !a || !b) return next;
-    if (n->op == (holds ? HPC_OP_AND : HPC_OP_OR))
-        return facts_of(s, facts_of(s, next, a, holds), b, holds);
-    if (!is_plain_number(s, s->t->node[a].type) || !is_plain_number(s, s->t->node[b].type))
-        return next;
-    if (does_something(s->t, condition)) return next;
-    bool quiet = s->quiet;
-    s->quiet = true;
-    const poly *x = value_of(s, a), *y = value_of(s, b);
-    s->quiet = quiet;
-    return compared(s, next, holds ? n->op : negated(n->op), x, y);
 }

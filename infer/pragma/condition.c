@@ -1,0 +1,64 @@
+/*
+ * condition.c: what a condition says of the numbers that it compares, where it
+ * holds and where it does not.
+ */
+#include "infer/pragma/priv.h"
+
+static const fact *compared(study *s, const fact *next, uint8_t op, const poly *a, const poly *b)
+{
+    switch (op) {
+    case '<': return fact_add(s, next, poly_plus(s, poly_less(s, b, a), -1));
+    case '>': return fact_add(s, next, poly_plus(s, poly_less(s, a, b), -1));
+    case HPC_OP_LESS_EQUAL: return fact_add(s, next, poly_less(s, b, a));
+    case HPC_OP_GREATER_EQUAL: return fact_add(s, next, poly_less(s, a, b));
+    case HPC_OP_NOT_EQUAL: return fact_unequal(s, next, poly_less(s, a, b));
+    case HPC_OP_EQUAL:
+        return fact_add(s, fact_add(s, next, poly_less(s, a, b)), poly_less(s, b, a));
+    default: return next;
+    }
+}
+
+static uint8_t negated(uint8_t op)
+{
+    switch (op) {
+    case '<': return HPC_OP_GREATER_EQUAL;
+    case '>': return HPC_OP_LESS_EQUAL;
+    case HPC_OP_LESS_EQUAL: return '>';
+    case HPC_OP_GREATER_EQUAL: return '<';
+    case HPC_OP_NOT_EQUAL: return HPC_OP_EQUAL;
+    case HPC_OP_EQUAL: return HPC_OP_NOT_EQUAL;
+    default: return 0;
+    }
+}
+
+/* Looking at it twice must not do it twice. */
+static bool does_something(const hpc_tree *t, int32_t e)
+{
+    for (int32_t i = e; i < t->node[e].end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        if (n->kind == HPC_TREE_ASSIGN || n->kind == HPC_TREE_CALL || n->kind == HPC_TREE_NEW ||
+            n->kind == HPC_TREE_LAMBDA || n->kind == HPC_TREE_OTHER ||
+            (n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
+             n->op <= HPC_OP_POST_DECREMENT))
+            return true;
+    }
+    return false;
+}
+
+const fact *facts_of(study *s, const fact *next, int32_t condition, bool holds)
+{
+    const hpc_tree_node *n = &s->t->node[condition];
+    int32_t a = hpc_tree_child(s->t, condition, 0), b = hpc_tree_child(s->t, condition, 1);
+    if (n->kind == HPC_TREE_UNARY && n->op == '!' && a) return facts_of(s, next, a, !holds);
+    if (n->kind != HPC_TREE_BINARY || !a || !b) return next;
+    if (n->op == (holds ? HPC_OP_AND : HPC_OP_OR))
+        return facts_of(s, facts_of(s, next, a, holds), b, holds);
+    if (!is_plain_number(s, s->t->node[a].type) || !is_plain_number(s, s->t->node[b].type))
+        return next;
+    if (does_something(s->t, condition)) return next;
+    bool quiet = s->quiet;
+    s->quiet = true;
+    const poly *x = value_of(s, a), *y = value_of(s, b);
+    s->quiet = quiet;
+    return compared(s, next, holds ? n->op : negated(n->op), x, y);
+}
