@@ -31,13 +31,23 @@ static void note_uneven(study *s, int32_t node, const char *why)
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
+/* A reference that is bound to a reference which is bound to nothing yet, such as itself. */
+static bool is_unbound(const study *s, const place *p)
+{
+    const atom *a = p->base < 0 ? NULL : &s->atoms[p->base];
+    return a && a->kind == ATOM_OBJECT && slot_index(s, a->symbol) >= 0 &&
+           kind_of(s->t, s->t->symbol[a->symbol].type) == HPC_TYPE_REFERENCE;
+}
+
 static const place *keep_place(study *s, const place *p)
 {
     place *kept = hpc_arena_alloc(s->arena, 1, sizeof *kept);
-    if (!kept)
+    if (!kept) {
         s->rc = HPC_E_NOMEM;
-    else
-        *kept = *p;
+        return NULL;
+    }
+    *kept = *p;
+    if (is_unbound(s, p)) kept->base = -1;
     return kept;
 }
 

@@ -181,6 +181,27 @@ static void deep_assignments(void **state)
     hpc_checker_close(c);
 }
 
+/* References that lead to themselves. */
+static void circles_of_references(void **state)
+{
+    static const char *const text[] = {
+        "void f(int n, int *a)\n{\n    for (int i = 0; i < n; i++) {\n        int &r = r;\n"
+        "        r += 1;\n        a[i] = r;\n    }\n}\n",
+        "void f(int n, int *a)\n{\n    for (int i = 0; i < n; i++)\n        "
+        "for (int &r : r) a[r] = r;\n}\n"};
+    studied s;
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+        study(&s, c, "a.cpp", text[k], strlen(text[k]));
+        assert_true(s.loops.n > 0);
+        assert_int_not_equal(s.loops.item[0].verdict, HPC_VERDICT_PARALLEL);
+        done(&s);
+    }
+    hpc_checker_close(c);
+}
+
 static void long_files(void **state)
 {
     hpc_buf b = {0};
@@ -236,9 +257,12 @@ static void listed_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_files), cmocka_unit_test(cut_files),
-        cmocka_unit_test(deep_nests),   cmocka_unit_test(deep_assignments),
-        cmocka_unit_test(long_files),   cmocka_unit_test(listed_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(broken_files),
+                                       cmocka_unit_test(cut_files),
+                                       cmocka_unit_test(deep_nests),
+                                       cmocka_unit_test(deep_assignments),
+                                       cmocka_unit_test(circles_of_references),
+                                       cmocka_unit_test(long_files),
+                                       cmocka_unit_test(listed_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
