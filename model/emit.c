@@ -15,7 +15,7 @@ static hpc_value input(hpc_program *p, const char *name, int rank, int64_t n, in
 static hpc_value by_token(hpc_program *p, const char *name, int64_t tokens)
 {
     hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
-    t.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    t.layout[HPC_AXIS_DATA] = t.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
     return hpc_program_input(p, name, t);
 }
 

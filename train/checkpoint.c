@@ -38,7 +38,7 @@ static int list_state(hpc_stored_tensor **out, hpc_value **value, int64_t *n, si
     if (!*out || !*value) return HPC_E_NOMEM;
     for (hpc_value v = 0; v < p->value_n; v++) {
         if (!trainer_keeps(t, v)) continue;
-        const hpc_type *type = &p->value[v].type;
+        const hpc_type *type = &t->whole[v];
         hpc_stored_tensor *s = &(*out)[*n];
         s->name = p->value[v].name;
         s->dtype = (hpc_dtype)type->dtype;
@@ -55,8 +55,8 @@ static int write_value(hpc_file_writer *w, int64_t i, void *user)
 {
     saving *s = user;
     hpc_value v = s->value[i];
-    size_t bytes = hpc_type_bytes(&s->t->p->value[v].type);
-    int rc = hpc_exec_read(s->t->exec, 0, v, s->room, bytes);
+    size_t bytes = hpc_type_bytes(&s->t->whole[v]);
+    int rc = trainer_fetch(s->room, s->t, v);
     return rc < 0 ? rc : hpc_file_write(w, s->room, bytes);
 }
 
@@ -146,8 +146,10 @@ int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_chec
     int rc;
     TRY(path_of(data, folder, c->step, "safetensors"));
     TRY(path_of(about, folder, c->step, "json"));
+    if (!trainer_leads(t)) return trainer_attend(t);
     TRY(hpc_file_mkdir(folder));
     TRY(save_state(t, data));
+    TRY(trainer_dismiss(t));
     TRY(hash_of(hash, data));
     put_checkpoint(&text, c, hash);
     TRY(text.failed);
@@ -245,9 +247,9 @@ static int check_shapes(const hpc_safetensors *s, const hpc_trainer *t)
             return hpc_fail(HPC_E_SHAPE, "it has no %s: it is of another model or optimizer",
                             info->name);
         }
-        if (!same_shape(&x, &info->type))
+        if (!same_shape(&x, &t->whole[v]))
             TRY(hpc_fail(HPC_E_SHAPE, "its %s is %s of rank %d, this run's is %s", info->name,
-                         hpc_dtype_get(x.dtype)->name, x.rank, hpc_type_text(want, &info->type)));
+                         hpc_dtype_get(x.dtype)->name, x.rank, hpc_type_text(want, &t->whole[v])));
     }
     if (n != hpc_safetensors_n(s))
         TRY(hpc_fail(HPC_E_SHAPE,
@@ -255,6 +257,22 @@ static int check_shapes(const hpc_safetensors *s, const hpc_trainer *t)
                      "model or optimizer",
                      (long long)hpc_safetensors_n(s), (long long)n));
 out:
+    return rc;
+}
+
+static int load_value(hpc_trainer *t, const hpc_safetensors *s, hpc_value v)
+{
+    const hpc_type *type = &t->p->value[v].type;
+    size_t bytes = hpc_type_bytes(type);
+    hpc_stored_tensor x;
+    int rc = hpc_safetensors_find(&x, s, t->p->value[v].name);
+    if (rc < 0) return rc;
+    if (x.bytes == bytes) return hpc_exec_write(t->exec, 0, v, x.data, bytes);
+    void *tile = hpc_alloc(bytes ? bytes : 1, 1);
+    if (!tile) return HPC_E_NOMEM;
+    trainer_cut(tile, t, v, x.data, hpc_dtype_get((hpc_dtype)type->dtype)->block_bytes);
+    rc = hpc_exec_write(t->exec, 0, v, tile, bytes);
+    hpc_free(tile);
     return rc;
 }
 
@@ -268,12 +286,9 @@ static int load_state(hpc_trainer *t, const char *path, const char *hash)
         TRY(hpc_fail(HPC_E_FORMAT, "%s: its content is not what was saved", path));
     TRY(hpc_safetensors_open(&s, path));
     TRY(check_shapes(s, t));
-    for (hpc_value v = 0; v < t->p->value_n; v++) {
-        hpc_stored_tensor x;
-        if (!trainer_keeps(t, v)) continue;
-        TRY(hpc_safetensors_find(&x, s, t->p->value[v].name));
-        TRY(hpc_exec_write(t->exec, 0, v, x.data, x.bytes));
-    }
+    for (hpc_value v = 0; v < t->p->value_n; v++)
+        if (trainer_keeps(t, v)) TRY(load_value(t, s, v));
+    TRY(trainer_written(t));
 out:
     hpc_safetensors_close(s);
     return rc;

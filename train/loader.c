@@ -237,16 +237,18 @@ int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows)
+int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows, int64_t parts)
 {
     *out = NULL;
+    hpc_assert(parts > 0 && rows % parts == 0);
     hpc_batch *b = hpc_alloc(1, sizeof *b);
     if (!b) return HPC_E_NOMEM;
     size_t n = (size_t)(rows * o->length);
     b->rows = rows;
     b->length = o->length;
     b->documents = o->documents < o->length ? o->documents : o->length - 1;
-    b->sequences = rows * b->documents + 1;
+    b->parts = parts;
+    b->sequences = rows * b->documents + parts;
     b->tokens = hpc_alloc(n, sizeof *b->tokens);
     b->targets = hpc_alloc(n, sizeof *b->targets);
     b->pos = hpc_alloc(n, sizeof *b->pos);
@@ -341,10 +343,9 @@ static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t b
 
 /* What nothing fills is sequences of their own that nothing counts, in as many pieces as a row
  * wants and there is room for. */
-static void pad(hpc_batch *b, int64_t from)
+static void pad(hpc_batch *b, int64_t from, int64_t end, int64_t room)
 {
-    int64_t n = b->rows * b->length, left = n - from, room = b->sequences - b->start_n;
-    int64_t pieces = (left + b->length - 1) / b->length;
+    int64_t left = end - from, pieces = (left + b->length - 1) / b->length;
     if (left == 0) return;
     if (pieces > room) pieces = room;
     int64_t piece = (left + pieces - 1) / pieces;
@@ -356,23 +357,33 @@ static void pad(hpc_batch *b, int64_t from)
     }
 }
 
+/* The next n rows from token `at` on; where they end. */
+static int64_t fill_rows(hpc_batch *b, hpc_loader *l, int64_t at, int64_t n)
+{
+    for (int64_t k = 0, row; k < n; k++) {
+        const source *s = &l->source[next_row(&row, l)];
+        if (l->documents) {
+            at = fill_document(b, s, row, at);
+        } else {
+            fill_stream(b, s, row, at);
+            at += b->length;
+        }
+    }
+    return at;
+}
+
 int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows)
 {
-    int64_t end = 0, row;
+    const int64_t part = b->rows / b->parts, room = part * b->documents + 1;
     hpc_assert(rows >= 0 && rows <= b->rows);
     b->start_n = 0;
     b->counted = b->tokens_n = 0;
     for (int64_t k = 0; b->classes && k < b->sequences; k++) b->pooled[k] = b->classes[k] = -1;
-    for (int64_t k = 0; k < rows; k++) {
-        const source *s = &l->source[next_row(&row, l)];
-        if (l->documents) {
-            end = fill_document(b, s, row, end);
-        } else {
-            fill_stream(b, s, row, k * b->length);
-            end += b->length;
-        }
+    for (int64_t p = 0; p < b->parts; p++) {
+        int64_t first = p * part, left = rows - first, begun = b->start_n;
+        int64_t end = fill_rows(b, l, first * b->length, left < part ? left : part);
+        pad(b, end, (first + part) * b->length, room - (b->start_n - begun));
     }
-    pad(b, end);
     b->start[b->start_n++] = (int32_t)(b->rows * b->length);
     return HPC_OK;
 }

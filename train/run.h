@@ -24,12 +24,14 @@ typedef struct hpc_trainer_options {
     hpc_step_options step; /* step.model is filled in from the numbers below */
     const char *init;      /* model directory that parameters come from; NULL: drawn from seed */
     int objective;         /* hpc_objective */
-    int64_t length, rows;  /* of a microbatch */
+    int64_t length, rows;  /* of a microbatch, on all ranks together */
     int64_t documents;     /* at most so many in a row */
     int64_t accumulate;    /* microbatches in a step */
     uint64_t seed;
     hpc_device_options device;
-    bool profile; /* see hpc_trainer_profile */
+    bool profile;   /* see hpc_trainer_profile */
+    hpc_grid *grid; /* borrowed, of parallel.grid; NULL: one rank */
+    hpc_parallel parallel;
 } hpc_trainer_options;
 
 typedef struct hpc_trainer hpc_trainer;
@@ -42,7 +44,8 @@ typedef struct hpc_trainer_plan {
     double model_flops;               /* of a token, by formula */
     int64_t refreshes_in_100;         /* steps of 100, behind the burst */
 } hpc_trainer_plan;
-/* dry: everything is emitted, selected and placed, nothing allocated; it cannot step then. */
+/* Collective over the grid, as is all that follows; each rank gives the same options and batches.
+ * dry: everything is emitted, selected and placed, nothing allocated; it cannot step then. */
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
 void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);

@@ -13,17 +13,36 @@ struct hpc_trainer {
     hpc_exec *exec;
     hpc_step io;
     hpc_batch **batch; /* of a step */
-    float *real;       /* weights, and losses read back */
-    int64_t losses;    /* of a microbatch */
+    void *real;        /* weights, and losses read back: of wide or f32 */
+    bool wide;         /* the model computes in f64 */
+    int32_t *start;    /* of the sequences in this rank's rows */
+    int64_t losses;    /* of a microbatch, on all ranks */
     bool dry;
     hpc_trainer_plan plan;
-    bool *keeps; /* by value: state that goes into a checkpoint */
+    bool *keeps;     /* by value: state that goes into a checkpoint */
+    hpc_type *whole; /* by value: its type on all ranks together */
+    int part, parts; /* of a microbatch's rows, this rank's and how many */
 };
 
 enum { RUN_PATH = 4096 };
 
 /* The tokenizer's files into a model directory, under the names that they have in one. */
 int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
+
+/* ---- on many ranks (ranks.c) ------------------------------------------------------------------
+ */
+/* This rank's tile of v out of all of it, elements of `element` bytes. */
+void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element);
+/* All of v, as it is stored. On the first rank, while the others attend. */
+int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v);
+/* What the others do until the first dismisses them; and that. */
+int trainer_attend(const hpc_trainer *t);
+int trainer_dismiss(const hpc_trainer *t);
+bool trainer_leads(const hpc_trainer *t); /* it is the first rank, or the only one */
+/* Parameters were written: what is kept gathered of them is gathered. */
+int trainer_written(const hpc_trainer *t);
+/* The sum over those that share the rows. */
+int trainer_sum(double *x, const hpc_trainer *t);
 
 static inline bool trainer_keeps(const hpc_trainer *t, hpc_value v)
 {

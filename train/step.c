@@ -76,7 +76,9 @@ static void emit_norm(update *u, const hpc_step_options *s, const hpc_model_tens
     hpc_program *p = u->p;
     hpc_step *io = u->io;
     io->norm = hpc_program_segment(p, HPC_UPDATE, 0);
-    hpc_value sum = hpc_program_state(p, "norm.squares", hpc_type_of(real, 0, NULL), false);
+    hpc_type partial = hpc_type_of(real, 0, NULL);
+    for (int a = 0; s->parallel && a < HPC_AXIS_N; a++) partial.layout[a] = HPC_PARTIAL;
+    hpc_value sum = hpc_program_state(p, "norm.squares", partial, false);
     hpc_fill(p, sum, 0);
     for_each(u, tensor, n, add_squares);
     io->grad_norm = map_power(u, sum, 1, 0.5);
@@ -156,18 +158,20 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     hpc_model_tensor *tensor = NULL;
     int64_t n;
     int rc;
-    *io = (hpc_step){.refresh = -1};
+    *io = (hpc_step){.refresh = -1, .gather = -1};
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
     hpc_model_emission model = s->model;
     model.apart = true;
     TRY(hpc_model_emit(&io->model, p, c, &model));
+    if (s->parallel) plan_parameters(p, s->parallel);
     hpc_type weight = p->value[io->model.loss].type;
-    weight.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    plan_rows(&weight);
     io->weight = hpc_program_input(p, "weight", weight);
     io->lr = scalar(p, "lr", real);
     io->limit = scalar(p, "limit", real);
     TRY(emit_gradients(io, p, s));
+    if (s->parallel) plan_gradients(p, s->parallel);
     emit_norm(&u, s, tensor, n, real);
     emit_update(&u, tensor, n);
     TRY(hpc_program_status(p));
@@ -218,10 +222,9 @@ static void begin(float *out, const hpc_step_start *s, const hpc_type *t)
     for (int64_t k = 0; k < n; k++) out[k] = k % (b * b) % (b + 1) ? 0 : (float)s->identity;
 }
 
-void hpc_step_initial(float *out, const hpc_step *io, const hpc_program *p, hpc_value v,
+void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c)
 {
-    const hpc_type *t = &p->value[v].type;
     const hpc_step_start *s = start_of(io, v);
     memset(out, 0, (size_t)elements(t) * sizeof *out);
     if (v == io->model.freq) hpc_rope_frequencies(out, c);

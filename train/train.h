@@ -86,6 +86,23 @@ typedef struct hpc_optimizer_cost {
 } hpc_optimizer_cost;
 hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t m, int64_t n);
 
+/* ---- many ranks -------------------------------------------------------------------------------
+ */
+/* A step on a grid of ranks. Data and depth split the rows of a microbatch. Depth also splits
+ * matrices, which are gathered where they are used, and their gradients are summed into the parts.
+ * What of state the data axis splits is ZeRO's stage: 1 what the optimizer keeps, 2 gradients too,
+ * 3 parameters too. A tensor whose first extent the ranks do not divide stays whole. */
+typedef struct hpc_parallel {
+    hpc_grid_shape grid;
+    int zero;        /* 0 to 3 */
+    bool keep_depth; /* of what depth splits everybody keeps all between uses */
+} hpc_parallel;
+/* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
+ * in a microbatch) that do not divide, with the nearest numbers that would. */
+int hpc_parallel_check(const hpc_parallel *q, int64_t rows);
+/* Which part of a microbatch's rows is this rank's, and of how many. */
+int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);
+
 /* ---- the step as a program --------------------------------------------------------------- */
 typedef struct hpc_step_options {
     hpc_model_emission model; /* of a microbatch */
@@ -93,15 +110,17 @@ typedef struct hpc_step_options {
     int recompute;            /* hpc_recompute_policy */
     int recompute_blocks;     /* the first so many; 0: all */
     bool once;                /* each update follows one run of backward, which begins gradients */
+    const hpc_parallel *parallel; /* layouts for hpc_step_shard; NULL: one rank */
 } hpc_step_options;
 typedef struct hpc_step_start hpc_step_start; /* state that does not begin as zeros */
 typedef struct hpc_step {
     hpc_model_io model;
     int backward, norm, refresh, update; /* segments; refresh is -1 where there is none */
-    hpc_value loss;                      /* as model.loss, which is forward_head's: backward's */
-    hpc_value weight;                    /* f32 like the loss: the gradient of the sum by each */
-    hpc_value lr;                        /* f32 */
-    hpc_value limit;       /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */
+    int gather;       /* segment to be run when parameters were written, on many ranks; -1: none */
+    hpc_value loss;   /* as model.loss, which is forward_head's: backward's */
+    hpc_value weight; /* f32 like the loss: the gradient of the sum by each */
+    hpc_value lr;     /* f32 */
+    hpc_value limit;  /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */
     hpc_value grad_norm;   /* f32, kept; before clipping */
     hpc_value ok;          /* i32, kept: 0 when refresh and update are skipped */
     hpc_step_start *start; /* the program's, start_n of them */
@@ -109,11 +128,15 @@ typedef struct hpc_step {
 } hpc_step;
 int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s);
+/* The program becomes that of the rank at `coord`. */
+int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q,
+                   const int coord[HPC_AXIS_N]);
 /* Whether step `step` (from 1) runs the refresh segment. */
 bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step);
-/* What state other than parameters holds before the first step: rotary frequencies,
- * preconditioners' multiples of I, else zeros. out: the value's elements, as f32. */
-void hpc_step_initial(float *out, const hpc_step *io, const hpc_program *p, hpc_value v,
+/* What state v, of all ranks together of type t, holds before the first step where it is no
+ * parameter: rotary frequencies, preconditioners' multiples of I, else zeros. out: its elements, as
+ * f32. */
+void hpc_step_initial(float *out, const hpc_step *io, hpc_value v, const hpc_type *t,
                       const hpc_model_config *c);
 
 /* ---- learning rates ------------------------------------------------------------------------ */
@@ -177,14 +200,17 @@ int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s);
 /* A microbatch: arrays are the caller's, as the model's inputs want them. */
 typedef struct hpc_batch {
     int64_t rows, length, documents; /* documents: below length, whatever was asked for */
-    int64_t sequences;               /* room: rows * documents + 1 */
+    int64_t parts;                   /* of the rows, one for each of many ranks: none shares a
+                                        sequence with another */
+    int64_t sequences;               /* room: rows * documents + parts */
     int32_t *tokens, *targets, *pos; /* rows * length */
     int32_t *start, start_n;         /* sequences + 1 */
     int32_t *pooled, *classes;       /* CLASSES: of each sequence, -1: none; else NULL */
     int64_t counted;                 /* targets (or classes) that count */
     int64_t tokens_n;                /* that are not padding */
 } hpc_batch;
-int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows);
+/* parts must divide rows. */
+int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows, int64_t parts);
 void hpc_batch_free(hpc_batch *b);
 /* The next `rows` rows, at most the batch's; the others are padding. */
 int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows);

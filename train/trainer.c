@@ -47,22 +47,22 @@ static int make_batches(hpc_trainer *t)
         .objective = t->o.objective, .length = t->o.length, .documents = t->o.documents};
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
-    t->real = hpc_alloc((size_t)t->losses, sizeof *t->real);
-    if (!t->batch || !t->real) TRY(HPC_E_NOMEM);
+    t->real = hpc_alloc((size_t)t->losses, sizeof(double));
+    t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
+    if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
-        TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows));
+        TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts));
 out:
     return rc;
 }
 
-static size_t largest_state(const hpc_program *p)
+static size_t largest_state(const hpc_trainer *t)
 {
     size_t most = 0;
-    for (hpc_value v = 0; v < p->value_n; v++) {
-        hpc_type t = p->value[v].type;
-        t.dtype = HPC_F32;
-        if (p->value[v].kind == HPC_VALUE_STATE && hpc_type_bytes(&t) > most)
-            most = hpc_type_bytes(&t);
+    for (hpc_value v = 0; v < t->p->value_n; v++) {
+        hpc_type type = t->whole[v];
+        type.dtype = HPC_F32;
+        if (trainer_keeps(t, v) && hpc_type_bytes(&type) > most) most = hpc_type_bytes(&type);
     }
     return most;
 }
@@ -72,14 +72,14 @@ static int64_t elements_of(const hpc_type *t)
     return (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
 }
 
-/* Value v from as many f32. */
-static int write_real(hpc_trainer *t, hpc_value v, float *data, void *room)
+/* Value v from all of it in f32. */
+static int write_real(hpc_trainer *t, hpc_value v, const float *data, float *tile, void *room)
 {
     hpc_type type = t->p->value[v].type;
     size_t bytes = hpc_type_bytes(&type);
-    int64_t n = elements_of(&type);
-    if (type.dtype == HPC_F32) return hpc_exec_write(t->exec, 0, v, data, bytes);
-    hpc_from_f32(room, (hpc_dtype)type.dtype, data, n);
+    trainer_cut(tile, t, v, data, sizeof *data);
+    if (type.dtype == HPC_F32) return hpc_exec_write(t->exec, 0, v, tile, bytes);
+    hpc_from_f32(room, (hpc_dtype)type.dtype, tile, elements_of(&type));
     return hpc_exec_write(t->exec, 0, v, room, bytes);
 }
 
@@ -95,14 +95,14 @@ static const hpc_model_tensor *tensor_of(const hpc_model_tensor *tensor, int64_t
 
 static int write_state(hpc_trainer *t)
 {
-    size_t most = largest_state(t->p);
-    float *data = hpc_alloc(most ? most : 1, 1);
-    void *room = hpc_alloc(most ? most : 1, 1);
+    size_t most = largest_state(t);
+    float *data = hpc_alloc(most ? most : 1, 1), *tile = hpc_alloc(most ? most : 1, 1);
+    void *room = hpc_alloc(most ? most : 1, 2); /* as f64 */
     hpc_model_tensor *tensor = NULL;
     hpc_weights *w = NULL;
     int64_t n = 0;
     int rc = HPC_OK;
-    if (!data || !room) TRY(HPC_E_NOMEM);
+    if (!data || !tile || !room) TRY(HPC_E_NOMEM);
     TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
     if (t->o.init) TRY(hpc_weights_open(&w, t->o.init, &t->o.model));
     for (hpc_value v = 0; v < t->p->value_n; v++) {
@@ -111,28 +111,40 @@ static int write_state(hpc_trainer *t)
         if (row && w && hpc_weights_has(w, row))
             TRY(hpc_weights_read(data, w, row));
         else if (row)
-            hpc_model_init(data, row, 0, elements_of(&t->p->value[v].type), t->o.seed);
+            hpc_model_init(data, row, 0, elements_of(&t->whole[v]), t->o.seed);
         else
-            hpc_step_initial(data, &t->io, t->p, v, &t->o.model);
-        TRY(write_real(t, v, data, room));
+            hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
+        TRY(write_real(t, v, data, tile, room));
     }
+    TRY(trainer_written(t));
 out:
     hpc_weights_close(w);
     hpc_free(tensor);
     hpc_free(data);
+    hpc_free(tile);
     hpc_free(room);
     return rc;
 }
 
 /* ---- what it needs -------------------------------------------------------------------------- */
 
+/* Whether it is a copy that is kept gathered of a parameter. */
+static bool is_gathered(const hpc_trainer *t, hpc_value v)
+{
+    for (hpc_value k = 0; k < v; k++)
+        if (t->p->value[k].whole == v) return true;
+    return false;
+}
+
 static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
                       int64_t n, hpc_value v)
 {
     const hpc_value_info *info = &t->p->value[v];
     double bytes = (double)hpc_type_bytes(&info->type);
-    if (!trainer_keeps(t, v))
+    if (!trainer_keeps(t, v) && !is_gathered(t, v))
         out->gradient_bytes += bytes;
+    else if (is_gathered(t, v))
+        out->parameter_bytes += bytes;
     else if (tensor_of(tensor, n, info->name) || v == t->io.model.freq)
         out->parameter_bytes += bytes;
     else
@@ -176,7 +188,7 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
     return t->plan;
 }
 
-/* All state but gradients, of which nothing is needed between steps. */
+/* All state but gradients, of which nothing is needed between steps, and copies. */
 static int find_kept(hpc_trainer *t)
 {
     const hpc_program *p = t->p;
@@ -185,9 +197,46 @@ static int find_kept(hpc_trainer *t)
     for (hpc_value v = 0; v < p->value_n; v++)
         t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0;
     for (hpc_value v = 0; v < p->value_n; v++)
-        if (p->value[v].kind == HPC_VALUE_STATE && p->value[v].grad >= 0)
-            t->keeps[p->value[v].grad] = false;
+        if (p->value[v].kind == HPC_VALUE_STATE) {
+            if (p->value[v].grad >= 0) t->keeps[p->value[v].grad] = false;
+            if (p->value[v].whole >= 0) t->keeps[p->value[v].whole] = false;
+        }
     return HPC_OK;
+}
+
+/* The program becomes this rank's; what its values were before is kept. */
+static int shard(hpc_trainer *t)
+{
+    int coord[HPC_AXIS_N];
+    int64_t n = t->p->value_n;
+    t->whole = hpc_alloc((size_t)n + 1, sizeof *t->whole);
+    if (!t->whole) return HPC_E_NOMEM;
+    for (hpc_value v = 0; v < n; v++) t->whole[v] = t->p->value[v].type;
+    if (!t->o.grid) return HPC_OK;
+    for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
+    return hpc_step_shard(&t->io, t->p, &t->o.parallel, coord);
+}
+
+/* The numbers of a microbatch, of which each rank has its rows. */
+static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
+{
+    hpc_step_options *s = &t->o.step;
+    int coord[HPC_AXIS_N] = {0}, rc = HPC_OK;
+    t->parts = 1;
+    if (o->grid) {
+        t->o.parallel.grid = *hpc_grid_shape_of(o->grid);
+        TRY(hpc_parallel_check(&t->o.parallel, o->rows));
+        for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(o->grid, (hpc_axis)a);
+        t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, coord);
+        s->parallel = &t->o.parallel;
+    }
+    s->once = o->accumulate == 1;
+    s->model.tokens = o->rows * o->length;
+    if (t->o.documents >= o->length) t->o.documents = o->length - 1;
+    s->model.sequences = o->rows * t->o.documents + t->parts;
+    s->model.seed = (int64_t)o->seed;
+out:
+    return rc;
 }
 
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
@@ -199,19 +248,17 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t) return HPC_E_NOMEM;
     t->o = *o;
     t->dry = dry;
-    t->o.step.once = o->accumulate == 1;
-    t->o.step.model.tokens = o->rows * o->length;
-    if (t->o.documents >= o->length) t->o.documents = o->length - 1;
-    t->o.step.model.sequences = o->rows * t->o.documents + 1;
-    t->o.step.model.seed = (int64_t)o->seed;
+    TRY(set_rows(t, o));
     t->p = hpc_program_create();
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
+    TRY(shard(t));
     TRY(find_kept(t));
-    t->losses = t->p->value[t->io.model.loss].type.extent[0];
+    t->wide = o->model.dtype == HPC_F64;
+    t->losses = t->whole[t->io.model.loss].extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));
     hpc_exec_options e = {.dry = dry, .profile = o->profile};
-    TRY(hpc_exec_open(&t->exec, t->p, t->device, NULL, &e));
+    TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
@@ -231,7 +278,9 @@ void hpc_trainer_close(hpc_trainer *t)
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
     hpc_free(t->batch);
     hpc_free(t->keeps);
+    hpc_free(t->whole);
     hpc_free(t->real);
+    hpc_free(t->start);
     hpc_free(t);
 }
 
@@ -327,8 +376,35 @@ static int write_scalar(hpc_trainer *t, hpc_value v, double x)
 {
     float real = (float)x;
     int32_t whole = (int32_t)x;
-    bool index = t->p->value[v].type.dtype == HPC_I32;
-    return hpc_exec_write(t->exec, 0, v, index ? (void *)&whole : (void *)&real, 4);
+    switch (t->p->value[v].type.dtype) {
+    case HPC_I32: return hpc_exec_write(t->exec, 0, v, &whole, sizeof whole);
+    case HPC_F64: return hpc_exec_write(t->exec, 0, v, &x, sizeof x);
+    default: return hpc_exec_write(t->exec, 0, v, &real, sizeof real);
+    }
+}
+
+static void put_real(hpc_trainer *t, int64_t i, double x)
+{
+    if (t->wide)
+        ((double *)t->real)[i] = x;
+    else
+        ((float *)t->real)[i] = (float)x;
+}
+
+static double get_real(const hpc_trainer *t, int64_t i)
+{
+    return t->wide ? ((const double *)t->real)[i] : (double)((const float *)t->real)[i];
+}
+
+/* Where the sequences of tokens [from, end) begin, counted from there. */
+static int write_starts(hpc_trainer *t, const hpc_batch *b, int64_t from, int64_t end)
+{
+    int32_t n = 0;
+    for (int32_t k = 0; k < b->start_n; k++)
+        if (b->start[k] >= from && b->start[k] < end) t->start[n++] = b->start[k] - (int32_t)from;
+    t->start[n++] = (int32_t)(end - from);
+    int rc = write_i32(t, t->io.model.start, t->start, b->sequences + 1);
+    return rc < 0 ? rc : write_i32(t, t->io.model.start_n, &n, 1);
 }
 
 /* Microbatch k of a step. */
@@ -336,30 +412,33 @@ static int write_batch(hpc_trainer *t, int64_t k, double weight)
 {
     const hpc_model_io *m = &t->io.model;
     const hpc_batch *b = t->batch[k];
-    int64_t n = b->rows * b->length, first = k * n;
+    int64_t n = b->rows * b->length, first = k * n, mine = n / t->parts, from = t->part * mine;
     int rc;
     if (m->first >= 0) TRY(hpc_exec_write(t->exec, 0, m->first, &first, sizeof first));
-    TRY(write_i32(t, m->tokens, b->tokens, n));
-    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets, n));
-    TRY(write_i32(t, m->pos, b->pos, n));
-    TRY(write_i32(t, m->start, b->start, b->sequences + 1));
-    TRY(write_i32(t, m->start_n, &b->start_n, 1));
+    TRY(write_i32(t, m->tokens, b->tokens + from, mine));
+    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets + from, mine));
+    TRY(write_i32(t, m->pos, b->pos + from, mine));
+    TRY(write_starts(t, b, from, from + mine));
     if (is_classes(t)) {
         TRY(write_i32(t, m->pooled, b->pooled, t->p->value[m->pooled].type.extent[0]));
-        TRY(write_i32(t, m->classes, b->classes, t->losses));
+        TRY(write_i32(t, m->classes, b->classes, t->p->value[m->classes].type.extent[0]));
     }
-    for (int64_t i = 0; i < t->losses; i++) t->real[i] = (float)weight;
-    TRY(hpc_exec_write(t->exec, 0, t->io.weight, t->real, (size_t)t->losses * sizeof *t->real));
+    int64_t losses = t->p->value[t->io.weight].type.extent[0];
+    for (int64_t i = 0; i < losses; i++) put_real(t, i, weight);
+    TRY(hpc_exec_write(t->exec, 0, t->io.weight, t->real,
+                       hpc_type_bytes(&t->p->value[t->io.weight].type)));
 out:
     return rc;
 }
 
-/* The sum of a microbatch's losses; those without a target are 0. */
+/* This rank's part of the sum of a microbatch's losses; those without a target are 0. Losses that
+ * all ranks have are the first's. */
 static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
 {
-    size_t bytes = (size_t)t->losses * sizeof *t->real;
-    int rc = hpc_exec_read(t->exec, 0, loss, t->real, bytes);
-    for (int64_t k = 0; rc >= 0 && k < t->losses; k++) *sum += (double)t->real[k];
+    const hpc_type *type = &t->p->value[loss].type;
+    bool own = t->part == 0 || type->extent[0] < t->whole[loss].extent[0];
+    int rc = hpc_exec_read(t->exec, 0, loss, t->real, hpc_type_bytes(type));
+    for (int64_t k = 0; rc >= 0 && own && k < type->extent[0]; k++) *sum += get_real(t, k);
     return rc;
 }
 
@@ -376,15 +455,16 @@ out:
 
 static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step)
 {
-    float norm;
     int32_t ok;
     int rc;
     TRY(hpc_exec_run(t->exec, t->io.norm, 0));
     if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_run(t->exec, t->io.refresh, 0));
     TRY(hpc_exec_run(t->exec, t->io.update, 0));
-    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, &norm, sizeof norm));
+    TRY(trainer_written(t));
+    TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, t->real,
+                      t->wide ? sizeof(double) : sizeof(float)));
     TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));
-    out->grad_norm = (double)norm;
+    out->grad_norm = get_real(t, 0);
     out->skipped = ok == 0;
 out:
     return rc;
@@ -417,6 +497,7 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(write_scalar(t, t->io.limit, limit));
     TRY(write_scalar(t, t->io.model.step, (double)step));
     for (int64_t k = 0; k < t->o.accumulate; k++) TRY(add_gradients(out, t, k));
+    TRY(trainer_sum(&out->loss, t));
     out->loss /= (double)out->counted;
     TRY(apply_gradients(out, t, step));
 out:
@@ -440,6 +521,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
         TRY(read_loss(&sum, t, t->io.model.loss));
         counted += t->batch[0]->counted;
     }
+    TRY(trainer_sum(&sum, t));
     if (counted) *loss = sum / (double)counted;
 out:
     return rc;
@@ -455,12 +537,12 @@ static int read_parameter(float *out, const hpc_model_tensor *tensor, void *user
     hpc_value v = hpc_program_find(t->p, name);
     if (v < 0) v = hpc_program_find(t->p, tensor->name);
     if (v < 0) return hpc_fail(HPC_E_STATE, "the program has no %s", tensor->name);
-    hpc_type type = t->p->value[v].type;
+    hpc_type type = t->whole[v];
     size_t bytes = hpc_type_bytes(&type);
-    if (type.dtype == HPC_F32) return hpc_exec_read(t->exec, 0, v, out, bytes);
+    if (type.dtype == HPC_F32) return trainer_fetch(out, t, v);
     void *room = hpc_alloc(bytes ? bytes : 1, 1);
     if (!room) return HPC_E_NOMEM;
-    int rc = hpc_exec_read(t->exec, 0, v, room, bytes);
+    int rc = trainer_fetch(room, t, v);
     if (rc >= 0) hpc_to_f32(out, room, (hpc_dtype)type.dtype, elements_of(&type));
     hpc_free(room);
     return rc;
@@ -470,5 +552,7 @@ int hpc_trainer_export(const hpc_trainer *t, const char *dir)
 {
     hpc_weights_save_options s = {
         .dtype = HPC_F32, .read = read_parameter, .user = (void *)(uintptr_t)t};
-    return hpc_weights_save(dir, &t->o.model, &s);
+    if (!trainer_leads(t)) return trainer_attend(t);
+    int rc = hpc_weights_save(dir, &t->o.model, &s);
+    return rc < 0 ? rc : trainer_dismiss(t);
 }

@@ -36,6 +36,12 @@ hpc_value update_state(update *u, const char *prefix, const target *t, int rank,
 /* What `v` begins as. */
 void update_start(update *u, hpc_value v, double identity);
 
+/* ---- layouts (plan.c) ---------------------------------------------------------------- */
+/* Of parameters, before anything is made of them; of their gradients, once these are there. */
+void plan_parameters(hpc_program *p, const hpc_parallel *q);
+void plan_gradients(hpc_program *p, const hpc_parallel *q);
+void plan_rows(hpc_type *t); /* one for each row of a microbatch */
+
 /* ---- pieces of formulas (optimizer.c) ----------------------------------------------- */
 /* alpha x^power + beta; 0 and what is not finite gives `other`. */
 hpc_value map_guarded(update *u, hpc_value x, double alpha, double power, double beta,

@@ -48,6 +48,9 @@ typedef struct hpc_type {
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent);
 hpc_type hpc_type_ragged(hpc_type t, int dim, hpc_value count);
 size_t hpc_type_bytes(const hpc_type *t);
+/* Where a rank's part begins along a dimension of the whole, given the part's type. */
+int64_t hpc_type_first(const hpc_type *local, int dim, const hpc_grid_shape *shape,
+                       const int *coord);
 const char *hpc_type_text(char out[128], const hpc_type *t); /* "f32[256,768]{data:0}" */
 
 typedef enum hpc_value_kind {

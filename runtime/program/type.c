@@ -20,6 +20,18 @@ hpc_type hpc_type_ragged(hpc_type t, int dim, hpc_value count)
     return t;
 }
 
+int64_t hpc_type_first(const hpc_type *local, int dim, const hpc_grid_shape *shape,
+                       const int *coord)
+{
+    int64_t part = 0;
+    for (int k = 0; k < HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k];
+        if (local->layout[a] == HPC_SPLIT(dim))
+            part = part * (shape->extent[a] > 0 ? shape->extent[a] : 1) + coord[a];
+    }
+    return part * local->extent[dim];
+}
+
 bool hpc_type_real(const hpc_type *t)
 {
     return hpc_dtype_get((hpc_dtype)t->dtype)->real;

@@ -42,7 +42,7 @@ static inline void begin_states(lab *l)
         if (l->p->value[v].kind != HPC_VALUE_STATE || v == l->t.param || v == l->t.grad) continue;
         int64_t n = hpc_test_n(l->p, v);
         assert_true(n <= MOST);
-        hpc_step_initial(data, &l->io, l->p, v, &c);
+        hpc_step_initial(data, &l->io, v, &l->p->value[v].type, &c);
         for (int64_t k = 0; k < n; k++) wide[k] = (double)data[k];
         hpc_test_write(l->e, 0, v, wide);
     }

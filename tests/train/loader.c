@@ -21,7 +21,7 @@ static reading open_reading(const hpc_loader_options *o, int64_t rows)
 {
     reading r;
     test_ok(hpc_loader_open(&r.l, o));
-    test_ok(hpc_batch_create(&r.b, o, rows));
+    test_ok(hpc_batch_create(&r.b, o, rows, 1));
     return r;
 }
 

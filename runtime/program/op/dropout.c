@@ -65,8 +65,9 @@ static void dropout_localise(hpc_insn *i, const hpc_type *global, const hpc_type
     const hpc_type *x = &local[DROP_X];
     if (x->rank < 1) return;
     if (at->global_cols == 0) at->global_cols = hpc_op_cols(&global[DROP_X]);
-    at->col0 += hpc_op_part(x, x->rank - 1, shape, coord) * hpc_op_cols(x);
-    if (x->rank > 1) at->row0 += hpc_op_part(x, 0, shape, coord) * hpc_op_rows(x);
+    int64_t below = x->extent[0] > 0 ? hpc_op_rows(x) / x->extent[0] : 0; /* rows of one of them */
+    at->col0 += hpc_type_first(x, x->rank - 1, shape, coord);
+    if (x->rank > 1) at->row0 += hpc_type_first(x, 0, shape, coord) * below;
 }
 
 static hpc_cost dropout_cost(const hpc_type *type, const void *attr)

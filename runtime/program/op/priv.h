@@ -42,7 +42,6 @@ void hpc_op_label(hpc_dims *dims, const hpc_program *p, const hpc_insn *i, int k
 /* All operands but scalars have one shape, and any dimension may be split. */
 int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *dims);
 /* Which part of dimension `dim` a rank holds, axes of lower index being the outer ones. */
-int64_t hpc_op_part(const hpc_type *local, int dim, const hpc_grid_shape *shape, const int *coord);
 
 /* ---- costs, selection ------------------------------------------------------ */
 /* These flops, and the bytes of the operands that are present. */

@@ -133,17 +133,6 @@ int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *d
     return HPC_OK;
 }
 
-int64_t hpc_op_part(const hpc_type *local, int dim, const hpc_grid_shape *shape, const int *coord)
-{
-    int64_t part = 0;
-    for (int k = 0; k < HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k];
-        if (local->layout[a] == HPC_SPLIT(dim))
-            part = part * (shape->extent[a] > 0 ? shape->extent[a] : 1) + coord[a];
-    }
-    return part;
-}
-
 /* ---- costs, selection ------------------------------------------------------ */
 
 hpc_cost hpc_op_cost(const hpc_type *type, int operand_n, double flops)

@@ -1,0 +1,183 @@
+/*
+ * ranks.c: a trainer's state on many ranks: tiles out of whole tensors, and
+ * whole tensors out of tiles.
+ */
+#include <string.h>
+
+#include "train/run_priv.h"
+
+static size_t element_bytes(const hpc_type *t)
+{
+    return hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes;
+}
+
+static int64_t elements_of(const hpc_type *t)
+{
+    return (int64_t)(hpc_type_bytes(t) / element_bytes(t));
+}
+
+/* ---- tiles ---------------------------------------------------------------------------------- */
+
+/* Copies between a tile, whose rows follow each other, and its place in the whole. */
+static void move_tile(uint8_t *tile, uint8_t *all, bool put, const hpc_type *local,
+                      const hpc_type *whole, size_t element, const hpc_grid_shape *s,
+                      const int *coord)
+{
+    int last = whole->rank - 1;
+    int64_t first[HPC_RANK_MAX] = {0}, rows = 1;
+    size_t run = element;
+    for (int d = 0; d < whole->rank; d++) first[d] = hpc_type_first(local, d, s, coord);
+    for (int d = 0; d < last; d++) rows *= local->extent[d];
+    if (last >= 0) run *= (size_t)local->extent[last];
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t left = r, at = 0, stride = 1;
+        for (int d = last; d >= 0; d--) {
+            int64_t i = 0;
+            if (d < last) i = left % local->extent[d], left /= local->extent[d];
+            at += (first[d] + i) * stride;
+            stride *= whole->extent[d];
+        }
+        uint8_t *there = all + (size_t)at * element, *here = tile + (size_t)r * run;
+        memcpy(put ? there : here, put ? here : there, run);
+    }
+}
+
+static const hpc_grid_shape one_rank;
+
+static const hpc_grid_shape *shape_of(const hpc_trainer *t)
+{
+    return t->o.grid ? hpc_grid_shape_of(t->o.grid) : &one_rank;
+}
+
+void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element)
+{
+    int coord[HPC_AXIS_N] = {0};
+    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
+        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
+    move_tile(tile, (uint8_t *)(uintptr_t)all, false, &t->p->value[v].type, &t->whole[v], element,
+              shape_of(t), coord);
+}
+
+/* ---- whole tensors ----------------------------------------------------------------------------
+ */
+
+static hpc_axes split_axes(const hpc_trainer *t, hpc_value v)
+{
+    hpc_axes axes = 0;
+    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
+        if (t->p->value[v].type.layout[a] > 0) axes |= 1u << a;
+    return axes;
+}
+
+/* The tiles of the ranks of a link over `axes`, in their order, to their places. */
+static void put_tiles(uint8_t *out, const hpc_trainer *t, hpc_value v, uint8_t *tiles,
+                      hpc_axes axes)
+{
+    const hpc_grid_shape *s = shape_of(t);
+    const hpc_type *local = &t->p->value[v].type;
+    int n = hpc_grid_size(s), k = 0;
+    for (int r = 0; r < n; r++) {
+        int coord[HPC_AXIS_N];
+        bool ours = true;
+        hpc_grid_coords(coord, s, r);
+        for (int a = 0; a < HPC_AXIS_N; a++)
+            ours = ours && (axes >> a & 1 || coord[a] == hpc_grid_coord(t->o.grid, (hpc_axis)a));
+        if (!ours) continue;
+        move_tile(tiles + (size_t)k++ * hpc_type_bytes(local), out, true, local, &t->whole[v],
+                  element_bytes(local), s, coord);
+    }
+}
+
+/* Collective. out: all of v. */
+static int gather(uint8_t *out, const hpc_trainer *t, hpc_value v)
+{
+    const hpc_type *local = &t->p->value[v].type;
+    hpc_axes axes = split_axes(t, v);
+    size_t bytes = hpc_type_bytes(local);
+    uint8_t *tile = NULL, *tiles = NULL;
+    hpc_link *link;
+    int rc = HPC_OK;
+    if (!axes) return hpc_exec_read(t->exec, 0, v, out, bytes);
+    TRY(hpc_grid_link(&link, t->o.grid, axes));
+    tile = hpc_alloc(bytes + 1, 1);
+    tiles = hpc_alloc(bytes * (size_t)hpc_link_size(link) + 1, 1);
+    if (!tile || !tiles) TRY(HPC_E_NOMEM);
+    TRY(hpc_exec_read(t->exec, 0, v, tile, bytes));
+    TRY(hpc_link_run(link, &(hpc_comm){.kind = HPC_ALL_GATHER,
+                                       .dtype = (hpc_dtype)local->dtype,
+                                       .n = elements_of(local),
+                                       .send = tile,
+                                       .recv = tiles}));
+    put_tiles(out, t, v, tiles, axes);
+out:
+    hpc_free(tile);
+    hpc_free(tiles);
+    return rc;
+}
+
+/* ---- the first rank and the others --------------------------------------------------------- */
+
+bool trainer_leads(const hpc_trainer *t)
+{
+    return !t->o.grid || hpc_link_rank(hpc_grid_world(t->o.grid)) == 0;
+}
+
+/* What the first says to all. */
+static int tell(const hpc_trainer *t, int64_t *word)
+{
+    if (!t->o.grid) return HPC_OK;
+    int64_t heard = *word;
+    int rc = hpc_link_run(
+        hpc_grid_world(t->o.grid),
+        &(hpc_comm){.kind = HPC_BROADCAST, .dtype = HPC_I64, .n = 1, .send = word, .recv = &heard});
+    *word = heard;
+    return rc;
+}
+
+int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v)
+{
+    int64_t word = v;
+    int rc = tell(t, &word);
+    return rc < 0 ? rc : gather(out, t, v);
+}
+
+int trainer_dismiss(const hpc_trainer *t)
+{
+    int64_t word = HPC_NONE;
+    return tell(t, &word);
+}
+
+int trainer_attend(const hpc_trainer *t)
+{
+    uint8_t *room = NULL;
+    int64_t word = HPC_NONE;
+    int rc;
+    for (;;) {
+        TRY(tell(t, &word));
+        if (word == HPC_NONE) break;
+        hpc_free(room);
+        room = hpc_alloc(hpc_type_bytes(&t->whole[word]) + 1, 1);
+        if (!room) TRY(HPC_E_NOMEM);
+        TRY(gather(room, t, (hpc_value)word));
+    }
+out:
+    hpc_free(room);
+    return rc;
+}
+
+int trainer_sum(double *x, const hpc_trainer *t)
+{
+    hpc_link *link;
+    double mine = *x;
+    if (!t->o.grid) return HPC_OK;
+    int rc = hpc_grid_link(&link, t->o.grid, 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH);
+    if (rc < 0) return rc;
+    return hpc_link_run(
+        link,
+        &(hpc_comm){.kind = HPC_ALL_REDUCE, .dtype = HPC_F64, .n = 1, .send = &mine, .recv = x});
+}
+
+int trainer_written(const hpc_trainer *t)
+{
+    return t->io.gather < 0 ? HPC_OK : hpc_exec_run(t->exec, t->io.gather, 0);
+}
