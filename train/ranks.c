@@ -122,8 +122,7 @@ bool trainer_leads(const hpc_trainer *t)
     return !t->o.grid || hpc_link_rank(hpc_grid_world(t->o.grid)) == 0;
 }
 
-/* What the first says to all. */
-static int tell(const hpc_trainer *t, int64_t *word)
+int trainer_tell(const hpc_trainer *t, int64_t *word)
 {
     if (!t->o.grid) return HPC_OK;
     int64_t heard = *word;
@@ -137,14 +136,14 @@ static int tell(const hpc_trainer *t, int64_t *word)
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v)
 {
     int64_t word = v;
-    int rc = tell(t, &word);
+    int rc = trainer_tell(t, &word);
     return rc < 0 ? rc : gather(out, t, v);
 }
 
 int trainer_dismiss(const hpc_trainer *t)
 {
     int64_t word = HPC_NONE;
-    return tell(t, &word);
+    return trainer_tell(t, &word);
 }
 
 int trainer_attend(const hpc_trainer *t)
@@ -153,7 +152,7 @@ int trainer_attend(const hpc_trainer *t)
     int64_t word = HPC_NONE;
     int rc;
     for (;;) {
-        TRY(tell(t, &word));
+        TRY(trainer_tell(t, &word));
         if (word == HPC_NONE) break;
         hpc_free(room);
         room = hpc_alloc(hpc_type_bytes(&t->whole[word]) + 1, 1);
@@ -180,4 +179,14 @@ int trainer_sum(double *x, const hpc_trainer *t)
 int trainer_written(const hpc_trainer *t)
 {
     return t->io.gather < 0 ? HPC_OK : hpc_exec_run(t->exec, t->io.gather, 0);
+}
+
+int64_t trainer_sent(const hpc_trainer *t)
+{
+    int64_t sum = 0;
+    for (hpc_axes axes = 1; t->o.grid && axes < 1u << HPC_AXIS_N; axes++) {
+        hpc_traffic x = hpc_grid_traffic(t->o.grid, axes);
+        for (int k = 0; k < HPC_COMM_KIND_N; k++) sum += x.bytes[k];
+    }
+    return sum;
 }

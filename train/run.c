@@ -26,6 +26,9 @@ typedef struct run {
     int64_t start_ns, saved_step, in_a_row;
     double before; /* seconds of training before this process */
     int lock;
+    bool wants_save;
+    int ranks;
+    bool leads; /* it is the first rank, or the only one */
 } run;
 
 static int say(const run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,6 +36,7 @@ static int say(const run *r, const char *format, ...)
 {
     char line[800];
     va_list args;
+    if (!r->leads) return HPC_OK;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
@@ -93,10 +97,15 @@ static int check_free(const run *r)
                     r->o->out, (long long)step);
 }
 
+static void say_to(const char *line, void *user)
+{
+    say(user, "%s", line);
+}
+
 static int go_on(run *r)
 {
     bool found = false;
-    int rc = hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, r->o->say, r->o->user);
+    int rc = hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, say_to, r);
     if (rc < 0) return rc;
     if (!found) {
         r->at = (hpc_checkpoint){.best = INFINITY};
@@ -159,10 +168,11 @@ static int open_run(run *r)
     TRY(path_in(r->checkpoints, r, "checkpoints"));
     TRY(check_free(r));
     TRY(open_loaders(r));
-    TRY(hpc_file_mkdir(r->o->out));
-    TRY(take_lock(r));
+    if (r->leads) TRY(hpc_file_mkdir(r->o->out));
+    if (r->leads) TRY(take_lock(r));
     TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));
     TRY(go_on(r));
+    if (!r->leads) goto out;
     TRY(path_in(path, r, "config.json"));
     if (r->o->config) TRY(hpc_file_save(path, r->o->config, strlen(r->o->config)));
     TRY(open_metrics(r));
@@ -195,6 +205,7 @@ static int save(run *r)
     r->at.seconds = r->before + seconds_here(r);
     TRY(hpc_checkpoint_save(r->trainer, r->checkpoints, &r->at));
     r->saved_step = r->at.step;
+    if (!r->leads) goto out;
     /* While steps are skipped, what was saved before may be what to go back to. */
     if (r->in_a_row == 0) TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep, r->at.step));
 out:
@@ -207,7 +218,7 @@ static int export_model(const run *r, const char *name)
     int rc;
     TRY(path_in(dir, r, name));
     TRY(hpc_trainer_export(r->trainer, dir));
-    if (r->tokens) TRY(run_tokens_copy(r->tokens, dir));
+    if (r->tokens && r->leads) TRY(run_tokens_copy(r->tokens, dir));
 out:
     return rc;
 }
@@ -224,10 +235,30 @@ static bool is_late(const run *r)
     return r->o->seconds > 0 && seconds_here(r) > r->o->seconds;
 }
 
-static bool enough(const void *user)
+enum { WORD_STOP = 1, WORD_SAVE = 2 };
+
+/* What the first rank was asked for, WORD_*, on all of them; or a code. */
+static int hear(const run *r)
 {
-    const run *r = user;
-    return asked(r->o->stop) || is_late(r);
+    int64_t word = 0;
+    if (r->leads) {
+        word = asked(r->o->stop) || is_late(r) ? WORD_STOP : 0;
+        if (asked(r->o->save)) {
+            word |= WORD_SAVE;
+            __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
+        }
+    }
+    int rc = trainer_tell(r->trainer, &word);
+    return rc < 0 ? rc : (int)word;
+}
+
+static int enough(void *user)
+{
+    run *r = user;
+    int word = hear(r);
+    if (word < 0) return word;
+    r->wants_save = r->wants_save || word & WORD_SAVE;
+    return word & WORD_STOP;
 }
 
 /* 1: it was cut short. */
@@ -295,7 +326,8 @@ static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double 
                   [HPC_METRIC_STEP_MS] = seconds * 1e3,
                   [HPC_METRIC_TOKENS_PER_S] = (double)s->tokens / seconds,
                   [HPC_METRIC_TFLOPS] = flops * 1e-12,
-                  [HPC_METRIC_MFU] = flops / r->o->peak_flops,
+                  [HPC_METRIC_MFU] = flops / (r->o->peak_flops * r->ranks),
+                  [HPC_METRIC_COMM_BYTES] = (double)s->sent,
                   [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
                   [HPC_METRIC_SKIPPED] = s->skipped},
         .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
@@ -314,8 +346,10 @@ static int end_step(run *r, const hpc_metrics_row *step)
     if (r->at.owed) return HPC_OK;
     row.value[HPC_METRIC_VALIDATION_LOSS] = loss;
     row.absent[HPC_METRIC_VALIDATION_LOSS] = isnan(loss);
-    TRY(hpc_metrics_add(r->metrics, &row));
-    r->o->row(&row, r->o->user);
+    if (r->leads) {
+        TRY(hpc_metrics_add(r->metrics, &row));
+        r->o->row(&row, r->o->user);
+    }
     r->out->loss = row.value[HPC_METRIC_LOSS];
     if (!isnan(loss)) r->out->validation = loss;
 out:
@@ -342,8 +376,10 @@ out:
 
 static int save_if_due(run *r)
 {
-    bool wanted = asked(r->o->save);
-    if (wanted) __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
+    int rc = enough(r); /* whether to stop is asked again */
+    bool wanted = r->wants_save;
+    r->wants_save = false;
+    if (rc < 0) return rc;
     if (r->at.owed) return HPC_OK; /* the run is being stopped, which saves */
     return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
@@ -360,7 +396,8 @@ static int take_steps(run *r)
     int rc;
     TRY(hpc_training_steps_left(r->o->out, r->at.step, r->o->steps));
     while (r->at.step < r->o->steps || r->at.owed) {
-        if (enough(r)) {
+        TRY(enough(r));
+        if (rc > 0) {
             TRY(save(r));
             say(r, "%s at step %lld of %lld: saved, --resume goes on",
                 asked(r->o->stop) ? "stopped" : "out of time", (long long)r->at.step,
@@ -379,9 +416,13 @@ out:
 
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o)
 {
-    run r = {.o = o, .out = out, .saved_step = -1, .start_ns = hpc_clock_ns(), .lock = -1};
+    run r = {
+        .o = o, .out = out, .saved_step = -1, .start_ns = hpc_clock_ns(), .lock = -1, .ranks = 1};
+    hpc_grid *grid = o->trainer.grid;
     int rc;
     *out = (hpc_training_result){.loss = NAN, .validation = NAN};
+    if (grid) r.ranks = hpc_link_size(hpc_grid_world(grid));
+    r.leads = !grid || hpc_link_rank(hpc_grid_world(grid)) == 0;
     TRY(open_run(&r));
     r.plan = hpc_trainer_about(r.trainer);
     TRY(take_steps(&r));

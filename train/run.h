@@ -73,6 +73,7 @@ typedef struct hpc_trainer_result {
     bool skipped;    /* the norm was not finite, or above the limit: nothing was changed */
     int64_t tokens;  /* that were read, padding aside */
     int64_t counted; /* targets */
+    int64_t sent;    /* bytes, by this rank to others */
 } hpc_trainer_result;
 /* The batches of a step, `accumulate` of them, to be filled by hand or by a loader. */
 hpc_batch **hpc_trainer_batches(const hpc_trainer *t);
@@ -81,9 +82,9 @@ int hpc_trainer_load(hpc_trainer *t, hpc_loader *l);
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr,
                      double limit);
 /* Mean loss over the next `rows` rows of a loader; NAN if nothing of them counts. 1: `enough`,
- * asked before each batch, cut it short, and there is none. */
+ * asked before each batch, cut it short (1; all ranks must say the same), and there is none. */
 int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t rows,
-                         bool (*enough)(const void *user), const void *user);
+                         int (*enough)(void *user), void *user);
 /* A model directory of the parameters, adapters merged. */
 int hpc_trainer_export(const hpc_trainer *t, const char *dir);
 
@@ -148,7 +149,9 @@ typedef struct hpc_training_result {
     int64_t best_step;
     bool finished; /* all steps are done */
 } hpc_training_result;
-/* HPC_E_STATE while another process is at it. */
+/* HPC_E_STATE while another process is at it. With trainer.grid collective over it: all ranks give
+ * the same options and read the same files; the first writes them, hears stop, save and the time,
+ * and alone calls row and say. */
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o);
 /* Fails where a run in `out`, which stands at `step`, is past its `steps`. */
 int hpc_training_steps_left(const char *out, int64_t step, int64_t steps);

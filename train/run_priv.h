@@ -35,12 +35,16 @@ int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
 void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element);
 /* All of v, as it is stored. On the first rank, while the others attend. */
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v);
+/* What the first rank says to all. */
+int trainer_tell(const hpc_trainer *t, int64_t *word);
 /* What the others do until the first dismisses them; and that. */
 int trainer_attend(const hpc_trainer *t);
 int trainer_dismiss(const hpc_trainer *t);
 bool trainer_leads(const hpc_trainer *t); /* it is the first rank, or the only one */
 /* Parameters were written: what is kept gathered of them is gathered. */
 int trainer_written(const hpc_trainer *t);
+/* Bytes that this rank has sent. */
+int64_t trainer_sent(const hpc_trainer *t);
 /* The sum over those that share the rows. */
 int trainer_sum(double *x, const hpc_trainer *t);
 

@@ -486,7 +486,7 @@ out:
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
 {
     int rc;
-    *out = (hpc_trainer_result){0};
+    *out = (hpc_trainer_result){.sent = -trainer_sent(t)};
     for (int64_t k = 0; k < t->o.accumulate; k++) {
         out->tokens += t->batch[k]->tokens_n;
         out->counted += t->batch[k]->counted;
@@ -500,12 +500,13 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     TRY(trainer_sum(&out->loss, t));
     out->loss /= (double)out->counted;
     TRY(apply_gradients(out, t, step));
+    out->sent += trainer_sent(t);
 out:
     return rc;
 }
 
 int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t rows,
-                         bool (*enough)(const void *user), const void *user)
+                         int (*enough)(void *user), void *user)
 {
     double sum = 0;
     int64_t counted = 0, most = t->o.rows;
@@ -513,7 +514,8 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
     TRY(write_scalar(t, t->io.model.step, -1)); /* nothing is dropped */
     *loss = NAN;
     for (; rows > 0; rows -= most) {
-        if (enough(user)) return 1;
+        rc = enough(user);
+        if (rc != 0) return rc;
         TRY(hpc_loader_next(t->batch[0], l, rows < most ? rows : most));
         TRY(write_batch(t, 0, 0));
         TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));

@@ -20,10 +20,10 @@ typedef struct job {
     double parameter_bytes, optimizer_bytes, gradient_bytes; /* of the first rank */
 } job;
 
-static bool never(const void *user)
+static int never(void *user)
 {
     (void)user;
-    return false;
+    return 0;
 }
 
 static void hear(const char *line, void *user)
