@@ -21,6 +21,23 @@ int hpc_error_note(hpc_error *out, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* recv[size * n] = every rank's send[n], outside of the traffic count. */
 int hpc_link_exchange(hpc_link *l, int64_t *recv, const int64_t *send, int64_t n);
+int64_t hpc_comm_send_n(const hpc_comm *c, int r); /* ALL_TO_ALL: by counts or not */
+int64_t hpc_comm_recv_n(const hpc_comm *c, int r);
+/* Of one collective: rank's part against those of all that are there (others NULL). 0, or a code
+ * and why. `member`: ranks as they are named. */
+int hpc_comm_compare(hpc_error *why, int64_t seq, const hpc_comm *const *comm, int size, int rank,
+                     const int *member);
+int hpc_message_compare(hpc_error *why, const hpc_comm *send, int from, const hpc_comm *recv,
+                        int to);
+/* Records that a rank waits for its own message before it has started the other end. */
+int hpc_message_alone(const hpc_comm *c, int rank);
+/* Splitting, by what all ranks of the parent choose: how many of rank's color come before it in the
+ * new link; and out[n] = parent's names of its members, in order. Returns n. */
+enum { HPC_COLOR, HPC_KEY, HPC_CHOICE_N };
+int hpc_split_position(const int64_t *choice, int size, int rank);
+int hpc_split_members(int *out, const int64_t *choice, const int *parent, int size, int rank);
+/* Either every rank has what it needs, or all fail alike; code[stride * r] is r's. */
+int hpc_split_agree(const int64_t *code, int stride, const int *member, int size);
 /* dst[n] = src[0] + src[1] + ... (or their maximum), in this order, as hpc_comm promises. A NaN
  * in any operand gives a NaN; integers wrap. */
 void hpc_link_reduce(void *dst, const void *const *src, int src_n, hpc_dtype dtype,
@@ -84,6 +101,7 @@ typedef struct meeting {
     int busy;                /* ranks that touch buffers of others right now */
     int done[2];             /* ranks that are through with each phase */
     hpc_error error;         /* code HPC_OK: none */
+    const hpc_comm **comm;   /* scratch of comparing, by rank */
     struct ticket *ticket[]; /* by rank; NULL before it arrives and after it left */
 } meeting;
 

@@ -144,9 +144,7 @@ static int self_wait(hpc_handle *h)
     unpost(l, m);
     m->next = l->spare;
     l->spare = m;
-    return hpc_fail(HPC_E_STATE,
-                    "%s: rank 0 waits for itself under tag %d; start the other end first",
-                    hpc_comm_name(m->comm.kind), m->comm.tag);
+    return hpc_message_alone(&m->comm, 0);
 }
 
 static void self_abort(hpc_link *l, const char *why)

@@ -170,14 +170,11 @@ static int threads_test(hpc_handle *h, bool *done)
     return rc < 0 ? rc : 0;
 }
 
-/* A rank that waits for its own message before it has started the other end waits for ever. */
 static int refuse_own_message(ticket *t)
 {
     hpc_message_abandon(t);
     ticket_return(t);
-    return hpc_fail(HPC_E_STATE,
-                    "%s: rank %d waits for itself under tag %d; start the other end first",
-                    hpc_comm_name(t->comm.kind), t->link->group->member[t->comm.peer], t->comm.tag);
+    return hpc_message_alone(&t->comm, t->link->group->member[t->comm.peer]);
 }
 
 static int threads_wait(hpc_handle *h)
@@ -263,57 +260,26 @@ void hpc_threads_close(hpc_link *link)
 }
 
 /* ---- splitting ------------------------------------------------------------- */
-enum { COLOR, KEY, CHOICE_N }; /* what each rank wishes */
-enum { GROUP, CODE, OFFER_N }; /* what it brings: a group if it leads one, or its failure */
-
-/* How many ranks of `rank`'s color come before it in the new link. */
-static int position(const int64_t *choice, int size, int rank)
-{
-    const int64_t *mine = choice + CHOICE_N * rank;
-    int before = 0;
-    for (int r = 0; r < size; r++) {
-        const int64_t *other = choice + CHOICE_N * r;
-        if (other[COLOR] != mine[COLOR]) continue;
-        before += other[KEY] < mine[KEY] || (other[KEY] == mine[KEY] && r < rank);
-    }
-    return before;
-}
+enum { GROUP, CODE, OFFER_N }; /* what each rank brings: a group if it leads one, or its failure */
 
 /* The member of `rank`'s new link that comes first: it makes the group for all. */
 static int leader(const int64_t *choice, int size, int rank)
 {
     for (int r = 0; r < size; r++)
-        if (choice[CHOICE_N * r + COLOR] == choice[CHOICE_N * rank + COLOR] &&
-            position(choice, size, r) == 0)
+        if (choice[HPC_CHOICE_N * r + HPC_COLOR] == choice[HPC_CHOICE_N * rank + HPC_COLOR] &&
+            hpc_split_position(choice, size, r) == 0)
             return r;
     return rank;
 }
 
 static int lead(group **out, const group *parent, const int64_t *choice, int rank)
 {
-    int n = 0;
     int *member = hpc_alloc((size_t)parent->size, sizeof *member);
     if (!member) return HPC_E_NOMEM;
-    for (int r = 0; r < parent->size; r++) {
-        if (choice[CHOICE_N * r + COLOR] != choice[CHOICE_N * rank + COLOR]) continue;
-        member[position(choice, parent->size, r)] = parent->member[r];
-        n++;
-    }
+    int n = hpc_split_members(member, choice, parent->member, parent->size, rank);
     int rc = hpc_group_create(out, parent->world, member, n);
     hpc_free(member);
     return rc;
-}
-
-/* Either every rank of the parent has what it needs, or all fail alike. */
-static int agree(const int64_t *offer, const group *parent)
-{
-    for (int r = 0; r < parent->size; r++) {
-        int code = (int)offer[OFFER_N * r + CODE];
-        if (code < 0)
-            return hpc_fail(code, "split: rank %d could not make its part: %s", parent->member[r],
-                            hpc_error_name(code));
-    }
-    return 0;
 }
 
 int hpc_threads_split(hpc_link **out, hpc_link *l, int color, int key)
@@ -321,15 +287,15 @@ int hpc_threads_split(hpc_link **out, hpc_link *l, int color, int key)
     int rc = 0;
     group *parent = ((threads_link *)l)->group, *led = NULL;
     threads_link *made = NULL;
-    int64_t wish[CHOICE_N] = {[COLOR] = color < 0 ? -1 : color, [KEY] = key};
+    int64_t wish[HPC_CHOICE_N] = {[HPC_COLOR] = color < 0 ? -1 : color, [HPC_KEY] = key};
     int64_t brought[OFFER_N] = {0};
-    int64_t *choice = hpc_alloc((size_t)l->size, sizeof(int64_t) * CHOICE_N);
+    int64_t *choice = hpc_alloc((size_t)l->size, sizeof(int64_t) * HPC_CHOICE_N);
     int64_t *offer = hpc_alloc((size_t)l->size, sizeof(int64_t) * OFFER_N);
     if (!choice || !offer) {
         rc = HPC_E_NOMEM;
         goto out;
     }
-    TRY(hpc_link_exchange(l, choice, wish, CHOICE_N));
+    TRY(hpc_link_exchange(l, choice, wish, HPC_CHOICE_N));
     if (color >= 0) {
         int code = hpc_threads_link_create(&made);
         if (code == 0 && leader(choice, l->size, l->rank) == l->rank)
@@ -338,10 +304,11 @@ int hpc_threads_split(hpc_link **out, hpc_link *l, int color, int key)
         brought[CODE] = code;
     }
     TRY(hpc_link_exchange(l, offer, brought, OFFER_N));
-    TRY(agree(offer, parent));
+    TRY(hpc_split_agree(offer + CODE, OFFER_N, parent->member, parent->size));
     if (color >= 0) {
         int64_t shared = offer[OFFER_N * leader(choice, l->size, l->rank) + GROUP];
-        hpc_threads_link_enter(made, (group *)(intptr_t)shared, position(choice, l->size, l->rank));
+        hpc_threads_link_enter(made, (group *)(intptr_t)shared,
+                               hpc_split_position(choice, l->size, l->rank));
         *out = &made->base;
         made = NULL;
         led = NULL; /* its members own it now */

@@ -29,8 +29,10 @@ static void fail(group *g, meeting *m, const hpc_error *why)
 /* ---- arriving -------------------------------------------------------------- */
 static meeting *meeting_make(group *g)
 {
-    meeting *m = hpc_alloc(1, sizeof *m + (size_t)g->size * sizeof(ticket *));
+    size_t size = (size_t)g->size;
+    meeting *m = hpc_alloc(1, sizeof *m + size * (sizeof(ticket *) + sizeof(hpc_comm *)));
     if (!m) return NULL;
+    m->comm = (const hpc_comm **)(void *)(m->ticket + size);
     m->sibling = g->owned;
     g->owned = m;
     m->next = g->spare;
@@ -56,65 +58,21 @@ static meeting *meeting_find(group *g, int64_t seq, hpc_comm_kind kind)
     if (*at) return *at;
     meeting *m = g->spare;
     g->spare = m->next;
-    meeting *sibling = m->sibling;
-    *m = (meeting){.sibling = sibling, .seq = seq, .phase_n = kind == HPC_ALL_REDUCE ? 2 : 1};
+    *m = (meeting){.sibling = m->sibling,
+                   .comm = m->comm,
+                   .seq = seq,
+                   .phase_n = kind == HPC_ALL_REDUCE ? 2 : 1};
     for (int r = 0; r < g->size; r++) m->ticket[r] = NULL;
     *at = m;
     return m;
 }
 
-static bool same_operation(const hpc_comm *a, const hpc_comm *b)
-{
-    if (a->kind != b->kind || a->dtype != b->dtype) return false;
-    if (a->kind == HPC_ALL_TO_ALL) return true; /* counts are compared pair by pair */
-    if (a->n != b->n) return false;
-    if (a->kind == HPC_BROADCAST) return a->peer == b->peer;
-    return a->kind == HPC_ALL_GATHER || a->reduce == b->reduce;
-}
-
-static void compare_operations(group *g, meeting *m, int a, int b)
-{
-    const hpc_comm *x = &m->ticket[a]->comm, *y = &m->ticket[b]->comm;
-    char first[96], second[96];
-    hpc_error why;
-    if (same_operation(x, y)) return;
-    if (x->kind == HPC_BROADCAST && y->kind == HPC_BROADCAST && x->peer != y->peer)
-        hpc_error_note(&why, HPC_E_SHAPE,
-                       "collective %lld of the link: broadcast from rank %d on rank %d, but from "
-                       "rank %d on rank %d",
-                       (long long)m->seq, g->member[x->peer], g->member[a], g->member[y->peer],
-                       g->member[b]);
-    else
-        hpc_error_note(&why, HPC_E_SHAPE,
-                       "collective %lld of the link: %s on rank %d, but %s on rank %d; all ranks "
-                       "must start the same ones in the same order",
-                       (long long)m->seq, hpc_comm_text(first, x), g->member[a],
-                       hpc_comm_text(second, y), g->member[b]);
-    fail(g, m, &why);
-}
-
-static void compare_counts(group *g, meeting *m, int from, int to)
-{
-    const hpc_comm *send = &m->ticket[from]->comm, *recv = &m->ticket[to]->comm;
-    hpc_error why;
-    if (send->kind != HPC_ALL_TO_ALL || recv->kind != HPC_ALL_TO_ALL) return;
-    if (send->send_n[to] == recv->recv_n[from]) return;
-    hpc_error_note(&why, HPC_E_SHAPE,
-                   "all_to_all: rank %d sends %lld %s to rank %d, which expects %lld",
-                   g->member[from], (long long)send->send_n[to], hpc_dtype_get(send->dtype)->name,
-                   g->member[to], (long long)recv->recv_n[from]);
-    fail(g, m, &why);
-}
-
 /* With everyone who is there already: a misfit need not wait for those who are late. */
 static void compare_all(group *g, meeting *m, int rank)
 {
-    for (int r = 0; r < g->size; r++) {
-        if (!m->ticket[r]) continue;
-        if (r != rank) compare_operations(g, m, r < rank ? r : rank, r < rank ? rank : r);
-        compare_counts(g, m, r, rank);
-        compare_counts(g, m, rank, r);
-    }
+    hpc_error why;
+    for (int r = 0; r < g->size; r++) m->comm[r] = m->ticket[r] ? &m->ticket[r]->comm : NULL;
+    if (hpc_comm_compare(&why, m->seq, m->comm, g->size, rank, g->member) < 0) fail(g, m, &why);
 }
 
 /* Who comes late to a collective is told why it failed, not that those who know have left since. */

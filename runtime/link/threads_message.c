@@ -60,7 +60,8 @@ static void unpost(group *g, const ticket *t)
 /* Under the lock, which is released while data move. */
 static void deliver(group *g, ticket *send, ticket *recv)
 {
-    bool fits = send->comm.dtype == recv->comm.dtype && send->comm.n == recv->comm.n;
+    bool fits = hpc_message_compare(&send->error, &send->comm, g->member[sender(send)], &recv->comm,
+                                    g->member[receiver(send)]) == 0;
     if (fits) {
         size_t bytes = hpc_comm_bytes(send->comm.dtype, send->comm.n);
         send->state = recv->state = MOVING;
@@ -69,10 +70,6 @@ static void deliver(group *g, ticket *send, ticket *recv)
         pthread_mutex_lock(&g->lock);
         recv->hidden = send->hidden;
     } else {
-        char s[96], r[96];
-        hpc_error_note(&send->error, HPC_E_SHAPE, "%s of rank %d meets %s of rank %d under tag %d",
-                       hpc_comm_text(s, &send->comm), g->member[sender(send)],
-                       hpc_comm_text(r, &recv->comm), g->member[receiver(send)], send->comm.tag);
         recv->error = send->error;
     }
     send->hidden = 0;
