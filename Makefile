@@ -67,16 +67,15 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
 ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
-SHARED := peer spm clang
+SHARED := peer spm clang mpi
 $(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
 $(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
 SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/verify/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
-SRC_peer    := $(wildcard runtime/device/peer/*.c)
+$(foreach s,device/peer source/clang link/mpi,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
-SRC_clang   := $(wildcard runtime/source/clang/*.c)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)
 FORMATTED   := $(shell find runtime tokenizer corpus model train infer cmd tests -name '*.[ch]' -o -name '*.cc')
@@ -141,9 +140,9 @@ define shared
 $(B)/hpccoder-$(1).so: $(call obj,$(SRC_$(1)))
 	$$(call say,LINK)
 	$$(Q)$$(LINKER) -shared $$^ $$(LIBS_$(1)) -lm -o $$@
+$(call obj,$(SRC_$(1))): INCLUDES := $$(FLAGS_$(1))
 endef
 $(foreach s,$(SHARED),$(eval $(call shared,$(s))))
-$(B)/runtime/source/clang/%.o: INCLUDES := $(FLAGS_clang)
 $(B)/infer/verify/tools.o: $(wildcard infer/verify/witness/*)
 
 $(B)/%.o: %.cc $(B)/FLAGS

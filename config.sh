@@ -20,7 +20,7 @@ packages_of() {
     case $1 in
     build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
         libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
-        fonts-dejavu-core bubblewrap ;;
+        fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
     check) echo libcmocka-dev git ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
@@ -41,12 +41,16 @@ pcre2     required  10.36  libpcre2-dev
 xxhash    required  0.8.0  libxxhash-dev
 spm       optional  0.1.96 libsentencepiece-dev
 clang     optional  19     libclang-19-dev
+mpi       optional  3.0    libopenmpi-dev
 cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
 cuda      asked     13.0   nvidia-cuda-toolkit
 END
 }
+
+# The words of a text that match a pattern as a whole.
+words_of() { echo "$1" | tr ' ' '\n' | grep -xE -e "$2" | tr '\n' ' ' | sed 's/ $//'; }
 
 # What to include, a text that the preprocessor turns into the version, a call that must link.
 # A library whose headers carry no version names a function that its oldest good version has.
@@ -87,6 +91,12 @@ probe_of() {
         flags=-I$home/include headers='clang-c/Index.h' libs="-L$home/lib -lclang"
         call='CXIndexOptions o = {sizeof o}; o.StorePreamblesInMemory = 1;
             return clang_createIndexWithOptions(&o) == 0;'
+        ;;
+    mpi) # in a shared object of its own; CC stays what it is, so flags alone are asked for
+        shown=$(${MPICC:-mpicc} -show 2>/dev/null || pkg-config --cflags --libs ompi-c 2>/dev/null)
+        flags=$(words_of "$shown" '-[ID].*' | sed 's/-I/-isystem /g') headers='mpi.h'
+        libs=$(words_of "$shown" '-[Ll].*|-Wl,.*') version='MPI_VERSION.MPI_SUBVERSION'
+        call='int n; return MPI_Init_thread(0, 0, MPI_THREAD_SERIALIZED, &n);'
         ;;
     cmocka)
         headers='stdarg.h stddef.h stdint.h setjmp.h cmocka.h' libs=-lcmocka
@@ -205,7 +215,9 @@ configure_one() {
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
-        clang) printf 'LIBS_clang := %s\nFLAGS_clang := %s\n' "$libs" "$flags" >>"$dir/config.mk.new" ;;
+        clang | mpi)
+            printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"
+            ;;
         esac
         printf '  %-9s %s\n' "$name" "${found:-yes}"
     else

@@ -243,6 +243,16 @@ int hpc_link_split(hpc_link **out, hpc_link *l, int color, int key)
     return l->ops->split(out, l, color, key);
 }
 
+void hpc_link_name(hpc_link *l, const char *name)
+{
+    snprintf(l->name, sizeof l->name, "%s", name);
+}
+
+void hpc_link_timeout(hpc_link *l, double seconds)
+{
+    l->timeout_s = seconds;
+}
+
 void hpc_link_close(hpc_link *l)
 {
     if (l) l->ops->close(l);

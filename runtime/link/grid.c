@@ -7,6 +7,7 @@
 #include "runtime/link/priv.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,20 @@ static hpc_axes longer_than_one(const hpc_grid *g, hpc_axes axes)
     return kept;
 }
 
+/* "axis data", "axes data,row" */
+static void name_link(hpc_link *l, hpc_axes set)
+{
+    char name[sizeof l->name];
+    int n = snprintf(name, sizeof name, set & (set - 1) ? "axes" : "axis");
+    char before = ' ';
+    for (int a = 0; a < HPC_AXIS_N && n < (int)sizeof name; a++) {
+        if (!(set >> a & 1)) continue;
+        n += snprintf(name + n, sizeof name - (size_t)n, "%c%s", before, axis_name[a]);
+        before = ',';
+    }
+    hpc_link_name(l, name);
+}
+
 int hpc_grid_link(hpc_link **out, hpc_grid *g, hpc_axes axes)
 {
     int rc = 0;
@@ -244,9 +259,11 @@ int hpc_grid_link(hpc_link **out, hpc_grid *g, hpc_axes axes)
         *out = g->self;
         return 0;
     }
-    if (!g->link[set])
+    if (!g->link[set]) {
         rc = hpc_link_split(&g->link[set], g->world, rank_within(&g->shape, g->coord, ~set),
                             rank_within(&g->shape, g->coord, set));
+        if (rc >= 0) name_link(g->link[set], set);
+    }
     *out = g->link[set];
     return rc;
 }

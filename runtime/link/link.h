@@ -65,6 +65,14 @@ void hpc_link_abort(hpc_link *l, const char *why);
 /* Collective. Ranks of equal color form a new link, ordered by (key, rank); color < 0: NULL. */
 int hpc_link_split(hpc_link **out, hpc_link *l, int color, int key);
 void hpc_link_close(hpc_link *l);
+/* For messages: "axis data"; at most 31 bytes of it are kept. Not inherited by splits. */
+void hpc_link_name(hpc_link *l, const char *name);
+/* Of links whose ranks are processes (mpi, nccl): once a wait, or a series of tests, has seen
+ * nothing move for so long, this rank aborts with HPC_E_ABORTED and a text that names the
+ * operation, the link and the ranks that have not come. Splits inherit it; 0: never.
+ * HPC_LINK_TIMEOUT_S unless set. */
+#define HPC_LINK_TIMEOUT_S 300.0
+void hpc_link_timeout(hpc_link *l, double seconds);
 const char *hpc_comm_name(hpc_comm_kind k); /* "all_reduce" */
 
 /* ---- kinds of link --------------------------------------------------------- */
@@ -79,6 +87,22 @@ int hpc_threads_run(int n, int (*fn)(hpc_link *world, void *user), void *user);
 typedef int hpc_delay_fn(void *user, int from, int to, int tag);
 int hpc_threads_run_delayed(int n, int (*fn)(hpc_link *world, void *user), void *user,
                             hpc_delay_fn *delay);
+
+/* Ranks as processes, started by mpirun or srun. Whether this is one of several, by the
+ * environment: */
+bool hpc_mpi_launched(void);
+/* Collective over all of them; once in a process. `library`: path of hpccoder-mpi.so; NULL: beside
+ * the program or in ../lib/hpccoder. HPC_E_UNSUPPORTED, in one line: this build has no MPI, or MPI
+ * cannot be called from two threads in turn. Closing the last link ends MPI, and waits until all
+ * ranks do so. Up to 2 KiB a rank come with the letters that compare what ranks have started, so
+ * ALL_REDUCE of that takes one step and (N-1) n b bytes; longer ones take 2(N-1)/N n b. A thread
+ * makes progress while the rank computes, and sleeps when nothing is in flight. Memory of a GPU is
+ * staged, because sums are made by the host. */
+int hpc_mpi_open(hpc_link **world, const char *library);
+/* To be measured beside ours: ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER of f32 by MPI itself,
+ * blocking, with nothing else in flight; and its name. */
+int hpc_mpi_peer(hpc_link *world, const hpc_comm *c);
+const char *hpc_mpi_library(const hpc_link *world);
 
 /* For authors of links. Arguments have been checked by then; h->link is set after a start that
  * succeeds and cleared after the test or wait that ends it: a link keeps its own in h->priv. */
@@ -103,6 +127,8 @@ typedef struct hpc_traffic {
 struct hpc_link { /* links embed it first */
     const hpc_link_ops *ops;
     int rank, size;
+    char name[32];
+    double timeout_s;
     hpc_traffic traffic;
 };
 

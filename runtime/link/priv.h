@@ -43,6 +43,9 @@ int hpc_split_agree(const int64_t *code, int stride, const int *member, int size
 void hpc_link_reduce(void *dst, const void *const *src, int src_n, hpc_dtype dtype,
                      hpc_comm_reduce how, int64_t n);
 
+/* Opens `library`, or the shared object `name` of this build, for good. HPC_E_UNSUPPORTED. */
+int hpc_link_library(void **out, const char *library, const char *name, const char *package);
+
 /* ---- threads: the world ----------------------------------------------------
  * Everything that ranks share hangs off one world on hpc_threads_run's stack.
  * Locks are taken in the order group, seat; the world's own lock is a leaf too. */

@@ -1,0 +1,90 @@
+/*
+ * mpi.c: the world of the ranks that mpirun or srun has started: whether there is
+ * one, and opening it.
+ *
+ * MPI itself is in a shared object (mpi/), opened here; what a link is made of
+ * is in wire_*.c.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/link/wire_priv.h"
+
+/* ---- how this process was started ------------------------------------------------ */
+bool hpc_mpi_launched(void)
+{
+    /* A batch script of Slurm has SLURM_NTASKS too; a step alone has this. */
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE",
+                                        "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const char *text = getenv(sizes[k]);
+        if (text) return atoi(text) > 1;
+    }
+    return getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
+/* ---- the shared object ------------------------------------------------------------- */
+int hpc_link_library(void **out, const char *library, const char *name, const char *package)
+{
+    static const char *const places[] = {"", "../lib/hpccoder/"};
+    char program[PATH_MAX] = "", path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = n > 0 ? strrchr(program, '/') : NULL;
+    if (slash) slash[1] = '\0';
+    snprintf(path, sizeof path, "%s", library ? library : "");
+    for (size_t k = 0; !library && k < sizeof places / sizeof *places; k++) {
+        int length = snprintf(path, sizeof path, "%s%s%s", program, places[k], name);
+        if (length < (int)sizeof path && hpc_file_exists(path)) break;
+        path[0] = '\0';
+    }
+    if (!path[0] || !hpc_file_exists(path))
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s is not there: this build has none; install %s and build again", name,
+                        package);
+    /* Global, because plug-ins of the library look for its symbols; never unloaded, because its
+     * threads and handlers outlive every call. */
+    *out = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+    if (*out) return 0;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s cannot be opened: %s", name, dlerror());
+}
+
+int hpc_mpi_open(hpc_link **world, const char *library)
+{
+    void *object = NULL;
+    office *o = NULL;
+    int rc = 0;
+    *world = NULL;
+    TRY(hpc_link_library(&object, library, "hpccoder-mpi.so", "libopenmpi-dev"));
+    const hpc_wire *wire = dlsym(object, HPC_WIRE_SYMBOL);
+    if (!wire || wire->version != HPC_WIRE_VERSION)
+        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-mpi.so is of another version; build again");
+    TRY(hpc_office_open(&o, wire));
+    rc = hpc_wire_world(world, o);
+    if (rc < 0) hpc_office_close(o, 0);
+out:
+    return rc;
+}
+
+int hpc_mpi_peer(hpc_link *world, const hpc_comm *c)
+{
+    office *o = ((wire_link *)world)->office;
+    char text[HPC_WIRE_TEXT];
+    hpc_wire_peer what = c->kind == HPC_ALL_REDUCE   ? HPC_WIRE_SUM
+                         : c->kind == HPC_ALL_GATHER ? HPC_WIRE_GATHER
+                                                     : HPC_WIRE_SCATTER;
+    hpc_assert(world->ops == &hpc_wire_ops && c->dtype == HPC_F32 && c->n <= INT_MAX);
+    pthread_mutex_lock(&o->lock);
+    int code = o->wire->peer(o->self, what, c->recv, c->send, (int)c->n);
+    if (code != 0) o->wire->text(o->self, code, text);
+    pthread_mutex_unlock(&o->lock);
+    return code == 0 ? 0 : hpc_fail(HPC_E_IO, "mpi: %s", text);
+}
+
+const char *hpc_mpi_library(const hpc_link *world)
+{
+    return ((const wire_link *)world)->office->info.library;
+}
