@@ -1,5 +1,5 @@
 /* comm.c: checks of arguments that all links share, and the count of bytes. */
-#include "tests/link/ranks.h"
+#include "tests/support/ranks.h"
 
 static void names(void **state)
 {

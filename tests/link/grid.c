@@ -1,5 +1,5 @@
 /* grid.c: shapes, coordinates, links over sets of axes, traffic by axis. */
-#include "tests/link/ranks.h"
+#include "tests/support/ranks.h"
 
 enum {
     DATA = 1 << HPC_AXIS_DATA,

@@ -1,5 +1,5 @@
 /* self.c: the link of one rank: copies, messages to itself, errors, nothing counted. */
-#include "tests/link/ranks.h"
+#include "tests/support/ranks.h"
 
 static hpc_link *open_self(void)
 {

@@ -3,7 +3,7 @@
  * ranks that leave, failing allocations. Operations are tested in
  * threads_collective.c and threads_message.c.
  */
-#include "tests/link/ranks.h"
+#include "tests/support/ranks.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -13,38 +13,6 @@ static int sum_ranks(hpc_link *l, int64_t *sum)
     int64_t x = l->rank;
     hpc_comm c = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I64, .n = 1, .send = &x, .recv = sum};
     return hpc_link_run(l, &c);
-}
-
-/* ---- splitting ---------------------------------------------------------------- */
-static int split_parity(hpc_link *world, void *user)
-{
-    (void)user;
-    hpc_link *half, *none, *again;
-    int64_t sum, members[8], mine = world->rank;
-    int color = world->rank % 2, n = (world->size + 1 - color) / 2;
-    EXPECT(hpc_link_split(&half, world, color, -world->rank) == 0);
-    EXPECT(half->size == n && half->rank == n - 1 - world->rank / 2);
-    hpc_comm c = {.kind = HPC_ALL_GATHER, .dtype = HPC_I64, .n = 1, .send = &mine, .recv = members};
-    EXPECT(hpc_link_run(half, &c) == 0);
-    for (int r = 0; r < n; r++) EXPECT(members[r] == 2 * (n - 1 - r) + color);
-    EXPECT(hpc_link_split(&none, world, world->rank == 0 ? -1 : 5, 0) == 0);
-    EXPECT(world->rank == 0 ? !none : none->size == world->size - 1);
-    EXPECT(hpc_link_split(&again, half, 0, 0) == 0); /* equal keys: by rank of the parent */
-    EXPECT(again->rank == half->rank && again->size == n);
-    EXPECT(sum_ranks(again, &sum) == 0 && sum == n * (n - 1) / 2);
-    EXPECT(world->traffic.messages[HPC_ALL_GATHER] == 0); /* splitting is not counted */
-    hpc_link_close(half);
-    EXPECT(sum_ranks(again, &sum) == 0);
-    hpc_link_close(again);
-    hpc_link_close(none);
-    EXPECT(sum_ranks(world, &sum) == 0);
-    return 0;
-}
-
-static void splits(void **state)
-{
-    (void)state;
-    for (int n = 1; n <= 7; n++) run_ranks(n, split_parity, NULL);
 }
 
 /* ---- failures ------------------------------------------------------------------ */
@@ -239,24 +207,6 @@ static void waiting_sleeps(void **state)
 }
 
 /* ---- ranks that leave ------------------------------------------------------------ */
-static int leaves_early(hpc_link *l, void *user)
-{
-    (void)user;
-    int64_t sum;
-    float x = 0;
-    if (l->rank == 0) return 0;
-    hpc_comm recv = {.kind = HPC_RECV, .n = 1, .peer = 0, .recv = &x};
-    int rc = l->rank == 1 ? sum_ranks(l, &sum) : hpc_link_run(l, &recv);
-    EXPECT_FAILURE(rc, HPC_E_STATE, l->rank == 1 ? "rank 0" : "rank 0 has closed its link");
-    return 0;
-}
-
-static void peers_of_one_that_left_do_not_hang(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 10; i++) run_ranks(3, leaves_early, NULL);
-}
-
 static int forgets(hpc_link *l, void *user)
 {
     float(*buf)[2] = user; /* outlives the ranks, as an operation in flight needs */
@@ -316,15 +266,14 @@ static void failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(splits, start_over),
         cmocka_unit_test_setup(the_real_failure_is_returned, start_over),
         cmocka_unit_test_setup(first_by_rank, start_over),
         cmocka_unit_test_setup(abort_reaches_every_split, start_over),
         cmocka_unit_test_setup(aborts_at_random_points, start_over),
         cmocka_unit_test_setup(waiting_sleeps, start_over),
-        cmocka_unit_test_setup(peers_of_one_that_left_do_not_hang, start_over),
         cmocka_unit_test_setup(operations_must_be_waited_for, start_over),
         cmocka_unit_test_setup(failing_allocations, start_over),
     };
-    return cmocka_run_group_tests_name("link/threads", tests, NULL, NULL);
+    int failed = run_link_cases("link/threads_groups", hpc_test_link_groups);
+    return failed + cmocka_run_group_tests_name("link/threads", tests, NULL, NULL);
 }

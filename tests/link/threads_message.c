@@ -1,8 +1,8 @@
 /*
- * threads_message.c: messages between ranks: matching, symmetric exchange,
- * delays that permute arrivals, misfits.
+ * threads_message.c: messages of ranks as threads: what holds for every kind of
+ * link (tests/support/link_message.c), and delays that permute arrivals.
  */
-#include "tests/link/ranks.h"
+#include "tests/support/ranks.h"
 
 #include <stdatomic.h>
 
@@ -23,123 +23,6 @@ static int meet(hpc_link *l)
     int32_t one = 1, all = 0;
     hpc_comm c = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I32, .n = 1, .send = &one, .recv = &all};
     return hpc_link_run(l, &c);
-}
-
-/* ---- matching ---------------------------------------------------------------- */
-/* Rank 0 sends tags 1, 2, 3, 1; rank 1 receives 3, 1, 1, 2. */
-static int by_tag(hpc_link *l, void *user)
-{
-    (void)user;
-    static const int sent[4] = {1, 2, 3, 1}, wanted[4] = {3, 1, 1, 2}, expected[4] = {2, 0, 3, 1};
-    int32_t x[4] = {0, 1, 2, 3}, got[4] = {-1, -1, -1, -1};
-    hpc_handle h[4] = {{0}};
-    for (int i = 0; i < 4; i++) {
-        hpc_comm c =
-            l->rank == 0 ? send_i32(1, sent[i], &x[i], 1) : recv_i32(0, wanted[i], &got[i], 1);
-        EXPECT(hpc_link_start(l, &h[i], &c) == 0);
-    }
-    for (int i = 0; i < 4; i++) EXPECT(hpc_link_wait(&h[i]) == 0);
-    for (int i = 0; l->rank == 1 && i < 4; i++) EXPECT(got[i] == expected[i]);
-    return 0;
-}
-
-static void matched_by_peer_and_tag(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 20; i++) run_ranks(2, by_tag, NULL);
-}
-
-/* All send to the right and receive from the left; odd ranks wait for their sends first. */
-static int exchange(hpc_link *l, void *user)
-{
-    (void)user;
-    int right = (l->rank + 1) % l->size, left = (l->rank + l->size - 1) % l->size;
-    int32_t mine[300], theirs[300];
-    for (int round = 0; round < 50; round++) {
-        hpc_handle h[2] = {{0}};
-        int64_t n = round % 10 == 0 ? 0 : 300;
-        for (int i = 0; i < 300; i++) mine[i] = 1000 * l->rank + round + i;
-        hpc_comm send = send_i32(right, 0, mine, n), recv = recv_i32(left, 0, theirs, n);
-        EXPECT(hpc_link_start(l, &h[0], &send) == 0 && hpc_link_start(l, &h[1], &recv) == 0);
-        EXPECT(hpc_link_wait(&h[l->rank % 2]) == 0 && hpc_link_wait(&h[1 - l->rank % 2]) == 0);
-        for (int64_t i = 0; i < n; i++) EXPECT(theirs[i] == 1000 * left + round + (int32_t)i);
-    }
-    return 0;
-}
-
-static void symmetric_exchange(void **state)
-{
-    (void)state;
-    for (int n = 1; n <= 5; n++) run_ranks(n, exchange, NULL);
-}
-
-/* A collective goes on while its ranks wait for messages. */
-static int beside_collective(hpc_link *l, void *user)
-{
-    (void)user;
-    int32_t x = l->rank, sum = 0, got = 0;
-    hpc_handle h = {0};
-    hpc_comm c = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I32, .n = 1, .send = &x, .recv = &sum};
-    EXPECT(hpc_link_start(l, &h, &c) == 0);
-    if (l->rank == 0) { /* sends only once its own reduction is complete */
-        EXPECT(hpc_link_wait(&h) == 0 && sum == 3);
-        hpc_comm a = send_i32(1, 4, &sum, 1), b = send_i32(2, 4, &sum, 1);
-        EXPECT(hpc_link_run(l, &a) == 0 && hpc_link_run(l, &b) == 0);
-    } else {
-        hpc_comm r = recv_i32(0, 4, &got, 1);
-        EXPECT(hpc_link_run(l, &r) == 0 && got == 3);
-        EXPECT(hpc_link_wait(&h) == 0 && sum == 3);
-    }
-    return 0;
-}
-
-static void waiting_carries_collectives_forward(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 20; i++) run_ranks(3, beside_collective, NULL);
-}
-
-/* ---- misfits ------------------------------------------------------------------ */
-static int misfit(hpc_link *l, void *user)
-{
-    (void)user;
-    int32_t x[4] = {1, 2, 3, 4}, y[4] = {0};
-    hpc_comm c = l->rank == 0 ? send_i32(1, 7, x, 4) : recv_i32(0, 7, y, 3);
-    EXPECT_FAILURE(hpc_link_run(l, &c), HPC_E_SHAPE,
-                   "send i32[4] of rank 0 meets recv i32[3] of rank 1 under tag 7");
-    EXPECT(y[0] == 0);
-    if (l->rank == 0) c.dtype = HPC_F32;
-    c.n = 3;
-    EXPECT_FAILURE(hpc_link_run(l, &c), HPC_E_SHAPE, "send f32[3] of rank 0",
-                   "recv i32[3] of rank 1");
-    c.dtype = HPC_I32;
-    EXPECT(hpc_link_run(l, &c) == 0);
-    EXPECT(l->rank == 0 || y[2] == 3);
-    return 0;
-}
-
-static void misfits_fail_at_both_ends(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 10; i++) run_ranks(2, misfit, NULL);
-}
-
-static int own_message(hpc_link *l, void *user)
-{
-    (void)user;
-    int32_t x = l->rank, y = -1;
-    hpc_handle h = {0};
-    hpc_comm send = send_i32(l->rank, 3, &x, 1), recv = recv_i32(l->rank, 3, &y, 1);
-    EXPECT_FAILURE(hpc_link_run(l, &send), HPC_E_STATE, "send: rank", "waits for itself");
-    EXPECT(hpc_link_start(l, &h, &recv) == 0);
-    EXPECT(hpc_link_run(l, &send) == 0 && hpc_link_wait(&h) == 0 && y == l->rank);
-    return 0;
-}
-
-static void messages_to_oneself(void **state)
-{
-    (void)state;
-    run_ranks(2, own_message, NULL);
 }
 
 /* ---- delays ------------------------------------------------------------------- */
@@ -218,49 +101,12 @@ static void delays_use_world_ranks(void **state)
     assert_int_equal(atomic_load(&d.asked), 1);
 }
 
-/* ---- steady state --------------------------------------------------------------- */
-static int steady(hpc_link *l, void *user)
-{
-    int64_t *grown = user, before = 0;
-    int32_t x[4] = {0}, y[4];
-    for (int round = 0; round < 50; round++) {
-        hpc_handle h[4] = {{0}};
-        if (round == 3) {
-            EXPECT(meet(l) == 0);
-            before = hpc_test_alloc_count();
-            EXPECT(meet(l) == 0);
-        }
-        for (int i = 0; i < 4; i++) {
-            hpc_comm c =
-                i % 2 ? send_i32(1 - l->rank, i, &x[i], 1) : recv_i32(1 - l->rank, i + 1, &y[i], 1);
-            EXPECT(hpc_link_start(l, &h[i], &c) == 0);
-        }
-        for (int i = 0; i < 4; i++) EXPECT(hpc_link_wait(&h[i]) == 0);
-    }
-    EXPECT(meet(l) == 0);
-    if (l->rank == 0) *grown = hpc_test_alloc_count() - before;
-    return meet(l);
-}
-
-static void steady_state_allocates_nothing(void **state)
-{
-    (void)state;
-    int64_t grown = -1;
-    run_ranks(2, steady, &grown);
-    assert_int_equal(grown, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(matched_by_peer_and_tag, start_over),
-        cmocka_unit_test_setup(symmetric_exchange, start_over),
-        cmocka_unit_test_setup(waiting_carries_collectives_forward, start_over),
-        cmocka_unit_test_setup(misfits_fail_at_both_ends, start_over),
-        cmocka_unit_test_setup(messages_to_oneself, start_over),
         cmocka_unit_test_setup(delays_permute_arrivals, start_over),
         cmocka_unit_test_setup(delays_use_world_ranks, start_over),
-        cmocka_unit_test_setup(steady_state_allocates_nothing, start_over),
     };
-    return cmocka_run_group_tests_name("link/threads_message", tests, NULL, NULL);
+    int failed = run_link_cases("link/threads_message", hpc_test_link_messages);
+    return failed + cmocka_run_group_tests_name("link/threads_delays", tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
  * cmocka's assertions jump, so they stay out of the ranks' threads: there a
  * failed check is an error like any other, and fails the run.
  */
-#ifndef HPC_TESTS_LINK_RANKS_H
-#define HPC_TESTS_LINK_RANKS_H
+#ifndef HPC_TESTS_SUPPORT_RANKS_H
+#define HPC_TESTS_SUPPORT_RANKS_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,6 +44,16 @@ static inline int expect_failure(int rc, int code, const char *const *part)
             return hpc_error_where("%s:%d", __FILE__, __LINE__);                                   \
     } while (0)
 
+/* What holds for every kind of link: each case on its numbers of ranks, so many times. */
+typedef struct hpc_test_link_case {
+    const char *name;
+    int (*fn)(hpc_link *l, void *user);
+    int sizes[6];
+    int times;
+} hpc_test_link_case;
+extern const hpc_test_link_case hpc_test_link_collectives[], hpc_test_link_messages[],
+    hpc_test_link_groups[];
+
 /* In cmocka's own thread. */
 static inline void assert_no_failure(int rc)
 {
@@ -63,6 +73,26 @@ static inline int start_over(void **state)
     hpc_error_clear();
     hpc_test_fault_reset();
     return 0;
+}
+
+/* A case on ranks as threads. */
+static inline void run_link_case(void **state)
+{
+    const hpc_test_link_case *c = *state;
+    for (int i = 0; i < 6 && c->sizes[i]; i++)
+        for (int k = 0; k < c->times; k++) run_ranks(c->sizes[i], c->fn, NULL);
+}
+
+static inline int run_link_cases(const char *group, const hpc_test_link_case *list)
+{
+    struct CMUnitTest tests[32];
+    size_t n = 0;
+    for (; list[n].name; n++)
+        tests[n] = (struct CMUnitTest){.name = list[n].name,
+                                       .test_func = run_link_case,
+                                       .setup_func = start_over,
+                                       .initial_state = (void *)(uintptr_t)&list[n]};
+    return _cmocka_run_group_tests(group, tests, n, NULL, NULL);
 }
 
 /* Elements as doubles, for the dtypes that can be reduced. */
