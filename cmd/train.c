@@ -248,6 +248,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;
+    r->parallel = (hpc_parallel){.zero = (int)o->zero, .keep_depth = o->keep_depth};
     r->device =
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
@@ -345,7 +346,15 @@ out:
     return rc;
 }
 
-static int train(hpc_training_options *t, const train_options *o)
+/* A rank that does not lead: it says nothing and asks nobody. */
+static int follow(hpc_training_options *t)
+{
+    hpc_training_result result;
+    int rc = hpc_training_run(&result, t);
+    return rc < 0 ? rc : EXIT_DONE;
+}
+
+static int train(hpc_training_options *t, const train_options *o, bool leads)
 {
     show s = {.o = o};
     hpc_cmd_signals *signals = NULL;
@@ -353,6 +362,7 @@ static int train(hpc_training_options *t, const train_options *o)
     hpc_buf config = {0};
     int64_t start = hpc_clock_ns();
     int rc;
+    if (!leads) return follow(t);
     TRY(hpc_cmd_train_compare(o, t));
     TRY(hpc_cmd_train_record(&config, o, t));
     TRY(hpc_cmd_signals_start(&signals, "train"));
@@ -391,7 +401,7 @@ static int run(void *options, int argc, char **argv)
     if (!o->out && !o->dry_run)
         TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
     TRY(training_of(&t, o, a));
-    rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train(&t, o);
+    rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : hpc_cmd_train_ranks(&t, o, train);
 out:
     hpc_arena_free(a);
     return rc;

@@ -13,16 +13,16 @@ typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *isa, *backend;
+    const char *lora_targets, *isa, *backend, *grid;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
-    int64_t block, interval, burst, newton;
+    int64_t block, interval, burst, newton, zero;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
     double dropout, rope_theta, lora_alpha;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
-    bool tied, from_sgd, resume, dry_run, json, quiet;
+    bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth;
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
@@ -33,6 +33,12 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
 int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t);
 int hpc_cmd_train_under(char path[PATH_MAX], const void *options);
 int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t);
+/* train_ranks.c: on the grid that was asked for, each rank calls fn with options of its own; the
+ * first has leads set. Processes that mpirun or srun started are ranks; else --grid's ranks are
+ * threads of this one. Without either, fn is called once, without a grid. */
+typedef int hpc_cmd_train_fn(hpc_training_options *t, const train_options *o, bool leads);
+int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o,
+                        hpc_cmd_train_fn *fn);
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
 
 #endif

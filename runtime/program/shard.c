@@ -189,6 +189,7 @@ static int convert_input(sharder *w, hpc_insn *i, int k, const int8_t *want)
 /* What is computed for state that has another layout: it goes to a temporary first. */
 typedef struct store {
     hpc_value state, temp;
+    int8_t want[HPC_AXIS_N]; /* the layout in which it is added */
     bool adds;
 } store;
 
@@ -207,13 +208,6 @@ static bool is_others(const sharder *w, const int8_t *made, const int8_t *state)
             w->coord[a] > 0)
             return true;
     return false;
-}
-
-static bool can_store(const sharder *w, const int8_t *made, const int8_t *state)
-{
-    for (int a = 0; a < HPC_AXIS_N; a++)
-        if (shard_extent(w, a) > 1 && made[a] != state[a] && made[a] != HPC_PARTIAL) return false;
-    return true;
 }
 
 static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store *s)
@@ -238,7 +232,6 @@ static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store
 static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, store *s, bool *skip)
 {
     hpc_value_info *info = &w->p->value[i->operand[k]];
-    char text[128];
     if (info->kind == HPC_VALUE_TEMP || adopts(w, i->operand[k])) {
         hpc_type t = w->global[i->operand[k]];
         memcpy(t.layout, made, sizeof t.layout);
@@ -248,31 +241,25 @@ static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, st
         return rc;
     }
     if (same_layout(w, made, info->type.layout)) return HPC_OK;
-    if (hpc_insn_role(w->p, i, k) == HPC_INOUT || i->tags.anew) {
-        int8_t settled[HPC_AXIS_N];
-        memcpy(settled, made, sizeof settled);
-        for (int a = 0; a < HPC_AXIS_N; a++)
-            if (made[a] == HPC_REPLICATED && info->type.layout[a] == HPC_PARTIAL)
-                settled[a] = HPC_PARTIAL;
-        *skip = is_others(w, made, info->type.layout);
-        if (*skip && i->tags.anew)
-            return hpc_fail(HPC_E_UNSUPPORTED, "state %s is begun by one rank alone", info->name);
-        if (same_layout(w, settled, info->type.layout)) return HPC_OK;
-        if (can_store(w, settled, info->type.layout)) return store_later(w, i, k, made, s);
-    }
-    return hpc_fail(HPC_E_SHAPE, "state %s is %s, but what is written has another layout",
-                    info->name, hpc_type_text(text, &info->type));
+    memcpy(s->want, info->type.layout, sizeof s->want);
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (made[a] == HPC_REPLICATED && s->want[a] == HPC_PARTIAL) s->want[a] = HPC_REPLICATED;
+    *skip = is_others(w, made, info->type.layout);
+    if (*skip && !(hpc_insn_role(w->p, i, k) & HPC_IN))
+        return hpc_fail(HPC_E_UNSUPPORTED, "state %s is partial, and written by one rank alone",
+                        info->name);
+    return same_layout(w, made, s->want) ? HPC_OK : store_later(w, i, k, made, s);
 }
 
 /* The temporary in the state's layout, and added to it, or taken for it where it begins anew. */
-static int finish_store(sharder *w, const store *s)
+static int finish_store(sharder *w, const store *s, bool skip)
 {
     hpc_program *p = w->p;
     hpc_value x = s->temp;
     int rc;
-    TRY(shard_convert(w, &x, p->value[s->state].type.layout));
+    TRY(shard_convert(w, &x, s->want));
     p->tags.anew = !s->adds;
-    hpc_scale(p, s->state, x, HPC_NONE, 1);
+    if (!skip) hpc_scale(p, s->state, x, HPC_NONE, 1);
     TRY(hpc_program_status(p));
 out:
     return rc;
@@ -287,9 +274,10 @@ static int finish_insn(sharder *w, hpc_insn *i, const hpc_type *global, const st
     for (int k = 0; k < n; k++)
         local[k] = i->operand[k] >= 0 ? w->p->value[i->operand[k]].type : global[k];
     if (i->op->localise) i->op->localise(i, global, local, w->shape, w->coord);
-    if (s->state != HPC_NONE) i->tags.anew = false;
-    if (!skip) TRY(append(w, i));
-    if (s->state != HPC_NONE) TRY(finish_store(w, s));
+    bool stores = s->state != HPC_NONE;
+    if (stores) i->tags.anew = false;
+    if (stores || !skip) TRY(append(w, i));
+    if (stores) TRY(finish_store(w, s, skip));
 out:
     return rc;
 }

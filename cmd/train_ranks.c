@@ -1,0 +1,95 @@
+/*
+ * train_ranks.c: a run on many ranks: processes that were started together, or
+ * threads of this one.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/train.h"
+
+typedef struct ranks {
+    const hpc_training_options *t;
+    const train_options *o;
+    hpc_cmd_train_fn *fn;
+    hpc_grid_shape shape;
+    int here; /* ranks that share this machine's processors */
+    int first_rc;
+} ranks;
+
+/* Workers of a rank: those asked for, or its share of the processors; a launcher that binds a rank
+ * to some has shared them out already. */
+static int workers_of(const ranks *r)
+{
+    int all = hpc_cmd_threads(r->o->threads);
+    if (r->o->threads > 0 || all < (int)sysconf(_SC_NPROCESSORS_ONLN)) return all;
+    return all > r->here ? all / r->here : 1;
+}
+
+static int run_rank(hpc_link *world, void *user)
+{
+    ranks *r = user;
+    hpc_training_options t = *r->t;
+    int rc;
+    t.trainer.device.threads = workers_of(r);
+    TRY(hpc_grid_open(&t.trainer.grid, world, &r->shape));
+    rc = r->fn(&t, r->o, hpc_link_rank(world) == 0);
+    if (hpc_link_rank(world) == 0) r->first_rc = rc;
+out:
+    hpc_grid_close(t.trainer.grid);
+    return rc < 0 ? rc : HPC_OK;
+}
+
+/* Ranks of one machine, as launchers tell it; all of them if they do not. */
+static int ranks_here(int size)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "SLURM_TASKS_PER_NODE"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *text = getenv(names[k]);
+        int n = text ? atoi(text) : 0;
+        if (n > 0) return n;
+    }
+    return size;
+}
+
+static int check_size(const ranks *r, int size)
+{
+    int n = hpc_grid_size(&r->shape);
+    if (n == size) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, and %d were started", r->o->grid, n, size);
+}
+
+static int run_processes(ranks *r)
+{
+    hpc_link *world = NULL;
+    int rc;
+    TRY(hpc_mpi_open(&world, NULL));
+    int size = hpc_link_size(world);
+    if (r->o->grid[0] == '\0') r->shape.extent[HPC_AXIS_DATA] = size;
+    TRY(check_size(r, size));
+    r->here = ranks_here(size);
+    TRY(run_rank(world, r));
+out:
+    if (rc < 0 && world) hpc_link_abort(world, hpc_error_get()->text);
+    hpc_link_close(world);
+    return rc;
+}
+
+int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o, hpc_cmd_train_fn *fn)
+{
+    ranks r = {.t = t, .o = o, .fn = fn};
+    hpc_training_options alone = *t;
+    int rc;
+    TRY(hpc_grid_parse(&r.shape, o->grid));
+    if (hpc_mpi_launched()) {
+        TRY(run_processes(&r));
+        return r.first_rc;
+    }
+    r.here = hpc_grid_size(&r.shape);
+    if (r.here == 1) return fn(&alone, o, true);
+    TRY(hpc_threads_run(r.here, run_rank, &r));
+    return r.first_rc;
+out:
+    return rc;
+}
