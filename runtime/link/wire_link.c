@@ -154,10 +154,14 @@ static void leave(wire_link *l, const letter_head *h)
 {
     hpc_error why;
     l->gone[h->from] = h->seq;
-    for (wire_op *op = l->live; op; op = op->next)
+    for (wire_op *op = l->live; op; op = op->next) {
+        if (op->wide && op->state == OP_MOVING && op->seq >= h->seq)
+            hpc_office_abort(l->office, l->member[h->from],
+                             "it closed its link amid a collective of long data");
         if (op->state == OP_JOINING &&
             hpc_wire_refusal(&why, l, op->seq, op->wide ? -1 : op->comm.peer) < 0)
             hpc_wire_fail(op, &why);
+    }
 }
 
 void hpc_wire_deliver(wire_link *l, letter *m)
@@ -245,6 +249,7 @@ static int wire_start(hpc_link *base, hpc_handle *h, const hpc_comm *c)
 {
     wire_link *l = (wire_link *)base;
     pthread_mutex_lock(&l->office->lock);
+    hpc_office_poll(l->office); /* who has been told of a failure starts nothing more */
     int rc = start(l, h, c);
     pthread_mutex_unlock(&l->office->lock);
     return rc;

@@ -17,7 +17,7 @@
 
 enum {
     LETTER_SHORT = 2048, /* bytes of data that go with a header */
-    SLOTS = 16,         /* letters that may come before anybody looks */
+    SLOTS = 16,          /* letters that may come before anybody looks */
     PIECES = 16          /* of a flow, at most */
 };
 
@@ -39,6 +39,7 @@ typedef struct letter_head {
     int32_t peer, tag, data_tag;
     uint32_t bytes; /* that follow */
     uint32_t counts_n;
+    uint64_t unused; /* so that data follow without a gap */
 } letter_head;
 
 typedef struct letter {
@@ -47,6 +48,8 @@ typedef struct letter {
     letter_head head; /* what is sent begins here */
     _Alignas(16) char data[];
 } letter;
+_Static_assert(offsetof(letter, data) == offsetof(letter, head) + sizeof(letter_head),
+               "a letter is sent in one piece");
 
 /* ---- flows: long data to or from one rank ---------------------------------- */
 typedef struct flow {

@@ -46,8 +46,8 @@ jansson[^/]*\.h runtime/base/
 (oneapi/.*|dnnl[^/]*\.h) runtime/device/peer/
 (cblas|openblas[^/]*|mkl[^/]*)\.h runtime/device/peer/
 (cuda|cublas|nvrtc|cudnn)[^>]* runtime/device/cuda/
-nccl\.h runtime/link/nccl
-mpi\.h runtime/link/mpi
+nccl\.h runtime/link/nccl/
+mpi(-ext)?\.h runtime/link/mpi/
 git2[^>]*\.h runtime/git/
 clang-c/[^>]* runtime/source/clang/
 sentencepiece[^>]* tokenizer/sentencepiece/
@@ -72,7 +72,7 @@ cmd/|runtime/base/error\.c stderr($|[^A-Za-z0-9_])
 cmd/ stdout($|[^A-Za-z0-9_])
 cmd/ (printf|vprintf|puts|putchar|exit|_Exit|quick_exit)[[:space:]]*\(
 cmd/|runtime/proc/|runtime/source/check_(process|serve)\.c _exit[[:space:]]*\(
-cmd/|runtime/proc/|infer/verify/witness/ (getenv|secure_getenv|setenv|putenv)[[:space:]]*\(
+cmd/|runtime/proc/|runtime/link/mpi\.c|infer/verify/witness/ (getenv|secure_getenv|setenv|putenv)[[:space:]]*\(
 END
 
 # ---- macros are 0 or 1 ----
