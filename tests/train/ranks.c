@@ -149,11 +149,12 @@ static void put_grid(job *j, const grid *g)
     j->o.parallel.keep_depth = g->keep;
 }
 
-static void as_on_one(job *serial, hpc_dtype dtype, double bound)
+/* On every `stride`th of them. */
+static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
 {
     serial->o.model.dtype = dtype;
     run_job(serial);
-    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+    for (size_t g = stride - 1; g < sizeof grids / sizeof *grids; g += stride) {
         job *many = hpc_alloc(1, sizeof *many);
         many->o = serial->o;
         many->source = serial->source;
@@ -168,8 +169,8 @@ static void as_on_one(job *serial, hpc_dtype dtype, double bound)
 
 static void stages_and_depth(void **state)
 {
-    as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F64, 1e-12);
-    as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F32, 1e-5);
+    as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F64, 1e-12, 1);
+    as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F32, 1e-5, 4);
 }
 
 static void microbatches_and_dropout(void **state)
@@ -178,7 +179,7 @@ static void microbatches_and_dropout(void **state)
     j->o.accumulate = 2;
     j->o.model.dropout = 0.2;
     j->o.model.tied = false;
-    as_on_one(j, HPC_F64, 1e-12);
+    as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
 static void answers_and_recomputation(void **state)
@@ -186,7 +187,7 @@ static void answers_and_recomputation(void **state)
     job *j = start(*state, HPC_OPT_SGD, "answer");
     j->o.objective = HPC_OBJECTIVE_ANSWER;
     j->o.step.recompute = HPC_RECOMPUTE_BLOCK;
-    as_on_one(j, HPC_F64, 1e-12);
+    as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
 static void classes(void **state)
@@ -195,13 +196,13 @@ static void classes(void **state)
     j->o.objective = HPC_OBJECTIVE_CLASSES;
     j->o.model.head = HPC_HEAD_CLASSES;
     j->o.model.classes = 3;
-    as_on_one(j, HPC_F64, 1e-12);
+    as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
 static void preconditioned(void **state)
 {
-    as_on_one(start(*state, HPC_OPT_MUON, NULL), HPC_F64, 1e-12);
-    as_on_one(start(*state, HPC_OPT_JORGE_NEWTON, NULL), HPC_F64, 1e-10);
+    as_on_one(start(*state, HPC_OPT_MUON, NULL), HPC_F64, 1e-12, 4);
+    as_on_one(start(*state, HPC_OPT_JORGE_NEWTON, NULL), HPC_F64, 1e-10, 4);
 }
 
 /* Bytes that the first rank of four sends in a step of one microbatch, of n parameters in f32: a
