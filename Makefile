@@ -67,14 +67,14 @@ FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(L
 
 # ---- sources: each room is an archive, in the order in which they may know each other ----
 ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
-SHARED := peer spm clang mpi
+SHARED := peer spm clang mpi nccl
 $(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
 $(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c)))
 SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
 SRC_program := $(wildcard runtime/program/*.c runtime/program/op/*.c runtime/program/run/*.c)
 SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/verify/*.c)
 SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
-$(foreach s,device/peer source/clang link/mpi,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
+$(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
 KERNELS     := $(wildcard runtime/device/cpu/kernels/*.c)

@@ -46,6 +46,7 @@ cmocka    optional  1.1.5  libcmocka-dev
 dnnl      optional  2.6.0  libdnnl-dev
 openblas  optional  0.3.20 libopenblas-dev
 cuda      asked     13.0   nvidia-cuda-toolkit
+nccl      optional  2.18   libnccl-dev
 END
 }
 
@@ -116,6 +117,13 @@ probe_of() {
         flags=-I$home/include headers='cuda_runtime_api.h' version='CUDART_VERSION'
         libs="-L$home/lib64 -lcudart"
         call='int n; return cudaGetDeviceCount(&n) == cudaErrorInvalidValue;'
+        ;;
+    nccl) # with CUDA, in a shared object of its own
+        home=${CUDA_HOME:-/usr/local/cuda}
+        flags="-isystem $home/include" headers='cuda_runtime_api.h nccl.h'
+        version='NCCL_MAJOR.NCCL_MINOR.NCCL_PATCH'
+        libs="-L$home/lib64 -Wl,-rpath,$home/lib64 -lnccl -lcudart"
+        call='int n; return ncclGetVersion(&n) != ncclSuccess;'
         ;;
     esac
 }
@@ -200,7 +208,7 @@ soname() {
 
 configure_one() {
     have=0 found= why='not looked for'
-    if [ "$known" = 1 ] && ! { [ "$name" = cuda ] && [ "$CUDA" = 0 ]; }; then
+    if [ "$known" = 1 ] && ! { [ "$CUDA" = 0 ] && { [ "$name" = cuda ] || [ "$name" = nccl ]; }; }; then
         probe_library "$name" "$minimum"
         [ "$name$CUDA" != cuda1 ] || need=required
         [ "$have" = 1 ] || [ "$need" != required ] || die "$name $minimum or newer is needed" \
@@ -215,7 +223,7 @@ configure_one() {
         case $name in
         dnnl | openblas) echo "LIBS_peer += $libs" >>"$dir/config.mk.new" ;;
         spm) echo "LIBS_spm := $libs -lstdc++" >>"$dir/config.mk.new" ;;
-        clang | mpi)
+        clang | mpi | nccl)
             printf 'LIBS_%s := %s\nFLAGS_%s := %s\n' "$name" "$libs" "$name" "$flags" >>"$dir/config.mk.new"
             ;;
         esac

@@ -228,6 +228,7 @@ int hpc_link_exchange(hpc_link *l, int64_t *recv, const int64_t *send, int64_t n
 {
     hpc_comm c = {.kind = HPC_ALL_GATHER, .dtype = HPC_I64, .n = n, .send = send, .recv = recv};
     hpc_handle h = {0};
+    if (l->host) l = l->host;
     int rc = begin(l, &h, &c);
     return rc < 0 ? rc : hpc_link_wait(&h);
 }

@@ -104,6 +104,13 @@ int hpc_mpi_open(hpc_link **world, const char *library);
 int hpc_mpi_peer(hpc_link *world, const hpc_comm *c);
 const char *hpc_mpi_library(const hpc_link *world);
 
+/* GPUs over NCCL, rank by rank with `host`, which is borrowed and brings them together; buffers are
+ * memory of `device`. Collective. HPC_E_UNSUPPORTED, in one line: this build has no NCCL, or there
+ * is no CUDA device. Less is promised than by other links: sums run in no fixed order and halves
+ * may be rounded more than once; what ranks start is not compared; messages of a pair are matched
+ * in the order in which both start them, whatever their tags; maxima need not keep a NaN. */
+int hpc_nccl_open(hpc_link **out, hpc_link *host, int device, const char *library);
+
 /* For authors of links. Arguments have been checked by then; h->link is set after a start that
  * succeeds and cleared after the test or wait that ends it: a link keeps its own in h->priv. */
 typedef struct hpc_link_ops {
@@ -129,6 +136,7 @@ struct hpc_link { /* links embed it first */
     int rank, size;
     char name[32];
     double timeout_s;
+    hpc_link *host; /* of the same ranks, for memory of the host; NULL: this one */
     hpc_traffic traffic;
 };
 

@@ -45,7 +45,7 @@ done <<'END'
 jansson[^/]*\.h runtime/base/
 (oneapi/.*|dnnl[^/]*\.h) runtime/device/peer/
 (cblas|openblas[^/]*|mkl[^/]*)\.h runtime/device/peer/
-(cuda|cublas|nvrtc|cudnn)[^>]* runtime/device/cuda/
+(cuda|cublas|nvrtc|cudnn)[^>]* runtime/device/cuda/|runtime/link/nccl/
 nccl\.h runtime/link/nccl/
 mpi(-ext)?\.h runtime/link/mpi/
 git2[^>]*\.h runtime/git/
