@@ -27,14 +27,16 @@ static hpc_test_outcome o;
 static const char *const compilers[2][2] = {{"gcc -std=c11", "g++ -std=c++17"},
                                             {"clang -std=c11", "clang++ -std=c++17"}};
 
+/* Left out is what says which loops have no vectors, and gcc's guess that a lastprivate reference,
+ * which no iteration assigns where there is none, is copied out all the same. */
 static bool compiles(int compiler, const char *root, const char *name)
 {
     char words[PATH_MAX];
     bool cpp = hpc_language_of_path(name) == HPC_LANGUAGE_CPP;
     snprintf(words, sizeof words,
              "cd %s && %s -fopenmp -O1 -Wall -Werror %s -c -o out.o %s >log 2>&1", root,
-             compilers[compiler][cpp], compiler ? "-Wno-pass-failed" : "",
-             name); /* that says what has no vectors */
+             compilers[compiler][cpp], compiler ? "-Wno-pass-failed" : "-Wno-maybe-uninitialized",
+             name);
     return system(words) == 0;
 }
 
