@@ -10,7 +10,8 @@
 typedef struct plan_options {
     model_options model;
     const char *grid, *backend, *isa, *recompute, *optimizer;
-    int64_t rank, threads, recompute_blocks;
+    int64_t rank, threads, recompute_blocks, zero;
+    bool keep_depth;
 } plan_options;
 
 static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
@@ -21,7 +22,7 @@ static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
 /* Ranks are threads here; each opens its program, one prints. */
 typedef struct show {
     const plan_options *o;
-    hpc_grid_shape shape;
+    hpc_parallel parallel;
     hpc_buf text;
 } show;
 
@@ -50,15 +51,16 @@ static int print_plan(hpc_link *world, void *user)
     hpc_optimizer_config opt = HPC_OPTIMIZER_CONFIG_DEFAULTS;
     hpc_device_options dev = {
         .backend = s->o->backend, .isa = s->o->isa, .threads = (int)s->o->threads};
-    TRY(hpc_grid_open(&grid, world, &s->shape));
-    hpc_grid_coords(coord, &s->shape, hpc_link_rank(world));
+    TRY(hpc_grid_open(&grid, world, &s->parallel.grid));
+    hpc_grid_coords(coord, &s->parallel.grid, hpc_link_rank(world));
     p = hpc_program_create();
     if (!p) TRY(HPC_E_NOMEM);
     step = step_of(s->o);
+    step.parallel = &s->parallel;
     TRY(hpc_optimizer_find(&opt.kind, s->o->optimizer));
     hpc_optimizer_usual(&opt);
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
-    TRY(hpc_shard(p, &s->shape, coord, NULL));
+    TRY(hpc_step_shard(&io, p, &s->parallel, coord));
     TRY(hpc_device_open(&d, &dev));
     TRY(hpc_exec_open(&e, p, d, grid, &(hpc_exec_options){.dry = true}));
     if (hpc_link_rank(world) == s->o->rank) TRY(hpc_exec_print(&s->text, e));
@@ -70,25 +72,16 @@ out:
     return rc;
 }
 
-/* Along other axes every rank would only do the same again. */
-static int check_axes(const hpc_grid_shape *shape)
-{
-    for (int a = 0; a < HPC_AXIS_N; a++)
-        if (a != HPC_AXIS_DATA && shape->extent[a] > 1)
-            return hpc_fail(HPC_E_UNSUPPORTED,
-                            "--grid %s=%d: this model is split over the data axis only so far",
-                            hpc_axis_name((hpc_axis)a), shape->extent[a]);
-    return HPC_OK;
-}
-
 static int run(void *options, int argc, char **argv)
 {
     show s = {.o = options};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    TRY(hpc_grid_parse(&s.shape, s.o->grid ? s.o->grid : ""));
-    TRY(check_axes(&s.shape));
-    int ranks = hpc_grid_size(&s.shape);
+    TRY(hpc_grid_parse(&s.parallel.grid, s.o->grid ? s.o->grid : ""));
+    s.parallel.zero = (int)s.o->zero;
+    s.parallel.keep_depth = s.o->keep_depth;
+    TRY(hpc_parallel_check(&s.parallel, s.o->model.sequences));
+    int ranks = hpc_grid_size(&s.parallel.grid);
     if (s.o->rank >= ranks)
         TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
     TRY(hpc_threads_run(ranks, print_plan, &s));
@@ -104,7 +97,19 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, grid),
      .argument = "AXIS=N,...",
-     .help = "Process grid; only the data axis so far."},
+     .help = "Process grid: data and depth so far, which split the sequences."},
+    {.name = "zero",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, zero),
+     .fallback = "0",
+     .argument = "N",
+     .most = 3,
+     .help = "What ranks along data share out: 1 the optimizer's state, 2 gradients too, 3 "
+             "parameters too."},
+    {.name = "keep-depth",
+     .kind = HPC_FLAG,
+     .offset = offsetof(plan_options, keep_depth),
+     .help = "Keep parameters that depth shares out gathered between uses."},
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),

@@ -197,7 +197,7 @@ static int begin_waiting(hpc_engine *e)
 
 /* Tokens that must have come before for what came behind them to be guessed, and so many as say no
  * more than fewer would. */
-enum { ALIKE = 3, ALIKE_MOST = 32 };
+enum { ALIKE = 1, ALIKE_MOST = 32 };
 
 /* How many tokens before this place are as the last of the text. */
 static int64_t alike_before(const running *x, int64_t at)

@@ -199,6 +199,13 @@ static void classes(void **state)
     as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
+static void adapters(void **state)
+{
+    job *j = start(*state, HPC_OPT_ADAMW, NULL);
+    j->o.model.adapter = (hpc_adapter_config){2, 4, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
+    as_on_one(j, HPC_F64, 1e-12, 2);
+}
+
 static void preconditioned(void **state)
 {
     as_on_one(start(*state, HPC_OPT_MUON, NULL), HPC_F64, 1e-12, 4);
@@ -302,6 +309,7 @@ int main(void)
                                        cmocka_unit_test(answers_and_recomputation),
                                        cmocka_unit_test(classes),
                                        cmocka_unit_test(preconditioned),
+                                       cmocka_unit_test(adapters),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(saved_here_loaded_there),
                                        cmocka_unit_test(what_does_not_fit_is_named)};

@@ -104,7 +104,7 @@ void by_index(int n, double *restrict y, const double *restrict x, const int *re
 
 void rows_of_pointers(int n, int m, double **restrict y)
 {
-    // loop rows_of_pointers.i: safe ; types
+    // loop rows_of_pointers.i: if distinct(y[i], y[k]) ; types
     // target: parallel for
     for (int i = 0; i < n; i++) {
         // loop rows_of_pointers.j: safe
