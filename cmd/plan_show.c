@@ -80,7 +80,8 @@ static int run(void *options, int argc, char **argv)
     TRY(hpc_grid_parse(&s.parallel.grid, s.o->grid ? s.o->grid : ""));
     s.parallel.zero = (int)s.o->zero;
     s.parallel.keep_depth = s.o->keep_depth;
-    TRY(hpc_parallel_check(&s.parallel, s.o->model.sequences));
+    hpc_model_config c = model_config_of(&s.o->model);
+    TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
     int ranks = hpc_grid_size(&s.parallel.grid);
     if (s.o->rank >= ranks)
         TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
@@ -97,7 +98,8 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, grid),
      .argument = "AXIS=N,...",
-     .help = "Process grid: data and depth so far, which split the sequences."},
+     .help = "Process grid: data and depth, which split the sequences, and row, which splits "
+             "matrices, heads and the MLP."},
     {.name = "zero",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, zero),

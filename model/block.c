@@ -63,9 +63,16 @@ static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value 
 /* A layer that leads back to the residual stream. */
 static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, hpc_value residual)
 {
-    if (m->c->dropout == 0) return layer(m, part, x, residual);
-    hpc_value y = model_drop(m, site, layer(m, part, x, HPC_NONE));
-    return hpc_binary(m->p, HPC_ADD, residual, y);
+    hpc_value y;
+    if (m->sums_apart) {
+        y = product(m, part, x, HPC_NONE, HPC_NONE);
+        hpc_value bias = model_param(m, part + 1, 0);
+        if (bias >= 0) y = hpc_binary(m->p, HPC_ADD, y, bias);
+    } else {
+        if (m->c->dropout == 0) return layer(m, part, x, residual);
+        y = layer(m, part, x, HPC_NONE);
+    }
+    return hpc_binary(m->p, HPC_ADD, residual, model_drop(m, site, y));
 }
 
 static hpc_value heads(const model_emitter *m, hpc_value x, int64_t n)

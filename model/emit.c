@@ -107,6 +107,9 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .logits = HPC_NONE};
     make_inputs(io, p, c, e);
     io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
-    emit_all(&(model_emitter){.p = p, .c = c, .io = io, .seed = e->seed, .block = -1}, io, e);
+    emit_all(
+        &(model_emitter){
+            .p = p, .c = c, .io = io, .seed = e->seed, .sums_apart = e->sums_apart, .block = -1},
+        io, e);
     return hpc_program_status(p);
 }

@@ -166,10 +166,12 @@ typedef struct hpc_model_emission {
     int64_t tokens, sequences, seed; /* seed: of dropout */
     bool logits;                     /* instead of the loss, which is then NONE */
     bool apart;                      /* the head in a segment of its own, forward[1] */
+    bool sums_apart; /* what is added to a product that leads back to the residual stream is added
+                        by itself, so that ranks can sum the product first */
 } hpc_model_emission;
 /* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;
- * the tokens' values are split over the data axis. Those of sequences (pooled, classes, their loss)
- * are not: every rank has those of all, and rows count over the tokens of all ranks. */
+ * the tokens' values are split over data and depth. Those of sequences (pooled, classes, their
+ * loss) are not: every rank has those of all, and rows count over the tokens of all ranks. */
 int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                    const hpc_model_emission *e);
 

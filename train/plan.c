@@ -9,25 +9,50 @@ static int extent_of(const hpc_grid_shape *s, int axis)
     return s->extent[axis] > 1 ? s->extent[axis] : 1;
 }
 
-int hpc_parallel_check(const hpc_parallel *q, int64_t rows)
+/* n is split in parts: the nearest that would be. */
+static int check_divides(const char *what, int64_t n, const char *axes, int64_t parts)
 {
-    static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH;
+    int64_t below = n / parts * parts;
+    if (n % parts == 0) return HPC_OK;
+    return hpc_fail(HPC_E_SHAPE,
+                    "%s=%lld: %s split them in %lld; %lld and %lld are the nearest "
+                    "that work",
+                    what, (long long)n, axes, (long long)parts,
+                    (long long)(below > 0 ? below : parts),
+                    (long long)(below > 0 ? below + parts : 2 * parts));
+}
+
+static int check_row(const hpc_parallel *q, const hpc_model_config *c)
+{
+    int row = extent_of(&q->grid, HPC_AXIS_ROW), rc = HPC_OK;
+    if (row == 1) return HPC_OK;
+    TRY(check_divides("heads", c->heads, "row must", row));
+    if (c->kv_heads > 1) TRY(check_divides("kv-heads", c->kv_heads, "row must", row));
+    TRY(check_divides("ffn", c->ffn, "row must", row));
+    if (c->adapter.rank > 0)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "row=%d: adapters are trained on data and depth alone",
+                     row));
+out:
+    return rc;
+}
+
+int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows)
+{
+    static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_ROW;
+    int rc;
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (extent_of(&q->grid, a) > 1 && !(known >> a & 1))
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s=%d: training does not split along this axis yet; use data and "
-                            "depth",
+                            "%s=%d: training does not split along this axis yet; use data, depth "
+                            "and row",
                             hpc_axis_name((hpc_axis)a), q->grid.extent[a]);
     int64_t parts = extent_of(&q->grid, HPC_AXIS_DATA) * extent_of(&q->grid, HPC_AXIS_DEPTH);
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
-    if (rows % parts == 0) return HPC_OK;
-    return hpc_fail(HPC_E_SHAPE,
-                    "rows=%lld, of all ranks in a microbatch: data and depth split them in %lld; "
-                    "rows=%lld and rows=%lld are the nearest that work",
-                    (long long)rows, (long long)parts,
-                    (long long)(rows < parts ? parts : rows / parts * parts),
-                    (long long)((rows / parts + 1) * parts));
+    TRY(check_divides("rows (of all ranks, in a microbatch)", rows, "data and depth", parts));
+    TRY(check_row(q, c));
+out:
+    return rc;
 }
 
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N])
@@ -48,12 +73,17 @@ void plan_rows(hpc_type *t)
     t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
 }
 
-/* Depth splits matrices, whose gathering is worth a message; data whatever it divides. */
-static void plan_parameter(hpc_value_info *v, const hpc_parallel *q)
+/* Row splits what the table of tensors says, within blocks; depth matrices, whose gathering is
+ * worth a message; data whatever it divides. Of the first extent row has the coarsest parts. */
+static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t)
 {
     int64_t left = v->type.extent[0];
-    int depth = extent_of(&q->grid, HPC_AXIS_DEPTH), data = extent_of(&q->grid, HPC_AXIS_DATA);
-    if (v->type.rank < 1) return;
+    int row = extent_of(&q->grid, HPC_AXIS_ROW), depth = extent_of(&q->grid, HPC_AXIS_DEPTH);
+    int data = extent_of(&q->grid, HPC_AXIS_DATA);
+    if (row > 1 && t->block >= 0 && t->row >= 0 && t->extent[t->row] % row == 0) {
+        v->type.layout[HPC_AXIS_ROW] = HPC_SPLIT(t->row);
+        if (t->row == 0) left /= row;
+    }
     if (depth > 1 && v->type.rank > 1 && left % depth == 0) {
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
@@ -62,11 +92,13 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q)
     if (split && data > 1 && left % data == 0) v->type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
 }
 
-void plan_parameters(hpc_program *p, const hpc_parallel *q)
+void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_tensor *tensor,
+                     int64_t n)
 {
-    for (int64_t v = 0; v < p->value_n; v++)
-        if (p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0)
-            plan_parameter(&p->value[v], q);
+    for (int64_t k = 0; k < n; k++) {
+        hpc_value v = hpc_program_find(p, tensor[k].name);
+        if (v >= 0) plan_parameter(&p->value[v], q, &tensor[k]);
+    }
 }
 
 /* A gradient is summed in full on each rank, and read as its parameter lies; or summed into that
@@ -74,9 +106,9 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q)
 static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_parallel *q)
 {
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        if (a != HPC_AXIS_DATA && a != HPC_AXIS_DEPTH) continue;
+        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH;
         bool whole = v->type.layout[a] == HPC_REPLICATED || (a == HPC_AXIS_DATA && q->zero < 2);
-        g->type.layout[a] = whole ? HPC_PARTIAL : v->type.layout[a];
+        g->type.layout[a] = rows && whole ? HPC_PARTIAL : v->type.layout[a];
         g->settled[a] = v->type.layout[a];
     }
 }

@@ -163,8 +163,9 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     TRY(hpc_model_tensors(&tensor, &n, c));
     hpc_model_emission model = s->model;
     model.apart = true;
+    model.sums_apart = s->parallel && s->parallel->grid.extent[HPC_AXIS_ROW] > 1;
     TRY(hpc_model_emit(&io->model, p, c, &model));
-    if (s->parallel) plan_parameters(p, s->parallel);
+    if (s->parallel) plan_parameters(p, s->parallel, tensor, n);
     hpc_type weight = p->value[io->model.loss].type;
     plan_rows(&weight);
     io->weight = hpc_program_input(p, "weight", weight);

@@ -38,7 +38,8 @@ void update_start(update *u, hpc_value v, double identity);
 
 /* ---- layouts (plan.c) ---------------------------------------------------------------- */
 /* Of parameters, before anything is made of them; of their gradients, once these are there. */
-void plan_parameters(hpc_program *p, const hpc_parallel *q);
+void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_tensor *tensor,
+                     int64_t n);
 void plan_gradients(hpc_program *p, const hpc_parallel *q);
 void plan_rows(hpc_type *t); /* one for each row of a microbatch */
 

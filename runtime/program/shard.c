@@ -210,6 +210,14 @@ static bool is_others(const sharder *w, const int8_t *made, const int8_t *state)
     return false;
 }
 
+static int outputs_of(const sharder *w, const hpc_insn *i)
+{
+    int n = 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        n += i->operand[k] >= 0 && hpc_insn_role(w->p, i, k) & HPC_OUT;
+    return n;
+}
+
 static int store_later(sharder *w, hpc_insn *i, int k, const int8_t *made, store *s)
 {
     hpc_program *p = w->p;
@@ -245,7 +253,7 @@ static int lay_out_output(sharder *w, hpc_insn *i, int k, const int8_t *made, st
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (made[a] == HPC_REPLICATED && s->want[a] == HPC_PARTIAL) s->want[a] = HPC_REPLICATED;
     *skip = is_others(w, made, info->type.layout);
-    if (*skip && !(hpc_insn_role(w->p, i, k) & HPC_IN))
+    if (*skip && (!(hpc_insn_role(w->p, i, k) & HPC_IN) || outputs_of(w, i) > 1))
         return hpc_fail(HPC_E_UNSUPPORTED, "state %s is partial, and written by one rank alone",
                         info->name);
     return same_layout(w, made, s->want) ? HPC_OK : store_later(w, i, k, made, s);

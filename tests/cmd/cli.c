@@ -110,7 +110,7 @@ static void errors_are_one_line(void **state)
     refuses("plan show --hidden 0", "--hidden");
     refuses("plan show --heads 3 --kv-heads 1", "hidden=128 is not a multiple of heads=3");
     refuses("plan show --kv-heads 3", "heads=4 is not a multiple of kv-heads=3");
-    refuses("plan show --grid data=3", "rows=6 and rows=9 are the nearest that work");
+    refuses("plan show --grid data=3", "6 and 9 are the nearest that work");
     refuses("plan show --grid date=2", "date");
     refuses("plan show --grid pipe=2", "pipe=2: training does not split");
     refuses("plan", "'plan' needs a second word: plan show");

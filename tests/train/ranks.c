@@ -134,17 +134,21 @@ static void same(const job *a, const job *b, double bound)
 
 /* What a job of these options comes to on each of the grids. */
 typedef struct grid {
-    int data, depth, zero;
+    int data, depth, row, zero;
     bool keep;
 } grid;
 
-static const grid grids[] = {{2, 1, 0, false}, {2, 1, 1, false}, {2, 1, 2, false},
-                             {2, 1, 3, false}, {1, 2, 0, false}, {1, 2, 0, true},
-                             {2, 2, 1, true},  {2, 2, 3, false}, {4, 2, 2, false}};
+static const grid grids[] = {{2, 1, 1, 0, false}, {2, 1, 1, 1, false}, {1, 1, 2, 0, false},
+                             {2, 1, 1, 3, false}, {1, 2, 1, 0, false}, {1, 2, 2, 0, true},
+                             {2, 2, 1, 1, true},  {2, 1, 2, 2, false}, {2, 1, 1, 2, false},
+                             {1, 2, 1, 0, true},  {2, 2, 1, 3, false}, {2, 2, 2, 3, false},
+                             {4, 2, 1, 2, false}, {2, 2, 2, 1, true}};
 
 static void put_grid(job *j, const grid *g)
 {
-    j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_DATA] = g->data, [HPC_AXIS_DEPTH] = g->depth}};
+    j->shape = (hpc_grid_shape){
+        .extent = {
+            [HPC_AXIS_DATA] = g->data, [HPC_AXIS_DEPTH] = g->depth, [HPC_AXIS_ROW] = g->row}};
     j->o.parallel.zero = g->zero;
     j->o.parallel.keep_depth = g->keep;
 }
@@ -155,6 +159,7 @@ static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
     serial->o.model.dtype = dtype;
     run_job(serial);
     for (size_t g = stride - 1; g < sizeof grids / sizeof *grids; g += stride) {
+        if (serial->o.model.adapter.rank > 0 && grids[g].row > 1) continue;
         job *many = hpc_alloc(1, sizeof *many);
         many->o = serial->o;
         many->source = serial->source;
@@ -231,7 +236,7 @@ static void memory_falls_by_stage(void **state)
     double optimizer[4], gradient[4], parameter[4];
     for (int zero = 0; zero < 4; zero++) {
         job *j = start(*state, HPC_OPT_ADAMW, NULL);
-        put_grid(j, &(grid){4, 1, zero, false});
+        put_grid(j, &(grid){4, 1, 1, zero, false});
         j->steps = 1;
         run_job(j);
         optimizer[zero] = j->optimizer_bytes;
@@ -244,6 +249,24 @@ static void memory_falls_by_stage(void **state)
         assert_true(parameter[zero] - freq == (zero == 0   ? all
                                                : zero == 3 ? all / 4
                                                            : all + all / 4));
+        hpc_free(j);
+    }
+}
+
+/* Row sends, for each block, the sums of two products forward and of two inputs backward, and what
+ * the two norms' gradients are, of which each rank has a part. */
+static void row_sends_by_the_form(void **state)
+{
+    for (int r = 2; r <= 4; r += 2) {
+        job *j = start(*state, HPC_OPT_ADAMW, NULL);
+        int64_t hidden = j->o.model.hidden, layers = j->o.model.layers;
+        int64_t tokens = j->o.rows * j->o.length;
+        j->o.model.kv_heads = j->o.model.heads;
+        put_grid(j, &(grid){1, 1, r, 0, false});
+        j->steps = 1;
+        run_job(j);
+        int64_t sums = layers * (4 * tokens + 2) * hidden;
+        assert_int_equal(j->sent, 2 * (r - 1) * sums * 4 / r + 4); /* and the sum of squares */
         hpc_free(j);
     }
 }
@@ -293,9 +316,11 @@ static void what_does_not_fit_is_named(void **state)
     job *j = start(*state, HPC_OPT_ADAMW, NULL);
     j->shape.extent[HPC_AXIS_DATA] = 3;
     test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE,
-               "data and depth split them in 3; rows=6 and rows=9 are the nearest");
+               "data and depth split them in 3; 6 and 9 are the nearest");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_PIPE] = 2}};
     test_fails(hpc_threads_run(2, run_refused, j), HPC_E_UNSUPPORTED, "pipe=2: ");
+    j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 3}};
+    test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE, "heads=4: row must split them");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_DATA] = 2}};
     j->o.parallel.zero = 4;
     test_fails(hpc_threads_run(2, run_refused, j), HPC_E_ARG, "zero=4");
@@ -310,6 +335,7 @@ int main(void)
                                        cmocka_unit_test(classes),
                                        cmocka_unit_test(preconditioned),
                                        cmocka_unit_test(adapters),
+                                       cmocka_unit_test(row_sends_by_the_form),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(saved_here_loaded_there),
                                        cmocka_unit_test(what_does_not_fit_is_named)};
