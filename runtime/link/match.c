@@ -30,6 +30,7 @@ static int compare_operations(hpc_error *why, int64_t seq, const hpc_comm *const
                               int b, const int *member)
 {
     const hpc_comm *x = comm[a], *y = comm[b];
+    hpc_assert(x && y);
     char first[96], second[96];
     if (same_operation(x, y)) return 0;
     if (x->kind == HPC_BROADCAST && y->kind == HPC_BROADCAST && x->peer != y->peer)

@@ -247,6 +247,7 @@ static int spread_id(char id[HPC_RAIL_ID], const hpc_rail *rail, hpc_link *host)
 {
     char why[HPC_RAIL_TEXT] = "", got[HPC_RAIL_ID];
     int rc = 0;
+    hpc_assert(rail);
     if (host->rank == 0 && rail->id(id, why) != 0) rc = hpc_fail(HPC_E_IO, "nccl: %s", why);
     rc = agree(host, rc);
     if (rc < 0) return rc;
@@ -279,6 +280,7 @@ static int open_over(hpc_link **out, hpc_link *host, const hpc_rail *rail, int d
 {
     char id[HPC_RAIL_ID] = {0}, why[HPC_RAIL_TEXT] = "";
     int rc = 0;
+    hpc_assert(rail);
     nccl_link *l = hpc_alloc(1, sizeof *l);
     TRY(agree(host, l ? 0 : HPC_E_NOMEM));
     l->base = (hpc_link){.ops = &nccl_ops,

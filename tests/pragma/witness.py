@@ -51,6 +51,11 @@ class Fault:
         x, y = self.lines
         return (a in x and b in y) or (a in y and b in x)
 
+    def touches(self, a, b):
+        """One of them is of the change, whose other end another line may have written in between."""
+        x, y = self.lines
+        return a in x or a in y or b in x or b in y
+
 
 class Copy(oracle.File):
     """A file with one loop of each of some functions broken."""
@@ -199,7 +204,7 @@ def hold(fault, verdict, texts):
     fault.text = " | ".join(texts)
     if strange:
         fault.is_ = "wrong line"
-    elif any(fault.meets(*p) for p in pairs):
+    elif any(fault.meets(*p) or (p in known and fault.touches(*p)) for p in pairs):
         fault.is_ = "right"
     elif pairs:  # of a loop three are told
         fault.is_ = "another" if len(pairs) < 3 else "three others"
