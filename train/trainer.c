@@ -60,9 +60,10 @@ static size_t largest_state(const hpc_trainer *t)
 {
     size_t most = 0;
     for (hpc_value v = 0; v < t->p->value_n; v++) {
+        if (!trainer_keeps(t, v)) continue;
         hpc_type type = t->whole[v];
         type.dtype = HPC_F32;
-        if (trainer_keeps(t, v) && hpc_type_bytes(&type) > most) most = hpc_type_bytes(&type);
+        if (hpc_type_bytes(&type) > most) most = hpc_type_bytes(&type);
     }
     return most;
 }
