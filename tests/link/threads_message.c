@@ -6,25 +6,6 @@
 
 #include <stdatomic.h>
 
-static hpc_comm send_i32(int peer, int tag, const int32_t *x, int64_t n)
-{
-    return (hpc_comm){
-        .kind = HPC_SEND, .dtype = HPC_I32, .peer = peer, .tag = tag, .n = n, .send = x};
-}
-
-static hpc_comm recv_i32(int peer, int tag, int32_t *x, int64_t n)
-{
-    return (hpc_comm){
-        .kind = HPC_RECV, .dtype = HPC_I32, .peer = peer, .tag = tag, .n = n, .recv = x};
-}
-
-static int meet(hpc_link *l)
-{
-    int32_t one = 1, all = 0;
-    hpc_comm c = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I32, .n = 1, .send = &one, .recv = &all};
-    return hpc_link_run(l, &c);
-}
-
 /* ---- delays ------------------------------------------------------------------- */
 enum { EDGES = 5 };
 

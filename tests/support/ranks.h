@@ -126,4 +126,24 @@ static inline double sample(int rank, int64_t i)
     return (double)((rank * 3 + i * 5) % 7 - 2);
 }
 
+/* ---- operations that several cases start ---- */
+static inline hpc_comm send_i32(int peer, int tag, const int32_t *x, int64_t n)
+{
+    return (hpc_comm){
+        .kind = HPC_SEND, .dtype = HPC_I32, .peer = peer, .tag = tag, .n = n, .send = x};
+}
+
+static inline hpc_comm recv_i32(int peer, int tag, int32_t *x, int64_t n)
+{
+    return (hpc_comm){
+        .kind = HPC_RECV, .dtype = HPC_I32, .peer = peer, .tag = tag, .n = n, .recv = x};
+}
+
+static inline int meet(hpc_link *l)
+{
+    int32_t one = 1, all = 0;
+    hpc_comm c = {.kind = HPC_ALL_REDUCE, .dtype = HPC_I32, .n = 1, .send = &one, .recv = &all};
+    return hpc_link_run(l, &c);
+}
+
 #endif
