@@ -164,8 +164,8 @@ static int closes_amid(hpc_link *world)
     hpc_handle h = {0};
     hpc_comm c = {.kind = HPC_ALL_REDUCE, .n = LEN, .send = send, .recv = recv};
     EXPECT(hpc_link_split(&l, world, 0, world->rank) == 0);
-    EXPECT(hpc_link_start(l, &h, &c) == 0);
-    int rc = world->rank == 0 ? 0 : hpc_link_wait(&h);
+    int rc = hpc_link_start(l, &h, &c); /* rank 0 may have closed before another starts */
+    if (rc == 0 && world->rank != 0) rc = hpc_link_wait(&h);
     hpc_link_close(l);
     hpc_error_clear();
     EXPECT(rc == 0 || rc == HPC_E_ABORTED || rc == HPC_E_STATE);
