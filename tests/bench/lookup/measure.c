@@ -14,7 +14,7 @@
 #include "infer/engine.h"
 #include "model/tokenizer.h"
 
-enum { GUESS = 8, ANSWER = 256 };
+enum { GUESS = 11, ANSWER = 256 };
 
 typedef struct edit {
     int32_t *prompt, *answer;
