@@ -36,6 +36,7 @@ typedef struct finding {
     place place[2];
     candidate name[NAMES_MOST];
     int names_n;
+    bool said;
 } finding;
 typedef struct passage { /* what runs saw of one loop */
     long long entered, iterations, refused;
@@ -337,7 +338,8 @@ static const char *expression_on(state *z, const finding *f)
     return "the same memory";
 }
 
-static const char *object_of(state *z, const finding *f, bool *scalar)
+/* The name that the memory most likely has; NULL: none fits. */
+static const candidate *name_of(state *z, const finding *f)
 {
     const candidate *best = NULL;
     int fits = 0;
@@ -350,6 +352,12 @@ static const char *object_of(state *z, const finding *f, bool *scalar)
             fits = how;
         }
     }
+    return best;
+}
+
+static const char *object_of(state *z, const finding *f, bool *scalar)
+{
+    const candidate *best = name_of(z, f);
     *scalar = false;
     if (!best) return expression_on(z, f);
     int32_t type = z->w.item[f->loop].name[best->name].type;
@@ -403,6 +411,27 @@ static bool is_said(const state *z, int64_t n)
     return false;
 }
 
+/* Whether what has been said of the loop is of this one's object too. */
+static bool is_of_said(state *z, const finding *f)
+{
+    const candidate *c = name_of(z, f);
+    for (int64_t k = 0; k < z->findings_n; k++) {
+        const finding *g = &z->finding[k];
+        if (!g->said || g->loop != f->loop) continue;
+        const candidate *d = name_of(z, g);
+        if (c && d ? c->name == d->name : !c && !d) return true;
+    }
+    return false;
+}
+
+/* In which turn it is said. First values that one iteration hands to another: from them no private
+ * copy would help. Then of each object one, as an array that is written anew in each iteration
+ * meets itself at many lines, and another may be what matters. */
+static int turn_of(state *z, const finding *f)
+{
+    return f->kind == 'f' ? 0 : is_of_said(z, f) ? 2 : 1;
+}
+
 static int conclude_loop(state *z, int64_t k)
 {
     hpc_pragma_loop *l = &z->l->item[k];
@@ -411,16 +440,17 @@ static int conclude_loop(state *z, int64_t k)
     bool of_memory = false;
     int said = 0, guarded = 0, rc = 0;
     if (l->again) return 0;
-    /* First values that one iteration hands to another: from them no private copy would help. */
-    for (int64_t i = 0; i < 2 * z->findings_n && said < LINES_MOST; i++) {
+    for (int64_t i = 0; i < 3 * z->findings_n && said < LINES_MOST; i++) {
         const int64_t n = i % z->findings_n;
-        const finding *f = &z->finding[n];
-        if (f->loop != k || (f->kind == 'f') != (i == n) || is_said(z, n)) continue;
+        finding *f = &z->finding[n];
+        if (f->loop != k || f->said || is_said(z, n) || turn_of(z, f) != i / z->findings_n)
+            continue;
         if (is_guarded(z, &f->place[0]) && is_guarded(z, &f->place[1])) {
             guarded++;
             continue;
         }
         TRY(say_finding(z, f, &of_memory));
+        f->said = true;
         said++;
     }
     if (said && (l->verdict >= HPC_VERDICT_CONDITIONAL || of_memory))

@@ -284,6 +284,20 @@ static void private_array(double *a, int n)
     }
 }
 
+/* The array meets itself on more lines than are told; what matters is told all the same. */
+static void scratch_and_neighbour(double *a, int n)
+{
+    double w[4];
+    // WITNESS iteration i = 0 reads a[1] at line @5, iteration i = 1 writes it at line @5
+    for (int i = 0; i + 1 < n; i++) {
+        w[0] = 0.5 * i;
+        w[1] = w[0] + 1;
+        w[2] = w[1] * w[0];
+        w[3] = w[2] - w[1];
+        a[i] = w[3] + a[i + 1];
+    }
+}
+
 static void kept_array(double *a, int n)
 {
     double w[4] = {0};
@@ -429,6 +443,7 @@ int main(int argc, char **argv)
     histogram(counts, twice, 12);
     double s = not_reduced(a, N) + sum(a, N) + recurrence(a, N) + last(a, N) + temporary(a, N);
     private_array(a, N);
+    scratch_and_neighbour(a, N);
     kept_array(a, N);
     fresh_memory(a, N);
     s += ways_out(a, b, N) + found_again(a, N);
