@@ -2,65 +2,19 @@
  * witness.c: runs a program whose serial loops are watched, and says of each loop which two
  * iterations met, where and at what, or that none did.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/verify/priv.h"
+#include "infer/verify/witness_priv.h"
 
-enum {
-    ROUNDS_MOST = 6,
-    BUILDS_MOST = 4,
-    FINDINGS_MOST = 64,
-    NAMES_MOST = 64,
-    LINES_MOST = 3,
-    CRITICAL_LINES = 12
-};
-
-typedef struct place {
-    uint64_t pc;
-    const char *module;
-    const char *file; /* NULL: ours; else as it is to be shown */
-    uint32_t line;    /* 0: not known */
-} place;
-typedef struct candidate {
-    int name;
-    long long offset, element;
-} candidate;
-typedef struct finding {
-    int64_t loop;
-    char kind;
-    unsigned before, now;
-    long long value_before, value;
-    place place[2];
-    candidate name[NAMES_MOST];
-    int names_n;
-    bool said;
-} finding;
-typedef struct passage { /* what runs saw of one loop */
-    long long entered, iterations, refused;
-    bool hidden; /* arrays on the stack were */
-} passage;
-
-typedef struct state {
-    scratch s;
-    instrumented w;
-    hpc_pragma_loops *l;
-    const hpc_verify_file *f;
-    const hpc_verify_options *o;
-    finding *finding;
-    passage *seen;
-    int64_t findings_n, cap;
-    const char *failed; /* why there are no more rounds */
-    bool ended;         /* the last run came to its end */
-} state;
+enum { ROUNDS_MOST = 6, BUILDS_MOST = 4, FINDINGS_MOST = 64, LINES_MOST = 3 };
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-static void read_found(state *z, const char *line)
+static void read_found(witness_state *z, const char *line)
 {
-    finding f = {0};
+    witness_finding f = {0};
     long long loop;
     int n = 0;
     unsigned bytes;
@@ -70,7 +24,7 @@ static void read_found(state *z, const char *line)
         return;
     f.loop = loop;
     for (const char *p = line + n; f.names_n < NAMES_MOST;) {
-        candidate *c = &f.name[f.names_n];
+        witness_candidate *c = &f.name[f.names_n];
         if (sscanf(p, " %d %lld %lld%n", &c->name, &c->offset, &c->element, &n) != 3) break;
         p += n;
         if (c->name >= 0 && c->name < z->w.item[loop].names_n) f.names_n++;
@@ -79,7 +33,7 @@ static void read_found(state *z, const char *line)
     z->finding[z->findings_n++] = f;
 }
 
-static void read_line(state *z, const char *line, int *places)
+static void read_line(witness_state *z, const char *line, int *places)
 {
     long long k, entered, iterations, hits, refused;
     int hidden;
@@ -90,8 +44,8 @@ static void read_line(state *z, const char *line, int *places)
         read_found(z, line);
         *places = z->findings_n > before ? 0 : 2;
     } else if (sscanf(line, "place %llx %1023[^\n]", &pc, module) == 2 && *places < 2) {
-        place *p = &z->finding[z->findings_n - 1].place[(*places)++];
-        *p = (place){.pc = pc, .module = hpc_arena_text(z->s.arena, "%s", module)};
+        witness_place *p = &z->finding[z->findings_n - 1].place[(*places)++];
+        *p = (witness_place){.pc = pc, .module = hpc_arena_text(z->s.arena, "%s", module)};
     } else if (sscanf(line, "loop %lld %lld %lld %lld %lld %d", &k, &entered, &iterations, &hits,
                       &refused, &hidden) == 6)
     {
@@ -107,7 +61,7 @@ static void read_line(state *z, const char *line, int *places)
     }
 }
 
-static int read_report(state *z, const char *path)
+static int read_report(witness_state *z, const char *path)
 {
     hpc_buf b = {0};
     int places = 2, rc = 0;
@@ -129,7 +83,7 @@ out:
 /* ---- places --------------------------------------------------------------------------------- */
 
 /* A file as we show it: NULL for the one that the loops are in. *of_user: it is in the folder. */
-static const char *shown_file(state *z, const char *file, bool *of_user)
+static const char *shown_file(witness_state *z, const char *file, bool *of_user)
 {
     size_t n = strlen(z->s.shown);
     *of_user = file[0] != '/' && file[0] != '?';
@@ -148,7 +102,7 @@ static const char *shown_file(state *z, const char *file, bool *of_user)
 
 /* "0x12ab" begins an address, then come lines "FILE:LINE", from the inlined ones outwards: the
  * first that is the user's own is it. */
-static void read_lines(state *z, const char *text, const char *module, uint64_t *last)
+static void read_lines(witness_state *z, const char *text, const char *module, uint64_t *last)
 {
     bool settled = false, first = true;
     uint64_t pc = *last;
@@ -171,7 +125,7 @@ static void read_lines(state *z, const char *text, const char *module, uint64_t 
         const char *shown = file ? shown_file(z, file, &of_user) : NULL;
         if (number == 0 || settled || (!first && !of_user)) continue;
         for (int64_t k = 0; k < 2 * z->findings_n; k++) {
-            place *at = &z->finding[k / 2].place[k % 2];
+            witness_place *at = &z->finding[k / 2].place[k % 2];
             if (at->pc != pc || !at->module || strcmp(at->module, module) != 0) continue;
             at->line = number;
             at->file = shown;
@@ -182,7 +136,7 @@ static void read_lines(state *z, const char *text, const char *module, uint64_t 
     *last = pc;
 }
 
-static int find_lines_of(state *z, const char *module)
+static int find_lines_of(witness_state *z, const char *module)
 {
     hpc_buf command = {0};
     hpc_proc_result r = {0};
@@ -190,7 +144,7 @@ static int find_lines_of(state *z, const char *module)
     int rc = 0;
     hpc_buf_printf(&command, "addr2line -a -i -e '%s'", module);
     for (int64_t k = 0; k < 2 * z->findings_n; k++) {
-        const place *p = &z->finding[k / 2].place[k % 2];
+        const witness_place *p = &z->finding[k / 2].place[k % 2];
         if (p->module && strcmp(p->module, module) == 0 && command.n < 100000)
             hpc_buf_printf(&command, " %llx", (unsigned long long)p->pc);
     }
@@ -204,7 +158,7 @@ out:
     return rc;
 }
 
-static int find_lines(state *z)
+static int find_lines(witness_state *z)
 {
     int rc = 0;
     for (int64_t k = 0; k < 2 * z->findings_n; k++) {
@@ -220,161 +174,16 @@ out:
     return rc;
 }
 
-/* ---- names ---------------------------------------------------------------------------------- */
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Where a line of our file begins, from 1; *stop: where it ends. */
-static const char *line_at(const state *z, uint32_t line, const char **stop)
-{
-    const char *at = z->f->text, *end = at + z->f->n;
-    for (uint32_t k = 1; k < line && at < end; k++) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        at = next ? next + 1 : end;
-    }
-    *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : end;
-    if (!*stop) *stop = end;
-    return at;
-}
-
-/* Whether a line of our file stands under a directive that lets one thread at a time do it. */
-static bool is_guarded(const state *z, const place *p)
-{
-    if (p->file) return false;
-    for (uint32_t back = 1; back <= CRITICAL_LINES && back < p->line; back++) {
-        const char *stop, *at = line_at(z, p->line - back, &stop);
-        size_t n = (size_t)(stop - at);
-        if (back <= 2 && memmem(at, n, "omp atomic", 10)) return true;
-        if (memmem(at, n, "omp critical", 12)) return true;
-        if (n && at[0] == '}') return false; /* another function */
-    }
-    return false;
-}
-
-static bool line_names(const state *z, const place *p, const char *name)
-{
-    if (p->file || p->line == 0) return false;
-    const char *end = z->f->text + z->f->n, *stop, *at = line_at(z, p->line, &stop);
-    size_t n = strlen(name);
-    for (; (size_t)(stop - at) >= n && at < stop; at++)
-        if (strncmp(at, name, n) == 0 && (at == z->f->text || !is_word(at[-1])) &&
-            (at + n == end || !is_word(at[n])))
-            return true;
-    return false;
-}
-
-/* How well a name fits an address; 0: not at all. */
-static int fitness(const state *z, const finding *f, const candidate *c)
-{
-    const witness_name *n = &z->w.item[f->loop].name[c->name];
-    bool named = line_names(z, &f->place[0], n->text) || line_names(z, &f->place[1], n->text);
-    bool whole = c->element == 0, inside = c->offset >= 0;
-    if (whole) return named ? 6 : 4;
-    if (named) return inside ? 5 : 3;
-    return inside && c->offset < 1 << 26 ? 2 : 0;
-}
-
-/* "a[3]", "m[2][5]", "s": from the type of what begins there. */
-static const char *element_of(state *z, const finding *f, const candidate *c)
-{
-    const witness_name *n = &z->w.item[f->loop].name[c->name];
-    const hpc_tree *t = z->f->tree;
-    const char *text = n->text;
-    long long rest = c->offset;
-    int32_t type = n->type;
-    if (c->element > 0) {
-        long long k = rest >= 0 ? rest / c->element : -((c->element - 1 - rest) / c->element);
-        text = hpc_arena_text(z->s.arena, "%s[%lld]", text, k);
-        rest -= k * c->element;
-    }
-    while (text && type >= 0 && t->type[type].kind == HPC_TYPE_ARRAY && t->type[type].to >= 0) {
-        long long each = t->type[t->type[type].to].bytes;
-        if (each <= 0) break;
-        text = hpc_arena_text(z->s.arena, "%s[%lld]", text, rest / each);
-        rest %= each;
-        type = t->type[type].to;
-    }
-    return text ? text : "memory";
-}
-
-static bool is_callee(const hpc_tree *t, int32_t i)
-{
-    return t->node[t->node[i].parent].kind == HPC_TREE_CALL && t->node[i].parent == i - 1;
-}
-
-static bool in_head(const hpc_tree *t, int32_t i)
-{
-    int32_t in = i;
-    for (int32_t p = t->node[i].parent; p > 0; in = p, p = t->node[p].parent)
-        if (t->node[p].kind == HPC_TREE_FOR) return in != hpc_tree_child(t, p, 3);
-    return false;
-}
-
-/* What stands on the line: the left side of an assignment, or an element that is read. */
-static const char *expression_on(state *z, const finding *f)
-{
-    const hpc_tree *t = z->f->tree;
-    for (int p = 0; p < 2; p++) {
-        bool writes = f->kind == 'o' || (f->kind == 'f') == (p == 0);
-        if (f->place[p].file) continue;
-        for (int32_t i = 1; i < t->n; i++) {
-            const hpc_tree_node *d = &t->node[i];
-            bool element = d->kind == HPC_TREE_INDEX ||
-                           (d->kind == HPC_TREE_MEMBER && !is_callee(t, i)) ||
-                           (d->kind == HPC_TREE_UNARY && d->op == '*') ||
-                           (d->kind == HPC_TREE_CALL && (d->flags & HPC_TREE_OPERATOR) &&
-                            d->to > d->at && z->f->text[d->to - 1] == ']');
-            if (in_head(t, i) || d->line != f->place[p].line || !element || d->to <= d->at ||
-                d->to - d->at > 60)
-                continue;
-            bool left = t->node[d->parent].kind == HPC_TREE_ASSIGN && d->parent == i - 1;
-            if (left == writes)
-                return hpc_arena_text(z->s.arena, "%.*s", (int)(d->to - d->at), z->f->text + d->at);
-        }
-    }
-    return "the same memory";
-}
-
-/* The name that the memory most likely has; NULL: none fits. */
-static const candidate *name_of(state *z, const finding *f)
-{
-    const candidate *best = NULL;
-    int fits = 0;
-    for (int k = 0; k < f->names_n; k++) {
-        const candidate *c = &f->name[k];
-        int how = fitness(z, f, c);
-        bool nearer = best && how == fits && llabs(c->offset) < llabs(best->offset);
-        if (how > fits || nearer) {
-            best = c;
-            fits = how;
-        }
-    }
-    return best;
-}
-
-static const char *object_of(state *z, const finding *f, bool *scalar)
-{
-    const candidate *best = name_of(z, f);
-    *scalar = false;
-    if (!best) return expression_on(z, f);
-    int32_t type = z->w.item[f->loop].name[best->name].type;
-    *scalar = best->element == 0 && (type < 0 || z->f->tree->type[type].kind != HPC_TYPE_ARRAY);
-    return element_of(z, f, best);
-}
-
 /* ---- evidence ------------------------------------------------------------------------------- */
 
-static const char *line_text(state *z, const place *p)
+static const char *line_text(witness_state *z, const witness_place *p)
 {
     if (p->line == 0) return "a line that is not known";
     if (p->file) return hpc_arena_text(z->s.arena, "%s:%u", p->file, p->line);
     return hpc_arena_text(z->s.arena, "line %u", p->line);
 }
 
-static const char *iteration_text(state *z, const finding *f, bool before)
+static const char *iteration_text(witness_state *z, const witness_finding *f, bool before)
 {
     const char *v = z->w.item[f->loop].variable;
     if (v)
@@ -383,14 +192,14 @@ static const char *iteration_text(state *z, const finding *f, bool before)
     return hpc_arena_text(z->s.arena, "iteration %u", (before ? f->before : f->now) + 1);
 }
 
-static int say_finding(state *z, const finding *f, bool *of_memory)
+static int say_finding(witness_state *z, const witness_finding *f, bool *of_memory)
 {
     hpc_pragma_loop *l = &z->l->item[f->loop];
     bool scalar;
-    const char *what = object_of(z, f, &scalar);
+    const char *what = witness_object(z, f, &scalar);
     const char *first = f->kind == 'a' ? "reads" : "writes";
     const char *second = f->kind == 'f' ? "reads" : "writes";
-    const place *p = f->place[0].file ? &f->place[1] : &f->place[0];
+    const witness_place *p = f->place[0].file ? &f->place[1] : &f->place[0];
     *of_memory |= !scalar;
     return evidence_add(z->l, l, "witness", p->file ? 0 : p->line, "%s %s %s at %s, %s %s it at %s",
                         iteration_text(z, f, true), first, what ? what : "memory",
@@ -399,11 +208,11 @@ static int say_finding(state *z, const finding *f, bool *of_memory)
 }
 
 /* Findings at the same two lines say nothing new. */
-static bool is_said(const state *z, int64_t n)
+static bool is_said(const witness_state *z, int64_t n)
 {
-    const finding *f = &z->finding[n];
+    const witness_finding *f = &z->finding[n];
     for (int64_t k = 0; k < n; k++) {
-        const finding *g = &z->finding[k];
+        const witness_finding *g = &z->finding[k];
         if (g->loop == f->loop && g->kind == f->kind && g->place[0].line == f->place[0].line &&
             g->place[1].line == f->place[1].line)
             return true;
@@ -412,13 +221,13 @@ static bool is_said(const state *z, int64_t n)
 }
 
 /* Whether what has been said of the loop is of this one's object too. */
-static bool is_of_said(state *z, const finding *f)
+static bool is_of_said(witness_state *z, const witness_finding *f)
 {
-    const candidate *c = name_of(z, f);
+    const witness_candidate *c = witness_name_of(z, f);
     for (int64_t k = 0; k < z->findings_n; k++) {
-        const finding *g = &z->finding[k];
+        const witness_finding *g = &z->finding[k];
         if (!g->said || g->loop != f->loop) continue;
-        const candidate *d = name_of(z, g);
+        const witness_candidate *d = witness_name_of(z, g);
         if (c && d ? c->name == d->name : !c && !d) return true;
     }
     return false;
@@ -427,25 +236,25 @@ static bool is_of_said(state *z, const finding *f)
 /* In which turn it is said. First values that one iteration hands to another: from them no private
  * copy would help. Then of each object one, as an array that is written anew in each iteration
  * meets itself at many lines, and another may be what matters. */
-static int turn_of(state *z, const finding *f)
+static int turn_of(witness_state *z, const witness_finding *f)
 {
     return f->kind == 'f' ? 0 : is_of_said(z, f) ? 2 : 1;
 }
 
-static int conclude_loop(state *z, int64_t k)
+static int conclude_loop(witness_state *z, int64_t k)
 {
     hpc_pragma_loop *l = &z->l->item[k];
     const witness_loop *w = &z->w.item[k];
-    const passage *seen = &z->seen[k];
+    const witness_passage *seen = &z->seen[k];
     bool of_memory = false;
     int said = 0, guarded = 0, rc = 0;
     if (l->again) return 0;
     for (int64_t i = 0; i < 3 * z->findings_n && said < LINES_MOST; i++) {
         const int64_t n = i % z->findings_n;
-        finding *f = &z->finding[n];
+        witness_finding *f = &z->finding[n];
         if (f->loop != k || f->said || is_said(z, n) || turn_of(z, f) != i / z->findings_n)
             continue;
-        if (is_guarded(z, &f->place[0]) && is_guarded(z, &f->place[1])) {
+        if (witness_guarded(z, &f->place[0]) && witness_guarded(z, &f->place[1])) {
             guarded++;
             continue;
         }
@@ -478,7 +287,7 @@ out:
 
 /* ---- building and running ------------------------------------------------------------------- */
 
-static int write_instrumented(state *z)
+static int write_instrumented(witness_state *z)
 {
     edits e = {.arena = z->s.arena};
     hpc_buf text = {0};
@@ -494,7 +303,7 @@ out:
 }
 
 /* Leaves out the loops that the compiler complains about; how many. */
-static int leave_out(state *z, const hpc_buf *said)
+static int leave_out(witness_state *z, const hpc_buf *said)
 {
     const char *name = strrchr(z->o->path, '/');
     int left = 0;
@@ -516,7 +325,7 @@ static int leave_out(state *z, const hpc_buf *said)
     return left;
 }
 
-static int build(state *z)
+static int build(witness_state *z)
 {
     int rc = 0;
     for (int k = 0; k < BUILDS_MOST; k++) {
@@ -541,7 +350,7 @@ out:
 }
 
 /* One run; wanted: numbers of loops, or NULL for all. */
-static int run(state *z, const char *wanted)
+static int run(witness_state *z, const char *wanted)
 {
     hpc_proc_result r = {0};
     int rc = 0;
@@ -568,7 +377,7 @@ out:
 }
 
 /* Loops that ran only within others, which were watched then: by themselves. */
-static int run_rounds(state *z)
+static int run_rounds(witness_state *z)
 {
     hpc_buf wanted = {0};
     int rc = 0;
@@ -589,7 +398,7 @@ out:
 
 int hpc_verify_witness(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o)
 {
-    state z = {.l = l, .f = f, .o = o};
+    witness_state z = {.l = l, .f = f, .o = o};
     int rc = 0;
     if (l->n == 0) return 0;
     TRY(scratch_open(&z.s, o));
