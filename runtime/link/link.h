@@ -62,6 +62,12 @@ int hpc_link_wait(hpc_handle *h);                 /* HPC_E_ABORTED once any rank
 int hpc_link_run(hpc_link *l, const hpc_comm *c); /* start and wait */
 /* This rank fails: every rank's pending and later operations fail, naming this rank and `why`. */
 void hpc_link_abort(hpc_link *l, const char *why);
+/* Collective: HPC_OK when every rank comes with that; else on all of them the code and the text of
+ * the first that failed, "rank 2: ..." where it is not rank 0. */
+int hpc_link_agree(hpc_link *l, int rc);
+/* Collective. Lines "key=value", each with its end: HPC_E_ARG, as above, by the first that is not
+ * as on rank 0: the key, both values, and then `advice`. */
+int hpc_link_same(hpc_link *l, const char *lines, const char *advice);
 /* Collective. Ranks of equal color form a new link, ordered by (key, rank); color < 0: NULL. */
 int hpc_link_split(hpc_link **out, hpc_link *l, int color, int key);
 void hpc_link_close(hpc_link *l);

@@ -28,9 +28,9 @@ static int run_case(hpc_link *world, const hpc_test_link_case *c, int size)
 static int battery(hpc_link *world)
 {
     const hpc_test_link_case *const lists[] = {hpc_test_link_collectives, hpc_test_link_messages,
-                                               hpc_test_link_groups};
+                                               hpc_test_link_groups, hpc_test_link_agreement};
     int rc = 0, n = 0;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         for (const hpc_test_link_case *c = lists[k]; c->name; c++) {
             for (int i = 0; i < 6 && c->sizes[i]; i++) {
                 if (c->sizes[i] > world->size) continue;

@@ -52,7 +52,7 @@ typedef struct hpc_test_link_case {
     int times;
 } hpc_test_link_case;
 extern const hpc_test_link_case hpc_test_link_collectives[], hpc_test_link_messages[],
-    hpc_test_link_groups[];
+    hpc_test_link_groups[], hpc_test_link_agreement[];
 
 /* In cmocka's own thread. */
 static inline void assert_no_failure(int rc)
