@@ -36,6 +36,8 @@ static int run_rank(hpc_link *world, void *user)
     rc = r->fn(&t, r->o, hpc_link_rank(world) == 0);
     if (hpc_link_rank(world) == 0) r->first_rc = rc;
 out:
+    /* Before its links are closed, which is all that the others would hear of otherwise. */
+    if (rc < 0) hpc_link_abort(world, hpc_error_get()->text);
     hpc_grid_close(t.trainer.grid);
     return rc < 0 ? rc : HPC_OK;
 }

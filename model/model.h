@@ -191,6 +191,7 @@ typedef struct hpc_stored_tensor {
 int hpc_safetensors_open(hpc_safetensors **out, const char *path);
 void hpc_safetensors_close(hpc_safetensors *s);
 int64_t hpc_safetensors_n(const hpc_safetensors *s);
+const char *hpc_safetensors_says(const hpc_safetensors *s, const char *key); /* metadata, NULL */
 int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t i);
 /* HPC_E_FORMAT names the tensor and the file when it is not there. */
 int hpc_safetensors_find(hpc_stored_tensor *out, const hpc_safetensors *s, const char *name);

@@ -226,6 +226,14 @@ int64_t hpc_safetensors_n(const hpc_safetensors *s)
     return s->n;
 }
 
+const char *hpc_safetensors_says(const hpc_safetensors *s, const char *key)
+{
+    const hpc_json *text = hpc_json_get(hpc_json_get(s->header, "__metadata__"), key);
+    const char *out = NULL;
+    if (hpc_json_kind_of(text) == HPC_JSON_TEXT) hpc_json_text(&out, text, key);
+    return out;
+}
+
 const char *model_safetensors_name(const hpc_safetensors *s, int64_t i)
 {
     return s->entry[i].name;

@@ -1,8 +1,9 @@
 /*
- * checkpoint.c: all state of a trainer on disk, whole or not at all.
+ * checkpoint.c: all state of a trainer on disk, whole or not at all: the record
+ * of one, loading the newest that is whole, and removing old ones.
  *
- * Values are stored by logical name, whole; a run on another number of ranks
- * finds them by it.
+ * checkpoint_write.c writes them. Values are stored by logical name and range,
+ * never by rank: a run on another grid finds them by that.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,85 +11,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/run_priv.h"
+#include "train/checkpoint_priv.h"
 
-enum { VERSION = 1, PATH = 4096, TEXT_MOST = 1 << 20 };
+enum { VERSION = 2 }; /* 1: all in one file */
 
-static int path_of(char out[PATH], const char *folder, int64_t step, const char *ending)
+int checkpoint_path(char out[CHECKPOINT_PATH], const char *folder, const char *name)
 {
-    int n = snprintf(out, PATH, "%s/step-%08lld.%s", folder, (long long)step, ending);
-    return n < PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", folder);
+    int n = snprintf(out, CHECKPOINT_PATH, "%s/%s", folder, name);
+    return n < CHECKPOINT_PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", folder);
 }
 
-/* ---- saving --------------------------------------------------------------------------------- */
-
-typedef struct saving {
-    const hpc_trainer *t;
-    hpc_value *value; /* by position in the list */
-    void *room;
-} saving;
-
-static int list_state(hpc_stored_tensor **out, hpc_value **value, int64_t *n, size_t *most,
-                      const hpc_trainer *t)
+void checkpoint_name(char out[CHECKPOINT_NAME], int64_t step, const char *ending)
 {
-    const hpc_program *p = t->p;
-    *n = 0;
-    *out = hpc_alloc((size_t)p->value_n + 1, sizeof **out);
-    *value = hpc_alloc((size_t)p->value_n + 1, sizeof **value);
-    if (!*out || !*value) return HPC_E_NOMEM;
-    for (hpc_value v = 0; v < p->value_n; v++) {
-        if (!trainer_keeps(t, v)) continue;
-        const hpc_type *type = &t->whole[v];
-        hpc_stored_tensor *s = &(*out)[*n];
-        s->name = p->value[v].name;
-        s->dtype = (hpc_dtype)type->dtype;
-        s->rank = type->rank;
-        memcpy(s->extent, type->extent, sizeof type->extent);
-        s->bytes = hpc_type_bytes(type);
-        if (s->bytes > *most) *most = s->bytes;
-        (*value)[(*n)++] = v;
-    }
-    return HPC_OK;
+    snprintf(out, CHECKPOINT_NAME, "step-%08lld.%s", (long long)step, ending);
 }
 
-static int write_value(hpc_file_writer *w, int64_t i, void *user)
+/* ---- hashes -----------------------------------------------------------------------------------
+ */
+
+void checkpoint_hash_text(char out[CHECKPOINT_HASH], hpc_hash128 h)
 {
-    saving *s = user;
-    hpc_value v = s->value[i];
-    size_t bytes = hpc_type_bytes(&s->t->whole[v]);
-    int rc = trainer_fetch(s->room, s->t, v);
-    return rc < 0 ? rc : hpc_file_write(w, s->room, bytes);
+    snprintf(out, CHECKPOINT_HASH, "%016" PRIx64 "%016" PRIx64, h.high, h.low);
 }
 
-static int save_state(const hpc_trainer *t, const char *path)
-{
-    static const char *const metadata[] = {"format", "hpccoder-checkpoint", NULL};
-    saving s = {.t = t};
-    hpc_stored_tensor *list = NULL;
-    int64_t n = 0;
-    size_t most = 1;
-    int rc;
-    TRY(list_state(&list, &s.value, &n, &most, t));
-    s.room = hpc_alloc(most, 1);
-    if (!s.room) TRY(HPC_E_NOMEM);
-    TRY(hpc_safetensors_save(path, list, n, metadata, write_value, &s));
-out:
-    hpc_free(list);
-    hpc_free(s.value);
-    hpc_free(s.room);
-    return rc;
-}
-
-static int hash_of(char out[33], const char *path)
+int checkpoint_hash_file(char out[CHECKPOINT_HASH], const char *path)
 {
     hpc_file_view v = {0};
     int rc = hpc_file_open(&v, path);
     if (rc < 0) return rc;
-    hpc_hash128 h = hpc_hash_wide(v.data, v.bytes);
+    checkpoint_hash_text(out, hpc_hash_wide(v.data, v.bytes));
     hpc_file_close(&v);
-    snprintf(out, 33, "%016" PRIx64 "%016" PRIx64, h.high, h.low);
     return HPC_OK;
 }
+
+int checkpoint_hash_read(hpc_hash128 *out, const char *text)
+{
+    if (strlen(text) != CHECKPOINT_HASH - 1 || text[strspn(text, "0123456789abcdef")] != '\0')
+        return hpc_fail(HPC_E_FORMAT, "hash: '%.40s' is none", text);
+    char high[17];
+    memcpy(high, text, 16);
+    high[16] = '\0';
+    out->high = strtoull(high, NULL, 16);
+    out->low = strtoull(text + 16, NULL, 16);
+    return HPC_OK;
+}
+
+/* ---- the record -------------------------------------------------------------------------------
+ */
 
 static void put_loader(hpc_json_out *w, const hpc_loader_state *s)
 {
@@ -120,13 +89,38 @@ static void put_row(hpc_json_out *w, const hpc_metrics_row *row)
     hpc_json_close(w, ']');
 }
 
-static void put_checkpoint(hpc_buf *out, const hpc_checkpoint *c, const char *hash)
+/* What `hpccoder export` makes a model of it by. */
+static int put_model(hpc_json_out *w, const hpc_model_config *c)
+{
+    hpc_buf text = {0};
+    hpc_json *root = NULL;
+    int rc;
+    TRY(hpc_model_config_write(&text, c));
+    TRY(hpc_json_parse(&root, text.data, text.n, "model"));
+    hpc_json_put(w, "model", root);
+    hpc_json_open(w, "adapter", '{');
+    hpc_json_put_int(w, "rank", c->adapter.rank);
+    put_exact(w, "alpha", c->adapter.alpha);
+    hpc_json_put_int(w, "targets", c->adapter.targets);
+    hpc_json_close(w, '}');
+out:
+    hpc_json_free(root);
+    hpc_buf_release(&text);
+    return rc;
+}
+
+int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
+                          const char *hash, const char *index)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
+    char run[20];
+    snprintf(run, sizeof run, "%016" PRIx64, c->run);
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "format", "hpccoder-checkpoint");
-    hpc_json_put_int(&w, "version", VERSION);
+    hpc_json_put_int(&w, "version", index ? 2 : 1);
     hpc_json_put_text(&w, "hash", hash);
+    if (index) hpc_json_put_text(&w, "index", index);
+    hpc_json_put_text(&w, "run", run);
     hpc_json_put_int(&w, "step", c->step);
     hpc_json_put_int(&w, "tokens", c->tokens);
     put_loader(&w, &c->loader);
@@ -135,31 +129,17 @@ static void put_checkpoint(hpc_buf *out, const hpc_checkpoint *c, const char *ha
     hpc_json_put_int(&w, "best_step", c->best_step);
     put_exact(&w, "seconds", c->seconds);
     if (c->owed) put_row(&w, &c->row);
+    /* A model that cannot be described is no reason not to save: its export says so. */
+    int rc = put_model(&w, model);
+    if (rc == HPC_E_NOMEM) return rc;
+    if (rc < 0) hpc_error_clear();
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
+    return out->failed;
 }
 
-int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c)
-{
-    char data[PATH], about[PATH], hash[33];
-    hpc_buf text = {0};
-    int rc;
-    TRY(path_of(data, folder, c->step, "safetensors"));
-    TRY(path_of(about, folder, c->step, "json"));
-    if (!trainer_leads(t)) return trainer_attend(t);
-    TRY(hpc_file_mkdir(folder));
-    TRY(save_state(t, data));
-    TRY(trainer_dismiss(t));
-    TRY(hash_of(hash, data));
-    put_checkpoint(&text, c, hash);
-    TRY(text.failed);
-    TRY(hpc_file_save(about, text.data, text.n));
-out:
-    hpc_buf_release(&text);
-    return rc;
-}
-
-/* ---- loading -------------------------------------------------------------------------------- */
+/* ---- reading it --------------------------------------------------------------------------------
+ */
 
 static int parse_exact(double *out, const char *text, const char *key)
 {
@@ -180,9 +160,11 @@ static int get_row(hpc_metrics_row *row, const hpc_json *list)
 {
     const char *text;
     int rc = HPC_OK;
-    if (hpc_json_n(list) != HPC_METRIC_N)
-        TRY(hpc_fail(HPC_E_FORMAT, "owed: %lld numbers", (long long)hpc_json_n(list)));
-    for (int m = 0; m < HPC_METRIC_N; m++) {
+    /* Those that came later are missing where an older program saved. */
+    int64_t n = hpc_json_n(list);
+    if (n > HPC_METRIC_N) TRY(hpc_fail(HPC_E_FORMAT, "owed: %lld numbers", (long long)n));
+    for (int m = 0; m < HPC_METRIC_N; m++) row->absent[m] = m >= n;
+    for (int m = 0; m < n; m++) {
         TRY(hpc_json_text(&text, hpc_json_at(list, m), "owed"));
         row->absent[m] = *text == '\0';
         if (!row->absent[m]) TRY(parse_exact(&row->value[m], text, "owed"));
@@ -203,8 +185,9 @@ out:
     return rc;
 }
 
-static int get_checkpoint(hpc_checkpoint *c, const char **hash, const hpc_json *o)
+static int get_checkpoint(hpc_checkpoint *c, const hpc_json *o)
 {
+    const char *run;
     int64_t version;
     int rc;
     TRY(hpc_json_int(&version, hpc_json_get(o, "version"), "version"));
@@ -212,7 +195,10 @@ static int get_checkpoint(hpc_checkpoint *c, const char **hash, const hpc_json *
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "version %lld; this program knows up to %d: use a newer one",
                      (long long)version, VERSION));
-    TRY(hpc_json_text(hash, hpc_json_get(o, "hash"), "hash"));
+    if (hpc_json_get(o, "run")) {
+        TRY(hpc_json_text(&run, hpc_json_get(o, "run"), "run"));
+        c->run = strtoull(run, NULL, 16);
+    }
     TRY(hpc_json_int(&c->step, hpc_json_get(o, "step"), "step"));
     TRY(hpc_json_int(&c->tokens, hpc_json_get(o, "tokens"), "tokens"));
     TRY(get_loader(&c->loader, o));
@@ -226,13 +212,36 @@ out:
     return rc;
 }
 
+int checkpoint_record_read(hpc_json **root, hpc_checkpoint *c, const char *folder, int64_t step)
+{
+    char path[CHECKPOINT_PATH], name[CHECKPOINT_NAME];
+    int rc;
+    *root = NULL;
+    *c = (hpc_checkpoint){0};
+    checkpoint_name(name, step, "json");
+    TRY(checkpoint_path(path, folder, name));
+    TRY(hpc_json_read(root, path));
+    rc = get_checkpoint(c, *root);
+    if (rc < 0) {
+        hpc_error_where("%s", path);
+        goto out;
+    }
+    if (c->step != step)
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: says step %lld", path, (long long)c->step));
+out:
+    return rc;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------
+ */
+
 static bool same_shape(const hpc_stored_tensor *s, const hpc_type *t)
 {
     if (s->rank != t->rank || s->dtype != (hpc_dtype)t->dtype) return false;
     return memcmp(s->extent, t->extent, (size_t)t->rank * sizeof *t->extent) == 0;
 }
 
-static int check_shapes(const hpc_safetensors *s, const hpc_trainer *t)
+static int check_shapes(const checkpoint_state *s, const hpc_trainer *t)
 {
     int64_t n = 0;
     int rc = HPC_OK;
@@ -242,78 +251,57 @@ static int check_shapes(const hpc_safetensors *s, const hpc_trainer *t)
         char want[128];
         if (!trainer_keeps(t, v)) continue;
         n++;
-        if (hpc_safetensors_find(&x, s, info->name) < 0) {
-            hpc_error_clear();
+        if (!checkpoint_state_find(&x, s, info->name))
             return hpc_fail(HPC_E_SHAPE, "it has no %s: it is of another model or optimizer",
                             info->name);
-        }
         if (!same_shape(&x, &t->whole[v]))
             TRY(hpc_fail(HPC_E_SHAPE, "its %s is %s of rank %d, this run's is %s", info->name,
                          hpc_dtype_get(x.dtype)->name, x.rank, hpc_type_text(want, &t->whole[v])));
     }
-    if (n != hpc_safetensors_n(s))
+    if (n != checkpoint_state_n(s))
         TRY(hpc_fail(HPC_E_SHAPE,
                      "it has %lld values of state, this run has %lld: it is of another "
                      "model or optimizer",
-                     (long long)hpc_safetensors_n(s), (long long)n));
+                     (long long)checkpoint_state_n(s), (long long)n));
 out:
     return rc;
 }
 
-static int load_value(hpc_trainer *t, const hpc_safetensors *s, hpc_value v)
+static int load_value(hpc_trainer *t, checkpoint_state *s, hpc_value v)
 {
     const hpc_type *type = &t->p->value[v].type;
     size_t bytes = hpc_type_bytes(type);
-    hpc_stored_tensor x;
-    int rc = hpc_safetensors_find(&x, s, t->p->value[v].name);
-    if (rc < 0) return rc;
-    if (x.bytes == bytes) return hpc_exec_write(t->exec, 0, v, x.data, bytes);
+    int64_t first[HPC_RANK_MAX];
+    int rc;
     void *tile = hpc_alloc(bytes ? bytes : 1, 1);
     if (!tile) return HPC_E_NOMEM;
-    trainer_cut(tile, t, v, x.data, hpc_dtype_get((hpc_dtype)type->dtype)->block_bytes);
-    rc = hpc_exec_write(t->exec, 0, v, tile, bytes);
+    trainer_first(first, t, v);
+    TRY(checkpoint_state_read(tile, s, t->p->value[v].name, first, type->extent));
+    TRY(hpc_exec_write(t->exec, 0, v, tile, bytes));
+out:
     hpc_free(tile);
     return rc;
 }
 
-static int load_state(hpc_trainer *t, const char *path, const char *hash)
+static int load_state(hpc_trainer *t, checkpoint_state *s)
 {
-    hpc_safetensors *s = NULL;
-    char seen[33];
-    int rc;
-    TRY(hash_of(seen, path));
-    if (strcmp(seen, hash) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: its content is not what was saved", path));
-    TRY(hpc_safetensors_open(&s, path));
-    TRY(check_shapes(s, t));
-    for (hpc_value v = 0; v < t->p->value_n; v++)
-        if (trainer_keeps(t, v)) TRY(load_value(t, s, v));
-    TRY(trainer_written(t));
-out:
-    hpc_safetensors_close(s);
+    int rc = check_shapes(s, t);
+    for (hpc_value v = 0; v < t->p->value_n && rc >= 0; v++)
+        if (trainer_keeps(t, v)) rc = load_value(t, s, v);
     return rc;
 }
 
 static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64_t step)
 {
-    char data[PATH], about[PATH];
+    checkpoint_state *s = NULL;
     hpc_json *root = NULL;
-    const char *hash;
     int rc;
-    *c = (hpc_checkpoint){0};
-    TRY(path_of(data, folder, step, "safetensors"));
-    TRY(path_of(about, folder, step, "json"));
-    TRY(hpc_json_read(&root, about));
-    rc = get_checkpoint(c, &hash, root);
-    if (rc < 0) {
-        hpc_error_where("%s", about);
-        goto out;
-    }
-    if (c->step != step)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: says step %lld", about, (long long)c->step));
-    rc = load_state(t, data, hash);
-    if (rc == HPC_E_SHAPE) hpc_error_where("%s", data);
+    TRY(checkpoint_record_read(&root, c, folder, step));
+    TRY(checkpoint_state_open(&s, folder, step, root));
+    rc = load_state(t, s);
+    if (rc == HPC_E_SHAPE) hpc_error_where("%s, step %lld", folder, (long long)step);
 out:
+    checkpoint_state_close(s);
     hpc_json_free(root);
     return rc;
 }
@@ -352,69 +340,129 @@ int hpc_checkpoint_newest(int64_t *step, const char *folder)
     return rc;
 }
 
+/* The steps that the first rank sees: the others try the same. */
+static int next_step(int64_t *step, const hpc_trainer *t, const int64_t *list, int64_t k)
+{
+    *step = trainer_leads(t) && k >= 0 ? list[k] : -1;
+    return trainer_tell(t, step);
+}
+
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user)
 {
-    int64_t *step = NULL, n = 0, k;
+    int64_t *list = NULL, n = 0, step, tried = 0;
+    char first[256] = "";
     int rc;
     *found = false;
-    TRY(list_steps(&step, &n, folder, "json"));
-    for (k = n - 1; k >= 0 && !*found; k--) {
-        rc = load_one(c, t, folder, step[k]);
+    TRY(trainer_agree(t, list_steps(&list, &n, folder, "json")));
+    for (;;) {
+        TRY(next_step(&step, t, list, n - 1 - tried));
+        if (step < 0) break;
+        rc = trainer_agree(t, load_one(c, t, folder, step));
         *found = rc >= 0;
         if (*found) break;
         /* Another model is the user's mistake, and no memory ours: only damage is passed over. */
         if (rc != HPC_E_FORMAT && rc != HPC_E_IO) goto out;
         char line[700];
         snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): passed over",
-                 (long long)step[k], hpc_error_get()->text);
-        say(line, user);
+                 (long long)step, hpc_error_get()->text);
+        if (tried++ == 0) snprintf(first, sizeof first, "%.255s", hpc_error_get()->text);
+        if (trainer_leads(t)) say(line, user);
         hpc_error_clear();
     }
     rc = HPC_OK;
-    if (n > 0 && !*found)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: none of its %lld checkpoints is whole", folder,
-                      (long long)n);
+    if (*found)
+        rc = trainer_written(t);
+    else if (tried > 0)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: none of its %lld checkpoints is whole (%s)", folder,
+                      (long long)tried, first);
 out:
-    hpc_free(step);
+    hpc_free(list);
     return rc;
 }
 
-static int remove_step(const char *folder, int64_t step, const char *ending)
+/* ---- removing ---------------------------------------------------------------------------------
+ */
+
+static int remove_named(const char *folder, const char *name)
 {
-    char path[PATH];
-    int rc = path_of(path, folder, step, ending);
+    char path[CHECKPOINT_PATH];
+    int rc = checkpoint_path(path, folder, name);
     return rc < 0 ? rc : hpc_file_remove(path);
 }
 
-/* Data without a description is what a kill left behind, unless it is being written. */
+/* The step of a file of some checkpoint, and what of its name is behind that; NULL: it is none. */
+static const char *ending_of(long long *step, const char *name)
+{
+    char want[CHECKPOINT_NAME];
+    if (sscanf(name, "step-%lld.", step) != 1) return NULL;
+    int n = snprintf(want, sizeof want, "step-%08lld.", *step);
+    return strncmp(name, want, (size_t)n) == 0 ? name + n : NULL;
+}
+
+/* What a checkpoint's own files begin with, behind the step: "safetensors", or "SAVE.". A record
+ * that cannot be read leaves this open: "". */
+static void head_of(char out[CHECKPOINT_NAME], const char *folder, int64_t step)
+{
+    hpc_checkpoint c;
+    hpc_json *root = NULL;
+    const char *index = NULL, *end;
+    long long same;
+    out[0] = '\0';
+    if (checkpoint_record_read(&root, &c, folder, step) >= 0) {
+        snprintf(out, CHECKPOINT_NAME, "safetensors");
+        if (hpc_json_get(root, "index")) hpc_json_text(&index, hpc_json_get(root, "index"), "");
+    }
+    if (index && (end = ending_of(&same, index)))
+        snprintf(out, CHECKPOINT_NAME, "%.*s", (int)(strcspn(end, ".") + 1), end);
+    hpc_json_free(root);
+    hpc_error_clear();
+}
+
+static bool is_listed(const int64_t *list, int64_t n, int64_t step)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (list[k] == step) return true;
+    return false;
+}
+
+/* Data without a record is what a kill left behind; so is that of a saving of the same step which
+ * another took the place of. */
 static int remove_orphans(const char *folder, const int64_t *whole, int64_t whole_n)
 {
-    int64_t *step = NULL, n = 0, k = 0;
+    hpc_buf names = {0};
+    char head[CHECKPOINT_NAME] = "";
+    long long step, known = -1;
+    int64_t n = 0;
     int rc;
-    TRY(list_steps(&step, &n, folder, "safetensors"));
-    for (int64_t i = 0; step && i < n; i++) {
-        while (k < whole_n && whole[k] < step[i]) k++;
-        if (k < whole_n && whole[k] == step[i]) continue;
-        TRY(remove_step(folder, step[i], "safetensors"));
+    TRY(hpc_file_list(&names, &n, folder));
+    const char *name = names.data;
+    for (int64_t k = 0; k < n; k++, name += strlen(name) + 1) {
+        const char *end = ending_of(&step, name);
+        if (!end || strcmp(end, "json") == 0) continue;
+        bool kept = is_listed(whole, whole_n, step);
+        if (kept && step != known) head_of(head, folder, known = step);
+        if (!kept || (head[0] && strncmp(end, head, strlen(head)) != 0))
+            TRY(remove_named(folder, name));
     }
 out:
-    hpc_free(step);
+    hpc_buf_release(&names);
     return rc;
 }
 
-/* The description goes first, so that a kill leaves no checkpoint rather than half of one. */
+/* The record goes first, so that a kill leaves no checkpoint rather than half of one. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest)
 {
-    int64_t *step = NULL, n = 0, ours = 0;
+    int64_t *step = NULL, n = 0, ours = 0, gone = 0;
+    char name[CHECKPOINT_NAME];
     int rc;
     TRY(list_steps(&step, &n, folder, "json"));
     while (step && ours < n && step[ours] <= newest) ours++;
-    for (int64_t k = 0; step && keep > 0 && k + keep < ours; k++) {
-        TRY(remove_step(folder, step[k], "json"));
-        TRY(remove_step(folder, step[k], "safetensors"));
+    for (; step && keep > 0 && gone + keep < ours; gone++) {
+        checkpoint_name(name, step[gone], "json");
+        TRY(remove_named(folder, name));
     }
-    if (step) TRY(remove_orphans(folder, step, n));
+    if (step) TRY(remove_orphans(folder, step + gone, n - gone));
     if (hpc_file_exists(folder)) TRY(hpc_file_sweep(folder));
 out:
     hpc_free(step);

@@ -30,6 +30,7 @@ static const metric_column columns[HPC_METRIC_N] = {
     [HPC_METRIC_COMM_BYTES] = {"comm_bytes", "memory/comm_bytes", true, false},
     [HPC_METRIC_VALIDATION_LOSS] = {"validation_loss", "validation/loss", false, false},
     [HPC_METRIC_SKIPPED] = {"skipped", "train/skipped", true, false},
+    [HPC_METRIC_SAVE_MS] = {"save_ms", "speed/save_ms", false, false},
 };
 
 const metric_column *metric_column_of(hpc_metric m)
@@ -49,43 +50,71 @@ const char *hpc_metric_tag(hpc_metric m)
 
 /* ---- going on ------------------------------------------------------------------ */
 
-static void put_header(hpc_buf *out)
+enum { OLDEST = HPC_METRIC_SKIPPED + 1 }; /* columns of the first version */
+
+static void put_header(hpc_buf *out, int columns_n)
 {
-    for (int m = 0; m < HPC_METRIC_N; m++)
-        hpc_buf_printf(out, "%s%s", m ? "," : "", columns[m].name);
+    out->n = 0;
+    for (int m = 0; m < columns_n; m++) hpc_buf_printf(out, "%s%s", m ? "," : "", columns[m].name);
     hpc_buf_text(out, "\n");
 }
 
+/* How many of our columns it has, the first ones; `header`: their line. */
+static int find_columns(int *n, hpc_buf *header, const hpc_buf *text, const char *path)
+{
+    for (*n = HPC_METRIC_N; *n >= OLDEST; --*n) {
+        put_header(header, *n);
+        if (header->failed) return header->failed;
+        if (text->n >= header->n && memcmp(text->data, header->data, header->n) == 0) return HPC_OK;
+    }
+    return hpc_fail(HPC_E_FORMAT, "%.300s: other columns than this version writes; begin a new run",
+                    path);
+}
+
 /* Bytes of `text` to be kept: its header and the rows up to `step`. */
-static int find_kept(size_t *kept, const hpc_buf *text, const hpc_buf *header, const char *path,
+static int find_kept(size_t *kept, const hpc_buf *text, size_t header, const char *path,
                      int64_t step)
 {
     metrics_reader r;
     hpc_metrics_row row;
     int rc = HPC_OK;
-    if (text->n < header->n || memcmp(text->data, header->data, header->n) != 0)
-        return hpc_fail(HPC_E_FORMAT,
-                        "%.300s: other columns than this version writes; begin a new run", path);
     TRY(metrics_reader_begin(&r, path, text->data, text->n));
-    for (*kept = header->n; (rc = metrics_reader_next(&r, &row)) == 1; *kept = r.at)
+    for (*kept = header; (rc = metrics_reader_next(&r, &row)) == 1; *kept = r.at)
         if (row.value[HPC_METRIC_STEP] > (double)step) return HPC_OK;
 out:
     return rc;
+}
+
+/* What is kept of a file of the first n columns, with all of them. */
+static int widen(hpc_buf *out, const char *text, size_t bytes, int n)
+{
+    put_header(out, HPC_METRIC_N);
+    for (size_t at = strcspn(text, "\n") + 1; at < bytes; at++) {
+        if (text[at] == '\n')
+            for (int m = n; m < HPC_METRIC_N; m++) hpc_buf_text(out, ",");
+        hpc_buf_add(out, text + at, 1);
+    }
+    return out->failed;
 }
 
 static int prepare(const char *path, int64_t step)
 {
     hpc_buf text = {0}, header = {0};
     size_t kept = 0;
-    int rc = HPC_OK;
-    put_header(&header);
-    TRY(header.failed);
+    int n, rc = HPC_OK;
     if (step > 0 && hpc_file_exists(path)) {
         TRY(hpc_file_read(&text, path, METRICS_BYTES));
-        TRY(find_kept(&kept, &text, &header, path, step));
-        if (kept == text.n) goto out;
-        TRY(hpc_file_save(path, text.data, kept));
+        TRY(find_columns(&n, &header, &text, path));
+        TRY(find_kept(&kept, &text, header.n, path, step));
+        if (n < HPC_METRIC_N) {
+            TRY(widen(&header, text.data, kept, n));
+            TRY(hpc_file_save(path, header.data, header.n));
+        } else if (kept < text.n) {
+            TRY(hpc_file_save(path, text.data, kept));
+        }
     } else {
+        put_header(&header, HPC_METRIC_N);
+        TRY(header.failed);
         TRY(hpc_file_save(path, header.data, header.n));
     }
 out:

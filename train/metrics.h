@@ -29,6 +29,7 @@ typedef enum hpc_metric {
     HPC_METRIC_COMM_BYTES,
     HPC_METRIC_VALIDATION_LOSS, /* where there was a validation */
     HPC_METRIC_SKIPPED,         /* 1: the update was left out, for a loss or gradient not finite */
+    HPC_METRIC_SAVE_MS,         /* for which saving held up training, since the row before */
     HPC_METRIC_N
 } hpc_metric;
 const char *hpc_metric_name(hpc_metric m); /* the column's: "grad_norm" */
@@ -42,9 +43,9 @@ typedef struct hpc_metrics_row {
 
 /* ---- writing ----------------------------------------------------------------
  * Goes on behind step `step` of the run in folder RUN, which exists: later rows and a torn last
- * line are dropped first, atomically; 0: begins anew. Refused: a metrics.csv with other columns,
- * and a damaged line before that step. Event files are added, never changed; a new one tells
- * TensorBoard to forget later steps. */
+ * line are dropped first, atomically; 0: begins anew. Columns that an older version did not have
+ * are added, empty. Refused: a metrics.csv with other columns, and a damaged line before that step.
+ * Event files are added, never changed; a new one tells TensorBoard to forget later steps. */
 typedef struct hpc_metrics hpc_metrics;
 int hpc_metrics_open(hpc_metrics **out, const char *run, int64_t step);
 /* Both files have the row, in one piece, on return. Steps must grow. */

@@ -58,6 +58,15 @@ void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all,
               shape_of(t), coord);
 }
 
+void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value v)
+{
+    int coord[HPC_AXIS_N] = {0};
+    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
+        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
+    for (int d = 0; d < t->whole[v].rank; d++)
+        first[d] = hpc_type_first(&t->p->value[v].type, d, shape_of(t), coord);
+}
+
 /* ---- whole tensors ----------------------------------------------------------------------------
  */
 
@@ -131,6 +140,11 @@ int trainer_tell(const hpc_trainer *t, int64_t *word)
         &(hpc_comm){.kind = HPC_BROADCAST, .dtype = HPC_I64, .n = 1, .send = word, .recv = &heard});
     *word = heard;
     return rc;
+}
+
+int trainer_agree(const hpc_trainer *t, int rc)
+{
+    return t->o.grid ? hpc_link_agree(hpc_grid_world(t->o.grid), rc) : rc;
 }
 
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v)

@@ -24,7 +24,12 @@ typedef struct run {
     hpc_checkpoint at;
     char checkpoints[PATH];
     int64_t start_ns, saved_step, in_a_row;
-    double before; /* seconds of training before this process */
+    hpc_saving *saving;   /* under way, in the background */
+    int64_t saving_step;  /* its step */
+    bool prunes;          /* once it is there, older ones may go */
+    int64_t held_ns;      /* how long saving has held up training, */
+    int64_t held_told_ns; /* and how much of that is in the metrics */
+    double before;        /* seconds of training before this process */
     int lock;
     bool wants_save;
     int ranks;
@@ -102,18 +107,30 @@ static void say_to(const char *line, void *user)
     say(user, "%s", line);
 }
 
+/* A number by which its checkpoints are told from those of other runs. */
+static int draw_run(run *r)
+{
+    double now = hpc_events_time();
+    int64_t mixed[3] = {(int64_t)(now * 1e6), hpc_clock_ns(), (int64_t)r->o->trainer.seed};
+    int64_t word = (int64_t)(hpc_hash(mixed, sizeof mixed, 0) | 1);
+    int rc = trainer_tell(r->trainer, &word);
+    r->at.run = (uint64_t)word;
+    return rc;
+}
+
 static int go_on(run *r)
 {
     bool found = false;
-    int rc = hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, say_to, r);
-    if (rc < 0) return rc;
-    if (!found) {
-        r->at = (hpc_checkpoint){.best = INFINITY};
-        return HPC_OK;
-    }
+    int rc;
+    TRY(hpc_checkpoint_load(&r->at, &found, r->trainer, r->checkpoints, say_to, r));
+    if (!found) r->at = (hpc_checkpoint){.best = INFINITY};
+    if (!found || r->at.run == 0) TRY(draw_run(r));
+    if (!found) return HPC_OK;
     r->before = r->at.seconds;
     r->saved_step = r->at.step;
-    return hpc_loader_seek(r->data, &r->at.loader);
+    TRY(hpc_loader_seek(r->data, &r->at.loader));
+out:
+    return rc;
 }
 
 static int set_aside(const run *r, const char *why)
@@ -182,6 +199,7 @@ out:
 
 static void close_run(run *r)
 {
+    hpc_saving_end(r->saving);
     hpc_metrics_close(r->metrics);
     hpc_trainer_close(r->trainer);
     hpc_loader_close(r->data);
@@ -197,17 +215,39 @@ static double seconds_here(const run *r)
     return (double)(hpc_clock_ns() - r->start_ns) * 1e-9;
 }
 
+/* Carries the saving that is under way forward, or waits for it. */
+static int settle(run *r, bool wait)
+{
+    int64_t start = hpc_clock_ns();
+    bool done = false;
+    int rc = HPC_OK;
+    if (!r->saving) return HPC_OK;
+    TRY(hpc_saving_poll(r->saving, wait, &done));
+    if (!done) goto out;
+    hpc_saving_end(r->saving);
+    r->saving = NULL;
+    if (r->leads && r->prunes)
+        TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep, r->saving_step));
+out:
+    r->held_ns += hpc_clock_ns() - start;
+    return rc;
+}
+
+/* A copy is taken now, and written while training goes on. */
 static int save(run *r)
 {
+    int64_t start;
     int rc;
     if (r->saved_step == r->at.step) return HPC_OK;
+    TRY(settle(r, true));
+    start = hpc_clock_ns();
     r->at.loader = hpc_loader_tell(r->data);
     r->at.seconds = r->before + seconds_here(r);
-    TRY(hpc_checkpoint_save(r->trainer, r->checkpoints, &r->at));
-    r->saved_step = r->at.step;
-    if (!r->leads) goto out;
+    TRY(hpc_saving_start(&r->saving, r->trainer, r->checkpoints, &r->at));
+    r->saved_step = r->saving_step = r->at.step;
     /* While steps are skipped, what was saved before may be what to go back to. */
-    if (r->in_a_row == 0) TRY(hpc_checkpoint_prune(r->checkpoints, r->o->keep, r->at.step));
+    r->prunes = r->in_a_row == 0;
+    r->held_ns += hpc_clock_ns() - start;
 out:
     return rc;
 }
@@ -329,7 +369,8 @@ static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double 
                   [HPC_METRIC_MFU] = flops / (r->o->peak_flops * r->ranks),
                   [HPC_METRIC_COMM_BYTES] = (double)s->sent,
                   [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
-                  [HPC_METRIC_SKIPPED] = s->skipped},
+                  [HPC_METRIC_SKIPPED] = s->skipped,
+                  [HPC_METRIC_SAVE_MS] = (double)(r->held_ns - r->held_told_ns) * 1e-6},
         .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
 }
 
@@ -369,6 +410,7 @@ static int take_step(run *r)
     r->at.tokens += s.tokens;
     TRY(note_skipped(r, &s));
     hpc_metrics_row row = row_of(r, &s, lr, ns);
+    r->held_told_ns = r->held_ns;
     TRY(end_step(r, &row));
 out:
     return rc;
@@ -399,16 +441,19 @@ static int take_steps(run *r)
         TRY(enough(r));
         if (rc > 0) {
             TRY(save(r));
+            TRY(settle(r, true));
             say(r, "%s at step %lld of %lld: saved, --resume goes on",
                 asked(r->o->stop) ? "stopped" : "out of time", (long long)r->at.step,
                 (long long)r->o->steps);
             return HPC_OK;
         }
         TRY(r->at.owed ? end_step(r, &r->at.row) : take_step(r));
+        TRY(settle(r, false));
         TRY(save_if_due(r));
     }
     TRY(save(r));
     TRY(export_model(r, "model"));
+    TRY(settle(r, true));
     r->out->finished = true;
 out:
     return rc;
@@ -431,6 +476,7 @@ out:
     out->tokens = r.at.tokens;
     out->best = r.at.best;
     out->best_step = r.at.best_step;
+    out->held = (double)r.held_ns * 1e-9;
     close_run(&r);
     return rc;
 }

@@ -29,8 +29,9 @@ typedef struct hpc_trainer_options {
     int64_t accumulate;    /* microbatches in a step */
     uint64_t seed;
     hpc_device_options device;
-    bool profile;   /* see hpc_trainer_profile */
-    hpc_grid *grid; /* borrowed, of parallel.grid; NULL: one rank */
+    bool profile;      /* see hpc_trainer_profile */
+    size_t part_bytes; /* of a checkpoint, hashed and read together; 0: 4 MiB */
+    hpc_grid *grid;    /* borrowed, of parallel.grid; NULL: one rank */
     hpc_parallel parallel;
 } hpc_trainer_options;
 
@@ -89,10 +90,15 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
 int hpc_trainer_export(const hpc_trainer *t, const char *dir);
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
-/* FOLDER/step-00000120.safetensors holds all state by logical name; step-00000120.json, written
- * last, names it, its hash, the shape of the model, and where the run stood. One without the other
- * is no checkpoint. */
+/* One rank writes all state, by logical name, into FOLDER/step-00000120.safetensors. Of many each
+ * writes the rows that it owns, all at once, into step-00000120.SAVE.R-of-N.safetensors (SAVE: of
+ * this saving), and step-00000120.SAVE.index says which rows of which tensor lie where, with their
+ * hashes. step-00000120.json is written last, with a hash of the one file or of the index, the
+ * model's configuration, and where the run stood: without it there is no checkpoint. Either is
+ * loaded on any grid. */
 typedef struct hpc_checkpoint {
+    uint64_t run; /* its number, drawn when it began; 0 in those that were saved before there was
+                     one */
     int64_t step, tokens;
     hpc_loader_state loader;
     double norm_average; /* of the spike guard */
@@ -102,11 +108,22 @@ typedef struct hpc_checkpoint {
     bool owed;      /* its validation was cut short: it comes first, and then its row of metrics */
     hpc_metrics_row row;
 } hpc_checkpoint;
+/* Collective, as all that follows. It is there on return. */
 int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
+/* The same in the background. On return from start a copy of what this rank owns has been taken,
+ * and the trainer may step; a thread writes. One at a time. poll carries it forward: *done once it
+ * is there; `wait` waits for that. What the writing failed of is poll's failure, and leaves what
+ * was there before. end waits for the thread, and gives up what is not done; NULL is fine. */
+typedef struct hpc_saving hpc_saving;
+int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
+                     const hpc_checkpoint *c);
+int hpc_saving_poll(hpc_saving *s, bool wait, bool *done);
+void hpc_saving_end(hpc_saving *s);
 /* Of the newest that is there, whole or not; *step: -1 when there is none. */
 int hpc_checkpoint_newest(int64_t *step, const char *folder);
-/* The newest whole one; one that is damaged is told (`say`) and the one before is taken. *found:
- * false when there is none at all. HPC_E_SHAPE when it is of another model or optimizer. */
+/* The newest whole one; one of which any rank finds a part damaged, or missing, is told (`say`, on
+ * the first rank) and the one before is taken. *found: false when there is none at all. HPC_E_SHAPE
+ * when it is of another model or optimizer. What fails, fails on all ranks alike. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user);
 /* Of those up to step `newest` all but the newest `keep` go (0: none), and what a killed process
@@ -147,6 +164,7 @@ typedef struct hpc_training_result {
     int64_t step, tokens, skipped;
     double loss, validation, best;
     int64_t best_step;
+    double held;   /* seconds for which saving held up training */
     bool finished; /* all steps are done */
 } hpc_training_result;
 /* HPC_E_STATE while another process is at it. With trainer.grid collective over it: all ranks give

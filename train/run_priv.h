@@ -33,6 +33,8 @@ int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
  */
 /* This rank's tile of v out of all of it, elements of `element` bytes. */
 void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element);
+/* Where that tile begins in it. */
+void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value v);
 /* All of v, as it is stored. On the first rank, while the others attend. */
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v);
 /* What the first rank says to all. */
@@ -43,6 +45,8 @@ int trainer_dismiss(const hpc_trainer *t);
 bool trainer_leads(const hpc_trainer *t); /* it is the first rank, or the only one */
 /* Parameters were written: what is kept gathered of them is gathered. */
 int trainer_written(const hpc_trainer *t);
+/* Whether all ranks can go on: what the first that cannot says, on all (hpc_link_agree). */
+int trainer_agree(const hpc_trainer *t, int rc);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
 /* The sum over those that share the rows. */

@@ -249,6 +249,34 @@ static void of_a_newer_version(void **state)
     hpc_loader_close(p.l);
 }
 
+/* As it was written before runs had numbers and records their models. */
+static void of_an_older_version(void **state)
+{
+    place p;
+    char about[PATH_MAX];
+    hpc_buf text = {0};
+    hpc_trainer_options o = tiny_trainer(HPC_OPT_SGD);
+    hpc_checkpoint c;
+    bool found;
+    open_place(&p, state);
+    hpc_trainer *t = open_trainer(&o);
+    save(&p, t, 3);
+    path_in(about, &p, "step-00000003.json");
+    test_ok(hpc_file_read(&text, about, 1 << 20));
+    char *run = strstr(text.data, "\"run\""), *step = strstr(text.data, "\"step\"");
+    assert_true(run && step > run);
+    memmove(run, step, strlen(step) + 1);
+    char *model = strstr(text.data, ",\n  \"model\"");
+    assert_non_null(model);
+    memcpy(model, "\n}\n", 4);
+    test_ok(hpc_file_save(about, text.data, strlen(text.data)));
+    hpc_buf_release(&text);
+    test_ok(hpc_checkpoint_load(&c, &found, t, p.folder, hear, &p));
+    assert_true(found && c.step == 3 && c.run == 0 && p.said == 0);
+    hpc_trainer_close(t);
+    hpc_loader_close(p.l);
+}
+
 /* Each system call of a save failing in turn: what was there before is still taken. */
 static void full_disk(void **state)
 {
@@ -309,9 +337,9 @@ int main(void)
 #define IN_FOLDER(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(comes_back),         IN_FOLDER(falls_back), IN_FOLDER(half_written),
-        IN_FOLDER(of_another_run),     IN_FOLDER(full_disk),  IN_FOLDER(keeps_the_newest),
-        IN_FOLDER(of_a_newer_version),
+        IN_FOLDER(comes_back),         IN_FOLDER(falls_back),          IN_FOLDER(half_written),
+        IN_FOLDER(of_another_run),     IN_FOLDER(full_disk),           IN_FOLDER(keeps_the_newest),
+        IN_FOLDER(of_a_newer_version), IN_FOLDER(of_an_older_version),
     };
     return cmocka_run_group_tests_name("train/checkpoint", tests, NULL, NULL);
 }

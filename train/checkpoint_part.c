@@ -1,0 +1,122 @@
+/*
+ * checkpoint_part.c: which rank writes which rows of which tensor, by the
+ * layouts alone: every rank comes to the same answer for every other.
+ */
+#include <string.h>
+
+#include "train/checkpoint_priv.h"
+
+enum {
+    PART_BYTES = 4 << 20, /* hashed, and so read, together */
+    WORTH = 64            /* a tile of less than this share of it is not shared out */
+};
+
+/* ---- who holds it ---------------------------------------------------------------------------- */
+
+static const hpc_grid_shape one_rank;
+
+static const hpc_grid_shape *shape_of(const hpc_trainer *t)
+{
+    return t->o.grid ? hpc_grid_shape_of(t->o.grid) : &one_rank;
+}
+
+/* Of those that hold the same tile of v: which one this is, and how many. Partial sums differ on
+ * all of them, so they are the first's alone, as loading wants them. */
+static bool find_copy(int64_t *copy, int64_t *copies, const hpc_type *local,
+                      const hpc_grid_shape *s, const int *coord)
+{
+    *copy = 0;
+    *copies = 1;
+    for (int a = 0; a < HPC_AXIS_N; a++) {
+        int extent = s->extent[a] > 1 ? s->extent[a] : 1;
+        if (local->layout[a] == HPC_PARTIAL && coord[a] != 0) return false;
+        if (local->layout[a] != HPC_REPLICATED) continue;
+        *copy = *copy * extent + coord[a];
+        *copies *= extent;
+    }
+    return true;
+}
+
+/* ---- what is cut of it ----------------------------------------------------------------------- */
+
+typedef struct list {
+    checkpoint_part *part;
+    int64_t n, cap;
+    uint64_t at;
+    int file;
+} list;
+
+static size_t row_bytes(const hpc_type *local)
+{
+    size_t n = hpc_dtype_get((hpc_dtype)local->dtype)->block_bytes;
+    for (int d = 1; d < local->rank; d++) n *= (size_t)local->extent[d];
+    return n;
+}
+
+static int add(list *l, hpc_value v, const hpc_type *local, int64_t lo, int64_t hi,
+               const hpc_grid_shape *s, const int *coord)
+{
+    int rc = hpc_grow(&l->part, &l->cap, l->n + 1, sizeof *l->part);
+    if (rc < 0) return rc;
+    checkpoint_part *p = &l->part[l->n++];
+    *p = (checkpoint_part){.tensor = v, .file = l->file, .rank = local->rank, .at = l->at};
+    for (int d = 0; d < local->rank; d++) {
+        p->first[d] = hpc_type_first(local, d, s, coord) + (d == 0 ? lo : 0);
+        p->extent[d] = d == 0 ? hi - lo : local->extent[d];
+    }
+    p->bytes = row_bytes(local) * (size_t)(hi - lo);
+    l->at += p->bytes;
+    return HPC_OK;
+}
+
+static int add_value(list *l, const hpc_trainer *t, hpc_value v, const int *coord)
+{
+    const hpc_type *local = &t->p->value[v].type;
+    const hpc_grid_shape *s = shape_of(t);
+    size_t most = t->o.part_bytes ? t->o.part_bytes : PART_BYTES, row = row_bytes(local);
+    int64_t rows = local->rank ? local->extent[0] : 1, lo = 0, hi = rows, copy, copies;
+    int rc = HPC_OK;
+    if (!find_copy(&copy, &copies, local, s, coord)) return HPC_OK;
+    if (rows == 0 || row == 0) return copy == 0 ? add(l, v, local, 0, rows, s, coord) : HPC_OK;
+    if (rows >= copies && row * (size_t)rows >= most / WORTH) {
+        lo = rows * copy / copies;
+        hi = rows * (copy + 1) / copies;
+    } else if (copy != v % copies) {
+        return HPC_OK;
+    }
+    int64_t step = row < most ? (int64_t)(most / row) : 1;
+    for (; lo < hi; lo += step)
+        TRY(add(l, v, local, lo, lo + step < hi ? lo + step : hi, s, coord));
+out:
+    return rc;
+}
+
+int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t, int rank)
+{
+    list l = {.file = rank};
+    int coord[HPC_AXIS_N], rc = HPC_OK;
+    hpc_grid_coords(coord, shape_of(t), rank);
+    for (hpc_value v = 0; v < t->p->value_n; v++)
+        if (trainer_keeps(t, v)) TRY(add_value(&l, t, v, coord));
+out:
+    *out = l.part;
+    *n = l.n;
+    return rc;
+}
+
+int64_t checkpoint_part_elements(const checkpoint_part *p)
+{
+    int64_t n = 1;
+    for (int d = 0; d < p->rank; d++) n *= p->extent[d];
+    return n;
+}
+
+size_t checkpoint_part_place(const hpc_trainer *t, const checkpoint_part *p)
+{
+    const hpc_type *local = &t->p->value[p->tensor].type;
+    int coord[HPC_AXIS_N] = {0};
+    if (p->rank == 0) return 0;
+    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
+        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
+    return row_bytes(local) * (size_t)(p->first[0] - hpc_type_first(local, 0, shape_of(t), coord));
+}

@@ -1,0 +1,96 @@
+/*
+ * checkpoint_priv.h: what the files of a checkpoint share: which rank writes
+ * which part, the index of a sharded one, and reading out of either kind.
+ */
+#ifndef HPC_TRAIN_CHECKPOINT_PRIV_H
+#define HPC_TRAIN_CHECKPOINT_PRIV_H
+
+#include "train/run_priv.h"
+
+enum {
+    CHECKPOINT_PATH = 4096,
+    CHECKPOINT_NAME = 64, /* of a file in the folder */
+    CHECKPOINT_SAVE = 9,  /* of one saving: eight digits */
+    CHECKPOINT_HASH = 33  /* its text */
+};
+
+/* FOLDER/NAME. */
+int checkpoint_path(char out[CHECKPOINT_PATH], const char *folder, const char *name);
+/* "step-00000120.ENDING" */
+void checkpoint_name(char out[CHECKPOINT_NAME], int64_t step, const char *ending);
+void checkpoint_hash_text(char out[CHECKPOINT_HASH], hpc_hash128 h);
+int checkpoint_hash_file(char out[CHECKPOINT_HASH], const char *path);
+int checkpoint_hash_read(hpc_hash128 *out, const char *text);
+
+/* ---- the record (checkpoint.c) ----------------------------------------------------------------
+ */
+/* index: the name of its file; NULL: all is in one. */
+int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
+                          const char *hash, const char *index);
+int checkpoint_record_read(hpc_json **root, hpc_checkpoint *c, const char *folder, int64_t step);
+
+/* ---- parts (checkpoint_part.c) ---------------------------------------------------------------
+ */
+/* Rows of a tensor's tile, which are hashed together; where in the whole it lies. */
+typedef struct checkpoint_part {
+    int64_t tensor; /* its number */
+    int file;       /* by the rank that writes it */
+    int rank;       /* of the tensor */
+    int64_t first[HPC_RANK_MAX], extent[HPC_RANK_MAX];
+    uint64_t at; /* in the file; of a list of parts, in the data of its rank */
+    size_t bytes;
+    hpc_hash128 hash;
+} checkpoint_part;
+
+/* What rank `rank` of the grid writes, in the order of its file; tensor: the value. Ranks that
+ * hold the same rows share them out, each part having one writer. */
+int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t, int rank);
+int64_t checkpoint_part_elements(const checkpoint_part *p);
+/* Where part p, of its `tensor` a value of t, begins in this rank's tile of it, in bytes. */
+size_t checkpoint_part_place(const hpc_trainer *t, const checkpoint_part *p);
+
+/* ---- the index (checkpoint_index.c) ----------------------------------------------------------
+ */
+typedef struct checkpoint_file {
+    char name[CHECKPOINT_NAME];
+    uint64_t bytes;
+} checkpoint_file;
+typedef struct checkpoint_tensor {
+    const char *name;
+    hpc_dtype dtype;
+    int rank;
+    int64_t extent[HPC_RANK_MAX];
+    int64_t part, part_n; /* from and how many, in the index's list */
+} checkpoint_tensor;
+typedef struct checkpoint_index {
+    int64_t step;
+    uint64_t run;
+    char save[CHECKPOINT_SAVE];
+    checkpoint_file *file;
+    checkpoint_tensor *tensor;
+    checkpoint_part *part; /* tensor by tensor */
+    int64_t file_n, tensor_n, part_n;
+    hpc_map *by_name;
+    hpc_json *root; /* names are its */
+} checkpoint_index;
+int checkpoint_index_put(hpc_buf *out, const checkpoint_index *x);
+int checkpoint_index_read(checkpoint_index *x, const char *path);
+void checkpoint_index_release(checkpoint_index *x);
+
+/* ---- reading (checkpoint_read.c) --------------------------------------------------------------
+ */
+/* All state of a checkpoint, in one file or in many, by name. */
+typedef struct checkpoint_state checkpoint_state;
+/* `record`: the parsed step-N.json. */
+int checkpoint_state_open(checkpoint_state **out, const char *folder, int64_t step,
+                          const hpc_json *record);
+void checkpoint_state_close(checkpoint_state *s);
+int64_t checkpoint_state_n(const checkpoint_state *s);
+/* Its name, dtype and shape; false: it is not there. */
+bool checkpoint_state_find(hpc_stored_tensor *out, const checkpoint_state *s, const char *name);
+/* The box at `first` of `extent` of a tensor that is there, its rows back to back. Reads and checks
+ * what touches it alone. */
+int checkpoint_state_read(void *out, checkpoint_state *s, const char *name, const int64_t *first,
+                          const int64_t *extent);
+
+#endif
