@@ -20,7 +20,8 @@ static int run(void *options, int argc, char **argv)
     const export_options *o = options;
     if (argc != 1)
         return hpc_fail(HPC_E_ARG,
-                        "name one model directory or FILE.gguf to export; --help tells more");
+                        "name one model directory or FILE.gguf to export, or the folder of a run; "
+                        "--help tells more");
     int to = MODEL_COPY_FOLDER;
     for (int k = 0; k < MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;
@@ -51,6 +52,14 @@ static const hpc_option options[] = {
      .help =
          "hf: a directory for transformers; gguf: one file for llama.cpp; packed: one file that "
          "`complete` maps."},
+    {.name = "step",
+     .kind = HPC_INT,
+     .offset = offsetof(export_options, copy.step),
+     .argument = "N",
+     .fallback = "0",
+     .least = 0,
+     .most = 1e9,
+     .help = "Of a RUN: the step whose checkpoint is taken; 0: the newest."},
     HPC_CMD_JSON(model_copy_options),
     HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
@@ -59,7 +68,7 @@ static const hpc_option options[] = {
 const hpc_command hpc_cmd_export = {
     .name = "export",
     .summary = "a model of ours for other programs",
-    .arguments = "DIR|FILE.gguf",
+    .arguments = "DIR|FILE.gguf|RUN",
     .description =
         "Writes a model directory, or a FILE.gguf, again: as a directory in the names, fusions and "
         "layout of its family, which transformers loads unchanged (config.json, model.safetensors, "
@@ -79,10 +88,15 @@ const hpc_command hpc_cmd_export = {
         "and processes share the memory. It is for this program alone and refused by one that "
         "lays parameters out otherwise: keep the model that it was made of. Matrices keep the "
         "types that they are stored in, or get those that `complete --weights` would give them.\n\n"
+        "RUN is the folder of a run (train --out): the model in its newest checkpoint, or in that "
+        "of "
+        "--step, is put together from however many files its ranks wrote, while the run goes on or "
+        "behind its end.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder export model --to hf --out model-f16 --dtype f16\n"
                 "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp\n"
-                "hpccoder export model.gguf --to packed --out model.packed  # to start at once",
+                "hpccoder export model.gguf --to packed --out model.packed  # to start at once\n"
+                "hpccoder export run --out model-so-far  # out of the newest checkpoint",
     .options = options,
     .options_bytes = sizeof(export_options),
     .run = run,

@@ -6,6 +6,7 @@
 #include "cmd/model_copy.h"
 #include "model/packed.h"
 #include "model/tokenizer.h"
+#include "train/run.h"
 
 const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
 
@@ -14,9 +15,12 @@ typedef struct copying {
     const model_copy_options *o;
     hpc_model_config c;
     hpc_weights *w;
+    hpc_saved *saved;         /* in place of w: it comes out of a checkpoint */
+    hpc_json *record;         /* of that run */
     hpc_dtype dtype;          /* HPC_DTYPE_N: as they are stored */
     hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
-    bool from_gguf;           /* not a directory */
+    const char *words; /* where that lies: from, or as the run's record says; NULL: nowhere */
+    bool from_gguf;    /* not a directory */
     model_copy_form to;
     int64_t params, done;
     hpc_progress progress;
@@ -67,7 +71,7 @@ out:
 static int find_dtype(copying *k)
 {
     int rc = HPC_OK;
-    k->dtype = k->to == MODEL_COPY_PACKED ? HPC_DTYPE_N : k->c.dtype;
+    k->dtype = k->to == MODEL_COPY_PACKED ? HPC_DTYPE_N : k->saved ? HPC_F32 : k->c.dtype;
     if (k->o->dtype) TRY(hpc_dtype_find(&k->dtype, k->o->dtype));
     if (k->to == MODEL_COPY_FOLDER && hpc_dtype_get(k->dtype)->quantised)
         TRY(hpc_fail(HPC_E_ARG, "--dtype %s: a directory holds f32, bf16 or f16; a file holds it",
@@ -80,13 +84,13 @@ static int open_tokenizer(copying *k, bool *there)
 {
     static const char *const names[] = {"tokenizer.model", "tokenizer.json"};
     int rc = HPC_OK;
-    *there = k->from_gguf;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !*there; i++) {
+    *there = k->from_gguf || (k->saved && k->words);
+    for (size_t i = 0; !k->saved && i < sizeof names / sizeof *names && !*there; i++) {
         const char *path = path_in(k, k->from, names[i]);
         if (!path) TRY(HPC_E_NOMEM);
         *there = hpc_file_exists(path);
     }
-    if (*there) rc = hpc_model_tokenizer(&k->tokenizer, k->from);
+    if (*there) rc = hpc_model_tokenizer(&k->tokenizer, k->words);
     if (rc == HPC_E_ARG && k->from_gguf) { /* it holds none */
         *there = false;
         hpc_error_clear();
@@ -149,7 +153,7 @@ out:
 static int read_tensor(float *out, const hpc_model_tensor *t, void *user)
 {
     copying *k = user;
-    int rc = hpc_weights_read(out, k->w, t);
+    int rc = k->saved ? hpc_saved_read(out, t, k->saved) : hpc_weights_read(out, k->w, t);
     k->done += t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
     if (rc >= 0) hpc_progress_update(&k->progress, k->done, NULL);
     return rc;
@@ -170,13 +174,15 @@ static int copy_folder(copying *k)
     hpc_weights_save_options save = {.dtype = k->dtype, .read = read_tensor, .user = k};
     int rc = HPC_OK;
     TRY(hpc_file_mkdir(k->o->out));
-    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) TRY(copy_file(k, beside[i]));
-    if (k->tokenizer && k->from_gguf) TRY(hpc_model_tokenizer_copy(k->o->out, k->from));
+    for (size_t i = 0; !k->saved && i < sizeof beside / sizeof *beside; i++)
+        TRY(copy_file(k, beside[i]));
+    if (k->tokenizer && (k->from_gguf || k->saved))
+        TRY(hpc_model_tokenizer_copy(k->o->out, k->words));
     hpc_cmd_progress(&k->progress, k->o->quiet);
     hpc_progress_start(&k->progress, k->command, "parameters", k->params);
     TRY(hpc_weights_save(k->o->out, &k->c, &save));
     hpc_progress_end(&k->progress, k->done);
-    TRY(copy_file(k, "generation_config.json"));
+    if (!k->saved) TRY(copy_file(k, "generation_config.json"));
 out:
     return rc;
 }
@@ -205,7 +211,7 @@ static int copy_gguf(copying *k)
     TRY(name_of(&name, k->from));
     hpc_gguf_options save = {.dtype = k->dtype,
                              .name = name.n > 0 && name.data[0] != '.' ? name.data : NULL,
-                             .tokenizer = k->tokenizer ? k->from : NULL,
+                             .tokenizer = k->tokenizer ? k->words : NULL,
                              .read = read_tensor,
                              .remark = remark,
                              .user = k};
@@ -316,12 +322,65 @@ static int check_head(const copying *k)
     hpc_model_tensor *list = NULL;
     int64_t n = 0;
     int rc = hpc_model_tensors(&list, &n, &k->c);
-    for (int64_t i = 0; i < n && rc >= 0; i++)
+    for (int64_t i = 0; i < n && rc >= 0 && k->w; i++)
         if (!hpc_weights_has(k->w, &list[i]))
             rc = hpc_fail(HPC_E_FORMAT,
                           "%s: its configuration has a head for classes, and it holds no %s",
                           k->from, list[i].name);
     hpc_free(list);
+    return rc;
+}
+
+/* ---- where it comes from -------------------------------------------------------------------- */
+
+static bool is_run(copying *k)
+{
+    const char *path = path_in(k, k->from, "checkpoints");
+    return path && hpc_file_exists(path);
+}
+
+/* The tokenizer that a run's configuration names, or that lies in the model which it began with. */
+static int find_words(copying *k)
+{
+    static const char *const keys[] = {"tokenizer", "init"};
+    const char *path = path_in(k, k->from, "config.json"), *words;
+    int rc = path ? HPC_OK : HPC_E_NOMEM;
+    TRY(rc);
+    if (!hpc_file_exists(path)) goto out;
+    TRY(hpc_json_read(&k->record, path));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !k->words; i++) {
+        const hpc_json *v = hpc_json_get(k->record, keys[i]);
+        if (hpc_json_kind_of(v) != HPC_JSON_TEXT) continue;
+        TRY(hpc_json_text(&words, v, keys[i]));
+        if (i == 0 || hpc_run_tokens_there(words)) k->words = words;
+    }
+out:
+    return rc;
+}
+
+static int open_run(copying *k)
+{
+    int rc;
+    if (k->to == MODEL_COPY_PACKED)
+        return hpc_fail(HPC_E_ARG, "--to packed: %s is a run; export it to a folder, and pack that",
+                        k->from);
+    TRY(hpc_saved_open(&k->saved, k->from, k->o->step > 0 ? k->o->step : -1));
+    k->c = *hpc_saved_config(k->saved);
+    TRY(find_words(k));
+out:
+    return rc;
+}
+
+static int open_model(copying *k)
+{
+    int rc;
+    if (k->o->step > 0)
+        return hpc_fail(HPC_E_ARG, "--step %lld: %s is a model, not the folder of a run",
+                        (long long)k->o->step, k->from);
+    k->words = k->from;
+    TRY(hpc_model_config_read(&k->c, k->from));
+    TRY(hpc_weights_open(&k->w, k->from, &k->c));
+out:
     return rc;
 }
 
@@ -336,8 +395,7 @@ static int copy_model(copying *k)
     int rc = HPC_OK;
     k->from_gguf = is_gguf(k->from);
     TRY(folder ? check_out(k->o) : check_file(k->o, k->to));
-    TRY(hpc_model_config_read(&k->c, k->from));
-    TRY(hpc_weights_open(&k->w, k->from, &k->c));
+    TRY(is_run(k) ? open_run(k) : open_model(k));
     TRY(check_head(k));
     TRY(find_dtype(k));
     k->params = hpc_model_config_params(&k->c);
@@ -354,6 +412,8 @@ out:
     if (began) remove_all(k);
     hpc_tokenizer_close(k->tokenizer);
     hpc_weights_close(k->w);
+    hpc_saved_close(k->saved);
+    hpc_json_free(k->record);
     hpc_buf_release(&k->path);
     return rc;
 }

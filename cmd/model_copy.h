@@ -1,6 +1,7 @@
 /*
- * model_copy.h: a model, in a directory or a GGUF file, checked and written again
- * as one of them or packed, as `import` and `export` do.
+ * model_copy.h: a model, in a directory, a GGUF file or a checkpoint of a run,
+ * checked and written again as one of the first two or packed, as `import` and
+ * `export` do.
  */
 #ifndef HPC_CMD_MODEL_COPY_H
 #define HPC_CMD_MODEL_COPY_H
@@ -9,6 +10,7 @@
 
 typedef struct model_copy_options {
     const char *out, *dtype; /* dtype NULL: as it is stored */
+    int64_t step;            /* of a run's checkpoint; 0: the newest */
     bool json, quiet;
 } model_copy_options;
 

@@ -130,6 +130,15 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
  * left half written. Later ones are not this run's, which passed them over. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
 
+/* The model in a checkpoint of the run in folder RUN, without its trainer; step -1: the newest. */
+typedef struct hpc_saved hpc_saved;
+int hpc_saved_open(hpc_saved **out, const char *run, int64_t step);
+void hpc_saved_close(hpc_saved *s);
+const hpc_model_config *hpc_saved_config(const hpc_saved *s);
+int64_t hpc_saved_step(const hpc_saved *s);
+int hpc_saved_read(float *out, const hpc_model_tensor *t,
+                   void *saved); /* as when weights are saved */
+
 /* ---- a run ---------------------------------------------------------------------------------- */
 /* Its tokenizer: a tokenizer.model or tokenizer.json, whatever the file is called, a folder with
  * one, or a GGUF with one inside. */

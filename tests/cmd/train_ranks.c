@@ -76,6 +76,44 @@ static void threads_are_ranks(void **state)
     assert_true(last(state, "two", 10) > 0);
 }
 
+static void same_file(void **state, const char *a, const char *b)
+{
+    char path[PATH_MAX];
+    hpc_file_view x = {0}, y = {0};
+    test_ok(hpc_file_open(&x, hpc_test_path(path, *state, a)));
+    test_ok(hpc_file_open(&y, hpc_test_path(path, *state, b)));
+    assert_int_equal(x.bytes, y.bytes);
+    assert_memory_equal(x.data, y.data, x.bytes);
+    hpc_file_close(&x);
+    hpc_file_close(&y);
+}
+
+/* Out of many files, or of one, what the run itself made of its parameters at its end. */
+static void a_model_comes_out_of_a_checkpoint(void **state)
+{
+    const char *root = root_of(state);
+    hpc_test_command_in(&o, root, "export @two --out @two-model");
+    assert_int_equal(o.code, 0);
+    same_file(state, "two/model/model.safetensors", "two-model/model.safetensors");
+    same_file(state, "two/model/config.json", "two-model/config.json");
+    hpc_test_command_in(&o, root, "export @one --out @one-model --step 8");
+    assert_int_equal(o.code, 0);
+    same_file(state, "one/model/model.safetensors", "one-model/model.safetensors");
+    hpc_test_command_in(&o, root,
+                        TINY "--steps 2 --init @one/model --lora-rank 2 --dtype bf16 --out @tuned "
+                             "--grid data=2 --zero 1");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root, "export @tuned --out @tuned-model");
+    assert_int_equal(o.code, 0);
+    same_file(state, "tuned/model/model.safetensors", "tuned-model/model.safetensors");
+    hpc_test_command_in(&o, root, "export @two --to gguf --out @two.gguf --dtype f16 -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_refuses(&o, root, "export @two --out @no --step 3", "step-00000003.json");
+    hpc_test_refuses(&o, root, "export @two/model --out @no --step 3",
+                     "is a model, not the folder");
+    hpc_test_refuses(&o, root, "export @two --to packed --out @no.packed", "pack that");
+}
+
 static void what_does_not_fit(void **state)
 {
     const char *root = root_of(state);
@@ -201,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serial),
         cmocka_unit_test(threads_are_ranks),
+        cmocka_unit_test(a_model_comes_out_of_a_checkpoint),
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(a_killed_rank_ends_the_job),

@@ -1,0 +1,110 @@
+/*
+ * checkpoint_export.c: the model in a checkpoint, of one file or of many, for
+ * whoever wants it without the trainer that it came from.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/checkpoint_priv.h"
+
+struct hpc_saved {
+    checkpoint_state *state;
+    hpc_json *record;
+    hpc_checkpoint at;
+    hpc_model_config model;
+    char folder[CHECKPOINT_PATH];
+};
+
+static int read_config(hpc_saved *s)
+{
+    const hpc_json *model = hpc_json_get(s->record, "model");
+    const hpc_json *adapter = hpc_json_get(s->record, "adapter");
+    const char *alpha;
+    int64_t rank = 0, targets = 0;
+    int rc;
+    if (!model || !adapter)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s, step %lld: it was saved by a version that did not describe the model, "
+                        "or could not; train --resume for a step more writes another",
+                        s->folder, (long long)s->at.step);
+    TRY(hpc_model_config_load(&s->model, model));
+    TRY(hpc_json_int(&rank, hpc_json_get(adapter, "rank"), "rank"));
+    TRY(hpc_json_int(&targets, hpc_json_get(adapter, "targets"), "targets"));
+    TRY(hpc_json_text(&alpha, hpc_json_get(adapter, "alpha"), "alpha"));
+    s->model.adapter = (hpc_adapter_config){
+        .rank = rank, .alpha = strtod(alpha, NULL), .targets = (uint32_t)targets};
+    TRY(hpc_model_config_check(&s->model));
+out:
+    return rc;
+}
+
+int hpc_saved_open(hpc_saved **out, const char *run, int64_t step)
+{
+    hpc_saved *s = hpc_alloc(1, sizeof *s);
+    int rc = s ? HPC_OK : HPC_E_NOMEM;
+    *out = NULL;
+    TRY(rc);
+    TRY(checkpoint_path(s->folder, run, "checkpoints"));
+    if (step < 0) TRY(hpc_checkpoint_newest(&step, s->folder));
+    if (step < 0) TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint in it yet", s->folder));
+    TRY(checkpoint_record_read(&s->record, &s->at, s->folder, step));
+    TRY(read_config(s));
+    TRY(checkpoint_state_open(&s->state, s->folder, step, s->record));
+    *out = s;
+    s = NULL;
+out:
+    hpc_saved_close(s);
+    return rc;
+}
+
+void hpc_saved_close(hpc_saved *s)
+{
+    if (!s) return;
+    checkpoint_state_close(s->state);
+    hpc_json_free(s->record);
+    hpc_free(s);
+}
+
+const hpc_model_config *hpc_saved_config(const hpc_saved *s)
+{
+    return &s->model;
+}
+
+int64_t hpc_saved_step(const hpc_saved *s)
+{
+    return s->at.step;
+}
+
+/* The master where there is one, which has more digits than the parameter. */
+static bool find(hpc_stored_tensor *x, const hpc_saved *s, const char *name)
+{
+    char master[HPC_TENSOR_NAME + 16];
+    snprintf(master, sizeof master, "master.%s", name);
+    return checkpoint_state_find(x, s->state, master) || checkpoint_state_find(x, s->state, name);
+}
+
+int hpc_saved_read(float *out, const hpc_model_tensor *t, void *saved)
+{
+    static const int64_t origin[HPC_RANK_MAX];
+    hpc_saved *s = saved;
+    hpc_stored_tensor x;
+    int64_t n = 1;
+    void *room = NULL;
+    int rc;
+    if (!find(&x, s, t->name))
+        return hpc_fail(HPC_E_FORMAT, "%s, step %lld: it has no %s", s->folder,
+                        (long long)s->at.step, t->name);
+    if (x.rank != t->rank || memcmp(x.extent, t->extent, (size_t)x.rank * sizeof *x.extent) != 0)
+        return hpc_fail(HPC_E_FORMAT, "%s, step %lld: its %s is of another shape", s->folder,
+                        (long long)s->at.step, t->name);
+    for (int d = 0; d < x.rank; d++) n *= x.extent[d];
+    room = hpc_alloc((size_t)n + 1, hpc_dtype_get(x.dtype)->block_bytes);
+    if (!room) TRY(HPC_E_NOMEM);
+    TRY(checkpoint_state_read(room, s->state, x.name, origin, x.extent));
+    hpc_to_f32(out, room, x.dtype, n);
+out:
+    hpc_free(room);
+    return rc;
+}
