@@ -310,6 +310,7 @@ static int put_result(const train_options *o, const hpc_training_result *r, doub
         hpc_json_put_int(&w, "best_step", r->best_step);
         hpc_json_put_int(&w, "skipped", r->skipped);
         hpc_json_put_bool(&w, "finished", r->finished);
+        hpc_json_put_real(&w, "save_seconds", r->held);
         hpc_json_put_real(&w, "seconds", seconds);
         hpc_json_close(&w, '}');
         hpc_buf_text(&out, "\n");
@@ -346,11 +347,13 @@ out:
     return rc;
 }
 
-/* A rank that does not lead: it says nothing and asks nobody. */
+/* A rank that does not lead: it says nothing, not even of a failure that all share, and asks
+ * nobody. */
 static int follow(hpc_training_options *t)
 {
     hpc_training_result result;
     int rc = hpc_training_run(&result, t);
+    if (rc < 0 && result.told) return hpc_cmd_exit_code(rc);
     return rc < 0 ? rc : EXIT_DONE;
 }
 

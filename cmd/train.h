@@ -31,6 +31,7 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
 /* train_record.c: a run's record; the path of one that --resume goes on with, or ""; and whether
  * what is asked now is still that run: HPC_E_ARG names the key, other changes are said. */
 int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t);
+void hpc_cmd_train_value(hpc_buf *out, const hpc_option *o, const train_options *from); /* text */
 int hpc_cmd_train_under(char path[PATH_MAX], const void *options);
 int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t);
 /* train_ranks.c: on the grid that was asked for, each rank calls fn with options of its own; the
@@ -39,6 +40,9 @@ int hpc_cmd_train_compare(const train_options *o, const hpc_training_options *t)
 typedef int hpc_cmd_train_fn(hpc_training_options *t, const train_options *o, bool leads);
 int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o,
                         hpc_cmd_train_fn *fn);
+/* train_meet.c, collective: HPC_E_ARG, on all ranks, where one runs another program or was asked
+ * for something else than the first. */
+int hpc_cmd_train_meet(hpc_link *world, const train_options *o);
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
 
 #endif

@@ -14,7 +14,8 @@ typedef struct ranks {
     hpc_cmd_train_fn *fn;
     hpc_grid_shape shape;
     int here; /* ranks that share this machine's processors */
-    int first_rc;
+    bool processes;
+    int first_rc; /* the first rank's; of a process, its own */
 } ranks;
 
 /* Workers of a rank: those asked for, or its share of the processors; a launcher that binds a rank
@@ -34,7 +35,7 @@ static int run_rank(hpc_link *world, void *user)
     t.trainer.device.threads = workers_of(r);
     TRY(hpc_grid_open(&t.trainer.grid, world, &r->shape));
     rc = r->fn(&t, r->o, hpc_link_rank(world) == 0);
-    if (hpc_link_rank(world) == 0) r->first_rc = rc;
+    if (r->processes || hpc_link_rank(world) == 0) r->first_rc = rc;
 out:
     /* Before its links are closed, which is all that the others would hear of otherwise. */
     if (rc < 0) hpc_link_abort(world, hpc_error_get()->text);
@@ -62,16 +63,27 @@ static int check_size(const ranks *r, int size)
     return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, and %d were started", r->o->grid, n, size);
 }
 
+/* What is wrong on all of them, the first alone tells. */
+static int meet(ranks *r, hpc_link *world)
+{
+    int rc, size = hpc_link_size(world);
+    TRY(hpc_cmd_train_meet(world, r->o));
+    if (r->o->grid[0] == '\0') r->shape.extent[HPC_AXIS_DATA] = size;
+    TRY(check_size(r, size));
+out:
+    if (rc >= 0 || rc == HPC_E_ABORTED || hpc_link_rank(world) == 0) return rc;
+    return r->first_rc = hpc_cmd_exit_code(rc);
+}
+
 static int run_processes(ranks *r)
 {
     hpc_link *world = NULL;
     int rc;
+    r->processes = true;
     TRY(hpc_mpi_open(&world, NULL));
-    int size = hpc_link_size(world);
-    if (r->o->grid[0] == '\0') r->shape.extent[HPC_AXIS_DATA] = size;
-    TRY(check_size(r, size));
-    r->here = ranks_here(size);
-    TRY(run_rank(world, r));
+    TRY(meet(r, world));
+    r->here = ranks_here(hpc_link_size(world));
+    if (rc == HPC_OK) TRY(run_rank(world, r));
 out:
     if (rc < 0 && world) hpc_link_abort(world, hpc_error_get()->text);
     hpc_link_close(world);

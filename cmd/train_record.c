@@ -84,7 +84,7 @@ static bool is_free(const char *name)
     return false;
 }
 
-static void value_text(hpc_buf *out, const hpc_option *o, const train_options *from)
+void hpc_cmd_train_value(hpc_buf *out, const hpc_option *o, const train_options *from)
 {
     const void *field = (const char *)from + o->offset;
     const hpc_texts *list = field;
@@ -114,8 +114,8 @@ static int compare(const hpc_option *o, const train_options *was, const train_op
     int rc = HPC_OK;
     char line[640];
     if (is_free(o->name) || is_fixed(o->name) == tell) return HPC_OK;
-    value_text(&before, o, was);
-    value_text(&now, o, is);
+    hpc_cmd_train_value(&before, o, was);
+    hpc_cmd_train_value(&now, o, is);
     if (before.failed || now.failed) TRY(HPC_E_NOMEM);
     if (strcmp(before.data, now.data) == 0) goto out;
     if (!tell)

@@ -347,6 +347,14 @@ static int next_step(int64_t *step, const hpc_trainer *t, const int64_t *list, i
     return trainer_tell(t, step);
 }
 
+static void say_passed(int64_t step, void (*say)(const char *line, void *user), void *user)
+{
+    char line[700];
+    snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): passed over",
+             (long long)step, hpc_error_get()->text);
+    say(line, user);
+}
+
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user)
 {
@@ -363,11 +371,8 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
         if (*found) break;
         /* Another model is the user's mistake, and no memory ours: only damage is passed over. */
         if (rc != HPC_E_FORMAT && rc != HPC_E_IO) goto out;
-        char line[700];
-        snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): passed over",
-                 (long long)step, hpc_error_get()->text);
         if (tried++ == 0) snprintf(first, sizeof first, "%.255s", hpc_error_get()->text);
-        if (trainer_leads(t)) say(line, user);
+        if (trainer_leads(t) && tried < n) say_passed(step, say, user);
         hpc_error_clear();
     }
     rc = HPC_OK;

@@ -214,6 +214,16 @@ int64_t hpc_loader_tokens(const hpc_loader *l)
     return n;
 }
 
+uint64_t hpc_loader_hash(const hpc_loader *l)
+{
+    uint64_t h = 0;
+    for (int64_t k = 0; k < l->source_n; k++) {
+        uint64_t one = hpc_shards_hash(l->source[k].shards);
+        h = hpc_hash(&one, sizeof one, h);
+    }
+    return h;
+}
+
 hpc_loader_state hpc_loader_tell(const hpc_loader *l)
 {
     return l->at;

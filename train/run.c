@@ -55,6 +55,20 @@ static int path_in(char out[PATH], const run *r, const char *name)
     return n < PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", r->o->out);
 }
 
+/* A failure that all ranks have come to alike. */
+static int told(run *r, int rc)
+{
+    if (r->ranks > 1 && rc < 0 && rc != HPC_E_ABORTED) r->out->told = true;
+    return rc;
+}
+
+/* Whether all ranks can go on. What one of them cannot is known to all. */
+static int together(run *r, int rc)
+{
+    if (r->ranks > 1) rc = hpc_link_agree(hpc_grid_world(r->o->trainer.grid), rc);
+    return told(r, rc);
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int open_loaders(run *r)
@@ -164,6 +178,14 @@ out:
     return rc;
 }
 
+static int check_grid(const run *r)
+{
+    const hpc_trainer_options *t = &r->o->trainer;
+    hpc_parallel q = t->parallel;
+    q.grid = *hpc_grid_shape_of(t->grid);
+    return hpc_parallel_check(&q, &t->model, t->rows);
+}
+
 /* Two that save and prune in one folder would undo each other's work. */
 static int take_lock(run *r)
 {
@@ -178,17 +200,62 @@ out:
     return rc;
 }
 
-static int open_run(run *r)
+static int open_files(run *r)
 {
-    char path[PATH];
+    const hpc_trainer_options *t = &r->o->trainer;
     int rc;
     TRY(path_in(r->checkpoints, r, "checkpoints"));
     TRY(check_free(r));
+    if (t->grid) TRY(check_grid(r));
     TRY(open_loaders(r));
     if (r->leads) TRY(hpc_file_mkdir(r->o->out));
     if (r->leads) TRY(take_lock(r));
+out:
+    return rc;
+}
+
+/* Files of the same name may differ from one node to the next. */
+static int same_data(run *r)
+{
+    const hpc_loader *data = r->data, *other = r->validation;
+    hpc_buf lines = {0};
+    int rc;
+    hpc_buf_printf(&lines, "data=%lld tokens, hash %016" PRIx64 "\n",
+                   (long long)hpc_loader_tokens(data), hpc_loader_hash(data));
+    if (other)
+        hpc_buf_printf(&lines, "validation=%lld tokens, hash %016" PRIx64 "\n",
+                       (long long)hpc_loader_tokens(other), hpc_loader_hash(other));
+    TRY(lines.failed);
+    TRY(hpc_link_same(hpc_grid_world(r->o->trainer.grid), lines.data,
+                      "give all ranks the same files"));
+out:
+    hpc_buf_release(&lines);
+    return rc;
+}
+
+/* Replicas stay alike only if they begin so, and compute alike. */
+static int same_trainer(run *r)
+{
+    hpc_device_info d = hpc_device_about(r->trainer->device);
+    char lines[200];
+    snprintf(lines, sizeof lines, "backend=%s\nisa=%s\n", d.backend, d.isa);
+    hpc_link *world = hpc_grid_world(r->o->trainer.grid);
+    int rc = hpc_link_same(world, lines, "give all ranks the same, with --isa one that all have");
+    if (rc < 0) return rc;
+    snprintf(lines, sizeof lines, "parameters=hash %016" PRIx64 "\n", r->trainer->begun);
+    return hpc_link_same(world, lines, "give all ranks the same --init and the same libraries");
+}
+
+static int open_run(run *r)
+{
+    bool many = r->ranks > 1;
+    char path[PATH];
+    int rc;
+    TRY(together(r, open_files(r)));
+    if (many) TRY(told(r, same_data(r)));
     TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));
-    TRY(go_on(r));
+    if (many) TRY(told(r, same_trainer(r)));
+    TRY(told(r, go_on(r)));
     if (!r->leads) goto out;
     TRY(path_in(path, r, "config.json"));
     if (r->o->config) TRY(hpc_file_save(path, r->o->config, strlen(r->o->config)));
@@ -436,7 +503,7 @@ int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
 static int take_steps(run *r)
 {
     int rc;
-    TRY(hpc_training_steps_left(r->o->out, r->at.step, r->o->steps));
+    TRY(told(r, hpc_training_steps_left(r->o->out, r->at.step, r->o->steps)));
     while (r->at.step < r->o->steps || r->at.owed) {
         TRY(enough(r));
         if (rc > 0) {

@@ -174,6 +174,7 @@ typedef struct hpc_training_result {
     double loss, validation, best;
     int64_t best_step;
     double held;   /* seconds for which saving held up training */
+    bool told;     /* what failed has failed on all ranks: the first alone need tell it */
     bool finished; /* all steps are done */
 } hpc_training_result;
 /* HPC_E_STATE while another process is at it. With trainer.grid collective over it: all ranks give

@@ -22,6 +22,7 @@ struct hpc_trainer {
     bool *keeps;     /* by value: state that goes into a checkpoint */
     hpc_type *whole; /* by value: its type on all ranks together */
     int part, parts; /* of a microbatch's rows, this rank's and how many */
+    uint64_t begun;  /* a hash of what all state began as, on all ranks together */
 };
 
 enum { RUN_PATH = 4096 };

@@ -198,6 +198,7 @@ int64_t hpc_loader_vocabulary(const hpc_loader *l);
 hpc_hash128 hpc_loader_tokenizer(const hpc_loader *l);
 int64_t hpc_loader_rows(const hpc_loader *l); /* of one pass over all sources */
 int64_t hpc_loader_tokens(const hpc_loader *l);
+uint64_t hpc_loader_hash(const hpc_loader *l); /* of all that is in the sources */
 hpc_loader_state hpc_loader_tell(const hpc_loader *l);
 int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s);
 /* A microbatch: arrays are the caller's, as the model's inputs want them. */

@@ -115,6 +115,7 @@ static int write_state(hpc_trainer *t)
             hpc_model_init(data, row, 0, elements_of(&t->whole[v]), t->o.seed);
         else
             hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
+        t->begun = hpc_hash(data, (size_t)elements_of(&t->whole[v]) * sizeof *data, t->begun);
         TRY(write_real(t, v, data, tile, room));
     }
     TRY(trainer_written(t));

@@ -146,6 +146,14 @@ int64_t hpc_shards_n(const hpc_shards *s)
     return s->documents;
 }
 
+uint64_t hpc_shards_hash(const hpc_shards *s)
+{
+    uint64_t h = 0;
+    for (int64_t k = 0; k < s->n; k++)
+        h = hpc_hash(&s->part[k].image.header.hash, sizeof s->part[k].image.header.hash, h);
+    return h;
+}
+
 int64_t hpc_shards_tokens_n(const hpc_shards *s)
 {
     return s->tokens;

@@ -68,6 +68,7 @@ void hpc_shards_close(hpc_shards *s);
 const hpc_shard_spec *hpc_shards_spec(const hpc_shards *s);
 int64_t hpc_shards_n(const hpc_shards *s);        /* documents */
 int64_t hpc_shards_tokens_n(const hpc_shards *s); /* tokens in all */
+uint64_t hpc_shards_hash(const hpc_shards *s);    /* of all that is in them */
 /* 0 <= i < n, by contract. */
 hpc_document hpc_shards_document(const hpc_shards *s, int64_t i);
 int32_t hpc_document_token(const hpc_document *d, int64_t k);
