@@ -1,0 +1,154 @@
+/*
+ * train_storm.c: a rank of a job is killed at any moment, again and again: each
+ * time the job ends soon, with an error that names the rank, and goes on, on as
+ * many ranks or on others, to what it comes to undisturbed.
+ *
+ * Twice; twenty times with HPC_TEST_LONG=1 (tests/bench/storm.sh).
+ */
+#include "tests/cmd/mpirun.h"
+
+enum { RANKS = 4, SOON = 10 };
+
+#define STORM TINY LEVEL "--save-every 2 --keep 2 "
+
+static void sleep_ms(int64_t ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static int64_t newest(void **state, const char *run)
+{
+    char path[PATH_MAX], name[64];
+    int64_t step;
+    snprintf(name, sizeof name, "%s/checkpoints", run);
+    test_ok(hpc_checkpoint_newest(&step, hpc_test_path(path, *state, name)));
+    return step;
+}
+
+/* Processes of the program that work in this test's folder. */
+static int left(void **state)
+{
+    char command[PATH_MAX + 64];
+    int n = -1;
+    snprintf(command, sizeof command, "pgrep -fc '^[^ ]*hpccoder train .*%s'", root_of(state));
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    if (fscanf(f, "%d", &n) != 1) n = -1;
+    pclose(f);
+    return n;
+}
+
+/* Rank `rank` of a job dies: seconds until the job has ended, which it does with an error. */
+static double kill_rank(void **state, pid_t job, int rank, const char *log)
+{
+    char who[32];
+    hpc_buf text = {0};
+    pid_t p = 0;
+    for (int k = 0; k < 1000 && p == 0; k++) {
+        p = rank_of(job, rank);
+        if (p == 0) sleep_ms(5);
+    }
+    assert_true(p > 0 && left(state) > 0);
+    assert_int_equal(kill(p, SIGKILL), 0);
+    int64_t start = hpc_clock_ns();
+    assert_int_not_equal(ended(job), 0);
+    double seconds = (double)(hpc_clock_ns() - start) * 1e-9;
+    read_log(&text, state, log);
+    snprintf(who, sizeof who, "rank %d", rank);
+    hpc_test_says(text.data, who);
+    hpc_buf_release(&text);
+    while (left(state) > 0 && (double)(hpc_clock_ns() - start) * 1e-9 < SOON) sleep_ms(20);
+    assert_int_equal(left(state), 0);
+    return seconds;
+}
+
+static void same_bits(void **state, const char *a, const char *b)
+{
+    char path[PATH_MAX];
+    hpc_file_view x = {0}, y = {0};
+    test_ok(hpc_file_open(&x, hpc_test_path(path, *state, a)));
+    test_ok(hpc_file_open(&y, hpc_test_path(path, *state, b)));
+    assert_int_equal(x.bytes, y.bytes);
+    assert_memory_equal(x.data, y.data, x.bytes);
+    hpc_file_close(&x);
+    hpc_file_close(&y);
+}
+
+/* Killed at moments from its start on, and resumed on the same grid: the same bits. */
+static void at_any_moment(void **state)
+{
+    int times = getenv("HPC_TEST_LONG") ? 20 : 2;
+    uint32_t seed = getenv("HPC_TEST_SEED") ? (uint32_t)atoi(getenv("HPC_TEST_SEED")) : 1;
+    char words[512];
+    int64_t step = -1;
+    if (!can_mpirun()) skip();
+    for (int k = 0; k < times; k++) {
+        int rank = (int)(hpc_random_bits(seed, 0, 0, (uint64_t)k) % RANKS);
+        int64_t ms = hpc_random_bits(seed, 1, 0, (uint64_t)k) % 1500;
+        pid_t job = mpirun(state, RANKS, STORM "--steps 100000 --zero 1 --out @storm --resume",
+                           "storm.log");
+        sleep_ms(ms);
+        double seconds = kill_rank(state, job, rank, "storm.log");
+        int64_t now = newest(state, "storm");
+        print_message("rank %d after %lld ms: ended within %.1f s, checkpoint of step %lld\n", rank,
+                      (long long)ms, seconds, (long long)now);
+        assert_true(seconds < SOON);
+        assert_true(now >= step); /* none was lost */
+        step = now;
+    }
+    assert_true(step > 0);
+    step += 4;
+    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @storm --resume",
+             (long long)step);
+    assert_int_equal(ended(mpirun(state, RANKS, words, "storm.log")), 0);
+    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @calm", (long long)step);
+    assert_int_equal(ended(mpirun(state, RANKS, words, "calm.log")), 0);
+    for (int64_t s = step - 5; s <= step; s++)
+        assert_true(cell(state, "storm", s, 2) == cell(state, "calm", s, 2));
+    same_bits(state, "storm/model/model.safetensors", "calm/model/model.safetensors");
+}
+
+/* Killed once there is a checkpoint more, and resumed on fewer ranks, and on more. Sums of another
+ * number of parts are rounded otherwise: the same loss to 1e-5. */
+static void on_other_numbers_of_ranks(void **state)
+{
+    static const int ranks[] = {4, 2, 1, 4};
+    static const char *const how[] = {"--zero 3", "--zero 1", "", "--grid data=2,row=2 --zero 2"};
+    char words[512];
+    int64_t step = 0;
+    if (!can_mpirun()) skip();
+    for (int k = 0; k < 4; k++) {
+        snprintf(words, sizeof words, STORM "--steps %d --out @elastic --resume %s",
+                 k < 3 ? 100000 : (int)step + 4, how[k]);
+        pid_t job = mpirun(state, ranks[k], words, "elastic.log");
+        if (k == 3) {
+            assert_int_equal(ended(job), 0);
+            break;
+        }
+        for (int n = 0; n < 1000 && newest(state, "elastic") <= step; n++) sleep_ms(10);
+        if (ranks[k] > 1) {
+            assert_true(kill_rank(state, job, ranks[k] - 1, "elastic.log") < SOON);
+        } else {
+            assert_int_equal(kill(rank_of(job, 0), SIGKILL), 0);
+            assert_int_not_equal(ended(job), 0);
+        }
+        assert_true(newest(state, "elastic") > step);
+        step = newest(state, "elastic");
+    }
+    step += 4;
+    snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @steady", (long long)step);
+    assert_int_equal(ended(mpirun(state, 4, words, "steady.log")), 0);
+    double x = cell(state, "elastic", step, 2), y = cell(state, "steady", step, 2);
+    print_message("step %lld: loss %.9g and %.9g\n", (long long)step, x, y);
+    assert_true(fabs(x - y) <= 1e-5 * fabs(y));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_any_moment),
+        cmocka_unit_test(on_other_numbers_of_ranks),
+    };
+    return cmocka_run_group_tests_name("cmd/train_storm", tests, setup_data,
+                                       hpc_test_folder_teardown);
+}
