@@ -42,9 +42,11 @@ int hpc_cmd_write_manuals(const char *dir);
 void hpc_cmd_progress(hpc_progress *out, bool quiet);
 void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" on stderr */
 /* Ctrl-C, TERM and HUP: the first sets *stop and says that it finishes what is under way; a Ctrl-C
- * behind it ends the process. Between start and end no other thread receives these signals. */
+ * behind it ends the process. Between start and end no thread that is made receives these signals:
+ * start comes before any that is to live on. */
 typedef struct hpc_cmd_signals hpc_cmd_signals;
 int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
+void hpc_cmd_signals_follow(hpc_cmd_signals *s); /* another process says it */
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
 int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);

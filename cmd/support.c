@@ -78,6 +78,7 @@ struct hpc_cmd_signals {
     int stop; /* by atomic built-ins, as those below */
     int save; /* USR1: for commands that can save as they go on */
     int ended;
+    int follows;
 };
 
 static sigset_t signals_of_interest(void)
@@ -108,6 +109,7 @@ static void *wait_for_signals(void *user)
             if (number == SIGINT) _exit(EXIT_FAILURE_INTERNAL);
             continue;
         }
+        if (__atomic_load_n(&s->follows, __ATOMIC_ACQUIRE)) continue;
         fprintf(
             stderr,
             "\nhpccoder %s: stopping; what is done is kept, --resume goes on (Ctrl-C: at once)\n",
@@ -134,6 +136,11 @@ int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
     }
     *out = s;
     return rc;
+}
+
+void hpc_cmd_signals_follow(hpc_cmd_signals *s)
+{
+    __atomic_store_n(&s->follows, 1, __ATOMIC_RELEASE);
 }
 
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s)

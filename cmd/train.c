@@ -347,11 +347,11 @@ out:
     return rc;
 }
 
-/* A rank that does not lead: it says nothing, not even of a failure that all share, and asks
- * nobody. */
-static int follow(hpc_training_options *t)
+/* A rank that does not lead: it says nothing, not even of a failure that all share. */
+static int follow(hpc_training_options *t, hpc_cmd_signals *signals)
 {
     hpc_training_result result;
+    if (hpc_mpi_launched()) hpc_cmd_signals_follow(signals);
     int rc = hpc_training_run(&result, t);
     if (rc < 0 && result.told) return hpc_cmd_exit_code(rc);
     return rc < 0 ? rc : EXIT_DONE;
@@ -360,15 +360,13 @@ static int follow(hpc_training_options *t)
 static int train(hpc_training_options *t, const train_options *o, bool leads)
 {
     show s = {.o = o};
-    hpc_cmd_signals *signals = NULL;
     hpc_training_result result;
     hpc_buf config = {0};
     int64_t start = hpc_clock_ns();
     int rc;
-    if (!leads) return follow(t);
+    if (!leads) return follow(t, t->user);
     TRY(hpc_cmd_train_compare(o, t));
     TRY(hpc_cmd_train_record(&config, o, t));
-    TRY(hpc_cmd_signals_start(&signals, "train"));
     TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
@@ -377,16 +375,27 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;
-    t->stop = hpc_cmd_signals_stop(signals);
-    t->save = hpc_cmd_signals_save(signals);
     t->user = &s;
     TRY(hpc_training_run(&result, t));
     hpc_progress_end(&s.progress, result.step);
     TRY(put_result(o, &result, (double)(hpc_clock_ns() - start) * 1e-9));
     rc = EXIT_DONE;
 out:
-    hpc_cmd_signals_end(signals);
     hpc_buf_release(&config);
+    return rc;
+}
+
+/* Signals are caught before there are ranks, whose threads would receive them otherwise. */
+static int train_on_ranks(hpc_training_options *t, const train_options *o)
+{
+    hpc_cmd_signals *signals = NULL;
+    int rc = hpc_cmd_signals_start(&signals, "train");
+    if (rc < 0) return rc;
+    t->stop = hpc_cmd_signals_stop(signals);
+    t->save = hpc_cmd_signals_save(signals);
+    t->user = signals;
+    rc = hpc_cmd_train_ranks(t, o, train);
+    hpc_cmd_signals_end(signals);
     return rc;
 }
 
@@ -404,7 +413,7 @@ static int run(void *options, int argc, char **argv)
     if (!o->out && !o->dry_run)
         TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
     TRY(training_of(&t, o, a));
-    rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : hpc_cmd_train_ranks(&t, o, train);
+    rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train_on_ranks(&t, o);
 out:
     hpc_arena_free(a);
     return rc;

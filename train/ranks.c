@@ -142,6 +142,20 @@ int trainer_tell(const hpc_trainer *t, int64_t *word)
     return rc;
 }
 
+int trainer_any(const hpc_trainer *t, int64_t *word, int n)
+{
+    int64_t mine[4];
+    if (!t->o.grid) return HPC_OK;
+    hpc_assert(n <= 4);
+    memcpy(mine, word, (size_t)n * sizeof *word);
+    return hpc_link_run(hpc_grid_world(t->o.grid), &(hpc_comm){.kind = HPC_ALL_REDUCE,
+                                                               .dtype = HPC_I64,
+                                                               .reduce = HPC_COMM_MAX,
+                                                               .n = n,
+                                                               .send = mine,
+                                                               .recv = word});
+}
+
 int trainer_agree(const hpc_trainer *t, int rc)
 {
     return t->o.grid ? hpc_link_agree(hpc_grid_world(t->o.grid), rc) : rc;

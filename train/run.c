@@ -344,19 +344,13 @@ static bool is_late(const run *r)
 
 enum { WORD_STOP = 1, WORD_SAVE = 2 };
 
-/* What the first rank was asked for, WORD_*, on all of them; or a code. */
+/* What any rank was asked for, WORD_*, on all of them; or a code. */
 static int hear(const run *r)
 {
-    int64_t word = 0;
-    if (r->leads) {
-        word = asked(r->o->stop) || is_late(r) ? WORD_STOP : 0;
-        if (asked(r->o->save)) {
-            word |= WORD_SAVE;
-            __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
-        }
-    }
-    int rc = trainer_tell(r->trainer, &word);
-    return rc < 0 ? rc : (int)word;
+    int64_t asks[2] = {asked(r->o->stop) || (r->leads && is_late(r)), asked(r->o->save)};
+    if (asks[1]) __atomic_store_n(r->o->save, 0, __ATOMIC_RELAXED);
+    int rc = trainer_any(r->trainer, asks, 2);
+    return rc < 0 ? rc : (asks[0] ? WORD_STOP : 0) | (asks[1] ? WORD_SAVE : 0);
 }
 
 static int enough(void *user)
@@ -510,7 +504,7 @@ static int take_steps(run *r)
             TRY(save(r));
             TRY(settle(r, true));
             say(r, "%s at step %lld of %lld: saved, --resume goes on",
-                asked(r->o->stop) ? "stopped" : "out of time", (long long)r->at.step,
+                !asked(r->o->stop) && is_late(r) ? "out of time" : "stopped", (long long)r->at.step,
                 (long long)r->o->steps);
             return HPC_OK;
         }

@@ -178,8 +178,8 @@ typedef struct hpc_training_result {
     bool finished; /* all steps are done */
 } hpc_training_result;
 /* HPC_E_STATE while another process is at it. With trainer.grid collective over it: all ranks give
- * the same options and read the same files; the first writes them, hears stop, save and the time,
- * and alone calls row and say. */
+ * the same options and read the same files; any hears stop and save; the first hears the time,
+ * writes the record, and alone calls row and say. */
 int hpc_training_run(hpc_training_result *out, const hpc_training_options *o);
 /* Fails where a run in `out`, which stands at `step`, is past its `steps`. */
 int hpc_training_steps_left(const char *out, int64_t step, int64_t steps);

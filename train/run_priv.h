@@ -40,6 +40,8 @@ void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value 
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v);
 /* What the first rank says to all. */
 int trainer_tell(const hpc_trainer *t, int64_t *word);
+/* Each of n <= 4 numbers becomes the largest that a rank has there. */
+int trainer_any(const hpc_trainer *t, int64_t *word, int n);
 /* What the others do until the first dismisses them; and that. */
 int trainer_attend(const hpc_trainer *t);
 int trainer_dismiss(const hpc_trainer *t);

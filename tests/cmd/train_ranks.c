@@ -124,6 +124,38 @@ static void a_killed_rank_ends_the_job(void **state)
     same_as(state, "killed", "whole");
 }
 
+static int64_t saved(void **state, const char *run)
+{
+    char path[PATH_MAX], name[64];
+    int64_t step;
+    snprintf(name, sizeof name, "%s/checkpoints", run);
+    test_ok(hpc_checkpoint_newest(&step, hpc_test_path(path, *state, name)));
+    return step;
+}
+
+/* USR1, which mpirun hands on to all, saves at once; TERM to any one rank ends the run cleanly. */
+static void any_rank_hears_signals(void **state)
+{
+    struct timespec nap = {.tv_nsec = 20000000};
+    char path[PATH_MAX];
+    int64_t step = -1;
+    if (!can_mpirun()) skip();
+    pid_t job = mpirun(state, 2, TINY LEVEL "--steps 1000000 --out @heard", "heard.log");
+    hpc_test_path(path, *state, "heard/metrics.csv");
+    for (int k = 0; k < 1000 && !hpc_file_exists(path); k++) nanosleep(&nap, NULL);
+    assert_int_equal(saved(state, "heard"), -1);
+    assert_int_equal(kill(job, SIGUSR1), 0);
+    for (int k = 0; k < 1000 && (step = saved(state, "heard")) < 0; k++) nanosleep(&nap, NULL);
+    assert_true(step > 0);
+    assert_int_equal(kill(rank_of(job, 1), SIGTERM), 0);
+    assert_int_equal(ended(job), 0);
+    assert_true(saved(state, "heard") > step);
+    hpc_buf log = {0};
+    read_log(&log, state, "heard.log");
+    hpc_test_says(log.data, "saved, --resume goes on");
+    hpc_buf_release(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(a_killed_rank_ends_the_job),
+        cmocka_unit_test(any_rank_hears_signals),
     };
     return cmocka_run_group_tests_name("cmd/train_ranks", tests, setup_data,
                                        hpc_test_folder_teardown);
