@@ -27,6 +27,22 @@ bool hpc_mpi_launched(void)
     return getenv("PMIX_RANK") || getenv("PMI_RANK");
 }
 
+/* Tasks of srun that nothing brings together: each would be a world of its own, or MPI would end
+ * them with a page of text. */
+static int check_launch(void)
+{
+    static const char *const ways[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK",
+                                       "MV2_COMM_WORLD_SIZE"};
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    if (!tasks || atoi(tasks) < 2) return 0;
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        if (getenv(ways[k])) return 0;
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "srun started %s tasks without what they find each other by: srun --mpi=pmix "
+                    "(srun --mpi=list shows what there is), or mpirun within the job",
+                    tasks);
+}
+
 /* ---- the shared object ------------------------------------------------------------- */
 int hpc_link_library(void **out, const char *library, const char *name, const char *package)
 {
@@ -58,6 +74,7 @@ int hpc_mpi_open(hpc_link **world, const char *library)
     office *o = NULL;
     int rc = 0;
     *world = NULL;
+    TRY(check_launch());
     TRY(hpc_link_library(&object, library, "hpccoder-mpi.so", "libopenmpi-dev"));
     const hpc_wire *wire = dlsym(object, HPC_WIRE_SYMBOL);
     if (!wire || wire->version != HPC_WIRE_VERSION)

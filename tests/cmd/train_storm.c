@@ -3,13 +3,20 @@
  * time the job ends soon, with an error that names the rank, and goes on, on as
  * many ranks or on others, to what it comes to undisturbed.
  *
- * Twice; twenty times with HPC_TEST_LONG=1 (tests/bench/storm.sh).
+ * Twice; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty times, and all else.
  */
 #include "tests/cmd/mpirun.h"
 
 enum { RANKS = 4, SOON = 10 };
 
 #define STORM TINY LEVEL "--save-every 2 --keep 2 "
+
+static void only_when_long(void)
+{
+    if (getenv("HPC_TEST_LONG")) return;
+    print_message("SKIP: HPC_TEST_LONG=1 runs it\n");
+    skip();
+}
 
 static void sleep_ms(int64_t ms)
 {
@@ -120,6 +127,7 @@ static void on_other_numbers_of_ranks(void **state)
     char words[512];
     int64_t step = 0;
     if (!can_mpirun()) skip();
+    only_when_long();
     for (int k = 0; k < 4; k++) {
         snprintf(words, sizeof words, STORM "--steps %d --out @elastic --resume %s",
                  k < 3 ? 100000 : (int)step + 4, how[k]);
@@ -146,11 +154,55 @@ static void on_other_numbers_of_ranks(void **state)
     assert_true(fabs(x - y) <= 1e-5 * fabs(y));
 }
 
+/* examples/train-mpirun.sh starts a job again that lost a rank. */
+static void the_example_goes_on(void **state)
+{
+    char program[PATH_MAX], script[PATH_MAX], hosts[PATH_MAX], command[HPC_TEST_WORDS], *build,
+        words[HPC_TEST_WORDS];
+    if (!can_mpirun()) skip();
+    only_when_long();
+    hpc_test_built(program, "hpccoder");
+    snprintf(script, sizeof script, "%s", program);
+    build = strstr(script, "/build/");
+    assert_non_null(build);
+    snprintf(build, sizeof script - (size_t)(build - script), "/examples/train-mpirun.sh");
+    const char *list = "# one machine\nlocalhost slots=3\n";
+    test_ok(hpc_file_save(hpc_test_path(hosts, *state, "hosts"), list, strlen(list)));
+    assert_int_equal(ended(mpirun(state, 1, "--version", "log")), 0); /* sets the environment */
+    hpc_test_in(
+        words, root_of(state),
+        "@hosts @data @example --hidden 32 --layers 2 --heads 4 --ffn 48 --length 24 "
+        "--threads 1 --lr 0.01 -q --schedule constant --save-every 5 --steps 400 >@log 2>&1");
+    assert_true(snprintf(command, sizeof command, "HPCCODER=%.400s exec sh %.400s %s", program,
+                         script, words) < HPC_TEST_WORDS);
+    pid_t job = fork();
+    if (job == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    for (int n = 0; n < 2000 && newest(state, "example") < 5; n++) sleep_ms(5);
+    snprintf(command, sizeof command, "pgrep -P %d mpirun", (int)job);
+    FILE *f = popen(command, "r");
+    int mpi = 0;
+    assert_true(f && fscanf(f, "%d", &mpi) == 1);
+    pclose(f);
+    assert_int_equal(kill(rank_of(mpi, 1), SIGKILL), 0);
+    assert_int_equal(ended(job), 0);
+    assert_true(last(state, "example", 0) == 400);
+    hpc_buf text = {0};
+    read_log(&text, state, "log");
+    hpc_test_says(text.data, "start 1: 2 ranks"); /* three do not divide eight rows */
+    hpc_test_says(text.data, "once more");
+    hpc_test_says(text.data, "start 2: 2 ranks");
+    hpc_buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_any_moment),
         cmocka_unit_test(on_other_numbers_of_ranks),
+        cmocka_unit_test(the_example_goes_on),
     };
     return cmocka_run_group_tests_name("cmd/train_storm", tests, setup_data,
                                        hpc_test_folder_teardown);

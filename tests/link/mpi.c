@@ -293,6 +293,11 @@ static void launched_by_the_environment(void **state)
     unsetenv("PMIX_RANK");
     setenv("SLURM_STEP_NUM_TASKS", "2", 1);
     assert_true(hpc_mpi_launched());
+    hpc_link *world = NULL;
+    assert_int_equal(hpc_mpi_open(&world, NULL), HPC_E_UNSUPPORTED); /* srun --mpi=none */
+    assert_non_null(strstr(hpc_error_get()->text, "srun started 2 tasks without "));
+    assert_non_null(strstr(hpc_error_get()->text, "srun --mpi=pmix"));
+    hpc_error_clear();
     unsetenv("SLURM_STEP_NUM_TASKS");
 }
 

@@ -401,6 +401,54 @@ static void a_failed_write_leaves_the_one_before(void **state)
     hpc_free(to);
 }
 
+static int read_whole(void *user)
+{
+    static uint8_t room[STATE];
+    static const int64_t origin[HPC_RANK_MAX];
+    const job *j = user;
+    checkpoint_state *s = NULL;
+    checkpoint_index x = {0};
+    hpc_checkpoint c;
+    hpc_json *root = NULL;
+    char path[PATH_MAX];
+    int rc;
+    find(path, j, ".index", "");
+    TRY(checkpoint_record_read(&root, &c, j->folder, 2));
+    TRY(checkpoint_state_open(&s, j->folder, 2, root));
+    TRY(checkpoint_index_read(&x, path));
+    for (int64_t k = 0; k < x.tensor_n; k++)
+        TRY(checkpoint_state_read(room, s, x.tensor[k].name, origin, x.tensor[k].extent));
+out:
+    checkpoint_index_release(&x);
+    checkpoint_state_close(s);
+    hpc_json_free(root);
+    return rc;
+}
+
+static void each_allocation_may_fail(void **state)
+{
+    job *j = start(*state, "little", &grids[4]);
+    test_ok(run_job(j, save_rank));
+    test_ok(read_whole(j));
+    char path[PATH_MAX]; /* what `find` allocates is the test's own */
+    find(path, j, ".index", "");
+    int64_t failed = 0;
+    for (int64_t n = 1, hit = 1; hit; n += 5) {
+        hpc_error_clear();
+        hpc_test_fail_alloc(n);
+        checkpoint_index x = {0};
+        int rc = checkpoint_index_read(&x, path);
+        hit = hpc_test_alloc_failed();
+        hpc_test_fault_reset();
+        assert_int_equal(rc, hit ? HPC_E_NOMEM : HPC_OK);
+        checkpoint_index_release(&x);
+        failed += rc < 0;
+    }
+    assert_true(failed > 5);
+    hpc_error_clear();
+    hpc_free(j);
+}
+
 /* A step that is saved again is there twice until the record names the second. */
 static void orphans_go(void **state)
 {
@@ -432,6 +480,7 @@ int main(void)
         IN_FOLDER(damage_is_named),
         IN_FOLDER(one_alone_is_an_error),
         IN_FOLDER(of_another_model),
+        IN_FOLDER(each_allocation_may_fail),
         IN_FOLDER(orphans_go),
         IN_FOLDER(a_failed_write_leaves_the_one_before),
     };
