@@ -234,6 +234,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
                                 .save_every = o->save_every,
                                 .keep = o->keep,
                                 .seconds = o->hours * 3600,
+                                .trace = o->trace,
                                 .resume = o->resume};
     t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names, o->schedule),
                             .peak = rate_of(o),
@@ -248,6 +249,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->length = o->length, r->rows = o->rows, r->accumulate = o->accumulate;
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;
+    r->traced = o->trace ? o->trace_steps : 0;
     r->parallel = (hpc_parallel){.zero = (int)o->zero, .keep_depth = o->keep_depth};
     r->device =
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};

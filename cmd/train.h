@@ -13,10 +13,10 @@ typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *isa, *backend, *grid;
+    const char *lora_targets, *isa, *backend, *grid, *trace;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
-    int64_t block, interval, burst, newton, zero;
+    int64_t block, interval, burst, newton, zero, trace_steps;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
     double dropout, rope_theta, lora_alpha;

@@ -36,6 +36,7 @@ int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_trainin
     train_options plain = decided(o, t);
     plain.resume = plain.dry_run = plain.json = plain.quiet = false;
     plain.hours = 0;
+    plain.trace = NULL;
     memset(&plain.set, 0, sizeof plain.set);
     return hpc_options_record(out, &hpc_cmd_train, &plain);
 }
@@ -76,9 +77,9 @@ static bool is_fixed(const char *name)
 /* Where a run lies, and how a process goes about it. */
 static bool is_free(const char *name)
 {
-    static const char *const any[] = {"out",     "tokenizer", "set",       "dry-run", "threads",
-                                      "backend", "resume",    "json",      "quiet",   "hours",
-                                      "grid",    "zero",      "keep-depth"};
+    static const char *const any[] = {
+        "out",   "tokenizer", "set",  "dry-run", "threads",    "backend", "resume",     "json",
+        "quiet", "hours",     "grid", "zero",    "keep-depth", "trace",   "trace-steps"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

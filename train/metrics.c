@@ -31,6 +31,7 @@ static const metric_column columns[HPC_METRIC_N] = {
     [HPC_METRIC_VALIDATION_LOSS] = {"validation_loss", "validation/loss", false, false},
     [HPC_METRIC_SKIPPED] = {"skipped", "train/skipped", true, false},
     [HPC_METRIC_SAVE_MS] = {"save_ms", "speed/save_ms", false, false},
+    [HPC_METRIC_EXPOSED_MS] = {"exposed_ms", "speed/exposed_ms", false, false},
 };
 
 const metric_column *metric_column_of(hpc_metric m)

@@ -30,6 +30,7 @@ typedef enum hpc_metric {
     HPC_METRIC_VALIDATION_LOSS, /* where there was a validation */
     HPC_METRIC_SKIPPED,         /* 1: the update was left out, for a loss or gradient not finite */
     HPC_METRIC_SAVE_MS,         /* for which saving held up training, since the row before */
+    HPC_METRIC_EXPOSED_MS,      /* of a step: the first rank's communication that nothing hid */
     HPC_METRIC_N
 } hpc_metric;
 const char *hpc_metric_name(hpc_metric m); /* the column's: "grad_norm" */

@@ -31,7 +31,8 @@ typedef struct run {
     int64_t held_told_ns; /* and how much of that is in the metrics */
     double before;        /* seconds of training before this process */
     int lock;
-    bool wants_save;
+    bool wants_save, traced;
+    int64_t steps; /* taken in this process */
     int ranks;
     bool leads; /* it is the first rank, or the only one */
 } run;
@@ -431,7 +432,8 @@ static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double 
                   [HPC_METRIC_COMM_BYTES] = (double)s->sent,
                   [HPC_METRIC_PEAK_BYTES] = (double)hpc_trainer_peak(r->trainer),
                   [HPC_METRIC_SKIPPED] = s->skipped,
-                  [HPC_METRIC_SAVE_MS] = (double)(r->held_ns - r->held_told_ns) * 1e-6},
+                  [HPC_METRIC_SAVE_MS] = (double)(r->held_ns - r->held_told_ns) * 1e-6,
+                  [HPC_METRIC_EXPOSED_MS] = s->exposed * 1e3},
         .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
 }
 
@@ -458,6 +460,20 @@ out:
     return rc;
 }
 
+/* Once, when the steps that are traced are done, or all are. */
+static int trace(run *r, bool last)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    if (!r->o->trace || r->traced || (!last && r->steps < r->o->trainer.traced)) return HPC_OK;
+    r->traced = true;
+    TRY(hpc_trainer_trace(&text, r->trainer));
+    if (r->leads) TRY(hpc_file_save(r->o->trace, text.data, text.n));
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
 static int take_step(run *r)
 {
     hpc_trainer_result s;
@@ -468,7 +484,9 @@ static int take_step(run *r)
     TRY(hpc_trainer_step(&s, r->trainer, r->at.step + 1, lr, limit_of(r)));
     int64_t ns = hpc_clock_ns() - start;
     r->at.step++;
+    r->steps++;
     r->at.tokens += s.tokens;
+    TRY(trace(r, false));
     TRY(note_skipped(r, &s));
     hpc_metrics_row row = row_of(r, &s, lr, ns);
     r->held_told_ns = r->held_ns;
@@ -503,6 +521,7 @@ static int take_steps(run *r)
         if (rc > 0) {
             TRY(save(r));
             TRY(settle(r, true));
+            TRY(trace(r, true));
             say(r, "%s at step %lld of %lld: saved, --resume goes on",
                 !asked(r->o->stop) && is_late(r) ? "out of time" : "stopped", (long long)r->at.step,
                 (long long)r->o->steps);
@@ -513,6 +532,7 @@ static int take_steps(run *r)
         TRY(save_if_due(r));
     }
     TRY(save(r));
+    TRY(trace(r, true));
     TRY(export_model(r, "model"));
     TRY(settle(r, true));
     r->out->finished = true;

@@ -30,6 +30,7 @@ typedef struct hpc_trainer_options {
     uint64_t seed;
     hpc_device_options device;
     bool profile;      /* see hpc_trainer_profile */
+    int64_t traced;    /* steps, the first of it, that hpc_trainer_trace tells of */
     size_t part_bytes; /* of a checkpoint, hashed and read together; 0: 4 MiB */
     hpc_grid *grid;    /* borrowed, of parallel.grid; NULL: one rank */
     hpc_parallel parallel;
@@ -68,6 +69,9 @@ typedef struct hpc_profile_row {
 } hpc_profile_row;
 int hpc_trainer_profile(hpc_profile_row **out, int *n, const hpc_trainer *t);
 size_t hpc_trainer_peak(const hpc_trainer *t); /* of the device, bytes */
+/* What all ranks did in the traced steps so far, as a file in Chrome's trace format: on the first
+ * rank, empty on others; times since opening was done on all of them. Nothing more is noted. */
+int hpc_trainer_trace(hpc_buf *out, hpc_trainer *t);
 
 typedef struct hpc_trainer_result {
     double loss, grad_norm;
@@ -75,6 +79,7 @@ typedef struct hpc_trainer_result {
     int64_t tokens;  /* that were read, padding aside */
     int64_t counted; /* targets */
     int64_t sent;    /* bytes, by this rank to others */
+    double exposed;  /* seconds of communication that no computing hid (hpc_exec_exposed) */
 } hpc_trainer_result;
 /* The batches of a step, `accumulate` of them, to be filled by hand or by a loader. */
 hpc_batch **hpc_trainer_batches(const hpc_trainer *t);
@@ -161,6 +166,8 @@ typedef struct hpc_training_options {
     int64_t validate_every, validate_batches, save_every, keep; /* 0: at the end; never prune */
     double seconds; /* stop cleanly after so long in this process; 0: no limit */
     bool resume;
+    const char *trace;  /* file for hpc_trainer_trace, once trainer.traced steps are done, or at the
+                           end; NULL: none */
     double peak_flops;  /* of this machine, for utilisation; 0: not known */
     const char *config; /* text of config.json */
     void (*row)(const hpc_metrics_row *r, void *user); /* each step */

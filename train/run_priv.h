@@ -23,6 +23,7 @@ struct hpc_trainer {
     hpc_type *whole; /* by value: its type on all ranks together */
     int part, parts; /* of a microbatch's rows, this rank's and how many */
     uint64_t begun;  /* a hash of what all state began as, on all ranks together */
+    int64_t zero;    /* hpc_clock_ns when all ranks had opened theirs */
 };
 
 enum { RUN_PATH = 4096 };
@@ -52,6 +53,9 @@ int trainer_written(const hpc_trainer *t);
 int trainer_agree(const hpc_trainer *t, int rc);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
+/* trace.c: room for the events of `steps` steps; and the time that all agree to begin at. */
+int64_t trainer_events(const hpc_trainer *t, int64_t steps);
+int trainer_begin(hpc_trainer *t);
 /* The sum over those that share the rows. */
 int trainer_sum(double *x, const hpc_trainer *t);
 

@@ -259,11 +259,13 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     t->wide = o->model.dtype == HPC_F64;
     t->losses = t->whole[t->io.model.loss].extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));
-    hpc_exec_options e = {.dry = dry, .profile = o->profile};
+    hpc_exec_options e = {
+        .dry = dry, .profile = o->profile, .events = trainer_events(t, o->traced)};
     TRY(hpc_exec_open(&t->exec, t->p, t->device, o->grid, &e));
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
+    if (!dry) TRY(trainer_begin(t));
     *out = t;
     t = NULL;
 out:
@@ -487,6 +489,7 @@ out:
 
 int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, double lr, double limit)
 {
+    int64_t begin = hpc_clock_ns(), exposed = hpc_exec_exposed(t->exec);
     int rc;
     *out = (hpc_trainer_result){.sent = -trainer_sent(t)};
     for (int64_t k = 0; k < t->o.accumulate; k++) {
@@ -503,6 +506,8 @@ int hpc_trainer_step(hpc_trainer_result *out, hpc_trainer *t, int64_t step, doub
     out->loss /= (double)out->counted;
     TRY(apply_gradients(out, t, step));
     out->sent += trainer_sent(t);
+    out->exposed = (double)(hpc_exec_exposed(t->exec) - exposed) * 1e-9;
+    hpc_exec_note_step(t->exec, step, begin);
 out:
     return rc;
 }

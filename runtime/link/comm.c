@@ -161,11 +161,16 @@ static int64_t sent_elements(const hpc_link *l, const hpc_comm *c)
 }
 
 /* ring_elements needs no whole blocks: what is reduced has blocks of one element. */
+int64_t hpc_link_sends(const hpc_link *l, const hpc_comm *c)
+{
+    return l->size == 1 ? 0 : (int64_t)hpc_comm_bytes(c->dtype, sent_elements(l, c));
+}
+
 static void count(hpc_link *l, const hpc_comm *c)
 {
     if (l->size == 1) return;
     l->traffic.messages[c->kind]++;
-    l->traffic.bytes[c->kind] += (int64_t)hpc_comm_bytes(c->dtype, sent_elements(l, c));
+    l->traffic.bytes[c->kind] += hpc_link_sends(l, c);
 }
 
 /* ---- dispatch -------------------------------------------------------------- */

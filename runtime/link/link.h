@@ -137,6 +137,9 @@ typedef struct hpc_traffic {
     int64_t bytes[HPC_COMM_KIND_N];
 } hpc_traffic;
 
+/* What this one adds to that. */
+int64_t hpc_link_sends(const hpc_link *l, const hpc_comm *c);
+
 struct hpc_link { /* links embed it first */
     const hpc_link_ops *ops;
     int rank, size;

@@ -14,9 +14,30 @@ static void serial(void **state)
     assert_true(last(state, "one", 10) == 0);
 }
 
+/* One file, which has every rank and the steps that were asked for. */
+static void traced(void **state, const char *name, int ranks, int steps)
+{
+    char path[PATH_MAX];
+    hpc_json *root;
+    int processes = 0, spans = 0;
+    test_ok(hpc_json_read(&root, hpc_test_path(path, *state, name)));
+    const hpc_json *events = hpc_json_get(root, "traceEvents");
+    for (int64_t k = 0; k < hpc_json_n(events); k++) {
+        const char *text;
+        test_ok(hpc_json_text(&text, hpc_json_get(hpc_json_at(events, k), "name"), "name"));
+        processes += strcmp(text, "process_name") == 0;
+        spans += strncmp(text, "step ", 5) == 0;
+    }
+    assert_int_equal(processes, ranks);
+    assert_int_equal(spans, ranks * steps);
+    hpc_json_free(root);
+}
+
 static void threads_are_ranks(void **state)
 {
-    hpc_test_command_in(&o, root_of(state), TINY "--steps 4 --out @two --grid data=2 --zero 1");
+    hpc_test_command_in(&o, root_of(state),
+                        TINY "--steps 4 --out @two --grid data=2 --zero 1 --trace @two.json");
+    traced(state, "two.json", 2, 4);
     assert_int_equal(o.code, 0);
     assert_string_equal(o.err, "");
     hpc_test_command_in(&o, root_of(state),
@@ -77,7 +98,12 @@ static void what_does_not_fit(void **state)
 static void processes_are_ranks(void **state)
 {
     if (!can_mpirun()) skip();
-    assert_int_equal(ended(mpirun(state, 2, TINY "--steps 8 --out @mpi2 --zero 2", "log2")), 0);
+    assert_int_equal(ended(mpirun(state, 2,
+                                  TINY "--steps 8 --out @mpi2 --zero 2 --trace @mpi2.json "
+                                       "--trace-steps 3",
+                                  "log2")),
+                     0);
+    traced(state, "mpi2.json", 2, 3);
     same_as(state, "mpi2", "one");
     assert_int_equal(
         ended(mpirun(state, 4, TINY "--steps 8 --out @mpi4 --grid data=2,depth=2", "log4")), 0);

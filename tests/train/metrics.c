@@ -18,15 +18,15 @@
 
 #define HEADER                                                                                     \
     "step,tokens,loss,lr,grad_norm,step_ms,tokens_per_s,tflops,mfu,peak_bytes,comm_bytes,"         \
-    "validation_loss,skipped,save_ms\n"
-#define ROW1 "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5\n"
-#define ROW2 "2,8192,nan,0.0003,inf,250,16384,0.5,0.125,1048576,2048,7.5,1,4.5\n"
-#define ROW3 "3,12288,9.12345695,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5\n"
+    "validation_loss,skipped,save_ms,exposed_ms\n"
+#define ROW1 "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5\n"
+#define ROW2 "2,8192,nan,0.0003,inf,250,16384,0.5,0.125,1048576,2048,7.5,1,4.5,12.5\n"
+#define ROW3 "3,12288,9.12345695,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,4.5,12.5\n"
 
 static hpc_metrics_row row(int step)
 {
-    static const double value[HPC_METRIC_N] = {0,   0,     10.5,    3e-4, 1.25, 250, 16384,
-                                               0.5, 0.125, 1048576, 2048, 0,    0,   4.5};
+    static const double value[HPC_METRIC_N] = {0,     0,       10.5, 3e-4, 1.25, 250, 16384, 0.5,
+                                               0.125, 1048576, 2048, 0,    0,    4.5, 12.5};
     hpc_metrics_row r = {.absent = {[HPC_METRIC_VALIDATION_LOSS] = step != 2}};
     memcpy(r.value, value, sizeof value);
     r.value[HPC_METRIC_STEP] = step;
@@ -139,15 +139,15 @@ static void resuming_equals_not_stopping(void **state)
     expect(*state, HEADER ROW3);
 }
 
-/* As versions before save_ms wrote it. */
-static void older_files_get_the_column(void **state)
+/* As versions before save_ms and exposed_ms wrote it. */
+static void older_files_get_the_columns(void **state)
 {
     save(*state, "step,tokens,loss,lr,grad_norm,step_ms,tokens_per_s,tflops,mfu,peak_bytes,"
                  "comm_bytes,validation_loss,skipped\n"
                  "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0\n"
                  "2,8192,1,1,1,1,1,1,1,1,1,1,1\n");
     write_rows(*state, 1, 2, 2);
-    expect(*state, HEADER "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,\n" ROW2);
+    expect(*state, HEADER "1,4096,10.5,0.0003,1.25,250,16384,0.5,0.125,1048576,2048,,0,,\n" ROW2);
 }
 
 static void what_is_not_understood_is_kept(void **state)
@@ -283,7 +283,7 @@ int main(void)
         TEST(a_steady_row_allocates_nothing),
         TEST(columns_are_read_back),
         TEST(resuming_equals_not_stopping),
-        TEST(older_files_get_the_column),
+        TEST(older_files_get_the_columns),
         TEST(what_is_not_understood_is_kept),
         TEST(damage_is_named),
         TEST(other_columns_and_torn_lines_are_passed_over),

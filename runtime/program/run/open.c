@@ -214,6 +214,14 @@ static int open_profile(hpc_exec *e)
     return HPC_OK;
 }
 
+static int open_events(hpc_exec *e, int64_t n)
+{
+    e->event = hpc_arena_alloc(e->arena, (size_t)n + 1, sizeof *e->event);
+    if (!e->event) return HPC_E_NOMEM;
+    e->event_cap = n;
+    return HPC_OK;
+}
+
 static int build(hpc_exec *e, const hpc_exec_options *o)
 {
     int rc = HPC_OK;
@@ -228,6 +236,7 @@ static int build(hpc_exec *e, const hpc_exec_options *o)
     }
     if (o->profile && e->host) TRY(open_profile(e));
     if (o->dry) goto out;
+    if (o->events > 0) TRY(open_events(e, o->events));
     TRY(allocate(e, o));
     TRY(resolve(e));
 out:

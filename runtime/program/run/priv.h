@@ -42,6 +42,7 @@ typedef struct transfer_plan { /* one collective instruction; in flight once for
 typedef struct flight { /* a transfer of one slot */
     hpc_handle handle;
     void *send_stage, *recv_stage; /* host copies, where the device's memory is not the host's */
+    int64_t since;                 /* hpc_clock_ns, when it was started */
     bool pending;                  /* started, and not yet done and copied to the device */
 } flight;
 
@@ -71,7 +72,12 @@ struct hpc_exec {
     uint8_t *args;     /* slots * args_bytes */
     transfer_plan *transfer;
     int64_t transfer_n;
-    flight *flight;  /* slots * transfer_n */
+    flight *flight; /* slots * transfer_n */
+    int32_t *air;   /* collectives in flight: slot * transfer_n + transfer, oldest first */
+    int32_t air_n;
+    hpc_event *event;
+    int64_t event_n, event_cap;
+    int64_t exposed_ns;
     int *microbatch; /* by slot */
     hpc_barrier barrier;
 };
@@ -104,6 +110,13 @@ int hpc_transfer_skip(hpc_exec *e, int slot, int32_t k);
 int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done);
 /* Sends that outlived their segment. */
 int hpc_transfers_settle(hpc_exec *e, int slot, bool block, bool *done);
+
+/* Carries forward all collectives in flight, as some links do only when asked. */
+int hpc_transfers_progress(hpc_exec *e);
+
+/* trace.c: what began then ends now; START, PROGRESS and WAIT are exposed. Returns now. */
+int64_t hpc_event_note(hpc_exec *e, hpc_event_kind kind, int32_t segment, int32_t insn,
+                       int64_t begin);
 
 /* Tells all ranks that this one failed, by the recorded error; returns rc. (run.c) */
 int hpc_exec_fail(const hpc_exec *e, int rc);

@@ -63,11 +63,13 @@ int hpc_exec_fence(hpc_exec *e)
 
 int hpc_exec_run(hpc_exec *e, int segment, int slot)
 {
+    int64_t begin = e->event_n < e->event_cap ? hpc_clock_ns() : 0;
     hpc_run r;
     int rc = HPC_OK;
     TRY(hpc_run_begin(&r, e, segment, slot));
     TRY(advance(&r, true));
     TRY(hpc_exec_fence(e));
+    hpc_event_note(e, HPC_EVENT_SEGMENT, segment, HPC_NONE, begin);
 out:
     return rc;
 }

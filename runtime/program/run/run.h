@@ -32,6 +32,7 @@ typedef struct hpc_exec_options {
     int poison;           /* fill arenas with NaN patterns at opening (tests) */
     bool dry;             /* select, place and count, but allocate nothing: it cannot run */
     bool profile;         /* host-memory devices: sum up the time of each instruction */
+    int64_t events;       /* room to note when what ran: hpc_exec_events; 0: nothing is noted */
     const hpc_lent *lent; /* [lent_n], read when it is opened; host-memory devices only */
     int64_t lent_n;
 } hpc_exec_options;
@@ -101,6 +102,34 @@ hpc_exec_stats hpc_exec_stats_of(const hpc_exec *e, int segment);
  * behind it; NULL unless profiling. */
 const int64_t *hpc_exec_profile(const hpc_exec *e, int segment);
 const hpc_placement *hpc_exec_placement(const hpc_exec *e);
+
+/* ---- what ran when ---------------------------------------------------------------- */
+typedef enum hpc_event_kind {
+    HPC_EVENT_STEP,     /* as the caller notes it; insn: its number */
+    HPC_EVENT_SEGMENT,  /* a run of one, from beginning to end */
+    HPC_EVENT_KERNEL,   /* on worker 0 of host-memory devices */
+    HPC_EVENT_START,    /* a transfer is started, */
+    HPC_EVENT_PROGRESS, /* those in flight are carried forward between kernels, */
+    HPC_EVENT_WAIT,     /* one is waited for: the time of these three is exposed; */
+    HPC_EVENT_TRANSFER  /* and it was in flight, until that was seen to be over */
+} hpc_event_kind;
+typedef struct hpc_event {
+    int64_t begin, end; /* hpc_clock_ns */
+    int32_t segment, insn;
+    uint8_t kind;
+} hpc_event;
+/* All since opening or clearing, until the room was full; by growing `end`. */
+int64_t hpc_exec_events(const hpc_event **out, const hpc_exec *e);
+void hpc_exec_note_step(hpc_exec *e, int64_t step, int64_t begin);
+void hpc_exec_events_clear(hpc_exec *e);
+void hpc_exec_events_end(hpc_exec *e); /* nothing is noted from now on */
+/* Nanoseconds since opening in which worker 0 started, carried forward or waited for transfers:
+ * communication that no computing hides. Counted whether or not events are. */
+int64_t hpc_exec_exposed(const hpc_exec *e);
+/* Appends the events as those of process `rank` in Chrome's trace format, a comma between any two;
+ * times since `zero`. Lanes: steps and segments, computing, and communication by axes, where one
+ * begins as the one before it in its lane ends. Bytes of a transfer: what hpc_traffic counts. */
+int hpc_exec_trace(hpc_buf *out, const hpc_exec *e, int rank, int64_t zero);
 /* The program with kernels, barriers, addresses; footers count instructions, barriers, bytes. */
 int hpc_exec_print(hpc_buf *out, const hpc_exec *e);
 

@@ -145,7 +145,8 @@ int hpc_transfers_open(hpc_exec *e)
     if (e->grid && make_links(e, named) < 0) return hpc_error_where("links of the grid");
     e->transfer = hpc_arena_alloc(e->arena, (size_t)n + 1, sizeof *e->transfer);
     e->flight = hpc_arena_alloc(e->arena, (size_t)(n * e->slots) + 1, sizeof *e->flight);
-    if (!e->transfer || !e->flight) return HPC_E_NOMEM;
+    e->air = hpc_arena_alloc(e->arena, (size_t)(n * e->slots) + 1, sizeof *e->air);
+    if (!e->transfer || !e->flight || !e->air) return HPC_E_NOMEM;
     for (int s = 0; s < e->p->segment_n; s++)
         for (int64_t k = 0; k < e->p->segment[s].insn_n; k++) {
             if (e->p->segment[s].insn[k].op->comm < 0) continue;
@@ -158,11 +159,17 @@ int hpc_transfers_open(hpc_exec *e)
     return open_stages(e);
 }
 
+static bool is_message(const transfer_plan *t)
+{
+    return t->comm.kind == HPC_SEND || t->comm.kind == HPC_RECV;
+}
+
 int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
 {
     const transfer_plan *t = &e->transfer[k];
     flight *f = hpc_flight_of(e, slot, k);
     hpc_comm c = t->comm;
+    int64_t begin = hpc_clock_ns();
     int rc = HPC_OK;
     c.tag = (int)(e->microbatch[slot] * EDGES + t->edge);
     c.send = t->send >= 0 ? hpc_exec_data(e, slot, t->send) : NULL;
@@ -178,6 +185,9 @@ int hpc_transfer_start(hpc_exec *e, int slot, int32_t k)
     }
     TRY(hpc_link_start(t->link, &f->handle, &c));
     f->pending = true;
+    f->since = begin;
+    if (!is_message(t)) e->air[e->air_n++] = slot * (int32_t)e->transfer_n + k;
+    hpc_event_note(e, HPC_EVENT_START, t->segment, t->insn, begin);
 out:
     return rc;
 }
@@ -208,6 +218,17 @@ out:
     return rc;
 }
 
+static void land(hpc_exec *e, int slot, int32_t k)
+{
+    const transfer_plan *t = &e->transfer[k];
+    int32_t n = 0, mine = slot * (int32_t)e->transfer_n + k;
+    hpc_flight_of(e, slot, k)->pending = false;
+    for (int32_t a = 0; a < e->air_n; a++)
+        if (e->air[a] != mine) e->air[n++] = e->air[a];
+    e->air_n = n;
+    hpc_event_note(e, HPC_EVENT_TRANSFER, t->segment, t->insn, hpc_flight_of(e, slot, k)->since);
+}
+
 int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done)
 {
     const transfer_plan *t = &e->transfer[k];
@@ -215,6 +236,7 @@ int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done
     int rc = HPC_OK;
     *done = true;
     if (!f->pending) return HPC_OK;
+    int64_t begin = block ? hpc_clock_ns() : 0;
     if (block)
         TRY(hpc_link_wait(&f->handle));
     else
@@ -222,7 +244,23 @@ int hpc_transfer_finish(hpc_exec *e, int slot, int32_t k, bool block, bool *done
     if (!*done) return HPC_OK;
     TRY(unstage(e, slot, t, f));
 out:
-    if (rc < 0 || *done) f->pending = false;
+    if (block) hpc_event_note(e, HPC_EVENT_WAIT, t->segment, t->insn, begin);
+    if (rc < 0 || *done) land(e, slot, k);
+    return rc;
+}
+
+int hpc_transfers_progress(hpc_exec *e)
+{
+    if (e->air_n == 0) return HPC_OK;
+    int64_t begin = hpc_clock_ns();
+    int32_t n = (int32_t)e->transfer_n, first = e->air[0] % n, rc = HPC_OK;
+    for (int32_t a = 0; a < e->air_n && rc >= 0;) {
+        bool done;
+        rc = hpc_transfer_finish(e, e->air[a] / n, e->air[a] % n, false, &done);
+        a += !done;
+    }
+    hpc_event_note(e, HPC_EVENT_PROGRESS, e->transfer[first].segment, e->transfer[first].insn,
+                   begin);
     return rc;
 }
 
@@ -243,7 +281,8 @@ void hpc_transfers_end(hpc_exec *e, int slot)
 {
     for (int32_t k = 0; k < e->transfer_n; k++) {
         flight *f = hpc_flight_of(e, slot, k);
-        if (f->pending) hpc_link_wait(&f->handle);
-        f->pending = false;
+        if (!f->pending) continue;
+        hpc_link_wait(&f->handle);
+        land(e, slot, k);
     }
 }

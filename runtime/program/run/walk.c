@@ -35,7 +35,9 @@ static void note_failure(walk *w, int phase)
 
 static int run_kernel(const walk *w, const step *s, hpc_launch *l)
 {
-    const hpc_exec *e = w->r->exec;
+    hpc_exec *e = w->r->exec;
+    bool noted = l->worker == 0 && e->event_n < e->event_cap;
+    int64_t begin = noted ? hpc_clock_ns() : 0;
     hpc_space space = e->place.workspace_space[w->r->segment];
     size_t base = space == HPC_SPACE_SLOT ? (size_t)w->r->slot * e->place.bytes[space] : 0;
     l->workspace = e->memory[space] + base + s->workspace;
@@ -43,7 +45,9 @@ static int run_kernel(const walk *w, const step *s, hpc_launch *l)
     l->gang[0] = gang;
     l->gang[1] = gang + e->gang_bytes;
     l->own = gang + 2 * e->gang_bytes + (size_t)l->worker * e->own_bytes;
-    return s->run(l, e->args + (size_t)w->r->slot * e->args_bytes + s->args);
+    int rc = s->run(l, e->args + (size_t)w->r->slot * e->args_bytes + s->args);
+    if (noted) hpc_event_note(e, HPC_EVENT_KERNEL, w->r->segment, s->insn, begin);
+    return rc;
 }
 
 /* Worker 0's part of a wait; what it decides is published by the barrier that follows. */
@@ -62,6 +66,7 @@ static int do_step(walk *w, const step *s, int64_t at, hpc_launch *l)
     switch (s->kind) {
     case STEP_KERNEL:
         if (guard_open(e, w->r->slot, s)) rc = run_kernel(w, s, l);
+        if (l->worker == 0 && rc >= 0) rc = hpc_transfers_progress(e);
         break;
     case STEP_START:
         if (l->worker == 0 && guard_open(e, w->r->slot, s))
