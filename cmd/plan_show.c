@@ -10,8 +10,8 @@
 typedef struct plan_options {
     model_options model;
     const char *grid, *backend, *isa, *recompute, *optimizer;
-    int64_t rank, threads, recompute_blocks, zero;
-    bool keep_depth;
+    int64_t rank, threads, recompute_blocks, zero, ahead;
+    bool keep_depth, no_overlap;
 } plan_options;
 
 static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
@@ -80,6 +80,8 @@ static int run(void *options, int argc, char **argv)
     TRY(hpc_grid_parse(&s.parallel.grid, s.o->grid ? s.o->grid : ""));
     s.parallel.zero = (int)s.o->zero;
     s.parallel.keep_depth = s.o->keep_depth;
+    s.parallel.overlap = !s.o->no_overlap;
+    s.parallel.ahead = (int)s.o->ahead;
     hpc_model_config c = model_config_of(&s.o->model);
     TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
     int ranks = hpc_grid_size(&s.parallel.grid);
@@ -112,6 +114,18 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(plan_options, keep_depth),
      .help = "Keep parameters that depth shares out gathered between uses."},
+    {.name = "no-overlap",
+     .kind = HPC_FLAG,
+     .offset = offsetof(plan_options, no_overlap),
+     .help = "Wait for communication where it stands, and hide none behind computing: the same "
+             "bits, in less memory and more time."},
+    {.name = "ahead",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, ahead),
+     .fallback = "1",
+     .argument = "N",
+     .most = 1000,
+     .help = "Blocks before its own at which the gathering of a block's parameters begins."},
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),

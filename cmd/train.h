@@ -16,13 +16,13 @@ typedef struct train_options {
     const char *lora_targets, *isa, *backend, *grid, *trace;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
-    int64_t block, interval, burst, newton, zero, trace_steps;
+    int64_t block, interval, burst, newton, zero, ahead, trace_steps;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
     double dropout, rope_theta, lora_alpha;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
-    bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth;
+    bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth, no_overlap;
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */

@@ -78,8 +78,9 @@ static bool is_fixed(const char *name)
 static bool is_free(const char *name)
 {
     static const char *const any[] = {
-        "out",   "tokenizer", "set",  "dry-run", "threads",    "backend", "resume",     "json",
-        "quiet", "hours",     "grid", "zero",    "keep-depth", "trace",   "trace-steps"};
+        "out",        "tokenizer", "set",         "dry-run",    "threads", "backend",
+        "resume",     "json",      "quiet",       "hours",      "grid",    "zero",
+        "keep-depth", "trace",     "trace-steps", "no-overlap", "ahead"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

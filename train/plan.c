@@ -120,6 +120,33 @@ void plan_gradients(hpc_program *p, const hpc_parallel *q)
             plan_gradient(&p->value[p->value[v].grad], &p->value[v], q);
 }
 
+/* The twin of a value that backward makes, in the copy of it. */
+static hpc_value twin(const hpc_program *p, int backward, int copy, hpc_value v)
+{
+    int32_t k = p->value[v].insn;
+    const hpc_insn *i = &p->segment[backward].insn[k];
+    for (int a = 0; a < i->op->sig.operand_n; a++)
+        if (i->operand[a] == v) return p->segment[copy].insn[k].operand[a];
+    return v;
+}
+
+/* Gradients are summed over ranks behind the backward that adds to them last. */
+static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
+{
+    hpc_overlap_options o = {.ahead = q->ahead};
+    int rc;
+    if (io->last != io->backward) {
+        TRY(hpc_program_append(p, io->last, io->backward));
+        io->last_loss = twin(p, io->backward, io->last, io->loss);
+    }
+    TRY(hpc_program_move(p, io->last, io->norm));
+    if (io->gather >= 0) TRY(hpc_program_append(p, io->update, io->gather));
+    io->gathers = io->gather >= 0;
+    TRY(hpc_overlap(p, &o));
+out:
+    return rc;
+}
+
 int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const int coord[HPC_AXIS_N])
 {
     hpc_shard_options o = {.gather = -1};
@@ -128,5 +155,5 @@ int hpc_step_shard(hpc_step *io, hpc_program *p, const hpc_parallel *q, const in
     if (q->keep_depth && q->zero < 3) o.keep |= 1u << HPC_AXIS_DEPTH;
     int rc = hpc_shard(p, &q->grid, coord, &o);
     io->gather = o.gather;
-    return rc;
+    return rc < 0 || !q->overlap ? rc : overlap(io, p, q);
 }

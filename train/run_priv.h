@@ -53,6 +53,7 @@ int trainer_written(const hpc_trainer *t);
 int trainer_agree(const hpc_trainer *t, int rc);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
+int64_t trainer_times(const hpc_trainer *t, int segment); /* that a step runs it */
 /* trace.c: room for the events of `steps` steps; and the time that all agree to begin at. */
 int64_t trainer_events(const hpc_trainer *t, int64_t steps);
 int trainer_begin(hpc_trainer *t);

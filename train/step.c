@@ -146,6 +146,11 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     TRY(hpc_program_status(p));
     TRY(hpc_differentiate(p, &d));
     TRY(hpc_recompute(p, &r));
+    io->last = io->backward;
+    io->last_loss = io->loss;
+    if (s->parallel && s->parallel->overlap && !s->once)
+        TRY(io->last = hpc_program_segment(p, HPC_BACKWARD, 1)); /* filled when it is sharded */
+    rc = HPC_OK;
 out:
     return rc;
 }

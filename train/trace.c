@@ -12,11 +12,9 @@ int64_t trainer_events(const hpc_trainer *t, int64_t steps)
     int64_t n = 1; /* the step */
     for (int s = 0; s < t->p->segment_n; s++) {
         const hpc_segment *g = &t->p->segment[s];
-        bool micro = s == t->io.model.forward || s == t->io.backward;
         int64_t transfers = 0;
         for (int64_t k = 0; k < g->insn_n; k++) transfers += g->insn[k].op->comm >= 0;
-        if (s == t->io.model.forward_head) continue; /* a step has none of it */
-        n += (1 + (transfers ? 2 : 1) * g->insn_n + 2 * transfers) * (micro ? t->o.accumulate : 1);
+        n += (1 + (transfers ? 2 : 1) * g->insn_n + 2 * transfers) * trainer_times(t, s);
     }
     return steps * n;
 }

@@ -99,6 +99,9 @@ typedef struct hpc_parallel {
     hpc_grid_shape grid;
     int zero;        /* 0 to 3 */
     bool keep_depth; /* of what depth splits everybody keeps all between uses */
+    bool overlap;    /* communication goes behind computing (hpc_overlap): the norm behind the last
+                        backward of a step, and gathering behind the update */
+    int ahead;       /* with that, as hpc_overlap_options says */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
  * in a microbatch), heads or a width that do not divide, with the nearest numbers that would. */
@@ -119,11 +122,14 @@ typedef struct hpc_step_start hpc_step_start; /* state that does not begin as ze
 typedef struct hpc_step {
     hpc_model_io model;
     int backward, norm, refresh, update; /* segments; refresh is -1 where there is none */
-    int gather;       /* segment to be run when parameters were written, on many ranks; -1: none */
-    hpc_value loss;   /* as model.loss, which is forward_head's: backward's */
-    hpc_value weight; /* f32 like the loss: the gradient of the sum by each */
-    hpc_value lr;     /* f32 */
-    hpc_value limit;  /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */
+    int gather;     /* segment to be run when parameters were written, on many ranks; -1: none */
+    int last;       /* backward of a step's last microbatch, with the norm if they overlap */
+    bool gathers;   /* update gathers what it writes */
+    hpc_value loss; /* as model.loss, which is forward_head's: backward's */
+    hpc_value last_loss;   /* and last's */
+    hpc_value weight;      /* f32 like the loss: the gradient of the sum by each */
+    hpc_value lr;          /* f32 */
+    hpc_value limit;       /* f32: a norm above it, or a NaN, skips the update; inf: NaN alone */
     hpc_value grad_norm;   /* f32, kept; before clipping */
     hpc_value ok;          /* i32, kept: 0 when refresh and update are skipped */
     hpc_step_start *start; /* the program's, start_n of them */

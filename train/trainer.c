@@ -138,6 +138,15 @@ static bool is_gathered(const hpc_trainer *t, hpc_value v)
     return false;
 }
 
+/* How often a step runs a segment, refresh aside; of the loss alone it has none. */
+int64_t trainer_times(const hpc_trainer *t, int s)
+{
+    bool apart = t->io.last != t->io.backward;
+    if (s == t->io.model.forward_head || (s == t->io.gather && t->io.gathers)) return 0;
+    if (s == t->io.model.forward) return t->o.accumulate;
+    return s == t->io.backward ? t->o.accumulate - apart : 1;
+}
+
 static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
                       int64_t n, hpc_value v)
 {
@@ -173,12 +182,10 @@ static int make_plan(hpc_trainer *t)
     out.activation_bytes = (double)(place->bytes[HPC_SPACE_SLOT] + place->bytes[HPC_SPACE_LOCAL]);
     for (int s = 0; s < t->p->segment_n; s++) {
         double flops = hpc_exec_stats_of(t->exec, s).flops;
-        bool micro = s == t->io.model.forward || s == t->io.backward;
-        if (s == t->io.model.forward_head) continue; /* a step has none of it */
         if (s == t->io.refresh)
             out.refresh_flops = flops;
         else
-            out.step_flops += flops * (micro ? (double)t->o.accumulate : 1);
+            out.step_flops += flops * (double)trainer_times(t, s);
     }
     if (t->io.refresh >= 0) out.refreshes_in_100 = 100 / t->o.optimizer.interval;
     t->plan = out;
@@ -315,13 +322,11 @@ void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t,
 {
     *step = *refresh = 0;
     for (int s = 0; s < t->p->segment_n; s++) {
-        bool micro = s == t->io.model.forward || s == t->io.backward;
-        if (s == t->io.model.forward_head) continue;
         double seconds = seconds_of(t, s, r);
         if (s == t->io.refresh)
             *refresh = seconds;
         else
-            *step += seconds * (micro ? (double)t->o.accumulate : 1);
+            *step += seconds * (double)trainer_times(t, s);
     }
 }
 
@@ -440,7 +445,7 @@ out:
 static int read_loss(double *sum, hpc_trainer *t, hpc_value loss)
 {
     const hpc_type *type = &t->p->value[loss].type;
-    bool own = t->part == 0 || type->extent[0] < t->whole[loss].extent[0];
+    bool own = t->part == 0 || type->extent[0] < t->losses;
     int rc = hpc_exec_read(t->exec, 0, loss, t->real, hpc_type_bytes(type));
     for (int64_t k = 0; rc >= 0 && own && k < type->extent[0]; k++) *sum += get_real(t, k);
     return rc;
@@ -451,8 +456,9 @@ static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
     int rc;
     TRY(write_batch(t, k, 1 / (double)out->counted));
     TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
-    TRY(hpc_exec_run(t->exec, t->io.backward, 0));
-    TRY(read_loss(&out->loss, t, t->io.loss));
+    bool last = k == t->o.accumulate - 1;
+    TRY(hpc_exec_run(t->exec, last ? t->io.last : t->io.backward, 0));
+    TRY(read_loss(&out->loss, t, last ? t->io.last_loss : t->io.loss));
 out:
     return rc;
 }
@@ -464,7 +470,7 @@ static int apply_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t step
     TRY(hpc_exec_run(t->exec, t->io.norm, 0));
     if (hpc_step_refreshes(&t->o.optimizer, step)) TRY(hpc_exec_run(t->exec, t->io.refresh, 0));
     TRY(hpc_exec_run(t->exec, t->io.update, 0));
-    TRY(trainer_written(t));
+    if (!t->io.gathers) TRY(trainer_written(t));
     TRY(hpc_exec_read(t->exec, 0, t->io.grad_norm, t->real,
                       t->wide ? sizeof(double) : sizeof(float)));
     TRY(hpc_exec_read(t->exec, 0, t->io.ok, &ok, sizeof ok));

@@ -71,6 +71,34 @@ static void find_lifetimes(placer *w)
         }
 }
 
+/* What is received is first read there; else at the segment's end. */
+static int64_t landing(const hpc_program *p, const hpc_segment *s, int64_t k)
+{
+    hpc_value y = hpc_value_root(p, s->insn[k].operand[0]);
+    for (int64_t n = k + 1; n < s->insn_n; n++) {
+        const hpc_insn *i = &s->insn[n];
+        if (i->op->view || i->tags.idle) continue;
+        if (i->tags.guard >= 0 && hpc_value_root(p, i->tags.guard) == y) return n;
+        for (int a = 0; a < i->op->sig.operand_n; a++)
+            if (i->operand[a] >= 0 && hpc_value_root(p, i->operand[a]) == y) return n;
+    }
+    return s->insn_n - 1;
+}
+
+/* A collective is under way until then: what it sends may not be overwritten without a wait. */
+static void hold_sent(placer *w)
+{
+    const hpc_program *p = w->p;
+    for (int64_t s = 0; s < p->segment_n; s++)
+        for (int64_t k = 0; k < p->segment[s].insn_n; k++) {
+            const hpc_insn *i = &p->segment[s].insn[k];
+            if (i->op->comm < 0 || i->op->comm == HPC_SEND || i->op->comm == HPC_RECV) continue;
+            int64_t end = landing(p, &p->segment[s], k);
+            for (int a = 0; a < i->op->sig.operand_n; a++)
+                use(w, i->operand[a], (int32_t)s, w->start[s] + end);
+        }
+}
+
 static hpc_space space_of(const placer *w, hpc_value v)
 {
     const hpc_value_info *info = &w->p->value[v];
@@ -400,6 +428,7 @@ int hpc_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, const void
     *out = (hpc_placement){0};
     TRY(reserve(&w));
     find_lifetimes(&w);
+    hold_sent(&w);
     make_value_blocks(&w, elsewhere);
     make_workspace_blocks(&w, workspace_bytes, own_bytes);
     for (int64_t s = 0; s < p->segment_n; s++)

@@ -9,7 +9,7 @@ hpc_cost hpc_insn_cost(const hpc_program *p, const hpc_insn *i)
 {
     hpc_type type[HPC_OPERAND_MAX];
     hpc_cost c = {0, 0};
-    if (i->op->view) return c;
+    if (i->op->view || i->tags.idle) return c;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         type[k] =
@@ -100,6 +100,7 @@ static void put_tags(hpc_buf *out, const hpc_program *p, const hpc_insn *i)
     if (t->group >= 0) hpc_buf_printf(out, "  group %d", t->group);
     if (t->microbatch >= 0) hpc_buf_printf(out, "  microbatch %d", t->microbatch);
     if (t->origin >= 0) hpc_buf_printf(out, "  from #%d", t->origin);
+    if (t->idle) hpc_buf_text(out, "  not here");
     if (t->queue != HPC_COMPUTE) hpc_buf_printf(out, "  on %s", queue[t->queue]);
     if (t->guard >= 0 && p->value[t->guard].name)
         hpc_buf_printf(out, "  if %s", p->value[t->guard].name);

@@ -95,6 +95,7 @@ typedef struct hpc_tags {
     uint8_t queue;      /* hpc_queue */
     int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
     bool anew;          /* what it would add to state is stored there instead */
+    bool idle;          /* another rank does it: here it only stands where it stands there */
     hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
 } hpc_tags;
 
@@ -207,6 +208,21 @@ typedef struct hpc_shard_options {
 /* o may be NULL. */
 int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_AXIS_N],
               hpc_shard_options *o);
+
+/* Communication behind computing. In each segment collectives begin as soon as what they send is
+ * there, and what waits for one comes after all else that can be done meanwhile: what the next one
+ * of the flow needs comes first, gradients of weights while it is under way. The bits are the same,
+ * state is written in the same order, and ranks of one grid get one order: nothing here asks for
+ * attributes. Segments with messages stay as they are. After hpc_shard. */
+typedef struct hpc_overlap_options {
+    int ahead; /* gathers of state begin up to so many blocks before the one that needs them; so
+                  long may sums that end in state be under way, before their memory is wanted */
+} hpc_overlap_options;
+int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
+/* Segment `from` behind what `into` has, so that both overlap: moved there, which leaves `from`
+ * empty, or a copy with temporaries of its own. Segments between them must not mind. */
+int hpc_program_move(hpc_program *p, int into, int from);
+int hpc_program_append(hpc_program *p, int into, int from);
 
 /* All real values become f64, all others stay: the reference for tests and bench. */
 int hpc_to_double(hpc_program *p);

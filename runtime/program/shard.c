@@ -267,7 +267,9 @@ static int finish_store(sharder *w, const store *s, bool skip)
     int rc;
     TRY(shard_convert(w, &x, s->want));
     p->tags.anew = !s->adds;
-    if (!skip) hpc_scale(p, s->state, x, HPC_NONE, 1);
+    p->tags.idle = skip;
+    hpc_scale(p, s->state, x, HPC_NONE, 1);
+    p->tags.idle = false;
     TRY(hpc_program_status(p));
 out:
     return rc;
@@ -284,7 +286,8 @@ static int finish_insn(sharder *w, hpc_insn *i, const hpc_type *global, const st
     if (i->op->localise) i->op->localise(i, global, local, w->shape, w->coord);
     bool stores = s->state != HPC_NONE;
     if (stores) i->tags.anew = false;
-    if (stores || !skip) TRY(append(w, i));
+    i->tags.idle = skip && !stores;
+    TRY(append(w, i));
     if (stores) TRY(finish_store(w, s, skip));
 out:
     return rc;

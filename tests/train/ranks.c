@@ -300,6 +300,40 @@ static void saved_here_loaded_there(void **state)
     hpc_free(whole);
 }
 
+/* Two jobs come to the same bits. */
+static void same_bits(const job *a, const job *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->loss, b->loss, sizeof a->loss);
+    assert_memory_equal(a->norm, b->norm, sizeof a->norm);
+    assert_true(a->validation == b->validation);
+    assert_memory_equal(a->param, b->param, (size_t)a->n * sizeof *a->param);
+}
+
+/* Whatever is hidden behind what, and whatever else is asked for. */
+static void overlapping_changes_no_bit(void **state)
+{
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        job *plain = start(*state, HPC_OPT_ADAMW, NULL), *hidden = hpc_alloc(1, sizeof *hidden);
+        assert_non_null(hidden);
+        plain->o.accumulate = 1 + g % 2;
+        plain->o.model.dropout = g % 3 ? 0 : 0.2;
+        plain->o.step.recompute = g % 4 == 1 ? HPC_RECOMPUTE_BLOCK : HPC_RECOMPUTE_NONE;
+        plain->steps = FEW;
+        put_grid(plain, &grids[g]);
+        *hidden = *plain;
+        hidden->source.path = plain->data;
+        hidden->o.parallel.overlap = true;
+        hidden->o.parallel.ahead = (int)(g % 3);
+        run_job(plain);
+        run_job(hidden);
+        same_bits(hidden, plain);
+        assert_int_equal(hidden->sent, plain->sent);
+        hpc_free(plain);
+        hpc_free(hidden);
+    }
+}
+
 static int run_refused(hpc_link *world, void *user)
 {
     job *j = user;
@@ -337,6 +371,7 @@ int main(void)
                                        cmocka_unit_test(adapters),
                                        cmocka_unit_test(row_sends_by_the_form),
                                        cmocka_unit_test(memory_falls_by_stage),
+                                       cmocka_unit_test(overlapping_changes_no_bit),
                                        cmocka_unit_test(saved_here_loaded_there),
                                        cmocka_unit_test(what_does_not_fit_is_named)};
     return cmocka_run_group_tests_name("train/ranks", tests, hpc_test_folder_setup,

@@ -312,7 +312,7 @@ int hpc_steps_make(hpc_exec *e, int segment)
     tracker t = {.e = e, .segment = segment};
     const hpc_segment *g = &e->p->segment[segment];
     for (int64_t k = 0; k < g->insn_n; k++)
-        if (!g->insn[k].op->view) TRY(add_insn(&t, k));
+        if (!g->insn[k].op->view && !g->insn[k].tags.idle) TRY(add_insn(&t, k));
     TRY(finish(&t, g->insn_n - 1));
 out:
     hpc_free(t.open);
