@@ -137,14 +137,17 @@ static int32_t find_ready(const order *o, bool wanted)
 /* ---- landing ------------------------------------------------------------------------ */
 
 /* What nobody is held up by has had its time when the segment is that much further: then what it
- * has sent need not be kept any longer, and what waits behind it may go on. */
+ * has sent need not be kept any longer; a gather that another waits for has a turn, as that was
+ * reckoned with. */
 static void land_old(order *o)
 {
-    int32_t now = turn_now(o), patience = o->ahead > 0 ? o->ahead : 1;
-    for (int32_t k = 0; k < o->g->n; k++)
-        if (is_comm(&o->g->node[k]) && o->issued[k] && o->g->node[k].kind != NODE_FLOW &&
-            now - o->began[k] >= patience)
-            o->landed[k] = true;
+    int32_t now = turn_now(o);
+    for (int32_t k = 0; k < o->g->n; k++) {
+        const node *d = &o->g->node[k];
+        if (!is_comm(d) || !o->issued[k] || d->kind == NODE_FLOW) continue;
+        int32_t patience = d->kind == NODE_SINK && o->ahead > 0 ? o->ahead : 1;
+        if (now - o->began[k] >= patience) o->landed[k] = true;
+    }
 }
 
 static void land_before(order *o, int32_t k)

@@ -1,0 +1,303 @@
+/*
+ * overlap.c: a step whose communication goes behind its computing: one order on
+ * all ranks, and, by a simulated clock over what an executor would do, what
+ * stays exposed.
+ */
+#include "runtime/program/run/priv.h"
+#include "tests/train/data.h"
+
+enum { ROWS = 8, RANKS_MAX = 8 };
+
+typedef struct plan {
+    hpc_parallel q;
+    hpc_program *p;
+    hpc_step io;
+} plan;
+
+static hpc_model_config shape(void)
+{
+    hpc_trainer_options o = tiny_trainer(HPC_OPT_ADAMW);
+    o.model.layers = 4;
+    o.model.kv_heads = o.model.heads;
+    return o.model;
+}
+
+static void emit(plan *v, const int *coord, bool once)
+{
+    hpc_model_config c = shape();
+    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    hpc_step_options s = {.model = {.tokens = ROWS * 32, .sequences = 2 * ROWS},
+                          .clip = 1,
+                          .once = once,
+                          .parallel = &v->q};
+    v->p = hpc_program_create();
+    assert_non_null(v->p);
+    test_ok(hpc_step_emit(&v->io, v->p, &c, &o, &s));
+    test_ok(hpc_step_shard(&v->io, v->p, &v->q, coord));
+    test_ok(hpc_program_check(v->p));
+}
+
+/* ---- one order --------------------------------------------------------------------------- */
+
+static void same_insn(const plan *a, const plan *b, const hpc_insn *x, const hpc_insn *y)
+{
+    assert_ptr_equal(x->op, y->op);
+    assert_memory_equal(x->operand, y->operand, sizeof x->operand);
+    assert_true(x->tags.block == y->tags.block && x->tags.queue == y->tags.queue);
+    for (int k = 0; k < x->op->sig.operand_n; k++) {
+        if (x->operand[k] < 0) continue;
+        const hpc_type *s = &a->p->value[x->operand[k]].type, *t = &b->p->value[y->operand[k]].type;
+        assert_memory_equal(s->extent, t->extent, sizeof s->extent);
+    }
+    if (x->op->comm < 0) return;
+    const hpc_comm_attr *s = x->attr, *t = y->attr;
+    assert_true(s->axes == t->axes && s->reduce == t->reduce);
+}
+
+static void ranks_have_one_order(void **state)
+{
+    static const int grids[][4] = {{2, 1, 1, 0}, {2, 2, 2, 3}, {1, 2, 2, 0},
+                                   {4, 1, 2, 1}, {2, 2, 1, 2}, {2, 1, 4, 2}};
+    (void)state;
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        plan first = {.q = {.zero = grids[g][3], .overlap = true, .ahead = 1}};
+        for (int a = 0; a < 3; a++)
+            first.q.grid.extent[(const int[]){HPC_AXIS_DATA, HPC_AXIS_DEPTH, HPC_AXIS_ROW}[a]] =
+                grids[g][a];
+        for (int r = 0; r < hpc_grid_size(&first.q.grid); r++) {
+            plan other = {.q = first.q};
+            plan *v = r ? &other : &first;
+            int coord[HPC_AXIS_N];
+            hpc_grid_coords(coord, &first.q.grid, r);
+            emit(v, coord, g % 2);
+            for (int64_t s = 0; r && s < first.p->segment_n; s++) {
+                const hpc_segment *x = &first.p->segment[s], *y = &other.p->segment[s];
+                assert_int_equal(x->insn_n, y->insn_n);
+                for (int64_t k = 0; k < x->insn_n; k++)
+                    same_insn(&first, &other, &x->insn[k], &y->insn[k]);
+            }
+            if (r) hpc_program_free(other.p);
+        }
+        hpc_program_free(first.p);
+    }
+}
+
+/* Forward gathers a block's parameters when the block comes that is so many before, no earlier: so
+ * many are there besides its own. */
+static void gathers_keep_within_bounds(void **state)
+{
+    (void)state;
+    for (int ahead = 0; ahead <= 3; ahead++) {
+        plan v = {
+            .q = {.grid = {.extent = {[HPC_AXIS_DEPTH] = 2}}, .overlap = true, .ahead = ahead}};
+        emit(&v, (const int[HPC_AXIS_N]){0}, true);
+        const hpc_segment *s = &v.p->segment[v.io.model.forward];
+        int now = -1, most = -1, gathers = 0;
+        for (int64_t k = 0; k < s->insn_n; k++) {
+            const hpc_insn *i = &s->insn[k];
+            if (i->op->comm < 0 && !i->op->view && i->tags.block >= 0) now = i->tags.block;
+            if (i->op->comm != HPC_ALL_GATHER || i->tags.block < 0) continue;
+            gathers++;
+            if (now >= 0 && i->tags.block - now > most) most = i->tags.block - now;
+        }
+        assert_int_equal(gathers, 4 * 7);
+        /* They begin when the last of the block before those so many has been computed. */
+        assert_int_equal(most, ahead < 2 ? ahead + 1 : 3);
+        hpc_program_free(v.p);
+    }
+}
+
+/* ---- a simulated clock --------------------------------------------------------------------- */
+
+typedef struct clock { /* of a machine that does so many a second */
+    double flops, bytes, wire, latency;
+    double now, exposed, sent; /* seconds */
+    double wire_free[1 << HPC_AXIS_N];
+} clock;
+
+static double transfer_time(const hpc_exec *e, const clock *c, int32_t k)
+{
+    const transfer_plan *t = &e->transfer[k];
+    return c->latency + (double)hpc_link_sends(t->link, &t->comm) / c->wire;
+}
+
+static void run_segment(clock *c, const hpc_exec *e, int segment)
+{
+    double lands[4096] = {0};
+    assert_true(e->transfer_n <= 4096);
+    for (int64_t k = 0; k < e->segment[segment].step_n; k++) {
+        const step *s = &e->segment[segment].step[k];
+        const hpc_insn *i = &e->p->segment[segment].insn[s->insn];
+        if (s->kind == STEP_KERNEL) {
+            hpc_cost cost = hpc_insn_cost(e->p, i);
+            c->now += fmax(cost.flops / c->flops, cost.bytes / c->bytes);
+        } else if (s->kind == STEP_START) {
+            double *wire = &c->wire_free[((const hpc_comm_attr *)i->attr)->axes];
+            double takes = transfer_time(e, c, s->transfer);
+            *wire = fmax(*wire, c->now) + takes;
+            c->sent += takes;
+            lands[s->transfer] = *wire;
+        } else if (s->kind == STEP_WAIT && lands[s->transfer] > c->now) {
+            c->exposed += lands[s->transfer] - c->now;
+            c->now = lands[s->transfer];
+        }
+    }
+}
+
+typedef struct job {
+    plan v;
+    clock forward, backward, update; /* in: the machine; out: of the first rank */
+} job;
+
+static int simulate(hpc_link *world, void *user)
+{
+    job *j = user;
+    plan v = {.q = j->v.q};
+    int coord[HPC_AXIS_N];
+    hpc_device *d;
+    hpc_grid *g;
+    hpc_exec *e;
+    hpc_grid_coords(coord, &v.q.grid, hpc_link_rank(world));
+    emit(&v, coord, true);
+    test_ok(hpc_grid_open(&g, world, &v.q.grid));
+    test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
+    test_ok(hpc_exec_open(&e, v.p, d, g, &(hpc_exec_options){.dry = true}));
+    if (hpc_link_rank(world) == 0) {
+        run_segment(&j->forward, e, v.io.model.forward);
+        run_segment(&j->backward, e, v.io.last);
+        run_segment(&j->backward, e, v.io.norm);
+        run_segment(&j->update, e, v.io.update);
+        if (v.io.gather >= 0 && !v.io.gathers) run_segment(&j->update, e, v.io.gather);
+    }
+    hpc_exec_close(e);
+    hpc_device_close(d);
+    hpc_grid_close(g);
+    hpc_program_free(v.p);
+    return HPC_OK;
+}
+
+static job measure(int data, int depth, int row, int zero, int ahead, double wire)
+{
+    const clock machine = {.flops = 1e9, .bytes = 4e9, .wire = wire, .latency = 1e-6};
+    job j = {.v = {.q = {.grid = {.extent = {[HPC_AXIS_DATA] = data,
+                                             [HPC_AXIS_DEPTH] = depth,
+                                             [HPC_AXIS_ROW] = row}},
+                         .zero = zero,
+                         .overlap = ahead >= 0,
+                         .ahead = ahead}},
+             .forward = machine,
+             .backward = machine,
+             .update = machine};
+    test_ok(hpc_threads_run(data * depth * row, simulate, &j));
+    return j;
+}
+
+/* Of n bytes that a rank of two sends. */
+static double takes(const clock *c, int64_t bytes)
+{
+    return c->latency + (double)bytes / c->wire;
+}
+
+static bool at_most(double x, double bound)
+{
+    return x <= bound * (1 + 1e-9);
+}
+
+/* Without it all is waited for. */
+static void nothing_is_hidden(const job *j)
+{
+    const clock *list[] = {&j->forward, &j->backward, &j->update};
+    for (int k = 0; k < 3; k++)
+        assert_true(fabs(list[k]->exposed - list[k]->sent) <= 1e-9 * (1 + list[k]->sent));
+}
+
+/* The same is sent, and the time that is gained is what was hidden. */
+static void the_rest_is_gained(const job *hidden, const job *plain)
+{
+    const clock *h[] = {&hidden->forward, &hidden->backward, &hidden->update};
+    const clock *p[] = {&plain->forward, &plain->backward, &plain->update};
+    for (int k = 0; k < 3; k++) {
+        double gained = p[k]->now - h[k]->now;
+        assert_true(fabs(h[k]->sent - p[k]->sent) <= 1e-9 * (1 + p[k]->sent));
+        assert_true(fabs(gained - (p[k]->exposed - h[k]->exposed)) <= 1e-9 * (1 + p[k]->now));
+    }
+}
+
+static const double fast = 2e8, slow = 2e7;
+static const int64_t table = VOCABULARY * 32 * 4; /* bytes, and the last gradient that is there */
+
+/* Gradients go behind backward, but for the last one; and so do parameters behind the update. */
+static void gradients_behind_backward(void **state)
+{
+    (void)state;
+    for (int zero = 0; zero <= 2; zero++) {
+        job plain = measure(2, 1, 1, zero, -1, fast), hidden = measure(2, 1, 1, zero, 1, fast);
+        const clock *c = &hidden.backward;
+        nothing_is_hidden(&plain);
+        the_rest_is_gained(&hidden, &plain);
+        int64_t last = zero ? table / 2 : table;
+        assert_true(at_most(c->exposed, takes(c, last) + 2 * takes(c, 4)));
+        if (zero) assert_true(hidden.update.exposed < 0.5 * plain.update.exposed);
+    }
+}
+
+/* Of a slow wire as much is hidden as there is computing for it, once the first gradient is there:
+ * that of the head, and so of the table, comes last where they are one. */
+static void a_slow_wire(void **state)
+{
+    (void)state;
+    job plain = measure(2, 1, 1, 0, -1, slow), hidden = measure(2, 1, 1, 0, 1, slow);
+    nothing_is_hidden(&plain);
+    the_rest_is_gained(&hidden, &plain);
+    assert_true(hidden.backward.exposed < 0.1 * plain.backward.exposed);
+}
+
+/* Of all that row sums in backward only the norm, which is last, is waited for: weights' gradients
+ * come meanwhile. Forward has none of them. */
+static void sums_behind_gradients_of_weights(void **state)
+{
+    (void)state;
+    job plain = measure(1, 1, 2, 0, -1, fast), hidden = measure(1, 1, 2, 0, 1, fast);
+    nothing_is_hidden(&plain);
+    the_rest_is_gained(&hidden, &plain);
+    assert_true(at_most(hidden.backward.exposed, takes(&hidden.backward, 4)));
+    assert_true(hidden.forward.exposed == plain.forward.exposed);
+}
+
+/* Only the first parameters are waited for: the table's, which are whole on the axis depth. */
+static void parameters_ahead(void **state)
+{
+    (void)state;
+    for (int ahead = 1; ahead <= 3; ahead++) {
+        job plain = measure(2, 1, 1, 3, -1, fast), hidden = measure(2, 1, 1, 3, ahead, fast);
+        nothing_is_hidden(&plain);
+        the_rest_is_gained(&hidden, &plain);
+        assert_true(at_most(hidden.forward.exposed, takes(&plain.forward, table / 2)));
+        plain = measure(1, 2, 1, 0, -1, fast), hidden = measure(1, 2, 1, 0, ahead, fast);
+        nothing_is_hidden(&plain);
+        the_rest_is_gained(&hidden, &plain);
+        assert_true(at_most(hidden.forward.exposed, takes(&plain.forward, table / 2)));
+    }
+}
+
+/* On three axes at once what waits is less than half. */
+static void all_together(void **state)
+{
+    (void)state;
+    job plain = measure(2, 2, 2, 3, -1, fast), hidden = measure(2, 2, 2, 3, 1, fast);
+    nothing_is_hidden(&plain);
+    the_rest_is_gained(&hidden, &plain);
+    assert_true(hidden.backward.exposed < 0.25 * plain.backward.exposed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_have_one_order),
+                                       cmocka_unit_test(gathers_keep_within_bounds),
+                                       cmocka_unit_test(gradients_behind_backward),
+                                       cmocka_unit_test(a_slow_wire),
+                                       cmocka_unit_test(sums_behind_gradients_of_weights),
+                                       cmocka_unit_test(parameters_ahead),
+                                       cmocka_unit_test(all_together)};
+    return cmocka_run_group_tests_name("train/overlap", tests, NULL, NULL);
+}
