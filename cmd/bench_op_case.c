@@ -394,6 +394,20 @@ static void emit_tile(hpc_bench_emitter *e)
     hpc_emit(e->p, &hpc_op_tile, operand, &at);
 }
 
+static const hpc_bundle_attr one_part = {.parts = 1};
+
+/* Gradients as they come: matrices and vectors. */
+static void emit_bundle(hpc_bench_emitter *e)
+{
+    const int64_t side[] = {e->n[1], e->n[1]};
+    hpc_value operand[1 + HPC_BUNDLE_MAX] = {HPC_NEW};
+    for (int k = 0; k < HPC_BUNDLE_MAX; k++) {
+        const char *name = hpc_op_bundle.sig.operand[1 + k].name;
+        operand[1 + k] = k < e->n[0] ? real(e, name, k % 2 ? 1 : 2, side) : HPC_NONE;
+    }
+    instruct(e, operand);
+}
+
 /* Normals: only their lower triangle is read. */
 static void emit_eigh(hpc_bench_emitter *e)
 {
@@ -518,6 +532,7 @@ const hpc_bench_case hpc_bench_cases[] = {
     {.op = &hpc_op_below, .extents = "", .emit = emit_below},
     {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .emit = emit_tile},
     {.op = &hpc_op_tile, BLOCKS, .shape = {12, 128}, .attr = "inverse", .emit = emit_tile},
+    {.op = &hpc_op_bundle, BLOCKS, .shape = {11, 256}, .base = &one_part, .emit = emit_bundle},
     {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 128}, .emit = emit_eigh},
     {.op = &hpc_op_eigh, BLOCKS, .shape = {4, 256}, .emit = emit_eigh},
     {.op = NULL},

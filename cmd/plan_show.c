@@ -10,7 +10,7 @@
 typedef struct plan_options {
     model_options model;
     const char *grid, *backend, *isa, *recompute, *optimizer;
-    int64_t rank, threads, recompute_blocks, zero, ahead;
+    int64_t rank, threads, recompute_blocks, zero, ahead, bucket_kib;
     bool keep_depth, no_overlap;
 } plan_options;
 
@@ -82,6 +82,7 @@ static int run(void *options, int argc, char **argv)
     s.parallel.keep_depth = s.o->keep_depth;
     s.parallel.overlap = !s.o->no_overlap;
     s.parallel.ahead = (int)s.o->ahead;
+    s.parallel.bucket_bytes = (size_t)s.o->bucket_kib << 10;
     hpc_model_config c = model_config_of(&s.o->model);
     TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
     int ranks = hpc_grid_size(&s.parallel.grid);
@@ -126,6 +127,13 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 1000,
      .help = "Blocks before its own at which the gathering of a block's parameters begins."},
+    {.name = "bucket-kib",
+     .kind = HPC_INT,
+     .offset = offsetof(plan_options, bucket_kib),
+     .fallback = "1024",
+     .argument = "N",
+     .most = 1 << 21,
+     .help = "Gradients are summed over ranks together, so many KiB at a time; 0: each alone."},
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),

@@ -253,7 +253,8 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->parallel = (hpc_parallel){.zero = (int)o->zero,
                                  .keep_depth = o->keep_depth,
                                  .overlap = !o->no_overlap,
-                                 .ahead = (int)o->ahead};
+                                 .ahead = (int)o->ahead,
+                                 .bucket_bytes = (size_t)o->bucket_kib << 10};
     r->device =
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));

@@ -16,7 +16,7 @@ typedef struct train_options {
     const char *lora_targets, *isa, *backend, *grid, *trace;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
-    int64_t block, interval, burst, newton, zero, ahead, trace_steps;
+    int64_t block, interval, burst, newton, zero, ahead, bucket_kib, trace_steps;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
     double dropout, rope_theta, lora_alpha;

@@ -133,7 +133,7 @@ static hpc_value twin(const hpc_program *p, int backward, int copy, hpc_value v)
 /* Gradients are summed over ranks behind the backward that adds to them last. */
 static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
 {
-    hpc_overlap_options o = {.ahead = q->ahead};
+    hpc_overlap_options o = {.ahead = q->ahead, .bucket_bytes = q->bucket_bytes};
     int rc;
     if (io->last != io->backward) {
         TRY(hpc_program_append(p, io->last, io->backward));

@@ -101,7 +101,8 @@ typedef struct hpc_parallel {
     bool keep_depth; /* of what depth splits everybody keeps all between uses */
     bool overlap;    /* communication goes behind computing (hpc_overlap): the norm behind the last
                         backward of a step, and gathering behind the update */
-    int ahead;       /* with that, as hpc_overlap_options says */
+    int ahead;       /* with that, as hpc_overlap_options says; */
+    size_t bucket_bytes; /* the same */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
  * in a microbatch), heads or a width that do not divide, with the nearest numbers that would. */

@@ -275,6 +275,10 @@ static int overlap_segment(hpc_program *p, int s, const hpc_overlap_options *o)
     if (!communicates(&p->segment[s]) || has_messages(&p->segment[s])) return rc;
     TRY(graph_make(&g));
     graph_find_late(&g);
+    if (o->bucket_bytes > 0) {
+        TRY(graph_bundle(&g, o->bucket_bytes));
+        graph_find_late(&g);
+    }
     TRY(graph_order(&g, o->ahead));
 out:
     graph_release(&g);

@@ -217,6 +217,7 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
 typedef struct hpc_overlap_options {
     int ahead; /* gathers of state begin up to so many blocks before the one that needs them; so
                   long may sums that end in state be under way, before their memory is wanted */
+    size_t bucket_bytes; /* such sums go together, up to so many bytes a message; 0: each alone */
 } hpc_overlap_options;
 int hpc_overlap(hpc_program *p, const hpc_overlap_options *o);
 /* Segment `from` behind what `into` has, so that both overlap: moved there, which leaves `from`

@@ -233,6 +233,31 @@ static void blocks_and_back(void **state)
         }
 }
 
+static void one_behind_the_other(void **state)
+{
+    static const int64_t extent[3][2] = {{12, 5}, {4, 3}, {40, 7}};
+    for (int w = 0; w < 2; w++)
+        for (int64_t parts = 1; parts <= 4; parts *= 2) {
+            hpc_test_case c;
+            hpc_value x[3];
+            hpc_test_case_begin(&c, state, "bundle %d type %d", (int)parts, w);
+            for (int k = 0; k < 3; k++)
+                x[k] = hpc_test_input(&c, hpc_type_of(width[w], 2, extent[k]), 1);
+            hpc_test_want(&c, hpc_bundle(c.p, x, 3, parts), HPC_TEST_EXACT);
+            hpc_test_case_solve(&c);
+            int64_t at = 0;
+            for (int64_t part = 0; part < parts; part++)
+                for (int k = 0; k < 3; k++) {
+                    int64_t n = extent[k][0] * extent[k][1] / parts;
+                    const double *in = hpc_test_given_of(&c, x[k])->data;
+                    for (int64_t e = 0; e < n; e++)
+                        assert_true(c.wanted[0].correct[at++] == in[part * n + e]);
+                }
+            hpc_free(c.wanted[0].correct), hpc_free(c.wanted[0].live);
+            hpc_test_case_check(&c);
+        }
+}
+
 static int open_bench(void **state)
 {
     return hpc_test_bench_open(state, "matrix");
@@ -241,6 +266,7 @@ static int open_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_behind_the_other),
         cmocka_unit_test(sums),
         cmocka_unit_test(sums_of_any_shape),
         cmocka_unit_test(moving_averages),

@@ -325,6 +325,22 @@ static void map_rules(void **s)
     refuses(p, HPC_E_ARG, "lo is 2 and hi 1; the bounds must be in order");
 }
 
+static void bundle_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_bundle(p, (hpc_value[]){REAL(p, 6, 8), REAL(p, 4)}, 2, 2), "f32[52]");
+    hpc_bundle(p, (hpc_value[]){REAL(p, 6, 8), BF16(p, 4)}, 2, 1);
+    refuses(p, HPC_E_SHAPE,
+            "x1 is bf16[4] and x0 is f32[6,8]: they must have elements of one type");
+    p = begin();
+    hpc_bundle(p, (hpc_value[]){REAL(p, 6, 8), REAL(p, 3)}, 2, 2);
+    refuses(p, HPC_E_SHAPE, "x1 is f32[3]: its elements are not 2 parts");
+    p = begin();
+    hpc_bundle(p, (hpc_value[]){REAL(p, 3)}, 1, 0);
+    refuses(p, HPC_E_ARG, "parts is 0; it must be at least 1");
+}
+
 static void tile_rules(void **s)
 {
     (void)s;
@@ -373,6 +389,7 @@ int main(void)
         cmocka_unit_test(averages_are_versions),
         cmocka_unit_test(state_is_not_written_over_what_is_read),
         cmocka_unit_test(map_rules),
+        cmocka_unit_test(bundle_rules),
         cmocka_unit_test(tile_rules),
         cmocka_unit_test(eigh_rules),
     };

@@ -119,6 +119,7 @@ static const struct {
     {&hpc_op_combine, "matrix"},
     {&hpc_op_map, "matrix"},
     {&hpc_op_tile, "matrix"},
+    {&hpc_op_bundle, "matrix"},
     {&hpc_op_eigh, "eigh"},
 };
 

@@ -60,7 +60,10 @@ static void ranks_have_one_order(void **state)
                                    {4, 1, 2, 1}, {2, 2, 1, 2}, {2, 1, 4, 2}};
     (void)state;
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
-        plan first = {.q = {.zero = grids[g][3], .overlap = true, .ahead = 1}};
+        plan first = {.q = {.zero = grids[g][3],
+                            .overlap = true,
+                            .ahead = 1,
+                            .bucket_bytes = g % 3 ? 6000 : 0}};
         for (int a = 0; a < 3; a++)
             first.q.grid.extent[(const int[]){HPC_AXIS_DATA, HPC_AXIS_DEPTH, HPC_AXIS_ROW}[a]] =
                 grids[g][a];
@@ -82,6 +85,56 @@ static void ranks_have_one_order(void **state)
     }
 }
 
+/* ---- buckets ------------------------------------------------------------------------------- */
+
+typedef struct sums { /* of gradients over the axis data */
+    int64_t messages, bytes, most;
+} sums;
+
+static sums count_sums(int zero, size_t bucket)
+{
+    plan v = {.q = {.grid = {.extent = {[HPC_AXIS_DATA] = 2}},
+                    .zero = zero,
+                    .overlap = true,
+                    .bucket_bytes = bucket}};
+    sums out = {0};
+    emit(&v, (const int[HPC_AXIS_N]){0}, true);
+    const hpc_segment *s = &v.p->segment[v.io.last];
+    for (int64_t k = 0; k < s->insn_n; k++) {
+        const hpc_insn *i = &s->insn[k];
+        if (i->op != (zero ? &hpc_op_reduce_scatter : &hpc_op_all_reduce)) continue;
+        int64_t bytes = (int64_t)hpc_type_bytes(&v.p->value[i->operand[1]].type);
+        if (bytes <= 4) continue; /* the norm */
+        out.messages++;
+        out.bytes += bytes;
+        if (bytes > out.most) out.most = bytes;
+    }
+    hpc_program_free(v.p);
+    return out;
+}
+
+/* A message for each tensor; or as many as buckets hold, of which two that follow each other are
+ * more than a bucket, and none has more than a bundle takes. A tensor as large goes alone. */
+static void gradients_go_together(void **state)
+{
+    (void)state;
+    const int64_t tensors = 4 * 9 + 2; /* of each block two norms; the table and the last norm */
+    const int64_t large = 48 * 32 * 4; /* bytes of the MLP's matrices, of which a block has three */
+    for (int zero = 0; zero <= 2; zero++) {
+        int64_t uses = zero == 2 ? tensors + 1 : tensors; /* of the table each by itself */
+        sums alone = count_sums(zero, 0), all = count_sums(zero, 1 << 30);
+        sums some = count_sums(zero, 16 << 10), few = count_sums(zero, (size_t)large);
+        assert_int_equal(alone.messages, uses);
+        assert_int_equal(all.messages, (uses + HPC_BUNDLE_MAX - 1) / HPC_BUNDLE_MAX);
+        assert_true(all.bytes == alone.bytes && some.bytes == alone.bytes);
+        assert_true(some.most <= 16 << 10 && some.messages <= 2 * alone.bytes / (16 << 10) + 1);
+        assert_true(some.messages >= alone.bytes / (16 << 10));
+        assert_true(few.messages > 4 * 3 && few.messages < uses && few.bytes == alone.bytes);
+    }
+}
+
+/* ---- gathers --------------------------------------------------------------------------------- */
+
 /* Forward gathers a block's parameters when the block comes that is so many before, no earlier: so
  * many are there besides its own. */
 static void gathers_keep_within_bounds(void **state)
@@ -98,11 +151,11 @@ static void gathers_keep_within_bounds(void **state)
             if (i->op->comm < 0 && !i->op->view && i->tags.block >= 0) now = i->tags.block;
             if (i->op->comm != HPC_ALL_GATHER || i->tags.block < 0) continue;
             gathers++;
-            if (now >= 0 && i->tags.block - now > most) most = i->tags.block - now;
+            if (i->tags.block - now > most) most = i->tags.block - now;
         }
         assert_int_equal(gathers, 4 * 7);
         /* They begin when the last of the block before those so many has been computed. */
-        assert_int_equal(most, ahead < 2 ? ahead + 1 : 3);
+        assert_int_equal(most, ahead + 1);
         hpc_program_free(v.p);
     }
 }
@@ -293,6 +346,7 @@ static void all_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_have_one_order),
+                                       cmocka_unit_test(gradients_go_together),
                                        cmocka_unit_test(gathers_keep_within_bounds),
                                        cmocka_unit_test(gradients_behind_backward),
                                        cmocka_unit_test(a_slow_wire),

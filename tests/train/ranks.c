@@ -325,6 +325,7 @@ static void overlapping_changes_no_bit(void **state)
         hidden->source.path = plain->data;
         hidden->o.parallel.overlap = true;
         hidden->o.parallel.ahead = (int)(g % 3);
+        hidden->o.parallel.bucket_bytes = g % 5 ? 3000 * (g % 5) : 0;
         run_job(plain);
         run_job(hidden);
         same_bits(hidden, plain);

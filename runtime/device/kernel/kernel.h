@@ -191,7 +191,6 @@ typedef struct hpc_reduce_args { hpc_tensor y, x; hpc_reduce_attr attr; } hpc_re
 
 /* Does nothing, to y or with x (both optional): what an instruction and a dependency cost. */
 typedef struct hpc_nop_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_nop_args;
-
 /* clang-format on */
 
 /* Selectors: 0, or HPC_E_UNSUPPORTED with the reason recorded. NULL: the op is missing. */
@@ -227,6 +226,7 @@ typedef struct hpc_kernels {
     int (*map)(hpc_plan *p, int workers, const hpc_map_args *a);
     int (*below)(hpc_plan *p, int workers, const hpc_below_args *a);
     int (*tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
+    int (*bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
     int (*eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
 } hpc_kernels;
 

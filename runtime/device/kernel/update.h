@@ -1,7 +1,7 @@
 /*
  * update.h: arguments of the optimizers' ops, as kernel.h has those of all others: whole updates
  * (sgd, adamw), the halves of one (adam, apply), and what second-order methods do to batches of
- * small matrices and to the numbers that belong to them (combine, map, below, tile, eigh).
+ * small matrices and to the numbers that belong to them (combine, map, below, tile, bundle, eigh).
  *
  * Include kernel.h, whose rules for all kernels hold here too.
  */
@@ -69,6 +69,14 @@ typedef struct hpc_below_args { hpc_tensor ok, x, limit; hpc_no_attr attr; } hpc
  * the other. inverse: y [m,n] from x [blocks,rows,cols]; only then m, n are read. */
 typedef struct hpc_tile_attr { int64_t rows, cols, m, n; bool inverse; } hpc_tile_attr;
 typedef struct hpc_tile_args { hpc_tensor y, x; hpc_tile_attr attr; } hpc_tile_args;
+/* y [n] = the elements of all x, which come first of those that may be: of each in `parts` equal
+ * parts, the first part of all, then the second, and so on. They have one dtype. */
+#define HPC_BUNDLE_MAX 11
+typedef struct hpc_bundle_attr { int64_t parts; } hpc_bundle_attr;
+typedef struct hpc_bundle_args {
+    hpc_tensor y, x[HPC_BUNDLE_MAX];
+    hpc_bundle_attr attr;
+} hpc_bundle_args;
 /* Of each symmetric matrix of x [batch,n,n] or [n,n], of which the lower triangle is read, the
  * eigenvalues, ascending: values [batch,n], and their eigenvectors: the ROWS V of vectors
  * [batch,n,n]; both f32 (f64). |x V' - V' D| <= 1e-5 |x| and |V V' - I| <= 1e-5, Frobenius (f64:

@@ -89,3 +89,24 @@ int hpc_ref_tile(hpc_plan *p, int workers, const hpc_tile_args *a)
     (void)workers, (void)a;
     return ref_plan(p, tile_run, "ref_tile");
 }
+
+/* ---- bundle ------------------------------------------------------------------ */
+
+static int bundle_run(const hpc_launch *l, const void *args)
+{
+    const hpc_bundle_args *g = args;
+    int64_t at = 0;
+    for (int64_t part = 0; l->worker == 0 && part < g->attr.parts; part++)
+        for (int k = 0; k < HPC_BUNDLE_MAX && present(&g->x[k]); k++) {
+            int64_t n = hpc_tensor_n(&g->x[k]) / g->attr.parts;
+            for (int64_t e = 0; e < n; e++)
+                hpc_ref_set(&g->y, at++, hpc_ref_get(&g->x[k], part * n + e));
+        }
+    return 0;
+}
+
+int hpc_ref_bundle(hpc_plan *p, int workers, const hpc_bundle_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, bundle_run, "ref_bundle");
+}

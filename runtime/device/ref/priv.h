@@ -103,6 +103,7 @@ int hpc_ref_below(hpc_plan *p, int workers, const hpc_below_args *a);
 int hpc_ref_combine(hpc_plan *p, int workers, const hpc_combine_args *a);
 int hpc_ref_map(hpc_plan *p, int workers, const hpc_map_args *a);
 int hpc_ref_tile(hpc_plan *p, int workers, const hpc_tile_args *a);
+int hpc_ref_bundle(hpc_plan *p, int workers, const hpc_bundle_args *a);
 /* eigh.c */
 int hpc_ref_eigh(hpc_plan *p, int workers, const hpc_eigh_args *a);
 

@@ -48,5 +48,6 @@ const hpc_kernels hpc_ref_kernels = {
     .map = hpc_ref_map,
     .below = hpc_ref_below,
     .tile = hpc_ref_tile,
+    .bundle = hpc_ref_bundle,
     .eigh = hpc_ref_eigh,
 };

@@ -83,9 +83,9 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_dropout, hpc_op_binary,
     hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather, hpc_op_scatter,
     hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_apply,
-    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_eigh, hpc_op_all_reduce,
-    hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send,
-    hpc_op_recv;
+    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
+    hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
+    hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 
 /* All of x in other extents, or rows of it: [row, row + extent[0]), the others being x's. */
 typedef struct hpc_view_attr {
@@ -154,6 +154,8 @@ hpc_value hpc_map_each(hpc_program *p, hpc_value x, hpc_map_attr attr);
 hpc_value hpc_below(hpc_program *p, hpc_value y, hpc_value x, hpc_value limit);
 hpc_value hpc_tile(hpc_program *p, hpc_value x, int64_t rows, int64_t cols);
 hpc_value hpc_untile(hpc_program *p, hpc_value x, int64_t m, int64_t n);
+/* n of them, at most HPC_BUNDLE_MAX. */
+hpc_value hpc_bundle(hpc_program *p, const hpc_value *x, int n, int64_t parts);
 /* Returns the vectors. */
 hpc_value hpc_eigh(hpc_program *p, hpc_value x, hpc_value *values);
 /* y over `axes`; gather and scatter along dimension 0. */

@@ -42,6 +42,7 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_map,
     &hpc_op_below,
     &hpc_op_tile,
+    &hpc_op_bundle,
     &hpc_op_eigh,
     &hpc_op_all_reduce,
     &hpc_op_all_gather,

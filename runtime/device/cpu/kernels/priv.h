@@ -220,6 +220,7 @@ int HPC_ISA(cpu_combine)(hpc_plan *p, int workers, const hpc_combine_args *a);
 int HPC_ISA(cpu_map)(hpc_plan *p, int workers, const hpc_map_args *a);
 int HPC_ISA(cpu_below)(hpc_plan *p, int workers, const hpc_below_args *a);
 int HPC_ISA(cpu_tile)(hpc_plan *p, int workers, const hpc_tile_args *a);
+int HPC_ISA(cpu_bundle)(hpc_plan *p, int workers, const hpc_bundle_args *a);
 int HPC_ISA(cpu_eigh)(hpc_plan *p, int workers, const hpc_eigh_args *a);
 
 #endif

@@ -38,5 +38,6 @@ const hpc_kernels HPC_ISA(hpc_cpu_kernels) = {
     .map = HPC_ISA(cpu_map),
     .below = HPC_ISA(cpu_below),
     .tile = HPC_ISA(cpu_tile),
+    .bundle = HPC_ISA(cpu_bundle),
     .eigh = HPC_ISA(cpu_eigh),
 };
