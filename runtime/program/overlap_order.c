@@ -12,8 +12,8 @@
 typedef struct order {
     graph *g;
     int ahead;
-    int32_t *list; /* nodes in their new order */
-    int64_t list_n;
+    int32_t *list;                  /* nodes in their new order */
+    int64_t list_n, *at;            /* by node: its position */
     bool *issued, *landed, *wanted; /* by node */
     int32_t *began;                 /* by node: of a collective, the turn at its start */
     int32_t *by_place;              /* nodes as they were */
@@ -88,6 +88,7 @@ static void issue(order *o, int32_t k)
 {
     o->began[k] = turn_now(o);
     o->issued[k] = true;
+    o->at[k] = o->list_n;
     o->list[o->list_n++] = k;
     if (k == o->next) find_next(o);
 }
@@ -157,17 +158,35 @@ static void land_before(order *o, int32_t k)
         if (o->g->node[d->pred[a]].flight >= 0) o->landed[o->g->node[d->pred[a]].flight] = true;
 }
 
-/* The first that lacks nothing but what is in flight; rather one that leads on. */
-static bool wait_for_one(order *o, bool wanted)
+/* The last that node k waits for, by when it began; -1: nothing but its own turn, or more than what
+ * is in flight. */
+static int64_t waits_until(const order *o, int32_t k)
 {
+    const node *d = &o->g->node[k];
+    int64_t last = -1;
+    if (o->issued[k] || !may_issue(o, k, false)) return -1;
+    for (int64_t a = 0; a < d->pred_n; a++) {
+        int32_t flight = o->g->node[d->pred[a]].flight;
+        if (flight >= 0 && !o->landed[flight] && o->at[flight] > last) last = o->at[flight];
+    }
+    return last;
+}
+
+/* What has been under way for longest is there first; gathers ahead have nobody waiting. */
+static bool wait_for_one(order *o, bool ahead)
+{
+    int32_t best = -1;
+    int64_t best_at = INT64_MAX;
     for (int64_t k = o->first; k < o->g->n; k++) {
         int32_t i = o->by_place[k];
-        if (o->issued[i] || (wanted && !o->wanted[i]) || !may_issue(o, i, false)) continue;
-        if (may_issue(o, i, true)) continue; /* it waits for its turn */
-        land_before(o, i);
-        return true;
+        if (o->g->node[i].kind == NODE_AHEAD && !ahead) continue;
+        int64_t at = waits_until(o, i);
+        if (at < 0 || at >= best_at) continue;
+        best = i;
+        best_at = at;
     }
-    return false;
+    if (best >= 0) land_before(o, best);
+    return best >= 0;
 }
 
 /* ---- all of it ---------------------------------------------------------------------- */
@@ -176,7 +195,7 @@ static bool take_one(order *o)
 {
     int32_t k = find_ready(o, true);
     if (k < 0) k = find_ready(o, false);
-    if (k < 0) return wait_for_one(o, true) || wait_for_one(o, false);
+    if (k < 0) return wait_for_one(o, false) || wait_for_one(o, true);
     issue(o, k);
     return true;
 }
@@ -228,8 +247,10 @@ int graph_order(graph *g, int ahead)
                .wanted = hpc_alloc(n, sizeof *o.wanted),
                .began = hpc_alloc(n, sizeof *o.began),
                .stack = hpc_alloc(n, sizeof *o.stack),
+               .at = hpc_alloc(n, sizeof *o.at),
                .by_place = hpc_alloc(n, sizeof *o.by_place)};
-    if (!o.list || !o.issued || !o.landed || !o.wanted || !o.began || !o.stack || !o.by_place)
+    if (!o.list || !o.issued || !o.landed || !o.wanted || !o.began || !o.stack || !o.at ||
+        !o.by_place)
         TRY(HPC_E_NOMEM);
     sort_by_place(&o);
     find_next(&o);
@@ -247,6 +268,7 @@ out:
     hpc_free(o.wanted);
     hpc_free(o.began);
     hpc_free(o.stack);
+    hpc_free(o.at);
     hpc_free(o.by_place);
     return rc;
 }
