@@ -11,7 +11,7 @@ typedef struct plan_options {
     model_options model;
     const char *grid, *backend, *isa, *recompute, *optimizer;
     int64_t rank, threads, recompute_blocks, zero, ahead, bucket_kib;
-    bool keep_depth, no_overlap;
+    bool keep_depth, no_overlap, overdecompose;
 } plan_options;
 
 static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
@@ -80,12 +80,13 @@ static int run(void *options, int argc, char **argv)
     TRY(hpc_grid_parse(&s.parallel.grid, s.o->grid ? s.o->grid : ""));
     s.parallel.zero = (int)s.o->zero;
     s.parallel.keep_depth = s.o->keep_depth;
-    s.parallel.overlap = !s.o->no_overlap;
+    s.parallel.halves = s.o->overdecompose;
     s.parallel.ahead = (int)s.o->ahead;
     s.parallel.bucket_bytes = (size_t)s.o->bucket_kib << 10;
     hpc_model_config c = model_config_of(&s.o->model);
     TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
     int ranks = hpc_grid_size(&s.parallel.grid);
+    s.parallel.overlap = ranks > 1 && !s.o->no_overlap;
     if (s.o->rank >= ranks)
         TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
     TRY(hpc_threads_run(ranks, print_plan, &s));
@@ -127,6 +128,11 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 1000,
      .help = "Blocks before its own at which the gathering of a block's parameters begins."},
+    {.name = "overdecompose",
+     .kind = HPC_FLAG,
+     .offset = offsetof(plan_options, overdecompose),
+     .help = "Take a rank's rows through in two halves, so that one computes while what row sums "
+             "of the other is under way: as many bytes, twice the messages."},
     {.name = "bucket-kib",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, bucket_kib),

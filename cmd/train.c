@@ -253,6 +253,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->parallel = (hpc_parallel){.zero = (int)o->zero,
                                  .keep_depth = o->keep_depth,
                                  .overlap = !o->no_overlap,
+                                 .halves = o->overdecompose,
                                  .ahead = (int)o->ahead,
                                  .bucket_bytes = (size_t)o->bucket_kib << 10};
     r->device =

@@ -22,7 +22,7 @@ typedef struct train_options {
     double dropout, rope_theta, lora_alpha;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
-    bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth, no_overlap;
+    bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth, no_overlap, overdecompose;
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */

@@ -191,6 +191,11 @@ const hpc_option hpc_cmd_train_options[] = {
      .argument = "N",
      .most = 1000,
      .help = "Blocks before its own at which the gathering of a block's parameters begins."},
+    {.name = "overdecompose",
+     .kind = HPC_FLAG,
+     .offset = offsetof(train_options, overdecompose),
+     .help = "Take a rank's rows through in two halves, so that one computes while what row sums "
+             "of the other is under way: as many bytes, twice the messages."},
     {.name = "bucket-kib",
      .kind = HPC_INT,
      .offset = offsetof(train_options, bucket_kib),

@@ -77,10 +77,11 @@ static bool is_fixed(const char *name)
 /* Where a run lies, and how a process goes about it. */
 static bool is_free(const char *name)
 {
-    static const char *const any[] = {
-        "out",        "tokenizer", "set",         "dry-run",    "threads", "backend",
-        "resume",     "json",      "quiet",       "hours",      "grid",    "zero",
-        "keep-depth", "trace",     "trace-steps", "no-overlap", "ahead",   "bucket-kib"};
+    static const char *const any[] = {"out",           "tokenizer", "set",         "dry-run",
+                                      "threads",       "backend",   "resume",      "json",
+                                      "quiet",         "hours",     "grid",        "zero",
+                                      "keep-depth",    "trace",     "trace-steps", "no-overlap",
+                                      "overdecompose", "ahead",     "bucket-kib"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

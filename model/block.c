@@ -12,6 +12,7 @@ hpc_value model_param(const model_emitter *m, int part, int adapter)
 {
     hpc_model_tensor t;
     if (!model_tensor_at(&t, m->c, part, m->block, adapter)) return HPC_NONE;
+    if (m->again) return hpc_program_find(m->p, t.name);
     return hpc_program_state(m->p, t.name, hpc_type_of(m->c->dtype, t.rank, t.extent), t.trainable);
 }
 

@@ -4,37 +4,60 @@
  *
  * Gradients, optimizers and schedules are made of it by others.
  */
+#include <stdio.h>
+
 #include "model/priv.h"
 
-static hpc_value input(hpc_program *p, const char *name, int rank, int64_t n, int64_t m)
+/* Inputs under emission: their names end alike. */
+typedef struct naming {
+    hpc_program *p;
+    const char *end;
+} naming;
+
+static hpc_value add(const naming *n, const char *name, hpc_type t)
 {
-    return hpc_program_input(p, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
+    char text[32];
+    snprintf(text, sizeof text, "%s%s", name, n->end);
+    return hpc_program_input(n->p, text, t);
+}
+
+static hpc_value input(const naming *in, const char *name, int rank, int64_t n, int64_t m)
+{
+    return add(in, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
 }
 
 /* One number for each token, split as tokens are. */
-static hpc_value by_token(hpc_program *p, const char *name, int64_t tokens)
+static hpc_value by_token(const naming *in, const char *name, int64_t tokens)
 {
     hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
     t.layout[HPC_AXIS_DATA] = t.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
-    return hpc_program_input(p, name, t);
+    return add(in, name, t);
+}
+
+/* Those that each emission has for itself. */
+static void make_rows(hpc_model_io *io, const naming *in, const hpc_model_config *c,
+                      const hpc_model_emission *e)
+{
+    bool classes = c->head != HPC_HEAD_TOKENS, pairs = c->head == HPC_HEAD_PAIRS;
+    int64_t rows = pairs ? e->sequences / 2 : e->sequences, starts = e->sequences + 1;
+    io->tokens = by_token(in, "tokens", e->tokens);
+    if (!classes && !e->logits) io->targets = by_token(in, "targets", e->tokens);
+    io->pos = by_token(in, "pos", e->tokens);
+    io->start_n = input(in, "start_n", 0, 0, 0);
+    hpc_type start = hpc_type_of(HPC_I32, 1, &starts);
+    io->start = add(in, "start", hpc_type_ragged(start, 0, io->start_n));
+    if (classes) io->pooled = input(in, "pooled", pairs ? 2 : 1, rows, 2);
+    if (classes && !e->logits) io->classes = input(in, "classes", 1, rows, 0);
+    if (c->dropout > 0) io->first = add(in, "first", hpc_type_of(HPC_I64, 0, NULL));
 }
 
 static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                         const hpc_model_emission *e)
 {
-    bool classes = c->head != HPC_HEAD_TOKENS, pairs = c->head == HPC_HEAD_PAIRS;
-    int64_t rows = pairs ? e->sequences / 2 : e->sequences, starts = e->sequences + 1;
+    const naming in = {p, ""};
     int64_t freq_n = hpc_rope_frequencies_n(c);
-    io->tokens = by_token(p, "tokens", e->tokens);
-    if (!classes && !e->logits) io->targets = by_token(p, "targets", e->tokens);
-    io->pos = by_token(p, "pos", e->tokens);
-    io->start_n = input(p, "start_n", 0, 0, 0);
-    hpc_type start = hpc_type_of(HPC_I32, 1, &starts);
-    io->start = hpc_program_input(p, "start", hpc_type_ragged(start, 0, io->start_n));
-    if (classes) io->pooled = input(p, "pooled", pairs ? 2 : 1, rows, 2);
-    if (classes && !e->logits) io->classes = input(p, "classes", 1, rows, 0);
-    io->step = input(p, "step", 0, 0, 0);
-    if (c->dropout > 0) io->first = hpc_program_input(p, "first", hpc_type_of(HPC_I64, 0, NULL));
+    make_rows(io, &in, c, e);
+    io->step = input(&in, "step", 0, 0, 0);
     if (freq_n == 0) return;
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     io->freq = hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
@@ -71,7 +94,8 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
     hpc_value *out = e->logits ? &io->logits : &io->loss;
     io->hidden = x;
     io->head = head;
-    if (e->apart) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
+    if (e->apart && !m->again) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
+    if (e->apart) m->p->current = io->forward_head;
     *out = e->logits ? hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE)
                      : hpc_head_loss(m->p, x, head, target);
     hpc_program_keep(m->p, *out);
@@ -87,9 +111,24 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
     if (e->sequences < 1 || e->tokens < e->sequences)
         return hpc_fail(HPC_E_SHAPE, "%lld sequences do not fit into %lld tokens",
                         (long long)e->sequences, (long long)e->tokens);
+    if (e->behind && c->head != HPC_HEAD_TOKENS)
+        return hpc_fail(HPC_E_UNSUPPORTED, "only a head for tokens reads rows apart");
     if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
         return hpc_fail(HPC_E_SHAPE, "%lld sequences are no pairs", (long long)e->sequences);
     return HPC_OK;
+}
+
+/* Parameters and segments are there; inputs of rows are made anew. */
+static void begin_behind(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
+                         const hpc_model_emission *e)
+{
+    make_rows(io, &(naming){p, ".1"}, c, e);
+    io->step = e->behind->step;
+    io->freq = e->behind->freq;
+    io->forward = e->behind->forward;
+    io->forward_head = e->behind->forward_head;
+    p->current = io->forward;
+    p->tags.block = -1;
 }
 
 int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
@@ -105,11 +144,19 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .first = HPC_NONE,
                          .loss = HPC_NONE,
                          .logits = HPC_NONE};
-    make_inputs(io, p, c, e);
-    io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
-    emit_all(
-        &(model_emitter){
-            .p = p, .c = c, .io = io, .seed = e->seed, .sums_apart = e->sums_apart, .block = -1},
-        io, e);
+    if (e->behind) {
+        begin_behind(io, p, c, e);
+    } else {
+        make_inputs(io, p, c, e);
+        io->forward = hpc_program_segment(p, HPC_FORWARD, 0);
+    }
+    emit_all(&(model_emitter){.p = p,
+                              .c = c,
+                              .io = io,
+                              .seed = e->seed,
+                              .sums_apart = e->sums_apart,
+                              .again = e->behind != NULL,
+                              .block = -1},
+             io, e);
     return hpc_program_status(p);
 }

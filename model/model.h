@@ -168,6 +168,7 @@ typedef struct hpc_model_emission {
     bool apart;                      /* the head in a segment of its own, forward[1] */
     bool sums_apart; /* what is added to a product that leads back to the residual stream is added
                         by itself, so that ranks can sum the product first */
+    const hpc_model_io *behind; /* it, with other rows ("tokens.1") and no classes; else NULL */
 } hpc_model_emission;
 /* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;
  * the tokens' values are split over data and depth. Those of sequences (pooled, classes, their

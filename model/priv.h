@@ -26,6 +26,7 @@ typedef struct model_emitter {
     const hpc_model_io *io;
     int64_t seed;
     bool sums_apart;
+    bool again;                      /* parameters are there already */
     int block;                       /* the one being emitted, or -1 */
     const hpc_serve_emission *serve; /* NULL: for training */
     const hpc_serve_io *served;

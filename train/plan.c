@@ -49,7 +49,11 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
     int64_t parts = extent_of(&q->grid, HPC_AXIS_DATA) * extent_of(&q->grid, HPC_AXIS_DEPTH);
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
-    TRY(check_divides("rows (of all ranks, in a microbatch)", rows, "data and depth", parts));
+    TRY(check_divides("rows (of all ranks, in a microbatch)", rows,
+                      q->halves ? "data, depth and halves" : "data and depth",
+                      parts * (1 + q->halves)));
+    if (q->halves && c->head != HPC_HEAD_TOKENS)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "halves: a head for classes reads rows of both"));
     TRY(check_row(q, c));
 out:
     return rc;
@@ -138,6 +142,7 @@ static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
     if (io->last != io->backward) {
         TRY(hpc_program_append(p, io->last, io->backward));
         io->last_loss = twin(p, io->backward, io->last, io->loss);
+        if (io->halves) io->second.last_loss = twin(p, io->backward, io->last, io->second.loss);
     }
     TRY(hpc_program_move(p, io->last, io->norm));
     if (io->gather >= 0) TRY(hpc_program_append(p, io->update, io->gather));

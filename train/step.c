@@ -124,21 +124,31 @@ static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
     return hpc_program_input(p, name, hpc_type_of(d, 0, NULL));
 }
 
+/* The loss of some rows, with the gradient that it hands on. */
+static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_io *m,
+                           hpc_value weight)
+{
+    hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
+    hpc_value loss = hpc_head_loss_trained(p, dhidden, m->hidden, m->head, counted, weight);
+    hpc_program_keep(p, loss);
+    return loss;
+}
+
 static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
 {
     int rc;
-    const hpc_model_io *m = &io->model;
-    hpc_value dhidden, counted = m->classes >= 0 ? m->classes : m->targets;
+    hpc_value dhidden[2], hidden[2] = {io->model.hidden, io->second.model.hidden};
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
-    io->loss = hpc_head_loss_trained(p, &dhidden, m->hidden, m->head, counted, io->weight);
-    hpc_program_keep(p, io->loss);
-    hpc_diff_options d = {.forward = m->forward,
+    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight);
+    if (io->halves)
+        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight);
+    hpc_diff_options d = {.forward = io->model.forward,
                           .backward = io->backward,
                           .accumulate = -1,
                           .anew = s->once,
-                          .seed_of = &m->hidden,
-                          .seed = &dhidden,
-                          .seed_n = 1};
+                          .seed_of = hidden,
+                          .seed = dhidden,
+                          .seed_n = 1 + io->halves};
     hpc_recompute_options r = {.forward = io->model.forward,
                                .backward = io->backward,
                                .policy = s->recompute,
@@ -148,9 +158,34 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     TRY(hpc_recompute(p, &r));
     io->last = io->backward;
     io->last_loss = io->loss;
+    io->second.last_loss = io->second.loss;
     if (s->parallel && s->parallel->overlap && !s->once)
         TRY(io->last = hpc_program_segment(p, HPC_BACKWARD, 1)); /* filled when it is sharded */
     rc = HPC_OK;
+out:
+    return rc;
+}
+
+static hpc_value weights_of(hpc_program *p, const char *name, hpc_value loss)
+{
+    hpc_type t = p->value[loss].type;
+    plan_rows(&t);
+    return hpc_program_input(p, name, t);
+}
+
+/* All rows of it, or half of them and the others behind. */
+static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
+                      const hpc_step_options *s)
+{
+    hpc_model_emission e = s->model;
+    int rc;
+    e.apart = true;
+    e.sums_apart = s->parallel && s->parallel->grid.extent[HPC_AXIS_ROW] > 1;
+    io->halves = s->parallel && s->parallel->halves;
+    if (io->halves) e.tokens /= 2, e.sequences /= 2;
+    TRY(hpc_model_emit(&io->model, p, c, &e));
+    e.behind = &io->model;
+    if (io->halves) TRY(hpc_model_emit(&io->second.model, p, c, &e));
 out:
     return rc;
 }
@@ -166,14 +201,10 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     *io = (hpc_step){.refresh = -1, .gather = -1};
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
-    hpc_model_emission model = s->model;
-    model.apart = true;
-    model.sums_apart = s->parallel && s->parallel->grid.extent[HPC_AXIS_ROW] > 1;
-    TRY(hpc_model_emit(&io->model, p, c, &model));
+    TRY(emit_model(io, p, c, s));
     if (s->parallel) plan_parameters(p, s->parallel, tensor, n);
-    hpc_type weight = p->value[io->model.loss].type;
-    plan_rows(&weight);
-    io->weight = hpc_program_input(p, "weight", weight);
+    io->weight = weights_of(p, "weight", io->model.loss);
+    if (io->halves) io->second.weight = weights_of(p, "weight.1", io->second.model.loss);
     io->lr = scalar(p, "lr", real);
     io->limit = scalar(p, "limit", real);
     TRY(emit_gradients(io, p, s));

@@ -101,7 +101,9 @@ typedef struct hpc_parallel {
     bool keep_depth; /* of what depth splits everybody keeps all between uses */
     bool overlap;    /* communication goes behind computing (hpc_overlap): the norm behind the last
                         backward of a step, and gathering behind the update */
-    int ahead;       /* with that, as hpc_overlap_options says; */
+    bool halves;     /* a rank's rows go through in two halves, so that one computes while the
+                        other's sums are under way */
+    int ahead;       /* with overlap, as hpc_overlap_options says; */
     size_t bucket_bytes; /* the same */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
@@ -119,14 +121,20 @@ typedef struct hpc_step_options {
     bool once;                /* each update follows one run of backward, which begins gradients */
     const hpc_parallel *parallel; /* layouts for hpc_step_shard; NULL: one rank */
 } hpc_step_options;
+typedef struct hpc_step_half { /* the second half of the rows */
+    hpc_model_io model;
+    hpc_value loss, weight, last_loss; /* as the step's */
+} hpc_step_half;
 typedef struct hpc_step_start hpc_step_start; /* state that does not begin as zeros */
 typedef struct hpc_step {
     hpc_model_io model;
     int backward, norm, refresh, update; /* segments; refresh is -1 where there is none */
-    int gather;     /* segment to be run when parameters were written, on many ranks; -1: none */
-    int last;       /* backward of a step's last microbatch, with the norm if they overlap */
-    bool gathers;   /* update gathers what it writes */
-    hpc_value loss; /* as model.loss, which is forward_head's: backward's */
+    int gather;   /* segment to be run when parameters were written, on many ranks; -1: none */
+    int last;     /* backward of a step's last microbatch, with the norm if they overlap */
+    bool gathers; /* update gathers what it writes */
+    bool halves;  /* the rows are in two: */
+    hpc_step_half second;
+    hpc_value loss;        /* as model.loss, which is forward_head's: backward's */
     hpc_value last_loss;   /* and last's */
     hpc_value weight;      /* f32 like the loss: the gradient of the sum by each */
     hpc_value lr;          /* f32 */

@@ -51,7 +51,7 @@ static int make_batches(hpc_trainer *t)
     t->start = hpc_alloc((size_t)t->o.step.model.sequences + 1, sizeof *t->start);
     if (!t->batch || !t->real || !t->start) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < t->o.accumulate; k++)
-        TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts));
+        TRY(hpc_batch_create(&t->batch[k], &l, t->o.rows, t->parts * (1 + t->o.parallel.halves)));
 out:
     return rc;
 }
@@ -242,7 +242,8 @@ static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
     s->once = o->accumulate == 1;
     s->model.tokens = o->rows * o->length;
     if (t->o.documents >= o->length) t->o.documents = o->length - 1;
-    s->model.sequences = o->rows * t->o.documents + t->parts;
+    if (!o->grid) t->o.parallel.halves = false;
+    s->model.sequences = o->rows * t->o.documents + t->parts * (1 + t->o.parallel.halves);
     s->model.seed = (int64_t)o->seed;
 out:
     return rc;
@@ -406,36 +407,56 @@ static double get_real(const hpc_trainer *t, int64_t i)
 }
 
 /* Where the sequences of tokens [from, end) begin, counted from there. */
-static int write_starts(hpc_trainer *t, const hpc_batch *b, int64_t from, int64_t end)
+static int write_starts(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b, int64_t from,
+                        int64_t end)
 {
     int32_t n = 0;
     for (int32_t k = 0; k < b->start_n; k++)
         if (b->start[k] >= from && b->start[k] < end) t->start[n++] = b->start[k] - (int32_t)from;
     t->start[n++] = (int32_t)(end - from);
-    int rc = write_i32(t, t->io.model.start, t->start, b->sequences + 1);
-    return rc < 0 ? rc : write_i32(t, t->io.model.start_n, &n, 1);
+    int rc = write_i32(t, m->start, t->start, t->p->value[m->start].type.extent[0]);
+    return rc < 0 ? rc : write_i32(t, m->start_n, &n, 1);
 }
 
-/* Microbatch k of a step. */
-static int write_batch(hpc_trainer *t, int64_t k, double weight)
+/* The model's inputs of n tokens of microbatch k, from `from` on. first: what a token's number in
+ * the program is short of that in the step. */
+static int write_rows(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b, int64_t from,
+                      int64_t n, int64_t first)
 {
-    const hpc_model_io *m = &t->io.model;
-    const hpc_batch *b = t->batch[k];
-    int64_t n = b->rows * b->length, first = k * n, mine = n / t->parts, from = t->part * mine;
     int rc;
     if (m->first >= 0) TRY(hpc_exec_write(t->exec, 0, m->first, &first, sizeof first));
-    TRY(write_i32(t, m->tokens, b->tokens + from, mine));
-    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets + from, mine));
-    TRY(write_i32(t, m->pos, b->pos + from, mine));
-    TRY(write_starts(t, b, from, from + mine));
+    TRY(write_i32(t, m->tokens, b->tokens + from, n));
+    if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets + from, n));
+    TRY(write_i32(t, m->pos, b->pos + from, n));
+    TRY(write_starts(t, m, b, from, from + n));
     if (is_classes(t)) {
         TRY(write_i32(t, m->pooled, b->pooled, t->p->value[m->pooled].type.extent[0]));
         TRY(write_i32(t, m->classes, b->classes, t->p->value[m->classes].type.extent[0]));
     }
-    int64_t losses = t->p->value[t->io.weight].type.extent[0];
-    for (int64_t i = 0; i < losses; i++) put_real(t, i, weight);
-    TRY(hpc_exec_write(t->exec, 0, t->io.weight, t->real,
-                       hpc_type_bytes(&t->p->value[t->io.weight].type)));
+out:
+    return rc;
+}
+
+static int write_weights(hpc_trainer *t, hpc_value v, double weight)
+{
+    const hpc_type *type = &t->p->value[v].type;
+    for (int64_t i = 0; i < type->extent[0]; i++) put_real(t, i, weight);
+    return hpc_exec_write(t->exec, 0, v, t->real, hpc_type_bytes(type));
+}
+
+/* Microbatch k of a step: this rank's rows, or both halves of them. */
+static int write_batch(hpc_trainer *t, int64_t k, double weight)
+{
+    const hpc_batch *b = t->batch[k];
+    int64_t all = b->rows * b->length, n = all / t->parts / (1 + t->io.halves);
+    int64_t before = t->part * n, from = before * (1 + t->io.halves), first = k * all;
+    int rc;
+    if (t->io.halves) first += before;
+    TRY(write_rows(t, &t->io.model, b, from, n, first));
+    TRY(write_weights(t, t->io.weight, weight));
+    if (!t->io.halves) goto out;
+    TRY(write_rows(t, &t->io.second.model, b, from + n, n, first + n));
+    TRY(write_weights(t, t->io.second.weight, weight));
 out:
     return rc;
 }
@@ -459,6 +480,8 @@ static int add_gradients(hpc_trainer_result *out, hpc_trainer *t, int64_t k)
     bool last = k == t->o.accumulate - 1;
     TRY(hpc_exec_run(t->exec, last ? t->io.last : t->io.backward, 0));
     TRY(read_loss(&out->loss, t, last ? t->io.last_loss : t->io.loss));
+    if (t->io.halves)
+        TRY(read_loss(&out->loss, t, last ? t->io.second.last_loss : t->io.second.loss));
 out:
     return rc;
 }
@@ -534,6 +557,7 @@ int hpc_trainer_validate(double *loss, hpc_trainer *t, hpc_loader *l, int64_t ro
         TRY(hpc_exec_run(t->exec, t->io.model.forward, 0));
         TRY(hpc_exec_run(t->exec, t->io.model.forward_head, 0));
         TRY(read_loss(&sum, t, t->io.model.loss));
+        if (t->io.halves) TRY(read_loss(&sum, t, t->io.second.model.loss));
         counted += t->batch[0]->counted;
     }
     TRY(trainer_sum(&sum, t));

@@ -106,7 +106,9 @@ static void processes_are_ranks(void **state)
     traced(state, "mpi2.json", 2, 3);
     same_as(state, "mpi2", "one");
     assert_int_equal(
-        ended(mpirun(state, 4, TINY "--steps 8 --out @mpi4 --grid data=2,depth=2", "log4")), 0);
+        ended(mpirun(state, 4, TINY "--steps 8 --out @mpi4 --grid data=2,row=2 --overdecompose",
+                     "log4")),
+        0);
     same_as(state, "mpi4", "one");
     assert_int_equal(ended(mpirun(state, 2, TINY "--steps 8 --out @mpi3 --grid data=3", "log3")),
                      2);

@@ -200,7 +200,22 @@ static void run_segment(clock *c, const hpc_exec *e, int segment)
 typedef struct job {
     plan v;
     clock forward, backward, update; /* in: the machine; out: of the first rank */
+    sums row;                        /* along row, of what flows: in forward and backward */
 } job;
+
+/* Sums of activations; of scalars and of norms' gradients there are others. */
+static void count_row(sums *out, const plan *v, int segment)
+{
+    const hpc_segment *s = &v->p->segment[segment];
+    for (int64_t k = 0; k < s->insn_n; k++) {
+        const hpc_insn *i = &s->insn[k];
+        const hpc_type *t = &v->p->value[i->operand[0]].type;
+        if (i->op != &hpc_op_all_reduce || t->rank < 2) continue;
+        if (((const hpc_comm_attr *)i->attr)->axes != 1 << HPC_AXIS_ROW) continue;
+        out->messages++;
+        out->bytes += (int64_t)hpc_type_bytes(t);
+    }
+}
 
 static int simulate(hpc_link *world, void *user)
 {
@@ -216,6 +231,8 @@ static int simulate(hpc_link *world, void *user)
     test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
     test_ok(hpc_exec_open(&e, v.p, d, g, &(hpc_exec_options){.dry = true}));
     if (hpc_link_rank(world) == 0) {
+        count_row(&j->row, &v, v.io.model.forward);
+        count_row(&j->row, &v, v.io.last);
         run_segment(&j->forward, e, v.io.model.forward);
         run_segment(&j->backward, e, v.io.last);
         run_segment(&j->backward, e, v.io.norm);
@@ -229,20 +246,23 @@ static int simulate(hpc_link *world, void *user)
     return HPC_OK;
 }
 
-static job measure(int data, int depth, int row, int zero, int ahead, double wire)
+static job measure_plan(hpc_parallel q, double wire)
 {
     const clock machine = {.flops = 1e9, .bytes = 4e9, .wire = wire, .latency = 1e-6};
-    job j = {.v = {.q = {.grid = {.extent = {[HPC_AXIS_DATA] = data,
-                                             [HPC_AXIS_DEPTH] = depth,
-                                             [HPC_AXIS_ROW] = row}},
-                         .zero = zero,
-                         .overlap = ahead >= 0,
-                         .ahead = ahead}},
-             .forward = machine,
-             .backward = machine,
-             .update = machine};
-    test_ok(hpc_threads_run(data * depth * row, simulate, &j));
+    job j = {.v = {.q = q}, .forward = machine, .backward = machine, .update = machine};
+    test_ok(hpc_threads_run(hpc_grid_size(&q.grid), simulate, &j));
     return j;
+}
+
+static job measure(int data, int depth, int row, int zero, int ahead, double wire)
+{
+    hpc_parallel q = {
+        .grid =
+            {.extent = {[HPC_AXIS_DATA] = data, [HPC_AXIS_DEPTH] = depth, [HPC_AXIS_ROW] = row}},
+        .zero = zero,
+        .overlap = ahead >= 0,
+        .ahead = ahead};
+    return measure_plan(q, wire);
 }
 
 /* Of n bytes that a rank of two sends. */
@@ -333,6 +353,22 @@ static void parameters_ahead(void **state)
     }
 }
 
+/* In halves what row sums of the one, in forward too, comes behind products of the other: all but
+ * the last of each. Messages are twice as many, and bytes the same. */
+static void halves_hide_each_other(void **state)
+{
+    (void)state;
+    hpc_parallel q = {.grid = {.extent = {[HPC_AXIS_ROW] = 2}}, .overlap = true, .ahead = 1};
+    job whole = measure_plan(q, fast);
+    q.halves = true;
+    job halves = measure_plan(q, fast);
+    assert_int_equal(whole.row.messages, 4 * 4);
+    assert_int_equal(halves.row.messages, 2 * 4 * 4);
+    assert_int_equal(halves.row.bytes, whole.row.bytes);
+    assert_true(at_most(halves.forward.exposed, takes(&halves.forward, ROWS * 32 / 2 * 32 * 4)));
+    assert_true(at_most(halves.backward.exposed, takes(&halves.backward, 4)));
+}
+
 /* On three axes at once what waits is less than half. */
 static void all_together(void **state)
 {
@@ -352,6 +388,7 @@ int main(void)
                                        cmocka_unit_test(a_slow_wire),
                                        cmocka_unit_test(sums_behind_gradients_of_weights),
                                        cmocka_unit_test(parameters_ahead),
+                                       cmocka_unit_test(halves_hide_each_other),
                                        cmocka_unit_test(all_together)};
     return cmocka_run_group_tests_name("train/overlap", tests, NULL, NULL);
 }

@@ -300,6 +300,37 @@ static void saved_here_loaded_there(void **state)
     hpc_free(whole);
 }
 
+/* Halves of a rank's rows: each number is summed in another order, and none is another number. */
+static void halves_are_the_whole(void **state)
+{
+    for (int accumulate = 1; accumulate <= 2; accumulate++) {
+        job *serial = start(*state, HPC_OPT_ADAMW, NULL);
+        serial->o.model.dtype = HPC_F64;
+        serial->o.model.dropout = 0.2;
+        serial->o.accumulate = accumulate;
+        serial->steps = FEW;
+        serial->o.step.recompute = accumulate == 2 ? HPC_RECOMPUTE_BLOCK : HPC_RECOMPUTE_NONE;
+        serial->o.model.tied = accumulate == 1;
+        run_job(serial);
+        for (size_t g = (size_t)accumulate; g < sizeof grids / sizeof *grids; g += 2) {
+            if (grids[g].data * grids[g].depth > 4) continue; /* of eight rows */
+            job *many = hpc_alloc(1, sizeof *many);
+            many->o = serial->o;
+            many->source = serial->source;
+            many->steps = serial->steps;
+            put_grid(many, &grids[g]);
+            many->o.parallel.halves = true;
+            many->o.parallel.overlap = g % 4 != 3;
+            many->o.parallel.ahead = 1;
+            many->o.parallel.bucket_bytes = g % 2 ? 4000 : 0;
+            run_job(many);
+            same(many, serial, 1e-12);
+            hpc_free(many);
+        }
+        hpc_free(serial);
+    }
+}
+
 /* Two jobs come to the same bits. */
 static void same_bits(const job *a, const job *b)
 {
@@ -373,6 +404,7 @@ int main(void)
                                        cmocka_unit_test(row_sends_by_the_form),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(overlapping_changes_no_bit),
+                                       cmocka_unit_test(halves_are_the_whole),
                                        cmocka_unit_test(saved_here_loaded_there),
                                        cmocka_unit_test(what_does_not_fit_is_named)};
     return cmocka_run_group_tests_name("train/ranks", tests, hpc_test_folder_setup,
