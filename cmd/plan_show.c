@@ -189,7 +189,9 @@ const hpc_command hpc_cmd_plan_show = {
     .arguments = "",
     .description =
         "Emits a transformer of the Llama shape, differentiates it, lets backward recompute what "
-        "--recompute says, shards it over the grid, "
+        "--recompute says, shards it over the grid, puts communication behind computing "
+        "(backward[1] "
+        "is the last of several microbatches, with the norm), "
         "selects kernels, places every value, and prints the result, one line per instruction: "
         "outputs, op and inputs, attributes, types with layouts, block, the kernel, the address of "
         "the first output, and the barriers before it.\n\n"
