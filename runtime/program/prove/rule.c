@@ -1,0 +1,152 @@
+/*
+ * rule.c: under which layouts an instruction computes its part of the serial
+ * one, by the labels of the op table.
+ */
+#include <ctype.h>
+
+#include "runtime/program/priv.h"
+#include "runtime/program/prove/priv.h"
+
+bool prove_input(const hpc_program *p, const hpc_insn *i, int k)
+{
+    int role = hpc_insn_role(p, i, k);
+    bool adds = (i->op->sig.operand[k].flags & HPC_ACC) == HPC_ACC;
+    return role == HPC_IN || (role == HPC_INOUT && !adds);
+}
+
+static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
+{
+    for (int d = 0; label && d < HPC_RANK_MAX && dims->label[k][d]; d++)
+        if (dims->label[k][d] == label) return (int8_t)HPC_SPLIT(d);
+    return otherwise;
+}
+
+static int8_t layout_of(const prover *w, const hpc_insn *i, int k, int a)
+{
+    return w->p->value[i->operand[k]].type.layout[a];
+}
+
+/* The label by which inputs are split along the axis; 0: by none. */
+static int split_label(char *label, const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
+{
+    value_text text;
+    *label = 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || !prove_input(w->p, i, k) || layout_of(w, i, k, a) <= 0) continue;
+        char own = dims->label[k][layout_of(w, i, k, a) - 1];
+        if (!isupper((unsigned char)own))
+            return hpc_fail(HPC_E_STATE,
+                            "operand %s, %s, is split along %s in dimension %d, of which it needs "
+                            "all",
+                            i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
+                            hpc_axis_name((hpc_axis)a), layout_of(w, i, k, a) - 1);
+        if (*label && *label != own)
+            return hpc_fail(HPC_E_STATE,
+                            "operand %s, %s, is split along %s in dimension %d, and another "
+                            "operand in one that does not go with it",
+                            i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
+                            hpc_axis_name((hpc_axis)a), layout_of(w, i, k, a) - 1);
+        *label = own;
+    }
+    return HPC_OK;
+}
+
+static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a, char label)
+{
+    value_text text;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
+        int8_t want = layout_by(dims, k, label, HPC_REPLICATED), is = layout_of(w, i, k, a);
+        if (is == want) continue;
+        return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s along %s, where others are split",
+                        i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
+                        is == HPC_PARTIAL ? "a partial sum that nobody has summed up" : "whole",
+                        hpc_axis_name((hpc_axis)a));
+    }
+    return HPC_OK;
+}
+
+/* Whether the inputs that are partial sums are those that it passes on as such. */
+static int check_partial(bool *passes, const prover *w, const hpc_insn *i, const hpc_dims *dims,
+                         int a)
+{
+    value_text text;
+    unsigned partial = 0;
+    int first = -1;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
+        if (layout_of(w, i, k, a) != HPC_PARTIAL) continue;
+        partial |= 1u << k;
+        if (first < 0) first = k;
+    }
+    *passes = partial != 0;
+    for (size_t s = 0; s < sizeof dims->linear / sizeof *dims->linear; s++)
+        if (dims->linear[s] == partial) return HPC_OK;
+    if (partial == 0) return HPC_OK;
+    return hpc_fail(HPC_E_STATE,
+                    "operand %s, %s, is a partial sum along %s that nobody has summed up: it must "
+                    "be reduced first",
+                    i->op->sig.operand[first].name, prove_value(text, w, i->operand[first]),
+                    hpc_axis_name((hpc_axis)a));
+}
+
+/* Of what has no inputs, a constant, state may have any layout; zero is its own sum. */
+static int rule_of_constant(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w,
+                            const hpc_insn *i)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        for (int a = 0; a < HPC_AXIS_N && i->operand[k] >= 0; a++) {
+            made[k][a] = layout_of(w, i, k, a);
+            bool zero = i->op == &hpc_op_fill && ((const hpc_fill_attr *)i->attr)->value == 0;
+            if (made[k][a] == HPC_PARTIAL && !zero && prove_extent(w->w, a) > 1)
+                return hpc_fail(HPC_E_STATE, "each rank along %s fills a part of one sum",
+                                hpc_axis_name((hpc_axis)a));
+        }
+    return HPC_OK;
+}
+
+int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const hpc_insn *g,
+               const hpc_insn *i)
+{
+    hpc_dims dims = {0};
+    bool inputs = false;
+    int rc = HPC_OK;
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        inputs = inputs || (i->operand[k] >= 0 && prove_input(w->p, i, k));
+    if (!inputs) return rule_of_constant(made, w, i);
+    if (g->op->layout) TRY(g->op->layout(w->g, g, &dims));
+    for (int a = 0; a < HPC_AXIS_N; a++) {
+        char label = 0;
+        bool passes = false;
+        if (prove_extent(w->w, a) > 1) {
+            TRY(split_label(&label, w, i, &dims, a));
+            if (label)
+                TRY(check_split(w, i, &dims, a, label));
+            else
+                TRY(check_partial(&passes, w, i, &dims, a));
+        }
+        int8_t otherwise = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
+        for (int k = 0; k < i->op->sig.operand_n; k++)
+            made[k][a] = layout_by(&dims, k, label, otherwise);
+    }
+out:
+    return rc;
+}
+
+int prove_presence(const prover *w, hpc_value state, const int8_t *added)
+{
+    const int8_t *t = w->p->value[state].type.layout;
+    for (int r = 0; r < w->w->n; r++) {
+        int c[HPC_AXIS_N];
+        bool want = true;
+        hpc_grid_coords(c, w->w->shape, w->w->rank[r]);
+        for (int a = 0; a < HPC_AXIS_N; a++)
+            if (prove_extent(w->w, a) > 1 && added[a] == HPC_REPLICATED && t[a] == HPC_PARTIAL)
+                want = want && c[a] == 0;
+        if (want == w->here[r]) continue;
+        return hpc_fail(HPC_E_STATE, "rank %d %s %s, which %s", w->w->rank[r],
+                        want ? "does not add to" : "adds to", w->p->value[state].name,
+                        want ? "needs its part" : "another rank has added for it");
+    }
+    return HPC_OK;
+}

@@ -1,0 +1,476 @@
+/*
+ * prove.c: what sharded steps are proven to be, and the faults that a proof
+ * finds: each names instruction, tensor, rank and what is wrong.
+ */
+#include "tests/train/data.h"
+
+#include "runtime/program/priv.h"
+#include "runtime/program/prove/prove.h"
+
+enum { MOST = 32 };
+
+typedef struct lab { /* the programs of a grid */
+    hpc_step io;
+    hpc_parallel parallel;
+    hpc_program *serial, *program[MOST];
+    hpc_prove w;
+    int rank[MOST];
+} lab;
+
+typedef struct plan {
+    const char *grid;
+    int zero;
+    bool keep_depth, tied, once;
+    double dropout;
+    int kv_heads, optimizer, recompute;
+    hpc_dtype dtype;
+} plan;
+
+static hpc_model_config model_of(const plan *x)
+{
+    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
+    c.vocab = 64;
+    c.hidden = 32;
+    c.layers = 2;
+    c.heads = 8;
+    c.kv_heads = x->kv_heads ? x->kv_heads : 4;
+    c.ffn = 48;
+    c.positions = 16;
+    c.tied = x->tied;
+    c.dropout = x->dropout;
+    c.dtype = x->dtype ? x->dtype : HPC_F32;
+    return c;
+}
+
+static lab *open_lab(const plan *x)
+{
+    lab *l = hpc_alloc(1, sizeof *l);
+    hpc_model_config c = model_of(x);
+    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    assert_non_null(l);
+    l->parallel.zero = x->zero;
+    l->parallel.keep_depth = x->keep_depth;
+    test_ok(hpc_grid_parse(&l->parallel.grid, x->grid));
+    test_ok(hpc_parallel_check(&l->parallel, &c, 16));
+    o.kind = x->optimizer;
+    hpc_optimizer_usual(&o);
+    hpc_step_options s = {.model = {.tokens = 256, .sequences = 16},
+                          .clip = 1,
+                          .once = x->once,
+                          .recompute = x->recompute,
+                          .parallel = &l->parallel};
+    l->serial = hpc_program_create();
+    test_ok(hpc_step_emit(&l->io, l->serial, &c, &o, &s));
+    l->w.n = hpc_prove_ranks(l->rank, MOST, &l->parallel.grid);
+    for (int r = 0; r < l->w.n; r++) {
+        int coord[HPC_AXIS_N];
+        hpc_step io = l->io;
+        hpc_grid_coords(coord, &l->parallel.grid, l->rank[r]);
+        l->program[r] = hpc_program_copy(l->serial);
+        test_ok(hpc_step_shard(&io, l->program[r], &l->parallel, coord));
+    }
+    l->w.serial = l->serial;
+    l->w.shape = &l->parallel.grid;
+    l->w.program = (const hpc_program *const *)l->program;
+    l->w.rank = l->rank;
+    return l;
+}
+
+static void close_lab(lab *l)
+{
+    hpc_program_free(l->serial);
+    for (int r = 0; r < l->w.n; r++) hpc_program_free(l->program[r]);
+    hpc_free(l);
+}
+
+static void holds(plan x)
+{
+    lab *l = open_lab(&x);
+    hpc_proof order, proof;
+    test_ok(hpc_prove_order(&order, &l->w));
+    test_ok(hpc_prove_layouts(&proof, &l->w));
+    assert_true(proof.instructions > 0);
+    assert_int_equal(proof.collectives, order.collectives);
+    close_lab(l);
+}
+
+static void every_grid_is_proven(void **state)
+{
+    (void)state;
+    static const char *const grid[] = {"data=2",
+                                       "depth=2",
+                                       "row=2",
+                                       "data=2,row=2",
+                                       "data=2,depth=2",
+                                       "depth=2,row=2",
+                                       "data=2,depth=2,row=2",
+                                       "data=4,row=4",
+                                       "depth=4"};
+    for (size_t k = 0; k < sizeof grid / sizeof *grid; k++)
+        for (int zero = 0; zero <= 3; zero++)
+            holds((plan){
+                .grid = grid[k], .zero = zero, .keep_depth = zero % 2, .optimizer = HPC_OPT_ADAMW});
+}
+
+/* All that a step may be, on a grid of all axes. */
+static void every_step_is_proven(void **state)
+{
+    (void)state;
+    plan x = {.grid = "data=2,depth=2,row=2"};
+    for (int kind = 0; kind < HPC_OPT_N; kind++) {
+        x.optimizer = kind;
+        for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    }
+    x = (plan){.grid = "data=2,depth=2,row=2",
+               .dropout = 0.1,
+               .tied = true,
+               .once = true,
+               .dtype = HPC_BF16};
+    for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    x.zero = 1;
+    for (x.recompute = 0; x.recompute <= HPC_RECOMPUTE_BLOCK; x.recompute++) holds(x);
+    x.recompute = HPC_RECOMPUTE_BLOCK;
+    x.kv_heads = 1;
+    holds(x);
+}
+
+/* ---- faults ------------------------------------------------------------------------------- */
+
+typedef struct place { /* an instruction, where all ranks have it alike */
+    int segment;
+    int64_t insn;
+} place;
+
+static hpc_insn *insn_of(const lab *l, int r, place at)
+{
+    return &l->program[r]->segment[at.segment].insn[at.insn];
+}
+
+/* The next at or behind `at` of that op in the first rank's program, or false. */
+static bool next_of(place *at, const lab *l, const hpc_op *op)
+{
+    const hpc_program *p = l->program[0];
+    for (; at->segment < p->segment_n; at->segment++, at->insn = 0)
+        for (; at->insn < p->segment[at->segment].insn_n; at->insn++)
+            if (op ? insn_of(l, 0, *at)->op == op : insn_of(l, 0, *at)->op->comm >= 0) return true;
+    return false;
+}
+
+static place first_of(const lab *l, int segment, const hpc_op *op)
+{
+    place at = {.segment = segment};
+    assert_true(next_of(&at, l, op));
+    return at;
+}
+
+/* Who reads `from` behind `at` reads `to`. */
+static void reroute(hpc_program *p, place at, hpc_value from, hpc_value to)
+{
+    for (int s = at.segment; s < p->segment_n; s++)
+        for (int64_t k = s == at.segment ? at.insn + 1 : 0; k < p->segment[s].insn_n; k++) {
+            hpc_insn *i = &p->segment[s].insn[k];
+            for (int o = 0; o < i->op->sig.operand_n; o++)
+                if (i->operand[o] == from && hpc_insn_role(p, i, o) == HPC_IN) i->operand[o] = to;
+        }
+}
+
+static void remove_at(hpc_program *p, place at)
+{
+    hpc_segment *s = &p->segment[at.segment];
+    memmove(&s->insn[at.insn], &s->insn[at.insn + 1],
+            (size_t)(--s->insn_n - at.insn) * sizeof *s->insn);
+}
+
+static void drop(hpc_program *p, place at)
+{
+    const hpc_insn *i = &p->segment[at.segment].insn[at.insn];
+    reroute(p, at, i->operand[0], i->operand[1]);
+    remove_at(p, at);
+}
+
+/* Once more, of what came out. */
+static void repeat(hpc_program *p, place at)
+{
+    hpc_segment *s = &p->segment[at.segment];
+    assert_int_equal(hpc_grow(&s->insn, &s->insn_cap, s->insn_n + 1, sizeof *s->insn), 0);
+    hpc_insn i = s->insn[at.insn];
+    hpc_value y = i.operand[0];
+    hpc_value again = hpc_value_add(p, NULL, HPC_VALUE_TEMP, p->value[y].type);
+    reroute(p, at, y, again);
+    memmove(&s->insn[at.insn + 2], &s->insn[at.insn + 1],
+            (size_t)(s->insn_n++ - at.insn - 1) * sizeof i);
+    i.operand[0] = again;
+    i.operand[1] = y;
+    s->insn[at.insn + 1] = i;
+}
+
+static void turn(hpc_program *p, place at)
+{
+    hpc_comm_attr *c = p->segment[at.segment].insn[at.insn].attr;
+    c->axes = c->axes == 1u << HPC_AXIS_ROW ? 1u << HPC_AXIS_DATA : 1u << HPC_AXIS_ROW;
+}
+
+/* The first rank's instruction in another's program, which may lack some before it. */
+static place there(const lab *l, int r, place at)
+{
+    const hpc_insn *i = insn_of(l, 0, at), *j;
+    int64_t n = l->program[r]->segment[at.segment].insn_n;
+    if (at.insn >= n) at.insn = n - 1;
+    do {
+        j = insn_of(l, r, at);
+        if (j->op == i->op && memcmp(j->operand, i->operand, sizeof i->operand) == 0) return at;
+    } while (at.insn-- > 0);
+    fail_msg("rank %d has no such instruction", r);
+    return at;
+}
+
+static void everywhere(lab *l, place at, void (*plant)(hpc_program *p, place at))
+{
+    for (int r = l->w.n - 1; r >= 0; r--) plant(l->program[r], there(l, r, at));
+}
+
+/* The proof that fails first, as `plan check` runs them. */
+static int prove(const lab *l)
+{
+    hpc_proof proof;
+    int rc = hpc_prove_order(&proof, &l->w);
+    return rc < 0 ? rc : hpc_prove_layouts(&proof, &l->w);
+}
+
+static lab *cube(int zero)
+{
+    return open_lab(&(plan){
+        .grid = "data=2,depth=2,row=2", .zero = zero, .dropout = 0.1, .optimizer = HPC_OPT_ADAMW});
+}
+
+static void a_dropped_sum_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    everywhere(l, first_of(l, 0, &hpc_op_all_reduce), drop);
+    test_fails(prove(l), HPC_E_STATE, "is a partial sum along row that nobody has summed up");
+    test_fails(prove(l), HPC_E_STATE, "forward[0] #");
+    close_lab(l);
+}
+
+static void a_repeated_sum_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    everywhere(l, first_of(l, 0, &hpc_op_all_reduce), repeat);
+    test_fails(prove(l), HPC_E_STATE, "ranks along row hold the same of");
+    test_fails(prove(l), HPC_E_STATE, "their sum counts it 2 times");
+    close_lab(l);
+}
+
+static void a_sum_along_another_axis_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    everywhere(l, first_of(l, 0, &hpc_op_all_reduce), turn);
+    test_fails(prove(l), HPC_E_STATE, "ranks along data hold different parts of");
+    close_lab(l);
+}
+
+/* Each of them, not only the first. */
+static void every_collective_is_needed_as_it_is(void **state)
+{
+    (void)state;
+    void (*const plant[])(hpc_program *, place) = {drop, repeat, turn};
+    for (int zero = 0; zero <= 3; zero++)
+        for (size_t f = 0; f < sizeof plant / sizeof *plant; f++) {
+            int64_t n = 0, found = 0;
+            for (place at = {0};; at.insn++) {
+                lab *l = cube(zero);
+                bool more = next_of(&at, l, NULL);
+                bool whole = more && l->program[0]->value[insn_of(l, 0, at)->operand[0]].kind ==
+                                         HPC_VALUE_STATE;
+                if (more && (!whole || plant[f] == turn)) {
+                    everywhere(l, at, plant[f]);
+                    n++;
+                    found += prove(l) < 0;
+                    hpc_error_clear();
+                }
+                close_lab(l);
+                if (!more) break;
+            }
+            assert_true(n > 60);
+            assert_int_equal(found, n);
+        }
+}
+
+static void another_order_on_one_rank_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    hpc_segment *s = &l->program[5]->segment[l->io.backward];
+    place at = {.segment = l->io.backward}, next;
+    hpc_comm_attr *a, *b;
+    do { /* two neighbours that differ */
+        assert_true(next_of(&at, l, NULL));
+        next = (place){at.segment, at.insn + 1};
+        assert_true(next_of(&next, l, NULL) && next.segment == at.segment);
+        a = insn_of(l, 0, at)->attr, b = insn_of(l, 0, next)->attr;
+        if (a->axes == b->axes) at.insn++;
+    } while (a->axes == b->axes);
+    hpc_insn i = s->insn[at.insn];
+    s->insn[at.insn] = s->insn[next.insn];
+    s->insn[next.insn] = i;
+    test_fails(prove(l), HPC_E_STATE, "rank 5 starts backward[0] #");
+    test_fails(prove(l), HPC_E_STATE, "; neither ends");
+    close_lab(l);
+}
+
+static void another_size_kind_or_type_on_one_rank_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    place at = first_of(l, 0, &hpc_op_all_reduce);
+    hpc_type *t = &l->program[3]->value[insn_of(l, 3, at)->operand[1]].type;
+    t->extent[0] /= 2;
+    test_fails(prove(l), HPC_E_STATE, "rank 3 starts forward[0] #");
+    test_fails(prove(l), HPC_E_STATE, "another size");
+    t->extent[0] *= 2;
+    t->dtype = HPC_BF16;
+    test_fails(prove(l), HPC_E_STATE, "another type");
+    t->dtype = HPC_F32;
+    ((hpc_comm_attr *)insn_of(l, 3, at)->attr)->reduce = HPC_COMM_MAX;
+    test_fails(prove(l), HPC_E_STATE, "another reduction");
+    ((hpc_comm_attr *)insn_of(l, 3, at)->attr)->reduce = HPC_COMM_SUM;
+    insn_of(l, 3, at)->op = &hpc_op_broadcast;
+    test_fails(prove(l), HPC_E_STATE, "another operation");
+    remove_at(l->program[3], at);
+    test_fails(prove(l), HPC_E_STATE, "rank 3 starts ");
+    close_lab(l);
+}
+
+/* A cut that begins where another rank's does. */
+static void a_part_twice_is_found(void **state)
+{
+    (void)state;
+    lab *l = open_lab(&(plan){.grid = "data=2", .zero = 1, .optimizer = HPC_OPT_MUON});
+    for (place at = {0};; at.insn++) {
+        assert_true(next_of(&at, l, &hpc_op_view));
+        hpc_view_attr *a = insn_of(l, 1, at)->attr;
+        if (a->row == 0) continue;
+        a->row = 0;
+        break;
+    }
+    test_fails(prove(l), HPC_E_STATE, "hold the same of it");
+    close_lab(l);
+    l = open_lab(&(plan){.grid = "data=4", .zero = 1, .optimizer = HPC_OPT_MUON});
+    for (place at = {0};; at.insn++) {
+        assert_true(next_of(&at, l, &hpc_op_view));
+        hpc_view_attr *a = insn_of(l, 3, at)->attr;
+        if (a->row == 0) continue;
+        a->row = 0;
+        break;
+    }
+    test_fails(prove(l), HPC_E_STATE, "rank 3 cuts ");
+    close_lab(l);
+}
+
+static void a_tensor_that_is_not_covered_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    hpc_value v = hpc_program_find(l->serial, "model.layers.0.self_attn.q_proj.weight");
+    assert_true(v >= 0);
+    for (int r = 0; r < l->w.n; r++) l->program[r]->value[v].type.extent[0] /= 2;
+    test_fails(prove(l), HPC_E_STATE,
+               "model.layers.0.self_attn.q_proj.weight: its parts, each f32[4,32]");
+    close_lab(l);
+    l = cube(0);
+    v = hpc_program_find(l->serial, "tokens");
+    for (int r = 0; r < l->w.n; r++) {
+        int8_t *layout = l->program[r]->value[v].type.layout;
+        layout[HPC_AXIS_ROW] = layout[HPC_AXIS_DATA];
+        layout[HPC_AXIS_DATA] = HPC_REPLICATED;
+    }
+    test_fails(prove(l), HPC_E_STATE, "tokens is fed as i32[256]{data:0,depth:0}");
+    close_lab(l);
+}
+
+static void what_one_rank_adds_for_all_is_added_once(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    hpc_segment *first = &l->program[0]->segment[l->io.norm];
+    hpc_segment *other = &l->program[6]->segment[l->io.norm];
+    assert_true(first->insn_n > other->insn_n);
+    assert_int_equal(hpc_grow(&other->insn, &other->insn_cap, first->insn_n, sizeof *other->insn),
+                     0);
+    memcpy(other->insn, first->insn, (size_t)first->insn_n * sizeof *first->insn);
+    other->insn_n = first->insn_n;
+    test_fails(prove(l), HPC_E_STATE,
+               "rank 6 adds to norm.squares, which another rank has added for it");
+    close_lab(l);
+    l = cube(0);
+    hpc_segment *norm = &l->program[1]->segment[l->io.norm];
+    place at = {.segment = l->io.norm};
+    while (norm->insn[at.insn].op != &hpc_op_reduce) at.insn++;
+    remove_at(l->program[1], at);
+    test_fails(prove(l), HPC_E_STATE, "rank 1 does not add to norm.squares, which needs its part");
+    close_lab(l);
+}
+
+static void shared_random_numbers_are_found(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    place at = first_of(l, 0, &hpc_op_dropout);
+    ((hpc_dropout_attr *)insn_of(l, 4, at)->attr)->row0 = 0; /* the second along data */
+    test_fails(prove(l), HPC_E_STATE, "row0 is 0 on rank 4, where 64 is its part");
+    close_lab(l);
+}
+
+static void what_is_left_out_is_found(void **state)
+{
+    (void)state;
+    lab *l = cube(1);
+    everywhere(l, first_of(l, l->io.update, &hpc_op_adamw), remove_at);
+    test_fails(prove(l), HPC_E_STATE, "no rank does what one rank does in update[1] #");
+    close_lab(l);
+    l = cube(1); /* parameters are kept whole beside their parts */
+    int last = (int)l->program[0]->segment_n - 1;
+    for (int r = 0; r < l->w.n; r++) l->program[r]->segment[last].insn_n = 0;
+    test_fails(prove(l), HPC_E_STATE, "what is kept whole of it is not gathered again");
+    close_lab(l);
+    l = cube(0);
+    insn_of(l, 2, first_of(l, 0, &hpc_op_matmul))->operand[2] = 0;
+    test_fails(prove(l), HPC_E_STATE, "rank 2 runs forward[0] #");
+    close_lab(l);
+}
+
+static void ranks_of_a_large_grid_stand_for_all(void **state)
+{
+    (void)state;
+    hpc_grid_shape g;
+    int rank[MOST];
+    test_ok(hpc_grid_parse(&g, "data=64,depth=4,row=8"));
+    int n = hpc_prove_ranks(rank, MOST, &g);
+    assert_int_equal(n, 1 + 3 + 3 + 3 + 1);
+    assert_int_equal(rank[n - 1], 64 * 4 * 8 - 1);
+    holds((plan){.grid = "data=4,depth=4,row=4", .zero = 3, .optimizer = HPC_OPT_ADAMW});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_grid_is_proven),
+        cmocka_unit_test(every_step_is_proven),
+        cmocka_unit_test(a_dropped_sum_is_found),
+        cmocka_unit_test(a_repeated_sum_is_found),
+        cmocka_unit_test(a_sum_along_another_axis_is_found),
+        cmocka_unit_test(every_collective_is_needed_as_it_is),
+        cmocka_unit_test(another_order_on_one_rank_is_found),
+        cmocka_unit_test(another_size_kind_or_type_on_one_rank_is_found),
+        cmocka_unit_test(a_part_twice_is_found),
+        cmocka_unit_test(a_tensor_that_is_not_covered_is_found),
+        cmocka_unit_test(what_one_rank_adds_for_all_is_added_once),
+        cmocka_unit_test(shared_random_numbers_are_found),
+        cmocka_unit_test(what_is_left_out_is_found),
+        cmocka_unit_test(ranks_of_a_large_grid_stand_for_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
