@@ -277,18 +277,22 @@ out:
 
 /* ---- instructions ------------------------------------------------------------------ */
 
+/* s: by operand. */
 static int finish_insn(sharder *w, hpc_insn *i, const hpc_type *global, const store *s, bool skip)
 {
     hpc_type local[HPC_OPERAND_MAX];
     int rc = HPC_OK, n = i->op->sig.operand_n;
-    for (int k = 0; k < n; k++)
+    bool stores = false;
+    for (int k = 0; k < n; k++) {
         local[k] = i->operand[k] >= 0 ? w->p->value[i->operand[k]].type : global[k];
+        stores = stores || s[k].state != HPC_NONE;
+    }
     if (i->op->localise) i->op->localise(i, global, local, w->shape, w->coord);
-    bool stores = s->state != HPC_NONE;
     if (stores) i->tags.anew = false;
     i->tags.idle = skip && !stores;
     TRY(append(w, i));
-    if (stores) TRY(finish_store(w, s, skip));
+    for (int k = 0; k < n; k++)
+        if (s[k].state != HPC_NONE) TRY(finish_store(w, &s[k], skip));
 out:
     return rc;
 }
@@ -299,11 +303,12 @@ static int shard_insn(sharder *w, hpc_insn i)
     hpc_type global[HPC_OPERAND_MAX];
     hpc_dims dims = {0};
     layouts l = {0};
-    store s = {.state = HPC_NONE};
+    store s[HPC_OPERAND_MAX];
     bool has_inputs = false, skip = false;
     for (int k = 0; k < n; k++) {
         global[k] = (hpc_type){.rank = -1, .ragged = -1, .count = HPC_NONE};
         if (i.operand[k] >= 0) global[k] = w->global[i.operand[k]];
+        s[k].state = HPC_NONE;
         has_inputs = has_inputs || is_input(w, &i, k);
     }
     w->p->tags = i.tags;
@@ -315,9 +320,9 @@ static int shard_insn(sharder *w, hpc_insn i)
     for (int k = 0; k < n; k++) {
         if (i.operand[k] < 0 || !(hpc_insn_role(w->p, &i, k) & HPC_OUT)) continue;
         if (has_inputs || w->p->value[i.operand[k]].kind == HPC_VALUE_TEMP)
-            TRY(lay_out_output(w, &i, k, l.out[k], &s, &skip));
+            TRY(lay_out_output(w, &i, k, l.out[k], &s[k], &skip));
     }
-    TRY(finish_insn(w, &i, global, &s, skip));
+    TRY(finish_insn(w, &i, global, s, skip));
 out:
     return rc;
 }

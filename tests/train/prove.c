@@ -24,6 +24,7 @@ typedef struct plan {
     double dropout;
     int kv_heads, optimizer, recompute;
     hpc_dtype dtype;
+    bool gpt; /* layer norms, biases, no gate */
 } plan;
 
 static hpc_model_config model_of(const plan *x)
@@ -39,6 +40,9 @@ static hpc_model_config model_of(const plan *x)
     c.tied = x->tied;
     c.dropout = x->dropout;
     c.dtype = x->dtype ? x->dtype : HPC_F32;
+    if (!x->gpt) return c;
+    c.norm = HPC_LAYER, c.position = HPC_LEARNED, c.act = HPC_GELU_TANH, c.gated = false;
+    c.kv_heads = c.heads, c.qkv_bias = c.out_bias = c.mlp_bias = true;
     return c;
 }
 
@@ -130,6 +134,10 @@ static void every_step_is_proven(void **state)
     x.zero = 1;
     for (x.recompute = 0; x.recompute <= HPC_RECOMPUTE_BLOCK; x.recompute++) holds(x);
     x.recompute = HPC_RECOMPUTE_BLOCK;
+    x.gpt = true;
+    for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    x.gpt = false;
+    x.zero = 1;
     x.kv_heads = 1;
     holds(x);
 }
