@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/proof.h"
 #include "train/run_priv.h"
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -213,7 +214,8 @@ static int find_kept(hpc_trainer *t)
     return HPC_OK;
 }
 
-/* The program becomes this rank's; what its values were before is kept. */
+/* The program becomes this rank's, once the first has proven those of all to fit together; what its
+ * values were before is kept. */
 static int shard(hpc_trainer *t)
 {
     int coord[HPC_AXIS_N];
@@ -222,6 +224,7 @@ static int shard(hpc_trainer *t)
     if (!t->whole) return HPC_E_NOMEM;
     for (hpc_value v = 0; v < n; v++) t->whole[v] = t->p->value[v].type;
     if (!t->o.grid) return HPC_OK;
+    if (trainer_leads(t) && hpc_step_prove(t->p, &t->io, &t->o.parallel) < 0) return HPC_E_STATE;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
     return hpc_step_shard(&t->io, t->p, &t->o.parallel, coord);
 }

@@ -22,7 +22,7 @@ typedef struct plan {
     int zero;
     bool keep_depth, tied, once;
     double dropout;
-    int kv_heads, optimizer, recompute;
+    int kv_heads, optimizer, recompute, block;
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
 } plan;
@@ -58,6 +58,7 @@ static lab *open_lab(const plan *x)
     test_ok(hpc_parallel_check(&l->parallel, &c, 16));
     o.kind = x->optimizer;
     hpc_optimizer_usual(&o);
+    if (x->block) o.block = x->block;
     hpc_step_options s = {.model = {.tokens = 256, .sequences = 16},
                           .clip = 1,
                           .once = x->once,
@@ -125,6 +126,10 @@ static void every_step_is_proven(void **state)
         x.optimizer = kind;
         for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
     }
+    /* Of 48 rows in blocks of 16 a rank's half is no blocks. */
+    x.block = 16;
+    x.optimizer = HPC_OPT_JORGE_NEWTON;
+    for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
     x = (plan){.grid = "data=2,depth=2,row=2",
                .dropout = 0.1,
                .tied = true,

@@ -127,7 +127,7 @@ static int begin_serial(prover *w)
     for (int64_t s = 0; s < g->segment_n; s++)
         for (int64_t k = 0; k < g->segment[s].insn_n; k++) {
             const hpc_insn *i = &g->segment[s].insn[k];
-            if (!prove_moves(i)) continue;
+            if (!i->op->view && i->op->comm < 0) continue;
             map x = w->serial[i->operand[1]];
             if (g->value[hpc_value_root(g, i->operand[1])].kind == HPC_VALUE_STATE)
                 x.version = i->version[1];
@@ -261,12 +261,10 @@ static int prove_insn(prover *w)
     TRY(align(w, i));
     TRY(check_guard(w, i));
     TRY(check_under(w, i));
-    if (prove_moves(i))
-        TRY(prove_move(w, i));
-    else
-        TRY(prove_match(w, i));
+    bool moves = prove_moves(i) && !prove_tiles(w, i);
+    TRY(moves ? prove_move(w, i) : prove_match(w, i));
     for (int r = 0; r < w->w->n; r++) w->at[r] += w->here[r];
-    w->out->moves += prove_moves(i);
+    w->out->moves += moves;
     w->out->collectives += i->op->comm >= 0;
 out:
     return rc;
@@ -278,7 +276,7 @@ static int check_complete(const prover *w)
     char where[96], name[64];
     for (int64_t k = 0; k < s->insn_n; k++) {
         const hpc_insn *i = &s->insn[k];
-        if (w->matched[k] || prove_moves(i)) continue;
+        if (w->matched[k] || i->op->view) continue;
         int y = 0;
         while (y < i->op->sig.operand_n && !(hpc_insn_role(w->g, i, y) & HPC_OUT)) y++;
         if (y < i->op->sig.operand_n) name_of(name, w->g, i->operand[y]);

@@ -115,7 +115,8 @@ bool map_rows(map *m, int64_t row, int64_t rows, int64_t row_n)
 bool map_trade(map *m, int64_t b, int64_t c, int64_t d)
 {
     int at_b, at_c, at_d;
-    map out = *m;
+    merge(m);
+    map out;
     if (!divide(m, &at_d, d) || !divide(m, &at_c, c * d) || !divide(m, &at_b, b * c * d))
         return false;
     /* Borders that come later lie further out, and move those within by what they add. */

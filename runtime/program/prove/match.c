@@ -72,18 +72,22 @@ static int no_partner(const prover *w, const hpc_insn *i, const hpc_insn *near, 
                     serial_read(w, near, k).version);
 }
 
-static int find_partner(int64_t *at, const prover *w, const hpc_insn *i, const map *held)
+/* An instruction of the serial segment; without one, that of the same op which comes nearest, and
+ * false. */
+static bool find_partner(int64_t *at, const hpc_insn **near, const prover *w, const hpc_insn *i,
+                         const map *held)
 {
-    const hpc_insn *near = NULL;
     int64_t near_at = 0, n = w->segment < w->g->segment_n ? w->g->segment[w->segment].insn_n : 0;
+    *near = NULL;
     for (*at = w->first; *at < n; ++*at) {
         const hpc_insn *g = &w->g->segment[w->segment].insn[*at];
         if (w->matched[*at] || g->op != i->op || !absent_alike(g, i) || !outputs_fit(w, g, i))
             continue;
-        if (first_other(w, g, i, held) < 0) return HPC_OK;
-        if (!near) near = g, near_at = *at;
+        if (first_other(w, g, i, held) < 0) return true;
+        if (!*near) *near = g, near_at = *at;
     }
-    return no_partner(w, i, near, near_at, held);
+    *at = near_at;
+    return false;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -327,10 +331,27 @@ out:
     return rc;
 }
 
+bool prove_tiles(const prover *w, const hpc_insn *i)
+{
+    map held[2], want;
+    const hpc_insn *near;
+    int64_t at;
+    int dim;
+    if (i->op != &hpc_op_tile || w->held[i->operand[1]].root == HPC_NONE) return false;
+    if (prove_read(&held[1], w, i->operand[1]) < 0) return false;
+    if (!find_partner(&at, &near, w, i, held)) return false;
+    const hpc_insn *g = &w->g->segment[w->segment].insn[at];
+    map whole = serial_read(w, g, 1);
+    return map_place(&want, &dim, &whole, &w->g->value[g->operand[1]].type,
+                     &w->p->value[i->operand[1]].type, w->w->shape) &&
+           map_equal(&want, &held[1]);
+}
+
 int prove_match(prover *w, const hpc_insn *i)
 {
     map held[HPC_OPERAND_MAX];
     int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N];
+    const hpc_insn *near;
     int64_t at;
     int rc = HPC_OK, n = i->op->sig.operand_n;
     for (int k = 0; k < n; k++) {
@@ -338,14 +359,14 @@ int prove_match(prover *w, const hpc_insn *i)
         TRY(prove_read(&held[k], w, i->operand[k]));
         if (held[k].root >= w->g->value_n) return finish_addition(w, i, &held[k]);
     }
-    TRY(find_partner(&at, w, i, held));
+    if (!find_partner(&at, &near, w, i, held)) return no_partner(w, i, near, at, held);
     const hpc_insn *g = &w->g->segment[w->segment].insn[at];
     TRY(check_operands(w, g, i, held));
     TRY(check_attributes(w, g));
     TRY(prove_rule(made, w, g, i));
     w->matched[at] = true;
     while (w->first < w->g->segment[w->segment].insn_n &&
-           (w->matched[w->first] || prove_moves(&w->g->segment[w->segment].insn[w->first])))
+           (w->matched[w->first] || w->g->segment[w->segment].insn[w->first].op->view))
         w->first++;
     for (int k = 0; k < n; k++) {
         if (i->operand[k] < 0 || !(hpc_insn_role(w->p, i, k) & HPC_OUT)) continue;

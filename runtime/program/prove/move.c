@@ -48,7 +48,6 @@ static int move_view(map *m, const hpc_program *p, const hpc_insn *i, int64_t ro
 int prove_move_serial(map *out, const hpc_program *g, const hpc_insn *i, const map *x)
 {
     *out = *x;
-    if (i->op == &hpc_op_tile) return move_tile(out, g, i);
     if (i->op == &hpc_op_view) return move_view(out, g, i, ((const hpc_view_attr *)i->attr)->row);
     return hpc_fail(HPC_E_UNSUPPORTED, "%s: the serial program has collectives already",
                     i->op->sig.name);

@@ -88,7 +88,9 @@ int prove_hold(prover *w, hpc_value v, const map *m);
 /* Whether it only moves elements; and what becomes of that (move.c). */
 bool prove_moves(const hpc_insn *i);
 int prove_move(prover *w, const hpc_insn *i);
-/* Serial views and tiles alone: out is the map of y. */
+/* A tile that one rank has as well is computation: its blocks need not lie in one rank's rows. */
+bool prove_tiles(const prover *w, const hpc_insn *i);
+/* Serial views alone: out is the map of y. */
 int prove_move_serial(map *out, const hpc_program *g, const hpc_insn *i, const map *x);
 /* Computation: its partner in the serial program, layouts, what is added to state (match.c). */
 int prove_match(prover *w, const hpc_insn *i);

@@ -120,6 +120,20 @@ out:
     return rc;
 }
 
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d)
+{
+    bool host = hpc_device_about(d).host_memory;
+    hpc_exec e = {.p = p,
+                  .device = d,
+                  .arena = a,
+                  .host = host,
+                  .workers = host ? hpc_pool_n(hpc_device_pool(d)) : 1,
+                  .slots = 1};
+    int rc = select_and_place(&e);
+    if (rc >= 0) *out = e.place;
+    return rc;
+}
+
 /* State starts as zeros; other memory as NaNs, when asked, so that nobody leans on it. */
 static int set_memory(hpc_exec *e, hpc_space s, size_t bytes, int byte)
 {

@@ -44,6 +44,9 @@ typedef struct hpc_exec_options {
 int hpc_exec_open(hpc_exec **out, const hpc_program *p, hpc_device *d, hpc_grid *grid,
                   const hpc_exec_options *o);
 void hpc_exec_close(hpc_exec *e);
+/* What opening p on d, with one slot, would place, for whoever asks on another rank's behalf: no
+ * links are needed, nothing is allocated but the answer, from `a`. */
+int hpc_exec_place(hpc_placement *out, hpc_arena *a, const hpc_program *p, hpc_device *d);
 
 /* Whole values of the slot (state: slot is ignored, zeros at opening). Reading fences first.
  * bytes must match. Of temporaries only those kept (hpc_program_keep) can be read. */

@@ -1,0 +1,93 @@
+/*
+ * plan.h: what `plan check` and `plan simulate` share: the step that is asked
+ * about, and its options.
+ */
+#ifndef HPC_CMD_PLAN_H
+#define HPC_CMD_PLAN_H
+
+#include "cmd/model_options.h"
+#include "train/proof.h"
+
+typedef struct plan_ask {
+    model_options model;
+    const char *shape, *grid, *recompute, *optimizer;
+    int64_t recompute_blocks, zero, accumulate;
+    bool keep_depth;
+} plan_ask;
+
+/* The step of one rank, for all ranks together, ready to be sharded. */
+typedef struct plan_step {
+    hpc_model_config model;
+    hpc_optimizer_config optimizer;
+    hpc_parallel parallel;
+    hpc_program *serial;
+    hpc_step io;
+} plan_step;
+/* --shape's model, or that of --hidden and so on; the grid's --grid. */
+int hpc_cmd_plan_model(hpc_model_config *out, const plan_ask *a);
+int hpc_cmd_plan_parallel(hpc_parallel *out, const plan_ask *a);
+/* sequences: of a microbatch, of all ranks. */
+int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,
+                      const hpc_parallel *q, int64_t sequences);
+void hpc_cmd_plan_release(plan_step *s);
+
+extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
+
+/* Rows for an option table whose struct holds a plan_ask at `base`. */
+#define PLAN_OPTIONS(base)                                                                         \
+    MODEL_OPTIONS((base) + offsetof(plan_ask, model)),                                             \
+        {.name = "shape",                                                                          \
+         .kind = HPC_TEXT,                                                                         \
+         .offset = (base) + offsetof(plan_ask, shape),                                             \
+         .argument = "NAME|DIR",                                                                   \
+         .help = "A known model in place of the numbers above (gpt-5b to gpt-640b, gpt3-175b, "    \
+                 "llama-7b), or a model directory's."},                                            \
+        {.name = "zero",                                                                           \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(plan_ask, zero),                                              \
+         .fallback = "0",                                                                          \
+         .argument = "N",                                                                          \
+         .most = 3,                                                                                \
+         .help = "What ranks along data share out: 1 the optimizer's state, 2 gradients too, 3 "   \
+                 "parameters too."},                                                               \
+        {.name = "keep-depth",                                                                     \
+         .kind = HPC_FLAG,                                                                         \
+         .offset = (base) + offsetof(plan_ask, keep_depth),                                        \
+         .help = "Keep parameters that depth shares out gathered between uses."},                  \
+        {.name = "accumulate",                                                                     \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(plan_ask, accumulate),                                        \
+         .fallback = "1",                                                                          \
+         .argument = "N",                                                                          \
+         .least = 1,                                                                               \
+         .most = 1e6,                                                                              \
+         .help = "Microbatches in a step."},                                                       \
+        {.name = "optimizer",                                                                      \
+         .kind = HPC_CHOICE,                                                                       \
+         .offset = (base) + offsetof(plan_ask, optimizer),                                         \
+         .fallback = "adamw",                                                                      \
+         .argument = "NAME",                                                                       \
+         .choices = hpc_optimizer_names,                                                           \
+         .help = "Whose update and refresh it has."},                                              \
+        {.name = "recompute",                                                                      \
+         .kind = HPC_CHOICE,                                                                       \
+         .offset = (base) + offsetof(plan_ask, recompute),                                         \
+         .fallback = "none",                                                                       \
+         .argument = "POLICY",                                                                     \
+         .choices = hpc_cmd_plan_policies,                                                         \
+         .help = "What backward makes again instead of keeping it: all of a block, or what is "    \
+                 "cheap."},                                                                        \
+    {                                                                                              \
+        .name = "recompute-blocks", .kind = HPC_INT,                                               \
+        .offset = (base) + offsetof(plan_ask, recompute_blocks), .fallback = "0", .argument = "N", \
+        .most = 32767, .help = "Recompute in the first N blocks only; 0: in all."                  \
+    }
+#define PLAN_GRID(base)                                                                            \
+    {                                                                                              \
+        .name = "grid", .kind = HPC_TEXT, .offset = (base) + offsetof(plan_ask, grid),             \
+        .argument = "AXIS=N,...",                                                                  \
+        .help = "Process grid: data and depth, which split the sequences, and row, which splits "  \
+                "matrices, heads and the MLP."                                                     \
+    }
+
+#endif

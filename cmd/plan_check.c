@@ -1,0 +1,212 @@
+/*
+ * plan_check.c: what is proven of a step on a grid before any rank starts.
+ */
+#include "cmd/cmd.h"
+#include "cmd/plan.h"
+
+typedef struct check_options {
+    plan_ask ask;
+    const char *backend, *isa;
+    int64_t threads;
+    double memory;
+    bool json;
+} check_options;
+
+/* One thing that is proven, or what is against it. */
+typedef struct finding {
+    bool ok;
+    hpc_error error;
+    hpc_proof proof;
+} finding;
+
+typedef struct check {
+    const check_options *o;
+    finding order, layouts, memory;
+    hpc_step_memory most; /* of the rank that needs most */
+    int rank, ranks, compared;
+} check;
+
+/* What a proof says against a plan is a result; that there was no memory for it is not. */
+static int conclude(finding *f, int rc)
+{
+    f->ok = rc >= 0;
+    if (f->ok) return HPC_OK;
+    if (rc != HPC_E_STATE) return rc;
+    f->error = *hpc_error_get();
+    hpc_error_clear();
+    return HPC_OK;
+}
+
+static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_config *model)
+{
+    const check_options *o = c->o;
+    hpc_device_options dev = {.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    hpc_device *d = NULL;
+    char need[32], have[32];
+    double cap = o->memory * 0x1p30;
+    int rc;
+    TRY(hpc_device_open(&d, &dev));
+    TRY(hpc_step_memory_most(&c->most, &c->rank, r, model, d));
+    rc = cap > 0 && c->most.all > cap
+             ? hpc_fail(HPC_E_STATE,
+                        "rank %d needs %s, --memory allows %s: fewer sequences, recompute, a "
+                        "higher --zero or more ranks along row or depth",
+                        c->rank, hpc_cmd_bytes(need, c->most.all), hpc_cmd_bytes(have, cap))
+             : HPC_OK;
+    TRY(conclude(&c->memory, rc));
+out:
+    hpc_device_close(d);
+    return rc;
+}
+
+static int check_step(check *c, const plan_step *s)
+{
+    hpc_step_ranks *r = hpc_alloc(1, sizeof *r);
+    int rc = HPC_E_NOMEM;
+    if (!r) return rc;
+    TRY(hpc_step_ranks_init(r, s->serial, &s->io, &s->parallel, 0));
+    hpc_prove w = hpc_step_ranks_prove(r);
+    c->ranks = hpc_grid_size(&s->parallel.grid);
+    c->compared = r->n;
+    TRY(conclude(&c->order, hpc_prove_order(&c->order.proof, &w)));
+    TRY(conclude(&c->layouts, hpc_prove_layouts(&c->layouts.proof, &w)));
+    TRY(check_memory(c, r, &s->model));
+out:
+    hpc_step_ranks_release(r);
+    hpc_free(r);
+    return rc;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static void put_finding(hpc_json_out *w, const char *name, const finding *f)
+{
+    hpc_json_open(w, name, '{');
+    hpc_json_put_bool(w, "ok", f->ok);
+    hpc_json_put_text(w, "text", f->ok ? NULL : f->error.text);
+}
+
+static void put_json(hpc_buf *out, const check *c)
+{
+    hpc_json_out w = {.buf = out};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_int(&w, "ranks", c->ranks);
+    hpc_json_put_int(&w, "compared", c->compared);
+    put_finding(&w, "order", &c->order);
+    hpc_json_put_int(&w, "collectives", c->order.proof.collectives);
+    hpc_json_close(&w, '}');
+    put_finding(&w, "layouts", &c->layouts);
+    hpc_json_put_int(&w, "instructions", c->layouts.proof.instructions);
+    hpc_json_put_int(&w, "moves", c->layouts.proof.moves);
+    hpc_json_close(&w, '}');
+    put_finding(&w, "memory", &c->memory);
+    hpc_json_put_int(&w, "rank", c->rank);
+    hpc_json_put_real(&w, "parameter_bytes", c->most.parameters);
+    hpc_json_put_real(&w, "gradient_bytes", c->most.gradients);
+    hpc_json_put_real(&w, "optimizer_bytes", c->most.optimizer);
+    hpc_json_put_real(&w, "activation_bytes", c->most.activations);
+    hpc_json_put_real(&w, "peak_bytes", c->most.all);
+    hpc_json_close(&w, '}');
+    hpc_json_close(&w, '}');
+    hpc_buf_text(out, "\n");
+}
+
+static void put_text(hpc_buf *out, const check *c)
+{
+    char a[32], b[32], d[32], e[32], f[32];
+    const finding *o = &c->order, *l = &c->layouts;
+    hpc_buf_printf(out, "ranks    %d, of which %d programs were compared\n", c->ranks, c->compared);
+    if (o->ok)
+        hpc_buf_printf(out, "order    holds: %lld collectives, on all alike\n",
+                       (long long)o->proof.collectives);
+    else
+        hpc_buf_printf(out, "order    %s\n", o->error.text);
+    if (l->ok)
+        hpc_buf_printf(out,
+                       "layouts  hold: each of %lld instructions of one rank's step is done once, "
+                       "with %lld moves between\n",
+                       (long long)l->proof.instructions, (long long)l->proof.moves);
+    else
+        hpc_buf_printf(out, "layouts  %s\n", l->error.text);
+    if (!c->memory.ok) hpc_buf_printf(out, "memory   %s\n", c->memory.error.text);
+    hpc_buf_printf(out,
+                   "memory   %s on rank %d: parameters %s, gradients %s, optimizer %s, activations "
+                   "%s\n",
+                   hpc_cmd_bytes(a, c->most.all), c->rank, hpc_cmd_bytes(b, c->most.parameters),
+                   hpc_cmd_bytes(d, c->most.gradients), hpc_cmd_bytes(e, c->most.optimizer),
+                   hpc_cmd_bytes(f, c->most.activations));
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const check_options *o = options;
+    check c = {.o = o};
+    plan_step s = {.serial = NULL};
+    hpc_model_config model;
+    hpc_parallel q;
+    hpc_buf out = {0};
+    int rc;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
+    TRY(hpc_cmd_plan_model(&model, &o->ask));
+    TRY(hpc_cmd_plan_parallel(&q, &o->ask));
+    TRY(hpc_cmd_plan_emit(&s, &o->ask, &model, &q, o->ask.model.sequences));
+    TRY(check_step(&c, &s));
+    o->json ? put_json(&out, &c) : put_text(&out, &c);
+    TRY(hpc_cmd_print(&out));
+    rc = c.order.ok && c.layouts.ok && c.memory.ok ? EXIT_DONE : EXIT_FINDINGS;
+out:
+    hpc_buf_release(&out);
+    hpc_cmd_plan_release(&s);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    PLAN_OPTIONS(offsetof(check_options, ask)),
+    PLAN_GRID(offsetof(check_options, ask)),
+    {.name = "memory",
+     .kind = HPC_REAL,
+     .offset = offsetof(check_options, memory),
+     .fallback = "0",
+     .argument = "GIB",
+     .most = 1e6,
+     .help = "What a rank may allocate; 0: any amount."},
+    {.name = "backend",
+     .kind = HPC_TEXT,
+     .offset = offsetof(check_options, backend),
+     .fallback = "cpu",
+     .argument = "NAME",
+     .help = "Device backend; `hpccoder info` lists them."},
+    {.name = "isa",
+     .kind = HPC_TEXT,
+     .offset = offsetof(check_options, isa),
+     .argument = "NAME",
+     .help = "Instruction set; the best that this CPU runs if not given."},
+    HPC_CMD_THREADS(check_options),
+    HPC_CMD_JSON(check_options),
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_plan_check = {
+    .name = "plan check",
+    .summary = "prove a training step on many ranks before any of them starts",
+    .arguments = "",
+    .description =
+        "Makes the programs of all ranks of the grid (of more than 64, of those that stand for "
+        "all: the first, second and last along each axis) and proves three things. Order: all "
+        "start the same collectives, of the same kinds, types and sizes, over the same axes, in "
+        "the same order, so that none waits for ever. Layouts: each instruction of one rank's step "
+        "is done once on all of its elements; partial sums are summed once before anything is made "
+        "of them that is not linear, replicas agree, parts cover their tensor once, random numbers "
+        "go with their elements, and what is kept gathered is gathered again when it was written. "
+        "Memory: what the rank that needs most allocates, by what it is for, stays below "
+        "--memory.\n\n"
+        "The proof takes programs as they are and knows nothing of how they were made; it trusts "
+        "the op table's rules, which other tests hold against one rank's numbers. Exit code 1: "
+        "something does not hold, and the line says which instruction, tensor and rank.",
+    .examples = "hpccoder plan check --grid data=2,depth=2,row=2 --zero 1\n"
+                "hpccoder plan check --shape gpt-20b --dtype bf16 --grid data=64,row=8 --zero 1 "
+                "--sequences 64 --length 2048 --memory 80",
+    .options = options,
+    .options_bytes = sizeof(check_options),
+    .run = run,
+};

@@ -1,0 +1,154 @@
+/*
+ * proof.c: the programs of a grid's ranks, made by whoever asks, and what is
+ * known of them.
+ */
+#include "train/proof.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hpc_step *io,
+                        const hpc_parallel *q, int most)
+{
+    int rc = HPC_OK;
+    *out = (hpc_step_ranks){.serial = serial, .q = q};
+    out->n = hpc_prove_ranks(out->rank, most ? most : HPC_STEP_RANKS, &q->grid);
+    for (int r = 0; r < out->n; r++) {
+        int coord[HPC_AXIS_N];
+        hpc_grid_coords(coord, &q->grid, out->rank[r]);
+        out->io = *io;
+        out->program[r] = hpc_program_copy(serial);
+        if (!out->program[r]) TRY(HPC_E_NOMEM);
+        TRY(hpc_step_shard(&out->io, out->program[r], q, coord));
+    }
+out:
+    if (rc < 0) hpc_step_ranks_release(out);
+    return rc;
+}
+
+void hpc_step_ranks_release(hpc_step_ranks *r)
+{
+    for (int k = 0; k < r->n; k++) hpc_program_free(r->program[k]);
+    r->n = 0;
+}
+
+hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r)
+{
+    return (hpc_prove){.serial = r->serial,
+                       .shape = &r->q->grid,
+                       .program = (const hpc_program *const *)r->program,
+                       .rank = r->rank,
+                       .n = r->n};
+}
+
+int hpc_step_prove(const hpc_program *serial, const hpc_step *io, const hpc_parallel *q)
+{
+    enum { FEW = 32 };
+    hpc_step_ranks *r = hpc_alloc(1, sizeof *r);
+    hpc_proof proof;
+    int rc = HPC_E_NOMEM;
+    if (!r) return rc;
+    TRY(hpc_step_ranks_init(r, serial, io, q, FEW));
+    hpc_prove w = hpc_step_ranks_prove(r);
+    rc = hpc_prove_order(&proof, &w);
+    if (rc >= 0) rc = hpc_prove_layouts(&proof, &w);
+    if (rc == HPC_E_UNSUPPORTED) {
+        hpc_error_clear();
+        rc = HPC_OK;
+    }
+    if (rc < 0) hpc_error_where("the programs of this grid's ranks do not fit together");
+out:
+    hpc_step_ranks_release(r);
+    hpc_free(r);
+    return rc;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+enum { OPTIMIZER, PARAMETER, GRADIENT };
+
+/* What each state is for, by value. */
+static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
+                      const hpc_model_config *c)
+{
+    hpc_model_tensor *tensor = NULL;
+    int64_t n = 0;
+    int rc = hpc_model_tensors(&tensor, &n, c);
+    if (rc < 0) return rc;
+    for (int64_t k = 0; k < n; k++) {
+        char name[HPC_TENSOR_NAME + 16];
+        snprintf(name, sizeof name, "master.%s", tensor[k].name);
+        hpc_value v = hpc_program_find(p, tensor[k].name), m = hpc_program_find(p, name);
+        if (v >= 0) kind[v] = PARAMETER;
+        if (m >= 0) kind[m] = PARAMETER;
+        if (v >= 0 && p->value[v].whole >= 0) kind[p->value[v].whole] = PARAMETER;
+        if (v >= 0 && p->value[v].grad >= 0) kind[p->value[v].grad] = GRADIENT;
+    }
+    if (io->model.freq >= 0) kind[io->model.freq] = PARAMETER;
+    hpc_free(tensor);
+    return HPC_OK;
+}
+
+int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
+                       const hpc_model_config *c, hpc_device *device)
+{
+    hpc_arena *a = hpc_arena_create(0);
+    uint8_t *kind = hpc_alloc((size_t)p->value_n + 1, sizeof *kind);
+    hpc_placement place;
+    int rc = HPC_E_NOMEM;
+    *out = (hpc_step_memory){0};
+    if (!a || !kind) goto out;
+    TRY(sort_state(kind, p, io, c));
+    TRY(device ? hpc_exec_place(&place, a, p, device) : hpc_place(&place, a, p, NULL, NULL, 0, 1));
+    for (hpc_value v = 0; v < p->value_n; v++) {
+        const hpc_value_info *info = &p->value[v];
+        if (info->kind != HPC_VALUE_STATE || info->base >= 0) continue;
+        double bytes = (double)hpc_type_bytes(&info->type);
+        *(kind[v] == PARAMETER  ? &out->parameters
+          : kind[v] == GRADIENT ? &out->gradients
+                                : &out->optimizer) += bytes;
+    }
+    for (int s = 0; s < HPC_SPACE_N; s++) {
+        out->all += (double)(place.bytes[s] ? place.bytes[s] : HPC_ALIGN);
+        if (s != HPC_SPACE_STATE) out->activations += (double)place.bytes[s];
+    }
+out:
+    hpc_arena_free(a);
+    hpc_free(kind);
+    return rc;
+}
+
+/* Ranks' programs differ in few instructions, if at all, and equal ones need equal memory. */
+static bool alike(const hpc_program *p, const hpc_program *q)
+{
+    for (int64_t s = 0; s < p->segment_n; s++) {
+        const hpc_segment *a = &p->segment[s], *b = &q->segment[s];
+        if (a->insn_n != b->insn_n) return false;
+        for (int64_t k = 0; k < a->insn_n; k++)
+            if (a->insn[k].op != b->insn[k].op ||
+                memcmp(a->insn[k].operand, b->insn[k].operand, sizeof a->insn[k].operand) != 0)
+                return false;
+    }
+    return true;
+}
+
+int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
+                         const hpc_model_config *c, hpc_device *device)
+{
+    int rc = HPC_OK;
+    *rank = r->rank[0];
+    for (int k = 0; k < r->n; k++) {
+        hpc_step_memory m;
+        int before = 0;
+        while (before < k && !alike(r->program[before], r->program[k])) before++;
+        if (before < k) continue;
+        TRY(hpc_step_memory_of(&m, r->program[k], &r->io, c, device));
+        if (k > 0 && m.all <= out->all) continue;
+        *out = m;
+        *rank = r->rank[k];
+    }
+out:
+    return rc;
+}
