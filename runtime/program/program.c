@@ -49,12 +49,18 @@ int hpc_program_status(const hpc_program *p)
     return hpc_error_adopt(&p->error);
 }
 
+static uint64_t hash_of(const char *name)
+{
+    return hpc_hash(name, strlen(name), 0);
+}
+
 hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type)
 {
     char *copy = NULL;
     if (name && !(copy = hpc_arena_text(p->arena, "%s", name))) return HPC_NONE;
     if (hpc_grow(&p->value, &p->value_cap, p->value_n + 1, sizeof *p->value) < 0) return HPC_NONE;
     p->value[p->value_n] = (hpc_value_info){.name = copy,
+                                            .name_hash = copy ? hash_of(copy) : 0,
                                             .kind = kind,
                                             .type = type,
                                             .grad = HPC_NONE,
@@ -115,8 +121,11 @@ void hpc_program_keep(hpc_program *p, hpc_value v)
 
 hpc_value hpc_program_find(const hpc_program *p, const char *name)
 {
-    for (int64_t v = 0; v < p->value_n; v++)
-        if (p->value[v].name && strcmp(p->value[v].name, name) == 0) return (hpc_value)v;
+    uint64_t hash = hash_of(name);
+    for (int64_t v = 0; v < p->value_n; v++) {
+        const hpc_value_info *i = &p->value[v];
+        if (i->name_hash == hash && i->name && strcmp(i->name, name) == 0) return (hpc_value)v;
+    }
     return HPC_NONE;
 }
 

@@ -61,6 +61,7 @@ typedef enum hpc_value_kind {
 
 typedef struct hpc_value_info {
     const char *name; /* of inputs and state; NULL for temporaries */
+    uint64_t name_hash;
     hpc_value_kind kind;
     hpc_type type;
     bool trainable;             /* state: differentiation makes an accumulator for it */
