@@ -1,0 +1,207 @@
+/*
+ * simulate.c: a rank's program against the clock: computation in one queue, as
+ * it stands, collectives in another, each waiting for what it reads.
+ */
+#include <math.h>
+
+#include "runtime/program/op/op.h"
+#include "train/simulate.h"
+
+typedef struct clocks {
+    const hpc_machine *m;
+    const hpc_program *p;
+    hpc_simulation *out;
+    hpc_simulated_link link[HPC_AXES_N];
+    double *ready;                          /* by value: when it is there */
+    double now, sends;                      /* computation has got so far, and what is sent */
+    double compute, communication, exposed; /* of the segment */
+} clocks;
+
+/* ---- instructions ------------------------------------------------------------------------------
+ */
+
+static int64_t elements(const hpc_type *t)
+{
+    int64_t n = 1;
+    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
+    return n;
+}
+
+/* 0: f64, 1: f32, 2: factors of bf16. */
+static int type_of(const hpc_program *p, const hpc_insn *i)
+{
+    if (i->op == &hpc_op_matmul && ((const hpc_matmul_attr *)i->attr)->halves) return 2;
+    int type = 1;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0) continue;
+        int d = p->value[i->operand[k]].type.dtype;
+        if (d == HPC_F64) return 0;
+        if (d == HPC_BF16) type = 2;
+    }
+    return type;
+}
+
+/* The shortest side of a product: of its result, or along which it sums. */
+static double shortest(const hpc_program *p, const hpc_insn *i)
+{
+    const hpc_matmul_attr *at = i->attr;
+    const hpc_type *a = &p->value[i->operand[2]].type, *y = &p->value[i->operand[0]].type;
+    double sums = (double)a->extent[a->rank - (at->trans_a ? 2 : 1)];
+    return fmin(sums, fmin((double)y->extent[y->rank - 1], (double)y->extent[y->rank - 2]));
+}
+
+static bool is_attention(const hpc_op *op)
+{
+    return op == &hpc_op_attention || op == &hpc_op_attention_grad;
+}
+
+static bool is_product(const hpc_op *op)
+{
+    return op == &hpc_op_matmul || op == &hpc_op_head_loss || op == &hpc_op_head_loss_grad;
+}
+
+/* The longer of its operations and of its bytes. */
+static double seconds_of(const clocks *w, const hpc_insn *i)
+{
+    const hpc_machine *m = w->m;
+    int type = type_of(w->p, i);
+    hpc_cost c = hpc_insn_cost(w->p, i);
+    double share = m->other, rate = m->rate[is_product(i->op) || is_attention(i->op) ? type : 1];
+    if (is_product(i->op)) share = m->product[type];
+    if (is_attention(i->op)) share = m->attention;
+    if (i->op == &hpc_op_matmul) {
+        double side = shortest(w->p, i);
+        share *= side / (side + m->half);
+    }
+    return fmax(c.flops / (rate * share), c.bytes / (m->bandwidth * m->stream)) + m->launch;
+}
+
+static double ready_at(const clocks *w, const hpc_insn *i)
+{
+    double at = 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0) at = fmax(at, w->ready[i->operand[k]]);
+    if (i->tags.guard >= 0) at = fmax(at, w->ready[i->tags.guard]);
+    return at;
+}
+
+static void communicate(clocks *w, const hpc_insn *i, double times)
+{
+    const hpc_comm_attr *a = i->attr;
+    const hpc_simulated_link *l = &w->link[a->axes];
+    const hpc_type *y = &w->p->value[i->operand[0]].type, *x = &w->p->value[i->operand[1]].type;
+    hpc_comm_kind kind = (hpc_comm_kind)i->op->comm;
+    int64_t n = elements(kind == HPC_REDUCE_SCATTER ? y : x);
+    double whole = (double)hpc_type_bytes(kind == HPC_ALL_GATHER ? y : x);
+    double seconds = hpc_simulate_seconds(w->m, l, kind, whole);
+    double begin = fmax(fmax(w->now, w->sends), ready_at(w, i));
+    w->now += w->m->launch;
+    w->sends = begin + seconds;
+    w->communication += seconds;
+    w->ready[i->operand[0]] = w->sends;
+    if (l->size == 1) return;
+    w->out->sent[a->axes] += (int64_t)times * hpc_simulate_sent(l, kind, (hpc_dtype)x->dtype, n);
+    w->out->messages[a->axes] += (int64_t)times;
+}
+
+static void compute(clocks *w, const hpc_insn *i)
+{
+    double begin = fmax(w->now, ready_at(w, i)), seconds = i->op->view ? 0 : seconds_of(w, i);
+    if (i->op->view) { /* nothing is run: whoever reads it waits */
+        w->ready[i->operand[0]] = w->ready[i->operand[1]];
+        return;
+    }
+    w->exposed += begin - w->now;
+    w->now = begin + seconds;
+    w->compute += seconds;
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && i->op->sig.operand[k].flags & HPC_OUT)
+            w->ready[i->operand[k]] = w->now;
+}
+
+/* ---- segments ----------------------------------------------------------------------------------
+ */
+
+static int check_kind(const hpc_insn *i)
+{
+    int k = i->op->comm;
+    if (k < 0 || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER || k == HPC_REDUCE_SCATTER)
+        return HPC_OK;
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost to be simulated with", i->op->sig.name);
+}
+
+/* From one fence to the next; the step's sums take it `times` times. */
+static int run_segment(clocks *w, int s, double times)
+{
+    const hpc_segment *g = &w->p->segment[s];
+    hpc_simulation *out = w->out;
+    int rc = HPC_OK;
+    w->now = w->sends = w->compute = w->communication = w->exposed = 0;
+    for (int64_t v = 0; v < w->p->value_n; v++) w->ready[v] = 0;
+    for (int64_t k = 0; k < g->insn_n; k++) {
+        const hpc_insn *i = &g->insn[k];
+        TRY(check_kind(i));
+        hpc_cost c = hpc_insn_cost(w->p, i);
+        out->flops += c.flops * times;
+        out->bytes += c.bytes * times;
+        i->op->comm >= 0 ? communicate(w, i, times) : compute(w, i);
+    }
+    w->exposed += fmax(0, w->sends - w->now);
+    w->now = fmax(w->now, w->sends);
+    out->compute_s += w->compute * times;
+    out->communication_s += w->communication * times;
+    out->exposed_s += w->exposed * times;
+    out->step_s += w->now * times;
+out:
+    return rc;
+}
+
+/* The host's sum of losses, one number of each rank that has rows of its own. */
+static void add_loss(clocks *w)
+{
+    hpc_axes axes = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH;
+    const hpc_simulated_link *l = &w->link[axes];
+    if (l->size == 1) return;
+    double seconds = hpc_simulate_seconds(w->m, l, HPC_ALL_REDUCE, sizeof(double));
+    hpc_axes named = axes;
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (w->link[1u << a].size == 1) named &= ~(1u << a);
+    w->out->sent[named] += hpc_simulate_sent(l, HPC_ALL_REDUCE, HPC_F64, 1);
+    w->out->messages[named]++;
+    w->out->communication_s += seconds;
+    w->out->exposed_s += seconds;
+    w->out->step_s += seconds;
+}
+
+int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p,
+                 const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
+                 int64_t accumulate)
+{
+    clocks w = {.m = m, .p = p, .out = out};
+    hpc_simulation refresh = {0};
+    int rc = HPC_OK;
+    *out = (hpc_simulation){0};
+    w.ready = hpc_alloc((size_t)p->value_n + 1, sizeof *w.ready);
+    if (!w.ready) return HPC_E_NOMEM;
+    for (hpc_axes a = 0; a < HPC_AXES_N; a++) w.link[a] = hpc_simulate_link(m, s, coord, a);
+    for (int k = 0; k < p->segment_n; k++) {
+        bool micro = k == io->model.forward || k == io->backward;
+        if (k == io->model.forward_head) continue; /* a step has none of it */
+        w.out = k == io->refresh ? &refresh : out;
+        TRY(run_segment(&w, k, micro ? (double)accumulate : 1));
+    }
+    w.out = out;
+    add_loss(&w);
+    out->refresh_s = refresh.step_s;
+    out->least_s = fmax(out->compute_s, out->communication_s);
+out:
+    hpc_free(w.ready);
+    return rc;
+}
+
+int64_t hpc_simulation_sent(const hpc_simulation *s)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < HPC_AXES_N; k++) sum += s->sent[k];
+    return sum;
+}
