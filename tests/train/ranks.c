@@ -197,6 +197,16 @@ static void answers_and_recomputation(void **state)
     as_on_one(j, HPC_F64, 1e-12, 2);
 }
 
+/* Weights and biases of a norm have gradients that are made in one instruction. */
+static void layer_norms(void **state)
+{
+    job *j = start(*state, HPC_OPT_ADAMW, NULL);
+    j->o.model.norm = HPC_LAYER;
+    j->o.model.gated = false;
+    j->o.model.qkv_bias = true;
+    as_on_one(j, HPC_F64, 1e-12, 3);
+}
+
 static void classes(void **state)
 {
     job *j = start(*state, HPC_OPT_ADAMW, "label");
@@ -402,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(stages_and_depth),
                                        cmocka_unit_test(microbatches_and_dropout),
                                        cmocka_unit_test(answers_and_recomputation),
+                                       cmocka_unit_test(layer_norms),
                                        cmocka_unit_test(classes),
                                        cmocka_unit_test(preconditioned),
                                        cmocka_unit_test(adapters),
