@@ -308,6 +308,34 @@ static void full_disk(void **state)
     hpc_loader_close(p.l);
 }
 
+/* One in eleven, since each save waits for the disk. */
+static void an_allocation_may_fail(void **state)
+{
+    place p;
+    hpc_trainer_options o = tiny_trainer(HPC_OPT_SGD);
+    hpc_checkpoint got;
+    bool found, hit = true;
+    int failed = 0;
+    open_place(&p, state);
+    hpc_trainer *t = open_trainer(&o);
+    save(&p, t, 1);
+    for (int64_t n = 1; hit; n += 11) {
+        hpc_checkpoint c = at_step(&p, 2);
+        hpc_test_fail_alloc(n);
+        int rc = hpc_checkpoint_save(t, p.folder, &c);
+        hit = hpc_test_alloc_failed();
+        hpc_test_fault_reset();
+        assert_int_equal(rc, hit ? HPC_E_NOMEM : HPC_OK);
+        failed += rc < 0;
+        hpc_error_clear();
+        test_ok(hpc_checkpoint_load(&got, &found, t, p.folder, hear, &p));
+        assert_true(found && p.said == 0 && got.step >= (hit ? 1 : 2));
+    }
+    assert_true(failed > 3);
+    hpc_trainer_close(t);
+    hpc_loader_close(p.l);
+}
+
 static void keeps_the_newest(void **state)
 {
     place p;
@@ -337,9 +365,11 @@ int main(void)
 #define IN_FOLDER(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(comes_back),         IN_FOLDER(falls_back),          IN_FOLDER(half_written),
-        IN_FOLDER(of_another_run),     IN_FOLDER(full_disk),           IN_FOLDER(keeps_the_newest),
-        IN_FOLDER(of_a_newer_version), IN_FOLDER(of_an_older_version),
+        IN_FOLDER(comes_back),          IN_FOLDER(falls_back),
+        IN_FOLDER(half_written),        IN_FOLDER(of_another_run),
+        IN_FOLDER(full_disk),           IN_FOLDER(keeps_the_newest),
+        IN_FOLDER(of_a_newer_version),  IN_FOLDER(an_allocation_may_fail),
+        IN_FOLDER(of_an_older_version),
     };
     return cmocka_run_group_tests_name("train/checkpoint", tests, NULL, NULL);
 }
