@@ -401,6 +401,45 @@ static void a_failed_write_leaves_the_one_before(void **state)
     hpc_free(to);
 }
 
+/* A box of which one file has all is read without the others, which are not even there. */
+static void only_what_is_needed(void **state)
+{
+    static float room[STATE];
+    char path[PATH_MAX];
+    checkpoint_index x = {0};
+    checkpoint_state *s = NULL;
+    hpc_checkpoint c;
+    hpc_json *root = NULL;
+    job *j = start(*state, "needed", &grids[1]);
+    test_ok(run_job(j, save_rank));
+    find(path, j, ".index", "");
+    test_ok(checkpoint_index_read(&x, path));
+    for (int r = 1; r < RANKS; r++) {
+        path_in(path, j, x.file[r].name);
+        test_ok(hpc_file_remove(path));
+    }
+    test_ok(checkpoint_record_read(&root, &c, j->folder, 2));
+    test_ok(checkpoint_state_open(&s, j->folder, 2, root));
+    int64_t there = 0, gone = 0;
+    for (int64_t k = 0; k < x.part_n; k++) {
+        const checkpoint_part *p = &x.part[k];
+        const char *name = x.tensor[p->tensor].name;
+        int rc = checkpoint_state_read(room, s, name, p->first, p->extent);
+        if (p->file == 0) {
+            test_ok(rc);
+            there++;
+        } else {
+            test_fails(rc, HPC_E_FORMAT, "is missing, one of its 4 shards");
+            gone++;
+        }
+    }
+    assert_true(there > 40 && gone > 100);
+    checkpoint_state_close(s);
+    checkpoint_index_release(&x);
+    hpc_json_free(root);
+    hpc_free(j);
+}
+
 static int read_whole(void *user)
 {
     static uint8_t room[STATE];
@@ -480,6 +519,7 @@ int main(void)
         IN_FOLDER(damage_is_named),
         IN_FOLDER(one_alone_is_an_error),
         IN_FOLDER(of_another_model),
+        IN_FOLDER(only_what_is_needed),
         IN_FOLDER(each_allocation_may_fail),
         IN_FOLDER(orphans_go),
         IN_FOLDER(a_failed_write_leaves_the_one_before),
