@@ -46,8 +46,9 @@ static size_t place_in(const box *b, const int64_t *at)
 static int64_t copy_common(uint8_t *out, const box *to, const uint8_t *data, const box *from,
                            size_t element)
 {
-    int64_t lo[HPC_RANK_MAX], hi[HPC_RANK_MAX], at[HPC_RANK_MAX], n = 1;
+    int64_t lo[HPC_RANK_MAX] = {0}, hi[HPC_RANK_MAX] = {0}, at[HPC_RANK_MAX] = {0}, n = 1;
     int last = to->rank - 1;
+    hpc_assert(to->rank == from->rank && last >= -1 && last < HPC_RANK_MAX);
     for (int d = 0; d <= last; d++) {
         int64_t a = to->first[d] + to->extent[d], b = from->first[d] + from->extent[d];
         at[d] = lo[d] = to->first[d] > from->first[d] ? to->first[d] : from->first[d];
