@@ -34,9 +34,19 @@ void hpc_step_ranks_release(hpc_step_ranks *r)
     r->n = 0;
 }
 
+/* A step has no loss by itself, and not always a refresh. */
+static uint64_t optional(const hpc_step *io)
+{
+    uint64_t set = 0;
+    if (io->model.forward_head >= 0) set |= (uint64_t)1 << io->model.forward_head;
+    if (io->refresh >= 0) set |= (uint64_t)1 << io->refresh;
+    return set;
+}
+
 hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r)
 {
-    return (hpc_prove){.serial = r->serial,
+    return (hpc_prove){.optional = optional(&r->io),
+                       .serial = r->serial,
                        .shape = &r->q->grid,
                        .program = (const hpc_program *const *)r->program,
                        .rank = r->rank,

@@ -78,6 +78,8 @@ static lab *open_lab(const plan *x)
     l->w.shape = &l->parallel.grid;
     l->w.program = (const hpc_program *const *)l->program;
     l->w.rank = l->rank;
+    l->w.optional = (uint64_t)1 << l->io.model.forward_head;
+    if (l->io.refresh >= 0) l->w.optional |= (uint64_t)1 << l->io.refresh;
     return l;
 }
 
@@ -455,6 +457,22 @@ static void what_is_left_out_is_found(void **state)
     close_lab(l);
 }
 
+/* Of the loss alone, which a step leaves out, nothing is read elsewhere. */
+static void what_another_segment_made_must_have_been_run(void **state)
+{
+    (void)state;
+    lab *l = cube(3);
+    place at = first_of(l, l->io.model.forward_head, &hpc_op_all_gather);
+    place other = first_of(l, l->io.backward, &hpc_op_all_gather);
+    for (int r = 0; r < l->w.n; r++) {
+        hpc_value head = insn_of(l, r, at)->operand[0], again = insn_of(l, r, other)->operand[0];
+        assert_int_equal(insn_of(l, r, at)->operand[1], insn_of(l, r, other)->operand[1]);
+        reroute(l->program[r], other, again, head);
+    }
+    test_fails(prove(l), HPC_E_STATE, "is made in forward[1], which need not have been run");
+    close_lab(l);
+}
+
 static void ranks_of_a_large_grid_stand_for_all(void **state)
 {
     (void)state;
@@ -483,6 +501,7 @@ int main(void)
         cmocka_unit_test(what_one_rank_adds_for_all_is_added_once),
         cmocka_unit_test(shared_random_numbers_are_found),
         cmocka_unit_test(what_is_left_out_is_found),
+        cmocka_unit_test(what_another_segment_made_must_have_been_run),
         cmocka_unit_test(ranks_of_a_large_grid_stand_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

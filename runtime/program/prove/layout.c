@@ -40,11 +40,22 @@ const char *prove_value(value_text out, const prover *w, hpc_value v)
 
 /* ---- what values hold --------------------------------------------------------------------- */
 
+/* Made in a segment that need not have been run by now. */
+static bool may_lack_it(const prover *w, hpc_value v)
+{
+    int s = w->made_in[v];
+    return w->p->value[v].kind == HPC_VALUE_TEMP && s != w->segment && s < 64 &&
+           w->w->optional >> s & 1;
+}
+
 int prove_read(map *out, const prover *w, hpc_value v)
 {
     value_text text;
     hpc_value s = hpc_value_root(w->p, v);
     *out = w->held[v];
+    if (out->root != HPC_NONE && may_lack_it(w, v))
+        return hpc_fail(HPC_E_STATE, "%s is made in %s, which need not have been run",
+                        prove_value(text, w, v), w->p->segment[w->made_in[v]].name);
     if (out->root == HPC_NONE)
         return hpc_fail(HPC_E_STATE, "%%%d is used before anything is known of it", v);
     if (w->p->value[s].kind != HPC_VALUE_STATE) return HPC_OK;
@@ -71,6 +82,7 @@ int prove_hold(prover *w, hpc_value v, const map *m)
     w->under[v] = w->p->segment[w->segment].insn[w->insn].tags.guard;
     if (w->p->value[v].kind == HPC_VALUE_TEMP) {
         w->held[v] = *m;
+        w->made_in[v] = w->segment;
         return HPC_OK;
     }
     map want = w->held[v];
@@ -345,14 +357,15 @@ static int allocate(prover *w)
     w->serial = hpc_alloc(g, sizeof *w->serial);
     w->held = hpc_alloc(p, sizeof *w->held);
     w->under = hpc_alloc(p, sizeof *w->under);
+    w->made_in = hpc_alloc(p, sizeof *w->made_in);
     w->written = hpc_alloc(p, sizeof *w->written);
     w->newest = hpc_alloc(p, sizeof *w->newest);
     w->content = hpc_alloc(p, sizeof *w->content);
     w->copy_of = hpc_alloc(p, sizeof *w->copy_of);
     w->here = hpc_alloc(n, sizeof *w->here);
     w->at = hpc_alloc(n, sizeof *w->at);
-    return w->serial && w->held && w->under && w->written && w->newest && w->content &&
-                   w->copy_of && w->here && w->at
+    return w->serial && w->held && w->under && w->made_in && w->written && w->newest &&
+                   w->content && w->copy_of && w->here && w->at
                ? HPC_OK
                : HPC_E_NOMEM;
 }
@@ -362,6 +375,7 @@ static void release(prover *w)
     hpc_free(w->serial);
     hpc_free(w->held);
     hpc_free(w->under);
+    hpc_free(w->made_in);
     hpc_free(w->written);
     hpc_free(w->newest);
     hpc_free(w->content);

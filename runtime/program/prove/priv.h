@@ -54,6 +54,7 @@ typedef struct prover {
     const hpc_program *g, *p;  /* the serial program, and the first rank's */
     map *serial;               /* by serial value */
     map *held;                 /* by value: what ranks hold */
+    int32_t *made_in;          /* by value: the segment that it is a temporary of */
     hpc_value *under;          /* by value: the guard that a move was made under, or HPC_NONE */
     int32_t *written, *newest; /* by serial state: writes matched, and the newest of them */
     int32_t *content;          /* by value, of copies that are kept whole: the version in them */

@@ -23,6 +23,7 @@ typedef struct hpc_prove {
     const hpc_program *const *program; /* [n], of these ranks of the grid: */
     const int *rank; /* the first is 0; for each axis there is the second along it alone */
     int n;
+    uint64_t optional; /* segments, bit by bit, that nobody need run before a later one */
 } hpc_prove;
 
 typedef struct hpc_proof {
