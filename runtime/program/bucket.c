@@ -61,6 +61,11 @@ static bool same_kind(const graph *g, int32_t a, int32_t b)
            g->p->value[sent(g, a)].type.dtype == g->p->value[sent(g, b)].type.dtype;
 }
 
+static int64_t elements(const hpc_type *t)
+{
+    return (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
+}
+
 /* ---- rewriting --------------------------------------------------------------------- */
 
 /* The instruction that was emitted last becomes a node, and is taken from the segment. */
@@ -71,6 +76,16 @@ static int take_emitted(graph *g, int32_t place, int32_t turn)
     return rc < 0 ? rc : graph_add(g, &s->insn[--s->insn_n], place, turn);
 }
 
+/* y lies in `base` from now on, and so do the views of it that there are. */
+static void lie_in(hpc_program *p, hpc_value y, hpc_value base, int64_t first)
+{
+    for (int64_t v = 0; v < p->value_n; v++) {
+        if (v != y && p->value[v].base != y) continue;
+        p->value[v].base = base;
+        p->value[v].base_element += first;
+    }
+}
+
 /* A member becomes a view of its share of what was received. */
 static int take_apart(graph *g, int32_t at, int32_t comm, hpc_value all, int64_t first)
 {
@@ -78,7 +93,7 @@ static int take_apart(graph *g, int32_t at, int32_t comm, hpc_value all, int64_t
     node *d = &g->node[at];
     hpc_value y = d->insn.operand[0];
     hpc_type t = p->value[y].type;
-    int64_t n = (int64_t)(hpc_type_bytes(&t) / hpc_dtype_get((hpc_dtype)t.dtype)->block_bytes);
+    int64_t n = elements(&t);
     int32_t place = g->node[comm].place, turn = g->node[comm].turn;
     int rc, rows;
     p->tags = d->insn.tags;
@@ -91,8 +106,7 @@ static int take_apart(graph *g, int32_t at, int32_t comm, hpc_value all, int64_t
     hpc_segment *s = &p->segment[g->segment];
     hpc_insn i = s->insn[--s->insn_n];
     i.operand[0] = y; /* which is what readers know it by */
-    p->value[y].base = p->value[view].base;
-    p->value[y].base_element = p->value[view].base_element;
+    lie_in(p, y, p->value[view].base, p->value[view].base_element);
     d = &g->node[at];
     d->insn = i;
     d->kind = NODE_PLAIN;
@@ -142,9 +156,9 @@ static int close_bucket(graph *g, const bucket *b)
     g->node[comm].flight = comm;
     TRY(graph_before(g, comm, bundle));
     for (int k = 0; k < b->n; k++) {
-        const hpc_type *t = &p->value[g->node[b->list[k].node].insn.operand[0]].type;
+        int64_t n = elements(&p->value[g->node[b->list[k].node].insn.operand[0]].type);
         TRY(take_apart(g, b->list[k].node, comm, y, first));
-        first += (int64_t)(hpc_type_bytes(t) / hpc_dtype_get((hpc_dtype)t->dtype)->block_bytes);
+        first += n;
     }
     rc = HPC_OK;
 out:

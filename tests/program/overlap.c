@@ -135,10 +135,12 @@ static void small_sums_go_together(void **state)
         into[k] = hpc_program_state(p, name, matrix(), false);
     }
     hpc_program_segment(p, HPC_FORWARD, 0);
-    hpc_value y = x;
+    hpc_value y = x, got[3], seen[3];
     for (int k = 0; k < 3; k++) {
         y = product(p, y, x);
-        hpc_scale(p, into[k], sum(p, y, data), HPC_NONE, 1);
+        got[k] = sum(p, y, data);
+        seen[k] = hpc_view(p, got[k], 2, (int64_t[]){N, N});
+        hpc_scale(p, into[k], seen[k], HPC_NONE, 1);
     }
     hpc_program_keep(p, hpc_activate(p, sum(p, y, row), HPC_SILU));
     overlap(p, 1, 2 * N * N * 4);
@@ -152,6 +154,12 @@ static void small_sums_go_together(void **state)
     }
     assert_int_equal(messages, 2);
     assert_int_equal(bytes, 3 * N * N * 4);
+    for (int k = 0; k < 3; k++) { /* the second lies behind the first, and its view with it */
+        assert_int_equal(p->value[got[k]].base_element, k == 1 ? N * N : 0);
+        assert_int_equal(p->value[seen[k]].base_element, k == 1 ? N * N : 0);
+    }
+    assert_int_equal(p->value[seen[0]].base, p->value[got[0]].base);
+    assert_int_equal(p->value[seen[1]].base, p->value[got[0]].base);
     hpc_program_free(p);
 }
 
