@@ -211,6 +211,7 @@ static int open_files(run *r)
     TRY(open_loaders(r));
     if (r->leads) TRY(hpc_file_mkdir(r->o->out));
     if (r->leads) TRY(take_lock(r));
+    if (r->leads && r->o->trace) TRY(hpc_file_save(r->o->trace, "", 0)); /* before any step */
 out:
     return rc;
 }

@@ -91,6 +91,10 @@ static void what_does_not_fit(void **state)
     hpc_test_refuses(&o, root, TINY "--out @no --grid data=3", "6 and 9 are the nearest");
     hpc_test_refuses(&o, root, TINY "--out @no --grid col=2", "col=2: training does not split");
     hpc_test_refuses(&o, root, TINY "--out @no --grid dat=2", "dat");
+    hpc_test_refuses(&o, root, TINY "--out @no --rows 6 --grid data=2 --overdecompose",
+                     "data, depth and halves split them in 4; 4 and 8 are the nearest");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid data=2 --trace @none/there.json",
+                     "none/there.json");
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -201,6 +201,7 @@ typedef struct job {
     plan v;
     clock forward, backward, update; /* in: the machine; out: of the first rank */
     sums row;                        /* along row, of what flows: in forward and backward */
+    double live;                     /* bytes of activations, and whatever else flows */
 } job;
 
 /* Sums of activations; of scalars and of norms' gradients there are others. */
@@ -231,6 +232,7 @@ static int simulate(hpc_link *world, void *user)
     test_ok(hpc_device_open(&d, &(hpc_device_options){.threads = 1}));
     test_ok(hpc_exec_open(&e, v.p, d, g, &(hpc_exec_options){.dry = true}));
     if (hpc_link_rank(world) == 0) {
+        j->live = (double)e->place.live[HPC_SPACE_SLOT];
         count_row(&j->row, &v, v.io.model.forward);
         count_row(&j->row, &v, v.io.last);
         run_segment(&j->forward, e, v.io.model.forward);
@@ -369,6 +371,22 @@ static void halves_hide_each_other(void **state)
     assert_true(at_most(halves.backward.exposed, takes(&halves.backward, 4)));
 }
 
+/* Each block ahead costs the memory of its parameters, gathered, and of its gradients, which may be
+ * under way for so long. */
+static void memory_keeps_within_bounds(void **state)
+{
+    (void)state;
+    const double block = 4 * (4 * 32 * 32 + 3 * 48 * 32 + 2 * 32);
+    for (int zero = 0; zero <= 3; zero += 3) {
+        int data = zero ? 2 : 1, depth = zero ? 1 : 2;
+        double plain = measure(data, depth, 1, zero, -1, fast).live;
+        for (int ahead = 0; ahead <= 2; ahead++) {
+            double live = measure(data, depth, 1, zero, ahead, fast).live;
+            assert_true(live >= plain && live <= plain + 2 * (ahead + 1) * block);
+        }
+    }
+}
+
 /* On three axes at once what waits is less than half. */
 static void all_together(void **state)
 {
@@ -388,6 +406,7 @@ int main(void)
                                        cmocka_unit_test(a_slow_wire),
                                        cmocka_unit_test(sums_behind_gradients_of_weights),
                                        cmocka_unit_test(parameters_ahead),
+                                       cmocka_unit_test(memory_keeps_within_bounds),
                                        cmocka_unit_test(halves_hide_each_other),
                                        cmocka_unit_test(all_together)};
     return cmocka_run_group_tests_name("train/overlap", tests, NULL, NULL);
