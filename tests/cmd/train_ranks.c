@@ -108,6 +108,12 @@ static void processes_are_ranks(void **state)
                                   "log2")),
                      0);
     traced(state, "mpi2.json", 2, 3);
+    assert_int_equal(
+        ended(mpirun(state, 2, TINY "--steps 8 --out @plain2 --zero 2 --no-overlap", "plain2.log")),
+        0);
+    static const int same[] = {2, 4, 10}; /* loss, norm, bytes */
+    for (int k = 0; k < 3; k++)
+        assert_true(last(state, "plain2", same[k]) == last(state, "mpi2", same[k]));
     same_as(state, "mpi2", "one");
     assert_int_equal(
         ended(mpirun(state, 4, TINY "--steps 8 --out @mpi4 --grid data=2,row=2 --overdecompose",
