@@ -11,8 +11,8 @@
 typedef struct plan_ask {
     model_options model;
     const char *shape, *grid, *recompute, *optimizer;
-    int64_t recompute_blocks, zero, accumulate;
-    bool keep_depth;
+    int64_t recompute_blocks, zero, accumulate, ahead, bucket_kib;
+    bool keep_depth, no_overlap, overdecompose;
 } plan_ask;
 
 /* The step of one rank, for all ranks together, ready to be sharded. */
@@ -54,6 +54,28 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .kind = HPC_FLAG,                                                                         \
          .offset = (base) + offsetof(plan_ask, keep_depth),                                        \
          .help = "Keep parameters that depth shares out gathered between uses."},                  \
+        {.name = "no-overlap",                                                                     \
+         .kind = HPC_FLAG,                                                                         \
+         .offset = (base) + offsetof(plan_ask, no_overlap),                                        \
+         .help = "Let communication stand where it is needed, not behind computing."},             \
+        {.name = "overdecompose",                                                                  \
+         .kind = HPC_FLAG,                                                                         \
+         .offset = (base) + offsetof(plan_ask, overdecompose),                                     \
+         .help = "A rank's rows in two halves, each computing while the other is summed."},        \
+        {.name = "ahead",                                                                          \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(plan_ask, ahead),                                             \
+         .fallback = "1",                                                                          \
+         .argument = "N",                                                                          \
+         .most = 1000,                                                                             \
+         .help = "Blocks by which parameters are gathered before they are needed."},               \
+        {.name = "bucket-kib",                                                                     \
+         .kind = HPC_INT,                                                                          \
+         .offset = (base) + offsetof(plan_ask, bucket_kib),                                        \
+         .fallback = "1024",                                                                       \
+         .argument = "N",                                                                          \
+         .most = 1e6,                                                                              \
+         .help = "Sums of gradients go together, up to so much a message; 0: each alone."},        \
         {.name = "accumulate",                                                                     \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(plan_ask, accumulate),                                        \

@@ -97,10 +97,12 @@ static int faster(const void *a, const void *b)
 
 /* One grid and stage, if training can use it, with as few microbatches as give each rank one row or
  * more, and as many as give it one: what is between costs between. */
-static int try_plan(study *t, const int n[4], int zero)
+static int try_plan(study *t, const int n[4])
 {
-    hpc_parallel q = {.zero = zero, .keep_depth = t->o->ask.keep_depth};
+    hpc_parallel q;
     int64_t all = t->o->ask.model.sequences, parts = (int64_t)n[0] * n[1];
+    int rc = hpc_cmd_plan_parallel(&q, &t->o->ask);
+    if (rc < 0) return rc;
     q.grid.extent[HPC_AXIS_DATA] = n[0], q.grid.extent[HPC_AXIS_DEPTH] = n[1];
     q.grid.extent[HPC_AXIS_ROW] = n[2], q.grid.extent[HPC_AXIS_COL] = n[3];
     if (all % parts != 0) return HPC_OK;
@@ -112,7 +114,7 @@ static int try_plan(study *t, const int n[4], int zero)
         }
         row *r = &t->row[t->n];
         *r = (row){.parallel = q, .accumulate = accumulate};
-        int rc = simulate(r, t, false);
+        rc = simulate(r, t, false);
         if (rc < 0) return rc;
         t->n++;
     }
@@ -127,7 +129,7 @@ static int try_all(study *t)
             for (n[1] = 1; devices % (n[2] * n[3]) == 0 && n[1] * n[2] * n[3] <= devices; n[1]++) {
                 if (devices % (n[1] * n[2] * n[3]) != 0) continue;
                 n[0] = devices / (n[1] * n[2] * n[3]);
-                TRY(try_plan(t, n, (int)t->o->ask.zero));
+                TRY(try_plan(t, n));
             }
     if (t->n == 0)
         TRY(hpc_fail(HPC_E_ARG,

@@ -135,9 +135,8 @@ static hpc_value twin(const hpc_program *p, int backward, int copy, hpc_value v)
 }
 
 /* Gradients are summed over ranks behind the backward that adds to them last. */
-static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
+int plan_splice(hpc_step *io, hpc_program *p)
 {
-    hpc_overlap_options o = {.ahead = q->ahead, .bucket_bytes = q->bucket_bytes};
     int rc;
     if (io->last != io->backward) {
         TRY(hpc_program_append(p, io->last, io->backward));
@@ -145,6 +144,15 @@ static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
         if (io->halves) io->second.last_loss = twin(p, io->backward, io->last, io->second.loss);
     }
     TRY(hpc_program_move(p, io->last, io->norm));
+out:
+    return rc;
+}
+
+static int overlap(hpc_step *io, hpc_program *p, const hpc_parallel *q)
+{
+    hpc_overlap_options o = {.ahead = q->ahead, .bucket_bytes = q->bucket_bytes};
+    int rc;
+    TRY(plan_splice(io, p));
     if (io->gather >= 0) TRY(hpc_program_append(p, io->update, io->gather));
     io->gathers = io->gather >= 0;
     TRY(hpc_overlap(p, &o));

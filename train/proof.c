@@ -7,13 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/update_priv.h"
+
 /* ---- programs ------------------------------------------------------------------------------- */
 
 int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hpc_step *io,
                         const hpc_parallel *q, int most)
 {
     int rc = HPC_OK;
-    *out = (hpc_step_ranks){.serial = serial, .q = q};
+    hpc_step one = *io;
+    *out = (hpc_step_ranks){.serial = hpc_program_copy(serial), .q = q};
+    if (!out->serial) return HPC_E_NOMEM;
+    if (q->overlap) TRY(plan_splice(&one, out->serial));
     out->n = hpc_prove_ranks(out->rank, most ? most : HPC_STEP_RANKS, &q->grid);
     for (int r = 0; r < out->n; r++) {
         int coord[HPC_AXIS_N];
@@ -31,6 +36,8 @@ out:
 void hpc_step_ranks_release(hpc_step_ranks *r)
 {
     for (int k = 0; k < r->n; k++) hpc_program_free(r->program[k]);
+    hpc_program_free(r->serial);
+    r->serial = NULL;
     r->n = 0;
 }
 

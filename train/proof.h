@@ -19,8 +19,8 @@ typedef struct hpc_step_ranks {
     hpc_program *program[HPC_STEP_RANKS];
     hpc_step io; /* of each of them */
     int rank[HPC_STEP_RANKS], n;
-    const hpc_program *serial; /* borrowed, as q is */
-    const hpc_parallel *q;
+    hpc_program *serial;   /* a copy, its segments put together as those of ranks are */
+    const hpc_parallel *q; /* borrowed */
 } hpc_step_ranks;
 /* serial, io: as hpc_step_emit left them, with the layouts of q. most: programs at most, at least
  * 32; 0: HPC_STEP_RANKS. */

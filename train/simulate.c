@@ -144,6 +144,7 @@ static int run_segment(clocks *w, int s, double times)
         hpc_cost c = hpc_insn_cost(w->p, i);
         out->flops += c.flops * times;
         out->bytes += c.bytes * times;
+        if (i->tags.idle) continue;
         i->op->comm >= 0 ? communicate(w, i, times) : compute(w, i);
     }
     w->exposed += fmax(0, w->sends - w->now);
@@ -173,6 +174,14 @@ static void add_loss(clocks *w)
     w->out->step_s += seconds;
 }
 
+/* That a step runs a segment. */
+static int64_t times_of(const hpc_step *io, int s, int64_t accumulate)
+{
+    if (s == io->model.forward_head || (s == io->gather && io->gathers)) return 0;
+    if (s == io->model.forward) return accumulate;
+    return s == io->backward ? accumulate - (io->last != io->backward) : 1;
+}
+
 int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p,
                  const hpc_step *io, const hpc_grid_shape *s, const int coord[HPC_AXIS_N],
                  int64_t accumulate)
@@ -185,10 +194,10 @@ int hpc_simulate(hpc_simulation *out, const hpc_machine *m, const hpc_program *p
     if (!w.ready) return HPC_E_NOMEM;
     for (hpc_axes a = 0; a < HPC_AXES_N; a++) w.link[a] = hpc_simulate_link(m, s, coord, a);
     for (int k = 0; k < p->segment_n; k++) {
-        bool micro = k == io->model.forward || k == io->backward;
-        if (k == io->model.forward_head) continue; /* a step has none of it */
+        int64_t times = times_of(io, k, accumulate);
+        if (times == 0) continue;
         w.out = k == io->refresh ? &refresh : out;
-        TRY(run_segment(&w, k, micro ? (double)accumulate : 1));
+        TRY(run_segment(&w, k, (double)times));
     }
     w.out = out;
     add_loss(&w);

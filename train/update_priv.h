@@ -41,6 +41,8 @@ void update_start(update *u, hpc_value v, double identity);
 void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_tensor *tensor,
                      int64_t n);
 void plan_gradients(hpc_program *p, const hpc_parallel *q);
+/* Segments put together as overlapping wants them, of one rank's step as of any. */
+int plan_splice(hpc_step *io, hpc_program *p);
 void plan_rows(hpc_type *t); /* one for each row of a microbatch */
 
 /* ---- pieces of formulas (optimizer.c) ----------------------------------------------- */

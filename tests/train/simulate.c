@@ -102,6 +102,10 @@ static void counts_are_those_of_a_run(void **state)
             j->o.accumulate = 1 + zero % 2;
             j->o.parallel.zero = zero;
             j->o.parallel.keep_depth = zero == 2;
+            j->o.parallel.overlap = (zero + g) % 2;
+            j->o.parallel.halves = j->o.parallel.overlap && j->o.rows == 8;
+            j->o.parallel.ahead = 1;
+            j->o.parallel.bucket_bytes = 16 << 10;
             j->o.model.dtype = zero == 1 ? HPC_BF16 : HPC_F32;
             test_ok(hpc_grid_parse(&j->shape, grid[g]));
             test_ok(hpc_threads_run(hpc_grid_size(&j->shape), run_rank, j));
@@ -157,7 +161,8 @@ static hpc_simulation clocked(bool first, bool reads)
     hpc_program *p = hpc_program_create();
     hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){1000, 1000});
     hpc_value a = hpc_program_input(p, "a", t), b = hpc_program_input(p, "b", t), sum = HPC_NONE;
-    hpc_step io = {.backward = -1, .norm = -1, .refresh = -1, .update = -1};
+    hpc_step io = {
+        .backward = -1, .last = -1, .gather = -1, .norm = -1, .refresh = -1, .update = -1};
     hpc_simulation s;
     hpc_grid_shape g;
     int coord[HPC_AXIS_N] = {0};

@@ -199,8 +199,10 @@ static int align(prover *w, const hpc_insn *i)
     for (int r = 0; r < w->w->n; r++) {
         const hpc_program *p = w->w->program[r];
         const hpc_segment *s = &p->segment[w->segment];
-        w->here[r] = w->at[r] < s->insn_n && same_insn(i, &s->insn[w->at[r]]);
+        w->stands[r] = w->at[r] < s->insn_n && same_insn(i, &s->insn[w->at[r]]);
+        w->here[r] = w->stands[r] && !s->insn[w->at[r]].tags.idle;
         if (w->here[r] || may_lack(w, i)) continue;
+        if (w->stands[r]) return hpc_fail(HPC_E_STATE, "rank %d leaves it out", w->w->rank[r]);
         bool any = w->at[r] < s->insn_n;
         return hpc_fail(HPC_E_STATE, "rank %d runs %s%s instead", w->w->rank[r],
                         any ? hpc_insn_where(where, p, w->segment, w->at[r]) : "nothing",
@@ -273,9 +275,10 @@ static int prove_insn(prover *w)
     TRY(align(w, i));
     TRY(check_guard(w, i));
     TRY(check_under(w, i));
-    bool moves = prove_moves(i) && !prove_tiles(w, i);
-    TRY(moves ? prove_move(w, i) : prove_match(w, i));
-    for (int r = 0; r < w->w->n; r++) w->at[r] += w->here[r];
+    bool bundles = prove_bundles(w, i);
+    bool moves = bundles || (prove_moves(i) && !prove_tiles(w, i));
+    TRY(bundles ? prove_bundle(w, i) : moves ? prove_move(w, i) : prove_match(w, i));
+    for (int r = 0; r < w->w->n; r++) w->at[r] += w->stands[r];
     w->out->moves += moves;
     w->out->collectives += i->op->comm >= 0;
 out:
@@ -363,9 +366,11 @@ static int allocate(prover *w)
     w->content = hpc_alloc(p, sizeof *w->content);
     w->copy_of = hpc_alloc(p, sizeof *w->copy_of);
     w->here = hpc_alloc(n, sizeof *w->here);
+    w->stands = hpc_alloc(n, sizeof *w->stands);
+    w->bundle_of = hpc_alloc(p, sizeof *w->bundle_of);
     w->at = hpc_alloc(n, sizeof *w->at);
     return w->serial && w->held && w->under && w->made_in && w->written && w->newest &&
-                   w->content && w->copy_of && w->here && w->at
+                   w->content && w->copy_of && w->here && w->stands && w->bundle_of && w->at
                ? HPC_OK
                : HPC_E_NOMEM;
 }
@@ -381,6 +386,9 @@ static void release(prover *w)
     hpc_free(w->content);
     hpc_free(w->copy_of);
     hpc_free(w->here);
+    hpc_free(w->stands);
+    hpc_free(w->bundle_of);
+    hpc_free(w->bundle);
     hpc_free(w->at);
     hpc_free(w->matched);
     hpc_free(w->add);

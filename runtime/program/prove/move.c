@@ -177,7 +177,7 @@ out:
 /* Ranks of several axes follow each other as in the world: data slowest, col fastest. What is
  * gathered begins with the fastest, so that the slowest ends up as the outermost digit; what is
  * scattered is taken apart from the outside. */
-static int communicate(const prover *w, map *m, const hpc_insn *i)
+int prove_communicate(const prover *w, map *m, const hpc_insn *i)
 {
     static const uint8_t slowest_first[HPC_AXIS_N] = {
         HPC_AXIS_DATA, HPC_AXIS_EXPERT, HPC_AXIS_PIPE, HPC_AXIS_DEPTH, HPC_AXIS_ROW, HPC_AXIS_COL};
@@ -208,7 +208,7 @@ int prove_move(prover *w, const hpc_insn *i)
     else if (i->op == &hpc_op_view)
         TRY(cut(w, &m, i));
     else
-        TRY(communicate(w, &m, i));
+        TRY(prove_communicate(w, &m, i));
     TRY(prove_hold(w, i->operand[0], &m));
 out:
     return rc;

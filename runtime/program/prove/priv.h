@@ -49,6 +49,12 @@ typedef struct addition { /* made for state, but added to it by a later instruct
     bool done;
 } addition;
 
+typedef struct bundle { /* what a value holds that others were put into */
+    map part[HPC_BUNDLE_MAX];
+    int n;
+    int64_t parts; /* in each of them the same part of all, one behind the other */
+} bundle;
+
 typedef struct prover {
     const hpc_prove *w;
     const hpc_program *g, *p;  /* the serial program, and the first rank's */
@@ -61,8 +67,11 @@ typedef struct prover {
     hpc_value *copy_of;        /* by value: the serial state that it is a copy of, or HPC_NONE */
     int64_t first;             /* of the serial segment, before which all are matched */
     bool *matched;             /* by instruction of the serial segment at hand */
-    bool *here;                /* by rank: it has the instruction at hand */
+    bool *stands, *here;       /* by rank: it has the instruction at hand; and does it */
     int64_t *at;               /* by rank: where it is in the segment */
+    bundle *bundle;
+    int64_t bundle_n, bundle_cap;
+    int32_t *bundle_of; /* by value: 1 + which, or 0 */
     addition *add;
     int64_t add_n, add_cap;
     int segment;
@@ -93,6 +102,10 @@ int prove_move(prover *w, const hpc_insn *i);
 bool prove_tiles(const prover *w, const hpc_insn *i);
 /* Serial views alone: out is the map of y. */
 int prove_move_serial(map *out, const hpc_program *g, const hpc_insn *i, const map *x);
+int prove_communicate(const prover *w, map *m, const hpc_insn *i);
+/* Of bundles (bundle.c). */
+bool prove_bundles(const prover *w, const hpc_insn *i);
+int prove_bundle(prover *w, const hpc_insn *i);
 /* Computation: its partner in the serial program, layouts, what is added to state (match.c). */
 int prove_match(prover *w, const hpc_insn *i);
 /* The layouts of a matched instruction's operands are legal, and `made` are its outputs' by axis.
