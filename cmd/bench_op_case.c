@@ -276,6 +276,13 @@ static void emit_head_loss_grad(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
+static void emit_soft(hpc_bench_emitter *e)
+{
+    hpc_value operand[] = {HPC_NEW, hpc_bench_input(e, "a", wide(e), normal(1), 1, e->n),
+                           hpc_bench_input(e, "b", wide(e), normal(1), 1, e->n), HPC_NONE};
+    instruct(e, operand);
+}
+
 static void emit_gather(hpc_bench_emitter *e)
 {
     hpc_value operand[] = {
@@ -497,6 +504,8 @@ const hpc_bench_case hpc_bench_cases[] = {
      .emit = emit_glu_grad},
     {.op = &hpc_op_head_loss, HEAD, .shape = {256, 768, 50304}, .emit = emit_head_loss},
     {.op = &hpc_op_head_loss_grad, HEAD, .shape = {256, 768, 50304}, .emit = emit_head_loss_grad},
+    {.op = &hpc_op_soft, .extents = "N", .shape = {18432}, .shrinks = FIRST, .attr = "kind=exp",
+     .emit = emit_soft},
     {.op = &hpc_op_dropout, ROWS, .shape = {1024, 768}, .base = &usual_dropout, .emit = emit_point},
     {.op = &hpc_op_binary, ROWS, .shape = {1024, 768}, .attr = "kind=add", .emit = emit_pair},
     {.op = &hpc_op_scale, ROWS, .shape = {1024, 768}, .base = &half_scale, .emit = emit_point},

@@ -102,8 +102,9 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, grid),
      .argument = "AXIS=N,...",
-     .help = "Process grid: data and depth, which split the sequences, and row, which splits "
-             "matrices, heads and the MLP."},
+     .help =
+         "Process grid: data and depth, which split the sequences, row, which splits heads, the "
+         "MLP and matrices, and col, which splits the width and matrices."},
     {.name = "zero",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, zero),

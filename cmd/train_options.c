@@ -163,9 +163,11 @@ const hpc_option hpc_cmd_train_options[] = {
      .offset = offsetof(train_options, grid),
      .fallback = "",
      .argument = "AXIS=N,...",
-     .help = "Ranks along each axis: data and depth, which split rows, and row, which splits "
-             "matrices, heads and the MLP. They are the processes that mpirun or srun started "
-             "(then data=ALL if not given), or threads of this one."},
+     .help =
+         "Ranks along each axis: data and depth, which split rows, row, which splits heads, the "
+         "MLP and matrices, and col, which splits the width and matrices. They are the processes "
+         "that mpirun or srun started "
+         "(then data=ALL if not given), or threads of this one."},
     {.name = "zero",
      .kind = HPC_INT,
      .offset = offsetof(train_options, zero),

@@ -16,11 +16,44 @@ hpc_value model_param(const model_emitter *m, int part, int adapter)
     return hpc_program_state(m->p, t.name, hpc_type_of(m->c->dtype, t.rank, t.extent), t.trainable);
 }
 
+static bool splits(const model_emitter *m, hpc_axis a)
+{
+    return m->split >> a & 1;
+}
+
+/* A number for each row, repeated along it. */
+static hpc_value column(hpc_program *p, hpc_value x)
+{
+    int64_t rows = x < 0 ? 0 : p->value[x].type.extent[0];
+    return hpc_view(p, x, 2, (int64_t[]){rows, 1});
+}
+
+/* The norm of rows that ranks have parts of: (x - mean) / sqrt(mean square + eps), of which sums
+ * over a row are all that ranks have to tell each other. */
+static hpc_value norm_of_moments(const model_emitter *m, hpc_value x)
+{
+    hpc_program *p = m->p;
+    double h = (double)m->c->hidden;
+    if (m->c->dtype == HPC_BF16) x = hpc_copy(p, x, HPC_F32);
+    if (m->c->norm == HPC_LAYER) {
+        hpc_value sum = hpc_reduce(p, HPC_NEW, x, HPC_SUM, HPC_OVER_COLS);
+        x = hpc_binary(p, HPC_SUB, x, column(p, hpc_scale(p, HPC_NEW, sum, HPC_NONE, 1 / h)));
+    }
+    hpc_value squares = hpc_reduce(p, HPC_NEW, x, HPC_SUMSQ, HPC_OVER_COLS);
+    hpc_map_attr mean = {.alpha = 1 / h, .power = 1, .beta = m->c->norm_eps};
+    hpc_map_attr root = {.alpha = 1, .power = -0.5};
+    return hpc_binary(p, HPC_MUL, x,
+                      column(p, hpc_map_each(p, hpc_map_each(p, squares, mean), root)));
+}
+
 hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
 {
     hpc_norm_attr a = {.kind = m->c->norm, .eps = m->c->norm_eps};
-    hpc_value w = model_param(m, part, 0);
-    return hpc_norm(m->p, x, w, model_param(m, part + 1, 0), a);
+    hpc_value w = model_param(m, part, 0), b = model_param(m, part + 1, 0);
+    if (!splits(m, HPC_AXIS_COL)) return hpc_norm(m->p, x, w, b, a);
+    hpc_value y = hpc_binary(m->p, HPC_MUL, norm_of_moments(m, x), w);
+    if (b >= 0) y = hpc_binary(m->p, HPC_ADD, y, b);
+    return m->c->dtype == HPC_BF16 ? hpc_copy(m->p, y, HPC_BF16) : y;
 }
 
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
@@ -30,10 +63,31 @@ hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
     return hpc_dropout(m->p, x, m->io->step, m->io->first, a);
 }
 
+static bool is_repeated(const model_emitter *m, int part)
+{
+    return !m->serve && (part == HPC_PART_K || part == HPC_PART_V) && m->io->kv_rows >= 0;
+}
+
+/* A matrix, its rows repeated where several ranks use the same head of keys. */
+static hpc_value matrix(const model_emitter *m, int part)
+{
+    hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
+    return is_repeated(m, part) ? hpc_gather(m->p, w, m->io->kv_rows) : w;
+}
+
+static hpc_value bias_of(const model_emitter *m, int part)
+{
+    hpc_value b = model_param(m, part + 1, 0);
+    if (b < 0 || !is_repeated(m, part)) return b;
+    b = hpc_gather(m->p, column(m->p, b), m->io->kv_rows);
+    int64_t rows = m->p->value[m->io->kv_rows].type.extent[0];
+    return hpc_view(m->p, b, 1, &rows);
+}
+
 static hpc_value product(const model_emitter *m, int part, hpc_value x, hpc_value bias,
                          hpc_value residual)
 {
-    hpc_value w = m->serve ? model_serve_weight(m, part) : model_param(m, part, 0);
+    hpc_value w = matrix(m, part);
     hpc_value operand[] = {HPC_NEW, HPC_NONE, x, w, bias, residual};
     hpc_matmul_attr at = {.trans_b = true, .alpha = 1};
     hpc_dtype weights = w < 0 ? HPC_F32 : (hpc_dtype)m->p->value[w].type.dtype;
@@ -47,11 +101,18 @@ hpc_value model_head(const model_emitter *m, hpc_value x)
     return product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE);
 }
 
+/* w x + bias, where ranks sum w x first. */
+static hpc_value product_apart(const model_emitter *m, int part, hpc_value x)
+{
+    hpc_value y = product(m, part, x, HPC_NONE, HPC_NONE), bias = bias_of(m, part);
+    return bias < 0 ? y : hpc_binary(m->p, HPC_ADD, y, bias);
+}
+
 /* w x + bias + residual, and (alpha / rank) B A x where there is an adapter. */
 static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value residual)
 {
     hpc_program *p = m->p;
-    hpc_value y = product(m, part, x, model_param(m, part + 1, 0), residual);
+    hpc_value y = product(m, part, x, bias_of(m, part), residual);
     hpc_value a = model_param(m, part, 1), b = model_param(m, part, 2);
     if (a < 0) return y;
     hpc_matmul_attr at = {.trans_b = true,
@@ -65,15 +126,19 @@ static hpc_value layer(const model_emitter *m, int part, hpc_value x, hpc_value 
 static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, hpc_value residual)
 {
     hpc_value y;
-    if (m->sums_apart) {
-        y = product(m, part, x, HPC_NONE, HPC_NONE);
-        hpc_value bias = model_param(m, part + 1, 0);
-        if (bias >= 0) y = hpc_binary(m->p, HPC_ADD, y, bias);
+    if (splits(m, HPC_AXIS_ROW)) {
+        y = product_apart(m, part, x);
     } else {
         if (m->c->dropout == 0) return layer(m, part, x, residual);
         y = layer(m, part, x, HPC_NONE);
     }
     return hpc_binary(m->p, HPC_ADD, residual, model_drop(m, site, y));
+}
+
+/* A layer that leads away from it. */
+static hpc_value away(const model_emitter *m, int part, hpc_value x)
+{
+    return splits(m, HPC_AXIS_COL) ? product_apart(m, part, x) : layer(m, part, x, HPC_NONE);
 }
 
 static hpc_value heads(const model_emitter *m, hpc_value x, int64_t n)
@@ -89,9 +154,10 @@ static hpc_value attention(const model_emitter *m, hpc_value h)
     int64_t d = hpc_model_config_head_dim(c), rows = h < 0 ? 0 : p->value[h].type.extent[0];
     hpc_rope_attr rope = {.scale = hpc_rope_factor(c)};
     hpc_attention_attr a = {.scale = 1 / sqrt((double)d), .causal = true, .window = c->window};
-    hpc_value q = heads(m, layer(m, HPC_PART_Q, h, HPC_NONE), c->heads);
-    hpc_value k = heads(m, layer(m, HPC_PART_K, h, HPC_NONE), c->kv_heads);
-    hpc_value v = heads(m, layer(m, HPC_PART_V, h, HPC_NONE), c->kv_heads);
+    hpc_value q = heads(m, away(m, HPC_PART_Q, h), c->heads);
+    int64_t kv = m->kv_heads ? m->kv_heads : c->kv_heads;
+    hpc_value k = heads(m, away(m, HPC_PART_K, h), kv);
+    hpc_value v = heads(m, away(m, HPC_PART_V, h), kv);
     if (c->position == HPC_ROTARY) {
         q = hpc_rope(p, q, m->io->pos, m->io->freq, rope);
         k = hpc_rope(p, k, m->io->pos, m->io->freq, rope);
@@ -104,9 +170,9 @@ static hpc_value attention(const model_emitter *m, hpc_value h)
 static hpc_value mlp(const model_emitter *m, hpc_value h)
 {
     hpc_act act = (hpc_act)m->c->act;
-    if (!m->c->gated) return hpc_activate(m->p, layer(m, HPC_PART_UP, h, HPC_NONE), act);
-    hpc_value gate = layer(m, HPC_PART_GATE, h, HPC_NONE);
-    return hpc_glu(m->p, gate, layer(m, HPC_PART_UP, h, HPC_NONE), act);
+    if (!m->c->gated) return hpc_activate(m->p, away(m, HPC_PART_UP, h), act);
+    hpc_value gate = away(m, HPC_PART_GATE, h);
+    return hpc_glu(m->p, gate, away(m, HPC_PART_UP, h), act);
 }
 
 hpc_value model_block(model_emitter *m, int block, hpc_value x)

@@ -51,6 +51,16 @@ static void make_rows(hpc_model_io *io, const naming *in, const hpc_model_config
     if (c->dropout > 0) io->first = add(in, "first", hpc_type_of(HPC_I64, 0, NULL));
 }
 
+/* Split as what they make. */
+static void make_kv_rows(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
+                         const hpc_model_emission *e)
+{
+    int64_t rows = e->kv_heads * hpc_model_config_head_dim(c);
+    hpc_type t = hpc_type_of(HPC_I32, 1, &rows);
+    t.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    io->kv_rows = hpc_program_input(p, "kv_rows", t);
+}
+
 static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                         const hpc_model_emission *e)
 {
@@ -58,6 +68,7 @@ static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config
     int64_t freq_n = hpc_rope_frequencies_n(c);
     make_rows(io, &in, c, e);
     io->step = input(&in, "step", 0, 0, 0);
+    if (e->kv_heads > 0) make_kv_rows(io, p, c, e);
     if (freq_n == 0) return;
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
     io->freq = hpc_program_state(p, "rope.freq", hpc_type_of(real, 1, &freq_n), false);
@@ -65,7 +76,7 @@ static void make_inputs(hpc_model_io *io, hpc_program *p, const hpc_model_config
 
 static hpc_value embed(const model_emitter *m, hpc_value table)
 {
-    hpc_value x = hpc_gather(m->p, table, m->io->tokens);
+    hpc_value x = m->io->embedded = hpc_gather(m->p, table, m->io->tokens);
     hpc_value positions = model_param(m, HPC_PART_POSITIONS, 0);
     if (positions >= 0) x = hpc_binary(m->p, HPC_ADD, x, hpc_gather(m->p, positions, m->io->pos));
     return model_drop(m, 0, x);
@@ -96,9 +107,23 @@ static void emit_all(model_emitter *m, hpc_model_io *io, const hpc_model_emissio
     io->head = head;
     if (e->apart && !m->again) io->forward_head = hpc_program_segment(m->p, HPC_FORWARD, 1);
     if (e->apart) m->p->current = io->forward_head;
-    *out = e->logits ? hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE)
-                     : hpc_head_loss(m->p, x, head, target);
+    if (e->logits)
+        *out = hpc_linear(m->p, x, head, HPC_NONE, HPC_NONE);
+    else if (e->split && c->head == HPC_HEAD_TOKENS)
+        *out = hpc_head_loss_of_parts(m->p, NULL, x, head, target);
+    else
+        *out = hpc_head_loss(m->p, x, head, target);
     hpc_program_keep(m->p, *out);
+}
+
+void hpc_model_kv_rows(int32_t *out, const hpc_model_config *c, int64_t heads, int64_t first,
+                       int64_t n)
+{
+    int64_t d = hpc_model_config_head_dim(c), times = heads / c->kv_heads;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = first + i;
+        out[i] = (int32_t)(row / d / times * d + row % d);
+    }
 }
 
 static int check_emission(const hpc_model_config *c, const hpc_model_emission *e)
@@ -115,6 +140,9 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
         return hpc_fail(HPC_E_UNSUPPORTED, "only a head for tokens reads rows apart");
     if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
         return hpc_fail(HPC_E_SHAPE, "%lld sequences are no pairs", (long long)e->sequences);
+    if (e->kv_heads % c->kv_heads || (e->kv_heads && c->heads % e->kv_heads))
+        return hpc_fail(HPC_E_SHAPE, "%lld heads of keys, for %lld queries, repeated to %lld",
+                        (long long)c->kv_heads, (long long)c->heads, (long long)e->kv_heads);
     return HPC_OK;
 }
 
@@ -125,6 +153,7 @@ static void begin_behind(hpc_model_io *io, hpc_program *p, const hpc_model_confi
     make_rows(io, &(naming){p, ".1"}, c, e);
     io->step = e->behind->step;
     io->freq = e->behind->freq;
+    io->kv_rows = e->behind->kv_rows;
     io->forward = e->behind->forward;
     io->forward_head = e->behind->forward_head;
     p->current = io->forward;
@@ -142,6 +171,7 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          .classes = HPC_NONE,
                          .freq = HPC_NONE,
                          .first = HPC_NONE,
+                         .kv_rows = HPC_NONE,
                          .loss = HPC_NONE,
                          .logits = HPC_NONE};
     if (e->behind) {
@@ -154,7 +184,8 @@ int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                               .c = c,
                               .io = io,
                               .seed = e->seed,
-                              .sums_apart = e->sums_apart,
+                              .split = e->split,
+                              .kv_heads = e->kv_heads,
                               .again = e->behind != NULL,
                               .block = -1},
              io, e);

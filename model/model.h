@@ -134,7 +134,7 @@ typedef struct hpc_model_tensor {
     bool trainable;  /* false of what an adapter stands beside */
     int8_t row, col; /* dimension split over that axis of the grid, or -1: a "normal" layer splits
                         its outputs over rows and inputs over columns, a "transposed" one (o, down)
-                        the reverse */
+                        the reverse; words (embedding, head) lie over both, rows the coarser */
 } hpc_model_tensor;
 /* In the order of the forward pass; *out is the caller's to free. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
@@ -145,36 +145,6 @@ void hpc_model_init(float *out, const hpc_model_tensor *t, int64_t first, int64_
 int64_t hpc_rope_frequencies_n(const hpc_model_config *c);
 void hpc_rope_frequencies(float *out, const hpc_model_config *c);
 double hpc_rope_factor(const hpc_model_config *c); /* of cos and sin: YaRN's, else 1 */
-
-/* ---- programs ------------------------------------------------------------------------ */
-/* Where numbers go in and come out. T tokens in up to S sequences. */
-typedef struct hpc_model_io {
-    int forward, forward_head; /* segments; -1: the head is in forward */
-    hpc_value tokens, pos;     /* i32[T]; position within its sequence */
-    hpc_value targets;         /* i32[T]; a negative one is not counted; NONE: logits, class head */
-    hpc_value start, start_n;  /* i32[S+1] ragged, and its count (sequences + 1), i32 */
-    hpc_value pooled;  /* i32[S] or [S/2,2]: rows that a class head reads, -1: none; else NONE */
-    hpc_value classes; /* i32[S] or [S/2]: targets of a class head, -1: not counted; else NONE */
-    hpc_value freq;    /* rotary frequencies, state; NONE with learned positions */
-    hpc_value step;    /* i32: keys dropout; an update counts with it too */
-    hpc_value first;   /* i64: the tokens of the step before these, for dropout; else NONE */
-    hpc_value hidden, head; /* the head's factors */
-    hpc_value loss;         /* f32[T], [S] or [S/2], kept */
-    hpc_value logits;       /* [rows of loss, vocab or classes], kept; NONE unless asked for */
-} hpc_model_io;
-typedef struct hpc_model_emission {
-    int64_t tokens, sequences, seed; /* seed: of dropout */
-    bool logits;                     /* instead of the loss, which is then NONE */
-    bool apart;                      /* the head in a segment of its own, forward[1] */
-    bool sums_apart; /* what is added to a product that leads back to the residual stream is added
-                        by itself, so that ranks can sum the product first */
-    const hpc_model_io *behind; /* it, with other rows ("tokens.1") and no classes; else NULL */
-} hpc_model_emission;
-/* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;
- * the tokens' values are split over data and depth. Those of sequences (pooled, classes, their
- * loss) are not: every rank has those of all, and rows count over the tokens of all ranks. */
-int hpc_model_emit(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
-                   const hpc_model_emission *e);
 
 /* ---- containers ----------------------------------------------------------------------- */
 /* safetensors: a header of JSON, then data. Untrusted: header at most 100 MB, every range inside

@@ -4,6 +4,7 @@
 #ifndef HPC_MODEL_PRIV_H
 #define HPC_MODEL_PRIV_H
 
+#include "model/emit.h"
 #include "model/packed.h"
 #include "model/tokenizer.h"
 
@@ -23,9 +24,10 @@ static inline int64_t model_tensor_n(const hpc_model_tensor *t)
 typedef struct model_emitter {
     hpc_program *p;
     const hpc_model_config *c;
-    const hpc_model_io *io;
+    hpc_model_io *io;
     int64_t seed;
-    bool sums_apart;
+    hpc_axes split; /* as in hpc_model_emission */
+    int64_t kv_heads;
     bool again;                      /* parameters are there already */
     int block;                       /* the one being emitted, or -1 */
     const hpc_serve_emission *serve; /* NULL: for training */

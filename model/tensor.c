@@ -71,9 +71,9 @@ static bool class_head(const hpc_model_config *c)
     return c->head != HPC_HEAD_TOKENS;
 }
 
-/* How a tensor is split. The residual stream lies over columns, what is between two products over
- * rows; norms and losses need all of theirs. */
-typedef enum split { WHOLE, NORMAL, TRANSPOSED, TABLE } split;
+/* How a tensor is split. The residual stream lies over columns, and what is added to it or scales
+ * it; what is between two products over rows; words over both, in their one extent. */
+typedef enum split { WHOLE, STREAM, NORMAL, TRANSPOSED, TABLE, WORDS } split;
 
 typedef struct row {
     const char *name; /* without the block */
@@ -88,13 +88,13 @@ typedef struct row {
 /* clang-format off */
 static const row rows[HPC_PART_N] = {
     [HPC_PART_EMBED] = {"model.embed_tokens.weight", false, HPC_ROLE_EMBEDDING, {VOCAB, HIDDEN},
-                        always, HPC_INIT_NORMAL, TABLE},
+                        always, HPC_INIT_NORMAL, WORDS},
     [HPC_PART_POSITIONS] = {"model.embed_positions.weight", false, HPC_ROLE_EMBEDDING,
                             {POSITIONS, HIDDEN}, learned, HPC_INIT_NORMAL, TABLE},
     [HPC_PART_NORM1] = {"input_layernorm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
-                        always, HPC_INIT_ONE, WHOLE},
+                        always, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM1_BIAS] = {"input_layernorm.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
-                             layer_norm, HPC_INIT_ZERO, WHOLE},
+                             layer_norm, HPC_INIT_ZERO, STREAM},
     [HPC_PART_Q] = {"self_attn.q_proj.weight", true, HPC_ROLE_MATRIX, {WIDTH, HIDDEN},
                     always, HPC_INIT_NORMAL, NORMAL},
     [HPC_PART_Q_BIAS] = {"self_attn.q_proj.bias", true, HPC_ROLE_BIAS, {WIDTH, NONE},
@@ -112,9 +112,9 @@ static const row rows[HPC_PART_N] = {
     [HPC_PART_O_BIAS] = {"self_attn.o_proj.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
                          out_bias, HPC_INIT_ZERO, TRANSPOSED},
     [HPC_PART_NORM2] = {"post_attention_layernorm.weight", true, HPC_ROLE_NORM, {HIDDEN, NONE},
-                        always, HPC_INIT_ONE, WHOLE},
+                        always, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM2_BIAS] = {"post_attention_layernorm.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
-                             layer_norm, HPC_INIT_ZERO, WHOLE},
+                             layer_norm, HPC_INIT_ZERO, STREAM},
     [HPC_PART_GATE] = {"mlp.gate_proj.weight", true, HPC_ROLE_MATRIX, {FFN, HIDDEN},
                        gated, HPC_INIT_NORMAL, NORMAL},
     [HPC_PART_GATE_BIAS] = {"mlp.gate_proj.bias", true, HPC_ROLE_BIAS, {FFN, NONE},
@@ -128,11 +128,11 @@ static const row rows[HPC_PART_N] = {
     [HPC_PART_DOWN_BIAS] = {"mlp.down_proj.bias", true, HPC_ROLE_BIAS, {HIDDEN, NONE},
                             mlp_bias, HPC_INIT_ZERO, TRANSPOSED},
     [HPC_PART_NORM] = {"model.norm.weight", false, HPC_ROLE_NORM, {HIDDEN, NONE},
-                       always, HPC_INIT_ONE, WHOLE},
+                       always, HPC_INIT_ONE, STREAM},
     [HPC_PART_NORM_BIAS] = {"model.norm.bias", false, HPC_ROLE_BIAS, {HIDDEN, NONE},
-                            layer_norm, HPC_INIT_ZERO, WHOLE},
+                            layer_norm, HPC_INIT_ZERO, STREAM},
     [HPC_PART_HEAD] = {"lm_head.weight", false, HPC_ROLE_HEAD, {VOCAB, HIDDEN},
-                       own_head, HPC_INIT_NORMAL, WHOLE},
+                       own_head, HPC_INIT_NORMAL, WORDS},
     [HPC_PART_CLASSES] = {"score.weight", false, HPC_ROLE_HEAD, {CLASSES, POOLED},
                           class_head, HPC_INIT_NORMAL, WHOLE},
 };
@@ -162,8 +162,9 @@ static void set_split(hpc_model_tensor *t, split s)
 {
     t->row = t->col = -1;
     if (s == TABLE) t->col = 1;
+    if (s == WORDS) t->row = t->col = 0;
     if (s == NORMAL) t->row = 0;
-    if (s == TRANSPOSED) t->col = 0;
+    if (s == TRANSPOSED || s == STREAM) t->col = 0;
     if (s == NORMAL && t->rank == 2) t->col = 1;
     if (s == TRANSPOSED && t->rank == 2) t->row = 1;
 }

@@ -22,29 +22,31 @@ static int check_divides(const char *what, int64_t n, const char *axes, int64_t 
                     (long long)(below > 0 ? below + parts : 2 * parts));
 }
 
-static int check_row(const hpc_parallel *q, const hpc_model_config *c)
+static int check_row_and_col(const hpc_parallel *q, const hpc_model_config *c)
 {
-    int row = extent_of(&q->grid, HPC_AXIS_ROW), rc = HPC_OK;
-    if (row == 1) return HPC_OK;
+    int row = extent_of(&q->grid, HPC_AXIS_ROW), col = extent_of(&q->grid, HPC_AXIS_COL);
+    int rc = HPC_OK;
     TRY(check_divides("heads", c->heads, "row must", row));
-    if (c->kv_heads > 1) TRY(check_divides("kv-heads", c->kv_heads, "row must", row));
     TRY(check_divides("ffn", c->ffn, "row must", row));
-    if (c->adapter.rank > 0)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "row=%d: adapters are trained on data and depth alone",
-                     row));
+    TRY(check_divides("hidden", c->hidden, "col must", col));
+    TRY(check_divides("vocab", c->vocab, "row and col must", row * col));
+    if (c->adapter.rank > 0 && row * col > 1)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s=%d: adapters are trained on data and depth alone",
+                     row > 1 ? "row" : "col", row > 1 ? row : col));
 out:
     return rc;
 }
 
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows)
 {
-    static const hpc_axes known = 1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_ROW;
+    static const hpc_axes known =
+        1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL;
     int rc;
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (extent_of(&q->grid, a) > 1 && !(known >> a & 1))
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s=%d: training does not split along this axis yet; use data, depth "
-                            "and row",
+                            "%s=%d: training does not split along this axis yet; use data, depth, "
+                            "row and col",
                             hpc_axis_name((hpc_axis)a), q->grid.extent[a]);
     int64_t parts = extent_of(&q->grid, HPC_AXIS_DATA) * extent_of(&q->grid, HPC_AXIS_DEPTH);
     if (q->zero < 0 || q->zero > 3)
@@ -54,7 +56,7 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
                       parts * (1 + q->halves)));
     if (q->halves && c->head != HPC_HEAD_TOKENS)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "halves: a head for classes reads rows of both"));
-    TRY(check_row(q, c));
+    TRY(check_row_and_col(q, c));
 out:
     return rc;
 }
@@ -77,17 +79,30 @@ void plan_rows(hpc_type *t)
     t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
 }
 
-/* Row splits what the table of tensors says, within blocks; depth matrices, whose gathering is
- * worth a message; data whatever it divides. Of the first extent row has the coarsest parts. */
-static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t)
+void plan_stream(hpc_type *t, hpc_axes split)
+{
+    if (split >> HPC_AXIS_COL & 1) t->layout[HPC_AXIS_COL] = HPC_SPLIT(1);
+}
+
+/* By the table of tensors, dimension `dim` lies over the axis; what is left of the first one. */
+static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis, int dim,
+                         int64_t left)
+{
+    int n = extent_of(&q->grid, axis);
+    if (n == 1 || dim < 0) return left;
+    v->type.layout[axis] = (int8_t)HPC_SPLIT(dim);
+    return dim == 0 ? left / n : left;
+}
+
+/* Row and col split what the table of tensors says; depth matrices, whose gathering is worth a
+ * message; data whatever it divides. Of the first extent row has the coarsest parts. */
+static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_model_tensor *t,
+                           bool repeated)
 {
     int64_t left = v->type.extent[0];
-    int row = extent_of(&q->grid, HPC_AXIS_ROW), depth = extent_of(&q->grid, HPC_AXIS_DEPTH);
-    int data = extent_of(&q->grid, HPC_AXIS_DATA);
-    if (row > 1 && t->block >= 0 && t->row >= 0 && t->extent[t->row] % row == 0) {
-        v->type.layout[HPC_AXIS_ROW] = HPC_SPLIT(t->row);
-        if (t->row == 0) left /= row;
-    }
+    int depth = extent_of(&q->grid, HPC_AXIS_DEPTH), data = extent_of(&q->grid, HPC_AXIS_DATA);
+    left = plan_axis(v, q, HPC_AXIS_ROW, repeated ? -1 : t->row, left);
+    left = plan_axis(v, q, HPC_AXIS_COL, t->col, left);
     if (depth > 1 && v->type.rank > 1 && left % depth == 0) {
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
@@ -96,12 +111,23 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
     if (split && data > 1 && left % data == 0) v->type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
 }
 
-void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_tensor *tensor,
-                     int64_t n)
+/* Keys' and values' heads that row does not divide are repeated until it does; their matrices are
+ * whole along row. */
+int64_t plan_kv_heads(const hpc_parallel *q, const hpc_model_config *c)
+{
+    int64_t row = extent_of(&q->grid, HPC_AXIS_ROW), n = c->kv_heads;
+    if (n % row == 0) return 0;
+    while (n % row) n += c->kv_heads;
+    return n;
+}
+
+void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_config *c,
+                     const hpc_model_tensor *tensor, int64_t n)
 {
     for (int64_t k = 0; k < n; k++) {
         hpc_value v = hpc_program_find(p, tensor[k].name);
-        if (v >= 0) plan_parameter(&p->value[v], q, &tensor[k]);
+        bool keys = tensor[k].part >= HPC_PART_K && tensor[k].part <= HPC_PART_V_BIAS;
+        if (v >= 0) plan_parameter(&p->value[v], q, &tensor[k], keys && plan_kv_heads(q, c) > 0);
     }
 }
 

@@ -124,24 +124,37 @@ static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
     return hpc_program_input(p, name, hpc_type_of(d, 0, NULL));
 }
 
+/* Those of row and col that there are. */
+static hpc_axes split_of(const hpc_step_options *s)
+{
+    hpc_axes split = 0;
+    for (int a = HPC_AXIS_ROW; s->parallel && a <= HPC_AXIS_COL; a++)
+        if (s->parallel->grid.extent[a] > 1) split |= 1u << a;
+    return split;
+}
+
 /* The loss of some rows, with the gradient that it hands on. */
 static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_io *m,
-                           hpc_value weight)
+                           hpc_value weight, hpc_axes split)
 {
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
-    hpc_value loss = hpc_head_loss_trained(p, dhidden, m->hidden, m->head, counted, weight);
+    bool parts = split && m->classes < 0;
+    hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
+        p, dhidden, m->hidden, m->head, counted, weight);
     hpc_program_keep(p, loss);
+    if (parts && *dhidden >= 0) plan_stream(&p->value[*dhidden].type, split);
     return loss;
 }
 
 static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
 {
     int rc;
+    const hpc_axes split = split_of(s);
     hpc_value dhidden[2], hidden[2] = {io->model.hidden, io->second.model.hidden};
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
-    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight);
+    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight, split);
     if (io->halves)
-        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight);
+        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight, split);
     hpc_diff_options d = {.forward = io->model.forward,
                           .backward = io->backward,
                           .accumulate = -1,
@@ -180,12 +193,16 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     hpc_model_emission e = s->model;
     int rc;
     e.apart = true;
-    e.sums_apart = s->parallel && s->parallel->grid.extent[HPC_AXIS_ROW] > 1;
+    e.split = split_of(s);
+    if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
     TRY(hpc_model_emit(&io->model, p, c, &e));
     e.behind = &io->model;
     if (io->halves) TRY(hpc_model_emit(&io->second.model, p, c, &e));
+    hpc_value embedded[2] = {io->model.embedded, io->halves ? io->second.model.embedded : HPC_NONE};
+    for (int k = 0; k < 2; k++)
+        if (embedded[k] >= 0) plan_stream(&p->value[embedded[k]].type, e.split);
 out:
     return rc;
 }
@@ -202,7 +219,7 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
     TRY(emit_model(io, p, c, s));
-    if (s->parallel) plan_parameters(p, s->parallel, tensor, n);
+    if (s->parallel) plan_parameters(p, s->parallel, c, tensor, n);
     io->weight = weights_of(p, "weight", io->model.loss);
     if (io->halves) io->second.weight = weights_of(p, "weight.1", io->second.model.loss);
     io->lr = scalar(p, "lr", real);

@@ -10,7 +10,7 @@
 #ifndef HPC_TRAIN_H
 #define HPC_TRAIN_H
 
-#include "model/model.h"
+#include "model/emit.h"
 #include "runtime/program/run/run.h"
 
 #ifdef __cplusplus
@@ -88,13 +88,17 @@ hpc_optimizer_cost hpc_optimizer_cost_of(const hpc_optimizer_config *o, int64_t 
 
 /* ---- many ranks -------------------------------------------------------------------------------
  */
-/* A step on a grid of ranks. Row splits the blocks' matrices, and with them heads and the width of
- * the MLP: of a pair of layers the first by its outputs, the second by its inputs, whose products
- * are summed over row, forward and backward. Embedding, head and norms are not split so. Data and
- * depth split the rows of a microbatch. Depth also splits matrices, which are gathered where they
- * are used, and their gradients are summed into the parts. What of state the data axis splits is
- * ZeRO's stage: 1 what the optimizer keeps, 2 gradients too, 3 parameters too. A tensor whose first
- * extent the ranks do not divide stays whole. */
+/* A step on a grid of ranks. Row and col split the blocks' matrices: of a pair of layers the first
+ * (q, k, v; gate, up) has its outputs over row and its inputs over col, the second (o; down) the
+ * reverse, so that each makes what the next one reads as it lies, and sums of products are all that
+ * is sent: over the axis of the inputs forward, over that of the outputs backward. So heads and the
+ * width of the MLP lie over row, the residual stream over col, along which attention is repeated
+ * and norms are made of sums. Words of embedding and head lie over both. Heads of keys that row
+ * does not divide are repeated until it does. What is sent in a step:
+ * tests/train/volume.c. Data and depth split the rows of a microbatch. Depth also splits
+ * matrices, which are gathered where they are used, and their gradients are summed into the parts.
+ * What of state the data axis splits is ZeRO's stage: 1 what the optimizer keeps, 2 gradients too,
+ * 3 parameters too. A tensor whose first extent the ranks do not divide stays whole. */
 typedef struct hpc_parallel {
     hpc_grid_shape grid;
     int zero;        /* 0 to 3 */
@@ -107,7 +111,8 @@ typedef struct hpc_parallel {
     size_t bucket_bytes; /* the same */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
- * in a microbatch), heads or a width that do not divide, with the nearest numbers that would. */
+ * in a microbatch), words, heads or widths that do not divide, with the nearest numbers that
+ * would. */
 int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows);
 /* Which part of a microbatch's rows is this rank's, and of how many. */
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);

@@ -38,12 +38,16 @@ void update_start(update *u, hpc_value v, double identity);
 
 /* ---- layouts (plan.c) ---------------------------------------------------------------- */
 /* Of parameters, before anything is made of them; of their gradients, once these are there. */
-void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_tensor *tensor,
-                     int64_t n);
+void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_config *c,
+                     const hpc_model_tensor *tensor, int64_t n);
+/* To how many the heads of keys are repeated; 0: they are not. */
+int64_t plan_kv_heads(const hpc_parallel *q, const hpc_model_config *c);
 void plan_gradients(hpc_program *p, const hpc_parallel *q);
 /* Segments put together as overlapping wants them, of one rank's step as of any. */
 int plan_splice(hpc_step *io, hpc_program *p);
 void plan_rows(hpc_type *t); /* one for each row of a microbatch */
+/* The residual stream, where it begins, and its gradient, where that does. */
+void plan_stream(hpc_type *t, hpc_axes split);
 
 /* ---- pieces of formulas (optimizer.c) ----------------------------------------------- */
 /* alpha x^power + beta; 0 and what is not finite gives `other`. */

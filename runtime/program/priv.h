@@ -11,6 +11,8 @@
 int hpc_insn_role(const hpc_program *p, const hpc_insn *i, int k);
 /* The value whose memory v lies in: v itself, or the base of a view. */
 hpc_value hpc_value_root(const hpc_program *p, hpc_value v);
+/* The output of view `i` lies in its input's memory, displaced by whole rows. */
+void hpc_view_bind(hpc_program *p, const hpc_insn *i);
 /* Appends a value; HPC_NONE with the error recorded. */
 hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, hpc_type type);
 /* Whether a type's elements can hold fractions. */

@@ -204,8 +204,7 @@ static int check_alias(const hpc_program *p, const hpc_insn *i, int k)
     return HPC_OK;
 }
 
-/* A view lies in its base's memory, displaced by whole rows. */
-static void bind_view(hpc_program *p, const hpc_insn *i)
+void hpc_view_bind(hpc_program *p, const hpc_insn *i)
 {
     hpc_value_info *y = &p->value[i->operand[0]];
     const hpc_value_info *x = &p->value[i->operand[1]];
@@ -256,7 +255,7 @@ static int make_outputs(hpc_program *p, hpc_insn *i, const hpc_type *type)
     for (int k = 0; k < i->op->sig.operand_n; k++) /* after all were read */
         if (hpc_insn_role(p, i, k) & HPC_OUT && p->value[i->operand[k]].kind == HPC_VALUE_STATE)
             p->value[i->operand[k]].version++;
-    if (i->op->view) bind_view(p, i);
+    if (i->op->view) hpc_view_bind(p, i);
 out:
     return rc;
 }

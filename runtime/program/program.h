@@ -33,7 +33,7 @@ enum {
 
 /* Layout of a value on one grid axis. A split value's extent here is the local one
  * once hpc_shard has run, the global one before. */
-enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1 };
+enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial sum */ };
 #define HPC_SPLIT(dim) (1 + (dim))
 /* In a shape rule, as a type's count: the value that operand k of this instruction will be. */
 #define HPC_COUNT_OF(k) (-16 - (k))
@@ -41,7 +41,7 @@ enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1 };
 typedef struct hpc_type {
     uint8_t dtype, pack;          /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
     int8_t rank, ragged;          /* ragged: the dimension with a run-time extent, or -1 */
-    int8_t layout[HPC_AXIS_N];    /* HPC_REPLICATED, HPC_PARTIAL or HPC_SPLIT(dim) */
+    int8_t layout[HPC_AXIS_N];    /* HPC_REPLICATED, ..., or HPC_SPLIT(dim) */
     hpc_value count;              /* i32 value of the run-time extents, or HPC_NONE */
     int64_t extent[HPC_RANK_MAX]; /* maxima */
 } hpc_type;
@@ -191,6 +191,7 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 
 /* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
  * are propagated through the op table, collectives enter where they differ, extents become local.
+ * A temporary that has a layout is brought to it as soon as it is made.
  * A number that does not divide names value, extent and axis. Rewrites p in place.
  *
  * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,

@@ -56,6 +56,7 @@ static int append(sharder *w, hpc_insn *i)
             info->insn = (int32_t)s->insn_n;
     }
     s->insn[s->insn_n++] = *i;
+    if (i->op->view) hpc_view_bind(p, i);
     return HPC_OK;
 }
 
@@ -83,20 +84,35 @@ static int8_t layout_of(const sharder *w, const hpc_insn *i, int k, int axis)
     return settles(w, i, k, axis) ? v->settled[axis] : v->type.layout[axis];
 }
 
-/* Whether partial inputs pass through, as through a linear op; before any other they are summed. */
+static int64_t elements(const hpc_type *t)
+{
+    int64_t n = 1;
+    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
+    return n;
+}
+
+/* Whether partial inputs pass through, as through a linear op, where that makes what is summed no
+ * larger; before any other op they are summed, and so is what several instructions read. */
 static bool passes_partials(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
 {
     uint16_t partial = 0;
-    for (int k = 0; k < i->op->sig.operand_n; k++)
-        if (is_input(w, i, k) && layout_of(w, i, k, axis) == HPC_PARTIAL)
-            partial |= (uint16_t)(1u << k);
+    int64_t in = 0, out = 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        if (v >= 0 && hpc_insn_role(w->p, i, k) & HPC_OUT) out += elements(&w->global[v]);
+        if (!is_input(w, i, k) || layout_of(w, i, k, axis) != HPC_PARTIAL) continue;
+        if (w->p->value[v].kind == HPC_VALUE_TEMP && w->reads[v] > 1) return false;
+        in += elements(&w->global[v]);
+        partial |= (uint16_t)(1u << k);
+    }
+    if (out > in) return false;
     for (size_t s = 0; partial && s < sizeof dims->linear / sizeof *dims->linear; s++)
         if (dims->linear[s] == partial) return true;
     return false;
 }
 
 /* Data and depth split the rows of what flows; state that is split along them, so that nobody holds
- * all of it, is put together where it meets what flows. */
+ * all of it, is put together where it meets what flows: forward and backward. */
 static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
 {
     return (axis == HPC_AXIS_DATA || axis == HPC_AXIS_DEPTH) &&
@@ -117,12 +133,35 @@ static char choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *di
         size_t bytes = hpc_type_bytes(&w->p->value[i->operand[k]].type);
         bool gives = gives_way(w, i, k, axis);
         if (!isupper((unsigned char)label) || gives > best_gives) continue;
+        if (gives && w->p->tags.phase < HPC_ACCUMULATE) continue;
         if (gives == best_gives && bytes <= best_bytes) continue;
         best = label;
         best_bytes = bytes;
         best_gives = gives;
     }
     return best;
+}
+
+static char label_at(const hpc_dims *dims, int k, int8_t layout)
+{
+    char label = layout > 0 ? dims->label[k][layout - 1] : 0;
+    return isupper((unsigned char)label) ? label : 0;
+}
+
+/* That of rows of state which no input has: each rank makes its own, of row and col; data and depth
+ * make sums. 0: none. */
+static char own_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
+{
+    if (axis == HPC_AXIS_DATA || axis == HPC_AXIS_DEPTH) return 0;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        if (v < 0 || is_input(w, i, k) || w->p->value[v].kind != HPC_VALUE_STATE) continue;
+        char label = label_at(dims, k, w->p->value[v].type.layout[axis]);
+        for (int n = 0; label && n < i->op->sig.operand_n; n++)
+            if (i->operand[n] >= 0 && is_input(w, i, n) && strchr(dims->label[n], label)) label = 0;
+        if (label) return label;
+    }
+    return 0;
 }
 
 static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
@@ -135,7 +174,7 @@ static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwis
 static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_dims *dims,
                          int axis)
 {
-    char label = choose_label(w, i, dims, axis);
+    char own = own_label(w, i, dims, axis), label = own ? own : choose_label(w, i, dims, axis);
     bool passes = !label && passes_partials(w, i, dims, axis);
     int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
@@ -144,7 +183,8 @@ static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const 
             bool through = passes && layout_of(w, i, k, axis) == HPC_PARTIAL;
             l->in[k][axis] = through ? HPC_PARTIAL : layout_by(dims, k, label, HPC_REPLICATED);
         }
-        l->out[k][axis] = layout_by(dims, k, label, none);
+        int8_t sum = label && dims->logarithm >> k & 1 ? HPC_LOGARITHM : none;
+        l->out[k][axis] = layout_by(dims, k, label, sum);
     }
 }
 
@@ -297,6 +337,37 @@ out:
     return rc;
 }
 
+/* A temporary that is to have a layout is replaced, for those that read it, by one that has. */
+static int grant(sharder *w, hpc_value v)
+{
+    const int8_t *wish = w->global[v].layout;
+    hpc_value x = v;
+    bool wished = false;
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        wished = wished || (shard_extent(w, a) > 1 && wish[a] != HPC_REPLICATED);
+    if (!wished) return HPC_OK;
+    int8_t want[HPC_AXIS_N];
+    for (int a = 0; a < HPC_AXIS_N; a++) {
+        int8_t is = w->p->value[v].type.layout[a];
+        want[a] = wish[a] != HPC_REPLICATED || is < 0 ? wish[a] : is;
+    }
+    int rc = shard_convert(w, &x, want);
+    w->instead[v] = x;
+    return rc;
+}
+
+static int grant_all(sharder *w, const hpc_insn *i)
+{
+    int rc = HPC_OK;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k];
+        if (v < 0 || v >= w->global_n || w->p->value[v].kind != HPC_VALUE_TEMP) continue;
+        if (hpc_insn_role(w->p, i, k) & HPC_OUT) TRY(grant(w, v));
+    }
+out:
+    return rc;
+}
+
 static int shard_insn(sharder *w, hpc_insn i)
 {
     int rc = HPC_OK, n = i.op->sig.operand_n;
@@ -307,9 +378,11 @@ static int shard_insn(sharder *w, hpc_insn i)
     bool has_inputs = false, skip = false;
     for (int k = 0; k < n; k++) {
         global[k] = (hpc_type){.rank = -1, .ragged = -1, .count = HPC_NONE};
-        if (i.operand[k] >= 0) global[k] = w->global[i.operand[k]];
         s[k].state = HPC_NONE;
+        if (i.operand[k] < 0) continue;
+        global[k] = w->global[i.operand[k]];
         has_inputs = has_inputs || is_input(w, &i, k);
+        if (is_input(w, &i, k)) i.operand[k] = w->instead[i.operand[k]];
     }
     w->p->tags = i.tags;
     if (i.op->layout) TRY(i.op->layout(w->p, &i, &dims));
@@ -323,6 +396,7 @@ static int shard_insn(sharder *w, hpc_insn i)
             TRY(lay_out_output(w, &i, k, l.out[k], &s[k], &skip));
     }
     TRY(finish_insn(w, &i, global, s, skip));
+    TRY(grant_all(w, &i));
 out:
     return rc;
 }
@@ -403,6 +477,18 @@ static bool is_whole(const hpc_type *t)
     return true;
 }
 
+static void count_reads(sharder *w)
+{
+    const hpc_program *p = w->p;
+    for (int64_t s = 0; s < p->segment_n; s++)
+        for (int64_t k = 0; k < p->segment[s].insn_n; k++) {
+            const hpc_insn *i = &p->segment[s].insn[k];
+            for (int n = 0; n < i->op->sig.operand_n; n++)
+                if (i->operand[n] >= 0 && hpc_insn_role(p, i, n) & HPC_IN)
+                    w->reads[i->operand[n]]++;
+        }
+}
+
 static int prepare(sharder *w)
 {
     hpc_program *p = w->p;
@@ -410,10 +496,14 @@ static int prepare(sharder *w)
     w->global_n = p->value_n;
     w->global = hpc_alloc(n, sizeof *w->global);
     w->adopts = hpc_alloc(n, sizeof *w->adopts);
-    if (!w->global || !w->adopts) return HPC_E_NOMEM;
+    w->reads = hpc_alloc(n, sizeof *w->reads);
+    w->instead = hpc_alloc(n, sizeof *w->instead);
+    if (!w->global || !w->adopts || !w->reads || !w->instead) return HPC_E_NOMEM;
+    count_reads(w);
     for (int64_t v = 0; v < p->value_n; v++) {
         hpc_value grad = p->value[v].trainable ? p->value[v].grad : HPC_NONE;
         w->global[v] = p->value[v].type;
+        w->instead[v] = (hpc_value)v;
         if (grad >= 0) w->adopts[grad] = is_whole(&p->value[grad].type);
     }
     for (int64_t v = 0; v < p->value_n; v++) {
@@ -445,6 +535,8 @@ out:
     p->tags = tags;
     hpc_free(w.global);
     hpc_free(w.adopts);
+    hpc_free(w.reads);
+    hpc_free(w.instead);
     hpc_free(w.done);
     return rc;
 }

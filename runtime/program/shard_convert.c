@@ -49,6 +49,17 @@ static hpc_value over(sharder *w, hpc_value x, int axis, const hpc_op *op)
     return y;
 }
 
+/* log of the sum over ranks of exp(x), by their largest. */
+static hpc_value join_logarithms(sharder *w, hpc_value x, int axis)
+{
+    hpc_program *p = w->p;
+    p->tags.queue = HPC_COMM;
+    hpc_value most = hpc_all_reduce(p, x, 1u << axis, HPC_COMM_MAX);
+    p->tags.queue = HPC_COMPUTE;
+    x = over(w, hpc_soft_of(p, HPC_SOFT_EXP, x, most, HPC_NONE), axis, &hpc_op_all_reduce);
+    return hpc_soft_of(p, HPC_SOFT_LOG, x, most, HPC_NONE);
+}
+
 static hpc_value gather(sharder *w, hpc_value x, int axis, int d)
 {
     hpc_program *p = w->p;
@@ -106,6 +117,8 @@ static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
     bool parts = d >= 0 && d < t.rank && !held_finer(w, &t, axis, d);
     if (from == HPC_PARTIAL && to == HPC_REPLICATED)
         *y = over(w, v, axis, &hpc_op_all_reduce);
+    else if (from == HPC_LOGARITHM && to == HPC_REPLICATED)
+        *y = join_logarithms(w, v, axis);
     else if (from == HPC_PARTIAL && parts && t.extent[d] % n == 0)
         *y = scatter_sum(w, v, axis, d);
     else if (from > 0 && to == HPC_REPLICATED && parts)
@@ -139,16 +152,22 @@ static hpc_value find(const sharder *w, hpc_value v, int axis, int8_t to, int32_
     return HPC_NONE;
 }
 
+/* Whether a later segment finds it. State that was gathered is not kept; and of what another
+ * segment made, this one's conversion is there only where this one has been run, which nobody
+ * knows. */
+static bool lasts(const sharder *w, const converted *c)
+{
+    const hpc_value_info *from = &w->p->value[c->from];
+    if (w->p->value[hpc_value_root(w->p, c->from)].kind == HPC_VALUE_STATE)
+        return from->type.layout[c->axis] <= 0;
+    return from->kind == HPC_VALUE_TEMP && from->segment == w->p->value[c->to].segment;
+}
+
 void shard_forget(sharder *w)
 {
     int64_t kept = 0;
-    for (int64_t k = 0; k < w->done_n; k++) {
-        const converted *c = &w->done[k];
-        const hpc_value_info *root = &w->p->value[hpc_value_root(w->p, c->from)];
-        if (root->kind == HPC_VALUE_STATE && w->p->value[c->from].type.layout[c->axis] > 0)
-            continue;
-        w->done[kept++] = *c;
-    }
+    for (int64_t k = 0; k < w->done_n; k++)
+        if (lasts(w, &w->done[k])) w->done[kept++] = w->done[k];
     w->done_n = kept;
 }
 
@@ -173,8 +192,8 @@ out:
 
 /* ---- all axes -------------------------------------------------------------------- */
 
-/* What is gathered comes first, the finest parts before coarser ones, and what is split last, the
- * other way round. */
+/* What is gathered comes first, the finest parts before coarser ones; then what is split, the other
+ * way round; and what is summed in full last, since less of it is left. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
 {
     bool anew = w->p->tags.anew;
@@ -190,8 +209,10 @@ int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
     }
     for (int k = 0; k < HPC_AXIS_N; k++) {
         int a = hpc_axis_nesting[k];
-        if (shard_extent(w, a) > 1) TRY(convert_axis(w, v, a, want[a]));
+        if (shard_extent(w, a) > 1 && want[a] > 0) TRY(convert_axis(w, v, a, want[a]));
     }
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        if (shard_extent(w, a) > 1) TRY(convert_axis(w, v, a, want[a]));
 out:
     w->p->tags.anew = anew;
     w->p->tags.queue = queue;

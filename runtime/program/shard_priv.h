@@ -17,9 +17,11 @@ typedef struct sharder {
     hpc_program *p;
     const hpc_grid_shape *shape;
     const int *coord;
-    hpc_type *global; /* types as they were, by value */
-    int64_t global_n; /* values that there were; others are conversions' */
-    bool *adopts;     /* accumulators that have no layout of their own yet */
+    hpc_type *global;   /* types as they were, by value */
+    int64_t global_n;   /* values that there were; others are conversions' */
+    bool *adopts;       /* accumulators that have no layout of their own yet */
+    int32_t *reads;     /* by value: how many instructions read it */
+    hpc_value *instead; /* by value: what is read for it */
     converted *done;
     int64_t done_n, done_cap;
 } sharder;
@@ -32,7 +34,7 @@ int shard_local(const sharder *w, hpc_value v, hpc_type *t);
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N]);
 /* x gathered over the axes on which it is split and `whole`, state, is not, into that. */
 int shard_gather_into(sharder *w, hpc_value whole, hpc_value x);
-/* A segment begins: what was gathered of state is gathered again in this one. */
+/* A segment begins: what earlier ones have converted is converted again, unless it lasts. */
 void shard_forget(sharder *w);
 
 #endif

@@ -68,6 +68,7 @@ static void append_layout(char *out, size_t size, const hpc_type *t)
         append(out, size, open ? "," : "{");
         append(out, size, hpc_axis_name((hpc_axis)a));
         char where[16] = ":partial";
+        if (t->layout[a] == HPC_LOGARITHM) snprintf(where, sizeof where, ":logarithm");
         if (t->layout[a] > 0) snprintf(where, sizeof where, ":%d", t->layout[a] - 1);
         append(out, size, where);
         open = true;

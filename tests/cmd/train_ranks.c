@@ -89,7 +89,9 @@ static void what_does_not_fit(void **state)
 {
     const char *root = root_of(state);
     hpc_test_refuses(&o, root, TINY "--out @no --grid data=3", "6 and 9 are the nearest");
-    hpc_test_refuses(&o, root, TINY "--out @no --grid col=2", "col=2: training does not split");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid pipe=2", "pipe=2: training does not split");
+    hpc_test_refuses(&o, root, TINY "--out @no --grid col=3",
+                     "hidden=32: col must split them in 3; 30 and 33 are the nearest");
     hpc_test_refuses(&o, root, TINY "--out @no --grid dat=2", "dat");
     hpc_test_refuses(&o, root, TINY "--out @no --rows 6 --grid data=2 --overdecompose",
                      "data, depth and halves split them in 4; 4 and 8 are the nearest");
@@ -120,6 +122,9 @@ static void processes_are_ranks(void **state)
                      "log4")),
         0);
     same_as(state, "mpi4", "one");
+    assert_int_equal(
+        ended(mpirun(state, 4, TINY "--steps 8 --out @plane --grid row=2,col=2", "plane.log")), 0);
+    same_as(state, "plane", "one");
     assert_int_equal(ended(mpirun(state, 2, TINY "--steps 8 --out @mpi3 --grid data=3", "log3")),
                      2);
 }

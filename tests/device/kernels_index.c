@@ -191,7 +191,7 @@ static void failures(void **state)
     hpc_test_heap h = {0};
     hpc_tensor table = drawn(&h, HPC_F32, 2, 4, 3, 0, 1, 1);
     hpc_tensor rows = drawn(&h, HPC_F32, 2, 4, 3, 0, 2, 1), index = ints(&h, 1, 4, 0, far);
-    hpc_scatter_args s = {rows, table, index, {HPC_SCATTER_ADD, 4}};
+    hpc_scatter_args s = {rows, table, index, {HPC_SCATTER_ADD, 4, 0}};
     hpc_route_args r = {hpc_test_tensor(&h, HPC_I32, 2, 5, 2, 0, 0),
                         hpc_test_tensor(&h, HPC_I32, 1, 5, 0, 0, 0),
                         index,
@@ -238,7 +238,7 @@ static void puts_cost_what_they_write(void **state)
                               .x = drawn(&h, HPC_F32, 2, 1, 3, 0, 1, 1),
                               .index = ints(&h, 1, 1, 0, one)};
         hpc_plan put = {0}, add = {0};
-        a.attr = (hpc_scatter_attr){HPC_SCATTER_SET, rows};
+        a.attr = (hpc_scatter_attr){HPC_SCATTER_SET, rows, 0};
         assert_int_equal(select_scatter(&put, hpc_device_kernels(d, false), 2, &a), 0);
         a.attr.mode = HPC_SCATTER_ADD;
         assert_int_equal(select_scatter(&add, hpc_device_kernels(d, false), 2, &a), 0);

@@ -253,6 +253,20 @@ static void scales_copies_and_views(void **state)
     hpc_test_gradient_check(&c);
 }
 
+/* (x^2 / 2 + 1)^(-1/2), as a norm has it. */
+static void mapped(void **state)
+{
+    static const hpc_map_attr attr[] = {{.alpha = 0.5, .power = 2},
+                                        {.alpha = 3, .power = 1, .beta = 1},
+                                        {.alpha = 1, .power = -0.5}};
+    hpc_test_case c;
+    hpc_test_case_begin(&c, state, "map");
+    hpc_value x = hpc_test_input(&c, REAL(6, H), 1);
+    for (size_t k = 0; k < sizeof attr / sizeof *attr; k++) x = hpc_map_each(c.p, x, attr[k]);
+    want(&c, x);
+    hpc_test_gradient_check(&c);
+}
+
 static void dropped(void **state)
 {
     hpc_test_case c;
@@ -396,6 +410,7 @@ int main(void)
         cmocka_unit_test(binaries),
         cmocka_unit_test(values_met_twice),
         cmocka_unit_test(scales_copies_and_views),
+        cmocka_unit_test(mapped),
         cmocka_unit_test(dropped),
         cmocka_unit_test(reductions),
         cmocka_unit_test(gathers_and_scatters),

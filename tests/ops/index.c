@@ -125,6 +125,32 @@ static void scatters_that_set(void **state)
         }
 }
 
+/* Of 90 rows 23 are here, from the 30th on. */
+static void parts_of_tables(void **state)
+{
+    enum { ALL = 90, FIRST = 30 };
+    for (int w = 0; w < WIDTHS; w++) {
+        int32_t index[N];
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "parts, types %d", w);
+        draw_indices(index, N, ALL);
+        hpc_value at = hpc_test_indices(&c, test_type(HPC_I32, N), index);
+        hpc_value table = hpc_test_input(&c, test_type(widths[w].a, ROWS, COLS), 1);
+        hpc_value operand[] = {HPC_NEW, table, at};
+        hpc_emit(c.p, &hpc_op_gather, operand, &(hpc_part_attr){.first = FIRST, .rows = ALL});
+        hpc_test_want(&c, operand[0], HPC_TEST_EXACT);
+        hpc_value x = hpc_test_input(&c, test_type(widths[w].b, N, COLS), 1);
+        hpc_value y = hpc_test_state(&c, test_type(widths[w].a, ROWS, COLS), 1, false);
+        hpc_value to[] = {y, x, at};
+        hpc_emit(c.p, &hpc_op_scatter, to, &(hpc_scatter_attr){.first = FIRST});
+        hpc_scatter_attr *attr = c.p->segment[0].insn[c.p->segment[0].insn_n - 1].attr;
+        attr->rows = ALL; /* as sharding does */
+        c.terms = 2;
+        hpc_test_want(&c, y, HPC_TEST_SUMMED);
+        hpc_test_case_check(&c);
+    }
+}
+
 static void routes(void **state)
 {
     enum { T = 50, GROUPS = 6, CAP = 20 };
@@ -159,6 +185,7 @@ int main(void)
         cmocka_unit_test(gathers_of_other_ranks),
         cmocka_unit_test(scatters_that_add),
         cmocka_unit_test(scatters_that_set),
+        cmocka_unit_test(parts_of_tables),
         cmocka_unit_test(routes),
         cmocka_unit_test(hpc_test_bench_covers),
     };

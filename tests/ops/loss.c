@@ -1,12 +1,14 @@
 /*
- * loss.c: head_loss and head_loss_grad on every backend against the
- * reference: ignored rows, run-time rows, gradients absent and tied.
+ * loss.c: head_loss, head_loss_grad and soft on every backend against the
+ * reference: ignored rows, run-time rows, gradients absent and tied, parts of
+ * the vocabulary.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <string.h>
 
 #include "tests/support/ops.h"
@@ -126,6 +128,56 @@ static void gradients(void **state)
         }
 }
 
+/* The last words of the vocabulary, others' targets among them. */
+static void parts_of_words(void **state)
+{
+    enum { HERE = 265 };
+    for (int w = 0; w < WIDTHS; w++) {
+        double lse[T];
+        hpc_test_case c;
+        hpc_test_case_begin(&c, state, "head_loss of a part, types %d", w);
+        operands o = operands_of(&c, false);
+        hpc_value x = hpc_test_input(&c, test_type(widths[w].a, T, H), 1);
+        hpc_value words = hpc_test_input(&c, test_type(widths[w].b, HERE, H), 0.3);
+        hpc_head_attr attr = {.first = V - HERE, .rows = V, .part = true};
+        hpc_value operand[] = {HPC_NEW, HPC_NEW, x, words, o.target};
+        hpc_emit(c.p, &hpc_op_head_loss, operand, &attr);
+        c.terms = 600;
+        c.exponent = 9;
+        hpc_test_want(&c, operand[0], HPC_TEST_CURVED);
+        hpc_test_want(&c, operand[1], HPC_TEST_CURVED);
+        hpc_value dloss = hpc_test_input(&c, test_type(HPC_F32, T), 1);
+        for (int t = 0; t < T; t++) lse[t] = 7 + 0.01 * t;
+        hpc_value all = hpc_test_input_of(&c, test_type(HPC_F32, T), lse);
+        hpc_value grad[] = {HPC_NONE, HPC_NEW, HPC_NEW, dloss, all, x, words, o.target};
+        attr.part = false;
+        hpc_emit(c.p, &hpc_op_head_loss_grad, grad, &attr);
+        bool halved = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
+        hpc_test_want(&c, grad[1], halved ? HPC_TEST_HALVED : HPC_TEST_CURVED);
+        hpc_test_want(&c, grad[2], halved ? HPC_TEST_HALVED : HPC_TEST_CURVED);
+        hpc_test_case_check(&c);
+    }
+}
+
+static void pieces_of_softmax(void **state)
+{
+    for (int kind = HPC_SOFT_EXP; kind <= HPC_SOFT_LESS; kind++)
+        for (int ragged = 0; ragged < 2; ragged++) {
+            double a[T], b[T];
+            hpc_test_case c;
+            hpc_test_case_begin(&c, state, "soft %d ragged %d", kind, ragged);
+            operands o = operands_of(&c, ragged);
+            for (int t = 0; t < T; t++) a[t] = 0.125 * t, b[t] = 3 - 0.25 * t;
+            if (kind == HPC_SOFT_EXP) b[5] = -INFINITY;
+            hpc_type type = by_rows(test_type(HPC_F32, T), &o);
+            hpc_value va = hpc_test_input_of(&c, type, a), vb = hpc_test_input_of(&c, type, b);
+            c.exponent = 20;
+            hpc_test_want(&c, hpc_soft_of(c.p, kind, va, vb, HPC_NONE), HPC_TEST_CURVED);
+            hpc_test_want(&c, hpc_soft_of(c.p, kind, va, vb, o.target), HPC_TEST_CURVED);
+            hpc_test_case_check(&c);
+        }
+}
+
 static int open_bench(void **state)
 {
     return hpc_test_bench_open(state, "loss");
@@ -136,6 +188,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses),
         cmocka_unit_test(gradients),
+        cmocka_unit_test(parts_of_words),
+        cmocka_unit_test(pieces_of_softmax),
         cmocka_unit_test(hpc_test_bench_covers),
     };
     return cmocka_run_group_tests_name("ops/loss", tests, open_bench, hpc_test_bench_close);

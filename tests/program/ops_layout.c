@@ -110,6 +110,8 @@ static void rows_and_heads(void **s)
     labelled(p, "tGd tG tGd pqGd pqGd u s sn");
     hpc_head_loss(p, REAL(p, 8, 4), REAL(p, 100, 4), INDEX(p, 8));
     labelled(p, "T T Th vh T");
+    hpc_head_loss_of_parts(p, NULL, REAL(p, 8, 4), REAL(p, 100, 4), INDEX(p, 8));
+    labelled(p, "Z Z Z Z");
     hpc_program_free(p);
 }
 
@@ -152,9 +154,9 @@ static void sums_become_partial(void **s)
     hpc_reduce(p, HPC_NEW, x, HPC_MAX, HPC_OVER_COLS);
     labelled(p, "AB ABz");
     hpc_gather(p, REAL(p, 9, 4), INDEX(p, 6));
-    labelled(p, "AZ vZ A");
+    labelled(p, "AZ VZ A");
     hpc_scatter(p, HPC_NEW, REAL(p, 6, 4), INDEX(p, 6), (hpc_scatter_attr){.rows = 9});
-    labelled(p, "vZ AZ A");
+    labelled(p, "VZ AZ A");
     hpc_route(p, INDEX(p, 6), 2, 3, NULL);
     labelled(p, "ec e t");
     hpc_program_free(p);

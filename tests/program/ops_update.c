@@ -1,7 +1,8 @@
 /*
  * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
- * symmetric products and those of bytes, combine, map, tile, eigh; and that state is not written
- * over what the same instruction reads, but where its kernel works in place.
+ * symmetric products and those of bytes, combine, map, tile, eigh; of soft; and
+ * that state is not written over what the same instruction reads, but where its
+ * kernel works in place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@
     }
 #define REAL(p, ...)  value(p, HPC_F32, false, EXTENTS(__VA_ARGS__))
 #define BF16(p, ...)  value(p, HPC_BF16, false, EXTENTS(__VA_ARGS__))
+#define F64(p, ...)   value(p, HPC_F64, false, EXTENTS(__VA_ARGS__))
+#define INDEX(p, ...) value(p, HPC_I32, false, EXTENTS(__VA_ARGS__))
 #define STATE(p, ...) value(p, HPC_F32, true, EXTENTS(__VA_ARGS__))
 #define Q4(p, ...)    value(p, HPC_Q4_0, false, EXTENTS(__VA_ARGS__))
 #define SCALAR(p, d)  value(p, d, false, 0, NULL)
@@ -311,6 +314,19 @@ static void state_is_not_written_over_what_is_read(void **s)
     refuses(p, HPC_E_ARG, "operand mom lies in v0, which param overwrites: give a copy of it");
 }
 
+static void soft_rules(void **s)
+{
+    (void)s;
+    hpc_program *p = begin();
+    makes(p, hpc_soft_of(p, HPC_SOFT_LESS, REAL(p, 6), REAL(p, 6), INDEX(p, 6)), "f32[6]");
+    makes(p, hpc_soft_of(p, HPC_SOFT_EXP, F64(p, 6), F64(p, 6), HPC_NONE), "f64[6]");
+    hpc_soft_of(p, HPC_SOFT_LOG, REAL(p, 6), REAL(p, 5), HPC_NONE);
+    refuses(p, HPC_E_SHAPE, "b is f32[5] and a is f32[6]: they must have the same shape");
+    p = begin();
+    hpc_soft_of(p, HPC_SOFT_LESS + 1, REAL(p, 6), REAL(p, 6), HPC_NONE);
+    refuses(p, HPC_E_ARG, "kind 3 is not exp, log or less");
+}
+
 static void map_rules(void **s)
 {
     (void)s;
@@ -388,6 +404,7 @@ int main(void)
         cmocka_unit_test(combine_refuses),
         cmocka_unit_test(averages_are_versions),
         cmocka_unit_test(state_is_not_written_over_what_is_read),
+        cmocka_unit_test(soft_rules),
         cmocka_unit_test(map_rules),
         cmocka_unit_test(bundle_rules),
         cmocka_unit_test(tile_rules),

@@ -81,6 +81,61 @@ static void split_sums_are_reduced_before_what_is_not_linear(void **state)
     hpc_program_free(p);
 }
 
+static void a_temporary_is_brought_to_its_layout(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_SPLIT(1), HPC_SPLIT(1)});
+    p->value[v.y].type.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    test_ok(shard(p, 2, 0));
+    assert_int_equal(count(p, &hpc_op_reduce_scatter), 1);
+    assert_int_equal(count(p, &hpc_op_all_reduce), 0);
+    assert_int_equal(p->value[v.z].type.layout[HPC_AXIS_ROW], HPC_SPLIT(0));
+    hpc_program_free(p);
+}
+
+/* A sum that one linear op reads is left to it; one that two read is made once, before. */
+static void sums_pass_where_they_get_no_larger(void **state)
+{
+    (void)state;
+    for (int readers = 1; readers <= 2; readers++) {
+        product v;
+        hpc_program *p = emit(&v, (layouts){HPC_SPLIT(1), HPC_SPLIT(1)});
+        hpc_value last = HPC_NONE;
+        p->segment[0].insn_n--; /* without silu */
+        for (int k = 0; k < readers; k++) last = hpc_scale(p, HPC_NEW, v.y, HPC_NONE, 2);
+        hpc_program_keep(p, last);
+        test_ok(shard(p, 2, 0));
+        assert_int_equal(p->value[last].type.layout[HPC_AXIS_ROW],
+                         readers == 1 ? HPC_PARTIAL : HPC_REPLICATED);
+        assert_int_equal(count(p, &hpc_op_all_reduce), readers - 1);
+        hpc_program_free(p);
+    }
+}
+
+/* The largest lse, the sum of exponentials, the target's logit. */
+static void losses_are_put_together_of_parts(void **state)
+{
+    (void)state;
+    hpc_program *p = hpc_program_create();
+    hpc_type words = hpc_type_of(HPC_F64, 2, (int64_t[]){N, K});
+    words.layout[HPC_AXIS_ROW] = HPC_SPLIT(0);
+    hpc_value x = hpc_program_input(p, "x", hpc_type_of(HPC_F64, 2, (int64_t[]){M, K}));
+    hpc_value w = hpc_program_input(p, "w", words);
+    hpc_value target = hpc_program_input(p, "target", hpc_type_of(HPC_I32, 1, (int64_t[]){M}));
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_value loss = hpc_head_loss_of_parts(p, NULL, x, w, target);
+    hpc_program_keep(p, loss);
+    test_ok(shard(p, 2, 1));
+    const hpc_head_attr *at = p->segment[0].insn[0].attr;
+    assert_int_equal(at->first, N / 2);
+    assert_int_equal(at->rows, N);
+    assert_int_equal(count(p, &hpc_op_all_reduce), 3);
+    assert_int_equal(count(p, &hpc_op_all_gather), 0);
+    assert_int_equal(p->value[loss].type.extent[0], M);
+    hpc_program_free(p);
+}
+
 static void differing_layouts_are_converted(void **state)
 {
     (void)state;
@@ -329,6 +384,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_flow_through),
         cmocka_unit_test(split_sums_are_reduced_before_what_is_not_linear),
+        cmocka_unit_test(a_temporary_is_brought_to_its_layout),
+        cmocka_unit_test(sums_pass_where_they_get_no_larger),
+        cmocka_unit_test(losses_are_put_together_of_parts),
         cmocka_unit_test(differing_layouts_are_converted),
         cmocka_unit_test(what_does_not_divide_is_named),
         cmocka_unit_test(an_extent_of_one_is_serial),

@@ -5,7 +5,7 @@
 #ifndef HPC_TEST_MODEL_H
 #define HPC_TEST_MODEL_H
 
-#include "model/model.h"
+#include "model/emit.h"
 #include "tests/support/values.h"
 
 typedef enum hpc_test_steps {

@@ -102,6 +102,7 @@ static const struct {
     {&hpc_op_glu_grad, "act"},
     {&hpc_op_head_loss, "loss"},
     {&hpc_op_head_loss_grad, "loss"},
+    {&hpc_op_soft, "loss"},
     {&hpc_op_dropout, "point"},
     {&hpc_op_binary, "point"},
     {&hpc_op_scale, "point"},

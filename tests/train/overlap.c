@@ -279,11 +279,16 @@ static bool at_most(double x, double bound)
 }
 
 /* Without it all is waited for. */
-static void nothing_is_hidden(const job *j)
+static void hardly_hidden(const job *j, double share)
 {
     const clock *list[] = {&j->forward, &j->backward, &j->update};
     for (int k = 0; k < 3; k++)
-        assert_true(fabs(list[k]->exposed - list[k]->sent) <= 1e-9 * (1 + list[k]->sent));
+        assert_true(fabs(list[k]->exposed - list[k]->sent) <= 1e-9 + share * list[k]->sent);
+}
+
+static void nothing_is_hidden(const job *j)
+{
+    hardly_hidden(j, 1e-9);
 }
 
 /* The same is sent, and the time that is gained is what was hidden. */
@@ -327,15 +332,23 @@ static void a_slow_wire(void **state)
     assert_true(hidden.backward.exposed < 0.1 * plain.backward.exposed);
 }
 
-/* Of all that row sums in backward only the norm, which is last, is waited for: weights' gradients
- * come meanwhile. Forward has none of them. */
+/* What the head sums: statistics of the loss, each token's largest lse, sum of exponentials and
+ * logit, and what it hands on, which it makes together with its weights' gradient. */
+static double head_takes(const clock *c, int64_t tokens)
+{
+    return takes(c, tokens * 32 * 4) + 3 * takes(c, tokens * 4);
+}
+
+/* Of all that row sums in backward only what the head does, and the norm, which is last, is waited
+ * for: weights' gradients come meanwhile. Forward has none of them. */
 static void sums_behind_gradients_of_weights(void **state)
 {
     (void)state;
     job plain = measure(1, 1, 2, 0, -1, fast), hidden = measure(1, 1, 2, 0, 1, fast);
     nothing_is_hidden(&plain);
     the_rest_is_gained(&hidden, &plain);
-    assert_true(at_most(hidden.backward.exposed, takes(&hidden.backward, 4)));
+    const clock *c = &hidden.backward;
+    assert_true(at_most(c->exposed, head_takes(c, ROWS * 32) + takes(c, 4)));
     assert_true(hidden.forward.exposed == plain.forward.exposed);
 }
 
@@ -356,7 +369,8 @@ static void parameters_ahead(void **state)
 }
 
 /* In halves what row sums of the one, in forward too, comes behind products of the other: all but
- * the last of each. Messages are twice as many, and bytes the same. */
+ * the first and the last in forward, and what the head sums of the last in backward. Messages are
+ * twice as many, and bytes the same. */
 static void halves_hide_each_other(void **state)
 {
     (void)state;
@@ -364,10 +378,14 @@ static void halves_hide_each_other(void **state)
     job whole = measure_plan(q, fast);
     q.halves = true;
     job halves = measure_plan(q, fast);
-    assert_int_equal(whole.row.messages, 4 * 4);
-    assert_int_equal(halves.row.messages, 2 * 4 * 4);
+    const int64_t each = 4 * 4 + 2; /* of each block, the words' and the head's */
+    assert_int_equal(whole.row.messages, each);
+    assert_int_equal(halves.row.messages, 2 * each);
     assert_int_equal(halves.row.bytes, whole.row.bytes);
     assert_true(at_most(halves.forward.exposed, takes(&halves.forward, ROWS * 32 / 2 * 32 * 4)));
+    print_message("DBG %g %g %g\n", halves.backward.exposed,
+                  head_takes(&halves.backward, ROWS * 16),
+                  halves.forward.exposed / takes(&halves.forward, ROWS * 32 / 2 * 32 * 4));
     assert_true(at_most(halves.backward.exposed, takes(&halves.backward, 4)));
 }
 
@@ -387,12 +405,13 @@ static void memory_keeps_within_bounds(void **state)
     }
 }
 
-/* On three axes at once what waits is less than half. */
+/* On three axes at once a quarter of it waits; without, all but some statistics of the loss, which
+ * another axis sums meanwhile. */
 static void all_together(void **state)
 {
     (void)state;
     job plain = measure(2, 2, 2, 3, -1, fast), hidden = measure(2, 2, 2, 3, 1, fast);
-    nothing_is_hidden(&plain);
+    hardly_hidden(&plain, 0.02);
     the_rest_is_gained(&hidden, &plain);
     assert_true(hidden.backward.exposed < 0.25 * plain.backward.exposed);
 }

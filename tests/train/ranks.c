@@ -2,158 +2,15 @@
  * ranks.c: a trainer on a grid of ranks takes the steps of one rank: its
  * losses, norms and parameters, and what it saves goes on on any other grid.
  */
+#include "tests/train/ranks.h"
+
 #include <stdlib.h>
 
-#include "tests/train/data.h"
-#include "train/run_priv.h"
-
-enum { STEPS = 4, FEW = 2, NUMBERS = 1 << 15 };
-
-typedef struct job {
-    hpc_trainer_options o;
-    hpc_grid_shape shape;
-    hpc_loader_source source;
-    char data[PATH_MAX];
-    const char *folder; /* to be loaded from, and saved to */
-    int64_t from, steps;
-    double loss[STEPS], norm[STEPS], validation;
-    double param[NUMBERS];
-    int64_t n;
-    int64_t sent; /* by the first rank, in its last step */
-    double parameter_bytes, optimizer_bytes, gradient_bytes; /* of the first rank */
-} job;
-
-static int never(void *user)
-{
-    (void)user;
-    return 0;
-}
-
-static void hear(const char *line, void *user)
-{
-    (void)line, (void)user;
-}
-
-static void read_parameters(job *j, hpc_trainer *t)
-{
-    static double room[NUMBERS];
-    const float *narrow = (const float *)(const void *)room;
-    if (!trainer_leads(t)) {
-        test_ok(trainer_attend(t));
-        return;
-    }
-    j->n = 0;
-    for (hpc_value v = 0; v < t->p->value_n; v++) {
-        if (!t->p->value[v].trainable) continue;
-        int64_t n = 1;
-        for (int d = 0; d < t->whole[v].rank; d++) n *= t->whole[v].extent[d];
-        assert_true(j->n + n <= NUMBERS);
-        test_ok(trainer_fetch(room, t, v));
-        bool wide = t->whole[v].dtype == HPC_F64;
-        for (int64_t k = 0; k < n; k++) j->param[j->n++] = wide ? room[k] : (double)narrow[k];
-    }
-    test_ok(trainer_dismiss(t));
-}
-
-static int run_rank(hpc_link *world, void *user)
-{
-    job *j = user;
-    hpc_trainer_options o = j->o;
-    hpc_loader_options l = {.source = &j->source,
-                            .source_n = 1,
-                            .objective = o.objective,
-                            .classes = o.model.classes,
-                            .length = o.length,
-                            .documents = o.documents,
-                            .seed = o.seed};
-    hpc_checkpoint at = {.best = INFINITY};
-    hpc_loader *loader;
-    hpc_trainer *t;
-    hpc_trainer_result r;
-    double loss = 0;
-    bool first = hpc_link_rank(world) == 0, found;
-    o.device.threads = 1;
-    if (hpc_link_size(world) > 1) test_ok(hpc_grid_open(&o.grid, world, &j->shape));
-    test_ok(hpc_trainer_open(&t, &o, false));
-    test_ok(hpc_loader_open(&loader, &l));
-    if (j->from > 0) {
-        test_ok(hpc_checkpoint_load(&at, &found, t, j->folder, hear, NULL));
-        assert_true(found && at.step == j->from);
-        test_ok(hpc_loader_seek(loader, &at.loader));
-    }
-    for (int64_t s = j->from; s < j->steps; s++) {
-        test_ok(hpc_trainer_load(t, loader));
-        test_ok(hpc_trainer_step(&r, t, s + 1, 0.01, INFINITY));
-        if (!first) continue;
-        j->loss[s] = r.loss;
-        j->norm[s] = r.grad_norm;
-        j->sent = r.sent;
-    }
-    at.step = j->steps;
-    at.loader = hpc_loader_tell(loader);
-    if (j->folder) test_ok(hpc_checkpoint_save(t, j->folder, &at));
-    test_ok(hpc_trainer_validate(&loss, t, loader, o.rows + 1, never, NULL));
-    if (first) j->validation = loss;
-    read_parameters(j, t);
-    if (first) {
-        hpc_trainer_plan plan = hpc_trainer_about(t);
-        j->parameter_bytes = plan.parameter_bytes;
-        j->optimizer_bytes = plan.optimizer_bytes;
-        j->gradient_bytes = plan.gradient_bytes;
-    }
-    hpc_loader_close(loader);
-    hpc_trainer_close(t);
-    hpc_grid_close(o.grid);
-    return HPC_OK;
-}
-
-static void run_job(job *j)
-{
-    test_ok(hpc_threads_run(hpc_grid_size(&j->shape), run_rank, j));
-}
-
-static job *start(hpc_test_folder *f, int kind, const char *column)
-{
-    job *j = hpc_alloc(1, sizeof *j);
-    assert_non_null(j);
-    j->o = tiny_trainer(kind);
-    j->o.rows = 8;
-    j->steps = STEPS;
-    hpc_test_path(j->data, f, column ? column : "data");
-    if (!hpc_file_exists(j->data)) data_make(j->data, 2000, column, 7, data_tokenizer);
-    j->source.path = j->data;
-    return j;
-}
-
-static void same(const job *a, const job *b, double bound)
-{
-    assert_int_equal(a->n, b->n);
-    assert_true(hpc_test_error(a->loss, b->loss, STEPS) < bound);
-    assert_true(hpc_test_error(a->norm, b->norm, STEPS) < bound);
-    assert_true(fabs(a->validation - b->validation) < bound * fabs(b->validation));
-    assert_true(hpc_test_error(a->param, b->param, a->n) < bound);
-}
-
-/* What a job of these options comes to on each of the grids. */
-typedef struct grid {
-    int data, depth, row, zero;
-    bool keep;
-} grid;
-
-static const grid grids[] = {{2, 1, 1, 0, false}, {2, 1, 1, 1, false}, {1, 1, 2, 0, false},
-                             {2, 1, 1, 3, false}, {1, 2, 1, 0, false}, {1, 2, 2, 0, true},
-                             {2, 2, 1, 1, true},  {2, 1, 2, 2, false}, {2, 1, 1, 2, false},
-                             {1, 2, 1, 0, true},  {2, 2, 1, 3, false}, {2, 2, 2, 3, false},
-                             {4, 2, 1, 2, false}, {2, 2, 2, 1, true}};
-
-static void put_grid(job *j, const grid *g)
-{
-    j->shape = (hpc_grid_shape){
-        .extent = {
-            [HPC_AXIS_DATA] = g->data, [HPC_AXIS_DEPTH] = g->depth, [HPC_AXIS_ROW] = g->row}};
-    j->o.parallel.zero = g->zero;
-    j->o.parallel.keep_depth = g->keep;
-}
+static const grid grids[] = {{2, 1, 1, 1, 0, false}, {2, 1, 1, 1, 1, false}, {1, 1, 2, 1, 0, false},
+                             {2, 1, 1, 1, 3, false}, {1, 2, 1, 1, 0, false}, {1, 2, 2, 1, 0, true},
+                             {2, 2, 1, 1, 1, true},  {2, 1, 2, 1, 2, false}, {2, 1, 1, 1, 2, false},
+                             {1, 2, 1, 1, 0, true},  {2, 2, 1, 1, 3, false}, {2, 2, 2, 1, 3, false},
+                             {4, 2, 1, 1, 2, false}, {2, 2, 2, 1, 1, true}};
 
 /* On every `stride`th of them. */
 static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
@@ -162,14 +19,7 @@ static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
     run_job(serial);
     for (size_t g = stride - 1; g < sizeof grids / sizeof *grids; g += stride) {
         if (serial->o.model.adapter.rank > 0 && grids[g].row > 1) continue;
-        job *many = hpc_alloc(1, sizeof *many);
-        many->o = serial->o;
-        many->source = serial->source;
-        many->steps = serial->steps;
-        put_grid(many, &grids[g]);
-        run_job(many);
-        same(many, serial, bound);
-        hpc_free(many);
+        as_serial(serial, &grids[g], bound);
     }
     hpc_free(serial);
 }
@@ -177,7 +27,8 @@ static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
 static void stages_and_depth(void **state)
 {
     as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F64, 1e-12, 1);
-    as_on_one(start(*state, HPC_OPT_ADAMW, NULL), HPC_F32, 1e-5, 4);
+    /* Not by Adam, whose first steps are as long where a gradient is rounding alone. */
+    as_on_one(start(*state, HPC_OPT_SGD, NULL), HPC_F32, 1e-5, 4);
 }
 
 static void microbatches_and_dropout(void **state)
@@ -248,7 +99,7 @@ static void memory_falls_by_stage(void **state)
     double optimizer[4], gradient[4], parameter[4];
     for (int zero = 0; zero < 4; zero++) {
         job *j = start(*state, HPC_OPT_ADAMW, NULL);
-        put_grid(j, &(grid){4, 1, 1, zero, false});
+        put_grid(j, &(grid){4, 1, 1, 1, zero, false});
         j->steps = 1;
         run_job(j);
         optimizer[zero] = j->optimizer_bytes;
@@ -261,24 +112,6 @@ static void memory_falls_by_stage(void **state)
         assert_true(parameter[zero] - freq == (zero == 0   ? all
                                                : zero == 3 ? all / 4
                                                            : all + all / 4));
-        hpc_free(j);
-    }
-}
-
-/* Row sends, for each block, the sums of two products forward and of two inputs backward, and what
- * the two norms' gradients are, of which each rank has a part. */
-static void row_sends_by_the_form(void **state)
-{
-    for (int r = 2; r <= 4; r += 2) {
-        job *j = start(*state, HPC_OPT_ADAMW, NULL);
-        int64_t hidden = j->o.model.hidden, layers = j->o.model.layers;
-        int64_t tokens = j->o.rows * j->o.length;
-        j->o.model.kv_heads = j->o.model.heads;
-        put_grid(j, &(grid){1, 1, r, 0, false});
-        j->steps = 1;
-        run_job(j);
-        int64_t sums = layers * (4 * tokens + 2) * hidden;
-        assert_int_equal(j->sent, 2 * (r - 1) * sums * 4 / r + 4); /* and the sum of squares */
         hpc_free(j);
     }
 }
@@ -401,6 +234,12 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_threads_run(2, run_refused, j), HPC_E_UNSUPPORTED, "pipe=2: ");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 3}};
     test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE, "heads=4: row must split them");
+    j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_COL] = 3}};
+    test_fails(hpc_threads_run(3, run_refused, j), HPC_E_SHAPE, "hidden=32: col must split them");
+    j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_ROW] = 2, [HPC_AXIS_COL] = 2}};
+    j->o.model.vocab = 62;
+    test_fails(hpc_threads_run(4, run_refused, j), HPC_E_SHAPE,
+               "vocab=62: row and col must split them in 4; 60 and 64 are the nearest");
     j->shape = (hpc_grid_shape){.extent = {[HPC_AXIS_DATA] = 2}};
     j->o.parallel.zero = 4;
     test_fails(hpc_threads_run(2, run_refused, j), HPC_E_ARG, "zero=4");
@@ -416,7 +255,6 @@ int main(void)
                                        cmocka_unit_test(classes),
                                        cmocka_unit_test(preconditioned),
                                        cmocka_unit_test(adapters),
-                                       cmocka_unit_test(row_sends_by_the_form),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(overlapping_changes_no_bit),
                                        cmocka_unit_test(halves_are_the_whole),

@@ -21,6 +21,7 @@
 #define HPC_KERNEL_H
 
 #include "runtime/device/device.h"
+#include "runtime/device/kernel/part.h"
 #include "runtime/device/kernel/update.h"
 
 #ifdef __cplusplus
@@ -126,14 +127,12 @@ typedef struct hpc_glu_grad_args {
  * loss[t] = lse[t] - x[t].w[target[t]], 0 where target[t] < 0. x [T,H], w [V,H]; loss, lse f32
  * (f64). A target >= V fails. */
 typedef struct hpc_head_loss_args {
-    hpc_tensor loss, lse, x, w, target;
-    hpc_no_attr attr;
+    hpc_tensor loss, lse, x, w, target; hpc_head_attr attr;
 } hpc_head_loss_args;
 /* dloss [T]. dx may be absent; dw optional, ACC. Without lse it finds the losses too, and stores
  * them if asked, with head_loss's bits: the logits are computed once for both. */
 typedef struct hpc_head_loss_grad_args {
-    hpc_tensor loss, dx, dw, dloss, lse, x, w, target;
-    hpc_no_attr attr;
+    hpc_tensor loss, dx, dw, dloss, lse, x, w, target; hpc_head_attr attr;
 } hpc_head_loss_grad_args;
 
 /* Element (r, c) of x seen as [rows,cols] is kept, times 1/(1-p), where
@@ -167,11 +166,11 @@ typedef struct hpc_fill_args { hpc_tensor y; hpc_fill_attr attr; } hpc_fill_args
 
 /* y[i...] = x[index[i...]] by rows of x's last extent; a negative index gives zeros; one past the
  * rows of x fails. x may be f16 or a block format (embedding), and [n,k] in panels. */
-typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_no_attr attr; } hpc_gather_args;
+typedef struct hpc_gather_args { hpc_tensor y, x, index; hpc_part_attr attr; } hpc_gather_args;
 /* The reverse: rows of x go to rows index[...] of y; negative: nowhere. ADD: y (zeros, if not
  * adding) += in order of x's rows; SET: the row is replaced, the rest of y stays (y is INOUT). */
 typedef enum hpc_scatter_mode { HPC_SCATTER_ADD, HPC_SCATTER_SET } hpc_scatter_mode;
-typedef struct hpc_scatter_attr { int mode; int64_t rows; } hpc_scatter_attr;
+typedef struct hpc_scatter_attr { int mode; int64_t rows, first; } hpc_scatter_attr;
 typedef struct hpc_scatter_args { hpc_tensor y, x, index; hpc_scatter_attr attr; } hpc_scatter_args;
 /* Tokens to groups: index[e][0..count[e]) = the t with group[t] == e, ascending. index [E,cap];
  * group [T], negative: none. More than cap for one group fails. */
@@ -208,6 +207,7 @@ typedef struct hpc_kernels {
     int (*glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a);
     int (*head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a);
     int (*head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a);
+    int (*soft)(hpc_plan *p, int workers, const hpc_soft_args *a);
     int (*dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a);
     int (*binary)(hpc_plan *p, int workers, const hpc_binary_args *a);
     int (*scale)(hpc_plan *p, int workers, const hpc_scale_args *a);

@@ -3,11 +3,11 @@
  */
 #include "runtime/device/ref/priv.h"
 
-static int row_check(const char *op, int64_t at, int64_t i, int64_t rows)
+static int row_check(const char *op, int64_t at, const hpc_tensor *index, int64_t i, int64_t rows)
 {
-    if (at < rows) return 0;
-    return hpc_fail(HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows", op, (long long)at,
-                    (long long)i, (long long)rows);
+    if (at != HPC_PART_PAST) return 0;
+    return hpc_fail(HPC_E_ARG, "%s: index %lld at %lld is past the %lld rows", op,
+                    (long long)hpc_ref_index(index, i), (long long)i, (long long)rows);
 }
 
 /* Elements c .. c+n-1 of row `row`. */
@@ -31,8 +31,8 @@ static int gather_run(const hpc_launch *l, const void *args)
     share_rows(&lo, &hi, &g->y, l);
     for (int64_t r = lo; r < hi; r++) {
         if (!hpc_ref_element_live(&g->index, r)) continue;
-        int64_t at = hpc_ref_index(&g->index, r);
-        int rc = row_check("gather", at, r, rows);
+        int64_t at = hpc_part_row(hpc_ref_index(&g->index, r), g->attr.first, g->attr.rows, rows);
+        int rc = row_check("gather", at, &g->index, r, g->attr.rows ? g->attr.rows : rows);
         if (rc < 0) return rc;
         for (int64_t c = 0; c < cols; c += REF_CHUNK) {
             int64_t n = least(REF_CHUNK, cols - c);
@@ -51,12 +51,19 @@ int hpc_ref_gather(hpc_plan *p, int workers, const hpc_gather_args *a)
     return ref_plan(p, gather_run, "ref_gather");
 }
 
+static int64_t target_of(const hpc_scatter_args *g, int64_t i)
+{
+    return hpc_part_row(hpc_ref_index(&g->index, i), g->attr.first, g->attr.rows,
+                        hpc_tensor_rows(&g->y));
+}
+
 static int indices_check(const hpc_scatter_args *g)
 {
     int64_t n = hpc_tensor_n(&g->index), rows = hpc_tensor_rows(&g->y);
     for (int64_t i = 0; i < n; i++) {
         if (!hpc_ref_element_live(&g->index, i)) continue;
-        int rc = row_check("scatter", hpc_ref_index(&g->index, i), i, rows);
+        int rc =
+            row_check("scatter", target_of(g, i), &g->index, i, g->attr.rows ? g->attr.rows : rows);
         if (rc < 0) return rc;
     }
     return 0;
@@ -69,7 +76,7 @@ static double scattered(const hpc_scatter_args *g, int64_t r, int64_t c, bool *a
     double sum = 0;
     *any = false;
     for (int64_t i = 0; i < n; i++) {
-        if (!hpc_ref_element_live(&g->index, i) || hpc_ref_index(&g->index, i) != r) continue;
+        if (!hpc_ref_element_live(&g->index, i) || target_of(g, i) != r) continue;
         double v = hpc_ref_get(&g->x, i * cols + c);
         sum = g->attr.mode == HPC_SCATTER_ADD ? sum + v : v;
         *any = true;

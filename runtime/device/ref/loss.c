@@ -1,5 +1,6 @@
 /*
- * loss.c: the head's product and cross-entropy in one, and their gradient.
+ * loss.c: the head's product and cross-entropy in one, and their gradient; and
+ * the pieces of softmax.
  */
 #include "runtime/device/ref/priv.h"
 
@@ -19,26 +20,35 @@ static double lse_of(const hpc_tensor *x, const hpc_tensor *w, int64_t t)
     return most + log(sum);
 }
 
-static int target_check(int64_t target, int64_t t, int64_t words)
+/* Which of the words that are here. */
+static int64_t word_of(const hpc_tensor *target, int64_t t, const hpc_head_attr *at,
+                       const hpc_tensor *w)
 {
-    if (target < words) return 0;
+    return hpc_part_row(hpc_ref_index(target, t), at->first, at->rows, w->extent[0]);
+}
+
+static int target_check(const hpc_tensor *target, int64_t t, const hpc_head_attr *at,
+                        const hpc_tensor *w)
+{
+    if (word_of(target, t, at, w) != HPC_PART_PAST) return 0;
     return hpc_fail(HPC_E_ARG, "head_loss: target %lld of row %lld; the head has %lld rows",
-                    (long long)target, (long long)t, (long long)words);
+                    (long long)hpc_ref_index(target, t), (long long)t,
+                    (long long)(at->rows ? at->rows : w->extent[0]));
 }
 
 static int head_loss_run(const hpc_launch *l, const void *args)
 {
     const hpc_head_loss_args *g = args;
-    int64_t words = g->w.extent[0], lo, hi;
+    int64_t lo, hi;
     share_rows(&lo, &hi, &g->x, l);
     for (int64_t t = lo; t < hi; t++) {
         if (!hpc_tensor_row_live(&g->x, t)) continue;
-        int64_t target = hpc_ref_index(&g->target, t);
-        int rc = target_check(target, t, words);
+        int64_t word = word_of(&g->target, t, &g->attr, &g->w);
+        int rc = target_check(&g->target, t, &g->attr, &g->w);
         if (rc < 0) return rc;
-        double lse = lse_of(&g->x, &g->w, t);
+        double lse = lse_of(&g->x, &g->w, t), hit = word < 0 ? 0 : logit(&g->x, &g->w, t, word);
         hpc_ref_set(&g->lse, t, lse);
-        hpc_ref_set(&g->loss, t, target < 0 ? 0 : lse - logit(&g->x, &g->w, t, target));
+        hpc_ref_set(&g->loss, t, g->attr.part ? hit : word < 0 ? 0 : lse - hit);
     }
     return 0;
 }
@@ -52,10 +62,10 @@ int hpc_ref_head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a)
 /* The gradient that reaches logit (t, v): dloss (softmax - [v is the target]). */
 static double logit_grad(const hpc_head_loss_grad_args *g, const double *lse, int64_t t, int64_t v)
 {
-    int64_t target = hpc_ref_index(&g->target, t);
-    if (target < 0) return 0;
+    int64_t word = word_of(&g->target, t, &g->attr, &g->w);
+    if (word == HPC_PART_NONE) return 0;
     double p = exp(logit(&g->x, &g->w, t, v) - lse[t]);
-    return hpc_ref_get(&g->dloss, t) * (p - (v == target));
+    return hpc_ref_get(&g->dloss, t) * (p - (v == word));
 }
 
 static void grad_x(const hpc_head_loss_grad_args *g, const double *lse, int64_t t, int64_t e0,
@@ -88,7 +98,7 @@ static int targets_check(const hpc_head_loss_grad_args *g)
     int64_t rows = hpc_tensor_rows(&g->x);
     for (int64_t t = 0; t < rows; t++) {
         if (!hpc_tensor_row_live(&g->x, t)) continue;
-        int rc = target_check(hpc_ref_index(&g->target, t), t, g->w.extent[0]);
+        int rc = target_check(&g->target, t, &g->attr, &g->w);
         if (rc < 0) return rc;
     }
     return 0;
@@ -141,4 +151,26 @@ int hpc_ref_head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_ar
     int rc = ref_plan(p, head_loss_grad_run, "ref_head_loss_grad");
     p->workspace = (size_t)workers * (size_t)hpc_tensor_rows(&a->x) * sizeof(double);
     return rc;
+}
+
+/* ---- soft -------------------------------------------------------------------- */
+
+static int soft_run(const hpc_launch *l, const void *args)
+{
+    const hpc_soft_args *g = args;
+    int64_t lo, hi;
+    hpc_share(&lo, &hi, hpc_tensor_n(&g->y), 1, l->worker, l->workers);
+    for (int64_t i = lo; i < hi; i++) {
+        if (!hpc_ref_element_live(&g->y, i)) continue;
+        bool counts = !present(&g->target) || hpc_ref_index(&g->target, i) >= 0;
+        double y = hpc_soft(g->attr.kind, hpc_ref_get(&g->a, i), hpc_ref_get(&g->b, i));
+        hpc_ref_set(&g->y, i, counts ? y : 0);
+    }
+    return 0;
+}
+
+int hpc_ref_soft(hpc_plan *p, int workers, const hpc_soft_args *a)
+{
+    (void)workers, (void)a;
+    return ref_plan(p, soft_run, "ref_soft");
 }

@@ -86,6 +86,7 @@ int hpc_ref_copy(hpc_plan *p, int workers, const hpc_copy_args *a);
 int hpc_ref_fill(hpc_plan *p, int workers, const hpc_fill_args *a);
 /* loss.c */
 int hpc_ref_head_loss(hpc_plan *p, int workers, const hpc_head_loss_args *a);
+int hpc_ref_soft(hpc_plan *p, int workers, const hpc_soft_args *a);
 int hpc_ref_head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a);
 /* index.c */
 int hpc_ref_gather(hpc_plan *p, int workers, const hpc_gather_args *a);

@@ -46,6 +46,7 @@ const hpc_kernels hpc_ref_kernels = {
     .apply = hpc_ref_apply,
     .combine = hpc_ref_combine,
     .map = hpc_ref_map,
+    .soft = hpc_ref_soft,
     .below = hpc_ref_below,
     .tile = hpc_ref_tile,
     .bundle = hpc_ref_bundle,

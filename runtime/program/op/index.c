@@ -17,6 +17,12 @@ static hpc_type rows_by(const hpc_type *index, int64_t cols, hpc_dtype dtype)
 
 enum { GATHER_Y, GATHER_X, GATHER_INDEX, GATHER_N };
 
+static const hpc_field gather_field[] = {
+    {"first", HPC_FIELD_I64, offsetof(hpc_part_attr, first), NULL, false},
+    {"rows", HPC_FIELD_I64, offsetof(hpc_part_attr, rows), NULL, false},
+    {NULL, HPC_FIELD_INT, 0, NULL, false},
+};
+
 static int gather_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
@@ -52,14 +58,22 @@ static int gather_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
+/* Rows of a part of a matrix are partial sums: zeros but for those that are here. */
 static int gather_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
     hpc_op_label(dims, p, i, GATHER_INDEX, "ABCD");
     hpc_op_label_rows(dims, p, i, GATHER_Y, 'Z');
     const hpc_type *x = hpc_op_type(p, i, GATHER_X);
-    hpc_op_label(dims, p, i, GATHER_X, x->rank == 2 ? "vZ" : x->rank == 3 ? "vwZ" : "vwxZ");
+    hpc_op_label(dims, p, i, GATHER_X, x->rank == 2 ? "VZ" : x->rank == 3 ? "vwZ" : "vwxZ");
     dims->linear[0] = 1u << GATHER_X;
     return HPC_OK;
+}
+
+static void gather_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                            const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_part_attr *at = i->attr;
+    hpc_op_part(&at->first, &at->rows, &global[GATHER_X], &local[GATHER_X], shape, coord);
 }
 
 /* Of the table, only the rows that are named are read. */
@@ -83,12 +97,14 @@ static int gather_select(hpc_plan *plan, const hpc_kernels *k, int workers, cons
 const hpc_op hpc_op_gather = {
     .sig = {.name = "gather",
             .operand_n = GATHER_N,
-            .attr_bytes = sizeof(hpc_no_attr),
+            .attr_bytes = sizeof(hpc_part_attr),
             .operand = {{"y", HPC_OUT | HPC_ROWWISE}, {"x", HPC_IN}, {"index", HPC_IN}}},
+    .field = gather_field,
     .comm = -1,
     .shape = gather_shape,
     .backward = gather_backward,
     .layout = gather_layout,
+    .localise = gather_localise,
     .cost = gather_cost,
     .select = gather_select,
 };
@@ -109,6 +125,7 @@ static const char *const scatter_names[] = {
 static const hpc_field scatter_field[] = {
     {"mode", HPC_FIELD_NAME, offsetof(hpc_scatter_attr, mode), scatter_names, true},
     {"rows", HPC_FIELD_I64, offsetof(hpc_scatter_attr, rows), NULL, false},
+    {"first", HPC_FIELD_I64, offsetof(hpc_scatter_attr, first), NULL, false},
     {NULL, HPC_FIELD_INT, 0, NULL, false},
 };
 
@@ -172,7 +189,8 @@ static int scatter_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dim
     const hpc_scatter_attr *at = i->attr;
     bool add = at->mode == HPC_SCATTER_ADD;
     int rank_y = hpc_op_type(p, i, SCATTER_Y)->rank;
-    hpc_op_label(dims, p, i, SCATTER_Y, rank_y == 2 ? "vZ" : rank_y == 3 ? "vwZ" : "vwxZ");
+    const char *y = add ? "VZ" : "vZ"; /* each part of it takes what goes there */
+    hpc_op_label(dims, p, i, SCATTER_Y, rank_y == 2 ? y : rank_y == 3 ? "vwZ" : "vwxZ");
     hpc_op_label(dims, p, i, SCATTER_INDEX, add ? "ABCD" : "abcd");
     if (add)
         hpc_op_label_rows(dims, p, i, SCATTER_X, 'Z');
@@ -180,6 +198,13 @@ static int scatter_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dim
         hpc_op_label(dims, p, i, SCATTER_X, set_x[hpc_op_type(p, i, SCATTER_X)->rank]);
     if (add) dims->linear[0] = 1u << SCATTER_X;
     return HPC_OK;
+}
+
+static void scatter_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                             const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_scatter_attr *at = i->attr;
+    hpc_op_part(&at->first, &at->rows, &global[SCATTER_Y], &local[SCATTER_Y], shape, coord);
 }
 
 static hpc_cost scatter_cost(const hpc_type *type, const void *attr)
@@ -204,6 +229,7 @@ const hpc_op hpc_op_scatter = {
     .shape = scatter_shape,
     .backward = scatter_backward,
     .layout = scatter_layout,
+    .localise = scatter_localise,
     .cost = scatter_cost,
     .select = scatter_select,
 };

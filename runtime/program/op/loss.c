@@ -8,6 +8,13 @@
 #include "runtime/program/op/priv.h"
 
 enum { LOSS_LOSS, LOSS_LSE, LOSS_X, LOSS_W, LOSS_TARGET, LOSS_N };
+static const hpc_field head_field[] = {
+    {"first", HPC_FIELD_I64, offsetof(hpc_head_attr, first), NULL, false},
+    {"rows", HPC_FIELD_I64, offsetof(hpc_head_attr, rows), NULL, false},
+    {"part", HPC_FIELD_BOOL, offsetof(hpc_head_attr, part), NULL, false},
+    {NULL, HPC_FIELD_INT, 0, NULL, false},
+};
+
 enum { GRAD_LOSS, GRAD_DX, GRAD_DW, GRAD_DLOSS, GRAD_LSE, GRAD_X, GRAD_W, GRAD_TARGET, GRAD_N };
 
 static int check_inputs(const hpc_insn *i, const hpc_type *type, int x, int w, int target)
@@ -44,6 +51,8 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
 {
     int rc = hpc_op_no_gradient(d, i->operand[LOSS_LSE], "the lse of a loss");
     if (rc < 0) return rc;
+    if (((const hpc_head_attr *)i->attr)->part)
+        return hpc_fail(HPC_E_UNSUPPORTED, "no gradient passes through a loss of parts alone");
     hpc_value x = i->operand[LOSS_X], w = i->operand[LOSS_W];
     hpc_value operand[GRAD_N] = {HPC_NONE,
                                  hpc_op_fresh(d, x),
@@ -59,15 +68,25 @@ static int head_loss_backward(hpc_diff *d, const hpc_insn *i)
     return HPC_OK;
 }
 
-/* The vocabulary stays whole: a loss of part of it is no sum of partial losses. */
+/* The vocabulary stays whole: a loss of part of it is no sum of partial losses. But targets' logits
+ * are sums, and the lse the logarithm of one. */
 static int head_loss_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
+    bool part = ((const hpc_head_attr *)i->attr)->part;
+    dims->logarithm = 1u << LOSS_LSE;
     hpc_op_label(dims, p, i, LOSS_LOSS, "T");
     hpc_op_label(dims, p, i, LOSS_LSE, "T");
     hpc_op_label(dims, p, i, LOSS_X, "Th");
-    hpc_op_label(dims, p, i, LOSS_W, "vh");
+    hpc_op_label(dims, p, i, LOSS_W, part ? "Vh" : "vh");
     hpc_op_label(dims, p, i, LOSS_TARGET, "T");
     return HPC_OK;
+}
+
+static void head_loss_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                               const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_head_attr *at = i->attr;
+    hpc_op_part(&at->first, &at->rows, &global[LOSS_W], &local[LOSS_W], shape, coord);
 }
 
 static double logits_flops(const hpc_type *x, const hpc_type *w)
@@ -89,16 +108,18 @@ static int head_loss_select(hpc_plan *plan, const hpc_kernels *k, int workers, c
 const hpc_op hpc_op_head_loss = {
     .sig = {.name = "head_loss",
             .operand_n = LOSS_N,
-            .attr_bytes = sizeof(hpc_no_attr),
+            .attr_bytes = sizeof(hpc_head_attr),
             .operand = {{"loss", HPC_OUT},
                         {"lse", HPC_OUT},
                         {"x", HPC_IN},
                         {"w", HPC_IN},
                         {"target", HPC_IN}}},
+    .field = head_field,
     .comm = -1,
     .shape = head_loss_shape,
     .backward = head_loss_backward,
     .layout = head_loss_layout,
+    .localise = head_loss_localise,
     .cost = head_loss_cost,
     .select = head_loss_select,
 };
@@ -115,6 +136,26 @@ hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_
     hpc_value dw = w >= 0 && p->value[w].trainable ? hpc_accumulator(p, w) : HPC_NONE;
     hpc_value operand[GRAD_N] = {HPC_NEW, HPC_NEW, dw, dloss, HPC_NONE, x, w, target};
     hpc_value loss = hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
+    *dx = operand[GRAD_DX];
+    return loss;
+}
+
+hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
+                                 hpc_value target)
+{
+    hpc_value operand[LOSS_N] = {HPC_NEW, HPC_NEW, x, w, target};
+    hpc_emit(p, &hpc_op_head_loss, operand, &(hpc_head_attr){.part = true});
+    if (lse) *lse = operand[LOSS_LSE];
+    return hpc_soft_of(p, HPC_SOFT_LESS, operand[LOSS_LSE], operand[LOSS_LOSS], target);
+}
+
+hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
+                                         hpc_value target, hpc_value dloss)
+{
+    hpc_value lse = HPC_NONE, loss = hpc_head_loss_of_parts(p, &lse, x, w, target);
+    hpc_value dw = w >= 0 && p->value[w].trainable ? hpc_accumulator(p, w) : HPC_NONE;
+    hpc_value operand[GRAD_N] = {HPC_NONE, HPC_NEW, dw, dloss, lse, x, w, target};
+    hpc_emit(p, &hpc_op_head_loss_grad, operand, NULL);
     *dx = operand[GRAD_DX];
     return loss;
 }
@@ -141,18 +182,28 @@ out:
     return rc;
 }
 
+/* By the lse of all, each part of the vocabulary has its terms of dx and its rows of dw. */
 static int head_loss_grad_layout(const hpc_program *p, const hpc_insn *i, hpc_dims *dims)
 {
+    bool part = i->operand[GRAD_LSE] >= 0 && i->operand[GRAD_LOSS] == HPC_NONE;
+    const char *words = part ? "Vh" : "vh";
     hpc_op_label(dims, p, i, GRAD_LOSS, "T");
     hpc_op_label(dims, p, i, GRAD_DX, "Th");
-    hpc_op_label(dims, p, i, GRAD_DW, "vh");
+    hpc_op_label(dims, p, i, GRAD_DW, words);
     hpc_op_label(dims, p, i, GRAD_DLOSS, "T");
     hpc_op_label(dims, p, i, GRAD_LSE, "T");
     hpc_op_label(dims, p, i, GRAD_X, "Th");
-    hpc_op_label(dims, p, i, GRAD_W, "vh");
+    hpc_op_label(dims, p, i, GRAD_W, words);
     hpc_op_label(dims, p, i, GRAD_TARGET, "T");
     if (i->operand[GRAD_LOSS] == HPC_NONE) dims->linear[0] = 1u << GRAD_DLOSS;
     return HPC_OK;
+}
+
+static void head_loss_grad_localise(hpc_insn *i, const hpc_type *global, const hpc_type *local,
+                                    const hpc_grid_shape *shape, const int *coord)
+{
+    hpc_head_attr *at = i->attr;
+    hpc_op_part(&at->first, &at->rows, &global[GRAD_W], &local[GRAD_W], shape, coord);
 }
 
 /* The logits (again), and a product for each gradient. */
@@ -173,7 +224,7 @@ static int head_loss_grad_select(hpc_plan *plan, const hpc_kernels *k, int worke
 const hpc_op hpc_op_head_loss_grad = {
     .sig = {.name = "head_loss_grad",
             .operand_n = GRAD_N,
-            .attr_bytes = sizeof(hpc_no_attr),
+            .attr_bytes = sizeof(hpc_head_attr),
             .operand = {{"loss", HPC_OUT | HPC_OPTIONAL},
                         {"dx", HPC_OUT | HPC_OPTIONAL},
                         {"dw", HPC_ACC | HPC_OPTIONAL},
@@ -182,9 +233,11 @@ const hpc_op hpc_op_head_loss_grad = {
                         {"x", HPC_IN},
                         {"w", HPC_IN},
                         {"target", HPC_IN}}},
+    .field = head_field,
     .comm = -1,
     .shape = head_loss_grad_shape,
     .layout = head_loss_grad_layout,
+    .localise = head_loss_grad_localise,
     .cost = head_loss_grad_cost,
     .select = head_loss_grad_select,
 };

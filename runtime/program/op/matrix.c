@@ -184,6 +184,23 @@ out:
     return rc;
 }
 
+/* dx = dy alpha power x^(power - 1), where y is not kept within bounds. */
+static int map_backward(hpc_diff *d, const hpc_insn *i)
+{
+    hpc_program *p = hpc_diff_program(d);
+    const hpc_map_attr *at = i->attr;
+    hpc_value dy = hpc_diff_of(d, i->operand[MAP_Y]), x = i->operand[MAP_X];
+    if (!hpc_diff_wants(d, x)) return HPC_OK;
+    if (at->guarded || at->lo != 0 || at->hi != 0 || at->alpha == 0)
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "no gradient passes through a map with bounds or a guard");
+    hpc_map_attr slope = {.alpha = at->alpha * at->power, .power = at->power - 1};
+    hpc_op_give(d, x,
+                at->power == 1 ? hpc_scale(p, HPC_NEW, dy, HPC_NONE, at->alpha)
+                               : hpc_binary(p, HPC_MUL, hpc_map_each(p, x, slope), dy));
+    return HPC_OK;
+}
+
 static int map_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)
 {
     return k->map ? k->map(plan, workers, args) : hpc_op_missing("map");
@@ -197,6 +214,7 @@ const hpc_op hpc_op_map = {
     .field = map_field,
     .comm = -1,
     .shape = map_shape,
+    .backward = map_backward,
     .layout = hpc_op_layout_pointwise,
     .select = map_select,
 };

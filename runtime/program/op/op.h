@@ -36,6 +36,7 @@ typedef struct hpc_field {
 typedef struct hpc_dims {
     char label[HPC_OPERAND_MAX][HPC_RANK_MAX + 1];
     uint16_t linear[4]; /* sets of inputs: if just these are partial, so are the outputs */
+    uint16_t logarithm; /* outputs that are then logarithms of partial sums */
 } hpc_dims;
 
 typedef struct hpc_diff hpc_diff; /* a differentiation under way */
@@ -80,10 +81,10 @@ bool hpc_type_same_shape(const hpc_type *a, const hpc_type *b); /* extents and r
 /* ---- emission -------------------------------------------------------------- */
 extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_norm_grad,
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
-    hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_dropout, hpc_op_binary,
-    hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather, hpc_op_scatter,
-    hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam, hpc_op_apply,
-    hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
+    hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_soft, hpc_op_dropout,
+    hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather,
+    hpc_op_scatter, hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam,
+    hpc_op_apply, hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
     hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
     hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 
@@ -123,6 +124,13 @@ hpc_value hpc_head_loss(hpc_program *p, hpc_value x, hpc_value w, hpc_value targ
  * given the gradients of the losses. */
 hpc_value hpc_head_loss_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
                                 hpc_value target, hpc_value dloss);
+/* Both, made so that w's rows can be split: of the lse of each part, and each target's logit. */
+hpc_value hpc_head_loss_of_parts(hpc_program *p, hpc_value *lse, hpc_value x, hpc_value w,
+                                 hpc_value target);
+hpc_value hpc_head_loss_of_parts_trained(hpc_program *p, hpc_value *dx, hpc_value x, hpc_value w,
+                                         hpc_value target, hpc_value dloss);
+hpc_value hpc_soft_of(hpc_program *p, hpc_soft_kind kind, hpc_value a, hpc_value b,
+                      hpc_value target);
 hpc_value hpc_dropout(hpc_program *p, hpc_value x, hpc_value step, hpc_value base,
                       hpc_dropout_attr attr);
 hpc_value hpc_binary(hpc_program *p, hpc_binary_kind kind, hpc_value a, hpc_value b);
@@ -141,7 +149,8 @@ void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc
              hpc_sgd_attr attr);
 void hpc_adamw(hpc_program *p, hpc_value param, hpc_value m, hpc_value v, hpc_value half,
                hpc_value grad, hpc_value lr, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
-/* What second-order optimizers are made of; no gradient passes. Returns u, for hpc_apply. */
+/* What second-order optimizers are made of; no gradient passes but through map_each. Returns u, for
+ * hpc_apply. */
 hpc_value hpc_adam(hpc_program *p, hpc_value u, hpc_value m, hpc_value v, hpc_value grad,
                    hpc_value top, hpc_value step, hpc_value clip, hpc_adamw_attr attr);
 /* alpha 0 is read as 1. */

@@ -41,7 +41,9 @@ void hpc_op_label(hpc_dims *dims, const hpc_program *p, const hpc_insn *i, int k
                   const char *letters);
 /* All operands but scalars have one shape, and any dimension may be split. */
 int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *dims);
-/* Which part of dimension `dim` a rank holds, axes of lower index being the outer ones. */
+/* Which part of a table's rows is here, if not all. */
+void hpc_op_part(int64_t *first, int64_t *rows, const hpc_type *global, const hpc_type *local,
+                 const hpc_grid_shape *shape, const int *coord);
 
 /* ---- costs, selection ------------------------------------------------------ */
 /* These flops, and the bytes of the operands that are present. */

@@ -133,6 +133,14 @@ int hpc_op_layout_pointwise(const hpc_program *p, const hpc_insn *i, hpc_dims *d
     return HPC_OK;
 }
 
+void hpc_op_part(int64_t *first, int64_t *rows, const hpc_type *global, const hpc_type *local,
+                 const hpc_grid_shape *shape, const int *coord)
+{
+    if (local->extent[0] == global->extent[0]) return;
+    *first = hpc_type_first(local, 0, shape, coord);
+    *rows = global->extent[0];
+}
+
 /* ---- costs, selection ------------------------------------------------------ */
 
 hpc_cost hpc_op_cost(const hpc_type *type, int operand_n, double flops)

@@ -25,6 +25,7 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_glu_grad,
     &hpc_op_head_loss,
     &hpc_op_head_loss_grad,
+    &hpc_op_soft,
     &hpc_op_dropout,
     &hpc_op_binary,
     &hpc_op_scale,

@@ -276,8 +276,12 @@ static int prove_insn(prover *w)
     TRY(check_guard(w, i));
     TRY(check_under(w, i));
     bool bundles = prove_bundles(w, i);
-    bool moves = bundles || (prove_moves(i) && !prove_tiles(w, i));
-    TRY(bundles ? prove_bundle(w, i) : moves ? prove_move(w, i) : prove_match(w, i));
+    bool joins = prove_joins(i);
+    bool moves = bundles || joins || (prove_moves(i) && !prove_tiles(w, i));
+    TRY(bundles ? prove_bundle(w, i)
+        : joins ? prove_join(w, i)
+        : moves ? prove_move(w, i)
+                : prove_match(w, i));
     for (int r = 0; r < w->w->n; r++) w->at[r] += w->stands[r];
     w->out->moves += moves;
     w->out->collectives += i->op->comm >= 0;

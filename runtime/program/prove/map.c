@@ -63,6 +63,7 @@ bool map_equal(const map *a, const map *b)
     merge(&x);
     merge(&y);
     if (x.root != y.root || x.version != y.version || x.n != y.n || x.base != y.base) return false;
+    if (x.joins != y.joins || x.along != y.along) return false;
     for (int k = 0; k < x.n; k++)
         if (x.f[k].n != y.f[k].n || x.f[k].stride != y.f[k].stride) return false;
     for (int k = 0; k < HPC_AXIS_N; k++)
@@ -191,7 +192,7 @@ bool map_place(map *out, int *dim, const map *whole, const hpc_type *global, con
         int a = hpc_axis_nesting[k], d = local->layout[a] - 1;
         int ranks = shape->extent[a] > 1 ? shape->extent[a] : 1;
         if (ranks == 1) continue;
-        out->partial[a] = local->layout[a] == HPC_PARTIAL;
+        out->partial[a] = local->layout[a] < 0 ? local->layout[a] : 0;
         if (d < 0) continue;
         if (d >= global->rank) return false;
         map one = {0};

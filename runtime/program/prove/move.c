@@ -119,6 +119,9 @@ static const char *along(int axis)
 static int want_partial(const prover *w, const map *m, int a, hpc_value x)
 {
     value_text text;
+    if (m->partial[a] == HPC_LOGARITHM && (m->joins != PROVE_EXPONENTIALS || m->along != a))
+        return hpc_fail(HPC_E_STATE, "%s is of logarithms along %s: their sum is no logarithm",
+                        prove_value(text, w, x), along(a));
     if (m->partial[a]) return HPC_OK;
     if (m->by[a] != 0)
         return hpc_fail(HPC_E_STATE,
@@ -158,7 +161,10 @@ static int communicate_axis(const prover *w, map *m, const hpc_insn *i, int a)
     switch (i->op->comm) {
     case HPC_ALL_REDUCE:
         TRY(want_partial(w, m, a, i->operand[1]));
-        m->partial[a] = false;
+        if (m->joins && m->along == a)
+            m->joins = PROVE_SUM;
+        else
+            m->partial[a] = 0;
         break;
     case HPC_ALL_GATHER:
         TRY(want_parts(w, m, a, i->operand[1]));
@@ -166,12 +172,29 @@ static int communicate_axis(const prover *w, map *m, const hpc_insn *i, int a)
         break;
     default:
         TRY(want_partial(w, m, a, i->operand[1]));
-        m->partial[a] = false;
+        if (m->joins) return refuse("scattered while they are joined");
+        m->partial[a] = 0;
         if (!map_scatter(m, a, n)) return refuse("scattered");
         break;
     }
 out:
     return rc;
+}
+
+/* The largest of the logarithms that ranks along one axis have. */
+static int largest(const prover *w, map *m, const hpc_insn *i)
+{
+    const hpc_comm_attr *at = i->attr;
+    value_text text;
+    for (int a = 0; a < HPC_AXIS_N; a++) {
+        if (at->axes != 1u << a || m->joins || m->partial[a] != HPC_LOGARITHM) continue;
+        m->joins = PROVE_MOST;
+        m->along = (int8_t)a;
+        return HPC_OK;
+    }
+    return hpc_fail(HPC_E_STATE,
+                    "%s is not of logarithms along the axis of which the largest is taken",
+                    prove_value(text, w, i->operand[1]));
 }
 
 /* Ranks of several axes follow each other as in the world: data slowest, col fastest. What is
@@ -184,6 +207,7 @@ int prove_communicate(const prover *w, map *m, const hpc_insn *i)
     const hpc_comm_attr *at = i->attr;
     bool known = i->op->comm == HPC_ALL_REDUCE || i->op->comm == HPC_ALL_GATHER ||
                  i->op->comm == HPC_REDUCE_SCATTER;
+    if (i->op->comm == HPC_ALL_REDUCE && at->reduce == HPC_COMM_MAX) return largest(w, m, i);
     if (!known || at->reduce != HPC_COMM_SUM)
         return hpc_fail(HPC_E_UNSUPPORTED, "%s%s has no rule by which it could be proven",
                         i->op->sig.name, at->reduce == HPC_COMM_SUM ? "" : " of maxima");

@@ -23,8 +23,10 @@ typedef struct map {
     int n;
     factor f[FACTORS];
     int64_t base;
-    int64_t by[HPC_AXIS_N]; /* 0: ranks along the axis hold the same */
-    bool partial[HPC_AXIS_N];
+    int64_t by[HPC_AXIS_N];     /* 0: ranks along the axis hold the same */
+    int8_t partial[HPC_AXIS_N]; /* 0: whole; else HPC_PARTIAL or HPC_LOGARITHM */
+    int8_t joins; /* of logarithms being joined along `along`, what (soft.c); else 0 */
+    int8_t along;
 } map;
 map map_whole(hpc_value root, int32_t version, int64_t elements);
 int64_t map_elements(const map *m);
@@ -103,6 +105,11 @@ bool prove_tiles(const prover *w, const hpc_insn *i);
 /* Serial views alone: out is the map of y. */
 int prove_move_serial(map *out, const hpc_program *g, const hpc_insn *i, const map *x);
 int prove_communicate(const prover *w, map *m, const hpc_insn *i);
+/* Logarithms of partial sums that are joined by a collective over their largest, and one over
+ * exponentials (soft.c). */
+enum { PROVE_MOST = 1, PROVE_EXPONENTIALS, PROVE_SUM };
+bool prove_joins(const hpc_insn *i);
+int prove_join(prover *w, const hpc_insn *i);
 /* Of bundles (bundle.c). */
 bool prove_bundles(const prover *w, const hpc_insn *i);
 int prove_bundle(prover *w, const hpc_insn *i);

@@ -3,6 +3,7 @@
  * one, by the labels of the op table.
  */
 #include <ctype.h>
+#include <string.h>
 
 #include "runtime/program/priv.h"
 #include "runtime/program/prove/priv.h"
@@ -51,6 +52,25 @@ static int split_label(char *label, const prover *w, const hpc_insn *i, const hp
     return HPC_OK;
 }
 
+static bool has_label(const prover *w, const hpc_insn *i, const hpc_dims *dims, char label)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++)
+        if (i->operand[k] >= 0 && prove_input(w->p, i, k) && strchr(dims->label[k], label))
+            return true;
+    return false;
+}
+
+/* That of rows which no input has: of whole inputs each rank makes its own. 0: none. */
+static char own_label(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || prove_input(w->p, i, k) || layout_of(w, i, k, a) <= 0) continue;
+        char own = dims->label[k][layout_of(w, i, k, a) - 1];
+        if (isupper((unsigned char)own) && !has_label(w, i, dims, own)) return own;
+    }
+    return 0;
+}
+
 static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a, char label)
 {
     value_text text;
@@ -75,9 +95,9 @@ static int check_partial(bool *passes, const prover *w, const hpc_insn *i, const
     int first = -1;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
-        if (layout_of(w, i, k, a) != HPC_PARTIAL) continue;
-        partial |= 1u << k;
+        if (layout_of(w, i, k, a) >= 0) continue;
         if (first < 0) first = k;
+        partial |= layout_of(w, i, k, a) == HPC_PARTIAL ? 1u << k : ~0u; /* logarithms never pass */
     }
     *passes = partial != 0;
     for (size_t s = 0; s < sizeof dims->linear / sizeof *dims->linear; s++)
@@ -120,14 +140,17 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
         bool passes = false;
         if (prove_extent(w->w, a) > 1) {
             TRY(split_label(&label, w, i, &dims, a));
+            if (!label) label = own_label(w, i, &dims, a);
             if (label)
                 TRY(check_split(w, i, &dims, a, label));
             else
                 TRY(check_partial(&passes, w, i, &dims, a));
         }
         int8_t otherwise = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
-        for (int k = 0; k < i->op->sig.operand_n; k++)
-            made[k][a] = layout_by(&dims, k, label, otherwise);
+        for (int k = 0; k < i->op->sig.operand_n; k++) {
+            int8_t sum = label && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
+            made[k][a] = layout_by(&dims, k, label, sum);
+        }
     }
 out:
     return rc;

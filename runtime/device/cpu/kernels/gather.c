@@ -64,8 +64,8 @@ static int gather_run(const hpc_launch *l, const void *args)
     hpc_share(&lo, &hi, hpc_tensor_n(&a->index), 1, l->worker, l->workers);
     for (stretch s; (s = live_from(&a->index, lo, hi)).n > 0; lo = s.at + s.n) {
         for (int64_t i = s.at; i < s.at + s.n; i++) {
-            int64_t from = index[i];
-            if (from >= rows) return past_the_end("gather", from, i, rows);
+            int64_t from = hpc_part_row(index[i], a->attr.first, a->attr.rows, rows);
+            if (from == HPC_PART_PAST) return past_the_end("gather", index[i], i, rows);
             if (from < 0)
                 memset(y + (size_t)i * bytes, 0, bytes);
             else if (same && a->x.pack == HPC_PANEL16)
@@ -118,9 +118,10 @@ static int link_rings(const rings *w, const hpc_scatter_args *a)
     for (int64_t r = 0; r < rows; r++) w->last[r] = -1;
     for (stretch s; (s = live_from(&a->index, from, end)).n > 0; from = s.at + s.n) {
         for (int64_t i = s.at; i < s.at + s.n; i++) {
-            if (index[i] >= rows) return past_the_end("scatter", index[i], i, rows);
-            if (index[i] < 0) continue;
-            int32_t *last = w->last + index[i];
+            int64_t to = hpc_part_row(index[i], a->attr.first, a->attr.rows, rows);
+            if (to == HPC_PART_PAST) return past_the_end("scatter", index[i], i, rows);
+            if (to < 0) continue;
+            int32_t *last = w->last + to;
             w->next[i] = *last < 0 ? (int32_t)i : w->next[*last];
             if (*last >= 0) w->next[*last] = (int32_t)i;
             *last = (int32_t)i;

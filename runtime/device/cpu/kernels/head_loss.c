@@ -28,15 +28,23 @@ static size_t pad(int64_t floats)
     return ((size_t)floats + 15) & ~(size_t)15;
 }
 
-static int check_targets(const hpc_tensor *target, int64_t rows, int64_t vocab)
+/* Which of the words that are here. */
+static int64_t word_of(const hpc_tensor *target, int64_t row, const hpc_head_attr *at,
+                       int64_t vocab)
+{
+    return hpc_part_row(((const int32_t *)target->data)[row], at->first, at->rows, vocab);
+}
+
+static int check_targets(const hpc_tensor *target, int64_t rows, const hpc_head_attr *at,
+                         int64_t vocab)
 {
     const int32_t *t = target->data;
 
     for (int64_t r = 0; r < rows; r++)
-        if (t[r] >= vocab)
+        if (word_of(target, r, at, vocab) == HPC_PART_PAST)
             return hpc_fail(HPC_E_ARG,
                             "head_loss: target of row %lld is %d, of a vocabulary of %lld",
-                            (long long)r, t[r], (long long)vocab);
+                            (long long)r, t[r], (long long)(at->rows ? at->rows : vocab));
     return 0;
 }
 
@@ -112,14 +120,13 @@ static double lse_of(const float *max, const float *sum, int64_t blocks)
 static int run_loss(const hpc_launch *l, const void *args)
 {
     const hpc_head_loss_args *a = args;
-    const int32_t *target = a->target.data;
     int64_t live = hpc_tensor_live(&a->x, 0), vocab = a->w.extent[0];
     int64_t most = least(LOSS_ROWS, a->x.extent[0]), lo, hi;
     int64_t blocks = gemm_parts(vocab, VOCAB_BLOCK);
     loss_scratch s = loss_scratch_at(l->workspace, most, blocks, l->worker);
     gemm g = logits_of(&a->x, &a->w);
     /* Every worker looks at all targets: all fail, or none, and none waits for one that failed. */
-    int rc = check_targets(&a->target, live, vocab);
+    int rc = check_targets(&a->target, live, &a->attr, vocab);
 
     if (rc < 0) return rc;
     for (int64_t row = 0; row < live; row += most) {
@@ -131,7 +138,7 @@ static int run_loss(const hpc_launch *l, const void *args)
             (s.logits, VOCAB_BLOCK, &g, (gemm_block){row, rows, first, words}, false, s.gemm);
             for (int64_t r = 0; r < rows; r++) {
                 float *x = s.logits + r * VOCAB_BLOCK;
-                int64_t at = target[row + r] - first;
+                int64_t at = word_of(&a->target, row + r, &a->attr, vocab) - first;
                 if (at >= 0 && at < words) s.hit[r] = x[at];
                 soften(s.max + r * blocks + b, s.sum + r * blocks + b, x, words);
             }
@@ -140,8 +147,11 @@ static int run_loss(const hpc_launch *l, const void *args)
         hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
         for (int64_t r = lo; r < hi; r++) {
             double lse = lse_of(s.max + r * blocks, s.sum + r * blocks, blocks);
+            bool here = word_of(&a->target, row + r, &a->attr, vocab) >= 0;
             ((float *)a->lse.data)[row + r] = (float)lse;
-            ((float *)a->loss.data)[row + r] = target[row + r] < 0 ? 0 : (float)(lse - s.hit[r]);
+            ((float *)a->loss.data)[row + r] = !here          ? 0
+                                               : a->attr.part ? s.hit[r]
+                                                              : (float)(lse - s.hit[r]);
         }
         hpc_barrier_wait(l->barrier);
     }
@@ -223,12 +233,11 @@ typedef struct chunk { /* of rows, for what is done with its logits */
  * e to them less the largest of their VOCAB_BLOCK, with what softmax needs of that. */
 static void soften_block(const chunk *c, gemm_block at)
 {
-    const int32_t *target = c->args->target.data;
     int64_t end = at.j + at.cols;
 
     for (int64_t r = at.i; r < at.i + at.rows; r++) {
         float *x = c->scratch->logits + r * c->shape->vocab;
-        int64_t hit = target[c->row + r];
+        int64_t hit = word_of(&c->args->target, c->row + r, &c->args->attr, c->shape->vocab);
         if (hit >= at.j && hit < end) c->scratch->hit[r] = x[hit];
         for (int64_t j = at.j; j < end && !c->args->lse.data; j += VOCAB_BLOCK) {
             int64_t block = r * c->shape->blocks + j / VOCAB_BLOCK;
@@ -285,7 +294,7 @@ static void turn_row(const grad_shape *s, float *x, const float *max, int64_t ta
             for (int64_t j = 0; j < words; j++) e[j] = vec_exp_down(x[first + j] - shift) * dloss;
         }
         if (at >= 0 && at < words) e[at] -= dloss;
-        if (target < 0) memset(e, 0, (size_t)words * sizeof *e);
+        if (target == HPC_PART_NONE) memset(e, 0, (size_t)words * sizeof *e);
         if (s->type == HPC_BF16)
             narrow((uint16_t *)x + first, e, words);
         else
@@ -301,7 +310,7 @@ static void find_dlogits(const hpc_launch *l, const hpc_head_loss_grad_args *a, 
     hpc_share(&lo, &hi, rows, 1, l->worker, l->workers);
     for (int64_t r = lo; r < hi; r++) {
         float *x = w->logits + r * s->vocab, buffer[1];
-        int64_t target = ((const int32_t *)a->target.data)[row + r];
+        int64_t target = word_of(&a->target, row + r, &a->attr, s->vocab);
         double lse = a->lse.data
                          ? ((const float *)a->lse.data)[row + r]
                          : lse_of(w->max + r * s->blocks, w->sum + r * s->blocks, s->blocks);
@@ -403,7 +412,7 @@ static int run_grad(const hpc_launch *l, const void *args)
     int rc;
 
     s.live = hpc_tensor_live(&a->x, 0);
-    rc = check_targets(&a->target, s.live, s.vocab);
+    rc = check_targets(&a->target, s.live, &a->attr, s.vocab);
     if (rc < 0) return rc;
     if (s.live == 0 && a->dw.data && !a->dw.adds) clear_dw(l, &a->dw);
     for (int64_t row = 0; row < s.live; row += s.rows) {
@@ -417,6 +426,36 @@ static int run_grad(const hpc_launch *l, const void *args)
         hpc_barrier_wait(l->barrier);
     }
     return 0;
+}
+
+/* ---- softmax put together from parts ------------------------------------------------------ */
+
+static int run_soft(const hpc_launch *l, const void *args)
+{
+    const hpc_soft_args *g = args;
+    const float *a = g->a.data, *b = g->b.data;
+    const int32_t *target = g->target.data;
+    float *y = g->y.data;
+    int64_t lo, hi;
+
+    hpc_share(&lo, &hi, hpc_tensor_n(&g->y), 16, l->worker, l->workers);
+    for (stretch s; (s = live_from(&g->y, lo, hi)).n > 0; lo = s.at + s.n)
+        for (int64_t i = s.at; i < s.at + s.n; i++)
+            y[i] = target && target[i] < 0
+                       ? 0
+                       : (float)hpc_soft(g->attr.kind, (double)a[i], (double)b[i]);
+    return 0;
+}
+
+int HPC_ISA(cpu_soft)(hpc_plan *p, int workers, const hpc_soft_args *a)
+{
+    (void)workers;
+    return accept(p, (hpc_plan){.run = run_soft, .name = "soft_" HPC_ISA_TEXT},
+                  (const operand_check[]){{"y", &a->y, TAKES_F32},
+                                          {"a", &a->a, TAKES_F32},
+                                          {"b", &a->b, TAKES_F32},
+                                          {"target", &a->target, TAKES_I32},
+                                          {0}});
 }
 
 /* ---- selection ------------------------------------------------------------------------- */

@@ -201,6 +201,7 @@ int HPC_ISA(cpu_act_grad)(hpc_plan *p, int workers, const hpc_act_grad_args *a);
 int HPC_ISA(cpu_glu)(hpc_plan *p, int workers, const hpc_glu_args *a);
 int HPC_ISA(cpu_glu_grad)(hpc_plan *p, int workers, const hpc_glu_grad_args *a);
 int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a);
+int HPC_ISA(cpu_soft)(hpc_plan *p, int workers, const hpc_soft_args *a);
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a);
 int HPC_ISA(cpu_dropout)(hpc_plan *p, int workers, const hpc_dropout_args *a);
 int HPC_ISA(cpu_binary)(hpc_plan *p, int workers, const hpc_binary_args *a);

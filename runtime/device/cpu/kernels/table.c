@@ -36,6 +36,7 @@ const hpc_kernels HPC_ISA(hpc_cpu_kernels) = {
     .apply = HPC_ISA(cpu_apply),
     .combine = HPC_ISA(cpu_combine),
     .map = HPC_ISA(cpu_map),
+    .soft = HPC_ISA(cpu_soft),
     .below = HPC_ISA(cpu_below),
     .tile = HPC_ISA(cpu_tile),
     .bundle = HPC_ISA(cpu_bundle),

@@ -1,0 +1,55 @@
+/*
+ * part.h: arguments of ops on a part of a table of rows, of which other ranks have the others, and
+ * of those that put softmax together from its parts; as kernel.h has those of all others.
+ *
+ * Include kernel.h, whose rules for all kernels hold here too.
+ */
+#ifndef HPC_PART_H
+#define HPC_PART_H
+
+#include <math.h>
+
+#include "runtime/device/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+/* Rows [first, first + own) of a table of `rows`, counted over all of it by indices; 0: it is all
+ * here. gather gives zeros for what others have; scatter's attributes, of the same two numbers,
+ * leave it to them. */
+typedef struct hpc_part_attr { int64_t first, rows; } hpc_part_attr;
+/* The rows are those of a head's words. Gradients are by the lse of all, and of dx these words'
+ * terms. part, of head_loss: lse is that of these words alone, and `loss` the
+ * logit of the target, 0 where that is none of them or negative. */
+typedef struct hpc_head_attr { int64_t first, rows; bool part; } hpc_head_attr;
+
+/* EXP: y = exp(a - b), 0 where b is -inf. LOG: y = b + log(a), b where a is 0. LESS: y = a - b, 0
+ * where `target` (i32, optional) is negative. All alike in shape; f32 (f64). */
+typedef enum hpc_soft_kind { HPC_SOFT_EXP, HPC_SOFT_LOG, HPC_SOFT_LESS } hpc_soft_kind;
+typedef struct hpc_soft_attr { int kind; } hpc_soft_attr;
+typedef struct hpc_soft_args { hpc_tensor y, a, b, target; hpc_soft_attr attr; } hpc_soft_args;
+/* clang-format on */
+
+static inline double hpc_soft(int kind, double a, double b)
+{
+    if (kind == HPC_SOFT_EXP) return b == -INFINITY ? 0 : exp(a - b);
+    if (kind == HPC_SOFT_LOG) return a == 0 ? b : b + log(a);
+    return a - b;
+}
+
+/* Where an index of the whole table is among the `own` rows that are here: HPC_PART_NONE if it is
+ * negative, HPC_PART_OTHER if it is another rank's, HPC_PART_PAST if it is past the end. */
+enum { HPC_PART_NONE = -1, HPC_PART_OTHER = -2, HPC_PART_PAST = -3 };
+static inline int64_t hpc_part_row(int64_t index, int64_t first, int64_t rows, int64_t own)
+{
+    if (index < 0) return HPC_PART_NONE;
+    if (index >= (rows ? rows : own)) return HPC_PART_PAST;
+    return index >= first && index - first < own ? index - first : (int64_t)HPC_PART_OTHER;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
