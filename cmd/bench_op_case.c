@@ -291,6 +291,25 @@ static void emit_gather(hpc_bench_emitter *e)
     instruct(e, operand);
 }
 
+/* Of T elements each S-th; a case of one in ten is what a pruned matrix has. */
+static hpc_value every_so_many(hpc_bench_emitter *e)
+{
+    return index_of(e, "index", filled(HPC_FILL_EVEN, (double)e->n[1]), EXTENTS(e->n[0]));
+}
+
+static void emit_pick(hpc_bench_emitter *e)
+{
+    hpc_value operand[] = {HPC_NEW, real(e, "x", EXTENTS(e->n[0], e->n[1])), every_so_many(e)};
+    instruct(e, operand);
+}
+
+static void emit_spread(hpc_bench_emitter *e)
+{
+    hpc_spread_attr at = {.m = e->n[0], .n = e->n[1]};
+    hpc_value operand[] = {HPC_NEW, real(e, "x", EXTENTS(e->n[0])), every_so_many(e)};
+    hpc_emit(e->p, &hpc_op_spread, operand, &at);
+}
+
 /* Rows that are replaced must differ: which of two would stay is open. */
 static void emit_scatter(hpc_bench_emitter *e)
 {
@@ -519,6 +538,10 @@ const hpc_bench_case hpc_bench_cases[] = {
      .shrinks = THIRD, .attr = "mode=set", .emit = emit_scatter},
     {.op = &hpc_op_route, .extents = "T,E", .shape = {1024, 8}, .shrinks = FIRST,
      .emit = emit_route},
+    {.op = &hpc_op_pick, .extents = "T,S", .shape = {235930, 10}, .shrinks = FIRST,
+     .emit = emit_pick},
+    {.op = &hpc_op_spread, .extents = "T,S", .shape = {235930, 10}, .shrinks = FIRST,
+     .emit = emit_spread},
     {.op = &hpc_op_reduce, ROWS, .shape = {1024, 768}, .attr = "kind=sum over=rows",
      .emit = emit_point},
     {.op = &hpc_op_reduce, ROWS, .shape = {3072, 768}, .attr = "kind=sumsq over=all",

@@ -39,8 +39,10 @@ static bool accumulates(const hpc_diff *d, hpc_value v)
 hpc_value hpc_accumulator(hpc_program *p, hpc_value state)
 {
     if (p->value[state].grad >= 0) return p->value[state].grad;
-    hpc_type t = p->value[state].type;
-    t.dtype = t.dtype == HPC_F64 ? HPC_F64 : HPC_F32;
+    bool wide = p->value[state].type.dtype == HPC_F64;
+    hpc_value index = p->value[state].index;
+    hpc_type t = p->value[index >= 0 ? index : state].type;
+    t.dtype = wide ? HPC_F64 : HPC_F32;
     t.pack = HPC_PLAIN;
     const char *name = hpc_arena_text(p->arena, "grad.%s", p->value[state].name);
     if (!name) return HPC_NONE;
@@ -52,15 +54,18 @@ hpc_value hpc_accumulator(hpc_program *p, hpc_value state)
 hpc_value hpc_diff_target(hpc_diff *d, hpc_value v)
 {
     if (!hpc_diff_wants(d, v)) return HPC_NONE;
-    return accumulates(d, v) ? hpc_accumulator(d->p, v) : HPC_NEW;
+    return accumulates(d, v) && d->p->value[v].index < 0 ? hpc_accumulator(d->p, v) : HPC_NEW;
 }
 
 void hpc_diff_add(hpc_diff *d, hpc_value v, hpc_value g)
 {
     if (g < 0 || !hpc_diff_wants(d, v)) return;
     if (accumulates(d, v)) {
-        hpc_value into = hpc_accumulator(d->p, v);
-        if (g != into) hpc_scale(d->p, into, g, HPC_NONE, 1.0);
+        hpc_value into = hpc_accumulator(d->p, v), index = d->p->value[v].index;
+        if (index >= 0)
+            hpc_pick(d->p, into, g, index, v);
+        else if (g != into)
+            hpc_scale(d->p, into, g, HPC_NONE, 1.0);
     } else if (d->grad[v] == HPC_NONE) {
         d->grad[v] = g;
     } else {

@@ -64,6 +64,7 @@ hpc_value hpc_value_add(hpc_program *p, const char *name, hpc_value_kind kind, h
                                             .kind = kind,
                                             .type = type,
                                             .grad = HPC_NONE,
+                                            .index = HPC_NONE,
                                             .whole = HPC_NONE,
                                             .base = HPC_NONE,
                                             .segment = -1,

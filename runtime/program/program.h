@@ -39,10 +39,11 @@ enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial 
 #define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
-    uint8_t dtype, pack;          /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
-    int8_t rank, ragged;          /* ragged: the dimension with a run-time extent, or -1 */
-    int8_t layout[HPC_AXIS_N];    /* HPC_REPLICATED, ..., or HPC_SPLIT(dim) */
-    hpc_value count;              /* i32 value of the run-time extents, or HPC_NONE */
+    uint8_t dtype, pack;       /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
+    int8_t rank, ragged;       /* ragged: the dimension with a run-time extent, or -1 */
+    int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., or HPC_SPLIT(dim) */
+    hpc_value count;           /* i32 value of the run-time extents, or HPC_NONE */
+    hpc_value picked; /* 1 + the index (i32 state) by which these were picked from a tensor, or 0 */
     int64_t extent[HPC_RANK_MAX]; /* maxima */
 } hpc_type;
 hpc_type hpc_type_of(hpc_dtype dtype, int rank, const int64_t *extent);
@@ -66,6 +67,9 @@ typedef struct hpc_value_info {
     hpc_type type;
     bool trainable;             /* state: differentiation makes an accumulator for it */
     hpc_value grad;             /* state: that accumulator, or HPC_NONE */
+    hpc_value index;            /* trainable: the elements that learn, the others being 0, and of
+                                   which alone the accumulator is; HPC_NONE: all */
+    int64_t picks;              /* state, such an index: how many of them are in this rank's part */
     hpc_value whole;            /* state: where it is kept gathered (hpc_shard), or HPC_NONE */
     int8_t settled[HPC_AXIS_N]; /* state, of partial sums: the layout in which they are read */
     hpc_value base;             /* a view: the value whose memory it shares, or HPC_NONE */

@@ -16,15 +16,23 @@ typedef struct layouts { /* of an instruction's operands, by axis: of inputs wis
     int8_t in[HPC_OPERAND_MAX][HPC_AXIS_N], out[HPC_OPERAND_MAX][HPC_AXIS_N];
 } layouts;
 
+/* Picked elements are split where their index is, into the parts of the tensor that they are of. */
+static bool picked_there(const sharder *w, const hpc_type *t, int axis)
+{
+    const hpc_value_info *index = t->picked ? &w->p->value[t->picked - 1] : NULL;
+    return index && index->type.layout[axis] > 0;
+}
+
 /* A split dimension keeps its share; the count of a split ragged one is the rank's own. */
 int shard_local(const sharder *w, hpc_value v, hpc_type *t)
 {
     char name[24];
     snprintf(name, sizeof name, "%%%d", v);
+    if (t->picked) t->extent[0] = w->p->value[t->picked - 1].picks;
     for (int a = 0; a < HPC_AXIS_N; a++) {
         int n = shard_extent(w, a), d = t->layout[a] - 1;
         if (n == 1) t->layout[a] = HPC_REPLICATED;
-        if (n == 1 || d < 0) continue;
+        if (n == 1 || d < 0 || picked_there(w, t, a)) continue;
         if (d >= t->rank)
             return hpc_fail(HPC_E_SHAPE, "a layout splits dimension %d of rank %d", d, t->rank);
         if (t->extent[d] % n)
@@ -179,6 +187,10 @@ static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const 
     int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0) continue;
+        if (dims->as[k] && dims->as[k][axis] > 0) {
+            l->in[k][axis] = l->out[k][axis] = dims->as[k][axis];
+            continue;
+        }
         if (is_input(w, i, k)) {
             bool through = passes && layout_of(w, i, k, axis) == HPC_PARTIAL;
             l->in[k][axis] = through ? HPC_PARTIAL : layout_by(dims, k, label, HPC_REPLICATED);

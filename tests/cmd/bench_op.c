@@ -157,7 +157,7 @@ static void measure_every_op(const char *more, double most)
     } group[] = {
         {"8,64",
          {"pack", "norm", "norm_grad", "act", "act_grad", "glu", "glu_grad", "dropout", "binary",
-          "scale", "fill", "route", "reduce"}},
+          "scale", "fill", "route", "pick", "spread", "reduce"}},
         {"8,16,32", {"matmul", "rope", "head_loss", "head_loss_grad", "gather", "scatter"}},
         {"8,4,2,16", {"attention", "attention_grad"}},
         {"3,40,4,2,16", {"attention"}},

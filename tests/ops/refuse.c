@@ -34,6 +34,7 @@ typedef struct bad_emission {
         hpc_binary_attr binary;
         hpc_copy_attr copy;
         hpc_scatter_attr scatter;
+        hpc_spread_attr spread;
         hpc_route_attr route;
         hpc_reduce_attr reduce;
     } attr;
@@ -167,6 +168,15 @@ static void wrong_elements_are_named(void **state)
          HPC_E_SHAPE,
          "b is q4_0[32,64]"},
         {&hpc_op_norm, 1, {I32(4, 5)}, 2, .attr.norm = {.eps = 1}, HPC_E_SHAPE, "x is i32[4,5]"},
+        {&hpc_op_spread,
+         2,
+         {F32(4), I32(5)},
+         1,
+         .attr.spread = {.m = 3, .n = 4},
+         HPC_E_SHAPE,
+         "x is f32[4] and index is i32[5]"},
+        {&hpc_op_spread, 2, {F32(5), I32(5)}, 1, .code = HPC_E_ARG, .part = "a new y needs both"},
+        {&hpc_op_pick, 2, {F32(4, 5), F32(3)}, 1, .code = HPC_E_SHAPE, .part = "index is f32[3]"},
         {&hpc_op_gather, 2, {F32(4, 5), F32(3)}, 1, .code = HPC_E_SHAPE, .part = "index is f32[3]"},
         {&hpc_op_copy, 1, {I32(4, 5)}, 1, .attr.copy = {HPC_F32}, HPC_E_SHAPE, "x is i32[4,5]"},
         {&hpc_op_copy,

@@ -159,6 +159,12 @@ static void sums_become_partial(void **s)
     labelled(p, "VZ AZ A");
     hpc_route(p, INDEX(p, 6), 2, 3, NULL);
     labelled(p, "ec e t");
+    hpc_value index = INDEX(p, 6), picked = hpc_pick(p, HPC_NEW, x, index, x);
+    d = labelled(p, "z abc z"); /* what is split is so by the layouts that it is given */
+    assert_int_equal(d.linear[0], 2);
+    assert_ptr_equal(d.as[0], p->value[index].type.layout);
+    hpc_spread(p, HPC_NEW, picked, index, REAL(p, 3, 4));
+    labelled(p, "ab z z");
     hpc_program_free(p);
 }
 

@@ -111,6 +111,8 @@ static const struct {
     {&hpc_op_gather, "index"},
     {&hpc_op_scatter, "index"},
     {&hpc_op_route, "index"},
+    {&hpc_op_pick, "pick"},
+    {&hpc_op_spread, "pick"},
     {&hpc_op_reduce, "reduce"},
     {&hpc_op_sgd, "update"},
     {&hpc_op_adamw, "update"},

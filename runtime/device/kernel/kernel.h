@@ -187,11 +187,9 @@ typedef enum hpc_reduce_kind { HPC_SUM, HPC_SUMSQ, HPC_MAX, HPC_FINITE } hpc_red
 typedef enum hpc_reduce_over { HPC_OVER_ALL, HPC_OVER_ROWS, HPC_OVER_COLS } hpc_reduce_over;
 typedef struct hpc_reduce_attr { int kind, over; } hpc_reduce_attr;
 typedef struct hpc_reduce_args { hpc_tensor y, x; hpc_reduce_attr attr; } hpc_reduce_args;
-
 /* Does nothing, to y or with x (both optional): what an instruction and a dependency cost. */
 typedef struct hpc_nop_args { hpc_tensor y, x; hpc_no_attr attr; } hpc_nop_args;
 /* clang-format on */
-
 /* Selectors: 0, or HPC_E_UNSUPPORTED with the reason recorded. NULL: the op is missing. */
 typedef struct hpc_kernels {
     int (*nop)(hpc_plan *p, int workers, const hpc_nop_args *a);
@@ -217,6 +215,8 @@ typedef struct hpc_kernels {
     int (*gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
     int (*scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
     int (*route)(hpc_plan *p, int workers, const hpc_route_args *a);
+    int (*pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
+    int (*spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
     int (*reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
     int (*sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
     int (*adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);

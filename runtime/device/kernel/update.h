@@ -1,7 +1,8 @@
 /*
  * update.h: arguments of the optimizers' ops, as kernel.h has those of all others: whole updates
  * (sgd, adamw), the halves of one (adam, apply), and what second-order methods do to batches of
- * small matrices and to the numbers that belong to them (combine, map, below, tile, bundle, eigh).
+ * small matrices and to the numbers that belong to them (combine, map, below, tile, bundle, eigh);
+ * and what picks the elements that learn of a pruned model (pick, spread).
  *
  * Include kernel.h, whose rules for all kernels hold here too.
  */
@@ -83,6 +84,19 @@ typedef struct hpc_bundle_args {
  * 1e-12). The first element of a row that is within 0.1% of its largest is
  * positive. One that is not finite makes all NaN of its matrix's; others are not touched by it. */
 typedef struct hpc_eigh_args { hpc_tensor values, vectors, x; hpc_no_attr attr; } hpc_eigh_args;
+
+/* y[i] = x[index[i]] of the elements of x, one after the other; a negative index gives 0, one past
+ * them fails. y, index [n]. y ACC. `layout` is sharding's: x's, by axis. */
+enum { HPC_PICK_AXES = 8 };
+typedef struct hpc_pick_attr { int8_t layout[HPC_PICK_AXES]; } hpc_pick_attr;
+typedef struct hpc_pick_args { hpc_tensor y, x, index; hpc_pick_attr attr; } hpc_pick_args;
+/* The reverse: y is zeros, but y[index[i]] = x[i]. The index ascends; negative ones, behind all
+ * others: nowhere. A new y is [m,n]; `layout` is y's. */
+typedef struct hpc_spread_attr {
+    int64_t m, n;
+    int8_t layout[HPC_PICK_AXES];
+} hpc_spread_attr;
+typedef struct hpc_spread_args { hpc_tensor y, x, index; hpc_spread_attr attr; } hpc_spread_args;
 /* clang-format on */
 
 #ifdef __cplusplus

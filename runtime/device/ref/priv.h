@@ -92,6 +92,9 @@ int hpc_ref_head_loss_grad(hpc_plan *p, int workers, const hpc_head_loss_grad_ar
 int hpc_ref_gather(hpc_plan *p, int workers, const hpc_gather_args *a);
 int hpc_ref_scatter(hpc_plan *p, int workers, const hpc_scatter_args *a);
 int hpc_ref_route(hpc_plan *p, int workers, const hpc_route_args *a);
+/* pick.c */
+int hpc_ref_pick(hpc_plan *p, int workers, const hpc_pick_args *a);
+int hpc_ref_spread(hpc_plan *p, int workers, const hpc_spread_args *a);
 /* reduce.c */
 int hpc_ref_reduce(hpc_plan *p, int workers, const hpc_reduce_args *a);
 /* update.c */

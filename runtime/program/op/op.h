@@ -37,6 +37,7 @@ typedef struct hpc_dims {
     char label[HPC_OPERAND_MAX][HPC_RANK_MAX + 1];
     uint16_t linear[4]; /* sets of inputs: if just these are partial, so are the outputs */
     uint16_t logarithm; /* outputs that are then logarithms of partial sums */
+    const int8_t *as[HPC_OPERAND_MAX]; /* by axis: a split that an operand must have; NULL: none */
 } hpc_dims;
 
 typedef struct hpc_diff hpc_diff; /* a differentiation under way */
@@ -83,10 +84,10 @@ extern const hpc_op hpc_op_nop, hpc_op_view, hpc_op_matmul, hpc_op_norm, hpc_op_
     hpc_op_rope, hpc_op_attention, hpc_op_attention_grad, hpc_op_act, hpc_op_act_grad, hpc_op_glu,
     hpc_op_glu_grad, hpc_op_head_loss, hpc_op_head_loss_grad, hpc_op_soft, hpc_op_dropout,
     hpc_op_binary, hpc_op_scale, hpc_op_copy, hpc_op_pack, hpc_op_fill, hpc_op_gather,
-    hpc_op_scatter, hpc_op_route, hpc_op_reduce, hpc_op_sgd, hpc_op_adamw, hpc_op_adam,
-    hpc_op_apply, hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile, hpc_op_bundle, hpc_op_eigh,
-    hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter, hpc_op_all_to_all,
-    hpc_op_broadcast, hpc_op_send, hpc_op_recv;
+    hpc_op_scatter, hpc_op_route, hpc_op_pick, hpc_op_spread, hpc_op_reduce, hpc_op_sgd,
+    hpc_op_adamw, hpc_op_adam, hpc_op_apply, hpc_op_combine, hpc_op_map, hpc_op_below, hpc_op_tile,
+    hpc_op_bundle, hpc_op_eigh, hpc_op_all_reduce, hpc_op_all_gather, hpc_op_reduce_scatter,
+    hpc_op_all_to_all, hpc_op_broadcast, hpc_op_send, hpc_op_recv;
 
 /* All of x in other extents, or rows of it: [row, row + extent[0]), the others being x's. */
 typedef struct hpc_view_attr {
@@ -143,6 +144,10 @@ hpc_value hpc_gather(hpc_program *p, hpc_value x, hpc_value index);
 hpc_value hpc_scatter(hpc_program *p, hpc_value y, hpc_value x, hpc_value index,
                       hpc_scatter_attr attr);
 hpc_value hpc_route(hpc_program *p, hpc_value group, int64_t groups, int64_t cap, hpc_value *count);
+/* Of x the elements that an index names, to y or HPC_NEW; and back among zeros: to state y, or a
+ * new [m,n]. Both are split as `like`, which may be y or x itself, is. */
+hpc_value hpc_pick(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
+hpc_value hpc_spread(hpc_program *p, hpc_value y, hpc_value x, hpc_value index, hpc_value like);
 hpc_value hpc_reduce(hpc_program *p, hpc_value y, hpc_value x, hpc_reduce_kind kind,
                      hpc_reduce_over over);
 void hpc_sgd(hpc_program *p, hpc_value param, hpc_value mom, hpc_value grad, hpc_value lr,

@@ -38,6 +38,7 @@ hpc_type hpc_op_like(const hpc_type *t, hpc_dtype dtype)
     hpc_type y = hpc_type_of(dtype, t->rank, t->extent);
     y.ragged = t->ragged;
     y.count = t->count;
+    y.picked = t->picked;
     return y;
 }
 

@@ -34,6 +34,8 @@ const hpc_op *const hpc_op_table[] = {
     &hpc_op_gather,
     &hpc_op_scatter,
     &hpc_op_route,
+    &hpc_op_pick,
+    &hpc_op_spread,
     &hpc_op_reduce,
     &hpc_op_sgd,
     &hpc_op_adamw,

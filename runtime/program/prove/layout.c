@@ -398,11 +398,23 @@ static void release(prover *w)
     hpc_free(w->add);
 }
 
+/* Which elements those are, the index says, which is data. */
+static int check_picked(const hpc_program *g)
+{
+    for (hpc_value v = 0; v < g->value_n; v++)
+        if (g->value[v].type.picked)
+            return hpc_fail(HPC_E_UNSUPPORTED,
+                            "%s: picked elements have no rule by which it could be proven",
+                            g->value[v].name ? g->value[v].name : "a value");
+    return HPC_OK;
+}
+
 int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v)
 {
     prover w = {.w = v, .g = v->serial, .p = v->program[0], .out = out};
     int rc;
     *out = (hpc_proof){0};
+    TRY(check_picked(v->serial));
     TRY(allocate(&w));
     TRY(begin(&w));
     TRY(check_types(&w));

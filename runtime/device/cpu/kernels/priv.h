@@ -212,6 +212,8 @@ int HPC_ISA(cpu_fill)(hpc_plan *p, int workers, const hpc_fill_args *a);
 int HPC_ISA(cpu_gather)(hpc_plan *p, int workers, const hpc_gather_args *a);
 int HPC_ISA(cpu_scatter)(hpc_plan *p, int workers, const hpc_scatter_args *a);
 int HPC_ISA(cpu_route)(hpc_plan *p, int workers, const hpc_route_args *a);
+int HPC_ISA(cpu_pick)(hpc_plan *p, int workers, const hpc_pick_args *a);
+int HPC_ISA(cpu_spread)(hpc_plan *p, int workers, const hpc_spread_args *a);
 int HPC_ISA(cpu_reduce)(hpc_plan *p, int workers, const hpc_reduce_args *a);
 int HPC_ISA(cpu_sgd)(hpc_plan *p, int workers, const hpc_sgd_args *a);
 int HPC_ISA(cpu_adamw)(hpc_plan *p, int workers, const hpc_adamw_args *a);
