@@ -260,6 +260,8 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(&r->model, o, vocab));
+    r->step.gradients = index_of(hpc_gradients_names, o->gradients);
+    TRY(hpc_cmd_train_prune(&t->prune, o, r));
     TRY(hpc_cmd_train_recompute(r, o));
 out:
     return rc;
@@ -449,6 +451,15 @@ const hpc_command hpc_cmd_train = {
         "blocks; embeddings, head and norms follow the grafting optimizer, whose step's size the "
         "preconditioned step gets. A step whose gradients are not finite, or whose norm is --spike "
         "times its average, changes nothing and is said.\n\n"
+        "--prune P leaves a share of 1 - P of the elements of the blocks' matrices, the largest; "
+        "embeddings, head, norms and biases are not pruned. The model computes with dense "
+        "matrices, zeros and all; gradients, masters and moments are kept of what is left alone, "
+        "with one index of 32 bits for all of them, and ranks along data send no more: with "
+        "adamw and --dtype bf16 26 - 24 P bytes for each element in place of 20, which is less "
+        "from P = 0.25 on. Of muon, shampoo and the jorge kinds momentum and graft are kept so; "
+        "preconditioners are not, which are of rows and columns, and gradient and direction are "
+        "whole matrices while one of them is computed. Not with soap, and not with --zero 2 and "
+        "3.\n\n"
         "--dry-run prints parameters, flops, bytes by what they are for and the estimated time of "
         "a step, and trains nothing.",
     .examples =

@@ -13,13 +13,13 @@ typedef struct train_options {
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *isa, *backend, *grid, *trace;
+    const char *lora_targets, *isa, *backend, *grid, *trace, *prune_after, *prune_over, *gradients;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
-    int64_t block, interval, burst, newton, zero, ahead, bucket_kib, trace_steps;
+    int64_t block, interval, burst, newton, zero, ahead, bucket_kib, trace_steps, prune_every;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
-    double dropout, rope_theta, lora_alpha;
+    double dropout, rope_theta, lora_alpha, prune, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
     bool tied, from_sgd, resume, dry_run, json, quiet, keep_depth, no_overlap, overdecompose;
@@ -43,6 +43,9 @@ int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o,
 /* train_meet.c, collective: HPC_E_ARG, on all ranks, where one runs another program or was asked
  * for something else than the first. */
 int hpc_cmd_train_meet(hpc_link *world, const train_options *o);
+/* train_dry.c: --prune and what goes with it; HPC_E_ARG names what is wrong. */
+int hpc_cmd_train_prune(hpc_prune_config *out, const train_options *o,
+                        const hpc_trainer_options *t);
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
 
 #endif

@@ -3,6 +3,8 @@
  * estimate of time; and the recomputation that fits a budget.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/probe.h"
@@ -67,6 +69,40 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
     if (o->recompute[0] == 'b') t->step.recompute = HPC_RECOMPUTE_BLOCK;
     if (o->recompute[0] == 'a' && o->memory > 0) return fit(t, o->memory * 0x1p30);
     return HPC_OK;
+}
+
+/* ---- pruning ------------------------------------------------------------------------------- */
+
+int hpc_cmd_train_prune(hpc_prune_config *out, const train_options *o, const hpc_trainer_options *t)
+{
+    char *end = NULL;
+    *out = (hpc_prune_config){.asked = o->prune != -1,
+                              .sparsity = o->prune,
+                              .each = strcmp(o->prune_over, "each") == 0,
+                              .early_bird = strcmp(o->prune_after, "early-bird") == 0,
+                              .every = o->prune_every,
+                              .distance = o->prune_distance};
+    if (!out->early_bird) {
+        out->after = strtoll(o->prune_after, &end, 10);
+        if (end == o->prune_after || *end || out->after < 0)
+            return hpc_fail(HPC_E_ARG, "prune-after=%s: write a number of steps or early-bird",
+                            o->prune_after);
+    }
+    return hpc_prune_check(out, &t->optimizer, &t->model, &t->parallel);
+}
+
+/* Masks of as many elements as would stay: which ones does not matter for bytes. */
+static int assume_masks(hpc_masks **out, const hpc_trainer_options *t, const train_options *o)
+{
+    hpc_prune_config c;
+    int rc;
+    *out = NULL;
+    TRY(hpc_cmd_train_prune(&c, o, t));
+    if (!c.asked) return HPC_OK;
+    TRY(hpc_masks_create(out, &t->model));
+    hpc_masks_assume(*out, &c);
+out:
+    return rc;
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */
@@ -184,11 +220,15 @@ static void put_text(hpc_buf *out, const estimate *e)
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
 {
     estimate e = {.tokens = (double)(t->rows * t->length * t->accumulate)};
+    hpc_trainer_options pruned = *t;
+    hpc_masks *masks = NULL;
     hpc_trainer *trainer = NULL;
     hpc_buf out = {0};
     hpc_trainer_rates r;
     int rc;
-    TRY(hpc_trainer_open(&trainer, t, true));
+    TRY(assume_masks(&masks, t, o));
+    pruned.masks = masks;
+    TRY(hpc_trainer_open(&trainer, &pruned, true));
     TRY(measure(&r, t));
     e.plan = hpc_trainer_about(trainer);
     hpc_trainer_estimate(&e.step_s, &e.refresh_s, trainer, &r);
@@ -197,5 +237,6 @@ int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
     rc = EXIT_DONE;
 out:
     hpc_trainer_close(trainer);
+    hpc_masks_free(masks);
     return rc;
 }

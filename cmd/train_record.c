@@ -67,7 +67,7 @@ static bool is_fixed(const char *name)
         "hidden", "layers",     "heads",     "kv-heads", "ffn",        "positions",
         "tied",   "rope-theta", "lora-rank", "length",   "lora-alpha", "lora-targets",
         "rows",   "accumulate", "documents", "dtype",    "optimizer",  "block",
-        "seed",   "even",       "graft",
+        "seed",   "even",       "graft",     "prune",    "prune-over",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;

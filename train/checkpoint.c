@@ -109,6 +109,16 @@ out:
     return rc;
 }
 
+static void put_pruning(hpc_json_out *w, const hpc_checkpoint *c)
+{
+    hpc_json_open(w, "prune", '{');
+    put_exact(w, "sparsity", c->sparsity);
+    hpc_json_put_int(w, "masks", c->masks->mask_n);
+    hpc_json_put_int(w, "agreed", c->agreed);
+    hpc_json_put_bool(w, "frozen", c->frozen);
+    hpc_json_close(w, '}');
+}
+
 int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
                           const char *hash, const char *index)
 {
@@ -129,6 +139,7 @@ int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model
     hpc_json_put_int(&w, "best_step", c->best_step);
     put_exact(&w, "seconds", c->seconds);
     if (c->owed) put_row(&w, &c->row);
+    if (c->masks) put_pruning(&w, c);
     /* A model that cannot be described is no reason not to save: its export says so. */
     int rc = put_model(&w, model);
     if (rc == HPC_E_NOMEM) return rc;
@@ -185,6 +196,17 @@ out:
     return rc;
 }
 
+static int get_pruning(hpc_checkpoint *c, const hpc_json *o)
+{
+    int rc = HPC_OK;
+    if (!o) return rc;
+    TRY(get_exact(&c->sparsity, o, "sparsity"));
+    TRY(hpc_json_int(&c->agreed, hpc_json_get(o, "agreed"), "agreed"));
+    TRY(hpc_json_bool(&c->frozen, hpc_json_get(o, "frozen"), "frozen"));
+out:
+    return rc;
+}
+
 static int get_checkpoint(hpc_checkpoint *c, const hpc_json *o)
 {
     const char *run;
@@ -208,6 +230,7 @@ static int get_checkpoint(hpc_checkpoint *c, const hpc_json *o)
     TRY(get_exact(&c->seconds, o, "seconds"));
     c->owed = hpc_json_get(o, "owed") != NULL;
     if (c->owed) TRY(get_row(&c->row, hpc_json_get(o, "owed")));
+    TRY(get_pruning(c, hpc_json_get(o, "prune")));
 out:
     return rc;
 }
@@ -243,7 +266,7 @@ static bool same_shape(const hpc_stored_tensor *s, const hpc_type *t)
 
 static int check_shapes(const checkpoint_state *s, const hpc_trainer *t)
 {
-    int64_t n = 0;
+    int64_t n = checkpoint_state_masks(s);
     int rc = HPC_OK;
     for (hpc_value v = 0; v < t->p->value_n; v++) {
         const hpc_value_info *info = &t->p->value[v];
@@ -269,15 +292,14 @@ out:
 
 static int load_value(hpc_trainer *t, checkpoint_state *s, hpc_value v)
 {
-    const hpc_type *type = &t->p->value[v].type;
-    size_t bytes = hpc_type_bytes(type);
+    const hpc_type type = trainer_tile(t, v);
     int64_t first[HPC_RANK_MAX];
     int rc;
-    void *tile = hpc_alloc(bytes ? bytes : 1, 1);
+    uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
     if (!tile) return HPC_E_NOMEM;
     trainer_first(first, t, v);
-    TRY(checkpoint_state_read(tile, s, t->p->value[v].name, first, type->extent));
-    TRY(hpc_exec_write(t->exec, 0, v, tile, bytes));
+    TRY(checkpoint_state_read(tile, s, t->p->value[v].name, first, type.extent));
+    TRY(trainer_put_tile(t, v, tile));
 out:
     hpc_free(tile);
     return rc;
@@ -298,7 +320,13 @@ static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64
     int rc;
     TRY(checkpoint_record_read(&root, c, folder, step));
     TRY(checkpoint_state_open(&s, folder, step, root));
-    rc = load_state(t, s);
+    if (c->frozen != (t->o.masks != NULL)) {
+        TRY(checkpoint_state_check(s)); /* a damaged one is passed over, pruned or not */
+        rc = hpc_fail(HPC_E_SHAPE, "it is %s, and this trainer is %s",
+                      c->frozen ? "pruned" : "not pruned", c->frozen ? "not" : "pruned");
+    } else {
+        rc = load_state(t, s);
+    }
     if (rc == HPC_E_SHAPE) hpc_error_where("%s, step %lld", folder, (long long)step);
 out:
     checkpoint_state_close(s);
@@ -306,8 +334,7 @@ out:
     return rc;
 }
 
-/* Steps of the folder's files step-N.ENDING, ascending. */
-static int list_steps(int64_t **out, int64_t *n, const char *folder, const char *ending)
+int checkpoint_steps(int64_t **out, int64_t *n, const char *folder, const char *ending)
 {
     hpc_buf names = {0};
     int64_t files = 0;
@@ -334,7 +361,7 @@ out:
 int hpc_checkpoint_newest(int64_t *step, const char *folder)
 {
     int64_t *list = NULL, n = 0;
-    int rc = list_steps(&list, &n, folder, "json");
+    int rc = checkpoint_steps(&list, &n, folder, "json");
     *step = rc == HPC_OK && n > 0 ? list[n - 1] : -1;
     hpc_free(list);
     return rc;
@@ -362,7 +389,7 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
     char first[256] = "";
     int rc;
     *found = false;
-    TRY(trainer_agree(t, list_steps(&list, &n, folder, "json")));
+    TRY(trainer_agree(t, checkpoint_steps(&list, &n, folder, "json")));
     for (;;) {
         TRY(next_step(&step, t, list, n - 1 - tried));
         if (step < 0) break;
@@ -384,6 +411,12 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
 out:
     hpc_free(list);
     return rc;
+}
+
+int hpc_checkpoint_load_step(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64_t step)
+{
+    int rc = trainer_agree(t, load_one(c, t, folder, step));
+    return rc < 0 ? rc : trainer_written(t);
 }
 
 /* ---- removing ---------------------------------------------------------------------------------
@@ -461,7 +494,7 @@ int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest)
     int64_t *step = NULL, n = 0, ours = 0, gone = 0;
     char name[CHECKPOINT_NAME];
     int rc;
-    TRY(list_steps(&step, &n, folder, "json"));
+    TRY(checkpoint_steps(&step, &n, folder, "json"));
     while (step && ours < n && step[ours] <= newest) ours++;
     for (; step && keep > 0 && gone + keep < ours; gone++) {
         checkpoint_name(name, step[gone], "json");

@@ -13,13 +13,6 @@ enum {
 
 /* ---- who holds it ---------------------------------------------------------------------------- */
 
-static const hpc_grid_shape one_rank;
-
-static const hpc_grid_shape *shape_of(const hpc_trainer *t)
-{
-    return t->o.grid ? hpc_grid_shape_of(t->o.grid) : &one_rank;
-}
-
 /* Of those that hold the same tile of v: which one this is, and how many. Partial sums differ on
  * all of them, so they are the first's alone, as loading wants them. */
 static bool find_copy(int64_t *copy, int64_t *copies, const hpc_type *local,
@@ -71,8 +64,8 @@ static int add(list *l, hpc_value v, const hpc_type *local, int64_t lo, int64_t 
 
 static int add_value(list *l, const hpc_trainer *t, hpc_value v, const int *coord)
 {
-    const hpc_type *local = &t->p->value[v].type;
-    const hpc_grid_shape *s = shape_of(t);
+    const hpc_type tile = trainer_tile(t, v), *local = &tile;
+    const hpc_grid_shape *s = trainer_shape(t);
     size_t most = t->o.part_bytes ? t->o.part_bytes : PART_BYTES, row = row_bytes(local);
     int64_t rows = local->rank ? local->extent[0] : 1, lo = 0, hi = rows, copy, copies;
     int rc = HPC_OK;
@@ -91,13 +84,32 @@ out:
     return rc;
 }
 
-int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t, int rank)
+/* One after the other on the ranks, which all have them. */
+static int add_masks(list *l, const hpc_trainer *t, const hpc_masks *m, int rank)
+{
+    int ranks = hpc_grid_size(trainer_shape(t)), rc = HPC_OK;
+    for (int64_t k = 0; m && k < m->mask_n; k++) {
+        if (k % ranks != rank) continue;
+        TRY(hpc_grow(&l->part, &l->cap, l->n + 1, sizeof *l->part));
+        checkpoint_part *p = &l->part[l->n++];
+        *p = (checkpoint_part){.tensor = t->p->value_n + k, .file = rank, .rank = 1, .at = l->at};
+        p->extent[0] = m->mask[k].kept;
+        p->bytes = (size_t)m->mask[k].kept * sizeof(int32_t);
+        l->at += p->bytes;
+    }
+out:
+    return rc;
+}
+
+int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t,
+                     const hpc_masks *masks, int rank)
 {
     list l = {.file = rank};
     int coord[HPC_AXIS_N], rc = HPC_OK;
-    hpc_grid_coords(coord, shape_of(t), rank);
+    hpc_grid_coords(coord, trainer_shape(t), rank);
     for (hpc_value v = 0; v < t->p->value_n; v++)
         if (trainer_keeps(t, v)) TRY(add_value(&l, t, v, coord));
+    TRY(add_masks(&l, t, masks, rank));
 out:
     *out = l.part;
     *n = l.n;
@@ -113,10 +125,10 @@ int64_t checkpoint_part_elements(const checkpoint_part *p)
 
 size_t checkpoint_part_place(const hpc_trainer *t, const checkpoint_part *p)
 {
-    const hpc_type *local = &t->p->value[p->tensor].type;
-    int coord[HPC_AXIS_N] = {0};
+    const hpc_type tile = trainer_tile(t, (hpc_value)p->tensor), *local = &tile;
+    int coord[HPC_AXIS_N];
     if (p->rank == 0) return 0;
-    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
-        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
-    return row_bytes(local) * (size_t)(p->first[0] - hpc_type_first(local, 0, shape_of(t), coord));
+    trainer_coord(coord, t);
+    return row_bytes(local) *
+           (size_t)(p->first[0] - hpc_type_first(local, 0, trainer_shape(t), coord));
 }

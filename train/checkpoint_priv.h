@@ -28,6 +28,8 @@ int checkpoint_hash_read(hpc_hash128 *out, const char *text);
 int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
                           const char *hash, const char *index);
 int checkpoint_record_read(hpc_json **root, hpc_checkpoint *c, const char *folder, int64_t step);
+/* Steps of the folder's files step-N.ENDING, ascending. */
+int checkpoint_steps(int64_t **out, int64_t *n, const char *folder, const char *ending);
 
 /* ---- parts (checkpoint_part.c) ---------------------------------------------------------------
  */
@@ -42,9 +44,11 @@ typedef struct checkpoint_part {
     hpc_hash128 hash;
 } checkpoint_part;
 
-/* What rank `rank` of the grid writes, in the order of its file; tensor: the value. Ranks that
- * hold the same rows share them out, each part having one writer. */
-int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t, int rank);
+/* What rank `rank` of the grid writes, in the order of its file; tensor: the value, or behind all
+ * values the mask (masks: NULL: there are none). Ranks that hold the same rows share them out, each
+ * part having one writer. */
+int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t,
+                     const hpc_masks *masks, int rank);
 int64_t checkpoint_part_elements(const checkpoint_part *p);
 /* Where part p, of its `tensor` a value of t, begins in this rank's tile of it, in bytes. */
 size_t checkpoint_part_place(const hpc_trainer *t, const checkpoint_part *p);
@@ -88,6 +92,12 @@ void checkpoint_state_close(checkpoint_state *s);
 int64_t checkpoint_state_n(const checkpoint_state *s);
 /* Its name, dtype and shape; false: it is not there. */
 bool checkpoint_state_find(hpc_stored_tensor *out, const checkpoint_state *s, const char *name);
+/* How many of them are masks: lists of the elements that stay, named by checkpoint_mask_name. */
+enum { CHECKPOINT_MASK = HPC_TENSOR_NAME + 16 };
+void checkpoint_mask_name(char out[CHECKPOINT_MASK], const hpc_mask *m);
+int64_t checkpoint_state_masks(const checkpoint_state *s);
+/* Reads and checks all of it. */
+int checkpoint_state_check(checkpoint_state *s);
 /* The box at `first` of `extent` of a tensor that is there, its rows back to back. Reads and checks
  * what touches it alone. */
 int checkpoint_state_read(void *out, checkpoint_state *s, const char *name, const int64_t *first,

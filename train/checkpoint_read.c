@@ -128,15 +128,13 @@ static bool touches(const checkpoint_part *p, const box *b)
     return true;
 }
 
-static int read_part(int64_t *read, uint8_t *out, checkpoint_state *s, const checkpoint_part *p,
-                     const box *b, size_t element)
+static int check_part(const uint8_t **out, checkpoint_state *s, const checkpoint_part *p)
 {
-    const box from = {p->rank, p->first, p->extent};
     char path[CHECKPOINT_PATH], why[200];
     hpc_file_view *v;
     int rc;
     TRY(open_file(&v, s, p->file));
-    const uint8_t *data = v->data + p->at;
+    const uint8_t *data = *out = v->data + p->at;
     hpc_hash128 h = hpc_hash_wide(data, p->bytes);
     if (h.low != p->hash.low || h.high != p->hash.high) {
         TRY(checkpoint_path(path, s->folder, s->index.file[p->file].name));
@@ -146,8 +144,32 @@ static int read_part(int64_t *read, uint8_t *out, checkpoint_state *s, const che
                  p->at, p->at + p->bytes, s->index.tensor[p->tensor].name);
         TRY(not_ours(s, path, why));
     }
+out:
+    return rc;
+}
+
+static int read_part(int64_t *read, uint8_t *out, checkpoint_state *s, const checkpoint_part *p,
+                     const box *b, size_t element)
+{
+    const box from = {p->rank, p->first, p->extent};
+    const uint8_t *data;
+    int rc = check_part(&data, s, p);
+    if (rc < 0) return rc;
     *read += copy_common(out, b, data, &from, element);
-    hpc_file_drop(v, data, p->bytes);
+    hpc_file_drop(&s->view[p->file], data, p->bytes);
+    return rc;
+}
+
+/* That parts cover their tensors is seen where they are read. */
+int checkpoint_state_check(checkpoint_state *s)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < s->index.part_n; k++) {
+        const checkpoint_part *p = &s->index.part[k];
+        const uint8_t *data;
+        TRY(check_part(&data, s, p));
+        hpc_file_drop(&s->view[p->file], data, p->bytes);
+    }
 out:
     return rc;
 }
@@ -210,6 +232,22 @@ bool checkpoint_state_find(hpc_stored_tensor *out, const checkpoint_state *s, co
 int64_t checkpoint_state_n(const checkpoint_state *s)
 {
     return s->whole ? hpc_safetensors_n(s->whole) : s->index.tensor_n;
+}
+
+void checkpoint_mask_name(char out[CHECKPOINT_MASK], const hpc_mask *m)
+{
+    snprintf(out, CHECKPOINT_MASK, "index.%s", m->name);
+}
+
+int64_t checkpoint_state_masks(const checkpoint_state *s)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < checkpoint_state_n(s); k++) {
+        hpc_stored_tensor x = {0};
+        bool there = !s->whole || hpc_safetensors_at(&x, s->whole, k) >= 0;
+        n += there && strncmp(s->whole ? x.name : s->index.tensor[k].name, "index.", 6) == 0;
+    }
+    return n;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------

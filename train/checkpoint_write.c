@@ -20,6 +20,8 @@ struct hpc_saving {
     hpc_checkpoint c;
     char folder[CHECKPOINT_PATH], save[CHECKPOINT_SAVE];
     int rank, ranks;
+    hpc_masks *masks; /* a copy; NULL: there are none */
+    char (*mask_name)[CHECKPOINT_MASK];
     checkpoint_part *part; /* this rank's */
     int64_t part_n;
     hpc_stored_tensor *list; /* of its file: parts of one tensor together */
@@ -47,6 +49,36 @@ static void name_shard(char out[CHECKPOINT_NAME], const hpc_saving *s, int rank)
 /* ---- the copy ---------------------------------------------------------------------------------
  */
 
+/* A tensor of the list of parts: all of it, or masks behind the values. */
+static hpc_stored_tensor about(const hpc_saving *s, int64_t tensor)
+{
+    int64_t n = s->t->p->value_n;
+    if (tensor >= n)
+        return (hpc_stored_tensor){.name = s->mask_name[tensor - n],
+                                   .dtype = HPC_I32,
+                                   .rank = 1,
+                                   .extent = {s->masks->mask[tensor - n].kept}};
+    const hpc_type *whole = &s->t->whole[tensor];
+    hpc_stored_tensor x = {
+        .name = s->t->p->value[tensor].name, .dtype = (hpc_dtype)whole->dtype, .rank = whole->rank};
+    memcpy(x.extent, whole->extent, sizeof whole->extent);
+    return x;
+}
+
+/* Others may be drawn while these are written. */
+static int take_masks(hpc_saving *s, const hpc_masks *m)
+{
+    int rc;
+    if (!m) return HPC_OK;
+    TRY(hpc_masks_copy(&s->masks, m));
+    s->c.masks = s->masks;
+    s->mask_name = hpc_alloc((size_t)m->mask_n + 1, sizeof *s->mask_name);
+    if (!s->mask_name) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < m->mask_n; k++) checkpoint_mask_name(s->mask_name[k], &m->mask[k]);
+out:
+    return rc;
+}
+
 /* Parts of one tensor follow each other, and are one of the file. */
 static int list_tensors(hpc_saving *s)
 {
@@ -55,16 +87,13 @@ static int list_tensors(hpc_saving *s)
     if (!s->list || !s->from) return HPC_E_NOMEM;
     for (int64_t k = 0; k < s->part_n; k++) {
         const checkpoint_part *p = &s->part[k];
-        const hpc_value_info *info = &s->t->p->value[p->tensor];
         hpc_stored_tensor *x = &s->list[s->list_n];
         if (k > 0 && p[-1].tensor == p->tensor) {
             x[-1].extent[0] += p->extent[0];
             x[-1].bytes += p->bytes;
         } else {
-            *x = (hpc_stored_tensor){.name = info->name,
-                                     .dtype = (hpc_dtype)info->type.dtype,
-                                     .rank = p->rank,
-                                     .bytes = p->bytes};
+            *x = about(s, p->tensor);
+            x->bytes = p->bytes;
             memcpy(x->extent, p->extent, sizeof p->extent);
             s->from[s->list_n++] = p->at;
         }
@@ -78,16 +107,28 @@ typedef struct room {
     int64_t cap;
 } room;
 
-static int copy_tensor(hpc_saving *s, int64_t i, const checkpoint_part *first, room *r)
+/* i, first: of the list and of the parts; NULL where other ranks write all of v. */
+static int copy_value(hpc_saving *s, hpc_value v, int64_t i, const checkpoint_part *first, room *r)
 {
-    hpc_value v = (hpc_value)first->tensor;
-    size_t bytes = hpc_type_bytes(&s->t->p->value[v].type);
-    uint8_t *to = s->data + s->from[i];
-    if (s->list[i].bytes == bytes) return hpc_exec_read(s->t->exec, 0, v, to, bytes);
+    const hpc_type tile = trainer_tile(s->t, v);
+    size_t bytes = hpc_type_bytes(&tile);
+    uint8_t *to = first ? s->data + s->from[i] : NULL;
+    if (first && s->list[i].bytes == bytes) return trainer_get_tile(to, s->t, v);
     int rc = HPC_OK;
     TRY(hpc_grow(&r->data, &r->cap, (int64_t)bytes, 1));
-    TRY(hpc_exec_read(s->t->exec, 0, v, r->data, bytes));
-    memcpy(to, r->data + checkpoint_part_place(s->t, first), s->list[i].bytes);
+    TRY(trainer_get_tile(r->data, s->t, v));
+    if (first) memcpy(to, r->data + checkpoint_part_place(s->t, first), s->list[i].bytes);
+out:
+    return rc;
+}
+
+static int copy_mask(hpc_saving *s, const checkpoint_part *p, room *r)
+{
+    int rc = HPC_OK;
+    if (p->bytes == 0) return rc;
+    TRY(hpc_grow(&r->data, &r->cap, (int64_t)p->bytes, 1));
+    hpc_mask_list((int32_t *)(void *)r->data, &s->masks->mask[p->tensor - s->t->p->value_n]);
+    memcpy(s->data + p->at, r->data, p->bytes);
 out:
     return rc;
 }
@@ -95,13 +136,19 @@ out:
 static int copy_state(hpc_saving *s)
 {
     room r = {0}; /* for a tensor of which this rank writes a part */
+    int64_t k = 0, i = 0;
     int rc = HPC_OK;
     s->data = hpc_alloc(s->data_bytes + 1, 1);
     if (!s->data) TRY(HPC_E_NOMEM);
-    for (int64_t k = 0, i = -1; k < s->part_n; k++) {
-        if (k > 0 && s->part[k - 1].tensor == s->part[k].tensor) continue;
-        TRY(copy_tensor(s, ++i, &s->part[k], &r));
+    for (hpc_value v = 0; v < s->t->p->value_n; v++) {
+        bool mine = k < s->part_n && s->part[k].tensor == v;
+        if (!trainer_keeps(s->t, v)) continue;
+        if (mine || trainer_shares(s->t, v))
+            TRY(copy_value(s, v, i, mine ? &s->part[k] : NULL, &r));
+        i += mine;
+        while (k < s->part_n && s->part[k].tensor == v) k++;
     }
+    for (; k < s->part_n; k++) TRY(copy_mask(s, &s->part[k], &r));
 out:
     hpc_free(r.data);
     return rc;
@@ -279,7 +326,7 @@ static int receive_parts(checkpoint_part **out, int64_t *n, uint64_t *file_bytes
 {
     int64_t *word = NULL;
     int rc;
-    TRY(checkpoint_parts(out, n, s->t, r));
+    TRY(checkpoint_parts(out, n, s->t, s->masks, r));
     word = hpc_alloc((size_t)(1 + 2 * *n), sizeof *word);
     if (!word) TRY(HPC_E_NOMEM);
     if (r == 0) {
@@ -336,18 +383,15 @@ static int add_tensors(hpc_saving *s)
     if (!x->tensor) return HPC_E_NOMEM;
     qsort(x->part, (size_t)x->part_n, sizeof *x->part, by_tensor);
     for (int64_t k = 0; k < x->part_n; k++) {
-        const hpc_type *whole = &s->t->whole[x->part[k].tensor];
         if (k > 0 && x->part[k - 1].tensor == x->part[k].tensor) {
             x->tensor[x->tensor_n - 1].part_n++;
             continue;
         }
         checkpoint_tensor *t = &x->tensor[x->tensor_n++];
-        *t = (checkpoint_tensor){.name = s->t->p->value[x->part[k].tensor].name,
-                                 .dtype = (hpc_dtype)whole->dtype,
-                                 .rank = whole->rank,
-                                 .part = k,
-                                 .part_n = 1};
-        memcpy(t->extent, whole->extent, sizeof t->extent);
+        hpc_stored_tensor whole = about(s, x->part[k].tensor);
+        *t = (checkpoint_tensor){
+            .name = whole.name, .dtype = whole.dtype, .rank = whole.rank, .part = k, .part_n = 1};
+        memcpy(t->extent, whole.extent, sizeof t->extent);
     }
     return HPC_OK;
 }
@@ -435,7 +479,8 @@ int hpc_saving_start(hpc_saving **out, const hpc_trainer *t, const char *folder,
     s->folder[strlen(folder)] = '\0';
     if (s->rank == 0) TRY(hpc_file_mkdir(folder));
     TRY(draw_save(s));
-    TRY(checkpoint_parts(&s->part, &s->part_n, t, s->rank));
+    TRY(take_masks(s, c->masks));
+    TRY(checkpoint_parts(&s->part, &s->part_n, t, s->masks, s->rank));
     TRY(list_tensors(s));
     TRY(copy_state(s));
     TRY(start_thread(s));
@@ -451,6 +496,8 @@ void hpc_saving_end(hpc_saving *s)
     if (!s) return;
     if (s->running) pthread_join(s->thread, NULL);
     s->running = false;
+    hpc_masks_free(s->masks);
+    hpc_free(s->mask_name);
     hpc_free(s->part);
     hpc_free(s->list);
     hpc_free(s->from);

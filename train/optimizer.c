@@ -20,6 +20,8 @@ const char *const hpc_optimizer_names[] = {[HPC_OPT_SGD] = "sgd",
                                            [HPC_OPT_JORGE_MOMENTUM] = "jorge-momentum",
                                            NULL};
 
+const char *const hpc_gradients_names[] = {"auto", "f32", "bf16", NULL};
+
 int hpc_optimizer_find(int *kind, const char *name)
 {
     char known[128] = "";
@@ -177,7 +179,10 @@ hpc_value squares_each(update *u, hpc_value x)
 
 hpc_value clipped(update *u, const target *t)
 {
-    return u->clip < 0 ? t->grad : hpc_scale(u->p, HPC_NEW, t->grad, u->clip, 1);
+    hpc_value x = t->grad;
+    if (u->p->value[x].type.dtype == HPC_BF16) x = hpc_copy(u->p, x, HPC_F32);
+    if (u->clip >= 0) x = hpc_scale(u->p, HPC_NEW, x, u->clip, 1);
+    return update_dense(u, t, x);
 }
 
 /* ---- AdamW and SGD ------------------------------------------------------------------------ */
@@ -256,8 +261,9 @@ static hpc_value orthogonalise(update *u, hpc_value x, bool tall)
 hpc_value muon_momentum(update *u, const target *t, bool keep)
 {
     hpc_value mom = state_like(u, "muon.m", t), s[3] = {HPC_NONE, HPC_NONE, u->clip};
-    return hpc_combine(u->p, keep ? mom : HPC_NEW, mom, t->grad, s,
-                       (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
+    hpc_value x = hpc_combine(u->p, keep ? mom : HPC_NEW, mom, t->grad, s,
+                              (hpc_combine_attr){.a1 = u->o->momentum, .a2 = 1});
+    return update_dense(u, t, x);
 }
 
 static hpc_value evened_along(update *u, const target *t, hpc_value x, bool rows)
@@ -293,7 +299,7 @@ void update_muon(update *u, const target *t)
         by = map_guarded(u, squares(u, x), 1, -0.5, 0, 0);
         alpha *= sqrt((double)(t->m < t->n ? t->m : t->n));
     }
-    hpc_apply(u->p, t->param, t->half, x, u->io->lr, by,
+    hpc_apply(u->p, t->param, t->half, update_picked(u, t, x), u->io->lr, by,
               (hpc_apply_attr){.alpha = alpha, .decay = t->decay});
 }
 

@@ -107,6 +107,7 @@ static void plan_parameter(hpc_value_info *v, const hpc_parallel *q, const hpc_m
         v->type.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
         left /= depth;
     }
+    if (v->index >= 0) return; /* what data splits of it is picked */
     bool split = v->trainable ? q->zero > 0 : q->zero == 3 && v->type.rank > 1;
     if (split && data > 1 && left % data == 0) v->type.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
 }
@@ -146,8 +147,10 @@ static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_
 void plan_gradients(hpc_program *p, const hpc_parallel *q)
 {
     for (int64_t v = 0; v < p->value_n; v++)
-        if (p->value[v].trainable && p->value[v].grad >= 0)
+        if (p->value[v].trainable && p->value[v].grad >= 0) {
             plan_gradient(&p->value[p->value[v].grad], &p->value[v], q);
+            sparse_gradient(&p->value[p->value[v].grad], q);
+        }
 }
 
 /* The twin of a value that backward makes, in the copy of it. */

@@ -152,5 +152,6 @@ void update_preconditioned(update *u, const target *t)
     }
     hpc_value g = is_of_momentum(u) ? muon_momentum(u, t, true) : clipped(u, t);
     hpc_value x = join(u, t, &k, between(u, left, split(u, t, &k, g), right, false, false));
-    update_grafted(u, t, is_of_momentum(u) ? evened(u, t, x) : momentum_of(u, t, x));
+    x = update_picked(u, t, is_of_momentum(u) ? evened(u, t, x) : x);
+    update_grafted(u, t, is_of_momentum(u) ? x : momentum_of(u, t, x));
 }

@@ -44,27 +44,73 @@ static void move_tile(uint8_t *tile, uint8_t *all, bool put, const hpc_type *loc
 
 static const hpc_grid_shape one_rank;
 
-static const hpc_grid_shape *shape_of(const hpc_trainer *t)
+const hpc_grid_shape *trainer_shape(const hpc_trainer *t)
 {
     return t->o.grid ? hpc_grid_shape_of(t->o.grid) : &one_rank;
 }
 
-void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element)
+void trainer_coord(int coord[HPC_AXIS_N], const hpc_trainer *t)
 {
-    int coord[HPC_AXIS_N] = {0};
-    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
-        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
-    move_tile(tile, (uint8_t *)(uintptr_t)all, false, &t->p->value[v].type, &t->whole[v], element,
-              shape_of(t), coord);
+    for (int a = 0; a < HPC_AXIS_N; a++)
+        coord[a] = t->o.grid ? hpc_grid_coord(t->o.grid, (hpc_axis)a) : 0;
+}
+
+hpc_type trainer_tile(const hpc_trainer *t, hpc_value v)
+{
+    hpc_value dense = trainer_dense_of(t, v);
+    hpc_type tile = t->p->value[dense >= 0 ? dense : v].type;
+    tile.dtype = t->p->value[v].type.dtype;
+    return tile;
 }
 
 void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value v)
 {
-    int coord[HPC_AXIS_N] = {0};
-    for (int a = 0; t->o.grid && a < HPC_AXIS_N; a++)
-        coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
+    hpc_type tile = trainer_tile(t, v);
+    int coord[HPC_AXIS_N];
+    trainer_coord(coord, t);
     for (int d = 0; d < t->whole[v].rank; d++)
-        first[d] = hpc_type_first(&t->p->value[v].type, d, shape_of(t), coord);
+        first[d] = hpc_type_first(&tile, d, trainer_shape(t), coord);
+}
+
+int trainer_put_tile(hpc_trainer *t, hpc_value v, uint8_t *tile)
+{
+    const hpc_type *type = &t->p->value[v].type;
+    size_t element = element_bytes(type);
+    int rc = HPC_OK;
+    if (trainer_dense_of(t, v) >= 0) return trainer_write_picked(t, v, tile, element);
+    if (t->p->value[v].index >= 0) TRY(trainer_zero_others(t, v, tile, element));
+    TRY(hpc_exec_write(t->exec, 0, v, tile, hpc_type_bytes(type)));
+    for (hpc_value k = 0; t->p->value[v].index >= 0 && k < t->p->value_n; k++)
+        if (trainer_dense_of(t, k) == v && trainer_derives(t, k) &&
+            t->p->value[k].type.dtype == type->dtype)
+            TRY(trainer_write_picked(t, k, tile, element));
+out:
+    return rc;
+}
+
+int trainer_put(hpc_trainer *t, hpc_value v, const void *all)
+{
+    hpc_type type = trainer_tile(t, v);
+    uint8_t *tile = hpc_alloc(hpc_type_bytes(&type) + 1, 1);
+    int coord[HPC_AXIS_N];
+    if (!tile) return HPC_E_NOMEM;
+    trainer_coord(coord, t);
+    move_tile(tile, (uint8_t *)(uintptr_t)all, false, &type, &t->whole[v], element_bytes(&type),
+              trainer_shape(t), coord);
+    int rc = trainer_put_tile(t, v, tile);
+    hpc_free(tile);
+    return rc;
+}
+
+bool trainer_shares(const hpc_trainer *t, hpc_value v)
+{
+    return trainer_dense_of(t, v) >= 0 && t->p->value[v].type.layout[HPC_AXIS_DATA] > 0;
+}
+
+int trainer_get_tile(uint8_t *tile, const hpc_trainer *t, hpc_value v)
+{
+    if (trainer_dense_of(t, v) >= 0) return trainer_read_picked(tile, t, v);
+    return hpc_exec_read(t->exec, 0, v, tile, hpc_type_bytes(&t->p->value[v].type));
 }
 
 /* ---- whole tensors ----------------------------------------------------------------------------
@@ -80,10 +126,11 @@ static hpc_axes split_axes(const hpc_trainer *t, hpc_value v)
 
 /* The tiles of the ranks of a link over `axes`, in their order, to their places. */
 static void put_tiles(uint8_t *out, const hpc_trainer *t, hpc_value v, uint8_t *tiles,
-                      hpc_axes axes)
+                      hpc_axes axes, size_t element)
 {
-    const hpc_grid_shape *s = shape_of(t);
+    const hpc_grid_shape *s = trainer_shape(t);
     const hpc_type *local = &t->p->value[v].type;
+    size_t bytes = (size_t)elements_of(local) * element;
     int n = hpc_grid_size(s), k = 0;
     for (int r = 0; r < n; r++) {
         int coord[HPC_AXIS_N];
@@ -92,32 +139,34 @@ static void put_tiles(uint8_t *out, const hpc_trainer *t, hpc_value v, uint8_t *
         for (int a = 0; a < HPC_AXIS_N; a++)
             ours = ours && (axes >> a & 1 || coord[a] == hpc_grid_coord(t->o.grid, (hpc_axis)a));
         if (!ours) continue;
-        move_tile(tiles + (size_t)k++ * hpc_type_bytes(local), out, true, local, &t->whole[v],
-                  element_bytes(local), s, coord);
+        move_tile(tiles + (size_t)k++ * bytes, out, true, local, &t->whole[v], element, s, coord);
     }
 }
 
 /* Collective. out: all of v. */
 static int gather(uint8_t *out, const hpc_trainer *t, hpc_value v)
 {
-    const hpc_type *local = &t->p->value[v].type;
-    hpc_axes axes = split_axes(t, v);
-    size_t bytes = hpc_type_bytes(local);
+    hpc_value dense = trainer_dense_of(t, v), held = dense >= 0 ? dense : v;
+    hpc_dtype dtype = (hpc_dtype)t->p->value[v].type.dtype;
+    size_t element = hpc_dtype_get(dtype)->block_bytes;
+    int64_t n = elements_of(&t->p->value[held].type);
+    hpc_axes axes = split_axes(t, held);
     uint8_t *tile = NULL, *tiles = NULL;
-    hpc_link *link;
+    hpc_link *link = NULL;
     int rc = HPC_OK;
-    if (!axes) return hpc_exec_read(t->exec, 0, v, out, bytes);
-    TRY(hpc_grid_link(&link, t->o.grid, axes));
-    tile = hpc_alloc(bytes + 1, 1);
-    tiles = hpc_alloc(bytes * (size_t)hpc_link_size(link) + 1, 1);
-    if (!tile || !tiles) TRY(HPC_E_NOMEM);
-    TRY(hpc_exec_read(t->exec, 0, v, tile, bytes));
-    TRY(hpc_link_run(link, &(hpc_comm){.kind = HPC_ALL_GATHER,
-                                       .dtype = (hpc_dtype)local->dtype,
-                                       .n = elements_of(local),
-                                       .send = tile,
-                                       .recv = tiles}));
-    put_tiles(out, t, v, tiles, axes);
+    if (axes) TRY(hpc_grid_link(&link, t->o.grid, axes));
+    tile = hpc_alloc((size_t)n * element + 1, 1);
+    tiles = axes ? hpc_alloc((size_t)n * element * (size_t)hpc_link_size(link) + 1, 1) : NULL;
+    if (!tile || (axes && !tiles)) TRY(HPC_E_NOMEM);
+    TRY(trainer_get_tile(tile, t, v));
+    if (!axes) {
+        memcpy(out, tile, (size_t)n * element);
+        goto out;
+    }
+    TRY(hpc_link_run(
+        link,
+        &(hpc_comm){.kind = HPC_ALL_GATHER, .dtype = dtype, .n = n, .send = tile, .recv = tiles}));
+    put_tiles(out, t, held, tiles, axes, element);
 out:
     hpc_free(tile);
     hpc_free(tiles);
@@ -159,6 +208,11 @@ int trainer_any(const hpc_trainer *t, int64_t *word, int n)
 int trainer_agree(const hpc_trainer *t, int rc)
 {
     return t->o.grid ? hpc_link_agree(hpc_grid_world(t->o.grid), rc) : rc;
+}
+
+int trainer_gather(void *out, const hpc_trainer *t, hpc_value v)
+{
+    return gather(out, t, v);
 }
 
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v)

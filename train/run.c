@@ -35,6 +35,7 @@ typedef struct run {
     int64_t steps; /* taken in this process */
     int ranks;
     bool leads; /* it is the first rank, or the only one */
+    run_prune prune;
 } run;
 
 static int say(const run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -201,6 +202,18 @@ out:
     return rc;
 }
 
+/* With the masks that are there for good, if any are. */
+static int open_trainer(run *r)
+{
+    hpc_trainer_options o = r->o->trainer;
+    if (r->prune.frozen) o.masks = r->prune.masks;
+    if (r->traced) o.traced = 0;
+    hpc_trainer_close(r->trainer);
+    int rc = hpc_trainer_open(&r->trainer, &o, false);
+    if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
+    return rc;
+}
+
 static int open_files(run *r)
 {
     const hpc_trainer_options *t = &r->o->trainer;
@@ -255,7 +268,8 @@ static int open_run(run *r)
     int rc;
     TRY(together(r, open_files(r)));
     if (many) TRY(told(r, same_data(r)));
-    TRY(hpc_trainer_open(&r->trainer, &r->o->trainer, false));
+    TRY(together(r, run_prune_open(&r->prune, r->o, r->checkpoints)));
+    TRY(open_trainer(r));
     if (many) TRY(told(r, same_trainer(r)));
     TRY(told(r, go_on(r)));
     if (!r->leads) goto out;
@@ -274,6 +288,7 @@ static void close_run(run *r)
     hpc_loader_close(r->data);
     hpc_loader_close(r->validation);
     hpc_run_tokens_close(r->tokens);
+    run_prune_close(&r->prune);
     hpc_file_unlock(r->lock);
 }
 
@@ -311,6 +326,7 @@ static int save(run *r)
     TRY(settle(r, true));
     start = hpc_clock_ns();
     r->at.loader = hpc_loader_tell(r->data);
+    if (r->prune.masks) run_prune_tell(&r->at, &r->prune);
     r->at.seconds = r->before + seconds_here(r);
     TRY(hpc_saving_start(&r->saving, r->trainer, r->checkpoints, &r->at));
     r->saved_step = r->saving_step = r->at.step;
@@ -506,6 +522,26 @@ static int save_if_due(run *r)
     return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
 
+/* From a checkpoint of the dense model and its masks the pruned one goes on; so does a run that is
+ * stopped here. */
+static int prune_if_due(run *r)
+{
+    hpc_checkpoint at;
+    char line[160];
+    int rc;
+    TRY(run_prune_draw(&r->prune, line, r->trainer, r->at.step));
+    if (line[0]) say(r, "%s", line);
+    if (rc != 1) return HPC_OK;
+    r->saved_step = -1;
+    TRY(save(r));
+    TRY(settle(r, true));
+    TRY(trace(r, true)); /* of another trainer's steps it knows nothing */
+    TRY(open_trainer(r));
+    TRY(hpc_checkpoint_load_step(&at, r->trainer, r->checkpoints, r->at.step));
+out:
+    return rc;
+}
+
 int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
 {
     if (step <= steps) return HPC_OK;
@@ -528,12 +564,14 @@ static int take_steps(run *r)
                 (long long)r->o->steps);
             return HPC_OK;
         }
+        if (!r->at.owed) TRY(prune_if_due(r));
         TRY(r->at.owed ? end_step(r, &r->at.row) : take_step(r));
         TRY(settle(r, false));
         TRY(save_if_due(r));
     }
     TRY(save(r));
     TRY(trace(r, true));
+    if (run_prune_missed(&r->prune)) say(r, "%s", run_prune_missed(&r->prune));
     TRY(export_model(r, "model"));
     TRY(settle(r, true));
     r->out->finished = true;
@@ -551,7 +589,6 @@ int hpc_training_run(hpc_training_result *out, const hpc_training_options *o)
     if (grid) r.ranks = hpc_link_size(hpc_grid_world(grid));
     r.leads = !grid || hpc_link_rank(hpc_grid_world(grid)) == 0;
     TRY(open_run(&r));
-    r.plan = hpc_trainer_about(r.trainer);
     TRY(take_steps(&r));
 out:
     out->step = r.at.step;

@@ -11,6 +11,7 @@
 
 #include "tokenizer/tokenizer.h"
 #include "train/metrics.h"
+#include "train/prune.h"
 #include "train/train.h"
 
 #ifdef __cplusplus
@@ -29,10 +30,11 @@ typedef struct hpc_trainer_options {
     int64_t accumulate;    /* microbatches in a step */
     uint64_t seed;
     hpc_device_options device;
-    bool profile;      /* see hpc_trainer_profile */
-    int64_t traced;    /* steps, the first of it, that hpc_trainer_trace tells of */
-    size_t part_bytes; /* of a checkpoint, hashed and read together; 0: 4 MiB */
-    hpc_grid *grid;    /* borrowed, of parallel.grid; NULL: one rank */
+    bool profile;           /* see hpc_trainer_profile */
+    int64_t traced;         /* steps, the first of it, that hpc_trainer_trace tells of */
+    size_t part_bytes;      /* of a checkpoint, hashed and read together; 0: 4 MiB */
+    hpc_grid *grid;         /* borrowed, of parallel.grid; NULL: one rank */
+    const hpc_masks *masks; /* borrowed: what is pruned, and for good; NULL: nothing */
     hpc_parallel parallel;
 } hpc_trainer_options;
 
@@ -112,6 +114,10 @@ typedef struct hpc_checkpoint {
     double seconds; /* of training so far */
     bool owed;      /* its validation was cut short: it comes first, and then its row of metrics */
     hpc_metrics_row row;
+    const hpc_masks *masks; /* borrowed, of its pruning so far; NULL: there is none */
+    double sparsity;        /* of those */
+    int64_t agreed;         /* so many of them on end: see hpc_prune_config */
+    bool frozen;            /* the trainer is pruned by them */
 } hpc_checkpoint;
 /* Collective, as all that follows. It is there on return. */
 int hpc_checkpoint_save(const hpc_trainer *t, const char *folder, const hpc_checkpoint *c);
@@ -131,6 +137,13 @@ int hpc_checkpoint_newest(int64_t *step, const char *folder);
  * when it is of another model or optimizer. What fails, fails on all ranks alike. */
 int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const char *folder,
                         void (*say)(const char *line, void *user), void *user);
+/* The one of that step, or none. */
+int hpc_checkpoint_load_step(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64_t step);
+/* What hpc_checkpoint_load would find of pruning, before there is a trainer: *c has it and the
+ * step; *masks are the caller's, or NULL. Nothing is said of what is damaged. grid: the ranks that
+ * ask together; NULL: one. */
+int hpc_checkpoint_masks(hpc_checkpoint *c, hpc_masks **masks, const char *folder,
+                         const hpc_model_config *model, hpc_grid *grid);
 /* Of those up to step `newest` all but the newest `keep` go (0: none), and what a killed process
  * left half written. Later ones are not this run's, which passed them over. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
@@ -156,6 +169,7 @@ const hpc_tokenizer *hpc_run_tokens_of(const hpc_run_tokens *k);
 typedef struct hpc_training_options {
     hpc_trainer_options trainer;
     hpc_lr_config lr;
+    hpc_prune_config prune;
     const char *out;
     const hpc_loader_source *data, *validation;
     int64_t data_n, validation_n;

@@ -28,17 +28,65 @@ struct hpc_trainer {
 
 enum { RUN_PATH = 4096 };
 
+/* ---- pruning of a run (run_prune.c) ------------------------------------------------------------
+ */
+typedef struct run_prune {
+    const hpc_prune_config *o;
+    hpc_masks *masks; /* the last that were drawn; NULL: none */
+    double sparsity;  /* of those, where they come from a checkpoint */
+    int64_t agreed;
+    bool frozen;
+    int64_t drawn; /* the step behind which they were, in this process; -1: in none */
+} run_prune;
+/* Before the trainer is opened: what a run that goes on has done of it. */
+int run_prune_open(run_prune *p, const hpc_training_options *o, const char *checkpoints);
+void run_prune_close(run_prune *p);
+/* Before step `step` + 1: 1 when masks were drawn that are to be frozen. say: a line for a person,
+ * "" for none. */
+int run_prune_draw(run_prune *p, char say[160], const hpc_trainer *t, int64_t step);
+/* At the end of a run: why nothing was pruned, or NULL. */
+const char *run_prune_missed(const run_prune *p);
+/* What a checkpoint holds of it. */
+void run_prune_tell(hpc_checkpoint *c, const run_prune *p);
+
 /* The tokenizer's files into a model directory, under the names that they have in one. */
 int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
 
 /* ---- on many ranks (ranks.c) ------------------------------------------------------------------
  */
-/* This rank's tile of v out of all of it, elements of `element` bytes. */
-void trainer_cut(void *tile, const hpc_trainer *t, hpc_value v, const void *all, size_t element);
-/* Where that tile begins in it. */
+/* This rank's tile of v, as it is stored: of picked state the parameter's, zeros and all. */
+hpc_type trainer_tile(const hpc_trainer *t, hpc_value v);
+/* Where that tile begins in the whole. */
 void trainer_first(int64_t first[HPC_RANK_MAX], const hpc_trainer *t, hpc_value v);
+/* Into v: of a pruned parameter what is not picked becomes zero, also in `tile`, and of one that is
+ * its own master, that is written too. */
+int trainer_put_tile(hpc_trainer *t, hpc_value v, uint8_t *tile);
+/* The same out of all of it. */
+int trainer_put(hpc_trainer *t, hpc_value v, const void *all);
+/* Out of v; collective where trainer_shares says so. */
+int trainer_get_tile(uint8_t *tile, const hpc_trainer *t, hpc_value v);
+bool trainer_shares(const hpc_trainer *t, hpc_value v);
+const hpc_grid_shape *trainer_shape(const hpc_trainer *t);
+void trainer_coord(int coord[HPC_AXIS_N], const hpc_trainer *t);
+
+/* ---- pruned parameters (picked.c) ------------------------------------------------------------
+ */
+/* The parameter whose elements state v is, picked, or HPC_NONE; indices are of none. */
+hpc_value trainer_dense_of(const hpc_trainer *t, hpc_value v);
+/* Fills in keeps: all state but gradients, rounded or not, of which nothing is needed between
+ * steps, copies, and indices, which masks are. */
+int trainer_find_kept(hpc_trainer *t);
+bool trainer_derives(const hpc_trainer *t, hpc_value v); /* such state that no checkpoint needs */
+/* A parameter's part between dense and picked, of elements of `element` bytes. */
+int trainer_write_picked(hpc_trainer *t, hpc_value v, const uint8_t *tile, size_t element);
+int trainer_read_picked(uint8_t *tile, const hpc_trainer *t, hpc_value v);
+/* Zeros where nothing is picked. */
+int trainer_zero_others(const hpc_trainer *t, hpc_value param, uint8_t *tile, size_t element);
+int trainer_write_indices(hpc_trainer *t);
 /* All of v, as it is stored. On the first rank, while the others attend. */
 int trainer_fetch(void *out, const hpc_trainer *t, hpc_value v);
+/* The same on all ranks at once, which name the same v. */
+int trainer_gather(void *out, const hpc_trainer *t, hpc_value v);
 /* What the first rank says to all. */
 int trainer_tell(const hpc_trainer *t, int64_t *word);
 /* Each of n <= 4 numbers becomes the largest that a rank has there. */

@@ -18,11 +18,15 @@ static target target_of(update *u, const hpc_model_tensor *tensor, hpc_value v)
     target t = {.name = tensor->name,
                 .param = v,
                 .half = HPC_NONE,
-                .grad = p->value[v].grad,
+                .sum = p->value[v].grad,
+                .index = HPC_NONE,
+                .whole = v,
                 .m = type.extent[0],
                 .n = type.rank > 1 ? type.extent[1] : 1,
                 .decay = tensor->decay ? u->o->decay : 0};
-    if (type.dtype != HPC_BF16) return t;
+    t.grad = update_rounded(u, &t);
+    if (p->value[v].index >= 0) sparse_target(u, &t, v);
+    if (type.dtype != HPC_BF16 || t.index >= 0) return t;
     type.dtype = HPC_F32;
     const char *name = hpc_arena_text(p->arena, "master.%s", tensor->name);
     hpc_value master = name ? hpc_program_find(p, name) : HPC_NONE;
@@ -66,6 +70,9 @@ static void add_squares(update *u, const hpc_model_tensor *tensor, const target 
 {
     (void)tensor;
     hpc_value sum = hpc_program_find(u->p, "norm.squares");
+    u->p->tags.anew = t->grad != t->sum;
+    if (t->grad != t->sum) hpc_scale(u->p, t->grad, t->sum, HPC_NONE, 1);
+    u->p->tags.anew = false;
     hpc_reduce(u->p, sum, t->grad, HPC_SUMSQ, HPC_OVER_ALL);
 }
 
@@ -101,8 +108,10 @@ static void update_and_clear(update *u, const hpc_model_tensor *tensor, const ta
 {
     u->p->tags.guard = u->io->ok;
     update_one(u, tensor, t);
+    if (t->index >= 0)
+        hpc_spread(u->p, t->whole, t->half >= 0 ? t->half : t->param, t->index, t->whole);
     u->p->tags.guard = HPC_NONE;
-    if (!u->p->value[t->grad].anew) hpc_fill(u->p, t->grad, 0);
+    if (!u->p->value[t->sum].anew) hpc_fill(u->p, t->sum, 0);
 }
 
 static void emit_update(update *u, const hpc_model_tensor *tensor, int64_t n)
@@ -211,7 +220,9 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                   const hpc_optimizer_config *o, const hpc_step_options *s)
 {
     hpc_dtype real = c->dtype == HPC_F64 ? HPC_F64 : HPC_F32;
-    update u = {.p = p, .o = o, .io = io, .clip = HPC_NONE};
+    update u = {.p = p, .o = o, .io = io, .clip = HPC_NONE, .parallel = s->parallel};
+    u.rounds = s->gradients == HPC_GRADIENTS_BF16 ||
+               (s->gradients == HPC_GRADIENTS_AUTO && s->masks && c->dtype == HPC_BF16);
     hpc_model_tensor *tensor = NULL;
     int64_t n;
     int rc;
@@ -219,7 +230,9 @@ int hpc_step_emit(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     TRY(hpc_optimizer_check(o));
     TRY(hpc_model_tensors(&tensor, &n, c));
     TRY(emit_model(io, p, c, s));
+    sparse_begin(p, s->masks);
     if (s->parallel) plan_parameters(p, s->parallel, c, tensor, n);
+    sparse_lay_out(p, s->masks, s->parallel, s->coord);
     io->weight = weights_of(p, "weight", io->model.loss);
     if (io->halves) io->second.weight = weights_of(p, "weight.1", io->second.model.loss);
     io->lr = scalar(p, "lr", real);

@@ -117,6 +117,18 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
 /* Which part of a microbatch's rows is this rank's, and of how many. */
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);
 
+/* ---- pruning ----------------------------------------------------------------------------------
+ */
+typedef struct hpc_masks hpc_masks; /* train/prune.h */
+/* What ranks sum of gradients: rounded to bf16 they send half as much, and the update reads just
+ * that, on one rank as on many. AUTO: of a pruned model in bf16. */
+typedef enum hpc_gradients {
+    HPC_GRADIENTS_AUTO,
+    HPC_GRADIENTS_FULL,
+    HPC_GRADIENTS_BF16
+} hpc_gradients;
+extern const char *const hpc_gradients_names[]; /* "auto", "f32", "bf16" */
+
 /* ---- the step as a program --------------------------------------------------------------- */
 typedef struct hpc_step_options {
     hpc_model_emission model; /* of a microbatch */
@@ -125,6 +137,9 @@ typedef struct hpc_step_options {
     int recompute_blocks;     /* the first so many; 0: all */
     bool once;                /* each update follows one run of backward, which begins gradients */
     const hpc_parallel *parallel; /* layouts for hpc_step_shard; NULL: one rank */
+    const hpc_masks *masks; /* of what learns; the rest is zero, and has no state; NULL: all */
+    int coord[HPC_AXIS_N];  /* of the rank whose part of the masks it is */
+    int gradients;          /* hpc_gradients */
 } hpc_step_options;
 typedef struct hpc_step_half { /* the second half of the rows */
     hpc_model_io model;

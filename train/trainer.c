@@ -75,14 +75,12 @@ static int64_t elements_of(const hpc_type *t)
 }
 
 /* Value v from all of it in f32. */
-static int write_real(hpc_trainer *t, hpc_value v, const float *data, float *tile, void *room)
+static int write_real(hpc_trainer *t, hpc_value v, const float *data, void *room)
 {
-    hpc_type type = t->p->value[v].type;
-    size_t bytes = hpc_type_bytes(&type);
-    trainer_cut(tile, t, v, data, sizeof *data);
-    if (type.dtype == HPC_F32) return hpc_exec_write(t->exec, 0, v, tile, bytes);
-    hpc_from_f32(room, (hpc_dtype)type.dtype, tile, elements_of(&type));
-    return hpc_exec_write(t->exec, 0, v, room, bytes);
+    hpc_dtype dtype = (hpc_dtype)t->whole[v].dtype;
+    if (dtype == HPC_F32) return trainer_put(t, v, data);
+    hpc_from_f32(room, dtype, data, elements_of(&t->whole[v]));
+    return trainer_put(t, v, room);
 }
 
 /* The table's row of a parameter or of its master; NULL for other state. */
@@ -98,13 +96,13 @@ static const hpc_model_tensor *tensor_of(const hpc_model_tensor *tensor, int64_t
 static int write_state(hpc_trainer *t)
 {
     size_t most = largest_state(t);
-    float *data = hpc_alloc(most ? most : 1, 1), *tile = hpc_alloc(most ? most : 1, 1);
+    float *data = hpc_alloc(most ? most : 1, 1);
     void *room = hpc_alloc(most ? most : 1, 2); /* as f64 */
     hpc_model_tensor *tensor = NULL;
     hpc_weights *w = NULL;
     int64_t n = 0;
     int rc = HPC_OK;
-    if (!data || !tile || !room) TRY(HPC_E_NOMEM);
+    if (!data || !room) TRY(HPC_E_NOMEM);
     TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
     if (t->o.init) TRY(hpc_weights_open(&w, t->o.init, &t->o.model));
     for (hpc_value v = 0; v < t->p->value_n; v++) {
@@ -117,14 +115,14 @@ static int write_state(hpc_trainer *t)
         else
             hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
         t->begun = hpc_hash(data, (size_t)elements_of(&t->whole[v]) * sizeof *data, t->begun);
-        TRY(write_real(t, v, data, tile, room));
+        TRY(write_real(t, v, data, room));
     }
+    TRY(trainer_write_indices(t));
     TRY(trainer_written(t));
 out:
     hpc_weights_close(w);
     hpc_free(tensor);
     hpc_free(data);
-    hpc_free(tile);
     hpc_free(room);
     return rc;
 }
@@ -168,12 +166,19 @@ int64_t trainer_times(const hpc_trainer *t, int s)
     return s == t->io.backward ? t->o.accumulate - apart : 1;
 }
 
+static bool is_gradient(const hpc_trainer *t, hpc_value v)
+{
+    for (hpc_value k = 0; k < t->p->value_n; k++)
+        if (t->p->value[k].grad == v) return true;
+    return false;
+}
+
 static void add_state(hpc_trainer_plan *out, const hpc_trainer *t, const hpc_model_tensor *tensor,
                       int64_t n, hpc_value v)
 {
     const hpc_value_info *info = &t->p->value[v];
     double bytes = (double)hpc_type_bytes(&info->type);
-    if (!trainer_keeps(t, v) && !is_gathered(t, v))
+    if (is_gradient(t, v))
         out->gradient_bytes += bytes;
     else if (is_gathered(t, v))
         out->parameter_bytes += bytes;
@@ -218,22 +223,6 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
     return t->plan;
 }
 
-/* All state but gradients, of which nothing is needed between steps, and copies. */
-static int find_kept(hpc_trainer *t)
-{
-    const hpc_program *p = t->p;
-    t->keeps = hpc_alloc((size_t)p->value_n + 1, sizeof *t->keeps);
-    if (!t->keeps) return HPC_E_NOMEM;
-    for (hpc_value v = 0; v < p->value_n; v++)
-        t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0;
-    for (hpc_value v = 0; v < p->value_n; v++)
-        if (p->value[v].kind == HPC_VALUE_STATE) {
-            if (p->value[v].grad >= 0) t->keeps[p->value[v].grad] = false;
-            if (p->value[v].whole >= 0) t->keeps[p->value[v].whole] = false;
-        }
-    return HPC_OK;
-}
-
 /* The program becomes this rank's, once the first has proven those of all to fit together; what its
  * values were before is kept. */
 static int shard(hpc_trainer *t)
@@ -242,7 +231,11 @@ static int shard(hpc_trainer *t)
     int64_t n = t->p->value_n;
     t->whole = hpc_alloc((size_t)n + 1, sizeof *t->whole);
     if (!t->whole) return HPC_E_NOMEM;
-    for (hpc_value v = 0; v < n; v++) t->whole[v] = t->p->value[v].type;
+    for (hpc_value v = 0; v < n; v++) {
+        hpc_value dense = trainer_dense_of(t, v);
+        t->whole[v] = t->p->value[dense >= 0 ? dense : v].type;
+        t->whole[v].dtype = t->p->value[v].type.dtype;
+    }
     if (!t->o.grid) return HPC_OK;
     if (trainer_leads(t) && hpc_step_prove(t->p, &t->io, &t->o.parallel) < 0) return HPC_E_STATE;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
@@ -258,11 +251,13 @@ static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
     if (o->grid) {
         t->o.parallel.grid = *hpc_grid_shape_of(o->grid);
         TRY(hpc_parallel_check(&t->o.parallel, &o->model, o->rows));
-        for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(o->grid, (hpc_axis)a);
+        for (int a = 0; a < HPC_AXIS_N; a++)
+            coord[a] = s->coord[a] = hpc_grid_coord(o->grid, (hpc_axis)a);
         t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, coord);
         s->parallel = &t->o.parallel;
     }
     s->once = o->accumulate == 1;
+    s->masks = o->masks;
     s->model.tokens = o->rows * o->length;
     if (t->o.documents >= o->length) t->o.documents = o->length - 1;
     if (!o->grid) t->o.parallel.halves = false;
@@ -276,6 +271,9 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
 {
     int rc = check_options(o);
     *out = NULL;
+    if (rc >= 0 && o->masks)
+        rc = hpc_prune_check(&(hpc_prune_config){.asked = true}, &o->optimizer, &o->model,
+                             &o->parallel);
     if (rc < 0) return rc;
     hpc_trainer *t = hpc_alloc(1, sizeof *t);
     if (!t) return HPC_E_NOMEM;
@@ -286,7 +284,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     if (!t->p) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&t->io, t->p, &t->o.model, &t->o.optimizer, &t->o.step));
     TRY(shard(t));
-    TRY(find_kept(t));
+    TRY(trainer_find_kept(t));
     t->wide = o->model.dtype == HPC_F64;
     t->losses = t->whole[t->io.model.loss].extent[0];
     TRY(hpc_device_open(&t->device, &t->o.device));

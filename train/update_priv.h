@@ -16,8 +16,10 @@ typedef struct update {
     hpc_program *p;
     const hpc_optimizer_config *o;
     hpc_step *io;
-    hpc_value clip; /* factor of all gradients, HPC_NONE: 1 */
-    bool halves;    /* of products emitted now: factors count rounded to bf16 */
+    hpc_value clip;               /* factor of all gradients, HPC_NONE: 1 */
+    bool halves;                  /* of products emitted now: factors count rounded to bf16 */
+    bool rounds;                  /* gradients are rounded to bf16 before ranks sum them */
+    const hpc_parallel *parallel; /* NULL: one rank */
 } update;
 
 /* A parameter of it. */
@@ -25,8 +27,12 @@ typedef struct target {
     const char *name;
     hpc_value param; /* what is updated: f32 (f64) */
     hpc_value half;  /* its bf16 copy, which the model reads; HPC_NONE: it reads param */
-    hpc_value grad;
-    int64_t m, n; /* of a matrix */
+    hpc_value sum;   /* where backward adds up its gradient */
+    hpc_value grad;  /* what is read of that: sum, or that rounded */
+    hpc_value index; /* of a pruned one, of which param, half and gradients are the picked elements;
+                        HPC_NONE: they are of all */
+    hpc_value whole; /* of a pruned one: what the model reads */
+    int64_t m, n;    /* of a matrix */
     double decay;
 } target;
 
@@ -49,6 +55,21 @@ void plan_rows(hpc_type *t); /* one for each row of a microbatch */
 /* The residual stream, where it begins, and its gradient, where that does. */
 void plan_stream(hpc_type *t, hpc_axes split);
 
+/* ---- pruned parameters (sparse.c) ----------------------------------------------------- */
+/* Their indices, once the model is there; the indices' layouts, once the parameters have theirs. */
+void sparse_begin(hpc_program *p, const hpc_masks *m);
+void sparse_lay_out(hpc_program *p, const hpc_masks *m, const hpc_parallel *q,
+                    const int coord[HPC_AXIS_N]);
+/* A picked gradient's layout, from that of one that is not. */
+void sparse_gradient(hpc_value_info *g, const hpc_parallel *q);
+/* Fills in what is the picked elements of parameter v. */
+void sparse_target(update *u, target *t, hpc_value v);
+/* The sum rounded, if that is wanted; or the sum. */
+hpc_value update_rounded(update *u, const target *t);
+/* x, dense, as the target's state is: picked, or as it is. */
+hpc_value update_picked(update *u, const target *t, hpc_value x);
+hpc_value update_dense(update *u, const target *t, hpc_value x); /* and back, a matrix */
+
 /* ---- pieces of formulas (optimizer.c) ----------------------------------------------- */
 /* alpha x^power + beta; 0 and what is not finite gives `other`. */
 hpc_value map_guarded(update *u, hpc_value x, double alpha, double power, double beta,
@@ -63,7 +84,7 @@ hpc_value multiply_symmetric(update *u, hpc_value a, bool trans_a, hpc_value b, 
 /* The sum of squares: of everything, or of each matrix of a batch. */
 hpc_value squares(update *u, hpc_value x);
 hpc_value squares_each(update *u, hpc_value x);
-hpc_value clipped(update *u, const target *t);
+hpc_value clipped(update *u, const target *t); /* the gradient, as a matrix in f32 at least */
 
 /* ---- optimizers -------------------------------------------------------------------------- */
 void update_adamw(update *u, const target *t);

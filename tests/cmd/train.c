@@ -119,6 +119,20 @@ static void goes_on_as_it_was(void **state)
                      "stands at step 32, and steps=31");
 }
 
+/* A pruned run goes on as the one that it is. */
+static void prunes(void **state)
+{
+    run_well(state, "train " TINY "--data @data --out @pruned --steps 4 --prune 0.9 "
+                    "--prune-after 2 --dtype bf16");
+    hpc_test_says(o.err, " elements of the matrices stay, for good");
+    hpc_test_refuses(&o, root_of(state), "train --out @pruned --resume --steps 6 --prune 0.8",
+                     "prune=0.8, and the run in ");
+    hpc_test_refuses(&o, root_of(state), "train --out @pruned --resume --steps 6 --prune -1",
+                     "prune=-1, and the run in ");
+    run_well(state, "train --out @pruned --resume --steps 6");
+    assert_null(strstr(o.err, "for good"));
+}
+
 /* Bytes of a tokenizer that a data set is made for, under another name. */
 static void brings_its_tokenizer(void **state)
 {
@@ -364,6 +378,13 @@ static void mistakes(void **state)
         {"train --data @data --out @x --memory 0.0001", "memory allows"},
         {"train --data @data --out @x --memory 4 --recompute block", "chooses by itself"},
         {"train --data @data --out @x --optimizer soap --from-sgd", "from-sgd: soap does not"},
+        {"train --data @data --out @x --prune 1", "prune=1: a share"},
+        {"train --data @data --out @x --prune 1.5", "prune"},
+        {"train --data @data --out @x --prune -0.5", "prune=-0.5: a share"},
+        {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: write"},
+        {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: soap's moments"},
+        {"train --data @data --out @x --prune 0.5 --lora-rank 2", "beside adapters"},
+        {"train --data @data --out @x --prune 0.5 --zero 2", "zero=2: of a pruned model"},
         {"train --data @data --out @x --model tests/fixtures/families/llama --hidden 512",
          "hidden=512, and the model in "},
     };
@@ -402,6 +423,7 @@ int main(void)
         IN_FOLDER(what_suits),
         IN_FOLDER(killed_and_resumed),
         IN_FOLDER(goes_on_as_it_was),
+        IN_FOLDER(prunes),
         IN_FOLDER(brings_its_tokenizer),
         IN_FOLDER(hangs_up_twice),
         IN_FOLDER(dry_run),

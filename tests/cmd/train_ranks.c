@@ -77,6 +77,13 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
     hpc_test_command_in(&o, root, "export @tuned --out @tuned-model");
     assert_int_equal(o.code, 0);
     same_file(state, "tuned/model/model.safetensors", "tuned-model/model.safetensors");
+    hpc_test_command_in(&o, root,
+                        TINY "--steps 4 --prune 0.8 --prune-after 2 --dtype bf16 --out @thin "
+                             "--grid data=2 --zero 1");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root, "export @thin --out @thin-model");
+    assert_int_equal(o.code, 0);
+    same_file(state, "thin/model/model.safetensors", "thin-model/model.safetensors");
     hpc_test_command_in(&o, root, "export @two --to gguf --out @two.gguf --dtype f16 -q");
     assert_int_equal(o.code, 0);
     hpc_test_refuses(&o, root, "export @two --out @no --step 3", "step-00000003.json");
@@ -127,6 +134,20 @@ static void processes_are_ranks(void **state)
     same_as(state, "plane", "one");
     assert_int_equal(ended(mpirun(state, 2, TINY "--steps 8 --out @mpi3 --grid data=3", "log3")),
                      2);
+}
+
+/* Dense on them for three steps, and pruned from there on. */
+static void processes_prune(void **state)
+{
+#define PRUNED TINY "--steps 6 --prune 0.8 --prune-after 3 "
+    if (!can_mpirun()) skip();
+    hpc_test_command_in(&o, root_of(state), PRUNED "--out @pruned");
+    assert_int_equal(o.code, 0);
+    assert_int_equal(ended(mpirun(state, 2, PRUNED "--out @pruned2 --zero 1", "pruned2.log")), 0);
+    same_as(state, "pruned2", "pruned");
+    assert_int_equal(
+        ended(mpirun(state, 4, PRUNED "--out @pruned4 --grid depth=2,row=2", "pruned4.log")), 0);
+    same_as(state, "pruned4", "pruned");
 }
 
 static void a_killed_rank_ends_the_job(void **state)
@@ -207,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_model_comes_out_of_a_checkpoint),
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
+        cmocka_unit_test(processes_prune),
         cmocka_unit_test(a_killed_rank_ends_the_job),
         cmocka_unit_test(any_rank_hears_signals),
     };

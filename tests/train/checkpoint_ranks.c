@@ -113,7 +113,7 @@ static int count_parts(job *j, const hpc_trainer *t, int rank)
 {
     checkpoint_part *part = NULL;
     int64_t n;
-    int rc = checkpoint_parts(&part, &n, t, rank);
+    int rc = checkpoint_parts(&part, &n, t, NULL, rank);
     for (int64_t k = 0; rc >= 0 && k < n; k++) j->sent[rank] += (int64_t)part[k].bytes;
     j->part_n[rank] = n;
     hpc_free(part);

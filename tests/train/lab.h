@@ -54,7 +54,8 @@ static inline void open_lab(lab *l, int64_t m, int64_t n, bool wide)
     hpc_type type = hpc_type_of(HPC_F32, 2, (int64_t[]){m, n});
     l->p = u.p = hpc_program_create();
     l->io.model.freq = HPC_NONE;
-    l->t = (target){.name = "w", .half = HPC_NONE, .m = m, .n = n, .decay = l->o.decay};
+    l->t = (target){
+        .name = "w", .half = HPC_NONE, .index = HPC_NONE, .m = m, .n = n, .decay = l->o.decay};
     l->t.param = hpc_program_state(l->p, "w", type, true);
     l->t.grad = hpc_program_input(l->p, "g", type);
     l->io.lr = scalar_input(l, "lr", HPC_F32);

@@ -419,6 +419,16 @@ static hpc_insn *square_of(const lab *l, int r, bool idle)
     return insn_of(l, r, at);
 }
 
+static void picked_elements_have_no_rule(void **state)
+{
+    (void)state;
+    lab *l = cube(0);
+    hpc_value v = hpc_program_find(l->serial, "model.layers.0.self_attn.q_proj.weight");
+    l->serial->value[v].type.picked = 1;
+    test_fails(prove(l), HPC_E_UNSUPPORTED, "q_proj.weight: picked elements have no rule");
+    close_lab(l);
+}
+
 static void what_one_rank_adds_for_all_is_added_once(void **state)
 {
     (void)state;
@@ -502,6 +512,7 @@ int main(void)
         cmocka_unit_test(another_size_kind_or_type_on_one_rank_is_found),
         cmocka_unit_test(a_part_twice_is_found),
         cmocka_unit_test(a_tensor_that_is_not_covered_is_found),
+        cmocka_unit_test(picked_elements_have_no_rule),
         cmocka_unit_test(what_one_rank_adds_for_all_is_added_once),
         cmocka_unit_test(shared_random_numbers_are_found),
         cmocka_unit_test(what_is_left_out_is_found),
