@@ -324,6 +324,7 @@ static void as_on_one(void **state, int kind, double bound, size_t stride)
         many->o = one->o;
         many->masks = m;
         put_grid(many, &grids[g]);
+        many->o.parallel.overlap = many->o.parallel.halves = g % 4 == 3;
         run_job(many);
         assert_int_equal(many->n, one->n);
         assert_true(hpc_test_error(many->loss, one->loss, STEPS) < bound);
@@ -342,8 +343,7 @@ static void ranks_take_the_steps_of_one(void **state)
     as_on_one(state, HPC_OPT_JORGE_NEWTON, 1e-10, 4);
 }
 
-/* The same bits and bytes, in few messages or many, which ranks whose parts differ make up apart.
- */
+/* The same bits and bytes, in few messages or many; ranks whose parts differ differ in these. */
 static void overlapping_changes_no_bit(void **state)
 {
     static const size_t buckets[] = {0, 600, 1 << 20};
