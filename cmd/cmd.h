@@ -28,7 +28,8 @@ extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cm
     hpc_cmd_export;
 extern const hpc_command *const hpc_commands[]; /* ends with NULL */
 
-int hpc_cmd_exit_code(int rc); /* of a negative code */
+int hpc_cmd_exit_code(int rc);                   /* of a negative code */
+int hpc_cmd_failed(const char *command, int rc); /* the error at hand, in a line; the exit code */
 /* Writes and releases a buffer; HPC_E_IO when stdout is gone. */
 int hpc_cmd_print(hpc_buf *text);
 /* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
@@ -47,7 +48,8 @@ void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" 
  * start comes before any that is to live on. */
 typedef struct hpc_cmd_signals hpc_cmd_signals;
 int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
-void hpc_cmd_signals_follow(hpc_cmd_signals *s); /* another process says it */
+/* Whether it is not said: another process says it, or a launcher ends ranks that do not meet. */
+void hpc_cmd_signals_follow(hpc_cmd_signals *s, bool quiet);
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
 int *hpc_cmd_signals_save(hpc_cmd_signals *s); /* USR1 sets it, who saves clears it */
 void hpc_cmd_signals_end(hpc_cmd_signals *s);

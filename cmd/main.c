@@ -79,7 +79,7 @@ static bool is_of_the_path(int os)
            os == ENAMETOOLONG;
 }
 
-static int report(const char *command, int rc)
+int hpc_cmd_failed(const char *command, int rc)
 {
     const hpc_error *e = hpc_error_get();
     fprintf(stderr, "hpccoder%s%s: %s\n", command ? " " : "", command ? command : "",
@@ -96,13 +96,13 @@ static int usage(FILE *to)
             "\n`hpccoder COMMAND --help` tells all of one command.\n"
             "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
     if (to == stderr) return EXIT_BAD_INPUT;
-    return fflush(to) == 0 ? EXIT_DONE : report(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
+    return fflush(to) == 0 ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
 }
 
 static int show_version(void)
 {
     bool written = printf("hpccoder %s\n", HPC_VERSION) > 0 && fflush(stdout) == 0;
-    return written ? EXIT_DONE : report(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
+    return written ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
 }
 
 /* A first word that needs a second is told what follows it. */
@@ -149,7 +149,7 @@ static int run_command(const hpc_command *c, int argc, char **argv)
     TRY(hpc_options_parse(options, c, a, argc, argv, &rest));
     rc = rc == 1 ? show_help(c) : c->run(options, rest, argv);
 out:
-    if (rc < 0) rc = report(c->name, rc);
+    if (rc < 0) rc = hpc_cmd_failed(c->name, rc);
     hpc_free(options);
     hpc_arena_free(a);
     return rc;
@@ -184,5 +184,5 @@ int main(int argc, char **argv)
         if (c) return run_command(c, argc - words, argv + words);
         rc = no_such_command(argv[1]);
     }
-    return rc < 0 ? report(NULL, rc) : EXIT_DONE;
+    return rc < 0 ? hpc_cmd_failed(NULL, rc) : EXIT_DONE;
 }

@@ -138,9 +138,9 @@ int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
     return rc;
 }
 
-void hpc_cmd_signals_follow(hpc_cmd_signals *s)
+void hpc_cmd_signals_follow(hpc_cmd_signals *s, bool quiet)
 {
-    __atomic_store_n(&s->follows, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->follows, quiet, __ATOMIC_RELEASE);
 }
 
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s)
@@ -159,7 +159,8 @@ void hpc_cmd_signals_end(hpc_cmd_signals *s)
     __atomic_store_n(&s->ended, 1, __ATOMIC_RELEASE);
     pthread_kill(s->thread, SIGUSR2);
     pthread_join(s->thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &s->before, NULL);
+    /* A launcher ends the other ranks when one has ended: not before the first has said why. */
+    if (!s->follows) pthread_sigmask(SIG_SETMASK, &s->before, NULL);
     hpc_free(s);
 }
 

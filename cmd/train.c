@@ -271,6 +271,7 @@ out:
 
 typedef struct show {
     const train_options *o;
+    hpc_cmd_signals *signals;
     hpc_progress progress;
     int64_t tokens_a_step;
     bool begun;
@@ -285,6 +286,7 @@ static void show_row(const hpc_metrics_row *r, void *user)
     bool validated = !r->absent[HPC_METRIC_VALIDATION_LOSS];
     if (!s->begun) {
         s->begun = true;
+        hpc_cmd_signals_follow(s->signals, false);
         s->progress.start_done = step - 1;
     }
     if (!r->absent[HPC_METRIC_MFU])
@@ -357,10 +359,9 @@ out:
 }
 
 /* A rank that does not lead: it says nothing, not even of a failure that all share. */
-static int follow(hpc_training_options *t, hpc_cmd_signals *signals)
+static int follow(hpc_training_options *t)
 {
     hpc_training_result result;
-    if (hpc_mpi_launched()) hpc_cmd_signals_follow(signals);
     int rc = hpc_training_run(&result, t);
     if (rc < 0 && result.told) return hpc_cmd_exit_code(rc);
     return rc < 0 ? rc : EXIT_DONE;
@@ -368,12 +369,12 @@ static int follow(hpc_training_options *t, hpc_cmd_signals *signals)
 
 static int train(hpc_training_options *t, const train_options *o, bool leads)
 {
-    show s = {.o = o};
+    show s = {.o = o, .signals = t->user};
     hpc_training_result result;
     hpc_buf config = {0};
     int64_t start = hpc_clock_ns();
     int rc;
-    if (!leads) return follow(t, t->user);
+    if (!leads) return follow(t);
     TRY(hpc_cmd_train_compare(o, t));
     TRY(hpc_cmd_train_record(&config, o, t));
     TRY(measure_peak(&t->peak_flops, t));
@@ -403,6 +404,7 @@ static int train_on_ranks(hpc_training_options *t, const train_options *o)
     t->stop = hpc_cmd_signals_stop(signals);
     t->save = hpc_cmd_signals_save(signals);
     t->user = signals;
+    hpc_cmd_signals_follow(signals, hpc_mpi_launched()); /* until the first takes steps */
     rc = hpc_cmd_train_ranks(t, o, train);
     hpc_cmd_signals_end(signals);
     return rc;

@@ -8,6 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
+enum { LAST_WORD = 1 << 20 }; /* a tag under which nothing is sent */
+
 typedef struct ranks {
     const hpc_training_options *t;
     const train_options *o;
@@ -27,6 +29,30 @@ static int workers_of(const ranks *r)
     return all > r->here ? all / r->here : 1;
 }
 
+/* Ends the job. The first of processes says why before, as a launcher ends those that are left when
+ * one has ended; what is left to be returned is then the exit code. */
+static int give_up(const ranks *r, hpc_link *world, int rc)
+{
+    bool says = r->processes && hpc_link_rank(world) == 0 && rc != HPC_E_ABORTED;
+    if (says) rc = hpc_cmd_failed("train", rc);
+    hpc_link_abort(world, hpc_error_get()->text);
+    return rc;
+}
+
+/* Ends behind the first, of which it knows that it fails and will say why. */
+static void end_behind(hpc_link *world)
+{
+    int64_t nothing;
+    hpc_error_clear();
+    (void)hpc_link_run(world, &(hpc_comm){.kind = HPC_RECV,
+                                          .dtype = HPC_I64,
+                                          .n = 1,
+                                          .peer = 0,
+                                          .tag = LAST_WORD,
+                                          .recv = &nothing});
+    hpc_error_clear();
+}
+
 static int run_rank(hpc_link *world, void *user)
 {
     ranks *r = user;
@@ -38,7 +64,9 @@ static int run_rank(hpc_link *world, void *user)
     if (r->processes || hpc_link_rank(world) == 0) r->first_rc = rc;
 out:
     /* Before its links are closed, which is all that the others would hear of otherwise. */
-    if (rc < 0) hpc_link_abort(world, hpc_error_get()->text);
+    if (rc < 0) rc = give_up(r, world, rc);
+    if (r->processes) r->first_rc = rc;
+    if (rc > 0 && r->processes && hpc_link_rank(world) > 0) end_behind(world);
     hpc_grid_close(t.trainer.grid);
     return rc < 0 ? rc : HPC_OK;
 }
@@ -72,7 +100,9 @@ static int meet(ranks *r, hpc_link *world)
     TRY(check_size(r, size));
 out:
     if (rc >= 0 || rc == HPC_E_ABORTED || hpc_link_rank(world) == 0) return rc;
-    return r->first_rc = hpc_cmd_exit_code(rc);
+    r->first_rc = hpc_cmd_exit_code(rc);
+    end_behind(world);
+    return r->first_rc;
 }
 
 static int run_processes(ranks *r)
@@ -85,9 +115,9 @@ static int run_processes(ranks *r)
     r->here = ranks_here(hpc_link_size(world));
     if (rc == HPC_OK) TRY(run_rank(world, r));
 out:
-    if (rc < 0 && world) hpc_link_abort(world, hpc_error_get()->text);
+    if (rc < 0 && world) r->first_rc = rc = give_up(r, world, rc);
     hpc_link_close(world);
-    return rc;
+    return rc < 0 ? rc : HPC_OK;
 }
 
 int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o, hpc_cmd_train_fn *fn)

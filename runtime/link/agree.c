@@ -48,23 +48,42 @@ static int adopt(hpc_link *l, int root)
     return hpc_error_adopt(&e);
 }
 
+static int largest(int64_t *most, hpc_link *l, int64_t mine)
+{
+    return hpc_link_run(l, &(hpc_comm){.kind = HPC_ALL_REDUCE,
+                                       .dtype = HPC_I64,
+                                       .reduce = HPC_COMM_MAX,
+                                       .n = 1,
+                                       .send = &mine,
+                                       .recv = most});
+}
+
+/* Who has heard of a failure may end the job: only when all have. How this ends itself matters to
+ * none, as each knows why. */
+static void wait_for_all(hpc_link *l)
+{
+    hpc_error known = *hpc_error_get();
+    int64_t none;
+    hpc_error_clear();
+    (void)largest(&none, l, 0);
+    hpc_error_clear();
+    hpc_error_adopt(&known);
+}
+
 int hpc_link_agree(hpc_link *l, int rc)
 {
-    int64_t mine = rc < 0 ? l->size - l->rank : 0, most = 0;
+    int64_t most = 0;
     if (l->size == 1) return rc;
     hpc_error before = *hpc_error_get();
     hpc_error_clear(); /* so that a failure of the exchange itself is recorded */
-    int failed = hpc_link_run(l, &(hpc_comm){.kind = HPC_ALL_REDUCE,
-                                             .dtype = HPC_I64,
-                                             .reduce = HPC_COMM_MAX,
-                                             .n = 1,
-                                             .send = &mine,
-                                             .recv = &most});
+    int failed = largest(&most, l, rc < 0 ? l->size - l->rank : 0);
     if (failed < 0) return failed;
     if (most == 0) return rc;
     hpc_error_adopt(&before);
     if (rc < 0 && !hpc_error_get()->code) hpc_fail(rc, "%s", hpc_error_name(rc));
-    return adopt(l, l->size - (int)most);
+    rc = adopt(l, l->size - (int)most);
+    wait_for_all(l);
+    return rc;
 }
 
 /* ---- what is alike --------------------------------------------------------------- */

@@ -107,7 +107,10 @@ static void every_grid_is_proven(void **state)
                                        "depth=2,row=2",
                                        "data=2,depth=2,row=2",
                                        "data=4,row=4",
-                                       "depth=4"};
+                                       "depth=4",
+                                       "col=2",
+                                       "row=2,col=2",
+                                       "data=2,depth=2,col=2"};
     for (size_t k = 0; k < sizeof grid / sizeof *grid; k++)
         for (int zero = 0; zero <= 3; zero++)
             holds((plan){
@@ -424,7 +427,7 @@ static void picked_elements_have_no_rule(void **state)
     (void)state;
     lab *l = cube(0);
     hpc_value v = hpc_program_find(l->serial, "model.layers.0.self_attn.q_proj.weight");
-    l->serial->value[v].type.picked = 1;
+    l->r.serial->value[v].type.picked = 1;
     test_fails(prove(l), HPC_E_UNSUPPORTED, "q_proj.weight: picked elements have no rule");
     close_lab(l);
 }
