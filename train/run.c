@@ -30,10 +30,9 @@ typedef struct run {
     int64_t held_ns;      /* how long saving has held up training, */
     int64_t held_told_ns; /* and how much of that is in the metrics */
     double before;        /* seconds of training before this process */
-    int lock;
+    int lock, ranks;
     bool wants_save, traced;
     int64_t steps; /* taken in this process */
-    int ranks;
     bool leads; /* it is the first rank, or the only one */
     run_prune prune;
 } run;

@@ -99,6 +99,9 @@ bool trainer_leads(const hpc_trainer *t); /* it is the first rank, or the only o
 int trainer_written(const hpc_trainer *t);
 /* Whether all ranks can go on: what the first that cannot says, on all (hpc_link_agree). */
 int trainer_agree(const hpc_trainer *t, int rc);
+/* Which rows of the keys' projection are this rank's, where they are repeated: never written again.
+ */
+int trainer_write_kv_rows(hpc_trainer *t);
 /* Bytes that this rank has sent. */
 int64_t trainer_sent(const hpc_trainer *t);
 int64_t trainer_times(const hpc_trainer *t, int segment); /* that a step runs it */

@@ -127,26 +127,6 @@ out:
     return rc;
 }
 
-/* Which rows of the keys' projection are this rank's, where they are repeated: never written again.
- */
-static int write_kv_rows(hpc_trainer *t)
-{
-    hpc_value v = t->io.model.kv_rows;
-    int coord[HPC_AXIS_N];
-    if (v < 0) return HPC_OK;
-    for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
-    const hpc_type *type = &t->p->value[v].type;
-    int64_t heads = t->whole[v].extent[0] / hpc_model_config_head_dim(&t->o.model);
-    int32_t *rows = hpc_alloc((size_t)type->extent[0], sizeof *rows);
-    if (!rows) return HPC_E_NOMEM;
-    hpc_model_kv_rows(rows, &t->o.model, heads,
-                      hpc_type_first(type, 0, hpc_grid_shape_of(t->o.grid), coord),
-                      type->extent[0]);
-    int rc = hpc_exec_write(t->exec, 0, v, rows, hpc_type_bytes(type));
-    hpc_free(rows);
-    return rc;
-}
-
 /* ---- what it needs -------------------------------------------------------------------------- */
 
 /* Whether it is a copy that is kept gathered of a parameter. */
@@ -294,7 +274,7 @@ int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
     TRY(make_plan(t));
     if (!dry) TRY(make_batches(t));
     if (!dry) TRY(write_state(t));
-    if (!dry) TRY(write_kv_rows(t));
+    if (!dry) TRY(trainer_write_kv_rows(t));
     if (!dry) TRY(trainer_begin(t));
     *out = t;
     t = NULL;
