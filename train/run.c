@@ -33,7 +33,7 @@ typedef struct run {
     int lock, ranks;
     bool wants_save, traced;
     int64_t steps; /* taken in this process */
-    bool leads; /* it is the first rank, or the only one */
+    bool leads;    /* it is the first rank, or the only one */
     run_prune prune;
 } run;
 
