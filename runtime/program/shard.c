@@ -386,7 +386,7 @@ static int shard_insn(sharder *w, hpc_insn i)
     hpc_type global[HPC_OPERAND_MAX];
     hpc_dims dims = {0};
     layouts l = {0};
-    store s[HPC_OPERAND_MAX];
+    store s[HPC_OPERAND_MAX] = {{0}};
     bool has_inputs = false, skip = false;
     for (int k = 0; k < n; k++) {
         global[k] = (hpc_type){.rank = -1, .ragged = -1, .count = HPC_NONE};

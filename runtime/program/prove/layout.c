@@ -26,7 +26,7 @@ const char *prove_value(value_text out, const prover *w, hpc_value v)
     char name[64], root[64];
     name_of(name, w->p, v);
     hpc_value r = w->held[v].root;
-    if (r >= w->g->value_n) { /* what is added to state is named by that */
+    if (r >= w->g->value_n && w->add) { /* what is added to state is named by that */
         const addition *a = &w->add[r - w->g->value_n];
         r = w->g->segment[a->segment].insn[a->insn].operand[a->operand];
     }

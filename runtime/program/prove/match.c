@@ -333,7 +333,7 @@ out:
 
 bool prove_tiles(const prover *w, const hpc_insn *i)
 {
-    map held[2], want;
+    map held[2] = {0}, want;
     const hpc_insn *near;
     int64_t at;
     int dim;
@@ -349,7 +349,7 @@ bool prove_tiles(const prover *w, const hpc_insn *i)
 
 int prove_match(prover *w, const hpc_insn *i)
 {
-    map held[HPC_OPERAND_MAX];
+    map held[HPC_OPERAND_MAX] = {0};
     int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N];
     const hpc_insn *near;
     int64_t at;

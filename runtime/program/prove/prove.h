@@ -43,8 +43,8 @@ int hpc_prove_ranks(int *rank, int most, const hpc_grid_shape *shape);
 int hpc_prove_order(hpc_proof *out, const hpc_prove *w);
 /* Every instruction has operands in layouts under which it computes its part of the serial one;
  * partial sums are summed once, replicas agree, parts cover their tensor once. HPC_E_STATE
- * likewise; HPC_E_UNSUPPORTED for what has no rule here (messages, maxima over ranks). */
-int hpc_prove_layouts(hpc_proof *out, const hpc_prove *w);
+ * likewise; HPC_E_UNSUPPORTED for what has no rule here (messages). */
+int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v);
 
 #ifdef __cplusplus
 }

@@ -123,7 +123,7 @@ typedef struct hpc_event {
 } hpc_event;
 /* All since opening or clearing, until the room was full; by growing `end`. */
 int64_t hpc_exec_events(const hpc_event **out, const hpc_exec *e);
-void hpc_exec_note_step(hpc_exec *e, int64_t step, int64_t begin);
+void hpc_exec_note_step(hpc_exec *e, int64_t number, int64_t begin);
 void hpc_exec_events_clear(hpc_exec *e);
 void hpc_exec_events_end(hpc_exec *e); /* nothing is noted from now on */
 /* Nanoseconds since opening in which worker 0 started, carried forward or waited for transfers:
