@@ -70,13 +70,8 @@ int hpc_cmd_plan_model(hpc_model_config *out, const plan_ask *a)
 
 int hpc_cmd_plan_parallel(hpc_parallel *out, const plan_ask *a)
 {
-    *out = (hpc_parallel){.zero = (int)a->zero,
-                          .keep_depth = a->keep_depth,
-                          .overlap = !a->no_overlap,
-                          .halves = a->overdecompose,
-                          .ahead = (int)a->ahead,
-                          .bucket_bytes = (size_t)a->bucket_kib << 10};
-    return hpc_grid_parse(&out->grid, a->grid ? a->grid : "");
+    *out = parallel_of(&a->ranks);
+    return hpc_grid_parse(&out->grid, a->ranks.grid);
 }
 
 int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,

@@ -5,14 +5,15 @@
 #ifndef HPC_CMD_PLAN_H
 #define HPC_CMD_PLAN_H
 
+#include "cmd/grid_options.h"
 #include "cmd/model_options.h"
 #include "train/proof.h"
 
 typedef struct plan_ask {
     model_options model;
-    const char *shape, *grid, *recompute, *optimizer;
-    int64_t recompute_blocks, zero, accumulate, ahead, bucket_kib;
-    bool keep_depth, no_overlap, overdecompose;
+    grid_options ranks;
+    const char *shape, *recompute, *optimizer;
+    int64_t recompute_blocks, accumulate;
 } plan_ask;
 
 /* The step of one rank, for all ranks together, ready to be sharded. */
@@ -42,40 +43,7 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .argument = "NAME|DIR",                                                                   \
          .help = "A known model in place of the numbers above (gpt-5b to gpt-640b, gpt3-175b, "    \
                  "llama-7b), or a model directory's."},                                            \
-        {.name = "zero",                                                                           \
-         .kind = HPC_INT,                                                                          \
-         .offset = (base) + offsetof(plan_ask, zero),                                              \
-         .fallback = "0",                                                                          \
-         .argument = "N",                                                                          \
-         .most = 3,                                                                                \
-         .help = "What ranks along data share out: 1 the optimizer's state, 2 gradients too, 3 "   \
-                 "parameters too."},                                                               \
-        {.name = "keep-depth",                                                                     \
-         .kind = HPC_FLAG,                                                                         \
-         .offset = (base) + offsetof(plan_ask, keep_depth),                                        \
-         .help = "Keep parameters that depth shares out gathered between uses."},                  \
-        {.name = "no-overlap",                                                                     \
-         .kind = HPC_FLAG,                                                                         \
-         .offset = (base) + offsetof(plan_ask, no_overlap),                                        \
-         .help = "Let communication stand where it is needed, not behind computing."},             \
-        {.name = "overdecompose",                                                                  \
-         .kind = HPC_FLAG,                                                                         \
-         .offset = (base) + offsetof(plan_ask, overdecompose),                                     \
-         .help = "A rank's rows in two halves, each computing while the other is summed."},        \
-        {.name = "ahead",                                                                          \
-         .kind = HPC_INT,                                                                          \
-         .offset = (base) + offsetof(plan_ask, ahead),                                             \
-         .fallback = "1",                                                                          \
-         .argument = "N",                                                                          \
-         .most = 1000,                                                                             \
-         .help = "Blocks by which parameters are gathered before they are needed."},               \
-        {.name = "bucket-kib",                                                                     \
-         .kind = HPC_INT,                                                                          \
-         .offset = (base) + offsetof(plan_ask, bucket_kib),                                        \
-         .fallback = "1024",                                                                       \
-         .argument = "N",                                                                          \
-         .most = 1e6,                                                                              \
-         .help = "Sums of gradients go together, up to so much a message; 0: each alone."},        \
+        GRID_OPTIONS((base) + offsetof(plan_ask, ranks), ""),                                      \
         {.name = "accumulate",                                                                     \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(plan_ask, accumulate),                                        \
@@ -103,13 +71,6 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
         .name = "recompute-blocks", .kind = HPC_INT,                                               \
         .offset = (base) + offsetof(plan_ask, recompute_blocks), .fallback = "0", .argument = "N", \
         .most = 32767, .help = "Recompute in the first N blocks only; 0: in all."                  \
-    }
-#define PLAN_GRID(base)                                                                            \
-    {                                                                                              \
-        .name = "grid", .kind = HPC_TEXT, .offset = (base) + offsetof(plan_ask, grid),             \
-        .argument = "AXIS=N,...",                                                                  \
-        .help = "Process grid: data and depth, which split the sequences, and row, which splits "  \
-                "matrices, heads and the MLP."                                                     \
     }
 
 #endif

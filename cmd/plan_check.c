@@ -162,7 +162,6 @@ out:
 
 static const hpc_option options[] = {
     PLAN_OPTIONS(offsetof(check_options, ask)),
-    PLAN_GRID(offsetof(check_options, ask)),
     {.name = "memory",
      .kind = HPC_REAL,
      .offset = offsetof(check_options, memory),

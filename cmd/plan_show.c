@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/grid_options.h"
 #include "cmd/model_options.h"
 #include "runtime/program/run/run.h"
 
 typedef struct plan_options {
     model_options model;
-    const char *grid, *backend, *isa, *recompute, *optimizer;
-    int64_t rank, threads, recompute_blocks, zero, ahead, bucket_kib;
-    bool keep_depth, no_overlap, overdecompose;
+    grid_options ranks;
+    const char *backend, *isa, *recompute, *optimizer;
+    int64_t rank, threads, recompute_blocks;
 } plan_options;
 
 static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
@@ -77,16 +78,12 @@ static int run(void *options, int argc, char **argv)
     show s = {.o = options};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    TRY(hpc_grid_parse(&s.parallel.grid, s.o->grid ? s.o->grid : ""));
-    s.parallel.zero = (int)s.o->zero;
-    s.parallel.keep_depth = s.o->keep_depth;
-    s.parallel.halves = s.o->overdecompose;
-    s.parallel.ahead = (int)s.o->ahead;
-    s.parallel.bucket_bytes = (size_t)s.o->bucket_kib << 10;
+    s.parallel = parallel_of(&s.o->ranks);
+    TRY(hpc_grid_parse(&s.parallel.grid, s.o->ranks.grid));
     hpc_model_config c = model_config_of(&s.o->model);
     TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
     int ranks = hpc_grid_size(&s.parallel.grid);
-    s.parallel.overlap = ranks > 1 && !s.o->no_overlap;
+    s.parallel.overlap = s.parallel.overlap && ranks > 1;
     if (s.o->rank >= ranks)
         TRY(hpc_fail(HPC_E_ARG, "--rank %lld: the grid has %d ranks", (long long)s.o->rank, ranks));
     TRY(hpc_threads_run(ranks, print_plan, &s));
@@ -98,49 +95,7 @@ out:
 
 static const hpc_option options[] = {
     MODEL_OPTIONS(offsetof(plan_options, model)),
-    {.name = "grid",
-     .kind = HPC_TEXT,
-     .offset = offsetof(plan_options, grid),
-     .argument = "AXIS=N,...",
-     .help =
-         "Process grid: data and depth, which split the sequences, row, which splits heads, the "
-         "MLP and matrices, and col, which splits the width and matrices."},
-    {.name = "zero",
-     .kind = HPC_INT,
-     .offset = offsetof(plan_options, zero),
-     .fallback = "0",
-     .argument = "N",
-     .most = 3,
-     .help = "What ranks along data share out: 1 the optimizer's state, 2 gradients too, 3 "
-             "parameters too."},
-    {.name = "keep-depth",
-     .kind = HPC_FLAG,
-     .offset = offsetof(plan_options, keep_depth),
-     .help = "Keep parameters that depth shares out gathered between uses."},
-    {.name = "no-overlap",
-     .kind = HPC_FLAG,
-     .offset = offsetof(plan_options, no_overlap),
-     .help = "Wait for communication where it stands, and hide none behind computing: the same "
-             "bits, in less memory and more time."},
-    {.name = "ahead",
-     .kind = HPC_INT,
-     .offset = offsetof(plan_options, ahead),
-     .fallback = "1",
-     .argument = "N",
-     .most = 1000,
-     .help = "Blocks before its own at which the gathering of a block's parameters begins."},
-    {.name = "overdecompose",
-     .kind = HPC_FLAG,
-     .offset = offsetof(plan_options, overdecompose),
-     .help = "Take a rank's rows through in two halves, so that one computes while what row sums "
-             "of the other is under way: as many bytes, twice the messages."},
-    {.name = "bucket-kib",
-     .kind = HPC_INT,
-     .offset = offsetof(plan_options, bucket_kib),
-     .fallback = "1024",
-     .argument = "N",
-     .most = 1 << 21,
-     .help = "Gradients are summed over ranks together, so many KiB at a time; 0: each alone."},
+    GRID_OPTIONS(offsetof(plan_options, ranks), ""),
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),

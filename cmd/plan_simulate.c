@@ -323,7 +323,7 @@ static int run_study(study *t)
     int rc;
     if (t->machine.host) TRY(hpc_device_open(&t->device, NULL));
     if (o->best > 0) {
-        if (o->ask.grid)
+        if (o->ask.ranks.grid[0])
             TRY(hpc_fail(HPC_E_ARG, "--grid and --best: a search chooses the grid by itself"));
         TRY(try_all(t));
         TRY(keep_best(t));
@@ -368,7 +368,6 @@ out:
 
 static const hpc_option options[] = {
     PLAN_OPTIONS(offsetof(simulate_options, ask)),
-    PLAN_GRID(offsetof(simulate_options, ask)),
     {.name = "machine",
      .kind = HPC_TEXT,
      .offset = offsetof(simulate_options, machine),

@@ -250,12 +250,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->documents = o->documents, r->seed = (uint64_t)o->seed;
     r->step.clip = o->clip;
     r->traced = o->trace ? o->trace_steps : 0;
-    r->parallel = (hpc_parallel){.zero = (int)o->zero,
-                                 .keep_depth = o->keep_depth,
-                                 .overlap = !o->no_overlap,
-                                 .halves = o->overdecompose,
-                                 .ahead = (int)o->ahead,
-                                 .bucket_bytes = (size_t)o->bucket_kib << 10};
+    r->parallel = parallel_of(&o->ranks);
     r->device =
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));

@@ -88,7 +88,8 @@ static int check_size(const ranks *r, int size)
 {
     int n = hpc_grid_size(&r->shape);
     if (n == size) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, and %d were started", r->o->grid, n, size);
+    return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, and %d were started", r->o->ranks.grid, n,
+                    size);
 }
 
 /* What is wrong on all of them, the first alone tells. */
@@ -96,7 +97,7 @@ static int meet(ranks *r, hpc_link *world)
 {
     int rc, size = hpc_link_size(world);
     TRY(hpc_cmd_train_meet(world, r->o));
-    if (r->o->grid[0] == '\0') r->shape.extent[HPC_AXIS_DATA] = size;
+    if (r->o->ranks.grid[0] == '\0') r->shape.extent[HPC_AXIS_DATA] = size;
     TRY(check_size(r, size));
 out:
     if (rc >= 0 || rc == HPC_E_ABORTED || hpc_link_rank(world) == 0) return rc;
@@ -125,7 +126,7 @@ int hpc_cmd_train_ranks(const hpc_training_options *t, const train_options *o, h
     ranks r = {.t = t, .o = o, .fn = fn};
     hpc_training_options alone = *t;
     int rc;
-    TRY(hpc_grid_parse(&r.shape, o->grid));
+    TRY(hpc_grid_parse(&r.shape, o->ranks.grid));
     if (hpc_mpi_launched()) {
         TRY(run_processes(&r));
         return r.first_rc;
