@@ -15,8 +15,6 @@ static const char *const prune_overs[] = {"each", "all", NULL};
      .offset = offsetof(type, prune),                                                              \
      .fallback = "-1",                                                                             \
      .argument = "P",                                                                              \
-     .least = -1,                                                                                  \
-     .most = 1,                                                                                    \
      .help = "Share of the elements of the blocks' matrices that become zero for good, those of "  \
              "the least magnitude; -1: none. What is left has all of the state."},                 \
         {.name = "prune-after",                                                                    \

@@ -23,6 +23,10 @@ static int open_file(hpc_tokenizer **out, const char *path)
     hpc_buf data = {0};
     *out = NULL;
     TRY(hpc_file_read(&data, path, FILE_MOST));
+    if (data.n >= 4 && memcmp(data.data, "GGUF", 4) == 0)
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "%s is a GGUF model: name the folder that `hpccoder import` makes of it",
+                     path));
     if (ends_with(path, ".json"))
         TRY(hpc_tokenizer_open_json(out, data.data, data.n, path));
     else

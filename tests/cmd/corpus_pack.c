@@ -92,6 +92,8 @@ static void test_usage(void **state)
     refuses(b, "corpus pack @c --tokenizer @t.model --out @a --shard-tokens 0", "--shard-tokens");
     refuses(b, "corpus pack @absent --tokenizer @t.model --out @a -q", "absent");
     refuses(b, "corpus pack @c --tokenizer @absent --out @a -q", "absent");
+    script(b->place, "printf GGUF123 >a.gguf");
+    refuses(b, "corpus pack @c --tokenizer @a.gguf --out @a -q", "hpccoder import");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @a --task pragma -q", "loops.db");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @p --task perf", "takes --perf");
     refuses(b, "corpus pack --tokenizer @t.model --out @p --task perf -q", "--perf FILE");

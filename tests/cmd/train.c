@@ -379,7 +379,7 @@ static void mistakes(void **state)
         {"train --data @data --out @x --memory 4 --recompute block", "chooses by itself"},
         {"train --data @data --out @x --optimizer soap --from-sgd", "from-sgd: soap does not"},
         {"train --data @data --out @x --prune 1", "prune=1: a share"},
-        {"train --data @data --out @x --prune 1.5", "prune"},
+        {"train --data @data --out @x --prune 1.5", "prune=1.5: a share"},
         {"train --data @data --out @x --prune -0.5", "prune=-0.5: a share"},
         {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: write"},
         {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: soap's moments"},
