@@ -91,7 +91,7 @@ typedef struct scatter_case {
 static void scatter_check(const scatter_case *c)
 {
     hpc_test_heap h = {0};
-    hpc_scatter_args a = {.index = index_of(&h, c->form), .attr = {c->mode, ROWS}};
+    hpc_scatter_args a = {.index = index_of(&h, c->form), .attr = {.mode = c->mode, .rows = ROWS}};
     bool add = c->mode == HPC_SCATTER_ADD;
 
     a.x = along(&h, &a.index, c->x, c->cols);
@@ -142,7 +142,7 @@ static void scatter_rounds_once(void **state)
     hpc_scatter_args a = {.y = hpc_test_tensor(&h, HPC_BF16, 2, 3, 1, 0, 0),
                           .x = hpc_test_tensor(&h, HPC_F32, 2, 1000, 1, 0, 0),
                           .index = ints(&h, 1, 1000, 0, to),
-                          .attr = {HPC_SCATTER_ADD, 3}};
+                          .attr = {.mode = HPC_SCATTER_ADD, .rows = 3}};
     hpc_test_tensor_set(&a.x, one);
     hpc_test_tensor_set(&a.y, (const double[]){0, 1, 0});
     a.y.adds = true;

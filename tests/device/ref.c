@@ -332,7 +332,7 @@ static void scatters(void **state)
     hpc_scatter_args g = {.y = adding(f64_of(y, 3, 2, 0)),
                           .x = f64_of(x, 4, 2, 0),
                           .index = i32_of(index, 4, 0),
-                          .attr = {HPC_SCATTER_ADD, 3}};
+                          .attr = {.mode = HPC_SCATTER_ADD, .rows = 3}};
     REF(scatter, &g);
     assert_near(y, (double[]){17, 18, 10, 10, 16, 18}, 6, 0);
     g.y.adds = false;

@@ -33,7 +33,7 @@ static void see(const hpc_metrics_row *r, void *user)
     int64_t step = (int64_t)r->value[HPC_METRIC_STEP];
     p->loss[step - 1] = r->value[HPC_METRIC_LOSS];
     p->peak[step - 1] = r->value[HPC_METRIC_PEAK_BYTES];
-    if (++p->rows == p->stop_after) p->stop = 1;
+    if (++p->rows == p->stop_after) __atomic_store_n(&p->stop, 1, __ATOMIC_RELAXED);
 }
 
 static void name_out(place *p, const char *name)
