@@ -206,6 +206,8 @@ void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t 
                       uint64_t block);
 /* Element `index` is lane index % 4 of block index / 4. */
 uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
+/* 16 bits, two elements to a lane, of which the first has the low ones. */
+uint32_t hpc_random_half(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
 float hpc_random_uniform(uint32_t bits); /* [0, 1), 24 bits */
 /* Elements first..first+n-1; exact in every build (no libm, no contraction). */
 void hpc_random_fill_uniform(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,

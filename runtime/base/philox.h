@@ -17,7 +17,12 @@
 #include <immintrin.h>
 #endif
 
-enum { PHILOX_ROUNDS = 10, PHILOX_LANES = 4, PHILOX_GROUP = 16 /* blocks drawn at once */ };
+enum {
+    PHILOX_ROUNDS = 10,
+    PHILOX_LANES = 4,
+    PHILOX_GROUP = 16, /* blocks drawn at once */
+    PHILOX_WORDS = PHILOX_GROUP * PHILOX_LANES
+};
 
 /* Element j of all four words is one block; its counter comes in and its bits go out. A
  * constant n lets the inner loop unroll and vectorise. */
@@ -63,7 +68,61 @@ static inline float philox_unit(uint32_t bits)
     return (float)(int32_t)(bits >> 8) * 0x1p-24f;
 }
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+
+/* The words of 8 blocks, each in the low half of 64 bits: what is above does not matter. */
+typedef struct philox_eight {
+    __m512i word[PHILOX_LANES];
+} philox_eight;
+
+static inline __attribute__((always_inline)) void philox_round(philox_eight *e, __m512i key0,
+                                                               __m512i key1)
+{
+    enum { XOR = 0x96 }; /* of three */
+    __m512i a = _mm512_mul_epu32(e->word[0], _mm512_set1_epi64(0xd2511f53));
+    __m512i b = _mm512_mul_epu32(e->word[2], _mm512_set1_epi64(0xcd9e8d57));
+    e->word[0] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(b, 32), e->word[1], key0, XOR);
+    e->word[2] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(a, 32), e->word[3], key1, XOR);
+    e->word[1] = b;
+    e->word[3] = a;
+}
+
+/* Block for block. */
+static inline __attribute__((always_inline)) void philox_put(uint32_t *out, const philox_eight *e)
+{
+    const __m512i *w = e->word, first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    __m512i low = _mm512_mask_blend_epi32(0xaaaa, w[0], _mm512_slli_epi64(w[1], 32));
+    __m512i high = _mm512_mask_blend_epi32(0xaaaa, w[2], _mm512_slli_epi64(w[3], 32));
+    __m512i even = _mm512_unpacklo_epi64(low, high), odd = _mm512_unpackhi_epi64(low, high);
+    __m512i second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
+    _mm512_storeu_si512(out, _mm512_permutex2var_epi64(even, first, odd));
+    _mm512_storeu_si512(out + 16, _mm512_permutex2var_epi64(even, second, odd));
+}
+
+/* All in flight, for a round waits for the one before. */
+static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
+{
+    enum { N = PHILOX_GROUP / 8 };
+    __m512i key0 = _mm512_set1_epi32((int32_t)s->seed);
+    __m512i key1 = _mm512_set1_epi32((int32_t)(s->seed >> 32));
+    philox_eight eight[N];
+    for (int k = 0; k < N; k++) {
+        __m512i count = _mm512_add_epi64(_mm512_set1_epi64((int64_t)block + 8 * k),
+                                         _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+        eight[k] = (philox_eight){{count, _mm512_srli_epi64(count, 32),
+                                   _mm512_set1_epi32((int32_t)s->tensor),
+                                   _mm512_set1_epi32((int32_t)s->step)}};
+    }
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        __asm__("" : "+v"(key0), "+v"(key1)); /* or else sums for all rounds are kept */
+        for (int k = 0; k < N; k++) philox_round(&eight[k], key0, key1);
+        key0 = _mm512_add_epi32(key0, _mm512_set1_epi32((int32_t)0x9e3779b9));
+        key1 = _mm512_add_epi32(key1, _mm512_set1_epi32((int32_t)0xbb67ae85));
+    }
+    for (int k = 0; k < N; k++) philox_put(out + 32 * k, &eight[k]);
+}
+
+#elif defined(__AVX2__)
 
 /* The words of 4 blocks, each in the low half of 64 bits: what is above does not matter. */
 typedef struct philox_quad {
@@ -83,24 +142,19 @@ static inline __attribute__((always_inline)) void philox_round(philox_quad *q, _
     q->word[3] = a;
 }
 
-static inline __attribute__((always_inline)) void philox_put(float *out, const philox_quad *q)
+/* Block for block. */
+static inline __attribute__((always_inline)) void philox_put(uint32_t *out, const philox_quad *q)
 {
     const __m256i *w = q->word;
     __m256i low = _mm256_blend_epi32(w[0], _mm256_slli_epi64(w[1], 32), 0xaa);
     __m256i high = _mm256_blend_epi32(w[2], _mm256_slli_epi64(w[3], 32), 0xaa);
     __m256i even = _mm256_unpacklo_epi64(low, high), odd = _mm256_unpackhi_epi64(low, high);
-    __m256i pair[] = {_mm256_permute2x128_si256(even, odd, 0x20),
-                      _mm256_permute2x128_si256(even, odd, 0x31)};
-
-    for (int k = 0; k < 2; k++) {
-        __m256 f = _mm256_cvtepi32_ps(_mm256_srli_epi32(pair[k], 8));
-        _mm256_storeu_ps(out + 8 * k, _mm256_mul_ps(f, _mm256_set1_ps(0x1p-24f)));
-    }
+    _mm256_storeu_si256((__m256i *)out, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256((__m256i *)(out + 8), _mm256_permute2x128_si256(even, odd, 0x31));
 }
 
 /* Two quads at a time, for a round waits for the one before. */
-static inline void philox_uniform(float out[PHILOX_GROUP * PHILOX_LANES], const philox_stream *s,
-                                  uint64_t block)
+static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
 {
     for (int j = 0; j < PHILOX_GROUP; j += 8, block += 8, out += 32) {
         __m256i key0 = _mm256_set1_epi32((int32_t)s->seed);
@@ -125,36 +179,34 @@ static inline void philox_uniform(float out[PHILOX_GROUP * PHILOX_LANES], const 
 
 #else
 
-static inline void philox_uniform(float out[PHILOX_GROUP * PHILOX_LANES], const philox_stream *s,
-                                  uint64_t block)
+static inline void philox_words(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
 {
     uint32_t word[PHILOX_LANES][PHILOX_GROUP];
     philox_draw(word, PHILOX_GROUP, s, block);
     for (int j = 0; j < PHILOX_GROUP; j++)
         for (int lane = 0; lane < PHILOX_LANES; lane++)
-            out[j * PHILOX_LANES + lane] = philox_unit(word[lane][j]);
+            out[j * PHILOX_LANES + lane] = word[lane][j];
 }
 
 #endif
 
-/* Groups begin at the block of `first`; at both ends only a part of one may be wanted. */
+/* n numbers of `size` bytes, 4 or 2, so 4 or 8 of a block, from the first on. Groups begin at its
+ * block; at both ends only a part of one may be wanted. */
 static inline __attribute__((always_inline)) void
-philox_fill(float *out, int64_t n, const philox_stream *s, uint64_t first,
-            void (*group)(float *out, const philox_stream *s, uint64_t block))
+philox_fill(void *out, int64_t n, size_t size, const philox_stream *s, uint64_t first,
+            void (*group)(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block))
 {
+    const int64_t lanes = (int64_t)(PHILOX_LANES * sizeof(uint32_t) / size);
     hpc_assert(n >= 0 && (n == 0 || first <= UINT64_MAX - (uint64_t)(n - 1)));
-    uint64_t block = first / PHILOX_LANES;
-    int64_t skip = (int64_t)(first % PHILOX_LANES);
+    uint64_t block = first / (uint64_t)lanes;
+    int64_t skip = (int64_t)(first % (uint64_t)lanes);
     for (int64_t done = 0; done < n; block += PHILOX_GROUP) {
-        int64_t left = n - done, here = PHILOX_GROUP * PHILOX_LANES - skip;
+        int64_t left = n - done, here = PHILOX_GROUP * lanes - skip;
+        uint32_t part[PHILOX_WORDS];
         if (here > left) here = left;
-        if (here == PHILOX_GROUP * PHILOX_LANES) {
-            group(out + done, s, block);
-        } else {
-            float part[PHILOX_GROUP * PHILOX_LANES];
-            group(part, s, block);
-            memcpy(out + done, part + skip, (size_t)here * sizeof *part);
-        }
+        group(part, s, block);
+        memcpy((char *)out + (size_t)done * size, (char *)part + (size_t)skip * size,
+               (size_t)here * size);
         done += here;
         skip = 0;
     }

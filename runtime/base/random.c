@@ -31,6 +31,11 @@ uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t
     return out[index % PHILOX_LANES];
 }
 
+uint32_t hpc_random_half(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index)
+{
+    return hpc_random_bits(seed, tensor, step, index / 2) >> (index % 2 * 16) & 0xffff;
+}
+
 float hpc_random_uniform(uint32_t bits)
 {
     return philox_unit(bits);
@@ -108,25 +113,35 @@ static void normals(float *even, float *odd, uint32_t radius_bits, uint32_t angl
 
 /* ---- fills ----------------------------------------------------------------- */
 
-static void group_normal(float out[PHILOX_GROUP * PHILOX_LANES], const philox_stream *s,
-                         uint64_t block)
+/* Numbers are handed on as the words that hold them. */
+static void group_uniform(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
+{
+    float unit[PHILOX_WORDS];
+    philox_words(out, s, block);
+    for (int k = 0; k < PHILOX_WORDS; k++) unit[k] = philox_unit(out[k]);
+    memcpy(out, unit, sizeof unit);
+}
+
+static void group_normal(uint32_t out[PHILOX_WORDS], const philox_stream *s, uint64_t block)
 {
     uint32_t word[PHILOX_LANES][PHILOX_GROUP];
+    float normal[PHILOX_WORDS];
     philox_draw(word, PHILOX_GROUP, s, block);
     for (int j = 0; j < PHILOX_GROUP; j++)
         for (int lane = 0; lane < PHILOX_LANES; lane += 2)
-            normals(&out[j * PHILOX_LANES + lane], &out[j * PHILOX_LANES + lane + 1], word[lane][j],
-                    word[lane + 1][j]);
+            normals(&normal[j * PHILOX_LANES + lane], &normal[j * PHILOX_LANES + lane + 1],
+                    word[lane][j], word[lane + 1][j]);
+    memcpy(out, normal, sizeof normal);
 }
 
 void hpc_random_fill_uniform(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
                              uint64_t first)
 {
-    philox_fill(out, n, &(philox_stream){seed, tensor, step}, first, philox_uniform);
+    philox_fill(out, n, sizeof *out, &(philox_stream){seed, tensor, step}, first, group_uniform);
 }
 
 void hpc_random_fill_normal(float *out, int64_t n, uint64_t seed, uint32_t tensor, uint32_t step,
                             uint64_t first)
 {
-    philox_fill(out, n, &(philox_stream){seed, tensor, step}, first, group_normal);
+    philox_fill(out, n, sizeof *out, &(philox_stream){seed, tensor, step}, first, group_normal);
 }

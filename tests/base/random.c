@@ -46,6 +46,10 @@ static void elements_are_lanes_of_blocks(void **state)
             hpc_random_block(out, 7, 8, 9, (starts[i] + j) / 4);
             assert_int_equal(bits, out[j % 4]);
             assert_true(uniform[j] == hpc_random_uniform(bits));
+            assert_int_equal(hpc_random_half(7, 8, 9, (starts[i] + j) / 2),
+                             hpc_random_bits(7, 8, 9, (starts[i] + j) / 4) >>
+                                     ((starts[i] + j) / 2 % 2 * 16) &
+                                 0xffff);
         }
     }
 }

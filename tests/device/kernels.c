@@ -233,6 +233,7 @@ static void dropout_case(const form *f, hpc_dtype d, hpc_dropout_attr t, bool sc
     const double *xs = hpc_test_tensor_doubles(&h, &x);
     double *y = expect(&h, &x);
     int64_t cols = hpc_tensor_cols(&x), wide = t.global_cols ? t.global_cols : cols;
+    uint32_t share = (uint32_t)(t.p * 65536 + 0.5);
 
     if (scalars) {
         a.step = scalar(&h, HPC_I32, 77);
@@ -241,9 +242,9 @@ static void dropout_case(const form *f, hpc_dtype d, hpc_dropout_attr t, bool sc
     for (int64_t i = 0; i < hpc_tensor_n(&x); i++) {
         if (!live_at(&x, i)) continue;
         int64_t row = i / cols + t.row0 + (scalars ? 1000 : 0), col = i % cols + t.col0;
-        uint32_t bits = hpc_random_bits((uint64_t)t.seed, (uint32_t)t.tensor, scalars ? 77 : 0,
+        uint32_t half = hpc_random_half((uint64_t)t.seed, (uint32_t)t.tensor, scalars ? 77 : 0,
                                         (uint64_t)(row * wide + col));
-        y[i] = (double)hpc_random_uniform(bits) >= t.p ? xs[i] / (1 - t.p) : 0;
+        y[i] = half >= share ? xs[i] / (1 - share / 65536.0) : 0;
     }
     check(&(kernel_case){"dropout", select_dropout, &a, 1, 2e-7, {y}});
     for (int64_t i = 0; i < hpc_tensor_n(&x); i++)
@@ -268,15 +269,17 @@ static void dropouts(void **state)
                                         .col0 = 602},
                      true);
     }
-    /* Where counters of blocks of four no longer fit 32 bits. */
-    int64_t row0 = ((int64_t)1 << 34) / forms[0].extent[1] - 1;
+    /* Where counters of blocks of eight no longer fit 32 bits. */
+    int64_t row0 = ((int64_t)1 << 35) / forms[0].extent[1] - 1;
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 0.25, .seed = 5, .row0 = row0}, false);
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 0}, false);
     dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = 1}, false);
-    /* Closer above the first number than f32 can tell. */
-    double first = (double)hpc_random_uniform(hpc_random_bits(5, 3, 0, 0));
-    dropout_case(forms, HPC_F32, (hpc_dropout_attr){.p = first + 1e-12, .seed = 5, .tensor = 3},
-                 false);
+    /* A share that is rounded, at both sides of the first number. */
+    double first = hpc_random_half(5, 3, 0, 0);
+    for (int k = -1; k <= 2; k++)
+        dropout_case(forms, HPC_F32,
+                     (hpc_dropout_attr){.p = (first + k + 0.3) / 65536, .seed = 5, .tensor = 3},
+                     false);
 }
 
 /* ---- binary, scale -------------------------------------------------------------------------- */

@@ -170,7 +170,7 @@ static void dropout(void **state)
                           .attr = {.p = 0.5, .seed = -3, .tensor = 9}};
     REF(dropout, &g);
     for (uint64_t i = 0; i < 12; i++) {
-        bool keep = hpc_random_uniform(hpc_random_bits((uint64_t)-3, 9, 0, i)) >= 0.5f;
+        bool keep = hpc_random_half((uint64_t)-3, 9, 0, i) >= 32768;
         assert_true(y[i] == (keep ? 2 * x[i] : 0));
     }
     /* Columns 1 and 2 of the last two rows, as a rank would hold them. */
@@ -183,7 +183,7 @@ static void dropout(void **state)
     REF(dropout, &g);
     for (int i = 0; i < 4; i++) {
         uint64_t at = (uint64_t)((2 + 1 + i / 2) * 4 + 1 + i % 2);
-        bool keep = hpc_random_uniform(hpc_random_bits((uint64_t)-3, 9, 5, at)) >= 0.5f;
+        bool keep = hpc_random_half((uint64_t)-3, 9, 5, at) >= 32768;
         assert_true(part[i] == (keep ? 2 * local[i] : 0));
     }
     g.attr.p = 0;

@@ -209,7 +209,7 @@ static void dropout_of_what_is_live(void **state)
     hpc_value live = hpc_test_indices(&c, test_type(HPC_I32, 3), count);
     hpc_type t = hpc_type_ragged(test_type(HPC_F32, 3, 11, 67), 1, live);
     hpc_value y = hpc_dropout(c.p, hpc_test_input(&c, t, 1), HPC_NONE, HPC_NONE,
-                              (hpc_dropout_attr){.p = 0.5, .seed = 1, .tensor = 2});
+                              (hpc_dropout_attr){.p = 0.5, .seed = 1, .tensor = 3});
     hpc_test_want(&c, y, HPC_TEST_EXACT);
     hpc_test_case_check(&c);
 }

@@ -2,8 +2,6 @@
  * dropout.c: elements dropped at random, by global index, so that whoever computes an element
  * again, in whatever piece, drops the same ones.
  */
-#include <math.h>
-
 #include "runtime/base/philox.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
@@ -11,13 +9,14 @@ typedef struct draw {
     uint64_t seed;
     uint32_t tensor, step;
     int64_t row0, col0, global_cols, cols;
-    float least_kept; /* the least f32 that is at least p */
+    uint32_t share; /* of 65,536 numbers those that drop */
     float factor;
 } draw;
 
 static draw draw_of(const hpc_dropout_args *a)
 {
     const hpc_dropout_attr *t = &a->attr;
+    uint32_t share = hpc_dropout_share(t->p);
     int64_t cols = hpc_tensor_cols(&a->x);
     draw d = {.seed = (uint64_t)t->seed,
               .tensor = (uint32_t)t->tensor,
@@ -26,30 +25,30 @@ static draw draw_of(const hpc_dropout_args *a)
               .col0 = t->col0,
               .global_cols = t->global_cols > 0 ? t->global_cols : cols,
               .cols = cols,
-              .least_kept = (float)t->p,
-              .factor = (float)(1 / (1 - t->p))};
+              .share = share,
+              .factor = (float)(65536.0 / (65536 - share))};
 
-    if ((double)d.least_kept < t->p) d.least_kept = nextafterf(d.least_kept, INFINITY);
-    if ((int32_t)d.step < 0) d.least_kept = 0, d.factor = 1;
+    if ((int32_t)d.step < 0) d.share = 0, d.factor = 1;
     return d;
 }
 
 /* Numbers of elements at .. at+n-1: one run if rows follow each other in the global index too. */
-static void draw_chunk(float *out, const draw *d, int64_t at, int64_t n)
+static void draw_chunk(uint16_t *out, const draw *d, int64_t at, int64_t n)
 {
     for (int64_t done = 0, part; done < n; done += part) {
         int64_t r = (at + done) / d->cols, c = (at + done) % d->cols;
         uint64_t first = (uint64_t)((d->row0 + r) * d->global_cols + d->col0 + c);
         part = d->global_cols == d->cols ? n - done : least(n - done, d->cols - c);
         const philox_stream stream = {d->seed, d->tensor, d->step};
-        philox_fill(out + done, part, &stream, first, philox_uniform);
+        philox_fill(out + done, part, sizeof *out, &stream, first, philox_words);
     }
 }
 
 static int dropout_run(const hpc_launch *l, const void *args)
 {
     const hpc_dropout_args *a = args;
-    float x_buffer[CHUNK], y_buffer[CHUNK], uniform[CHUNK];
+    float x_buffer[CHUNK], y_buffer[CHUNK];
+    uint16_t half[CHUNK];
     draw d = draw_of(a);
     int64_t lo, hi;
 
@@ -57,11 +56,11 @@ static int dropout_run(const hpc_launch *l, const void *args)
     for (stretch s; (s = chunk_from(&a->x, lo, hi)).n > 0; lo = s.at + s.n) {
         const float *x = load(x_buffer, &a->x, s.at, s.n);
         float *y = place(y_buffer, &a->y, s.at);
-        draw_chunk(uniform, &d, s.at, s.n);
+        draw_chunk(half, &d, s.at, s.n);
 #pragma omp simd
         for (int64_t i = 0; i < s.n; i++) {
             float kept = x[i] * d.factor;
-            y[i] = uniform[i] >= d.least_kept ? kept : 0;
+            y[i] = half[i] >= d.share ? kept : 0;
         }
         put(&a->y, s.at, y, s.n);
     }
