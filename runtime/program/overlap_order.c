@@ -7,7 +7,17 @@
  * gradients of weights are. So all ranks of a grid, and every run, have the
  * same order.
  */
+#include <string.h>
+
 #include "runtime/program/overlap_priv.h"
+
+/* Lists of what may be issued, but for what is in flight; collectives by their kind. */
+enum { READY_VIEW = NODE_SINK + 1, READY_COMPUTE, READY_N };
+
+typedef struct ready_list {
+    int32_t *spot; /* in by_place, ascending */
+    int64_t n;
+} ready_list;
 
 typedef struct order {
     graph *g;
@@ -16,10 +26,17 @@ typedef struct order {
     int64_t list_n, *at;            /* by node: its position */
     bool *issued, *landed, *wanted; /* by node */
     int32_t *began;                 /* by node: of a collective, the turn at its start */
-    int32_t *by_place;              /* nodes as they were */
+    int32_t *by_place, *spot;       /* nodes as they were; by node: where in that */
+    int32_t *missing;               /* by node: of what comes before it, those not issued */
+    int64_t *follow_at;             /* by node: where in `follow` what comes behind it begins */
+    int32_t *follow;
+    ready_list ready[READY_N];
+    int32_t *room; /* of these lists */
+    int32_t *flying;
+    int64_t flying_n; /* collectives that have not landed, of whose landing turns decide */
     int32_t *stack;
-    int32_t next;  /* the first collective of the flow not begun yet, or -1 */
-    int64_t first; /* position in by_place: all before are issued */
+    int32_t next;    /* the first collective of the flow not begun yet, or -1 */
+    int64_t turning; /* position in by_place: none before has a turn to wait for */
 } order;
 
 static bool is_comm(const node *d)
@@ -27,14 +44,47 @@ static bool is_comm(const node *d)
     return d->insn.op->comm >= 0;
 }
 
-/* What it reads or overwrites is there, but for what is in flight. */
-static bool may_issue(const order *o, int32_t k, bool landed)
+static int ready_kind(const node *d)
+{
+    return is_comm(d) ? d->kind : d->insn.op->view ? READY_VIEW : READY_COMPUTE;
+}
+
+/* The first position in a list that is behind `spot`. */
+static int64_t behind(const ready_list *l, int32_t spot)
+{
+    int64_t low = 0, high = l->n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (l->spot[middle] > spot)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void add_ready(order *o, int32_t k)
+{
+    ready_list *l = &o->ready[ready_kind(&o->g->node[k])];
+    int64_t at = behind(l, o->spot[k]);
+    memmove(l->spot + at + 1, l->spot + at, (size_t)(l->n++ - at) * sizeof *l->spot);
+    l->spot[at] = o->spot[k];
+}
+
+static void drop_ready(order *o, int32_t k)
+{
+    ready_list *l = &o->ready[ready_kind(&o->g->node[k])];
+    int64_t at = behind(l, o->spot[k]);
+    memmove(l->spot + at - 1, l->spot + at, (size_t)(l->n-- - at) * sizeof *l->spot);
+}
+
+/* What a node reads that is in flight is there; views pass it on. */
+static bool has_landed(const order *o, int32_t k)
 {
     const node *d = &o->g->node[k];
-    for (int64_t a = 0; a < d->pred_n; a++) {
+    for (int64_t a = 0; a < d->pred_n && !d->insn.op->view; a++) {
         int32_t flight = o->g->node[d->pred[a]].flight;
-        if (!o->issued[d->pred[a]]) return false;
-        if (landed && !d->insn.op->view && flight >= 0 && !o->landed[flight]) return false;
+        if (flight >= 0 && !o->landed[flight]) return false;
     }
     return true;
 }
@@ -44,10 +94,9 @@ static bool may_issue(const order *o, int32_t k, bool landed)
 static int32_t turn_now(order *o)
 {
     const graph *g = o->g;
-    while (o->first < g->n && o->issued[o->by_place[o->first]]) o->first++;
-    for (int64_t k = o->first; k < g->n; k++) {
-        const node *d = &g->node[o->by_place[k]];
-        if (!o->issued[o->by_place[k]] && !is_comm(d) && !d->insn.op->view && !d->late)
+    for (; o->turning < g->n; o->turning++) {
+        const node *d = &g->node[o->by_place[o->turning]];
+        if (!o->issued[o->by_place[o->turning]] && !is_comm(d) && !d->insn.op->view && !d->late)
             return d->turn;
     }
     return INT32_MAX;
@@ -90,47 +139,52 @@ static void issue(order *o, int32_t k)
     o->issued[k] = true;
     o->at[k] = o->list_n;
     o->list[o->list_n++] = k;
+    drop_ready(o, k);
+    if (is_comm(&o->g->node[k]) && o->g->node[k].kind != NODE_FLOW) o->flying[o->flying_n++] = k;
+    for (int64_t a = o->follow_at[k]; a < o->follow_at[k + 1]; a++)
+        if (--o->missing[o->follow[a]] == 0) add_ready(o, o->follow[a]);
     if (k == o->next) find_next(o);
 }
 
 static bool may_start(order *o, int32_t k)
 {
     const node *d = &o->g->node[k];
-    if (!may_issue(o, k, true)) return false;
+    if (!has_landed(o, k)) return false;
     if (d->kind != NODE_AHEAD || d->needed == INT32_MAX) return true;
     return turn_now(o) >= d->needed - o->ahead - d->chain;
 }
 
-/* Collectives of one kind, and views, which take no time. */
-static bool start_all(order *o, uint8_t kind, bool views)
+/* Of one list, in the order in which they stood. */
+static bool start_all(order *o, int kind)
 {
+    const ready_list *l = &o->ready[kind];
     bool any = false;
-    for (int64_t k = o->first; k < o->g->n; k++) {
-        int32_t i = o->by_place[k];
-        const node *d = &o->g->node[i];
-        if (o->issued[i]) continue;
-        bool is = views ? d->insn.op->view && may_issue(o, i, false)
-                        : is_comm(d) && d->kind == kind && may_start(o, i);
-        if (is) issue(o, i);
-        any = any || is;
+    int32_t spot = -1;
+    for (int64_t at; (at = behind(l, spot)) < l->n;) {
+        spot = l->spot[at];
+        int32_t k = o->by_place[spot];
+        if (kind != READY_VIEW && !may_start(o, k)) continue;
+        issue(o, k);
+        any = true;
     }
     return any;
 }
 
+/* Views, which take no time, and collectives. */
 static bool start(order *o)
 {
-    bool any = start_all(o, NODE_PLAIN, true);
-    any = start_all(o, NODE_FLOW, false) || any;
-    any = start_all(o, NODE_AHEAD, false) || any;
-    return start_all(o, NODE_SINK, false) || any;
+    bool any = start_all(o, READY_VIEW);
+    any = start_all(o, NODE_FLOW) || any;
+    any = start_all(o, NODE_AHEAD) || any;
+    return start_all(o, NODE_SINK) || any;
 }
 
 static int32_t find_ready(const order *o, bool wanted)
 {
-    for (int64_t k = o->first; k < o->g->n; k++) {
-        int32_t i = o->by_place[k];
-        if (o->issued[i] || is_comm(&o->g->node[i]) || (wanted && !o->wanted[i])) continue;
-        if (may_issue(o, i, true)) return i;
+    const ready_list *l = &o->ready[READY_COMPUTE];
+    for (int64_t at = 0; at < l->n; at++) {
+        int32_t k = o->by_place[l->spot[at]];
+        if ((!wanted || o->wanted[k]) && has_landed(o, k)) return k;
     }
     return -1;
 }
@@ -143,12 +197,16 @@ static int32_t find_ready(const order *o, bool wanted)
 static void land_old(order *o)
 {
     int32_t now = turn_now(o);
-    for (int32_t k = 0; k < o->g->n; k++) {
-        const node *d = &o->g->node[k];
-        if (!is_comm(d) || !o->issued[k] || d->kind == NODE_FLOW) continue;
-        int32_t patience = d->kind == NODE_SINK && o->ahead > 0 ? o->ahead : 1;
-        if (now - o->began[k] >= patience) o->landed[k] = true;
+    int64_t left = 0;
+    for (int64_t a = 0; a < o->flying_n; a++) {
+        int32_t k = o->flying[a];
+        int32_t patience = o->g->node[k].kind == NODE_SINK && o->ahead > 0 ? o->ahead : 1;
+        if (now - o->began[k] >= patience)
+            o->landed[k] = true;
+        else
+            o->flying[left++] = k;
     }
+    o->flying_n = left;
 }
 
 static void land_before(order *o, int32_t k)
@@ -158,13 +216,11 @@ static void land_before(order *o, int32_t k)
         if (o->g->node[d->pred[a]].flight >= 0) o->landed[o->g->node[d->pred[a]].flight] = true;
 }
 
-/* The last that node k waits for, by when it began; -1: nothing but its own turn, or more than what
- * is in flight. */
+/* The last that node k waits for, by when it began; -1: nothing but its own turn. */
 static int64_t waits_until(const order *o, int32_t k)
 {
     const node *d = &o->g->node[k];
     int64_t last = -1;
-    if (o->issued[k] || !may_issue(o, k, false)) return -1;
     for (int64_t a = 0; a < d->pred_n; a++) {
         int32_t flight = o->g->node[d->pred[a]].flight;
         if (flight >= 0 && !o->landed[flight] && o->at[flight] > last) last = o->at[flight];
@@ -177,15 +233,16 @@ static bool wait_for_one(order *o, bool ahead)
 {
     int32_t best = -1;
     int64_t best_at = INT64_MAX;
-    for (int64_t k = o->first; k < o->g->n; k++) {
-        int32_t i = o->by_place[k];
-        if (o->g->node[i].kind == NODE_AHEAD && !ahead) continue;
-        int64_t at = waits_until(o, i);
-        if (at < 0 || at >= best_at) continue;
-        best = i;
-        best_at = at;
+    for (int kind = 0; kind < READY_N; kind++) {
+        const ready_list *l = &o->ready[kind];
+        for (int64_t a = 0; a < l->n && (kind != NODE_AHEAD || ahead); a++) {
+            int64_t at = waits_until(o, o->by_place[l->spot[a]]);
+            if (at < 0 || at > best_at || (at == best_at && l->spot[a] > best)) continue;
+            best = l->spot[a];
+            best_at = at;
+        }
     }
-    if (best >= 0) land_before(o, best);
+    if (best >= 0) land_before(o, o->by_place[best]);
     return best >= 0;
 }
 
@@ -219,6 +276,35 @@ static void sort_by_place(order *o)
     }
 }
 
+/* What comes behind each, and what may be issued to begin with. */
+static int find_followers(order *o)
+{
+    const graph *g = o->g;
+    int64_t edges = 0;
+    for (int64_t k = 0; k < g->n; k++) {
+        const node *d = &g->node[k];
+        edges += d->pred_n;
+        for (int64_t a = 0; a < d->pred_n; a++) o->follow_at[d->pred[a] + 1]++;
+    }
+    o->follow = hpc_alloc((size_t)edges + 1, sizeof *o->follow);
+    if (!o->follow) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < g->n; k++) o->follow_at[k + 1] += o->follow_at[k];
+    for (int32_t k = 0; k < g->n; k++) {
+        const node *d = &g->node[k];
+        for (int64_t a = 0; a < d->pred_n; a++) {
+            int32_t before = d->pred[a];
+            o->follow[o->follow_at[before] + o->missing[before]++] = k;
+        }
+    }
+    for (int32_t k = 0; k < g->n; k++) {
+        o->spot[o->by_place[k]] = k;
+        o->missing[k] = (int32_t)g->node[k].pred_n;
+    }
+    for (int32_t k = 0; k < g->n; k++)
+        if (o->missing[k] == 0) add_ready(o, k);
+    return HPC_OK;
+}
+
 static int write_back(const order *o)
 {
     hpc_program *p = o->g->p;
@@ -235,24 +321,53 @@ static int write_back(const order *o)
     return HPC_OK;
 }
 
+static int order_open(order *o)
+{
+    size_t n = (size_t)o->g->n + 1;
+    o->list = hpc_alloc(n, sizeof *o->list);
+    o->at = hpc_alloc(n, sizeof *o->at);
+    o->issued = hpc_alloc(n, sizeof *o->issued);
+    o->landed = hpc_alloc(n, sizeof *o->landed);
+    o->wanted = hpc_alloc(n, sizeof *o->wanted);
+    o->began = hpc_alloc(n, sizeof *o->began);
+    o->by_place = hpc_alloc(n, sizeof *o->by_place);
+    o->spot = hpc_alloc(n, sizeof *o->spot);
+    o->missing = hpc_alloc(n, sizeof *o->missing);
+    o->follow_at = hpc_alloc(n, sizeof *o->follow_at);
+    o->room = hpc_alloc(n, READY_N * sizeof *o->room);
+    o->flying = hpc_alloc(n, sizeof *o->flying);
+    o->stack = hpc_alloc(n, sizeof *o->stack);
+    if (!o->list || !o->at || !o->issued || !o->landed || !o->wanted || !o->began || !o->by_place ||
+        !o->spot || !o->missing || !o->follow_at || !o->room || !o->flying || !o->stack)
+        return HPC_E_NOMEM;
+    for (int k = 0; k < READY_N; k++) o->ready[k].spot = o->room + n * (size_t)k;
+    sort_by_place(o);
+    return find_followers(o);
+}
+
+static void order_release(order *o)
+{
+    hpc_free(o->list);
+    hpc_free(o->at);
+    hpc_free(o->issued);
+    hpc_free(o->landed);
+    hpc_free(o->wanted);
+    hpc_free(o->began);
+    hpc_free(o->by_place);
+    hpc_free(o->spot);
+    hpc_free(o->missing);
+    hpc_free(o->follow_at);
+    hpc_free(o->follow);
+    hpc_free(o->room);
+    hpc_free(o->flying);
+    hpc_free(o->stack);
+}
+
 int graph_order(graph *g, int ahead)
 {
-    size_t n = (size_t)g->n + 1;
-    int rc = HPC_OK;
-    order o = {.g = g,
-               .ahead = ahead,
-               .list = hpc_alloc(n, sizeof *o.list),
-               .issued = hpc_alloc(n, sizeof *o.issued),
-               .landed = hpc_alloc(n, sizeof *o.landed),
-               .wanted = hpc_alloc(n, sizeof *o.wanted),
-               .began = hpc_alloc(n, sizeof *o.began),
-               .stack = hpc_alloc(n, sizeof *o.stack),
-               .at = hpc_alloc(n, sizeof *o.at),
-               .by_place = hpc_alloc(n, sizeof *o.by_place)};
-    if (!o.list || !o.issued || !o.landed || !o.wanted || !o.began || !o.stack || !o.at ||
-        !o.by_place)
-        TRY(HPC_E_NOMEM);
-    sort_by_place(&o);
+    order o = {.g = g, .ahead = ahead};
+    int rc;
+    TRY(order_open(&o));
     find_next(&o);
     while (o.list_n < g->n) {
         land_old(&o);
@@ -262,13 +377,6 @@ int graph_order(graph *g, int ahead)
     }
     TRY(write_back(&o));
 out:
-    hpc_free(o.list);
-    hpc_free(o.issued);
-    hpc_free(o.landed);
-    hpc_free(o.wanted);
-    hpc_free(o.began);
-    hpc_free(o.stack);
-    hpc_free(o.at);
-    hpc_free(o.by_place);
+    order_release(&o);
     return rc;
 }
