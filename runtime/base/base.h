@@ -207,6 +207,7 @@ void hpc_random_block(uint32_t out[4], uint64_t seed, uint32_t tensor, uint32_t 
 /* Element `index` is lane index % 4 of block index / 4. */
 uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
 /* 16 bits, two elements to a lane, of which the first has the low ones. */
+uint32_t hpc_random_share(double p); /* how many of 65,536 p is, rounded */
 uint32_t hpc_random_half(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index);
 float hpc_random_uniform(uint32_t bits); /* [0, 1), 24 bits */
 /* Elements first..first+n-1; exact in every build (no libm, no contraction). */

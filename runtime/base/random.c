@@ -31,6 +31,11 @@ uint32_t hpc_random_bits(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t
     return out[index % PHILOX_LANES];
 }
 
+uint32_t hpc_random_share(double p)
+{
+    return (uint32_t)(p * 65536 + 0.5);
+}
+
 uint32_t hpc_random_half(uint64_t seed, uint32_t tensor, uint32_t step, uint64_t index)
 {
     return hpc_random_bits(seed, tensor, step, index / 2) >> (index % 2 * 16) & 0xffff;

@@ -136,13 +136,9 @@ typedef struct hpc_head_loss_grad_args {
 } hpc_head_loss_grad_args;
 
 /* Element (r, c) of x seen as [rows,cols] is kept, times 1/(1-p), where half(seed, tensor, step,
- * (base + row0 + r) * global_cols + col0 + c), 16 bits, is no less than p in 65,536ths: p is rounded
- * to these. step (i32) and base (i64): optional device scalars, 0 if absent. A negative step keeps
- * all, as it is: for evaluation. global_cols 0: cols. INPLACE. */
-static inline uint32_t hpc_dropout_share(double p)
-{
-    return (uint32_t)(p * 65536 + 0.5);
-}
+ * (base + row0 + r) * global_cols + col0 + c) is at least p's share of 65,536 (base.h; p is rounded
+ * so). step (i32) and base (i64): optional device scalars, 0 if absent. A negative step keeps all,
+ * as it is: for evaluation. global_cols 0: cols. INPLACE. */
 typedef struct hpc_dropout_attr {
     double p;
     int64_t seed, tensor, global_cols, row0, col0;

@@ -140,7 +140,7 @@ static void dropout_one(const void *args, int64_t r, int64_t c, int64_t i)
     int64_t cols = t->global_cols > 0 ? t->global_cols : hpc_tensor_cols(&g->x);
     uint64_t at = (uint64_t)((base + t->row0 + r) * cols + t->col0 + c);
     uint32_t half = hpc_random_half((uint64_t)t->seed, (uint32_t)t->tensor, (uint32_t)step, at);
-    uint32_t share = hpc_dropout_share(t->p);
+    uint32_t share = hpc_random_share(t->p);
     double x = hpc_ref_get(&g->x, i), kept = half >= share ? x * 65536 / (65536 - share) : 0;
     hpc_ref_set(&g->y, i, step < 0 ? x : kept);
 }

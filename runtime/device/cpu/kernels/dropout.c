@@ -16,7 +16,7 @@ typedef struct draw {
 static draw draw_of(const hpc_dropout_args *a)
 {
     const hpc_dropout_attr *t = &a->attr;
-    uint32_t share = hpc_dropout_share(t->p);
+    uint32_t share = hpc_random_share(t->p);
     int64_t cols = hpc_tensor_cols(&a->x);
     draw d = {.seed = (uint64_t)t->seed,
               .tensor = (uint32_t)t->tensor,
