@@ -130,15 +130,31 @@ static int link_rings(const rings *w, const hpc_scatter_args *a)
     return 0;
 }
 
+/* Rows of y that nothing is added to are zero, where y does not add: most of a vocabulary. Runs of
+ * them are cleared at once, for which memset need not read what it overwrites. */
+static void clear_others(const hpc_launch *l, const hpc_scatter_args *a, const rings *w)
+{
+    size_t bytes =
+        (size_t)hpc_tensor_cols(&a->y) * hpc_dtype_get((hpc_dtype)a->y.dtype)->block_bytes;
+    int64_t r, end;
+
+    hpc_share(&r, &end, hpc_tensor_rows(&a->y), 1, l->worker, l->workers);
+    for (int64_t from = r; r <= end; r++) {
+        if (r < end && w->last[r] < 0) continue;
+        if (r > from)
+            memset((char *)a->y.data + (size_t)from * bytes, 0, (size_t)(r - from) * bytes);
+        from = r + 1;
+    }
+}
+
 /* Row r of y, n <= CHUNK columns from c on. */
 static void add_row(const hpc_scatter_args *a, const rings *w, int64_t r, int64_t c, int64_t n)
 {
     int64_t cols = hpc_tensor_cols(&a->y), at = r * cols + c, last = w->last[r];
     float sum[CHUNK] = {0}, buffer[CHUNK];
 
-    if (last < 0 && a->y.adds) return;
     if (a->y.adds) memcpy(sum, load(buffer, &a->y, at, n), (size_t)n * sizeof *sum);
-    for (int64_t i = last; last >= 0;) {
+    for (int64_t i = last;;) {
         i = w->next[i];
         const float *x = load(buffer, &a->x, i * cols + c, n);
 #pragma omp simd
@@ -174,8 +190,9 @@ static int scatter_add_run(const hpc_launch *l, const void *args)
     hpc_barrier_wait(l->barrier);
     if (*w.rc < 0)
         return l->worker == 0 ? *w.rc : hpc_fail(HPC_E_ABORTED, "scatter: worker 0 failed first");
+    if (!a->y.adds) clear_others(l, a, &w);
     for (int64_t r = p.r; r < p.r_end; r++)
-        for (int64_t c = p.c; c < p.c_end; c += CHUNK)
+        for (int64_t c = p.c; c < p.c_end && w.last[r] >= 0; c += CHUNK)
             add_row(a, &w, r, c, least(CHUNK, p.c_end - c));
     return 0;
 }
