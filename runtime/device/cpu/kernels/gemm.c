@@ -438,13 +438,15 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
     }
 }
 
-/* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory. */
+/* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory, or
+ * along rows that do not all begin in one or two of L1's sets. */
 static bool as_it_lies(const gemm *g, int64_t n)
 {
-    enum { NEAR = 16384 }; /* floats */
+    enum { NEAR = 16384, APART = 512 }; /* floats */
     bool exact = n % TILE_ROWS == 0 || tile_height(n % TILE_ROWS) == n % TILE_ROWS;
 
-    return g->a_type == HPC_F32 && !g->halves && exact && g->k * g->a_ld <= NEAR;
+    if (g->a_type != HPC_F32 || g->halves || !exact) return false;
+    return g->k * g->a_ld <= NEAR || (!g->a_trans && g->a_ld % APART != 0);
 }
 
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
