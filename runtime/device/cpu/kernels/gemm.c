@@ -81,8 +81,11 @@ typedef struct packed_rows {
     float *at;
     int64_t ld; /* not 0: not packed at all, but read as they lie, with this distance */
     bool trans;
-    bool first; /* the sums begin here; else they go on from c */
+    bool first;        /* the sums begin here; else they go on from c */
+    const char *ahead; /* what of b comes next, as much as a tile has time to ask for */
 } packed_rows;
+
+enum { AHEAD_BYTES = 32 }; /* of `ahead` for each step of k */
 
 /* c [rows,TILE_COLS] (+)= a times the panels b[0], b[1], ... of [k,16]. */
 static inline __attribute__((always_inline)) void
@@ -90,6 +93,7 @@ tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *co
           const int rows, const bool trans, const bool lies)
 {
     const float *restrict a = s->at, *restrict b0 = b[0], *restrict b1 = b[PANELS - 1];
+    const char *ahead = s->ahead;
     const int64_t row_ld = trans ? 1 : lies ? s->ld : ROW_LD;
     const int64_t ld = !trans ? 1 : lies ? s->ld : TRANS_LD;
     vec acc[TILE_ROWS][PANELS][VECTORS];
@@ -108,6 +112,7 @@ tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *co
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
                 bv[q][v] = *(const vec_any *)((q == 0 ? b0 : b1) + p * GEMM_PANEL + v * LANES);
+        if (PANELS > 1 && rows == TILE_ROWS) __builtin_prefetch(ahead + p * AHEAD_BYTES, 0, 2);
         for (int i = 0; i < rows; i++) {
             vec av = a[i * row_ld + p * ld] - (vec){0};
             for (int q = 0; q < PANELS; q++)
@@ -428,6 +433,8 @@ static void slab(float *c, int64_t c_ld, const packed_rows *a, int64_t step, con
             const float *first = b + j / GEMM_PANEL * stride;
             const float *panel[2] = {first, cols[q] - j > GEMM_PANEL ? first + stride : first};
             const float *next = q + 1 < slices ? to + TILE_ROWS * c_ld : c + j + TILE_COLS;
+            bool last = j + TILE_COLS >= cols[slices - 1];
+            slice.ahead = (const char *)(last ? b : first + PANELS * stride) + q * k * AHEAD_BYTES;
             for (int i = 0; i < TILE_ROWS && (q + 1 < slices || j + TILE_COLS < cols[0]); i++)
                 for (int l = 0; l < TILE_COLS; l += 16) __builtin_prefetch(next + i * c_ld + l, 1);
             if (height == tile_height(height) && cols[q] - j >= TILE_COLS)
