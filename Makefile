@@ -60,6 +60,7 @@ ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 # With checks at every access, -O3 would compile gemm.c for half a minute, five times.
 KOPT_asan := -O2
+KOPT_tsan := -O2
 KFLAGS := $(or $(KOPT_$(VARIANT)),-O3) -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
@@ -170,8 +171,9 @@ RUNNER_tsan = $(PLAIN_SPACE)
 # long to say so; a command runs in processes of its own what the rooms' tests show.
 UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% git/delta git/inflate% git/loose \
     corpus/near corpus/chunk corpus/secrets corpus/store corpus/pack_encode corpus/pack_order \
-    model/gguf% model/families program/place tokenizer/spm tokenizer/nfc device/ref% \
-    device/kernels_vecmath train/optimizer train/checkpoint complete/% infer/grammar% cmd/% verify/%)
+    model/gguf% model/families model/pilot program/place tokenizer/spm tokenizer/nfc device/ref% \
+    device/kernels_vecmath train/optimizer train/checkpoint train/prove infer/engine_logits complete/% \
+    infer/grammar% cmd/% verify/%)
 
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
