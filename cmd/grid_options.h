@@ -10,7 +10,7 @@
 typedef struct grid_options {
     const char *grid;
     int64_t zero, ahead, bucket_kib;
-    bool keep_depth, no_overlap, overdecompose;
+    bool keep_depth, no_overlap, overdecompose, sequence;
 } grid_options;
 
 /* All but the grid. */
@@ -20,6 +20,7 @@ static inline hpc_parallel parallel_of(const grid_options *g)
                           .keep_depth = g->keep_depth,
                           .overlap = !g->no_overlap,
                           .halves = g->overdecompose,
+                          .sequence = g->sequence,
                           .ahead = (int)g->ahead,
                           .bucket_bytes = (size_t)g->bucket_kib << 10};
 }
@@ -62,6 +63,11 @@ static inline hpc_parallel parallel_of(const grid_options *g)
          .offset = (base) + offsetof(grid_options, overdecompose),                                 \
          .help = "Take a rank's rows through in two halves, so that one computes while what row "  \
                  "sums of the other is under way: as many bytes, twice the messages."},            \
+        {.name = "sequence",                                                                       \
+         .kind = HPC_FLAG,                                                                         \
+         .offset = (base) + offsetof(grid_options, sequence),                                      \
+         .help = "Split what row sums by tokens, up to where the next matrices read it: norms, "   \
+                 "residual additions and dropout on a share of the tokens, less memory."},         \
     {                                                                                              \
         .name = "bucket-kib", .kind = HPC_INT,                                                     \
         .offset = (base) + offsetof(grid_options, bucket_kib), .fallback = "1024",                 \

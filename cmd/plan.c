@@ -87,7 +87,7 @@ int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config 
                           .parallel = hpc_grid_size(&q->grid) > 1 ? &out->parallel : NULL};
     for (int k = 0; hpc_cmd_plan_policies[k]; k++)
         if (strcmp(hpc_cmd_plan_policies[k], a->recompute) == 0) s.recompute = k;
-    TRY(hpc_parallel_check(q, c, sequences));
+    TRY(hpc_parallel_check(q, c, sequences, a->model.length));
     TRY(hpc_optimizer_find(&o.kind, a->optimizer));
     hpc_optimizer_usual(&o);
     out->optimizer = o;

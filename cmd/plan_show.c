@@ -81,7 +81,7 @@ static int run(void *options, int argc, char **argv)
     s.parallel = parallel_of(&s.o->ranks);
     TRY(hpc_grid_parse(&s.parallel.grid, s.o->ranks.grid));
     hpc_model_config c = model_config_of(&s.o->model);
-    TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences));
+    TRY(hpc_parallel_check(&s.parallel, &c, s.o->model.sequences, s.o->model.length));
     int ranks = hpc_grid_size(&s.parallel.grid);
     s.parallel.overlap = s.parallel.overlap && ranks > 1;
     if (s.o->rank >= ranks)

@@ -108,7 +108,7 @@ static int try_plan(study *t, const int n[4])
     if (all % parts != 0) return HPC_OK;
     for (int64_t accumulate = 1; accumulate <= all / parts; accumulate *= 4) {
         if (all / parts % accumulate != 0 || t->n == PLANS_MOST) break;
-        if (hpc_parallel_check(&q, &t->model, all / accumulate) < 0) {
+        if (hpc_parallel_check(&q, &t->model, all / accumulate, t->o->ask.model.length) < 0) {
             hpc_error_clear();
             break;
         }

@@ -81,7 +81,7 @@ static bool is_free(const char *name)
                                       "threads",       "backend",   "resume",      "json",
                                       "quiet",         "hours",     "grid",        "zero",
                                       "keep-depth",    "trace",     "trace-steps", "no-overlap",
-                                      "overdecompose", "ahead",     "bucket-kib"};
+                                      "overdecompose", "ahead",     "bucket-kib",  "sequence"};
     for (size_t k = 0; k < sizeof any / sizeof *any; k++)
         if (strcmp(any[k], name) == 0) return true;
     return false;

@@ -101,10 +101,12 @@ hpc_value model_head(const model_emitter *m, hpc_value x)
     return product(m, HPC_PART_HEAD, x, HPC_NONE, HPC_NONE);
 }
 
-/* w x + bias, where ranks sum w x first. */
-static hpc_value product_apart(const model_emitter *m, int part, hpc_value x)
+/* w x + bias, where ranks sum w x first; to their shares of the tokens, if they are to. */
+static hpc_value product_apart(const model_emitter *m, int part, hpc_value x, bool leads_back)
 {
     hpc_value y = product(m, part, x, HPC_NONE, HPC_NONE), bias = bias_of(m, part);
+    if (m->sequence && leads_back && y >= 0)
+        m->p->value[y].type.layout[HPC_AXIS_ROW] = HPC_INNER(0);
     return bias < 0 ? y : hpc_binary(m->p, HPC_ADD, y, bias);
 }
 
@@ -127,7 +129,7 @@ static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, h
 {
     hpc_value y;
     if (splits(m, HPC_AXIS_ROW)) {
-        y = product_apart(m, part, x);
+        y = product_apart(m, part, x, true);
     } else {
         if (m->c->dropout == 0) return layer(m, part, x, residual);
         y = layer(m, part, x, HPC_NONE);
@@ -138,7 +140,7 @@ static hpc_value back(const model_emitter *m, int part, int site, hpc_value x, h
 /* A layer that leads away from it. */
 static hpc_value away(const model_emitter *m, int part, hpc_value x)
 {
-    return splits(m, HPC_AXIS_COL) ? product_apart(m, part, x) : layer(m, part, x, HPC_NONE);
+    return splits(m, HPC_AXIS_COL) ? product_apart(m, part, x, false) : layer(m, part, x, HPC_NONE);
 }
 
 static hpc_value heads(const model_emitter *m, hpc_value x, int64_t n)

@@ -38,6 +38,7 @@ typedef struct hpc_model_emission {
                        to these is added by itself, to those that lead back to the residual stream
                        (row) or away from it (col); with col, norms are made of moments; with either
                        one, losses of parts of the vocabulary */
+    bool sequence;  /* those over row, to each rank's share of the tokens */
     const hpc_model_io *behind; /* it, with other rows ("tokens.1") and no classes; else NULL */
 } hpc_model_emission;
 /* forward[0] on p, parameters as trainable state (frozen ones not trainable) under their names;

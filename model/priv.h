@@ -27,6 +27,7 @@ typedef struct model_emitter {
     hpc_model_io *io;
     int64_t seed;
     hpc_axes split; /* as in hpc_model_emission */
+    bool sequence;  /* the same */
     int64_t kv_heads;
     bool again;                      /* parameters are there already */
     int block;                       /* the one being emitted, or -1 */

@@ -37,7 +37,21 @@ out:
     return rc;
 }
 
-int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows)
+/* Each rank's share of the tokens is as long. */
+static int check_sequence(const hpc_parallel *q, const hpc_model_config *c, int64_t tokens)
+{
+    int rc = HPC_OK;
+    if (c->head != HPC_HEAD_TOKENS)
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "sequence: a head for classes reads tokens of all shares"));
+    TRY(check_divides(q->halves ? "tokens (of a rank, in half a microbatch)"
+                                : "tokens (of a rank, in a microbatch)",
+                      tokens, "sequence and row", extent_of(&q->grid, HPC_AXIS_ROW)));
+out:
+    return rc;
+}
+
+int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
+                       int64_t length)
 {
     static const hpc_axes known =
         1u << HPC_AXIS_DATA | 1u << HPC_AXIS_DEPTH | 1u << HPC_AXIS_ROW | 1u << HPC_AXIS_COL;
@@ -57,6 +71,8 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
     if (q->halves && c->head != HPC_HEAD_TOKENS)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "halves: a head for classes reads rows of both"));
     TRY(check_row_and_col(q, c));
+    if (q->sequence && extent_of(&q->grid, HPC_AXIS_ROW) > 1)
+        TRY(check_sequence(q, c, rows / parts / (1 + q->halves) * length));
 out:
     return rc;
 }
@@ -79,8 +95,9 @@ void plan_rows(hpc_type *t)
     t->layout[HPC_AXIS_DATA] = t->layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
 }
 
-void plan_stream(hpc_type *t, hpc_axes split)
+void plan_stream(hpc_type *t, hpc_axes split, bool sequence)
 {
+    if (split >> HPC_AXIS_ROW & 1 && sequence) t->layout[HPC_AXIS_ROW] = HPC_INNER(0);
     if (split >> HPC_AXIS_COL & 1) t->layout[HPC_AXIS_COL] = HPC_SPLIT(1);
 }
 
@@ -137,7 +154,7 @@ void plan_parameters(hpc_program *p, const hpc_parallel *q, const hpc_model_conf
 static void plan_gradient(hpc_value_info *g, const hpc_value_info *v, const hpc_parallel *q)
 {
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH;
+        bool rows = a == HPC_AXIS_DATA || a == HPC_AXIS_DEPTH || (a == HPC_AXIS_ROW && q->sequence);
         bool whole = v->type.layout[a] == HPC_REPLICATED || (a == HPC_AXIS_DATA && q->zero < 2);
         g->type.layout[a] = rows && whole ? HPC_PARTIAL : v->type.layout[a];
         g->settled[a] = v->type.layout[a];

@@ -184,7 +184,7 @@ static int check_grid(const run *r)
     const hpc_trainer_options *t = &r->o->trainer;
     hpc_parallel q = t->parallel;
     q.grid = *hpc_grid_shape_of(t->grid);
-    return hpc_parallel_check(&q, &t->model, t->rows);
+    return hpc_parallel_check(&q, &t->model, t->rows, t->length);
 }
 
 /* Two that save and prune in one folder would undo each other's work. */

@@ -142,28 +142,33 @@ static hpc_axes split_of(const hpc_step_options *s)
     return split;
 }
 
+static bool is_sequence(const hpc_step_options *s)
+{
+    return s->parallel && s->parallel->sequence;
+}
+
 /* The loss of some rows, with the gradient that it hands on. */
 static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_io *m,
-                           hpc_value weight, hpc_axes split)
+                           hpc_value weight, const hpc_step_options *s)
 {
+    const hpc_axes split = split_of(s);
     hpc_value counted = m->classes >= 0 ? m->classes : m->targets;
     bool parts = split && m->classes < 0;
     hpc_value loss = (parts ? hpc_head_loss_of_parts_trained : hpc_head_loss_trained)(
         p, dhidden, m->hidden, m->head, counted, weight);
     hpc_program_keep(p, loss);
-    if (parts && *dhidden >= 0) plan_stream(&p->value[*dhidden].type, split);
+    if (parts && *dhidden >= 0) plan_stream(&p->value[*dhidden].type, split, is_sequence(s));
     return loss;
 }
 
 static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *s)
 {
     int rc;
-    const hpc_axes split = split_of(s);
     hpc_value dhidden[2], hidden[2] = {io->model.hidden, io->second.model.hidden};
     io->backward = hpc_program_segment(p, HPC_BACKWARD, 0);
-    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight, split);
+    io->loss = emit_loss(&dhidden[0], p, &io->model, io->weight, s);
     if (io->halves)
-        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight, split);
+        io->second.loss = emit_loss(&dhidden[1], p, &io->second.model, io->second.weight, s);
     hpc_diff_options d = {.forward = io->model.forward,
                           .backward = io->backward,
                           .accumulate = -1,
@@ -203,6 +208,7 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     int rc;
     e.apart = true;
     e.split = split_of(s);
+    e.sequence = is_sequence(s);
     if (s->parallel) e.kv_heads = plan_kv_heads(s->parallel, c);
     io->halves = s->parallel && s->parallel->halves;
     if (io->halves) e.tokens /= 2, e.sequences /= 2;
@@ -211,7 +217,7 @@ static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
     if (io->halves) TRY(hpc_model_emit(&io->second.model, p, c, &e));
     hpc_value embedded[2] = {io->model.embedded, io->halves ? io->second.model.embedded : HPC_NONE};
     for (int k = 0; k < 2; k++)
-        if (embedded[k] >= 0) plan_stream(&p->value[embedded[k]].type, e.split);
+        if (embedded[k] >= 0) plan_stream(&p->value[embedded[k]].type, e.split, e.sequence);
 out:
     return rc;
 }

@@ -107,13 +107,16 @@ typedef struct hpc_parallel {
                         backward of a step, and gathering behind the update */
     bool halves;     /* a rank's rows go through in two halves, so that one computes while the
                         other's sums are under way */
+    bool sequence;   /* along row what lies between its sums is split by tokens: norms, residual
+                        additions and dropout work on a share of them */
     int ahead;       /* with overlap, as hpc_overlap_options says; */
     size_t bucket_bytes; /* the same */
 } hpc_parallel;
 /* HPC_E_UNSUPPORTED for an axis that training does not use yet, HPC_E_SHAPE for rows (of all ranks,
- * in a microbatch), words, heads or widths that do not divide, with the nearest numbers that
- * would. */
-int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows);
+ * in a microbatch, each of `length` tokens), words, heads or widths that do not divide, with the
+ * nearest numbers that would. */
+int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t rows,
+                       int64_t length);
 /* Which part of a microbatch's rows is this rank's, and of how many. */
 int hpc_parallel_part(int *parts, const hpc_grid_shape *s, const int coord[HPC_AXIS_N]);
 

@@ -230,7 +230,7 @@ static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
     t->parts = 1;
     if (o->grid) {
         t->o.parallel.grid = *hpc_grid_shape_of(o->grid);
-        TRY(hpc_parallel_check(&t->o.parallel, &o->model, o->rows));
+        TRY(hpc_parallel_check(&t->o.parallel, &o->model, o->rows, o->length));
         for (int a = 0; a < HPC_AXIS_N; a++)
             coord[a] = s->coord[a] = hpc_grid_coord(o->grid, (hpc_axis)a);
         t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, coord);

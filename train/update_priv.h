@@ -53,7 +53,7 @@ void plan_gradients(hpc_program *p, const hpc_parallel *q);
 int plan_splice(hpc_step *io, hpc_program *p);
 void plan_rows(hpc_type *t); /* one for each row of a microbatch */
 /* The residual stream, where it begins, and its gradient, where that does. */
-void plan_stream(hpc_type *t, hpc_axes split);
+void plan_stream(hpc_type *t, hpc_axes split, bool sequence);
 
 /* ---- pruned parameters (sparse.c) ----------------------------------------------------- */
 /* Their indices, once the model is there; the indices' layouts, once the parameters have theirs. */

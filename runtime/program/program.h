@@ -35,13 +35,29 @@ enum {
  * once hpc_shard has run, the global one before. */
 enum { HPC_REPLICATED = 0, HPC_PARTIAL = -1, HPC_LOGARITHM = -2 /* of a partial sum */ };
 #define HPC_SPLIT(dim) (1 + (dim))
+/* Split as well, with parts that lie within those of every axis that has HPC_SPLIT(dim). Where an
+ * operand of an instruction is split this way and another one plainly, this one is gathered. */
+#define HPC_INNER(dim) (1 + HPC_RANK_MAX + (dim))
+/* The dimension that a layout splits, either way; below 0: none. */
+static inline bool hpc_layout_inner(int8_t layout)
+{
+    return layout > HPC_RANK_MAX;
+}
+static inline int hpc_layout_dim(int8_t layout)
+{
+    return hpc_layout_inner(layout) ? layout - 1 - HPC_RANK_MAX : layout - 1;
+}
+static inline int8_t hpc_layout_split(int dim, bool inner)
+{
+    return (int8_t)(inner ? HPC_INNER(dim) : HPC_SPLIT(dim));
+}
 /* In a shape rule, as a type's count: the value that operand k of this instruction will be. */
 #define HPC_COUNT_OF(k) (-16 - (k))
 
 typedef struct hpc_type {
     uint8_t dtype, pack;       /* hpc_dtype; HPC_PLAIN, HPC_PANEL16 */
     int8_t rank, ragged;       /* ragged: the dimension with a run-time extent, or -1 */
-    int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., or HPC_SPLIT(dim) */
+    int8_t layout[HPC_AXIS_N]; /* HPC_REPLICATED, ..., HPC_SPLIT(dim) or HPC_INNER(dim) */
     hpc_value count;           /* i32 value of the run-time extents, or HPC_NONE */
     hpc_value picked; /* 1 + the index (i32 state) by which these were picked from a tensor, or 0 */
     int64_t extent[HPC_RANK_MAX]; /* maxima */
@@ -199,11 +215,12 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
  * A number that does not divide names value, extent and axis. Rewrites p in place.
  *
  * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,
- * and data the finest (hpc_axis_nesting). Where state split on data or depth meets what flows, it
- * is gathered, once in a segment, and not kept. Accumulators have the layout that they are given;
- * one that is given none takes that of what is first added to it. What is added in another layout
- * is converted first. Partial sums in state are read as value.settled says. To state that is
- * partial on an axis, what all its ranks have alike is added by the first of them alone. */
+ * and data the finest (hpc_axis_nesting), but for what is split as HPC_INNER, finer than all. Where
+ * state split on data or depth meets what flows, it is gathered, once in a segment, and not kept.
+ * Accumulators have the layout that they are given; one that is given none takes that of what is
+ * first added to it. What is added in another layout is converted first. Partial sums in state are
+ * read as value.settled says. To state that is partial on an axis, what all its ranks have alike is
+ * added by the first of them alone. */
 typedef struct hpc_shard_options {
     /* Trainable state that is split on these axes, in its first dimension, is also kept gathered
      * over them, as "whole.NAME", for forward and backward to read: finer axes that split it must

@@ -30,7 +30,7 @@ int shard_local(const sharder *w, hpc_value v, hpc_type *t)
     snprintf(name, sizeof name, "%%%d", v);
     if (t->picked) t->extent[0] = w->p->value[t->picked - 1].picks;
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        int n = shard_extent(w, a), d = t->layout[a] - 1;
+        int n = shard_extent(w, a), d = hpc_layout_dim(t->layout[a]);
         if (n == 1) t->layout[a] = HPC_REPLICATED;
         if (n == 1 || d < 0 || picked_there(w, t, a)) continue;
         if (d >= t->rank)
@@ -127,23 +127,29 @@ static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
            w->p->value[i->operand[k]].kind == HPC_VALUE_STATE;
 }
 
-/* The label to split by: that of the most bytes split already. 0: none. */
-static char choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
+typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
+    char name;         /* 0: none */
+    bool inner;
+} label;
+
+/* The label to split by: that of the most bytes split already, of plain parts before inner ones. */
+static label choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
 {
-    char best = 0;
+    label best = {0};
     size_t best_bytes = 0;
-    bool best_gives = true;
+    int best_gives = 2;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (!is_input(w, i, k)) continue;
         int8_t layout = layout_of(w, i, k, axis);
         if (layout <= 0) continue;
-        char label = dims->label[k][layout - 1];
+        char name = dims->label[k][hpc_layout_dim(layout)];
         size_t bytes = hpc_type_bytes(&w->p->value[i->operand[k]].type);
-        bool gives = gives_way(w, i, k, axis);
-        if (!isupper((unsigned char)label) || gives > best_gives) continue;
-        if (gives && w->p->tags.phase < HPC_ACCUMULATE) continue;
+        bool inner = hpc_layout_inner(layout), state = gives_way(w, i, k, axis);
+        int gives = state ? 2 : inner;
+        if (!isupper((unsigned char)name) || gives > best_gives) continue;
+        if (state && w->p->tags.phase < HPC_ACCUMULATE) continue;
         if (gives == best_gives && bytes <= best_bytes) continue;
-        best = label;
+        best = (label){name, inner};
         best_bytes = bytes;
         best_gives = gives;
     }
@@ -152,8 +158,8 @@ static char choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *di
 
 static char label_at(const hpc_dims *dims, int k, int8_t layout)
 {
-    char label = layout > 0 ? dims->label[k][layout - 1] : 0;
-    return isupper((unsigned char)label) ? label : 0;
+    char name = layout > 0 ? dims->label[k][hpc_layout_dim(layout)] : 0;
+    return isupper((unsigned char)name) ? name : 0;
 }
 
 /* That of rows of state which no input has: each rank makes its own, of row and col; data and depth
@@ -164,27 +170,28 @@ static char own_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims,
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         hpc_value v = i->operand[k];
         if (v < 0 || is_input(w, i, k) || w->p->value[v].kind != HPC_VALUE_STATE) continue;
-        char label = label_at(dims, k, w->p->value[v].type.layout[axis]);
-        for (int n = 0; label && n < i->op->sig.operand_n; n++)
-            if (i->operand[n] >= 0 && is_input(w, i, n) && strchr(dims->label[n], label)) label = 0;
-        if (label) return label;
+        char name = label_at(dims, k, w->p->value[v].type.layout[axis]);
+        for (int n = 0; name && n < i->op->sig.operand_n; n++)
+            if (i->operand[n] >= 0 && is_input(w, i, n) && strchr(dims->label[n], name)) name = 0;
+        if (name) return name;
     }
     return 0;
 }
 
-static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
+static int8_t layout_by(const hpc_dims *dims, int k, label by, int8_t otherwise)
 {
-    for (int d = 0; label && d < HPC_RANK_MAX && dims->label[k][d]; d++)
-        if (dims->label[k][d] == label) return (int8_t)HPC_SPLIT(d);
+    for (int d = 0; by.name && d < HPC_RANK_MAX && dims->label[k][d]; d++)
+        if (dims->label[k][d] == by.name) return hpc_layout_split(d, by.inner);
     return otherwise;
 }
 
 static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_dims *dims,
                          int axis)
 {
-    char own = own_label(w, i, dims, axis), label = own ? own : choose_label(w, i, dims, axis);
-    bool passes = !label && passes_partials(w, i, dims, axis);
-    int8_t none = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
+    label by = {own_label(w, i, dims, axis), false};
+    if (!by.name) by = choose_label(w, i, dims, axis);
+    bool passes = !by.name && passes_partials(w, i, dims, axis);
+    int8_t none = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0) continue;
         if (dims->as[k] && dims->as[k][axis] > 0) {
@@ -193,10 +200,10 @@ static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const 
         }
         if (is_input(w, i, k)) {
             bool through = passes && layout_of(w, i, k, axis) == HPC_PARTIAL;
-            l->in[k][axis] = through ? HPC_PARTIAL : layout_by(dims, k, label, HPC_REPLICATED);
+            l->in[k][axis] = through ? HPC_PARTIAL : layout_by(dims, k, by, HPC_REPLICATED);
         }
-        int8_t sum = label && dims->logarithm >> k & 1 ? HPC_LOGARITHM : none;
-        l->out[k][axis] = layout_by(dims, k, label, sum);
+        int8_t sum = by.name && dims->logarithm >> k & 1 ? HPC_LOGARITHM : none;
+        l->out[k][axis] = layout_by(dims, k, by, sum);
     }
 }
 

@@ -97,13 +97,16 @@ static hpc_value cut(sharder *w, hpc_value x, int axis, int d)
 
 /* Of a dimension split on several axes one cannot be put together, or split, while another that
  * has the finer parts holds it. */
-static bool held_finer(const sharder *w, const hpc_type *t, int axis, int d)
+static bool held_finer(const sharder *w, const hpc_type *t, int axis, int d, bool inner)
 {
     bool finer = false;
-    for (int k = 0; k < HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k];
-        if (finer && shard_extent(w, a) > 1 && t->layout[a] == HPC_SPLIT(d)) return true;
-        finer = finer || a == axis;
+    for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k % HPC_AXIS_N];
+        bool inside = k >= HPC_AXIS_N;
+        if (a == axis && inside == inner)
+            finer = true;
+        else if (finer && shard_extent(w, a) > 1 && t->layout[a] == hpc_layout_split(d, inside))
+            return true;
     }
     return false;
 }
@@ -113,8 +116,9 @@ static int emit(sharder *w, hpc_value *y, hpc_value v, int axis, int8_t to)
     hpc_program *p = w->p;
     hpc_type t = p->value[v].type;
     int8_t from = t.layout[axis];
-    int d = (from > 0 ? from : to) - 1, n = shard_extent(w, axis);
-    bool parts = d >= 0 && d < t.rank && !held_finer(w, &t, axis, d);
+    int8_t split = from > 0 ? from : to;
+    int d = hpc_layout_dim(split), n = shard_extent(w, axis);
+    bool parts = d >= 0 && d < t.rank && !held_finer(w, &t, axis, d, hpc_layout_inner(split));
     if (from == HPC_PARTIAL && to == HPC_REPLICATED)
         *y = over(w, v, axis, &hpc_op_all_reduce);
     else if (from == HPC_LOGARITHM && to == HPC_REPLICATED)
@@ -192,8 +196,8 @@ out:
 
 /* ---- all axes -------------------------------------------------------------------- */
 
-/* What is gathered comes first, the finest parts before coarser ones; then what is split, the other
- * way round; and what is summed in full last, since less of it is left. */
+/* What is gathered comes first, the finest parts (inner ones) before coarser ones; then what is
+ * split, the other way round; and what is summed in full last, since less of it is left. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
 {
     bool anew = w->p->tags.anew;
@@ -201,15 +205,16 @@ int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
     int rc = HPC_OK;
     w->p->tags.anew = false;
     w->p->tags.queue = HPC_COMPUTE;
-    for (int k = HPC_AXIS_N - 1; k >= 0; k--) {
-        int a = hpc_axis_nesting[k];
+    for (int k = 2 * HPC_AXIS_N - 1; k >= 0; k--) {
+        int a = hpc_axis_nesting[k % HPC_AXIS_N];
         int8_t is = w->p->value[*v].type.layout[a];
         if (shard_extent(w, a) == 1 || is <= 0 || is == want[a]) continue;
-        TRY(convert_axis(w, v, a, HPC_REPLICATED));
+        if (hpc_layout_inner(is) == (k >= HPC_AXIS_N)) TRY(convert_axis(w, v, a, HPC_REPLICATED));
     }
-    for (int k = 0; k < HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k];
-        if (shard_extent(w, a) > 1 && want[a] > 0) TRY(convert_axis(w, v, a, want[a]));
+    for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k % HPC_AXIS_N];
+        if (shard_extent(w, a) > 1 && want[a] > 0 && hpc_layout_inner(want[a]) == (k >= HPC_AXIS_N))
+            TRY(convert_axis(w, v, a, want[a]));
     }
     for (int a = 0; a < HPC_AXIS_N; a++)
         if (shard_extent(w, a) > 1) TRY(convert_axis(w, v, a, want[a]));

@@ -24,9 +24,9 @@ int64_t hpc_type_first(const hpc_type *local, int dim, const hpc_grid_shape *sha
                        const int *coord)
 {
     int64_t part = 0;
-    for (int k = 0; k < HPC_AXIS_N; k++) {
-        int a = hpc_axis_nesting[k];
-        if (local->layout[a] == HPC_SPLIT(dim))
+    for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
+        int a = hpc_axis_nesting[k % HPC_AXIS_N];
+        if (local->layout[a] == hpc_layout_split(dim, k >= HPC_AXIS_N))
             part = part * (shape->extent[a] > 0 ? shape->extent[a] : 1) + coord[a];
     }
     return part * local->extent[dim];
@@ -69,7 +69,9 @@ static void append_layout(char *out, size_t size, const hpc_type *t)
         append(out, size, hpc_axis_name((hpc_axis)a));
         char where[16] = ":partial";
         if (t->layout[a] == HPC_LOGARITHM) snprintf(where, sizeof where, ":logarithm");
-        if (t->layout[a] > 0) snprintf(where, sizeof where, ":%d", t->layout[a] - 1);
+        if (t->layout[a] > 0)
+            snprintf(where, sizeof where, ":%d%s", hpc_layout_dim(t->layout[a]),
+                     hpc_layout_inner(t->layout[a]) ? " inner" : "");
         append(out, size, where);
         open = true;
     }

@@ -60,7 +60,7 @@ static lab *open_lab(const plan *x)
     l->parallel.ahead = 1;
     l->parallel.bucket_bytes = 16 << 10;
     test_ok(hpc_grid_parse(&l->parallel.grid, x->grid));
-    test_ok(hpc_parallel_check(&l->parallel, &c, 16));
+    test_ok(hpc_parallel_check(&l->parallel, &c, 16, 16));
     o.kind = x->optimizer;
     hpc_optimizer_usual(&o);
     if (x->block) o.block = x->block;

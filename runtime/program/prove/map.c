@@ -188,10 +188,10 @@ bool map_place(map *out, int *dim, const map *whole, const hpc_type *global, con
         at *= global->extent[d];
         if (!compose(out, 0, &from, local->extent[d], stride[d])) return false;
     }
-    for (int k = HPC_AXIS_N - 1; k >= 0; k--) { /* the finest parts first */
-        int a = hpc_axis_nesting[k], d = local->layout[a] - 1;
+    for (int k = 2 * HPC_AXIS_N - 1; k >= 0; k--) { /* the finest parts first */
+        int a = hpc_axis_nesting[k % HPC_AXIS_N], d = hpc_layout_dim(local->layout[a]);
         int ranks = shape->extent[a] > 1 ? shape->extent[a] : 1;
-        if (ranks == 1) continue;
+        if (ranks == 1 || hpc_layout_inner(local->layout[a]) != (k >= HPC_AXIS_N)) continue;
         out->partial[a] = local->layout[a] < 0 ? local->layout[a] : 0;
         if (d < 0) continue;
         if (d >= global->rank) return false;

@@ -15,10 +15,15 @@ bool prove_input(const hpc_program *p, const hpc_insn *i, int k)
     return role == HPC_IN || (role == HPC_INOUT && !adds);
 }
 
-static int8_t layout_by(const hpc_dims *dims, int k, char label, int8_t otherwise)
+typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
+    char name;         /* 0: none */
+    bool inner;
+} label;
+
+static int8_t layout_by(const hpc_dims *dims, int k, label by, int8_t otherwise)
 {
-    for (int d = 0; label && d < HPC_RANK_MAX && dims->label[k][d]; d++)
-        if (dims->label[k][d] == label) return (int8_t)HPC_SPLIT(d);
+    for (int d = 0; by.name && d < HPC_RANK_MAX && dims->label[k][d]; d++)
+        if (dims->label[k][d] == by.name) return hpc_layout_split(d, by.inner);
     return otherwise;
 }
 
@@ -27,35 +32,36 @@ static int8_t layout_of(const prover *w, const hpc_insn *i, int k, int a)
     return w->p->value[i->operand[k]].type.layout[a];
 }
 
-/* The label by which inputs are split along the axis; 0: by none. */
-static int split_label(char *label, const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
+/* The label by which inputs are split along the axis. */
+static int split_label(label *out, const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
 {
     value_text text;
-    *label = 0;
+    *out = (label){0};
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k) || layout_of(w, i, k, a) <= 0) continue;
-        char own = dims->label[k][layout_of(w, i, k, a) - 1];
-        if (!isupper((unsigned char)own))
+        int d = hpc_layout_dim(layout_of(w, i, k, a));
+        label own = {dims->label[k][d], hpc_layout_inner(layout_of(w, i, k, a))};
+        if (!isupper((unsigned char)own.name))
             return hpc_fail(HPC_E_STATE,
                             "operand %s, %s, is split along %s in dimension %d, of which it needs "
                             "all",
                             i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
-                            hpc_axis_name((hpc_axis)a), layout_of(w, i, k, a) - 1);
-        if (*label && *label != own)
+                            hpc_axis_name((hpc_axis)a), d);
+        if (out->name && (out->name != own.name || out->inner != own.inner))
             return hpc_fail(HPC_E_STATE,
                             "operand %s, %s, is split along %s in dimension %d, and another "
                             "operand in one that does not go with it",
                             i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
-                            hpc_axis_name((hpc_axis)a), layout_of(w, i, k, a) - 1);
-        *label = own;
+                            hpc_axis_name((hpc_axis)a), d);
+        *out = own;
     }
     return HPC_OK;
 }
 
-static bool has_label(const prover *w, const hpc_insn *i, const hpc_dims *dims, char label)
+static bool has_label(const prover *w, const hpc_insn *i, const hpc_dims *dims, char name)
 {
     for (int k = 0; k < i->op->sig.operand_n; k++)
-        if (i->operand[k] >= 0 && prove_input(w->p, i, k) && strchr(dims->label[k], label))
+        if (i->operand[k] >= 0 && prove_input(w->p, i, k) && strchr(dims->label[k], name))
             return true;
     return false;
 }
@@ -65,18 +71,18 @@ static char own_label(const prover *w, const hpc_insn *i, const hpc_dims *dims, 
 {
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || prove_input(w->p, i, k) || layout_of(w, i, k, a) <= 0) continue;
-        char own = dims->label[k][layout_of(w, i, k, a) - 1];
+        char own = dims->label[k][hpc_layout_dim(layout_of(w, i, k, a))];
         if (isupper((unsigned char)own) && !has_label(w, i, dims, own)) return own;
     }
     return 0;
 }
 
-static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a, char label)
+static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims, int a, label by)
 {
     value_text text;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
-        int8_t want = layout_by(dims, k, label, HPC_REPLICATED), is = layout_of(w, i, k, a);
+        int8_t want = layout_by(dims, k, by, HPC_REPLICATED), is = layout_of(w, i, k, a);
         if (is == want) continue;
         return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s along %s, where others are split",
                         i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
@@ -136,20 +142,20 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
     if (!inputs) return rule_of_constant(made, w, i);
     if (g->op->layout) TRY(g->op->layout(w->g, g, &dims));
     for (int a = 0; a < HPC_AXIS_N; a++) {
-        char label = 0;
+        label by = {0};
         bool passes = false;
         if (prove_extent(w->w, a) > 1) {
-            TRY(split_label(&label, w, i, &dims, a));
-            if (!label) label = own_label(w, i, &dims, a);
-            if (label)
-                TRY(check_split(w, i, &dims, a, label));
+            TRY(split_label(&by, w, i, &dims, a));
+            if (!by.name) by.name = own_label(w, i, &dims, a);
+            if (by.name)
+                TRY(check_split(w, i, &dims, a, by));
             else
                 TRY(check_partial(&passes, w, i, &dims, a));
         }
-        int8_t otherwise = label || passes ? HPC_PARTIAL : HPC_REPLICATED;
+        int8_t otherwise = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
         for (int k = 0; k < i->op->sig.operand_n; k++) {
-            int8_t sum = label && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
-            made[k][a] = layout_by(&dims, k, label, sum);
+            int8_t sum = by.name && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
+            made[k][a] = layout_by(&dims, k, by, sum);
         }
     }
 out:
