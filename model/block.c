@@ -21,6 +21,13 @@ static bool splits(const model_emitter *m, hpc_axis a)
     return m->split >> a & 1;
 }
 
+/* Each rank along row is to have its share of the tokens. */
+static hpc_value by_tokens(const model_emitter *m, hpc_value x)
+{
+    if (m->sequence && x >= 0) m->p->value[x].type.layout[HPC_AXIS_ROW] = HPC_INNER(0);
+    return x;
+}
+
 /* A number for each row, repeated along it. */
 static hpc_value column(hpc_program *p, hpc_value x)
 {
@@ -50,10 +57,10 @@ hpc_value model_norm(const model_emitter *m, int part, hpc_value x)
 {
     hpc_norm_attr a = {.kind = m->c->norm, .eps = m->c->norm_eps};
     hpc_value w = model_param(m, part, 0), b = model_param(m, part + 1, 0);
-    if (!splits(m, HPC_AXIS_COL)) return hpc_norm(m->p, x, w, b, a);
+    if (!splits(m, HPC_AXIS_COL)) return by_tokens(m, hpc_norm(m->p, x, w, b, a));
     hpc_value y = hpc_binary(m->p, HPC_MUL, norm_of_moments(m, x), w);
     if (b >= 0) y = hpc_binary(m->p, HPC_ADD, y, b);
-    return m->c->dtype == HPC_BF16 ? hpc_copy(m->p, y, HPC_BF16) : y;
+    return by_tokens(m, m->c->dtype == HPC_BF16 ? hpc_copy(m->p, y, HPC_BF16) : y);
 }
 
 hpc_value model_drop(const model_emitter *m, int site, hpc_value x)
@@ -105,8 +112,7 @@ hpc_value model_head(const model_emitter *m, hpc_value x)
 static hpc_value product_apart(const model_emitter *m, int part, hpc_value x, bool leads_back)
 {
     hpc_value y = product(m, part, x, HPC_NONE, HPC_NONE), bias = bias_of(m, part);
-    if (m->sequence && leads_back && y >= 0)
-        m->p->value[y].type.layout[HPC_AXIS_ROW] = HPC_INNER(0);
+    if (leads_back) y = by_tokens(m, y);
     return bias < 0 ? y : hpc_binary(m->p, HPC_ADD, y, bias);
 }
 

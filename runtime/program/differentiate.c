@@ -151,12 +151,27 @@ out:
     return rc;
 }
 
+/* The gradient of what is to have a layout is to have it too: partial sums, which several
+ * instructions might read, go straight to it. */
+static void wish_alike(hpc_diff *d, const hpc_insn *i)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        hpc_value v = i->operand[k], g = hpc_diff_of(d, v);
+        if (g < 0 || !(hpc_insn_role(d->p, i, k) & HPC_OUT)) continue;
+        const int8_t *wish = d->p->value[v].type.layout;
+        int8_t *to = d->p->value[g].type.layout;
+        for (int a = 0; a < HPC_AXIS_N && d->p->value[g].kind == HPC_VALUE_TEMP; a++)
+            if (to[a] == HPC_REPLICATED) to[a] = wish[a];
+    }
+}
+
 static int run_rules(hpc_diff *d)
 {
     hpc_program *p = d->p;
     for (int64_t k = p->segment[d->o->forward].insn_n - 1; k >= 0; k--) {
         hpc_insn i = p->segment[d->o->forward].insn[k]; /* a copy: emission may move the list */
         if (!insn_wants(d, &i) || !insn_has_gradient(d, &i)) continue;
+        wish_alike(d, &i);
         p->tags = i.tags;
         p->tags.phase = HPC_BACKWARD;
         p->tags.origin = (int32_t)k;

@@ -211,7 +211,8 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
 
 /* A rank's program: on entry types are global, with layouts on inputs and state as wished; layouts
  * are propagated through the op table, collectives enter where they differ, extents become local.
- * A temporary that has a layout is brought to it as soon as it is made.
+ * A temporary that has a layout is brought to it as soon as it is made; hpc_differentiate gives its
+ * gradient the same.
  * A number that does not divide names value, extent and axis. Rewrites p in place.
  *
  * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,

@@ -26,6 +26,7 @@ typedef struct plan {
     int layers, kv_heads, optimizer, recompute, block;
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
+    bool sequence;
 } plan;
 
 static hpc_model_config model_of(const plan *x)
@@ -56,6 +57,7 @@ static lab *open_lab(const plan *x)
     l->parallel.zero = x->zero;
     l->parallel.keep_depth = x->keep_depth;
     l->parallel.overlap = x->overlap;
+    l->parallel.sequence = x->sequence;
     l->parallel.halves = x->overlap && !strstr(x->grid, "=4");
     l->parallel.ahead = 1;
     l->parallel.bucket_bytes = 16 << 10;
@@ -115,6 +117,25 @@ static void every_grid_is_proven(void **state)
         for (int zero = 0; zero <= 3; zero++)
             holds((plan){
                 .grid = grid[k], .zero = zero, .keep_depth = zero % 2, .optimizer = HPC_OPT_ADAMW});
+}
+
+/* What row sums split by tokens, inside what data and depth split of them. */
+static void sequences_are_proven(void **state)
+{
+    (void)state;
+    static const char *const grid[] = {"row=2", "row=4", "row=2,col=2", "data=2,depth=2,row=2"};
+    for (size_t k = 0; k < sizeof grid / sizeof *grid; k++)
+        for (int gpt = 0; gpt < 2; gpt++)
+            holds((plan){.grid = grid[k],
+                         .zero = (int)k % 4,
+                         .sequence = true,
+                         .overlap = k % 2 == 0,
+                         .dropout = gpt ? 0.1 : 0,
+                         .recompute = gpt ? HPC_RECOMPUTE_BLOCK : HPC_RECOMPUTE_NONE,
+                         .kv_heads = gpt ? 0 : 1 + (int)k % 2,
+                         .optimizer = HPC_OPT_ADAMW,
+                         .gpt = gpt,
+                         .dtype = k % 2 ? HPC_BF16 : HPC_F32});
 }
 
 /* All that a step may be, on a grid of all axes. */
@@ -506,6 +527,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_grid_is_proven),
+        cmocka_unit_test(sequences_are_proven),
         cmocka_unit_test(every_step_is_proven),
         cmocka_unit_test(a_dropped_sum_is_found),
         cmocka_unit_test(a_repeated_sum_is_found),

@@ -23,9 +23,11 @@ static int64_t tokens_of(const job *j)
     return j->o.rows * j->o.length;
 }
 
+/* Of the tokens that a rank along row normalises. */
 static int64_t moments(const job *j)
 {
-    return (j->o.model.norm == HPC_LAYER ? 4 : 2) * tokens_of(j);
+    int64_t shares = j->o.parallel.sequence ? j->shape.extent[HPC_AXIS_ROW] : 1;
+    return (j->o.model.norm == HPC_LAYER ? 4 : 2) * tokens_of(j) / shares;
 }
 
 static volume block(const job *j, int r, int c)
@@ -40,12 +42,51 @@ static volume block(const job *j, int r, int c)
     return (volume){m * (away + back) / r + 2 * moments(j), 4 * m * o->hidden / c + shared};
 }
 
+/* Elements of parameters that row does not split. */
+static int64_t whole_along_row(const job *j, int r, int c)
+{
+    hpc_model_tensor *tensor;
+    int64_t n, all = 0, kv = j->o.model.kv_heads;
+    test_ok(hpc_model_tensors(&tensor, &n, &j->o.model));
+    for (int64_t k = 0; k < n; k++) {
+        bool keys = tensor[k].part >= HPC_PART_K && tensor[k].part <= HPC_PART_V_BIAS;
+        int64_t own = tensor[k].extent[0] * (tensor[k].rank > 1 ? tensor[k].extent[1] : 1);
+        if (tensor[k].row < 0 || (keys && kv % r != 0)) all += own / (tensor[k].col >= 0 ? c : 1);
+    }
+    hpc_free(tensor);
+    return all;
+}
+
+/* Split by tokens what row sums is scattered, and gathered where the next product reads it: h m/C
+ * each, for each of a block's four sums and the two beside blocks. So it is the bytes of sums,
+ * without what the gradients' reading of a product's input would send if it were gathered again:
+ * forward's is kept. Gradients of what row does not split are summed once in a step. */
+static void sends_by_tokens(const job *j, int r, int c)
+{
+    int64_t m = tokens_of(j), stream = m * j->o.model.hidden / c, layers = j->o.model.layers;
+    int64_t col = layers * block(j, r, c).col + moments(j) + 3 * m;
+    int64_t row = 3 * m + whole_along_row(j, r, c);
+    const int64_t *on_col = j->along[HPC_AXIS_COL], *on_row = j->along[HPC_AXIS_ROW];
+    const int64_t squares = 4;
+    assert_int_equal(on_row[HPC_ALL_REDUCE], 2 * (r - 1) * row * 4 / r + squares);
+    assert_int_equal(on_row[HPC_ALL_GATHER], (r - 1) * (4 * layers + 2) * stream * 4 / r);
+    assert_int_equal(on_row[HPC_REDUCE_SCATTER], (r - 1) * (4 * layers + 2) * stream * 4 / r);
+    if (c == 1) return;
+    assert_int_equal(on_col[HPC_ALL_REDUCE], 2 * (c - 1) * col * 4 / c + squares);
+    assert_int_equal(on_col[HPC_ALL_GATHER], 2 * (c - 1) * stream * 4);
+    assert_int_equal(on_col[HPC_REDUCE_SCATTER], 2 * (c - 1) * stream * 4);
+}
+
 /* Beside blocks. The embedding's rows are put together of parts of the vocabulary: scattered over
  * col, then summed over row; their gradients are gathered over col. The head: its input is gathered
  * over col, the input's gradient goes the embedding's way, and statistics, over either axis, are
  * the largest lse, the sum of exponentials and the target's logit of each token. */
 static void sends(const job *j, int r, int c)
 {
+    if (j->o.parallel.sequence) {
+        sends_by_tokens(j, r, c);
+        return;
+    }
     int64_t m = tokens_of(j), h = j->o.model.hidden, layers = j->o.model.layers;
     volume v = block(j, r, c);
     int64_t col = layers * v.col + moments(j) + 3 * m, row = layers * v.row + 2 * m * h / c + 3 * m;
@@ -104,6 +145,19 @@ static void repeated_keys(void **state)
         sends(j, 4, 2);
         hpc_free(j);
     }
+}
+
+static void split_by_tokens(void **state)
+{
+    for (size_t k = 0; k < sizeof planes / sizeof *planes; k++)
+        for (int gpt = 0; gpt < 2 && planes[k].row > 1; gpt++) {
+            job *j = one_step(*state, gpt, &planes[k]);
+            if (!gpt && planes[k].row == 4) j->o.model.kv_heads = 2;
+            j->o.parallel.sequence = true;
+            run_job(j);
+            sends(j, planes[k].row, planes[k].col);
+            hpc_free(j);
+        }
 }
 
 /* What one block more sends, in elements of m h, but for the moments of its norms; nothing of it
@@ -201,10 +255,12 @@ static void depth_and_data(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_line_of_the_forms), cmocka_unit_test(repeated_keys),
-        cmocka_unit_test(the_published_volume), cmocka_unit_test(matrices_are_held_in_parts),
-        cmocka_unit_test(depth_and_data)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_line_of_the_forms),
+                                       cmocka_unit_test(repeated_keys),
+                                       cmocka_unit_test(split_by_tokens),
+                                       cmocka_unit_test(the_published_volume),
+                                       cmocka_unit_test(matrices_are_held_in_parts),
+                                       cmocka_unit_test(depth_and_data)};
     return cmocka_run_group_tests_name("train/volume", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }
