@@ -45,7 +45,7 @@ static int check_sequence(const hpc_parallel *q, const hpc_model_config *c, int6
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "sequence: a head for classes reads tokens of all shares"));
     TRY(check_divides(q->halves ? "tokens (of a rank, in half a microbatch)"
                                 : "tokens (of a rank, in a microbatch)",
-                      tokens, "sequence and row", extent_of(&q->grid, HPC_AXIS_ROW)));
+                      tokens, "row must", extent_of(&q->grid, HPC_AXIS_ROW)));
 out:
     return rc;
 }

@@ -5,6 +5,8 @@
  * made just before its first use in backward, with all that it needs in turn. It
  * adds flops and saves memory; it never changes what is computed.
  */
+#include <string.h>
+
 #include "runtime/program/priv.h"
 
 typedef struct recomputer {
@@ -162,6 +164,14 @@ static hpc_value missing_input(const recomputer *w, int32_t at)
     return HPC_NONE;
 }
 
+/* It is to be laid out as what it stands for. */
+static void lay_out_again(hpc_program *p, hpc_value again, hpc_value v)
+{
+    if (again >= 0 && v >= 0 && p->value[again].kind == HPC_VALUE_TEMP)
+        memcpy(p->value[again].type.layout, p->value[v].type.layout,
+               sizeof p->value[v].type.layout);
+}
+
 /* State is what forward read: its version too, which emission would take to be the newest. */
 static int emit_again(recomputer *w, int32_t at)
 {
@@ -180,6 +190,7 @@ static int emit_again(recomputer *w, int32_t at)
     hpc_assert(s->insn_n > 0 && s->insn);
     for (int k = 0; k < i->op->sig.operand_n; k++) {
         s->insn[s->insn_n - 1].version[k] = i->version[k];
+        if (hpc_insn_role(p, i, k) & HPC_OUT) lay_out_again(p, operand[k], i->operand[k]);
         if (i->operand[k] >= 0 && w->again[i->operand[k]]) w->by[i->operand[k]] = operand[k];
     }
     return HPC_OK;

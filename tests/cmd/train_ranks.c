@@ -130,7 +130,9 @@ static void processes_are_ranks(void **state)
         0);
     same_as(state, "mpi4", "one");
     assert_int_equal(
-        ended(mpirun(state, 4, TINY "--steps 8 --out @plane --grid row=2,col=2", "plane.log")), 0);
+        ended(mpirun(state, 4, TINY "--steps 8 --out @plane --grid row=2,col=2 --sequence",
+                     "plane.log")),
+        0);
     same_as(state, "plane", "one");
     assert_int_equal(ended(mpirun(state, 2, TINY "--steps 8 --out @mpi3 --grid data=3", "log3")),
                      2);

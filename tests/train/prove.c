@@ -271,19 +271,20 @@ static int prove(const lab *l)
     return rc < 0 ? rc : hpc_prove_layouts(&proof, &l->w);
 }
 
-static lab *cube_of(int zero, bool overlap)
+static lab *cube_of(int zero, bool overlap, bool sequence)
 {
     return open_lab(&(plan){.grid = "data=2,depth=2,row=2",
                             .overlap = overlap,
                             .layers = 1,
                             .zero = zero,
+                            .sequence = sequence,
                             .dropout = 0.1,
                             .optimizer = HPC_OPT_ADAMW});
 }
 
 static lab *cube(int zero)
 {
-    return cube_of(zero, false);
+    return cube_of(zero, false, false);
 }
 
 static void a_dropped_sum_is_found(void **state)
@@ -324,7 +325,7 @@ static void every_collective_is_needed_as_it_is(void **state)
         for (size_t f = 0; f < sizeof plant / sizeof *plant; f++) {
             int64_t n = 0, found = 0;
             for (place at = {0};; at.insn++) {
-                lab *l = cube_of(zero, zero > 0);
+                lab *l = cube_of(zero, zero > 0, zero % 2 == 0);
                 bool more = next_of(&at, l, NULL);
                 bool whole = more && l->program[0]->value[insn_of(l, 0, at)->operand[0]].kind ==
                                          HPC_VALUE_STATE;

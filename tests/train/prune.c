@@ -240,6 +240,7 @@ static void put_grid(job *j, const grid *g)
             [HPC_AXIS_DATA] = g->data, [HPC_AXIS_DEPTH] = g->depth, [HPC_AXIS_ROW] = g->row}};
     j->o.parallel.zero = g->zero;
     j->o.parallel.keep_depth = g->keep;
+    j->o.parallel.sequence = g->zero > 0; /* where there is row */
 }
 
 /* ---- to the same bits as dense training with a mask -------------------------------------------

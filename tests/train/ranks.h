@@ -22,7 +22,8 @@ typedef struct job {
     int64_t n;
     int64_t sent;                               /* by the first rank, in its last step; */
     int64_t along[HPC_AXIS_N][HPC_COMM_KIND_N]; /* along an axis alone */
-    double parameter_bytes, optimizer_bytes, gradient_bytes; /* of the first rank */
+    double parameter_bytes, optimizer_bytes, gradient_bytes,
+        activation_bytes; /* of the first rank */
 } job;
 
 static inline int never(void *user)
@@ -120,6 +121,7 @@ static inline int run_rank(hpc_link *world, void *user)
         j->parameter_bytes = plan.parameter_bytes;
         j->optimizer_bytes = plan.optimizer_bytes;
         j->gradient_bytes = plan.gradient_bytes;
+        j->activation_bytes = plan.activation_bytes;
     }
     hpc_loader_close(loader);
     hpc_trainer_close(t);

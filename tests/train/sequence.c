@@ -69,12 +69,83 @@ static void repeated_keys(void **state)
     on_grids(j, 0, 3);
 }
 
+/* What one block more keeps. */
+static double of_a_block(hpc_test_folder *f, bool by_tokens, int row, int recompute)
+{
+    double bytes[2];
+    for (int layers = 2; layers <= 3; layers++) {
+        job *j = start(f, HPC_OPT_ADAMW, NULL);
+        put_grid(j, &(grid){1, 1, row, 1, 0, false});
+        j->o.model.kv_heads = 4;
+        j->o.model.layers = layers;
+        j->o.parallel.sequence = by_tokens;
+        j->o.step.recompute = recompute;
+        j->steps = 1;
+        run_job(j);
+        bytes[layers - 2] = j->activation_bytes;
+        hpc_free(j);
+    }
+    return bytes[1] - bytes[0];
+}
+
+/* A block of m tokens of width h keeps the stream at its two norms, with two statistics of each
+ * token: of all of them, or a share. What the norms hand to products is kept as these read it, of
+ * all tokens. A block that is made again keeps the stream where it begins, and nothing else. */
+static void less_memory(void **state)
+{
+    const double m = 8 * 24, h = 32;
+    for (int row = 2; row <= 4; row *= 2) {
+        double share = 1 - 1.0 / row;
+        double kept = of_a_block(*state, false, row, HPC_RECOMPUTE_NONE) -
+                      of_a_block(*state, true, row, HPC_RECOMPUTE_NONE);
+        assert_true(kept == 2 * m * (h + 2) * 4 * share);
+        assert_true(of_a_block(*state, false, row, HPC_RECOMPUTE_BLOCK) == m * h * 4);
+        assert_true(of_a_block(*state, true, row, HPC_RECOMPUTE_BLOCK) == m * h * 4 / row);
+    }
+}
+
+static int run_refused(hpc_link *world, void *user)
+{
+    job *j = user;
+    hpc_trainer_options o = j->o;
+    hpc_trainer *t;
+    test_ok(hpc_grid_open(&o.grid, world, &j->shape));
+    int rc = hpc_trainer_open(&t, &o, true);
+    hpc_grid_close(o.grid);
+    return rc;
+}
+
+static void what_does_not_divide_is_named(void **state)
+{
+    job *j = sequence(start(*state, HPC_OPT_ADAMW, NULL));
+    put_grid(j, &(grid){2, 1, 2, 1, 0, false});
+    j->o.rows = 2;
+    j->o.length = 23;
+    test_fails(hpc_threads_run(4, run_refused, j), HPC_E_SHAPE,
+               "tokens (of a rank, in a microbatch)=23: row must split them in 2; 22 and 24 are "
+               "the nearest");
+    j->o.rows = 4;
+    j->o.parallel.halves = true;
+    test_fails(hpc_threads_run(4, run_refused, j), HPC_E_SHAPE,
+               "tokens (of a rank, in half a microbatch)=23: row must split them in 2");
+    j->o.parallel.halves = false;
+    j->o.model.head = HPC_HEAD_CLASSES;
+    j->o.model.classes = 3;
+    j->o.objective = HPC_OBJECTIVE_CLASSES;
+    test_fails(hpc_threads_run(4, run_refused, j), HPC_E_UNSUPPORTED,
+               "sequence: a head for classes reads tokens of all shares");
+    hpc_free(j);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_grid), cmocka_unit_test(microbatches_dropout_and_an_untied_head),
-        cmocka_unit_test(tied_with_halves_that_overlap), cmocka_unit_test(gpt_recomputed),
-        cmocka_unit_test(repeated_keys)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_grid),
+                                       cmocka_unit_test(microbatches_dropout_and_an_untied_head),
+                                       cmocka_unit_test(tied_with_halves_that_overlap),
+                                       cmocka_unit_test(gpt_recomputed),
+                                       cmocka_unit_test(repeated_keys),
+                                       cmocka_unit_test(less_memory),
+                                       cmocka_unit_test(what_does_not_divide_is_named)};
     return cmocka_run_group_tests_name("train/sequence", tests, hpc_test_folder_setup,
                                        hpc_test_folder_teardown);
 }
