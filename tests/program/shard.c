@@ -299,6 +299,49 @@ static void the_coarser_axis_of_two_is_not_converted_alone(void **state)
     hpc_program_free(p);
 }
 
+/* Inner parts lie within all others, whichever axes those are of. */
+static void inner_parts_are_the_finest(void **state)
+{
+    (void)state;
+    hpc_grid_shape g = {.extent = {[HPC_AXIS_DATA] = 2, [HPC_AXIS_ROW] = 2}};
+    int coord[HPC_AXIS_N] = {[HPC_AXIS_DATA] = 1, [HPC_AXIS_ROW] = 0};
+    char text[128];
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){M, K}), both;
+    t.layout[HPC_AXIS_DATA] = HPC_SPLIT(0);
+    both = t;
+    both.layout[HPC_AXIS_ROW] = HPC_INNER(0);
+    hpc_value a = hpc_program_input(p, "a", t), b = hpc_program_input(p, "b", both);
+    hpc_program_segment(p, HPC_FORWARD, 0);
+    hpc_value y = hpc_binary(p, HPC_ADD, b, a);
+    hpc_reduce(p, HPC_NEW, y, HPC_MAX, HPC_OVER_ALL);
+    test_ok(hpc_shard(p, &g, coord, NULL));
+    const hpc_type *sum = &p->value[y].type;
+    assert_string_equal(hpc_type_text(text, sum), "f32[2,12]{data:0,row:0 inner}");
+    assert_int_equal(hpc_type_first(sum, 0, &g, coord), M / 2);
+    coord[HPC_AXIS_ROW] = 1;
+    assert_int_equal(hpc_type_first(sum, 0, &g, coord), M / 2 + M / 4);
+    const hpc_insn *i = p->segment[0].insn;
+    assert_int_equal(p->segment[0].insn_n, 5);
+    assert_true(i[0].op->comm < 0); /* cut */
+    assert_int_equal(((hpc_comm_attr *)i[2].attr)->axes, 1 << HPC_AXIS_ROW);
+    assert_int_equal(((hpc_comm_attr *)i[3].attr)->axes, 1 << HPC_AXIS_DATA);
+    hpc_program_free(p);
+}
+
+/* However many bytes of it there are. */
+static void inner_parts_give_way_to_plain_ones(void **state)
+{
+    (void)state;
+    product v;
+    hpc_program *p = emit(&v, (layouts){HPC_INNER(0), HPC_SPLIT(0)});
+    test_ok(shard(p, 2, 1));
+    assert_int_equal(count(p, &hpc_op_all_gather), 1);
+    assert_int_equal(p->segment[0].insn_n, 3);
+    assert_int_equal(p->value[v.z].type.layout[HPC_AXIS_ROW], HPC_SPLIT(1));
+    hpc_program_free(p);
+}
+
 /* sgd's moments are split, its parameter is not: what would be updated is a copy. */
 static void what_is_updated_in_place_is_not_converted(void **state)
 {
@@ -394,6 +437,8 @@ int main(void)
         cmocka_unit_test(a_guarded_conversion_serves_its_guard_alone),
         cmocka_unit_test(the_finest_parts_are_gathered_first),
         cmocka_unit_test(the_coarser_axis_of_two_is_not_converted_alone),
+        cmocka_unit_test(inner_parts_are_the_finest),
+        cmocka_unit_test(inner_parts_give_way_to_plain_ones),
         cmocka_unit_test(what_is_updated_in_place_is_not_converted),
         cmocka_unit_test(batches_of_matrices_are_split),
         cmocka_unit_test(accumulators_may_be_filled_first),
