@@ -17,8 +17,6 @@ typedef struct simulate_options {
     bool json;
 } simulate_options;
 
-enum { PLANS_MOST = 4096 };
-
 typedef struct row { /* a plan and what it comes to */
     hpc_parallel parallel;
     int64_t accumulate;
@@ -33,7 +31,7 @@ typedef struct study {
     hpc_model_config model;
     hpc_device *device; /* of a machine that is a host */
     row *row;
-    int n;
+    int64_t n, cap;
     int64_t tokens; /* of a step */
 } study;
 
@@ -95,30 +93,34 @@ static int faster(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One grid and stage, if training can use it, with as few microbatches as give each rank one row or
- * more, and as many as give it one: what is between costs between. */
+/* One plan more, unless training cannot use it. */
+static int add_plan(study *t, const hpc_parallel *q, int64_t accumulate)
+{
+    int64_t all = t->o->ask.model.sequences;
+    int rc;
+    if (all % accumulate != 0) return HPC_OK;
+    if (hpc_parallel_check(q, &t->model, all / accumulate, t->o->ask.model.length) < 0) {
+        hpc_error_clear();
+        return HPC_OK;
+    }
+    TRY(hpc_grow(&t->row, &t->cap, t->n + 1, sizeof *t->row));
+    t->row[t->n] = (row){.parallel = *q, .accumulate = accumulate};
+    TRY(simulate(&t->row[t->n], t, false));
+    t->n++;
+out:
+    return rc;
+}
+
 static int try_plan(study *t, const int n[4])
 {
     hpc_parallel q;
-    int64_t all = t->o->ask.model.sequences, parts = (int64_t)n[0] * n[1];
-    int rc = hpc_cmd_plan_parallel(&q, &t->o->ask);
-    if (rc < 0) return rc;
+    int rc;
+    TRY(hpc_cmd_plan_parallel(&q, &t->o->ask));
     q.grid.extent[HPC_AXIS_DATA] = n[0], q.grid.extent[HPC_AXIS_DEPTH] = n[1];
     q.grid.extent[HPC_AXIS_ROW] = n[2], q.grid.extent[HPC_AXIS_COL] = n[3];
-    if (all % parts != 0) return HPC_OK;
-    for (int64_t accumulate = 1; accumulate <= all / parts; accumulate *= 4) {
-        if (all / parts % accumulate != 0 || t->n == PLANS_MOST) break;
-        if (hpc_parallel_check(&q, &t->model, all / accumulate, t->o->ask.model.length) < 0) {
-            hpc_error_clear();
-            break;
-        }
-        row *r = &t->row[t->n];
-        *r = (row){.parallel = q, .accumulate = accumulate};
-        rc = simulate(r, t, false);
-        if (rc < 0) return rc;
-        t->n++;
-    }
-    return HPC_OK;
+    TRY(add_plan(t, &q, 1));
+out:
+    return rc;
 }
 
 static int try_all(study *t)
@@ -140,14 +142,38 @@ out:
     return rc;
 }
 
-/* The fastest that fit, in order; memory is counted only for as many as that takes. */
+/* What takes less memory than plan k, which does not fit, and no less time: as many microbatches as
+ * may make the difference, if any do; and nothing there before it is waited for. */
+static int add_smaller(study *t, int64_t k)
+{
+    hpc_parallel q = t->row[k].parallel;
+    const hpc_step_memory *m = &t->row[k].memory;
+    int64_t accumulate = t->row[k].accumulate, times = 2;
+    double left = t->machine.memory - (m->all - m->activations);
+    int rc = HPC_OK;
+    if (left <= 0) return rc;
+    if (!q.overlap && !t->o->ask.ranks.no_overlap) return rc; /* its twin has been divided */
+    while (m->activations / (double)times > left) times *= 2;
+    TRY(add_plan(t, &q, times * accumulate));
+    q.overlap = false;
+    if (!t->o->ask.ranks.no_overlap) TRY(add_plan(t, &q, accumulate));
+out:
+    return rc;
+}
+
+/* The fastest that fit, in order: a plan that does not gives way to smaller ones, so that time and
+ * memory of no more are reckoned than that takes. */
 static int keep_best(study *t)
 {
-    int kept = 0, rc = HPC_OK;
-    qsort(t->row, (size_t)t->n, sizeof *t->row, faster);
-    for (int k = 0; k < t->n && kept < t->o->top; k++) {
+    int64_t kept = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < t->n && kept < t->o->top; k++) {
+        qsort(t->row + k, (size_t)(t->n - k), sizeof *t->row, faster);
         TRY(simulate(&t->row[k], t, true));
-        if (t->row[k].fits) t->row[kept++] = t->row[k];
+        if (t->row[k].fits)
+            t->row[kept++] = t->row[k];
+        else
+            TRY(add_smaller(t, k));
     }
     t->n = kept;
 out:
@@ -203,6 +229,7 @@ static void put_json_row(hpc_json_out *w, const study *t, const row *r)
     hpc_json_put_int(w, "ranks", hpc_grid_size(&r->parallel.grid));
     hpc_json_put_int(w, "zero", r->parallel.zero);
     hpc_json_put_int(w, "accumulate", r->accumulate);
+    hpc_json_put_bool(w, "overlap", r->parallel.overlap);
     hpc_json_put_real(w, "step_s", r->s.step_s);
     hpc_json_put_real(w, "refresh_s", r->s.refresh_s);
     hpc_json_put_real(w, "compute_s", r->s.compute_s);
@@ -242,7 +269,7 @@ static void put_json(hpc_buf *out, const study *t)
     hpc_json_put_int(&w, "parameters", hpc_model_config_params(&t->model));
     hpc_json_put_int(&w, "tokens_per_step", t->tokens);
     hpc_json_open(&w, "plans", '[');
-    for (int k = 0; k < t->n; k++) put_json_row(&w, t, &t->row[k]);
+    for (int64_t k = 0; k < t->n; k++) put_json_row(&w, t, &t->row[k]);
     hpc_json_close(&w, ']');
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");
@@ -305,12 +332,13 @@ static void put_list(hpc_buf *out, const study *t)
     hpc_buf_printf(out, "predicted for %s; the fastest that fit\n", t->machine.name);
     hpc_buf_printf(out, "%-28s %6s %9s %9s %9s %9s %7s %10s\n", "grid", "micro", "step s",
                    "compute", "exposed", "at least", "peak %", "memory");
-    for (int k = 0; k < t->n; k++) {
+    for (int64_t k = 0; k < t->n; k++) {
         const row *r = &t->row[k];
         grid_text(grid, &r->parallel.grid);
-        hpc_buf_printf(out, "%-28s %6lld %9.4g %9.4g %9.4g %9.4g %7.1f %10s\n", grid,
+        hpc_buf_printf(out, "%-28s %6lld %9.4g %9.4g %9.4g %9.4g %7.1f %10s%s\n", grid,
                        (long long)r->accumulate, r->s.step_s, r->s.compute_s, r->s.exposed_s,
-                       r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all));
+                       r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all),
+                       r->parallel.overlap || t->o->ask.ranks.no_overlap ? "" : "  --no-overlap");
     }
     if (t->n == 0) hpc_buf_text(out, "none of them fits: more devices, --recompute or --zero\n");
 }
@@ -343,8 +371,7 @@ static int run(void *options, int argc, char **argv)
     hpc_buf out = {0};
     int rc;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
-    t.row = hpc_alloc(t.o->best > 0 ? PLANS_MOST : 1, sizeof *t.row);
-    if (!t.row) return HPC_E_NOMEM;
+    TRY(hpc_grow(&t.row, &t.cap, 1, sizeof *t.row));
     t.tokens = t.o->ask.model.sequences * t.o->ask.model.length;
     TRY(find_machine(&t.machine, t.o->machine));
     TRY(hpc_cmd_plan_model(&t.model, &t.o->ask));
@@ -381,7 +408,8 @@ static const hpc_option options[] = {
      .argument = "N",
      .most = 65536,
      .help =
-         "Try all grids of N ranks and numbers of microbatches, and list the fastest that fit."},
+         "Try all grids of N ranks, with 1, 2, 4, ... microbatches, and without overlap where that "
+         "saves what is missing, and list the fastest that fit."},
     {.name = "top",
      .kind = HPC_INT,
      .offset = offsetof(simulate_options, top),
