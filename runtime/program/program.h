@@ -213,7 +213,8 @@ int hpc_recompute(hpc_program *p, const hpc_recompute_options *o);
  * are propagated through the op table, collectives enter where they differ, extents become local.
  * A temporary that has a layout is brought to it as soon as it is made; hpc_differentiate gives its
  * gradient the same.
- * A number that does not divide names value, extent and axis. Rewrites p in place.
+ * A number that does not divide names value, extent and axis; blocks of rows that a view makes, and
+ * that do not divide as the rows did, are put together as far as they need be. Rewrites p in place.
  *
  * Of a dimension split on several axes row has the coarsest parts, then col, expert, pipe, depth,
  * and data the finest (hpc_axis_nesting), but for what is split as HPC_INNER, finer than all. Where

@@ -127,13 +127,34 @@ static bool gives_way(const sharder *w, const hpc_insn *i, int k, int axis)
            w->p->value[i->operand[k]].kind == HPC_VALUE_STATE;
 }
 
+/* Whether the axis divides what the axes before it leave of each dimension with the label: those of
+ * a view differ, of rows and of blocks of rows. What it does not divide is put together along it.
+ */
+static bool divides(const layouts *l, const sharder *w, const hpc_insn *i, const hpc_type *global,
+                    const hpc_dims *dims, char label, int axis)
+{
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || global[k].picked) continue;
+        const int8_t *split = is_input(w, i, k) ? l->in[k] : l->out[k];
+        for (int d = 0; d < global[k].rank; d++) {
+            if (dims->label[k][d] != label) continue;
+            int64_t parts = shard_extent(w, axis);
+            for (int a = 0; a < HPC_AXIS_N; a++)
+                if (split[a] > 0 && hpc_layout_dim(split[a]) == d) parts *= shard_extent(w, a);
+            if (global[k].extent[d] % parts) return false;
+        }
+    }
+    return true;
+}
+
 typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
     char name;         /* 0: none */
     bool inner;
 } label;
 
 /* The label to split by: that of the most bytes split already, of plain parts before inner ones. */
-static label choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *dims, int axis)
+static label choose_label(const layouts *l, const sharder *w, const hpc_insn *i,
+                          const hpc_type *global, const hpc_dims *dims, int axis)
 {
     label best = {0};
     size_t best_bytes = 0;
@@ -149,6 +170,7 @@ static label choose_label(const sharder *w, const hpc_insn *i, const hpc_dims *d
         if (!isupper((unsigned char)name) || gives > best_gives) continue;
         if (state && w->p->tags.phase < HPC_ACCUMULATE) continue;
         if (gives == best_gives && bytes <= best_bytes) continue;
+        if (!divides(l, w, i, global, dims, name, axis)) continue;
         best = (label){name, inner};
         best_bytes = bytes;
         best_gives = gives;
@@ -185,11 +207,11 @@ static int8_t layout_by(const hpc_dims *dims, int k, label by, int8_t otherwise)
     return otherwise;
 }
 
-static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_dims *dims,
-                         int axis)
+static void lay_out_axis(layouts *l, const sharder *w, const hpc_insn *i, const hpc_type *global,
+                         const hpc_dims *dims, int axis)
 {
     label by = {own_label(w, i, dims, axis), false};
-    if (!by.name) by = choose_label(w, i, dims, axis);
+    if (!by.name) by = choose_label(l, w, i, global, dims, axis);
     bool passes = !by.name && passes_partials(w, i, dims, axis);
     int8_t none = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
     for (int k = 0; k < i->op->sig.operand_n; k++) {
@@ -406,7 +428,8 @@ static int shard_insn(sharder *w, hpc_insn i)
     w->p->tags = i.tags;
     if (i.op->layout) TRY(i.op->layout(w->p, &i, &dims));
     for (int a = 0; a < HPC_AXIS_N && has_inputs; a++)
-        if (shard_extent(w, a) > 1) lay_out_axis(&l, w, &i, &dims, a);
+        if (shard_extent(w, hpc_axis_nesting[a]) > 1)
+            lay_out_axis(&l, w, &i, global, &dims, hpc_axis_nesting[a]);
     for (int k = 0; k < n && has_inputs; k++)
         if (i.operand[k] >= 0 && is_input(w, &i, k)) TRY(convert_input(w, &i, k, l.in[k]));
     for (int k = 0; k < n; k++) {

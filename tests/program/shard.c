@@ -342,6 +342,26 @@ static void inner_parts_give_way_to_plain_ones(void **state)
     hpc_program_free(p);
 }
 
+/* Eight rows are in four parts, blocks of four rows in two: the finer axis gives way. */
+static void blocks_are_split_as_far_as_they_divide(void **state)
+{
+    (void)state;
+    hpc_grid_shape g = {.extent = {[HPC_AXIS_DEPTH] = 2, [HPC_AXIS_ROW] = 2}};
+    int coord[HPC_AXIS_N] = {0};
+    hpc_program *p = hpc_program_create();
+    hpc_type t = hpc_type_of(HPC_F32, 2, (int64_t[]){M, K});
+    t.layout[HPC_AXIS_ROW] = t.layout[HPC_AXIS_DEPTH] = HPC_SPLIT(0);
+    hpc_value x = hpc_program_input(p, "x", t);
+    hpc_program_segment(p, HPC_UPDATE, 0);
+    hpc_value blocks = hpc_view(p, x, 3, (int64_t[]){M / 4, 4, K});
+    test_ok(hpc_shard(p, &g, coord, NULL));
+    assert_int_equal(count(p, &hpc_op_all_gather), 1);
+    assert_int_equal(((hpc_comm_attr *)p->segment[0].insn[0].attr)->axes, 1 << HPC_AXIS_DEPTH);
+    assert_int_equal(p->value[blocks].type.extent[0], M / 4 / 2);
+    assert_int_equal(p->value[blocks].type.extent[1], 4);
+    hpc_program_free(p);
+}
+
 /* sgd's moments are split, its parameter is not: what would be updated is a copy. */
 static void what_is_updated_in_place_is_not_converted(void **state)
 {
@@ -439,6 +459,7 @@ int main(void)
         cmocka_unit_test(the_coarser_axis_of_two_is_not_converted_alone),
         cmocka_unit_test(inner_parts_are_the_finest),
         cmocka_unit_test(inner_parts_give_way_to_plain_ones),
+        cmocka_unit_test(blocks_are_split_as_far_as_they_divide),
         cmocka_unit_test(what_is_updated_in_place_is_not_converted),
         cmocka_unit_test(batches_of_matrices_are_split),
         cmocka_unit_test(accumulators_may_be_filled_first),

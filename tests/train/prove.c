@@ -149,8 +149,8 @@ static void every_step_is_proven(void **state)
     }
     /* Of 48 rows in blocks of 16 a rank's half is no blocks. */
     x.block = 16;
-    x.optimizer = HPC_OPT_JORGE_NEWTON;
-    for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    for (x.optimizer = HPC_OPT_JORGE_NEWTON; x.optimizer <= HPC_OPT_JORGE_MOMENTUM; x.optimizer++)
+        for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
     x = (plan){.grid = "data=2,depth=2,row=2",
                .dropout = 0.1,
                .tied = true,

@@ -342,6 +342,7 @@ static void ranks_take_the_steps_of_one(void **state)
     as_on_one(state, HPC_OPT_ADAMW, 1e-12, getenv("HPC_TEST_LONG") ? 1 : 2);
     as_on_one(state, HPC_OPT_MUON, 1e-12, 7);
     as_on_one(state, HPC_OPT_JORGE_NEWTON, 1e-10, 4);
+    as_on_one(state, HPC_OPT_JORGE_MOMENTUM, 1e-10, 4);
 }
 
 /* The same bits and bytes, in few messages or many; ranks whose parts differ differ in these. */

@@ -80,6 +80,19 @@ static void preconditioned(void **state)
     as_on_one(start(*state, HPC_OPT_JORGE_NEWTON, NULL), HPC_F64, 1e-10, 4);
 }
 
+/* Of whole rows, blocks of 16 are no parts of tiles of 8 and less. */
+static void preconditioned_on_one_side(void **state)
+{
+    static const grid rows[] = {{1, 1, 2, 1, 0, false}, {1, 2, 2, 1, 0, false},
+                                {2, 1, 2, 1, 1, false}, {2, 2, 1, 1, 3, false},
+                                {1, 1, 2, 2, 0, false}, {2, 1, 2, 2, 2, false}};
+    job *j = start(*state, HPC_OPT_JORGE_MOMENTUM, NULL);
+    j->o.model.dtype = HPC_F64;
+    run_job(j);
+    for (size_t g = 0; g < sizeof rows / sizeof *rows; g++) as_serial(j, &rows[g], 1e-10);
+    hpc_free(j);
+}
+
 /* Bytes that the first rank of four sends in a step of one microbatch, of n parameters in f32: a
  * ring's share of each gradient, which is summed, and then handed on or gathered as a parameter. In
  * stage 3 parameters are gathered for forward and for backward in place of once; from stage 2 on
@@ -254,6 +267,7 @@ int main(void)
                                        cmocka_unit_test(layer_norms),
                                        cmocka_unit_test(classes),
                                        cmocka_unit_test(preconditioned),
+                                       cmocka_unit_test(preconditioned_on_one_side),
                                        cmocka_unit_test(adapters),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(overlapping_changes_no_bit),
