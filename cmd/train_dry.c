@@ -217,6 +217,22 @@ static void put_text(hpc_buf *out, const estimate *e)
     if (e->refresh_s > 0) hpc_buf_printf(out, "                %.3g s a refresh\n", e->refresh_s);
 }
 
+/* What is planned here is one rank's run of everything. */
+static int check_alone(const hpc_trainer_options *t, const train_options *o)
+{
+    hpc_parallel q = t->parallel;
+    int rc;
+    TRY(hpc_grid_parse(&q.grid, o->ranks.grid));
+    if (hpc_grid_size(&q.grid) == 1) goto out;
+    TRY(hpc_parallel_check(&q, &t->model, t->rows));
+    TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                 "dry-run: it plans for one rank, and grid=%s has %d: `hpccoder plan check` says "
+                 "what a rank of a grid holds, `plan simulate` what it sends and how long it takes",
+                 o->ranks.grid, hpc_grid_size(&q.grid)));
+out:
+    return rc;
+}
+
 int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
 {
     estimate e = {.tokens = (double)(t->rows * t->length * t->accumulate)};
@@ -226,6 +242,7 @@ int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
     hpc_buf out = {0};
     hpc_trainer_rates r;
     int rc;
+    TRY(check_alone(t, o));
     TRY(assume_masks(&masks, t, o));
     pruned.masks = masks;
     TRY(hpc_trainer_open(&trainer, &pruned, true));

@@ -522,7 +522,7 @@ const hpc_option hpc_cmd_train_options[] = {
     {.name = "dry-run",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, dry_run),
-     .help = "Print what the run would need."},
+     .help = "Print what the run would need on one rank."},
     HPC_CMD_THREADS(train_options),
     {.name = "backend",
      .kind = HPC_TEXT,

@@ -328,6 +328,15 @@ static void dry_run(void **state)
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "output"));
     assert_true(number(root, "parameters") == 68976648192.0);
     hpc_json_free(root);
+    /* Of many ranks others say it; a grid that does not fit is named first. */
+    hpc_test_command_in(&o, root_of(state),
+                        "train " TINY "--vocab 100 --dry-run --json --grid data=1");
+    assert_int_equal(o.code, 0);
+    hpc_test_refuses(
+        &o, root_of(state), "train " TINY "--vocab 100 --dry-run --grid data=2",
+        "dry-run: it plans for one rank, and grid=data=2 has 2: `hpccoder plan check`");
+    hpc_test_refuses(&o, root_of(state), "train " TINY "--vocab 100 --dry-run --grid row=3",
+                     "heads=4: row must split them");
 }
 
 /* What a dry run says that a step needs is what it then takes. */
