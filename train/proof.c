@@ -60,18 +60,21 @@ hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r)
                        .n = r->n};
 }
 
-int hpc_step_prove(const hpc_program *serial, const hpc_step *io, const hpc_parallel *q)
+int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
+                   const hpc_parallel *q)
 {
     enum { FEW = 32 };
     hpc_step_ranks *r = hpc_alloc(1, sizeof *r);
     hpc_proof proof;
     int rc = HPC_E_NOMEM;
+    unproven[0] = '\0';
     if (!r) return rc;
     TRY(hpc_step_ranks_init(r, serial, io, q, FEW));
     hpc_prove w = hpc_step_ranks_prove(r);
     rc = hpc_prove_order(&proof, &w);
     if (rc >= 0) rc = hpc_prove_layouts(&proof, &w);
     if (rc == HPC_E_UNSUPPORTED) {
+        snprintf(unproven, 160, "%.159s", hpc_error_get()->text);
         hpc_error_clear();
         rc = HPC_OK;
     }

@@ -29,8 +29,9 @@ int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hp
 void hpc_step_ranks_release(hpc_step_ranks *r);
 hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r); /* for hpc_prove_order and _layouts */
 /* Both, in a grid's first rank, before it opens: HPC_E_STATE says what is wrong. What has no rule
- * to be proven by passes. */
-int hpc_step_prove(const hpc_program *serial, const hpc_step *io, const hpc_parallel *q);
+ * to be proven by passes, and `unproven` says what that is and why; else it is "". */
+int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
+                   const hpc_parallel *q);
 
 /* Bytes of a rank, by what they are for; `all` is what the executor allocates, the others without
  * the ends of its arenas' blocks. activations: and workspace. */

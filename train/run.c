@@ -210,6 +210,7 @@ static int open_trainer(run *r)
     hpc_trainer_close(r->trainer);
     int rc = hpc_trainer_open(&r->trainer, &o, false);
     if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
+    if (rc >= 0 && r->plan.unproven[0]) say(r, "not proven of this grid: %s", r->plan.unproven);
     return rc;
 }
 
@@ -516,8 +517,7 @@ static int save_if_due(run *r)
     int rc = enough(r); /* whether to stop is asked again */
     bool wanted = r->wants_save;
     r->wants_save = false;
-    if (rc < 0) return rc;
-    if (r->at.owed) return HPC_OK; /* the run is being stopped, which saves */
+    if (rc < 0 || r->at.owed) return rc < 0 ? rc : HPC_OK; /* owed: a run that stops saves */
     return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
 

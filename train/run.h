@@ -47,6 +47,7 @@ typedef struct hpc_trainer_plan {
     double step_flops, refresh_flops; /* products and all else, of a step and of a refresh */
     double model_flops;               /* of a token, by formula */
     int64_t refreshes_in_100;         /* steps of 100, behind the burst */
+    char unproven[160];               /* on the first of many ranks: hpc_step_prove's; else "" */
 } hpc_trainer_plan;
 /* Collective over the grid, as is all that follows; each rank gives the same options and batches.
  * dry: everything is emitted, selected and placed, nothing allocated; it cannot step then. */

@@ -172,8 +172,9 @@ static int make_plan(hpc_trainer *t)
 {
     const hpc_placement *place = hpc_exec_placement(t->exec);
     const hpc_model_config *c = &t->o.model;
-    hpc_trainer_plan out = {.params = hpc_model_config_params(c),
-                            .model_flops = hpc_model_config_flops(c, t->o.length)};
+    hpc_trainer_plan out = t->plan;
+    out.params = hpc_model_config_params(c);
+    out.model_flops = hpc_model_config_flops(c, t->o.length);
     hpc_model_tensor *tensor = NULL;
     int64_t n = 0;
     int rc = hpc_model_tensors(&tensor, &n, c);
@@ -217,7 +218,8 @@ static int shard(hpc_trainer *t)
         t->whole[v].dtype = t->p->value[v].type.dtype;
     }
     if (!t->o.grid) return HPC_OK;
-    if (trainer_leads(t) && hpc_step_prove(t->p, &t->io, &t->o.parallel) < 0) return HPC_E_STATE;
+    if (trainer_leads(t) && hpc_step_prove(t->plan.unproven, t->p, &t->io, &t->o.parallel) < 0)
+        return HPC_E_STATE;
     for (int a = 0; a < HPC_AXIS_N; a++) coord[a] = hpc_grid_coord(t->o.grid, (hpc_axis)a);
     return hpc_step_shard(&t->io, t->p, &t->o.parallel, coord);
 }
@@ -226,14 +228,13 @@ static int shard(hpc_trainer *t)
 static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
 {
     hpc_step_options *s = &t->o.step;
-    int coord[HPC_AXIS_N] = {0}, rc = HPC_OK;
+    int rc = HPC_OK;
     t->parts = 1;
     if (o->grid) {
         t->o.parallel.grid = *hpc_grid_shape_of(o->grid);
         TRY(hpc_parallel_check(&t->o.parallel, &o->model, o->rows, o->length));
-        for (int a = 0; a < HPC_AXIS_N; a++)
-            coord[a] = s->coord[a] = hpc_grid_coord(o->grid, (hpc_axis)a);
-        t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, coord);
+        trainer_coord(s->coord, t);
+        t->part = hpc_parallel_part(&t->parts, &t->o.parallel.grid, s->coord);
         s->parallel = &t->o.parallel;
     }
     s->once = o->accumulate == 1;
