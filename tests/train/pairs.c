@@ -1,0 +1,199 @@
+/*
+ * pairs.c: each pair of what a plan may have, and (in the long run) every grid of up to eight
+ * ranks with every stage, in halves or not, pruned or not: the steps of one rank, or a
+ * refusal that says why.
+ */
+#include <stdlib.h>
+
+#include "tests/train/pairs.h"
+#include "tests/train/ranks.h"
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+/* A pruned model's gradients and parameters are not shared out: prune.c. */
+static bool may_be(int a, int x, int b, int y)
+{
+    return !(a == ZERO && b == PRUNED && x > 1 && y == 1);
+}
+
+static bool is_planned(int a, int x, int b, int y)
+{
+    for (int k = 0; k < PAIR_PLANS; k++)
+        if (pair_plans[k].of[a] == x && pair_plans[k].of[b] == y) return true;
+    return false;
+}
+
+static void each_pair_is_in_a_plan(void **state)
+{
+    int pairs = 0, refused = 0;
+    (void)state;
+    for (int a = 0; a < FACTORS; a++)
+        for (int b = a + 1; b < FACTORS; b++)
+            for (int i = 0; i < factor_values[a]; i++)
+                for (int k = 0; k < factor_values[b]; k++) {
+                    int x = factor_first[a] + i, y = factor_first[b] + k;
+                    bool may = may_be(a, x, b, y);
+                    if (is_planned(a, x, b, y) != may)
+                        fail_msg("factor %d = %d with factor %d = %d", a, x, b, y);
+                    pairs += may;
+                    refused += !may;
+                }
+    assert_int_equal(pairs, 306); /* 55 x 4 + 11 x 8 - 2 */
+    assert_int_equal(refused, 2);
+    for (int k = 0; k < PAIR_PLANS; k++) assert_true(pair_ranks(&pair_plans[k]) <= 8);
+}
+
+static int draw(float *out, const hpc_mask *m, void *user)
+{
+    uint64_t h = hpc_hash(m->name, strlen(m->name), 0);
+    (void)user;
+    for (int64_t i = 0; i < m->n; i++) out[i] = (float)hpc_random_bits(h, 5, 0, (uint64_t)i);
+    return HPC_OK;
+}
+
+static hpc_masks *mask(const hpc_model_config *c)
+{
+    hpc_masks *m;
+    test_ok(hpc_masks_create(&m, c));
+    test_ok(hpc_masks_choose(m, &(hpc_prune_config){.asked = true, .sparsity = 0.8}, draw, NULL));
+    return m;
+}
+
+/* One rank's run of the plan's model, held against that of all its ranks. */
+static void on_its_grid(void **state, const pair_plan *p, hpc_dtype dtype, double bound)
+{
+    /* Not by Adam in single, whose first steps are as long where a gradient is rounding alone. */
+    int kind = dtype == HPC_F64 ? HPC_OPT_ADAMW : HPC_OPT_SGD;
+    job *one = start(*state, kind, NULL), *many = hpc_alloc(1, sizeof *many);
+    hpc_model_config *c = &one->o.model;
+    assert_non_null(many);
+    c->dtype = dtype;
+    c->dropout = p->of[DROPOUT] ? 0.2 : 0;
+    c->tied = p->of[TIED];
+    c->kv_heads = p->of[GROUPED] ? c->heads / 2 : c->heads;
+    one->o.step.clip = p->of[CLIP] ? 0.5 : 0;
+    one->steps = FEW;
+    hpc_masks *m = p->of[PRUNED] ? mask(c) : NULL;
+    one->o.masks = m;
+    run_job(one);
+    if (p->of[CLIP]) assert_true(one->norm[0] > 0.5);
+    many->o = one->o;
+    many->source = one->source;
+    many->steps = one->steps;
+    put_grid(many, &(grid){p->of[DATA], p->of[DEPTH], p->of[ROW], p->of[COL], p->of[ZERO], false});
+    many->o.parallel.halves = p->of[HALVES];
+    many->o.parallel.overlap = p->of[OVERLAP];
+    many->o.parallel.ahead = 1;
+    run_job(many);
+    same(many, one, bound);
+    hpc_masks_free(m);
+    hpc_free(one);
+    hpc_free(many);
+}
+
+static void pairs_in_double(void **state)
+{
+    for (int k = 0; k < PAIR_PLANS; k++) on_its_grid(state, &pair_plans[k], HPC_F64, 1e-12);
+}
+
+static void pairs_in_single(void **state)
+{
+    for (int k = 0; k < PAIR_PLANS; k++) on_its_grid(state, &pair_plans[k], HPC_F32, 1e-5);
+}
+
+/* ---- every grid -------------------------------------------------------------------------------
+ */
+
+typedef struct tally {
+    int run, refused, grids;
+    int stride; /* of those that may, every so many are run */
+} tally;
+
+/* Rows, heads, widths and words that 1, 2, 3, 4, 6 and 8 divide. What is refused: 5 and 7 along any
+ * axis, halves where data and depth are 8 together, and a pruned model's stages 2 and 3. */
+static job *divisible(hpc_test_folder *f)
+{
+    job *j = start(f, HPC_OPT_ADAMW, NULL);
+    hpc_model_config *c = &j->o.model;
+    c->dtype = HPC_F64, c->layers = 1, c->vocab = 72, c->hidden = 48;
+    c->heads = 24, c->kv_heads = 2, c->head_dim = 4;
+    c->dropout = 0.2;
+    j->o.rows = 24, j->o.length = 12;
+    j->steps = FEW;
+    return j;
+}
+
+/* As the trainer asks before it begins. */
+static int may_start(const job *j, const hpc_grid_shape *s, bool pruned)
+{
+    hpc_parallel q = j->o.parallel;
+    int rc;
+    q.grid = *s;
+    TRY(hpc_parallel_check(&q, &j->o.model, j->o.rows));
+    TRY(hpc_prune_check(&(hpc_prune_config){.asked = pruned, .sparsity = 0.8}, &j->o.optimizer,
+                        &j->o.model, &q));
+out:
+    return rc;
+}
+
+static void on_grid(tally *n, job *const one[2], const hpc_masks *masks, const grid *g)
+{
+    for (int k = 0; k < 16; k++) {
+        bool pruned = k & 1, halves = k & 2;
+        job *many = hpc_alloc(1, sizeof *many);
+        grid with = *g;
+        assert_non_null(many);
+        with.zero = k / 4;
+        many->o = one[pruned]->o;
+        many->source = one[pruned]->source;
+        many->steps = FEW;
+        put_grid(many, &with);
+        many->o.parallel.halves = halves;
+        many->o.parallel.overlap = (n->run + n->refused) % 3 == 0;
+        assert_true((many->o.masks != NULL) == (pruned && masks));
+        if (may_start(many, &many->shape, pruned) == HPC_OK) {
+            if (n->run++ % n->stride == 0) {
+                run_job(many);
+                same(many, one[pruned], 1e-12);
+            }
+        } else {
+            assert_true(hpc_error_get()->code == HPC_E_SHAPE ||
+                        hpc_error_get()->code == HPC_E_UNSUPPORTED);
+            assert_true(strlen(hpc_error_get()->text) > 0);
+            hpc_error_clear();
+            n->refused++;
+        }
+        hpc_free(many);
+    }
+    n->grids++;
+}
+
+static void every_grid(void **state)
+{
+    job *one[2] = {divisible(*state), divisible(*state)};
+    hpc_masks *m = mask(&one[1]->o.model);
+    tally n = {.stride = getenv("HPC_TEST_LONG") ? 1 : 89};
+    one[1]->o.masks = m;
+    for (int k = 0; k < 2; k++) run_job(one[k]);
+    for (int data = 1; data <= 8; data++)
+        for (int depth = 1; data * depth <= 8; depth++)
+            for (int row = 1; data * depth * row <= 8; row++)
+                for (int col = 1; data * depth * row * col <= 8; col++)
+                    if (data * depth * row * col > 1)
+                        on_grid(&n, one, m, &(grid){data, depth, row, col, 0, false});
+    assert_int_equal(n.grids, 62);
+    assert_int_equal(n.run, 624);
+    assert_int_equal(n.refused, 368);
+    hpc_masks_free(m);
+    hpc_free(one[0]);
+    hpc_free(one[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_pair_is_in_a_plan), cmocka_unit_test(pairs_in_double),
+        cmocka_unit_test(pairs_in_single), cmocka_unit_test(every_grid)};
+    return cmocka_run_group_tests_name("train/pairs", tests, hpc_test_folder_setup,
+                                       hpc_test_folder_teardown);
+}
