@@ -172,7 +172,7 @@ static void every_grid(void **state)
 {
     job *one[2] = {divisible(*state), divisible(*state)};
     hpc_masks *m = mask(&one[1]->o.model);
-    tally n = {.stride = getenv("HPC_TEST_LONG") ? 1 : 89};
+    tally n = {.stride = getenv("HPC_TEST_LONG") ? 1 : 178};
     one[1]->o.masks = m;
     for (int k = 0; k < 2; k++) run_job(one[k]);
     for (int data = 1; data <= 8; data++)
