@@ -224,7 +224,7 @@ static int check_alone(const hpc_trainer_options *t, const train_options *o)
     int rc;
     TRY(hpc_grid_parse(&q.grid, o->ranks.grid));
     if (hpc_grid_size(&q.grid) == 1) goto out;
-    TRY(hpc_parallel_check(&q, &t->model, t->rows));
+    TRY(hpc_parallel_check(&q, &t->model, t->rows, t->length));
     TRY(hpc_fail(HPC_E_UNSUPPORTED,
                  "dry-run: it plans for one rank, and grid=%s has %d: `hpccoder plan check` says "
                  "what a rank of a grid holds, `plan simulate` what it sends and how long it takes",

@@ -38,7 +38,7 @@ static void each_pair_is_in_a_plan(void **state)
                     pairs += may;
                     refused += !may;
                 }
-    assert_int_equal(pairs, 306); /* 55 x 4 + 11 x 8 - 2 */
+    assert_int_equal(pairs, 358); /* 66 x 4 + 12 x 8 - 2 */
     assert_int_equal(refused, 2);
     for (int k = 0; k < PAIR_PLANS; k++) assert_true(pair_ranks(&pair_plans[k]) <= 8);
 }
@@ -84,6 +84,7 @@ static void on_its_grid(void **state, const pair_plan *p, hpc_dtype dtype, doubl
     many->o.parallel.halves = p->of[HALVES];
     many->o.parallel.overlap = p->of[OVERLAP];
     many->o.parallel.ahead = 1;
+    many->o.parallel.sequence = p->of[SEQUENCE];
     run_job(many);
     same(many, one, bound);
     hpc_masks_free(m);
@@ -129,7 +130,7 @@ static int may_start(const job *j, const hpc_grid_shape *s, bool pruned)
     hpc_parallel q = j->o.parallel;
     int rc;
     q.grid = *s;
-    TRY(hpc_parallel_check(&q, &j->o.model, j->o.rows));
+    TRY(hpc_parallel_check(&q, &j->o.model, j->o.rows, j->o.length));
     TRY(hpc_prune_check(&(hpc_prune_config){.asked = pruned, .sparsity = 0.8}, &j->o.optimizer,
                         &j->o.model, &q));
 out:
@@ -150,6 +151,7 @@ static void on_grid(tally *n, job *const one[2], const hpc_masks *masks, const g
         put_grid(many, &with);
         many->o.parallel.halves = halves;
         many->o.parallel.overlap = (n->run + n->refused) % 3 == 0;
+        many->o.parallel.sequence = (n->run + n->refused) % 5 < 2;
         assert_true((many->o.masks != NULL) == (pruned && masks));
         if (may_start(many, &many->shape, pruned) == HPC_OK) {
             if (n->run++ % n->stride == 0) {
