@@ -59,9 +59,7 @@ ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
 ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 # With checks at every access, -O3 would compile gemm.c for half a minute, five times.
-KOPT_asan := -O2
-KOPT_tsan := -O2
-KFLAGS := $(or $(KOPT_$(VARIANT)),-O3) -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
+KFLAGS := $(if $(filter asan tsan,$(VARIANT)),-O2,-O3) -ffp-contract=fast -fopenmp-simd -fno-math-errno -fno-trapping-math
 
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))

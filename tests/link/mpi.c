@@ -3,6 +3,7 @@
  * 3 and 4 ranks; started so, it runs what holds for every kind of link, or has
  * one rank fail, hang or leave.
  */
+#include "tests/support/processes.h"
 #include "tests/support/ranks.h"
 
 #include <limits.h>
@@ -197,44 +198,11 @@ static int rank_main(const char *mode)
 }
 
 /* ---- as the test ------------------------------------------------------------------ */
-static void need_mpi(void)
-{
-    char path[PATH_MAX];
-    const char *why = NULL;
-    if (HPC_TEST_TSAN) why = "MPI is not built for the thread sanitizer";
-    if (system("command -v mpirun >/dev/null 2>&1") != 0) why = "no mpirun (openmpi-bin)";
-    if (!hpc_file_exists(hpc_test_built(path, "hpccoder-mpi.so")))
-        why = "hpccoder-mpi.so was not built (libopenmpi-dev)";
-    if (!why) return;
-    print_message("SKIP: %s\n", why);
-    skip();
-}
-
-/* Any mpirun: what Open MPI is to be told goes by the environment. */
-static int launch(int ranks, const char *mode)
-{
-    char command[PATH_MAX + 128], self[PATH_MAX];
-    static const char *const set[][2] = {
-        {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-        {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-        {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-        {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-        {"OMPI_MCA_btl", "self,vader"},
-        {"ASAN_OPTIONS", "detect_leaks=0"}, /* MPI keeps what it has */
-    };
-    for (size_t k = 0; k < sizeof set / sizeof *set; k++) setenv(set[k][0], set[k][1], 0);
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    assert_true(n > 0);
-    self[n] = '\0';
-    snprintf(command, sizeof command, "exec timeout 120 mpirun -n %d '%s' --rank %s", ranks, self,
-             mode);
-    return system(command);
-}
-
 static void run_mode(const char *mode, int least, int most)
 {
-    need_mpi();
-    for (int n = least; n <= most; n++) assert_int_equal(launch(n, mode), 0);
+    hpc_test_need_mpi();
+    for (int n = least; n <= most; n++)
+        assert_int_equal(hpc_test_processes(n, "--rank %s", mode), 0);
 }
 
 static void every_case_on_processes(void **state)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "tests/train/pairs.h"
-#include "tests/train/ranks.h"
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
@@ -44,61 +43,11 @@ static void each_pair_is_in_a_plan(void **state)
     for (int k = 0; k < PAIR_PLANS; k++) assert_true(pair_ranks(&pair_plans[k]) <= 8);
 }
 
-static int draw(float *out, const hpc_mask *m, void *user)
-{
-    uint64_t h = hpc_hash(m->name, strlen(m->name), 0);
-    (void)user;
-    for (int64_t i = 0; i < m->n; i++) out[i] = (float)hpc_random_bits(h, 5, 0, (uint64_t)i);
-    return HPC_OK;
-}
-
-static hpc_masks *mask(const hpc_model_config *c)
-{
-    hpc_masks *m;
-    test_ok(hpc_masks_create(&m, c));
-    test_ok(hpc_masks_choose(m, &(hpc_prune_config){.asked = true, .sparsity = 0.8}, draw, NULL));
-    return m;
-}
-
-/* The plan's model, by one rank. Not by Adam but in double: where a gradient is rounding alone its
- * first steps are as long as any. */
-static job *by_one(void **state, const pair_plan *p, hpc_dtype dtype, hpc_masks **m)
-{
-    job *one = start(*state, dtype == HPC_F64 ? HPC_OPT_ADAMW : HPC_OPT_SGD, NULL);
-    hpc_model_config *c = &one->o.model;
-    c->dtype = dtype;
-    c->dropout = p->of[DROPOUT] ? 0.2 : 0;
-    c->tied = p->of[TIED];
-    c->kv_heads = p->of[GROUPED] ? c->heads / 2 : c->heads;
-    one->o.step.clip = p->of[CLIP] ? 0.5 : 0;
-    one->steps = FEW;
-    *m = p->of[PRUNED] ? mask(c) : NULL;
-    one->o.masks = *m;
-    run_job(one);
-    if (p->of[CLIP]) assert_true(one->norm[0] > 0.5);
-    return one;
-}
-
-static job *by_all(const job *one, const pair_plan *p)
-{
-    job *many = hpc_alloc(1, sizeof *many);
-    assert_non_null(many);
-    many->o = one->o;
-    many->source = one->source;
-    many->steps = one->steps;
-    put_grid(many, &(grid){p->of[DATA], p->of[DEPTH], p->of[ROW], p->of[COL], p->of[ZERO], false});
-    many->o.parallel.halves = p->of[HALVES];
-    many->o.parallel.overlap = p->of[OVERLAP];
-    many->o.parallel.ahead = 1;
-    many->o.parallel.sequence = p->of[SEQUENCE];
-    run_job(many);
-    return many;
-}
-
 static void on_its_grid(void **state, const pair_plan *p, hpc_dtype dtype, double bound)
 {
     hpc_masks *m;
-    job *one = by_one(state, p, dtype, &m), *many = by_all(one, p);
+    job *one = by_one(*state, p, dtype, &m), *many = by_all(one, p);
+    run_job(many);
     same(many, one, bound);
     hpc_masks_free(m);
     hpc_free(one);
@@ -135,8 +84,9 @@ static void pairs_in_half(void **state)
     for (int k = 0; k < PAIR_PLANS; k++) {
         const pair_plan *p = &pair_plans[k];
         hpc_masks *m, *masks;
-        job *exact = by_one(state, p, HPC_F32, &masks), *one = by_one(state, p, HPC_BF16, &m);
+        job *exact = by_one(*state, p, HPC_F32, &masks), *one = by_one(*state, p, HPC_BF16, &m);
         job *many = by_all(one, p);
+        run_job(many);
         if (p->of[ROW] * p->of[COL] == 1) assert_true(distance(many, one) < 1e-6);
         one_off = fmax(one_off, distance(one, exact));
         many_off = fmax(many_off, distance(many, exact));

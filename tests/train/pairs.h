@@ -6,7 +6,7 @@
 #ifndef HPC_TESTS_TRAIN_PAIRS_H
 #define HPC_TESTS_TRAIN_PAIRS_H
 
-#include <stddef.h>
+#include "tests/train/ranks.h"
 
 enum {
     DATA,
@@ -45,6 +45,56 @@ enum { PAIR_PLANS = sizeof pair_plans / sizeof *pair_plans };
 static inline int pair_ranks(const pair_plan *p)
 {
     return p->of[DATA] * p->of[DEPTH] * p->of[ROW] * p->of[COL];
+}
+
+static inline int draw(float *out, const hpc_mask *m, void *user)
+{
+    uint64_t h = hpc_hash(m->name, strlen(m->name), 0);
+    (void)user;
+    for (int64_t i = 0; i < m->n; i++) out[i] = (float)hpc_random_bits(h, 5, 0, (uint64_t)i);
+    return HPC_OK;
+}
+
+static inline hpc_masks *mask(const hpc_model_config *c)
+{
+    hpc_masks *m;
+    test_ok(hpc_masks_create(&m, c));
+    test_ok(hpc_masks_choose(m, &(hpc_prune_config){.asked = true, .sparsity = 0.8}, draw, NULL));
+    return m;
+}
+
+/* The plan's model, by one rank. Not by Adam but in double: where a gradient is rounding alone its
+ * first steps are as long as any. */
+static inline job *by_one(hpc_test_folder *f, const pair_plan *p, hpc_dtype dtype, hpc_masks **m)
+{
+    job *one = start(f, dtype == HPC_F64 ? HPC_OPT_ADAMW : HPC_OPT_SGD, NULL);
+    hpc_model_config *c = &one->o.model;
+    c->dtype = dtype;
+    c->dropout = p->of[DROPOUT] ? 0.2 : 0;
+    c->tied = p->of[TIED];
+    c->kv_heads = p->of[GROUPED] ? c->heads / 2 : c->heads;
+    one->o.step.clip = p->of[CLIP] ? 0.5 : 0;
+    one->steps = FEW;
+    *m = p->of[PRUNED] ? mask(c) : NULL;
+    one->o.masks = *m;
+    run_job(one);
+    if (p->of[CLIP]) assert_true(one->norm[0] > 0.5);
+    return one;
+}
+
+static inline job *by_all(const job *one, const pair_plan *p)
+{
+    job *many = hpc_alloc(1, sizeof *many);
+    assert_non_null(many);
+    many->o = one->o;
+    many->source = one->source;
+    many->steps = one->steps;
+    put_grid(many, &(grid){p->of[DATA], p->of[DEPTH], p->of[ROW], p->of[COL], p->of[ZERO], false});
+    many->o.parallel.halves = p->of[HALVES];
+    many->o.parallel.overlap = p->of[OVERLAP];
+    many->o.parallel.ahead = 1;
+    many->o.parallel.sequence = p->of[SEQUENCE];
+    return many;
 }
 
 #endif
