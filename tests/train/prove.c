@@ -2,101 +2,7 @@
  * prove.c: what sharded steps are proven to be, and the faults that a proof
  * finds: each names instruction, tensor, rank and what is wrong.
  */
-#include "tests/train/data.h"
-
-#include "runtime/program/priv.h"
-#include "train/proof.h"
-
-enum { MOST = 32 };
-
-typedef struct lab { /* the programs of a grid */
-    hpc_step io;
-    hpc_parallel parallel;
-    hpc_program *serial; /* as it was emitted */
-    hpc_step_ranks r;
-    hpc_program **program;
-    hpc_prove w;
-} lab;
-
-typedef struct plan {
-    const char *grid;
-    int zero;
-    bool keep_depth, tied, once, overlap;
-    double dropout;
-    int layers, kv_heads, optimizer, recompute, block;
-    hpc_dtype dtype;
-    bool gpt; /* layer norms, biases, no gate */
-    bool sequence;
-} plan;
-
-static hpc_model_config model_of(const plan *x)
-{
-    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
-    c.vocab = 64;
-    c.hidden = 32;
-    c.layers = x->layers ? x->layers : 2;
-    c.heads = 8;
-    c.kv_heads = x->kv_heads ? x->kv_heads : 4;
-    c.ffn = 48;
-    c.positions = 16;
-    c.tied = x->tied;
-    c.dropout = x->dropout;
-    c.dtype = x->dtype ? x->dtype : HPC_F32;
-    if (!x->gpt) return c;
-    c.norm = HPC_LAYER, c.position = HPC_LEARNED, c.act = HPC_GELU_TANH, c.gated = false;
-    c.kv_heads = c.heads, c.qkv_bias = c.out_bias = c.mlp_bias = true;
-    return c;
-}
-
-static lab *open_lab(const plan *x)
-{
-    lab *l = hpc_alloc(1, sizeof *l);
-    hpc_model_config c = model_of(x);
-    hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
-    assert_non_null(l);
-    l->parallel.zero = x->zero;
-    l->parallel.keep_depth = x->keep_depth;
-    l->parallel.overlap = x->overlap;
-    l->parallel.sequence = x->sequence;
-    l->parallel.halves = x->overlap && !strstr(x->grid, "=4");
-    l->parallel.ahead = 1;
-    l->parallel.bucket_bytes = 16 << 10;
-    test_ok(hpc_grid_parse(&l->parallel.grid, x->grid));
-    test_ok(hpc_parallel_check(&l->parallel, &c, 16, 16));
-    o.kind = x->optimizer;
-    hpc_optimizer_usual(&o);
-    if (x->block) o.block = x->block;
-    hpc_step_options s = {.model = {.tokens = 256, .sequences = 16},
-                          .clip = 1,
-                          .once = x->once,
-                          .recompute = x->recompute,
-                          .parallel = &l->parallel};
-    l->serial = hpc_program_create();
-    test_ok(hpc_step_emit(&l->io, l->serial, &c, &o, &s));
-    test_ok(hpc_step_ranks_init(&l->r, l->serial, &l->io, &l->parallel, MOST));
-    l->program = l->r.program;
-    l->io = l->r.io;
-    l->w = hpc_step_ranks_prove(&l->r);
-    return l;
-}
-
-static void close_lab(lab *l)
-{
-    hpc_program_free(l->serial);
-    hpc_step_ranks_release(&l->r);
-    hpc_free(l);
-}
-
-static void holds(plan x)
-{
-    lab *l = open_lab(&x);
-    hpc_proof order, proof;
-    test_ok(hpc_prove_order(&order, &l->w));
-    test_ok(hpc_prove_layouts(&proof, &l->w));
-    assert_true(proof.instructions > 0);
-    assert_int_equal(proof.collectives, order.collectives);
-    close_lab(l);
-}
+#include "tests/train/prove.h"
 
 static void every_grid_is_proven(void **state)
 {
@@ -170,107 +76,6 @@ static void every_step_is_proven(void **state)
 
 /* ---- faults ------------------------------------------------------------------------------- */
 
-typedef struct place { /* an instruction, where all ranks have it alike */
-    int segment;
-    int64_t insn;
-} place;
-
-static hpc_insn *insn_of(const lab *l, int r, place at)
-{
-    return &l->program[r]->segment[at.segment].insn[at.insn];
-}
-
-/* The next at or behind `at` of that op in the first rank's program, or false. */
-static bool next_of(place *at, const lab *l, const hpc_op *op)
-{
-    const hpc_program *p = l->program[0];
-    for (; at->segment < p->segment_n; at->segment++, at->insn = 0)
-        for (; at->insn < p->segment[at->segment].insn_n; at->insn++)
-            if (op ? insn_of(l, 0, *at)->op == op : insn_of(l, 0, *at)->op->comm >= 0) return true;
-    return false;
-}
-
-static place first_of(const lab *l, int segment, const hpc_op *op)
-{
-    place at = {.segment = segment};
-    assert_true(next_of(&at, l, op));
-    return at;
-}
-
-/* Who reads `from` behind `at` reads `to`. */
-static void reroute(hpc_program *p, place at, hpc_value from, hpc_value to)
-{
-    for (int s = at.segment; s < p->segment_n; s++)
-        for (int64_t k = s == at.segment ? at.insn + 1 : 0; k < p->segment[s].insn_n; k++) {
-            hpc_insn *i = &p->segment[s].insn[k];
-            for (int o = 0; o < i->op->sig.operand_n; o++)
-                if (i->operand[o] == from && hpc_insn_role(p, i, o) == HPC_IN) i->operand[o] = to;
-        }
-}
-
-static void remove_at(hpc_program *p, place at)
-{
-    hpc_segment *s = &p->segment[at.segment];
-    memmove(&s->insn[at.insn], &s->insn[at.insn + 1],
-            (size_t)(--s->insn_n - at.insn) * sizeof *s->insn);
-}
-
-static void drop(hpc_program *p, place at)
-{
-    const hpc_insn *i = &p->segment[at.segment].insn[at.insn];
-    reroute(p, at, i->operand[0], i->operand[1]);
-    remove_at(p, at);
-}
-
-/* Once more, of what came out. */
-static void repeat(hpc_program *p, place at)
-{
-    hpc_segment *s = &p->segment[at.segment];
-    assert_int_equal(hpc_grow(&s->insn, &s->insn_cap, s->insn_n + 1, sizeof *s->insn), 0);
-    hpc_insn i = s->insn[at.insn];
-    hpc_value y = i.operand[0];
-    hpc_value again = hpc_value_add(p, NULL, HPC_VALUE_TEMP, p->value[y].type);
-    reroute(p, at, y, again);
-    memmove(&s->insn[at.insn + 2], &s->insn[at.insn + 1],
-            (size_t)(s->insn_n++ - at.insn - 1) * sizeof i);
-    i.operand[0] = again;
-    i.operand[1] = y;
-    s->insn[at.insn + 1] = i;
-}
-
-static void turn(hpc_program *p, place at)
-{
-    hpc_comm_attr *c = p->segment[at.segment].insn[at.insn].attr;
-    c->axes = c->axes == 1u << HPC_AXIS_ROW ? 1u << HPC_AXIS_DATA : 1u << HPC_AXIS_ROW;
-}
-
-/* The first rank's instruction in another's program, which may lack some before it. */
-static place there(const lab *l, int r, place at)
-{
-    const hpc_insn *i = insn_of(l, 0, at), *j;
-    int64_t n = l->program[r]->segment[at.segment].insn_n;
-    if (at.insn >= n) at.insn = n - 1;
-    do {
-        j = insn_of(l, r, at);
-        if (j->op == i->op && memcmp(j->operand, i->operand, sizeof i->operand) == 0) return at;
-    } while (at.insn-- > 0);
-    fail_msg("rank %d has no such instruction", r);
-    return at;
-}
-
-static void everywhere(lab *l, place at, void (*plant)(hpc_program *p, place at))
-{
-    for (int r = l->w.n - 1; r >= 0; r--) plant(l->program[r], there(l, r, at));
-}
-
-/* The proof that fails first, as `plan check` runs them. */
-static int prove(const lab *l)
-{
-    hpc_proof proof;
-    int rc = hpc_prove_order(&proof, &l->w);
-    return rc < 0 ? rc : hpc_prove_layouts(&proof, &l->w);
-}
-
 static lab *cube_of(int zero, bool overlap, bool sequence)
 {
     return open_lab(&(plan){.grid = "data=2,depth=2,row=2",
@@ -316,31 +121,16 @@ static void a_sum_along_another_axis_is_found(void **state)
     close_lab(l);
 }
 
-/* Each of them, not only the first. */
+/* Overlapped and split by tokens in some of the stages. */
+static lab *cube_in_stage(int zero)
+{
+    return cube_of(zero, zero > 0, zero % 2 == 0);
+}
+
 static void every_collective_is_needed_as_it_is(void **state)
 {
     (void)state;
-    void (*const plant[])(hpc_program *, place) = {drop, repeat, turn};
-    for (int zero = 0; zero <= 3; zero++)
-        for (size_t f = 0; f < sizeof plant / sizeof *plant; f++) {
-            int64_t n = 0, found = 0;
-            for (place at = {0};; at.insn++) {
-                lab *l = cube_of(zero, zero > 0, zero % 2 == 0);
-                bool more = next_of(&at, l, NULL);
-                bool whole = more && l->program[0]->value[insn_of(l, 0, at)->operand[0]].kind ==
-                                         HPC_VALUE_STATE;
-                if (more && (!whole || plant[f] == turn)) {
-                    everywhere(l, at, plant[f]);
-                    n++;
-                    found += prove(l) < 0;
-                    hpc_error_clear();
-                }
-                close_lab(l);
-                if (!more) break;
-            }
-            assert_true(n > 30);
-            assert_int_equal(found, n);
-        }
+    for (int zero = 0; zero <= 3; zero++) every_collective_is_needed(cube_in_stage, zero);
 }
 
 static void another_order_on_one_rank_is_found(void **state)
@@ -444,16 +234,6 @@ static hpc_insn *square_of(const lab *l, int r, bool idle)
     return insn_of(l, r, at);
 }
 
-static void picked_elements_have_no_rule(void **state)
-{
-    (void)state;
-    lab *l = cube(0);
-    hpc_value v = hpc_program_find(l->serial, "model.layers.0.self_attn.q_proj.weight");
-    l->r.serial->value[v].type.picked = 1;
-    test_fails(prove(l), HPC_E_UNSUPPORTED, "q_proj.weight: picked elements have no rule");
-    close_lab(l);
-}
-
 static void what_one_rank_adds_for_all_is_added_once(void **state)
 {
     (void)state;
@@ -538,7 +318,6 @@ int main(void)
         cmocka_unit_test(another_size_kind_or_type_on_one_rank_is_found),
         cmocka_unit_test(a_part_twice_is_found),
         cmocka_unit_test(a_tensor_that_is_not_covered_is_found),
-        cmocka_unit_test(picked_elements_have_no_rule),
         cmocka_unit_test(what_one_rank_adds_for_all_is_added_once),
         cmocka_unit_test(shared_random_numbers_are_found),
         cmocka_unit_test(what_is_left_out_is_found),

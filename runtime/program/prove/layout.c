@@ -118,28 +118,23 @@ static int begin_value(prover *w, hpc_value v, hpc_value of)
     char a[128], b[128];
     int dim;
     const hpc_type *local = &w->p->value[v].type, *global = &w->g->value[of].type;
-    if (map_place(&w->held[v], &dim, &w->serial[of], global, local, w->w->shape)) return HPC_OK;
+    if (prove_place(&w->held[v], &dim, w, &w->serial[of], global, local)) return HPC_OK;
     return hpc_fail(HPC_E_STATE, "%s: its parts, each %s, do not cover %s once along dimension %d",
                     w->p->value[v].name, hpc_type_text(a, local), hpc_type_text(b, global), dim);
-}
-
-static int64_t elements(const hpc_type *t)
-{
-    int64_t n = 1;
-    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
-    return n;
 }
 
 static int begin_serial(prover *w)
 {
     const hpc_program *g = w->g;
     for (hpc_value v = 0; v < g->value_n; v++)
-        w->serial[v] =
-            map_whole(v, g->value[v].kind == HPC_VALUE_STATE ? 0 : -1, elements(&g->value[v].type));
+        w->serial[v] = map_whole(v, g->value[v].kind == HPC_VALUE_STATE ? 0 : -1,
+                                 prove_elements(w, &g->value[v].type));
     for (int64_t s = 0; s < g->segment_n; s++)
         for (int64_t k = 0; k < g->segment[s].insn_n; k++) {
             const hpc_insn *i = &g->segment[s].insn[k];
             if (!i->op->view && i->op->comm < 0) continue;
+            if (g->value[i->operand[1]].type.picked)
+                return hpc_fail(HPC_E_UNSUPPORTED, "a view of picked elements has no rule");
             map x = w->serial[i->operand[1]];
             if (g->value[hpc_value_root(g, i->operand[1])].kind == HPC_VALUE_STATE)
                 x.version = i->version[1];
@@ -398,23 +393,11 @@ static void release(prover *w)
     hpc_free(w->add);
 }
 
-/* Which elements those are, the index says, which is data. */
-static int check_picked(const hpc_program *g)
-{
-    for (hpc_value v = 0; v < g->value_n; v++)
-        if (g->value[v].type.picked)
-            return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s: picked elements have no rule by which it could be proven",
-                            g->value[v].name ? g->value[v].name : "a value");
-    return HPC_OK;
-}
-
 int hpc_prove_layouts(hpc_proof *out, const hpc_prove *v)
 {
     prover w = {.w = v, .g = v->serial, .p = v->program[0], .out = out};
     int rc;
     *out = (hpc_proof){0};
-    TRY(check_picked(v->serial));
     TRY(allocate(&w));
     TRY(begin(&w));
     TRY(check_types(&w));

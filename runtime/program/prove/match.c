@@ -157,7 +157,7 @@ static int check_operand(const prover *w, const hpc_insn *g, const hpc_insn *i, 
     value_text text;
     char type[128], all[128];
     int dim;
-    bool placed = map_place(&want, &dim, &whole, global, local, w->w->shape);
+    bool placed = prove_place(&want, &dim, w, &whole, global, local);
     if (placed && map_equal(&want, held)) return HPC_OK;
     const char *name = i->op->sig.operand[k].name;
     prove_value(text, w, i->operand[k]);
@@ -277,10 +277,8 @@ static int write_temp(prover *w, const hpc_insn *g, const hpc_insn *i, int k, in
         w->add[w->add_n] = (addition){.segment = w->segment, .operand = k, .insn = at};
         root = (hpc_value)(w->g->value_n + w->add_n++);
     }
-    int64_t n = 1;
-    for (int d = 0; d < global->rank; d++) n *= global->extent[d];
-    whole = map_whole(root, -1, n);
-    if (!map_place(&m, &dim, &whole, global, local, w->w->shape))
+    whole = map_whole(root, -1, prove_elements(w, global));
+    if (!prove_place(&m, &dim, w, &whole, global, local))
         return hpc_fail(HPC_E_STATE, "%%%d: its parts, each %s, do not cover %s once",
                         i->operand[k], hpc_type_text(a, local), hpc_type_text(b, global));
     TRY(prove_hold(w, i->operand[k], &m));
@@ -309,10 +307,8 @@ static int finish_addition(prover *w, const hpc_insn *i, const map *x)
         return hpc_fail(HPC_E_STATE, "%s is added to %s a second time",
                         prove_value(text, w, i->operand[1]), w->g->value[state].name);
     const hpc_type *global = &w->g->value[state].type;
-    int64_t n = 1;
-    for (int d = 0; d < global->rank; d++) n *= global->extent[d];
-    whole = map_whole(x->root, -1, n);
-    if (!map_place(&want, &dim, &whole, global, t, w->w->shape) || !map_equal(&want, x))
+    whole = map_whole(x->root, -1, prove_elements(w, global));
+    if (!prove_place(&want, &dim, w, &whole, global, t) || !map_equal(&want, x))
         return hpc_fail(HPC_E_STATE, "%s does not hold what its type says",
                         prove_value(text, w, i->operand[1]));
     for (int k = 0; k < HPC_AXIS_N; k++) {
@@ -342,8 +338,8 @@ bool prove_tiles(const prover *w, const hpc_insn *i)
     if (!find_partner(&at, &near, w, i, held)) return false;
     const hpc_insn *g = &w->g->segment[w->segment].insn[at];
     map whole = serial_read(w, g, 1);
-    return map_place(&want, &dim, &whole, &w->g->value[g->operand[1]].type,
-                     &w->p->value[i->operand[1]].type, w->w->shape) &&
+    return prove_place(&want, &dim, w, &whole, &w->g->value[g->operand[1]].type,
+                       &w->p->value[i->operand[1]].type) &&
            map_equal(&want, &held[1]);
 }
 

@@ -95,6 +95,14 @@ typedef char value_text[160];
 const char *prove_value(value_text out, const prover *w, hpc_value v);
 /* What v holds now, as read; fails where state is read amid its additions. */
 int prove_read(map *out, const prover *w, hpc_value v);
+/* Of a serial value, of that type: how many elements it has, picked ones as a proof counts them;
+ * and what a rank holds of it, as map_place says (picked.c). */
+int64_t prove_elements(const prover *w, const hpc_type *global);
+bool prove_place(map *out, int *dim, const prover *w, const map *whole, const hpc_type *global,
+                 const hpc_type *local);
+/* Picked elements are selected where their index lies, and meet none that were picked otherwise:
+ * HPC_E_STATE; HPC_E_UNSUPPORTED for what has no rule. dims: of the serial instruction. */
+int prove_picked(const prover *w, const hpc_insn *g, const hpc_dims *dims);
 /* Output k of the instruction at hand holds m. */
 int prove_hold(prover *w, hpc_value v, const map *m);
 /* Whether it only moves elements; and what becomes of that (move.c). */

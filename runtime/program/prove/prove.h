@@ -6,7 +6,7 @@
  * labels for true, follows which elements of the serial program's values each
  * rank holds, instruction by instruction, and wants each instruction of the
  * serial program to be done once, on all of its elements. It does not run
- * anything, and says nothing about rounding.
+ * anything, and says nothing about rounding, nor about which elements an index picks.
  */
 #ifndef HPC_PROVE_H
 #define HPC_PROVE_H

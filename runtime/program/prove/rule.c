@@ -131,6 +131,28 @@ static int rule_of_constant(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prov
     return HPC_OK;
 }
 
+/* A split that operands must have as it stands. */
+static int8_t fixed(const hpc_dims *dims, int k, int a)
+{
+    return dims->as[k] && dims->as[k][a] > 0 ? dims->as[k][a] : HPC_REPLICATED;
+}
+
+/* *is: there are such, which the others then go by. */
+static int check_fixed(bool *is, const prover *w, const hpc_insn *i, const hpc_dims *dims, int a)
+{
+    value_text text;
+    *is = false;
+    for (int k = 0; k < i->op->sig.operand_n; k++) *is = *is || fixed(dims, k, a) > 0;
+    for (int k = 0; k < i->op->sig.operand_n && *is; k++) {
+        if (i->operand[k] < 0 || !prove_input(w->p, i, k)) continue;
+        if (layout_of(w, i, k, a) != fixed(dims, k, a))
+            return hpc_fail(HPC_E_STATE, "operand %s, %s, is not split along %s as its index is",
+                            i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
+                            hpc_axis_name((hpc_axis)a));
+    }
+    return HPC_OK;
+}
+
 int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const hpc_insn *g,
                const hpc_insn *i)
 {
@@ -141,10 +163,12 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
         inputs = inputs || (i->operand[k] >= 0 && prove_input(w->p, i, k));
     if (!inputs) return rule_of_constant(made, w, i);
     if (g->op->layout) TRY(g->op->layout(w->g, g, &dims));
+    TRY(prove_picked(w, g, &dims));
     for (int a = 0; a < HPC_AXIS_N; a++) {
         label by = {0};
-        bool passes = false;
-        if (prove_extent(w->w, a) > 1) {
+        bool passes = false, is_fixed = false;
+        if (prove_extent(w->w, a) > 1) TRY(check_fixed(&is_fixed, w, i, &dims, a));
+        if (prove_extent(w->w, a) > 1 && !is_fixed) {
             TRY(split_label(&by, w, i, &dims, a));
             if (!by.name) by.name = own_label(w, i, &dims, a);
             if (by.name)
@@ -155,7 +179,7 @@ int prove_rule(int8_t made[HPC_OPERAND_MAX][HPC_AXIS_N], const prover *w, const 
         int8_t otherwise = by.name || passes ? HPC_PARTIAL : HPC_REPLICATED;
         for (int k = 0; k < i->op->sig.operand_n; k++) {
             int8_t sum = by.name && dims.logarithm >> k & 1 ? HPC_LOGARITHM : otherwise;
-            made[k][a] = layout_by(&dims, k, by, sum);
+            made[k][a] = is_fixed ? fixed(&dims, k, a) : layout_by(&dims, k, by, sum);
         }
     }
 out:
