@@ -14,7 +14,8 @@ extern "C" {
 
 enum { HPC_STEP_RANKS = 64 };
 /* The caller's storage; the programs are its own. Of a grid of more than HPC_STEP_RANKS ranks those
- * that stand for all (hpc_prove_ranks). */
+ * that stand for all (hpc_prove_ranks). Of a pruned step all have as many picked elements as the
+ * rank that asks, which those of other parts of a matrix need not have. */
 typedef struct hpc_step_ranks {
     hpc_program *program[HPC_STEP_RANKS];
     hpc_step io; /* of each of them */

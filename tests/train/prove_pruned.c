@@ -31,6 +31,26 @@ static void pruned_steps_are_proven(void **state)
                          .prune = 0.83});
 }
 
+/* What else a step may be, besides pruned. */
+static void every_pruned_step_is_proven(void **state)
+{
+    (void)state;
+    plan x = {.optimizer = HPC_OPT_ADAMW, .prune = 0.5, .dropout = 0.1, .tied = true};
+    for (int v = 0; v < 16; v++) {
+        x.grid = v & 2 ? "data=2,depth=2,row=2" : "data=2,row=2,col=2";
+        x.zero = v & 1;
+        x.gpt = v >> 2 & 1;
+        x.sequence = v >> 3 & 1;
+        x.kv_heads = x.gpt ? 0 : 1 + v % 2;
+        x.recompute = v % (HPC_RECOMPUTE_BLOCK + 1);
+        x.dtype = v % 3 ? HPC_F32 : HPC_BF16;
+        x.overlap = v % 5 == 0;
+        holds(x);
+    }
+    x.grid = "data=4,depth=4,row=4"; /* of which 32 stand for all */
+    holds(x);
+}
+
 static lab *pruned_cube(int zero)
 {
     return open_lab(&(plan){.grid = "data=2,depth=2,row=2",
@@ -129,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pruned_steps_are_proven),
+        cmocka_unit_test(every_pruned_step_is_proven),
         cmocka_unit_test(every_collective_of_a_pruned_step_is_needed),
         cmocka_unit_test(elements_of_another_mask_are_found),
         cmocka_unit_test(an_index_of_other_parts_is_found),
