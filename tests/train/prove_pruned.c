@@ -49,6 +49,13 @@ static void every_pruned_step_is_proven(void **state)
     }
     x.grid = "data=4,depth=4,row=4"; /* of which 32 stand for all */
     holds(x);
+    for (int kind = 0; kind < HPC_OPT_N; kind++)
+        for (int zero = 0; zero <= 1 && kind != HPC_OPT_SOAP; zero++)
+            holds((plan){.grid = "data=2,depth=2,row=2",
+                         .zero = zero,
+                         .optimizer = kind,
+                         .dtype = zero ? HPC_BF16 : HPC_F32,
+                         .prune = 0.8});
 }
 
 static lab *pruned_cube(int zero)

@@ -41,7 +41,7 @@ bool prove_place(map *out, int *dim, const prover *w, const map *whole, const hp
     hpc_type all = all_of(w, index);
     hpc_type own = hpc_type_of((hpc_dtype)local->dtype, 2, (int64_t[]){1, local->extent[0]});
     *dim = 0;
-    if (local->picked != global->picked || local->rank != 1) return false;
+    if (local->rank != 1) return false;
     for (int a = 0; a < HPC_AXIS_N; a++) {
         if (prove_extent(w->w, a) == 1) continue;
         own.layout[a] = local->layout[a] > 0 ? HPC_SPLIT(1) : local->layout[a];
