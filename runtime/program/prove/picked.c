@@ -76,7 +76,8 @@ static int check_whole(const prover *w, const hpc_type *x, const int8_t *as, hpc
     if (from == HPC_NONE) return no_rule(w, index, "no tensor has it for its mask");
     const hpc_type *t = &w->g->value[from].type;
     const int8_t *is = w->p->value[from].type.layout, *of = w->p->value[index].type.layout;
-    if (x->rank != t->rank || memcmp(x->extent, t->extent, sizeof *x->extent * (size_t)t->rank))
+    if (x->rank != t->rank ||
+        memcmp(x->extent, t->extent, sizeof *x->extent * (size_t)t->rank) != 0)
         return no_rule(w, index, "the tensor is of another shape than its mask");
     for (int a = 0; a < HPC_AXIS_N; a++) {
         int8_t lies = is[a] > 0 ? HPC_SPLIT(0) : HPC_REPLICATED;
