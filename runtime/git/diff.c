@@ -155,6 +155,8 @@ static int tree_of(hpc_git_id *out, diff *d, const hpc_git_id *commit)
 {
     git_raw raw;
     size_t at = 0;
+    *out = zero;
+    if (is_zero(commit)) return HPC_GIT_READ;
     int rc = git_get(&raw, d->g, commit, GIT_OBJECT_COMMIT, GIT_META_BYTES, d->why);
     if (rc != HPC_GIT_READ) return rc;
     if (!git_header_id(out, (const char *)raw.data, raw.n, &at, "tree ")) {

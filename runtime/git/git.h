@@ -1,7 +1,7 @@
 /*
  * git.h: reading local git repositories, through libgit2.
  *
- * Nothing is written, fetched or executed: no hooks, no filters, no configured programs. A
+ * Nothing of theirs is written, nothing fetched or executed: no hooks, no filters, no configured programs. A
  * repository is untrusted. A handle belongs to one thread; several handles may read the same
  * repository.
  */
@@ -101,12 +101,55 @@ typedef struct hpc_git_changes {
     int64_t n, cap;
     hpc_buf paths; /* NUL-terminated, one after the other */
 } hpc_git_changes; /* zero to begin with; reused by the next call */
-/* Files that differ between the trees of two commits, in order of path; links and submodules are
+/* Files that differ between the trees of two commits (zero: of none), in order of path; links and submodules are
  * no files. READ, or ABSENT or CORRUPT with the reason in `paths`; a negative code when memory ran
  * out, or HPC_E_UNSUPPORTED for more than `most` files. */
 int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
                  bool (*want)(const char *path, void *user), void *user, int64_t most);
 void hpc_git_changes_release(hpc_git_changes *c);
+
+/* ---- commits by name, and ranges of them ---------------------------------------------- */
+/* What git would call a commit: HEAD or @, a branch, a tag, a branch of a remote, an id, or at least
+ * four digits with which one commit's begins and no other's; behind that any of ~N, ^ and ^N.
+ * HPC_E_ARG when it names none, or several. */
+int hpc_git_resolve(hpc_git_id *out, hpc_git *g, const char *name);
+/* What its author says of it. READ, ABSENT or CORRUPT; a negative code when memory ran out. */
+int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *commit);
+
+typedef struct hpc_git_step {
+    hpc_git_id id;
+    hpc_git_id parent; /* by first parents the nearest that is in the range, or before it; zero:
+                        * there is none */
+    int64_t time;      /* of the committer, in seconds since 1970 */
+    int32_t parents;   /* 2 and more: a merge */
+    bool cut;          /* the parent is not in this clone */
+} hpc_git_step;
+typedef struct hpc_git_range {
+    hpc_git_step *item; /* none before its parents; else the earliest first */
+    int64_t n, cap;
+} hpc_git_range;
+typedef struct hpc_git_range_options {
+    bool first_parent; /* of merges, what was merged is not looked into */
+    /* Only commits that change such a path against their first parent. NULL: all. */
+    bool (*wants)(const char *path, void *user);
+    void *user;
+} hpc_git_range_options;
+/* The commits that are behind head, itself included, and not behind base (NULL: all). HPC_E_ARG
+ * when one of the two is not there. */
+int hpc_git_range_find(hpc_git_range *out, hpc_git *g, const hpc_git_id *base,
+                       const hpc_git_id *head, const hpc_git_range_options *o);
+void hpc_git_range_release(hpc_git_range *r);
+
+typedef struct hpc_git_exported {
+    int64_t files, links, modules; /* written; modules: submodules, whose files count as well */
+    int64_t missing;               /* submodules whose commit is not at hand: empty folders */
+    hpc_buf paths;                 /* theirs, NUL-terminated, one after the other */
+} hpc_git_exported;
+/* The files of a commit as git would check them out, without filters, into a folder that is there
+ * and has none of these names. What was written stays when it fails: HPC_E_FORMAT for a tree that
+ * cannot be read or is none that git would write. */
+int hpc_git_export(hpc_git_exported *out, hpc_git *g, const hpc_git_id *commit, const char *folder);
+void hpc_git_exported_release(hpc_git_exported *x);
 
 /* ---- what a work tree is about ------------------------------------------------------- */
 typedef struct hpc_git_commit {

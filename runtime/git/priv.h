@@ -159,6 +159,17 @@ int git_peel(hpc_git_id *id, git_object_t *type, hpc_git *g);
  * when HEAD or its branch is damaged; HPC_E_NOMEM. */
 int git_head(hpc_git_id *out, hpc_git *g, char why[200]);
 
+/* ---- commit.c ---- */
+typedef struct git_commit_head {
+    hpc_git_id tree, *parent;
+    int32_t parents;
+    int64_t time;   /* of the committer */
+    size_t message; /* where it begins */
+} git_commit_head;
+/* As git_get; to be released on READ, and nothing to release else. */
+int git_read_commit(git_commit_head *out, hpc_git *g, const hpc_git_id *id);
+void git_commit_release(git_commit_head *c);
+
 /* ---- diff.c ---- */
 /* hpc_git_diff, but TOO_LARGE when more than `most` files differ. *read grows by the bytes of the
  * trees that were looked at. */

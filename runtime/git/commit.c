@@ -1,0 +1,75 @@
+/*
+ * commit.c: what one commit says of itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/git/priv.h"
+
+void git_commit_release(git_commit_head *c)
+{
+    hpc_free(c->parent);
+    *c = (git_commit_head){0};
+}
+
+/* Seconds in "committer A B <a@b> 1700000000 +0100". */
+static int64_t time_of(const char *line, const char *end)
+{
+    const char *at = end;
+    while (at > line && at[-1] != '>') at--;
+    return at > line ? strtoll(at, NULL, 10) : 0; /* a NUL is behind every object */
+}
+
+static int parse(git_commit_head *out, const char *text, size_t n)
+{
+    int64_t cap = 0;
+    size_t at = 0;
+    hpc_git_id id;
+    int rc = HPC_GIT_READ;
+    if (!git_header_id(&out->tree, text, n, &at, "tree ")) return HPC_GIT_CORRUPT;
+    while (git_header_id(&id, text, n, &at, "parent ")) {
+        TRY(hpc_grow(&out->parent, &cap, out->parents + 1, sizeof *out->parent));
+        out->parent[out->parents++] = id;
+    }
+    while (at < n && text[at] != '\n') {
+        const char *line = text + at, *end = memchr(line, '\n', n - at);
+        if (!end) break;
+        if (n - at > 10 && memcmp(line, "committer ", 10) == 0) out->time = time_of(line, end);
+        at = (size_t)(end + 1 - text);
+    }
+    out->message = at < n ? at + 1 : n;
+out:
+    return rc;
+}
+
+int git_read_commit(git_commit_head *out, hpc_git *g, const hpc_git_id *id)
+{
+    char why[200];
+    git_raw raw;
+    *out = (git_commit_head){0};
+    int rc = git_get(&raw, g, id, GIT_OBJECT_COMMIT, GIT_META_BYTES, why);
+    if (rc != HPC_GIT_READ) return rc;
+    rc = parse(out, (const char *)raw.data, raw.n);
+    git_raw_release(&raw);
+    if (rc != HPC_GIT_READ) git_commit_release(out);
+    return rc;
+}
+
+int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id)
+{
+    char why[200];
+    git_commit_head c = {0};
+    git_raw raw;
+    out->n = 0;
+    out->failed = 0;
+    int rc = git_get(&raw, g, id, GIT_OBJECT_COMMIT, GIT_META_BYTES, why);
+    if (rc != HPC_GIT_READ) return rc;
+    rc = parse(&c, (const char *)raw.data, raw.n);
+    if (rc == HPC_GIT_READ) {
+        rc = hpc_buf_add(out, raw.data + c.message, raw.n - c.message);
+        if (rc >= 0) rc = HPC_GIT_READ;
+    }
+    git_commit_release(&c);
+    git_raw_release(&raw);
+    return rc;
+}
