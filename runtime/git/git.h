@@ -1,9 +1,9 @@
 /*
  * git.h: reading local git repositories, through libgit2.
  *
- * Nothing of theirs is written, nothing fetched or executed: no hooks, no filters, no configured programs. A
- * repository is untrusted. A handle belongs to one thread; several handles may read the same
- * repository.
+ * Nothing of theirs is written, and nothing fetched or executed: no hooks, no filters, no
+ * configured programs. A repository is untrusted. A handle belongs to one thread; several handles
+ * may read the same repository.
  */
 #ifndef HPC_GIT_H
 #define HPC_GIT_H
@@ -101,16 +101,16 @@ typedef struct hpc_git_changes {
     int64_t n, cap;
     hpc_buf paths; /* NUL-terminated, one after the other */
 } hpc_git_changes; /* zero to begin with; reused by the next call */
-/* Files that differ between the trees of two commits (zero: of none), in order of path; links and submodules are
- * no files. READ, or ABSENT or CORRUPT with the reason in `paths`; a negative code when memory ran
- * out, or HPC_E_UNSUPPORTED for more than `most` files. */
+/* Files that differ between the trees of two commits (zero: of none), in order of path; links and
+ * submodules are no files. READ, or ABSENT or CORRUPT with the reason in `paths`; a negative code
+ * when memory ran out, or HPC_E_UNSUPPORTED for more than `most` files. */
 int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
                  bool (*want)(const char *path, void *user), void *user, int64_t most);
 void hpc_git_changes_release(hpc_git_changes *c);
 
 /* ---- commits by name, and ranges of them ---------------------------------------------- */
-/* What git would call a commit: HEAD or @, a branch, a tag, a branch of a remote, an id, or at least
- * four digits with which one commit's begins and no other's; behind that any of ~N, ^ and ^N.
+/* What git would call a commit: HEAD or @, a branch, a tag, a branch of a remote, an id, or at
+ * least four digits with which one commit's begins and no other's; behind that any of ~N, ^ and ^N.
  * HPC_E_ARG when it names none, or several. */
 int hpc_git_resolve(hpc_git_id *out, hpc_git *g, const char *name);
 /* What its author says of it. READ, ABSENT or CORRUPT; a negative code when memory ran out. */
