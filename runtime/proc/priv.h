@@ -15,6 +15,7 @@ typedef struct proc_child {
     pid_t pid;
     int in, out, err; /* our ends of its standard streams, never blocking */
     int status;       /* bubblewrap's reports, or -1 */
+    int life;         /* readable once it has ended; -1 where the system has no such thing */
 } proc_child;
 /* argv and environment as the child gets them; made before the fork, because a child of a process
  * with threads may not allocate. Lives in the arena. */
@@ -28,6 +29,9 @@ int proc_resolve(char file[4096], const char *name); /* HPC_E_IO: not in PATH */
 int proc_environment(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
 int proc_spawn(proc_child *out, const proc_command *c, const hpc_proc_options *o);
 void proc_close(int *fd);
+/* keep.c, in a child: before it forks the command, if `caller` is still there; and behind that. */
+void proc_keep_begin(pid_t caller);
+void proc_keep(pid_t command) __attribute__((noreturn));
 /* sandbox.c: wraps the command into bubblewrap's. */
 int proc_sandbox(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
 /* After the end: from bubblewrap's reports and status to the child's own, or why it never ran. */

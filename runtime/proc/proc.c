@@ -22,7 +22,7 @@ typedef struct session {
     hpc_proc_result *r;
     hpc_buf reports; /* bubblewrap's */
     size_t fed;
-    int64_t start_ns, killed_ns; /* killed_ns: when TERM was sent, or 0 */
+    int64_t start_ns, end_ns, killed_ns; /* killed_ns: when TERM was sent, or 0 */
     bool exited;
     int wait_status;
     struct rusage usage;
@@ -66,13 +66,14 @@ static void feed(session *s)
 
 static int exchange(session *s, int wait_ms)
 {
-    struct pollfd p[4] = {{.fd = s->child.in, .events = POLLOUT},
+    struct pollfd p[5] = {{.fd = s->child.in, .events = POLLOUT},
                           {.fd = s->child.out, .events = POLLIN},
                           {.fd = s->child.err, .events = POLLIN},
-                          {.fd = s->child.status, .events = POLLIN}};
+                          {.fd = s->child.status, .events = POLLIN},
+                          {.fd = s->child.life, .events = POLLIN}};
     bool ignored = false;
     int rc = 0;
-    poll(p, 4, wait_ms);
+    poll(p, 5, wait_ms);
     if (p[0].fd >= 0 && p[0].revents) feed(s);
     if (p[1].fd >= 0 && p[1].revents)
         TRY(listen_to(&s->child.out, &s->r->out, s->o->output_bytes, &s->r->cut));
@@ -86,6 +87,12 @@ out:
 
 /* ---- time and end ---------------------------------------------------------------- */
 
+/* Whoever keeps others has a second for them, and then to end them. */
+static int grace_of(const session *s)
+{
+    return s->o->kept ? 10 * GRACE_MS : GRACE_MS;
+}
+
 static void enforce_time(session *s)
 {
     int64_t now = hpc_clock_ns();
@@ -94,7 +101,7 @@ static void enforce_time(session *s)
         s->killed_ns = now;
         s->r->timed_out = true;
         kill(-s->child.pid, SIGTERM);
-    } else if (s->killed_ns && now - s->killed_ns > (int64_t)GRACE_MS * 1000000) {
+    } else if (s->killed_ns && now - s->killed_ns > (int64_t)grace_of(s) * 1000000) {
         kill(-s->child.pid, SIGKILL);
     }
 }
@@ -107,6 +114,7 @@ static void reap(session *s, bool wait)
     memset(&info, 0, sizeof info);
     int flags = WEXITED | WNOWAIT | (wait ? 0 : WNOHANG);
     if (waitid(P_PID, (id_t)s->child.pid, &info, flags) < 0 || info.si_pid == 0) return;
+    s->end_ns = hpc_clock_ns();
     kill(-s->child.pid, SIGKILL);
     while (wait4(s->child.pid, &s->wait_status, 0, &s->usage) < 0 && errno == EINTR) continue;
     s->exited = true;
@@ -134,9 +142,10 @@ static void conclude(session *s)
     hpc_proc_result *r = s->r;
     r->status = WIFEXITED(s->wait_status) ? WEXITSTATUS(s->wait_status) : -1;
     r->signal = WIFSIGNALED(s->wait_status) ? WTERMSIG(s->wait_status) : 0;
-    r->seconds = (double)(hpc_clock_ns() - s->start_ns) * 1e-9;
-    r->cpu_seconds = (double)(s->usage.ru_utime.tv_sec + s->usage.ru_stime.tv_sec) +
-                     (double)(s->usage.ru_utime.tv_usec + s->usage.ru_stime.tv_usec) * 1e-6;
+    r->seconds = (double)(s->end_ns - s->start_ns) * 1e-9;
+    r->user_seconds = (double)s->usage.ru_utime.tv_sec + (double)s->usage.ru_utime.tv_usec * 1e-6;
+    r->cpu_seconds = r->user_seconds + (double)s->usage.ru_stime.tv_sec +
+                     (double)s->usage.ru_stime.tv_usec * 1e-6;
     r->peak_bytes = (int64_t)s->usage.ru_maxrss * 1024;
 }
 
@@ -172,6 +181,10 @@ static int run(session *s, const proc_command *c)
     rc = proc_spawn(&s->child, c, s->o);
     if (rc == 0) rc = converse(s);
     if (s->child.pid > 0 && !s->exited) {
+        if (s->o->kept) kill(s->child.pid, SIGTERM);
+        if (s->o->kept) reap(s, true);
+    }
+    if (s->child.pid > 0 && !s->exited) {
         kill(-s->child.pid, SIGKILL);
         kill(s->child.pid, SIGKILL);
         reap(s, true);
@@ -180,6 +193,7 @@ static int run(session *s, const proc_command *c)
     proc_close(&s->child.out);
     proc_close(&s->child.err);
     proc_close(&s->child.status);
+    proc_close(&s->child.life);
     release_sigpipe(&before, pending);
     return rc;
 }

@@ -2,7 +2,7 @@
  * proc.h: child processes under limits, and in a sandbox.
  *
  * Programs are started from an argument list, never through a shell. A child and
- * all that it started are gone when hpc_proc_run returns.
+ * all that it started in its group are gone when hpc_proc_run returns.
  */
 #ifndef HPC_PROC_H
 #define HPC_PROC_H
@@ -32,6 +32,7 @@ typedef struct hpc_proc_options {
     size_t output_bytes; /* kept of each stream; the child may write more, unread by nobody */
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
+    bool kept;           /* what leaves its group ends with it too, and all when we are gone */
     hpc_sandbox sandbox;
     const char *const *readable; /* more read-only paths inside the sandbox, NULL-terminated */
 } hpc_proc_options;
@@ -41,12 +42,12 @@ typedef struct hpc_proc_options {
     }
 
 typedef struct hpc_proc_result {
-    int status;     /* exit status, or -1 */
-    int signal;     /* that ended it, or 0 */
-    bool timed_out; /* ended by us for its time */
-    bool cut;       /* more output than was kept */
-    double seconds, cpu_seconds;
-    int64_t peak_bytes; /* resident, of the largest process */
+    int status;                                /* exit status, or -1 */
+    int signal;                                /* that ended it, or 0 */
+    bool timed_out;                            /* ended by us for its time */
+    bool cut;                                  /* more output than was kept */
+    double seconds, cpu_seconds, user_seconds; /* of processors: of all that it waited for */
+    int64_t peak_bytes;                        /* resident, of the largest process */
     hpc_buf out, err;
 } hpc_proc_result;
 /* 0 when the child ran, however it ended; HPC_E_IO when it could not be started, with its name

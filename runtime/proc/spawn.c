@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/proc/priv.h"
@@ -113,8 +114,22 @@ static bool connect_streams(const ends *e)
     return status < 0 || dup2(status, PROC_STATUS_FD) >= 0;
 }
 
-static void become(const proc_command *c, const hpc_proc_options *o, const ends *e)
+/* From here on another process is the command. Nothing of ours stays open in the one that keeps. */
+static void split(pid_t caller)
 {
+    setpgid(0, 0);
+    reset_signals();
+    proc_keep_begin(caller);
+    pid_t command = fork();
+    if (command == 0) return;
+    for (int fd = 0; fd < 1024; fd++) close(fd);
+    if (command < 0) _exit(127);
+    proc_keep(command);
+}
+
+static void become(const proc_command *c, const hpc_proc_options *o, const ends *e, pid_t caller)
+{
+    if (o->kept) split(caller);
     int failure = fcntl(e->failure[1], F_DUPFD_CLOEXEC, 20);
     setpgid(0, 0);
     reset_signals();
@@ -178,13 +193,13 @@ int proc_spawn(proc_child *out, const proc_command *c, const hpc_proc_options *o
 {
     sigset_t all, before;
     ends e;
-    *out = (proc_child){.pid = -1, .in = -1, .out = -1, .err = -1, .status = -1};
+    *out = (proc_child){.pid = -1, .in = -1, .out = -1, .err = -1, .status = -1, .life = -1};
     int rc = 0;
     TRY(open_ends(&e, o->sandbox != HPC_SANDBOX_NONE));
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of ours runs in the child */
-    pid_t pid = fork();
-    if (pid == 0) become(c, o, &e);
+    pid_t caller = getpid(), pid = fork();
+    if (pid == 0) become(c, o, &e, caller);
     int os = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
@@ -195,6 +210,7 @@ int proc_spawn(proc_child *out, const proc_command *c, const hpc_proc_options *o
     setpgid(pid, pid); /* here too, so that the group exists for us at once */
     proc_close(&e.failure[1]);
     out->pid = pid;
+    out->life = (int)syscall(SYS_pidfd_open, pid, 0);
     rc = wait_for_exec(e.failure[0], o->argv[0], o->folder);
     out->in = take(&e.in[1]);
     out->out = take(&e.out[0]);

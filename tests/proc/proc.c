@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -96,6 +97,21 @@ static void test_time(void **state)
     hpc_proc_release(&r);
 }
 
+static bool is_gone(pid_t pid)
+{
+    assert_true(pid > 1);
+    for (int k = 0; k < 500; k++) { /* init reaps it */
+        char path[64], text[256] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *f = fopen(path, "r");
+        size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+        if (f) fclose(f);
+        if (n == 0 || strstr(text, ") Z ") != NULL) return true;
+        usleep(10000);
+    }
+    return false;
+}
+
 /* What a child leaves running is gone too, and does not hold up the return. */
 static void test_leaves_nothing(void **state)
 {
@@ -104,20 +120,87 @@ static void test_leaves_nothing(void **state)
     (void)state;
     assert_int_equal(shell(&r, &o, "sleep 300 & echo $!"), 0);
     assert_true(r.seconds < 20);
-    pid_t left = (pid_t)atoi(r.out.data);
-    assert_true(left > 1);
-    bool gone = false;
-    for (int k = 0; k < 200 && !gone; k++) { /* init reaps it */
-        char path[64], text[256] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)left);
-        FILE *f = fopen(path, "r");
-        size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-        if (f) fclose(f);
-        gone = n == 0 || strstr(text, ") Z ") != NULL;
-        if (!gone) usleep(10000);
-    }
-    assert_true(gone);
+    assert_true(is_gone((pid_t)atoi(r.out.data)));
     hpc_proc_release(&r);
+}
+
+/* A build that forks away: sessions of their own, orphans, and children of these. */
+#define AWAY                                                                                       \
+    "setsid sh -c 'echo $$; sleep 300 & echo $!; setsid sleep 300 & echo $!; exec sleep 300' & "   \
+    "(setsid sleep 300 & echo $!); sleep 0.3; "
+
+static void all_gone(const char *pids, int n)
+{
+    int found = 0;
+    for (const char *at = pids; *at; at = strchr(at, '\n') + 1, found++)
+        assert_true(is_gone((pid_t)atoi(at)));
+    assert_int_equal(found, n);
+}
+
+static void test_keeps_what_leaves(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    (void)state;
+    o.kept = true;
+    assert_int_equal(shell(&r, &o, AWAY "exit 7"), 0);
+    assert_int_equal(r.status, 7);
+    assert_true(r.seconds < 20);
+    all_gone(r.out.data, 4);
+    hpc_proc_release(&r);
+    assert_int_equal(shell(&r, &o, "kill -9 $$"), 0);
+    assert_int_equal(r.signal, SIGKILL);
+    hpc_proc_release(&r);
+    o.seconds = 1;
+    assert_int_equal(shell(&r, &o, AWAY "trap '' TERM; while :; do :; done"), 0);
+    assert_true(r.timed_out);
+    assert_int_equal(r.signal, SIGKILL);
+    assert_true(r.cpu_seconds > 0.1 && r.user_seconds > 0 && r.user_seconds <= r.cpu_seconds);
+    all_gone(r.out.data, 4);
+    hpc_proc_release(&r);
+    o.argv = (const char *[]){"/nowhere/at/all", NULL};
+    assert_int_equal(hpc_proc_run(&r, &o), HPC_E_IO);
+    hpc_error_clear();
+}
+
+/* Whoever runs it is killed, and so cannot end anything. */
+static void test_keeps_when_we_are_gone(void **state)
+{
+    char path[PATH_MAX], script[PATH_MAX + 512];
+    hpc_buf pids = {0};
+    snprintf(script, sizeof script, "cd '%s'; { " AWAY "} >some; mv some pids; exec sleep 300",
+             ((hpc_test_folder *)*state)->root);
+    pid_t runner = fork();
+    if (runner == 0) {
+        hpc_proc_options o = HPC_PROC_DEFAULTS;
+        hpc_proc_result r;
+        o.kept = true;
+        shell(&r, &o, script);
+        _exit(1);
+    }
+    hpc_test_path(path, *state, "pids");
+    for (int k = 0; k < 1000 && !hpc_file_exists(path); k++) usleep(10000);
+    kill(runner, SIGKILL);
+    assert_int_equal(waitpid(runner, NULL, 0), runner);
+    assert_int_equal(hpc_file_read(&pids, path, 4096), 0);
+    all_gone(pids.data, 4);
+    hpc_buf_release(&pids);
+}
+
+/* To a fraction of the 20 ms between two looks at the clock. */
+static void test_tells_time(void **state)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    double least = 1;
+    (void)state;
+    for (int k = 0; k < 20; k++) {
+        o.kept = k % 2;
+        assert_int_equal(shell(&r, &o, ":"), 0);
+        if (r.seconds < least) least = r.seconds;
+        hpc_proc_release(&r);
+    }
+    assert_true(least > 0 && least < 0.015);
 }
 
 static void test_limits(void **state)
@@ -220,9 +303,17 @@ static void test_sandbox(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_streams_and_status), TEST(test_no_deadlock), TEST(test_time),
-        TEST(test_leaves_nothing),     TEST(test_limits),      TEST(test_environment),
-        TEST(test_cannot_start),       TEST(test_sandbox),
+        TEST(test_streams_and_status),
+        TEST(test_no_deadlock),
+        TEST(test_time),
+        TEST(test_leaves_nothing),
+        TEST(test_keeps_what_leaves),
+        TEST(test_keeps_when_we_are_gone),
+        TEST(test_tells_time),
+        TEST(test_limits),
+        TEST(test_environment),
+        TEST(test_cannot_start),
+        TEST(test_sandbox),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
