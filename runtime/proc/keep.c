@@ -45,7 +45,7 @@ static void pause_for(long ns)
 /* A list that is cut ends in a number that is cut: the last of a full list waits for the next. */
 static void end_all(void)
 {
-    static char text[LIST_BYTES];
+    char text[LIST_BYTES];
     for (int round = 0; round < ROUNDS_MOST; round++) {
         while (waitpid(-1, NULL, WNOHANG) > 0) continue;
         ssize_t n = list(text, sizeof text);
