@@ -7,21 +7,45 @@
 
 #include "corpus/corpus.h"
 
-enum { PERF_DB_VERSION = 1, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
+enum { PERF_DB_VERSION = 2, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
 enum { PERF_ID = 41 }; /* a commit's id as text, with its NUL */
 
 /* ---- perf.c: one SQLite database --------------------------------------------------------------
  * Table commits (id, parent, time: seconds since 1970 of the committer), table series (id, command,
- * metric, machine), table sample (series, commit_id, run, value). Every metric is a cost: less of
- * it is better. */
+ * metric, machine), table sample (series, commit_id, run, value, session, at: milliseconds since
+ * 1970), table session (id, at, facts: JSON about the machine and what was asked), table attempt
+ * (commit_id, stage, command, machine, outcome, seconds, product, log, session, at): the last try
+ * of a stage. Every metric is a cost: less of it is better. */
 typedef struct perf_db perf_db;                      /* belongs to one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
 int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
 void perf_db_close(perf_db *d);                      /* what was added and not committed is gone */
+
+/* ---- perf_add.c: what is written to it ---- */
 int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t time);
+/* What is added from now on is of this session. */
+int perf_db_add_session(perf_db *d, const char *facts);
 /* A commit that was added; the next run of its series. value: finite, above 0. */
 int perf_db_add(perf_db *d, const char *command, const char *metric, const char *machine,
                 const char *commit, double value);
+/* Runs of a commit that a series has. */
+int perf_db_count(int64_t *n, perf_db *d, const char *command, const char *metric,
+                  const char *machine, const char *commit);
+/* Exporting, building, running: of a commit that was added. */
+typedef struct perf_attempt {
+    const char *stage;   /* "export", "build", "run" */
+    const char *command; /* of that stage */
+    const char *machine;
+    const char *outcome; /* "done", "failed", "timed out", ... */
+    double seconds;
+    char product[33]; /* a hash of what was built, in hexadecimal digits; "" for none */
+    const char *log;  /* the end of what was printed */
+} perf_attempt;
+/* In the place of the one before of the same stage, command and machine. */
+int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
+/* 1: there was such an attempt: its outcome and product are put in. 0: there was none. The outcome
+ * is borrowed until the next call. */
+int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit);
 int perf_db_commit(perf_db *d);
 
 /* ---- perf_pairs.c: a commit and its parent ----------------------------------------------------

@@ -254,10 +254,10 @@ static void test_what_is_no_history(void **state)
     hpc_test_path(path, *state, "h.db");
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
-    change(path, "PRAGMA user_version = 2");
-    refuses(path, "version 2, made by a newer hpccoder; this one reads version 1");
-    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 2");
-    change(path, "PRAGMA user_version = 1; PRAGMA application_id = 7");
+    change(path, "PRAGMA user_version = 3");
+    refuses(path, "version 3, made by a newer hpccoder; this one reads version 2");
+    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 3");
+    change(path, "PRAGMA user_version = 2; PRAGMA application_id = 7");
     refuses(path, "is no performance history");
     assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
     refuses(path, "not a database");
