@@ -23,6 +23,8 @@ void perf_db_close(perf_db *d);                      /* what was added and not c
 
 /* ---- perf_add.c: what is written to it ---- */
 int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t time);
+/* One whose parent nobody asked for, unless it is there. */
+int perf_db_add_base(perf_db *d, const char *id, int64_t time);
 /* What is added from now on is of this session. */
 int perf_db_add_session(perf_db *d, const char *facts);
 /* A commit that was added; the next run of its series. value: finite, above 0. */

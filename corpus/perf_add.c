@@ -31,6 +31,7 @@ static const char sessions[] =
 static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_COMMIT] = "INSERT INTO commits VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE"
                         " SET parent = ?2, time = ?3",
+    [PERF_ADD_BASE] = "INSERT OR IGNORE INTO commits VALUES (?1, NULL, ?2)",
     [PERF_ADD_SERIES] = "INSERT OR IGNORE INTO series (command, metric, machine) VALUES (?, ?, ?)",
     [PERF_ADD_VALUE] =
         "INSERT INTO sample SELECT s.id, ?4, (SELECT coalesce(max(run), 0) + 1 FROM sample"
@@ -113,6 +114,18 @@ int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t t
     bind_text(q, 2, parent);
     sqlite3_bind_int64(q, 3, time);
     TRY(step(d, PERF_ADD_COMMIT));
+out:
+    return rc;
+}
+
+int perf_db_add_base(perf_db *d, const char *id, int64_t time)
+{
+    sqlite3_stmt *q = d->write[PERF_ADD_BASE];
+    int rc = HPC_OK;
+    TRY(id_check(id));
+    bind_text(q, 1, id);
+    sqlite3_bind_int64(q, 2, time);
+    TRY(step(d, PERF_ADD_BASE));
 out:
     return rc;
 }

@@ -10,6 +10,7 @@
 
 enum { /* statements of a database that is written */
        PERF_ADD_COMMIT,
+       PERF_ADD_BASE,
        PERF_ADD_SERIES,
        PERF_ADD_VALUE,
        PERF_ADD_SESSION,

@@ -55,6 +55,20 @@ int git_read_commit(git_commit_head *out, hpc_git *g, const hpc_git_id *id)
     return rc;
 }
 
+int hpc_git_tree(hpc_git_id *out, hpc_git *g, const hpc_git_id *commit)
+{
+    git_commit_head c;
+    char hex[41];
+    hpc_git_id_text(hex, commit);
+    int rc = git_read_commit(&c, g, commit);
+    if (rc < 0) return rc;
+    if (rc != HPC_GIT_READ)
+        return hpc_fail(HPC_E_ARG, SHOWN ": commit %s is not in this clone", g->path, hex);
+    *out = c.tree;
+    git_commit_release(&c);
+    return HPC_OK;
+}
+
 int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id)
 {
     char why[200];

@@ -54,6 +54,8 @@ typedef struct hpc_proc_result {
  * in the message. Safe in a process with threads. SIGPIPE of ours is never raised. */
 int hpc_proc_run(hpc_proc_result *out, const hpc_proc_options *options);
 void hpc_proc_release(hpc_proc_result *r);
+/* "NAME=..." as it is for us, in the arena; of PATH and HOME something usual when it is not set. */
+const char *hpc_proc_variable(hpc_arena *a, const char *name);
 /* Whether a program of that name is in PATH. */
 bool hpc_proc_exists(const char *name);
 

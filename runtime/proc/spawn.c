@@ -56,10 +56,13 @@ int proc_resolve(char file[4096], const char *name)
                     strchr(name, '/') ? "" : " in PATH");
 }
 
-static const char *entry(hpc_arena *a, const char *name, const char *fallback)
+const char *hpc_proc_variable(hpc_arena *a, const char *name)
 {
     const char *value = getenv(name);
-    return hpc_arena_text(a, "%s=%s", name, value && *value ? value : fallback);
+    const char *usual = strcmp(name, "PATH") == 0   ? "/usr/local/bin:/usr/bin:/bin"
+                        : strcmp(name, "HOME") == 0 ? "/"
+                                                    : "";
+    return hpc_arena_text(a, "%s=%s", name, value && *value ? value : usual);
 }
 
 int proc_environment(proc_command *c, hpc_arena *a, const hpc_proc_options *o)
@@ -71,8 +74,8 @@ int proc_environment(proc_command *c, hpc_arena *a, const hpc_proc_options *o)
     }
     c->environment = hpc_arena_alloc(a, 4, sizeof *c->environment);
     if (!c->environment) return HPC_E_NOMEM;
-    c->environment[0] = entry(a, "PATH", "/usr/local/bin:/usr/bin:/bin");
-    c->environment[1] = boxed ? "HOME=/tmp" : entry(a, "HOME", "/");
+    c->environment[0] = hpc_proc_variable(a, "PATH");
+    c->environment[1] = boxed ? "HOME=/tmp" : hpc_proc_variable(a, "HOME");
     c->environment[2] = "LANG=C";
     return c->environment[0] && c->environment[1] ? 0 : HPC_E_NOMEM;
 }

@@ -1,0 +1,396 @@
+/*
+ * perf_collect.c: `hpccoder perf collect`: what the commits of a repository cost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "corpus/history/history.h"
+
+typedef struct collect_options {
+    const char *repo, *range, *build, *run, *product, *db, *work, *cpus, *machine;
+    hpc_texts metric, path, env;
+    int64_t repeat, most, warm_up, together, seed, memory_mib, cache_mib;
+    double precision, build_seconds, run_seconds;
+    bool all, again, json, quiet;
+} collect_options;
+
+typedef struct asked { /* what the options come to; texts lie in the arena */
+    hpc_arena *arena;
+    history_metric metric[HISTORY_METRICS];
+    int metrics;
+    const char **environment;
+    bool quiet;
+} asked;
+
+static int parse_range(history_options *h, asked *a, const char *range)
+{
+    const char *dots = strstr(range, "..");
+    size_t n = dots ? (size_t)(dots - range) : 0;
+    if (strstr(range, "..."))
+        return hpc_fail(HPC_E_ARG, "--range %.100s: two dots, as in v1..HEAD", range);
+    h->head = dots ? dots + 2 : range;
+    if (!*h->head) h->head = "HEAD";
+    if (n == 0) return HPC_OK;
+    h->base = hpc_arena_text(a->arena, "%.*s", (int)n, range);
+    return h->base ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int parse_metrics(asked *a, const hpc_texts *given)
+{
+    int rc = HPC_OK;
+    if (given->n > HISTORY_METRICS)
+        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d of them", HISTORY_METRICS));
+    for (int64_t k = 0; k < given->n; k++)
+        TRY(history_metric_parse(&a->metric[a->metrics++], given->item[k]));
+    if (given->n == 0) TRY(history_metric_parse(&a->metric[a->metrics++], "time"));
+    for (int k = 0; k < a->metrics; k++)
+        for (int i = 0; i < k; i++)
+            if (strcmp(a->metric[k].name, a->metric[i].name) == 0)
+                TRY(hpc_fail(HPC_E_ARG, "--metric: %s is given twice", a->metric[k].name));
+out:
+    return rc;
+}
+
+static int parse_environment(asked *a, const hpc_texts *given)
+{
+    int rc = HPC_OK;
+    a->environment = hpc_arena_alloc(a->arena, (size_t)given->n + 1, sizeof *a->environment);
+    TRY(a->environment ? HPC_OK : HPC_E_NOMEM);
+    for (int64_t k = 0; k < given->n; k++) {
+        const char *text = given->item[k], *value = strchr(text, '=') ? "" : getenv(text);
+        if (!value)
+            TRY(hpc_fail(HPC_E_ARG, "--env %.100s: it is not set here; give %.100s=VALUE", text,
+                         text));
+        a->environment[k] =
+            strchr(text, '=') ? text : hpc_arena_text(a->arena, "%s=%s", text, value);
+        TRY(a->environment[k] ? HPC_OK : HPC_E_NOMEM);
+    }
+out:
+    return rc;
+}
+
+static int parse_paths(history_options *h, asked *a, const hpc_texts *given)
+{
+    if (given->n == 0) return HPC_OK;
+    const char **path = hpc_arena_alloc(a->arena, (size_t)given->n + 1, sizeof *path);
+    if (!path) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < given->n; k++) path[k] = given->item[k];
+    h->paths = path;
+    return HPC_OK;
+}
+
+static int set_work(history_options *h, asked *a, const collect_options *o)
+{
+    h->work = o->work ? o->work : hpc_arena_text(a->arena, "%s.work", o->db);
+    return h->work ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int understand(history_options *h, asked *a, const collect_options *o)
+{
+    int rc = HPC_OK;
+    a->quiet = o->quiet;
+    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
+    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
+    TRY(parse_range(h, a, o->range));
+    TRY(parse_metrics(a, &o->metric));
+    TRY(parse_environment(a, &o->env));
+    TRY(parse_paths(h, a, &o->path));
+    TRY(set_work(h, a, o));
+    h->repository = o->repo;
+    h->all = o->all;
+    h->build = o->build;
+    h->run = o->run;
+    h->product = o->product;
+    h->metric = a->metric;
+    h->metrics = a->metrics;
+    h->least = (int)o->repeat;
+    h->most = (int)(o->most > o->repeat ? o->most : o->repeat);
+    h->precision = o->precision / 100;
+    h->warm_up = (int)o->warm_up;
+    h->together = (int)o->together;
+    h->seed = (uint64_t)o->seed;
+    h->limits.build_seconds = o->build_seconds;
+    h->limits.run_seconds = o->run_seconds;
+    h->limits.memory_bytes = o->memory_mib << 20;
+    h->cpus = o->cpus;
+    h->environment = a->environment;
+    h->machine = o->machine;
+    h->database = o->db;
+    h->cache_bytes = o->cache_mib << 20;
+    h->again = o->again;
+out:
+    return rc;
+}
+
+static void say(void *user, const char *line)
+{
+    const asked *a = user;
+    if (!a->quiet) hpc_cmd_warn(line, (void *)(uintptr_t) "perf collect");
+}
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+typedef struct row {
+    const char *key, *name;
+    int64_t n;
+} row;
+enum { ROWS = 7 };
+
+static void rows_of(row out[ROWS], const history_result *r)
+{
+    const row all[ROWS] = {{"commits", "commits", r->commits},
+                           {"there", "  measured before", r->there},
+                           {"measured", "  measured now", r->measured},
+                           {"same", "  built to the same product as their parents", r->same},
+                           {"unbuilt", "  that do not build", r->unbuilt},
+                           {"unrun", "  that do not run", r->unrun},
+                           {"samples", "samples added", r->samples}};
+    memcpy(out, all, sizeof all);
+}
+
+static int report(const history_result *r, const collect_options *o)
+{
+    hpc_buf text = {0};
+    row rows[ROWS];
+    rows_of(rows, r);
+    if (o->json) {
+        hpc_json_out w = {.buf = &text, .indent = 2};
+        hpc_json_open(&w, NULL, '{');
+        hpc_json_put_bool(&w, "complete", !r->stopped);
+        for (int k = 0; k < ROWS; k++) hpc_json_put_int(&w, rows[k].key, rows[k].n);
+        hpc_json_put_real(&w, "build_seconds", r->build_s);
+        hpc_json_put_real(&w, "run_seconds", r->run_s);
+        hpc_json_close(&w, '}');
+        hpc_buf_text(&text, "\n");
+    } else {
+        for (int k = 0; k < ROWS; k++)
+            hpc_buf_printf(&text, "%-46s %8lld\n", rows[k].name, (long long)rows[k].n);
+        hpc_buf_printf(&text, "%.0f s of builds, %.0f s of runs\n", r->build_s, r->run_s);
+    }
+    int rc = hpc_cmd_print_report(&text, "the measurements are in", o->db);
+    if (rc < 0) return rc;
+    if (r->stopped)
+        return hpc_fail(HPC_E_ABORTED,
+                        "stopped; what was measured is in %s, and the same command "
+                        "goes on",
+                        o->db);
+    return EXIT_DONE;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const collect_options *o = options;
+    history_options h = HISTORY_DEFAULTS;
+    history_result result;
+    hpc_cmd_signals *signals = NULL;
+    asked a = {0};
+    int rc = HPC_OK;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
+    a.arena = hpc_arena_create(0);
+    if (!a.arena) return HPC_E_NOMEM;
+    TRY(understand(&h, &a, o));
+    TRY(hpc_cmd_signals_start(&signals, "perf collect"));
+    h.stop = hpc_cmd_signals_stop(signals);
+    h.tell = say;
+    h.user = &a;
+    TRY(history_collect(&result, &h));
+    TRY(report(&result, o));
+out:
+    hpc_cmd_signals_end(signals);
+    for (int k = 0; k < a.metrics; k++) history_metric_release(&a.metric[k]);
+    hpc_arena_free(a.arena);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "repo",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, repo),
+     .fallback = ".",
+     .argument = "DIR",
+     .help = "The git repository; it is only read."},
+    {.name = "range",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, range),
+     .fallback = "HEAD",
+     .argument = "A..B",
+     .help = "The commits behind B that are not behind A, and A; of B alone all."},
+    {.name = "all",
+     .kind = HPC_FLAG,
+     .offset = offsetof(collect_options, all),
+     .help = "What merges brought too, not first parents alone."},
+    {.name = "path",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(collect_options, path),
+     .argument = "PATH",
+     .help = "Only commits that change something there; may be given several times."},
+    {.name = "build",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, build),
+     .argument = "CMD",
+     .help = "A command of the shell that builds a commit, in a folder with its files."},
+    {.name = "run",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, run),
+     .argument = "CMD",
+     .help = "What is measured, in the same folder."},
+    {.name = "product",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, product),
+     .argument = "FILE",
+     .help =
+         "A file that the build makes: where it is byte for byte the parent's, nothing is run."},
+    {.name = "metric",
+     .letter = 'm',
+     .kind = HPC_TEXTS,
+     .offset = offsetof(collect_options, metric),
+     .argument = "METRIC",
+     .help = "time (if none is given), user, memory, instructions, cost, NAME=PATTERN, "
+             "NAME/s=PATTERN; may be given several times."},
+    {.name = "repeat",
+     .letter = 'n',
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, repeat),
+     .fallback = "5",
+     .argument = "N",
+     .least = 1,
+     .most = 1000,
+     .help = "Runs of each commit, at least."},
+    {.name = "repeat-most",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, most),
+     .fallback = "20",
+     .argument = "N",
+     .least = 1,
+     .most = 1000,
+     .help = "And at most, until the median is known to --precision."},
+    {.name = "precision",
+     .kind = HPC_REAL,
+     .offset = offsetof(collect_options, precision),
+     .fallback = "1",
+     .argument = "PERCENT",
+     .least = 0.001,
+     .most = 100,
+     .help = "Half of the interval in which the median lies at 95 %."},
+    {.name = "warm-up",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, warm_up),
+     .fallback = "1",
+     .argument = "N",
+     .most = 100,
+     .help = "Runs of each commit before those that count."},
+    {.name = "together",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, together),
+     .fallback = "4",
+     .argument = "N",
+     .least = 2,
+     .most = 64,
+     .help = "Neighbouring commits that are measured by turns."},
+    {.name = "seed",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, seed),
+     .fallback = "0",
+     .argument = "N",
+     .help = "Of the order of turns."},
+    {.name = "build-seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(collect_options, build_seconds),
+     .fallback = "1800",
+     .argument = "S",
+     .least = 0.1,
+     .most = 1e6,
+     .help = "A build that takes longer has failed."},
+    {.name = "run-seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(collect_options, run_seconds),
+     .fallback = "600",
+     .argument = "S",
+     .least = 0.1,
+     .most = 1e6,
+     .help = "A run that takes longer has failed; under valgrind too, which is 20 to 100 times "
+             "as slow."},
+    {.name = "memory-mib",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, memory_mib),
+     .fallback = "0",
+     .argument = "N",
+     .most = 1 << 30,
+     .help = "Address space that each process of a build or run may have; 0: no limit."},
+    {.name = "cpus",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, cpus),
+     .argument = "LIST",
+     .help = "Where commands run, as in 0-3,8."},
+    {.name = "env",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(collect_options, env),
+     .argument = "NAME[=VALUE]",
+     .help = "A variable that commands get besides PATH, HOME and LANG=C; may be given several "
+             "times."},
+    {.name = "db",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, db),
+     .argument = "FILE",
+     .help = "The performance history (SQLite); made when it is not there."},
+    {.name = "machine",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, machine),
+     .argument = "NAME",
+     .help = "What this machine is called there; its processor's model if not given."},
+    {.name = "work",
+     .kind = HPC_TEXT,
+     .offset = offsetof(collect_options, work),
+     .argument = "DIR",
+     .help = "Where commits are built; FILE.work beside the history if not given."},
+    {.name = "cache-mib",
+     .kind = HPC_INT,
+     .offset = offsetof(collect_options, cache_mib),
+     .fallback = "4096",
+     .argument = "N",
+     .most = 1 << 30,
+     .help = "Builds that may stay there for the next time."},
+    {.name = "again",
+     .kind = HPC_FLAG,
+     .offset = offsetof(collect_options, again),
+     .help = "Try commits again whose build or run failed before."},
+    HPC_CMD_JSON(collect_options),
+    HPC_CMD_QUIET(collect_options),
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_perf_collect = {
+    .name = "perf collect",
+    .summary = "builds and runs the commits of a repository and keeps what they cost",
+    .arguments = "",
+    .description =
+        "Writes each commit of a range to a folder of its own, builds it, runs it several times, "
+        "and keeps every sample in a performance history. The repository, its index and its work "
+        "tree are only read. Commands run in the commit's folder, without its .git, as you, under "
+        "limits, and whatever they leave running is ended.\n\n"
+        "Metrics are costs: less is better. time is wall clock, user is time of processors, memory "
+        "the largest process. instructions and cost are counted by valgrind, and are the same on a "
+        "noisy machine: cost is instructions + 10 for each miss of a first-level cache + 100 for "
+        "each of the last level, of simulated caches, and so sees memory traffic, but neither "
+        "vector width nor threads. NAME=PATTERN is a number that the run prints: the first group "
+        "( ) of the last match, POSIX extended, with \\d for a digit; NAME/s=PATTERN one of which "
+        "more is better, kept as its inverse 1/NAME.\n\n"
+        "Neighbouring commits run by turns in changing order, so that what the machine does "
+        "meanwhile falls on all of them. Runs are repeated until the median is known to "
+        "--precision, by the spread of the samples.\n\n"
+        "What was measured is in FILE at once. The same command goes on after a kill or Ctrl-C, "
+        "and "
+        "measures only what is missing. Commits that do not build or run are recorded there with "
+        "the end of what they printed, and not tried again without --again. Submodules come from "
+        "the clones in .git/modules; those that are not there stay empty.",
+    .examples =
+        "hpccoder perf collect --range v1.0..HEAD --build 'make -j4' --run './bench' --db perf.db\n"
+        "hpccoder perf collect --range HEAD~50..HEAD --build make --run './bench small' -m cost "
+        "--db perf.db  # on a noisy machine\n"
+        "hpccoder perf collect --build 'cmake -B b && cmake --build b' --run 'b/stream' -m "
+        "'triad/s=Triad: *(\\d+[.]\\d+)' --db perf.db  # a rate that is printed",
+    .options = options,
+    .options_bytes = sizeof(collect_options),
+    .run = run,
+};

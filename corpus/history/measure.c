@@ -1,0 +1,188 @@
+/*
+ * measure.c: one run of the user's command: as it is, or under valgrind, which counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/history/priv.h"
+
+enum { COUNTS_MOST = 256 << 20 };
+static const double first_level = 10, last_level = 100; /* what a miss costs, in instructions */
+static const double least_seconds = 1e-6;               /* no run takes less */
+
+bool history_is_counted(const history_metric *m)
+{
+    return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
+}
+
+void history_run_release(history_run *r)
+{
+    hpc_buf_release(&r->log);
+    *r = (history_run){0};
+}
+
+static void take(history_run *out, int k, double value)
+{
+    out->took[k] = true;
+    out->value[k] = value;
+}
+
+static int fail(history_run *out, const char *why)
+{
+    out->outcome = HISTORY_FAILED;
+    return hpc_buf_printf(&out->log, "hpccoder: %s\n", why);
+}
+
+/* ---- as it is ----------------------------------------------------------------------------------
+ */
+
+static int take_parsed(history_run *out, const history_metric *m, int k, const hpc_proc_result *r)
+{
+    double value;
+    hpc_buf printed = {0};
+    int rc;
+    TRY(hpc_buf_add(&printed, r->out.data ? r->out.data : "", r->out.n));
+    TRY(hpc_buf_add(&printed, r->err.data ? r->err.data : "", r->err.n));
+    for (size_t i = 0; i < printed.n; i++)
+        if (!printed.data[i]) printed.data[i] = ' ';
+    rc = history_parse(&value, m, &printed);
+    if (rc == HPC_OK) take(out, k, value);
+    if (rc == HPC_E_FORMAT) {
+        rc = fail(out, hpc_error_get()->text);
+        hpc_error_clear();
+    }
+out:
+    hpc_buf_release(&printed);
+    return rc;
+}
+
+static int take_plain(history_run *out, const history_work *w, const hpc_proc_result *r)
+{
+    int rc = HPC_OK;
+    for (int k = 0; k < w->o->metrics; k++) {
+        const history_metric *m = &w->o->metric[k];
+        double user = r->user_seconds > least_seconds ? r->user_seconds : least_seconds;
+        if (m->kind == HISTORY_TIME) take(out, k, r->seconds);
+        if (m->kind == HISTORY_USER) take(out, k, user);
+        if (m->kind == HISTORY_MEMORY) take(out, k, (double)r->peak_bytes);
+        if (m->kind == HISTORY_PARSED) TRY(take_parsed(out, m, k, r));
+    }
+out:
+    return rc;
+}
+
+/* ---- counted ------------------------------------------------------------------------------------
+ */
+
+/* Of the shell that starts the command nothing counts. */
+static int add_counts(history_counts *c, int *n, const char *folder)
+{
+    hpc_buf names = {0}, text = {0}, path = {0};
+    int64_t files = 0;
+    int rc;
+    TRY(hpc_file_list(&names, &files, folder));
+    const char *name = names.data;
+    for (int64_t k = 0; k < files; k++, name += strlen(name) + 1) {
+        path.n = text.n = 0;
+        TRY(hpc_buf_printf(&path, "%s/%s", folder, name));
+        TRY(hpc_file_read(&text, path.data, COUNTS_MOST));
+        const char *command = text.data ? strstr(text.data, "\ncmd: ") : NULL;
+        if (!command || strncmp(command, "\ncmd: sh -c ", 12) == 0) continue;
+        *n += history_counts_add(c, text.data);
+    }
+out:
+    hpc_buf_release(&names);
+    hpc_buf_release(&text);
+    hpc_buf_release(&path);
+    return rc;
+}
+
+static int take_counted(history_run *out, const history_work *w, const char *counts)
+{
+    history_counts c = {0};
+    int n = 0, rc;
+    TRY(add_counts(&c, &n, counts));
+    if (n == 0) return fail(out, "valgrind counted nothing");
+    for (int k = 0; k < w->o->metrics; k++) {
+        const history_metric *m = &w->o->metric[k];
+        if (m->kind == HISTORY_INSTRUCTIONS) take(out, k, c.instructions);
+        if (m->kind == HISTORY_COST)
+            take(out, k, c.instructions + first_level * c.first + last_level * c.last);
+    }
+out:
+    return rc;
+}
+
+static bool wants(const history_options *o, history_kind kind)
+{
+    for (int k = 0; k < o->metrics; k++)
+        if (o->metric[k].kind == kind) return true;
+    return false;
+}
+
+/* Caches of no machine in particular, the same on each: 32 KiB of eight ways twice, and 8 MiB of
+ * sixteen. */
+static int start_counted(hpc_proc_result *r, const history_work *w, const char *folder,
+                         const char *counts)
+{
+    char file[4200];
+    const char *argv[] = {"valgrind",
+                          "-q",
+                          "--tool=cachegrind",
+                          wants(w->o, HISTORY_COST) ? "--cache-sim=yes" : "--cache-sim=no",
+                          "--I1=32768,8,64",
+                          "--D1=32768,8,64",
+                          "--LL=8388608,16,64",
+                          "--trace-children=yes",
+                          file,
+                          "sh",
+                          "-c",
+                          w->o->run,
+                          NULL};
+    snprintf(file, sizeof file, "--cachegrind-out-file=%s/%%p", counts);
+    return history_start(r, w, folder, argv, w->o->limits.run_seconds, 0);
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+static int judge(history_run *out, const hpc_proc_result *r, size_t most, bool counted)
+{
+    char why[128];
+    int rc = HPC_OK;
+    out->seconds = r->seconds;
+    out->outcome = r->timed_out ? HISTORY_TIMED_OUT : HISTORY_DONE;
+    history_failure(why, r);
+    if (!why[0]) return rc;
+    if (!r->timed_out) out->outcome = HISTORY_FAILED;
+    TRY(history_put_log(&out->log, r, most));
+    if (counted && strstr(why, "signal 4 "))
+        rc = hpc_buf_text(&out->log, "hpccoder: valgrind knows no AVX-512: build for an older "
+                                     "processor, as by -march=x86-64-v3\n");
+out:
+    return rc;
+}
+
+int history_measure(history_run *out, const history_work *w, const char *folder, bool counted)
+{
+    char counts[4128];
+    hpc_proc_result r = {0};
+    int rc;
+    *out = (history_run){0};
+    snprintf(counts, sizeof counts, "%s/counts", w->root);
+    if (counted) {
+        TRY(history_remove(counts));
+        TRY(hpc_file_mkdir(counts));
+        TRY(start_counted(&r, w, folder, counts));
+    } else {
+        TRY(history_command(&r, w, folder, w->o->run, w->o->limits.run_seconds));
+    }
+    TRY(judge(out, &r, (size_t)w->o->limits.log_bytes, counted));
+    if (out->outcome == HISTORY_DONE)
+        TRY(counted ? take_counted(out, w, counts) : take_plain(out, w, &r));
+    if (counted) TRY(history_remove(counts));
+out:
+    hpc_proc_release(&r);
+    if (rc < 0) history_run_release(out);
+    return rc;
+}

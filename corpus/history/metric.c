@@ -1,0 +1,178 @@
+/*
+ * metric.c: what is measured of a run: by name, from what it printed, from what valgrind counted.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/history/priv.h"
+
+static const char *const names[] = {[HISTORY_TIME] = "time",
+                                    [HISTORY_USER] = "user",
+                                    [HISTORY_MEMORY] = "memory",
+                                    [HISTORY_INSTRUCTIONS] = "instructions",
+                                    [HISTORY_COST] = "cost"};
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* POSIX has no \d, which nobody remembers. */
+static int plain_pattern(hpc_buf *out, const char *text)
+{
+    int rc = HPC_OK;
+    for (const char *at = text; *at; at++) {
+        if (at[0] == '\\' && at[1] == 'd') {
+            TRY(hpc_buf_text(out, "[0-9]"));
+            at++;
+        } else if (at[0] == '\\' && at[1]) {
+            TRY(hpc_buf_add(out, at++, 2));
+        } else {
+            TRY(hpc_buf_add(out, at, 1));
+        }
+    }
+out:
+    return rc;
+}
+
+static int compile(regex_t *out, const char *pattern, const char *name)
+{
+    char why[128];
+    hpc_buf plain = {0};
+    int rc, code = 0;
+    TRY(plain_pattern(&plain, pattern));
+    code = regcomp(out, plain.data, REG_EXTENDED | REG_NEWLINE);
+    if (code != 0) {
+        regerror(code, out, why, sizeof why);
+        rc = hpc_fail(code == REG_ESPACE ? HPC_E_NOMEM : HPC_E_ARG, "metric %s: '%.100s': %s", name,
+                      pattern, why);
+        goto out;
+    }
+    if (out->re_nsub == 0) {
+        regfree(out);
+        rc = hpc_fail(HPC_E_ARG, "metric %s: '%.100s' has no group ( ) around the number", name,
+                      pattern);
+    }
+out:
+    hpc_buf_release(&plain);
+    return rc;
+}
+
+static int parsed_metric(history_metric *out, const char *text, size_t n)
+{
+    regex_t tried;
+    int rc = HPC_OK;
+    *out = (history_metric){.kind = HISTORY_PARSED};
+    out->rate = n >= 2 && memcmp(text + n - 2, "/s", 2) == 0;
+    size_t named = out->rate ? n - 2 : n;
+    if (named == 0 || named > sizeof out->name - 3)
+        TRY(hpc_fail(HPC_E_ARG, "metric '%.60s': the name before '=' has 1 to %d bytes", text,
+                     (int)sizeof out->name - 3));
+    hpc_buf name = {0};
+    TRY(hpc_buf_printf(&name, "%s%.*s", out->rate ? "1/" : "", (int)named, text));
+    memcpy(out->name, name.data, name.n + 1);
+    hpc_buf_release(&name);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(out->name, names[k]) == 0)
+            TRY(hpc_fail(HPC_E_ARG, "metric '%s' cannot be parsed: it is measured", names[k]));
+    TRY(compile(&tried, text + n + 1, out->name));
+    regfree(&tried);
+    out->pattern = hpc_alloc(strlen(text + n + 1) + 1, 1);
+    if (!out->pattern) return HPC_E_NOMEM;
+    memcpy(out->pattern, text + n + 1, strlen(text + n + 1));
+out:
+    return rc;
+}
+
+int history_metric_parse(history_metric *out, const char *text)
+{
+    size_t n = strcspn(text, "=");
+    *out = (history_metric){0};
+    if (text[n] == '=') return parsed_metric(out, text, n);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (strcmp(text, names[k]) != 0) continue;
+        out->kind = (history_kind)k;
+        memcpy(out->name, names[k], n + 1);
+        return HPC_OK;
+    }
+    return hpc_fail(HPC_E_ARG,
+                    "metric '%.60s' is none: time, user, memory, instructions, cost, NAME=PATTERN "
+                    "or, if more is better, NAME/s=PATTERN",
+                    text);
+}
+
+void history_metric_release(history_metric *m)
+{
+    hpc_free(m->pattern);
+    *m = (history_metric){0};
+}
+
+/* ---- numbers that are printed -----------------------------------------------------------------
+ */
+
+/* "1,234.5" is 1234.5 as well. */
+static bool number(double *out, const char *text, size_t n)
+{
+    char plain[64], *end;
+    size_t at = 0;
+    for (size_t k = 0; k < n; k++)
+        if (text[k] != ',' && at < sizeof plain - 1) plain[at++] = text[k];
+    plain[at] = '\0';
+    *out = strtod(plain, &end);
+    return end != plain && isfinite(*out) && *out > 0;
+}
+
+/* The last one, as sums stand below what they are of. */
+int history_parse(double *out, const history_metric *m, const hpc_buf *printed)
+{
+    const char *at = printed->data ? printed->data : "";
+    regex_t pattern;
+    regmatch_t match[2];
+    bool any = false, found = false;
+    double value;
+    int rc = compile(&pattern, m->pattern, m->name);
+    if (rc < 0) return rc;
+    for (int flags = 0; regexec(&pattern, at, 2, match, flags) == 0; flags = REG_NOTBOL) {
+        any = true;
+        if (match[1].rm_so >= 0 &&
+            number(&value, at + match[1].rm_so, (size_t)(match[1].rm_eo - match[1].rm_so)))
+        {
+            *out = m->rate ? 1 / value : value;
+            found = true;
+        }
+        if (!at[match[0].rm_so]) break;
+        at += match[0].rm_eo > match[0].rm_so ? match[0].rm_eo : match[0].rm_so + 1;
+    }
+    regfree(&pattern);
+    if (found) return HPC_OK;
+    return hpc_fail(HPC_E_FORMAT, "metric %s: %s in what was printed", m->name,
+                    any ? "no number above 0 is matched" : "nothing matches");
+}
+
+/* ---- what valgrind counted ----------------------------------------------------------------------
+ */
+
+/* "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw" and further down "summary: 1 2 3 ...". */
+bool history_counts_add(history_counts *c, const char *text)
+{
+    const char *events = strstr(text, "\nevents: "), *summary = strstr(text, "\nsummary: ");
+    if (!events || !summary) return false;
+    events += strlen("\nevents: ");
+    summary += strlen("\nsummary: ");
+    bool any = false;
+    while (*events && *events != '\n' && *summary && *summary != '\n') {
+        size_t n = strcspn(events, " \n");
+        char *end;
+        double value = strtod(summary, &end);
+        if (end == summary) return false;
+        bool miss = n == 4 && events[2] == 'm';
+        if (n == 2 && memcmp(events, "Ir", 2) == 0) c->instructions += value, any = true;
+        if (miss && events[1] == '1') c->first += value;
+        if (miss && events[1] == 'L') c->last += value;
+        events += n;
+        while (*events == ' ') events++;
+        summary = end;
+        while (*summary == ' ') summary++;
+    }
+    return any && (!*events || *events == '\n');
+}

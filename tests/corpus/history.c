@@ -1,0 +1,505 @@
+/*
+ * Tests of corpus/history/: metrics, and collecting what commits cost, from repositories whose
+ * programs are scripts of the shell.
+ */
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "corpus/history/history.h"
+#include "runtime/proc/proc.h"
+#include "tests/git/repository.h"
+
+/* ---- metrics -------------------------------------------------------------------------------- */
+
+static double parsed_value(const char *metric, const char *printed)
+{
+    hpc_buf text = {0};
+    history_metric m;
+    double value = -1;
+    assert_int_equal(history_metric_parse(&m, metric), 0);
+    assert_int_equal(hpc_buf_text(&text, printed), 0);
+    if (history_parse(&value, &m, &text) < 0) {
+        assert_int_equal(hpc_error_get()->code, HPC_E_FORMAT);
+        hpc_error_clear();
+        value = -1;
+    }
+    hpc_buf_release(&text);
+    history_metric_release(&m);
+    return value;
+}
+
+static void metrics_are_read(void **state)
+{
+    static const struct {
+        const char *metric, *printed;
+        double value;
+    } cases[] = {{"t=took ([0-9.]+) s", "it took 1.5 s\n", 1.5},
+                 {"t=took (\\d+[.]\\d+) s", "took 1.5 s\nand took 2.5 s\n", 2.5},
+                 {"t=^x: (.*)$", "y: 1\nx: 1e3\nz: 2", 1000},
+                 {"t=n (.*)", "n 1,234,567.5", 1234567.5},
+                 {"rate/s=Triad +(\\d+)", "Triad   4000 MB", 1.0 / 4000},
+                 {"t=took (\\d+)", "nothing", -1},
+                 {"t=took (.*)", "took long", -1},
+                 {"t=took (.*)", "took 0", -1},
+                 {"t=took (-?\\d+)", "took -4", -1},
+                 {"t=took (.*)", "took nan", -1},
+                 {"t=()x", "xx", -1}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        if (!(parsed_value(cases[k].metric, cases[k].printed) == cases[k].value))
+            fail_msg("%s of %s", cases[k].metric, cases[k].printed);
+}
+
+static void what_is_no_metric_is_refused(void **state)
+{
+    static const struct {
+        const char *metric, *part;
+    } cases[] = {{"speed", "'speed' is none: time, user"},
+                 {"", "is none"},
+                 {"=x(y)", "the name before '='"},
+                 {"/s=x(y)", "the name before '='"},
+                 {"t=abc", "has no group ( )"},
+                 {"t=(abc", "metric t: '(abc':"},
+                 {"time=(x)", "'time' cannot be parsed"},
+                 {"t=x([", "metric t:"}};
+    history_metric m;
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        assert_refused(history_metric_parse(&m, cases[k].metric), HPC_E_ARG, cases[k].part);
+    assert_int_equal(history_metric_parse(&m, "cost"), 0);
+    assert_int_equal(m.kind, HISTORY_COST);
+}
+
+static void counts_are_read(void **state)
+{
+    static const char whole[] = "desc: I1 cache: x\ncmd: ./a\n"
+                                "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw \nfl=x\nfn=y\n"
+                                "1 2 3\nsummary: 1000 10 1 200 20 2 300 30 3\n";
+    history_counts c = {0};
+    (void)state;
+    assert_true(history_counts_add(&c, whole));
+    assert_true(c.instructions == 1000 && c.first == 60 && c.last == 6);
+    assert_true(history_counts_add(&c, "cmd: x\nevents: Ir \nsummary: 5\n"));
+    assert_true(c.instructions == 1005 && c.first == 60);
+    assert_false(history_counts_add(&c, "cmd: x\nevents: Ir \n"));
+    assert_false(history_counts_add(&c, "cmd: x\nevents: Ir Dr\nsummary: 5\n"));
+    assert_false(history_counts_add(&c, ""));
+}
+
+/* ---- collecting ----------------------------------------------------------------------------- */
+
+typedef struct told {
+    hpc_buf text;
+    int stop, lines, stop_after;
+} told;
+
+static void tell(void *user, const char *line)
+{
+    told *t = user;
+    hpc_buf_printf(&t->text, "%s\n", line);
+    if (++t->lines == t->stop_after) t->stop = 1;
+}
+
+typedef struct bench {
+    place *p;
+    history_options o;
+    history_metric metric[2];
+    char repository[128], database[128], work[128];
+    told told;
+    history_result r;
+} bench;
+
+/* What it prints is what it costs. */
+static void set_up(bench *b, place *p)
+{
+    *b = (bench){.p = p, .o = HISTORY_DEFAULTS};
+    assert_int_equal(history_metric_parse(&b->metric[0], "printed=cost (\\d+)"), 0);
+    snprintf(b->repository, sizeof b->repository, "%s/r", p->root);
+    snprintf(b->database, sizeof b->database, "%s/h.db", p->root);
+    snprintf(b->work, sizeof b->work, "%s/work", p->root);
+    b->o.repository = b->repository;
+    b->o.head = "HEAD";
+    b->o.build = "cp source program";
+    b->o.run = "sh program";
+    b->o.metric = b->metric;
+    b->o.metrics = 1;
+    b->o.least = 2;
+    b->o.most = 3;
+    b->o.warm_up = 0;
+    b->o.machine = "m";
+    b->o.database = b->database;
+    b->o.work = b->work;
+    b->o.tell = tell;
+    b->o.user = &b->told;
+    b->o.stop = &b->told.stop;
+}
+
+static void tear_down(bench *b)
+{
+    history_metric_release(&b->metric[0]);
+    history_metric_release(&b->metric[1]);
+    hpc_buf_release(&b->told.text);
+}
+
+static void collect(bench *b)
+{
+    b->told.lines = b->told.stop = 0;
+    if (history_collect(&b->r, &b->o) < 0) fail_msg("%s", hpc_error_get()->text);
+}
+
+/* Rows of the database, columns separated by '|' and rows by ' '. */
+static const char *rows(bench *b, const char *sql)
+{
+    static hpc_buf out;
+    sqlite3 *db;
+    sqlite3_stmt *q;
+    out.n = 0;
+    hpc_buf_text(&out, "");
+    assert_int_equal(sqlite3_open(b->database, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK);
+    while (sqlite3_step(q) == SQLITE_ROW) {
+        if (out.n > 0) hpc_buf_text(&out, " ");
+        for (int k = 0; k < sqlite3_column_count(q); k++) {
+            const unsigned char *text = sqlite3_column_text(q, k);
+            hpc_buf_printf(&out, "%s%s", k ? "|" : "", text ? (const char *)text : "-");
+        }
+    }
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return out.data;
+}
+
+#define BY_COMMIT                                                                                  \
+    "SELECT cast(value AS INTEGER), count(*) FROM sample JOIN commits ON commit_id = commits.id "  \
+    "GROUP BY commit_id ORDER BY time"
+/* `one COST`: a commit whose program prints it. */
+#define LINE                                                                                       \
+    "new r; n=0; save() { n=$((n + 1)); export GIT_COMMITTER_DATE=\"$((1700000000 + 60 * n)) "     \
+    "+0000\"; git add -A; git commit -q -m m; }; one() { echo \"echo cost $1\" > source; save; "   \
+    "}; "
+
+static void commits_are_measured(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; one 20; one 30; one 40; one 50; one 60");
+    set_up(&b, *state);
+    collect(&b);
+    assert_int_equal(b.r.commits, 6);
+    assert_int_equal(b.r.measured, 6);
+    assert_int_equal(b.r.unbuilt + b.r.unrun + b.r.there + b.r.same, 0);
+    /* The fourth is among the next few again: four more runs of it were not needed, two were. */
+    assert_string_equal(rows(&b, BY_COMMIT), "10|2 20|2 30|2 40|4 50|2 60|2");
+    assert_string_equal(rows(&b, "SELECT count(*) FROM commits c JOIN commits p "
+                                 "ON c.parent = p.id"),
+                        "5");
+    assert_string_equal(rows(&b, "SELECT DISTINCT command, metric, machine FROM series"),
+                        "sh program|printed|m");
+    assert_string_equal(rows(&b, "SELECT count(*), min(outcome), max(stage) FROM attempt"),
+                        "6|done|build");
+    /* Again: nothing is left to do, and nothing is built. */
+    collect(&b);
+    assert_int_equal(b.r.there, 6);
+    assert_int_equal(b.r.samples, 0);
+    assert_string_equal(rows(&b, "SELECT count(*) FROM session"), "2");
+    /* A range begins with what its base costs. */
+    b.o.base = "HEAD~2";
+    b.o.machine = "other";
+    collect(&b);
+    assert_int_equal(b.r.commits, 3);
+    assert_int_equal(b.r.measured, 3);
+    assert_string_equal(rows(&b, "SELECT count(*) FROM commits WHERE parent IS NULL"), "1");
+    tear_down(&b);
+}
+
+static void what_cannot_be_built_or_run_is_kept(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; git rm -q source; save; one 30; echo 'exit 7' > source; save; "
+                        "echo 'echo no number' > source; save; echo 'kill -11 $$' > source; save; "
+                        "one 40");
+    set_up(&b, *state);
+    collect(&b);
+    assert_int_equal(b.r.measured, 3);
+    assert_int_equal(b.r.unbuilt, 1);
+    assert_int_equal(b.r.unrun, 3);
+    assert_string_equal(rows(&b, "SELECT DISTINCT value FROM sample ORDER BY value"),
+                        "10.0 30.0 40.0");
+    assert_string_equal(
+        rows(&b, "SELECT stage, outcome, instr(log, 'cannot stat') > 0, "
+                 "instr(log, 'ended with status 7') > 0, instr(log, 'nothing matches') > 0, "
+                 "instr(log, 'signal 11') > 0 FROM attempt JOIN commits ON commit_id = id "
+                 "WHERE outcome <> 'done' ORDER BY time"),
+        "build|failed|1|0|0|0 run|failed|0|1|0|0 run|failed|0|0|1|0 run|failed|0|0|0|1");
+    collect(&b); /* not tried again, unless asked for */
+    assert_int_equal(b.r.samples, 0);
+    assert_int_equal(b.r.unbuilt + b.r.unrun, 4);
+    b.o.again = true;
+    b.o.build = "touch source; cp source program";
+    collect(&b);
+    assert_int_equal(b.r.unbuilt, 0);
+    tear_down(&b);
+}
+
+static bool is_gone(const char *pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d", atoi(pid));
+    for (int k = 0; k < 200; k++) {
+        if (access(path, F_OK) != 0) return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+/* A build that hangs, one that forks away and ends, and a run that hangs. */
+static void what_hangs_or_forks_away_ends(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; echo 'sleep 300' > build; save; one 20; "
+                        "echo \"setsid sh -c 'echo \\$\\$ > ../../../../away; sleep 300' "
+                        ">/dev/null 2>&1 & sleep 0.3\" > build; one 30; rm build; "
+                        "echo 'sleep 300' > source; save; one 40");
+    set_up(&b, *state);
+    b.o.build = "cp source program; if [ -e build ]; then sh build; fi";
+    b.o.limits.build_seconds = b.o.limits.run_seconds = 1.5;
+    collect(&b);
+    assert_int_equal(b.r.unbuilt, 2);
+    assert_int_equal(b.r.unrun, 1);
+    assert_int_equal(b.r.measured, 3);
+    char *pid = text_of(*state, "away");
+    assert_true(is_gone(pid));
+    hpc_free(pid);
+    assert_string_equal(rows(&b, "SELECT outcome, count(*) FROM attempt WHERE outcome <> 'done' "
+                                 "GROUP BY outcome"),
+                        "timed out|3");
+    tear_down(&b);
+}
+
+/* Only what the program is made of decides: documentation does not, nor does a revert. */
+static void the_same_product_is_not_run(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; echo 1 > README; save; echo 2 > README; save; one 20; "
+                        "echo 3 > README; save");
+    set_up(&b, *state);
+    b.o.product = "program";
+    collect(&b);
+    assert_int_equal(b.r.same, 3);
+    assert_int_equal(b.r.measured, 2);
+    assert_string_equal(rows(&b, "SELECT count(*), count(DISTINCT product) FROM attempt"), "5|2");
+    collect(&b);
+    assert_int_equal(b.r.same + b.r.there, 5);
+    assert_int_equal(b.r.samples, 0);
+    b.o.product = "nothing";
+    b.o.machine = "other";
+    collect(&b);
+    assert_int_equal(b.r.unbuilt, 5);
+    assert_string_equal(rows(&b, "SELECT count(*) FROM attempt WHERE log LIKE "
+                                 "'%the build made no nothing%'"),
+                        "5");
+    tear_down(&b);
+}
+
+static void merges_and_paths_are_chosen(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; git checkout -q -b side; one 20; one 30; git checkout -q main; "
+                        "echo x > other; save; git merge -q --no-edit side; echo y > other; save; "
+                        "git mv source moved; cp moved source; save");
+    set_up(&b, *state);
+    collect(&b);
+    assert_int_equal(b.r.commits, 5);
+    b.o.all = true;
+    collect(&b);
+    assert_int_equal(b.r.commits, 7);
+    assert_int_equal(b.r.there, 5);
+    const char *paths[] = {"source", NULL};
+    b.o.paths = paths;
+    collect(&b);
+    assert_int_equal(b.r.commits, 4); /* the merge brings it too */
+    b.o.all = false;
+    collect(&b);
+    assert_int_equal(b.r.commits, 2);
+    const char *nowhere[] = {"sour", "source/", NULL};
+    b.o.paths = nowhere;
+    collect(&b);
+    assert_int_equal(b.r.commits, 2);
+    tear_down(&b);
+}
+
+/* Not a byte of it, nor when it was written; index and work tree are dirty. */
+static void the_repository_stays_as_it_is(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; one 20; echo dirty >> source; echo new > new; git add new; "
+                        "cd ..; find r -printf '%P %s %T@ %C@\\n' | sort > before");
+    set_up(&b, *state);
+    collect(&b);
+    assert_int_equal(b.r.measured, 2);
+    script(*state, "find r -printf '%P %s %T@ %C@\\n' | sort > after; diff before after");
+    tear_down(&b);
+}
+
+/* Killed amid runs: every sample is there, what was not finished is swept, and the rest follows. */
+static void a_kill_loses_nothing(void **state)
+{
+    bench b;
+    int samples = 0;
+    script(*state, LINE "for k in 1 2 3 4 5 6 7 8; do one $k; done");
+    set_up(&b, *state);
+    b.o.run = "sleep 0.05; sh program; echo x >> ../../../../ran";
+    b.o.build = "cp source program; sleep 0.1";
+    for (int round = 0; round < 6; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            history_result r;
+            b.o.tell = NULL;
+            _exit(history_collect(&r, &b.o) == 0 ? 0 : 1);
+        }
+        usleep(300000 + 150000 * (unsigned)round);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        int now = atoi(rows(&b, "SELECT count(*) FROM sample"));
+        assert_true(now >= samples);
+        samples = now;
+        script(*state, "sleep 0.2; [ -z \"$(pgrep -f '[s]leep 0.05; sh program')\" ]");
+    }
+    assert_true(samples > 0);
+    collect(&b);
+    assert_int_equal(b.r.measured + b.r.there, 8);
+    assert_string_equal(rows(&b, "SELECT min(n) >= 2 FROM (SELECT count(*) AS n FROM sample "
+                                 "GROUP BY commit_id)"),
+                        "1");
+    /* Of every run but those that were cut off there is a sample. */
+    script(*state, "for d in work/builds/*; do [ -e $d/built ]; done; wc -l < ran > lines");
+    char *lines = text_of(*state, "lines");
+    int ran = atoi(lines), kept = atoi(rows(&b, "SELECT count(*) FROM sample"));
+    assert_true(ran - kept >= 0 && ran - kept <= 6);
+    hpc_free(lines);
+    tear_down(&b);
+}
+
+static void stopping_is_in_time(void **state)
+{
+    bench b;
+    script(*state, LINE "for k in 1 2 3 4 5 6 7 8; do one $k; done");
+    set_up(&b, *state);
+    b.told.stop_after = 5;
+    collect(&b);
+    assert_true(b.r.stopped);
+    assert_true(b.r.measured < 8 && b.r.measured > 0);
+    b.told.stop_after = 0;
+    collect(&b);
+    assert_false(b.r.stopped);
+    assert_int_equal(b.r.measured + b.r.there, 8);
+    tear_down(&b);
+}
+
+static void work_stays_within_its_room(void **state)
+{
+    bench b;
+    script(*state, LINE "for k in 1 2 3 4 5 6; do seq $k 100000 > large; one $k; done");
+    set_up(&b, *state);
+    b.o.cache_bytes = 2 << 20;
+    collect(&b);
+    script(*state,
+           "[ $(du -sm work/builds | cut -f1) -le 3 ]; [ $(ls work/builds | wc -l) -ge 1 ]");
+    b.o.cache_bytes = 0;
+    b.o.machine = "other";
+    collect(&b);
+    script(*state, "[ $(ls work/builds | wc -l) = 0 ]");
+    /* Another process that works there is not disturbed. */
+    script(*state, "flock work/lock sleep 1 & sleep 0.2");
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_STATE, "is used by another collect");
+    tear_down(&b);
+}
+
+static void wrong_requests_are_refused(void **state)
+{
+    bench b;
+    script(*state, LINE "one 10; one 20; cd ..; git clone -q --depth 1 file://\"$PWD\"/r shallow; "
+                        "mkdir none");
+    set_up(&b, *state);
+    b.o.base = "nobody";
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "'nobody' names no commit");
+    b.o.base = "HEAD";
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "HEAD..HEAD has no commits");
+    b.o.base = NULL;
+    b.o.metrics = 0;
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "1 to 16 metrics");
+    b.o.metrics = 1;
+    b.o.cpus = "0-";
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "cpus '0-'");
+    b.o.cpus = "1023";
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "of CPUs that there are");
+    b.o.cpus = NULL;
+    b.o.least = 9;
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "runs: at least 1");
+    b.o.least = 2;
+    snprintf(b.repository, sizeof b.repository, "%s/none", ((place *)*state)->root);
+    assert_int_equal(history_collect(&b.r, &b.o), HPC_E_IO);
+    hpc_error_clear();
+    assert_false(hpc_file_exists(b.database));
+    snprintf(b.repository, sizeof b.repository, "%s/shallow", ((place *)*state)->root);
+    collect(&b); /* what there is */
+    assert_int_equal(b.r.measured, 1);
+    tear_down(&b);
+}
+
+/* A real program under valgrind, where there is one: the same count twice, and columns cost more
+ * than rows, of which instructions tell nothing. */
+static void valgrind_counts(void **state)
+{
+    bench b;
+    if (!hpc_proc_exists("valgrind") || !hpc_proc_exists("cc")) {
+        print_message("SKIP valgrind or a compiler is missing\n");
+        skip();
+    }
+    script(*state, LINE "echo 'enum { N = 700 }; static double a[N][N]; int main(void) { for (int "
+                        "i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] += i; return 0; }' "
+                        "> k.c; save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
+    set_up(&b, *state);
+    history_metric_release(&b.metric[0]);
+    assert_int_equal(history_metric_parse(&b.metric[0], "cost"), 0);
+    assert_int_equal(history_metric_parse(&b.metric[1], "instructions"), 0);
+    b.o.metrics = 2;
+    b.o.build = "cc -O0 k.c -o k";
+    b.o.run = "./k && (./k)";
+    collect(&b);
+    assert_int_equal(b.r.measured, 2);
+    assert_string_equal(rows(&b, "SELECT metric, count(*), count(DISTINCT value) FROM sample JOIN "
+                                 "series ON series = series.id JOIN commits ON commit_id = "
+                                 "commits.id WHERE parent IS NULL GROUP BY metric"),
+                        "cost|2|1 instructions|2|1");
+    /* Two runs of 490,000 columns' elements, of which each misses. */
+    assert_string_equal(rows(&b, "SELECT max(value) - min(value) > 2 * 490000 * 10 * 0.8, "
+                                 "max(value) - min(value) < 2 * 490000 * 10 * 1.2 FROM sample JOIN "
+                                 "series ON series = series.id WHERE metric = 'cost'"),
+                        "1|1");
+    assert_string_equal(rows(&b, "SELECT max(value) - min(value) < 1000 FROM sample JOIN series ON "
+                                 "series = series.id WHERE metric = 'instructions'"),
+                        "1");
+    tear_down(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {cmocka_unit_test(metrics_are_read),
+                                       cmocka_unit_test(what_is_no_metric_is_refused),
+                                       cmocka_unit_test(counts_are_read),
+                                       TEST(commits_are_measured),
+                                       TEST(what_cannot_be_built_or_run_is_kept),
+                                       TEST(what_hangs_or_forks_away_ends),
+                                       TEST(the_same_product_is_not_run),
+                                       TEST(merges_and_paths_are_chosen),
+                                       TEST(the_repository_stays_as_it_is),
+                                       TEST(a_kill_loses_nothing),
+                                       TEST(stopping_is_in_time),
+                                       TEST(work_stays_within_its_room),
+                                       TEST(wrong_requests_are_refused),
+                                       TEST(valgrind_counts)};
+    return cmocka_run_group_tests_name("corpus/history", tests, NULL, NULL);
+}
