@@ -37,6 +37,17 @@ static inline void hear(const char *line, void *user)
     (void)line, (void)user;
 }
 
+/* As the update keeps it: of a parameter in bf16 the master. */
+static inline hpc_value as_kept(const hpc_trainer *t, hpc_value v)
+{
+    char name[HPC_TENSOR_NAME + 16];
+    if (t->whole[v].dtype != HPC_BF16) return v;
+    snprintf(name, sizeof name, "master.%s", t->p->value[v].name);
+    v = hpc_program_find(t->p, name);
+    assert_true(v >= 0 && t->whole[v].dtype == HPC_F32);
+    return v;
+}
+
 static inline void read_parameters(job *j, hpc_trainer *t)
 {
     static double room[NUMBERS];
@@ -55,6 +66,7 @@ static inline void read_parameters(job *j, hpc_trainer *t)
         int64_t n = 1;
         for (int d = 0; d < t->whole[v].rank; d++) n *= t->whole[v].extent[d];
         assert_true(j->n + n <= NUMBERS);
+        v = as_kept(t, v);
         test_ok(trainer_fetch(room, t, v));
         bool wide = t->whole[v].dtype == HPC_F64;
         for (int64_t k = 0; k < n; k++) j->param[j->n++] = wide ? room[k] : (double)narrow[k];
