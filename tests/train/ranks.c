@@ -200,29 +200,89 @@ static void same_bits(const job *a, const job *b)
     assert_memory_equal(a->param, b->param, (size_t)a->n * sizeof *a->param);
 }
 
+static const hpc_dtype widths[] = {HPC_F32, HPC_BF16};
+
 /* Whatever is hidden behind what, and whatever else is asked for. */
+static void overlapped(hpc_test_folder *f, size_t g, hpc_dtype dtype)
+{
+    job *plain = start(f, HPC_OPT_ADAMW, NULL), *hidden = hpc_alloc(1, sizeof *hidden);
+    assert_non_null(hidden);
+    plain->o.model.dtype = dtype;
+    plain->o.accumulate = 1 + g % 2;
+    plain->o.model.dropout = g % 3 ? 0 : 0.2;
+    plain->o.step.recompute = g % 4 == 1 ? HPC_RECOMPUTE_BLOCK : HPC_RECOMPUTE_NONE;
+    plain->steps = FEW;
+    put_grid(plain, &grids[g]);
+    *hidden = *plain;
+    hidden->source.path = plain->data;
+    hidden->o.parallel.overlap = true;
+    hidden->o.parallel.ahead = (int)(g / 3 % 3);
+    hidden->o.parallel.bucket_bytes = g % 5 ? 3000 * (g % 5) : 0;
+    run_job(plain);
+    run_job(hidden);
+    same_bits(hidden, plain);
+    assert_int_equal(hidden->sent, plain->sent);
+    hpc_free(plain);
+    hpc_free(hidden);
+}
+
 static void overlapping_changes_no_bit(void **state)
 {
     bool all = getenv("HPC_TEST_LONG") != NULL;
-    for (size_t g = all ? 0 : 1; g < sizeof grids / sizeof *grids; g += all ? 1 : 3) {
-        job *plain = start(*state, HPC_OPT_ADAMW, NULL), *hidden = hpc_alloc(1, sizeof *hidden);
-        assert_non_null(hidden);
-        plain->o.accumulate = 1 + g % 2;
-        plain->o.model.dropout = g % 3 ? 0 : 0.2;
-        plain->o.step.recompute = g % 4 == 1 ? HPC_RECOMPUTE_BLOCK : HPC_RECOMPUTE_NONE;
-        plain->steps = FEW;
-        put_grid(plain, &grids[g]);
-        *hidden = *plain;
-        hidden->source.path = plain->data;
-        hidden->o.parallel.overlap = true;
-        hidden->o.parallel.ahead = (int)(g / 3 % 3);
-        hidden->o.parallel.bucket_bytes = g % 5 ? 3000 * (g % 5) : 0;
-        run_job(plain);
-        run_job(hidden);
-        same_bits(hidden, plain);
-        assert_int_equal(hidden->sent, plain->sent);
-        hpc_free(plain);
-        hpc_free(hidden);
+    for (size_t g = all ? 0 : 1; g < sizeof grids / sizeof *grids; g += all ? 1 : 3)
+        for (int k = 0; k < 2; k++) overlapped(*state, g, widths[k]);
+}
+
+/* Of a stage, with a gradient that backward adds to once in a step, or more often: a tied table's,
+ * and that of microbatches. Without clipping. */
+static job *in_stage(hpc_test_folder *f, int zero, hpc_dtype dtype, bool once)
+{
+    job *j = start(f, HPC_OPT_ADAMW, NULL);
+    j->o.model.dtype = dtype;
+    j->o.model.tied = !once;
+    j->o.accumulate = once ? 1 : 2;
+    j->o.step.clip = 0;
+    put_grid(j, &(grid){2, 1, 1, 1, zero, false});
+    run_job(j);
+    return j;
+}
+
+/* What is summed over ranks is the same; in stages 2 and 3 as often as backward adds to it, which
+ * is another order where that is more than once. The squares of the norm are summed part by part
+ * from stage 1 on: it is rounded otherwise, and nothing else is unless it clips. */
+static void stages_change_no_bit(void **state)
+{
+    for (int k = 0; k < 4; k++) {
+        job *stage[4];
+        for (int zero = 0; zero < 4; zero++)
+            stage[zero] = in_stage(*state, zero, widths[k / 2], k % 2);
+        same_bits(stage[3], stage[2]);
+        for (int zero = 1; zero <= (k % 2 ? 2 : 1); zero++) {
+            assert_true(hpc_test_error(stage[zero]->norm, stage[0]->norm, STEPS) < 1e-6);
+            memcpy(stage[zero]->norm, stage[0]->norm, sizeof stage[0]->norm);
+            same_bits(stage[zero], stage[0]);
+        }
+        for (int zero = 0; zero < 4; zero++) hpc_free(stage[zero]);
+    }
+}
+
+static void a_grid_of_one_rank_changes_no_bit(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        job *none = start(*state, HPC_OPT_ADAMW, NULL), *grid_of_one = hpc_alloc(1, sizeof *none);
+        assert_non_null(grid_of_one);
+        none->o.model.dtype = widths[k];
+        none->o.model.dropout = 0.2;
+        none->o.accumulate = 2;
+        *grid_of_one = *none;
+        grid_of_one->source.path = none->data;
+        put_grid(grid_of_one, &(grid){1, 1, 1, 1, 3, false});
+        grid_of_one->o.parallel.overlap = grid_of_one->o.parallel.sequence = true;
+        run_job(none);
+        run_job(grid_of_one);
+        same_bits(grid_of_one, none);
+        hpc_free(none);
+        hpc_free(grid_of_one);
     }
 }
 
@@ -271,6 +331,8 @@ int main(void)
                                        cmocka_unit_test(adapters),
                                        cmocka_unit_test(memory_falls_by_stage),
                                        cmocka_unit_test(overlapping_changes_no_bit),
+                                       cmocka_unit_test(stages_change_no_bit),
+                                       cmocka_unit_test(a_grid_of_one_rank_changes_no_bit),
                                        cmocka_unit_test(halves_are_the_whole),
                                        cmocka_unit_test(saved_here_loaded_there),
                                        cmocka_unit_test(what_does_not_fit_is_named)};
