@@ -158,10 +158,11 @@ static hpc_value find(const sharder *w, hpc_value v, int axis, int8_t to, int32_
 
 /* Whether a later segment finds it. State that was gathered is not kept; and of what another
  * segment made, this one's conversion is there only where this one has been run, which nobody
- * knows. */
+ * knows. Refreshes are not of each step. */
 static bool lasts(const sharder *w, const converted *c)
 {
     const hpc_value_info *from = &w->p->value[c->from];
+    if (w->p->segment[w->p->value[c->to].segment].phase == HPC_REFRESH) return false;
     if (w->p->value[hpc_value_root(w->p, c->from)].kind == HPC_VALUE_STATE)
         return from->type.layout[c->axis] <= 0;
     return from->kind == HPC_VALUE_TEMP && from->segment == w->p->value[c->to].segment;
@@ -196,8 +197,21 @@ out:
 
 /* ---- all axes -------------------------------------------------------------------- */
 
-/* What is gathered comes first, the finest parts (inner ones) before coarser ones; then what is
- * split, the other way round; and what is summed in full last, since less of it is left. */
+/* Whether parts of dimension d change that are coarser than those at place k of the nesting. */
+static bool coarser_change(const sharder *w, const int8_t *is, const int8_t *want, int k, int d)
+{
+    for (int c = 0; c < k; c++) {
+        int a = hpc_axis_nesting[c % HPC_AXIS_N];
+        int8_t split = hpc_layout_split(d, c >= HPC_AXIS_N);
+        if (shard_extent(w, a) > 1 && is[a] != want[a] && (is[a] == split || want[a] == split))
+            return true;
+    }
+    return false;
+}
+
+/* What is gathered comes first, the finest parts (inner ones) before coarser ones, also those that
+ * stay where coarser ones change; then what is split, the other way round; and what is summed in
+ * full last, since less of it is left. */
 int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
 {
     bool anew = w->p->tags.anew;
@@ -207,9 +221,11 @@ int shard_convert(sharder *w, hpc_value *v, const int8_t want[HPC_AXIS_N])
     w->p->tags.queue = HPC_COMPUTE;
     for (int k = 2 * HPC_AXIS_N - 1; k >= 0; k--) {
         int a = hpc_axis_nesting[k % HPC_AXIS_N];
-        int8_t is = w->p->value[*v].type.layout[a];
-        if (shard_extent(w, a) == 1 || is <= 0 || is == want[a]) continue;
-        if (hpc_layout_inner(is) == (k >= HPC_AXIS_N)) TRY(convert_axis(w, v, a, HPC_REPLICATED));
+        const int8_t *layout = w->p->value[*v].type.layout, is = layout[a];
+        if (shard_extent(w, a) == 1 || is <= 0 || hpc_layout_inner(is) != (k >= HPC_AXIS_N))
+            continue;
+        if (is != want[a] || coarser_change(w, layout, want, k, hpc_layout_dim(is)))
+            TRY(convert_axis(w, v, a, HPC_REPLICATED));
     }
     for (int k = 0; k < 2 * HPC_AXIS_N; k++) {
         int a = hpc_axis_nesting[k % HPC_AXIS_N];

@@ -281,8 +281,9 @@ static void the_finest_parts_are_gathered_first(void **state)
     hpc_program_free(p);
 }
 
-/* What one axis holds in finer parts is not split by another that has coarser ones. */
-static void the_coarser_axis_of_two_is_not_converted_alone(void **state)
+/* What data holds in finer parts is put together before row splits it in coarser ones, and split
+ * again. */
+static void finer_parts_make_way_for_coarser_ones(void **state)
 {
     (void)state;
     hpc_grid_shape g = {.extent = {[HPC_AXIS_DATA] = 2, [HPC_AXIS_ROW] = 2}};
@@ -295,7 +296,16 @@ static void the_coarser_axis_of_two_is_not_converted_alone(void **state)
     hpc_value a = hpc_program_input(p, "a", t), b = hpc_program_input(p, "b", both);
     hpc_program_segment(p, HPC_FORWARD, 0);
     hpc_binary(p, HPC_ADD, b, a);
-    test_fails(hpc_shard(p, &g, coord, NULL), HPC_E_UNSUPPORTED, "no conversion of %0, ");
+    test_ok(hpc_shard(p, &g, coord, NULL));
+    const hpc_insn *i = p->segment[0].insn;
+    assert_int_equal(p->segment[0].insn_n, 4);
+    assert_ptr_equal(i[0].op, &hpc_op_all_gather);
+    assert_int_equal(((hpc_comm_attr *)i[0].attr)->axes, 1 << HPC_AXIS_DATA);
+    for (int k = 1; k <= 2; k++) { /* by row; by data */
+        assert_ptr_equal(i[k].op, &hpc_op_view);
+        assert_int_equal(p->value[i[k].operand[0]].type.extent[0], M >> k);
+    }
+    assert_memory_equal(p->value[i[2].operand[0]].type.layout, both.layout, sizeof both.layout);
     hpc_program_free(p);
 }
 
@@ -456,7 +466,7 @@ int main(void)
         cmocka_unit_test(every_layout_computes_the_same),
         cmocka_unit_test(a_guarded_conversion_serves_its_guard_alone),
         cmocka_unit_test(the_finest_parts_are_gathered_first),
-        cmocka_unit_test(the_coarser_axis_of_two_is_not_converted_alone),
+        cmocka_unit_test(finer_parts_make_way_for_coarser_ones),
         cmocka_unit_test(inner_parts_are_the_finest),
         cmocka_unit_test(inner_parts_give_way_to_plain_ones),
         cmocka_unit_test(blocks_are_split_as_far_as_they_divide),

@@ -44,6 +44,20 @@ static void sequences_are_proven(void **state)
                          .dtype = k % 2 ? HPC_BF16 : HPC_F32});
 }
 
+/* Gradients that are not clipped are read as they are, by refreshes, which not each step has, and
+ * by updates. */
+static void steps_without_refreshes_are_proven(void **state)
+{
+    (void)state;
+    plan x = {.unclipped = true, .block = 8};
+    for (x.optimizer = HPC_OPT_SHAMPOO; x.optimizer < HPC_OPT_N; x.optimizer++)
+        for (x.zero = 0; x.zero <= 3; x.zero++) {
+            x.kv_heads = 1 + x.optimizer % 2;
+            x.grid = x.kv_heads == 1 ? "data=2,row=2" : "data=2";
+            holds(x);
+        }
+}
+
 /* All that a step may be, on a grid of all axes. */
 static void every_step_is_proven(void **state)
 {
@@ -57,6 +71,10 @@ static void every_step_is_proven(void **state)
     x.block = 16;
     for (x.optimizer = HPC_OPT_JORGE_NEWTON; x.optimizer <= HPC_OPT_JORGE_MOMENTUM; x.optimizer++)
         for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    /* Blocks of two ranks' rows along row, which data splits further. */
+    x.grid = "data=2,row=4";
+    x.optimizer = HPC_OPT_JORGE_MOMENTUM;
+    for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
     x = (plan){.grid = "data=2,depth=2,row=2",
                .dropout = 0.1,
                .tied = true,
@@ -309,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_grid_is_proven),
         cmocka_unit_test(sequences_are_proven),
+        cmocka_unit_test(steps_without_refreshes_are_proven),
         cmocka_unit_test(every_step_is_proven),
         cmocka_unit_test(a_dropped_sum_is_found),
         cmocka_unit_test(a_repeated_sum_is_found),

@@ -30,7 +30,7 @@ typedef struct plan {
     int layers, kv_heads, optimizer, recompute, block;
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
-    bool sequence;
+    bool sequence, unclipped;
     double prune; /* share that is zero; 0: none */
 } plan;
 
@@ -72,7 +72,7 @@ static inline lab *open_lab(const plan *x)
     hpc_optimizer_usual(&o);
     if (x->block) o.block = x->block;
     hpc_step_options s = {.model = {.tokens = 256, .sequences = 16},
-                          .clip = 1,
+                          .clip = x->unclipped ? 0 : 1,
                           .once = x->once,
                           .recompute = x->recompute,
                           .parallel = &l->parallel};
