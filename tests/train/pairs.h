@@ -108,4 +108,21 @@ static inline job *by_all(const job *one, const pair_plan *p)
     return many;
 }
 
+/* As the trainer asks before it begins; or it is refused, with a reason. */
+static inline bool may_start(const job *j, bool pruned)
+{
+    hpc_parallel q = j->o.parallel;
+    int rc;
+    q.grid = j->shape;
+    TRY(hpc_parallel_check(&q, &j->o.model, j->o.rows, j->o.length));
+    TRY(hpc_prune_check(&(hpc_prune_config){.asked = pruned, .sparsity = 0.8}, &j->o.optimizer,
+                        &j->o.model, &q));
+out:
+    if (rc >= 0) return true;
+    assert_true(rc == HPC_E_SHAPE || rc == HPC_E_UNSUPPORTED);
+    assert_true(strlen(hpc_error_get()->text) > 0);
+    hpc_error_clear();
+    return false;
+}
+
 #endif
