@@ -212,6 +212,15 @@ static inline int prove(const lab *l)
     return rc < 0 ? rc : hpc_prove_layouts(&proof, &l->w);
 }
 
+/* What is planted in the first of `op` in the segment, on all ranks, is found, and said to be. */
+static inline void is_found(lab *l, int segment, const hpc_op *op,
+                            void (*plant)(hpc_program *p, place at), const char *says)
+{
+    everywhere(l, first_of(l, segment, op), plant);
+    test_fails(prove(l), HPC_E_STATE, says);
+    close_lab(l);
+}
+
 /* Each of them, not only the first. */
 static inline void every_collective_is_needed(lab *(*make)(int zero), int zero)
 {

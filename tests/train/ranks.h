@@ -8,7 +8,7 @@
 #include "tests/train/data.h"
 #include "train/run_priv.h"
 
-enum { STEPS = 4, FEW = 2, NUMBERS = 1 << 15 };
+enum { STEPS = 4, FEW = 2, NUMBERS = 1 << 16 };
 
 typedef struct job {
     hpc_trainer_options o;
@@ -145,6 +145,18 @@ static inline int run_rank(hpc_link *world, void *user)
 static inline void run_job(job *j)
 {
     test_ok(hpc_threads_run(hpc_grid_size(&j->shape), run_rank, j));
+}
+
+/* A rank of a job that is refused as it opens. */
+static inline int run_refused(hpc_link *world, void *user)
+{
+    job *j = user;
+    hpc_trainer_options o = j->o;
+    hpc_trainer *t;
+    test_ok(hpc_grid_open(&o.grid, world, &j->shape));
+    int rc = hpc_trainer_open(&t, &o, true);
+    hpc_grid_close(o.grid);
+    return rc;
 }
 
 static inline job *start(hpc_test_folder *f, int kind, const char *column)

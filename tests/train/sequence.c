@@ -106,17 +106,6 @@ static void less_memory(void **state)
     }
 }
 
-static int run_refused(hpc_link *world, void *user)
-{
-    job *j = user;
-    hpc_trainer_options o = j->o;
-    hpc_trainer *t;
-    test_ok(hpc_grid_open(&o.grid, world, &j->shape));
-    int rc = hpc_trainer_open(&t, &o, true);
-    hpc_grid_close(o.grid);
-    return rc;
-}
-
 static void what_does_not_divide_is_named(void **state)
 {
     job *j = sequence(start(*state, HPC_OPT_ADAMW, NULL));
