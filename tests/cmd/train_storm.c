@@ -81,6 +81,18 @@ static void same_bits(void **state, const char *a, const char *b)
     hpc_file_close(&y);
 }
 
+/* How far apart the losses of two runs are in any of their steps, as a share of them. */
+static double furthest(void **state, const char *a, const char *b, int64_t steps)
+{
+    double most = 0;
+    for (int64_t s = 1; s <= steps; s++) {
+        double x = cell(state, a, s, 2), y = cell(state, b, s, 2);
+        assert_true(isfinite(x) && isfinite(y));
+        most = fmax(most, fabs(x - y) / fabs(y));
+    }
+    return most;
+}
+
 /* Killed at moments from its start on, and resumed on the same grid: the same bits. */
 static void at_any_moment(void **state)
 {
@@ -113,8 +125,7 @@ static void at_any_moment(void **state)
     assert_int_equal(ended(mpirun(state, RANKS, words, "storm.log")), 0);
     snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @calm", (long long)step);
     assert_int_equal(ended(mpirun(state, RANKS, words, "calm.log")), 0);
-    for (int64_t s = step - 5; s <= step; s++)
-        assert_true(cell(state, "storm", s, 2) == cell(state, "calm", s, 2));
+    assert_true(furthest(state, "storm", "calm", step) == 0);
     same_bits(state, "storm/model/model.safetensors", "calm/model/model.safetensors");
 }
 
@@ -149,9 +160,9 @@ static void on_other_numbers_of_ranks(void **state)
     step += 4;
     snprintf(words, sizeof words, STORM "--steps %lld --zero 1 --out @steady", (long long)step);
     assert_int_equal(ended(mpirun(state, 4, words, "steady.log")), 0);
-    double x = cell(state, "elastic", step, 2), y = cell(state, "steady", step, 2);
-    print_message("step %lld: loss %.9g and %.9g\n", (long long)step, x, y);
-    assert_true(fabs(x - y) <= 1e-5 * fabs(y));
+    double most = furthest(state, "elastic", "steady", step);
+    print_message("%lld steps: losses within %.1e\n", (long long)step, most);
+    assert_true(most <= 1e-5);
 }
 
 /* examples/train-mpirun.sh starts a job again that lost a rank. */
