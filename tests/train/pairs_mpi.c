@@ -1,6 +1,6 @@
 /*
  * pairs_mpi.c: the plans of pairs.h on processes of mpirun. Started plainly, it starts itself on 2,
- * 4 and 8 ranks, each of which takes the plans of so many, in double and in single.
+ * 4 and 8 ranks, each of which takes the plans of so many, in double, in single and in bf16.
  */
 #include <stdlib.h>
 
@@ -24,6 +24,22 @@ static void take_part(hpc_link *world, hpc_test_folder *f, const pair_plan *p, h
     hpc_free(many);
 }
 
+/* In bf16 to the bits of thread ranks, whose distance from single pairs.c knows. */
+static void as_threads(hpc_link *world, hpc_test_folder *f, const pair_plan *p)
+{
+    hpc_masks *m;
+    job *one = for_one(f, p, HPC_BF16, &m), *many = by_all(one, p), *threads = by_all(one, p);
+    test_ok(run_rank(world, many));
+    if (hpc_link_rank(world) == 0) {
+        run_job(threads);
+        same_bits(many, threads);
+    }
+    hpc_masks_free(m);
+    hpc_free(one);
+    hpc_free(many);
+    hpc_free(threads);
+}
+
 static int rank_main(const char *folder)
 {
     hpc_test_folder f;
@@ -36,6 +52,7 @@ static int rank_main(const char *folder)
         if (pair_ranks(&pair_plans[k]) != hpc_link_size(world)) continue;
         take_part(world, &f, &pair_plans[k], HPC_F64, 1e-12);
         take_part(world, &f, &pair_plans[k], HPC_F32, 1e-5);
+        as_threads(world, &f, &pair_plans[k]);
         taken++;
     }
     hpc_link_close(world);

@@ -196,16 +196,6 @@ static void halves_are_the_whole(void **state)
     }
 }
 
-/* Two jobs come to the same bits. */
-static void same_bits(const job *a, const job *b)
-{
-    assert_int_equal(a->n, b->n);
-    assert_memory_equal(a->loss, b->loss, sizeof a->loss);
-    assert_memory_equal(a->norm, b->norm, sizeof a->norm);
-    assert_true(a->validation == b->validation);
-    assert_memory_equal(a->param, b->param, (size_t)a->n * sizeof *a->param);
-}
-
 static const hpc_dtype widths[] = {HPC_F32, HPC_BF16};
 
 /* Whatever is hidden behind what, and whatever else is asked for. */

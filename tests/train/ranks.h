@@ -181,6 +181,16 @@ static inline void same(const job *a, const job *b, double bound)
     assert_true(hpc_test_error(a->param, b->param, a->n) < bound);
 }
 
+/* Two jobs come to the same bits. */
+static inline void same_bits(const job *a, const job *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->loss, b->loss, sizeof a->loss);
+    assert_memory_equal(a->norm, b->norm, sizeof a->norm);
+    assert_true(a->validation == b->validation);
+    assert_memory_equal(a->param, b->param, (size_t)a->n * sizeof *a->param);
+}
+
 typedef struct grid {
     int data, depth, row, col, zero;
     bool keep;
