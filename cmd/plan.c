@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "train/prune.h"
 
 const char *const hpc_cmd_plan_policies[] = {[HPC_RECOMPUTE_NONE] = "none",
                                              [HPC_RECOMPUTE_SELECTIVE] = "selective",
@@ -74,10 +75,26 @@ int hpc_cmd_plan_parallel(hpc_parallel *out, const plan_ask *a)
     return hpc_grid_parse(&out->grid, a->ranks.grid);
 }
 
+int hpc_cmd_plan_prune(hpc_masks **masks, hpc_step_options *s, const prune_options *a,
+                       const hpc_model_config *c, const hpc_optimizer_config *o,
+                       const hpc_parallel *q)
+{
+    hpc_prune_config prune = {.asked = a->prune != -1, .sparsity = a->prune};
+    int rc;
+    *masks = NULL;
+    while (strcmp(hpc_gradients_names[s->gradients], a->gradients) != 0) s->gradients++;
+    TRY(hpc_prune_check(&prune, o, c, q));
+    if (prune.asked) TRY(hpc_masks_assume(masks, c, &prune));
+    s->masks = *masks;
+out:
+    return rc;
+}
+
 int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,
                       const hpc_parallel *q, int64_t sequences)
 {
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    hpc_masks *masks = NULL;
     int rc;
     *out = (plan_step){.model = *c, .parallel = *q};
     hpc_step_options s = {.model = {.tokens = sequences * a->model.length, .sequences = sequences},
@@ -90,11 +107,13 @@ int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config 
     TRY(hpc_parallel_check(q, c, sequences, a->model.length));
     TRY(hpc_optimizer_find(&o.kind, a->optimizer));
     hpc_optimizer_usual(&o);
+    TRY(hpc_cmd_plan_prune(&masks, &s, &a->pruned, c, &o, q));
     out->optimizer = o;
     out->serial = hpc_program_create();
     if (!out->serial) TRY(HPC_E_NOMEM);
     TRY(hpc_step_emit(&out->io, out->serial, c, &o, &s));
 out:
+    hpc_masks_free(masks);
     if (rc < 0) hpc_cmd_plan_release(out);
     return rc;
 }

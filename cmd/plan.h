@@ -1,17 +1,19 @@
 /*
- * plan.h: what `plan check` and `plan simulate` share: the step that is asked
- * about, and its options.
+ * plan.h: what `plan check` and `plan simulate`, and of pruning `plan show`, share: the step that
+ * is asked about, and its options.
  */
 #ifndef HPC_CMD_PLAN_H
 #define HPC_CMD_PLAN_H
 
 #include "cmd/grid_options.h"
 #include "cmd/model_options.h"
+#include "cmd/prune_options.h"
 #include "train/proof.h"
 
 typedef struct plan_ask {
     model_options model;
     grid_options ranks;
+    prune_options pruned;
     const char *shape, *recompute, *optimizer;
     int64_t recompute_blocks, accumulate;
 } plan_ask;
@@ -31,6 +33,11 @@ int hpc_cmd_plan_parallel(hpc_parallel *out, const plan_ask *a);
 int hpc_cmd_plan_emit(plan_step *out, const plan_ask *a, const hpc_model_config *c,
                       const hpc_parallel *q, int64_t sequences);
 void hpc_cmd_plan_release(plan_step *s);
+/* --prune and --gradients, of a step of that model; *masks: what s refers to until it is emitted,
+ * NULL: nothing is pruned. */
+int hpc_cmd_plan_prune(hpc_masks **masks, hpc_step_options *s, const prune_options *a,
+                       const hpc_model_config *c, const hpc_optimizer_config *o,
+                       const hpc_parallel *q);
 
 extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
 
@@ -44,6 +51,7 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .help = "A known model in place of the numbers above (gpt-5b to gpt-640b, gpt3-175b, "    \
                  "llama-7b), or a model directory's."},                                            \
         GRID_OPTIONS((base) + offsetof(plan_ask, ranks), ""),                                      \
+        PRUNE_OPTIONS((base) + offsetof(plan_ask, pruned)),                                        \
         {.name = "accumulate",                                                                     \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(plan_ask, accumulate),                                        \

@@ -198,7 +198,8 @@ const hpc_command hpc_cmd_plan_check = {
         "of them that is not linear, replicas agree, parts cover their tensor once, random numbers "
         "go with their elements, and what is kept gathered is gathered again when it was written. "
         "Memory: what the rank that needs most allocates, by what it is for, stays below "
-        "--memory.\n\n"
+        "--memory. Of a pruned step (--prune) each part of a matrix is taken to keep its share, "
+        "which those of a mask that was drawn need not.\n\n"
         "The proof takes programs as they are and knows nothing of how they were made; it trusts "
         "the op table's rules, which other tests hold against one rank's numbers. Exit code 1: "
         "something does not hold, and the line says which instruction, tensor and rank.",

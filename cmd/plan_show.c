@@ -4,21 +4,17 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/grid_options.h"
-#include "cmd/model_options.h"
+#include "cmd/plan.h"
 #include "runtime/program/run/run.h"
+#include "train/prune.h"
 
 typedef struct plan_options {
     model_options model;
     grid_options ranks;
+    prune_options pruned;
     const char *backend, *isa, *recompute, *optimizer;
     int64_t rank, threads, recompute_blocks;
 } plan_options;
-
-static const char *const policies[] = {[HPC_RECOMPUTE_NONE] = "none",
-                                       [HPC_RECOMPUTE_SELECTIVE] = "selective",
-                                       [HPC_RECOMPUTE_BLOCK] = "block",
-                                       NULL};
 
 /* Ranks are threads here; each opens its program, one prints. */
 typedef struct show {
@@ -33,8 +29,8 @@ static hpc_step_options step_of(const plan_options *o)
         .model = {.tokens = o->model.sequences * o->model.length, .sequences = o->model.sequences},
         .clip = 1,
         .recompute_blocks = (int)o->recompute_blocks};
-    for (int k = 0; policies[k]; k++)
-        if (strcmp(policies[k], o->recompute) == 0) s.recompute = k;
+    for (int k = 0; hpc_cmd_plan_policies[k]; k++)
+        if (strcmp(hpc_cmd_plan_policies[k], o->recompute) == 0) s.recompute = k;
     return s;
 }
 
@@ -46,6 +42,7 @@ static int print_plan(hpc_link *world, void *user)
     hpc_device *d = NULL;
     hpc_grid *grid = NULL;
     hpc_exec *e = NULL;
+    hpc_masks *masks = NULL;
     hpc_step io;
     hpc_step_options step;
     hpc_model_config c = model_config_of(&s->o->model);
@@ -58,8 +55,10 @@ static int print_plan(hpc_link *world, void *user)
     if (!p) TRY(HPC_E_NOMEM);
     step = step_of(s->o);
     step.parallel = &s->parallel;
+    memcpy(step.coord, coord, sizeof coord);
     TRY(hpc_optimizer_find(&opt.kind, s->o->optimizer));
     hpc_optimizer_usual(&opt);
+    TRY(hpc_cmd_plan_prune(&masks, &step, &s->o->pruned, &c, &opt, &s->parallel));
     TRY(hpc_step_emit(&io, p, &c, &opt, &step));
     TRY(hpc_step_shard(&io, p, &s->parallel, coord));
     TRY(hpc_device_open(&d, &dev));
@@ -68,6 +67,7 @@ static int print_plan(hpc_link *world, void *user)
 out:
     hpc_exec_close(e);
     hpc_device_close(d);
+    hpc_masks_free(masks);
     hpc_grid_close(grid);
     hpc_program_free(p);
     return rc;
@@ -96,6 +96,7 @@ out:
 static const hpc_option options[] = {
     MODEL_OPTIONS(offsetof(plan_options, model)),
     GRID_OPTIONS(offsetof(plan_options, ranks), ""),
+    PRUNE_OPTIONS(offsetof(plan_options, pruned)),
     {.name = "rank",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, rank),
@@ -115,7 +116,7 @@ static const hpc_option options[] = {
      .offset = offsetof(plan_options, recompute),
      .fallback = "none",
      .argument = "POLICY",
-     .choices = policies,
+     .choices = hpc_cmd_plan_policies,
      .help = "What backward makes again instead of keeping it: all of a block, or what is cheap."},
     {.name = "recompute-blocks",
      .kind = HPC_INT,

@@ -6,17 +6,33 @@
 
 #include <stddef.h>
 
+#include "train/train.h"
+
 static const char *const prune_overs[] = {"each", "all", NULL};
 
-/* type: the struct that has them. */
+/* Those that say what a pruned step is, for plans as well. */
+typedef struct prune_options {
+    double prune;
+    const char *gradients;
+} prune_options;
+#define PRUNE_OPTIONS(base)                                                                        \
+    {.name = "gradients",                                                                          \
+     .kind = HPC_CHOICE,                                                                           \
+     .offset = (base) + offsetof(prune_options, gradients),                                        \
+     .fallback = "auto",                                                                           \
+     .choices = hpc_gradients_names,                                                               \
+     .help = "As which ranks sum gradients, with --zero 0 or 1, and updates read them; auto: "     \
+             "f32, but bf16 of a pruned model with --dtype bf16."},                                \
+    {                                                                                              \
+        .name = "prune", .kind = HPC_REAL, .offset = (base) + offsetof(prune_options, prune),      \
+        .fallback = "-1", .argument = "P",                                                         \
+        .help = "Share of the elements of the blocks' matrices that become zero for good, those "  \
+                "of the least magnitude; -1: none. What is left has all of the state."             \
+    }
+
+/* And those of a run; type: the struct that has them. */
 #define HPC_CMD_PRUNE(type)                                                                        \
-    {.name = "prune",                                                                              \
-     .kind = HPC_REAL,                                                                             \
-     .offset = offsetof(type, prune),                                                              \
-     .fallback = "-1",                                                                             \
-     .argument = "P",                                                                              \
-     .help = "Share of the elements of the blocks' matrices that become zero for good, those of "  \
-             "the least magnitude; -1: none. What is left has all of the state."},                 \
+    PRUNE_OPTIONS(offsetof(type, pruned)),                                                         \
         {.name = "prune-after",                                                                    \
          .kind = HPC_TEXT,                                                                         \
          .offset = offsetof(type, prune_after),                                                    \

@@ -255,7 +255,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(&r->model, o, vocab));
-    r->step.gradients = index_of(hpc_gradients_names, o->gradients);
+    r->step.gradients = index_of(hpc_gradients_names, o->pruned.gradients);
     TRY(hpc_cmd_train_prune(&t->prune, o, r));
     TRY(hpc_cmd_train_recompute(r, o));
 out:

@@ -7,21 +7,23 @@
 #include <limits.h>
 
 #include "cmd/grid_options.h"
+#include "cmd/prune_options.h"
 #include "runtime/base/options.h"
 #include "train/run.h"
 
 typedef struct train_options {
     grid_options ranks;
+    prune_options pruned;
     hpc_texts data, validation, set;
     const char *out, *tokenizer, *model, *init;
     const char *objective, *optimizer, *schedule, *graft, *halves, *dtype, *recompute;
-    const char *lora_targets, *isa, *backend, *trace, *prune_after, *prune_over, *gradients;
+    const char *lora_targets, *isa, *backend, *trace, *prune_after, *prune_over;
     int64_t vocab, hidden, layers, heads, kv_heads, ffn, positions, classes, lora_rank;
     int64_t length, rows, accumulate, documents, steps, warmup, seed, threads;
     int64_t block, interval, burst, newton, trace_steps, prune_every;
     int64_t validate_every, validate_batches, save_every, keep;
     double tokens, hours, memory;
-    double dropout, rope_theta, lora_alpha, prune, prune_distance;
+    double dropout, rope_theta, lora_alpha, prune_distance;
     double lr, lr_least, lr_factor, lr_decay;
     double beta1, beta2, eps, momentum, decay, average, even, ridge, start, floor, clip, spike;
     bool tied, from_sgd, resume, dry_run, json, quiet;

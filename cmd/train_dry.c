@@ -76,8 +76,8 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 int hpc_cmd_train_prune(hpc_prune_config *out, const train_options *o, const hpc_trainer_options *t)
 {
     char *end = NULL;
-    *out = (hpc_prune_config){.asked = o->prune != -1,
-                              .sparsity = o->prune,
+    *out = (hpc_prune_config){.asked = o->pruned.prune != -1,
+                              .sparsity = o->pruned.prune,
                               .each = strcmp(o->prune_over, "each") == 0,
                               .early_bird = strcmp(o->prune_after, "early-bird") == 0,
                               .every = o->prune_every,
@@ -99,8 +99,7 @@ static int assume_masks(hpc_masks **out, const hpc_trainer_options *t, const tra
     *out = NULL;
     TRY(hpc_cmd_train_prune(&c, o, t));
     if (!c.asked) return HPC_OK;
-    TRY(hpc_masks_create(out, &t->model));
-    hpc_masks_assume(*out, &c);
+    TRY(hpc_masks_assume(out, &t->model, &c));
 out:
     return rc;
 }

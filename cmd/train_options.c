@@ -177,13 +177,6 @@ const hpc_option hpc_cmd_train_options[] = {
      .least = 1,
      .most = 1000,
      .help = "Steps that --trace tells of, the first of this process."},
-    {.name = "gradients",
-     .kind = HPC_CHOICE,
-     .offset = offsetof(train_options, gradients),
-     .fallback = "auto",
-     .choices = hpc_gradients_names,
-     .help = "As which ranks sum gradients, with --zero 0 or 1, and updates read them; auto: f32, "
-             "but bf16 of a pruned model with --dtype bf16."},
     HPC_CMD_PRUNE(train_options),
     {.name = "length",
      .kind = HPC_INT,

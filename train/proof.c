@@ -104,7 +104,8 @@ static int sort_state(uint8_t *kind, const hpc_program *p, const hpc_step *io,
         if (v >= 0) kind[v] = PARAMETER;
         if (m >= 0) kind[m] = PARAMETER;
         if (v >= 0 && p->value[v].whole >= 0) kind[p->value[v].whole] = PARAMETER;
-        if (v >= 0 && p->value[v].grad >= 0) kind[p->value[v].grad] = GRADIENT;
+        for (hpc_value g = v; g >= 0 && p->value[g].grad >= 0;) /* and what it is rounded to */
+            kind[g = p->value[g].grad] = GRADIENT;
     }
     if (io->model.freq >= 0) kind[io->model.freq] = PARAMETER;
     hpc_free(tensor);

@@ -51,7 +51,8 @@ static bool is_pruned(const hpc_model_tensor *t)
     return t->role == HPC_ROLE_MATRIX && t->block >= 0 && t->trainable && t->adapter == 0;
 }
 
-int hpc_masks_create(hpc_masks **out, const hpc_model_config *c)
+/* bits: whether there is room for which ones are kept. */
+static int create(hpc_masks **out, const hpc_model_config *c, bool bits)
 {
     hpc_model_tensor *tensor = NULL;
     hpc_masks *m = hpc_alloc(1, sizeof *m);
@@ -71,8 +72,8 @@ int hpc_masks_create(hpc_masks **out, const hpc_model_config *c)
             TRY(hpc_fail(HPC_E_UNSUPPORTED,
                          "prune: %s has %lld elements, more than an index of 32 bits counts",
                          x->name, (long long)x->n));
-        x->bits = hpc_alloc((size_t)x->n / 8 + 1, 1);
-        if (!x->bits) TRY(HPC_E_NOMEM);
+        if (bits) x->bits = hpc_alloc((size_t)x->n / 8 + 1, 1);
+        if (bits && !x->bits) TRY(HPC_E_NOMEM);
         m->n += x->n;
     }
     *out = m;
@@ -81,6 +82,11 @@ out:
     hpc_free(tensor);
     hpc_masks_free(m);
     return rc;
+}
+
+int hpc_masks_create(hpc_masks **out, const hpc_model_config *c)
+{
+    return create(out, c, true);
 }
 
 void hpc_masks_free(hpc_masks *m)
@@ -146,14 +152,14 @@ static void count(hpc_masks *m)
     for (int64_t k = 0; k < m->mask_n; k++) m->kept += m->mask[k].kept;
 }
 
-void hpc_masks_assume(hpc_masks *m, const hpc_prune_config *c)
+int hpc_masks_assume(hpc_masks **out, const hpc_model_config *c, const hpc_prune_config *o)
 {
-    for (int64_t k = 0; k < m->mask_n; k++) {
-        clear(&m->mask[k]);
-        for (int64_t i = 0; i < hpc_prune_kept(c->sparsity, m->mask[k].n); i++)
-            keep(&m->mask[k], i);
-    }
-    count(m);
+    int rc = create(out, c, false);
+    if (rc < 0) return rc;
+    for (int64_t k = 0; k < (*out)->mask_n; k++)
+        (*out)->mask[k].kept = hpc_prune_kept(o->sparsity, (*out)->mask[k].n);
+    count(*out);
+    return HPC_OK;
 }
 
 double hpc_masks_distance(const hpc_masks *a, const hpc_masks *b)
@@ -185,11 +191,22 @@ int hpc_mask_set(hpc_mask *m, const int32_t *list, int64_t n)
     return HPC_OK;
 }
 
+/* Of parts that are numbered row by row, the one that begins at (r0, c0). */
+static int64_t share_of(const hpc_mask *m, const hpc_type *local, int64_t cols, int64_t r0,
+                        int64_t c0)
+{
+    int64_t parts = m->n / (local->extent[0] * local->extent[1]);
+    int64_t part = r0 / local->extent[0] * (cols / local->extent[1]) + c0 / local->extent[1];
+    return m->kept / parts + (part < m->kept % parts);
+}
+
 int64_t hpc_mask_part(int32_t *index, const hpc_mask *m, const hpc_type *local,
                       const hpc_type *whole, const hpc_grid_shape *s, const int *coord)
 {
     int64_t rows = local->extent[0], cols = local->extent[1], n = 0;
     int64_t r0 = hpc_type_first(local, 0, s, coord), c0 = hpc_type_first(local, 1, s, coord);
+    hpc_assert(m->bits || !index);
+    if (!m->bits) return share_of(m, local, whole->extent[1], r0, c0);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < cols; c++) {
             if (!is_kept(m, (r0 + r) * whole->extent[1] + c0 + c)) continue;

@@ -32,7 +32,7 @@ int hpc_prune_check(const hpc_prune_config *c, const hpc_optimizer_config *o,
 typedef struct hpc_mask {
     char name[HPC_TENSOR_NAME];
     int64_t n, kept; /* elements */
-    uint8_t *bits;   /* element i: bit i % 8 of byte i / 8 */
+    uint8_t *bits;   /* element i: bit i % 8 of byte i / 8; NULL: assumed */
 } hpc_mask;
 struct hpc_masks {
     hpc_mask *mask;
@@ -49,8 +49,10 @@ int64_t hpc_prune_kept(double sparsity, int64_t n);
  * tensor's values, in f32; called several times for each. */
 typedef int hpc_masks_read(float *out, const hpc_mask *m, void *user);
 int hpc_masks_choose(hpc_masks *m, const hpc_prune_config *c, hpc_masks_read *read, void *user);
-/* The same numbers without any values, for plans: the first of each matrix. */
-void hpc_masks_assume(hpc_masks *m, const hpc_prune_config *c);
+/* For plans, without any values: so many elements of each matrix, of which nobody says which they
+ * are. All equal parts of a matrix have as many, but the first ones one more if that does not go
+ * up. */
+int hpc_masks_assume(hpc_masks **out, const hpc_model_config *c, const hpc_prune_config *o);
 /* Hamming distance over the most it could be: 0 alike, 1 nothing in common. */
 double hpc_masks_distance(const hpc_masks *a, const hpc_masks *b);
 const hpc_mask *hpc_masks_find(const hpc_masks *m, const char *name); /* NULL: not pruned */
@@ -58,7 +60,7 @@ const hpc_mask *hpc_masks_find(const hpc_masks *m, const char *name); /* NULL: n
 void hpc_mask_list(int32_t *out, const hpc_mask *m);
 int hpc_mask_set(hpc_mask *m, const int32_t *list, int64_t n);
 /* How many of them lie in a rank's part of the tensor, of type `local` out of `whole`, and which,
- * counted within the part; index may be NULL. */
+ * counted within the part; index may be NULL, and must be where the mask is assumed. */
 int64_t hpc_mask_part(int32_t *index, const hpc_mask *m, const hpc_type *local,
                       const hpc_type *whole, const hpc_grid_shape *s, const int *coord);
 

@@ -3,6 +3,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -115,12 +116,90 @@ static void grids_are_ranked(void **state)
                      "--sequences 8 are not divided by --accumulate 3");
 }
 
+#define PRUNED "--hidden 64 --ffn 96 --kv-heads 4 --length 32 --dtype bf16 "
+enum { MATRICES = 2 * (4 * 64 * 64 + 3 * 64 * 96) }; /* elements, of two blocks */
+
+/* What a rank keeps of parameters, gradients and the optimizer, of `plan check PRUNED words`; or
+ * all that it allocates. */
+static double bytes_of(const char *words, bool all)
+{
+    char line[256];
+    snprintf(line, sizeof line, "plan check " PRUNED "--json %s", words);
+    hpc_test_command(&o, line);
+    assert_int_equal(o.code, 0);
+    if (all) return number("peak_bytes", 0);
+    return number("parameter_bytes", 0) + number("gradient_bytes", 0) +
+           number("optimizer_bytes", 0);
+}
+
+/* 26 - 24 p bytes for each element of a matrix that is pruned, where 20 are dense; of two ranks
+ * each has half of that. */
+static void a_pruned_plan_keeps_what_is_left(void **state)
+{
+    (void)state;
+    const double none = bytes_of("--prune 0", false);
+    assert_true(none - bytes_of("--gradients bf16", false) == 6 * MATRICES);
+    assert_true(none - bytes_of("--prune 0.5", false) == 24 * 0.5 * MATRICES);
+    assert_true(none - bytes_of("--prune 0.75", false) == 24 * 0.75 * MATRICES);
+    assert_true(bytes_of("--grid row=2 --prune 0", false) -
+                    bytes_of("--grid row=2 --prune 0.75", false) ==
+                24 * 0.75 * MATRICES / 2);
+}
+
+static void a_pruned_plan_is_proven(void **state)
+{
+    char words[128];
+    (void)state;
+    hpc_test_command(&o, "plan check " PRUNED "--grid data=2,depth=2,row=2 --zero 1 --prune 0.9");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "order    holds: ");
+    hpc_test_says(o.out, "layouts  hold: ");
+    double dense = bytes_of("--grid row=2,col=2 --sequence", true);
+    double pruned = bytes_of("--grid row=2,col=2 --sequence --prune 0.9", true);
+    assert_true(pruned < dense);
+    snprintf(words, sizeof words,
+             "plan check " PRUNED "--grid row=2,col=2 --sequence --memory %.9f ",
+             (dense + pruned) / 2 / 0x1p30);
+    hpc_test_command(&o, words);
+    assert_int_equal(o.code, 1);
+    hpc_test_says(o.out, "memory   rank 0 needs ");
+    strcat(words, "--prune 0.9");
+    hpc_test_command(&o, words);
+    assert_int_equal(o.code, 0);
+    hpc_test_refuses(&o, NULL, "plan check --prune 1", "prune=1: a share of at least 0 and below");
+    hpc_test_refuses(&o, NULL, "plan check --prune 0.5 --zero 2 --grid data=2",
+                     "zero=2: of a pruned model ranks share out the optimizer's state alone");
+    hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --prune 0.5 --optimizer soap",
+                     "prune: soap's moments");
+    hpc_test_command(&o, "plan show --layers 1 --grid data=2,row=2 --prune 0.9 --rank 3");
+    assert_int_equal(o.code, 0);
+    hpc_test_says(o.out, "self_attn.o_proj.weight@1 = pick(x=");
+}
+
+/* Two bytes of each element that is left, three times half of them along four ranks. */
+static void a_pruned_plan_sends_what_is_left(void **state)
+{
+    double sent[2];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hpc_test_command(&o, k ? "plan simulate --machine dgx-h100 " PRUNED
+                                 "--grid data=4 --json --prune 0.5"
+                               : "plan simulate --machine dgx-h100 " PRUNED
+                                 "--grid data=4 --json --gradients bf16");
+        sent[k] = number("sent_bytes", 0);
+    }
+    assert_true(sent[0] - sent[1] == 1.5 * 2 * MATRICES / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_plan_that_holds),
                                        cmocka_unit_test(a_plan_that_does_not_fit),
                                        cmocka_unit_test(every_machine_that_comes_is_read),
                                        cmocka_unit_test(a_large_plan_is_simulated_unallocated),
-                                       cmocka_unit_test(grids_are_ranked)};
+                                       cmocka_unit_test(grids_are_ranked),
+                                       cmocka_unit_test(a_pruned_plan_keeps_what_is_left),
+                                       cmocka_unit_test(a_pruned_plan_is_proven),
+                                       cmocka_unit_test(a_pruned_plan_sends_what_is_left)};
     return cmocka_run_group_tests_name("cmd/plan", tests, NULL, NULL);
 }

@@ -77,8 +77,8 @@ static inline lab *open_lab(const plan *x)
                           .recompute = x->recompute,
                           .parallel = &l->parallel};
     if (x->prune > 0) {
-        test_ok(hpc_masks_create(&l->masks, &c));
-        hpc_masks_assume(l->masks, &(hpc_prune_config){.sparsity = x->prune, .asked = true});
+        hpc_prune_config prune = {.sparsity = x->prune, .asked = true};
+        test_ok(hpc_masks_assume(&l->masks, &c, &prune));
         s.masks = l->masks;
     }
     l->serial = hpc_program_create();

@@ -89,6 +89,46 @@ static void lists_and_distances(void **state)
     hpc_masks_free(b);
 }
 
+/* Along row and depth parts of rows, along col of columns: together all that is kept, and of two
+ * none has more than one element more than the other, the first part no fewer than any. */
+static void parts_of_assumed_masks_are_even(void **state)
+{
+    static const char *const grid[] = {"row=2", "col=4", "depth=2,row=2", "row=4,col=2",
+                                       "data=2,depth=2,row=2,col=2"};
+    static const double share[] = {0, 0.1, 0.5, 0.83, 0.9, 0.999};
+    const hpc_trainer_options o = tiny_trainer(HPC_OPT_ADAMW);
+    (void)state;
+    for (size_t g = 0; g < 5 * 6; g++) {
+        hpc_masks *m;
+        hpc_grid_shape s;
+        hpc_prune_config c = {.asked = true, .sparsity = share[g % 6]};
+        int coord[HPC_AXIS_N], ranks;
+        test_ok(hpc_grid_parse(&s, grid[g / 6]));
+        test_ok(hpc_masks_assume(&m, &o.model, &c));
+        ranks = hpc_grid_size(&s);
+        assert_true(m->mask_n > 0);
+        for (int64_t k = 0; k < m->mask_n; k++) {
+            const int64_t cols = o.model.hidden, rows = m->mask[k].n / cols;
+            hpc_type whole = hpc_type_of(HPC_F32, 2, (int64_t[]){rows, cols}), part = whole;
+            int64_t sum = 0, first = 0, copies = s.extent[HPC_AXIS_DATA] > 1 ? 2 : 1;
+            for (int a = HPC_AXIS_DEPTH; a <= HPC_AXIS_COL; a++)
+                part.layout[a] = a == HPC_AXIS_COL ? HPC_SPLIT(1) : HPC_SPLIT(0);
+            for (int a = HPC_AXIS_DEPTH; a <= HPC_AXIS_COL; a++)
+                if (s.extent[a] > 1) part.extent[a == HPC_AXIS_COL] /= s.extent[a];
+            for (int r = 0; r < ranks; r++) {
+                hpc_grid_coords(coord, &s, r);
+                int64_t n = hpc_mask_part(NULL, &m->mask[k], &part, &whole, &s, coord);
+                if (r == 0) first = n;
+                assert_true(n == first || n == first - 1);
+                sum += n;
+            }
+            assert_int_equal(m->mask[k].kept, hpc_prune_kept(c.sparsity, m->mask[k].n));
+            assert_int_equal(sum, copies * m->mask[k].kept);
+        }
+        hpc_masks_free(m);
+    }
+}
+
 /* ---- runs of a few steps ----------------------------------------------------------------------
  */
 
@@ -522,6 +562,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_largest_stay),
                                        cmocka_unit_test(lists_and_distances),
+                                       cmocka_unit_test(parts_of_assumed_masks_are_even),
                                        cmocka_unit_test(as_dense_with_a_mask),
                                        cmocka_unit_test(with_nothing_pruned),
                                        cmocka_unit_test(ranks_take_the_steps_of_one),
