@@ -66,6 +66,9 @@ static void every_step_is_proven(void **state)
     for (int kind = 0; kind < HPC_OPT_N; kind++) {
         x.optimizer = kind;
         for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+        x.overlap = true; /* both sides of a gradient are multiplied as it comes */
+        for (x.zero = 1; x.zero <= 3; x.zero++) holds(x);
+        x.overlap = false;
     }
     /* Of 48 rows in blocks of 16 a rank's half is no blocks. */
     x.block = 16;
@@ -262,6 +265,30 @@ static void shared_random_numbers_are_found(void **state)
     close_lab(l);
 }
 
+/* Of a gradient G the preconditioners have G G^T and G^T G, which differ by attributes alone. */
+static void a_product_of_the_other_side_is_found(void **state)
+{
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        lab *l = open_lab(&(plan){.grid = "data=2",
+                                  .zero = !swapped,
+                                  .overlap = true,
+                                  .optimizer = HPC_OPT_JORGE_NEWTON});
+        place at = first_of(l, l->io.refresh, &hpc_op_matmul);
+        assert_int_equal(at.segment, l->io.refresh);
+        for (int r = 0; r < l->w.n && swapped; r++) {
+            hpc_matmul_attr *a = insn_of(l, r, at)->attr;
+            a->trans_a = !a->trans_a;
+            a->trans_b = !a->trans_b;
+        }
+        if (swapped)
+            test_fails(prove(l), HPC_E_STATE, "combine (block 0): operand x2 is %");
+        else
+            test_ok(prove(l));
+        close_lab(l);
+    }
+}
+
 static void what_is_left_out_is_found(void **state)
 {
     (void)state;
@@ -322,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_tensor_that_is_not_covered_is_found),
         cmocka_unit_test(what_one_rank_adds_for_all_is_added_once),
         cmocka_unit_test(shared_random_numbers_are_found),
+        cmocka_unit_test(a_product_of_the_other_side_is_found),
         cmocka_unit_test(what_is_left_out_is_found),
         cmocka_unit_test(what_another_segment_made_must_have_been_run),
         cmocka_unit_test(ranks_of_a_large_grid_stand_for_all),

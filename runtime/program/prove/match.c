@@ -12,6 +12,63 @@
 #include "runtime/program/priv.h"
 #include "runtime/program/prove/priv.h"
 
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static double field(const hpc_field *f, const void *attr)
+{
+    const char *at = (const char *)attr + f->offset;
+    switch (f->kind) {
+    case HPC_FIELD_BOOL: return *(const bool *)at;
+    case HPC_FIELD_INT:
+    case HPC_FIELD_NAME: return *(const int *)at;
+    case HPC_FIELD_I64: return (double)*(const int64_t *)at;
+    case HPC_FIELD_REAL: return *(const double *)at;
+    }
+    return NAN;
+}
+
+static int check_fields(const hpc_op *op, const void *want, const void *is, int rank)
+{
+    for (const hpc_field *f = op->field; f && f->name; f++) {
+        double a = field(f, want), b = field(f, is);
+        if (a == b || (isnan(a) && isnan(b))) continue;
+        return hpc_fail(HPC_E_STATE, "%s is %g on rank %d, where %g is its part of the serial one",
+                        f->name, b, rank, a);
+    }
+    return HPC_OK;
+}
+
+/* Those of the serial instruction, as each rank's place changes them. */
+static int check_attributes(const prover *w, const hpc_insn *g)
+{
+    _Alignas(16) uint8_t attr[512];
+    hpc_type global[HPC_OPERAND_MAX], local[HPC_OPERAND_MAX];
+    size_t bytes = g->op->sig.attr_bytes;
+    int rc = HPC_OK;
+    hpc_assert(bytes <= sizeof attr);
+    for (int r = 0; r < w->w->n; r++) {
+        if (!w->here[r]) continue;
+        const hpc_program *p = w->w->program[r];
+        const hpc_insn *i = &p->segment[w->segment].insn[w->at[r]];
+        int c[HPC_AXIS_N];
+        hpc_insn copy = *g;
+        hpc_grid_coords(c, w->w->shape, w->w->rank[r]);
+        for (int k = 0; k < g->op->sig.operand_n; k++) {
+            hpc_type none = {.rank = -1, .ragged = -1, .count = HPC_NONE};
+            global[k] = g->operand[k] >= 0 ? w->g->value[g->operand[k]].type : none;
+            local[k] = g->operand[k] >= 0 ? p->value[i->operand[k]].type : none;
+        }
+        if (bytes) memcpy(attr, g->attr, bytes);
+        copy.attr = attr;
+        if (g->op->localise) g->op->localise(&copy, global, local, w->w->shape, c);
+        TRY(check_fields(g->op, attr, i->attr, w->w->rank[r]));
+    }
+out:
+    return rc;
+}
+
+/* ---- partners -------------------------------------------------------------------------------- */
+
 static map serial_read(const prover *w, const hpc_insn *g, int k)
 {
     map m = w->serial[g->operand[k]];
@@ -72,77 +129,32 @@ static int no_partner(const prover *w, const hpc_insn *i, const hpc_insn *near, 
                     serial_read(w, near, k).version);
 }
 
-/* An instruction of the serial segment; without one, that of the same op which comes nearest, and
- * false. */
+static bool attributes_fit(const prover *w, const hpc_insn *g)
+{
+    if (check_attributes(w, g) >= 0) return true;
+    hpc_error_clear();
+    return false;
+}
+
+/* An instruction of the serial segment, of which only the attributes may be other ones; without
+ * one, that of the same op which comes nearest, and false. */
 static bool find_partner(int64_t *at, const hpc_insn **near, const prover *w, const hpc_insn *i,
                          const map *held)
 {
-    int64_t near_at = 0, n = w->segment < w->g->segment_n ? w->g->segment[w->segment].insn_n : 0;
+    int64_t odd = -1, near_at = 0,
+            n = w->segment < w->g->segment_n ? w->g->segment[w->segment].insn_n : 0;
     *near = NULL;
     for (*at = w->first; *at < n; ++*at) {
         const hpc_insn *g = &w->g->segment[w->segment].insn[*at];
         if (w->matched[*at] || g->op != i->op || !absent_alike(g, i) || !outputs_fit(w, g, i))
             continue;
-        if (first_other(w, g, i, held) < 0) return true;
+        bool same = first_other(w, g, i, held) < 0;
+        if (same && attributes_fit(w, g)) return true;
+        if (same && odd < 0) odd = *at;
         if (!*near) *near = g, near_at = *at;
     }
-    *at = near_at;
-    return false;
-}
-
-/* ---- attributes ------------------------------------------------------------------------------ */
-
-static double field(const hpc_field *f, const void *attr)
-{
-    const char *at = (const char *)attr + f->offset;
-    switch (f->kind) {
-    case HPC_FIELD_BOOL: return *(const bool *)at;
-    case HPC_FIELD_INT:
-    case HPC_FIELD_NAME: return *(const int *)at;
-    case HPC_FIELD_I64: return (double)*(const int64_t *)at;
-    case HPC_FIELD_REAL: return *(const double *)at;
-    }
-    return NAN;
-}
-
-static int check_fields(const hpc_op *op, const void *want, const void *is, int rank)
-{
-    for (const hpc_field *f = op->field; f && f->name; f++) {
-        double a = field(f, want), b = field(f, is);
-        if (a == b || (isnan(a) && isnan(b))) continue;
-        return hpc_fail(HPC_E_STATE, "%s is %g on rank %d, where %g is its part of the serial one",
-                        f->name, b, rank, a);
-    }
-    return HPC_OK;
-}
-
-/* Those of the serial instruction, as each rank's place changes them. */
-static int check_attributes(const prover *w, const hpc_insn *g)
-{
-    _Alignas(16) uint8_t attr[512];
-    hpc_type global[HPC_OPERAND_MAX], local[HPC_OPERAND_MAX];
-    size_t bytes = g->op->sig.attr_bytes;
-    int rc = HPC_OK;
-    hpc_assert(bytes <= sizeof attr);
-    for (int r = 0; r < w->w->n; r++) {
-        if (!w->here[r]) continue;
-        const hpc_program *p = w->w->program[r];
-        const hpc_insn *i = &p->segment[w->segment].insn[w->at[r]];
-        int c[HPC_AXIS_N];
-        hpc_insn copy = *g;
-        hpc_grid_coords(c, w->w->shape, w->w->rank[r]);
-        for (int k = 0; k < g->op->sig.operand_n; k++) {
-            hpc_type none = {.rank = -1, .ragged = -1, .count = HPC_NONE};
-            global[k] = g->operand[k] >= 0 ? w->g->value[g->operand[k]].type : none;
-            local[k] = g->operand[k] >= 0 ? p->value[i->operand[k]].type : none;
-        }
-        if (bytes) memcpy(attr, g->attr, bytes);
-        copy.attr = attr;
-        if (g->op->localise) g->op->localise(&copy, global, local, w->w->shape, c);
-        TRY(check_fields(g->op, attr, i->attr, w->w->rank[r]));
-    }
-out:
-    return rc;
+    *at = odd >= 0 ? odd : near_at;
+    return odd >= 0;
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
