@@ -95,6 +95,26 @@ static void every_step_is_proven(void **state)
     holds(x);
 }
 
+static void other_heads_and_adapters_are_proven(void **state)
+{
+    static const char *const grid[] = {"data=2", "depth=2", "data=2,depth=2",
+                                       "row=2",  "col=2",   "data=2,depth=2,row=2"};
+    (void)state;
+    for (size_t k = 0; k < sizeof grid / sizeof *grid; k++)
+        for (int v = 0; v < 8; v++) {
+            plan x = {.grid = grid[k],
+                      .zero = v & 3,
+                      .once = v >> 2,
+                      .overlap = k % 2,
+                      .dtype = v % 2 ? HPC_F32 : HPC_BF16,
+                      .optimizer = HPC_OPT_ADAMW};
+            x.classes = 3;
+            holds(x);
+            x.classes = 0, x.adapted = true;
+            if (k < 3) holds(x);
+        }
+}
+
 /* ---- faults ------------------------------------------------------------------------------- */
 
 static lab *cube_of(int zero, bool overlap, bool sequence)
@@ -342,6 +362,7 @@ int main(void)
         cmocka_unit_test(steps_without_refreshes_are_proven),
         cmocka_unit_test(every_step_is_proven),
         cmocka_unit_test(a_sum_that_is_dropped_repeated_or_turned_is_found),
+        cmocka_unit_test(other_heads_and_adapters_are_proven),
         cmocka_unit_test(every_collective_is_needed_as_it_is),
         cmocka_unit_test(another_order_on_one_rank_is_found),
         cmocka_unit_test(another_size_kind_or_type_on_one_rank_is_found),

@@ -31,6 +31,8 @@ typedef struct plan {
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
     bool sequence, unclipped;
+    int classes;  /* of a head for them; 0: tokens */
+    bool adapted; /* by low-rank matrices beside two of a block's */
     double prune; /* share that is zero; 0: none */
 } plan;
 
@@ -47,6 +49,8 @@ static inline hpc_model_config model_of(const plan *x)
     c.tied = x->tied;
     c.dropout = x->dropout;
     c.dtype = x->dtype ? x->dtype : HPC_F32;
+    if (x->classes) c.head = HPC_HEAD_CLASSES, c.classes = x->classes;
+    if (x->adapted) c.adapter = (hpc_adapter_config){2, 4, 1u << HPC_PART_Q | 1u << HPC_PART_DOWN};
     if (!x->gpt) return c;
     c.norm = HPC_LAYER, c.position = HPC_LEARNED, c.act = HPC_GELU_TANH, c.gated = false;
     c.kv_heads = c.heads, c.qkv_bias = c.out_bias = c.mlp_bias = true;
@@ -63,7 +67,7 @@ static inline lab *open_lab(const plan *x)
     l->parallel.keep_depth = x->keep_depth;
     l->parallel.overlap = x->overlap;
     l->parallel.sequence = x->sequence;
-    l->parallel.halves = x->overlap && !strstr(x->grid, "=4");
+    l->parallel.halves = x->overlap && !strstr(x->grid, "=4") && !x->classes;
     l->parallel.ahead = 1;
     l->parallel.bucket_bytes = 16 << 10;
     test_ok(hpc_grid_parse(&l->parallel.grid, x->grid));

@@ -151,6 +151,23 @@ static void elements_picked_otherwise_have_no_rule(void **state)
     close_lab(l);
 }
 
+/* Before a run begins that is no fault, and is said: no step that is emitted has such an
+ * instruction, so one is made here. Of what has its rules nothing is said. */
+static void what_has_no_rule_is_said(void **state)
+{
+    char unproven[160];
+    (void)state;
+    lab *l = pruned_cube(0);
+    test_ok(hpc_step_prove(unproven, l->serial, &l->io, &l->parallel));
+    assert_string_equal(unproven, "");
+    hpc_value v = hpc_program_find(l->serial, "master.model.layers.0.self_attn.k_proj.weight");
+    l->serial->value[v].type.picked = 1 + index_of(l, "v_proj");
+    test_ok(hpc_step_prove(unproven, l->serial, &l->io, &l->parallel));
+    assert_non_null(strstr(unproven, "elements picked by index.model.layers.0.self_attn."));
+    assert_non_null(strstr(unproven, "have no rule where others are picked otherwise"));
+    close_lab(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +178,7 @@ int main(void)
         cmocka_unit_test(an_index_of_other_parts_is_found),
         cmocka_unit_test(a_mask_of_another_part_is_found),
         cmocka_unit_test(elements_picked_otherwise_have_no_rule),
+        cmocka_unit_test(what_has_no_rule_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
