@@ -226,6 +226,30 @@ static int find_kinds(graph *g)
     return HPC_OK;
 }
 
+/* Nothing that is made again waits for what flows, and as work to hide communication behind all of
+ * it would be there at once: it waits until backward has begun with the block behind its own. */
+static int hold_back(graph *g)
+{
+    enum { BLOCKS = INT16_MAX + 2 };
+    int32_t *begun =
+        hpc_alloc(BLOCKS, sizeof *begun); /* by block: where its gradients begin, or -1 */
+    int rc = HPC_OK;
+    if (!begun) return HPC_E_NOMEM;
+    for (int b = 0; b < BLOCKS; b++) begun[b] = -1;
+    for (int32_t k = 0; k < g->n; k++) {
+        const node *d = &g->node[k];
+        int b = d->insn.tags.block;
+        if (b < 0) continue;
+        if (d->insn.tags.again)
+            TRY(graph_before(g, k, begun[b + 1]));
+        else if (!hands_on(&d->insn) && (begun[b] < 0 || g->node[begun[b]].turn != d->turn))
+            begun[b] = k;
+    }
+out:
+    hpc_free(begun);
+    return rc;
+}
+
 int graph_make(graph *g)
 {
     size_t n = (size_t)g->p->value_n + 1;
@@ -237,6 +261,7 @@ int graph_make(graph *g)
     for (size_t v = 0; v < n; v++) t.made[v] = t.wrote[v] = t.reads[v] = -1;
     TRY(trace_all(g, &t));
     TRY(find_kinds(g));
+    TRY(hold_back(g));
 out:
     hpc_free(t.made);
     hpc_free(t.wrote);

@@ -116,6 +116,7 @@ typedef struct hpc_tags {
     uint8_t queue;      /* hpc_queue */
     int32_t origin;     /* instruction of the forward segment that it stems from, or -1 */
     bool anew;          /* what it would add to state is stored there instead */
+    bool again;         /* forward has made it before: hpc_recompute */
     bool idle;          /* another rank does it: here it only stands where it stands there */
     hpc_value guard;    /* i32 scalar: runs where it is not 0; HPC_NONE: always */
 } hpc_tags;
@@ -236,7 +237,8 @@ int hpc_shard(hpc_program *p, const hpc_grid_shape *shape, const int coord[HPC_A
 
 /* Communication behind computing. In each segment collectives begin as soon as what they send is
  * there, and what waits for one comes after all else that can be done meanwhile: what the next one
- * of the flow needs comes first, gradients of weights while it is under way. The bits are the same,
+ * of the flow needs comes first, gradients of weights while it is under way. What is made again
+ * waits until backward has come to the block behind its own. The bits are the same,
  * state is written in the same order, and ranks of one grid get one order: nothing here asks for
  * attributes. Segments with messages stay as they are. After hpc_shard. */
 typedef struct hpc_overlap_options {

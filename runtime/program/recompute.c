@@ -184,6 +184,7 @@ static int emit_again(recomputer *w, int32_t at)
     p->tags = i->tags;
     p->tags.phase = HPC_BACKWARD;
     p->tags.origin = at;
+    p->tags.again = true;
     hpc_emit(p, i->op, operand, i->attr);
     int rc = hpc_program_status(p);
     if (rc < 0) return rc;

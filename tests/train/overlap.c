@@ -5,6 +5,7 @@
  */
 #include "runtime/program/run/priv.h"
 #include "tests/train/data.h"
+#include "train/proof.h"
 
 enum { ROWS = 8, RANKS_MAX = 8 };
 
@@ -12,6 +13,7 @@ typedef struct plan {
     hpc_parallel q;
     hpc_program *p;
     hpc_step io;
+    int recompute, layers; /* 0: four */
 } plan;
 
 static hpc_model_config shape(void)
@@ -26,9 +28,11 @@ static void emit(plan *v, const int *coord, bool once)
 {
     hpc_model_config c = shape();
     hpc_optimizer_config o = HPC_OPTIMIZER_CONFIG_DEFAULTS;
+    if (v->layers) c.layers = v->layers;
     hpc_step_options s = {.model = {.tokens = ROWS * 32, .sequences = 2 * ROWS},
                           .clip = 1,
                           .once = once,
+                          .recompute = v->recompute,
                           .parallel = &v->q};
     v->p = hpc_program_create();
     assert_non_null(v->p);
@@ -403,6 +407,48 @@ static void memory_keeps_within_bounds(void **state)
     }
 }
 
+/* What is alive at once of a rank's activations, of so many blocks. */
+static double alive(hpc_parallel q, int recompute, int layers)
+{
+    plan v = {.q = q, .recompute = recompute, .layers = layers};
+    hpc_model_config c = shape();
+    hpc_step_memory m;
+    emit(&v, (const int[HPC_AXIS_N]){0}, true);
+    test_ok(hpc_step_memory_of(&m, v.p, &v.io, &c, NULL));
+    hpc_program_free(v.p);
+    return m.activations;
+}
+
+/* What eight blocks cost more than four. */
+static double of_blocks(hpc_parallel q, int recompute)
+{
+    return alive(q, recompute, 8) - alive(q, recompute, 4);
+}
+
+/* Backward's blocks are made again one by one, not all of them where the first sum is waited for:
+ * that communication is hidden costs no more of each block than where nothing is made again, but
+ * for what a block begins with. */
+static void blocks_are_made_again_one_by_one(void **state)
+{
+    (void)state;
+    const double stream = ROWS * 32 * 32 * 4 / 2;
+    for (int v = 0; v < 6; v++) {
+        hpc_parallel q = {.grid = {.extent = {[HPC_AXIS_ROW] = 2, [HPC_AXIS_COL] = 1 + v % 2}},
+                          .sequence = v / 2 == 1,
+                          .halves = v / 2 == 2,
+                          .ahead = 1};
+        double plain[HPC_RECOMPUTE_BLOCK + 1], hidden[HPC_RECOMPUTE_BLOCK + 1];
+        for (int policy = HPC_RECOMPUTE_NONE; policy <= HPC_RECOMPUTE_BLOCK; policy++) {
+            q.overlap = false;
+            plain[policy] = of_blocks(q, policy);
+            q.overlap = true;
+            hidden[policy] = of_blocks(q, policy);
+            double costs = fmax(hidden[HPC_RECOMPUTE_NONE] - plain[HPC_RECOMPUTE_NONE], 0);
+            assert_true(hidden[policy] <= plain[policy] + costs + stream);
+        }
+    }
+}
+
 /* On three axes at once a quarter of it waits; without, all but some statistics of the loss, which
  * another axis sums meanwhile. */
 static void all_together(void **state)
@@ -424,6 +470,7 @@ int main(void)
                                        cmocka_unit_test(sums_behind_gradients_of_weights),
                                        cmocka_unit_test(parameters_ahead),
                                        cmocka_unit_test(memory_keeps_within_bounds),
+                                       cmocka_unit_test(blocks_are_made_again_one_by_one),
                                        cmocka_unit_test(halves_hide_each_other),
                                        cmocka_unit_test(all_together)};
     return cmocka_run_group_tests_name("train/overlap", tests, NULL, NULL);
