@@ -57,7 +57,8 @@ static int64_t whole_along_row(const job *j, int r, int c)
     return all;
 }
 
-/* A block that is made again makes and gathers again what its norms hand on, and its first sum.
+/* A block that is made again makes and gathers again what its norms hand on, and its first sum; of
+ * what is cheap only the norms'.
  * Split by tokens what row sums is scattered, and gathered where the next product reads it: h m/C
  * each, for each of a block's four sums and the two beside blocks. So it is the bytes of sums,
  * without what the gradients' reading of a product's input would send if it were gathered again:
@@ -68,12 +69,12 @@ static void sends_by_tokens(const job *j, int r, int c)
     int64_t col = layers * block(j, r, c).col + moments(j) + 3 * m;
     int64_t row = 3 * m + whole_along_row(j, r, c);
     const int64_t *on_col = j->along[HPC_AXIS_COL], *on_row = j->along[HPC_AXIS_ROW];
-    const int64_t squares = 4, again = j->o.step.recompute == HPC_RECOMPUTE_BLOCK ? layers : 0;
+    const int64_t squares = 4, norms = j->o.step.recompute != HPC_RECOMPUTE_NONE ? 2 * layers : 0;
+    const int64_t sums = j->o.step.recompute == HPC_RECOMPUTE_BLOCK ? layers : 0;
     assert_int_equal(on_row[HPC_ALL_REDUCE], 2 * (r - 1) * row * 4 / r + squares);
-    assert_int_equal(on_row[HPC_ALL_GATHER],
-                     (r - 1) * (4 * layers + 2 + 2 * again) * stream * 4 / r);
+    assert_int_equal(on_row[HPC_ALL_GATHER], (r - 1) * (4 * layers + 2 + norms) * stream * 4 / r);
     assert_int_equal(on_row[HPC_REDUCE_SCATTER],
-                     (r - 1) * (4 * layers + 2 + again) * stream * 4 / r);
+                     (r - 1) * (4 * layers + 2 + sums) * stream * 4 / r);
     if (c == 1) return;
     assert_int_equal(on_col[HPC_ALL_REDUCE], 2 * (c - 1) * col * 4 / c + squares);
     assert_int_equal(on_col[HPC_ALL_GATHER], 2 * (c - 1) * stream * 4);
@@ -158,6 +159,9 @@ static void split_by_tokens(void **state)
             if (!gpt && planes[k].row == 4) j->o.model.kv_heads = 2;
             j->o.parallel.sequence = true;
             if (planes[k].col == 1) j->o.step.recompute = gpt * HPC_RECOMPUTE_BLOCK;
+            run_job(j);
+            sends(j, planes[k].row, planes[k].col);
+            j->o.step.recompute = HPC_RECOMPUTE_SELECTIVE;
             run_job(j);
             sends(j, planes[k].row, planes[k].col);
             hpc_free(j);
