@@ -354,10 +354,12 @@ out:
 }
 
 /* A rank that does not lead: it says nothing, not even of a failure that all share. */
-static int follow(hpc_training_options *t)
+static int follow(hpc_training_options *t, const train_options *o)
 {
     hpc_training_result result;
-    int rc = hpc_training_run(&result, t);
+    int rc = hpc_cmd_train_fit(&t->trainer, o);
+    if (rc < 0) return rc == HPC_E_ABORTED ? rc : hpc_cmd_exit_code(rc);
+    rc = hpc_training_run(&result, t);
     if (rc < 0 && result.told) return hpc_cmd_exit_code(rc);
     return rc < 0 ? rc : EXIT_DONE;
 }
@@ -369,7 +371,8 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     hpc_buf config = {0};
     int64_t start = hpc_clock_ns();
     int rc;
-    if (!leads) return follow(t);
+    if (!leads) return follow(t, o);
+    TRY(hpc_cmd_train_fit(&t->trainer, o));
     TRY(hpc_cmd_train_compare(o, t));
     TRY(hpc_cmd_train_record(&config, o, t));
     TRY(measure_peak(&t->peak_flops, t));

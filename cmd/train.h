@@ -30,8 +30,10 @@ typedef struct train_options {
 } train_options;
 
 extern const hpc_option hpc_cmd_train_options[]; /* train_options.c */
-/* train_dry.c: recomputation that fits --memory; and what a step needs, printed. */
+/* train_dry.c: what --recompute asks for; in its place, what fits --memory, on a grid as all its
+ * ranks can, and collective; and what a step needs, printed. */
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o);
+int hpc_cmd_train_fit(hpc_trainer_options *t, const train_options *o);
 /* train_record.c: a run's record; the path of one that --resume goes on with, or ""; and whether
  * what is asked now is still that run: HPC_E_ARG names the key, other changes are said. */
 int hpc_cmd_train_record(hpc_buf *out, const train_options *o, const hpc_training_options *t);
@@ -50,6 +52,6 @@ int hpc_cmd_train_meet(hpc_link *world, const train_options *o);
 /* train_dry.c: --prune and what goes with it; HPC_E_ARG names what is wrong. */
 int hpc_cmd_train_prune(hpc_prune_config *out, const train_options *o,
                         const hpc_trainer_options *t);
-int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o);
+int hpc_cmd_train_dry(hpc_trainer_options *t, const train_options *o);
 
 #endif

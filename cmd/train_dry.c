@@ -17,48 +17,6 @@ static double bytes_of(const hpc_trainer_plan *p)
 
 /* ---- recomputation ------------------------------------------------------------------------- */
 
-static int plan_with(hpc_trainer_plan *out, hpc_trainer_options *t, int policy, int blocks)
-{
-    hpc_trainer *trainer;
-    t->step.recompute = policy;
-    t->step.recompute_blocks = blocks;
-    int rc = hpc_trainer_open(&trainer, t, true);
-    if (rc < 0) return rc;
-    *out = hpc_trainer_about(trainer);
-    hpc_trainer_close(trainer);
-    return HPC_OK;
-}
-
-/* From what costs nothing to what saves most; of blocks, as few as do. */
-static int fit(hpc_trainer_options *t, double budget)
-{
-    hpc_trainer_plan p;
-    int rc, least = 1, most = (int)t->model.layers;
-    TRY(plan_with(&p, t, HPC_RECOMPUTE_NONE, 0));
-    if (bytes_of(&p) <= budget) goto out;
-    TRY(plan_with(&p, t, HPC_RECOMPUTE_SELECTIVE, 0));
-    if (bytes_of(&p) <= budget) goto out;
-    TRY(plan_with(&p, t, HPC_RECOMPUTE_BLOCK, most));
-    if (bytes_of(&p) > budget) {
-        char need[32], have[32];
-        TRY(hpc_fail(HPC_E_ARG,
-                     "the run needs %s with every block recomputed, memory allows %s: fewer rows, "
-                     "a shorter length or a smaller model",
-                     hpc_cmd_bytes(need, bytes_of(&p)), hpc_cmd_bytes(have, budget)));
-    }
-    while (least < most) {
-        int middle = (least + most) / 2;
-        TRY(plan_with(&p, t, HPC_RECOMPUTE_BLOCK, middle));
-        if (bytes_of(&p) <= budget)
-            most = middle;
-        else
-            least = middle + 1;
-    }
-    t->step.recompute_blocks = most;
-out:
-    return rc;
-}
-
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 {
     if (o->memory > 0 && o->recompute[0] != 'a')
@@ -67,8 +25,12 @@ int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
     t->step.recompute = HPC_RECOMPUTE_NONE;
     if (o->recompute[0] == 's') t->step.recompute = HPC_RECOMPUTE_SELECTIVE;
     if (o->recompute[0] == 'b') t->step.recompute = HPC_RECOMPUTE_BLOCK;
-    if (o->recompute[0] == 'a' && o->memory > 0) return fit(t, o->memory * 0x1p30);
     return HPC_OK;
+}
+
+int hpc_cmd_train_fit(hpc_trainer_options *t, const train_options *o)
+{
+    return o->memory > 0 ? hpc_trainer_fit(t, o->memory * 0x1p30) : HPC_OK;
 }
 
 /* ---- pruning ------------------------------------------------------------------------------- */
@@ -232,17 +194,19 @@ out:
     return rc;
 }
 
-int hpc_cmd_train_dry(const hpc_trainer_options *t, const train_options *o)
+int hpc_cmd_train_dry(hpc_trainer_options *t, const train_options *o)
 {
     estimate e = {.tokens = (double)(t->rows * t->length * t->accumulate)};
-    hpc_trainer_options pruned = *t;
+    hpc_trainer_options pruned;
     hpc_masks *masks = NULL;
     hpc_trainer *trainer = NULL;
     hpc_buf out = {0};
     hpc_trainer_rates r;
     int rc;
     TRY(check_alone(t, o));
+    TRY(hpc_cmd_train_fit(t, o));
     TRY(assume_masks(&masks, t, o));
+    pruned = *t;
     pruned.masks = masks;
     TRY(hpc_trainer_open(&trainer, &pruned, true));
     TRY(measure(&r, t));

@@ -157,6 +157,39 @@ static void processes_prune(void **state)
     hpc_buf_release(&log);
 }
 
+/* What one rank could not have alone, each of two can; where it is less still, blocks are made
+ * again, which sends more along row and changes no loss. */
+static void a_budget_is_that_of_each_rank(void **state)
+{
+#define DEEP TINY "--layers 12 --rows 16 --steps 3 "
+    char words[512];
+    hpc_test_command_in(&o, root_of(state), DEEP "--grid row=2 --out @roomy");
+    assert_int_equal(o.code, 0);
+    double all = last(state, "roomy", 9);
+    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight",
+             0.8 * all / 0x1p30);
+    hpc_test_command_in(&o, root_of(state), words);
+    assert_int_equal(o.code, 0);
+    same_as(state, "tight", "roomy");
+    assert_true(last(state, "tight", 9) <= 0.8 * all);
+    assert_true(last(state, "tight", 10) > last(state, "roomy", 10));
+    hpc_test_refuses(&o, root_of(state), DEEP "--grid row=2 --memory 0.0001 --out @none",
+                     "a rank needs ");
+    if (!can_mpirun()) skip();
+    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight2",
+             0.8 * all / 0x1p30);
+    assert_int_equal(ended(mpirun(state, 2, words, "tight2.log")), 0);
+    assert_true(last(state, "tight2", 2) == last(state, "tight", 2));
+    assert_true(last(state, "tight2", 10) == last(state, "tight", 10));
+    assert_int_equal(ended(mpirun(state, 2, DEEP "--memory 0.0001 --out @none", "none.log")), 2);
+    hpc_buf log = {0};
+    read_log(&log, state, "none.log");
+    const char *said = strstr(log.data, "a rank needs ");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "a rank needs "));
+    hpc_buf_release(&log);
+}
+
 static void a_killed_rank_ends_the_job(void **state)
 {
     struct timespec nap = {.tv_nsec = 50000000};
@@ -236,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(processes_are_ranks),
         cmocka_unit_test(processes_prune),
+        cmocka_unit_test(a_budget_is_that_of_each_rank),
         cmocka_unit_test(a_killed_rank_ends_the_job),
         cmocka_unit_test(any_rank_hears_signals),
     };

@@ -1,0 +1,63 @@
+/*
+ * fit.c: the recomputation that fits a budget of memory: as little as does.
+ */
+#include "train/run.h"
+
+/* Bytes of a rank, of the one that needs most: all of them come to the same. */
+static int needs(double *bytes, hpc_trainer_options *o, int policy, int blocks)
+{
+    hpc_trainer *t = NULL;
+    int64_t mine = 0, most = 0;
+    int rc;
+    o->step.recompute = policy;
+    o->step.recompute_blocks = blocks;
+    rc = hpc_trainer_open(&t, o, true);
+    if (rc >= 0) {
+        hpc_trainer_plan p = hpc_trainer_about(t);
+        mine = most = (int64_t)(p.parameter_bytes + p.gradient_bytes + p.optimizer_bytes +
+                                p.activation_bytes);
+        hpc_trainer_close(t);
+    }
+    if (o->grid) {
+        hpc_link *world = hpc_grid_world(o->grid);
+        TRY(hpc_link_agree(world, rc));
+        TRY(hpc_link_run(world, &(hpc_comm){.kind = HPC_ALL_REDUCE,
+                                            .dtype = HPC_I64,
+                                            .reduce = HPC_COMM_MAX,
+                                            .n = 1,
+                                            .send = &mine,
+                                            .recv = &most}));
+    }
+    *bytes = (double)most;
+out:
+    return rc;
+}
+
+/* From what costs nothing to what saves most; of blocks, as few as do. */
+int hpc_trainer_fit(hpc_trainer_options *o, double budget)
+{
+    double bytes;
+    int rc, least = 1, most = (int)o->model.layers;
+    TRY(needs(&bytes, o, HPC_RECOMPUTE_NONE, 0));
+    if (bytes <= budget) goto out;
+    TRY(needs(&bytes, o, HPC_RECOMPUTE_SELECTIVE, 0));
+    if (bytes <= budget) goto out;
+    TRY(needs(&bytes, o, HPC_RECOMPUTE_BLOCK, most));
+    if (bytes > budget)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%s needs %.3g GiB with every block recomputed, memory allows %.3g: fewer "
+                     "rows, a shorter length%s or a smaller model",
+                     o->grid ? "a rank" : "the run", bytes / 0x1p30, budget / 0x1p30,
+                     o->grid ? ", more ranks" : ""));
+    while (least < most) {
+        int middle = (least + most) / 2;
+        TRY(needs(&bytes, o, HPC_RECOMPUTE_BLOCK, middle));
+        if (bytes <= budget)
+            most = middle;
+        else
+            least = middle + 1;
+    }
+    o->step.recompute_blocks = most;
+out:
+    return rc;
+}
