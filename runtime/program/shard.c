@@ -147,6 +147,21 @@ static bool divides(const layouts *l, const sharder *w, const hpc_insn *i, const
     return true;
 }
 
+/* Whether all that is updated in place is whole along the axis, some of it in a dimension with the
+ * label: it stays where it lies, and what goes with it is put together. */
+static bool stays_whole(const sharder *w, const hpc_insn *i, const hpc_dims *dims, char label,
+                        int axis)
+{
+    bool stays = false;
+    for (int k = 0; k < i->op->sig.operand_n; k++) {
+        if (i->operand[k] < 0 || !is_input(w, i, k)) continue;
+        if (!(hpc_insn_role(w->p, i, k) & HPC_OUT)) continue;
+        if (layout_of(w, i, k, axis) != HPC_REPLICATED) return false;
+        stays = stays || strchr(dims->label[k], label);
+    }
+    return stays;
+}
+
 typedef struct label { /* of dimensions that are split together, as HPC_INNER or plainly */
     char name;         /* 0: none */
     bool inner;
@@ -171,6 +186,7 @@ static label choose_label(const layouts *l, const sharder *w, const hpc_insn *i,
         if (state && w->p->tags.phase < HPC_ACCUMULATE) continue;
         if (gives == best_gives && bytes <= best_bytes) continue;
         if (!divides(l, w, i, global, dims, name, axis)) continue;
+        if (stays_whole(w, i, dims, name, axis)) continue;
         best = (label){name, inner};
         best_bytes = bytes;
         best_gives = gives;

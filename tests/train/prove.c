@@ -78,6 +78,15 @@ static void every_step_is_proven(void **state)
     x.grid = "data=2,row=4";
     x.optimizer = HPC_OPT_JORGE_MOMENTUM;
     for (x.zero = 0; x.zero <= 3; x.zero++) holds(x);
+    /* Of 48 rows in blocks of 24 each of two ranks has one, and SOAP's moments are whole on both.
+     */
+    x.block = 24;
+    x.optimizer = HPC_OPT_SOAP;
+    for (int g = 0; g < 3; g++)
+        for (x.zero = 0; x.zero <= 3; x.zero++) {
+            x.grid = (const char *const[]){"data=2", "depth=2", "row=2"}[g];
+            holds(x);
+        }
     x = (plan){.grid = "data=2,depth=2,row=2",
                .dropout = 0.1,
                .tied = true,
