@@ -148,7 +148,7 @@ static void a_pruned_plan_keeps_what_is_left(void **state)
 
 static void a_pruned_plan_is_proven(void **state)
 {
-    char words[128];
+    char words[256];
     (void)state;
     hpc_test_command(&o, "plan check " PRUNED "--grid data=2,depth=2,row=2 --zero 1 --prune 0.9");
     assert_int_equal(o.code, 0);
