@@ -1,0 +1,32 @@
+/*
+ * diff.h: the least that must be taken out of one sequence, and put in, to make another of it:
+ * lines by their hashes, tokens by theirs.
+ */
+#ifndef HPC_SOURCE_DIFF_H
+#define HPC_SOURCE_DIFF_H
+
+#include "runtime/base/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hpc_edit { /* base[base_at, + base_n) becomes head[head_at, + head_n) */
+    int64_t base_at, base_n, head_at, head_n;
+} hpc_edit;
+typedef struct hpc_edits {
+    hpc_edit *item;
+    int64_t n, cap;
+} hpc_edits; /* zero to begin with; reused by the next call */
+
+/* In order; between two of them both sides are alike, so no two touch. As few elements as can be
+ * are in edits, unless the sequences are long and differ much: work and memory are bounded, by
+ * about 2^27 steps and linear beyond, and what is given up for it is being the least alone. */
+int hpc_diff(hpc_edits *out, const uint64_t *base, int64_t base_n, const uint64_t *head,
+             int64_t head_n);
+void hpc_edits_release(hpc_edits *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
