@@ -11,13 +11,13 @@
 
 #include "corpus/pack_change.h"
 #include "corpus/priv.h"
+#include "runtime/source/pair.h"
 
 typedef struct found { /* a function of one side */
     change_side side;
     int64_t file; /* of the diff */
-    uint64_t path, name, content, key;
+    hpc_known known;
     hpc_reason held_out;
-    bool taken;
 } found;
 typedef struct list {
     found *item;
@@ -30,7 +30,7 @@ struct change_scratch {
     hpc_reason held_out; /* of the commits at hand */
     hpc_git_changes diff;
     list base, head;
-    hpc_buf text, masked, hashes; /* masked: to be text next */
+    hpc_buf text, masked, scratch; /* masked: to be text next */
     hpc_tokens t;
     corpus_code code;
     hpc_functions f;
@@ -61,7 +61,7 @@ void change_scratch_free(change_scratch *s)
     hpc_free(s->head.item);
     hpc_buf_release(&s->text);
     hpc_buf_release(&s->masked);
-    hpc_buf_release(&s->hashes);
+    hpc_buf_release(&s->scratch);
     hpc_tokens_release(&s->t);
     corpus_code_release(&s->code);
     hpc_functions_release(&s->f);
@@ -136,24 +136,6 @@ out:
 
 /* ---- the functions of a file ----------------------------------------------------------- */
 
-/* The code of function k without that of functions inside it, which follow it in the list. */
-static int hash_content(uint64_t *out, change_scratch *s, int64_t k)
-{
-    const hpc_function *f = &s->f.item[k];
-    int64_t inner = k + 1;
-    int rc = HPC_OK;
-    s->hashes.n = 0;
-    for (int64_t i = hpc_token_at(&s->t, f->at); i < s->t.n && s->t.item[i].at < f->end; i++) {
-        const hpc_token *t = &s->t.item[i];
-        while (inner < s->f.n && s->f.item[inner].end <= t->at) inner++;
-        bool inside = inner < s->f.n && s->f.item[inner].at <= t->at;
-        if (!inside && hpc_token_is_code(t)) TRY(hpc_buf_add(&s->hashes, &t->hash, sizeof t->hash));
-    }
-    *out = hpc_hash(s->hashes.data, s->hashes.n, 0);
-out:
-    return rc;
-}
-
 /* A function is judged by itself, for it may be a small part of a file that is not held out. Where
  * the file has nothing at all in common with what is held out, no function has. */
 static int add_function(list *to, change_scratch *s, int64_t k, const found *like, double share)
@@ -164,8 +146,8 @@ static int add_function(list *to, change_scratch *s, int64_t k, const found *lik
     int rc = HPC_OK;
     one.side.at = f->at;
     one.side.n = f->end - f->at;
-    one.name = hpc_hash(s->text.data + f->name_at, f->name_n, 0);
-    TRY(hash_content(&one.content, s, k));
+    one.known.name = hpc_hash(s->text.data + f->name_at, f->name_n, 0);
+    TRY(hpc_function_content(&one.known.content, &s->scratch, &s->t, &s->f, k));
     if (share > 0) {
         int64_t lo = hpc_token_at(&s->t, f->at), hi = hpc_token_at(&s->t, f->end);
         const hpc_tokens part = {.item = s->t.item + lo, .n = hi - lo};
@@ -183,7 +165,8 @@ static int add_file(list *to, change_scratch *s, int64_t file, const hpc_git_id 
 {
     static const hpc_git_id none;
     const char *path = s->diff.paths.data + s->diff.item[file].path;
-    found like = {.side = {.blob = *id}, .file = file, .path = hpc_hash(path, strlen(path), 0)};
+    found like = {
+        .side = {.blob = *id}, .file = file, .known.path = hpc_hash(path, strlen(path), 0)};
     corpus_held_out held;
     size_t bytes = 0;
     int rc = HPC_OK;
@@ -211,34 +194,6 @@ out:
 
 /* ---- pairs -------------------------------------------------------------------------------- */
 
-static int by_key(const void *a, const void *b)
-{
-    const found *x = *(found *const *)a, *y = *(found *const *)b;
-    if (x->key != y->key) return x->key < y->key ? -1 : 1;
-    return (x > y) - (x < y); /* of equals the first by place */
-}
-
-typedef enum likeness { SAME_PLACE, SAME_NAME_THERE, MOVED, SAME_NAME } likeness;
-
-static uint64_t key_of(const found *f, likeness l)
-{
-    const uint64_t all[] = {f->name, l <= SAME_NAME_THERE ? f->path : 0,
-                            l == SAME_PLACE || l == MOVED ? f->content : 0};
-    return hpc_hash(all, sizeof all, 0);
-}
-
-static int64_t free_ones(found **out, list *from, likeness l)
-{
-    int64_t n = 0;
-    for (int64_t k = 0; k < from->n; k++) {
-        if (from->item[k].taken) continue;
-        from->item[k].key = key_of(&from->item[k], l);
-        out[n++] = &from->item[k];
-    }
-    if (n > 1) qsort(out, (size_t)n, sizeof *out, by_key);
-    return n;
-}
-
 static int put(changes *out, change_scratch *s, const found *base, const found *head)
 {
     const found *f = head ? head : base;
@@ -257,40 +212,44 @@ out:
     return rc;
 }
 
-static int match(changes *out, change_scratch *s, found **a, found **b, likeness l)
+static hpc_known *known_of(const list *from)
 {
-    int64_t i = 0, j = 0, a_n = free_ones(a, &s->base, l), b_n = free_ones(b, &s->head, l);
+    hpc_known *all = hpc_alloc((size_t)from->n + 1, sizeof *all);
+    for (int64_t k = 0; all && k < from->n; k++) all[k] = from->item[k].known;
+    return all;
+}
+
+/* Pairs that differ; what is left of either side. */
+static int put_all(changes *out, change_scratch *s, const int32_t *partner, bool *taken)
+{
     int rc = HPC_OK;
-    while (i < a_n && j < b_n) {
-        if (a[i]->key != b[j]->key) {
-            if (a[i]->key < b[j]->key)
-                i++;
-            else
-                j++;
-            continue;
-        }
-        a[i]->taken = b[j]->taken = true;
-        if (a[i]->content != b[j]->content) TRY(put(out, s, a[i], b[j]));
-        i++, j++;
+    for (int64_t k = 0; k < s->base.n; k++) {
+        const found *base = &s->base.item[k];
+        const found *head = partner[k] >= 0 ? &s->head.item[partner[k]] : NULL;
+        if (head) taken[partner[k]] = true;
+        if (!head || head->known.content != base->known.content) TRY(put(out, s, base, head));
     }
+    for (int64_t k = 0; k < s->head.n; k++)
+        if (!taken[k]) TRY(put(out, s, NULL, &s->head.item[k]));
 out:
     return rc;
 }
 
 static int match_all(changes *out, change_scratch *s)
 {
-    found **a = hpc_alloc((size_t)s->base.n + 1, sizeof(found *));
-    found **b = hpc_alloc((size_t)s->head.n + 1, sizeof(found *));
-    int rc = a && b ? HPC_OK : HPC_E_NOMEM;
+    hpc_known *a = known_of(&s->base), *b = known_of(&s->head);
+    int32_t *partner = hpc_alloc((size_t)s->base.n + 1, sizeof *partner);
+    bool *taken = hpc_alloc((size_t)s->head.n + 1, sizeof *taken);
+    int rc = a && b && partner && taken ? HPC_OK : HPC_E_NOMEM;
     TRY(rc);
-    for (int l = SAME_PLACE; l <= SAME_NAME; l++) TRY(match(out, s, a, b, (likeness)l));
-    for (int64_t k = 0; k < s->base.n; k++)
-        if (!s->base.item[k].taken) TRY(put(out, s, &s->base.item[k], NULL));
-    for (int64_t k = 0; k < s->head.n; k++)
-        if (!s->head.item[k].taken) TRY(put(out, s, NULL, &s->head.item[k]));
+    for (int64_t k = 0; k < s->base.n; k++) partner[k] = -1;
+    TRY(hpc_pairs_find(partner, a, s->base.n, b, s->head.n, HPC_PAIR_SAME, HPC_PAIR_NAMED));
+    TRY(put_all(out, s, partner, taken));
 out:
     hpc_free(a);
     hpc_free(b);
+    hpc_free(partner);
+    hpc_free(taken);
     return rc;
 }
 
