@@ -14,7 +14,7 @@ enum { FOLDERS_MOST = 1 << 20, DEPTH_MOST = 256, NAMES_MOST = 1 << 22 };
 
 typedef struct entry { /* of one tree */
     git_name name;
-    bool folder, file;
+    bool folder, file, module;
 } entry;
 typedef struct tree {
     git_raw object;
@@ -105,7 +105,10 @@ static int keep_name(tree *t)
     int rc = hpc_grow(&t->item, &t->cap, t->n + 1, sizeof *t->item);
     if (rc < 0) return rc;
     uint32_t kind = t->name.mode & 0170000;
-    t->item[t->n++] = (entry){.name = t->name, .folder = kind == 0040000, .file = kind == 0100000};
+    t->item[t->n++] = (entry){.name = t->name,
+                              .folder = kind == 0040000,
+                              .file = kind == 0100000,
+                              .module = kind == 0160000};
     return HPC_OK;
 }
 
@@ -156,7 +159,7 @@ static int tree_of(hpc_git_id *out, diff *d, const hpc_git_id *commit)
     git_raw raw;
     size_t at = 0;
     *out = zero;
-    if (is_zero(commit)) return HPC_GIT_READ;
+    if (is_zero(commit)) return HPC_GIT_READ; /* before the first commit there was nothing */
     int rc = git_get(&raw, d->g, commit, GIT_OBJECT_COMMIT, GIT_META_BYTES, d->why);
     if (rc != HPC_GIT_READ) return rc;
     if (!git_header_id(out, (const char *)raw.data, raw.n, &at, "tree ")) {
@@ -219,6 +222,8 @@ static int compare_names(diff *d, const folder *in, const entry *a, const entry 
     if (a && b && a->folder == b->folder && a->file == b->file &&
         memcmp(a->name.id, b->name.id, 20) == 0)
         return rc;
+    bool module = (a && a->module) || (b && b->module);
+    d->out->modules_n += module;
     const entry *folders[] = {a && a->folder ? a : NULL, b && b->folder ? b : NULL};
     const entry *files[] = {a && a->file ? a : NULL, b && b->file ? b : NULL};
     if (folders[0] || folders[1]) TRY(add_folder(d, in, name, folders[0], folders[1]));
@@ -281,7 +286,7 @@ int git_compare(hpc_git_changes *out, size_t *read, hpc_git *g, const hpc_git_id
                 int64_t most)
 {
     diff d = {.g = g, .out = out, .want = want, .user = user, .most = most};
-    out->n = 0;
+    out->n = out->modules_n = 0;
     out->paths.n = 0;
     out->paths.failed = 0;
     int rc = run(&d, base, head);
@@ -294,7 +299,7 @@ int git_compare(hpc_git_changes *out, size_t *read, hpc_git *g, const hpc_git_id
     hpc_buf_release(&d.paths);
     hpc_buf_release(&d.path);
     if (rc == HPC_GIT_READ) return rc;
-    out->n = 0;
+    out->n = out->modules_n = 0;
     out->paths.n = 0;
     int text = rc > 0 ? hpc_buf_text(&out->paths, d.why) : 0;
     return text < 0 ? text : rc;

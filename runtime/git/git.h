@@ -99,8 +99,9 @@ typedef struct hpc_git_change {
 typedef struct hpc_git_changes {
     hpc_git_change *item;
     int64_t n, cap;
-    hpc_buf paths; /* NUL-terminated, one after the other */
-} hpc_git_changes; /* zero to begin with; reused by the next call */
+    hpc_buf paths;     /* NUL-terminated, one after the other */
+    int64_t modules_n; /* submodules that differ */
+} hpc_git_changes;     /* zero to begin with; reused by the next call */
 /* Files that differ between the trees of two commits (zero: of none), in order of path; links and
  * submodules are no files. READ, or ABSENT or CORRUPT with the reason in `paths`; a negative code
  * when memory ran out, or HPC_E_UNSUPPORTED for more than `most` files. */

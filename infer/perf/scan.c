@@ -1,0 +1,331 @@
+/*
+ * scan.c: a function of C or its family as a list of events: what it does, and in how many loops.
+ *
+ * One walk over its code tokens. What a name is, is guessed from how it stands: before a
+ * parenthesis it is called, before a bracket it is an array. Fortran is scan_fortran.c's.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "infer/perf/priv.h"
+
+static const hpc_token *token_at(const perf_scan *x, int64_t i)
+{
+    return i >= 0 && i < x->n ? perf_token(x, i) : NULL;
+}
+
+static char byte_at(const perf_scan *x, int64_t i)
+{
+    const hpc_token *t = token_at(x, i);
+    return t ? x->s->text.data[t->at] : 0;
+}
+
+int perf_event_add(perf_scan *x, hpc_perf_event_kind kind, int64_t i)
+{
+    const hpc_token *t = perf_token(x, i);
+    int32_t depth = x->open_n < PERF_DEPTH ? x->open_n : PERF_DEPTH;
+    int rc = hpc_grow(&x->event, &x->events_cap, x->events_n + 1, sizeof *x->event);
+    if (rc < 0) return rc;
+    x->event[x->events_n++] = (hpc_perf_event){
+        .line = t->line,
+        .at = t->at,
+        .n = t->n,
+        .name = t->hash,
+        .kind = (uint8_t)kind,
+        .depth = (uint8_t)depth,
+        .inner = x->open_n > 0 && x->region[x->open[x->open_n - 1]].inner,
+    };
+    return HPC_OK;
+}
+
+/* ---- loops around -----------------------------------------------------------------------------
+ */
+
+static bool same_bound(const perf_scan *x, const perf_region *r)
+{
+    for (int32_t k = 0; r->bound && k < x->open_n; k++)
+        if (x->region[x->open[k]].bound == r->bound) return true;
+    return false;
+}
+
+static int enter(perf_scan *x, uint32_t now)
+{
+    int rc = HPC_OK;
+    while (x->open_n > 0 && x->region[x->open[x->open_n - 1]].end <= now) x->open_n--;
+    while (x->choices_n > 0 && x->choice[x->choices_n - 1] <= now) x->choices_n--;
+    for (; x->next < x->regions_n && x->region[x->next].from <= now; x->next++) {
+        const perf_region *r = &x->region[x->next];
+        int64_t i = x->i;
+        while (i > 0 && perf_token(x, i)->at > r->at) i--;
+        TRY(perf_event_add(x, HPC_PERF_LOOP, i));
+        if (same_bound(x, r)) TRY(perf_event_add(x, HPC_PERF_SAME_BOUND, i));
+        if (r->end > now && x->open_n < PERF_OPEN) x->open[x->open_n++] = (int32_t)x->next;
+    }
+out:
+    return rc;
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+static bool is_member(const perf_scan *x, int64_t i)
+{
+    return PERF_IS(x, i - 1, ".") || PERF_IS(x, i - 1, "->") || PERF_IS(x, i - 1, "::");
+}
+
+/* Behind "<...>" at i, or i. */
+static int64_t behind_angles(const perf_scan *x, int64_t i)
+{
+    int64_t open = 0;
+    if (!PERF_IS(x, i, "<")) return i;
+    for (int64_t k = i; k < x->n && k < i + 64; k++) {
+        char c = byte_at(x, k);
+        uint32_t n = perf_token(x, k)->n;
+        if (c == '<' && n == 1) open++;
+        if (c == '>' && n <= 2) open -= n;
+        if (open <= 0) return k + 1;
+        if (c == ';' || c == '{') break;
+    }
+    return i;
+}
+
+static bool is_body(const perf_scan *x, int64_t i)
+{
+    return x->function >= 0 && perf_token(x, i)->at > x->s->f.item[x->function].body_at;
+}
+
+/* `T name(`: a declaration, where `return name(` is none. */
+static bool is_declared(const perf_scan *x, int64_t i)
+{
+    const hpc_token *before = token_at(x, i - 1);
+    if (!before || before->kind != HPC_TOKEN_NAME) return false;
+    if (before->flags & HPC_TOKEN_IN_DIRECTIVE) return false; /* the end of a #define's name */
+    perf_word w = perf_word_find(x->words->c, before->hash);
+    return !(w.how & PERF_WORD_KEYWORD);
+}
+
+/* A container is made, where it is not only referred to. */
+static bool is_made(const perf_scan *x, int64_t i)
+{
+    int64_t k = behind_angles(x, i + 1);
+    const hpc_token *t = token_at(x, k);
+    if (!is_body(x, i) || !t || PERF_IS(x, i - 1, ".") || PERF_IS(x, i - 1, "->")) return false;
+    return t->kind == HPC_TOKEN_NAME ||
+           (k > i + 1 && (byte_at(x, k) == '(' || byte_at(x, k) == '{'));
+}
+
+static bool applies(const perf_scan *x, perf_word w, int64_t i)
+{
+    if ((w.how & PERF_WORD_CPP) && !x->cpp) return false;
+    if (w.how & PERF_WORD_TYPE) return is_made(x, i);
+    if (w.how & PERF_WORD_ALONE) return true;
+    if (!(w.how & PERF_WORD_CALLED)) return false;
+    if ((w.how & PERF_WORD_MEMBER) && !is_member(x, i)) return false;
+    return byte_at(x, behind_angles(x, i + 1)) == '(' && !is_declared(x, i);
+}
+
+static int message_kind(const char *name, size_t n)
+{
+    static const char *const cheap[] = {"MPI_Comm_", "MPI_Wtime", "MPI_Init", "MPI_Finalize",
+                                        "MPI_Type_", "MPI_Abort", "MPI_Op_",  "MPI_Info_"};
+    static const char *const all[] = {"Allreduce", "Reduce", "Bcast",     "Alltoall",
+                                      "Allgather", "Gather", "Scatter",   "Barrier",
+                                      "Scan",      "Exscan", "Iallreduce"};
+    for (size_t k = 0; k < sizeof cheap / sizeof *cheap; k++) {
+        size_t m = strlen(cheap[k]);
+        if (n >= m && strncasecmp(name, cheap[k], m) == 0) return -1;
+    }
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        size_t m = strlen(all[k]);
+        if (n >= m + 4 && strncasecmp(name + 4, all[k], m) == 0) return HPC_PERF_COLLECTIVE;
+    }
+    return HPC_PERF_MESSAGE;
+}
+
+int perf_scan_message(const perf_scan *x, int64_t i)
+{
+    const hpc_token *t = perf_token(x, i);
+    const char *name = x->s->text.data + t->at;
+    if (t->n < 6 || strncasecmp(name, "MPI_", 4) != 0 || byte_at(x, i + 1) != '(') return -1;
+    return message_kind(name, t->n);
+}
+
+bool perf_scan_is_itself(const perf_scan *x, int64_t i)
+{
+    if (x->function < 0) return false;
+    const hpc_function *f = &x->s->f.item[x->function];
+    const hpc_token *t = perf_token(x, i);
+    const char *text = x->s->text.data;
+    if (x->fortran)
+        return f->name_n == t->n && strncasecmp(text + f->name_at, text + t->at, t->n) == 0;
+    return f->name_n == t->n && memcmp(text + f->name_at, text + t->at, t->n) == 0;
+}
+
+static int call(perf_scan *x, int64_t i)
+{
+    const hpc_token *t = perf_token(x, i);
+    int message = perf_scan_message(x, i);
+    if (message >= 0) return perf_event_add(x, (hpc_perf_event_kind)message, i);
+    bool macro = t->flags & HPC_TOKEN_IN_DIRECTIVE;
+    if ((!is_body(x, i) && !macro) || is_declared(x, i)) return HPC_OK;
+    bool self = perf_scan_is_itself(x, i) && !is_member(x, i);
+    return perf_event_add(x, self ? HPC_PERF_RECURSE : HPC_PERF_CALL, i);
+}
+
+/* ---- what jumps --------------------------------------------------------------------------------
+ */
+
+/* `return x;` before the last brace. */
+static bool is_last(const perf_scan *x, int64_t i)
+{
+    int64_t k = i;
+    while (k < x->n && k < i + 256 && byte_at(x, k) != ';') k++;
+    return k + 2 == x->n;
+}
+
+static int jump(perf_scan *x, int64_t i)
+{
+    bool leaves = PERF_IS(x, i, "break");
+    uint32_t loop = x->open_n > 0 ? x->region[x->open[x->open_n - 1]].end : UINT32_MAX;
+    if (leaves && x->choices_n > 0 && x->choice[x->choices_n - 1] < loop) return HPC_OK;
+    if (PERF_IS(x, i, "return") && is_last(x, i)) return HPC_OK;
+    return perf_event_add(x, HPC_PERF_EXIT, i);
+}
+
+static int choose(perf_scan *x, int64_t i)
+{
+    if (PERF_IS(x, i, "switch") && i + 1 < x->n && x->mate[i + 1] > i) {
+        int64_t brace = x->mate[i + 1] + 1;
+        if (PERF_IS(x, brace, "{") && x->mate[brace] > brace && x->choices_n < PERF_OPEN)
+            x->choice[x->choices_n++] = perf_token(x, x->mate[brace])->at;
+    }
+    return perf_event_add(x, HPC_PERF_BRANCH, i);
+}
+
+static int keyword(perf_scan *x, int64_t i)
+{
+    if (!is_body(x, i)) return HPC_OK;
+    if (PERF_IS(x, i, "for")) return perf_scan_element(x, i);
+    if (PERF_IS(x, i, "if") || PERF_IS(x, i, "switch")) return choose(x, i);
+    bool jumps = PERF_IS(x, i, "return") || PERF_IS(x, i, "break") || PERF_IS(x, i, "goto") ||
+                 PERF_IS(x, i, "continue");
+    return jumps ? jump(x, i) : HPC_OK;
+}
+
+static int name(perf_scan *x, int64_t *subscript, int64_t i)
+{
+    perf_word w = perf_word_find(x->words->c, perf_token(x, i)->hash);
+    if (w.how & PERF_WORD_KEYWORD) return keyword(x, i);
+    if (w.how && applies(x, w, i))
+        return w.kind < HPC_PERF_EVENTS ? perf_event_add(x, (hpc_perf_event_kind)w.kind, i)
+                                        : HPC_OK;
+    char next = byte_at(x, i + 1);
+    if (next == '[' && x->mate[i + 1] > i) {
+        int64_t behind = i;
+        int rc = perf_scan_index(x, &behind, i);
+        if (behind > *subscript) *subscript = behind;
+        return rc;
+    }
+    if (PERF_IS(x, i + 1, "<<") && PERF_IS(x, i + 2, "<") && is_body(x, i))
+        return perf_event_add(x, HPC_PERF_LAUNCH, i);
+    if (byte_at(x, behind_angles(x, i + 1)) == '(') return call(x, i);
+    return HPC_OK;
+}
+
+/* ---- operators ---------------------------------------------------------------------------------
+ */
+
+/* Whether what stands before i is a value: then '*' is a product and '-' a difference. */
+static bool behind_value(const perf_scan *x, int64_t i)
+{
+    const hpc_token *t = token_at(x, i - 1);
+    if (!t) return false;
+    if (t->kind == HPC_TOKEN_NUMBER) return true;
+    char c = x->s->text.data[t->at];
+    if (t->kind == HPC_TOKEN_PUNCT) return c == ')' || c == ']';
+    if (t->kind != HPC_TOKEN_NAME) return false;
+    return !(perf_word_find(x->words->c, t->hash).how & (PERF_WORD_KEYWORD | PERF_WORD_SCALAR));
+}
+
+static int operation(perf_scan *x, int64_t subscript, int64_t i)
+{
+    const hpc_token *t = perf_token(x, i);
+    char c = byte_at(x, i), second = t->n > 1 ? x->s->text.data[t->at + 1] : 0;
+    bool macro = t->flags & HPC_TOKEN_IN_DIRECTIVE;
+    if (!is_body(x, i) && !macro) return HPC_OK;
+    switch (c) {
+    case '/':
+    case '%': return behind_value(x, i) ? perf_event_add(x, HPC_PERF_DIVIDE, i) : HPC_OK;
+    case '+':
+    case '-':
+    case '*':
+        if (i < subscript || second == '>' || second == c || !behind_value(x, i)) return HPC_OK;
+        return perf_event_add(x, HPC_PERF_ARITHMETIC, i);
+    case '?': return perf_event_add(x, HPC_PERF_BRANCH, i);
+    default: return HPC_OK;
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
+
+static int walk(perf_scan *x)
+{
+    int64_t subscript = 0; /* tokens before it are in one */
+    int rc = HPC_OK;
+    for (x->i = 0; x->i < x->n; x->i++) {
+        const hpc_token *t = perf_token(x, x->i);
+        TRY(enter(x, t->at));
+        x->depth[x->i] = (uint8_t)(x->open_n < PERF_DEPTH ? x->open_n : PERF_DEPTH);
+        if (t->kind == HPC_TOKEN_SENTINEL)
+            TRY(perf_scan_directive(x));
+        else if (x->fortran)
+            TRY(perf_scan_fortran(x));
+        else if (t->kind == HPC_TOKEN_NAME)
+            TRY(name(x, &subscript, x->i));
+        else if (t->kind == HPC_TOKEN_PUNCT)
+            TRY(operation(x, subscript, x->i));
+    }
+out:
+    return rc;
+}
+
+int perf_scan_run(perf_scan *x, const hpc_perf_source *s, int64_t function)
+{
+    int rc = HPC_OK;
+    x->s = s;
+    x->function = function;
+    x->fortran = s->language == HPC_LANGUAGE_FORTRAN;
+    x->cpp = s->language == HPC_LANGUAGE_CPP || s->language == HPC_LANGUAGE_CUDA ||
+             s->language == HPC_LANGUAGE_HIP;
+    x->events_n = x->regions_n = x->next = 0;
+    x->open_n = x->choices_n = 0;
+    x->brackets.n = x->loops.n = 0;
+    TRY(hpc_function_code(&x->code, &s->t, &s->f, function));
+    x->n = (int64_t)(x->code.n / sizeof(int64_t));
+    TRY(hpc_grow(&x->mate, &x->mate_cap, x->n + 1, sizeof *x->mate));
+    TRY(hpc_grow(&x->depth, &x->depth_cap, x->n + 1, sizeof *x->depth));
+    for (int64_t i = 0; i < x->n; i++) x->mate[i] = -1;
+    memset(x->depth, 0, (size_t)x->n);
+    if (s->kind == HPC_PERF_BUILD) {
+        TRY(perf_scan_build(x));
+        goto out;
+    }
+    TRY(perf_scan_regions(x));
+    if (function >= 0 && !x->fortran) TRY(perf_scan_signature(x));
+    TRY(walk(x));
+out:
+    return rc;
+}
+
+void perf_scan_release(perf_scan *x)
+{
+    hpc_buf_release(&x->code);
+    hpc_free(x->mate);
+    hpc_free(x->depth);
+    hpc_free(x->region);
+    hpc_free(x->event);
+    hpc_loops_release(&x->loops);
+    hpc_brackets_release(&x->brackets);
+    hpc_functions_release(&x->part);
+}

@@ -1,0 +1,76 @@
+/*
+ * sums.h: what is counted of the versions of one function, or of all of a change, before it becomes
+ * a vector.
+ */
+#ifndef HPC_PERF_SUMS_H
+#define HPC_PERF_SUMS_H
+
+#include "infer/perf/priv.h"
+
+typedef enum perf_measure { /* of an event */
+                            PERF_COUNT,
+                            PERF_IN_LOOPS, /* how many are in a loop */
+                            PERF_INNER,    /* in an innermost one */
+                            PERF_WORK,     /* how often it is done, as a power of two */
+                            PERF_MEASURES
+} perf_measure;
+typedef enum perf_effect {                    /* what a change can do at most */
+                           PERF_EFFECT_NONE,  /* comments, white space */
+                           PERF_EFFECT_NAMES, /* of what is local */
+                           PERF_EFFECT_STRINGS,
+                           PERF_EFFECT_ORDER, /* the same tokens in another order: most often
+                                                 declarations */
+                           PERF_EFFECT_ANY
+} perf_effect;
+typedef enum perf_special { /* features that count no event */
+                            PERF_LINES_ADDED,
+                            PERF_LINES_REMOVED,
+                            PERF_TOKENS_ADDED,
+                            PERF_TOKENS_REMOVED,
+                            PERF_TOKENS_BEFORE,
+                            PERF_FUNCTIONS_MODIFIED,
+                            PERF_FUNCTIONS_ADDED,
+                            PERF_FUNCTIONS_REMOVED,
+                            PERF_FUNCTIONS_RENAMED,
+                            PERF_OUTSIDE,
+                            PERF_FILES,
+                            PERF_BUILD_FILES,
+                            PERF_OTHER_FILES,
+                            PERF_MODULES,
+                            PERF_SKIPPED,
+                            PERF_NO_EFFECT,
+                            PERF_ONLY_NAMES,
+                            PERF_ONLY_STRINGS,
+                            PERF_ONLY_ORDER,
+                            PERF_ASIDE,
+                            PERF_HEADERS,
+                            PERF_CHANGED_DEPTH,
+                            PERF_CHANGED_WORK,
+                            PERF_CHANGED_INNER,
+                            PERF_NESTING,
+                            PERF_CONSTANTS,
+                            PERF_CONSTANTS_GROWTH,
+                            PERF_SPECIALS
+} perf_special;
+
+typedef struct perf_sums {
+    double event[2][PERF_MEASURES][HPC_PERF_EVENTS]; /* of base, of head */
+    double special[PERF_SPECIALS];                   /* as they are summed, not yet as features */
+    double tokens, aside, headers;                   /* changed; of them, in tests; in headers */
+    double nesting[2];                               /* the deepest loop */
+    perf_effect effect;
+} perf_sums;
+void perf_sums_add(perf_sums *to, const perf_sums *s);
+/* feature_table.c */
+void perf_sums_vector(hpc_perf_vector *out, const perf_sums *s);
+bool perf_feature_is_special(int feature, perf_special *which);
+
+/* effect.c: of two versions of a function that differ in their code. */
+int perf_effect_of(perf_effect *out, const perf_scan *base, const perf_scan *head);
+/* shift.c: what differs in events goes to `out` as of function k. */
+int perf_shifts_find(hpc_perf_features *out, int64_t k, const perf_scan *base,
+                     const perf_scan *head);
+int perf_word_add(size_t *at, hpc_perf_features *out, const hpc_perf_source *s, uint32_t from,
+                  uint32_t n);
+
+#endif
