@@ -149,6 +149,7 @@ static int flag_kind(const char *word, size_t n)
         {"-fno-strict-aliasing", true, HPC_PERF_FLAG_SLOW},
         {"-fno-omit-frame-pointer", true, HPC_PERF_FLAG_SLOW},
     };
+    if (*word != '-' && *word != 'O') return -1;
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
         size_t m = strlen(flags[k].word);
         bool fits = flags[k].whole ? n == m : n >= m;

@@ -15,10 +15,14 @@ typedef struct called { /* a function by a name, from a loop of that depth at mo
     uint32_t name;
     uint8_t depth;
 } called;
+typedef struct hash_list {
+    uint64_t *item;
+    int64_t cap;
+} hash_list;
 struct hpc_perf_scanner {
     perf_words words;
     perf_scan base, head;
-    hpc_buf a, b; /* uint64_t: hashes of code tokens */
+    hash_list a, b; /* of code tokens */
     hpc_edits edits;
     called *call[2]; /* of base, of head */
     int64_t calls_n[2], calls_cap[2];
@@ -42,8 +46,8 @@ void hpc_perf_scanner_free(hpc_perf_scanner *s)
     if (!s) return;
     perf_scan_release(&s->base);
     perf_scan_release(&s->head);
-    hpc_buf_release(&s->a);
-    hpc_buf_release(&s->b);
+    hpc_free(s->a.item);
+    hpc_free(s->b.item);
     hpc_edits_release(&s->edits);
     hpc_free(s->call[0]);
     hpc_free(s->call[1]);
@@ -123,15 +127,10 @@ static void count_whole(hpc_perf_scanner *s, int64_t k, perf_scan *x, int side, 
 
 /* ---- two versions ---------------------------------------------------------------------------- */
 
-static int hashes(hpc_buf *out, const perf_scan *x)
+static int hashes(hash_list *out, const perf_scan *x)
 {
-    int rc = HPC_OK;
-    out->n = 0;
-    for (int64_t i = 0; i < x->n; i++) {
-        uint64_t h = perf_token(x, i)->hash;
-        TRY(hpc_buf_add(out, &h, sizeof h));
-    }
-out:
+    int rc = hpc_grow(&out->item, &out->cap, x->n, sizeof *out->item);
+    for (int64_t i = 0; rc == HPC_OK && i < x->n; i++) out->item[i] = perf_token(x, i)->hash;
     return rc;
 }
 
@@ -235,8 +234,7 @@ static int count_both(hpc_perf_scanner *s, int64_t k)
     TRY(note_calls(s, 1, &s->head));
     TRY(hashes(&s->a, &s->base));
     TRY(hashes(&s->b, &s->head));
-    TRY(hpc_diff(&s->edits, (const uint64_t *)(const void *)s->a.data, s->base.n,
-                 (const uint64_t *)(const void *)s->b.data, s->head.n));
+    TRY(hpc_diff(&s->edits, s->a.item, s->base.n, s->b.item, s->head.n));
     for (int64_t i = 0; i < s->edits.n; i++) TRY(count_edit(s, k, &s->edits.item[i]));
     if (s->one.effect >= PERF_EFFECT_ORDER) TRY(perf_shifts_find(s->out, k, &s->base, &s->head));
 out:

@@ -171,7 +171,8 @@ typedef struct hpc_perf_reasons {
 void hpc_perf_reasons_release(hpc_perf_reasons *r);
 /* Replaces out by at most `most` reasons for what is told of one function, or of all (-1), those of
  * the largest score in absolute value first, one for each kind of event and function. weight: of
- * each feature, below 0: faster; NULL: 1. Features of weight 0 give none. */
+ * each feature, below 0: faster; those of weight 0 give none. NULL: 1 for those that count events,
+ * for constants and for what has no effect, 0 for those of size and place. */
 int hpc_perf_reasons_find(hpc_perf_reasons *out, const hpc_perf_features *f, int64_t function,
                           const double *weight, int64_t most);
 

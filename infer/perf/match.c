@@ -198,6 +198,7 @@ out:
 /* ---- functions
  * ----------------------------------------------------------------------------------- */
 
+enum { NAME_MOST = 500 };
 typedef struct place { /* of a function of one side */
     int64_t file, function;
 } place;
@@ -298,11 +299,22 @@ static hpc_perf_side side_of(const hpc_perf_source *s, int64_t function)
     return out;
 }
 
+/* On one line, however it is spelled. */
 static int name_side(size_t *at, hpc_perf_change *out, const hpc_perf_side *s)
 {
     if (!s->source || s->function < 0) return add_name(at, out, "", 0);
     const hpc_function *f = &s->source->f.item[s->function];
-    return add_name(at, out, s->source->text.data + f->name_at, f->name_n);
+    const char *name = s->source->text.data + f->name_at;
+    int rc = HPC_OK;
+    *at = out->names.n;
+    for (uint32_t k = 0; k < f->name_n && k < NAME_MOST; k++) {
+        bool blank = (unsigned char)name[k] <= ' ';
+        if (!blank) TRY(hpc_buf_add(&out->names, name + k, 1));
+        if (blank && k > 0 && name[k - 1] == ',') TRY(hpc_buf_add(&out->names, " ", 1));
+    }
+    TRY(hpc_buf_add(&out->names, "", 1));
+out:
+    return rc;
 }
 
 /* function -1: what is in none. NULL: not there. */

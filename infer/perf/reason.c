@@ -236,6 +236,15 @@ static bool is_of_commit(int feature)
            which == PERF_FILES || which == PERF_BUILD_FILES;
 }
 
+/* What says something by itself, not only how much changed. */
+static double usual_weight(int feature)
+{
+    perf_special which;
+    if (!perf_feature_is_special(feature, &which)) return 1;
+    return which == PERF_CONSTANTS || which == PERF_CONSTANTS_GROWTH || which == PERF_MODULES ||
+           (which >= PERF_NO_EFFECT && which <= PERF_ONLY_ORDER);
+}
+
 static int gather(hpc_perf_reasons *out, const hpc_perf_vector *v, int64_t function,
                   const double *weight)
 {
@@ -244,7 +253,7 @@ static int gather(hpc_perf_reasons *out, const hpc_perf_vector *v, int64_t funct
     double score[GROUPS] = {0};
     int rc = HPC_OK;
     for (int i = 0; i < HPC_PERF_FEATURES; i++) {
-        double mine = v->value[i] * (weight ? weight[i] : 1);
+        double mine = v->value[i] * (weight ? weight[i] : usual_weight(i));
         int group = group_of(i);
         if (function < 0 && !is_of_commit(i)) continue;
         if (fabs(mine) <= fabs(score[group])) continue;

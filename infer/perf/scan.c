@@ -226,7 +226,7 @@ static int name(perf_scan *x, int64_t *subscript, int64_t i)
         if (behind > *subscript) *subscript = behind;
         return rc;
     }
-    if (PERF_IS(x, i + 1, "<<") && PERF_IS(x, i + 2, "<") && is_body(x, i))
+    if (PERF_IS(x, i + 1, "<<<") && is_body(x, i))
         return perf_event_add(x, HPC_PERF_LAUNCH, i);
     if (byte_at(x, behind_angles(x, i + 1)) == '(') return call(x, i);
     return HPC_OK;

@@ -23,7 +23,7 @@ typedef struct search {
 
 /* Ways of up to CAP_LEAST differences are always looked for, longer ones while all of it takes no
  * more than about WORK steps. */
-enum { CAP_LEAST = 64, WORK = 1 << 27 };
+enum { CAP_LEAST = 64, WORK = 1 << 24 };
 
 static int put(search *s, const box *x)
 {

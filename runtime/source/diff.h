@@ -21,7 +21,7 @@ typedef struct hpc_edits {
 
 /* In order; between two of them both sides are alike, so no two touch. As few elements as can be
  * are in edits, unless the sequences are long and differ much: work and memory are bounded, by
- * about 2^27 steps and linear beyond, and what is given up for it is being the least alone. */
+ * about 2^24 steps and linear beyond, and what is given up for it is being the least alone. */
 int hpc_diff(hpc_edits *out, const uint64_t *base, int64_t base_n, const uint64_t *head,
              int64_t head_n);
 void hpc_edits_release(hpc_edits *e);

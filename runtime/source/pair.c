@@ -10,7 +10,8 @@
 
 int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f, int64_t k)
 {
-    int64_t inner = k + 1, i = k < 0 ? 0 : hpc_token_at(t, f->item[k].at);
+    enum { ROOM = 512 };
+    int64_t inner = k + 1, i = k < 0 ? 0 : hpc_token_at(t, f->item[k].at), room[ROOM], n = 0;
     uint32_t end = k < 0 ? UINT32_MAX : f->item[k].end;
     int rc = HPC_OK;
     out->n = 0;
@@ -22,9 +23,13 @@ int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f,
             i = behind > i ? behind : i + 1;
             continue;
         }
-        if (hpc_token_is_code(&t->item[i])) TRY(hpc_buf_add(out, &i, sizeof i));
+        room[n] = i;
+        n += hpc_token_is_code(&t->item[i]);
+        if (n == ROOM) TRY(hpc_buf_add(out, room, sizeof room));
+        if (n == ROOM) n = 0;
         i++;
     }
+    TRY(hpc_buf_add(out, room, (size_t)n * sizeof *room));
 out:
     return rc;
 }
