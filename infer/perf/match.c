@@ -338,6 +338,7 @@ static int put(hpc_perf_change *out, hpc_perf_reader *r, const place *base, cons
     TRY(name_side(&f.base_name, out, a ? &f.base : &f.head));
     TRY(name_side(&f.name, out, b ? &f.head : &f.base));
     TRY(perf_line_edits(out, &f, r));
+    if (f.same_code && f.edits_n == 0) return rc; /* only what is inside it differs */
     TRY(hpc_grow(&out->function, &out->cap, out->n + 1, sizeof *out->function));
     out->function[out->n++] = f;
 out:
