@@ -32,10 +32,14 @@ static int add_side(lines *l, const hpc_perf_side *side)
     int64_t inner = side->function + 1;
     int rc = HPC_OK;
     for (uint32_t k = side->line; k <= side->end_line && k <= s->lines_n; k++) {
-        while (inner < s->f.n && s->f.item[inner].end_line < k) inner++;
+        while (inner < s->f.n && s->f.item[inner].end_line < k)
+            inner = hpc_function_behind(&s->f, inner);
         bool inside =
             inner < s->f.n && s->f.item[inner].line <= k && s->f.item[inner].at < side->end;
-        if (!inside) TRY(add_line(l, s, k));
+        if (inside)
+            k = s->f.item[inner].end_line;
+        else
+            TRY(add_line(l, s, k));
     }
 out:
     return rc;

@@ -114,7 +114,7 @@ typedef struct perf_scan {
     int64_t events_n, events_cap;
     hpc_loops loops;
     hpc_brackets brackets;
-    hpc_functions part;
+    hpc_tokens own; /* of the function, what is no code too */
     /* while it runs: */
     int64_t i; /* in `code` */
     int32_t open[PERF_OPEN];

@@ -95,40 +95,48 @@ static void read_do(perf_scan *x, perf_region *r, int64_t i, bool concurrent)
 /* ---- loops ------------------------------------------------------------------------------------
  */
 
-/* The functions at hand as a list of their own: this one and those inside it. */
-static int own_functions(perf_scan *x)
+/* Replaces x->own by the tokens of the function, comments too, without those of functions inside
+ * it. */
+static int own_tokens(perf_scan *x)
 {
     const hpc_functions *f = &x->s->f;
-    uint32_t end = f->item[x->function].end;
+    const hpc_token *item = x->s->t.item;
+    int64_t k = x->function, inner = k + 1, n = x->s->t.n;
+    int64_t i = hpc_token_at(&x->s->t, f->item[k].at);
     int rc = HPC_OK;
-    x->part.n = 0;
-    for (int64_t k = x->function; k < f->n && f->item[k].at < end; k++) {
-        hpc_function one = f->item[k];
-        one.outer = one.outer < x->function ? -1 : one.outer - (int32_t)x->function;
-        TRY(hpc_grow(&x->part.item, &x->part.cap, x->part.n + 1, sizeof *x->part.item));
-        x->part.item[x->part.n++] = one;
+    x->own.n = 0;
+    while (i < n && item[i].at < f->item[k].end) {
+        uint32_t end = f->item[k].end;
+        bool cut = inner < f->n && f->item[inner].at < end;
+        if (cut) end = f->item[inner].at;
+        int64_t behind = i;
+        while (behind < n && item[behind].at < end) behind++;
+        TRY(hpc_grow(&x->own.item, &x->own.cap, x->own.n + behind - i, sizeof *item));
+        if (behind > i)
+            memcpy(x->own.item + x->own.n, item + i, (size_t)(behind - i) * sizeof *item);
+        x->own.n += behind - i;
+        i = behind;
+        if (!cut) break;
+        int64_t next = hpc_token_at(&x->s->t, f->item[inner].end);
+        if (next > i) i = next;
+        inner = hpc_function_behind(f, inner);
     }
 out:
     return rc;
 }
 
-static hpc_tokens own_tokens(const perf_scan *x)
-{
-    const hpc_function *f = &x->s->f.item[x->function];
-    int64_t lo = hpc_token_at(&x->s->t, f->at), hi = hpc_token_at(&x->s->t, f->end);
-    return (hpc_tokens){.item = x->s->t.item + lo, .n = hi - lo, .cap = hi - lo};
-}
-
 static int find_loops(perf_scan *x, const hpc_tokens *t)
 {
+    hpc_function one = x->s->f.item[x->function];
+    const hpc_functions alone = {.item = &one, .n = 1, .cap = 1};
     int rc = HPC_OK;
-    TRY(own_functions(x));
-    TRY(hpc_loops_find(&x->loops, t, x->s->text.data, x->s->language, &x->part));
+    one.outer = -1;
+    TRY(hpc_loops_find(&x->loops, t, x->s->text.data, x->s->language, &alone));
     for (int64_t k = 0; k < x->loops.n; k++) {
         const hpc_loop *l = &x->loops.item[k];
         perf_region r = {.from = l->body_at, .end = l->end, .at = l->at, .line = l->line};
         int64_t i = code_at(x, l->at);
-        if (l->function != 0 || i >= x->n) continue; /* of a function inside it */
+        if (i >= x->n) continue;
         if (x->fortran)
             read_do(x, &r, i, l->concurrent);
         else
@@ -324,9 +332,9 @@ int perf_scan_regions(perf_scan *x)
     int rc = HPC_OK;
     x->regions_n = 0;
     if (x->function < 0 || x->n == 0) return rc;
-    hpc_tokens t = own_tokens(x);
-    TRY(find_mates(x, &t));
-    TRY(find_loops(x, &t));
+    TRY(own_tokens(x));
+    TRY(find_mates(x, &x->own));
+    TRY(find_loops(x, &x->own));
     TRY(x->fortran ? find_do_whiles(x) : find_whiles(x));
     if (!x->fortran) TRY(find_lambdas(x));
     if (x->regions_n > 1) qsort(x->region, (size_t)x->regions_n, sizeof *x->region, by_start);

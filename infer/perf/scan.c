@@ -226,8 +226,7 @@ static int name(perf_scan *x, int64_t *subscript, int64_t i)
         if (behind > *subscript) *subscript = behind;
         return rc;
     }
-    if (PERF_IS(x, i + 1, "<<<") && is_body(x, i))
-        return perf_event_add(x, HPC_PERF_LAUNCH, i);
+    if (PERF_IS(x, i + 1, "<<<") && is_body(x, i)) return perf_event_add(x, HPC_PERF_LAUNCH, i);
     if (byte_at(x, behind_angles(x, i + 1)) == '(') return call(x, i);
     return HPC_OK;
 }
@@ -327,5 +326,5 @@ void perf_scan_release(perf_scan *x)
     hpc_free(x->event);
     hpc_loops_release(&x->loops);
     hpc_brackets_release(&x->brackets);
-    hpc_functions_release(&x->part);
+    hpc_tokens_release(&x->own);
 }

@@ -8,6 +8,19 @@
 
 /* ---- what a function consists of ------------------------------------------------------------- */
 
+int64_t hpc_function_behind(const hpc_functions *f, int64_t k)
+{
+    int64_t lo = k + 1, hi = f->n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (f->item[mid].at < f->item[k].end)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f, int64_t k)
 {
     enum { ROOM = 512 };
@@ -17,7 +30,7 @@ int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f,
     out->n = 0;
     while (i < t->n && t->item[i].at < end) {
         uint32_t at = t->item[i].at;
-        while (inner < f->n && f->item[inner].end <= at) inner++;
+        while (inner < f->n && f->item[inner].end <= at) inner = hpc_function_behind(f, inner);
         if (inner < f->n && f->item[inner].at <= at) {
             int64_t behind = hpc_token_at(t, f->item[inner].end);
             i = behind > i ? behind : i + 1;

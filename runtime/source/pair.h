@@ -12,6 +12,8 @@ extern "C" {
 #endif
 
 /* ---- what a function consists of ------------------------------------------------------------ */
+/* The first function behind function k and those inside it; f->n when there is none. */
+int64_t hpc_function_behind(const hpc_functions *f, int64_t k);
 /* Replaces `out` by the indices (int64_t) of the code tokens of function k, without those of
  * functions inside it, which follow it in the list; k == -1: of what is in no function at all. */
 int hpc_function_code(hpc_buf *out, const hpc_tokens *t, const hpc_functions *f, int64_t k);
