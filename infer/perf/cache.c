@@ -55,18 +55,20 @@ static int find_lines(hpc_perf_source *s)
     return HPC_OK;
 }
 
-/* The text that is in no function. */
-static uint64_t hash_outside(const hpc_perf_source *s)
+/* The text of function k without that of functions inside it; -1: what is in none. */
+static uint64_t hash_text(const hpc_perf_source *s, int64_t k)
 {
+    const hpc_functions *f = &s->f;
     uint64_t all[2] = {0, 0};
-    uint32_t at = 0;
-    for (int64_t k = 0; k <= s->f.n; k++) {
-        uint32_t end = k < s->f.n ? s->f.item[k].at : (uint32_t)s->text.n;
+    uint32_t at = k < 0 ? 0 : f->item[k].at, last = k < 0 ? (uint32_t)s->text.n : f->item[k].end;
+    for (int64_t inner = k + 1;; inner = hpc_function_behind(f, inner)) {
+        bool cut = inner < f->n && f->item[inner].at < last;
+        uint32_t end = cut ? f->item[inner].at : last;
         if (end > at) all[1] = hpc_hash(s->text.data + at, end - at, 0);
         if (end > at) all[0] = hpc_hash(all, sizeof all, 0);
-        if (k < s->f.n && s->f.item[k].end > at) at = s->f.item[k].end;
+        if (!cut) return all[0];
+        if (f->item[inner].end > at) at = f->item[inner].end;
     }
-    return all[0];
 }
 
 static int find_parts(perf_kept *k, hpc_buf *scratch)
@@ -76,12 +78,11 @@ static int find_parts(perf_kept *k, hpc_buf *scratch)
     k->part = hpc_alloc((size_t)s->f.n + 1, sizeof *k->part);
     if (!k->part) TRY(HPC_E_NOMEM);
     for (int64_t i = 0; i < s->f.n; i++) {
-        const hpc_function *f = &s->f.item[i];
         TRY(hpc_function_content(&k->part[i].content, scratch, &s->t, &s->f, i));
-        k->part[i].bytes = hpc_hash(s->text.data + f->at, f->end - f->at, 0);
+        k->part[i].bytes = hash_text(s, i);
     }
     TRY(hpc_function_content(&k->part[s->f.n].content, scratch, &s->t, &s->f, -1));
-    k->part[s->f.n].bytes = hash_outside(s);
+    k->part[s->f.n].bytes = hash_text(s, -1);
 out:
     return rc;
 }
