@@ -146,6 +146,38 @@ static void test_what_is_not_there(void **state)
     hpc_git_close(g);
 }
 
+/* Before the first commit there was nothing; submodules are counted and not listed. */
+static void test_nothing_and_modules(void **state)
+{
+    place *p = *state;
+    hpc_git_changes c = {0};
+    const hpc_git_id none = {{0}};
+    hpc_buf text = {0};
+    script(p, "new r; mkdir d; echo 1 > d/a.c; echo 2 > b.c; ln -s b.c l; git add -A; "
+              "lib() { git update-index --add --cacheinfo 160000,$1,lib; git commit -q -m m; }; "
+              "lib 0123456789abcdef0123456789abcdef01234567; "
+              "lib 1123456789abcdef0123456789abcdef01234567");
+    hpc_git *g = opened(p, "r");
+    hpc_git_id first = commit_of(p, "main~1"), head = commit_of(p, "main");
+    assert_int_equal(hpc_git_diff(&c, g, &none, &head, NULL, NULL, 9), HPC_GIT_READ);
+    describe(&text, &c);
+    assert_string_equal(text.data, "A\tb.c\nA\td/a.c\n");
+    assert_int_equal(c.modules_n, 1);
+    assert_int_equal(hpc_git_diff(&c, g, &head, &none, NULL, NULL, 9), HPC_GIT_READ);
+    describe(&text, &c);
+    assert_string_equal(text.data, "D\tb.c\nD\td/a.c\n");
+    assert_int_equal(hpc_git_diff(&c, g, &first, &head, NULL, NULL, 9), HPC_GIT_READ);
+    assert_int_equal(c.n, 0);
+    assert_int_equal(c.modules_n, 1);
+    assert_int_equal(hpc_git_diff(&c, g, &head, &head, NULL, NULL, 9), HPC_GIT_READ);
+    assert_int_equal(c.modules_n, 0);
+    assert_int_equal(hpc_git_diff(&c, g, &none, &none, NULL, NULL, 9), HPC_GIT_READ);
+    assert_int_equal(c.n, 0);
+    hpc_git_changes_release(&c);
+    hpc_buf_release(&text);
+    hpc_git_close(g);
+}
+
 typedef struct pair {
     hpc_git *g;
     hpc_git_id base, head;
@@ -179,11 +211,9 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),
-        IN_A_PLACE(test_as_git_tells_it),
-        IN_A_PLACE(test_wanted_and_limited),
-        IN_A_PLACE(test_what_is_not_there),
-        IN_A_PLACE(test_every_allocation_fails),
+        cmocka_unit_test(test_ids),          IN_A_PLACE(test_as_git_tells_it),
+        IN_A_PLACE(test_wanted_and_limited), IN_A_PLACE(test_nothing_and_modules),
+        IN_A_PLACE(test_what_is_not_there),  IN_A_PLACE(test_every_allocation_fails),
     };
     return cmocka_run_group_tests_name("git/diff", tests, NULL, NULL);
 }
