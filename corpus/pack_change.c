@@ -196,6 +196,7 @@ out:
 
 static int put(changes *out, change_scratch *s, const found *base, const found *head)
 {
+    hpc_assert(base || head);
     const found *f = head ? head : base;
     const char *path = s->diff.paths.data + s->diff.item[f->file].path;
     change c = {.path = out->paths.n};

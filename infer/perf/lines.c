@@ -47,14 +47,15 @@ out:
 
 static uint32_t number_at(const lines *l, int64_t i)
 {
-    if (i < l->n) return l->number[i];
-    return l->n > 0 ? l->number[l->n - 1] + 1 : 1;
+    if (!l->number || l->n == 0) return 1;
+    return i < l->n ? l->number[i] : l->number[l->n - 1] + 1;
 }
 
 /* Lines in a row, from i on, of at most n. */
 static int64_t row_of(const lines *l, int64_t i, int64_t n)
 {
     int64_t k = n > 0 ? 1 : 0;
+    hpc_assert(n == 0 || l->number);
     while (k < n && l->number[i + k] == l->number[i] + k) k++;
     return k;
 }

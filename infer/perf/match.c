@@ -149,6 +149,7 @@ static int add_file(hpc_perf_change *out, hpc_perf_reader *r, const hpc_git_chan
                     const hpc_git_change *head)
 {
     const char *paths = r->diff.paths.data;
+    hpc_assert(base || head);
     const char *path = paths + (head ? head : base)->path;
     const char *from = paths + (base ? base : head)->path;
     const hpc_git_id *a = base ? &base->base : &zero, *b = head ? &head->head : &zero;
@@ -320,6 +321,7 @@ out:
 /* function -1: what is in none. NULL: not there. */
 static int put(hpc_perf_change *out, hpc_perf_reader *r, const place *base, const place *head)
 {
+    hpc_assert(base || head);
     const hpc_perf_source *a = base ? source_of(out, base, true) : NULL;
     const hpc_perf_source *b = head ? source_of(out, head, false) : NULL;
     hpc_perf_function f = {.file = (head ? head : base)->file,

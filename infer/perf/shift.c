@@ -74,6 +74,7 @@ static void drop(side *s)
 static int put(hpc_perf_features *out, int64_t k, const side *a, const hpc_perf_event *x,
                const side *b, const hpc_perf_event *y)
 {
+    hpc_assert(x || y);
     hpc_perf_shift s = {.function = k,
                         .base_line = x ? x->line : 0,
                         .head_line = y ? y->line : 0,

@@ -192,7 +192,7 @@ static void test_noise(void **state)
     for (uint32_t k = 0; k < ROUNDS; k++) {
         for (uint32_t i = 0; i < BYTES; i++) {
             uint32_t r = hpc_random_bits(4, k / 6, 0, i);
-            text[i] = (char)("(){}[]<>;:,=+-*/%!&|^~?.#\"'\\ \n\tforwhiledoifx1"[r % 47]);
+            text[i] = (char)("(){}[]<>;:,=+-*/%!&|^~?.#\"'\\ \n\tforwhiledoifx1"[r % 45]);
         }
         commit_from(&h, 0);
         with_bytes(&h, paths[k % 6], text, BYTES - k % 7);
