@@ -220,6 +220,7 @@ static int name(perf_scan *x, int64_t *subscript, int64_t i)
         return w.kind < HPC_PERF_EVENTS ? perf_event_add(x, (hpc_perf_event_kind)w.kind, i)
                                         : HPC_OK;
     char next = byte_at(x, i + 1);
+    if (next == '[' && is_declared(x, i)) return HPC_OK; /* double a[8], new T[n] */
     if (next == '[' && x->mate[i + 1] > i) {
         int64_t behind = i;
         int rc = perf_scan_index(x, &behind, i);

@@ -28,7 +28,8 @@ typedef struct list {
 static const list lists[] = {
     {HPC_PERF_ALLOCATE, CALLED,
      "malloc calloc realloc aligned_alloc posix_memalign memalign strdup alloca _mm_malloc mmap "
-     "cudaMalloc cudaMallocManaged cudaMallocHost hipMalloc hipMallocManaged make_unique "
+     "malloc_shared malloc_device malloc_host cudaMalloc cudaMallocManaged cudaMallocHost "
+     "hipMalloc hipMallocManaged make_unique "
      "make_shared allocate_shared make_pair_vector kokkos_malloc kmalloc xmalloc omp_target_alloc "
      "fftw_malloc numa_alloc umalloc to_string substr stringstream ostringstream MPI_Alloc_mem"},
     {HPC_PERF_ALLOCATE, MEMBER, "resize reserve allocate assign shrink_to_fit"},

@@ -65,6 +65,9 @@ static const planted cases[] = {
           "for (size_t i = 0; i < x.size(); i++) { std::vector<double> t(x.size()); t[i] = x[i]; "
           "}"),
      "allocations_in_loops+ allocations="},
+    {"an array that is declared is not read", "f.cpp", "void f(int n) { g(n); }\n",
+     "void f(int n) { double a[8]; g(n); auto *b = new T[n]; }\n",
+     "loads= stores= allocations+ doubles+"},
     {"new in a loop", "f.cpp",
      "void f(int n) { auto *p = new double[n]; for (int i = 0; i < n; i++) g(p); delete[] p; }\n",
      "void f(int n) { for (int i = 0; i < n; i++) { auto *p = new double[n]; g(p); delete[] p; } "
