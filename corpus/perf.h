@@ -6,6 +6,7 @@
 #define HPC_CORPUS_PERF_H
 
 #include "corpus/corpus.h"
+#include "corpus/perf_label.h"
 
 enum { PERF_DB_VERSION = 2, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
 enum { PERF_ID = 41 }; /* a commit's id as text, with its NUL */
@@ -51,24 +52,11 @@ int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit);
 int perf_db_commit(perf_db *d);
 
 /* ---- perf_pairs.c: a commit and its parent ----------------------------------------------------
- * One series: with medians a and b of at least PERF_RUNS samples each, the change is (b - a) / a,
- * and its noise the standard error of that by the median absolute deviations. Slower or faster: the
- * change is beyond PERF_THRESHOLD and beyond PERF_SIGMAS times the noise. Same: change and
- * 2 * noise together stay within PERF_THRESHOLD. Anything else is undecided.
+ * One series: its noise by the repeats of all its commits, and a label for each commit that has a
+ * parent, both measured, by perf_label.h's rule with its defaults.
  * All series of a pair: slower, or faster, if some series are and none is the opposite; same if
  * some are decided and all of these are; else undecided, and the pair is left out. The pair's
  * change is that of the series with the largest among those that agree with the label. */
-#define PERF_THRESHOLD 0.05
-#define PERF_SIGMAS    3.0
-enum {
-    PERF_RUNS = 3,
-    PERF_RUNS_MOST = 1000 /* of one series and commit; later ones are not read */
-};
-typedef enum perf_label { PERF_SLOWER, PERF_SAME, PERF_FASTER, PERF_UNDECIDED } perf_label;
-const char *perf_label_name(perf_label l); /* "slower", "same", "faster" */
-/* The samples are put in order. */
-perf_label perf_judge(double *change, double *base, int64_t base_n, double *head, int64_t head_n);
-
 typedef struct perf_pair {
     char base[PERF_ID], head[PERF_ID];
     int64_t time;

@@ -1,72 +1,14 @@
 /*
- * perf_pairs.c: which commits made a program slower or faster than their parents, by medians and
- * their noise.
+ * perf_pairs.c: which commits made a program slower or faster than their parents, over all series
+ * of a history.
  *
- * It knows nothing of what the commits changed.
+ * It knows nothing of what the commits changed; when a change is one is perf_label.c's business.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "corpus/perf.h"
-
-const char *perf_label_name(perf_label l)
-{
-    static const char *const name[] = {"slower", "same", "faster", "undecided"};
-    return name[l];
-}
-
-/* ---- one series --------------------------------------------------------------------- */
-
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int64_t n)
-{
-    qsort(v, (size_t)n, sizeof *v, compare_values);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-/* The median of distances from m, without room for them: v is sorted, so the distances fall to m
- * from both ends, and the k largest are taken off from whichever end is farther. */
-static double deviation(const double *v, int64_t n, double m)
-{
-    int64_t lo = 0, hi = n - 1;
-    double last = 0, before = 0;
-    for (int64_t k = 0; k < n / 2 + 1; k++) {
-        before = last;
-        last = m - v[lo] > v[hi] - m ? m - v[lo++] : v[hi--] - m;
-    }
-    return n % 2 ? last : (last + before) / 2;
-}
-
-/* Variance of the median of n samples: 1.4826 makes a deviation a standard deviation, and
- * pi / 2 / n is what a median of normal samples has of their variance. */
-static double median_variance(double mad, int64_t n)
-{
-    double s = 1.4826 * mad;
-    return s * s * 1.5707963267948966 / (double)n;
-}
-
-perf_label perf_judge(double *change, double *base, int64_t base_n, double *head, int64_t head_n)
-{
-    *change = 0;
-    if (base_n < PERF_RUNS || head_n < PERF_RUNS) return PERF_UNDECIDED;
-    double a = median(base, base_n), b = median(head, head_n);
-    double noise = sqrt(median_variance(deviation(base, base_n, a), base_n) +
-                        median_variance(deviation(head, head_n, b), head_n)) /
-                   a;
-    *change = (b - a) / a;
-    double size = fabs(*change);
-    if (size > PERF_THRESHOLD && size > PERF_SIGMAS * noise)
-        return *change > 0 ? PERF_SLOWER : PERF_FASTER;
-    return size + 2 * noise <= PERF_THRESHOLD ? PERF_SAME : PERF_UNDECIDED;
-}
-
-/* ---- all series of a pair --------------------------------------------------------------- */
 
 typedef struct commit {
     char id[PERF_ID], parent[PERF_ID]; /* "" for none */
@@ -83,6 +25,12 @@ typedef struct history {
     int64_t values_n, values_cap;
     int64_t *touched; /* commits that have some of them */
     int64_t touched_n, touched_cap;
+    perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
+    int64_t side_cap[2];
+    perf_effect *effect;
+    int64_t effect_cap;
+    int64_t *paired; /* the commit of each */
+    int64_t paired_cap;
 } history;
 
 static commit *find(const history *h, const char *id)
@@ -98,21 +46,63 @@ static commit *find(const history *h, const char *id)
     return lo < h->n && strcmp(h->item[lo].id, id) == 0 ? &h->item[lo] : NULL;
 }
 
-static void judge_series(history *h)
+static perf_samples samples_of(const history *h, const commit *c)
 {
+    return (perf_samples){h->value + c->first, c->n};
+}
+
+static int measure_noise(perf_noise *out, history *h)
+{
+    int rc = HPC_OK;
+    TRY(hpc_grow(&h->side[0], &h->side_cap[0], h->touched_n, sizeof *h->side[0]));
+    for (int64_t k = 0; k < h->touched_n; k++)
+        h->side[0][k] = samples_of(h, &h->item[h->touched[k]]);
+    TRY(perf_noise_measure(out, h->side[0], h->touched_n));
+out:
+    return rc;
+}
+
+static int find_pairs(int64_t *n, history *h)
+{
+    int rc = HPC_OK;
+    *n = 0;
+    for (int side = 0; side < 2; side++)
+        TRY(hpc_grow(&h->side[side], &h->side_cap[side], h->touched_n, sizeof *h->side[0]));
+    TRY(hpc_grow(&h->effect, &h->effect_cap, h->touched_n, sizeof *h->effect));
+    TRY(hpc_grow(&h->paired, &h->paired_cap, h->touched_n, sizeof *h->paired));
     for (int64_t k = 0; k < h->touched_n; k++) {
-        commit *c = &h->item[h->touched[k]];
+        const commit *c = &h->item[h->touched[k]];
         const commit *parent = c->parent[0] ? find(h, c->parent) : NULL;
-        double change;
         if (!parent || parent == c || parent->n == 0) continue;
-        perf_label l =
-            perf_judge(&change, h->value + parent->first, parent->n, h->value + c->first, c->n);
+        h->side[0][*n] = samples_of(h, parent);
+        h->side[1][*n] = samples_of(h, c);
+        h->paired[(*n)++] = h->touched[k];
+    }
+out:
+    return rc;
+}
+
+static int judge_series(history *h)
+{
+    const perf_rule rule = PERF_RULE_DEFAULTS;
+    perf_noise noise;
+    int64_t n = 0;
+    int rc = HPC_OK;
+    TRY(measure_noise(&noise, h));
+    TRY(find_pairs(&n, h));
+    TRY(perf_effects(h->effect, h->side[0], h->side[1], n, &noise, &rule));
+    for (int64_t k = 0; k < n; k++) {
+        commit *c = &h->item[h->paired[k]];
+        perf_label l = h->effect[k].label;
+        double change = h->effect[k].change;
         c->seen++;
         if (l == PERF_UNDECIDED) continue;
         if (c->decided[l]++ == 0 || fabs(change) > fabs(c->change[l])) c->change[l] = change;
     }
     for (int64_t k = 0; k < h->touched_n; k++) h->item[h->touched[k]].n = 0;
     h->touched_n = h->values_n = 0;
+out:
+    return rc;
 }
 
 static int load_commits(history *h, perf_db *d)
@@ -157,10 +147,11 @@ static int load_samples(history *h, perf_db *d)
     const char *id;
     double value;
     int rc = HPC_OK;
-    for (bool first = true;; first = false) {
+    for (bool first = true, more = true;; first = false) {
         TRY(perf_next_sample(&series, &id, &value, d));
-        if (!first && (rc == 0 || series != last)) judge_series(h);
-        if (rc == 0) break;
+        more = rc == 1;
+        if (!first && (!more || series != last)) TRY(judge_series(h));
+        if (!more) break;
         last = series;
         TRY(add_sample(h, id, value));
     }
@@ -215,6 +206,10 @@ out:
     hpc_free(h.item);
     hpc_free(h.value);
     hpc_free(h.touched);
+    hpc_free(h.side[0]);
+    hpc_free(h.side[1]);
+    hpc_free(h.effect);
+    hpc_free(h.paired);
     if (rc < 0) perf_pairs_release(out);
     return rc;
 }

@@ -1,6 +1,6 @@
 /*
  * Tests of corpus/perf.c and perf_pairs.c: the database of a performance history, and which
- * changes count as slower, the same or faster.
+ * changes of all its series count as slower, the same or faster.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,91 +22,6 @@ static const char *id_of(char out[PERF_ID], int k)
 {
     snprintf(out, PERF_ID, "%040d", k);
     return out;
-}
-
-/* ---- the rule ---------------------------------------------------------------------------- */
-
-static perf_label judge(const char *base, const char *head, double *change)
-{
-    double v[2][64];
-    int64_t n[2] = {0, 0};
-    const char *text[2] = {base, head};
-    for (int side = 0; side < 2; side++)
-        for (char *end; *text[side]; text[side] = *end ? end + 1 : end)
-            v[side][n[side]++] = strtod(text[side], &end);
-    return perf_judge(change, v[0], n[0], v[1], n[1]);
-}
-
-static void test_the_rule(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *base, *head;
-        perf_label label;
-        double change;
-    } cases[] = {
-        {"10,10,10", "12,12,12", PERF_SLOWER, 0.2},
-        {"10,10,10", "8,8,8", PERF_FASTER, -0.2},
-        {"10,10,10", "10,10,10", PERF_SAME, 0},
-        {"10,10,10", "10.4,10.4,10.4", PERF_SAME, 0.04},
-        {"100,100,100", "105,105,105", PERF_SAME, 0.05},
-        {"10,10,10", "10.6,10.6,10.6", PERF_SLOWER, 0.06},
-        {"10,10", "12,12,12", PERF_UNDECIDED, 0},
-        {"10,10,10", "12,12", PERF_UNDECIDED, 0},
-        /* one outlier of five is nothing */
-        {"10,10.1,9.9,10,99", "10,10.1,9.9,10,10", PERF_SAME, 0},
-        /* 20 % slower, but the noise is of that size */
-        {"8,10,12,14,6", "10,12,14,9,16", PERF_UNDECIDED, 0.2},
-        /* the same median, but so noisy that nobody knows */
-        {"5,10,15", "5,10,15", PERF_UNDECIDED, 0},
-        /* even numbers of samples */
-        {"9,10,10,11", "18,20,20,22", PERF_SLOWER, 1.0},
-    };
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        double change = 77;
-        perf_label l = judge(cases[k].base, cases[k].head, &change);
-        if (l != cases[k].label) fail_msg("case %zu: %s", k, perf_label_name(l));
-        assert_true(fabs(change - cases[k].change) < 1e-12);
-    }
-}
-
-/* The deviation against its definition, by the label that it gives: noise decides. */
-static void test_noise(void **state)
-{
-    (void)state;
-    for (uint32_t seed = 0; seed < 2000; seed++) {
-        double v[2][9], sorted[2][9], change, variance = 0, middle[2];
-        int64_t n[2];
-        for (int side = 0; side < 2; side++) {
-            n[side] = 3 + hpc_random_bits(seed, (uint32_t)side, 1, 0) % 7;
-            for (int64_t k = 0; k < n[side]; k++)
-                v[side][k] = 100 + hpc_random_bits(seed, (uint32_t)side, 2, (uint64_t)k) % 20 +
-                             (side ? seed % 20 : 0);
-            double d[9];
-            for (int round = 0; round < 2; round++) { /* the median, then that of the distances */
-                double *x = round ? d : sorted[side];
-                for (int64_t k = 0; k < n[side]; k++)
-                    x[k] = round ? fabs(v[side][k] - middle[side]) : v[side][k];
-                for (int64_t i = 0; i < n[side]; i++)
-                    for (int64_t j = i + 1; j < n[side]; j++)
-                        if (x[j] < x[i]) {
-                            double t = x[i];
-                            x[i] = x[j], x[j] = t;
-                        }
-                double m = n[side] % 2 ? x[n[side] / 2] : (x[n[side] / 2 - 1] + x[n[side] / 2]) / 2;
-                if (!round) middle[side] = m;
-                if (round) variance += pow(1.4826 * m, 2) * acos(-1) / 2 / (double)n[side];
-            }
-        }
-        double rel = (middle[1] - middle[0]) / middle[0], noise = sqrt(variance) / middle[0];
-        perf_label want = PERF_UNDECIDED;
-        if (fabs(rel) > 0.05 && fabs(rel) > 3 * noise)
-            want = rel > 0 ? PERF_SLOWER : PERF_FASTER;
-        else if (fabs(rel) + 2 * noise <= 0.05)
-            want = PERF_SAME;
-        assert_int_equal(perf_judge(&change, v[0], n[0], v[1], n[1]), want);
-        assert_true(change == rel);
-    }
 }
 
 static void test_splits(void **state)
@@ -316,8 +231,6 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_rule),
-        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_splits),
         IN_A_FOLDER(test_pairs),
         IN_A_FOLDER(test_adding),
