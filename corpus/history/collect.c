@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "corpus/history/priv.h"
+#include "corpus/perf_label.h"
 
 typedef struct member { /* a commit that is being measured */
     int64_t at;         /* in the range */
@@ -262,18 +263,6 @@ static int run_one(collection *c, member *m, bool counted)
     history_run_release(&r);
 out:
     return rc;
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double perf_median(double *v, int64_t n)
-{
-    qsort(v, (size_t)n, sizeof *v, compare_values);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* The half of the interval of a median in which it lies at 95 %, of logarithms: by the median of
