@@ -510,7 +510,9 @@ static int begin(collection *c)
     hpc_buf facts = {0};
     int rc;
     TRY(c->o->machine ? hpc_buf_text(&c->machine, c->o->machine) : history_machine(&c->machine));
-    TRY(hpc_git_open(&c->git, c->o->repository));
+    rc = hpc_git_open(&c->git, c->o->repository);
+    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
+    TRY(rc);
     TRY(find_range(c));
     TRY(history_work_open(&c->work, c->git, c->o));
     TRY(perf_db_create(&c->db, c->o->database));
