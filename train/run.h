@@ -56,7 +56,7 @@ void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
 /* step.recompute and its blocks: the least that leaves each rank within so many bytes, the same on
  * all of a grid. HPC_E_ARG on all: every block is not enough. */
-int hpc_trainer_fit(hpc_trainer_options *o, double bytes);
+int hpc_trainer_fit(hpc_trainer_options *o, double budget);
 /* Seconds of a step without its refresh, and of a refresh: for each instruction the longer of its
  * operations, at the rate of what it multiplies, and of its bytes. */
 typedef struct hpc_trainer_rates {

@@ -26,7 +26,7 @@ typedef struct export
 }
 export;
 
-static int tree_into(export *e, const hpc_git_id *tree, int folder, int depth);
+static int tree_into(export *e, const hpc_git_id *id, int folder, int depth);
 static int commit_into(export *e, const hpc_git_id *commit, int folder);
 
 static int refused(const export *e, const char *why)

@@ -116,7 +116,7 @@ void hpc_git_changes_release(hpc_git_changes *c);
 int hpc_git_resolve(hpc_git_id *out, hpc_git *g, const char *name);
 int hpc_git_tree(hpc_git_id *out, hpc_git *g, const hpc_git_id *commit); /* HPC_E_ARG: not there */
 /* What its author says of it. READ, ABSENT or CORRUPT; a negative code when memory ran out. */
-int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *commit);
+int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id);
 
 typedef struct hpc_git_step {
     hpc_git_id id;

@@ -103,6 +103,7 @@ static int meet(int32_t *out, range *r, const hpc_git_id *id, bool other)
     int32_t parent;
     int rc;
     TRY(node_of(out, r, id));
+    hpc_assert(r->item);
     if (r->item[*out].seen) goto out;
     TRY(git_read_commit(&c, r->g, id));
     node *v = &r->item[*out];

@@ -158,9 +158,10 @@ static int go(hpc_git_id *id, hpc_git *g, const char *steps, const char *name)
     int rc = HPC_OK;
     for (const char *at = steps; *at;) {
         const char *step = at;
-        char kind = *at++, *end;
-        long n = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 1;
-        if (isdigit((unsigned char)*at)) at = end;
+        char kind = *at++, *end = NULL;
+        bool counted = isdigit((unsigned char)*at);
+        long n = counted ? strtol(at, &end, 10) : 1;
+        if (counted) at = end;
         if ((kind != '~' && kind != '^') || n < 0 || n > STEPS_MOST)
             TRY(hpc_fail(HPC_E_ARG,
                          SHOWN ": '%.100s': behind a name there may be ~N, ^ and ^N, not '%.20s'",
