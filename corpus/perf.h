@@ -51,9 +51,10 @@ int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
 int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit);
 int perf_db_commit(perf_db *d);
 
-/* ---- perf_pairs.c: a commit and its parent ----------------------------------------------------
- * One series: its noise by the repeats of all its commits, and a label for each commit that has a
- * parent, both measured, by perf_label.h's rule with its defaults.
+/* ---- perf_pairs.c: a commit and what was measured before it -------------------------------------
+ * One series: its noise by the repeats of all its commits, and a label for each commit that was
+ * measured, against the nearest before it by parents that was (one that did not build, or came to
+ * its parent's product, lies between), by perf_label.h's rule with its defaults.
  * All series of a pair: slower, or faster, if some series are and none is the opposite; same if
  * some are decided and all of these are; else undecided, and the pair is left out. The pair's
  * change is that of the series with the largest among those that agree with the label. */

@@ -1,6 +1,6 @@
 /*
- * perf_pairs.c: which commits made a program slower or faster than their parents, over all series
- * of a history.
+ * perf_pairs.c: which commits made a program slower or faster than what was measured before them,
+ * over all series of a history.
  *
  * It knows nothing of what the commits changed; when a change is one is perf_label.c's business.
  */
@@ -12,10 +12,11 @@
 
 typedef struct commit {
     char id[PERF_ID], parent[PERF_ID]; /* "" for none */
+    char base[PERF_ID];                /* of its pair */
     int64_t time;
     int64_t first, n; /* its samples in the series at hand */
     int64_t decided[PERF_UNDECIDED];
-    int64_t seen; /* series that it and its parent have */
+    int64_t seen; /* series that it and its base have */
     double change[PERF_UNDECIDED];
 } commit;
 typedef struct history {
@@ -62,6 +63,21 @@ out:
     return rc;
 }
 
+/* The nearest before it that has samples: what did not build, or came to its parent's product, lies
+ * between. NULL: there is none. */
+static const commit *base_of(const history *h, const commit *c)
+{
+    enum { FAR = 64 };
+    const commit *at = c;
+    for (int steps = 0; steps < FAR && at && at->parent[0]; steps++) {
+        at = find(h, at->parent);
+        if (at == c) return NULL;
+        if (at && at->n > 0) return at;
+    }
+    return NULL;
+}
+
+/* All series of a commit speak of the same pair: of the first one's. */
 static int find_pairs(int64_t *n, history *h)
 {
     int rc = HPC_OK;
@@ -71,10 +87,11 @@ static int find_pairs(int64_t *n, history *h)
     TRY(hpc_grow(&h->effect, &h->effect_cap, h->touched_n, sizeof *h->effect));
     TRY(hpc_grow(&h->paired, &h->paired_cap, h->touched_n, sizeof *h->paired));
     for (int64_t k = 0; k < h->touched_n; k++) {
-        const commit *c = &h->item[h->touched[k]];
-        const commit *parent = c->parent[0] ? find(h, c->parent) : NULL;
-        if (!parent || parent == c || parent->n == 0) continue;
-        h->side[0][*n] = samples_of(h, parent);
+        commit *c = &h->item[h->touched[k]];
+        const commit *base = base_of(h, c);
+        if (!base || (c->seen > 0 && strcmp(c->base, base->id) != 0)) continue;
+        memcpy(c->base, base->id, PERF_ID);
+        h->side[0][*n] = samples_of(h, base);
         h->side[1][*n] = samples_of(h, c);
         h->paired[(*n)++] = h->touched[k];
     }
@@ -186,7 +203,7 @@ static int collect(perf_pairs *out, const history *h)
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
         perf_pair *p = &out->item[out->n++];
         *p = (perf_pair){.time = c->time, .label = l, .change = c->change[l]};
-        memcpy(p->base, c->parent, PERF_ID);
+        memcpy(p->base, c->base, PERF_ID);
         memcpy(p->head, c->id, PERF_ID);
     }
     if (out->n > 1) qsort(out->item, (size_t)out->n, sizeof *out->item, compare_pairs);

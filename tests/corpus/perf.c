@@ -101,6 +101,40 @@ static void test_pairs(void **state)
     perf_pairs_release(&pairs);
 }
 
+/* 2, 3 were not measured with a, and 3 was with b: 4 is held against 1, and against nothing else.
+ */
+static void test_pairs_over_what_is_missing(void **state)
+{
+    char path[PATH_MAX], id[PERF_ID], parent[PERF_ID];
+    perf_db *d = NULL;
+    perf_pairs pairs;
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(perf_db_create(&d, path), 0);
+    for (int k = 1; k <= 5; k++)
+        assert_int_equal(
+            perf_db_add_commit(d, id_of(id, k), k > 1 ? id_of(parent, k - 1) : NULL, k), 0);
+    assert_int_equal(perf_db_add_commit(d, id_of(id, 6), id_of(parent, 7), 6), 0); /* a circle */
+    assert_int_equal(perf_db_add_commit(d, id_of(id, 7), id_of(parent, 6), 7), 0);
+    assert_int_equal(add_runs(d, "a", "m", 1, 10), 0);
+    assert_int_equal(add_runs(d, "a", "m", 4, 12), 0);
+    assert_int_equal(add_runs(d, "a", "m", 5, 12), 0);
+    assert_int_equal(add_runs(d, "a", "m", 6, 12), 0);
+    assert_int_equal(add_runs(d, "b", "m", 3, 10), 0);
+    assert_int_equal(add_runs(d, "b", "m", 4, 1), 0);
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(perf_pairs_load(&pairs, d), 0);
+    perf_db_close(d);
+    assert_int_equal(pairs.n, 2);
+    assert_string_equal(pairs.item[0].base, id_of(id, 1));
+    assert_string_equal(pairs.item[0].head, id_of(id, 4));
+    assert_int_equal(pairs.item[0].label, PERF_SLOWER);
+    assert_true(fabs(pairs.item[0].change - 0.2) < 1e-12);
+    assert_pair(&pairs.item[1], 5, PERF_SAME, 0);
+    perf_pairs_release(&pairs);
+}
+
 /* What was not committed is gone; what was is added to. */
 static void test_adding(void **state)
 {
@@ -233,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_splits),
         IN_A_FOLDER(test_pairs),
+        IN_A_FOLDER(test_pairs_over_what_is_missing),
         IN_A_FOLDER(test_adding),
         IN_A_FOLDER(test_what_cannot_be_added),
         IN_A_FOLDER(test_what_is_no_history),
