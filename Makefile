@@ -168,7 +168,7 @@ RUNNER_tsan = $(PLAIN_SPACE)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; a command runs in processes of its own what the rooms' tests show.
 UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% perf/% git/delta git/inflate% git/loose \
-    corpus/near corpus/chunk corpus/secrets corpus/store corpus/pack_encode corpus/pack_order \
+    corpus/near corpus/history corpus/perf% git/range git/export corpus/chunk corpus/secrets corpus/store corpus/pack_encode corpus/pack_order \
     model/gguf% model/families model/pilot program/place tokenizer/spm tokenizer/nfc device/ref% \
     device/kernels_vecmath train/optimizer train/checkpoint train/prove infer/engine_logits complete/% \
     infer/grammar% cmd/% verify/%)
