@@ -364,7 +364,10 @@ static void a_kill_loses_nothing(void **state)
         int now = atoi(rows(&b, "SELECT count(*) FROM sample"));
         assert_true(now >= samples);
         samples = now;
-        script(*state, "sleep 0.2; [ -z \"$(pgrep -f '[s]leep 0.05; sh program')\" ]");
+        script(*state,
+               "sleep 0.2; for p in /proc/[0-9]*; do "
+               "if tr '\\0' ' ' 2>/dev/null < $p/cmdline | grep -q '^sh -c sleep 0.05; sh '; "
+               "then echo $p; exit 1; fi; done");
     }
     assert_true(samples > 0);
     collect(&b);
