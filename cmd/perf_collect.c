@@ -175,6 +175,12 @@ static int report(const history_result *r, const collect_options *o)
                         "stopped; what was measured is in %s, and the same command "
                         "goes on",
                         o->db);
+    if (r->there + r->measured + r->same == 0)
+        return hpc_fail(
+            HPC_E_ARG,
+            "none of %lld commits could be measured: %lld do not build, %lld do not run; "
+            "what they printed is in table attempt of %s",
+            (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun, o->db);
     return EXIT_DONE;
 }
 

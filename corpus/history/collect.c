@@ -55,6 +55,20 @@ static void tell(const collection *c, const char *format, ...)
     c->o->tell(c->o->user, line);
 }
 
+/* The last line that something printed, or why it ended: our own remark stands last. */
+static void tell_why(const collection *c, const char *hex, const char *stage, const hpc_buf *log)
+{
+    const char *text = log->data ? log->data : "", *end = text + log->n, *own;
+    while (end > text && (end[-1] == '\n' || end[-1] == ' ')) end--;
+    for (own = end; own > text && own[-1] != '\n'; own--) continue;
+    const char *said = own;
+    while (said > text && said[-1] == '\n') said--;
+    const char *stop = said;
+    while (said > text && said[-1] != '\n') said--;
+    tell(c, "%.12s: the %s: %.*s%s%.*s", hex, stage, (int)(end - own < 160 ? end - own : 160), own,
+         stop > said ? ": " : "", (int)(stop - said < 160 ? stop - said : 160), said);
+}
+
 static void id_of(char hex[41], const collection *c, int64_t at)
 {
     hpc_git_id_text(hex, &c->range.item[at].id);
@@ -160,7 +174,7 @@ static int make_build(collection *c, member *m)
     if (b->cached)
         tell(c, "%.12s: was built before", hex);
     else if (m->lost)
-        tell(c, "%.12s: the build: %s", hex, history_outcome_name(b->outcome));
+        tell_why(c, hex, "build", &b->log);
     else
         tell(c, "%.12s: built in %.1f s", hex, b->seconds);
     perf_attempt before = attempt_of(c, "build");
@@ -249,7 +263,7 @@ static int run_one(collection *c, member *m, bool counted)
     if (r.outcome != HISTORY_DONE) {
         m->lost = true;
         c->out->unrun++;
-        tell(c, "%.12s: the run: %s", hex, history_outcome_name(r.outcome));
+        tell_why(c, hex, "run", &r.log);
         rc = note(c, m->at, "run", r.outcome, r.seconds, "", &r.log);
     } else if (!counted && m->warm < c->o->warm_up) {
         m->warm++;
@@ -505,10 +519,26 @@ out:
     return rc;
 }
 
+/* Something else under that name is refused before anything is made. */
+static int check_database(const char *path)
+{
+    perf_db *d = NULL;
+    hpc_file_view v;
+    if (!hpc_file_exists(path)) return HPC_OK;
+    int rc = hpc_file_open(&v, path);
+    if (rc < 0) return rc;
+    bool empty = v.bytes == 0;
+    hpc_file_close(&v);
+    if (!empty) rc = perf_db_open(&d, path);
+    perf_db_close(d);
+    return rc;
+}
+
 static int begin(collection *c)
 {
     hpc_buf facts = {0};
     int rc;
+    TRY(check_database(c->o->database));
     TRY(c->o->machine ? hpc_buf_text(&c->machine, c->o->machine) : history_machine(&c->machine));
     rc = hpc_git_open(&c->git, c->o->repository);
     if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */

@@ -25,8 +25,9 @@ static void collects(void **state)
 {
     place *p = *state;
     script(p, LINE);
-    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1", 0,
-           "that do not build                                   3", "the build: failed");
+    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1", 2,
+           "that do not build                                   3",
+           "the build: hpccoder: it ended with status 127: sh: 1: ");
     script(p, "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --again", 0,
            "measured now                                        3", "3 of 3 commits");
@@ -51,12 +52,15 @@ static void wrong_usage_is_said(void **state)
                  {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
                  {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "it is not set here"},
                  {"--repo @none --run x --db @h.db", "none"},
+                 {"--repo @r --run x --db @text", "file is not a database"},
+                 {"--repo @r --run nobody --db @n.db -n 1",
+                  "none of 3 commits could be measured: 0 do not build, 3 do not run"},
                  {"--repo @r --run x --db @h.db more", "unexpected argument 'more'"}};
     place *p = *state;
-    script(p, LINE);
+    script(p, LINE "cd ..; echo text > text");
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         expect(p, cases[k].words, 2, NULL, cases[k].err);
-    script(p, "[ ! -e h.db ] || ! grep -q . h.db");
+    script(p, "[ ! -e text.work ]; [ ! -e h.db ] || ! grep -q . h.db");
 }
 
 int main(void)
