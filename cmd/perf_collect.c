@@ -252,8 +252,8 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(collect_options, metric),
      .argument = "METRIC",
-     .help = "time (if none is given), user, memory, instructions, cost, NAME=PATTERN, "
-             "NAME/s=PATTERN; may be given several times."},
+     .help = "time (if none is given), user, memory, instructions[-hardware|-valgrind], cost, "
+             "NAME=PATTERN, NAME/s=PATTERN; may be given several times."},
     {.name = "repeat",
      .letter = 'n',
      .kind = HPC_INT,
@@ -376,8 +376,10 @@ const hpc_command hpc_cmd_perf_collect = {
         "tree are only read. Commands run in the commit's folder, without its .git, as you, under "
         "limits, and whatever they leave running is ended.\n\n"
         "Metrics are costs: less is better. time is wall clock, user is time of processors, memory "
-        "the largest process. instructions and cost are counted by valgrind, and are the same on a "
-        "noisy machine: cost is instructions + 10 for each miss of a first-level cache + 100 for "
+        "the largest process. instructions are counted by the processor (instructions-hardware) "
+        "where its counters can be had, else by valgrind (instructions-valgrind). What valgrind "
+        "counts is the same on a noisy machine. So is cost: instructions + 10 for each miss of a "
+        "first-level cache + 100 for "
         "each of the last level, of simulated caches, and so sees memory traffic, but neither "
         "vector width nor threads. NAME=PATTERN is a number that the run prints: the first group "
         "( ) of the last match, POSIX extended, with \\d for a digit; NAME/s=PATTERN one of which "

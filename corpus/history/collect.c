@@ -514,6 +514,10 @@ static int check(const history_options *o)
     if (wants(o, true) && !hpc_proc_exists("valgrind"))
         TRY(hpc_fail(HPC_E_ARG,
                      "instructions and cost are counted by valgrind, which is not in PATH"));
+    if (history_wants(o, HISTORY_HARDWARE) && !hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS))
+        TRY(hpc_fail(HPC_E_ARG, "instructions-hardware: the processor's counters cannot be had "
+                                "(a virtual machine, or /proc/sys/kernel/perf_event_paranoid above "
+                                "2): take instructions-valgrind"));
     if (o->cpus) TRY(history_bind(o->cpus));
 out:
     return rc;

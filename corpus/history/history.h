@@ -18,7 +18,8 @@ typedef enum history_kind {
     HISTORY_TIME,         /* "time": seconds of wall clock */
     HISTORY_USER,         /* "user": seconds of processors, in user mode */
     HISTORY_MEMORY,       /* "memory": bytes of the largest process */
-    HISTORY_INSTRUCTIONS, /* "instructions", counted by valgrind: the same each time */
+    HISTORY_HARDWARE,     /* "instructions-hardware": instructions in user mode, by the processor */
+    HISTORY_INSTRUCTIONS, /* "instructions-valgrind", counted by that: the same each time */
     HISTORY_COST,         /* "cost": instructions + 10 * misses of a first-level cache + 100 * of
                            * the last level, of caches that are simulated, the same everywhere */
     HISTORY_PARSED        /* a number that is printed */
@@ -30,7 +31,8 @@ typedef struct history_metric {
     char *pattern; /* whose first group is the number: POSIX extended, and \d */
     bool rate;     /* more is better: its inverse is the cost */
 } history_metric;
-/* "time", "user", ..., or NAME=PATTERN, or NAME/s=PATTERN for what is better if it is more. */
+/* "time", "user", ..., or "instructions" for those of the processor where these can be had, else
+ * valgrind's, or NAME=PATTERN, or NAME/s=PATTERN for what is better if it is more. */
 int history_metric_parse(history_metric *out, const char *text);
 void history_metric_release(history_metric *m);
 /* The cost in what was printed: HPC_E_FORMAT when nothing matches, or no number above 0 does. */

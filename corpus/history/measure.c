@@ -16,6 +16,13 @@ bool history_is_counted(const history_metric *m)
     return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
 }
 
+bool history_wants(const history_options *o, history_kind kind)
+{
+    for (int k = 0; k < o->metrics; k++)
+        if (o->metric[k].kind == kind) return true;
+    return false;
+}
+
 void history_run_release(history_run *r)
 {
     hpc_buf_release(&r->log);
@@ -66,6 +73,9 @@ static int take_plain(history_run *out, const history_work *w, const hpc_proc_re
         if (m->kind == HISTORY_TIME) take(out, k, r->seconds);
         if (m->kind == HISTORY_USER) take(out, k, user);
         if (m->kind == HISTORY_MEMORY) take(out, k, (double)r->peak_bytes);
+        if (m->kind == HISTORY_HARDWARE && r->counted > 0) take(out, k, (double)r->counted);
+        if (m->kind == HISTORY_HARDWARE && r->counted <= 0)
+            TRY(fail(out, "the processor counted no instructions"));
         if (m->kind == HISTORY_PARSED) TRY(take_parsed(out, m, k, r));
     }
 out:
@@ -114,13 +124,6 @@ out:
     return rc;
 }
 
-static bool wants(const history_options *o, history_kind kind)
-{
-    for (int k = 0; k < o->metrics; k++)
-        if (o->metric[k].kind == kind) return true;
-    return false;
-}
-
 /* Caches of no machine in particular, the same on each: 32 KiB of eight ways twice, and 8 MiB of
  * sixteen. */
 static int start_counted(hpc_proc_result *r, const history_work *w, const char *folder,
@@ -130,7 +133,7 @@ static int start_counted(hpc_proc_result *r, const history_work *w, const char *
     const char *argv[] = {"valgrind",
                           "-q",
                           "--tool=cachegrind",
-                          wants(w->o, HISTORY_COST) ? "--cache-sim=yes" : "--cache-sim=no",
+                          history_wants(w->o, HISTORY_COST) ? "--cache-sim=yes" : "--cache-sim=no",
                           "--I1=32768,8,64",
                           "--D1=32768,8,64",
                           "--LL=8388608,16,64",

@@ -12,7 +12,8 @@
 static const char *const names[] = {[HISTORY_TIME] = "time",
                                     [HISTORY_USER] = "user",
                                     [HISTORY_MEMORY] = "memory",
-                                    [HISTORY_INSTRUCTIONS] = "instructions",
+                                    [HISTORY_HARDWARE] = "instructions-hardware",
+                                    [HISTORY_INSTRUCTIONS] = "instructions-valgrind",
                                     [HISTORY_COST] = "cost"};
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -89,15 +90,19 @@ int history_metric_parse(history_metric *out, const char *text)
     size_t n = strcspn(text, "=");
     *out = (history_metric){0};
     if (text[n] == '=') return parsed_metric(out, text, n);
+    if (strcmp(text, "instructions") == 0)
+        text = names[hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS) ? HISTORY_HARDWARE
+                                                               : HISTORY_INSTRUCTIONS];
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (strcmp(text, names[k]) != 0) continue;
         out->kind = (history_kind)k;
-        memcpy(out->name, names[k], n + 1);
+        memcpy(out->name, names[k], strlen(names[k]) + 1);
         return HPC_OK;
     }
     return hpc_fail(HPC_E_ARG,
-                    "metric '%.60s' is none: time, user, memory, instructions, cost, NAME=PATTERN "
-                    "or, if more is better, NAME/s=PATTERN",
+                    "metric '%.60s' is none: time, user, memory, instructions, "
+                    "instructions-hardware, instructions-valgrind, cost, NAME=PATTERN or, if more "
+                    "is better, NAME/s=PATTERN",
                     text);
 }
 

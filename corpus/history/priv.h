@@ -68,6 +68,7 @@ typedef struct history_run {
     hpc_buf log;
 } history_run;
 bool history_is_counted(const history_metric *m); /* by valgrind */
+bool history_wants(const history_options *o, history_kind kind);
 /* By valgrind, or as it is: all metrics of that kind. */
 int history_measure(history_run *out, const history_work *w, const char *folder, bool counted);
 void history_run_release(history_run *r);

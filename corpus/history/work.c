@@ -216,6 +216,7 @@ int history_start(hpc_proc_result *r, const history_work *w, const char *folder,
     o.memory_bytes = (size_t)memory_bytes;
     o.output_bytes = 64 << 20;
     o.kept = true;
+    if (history_wants(w->o, HISTORY_HARDWARE)) o.counter = HPC_COUNTER_INSTRUCTIONS;
     return hpc_proc_run(r, &o);
 }
 

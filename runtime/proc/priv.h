@@ -32,6 +32,10 @@ void proc_close(int *fd);
 /* keep.c, in a child: before it forks the command, if `caller` is still there; and behind that. */
 void proc_keep_begin(pid_t caller);
 void proc_keep(pid_t command) __attribute__((noreturn));
+/* counter.c: of what this thread forks from now on and what is executed in it; -1: cannot be had.
+ */
+int proc_counter_open(hpc_counter c);
+int64_t proc_counter_read(int fd); /* when all of it has ended; -1: it never ran */
 /* sandbox.c: wraps the command into bubblewrap's. */
 int proc_sandbox(proc_command *c, hpc_arena *a, const hpc_proc_options *o);
 /* After the end: from bubblewrap's reports and status to the child's own, or why it never ran. */

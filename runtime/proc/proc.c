@@ -26,6 +26,7 @@ typedef struct session {
     bool exited;
     int wait_status;
     struct rusage usage;
+    int counter; /* or -1 */
 } session;
 
 /* ---- streams ------------------------------------------------------------------ */
@@ -147,6 +148,7 @@ static void conclude(session *s)
     r->cpu_seconds = r->user_seconds + (double)s->usage.ru_stime.tv_sec +
                      (double)s->usage.ru_stime.tv_usec * 1e-6;
     r->peak_bytes = (int64_t)s->usage.ru_maxrss * 1024;
+    r->counted = proc_counter_read(s->counter);
 }
 
 /* ---- SIGPIPE: blocked here while we write to the child, and taken out if it came ---------- */
@@ -201,7 +203,7 @@ static int run(session *s, const proc_command *c)
 int hpc_proc_run(hpc_proc_result *out, const hpc_proc_options *o)
 {
     proc_command command = {0};
-    session s = {.o = o, .r = out};
+    session s = {.o = o, .r = out, .counter = -1};
     int rc = HPC_E_NOMEM;
     *out = (hpc_proc_result){.status = -1};
     hpc_arena *a = hpc_arena_create(0);
@@ -213,10 +215,12 @@ int hpc_proc_run(hpc_proc_result *out, const hpc_proc_options *o)
         TRY(proc_resolve(command.file, o->argv[0]));
         command.argv = (const char **)(uintptr_t)o->argv;
     }
+    s.counter = proc_counter_open(o->counter);
     TRY(run(&s, &command));
     conclude(&s);
     if (o->sandbox == HPC_SANDBOX_REQUIRED) TRY(proc_sandbox_result(out, &s.reports, o->argv[0]));
 out:
+    proc_close(&s.counter);
     hpc_buf_release(&s.reports);
     hpc_arena_free(a);
     if (rc < 0) hpc_proc_release(out);

@@ -20,6 +20,15 @@ typedef enum hpc_sandbox {
                           * be had; never a silent fallback */
 } hpc_sandbox;
 
+/* Counted over the child and all that it starts, in user mode. */
+typedef enum hpc_counter {
+    HPC_COUNTER_NONE,
+    HPC_COUNTER_INSTRUCTIONS, /* by the processor */
+    HPC_COUNTER_FAULTS        /* of pages, by the kernel */
+} hpc_counter;
+/* Whether that can be had: many virtual machines and containers have no counters. */
+bool hpc_proc_counts(hpc_counter c);
+
 typedef struct hpc_proc_options {
     const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
     const char *const *environment; /* "A=b", NULL-terminated; NULL: PATH, HOME and LANG=C only */
@@ -33,6 +42,7 @@ typedef struct hpc_proc_options {
     int64_t file_bytes;  /* largest file that it may write; 0: no limit */
     int processes;       /* of this user at once; 0: no limit; the kernel exempts root */
     bool kept;           /* what leaves its group ends with it too, and all when we are gone */
+    hpc_counter counter;
     hpc_sandbox sandbox;
     const char *const *readable; /* more read-only paths inside the sandbox, NULL-terminated */
 } hpc_proc_options;
@@ -48,6 +58,7 @@ typedef struct hpc_proc_result {
     bool cut;                                  /* more output than was kept */
     double seconds, cpu_seconds, user_seconds; /* of processors: of all that it waited for */
     int64_t peak_bytes;                        /* resident, of the largest process */
+    int64_t counted;                           /* -1: it could not be */
     hpc_buf out, err;
 } hpc_proc_result;
 /* 0 when the child ran, however it ended; HPC_E_IO when it could not be started, with its name

@@ -72,6 +72,16 @@ static void what_is_no_metric_is_refused(void **state)
     assert_int_equal(m.kind, HISTORY_COST);
 }
 
+static void instructions_are_of_the_processor_where_it_counts(void **state)
+{
+    bool counts = hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS);
+    history_metric m;
+    (void)state;
+    assert_int_equal(history_metric_parse(&m, "instructions"), 0);
+    assert_int_equal(m.kind, counts ? HISTORY_HARDWARE : HISTORY_INSTRUCTIONS);
+    assert_string_equal(m.name, counts ? "instructions-hardware" : "instructions-valgrind");
+}
+
 static void counts_are_read(void **state)
 {
     static const char whole[] = "desc: I1 cache: x\ncmd: ./a\n"
@@ -466,7 +476,7 @@ static void valgrind_counts(void **state)
     set_up(&b, *state);
     history_metric_release(&b.metric[0]);
     assert_int_equal(history_metric_parse(&b.metric[0], "cost"), 0);
-    assert_int_equal(history_metric_parse(&b.metric[1], "instructions"), 0);
+    assert_int_equal(history_metric_parse(&b.metric[1], "instructions-valgrind"), 0);
     b.o.metrics = 2;
     b.o.build = "cc -O0 k.c -o k";
     b.o.run = "./k && (./k)";
@@ -475,34 +485,61 @@ static void valgrind_counts(void **state)
     assert_string_equal(rows(&b, "SELECT metric, count(*), count(DISTINCT value) FROM sample JOIN "
                                  "series ON series = series.id JOIN commits ON commit_id = "
                                  "commits.id WHERE parent IS NULL GROUP BY metric"),
-                        "cost|2|1 instructions|2|1");
+                        "cost|2|1 instructions-valgrind|2|1");
     /* Two runs of 490,000 columns' elements, of which each misses. */
     assert_string_equal(rows(&b, "SELECT max(value) - min(value) > 2 * 490000 * 10 * 0.8, "
                                  "max(value) - min(value) < 2 * 490000 * 10 * 1.2 FROM sample JOIN "
                                  "series ON series = series.id WHERE metric = 'cost'"),
                         "1|1");
     assert_string_equal(rows(&b, "SELECT max(value) - min(value) < 1000 FROM sample JOIN series ON "
-                                 "series = series.id WHERE metric = 'instructions'"),
+                                 "series = series.id WHERE metric = 'instructions-valgrind'"),
                         "1");
+    tear_down(&b);
+}
+
+/* Or it is said that it cannot, and what can. */
+static void the_processor_counts(void **state)
+{
+    bench b;
+    script(*state, LINE "echo 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' > k; save; "
+                        "sed -i s/20000/40000/ k; save");
+    set_up(&b, *state);
+    history_metric_release(&b.metric[0]);
+    assert_int_equal(history_metric_parse(&b.metric[0], "instructions-hardware"), 0);
+    b.o.metrics = 1;
+    b.o.build = "true";
+    b.o.run = "sh k";
+    if (hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS)) {
+        collect(&b);
+        assert_string_equal(rows(&b, "SELECT max(value) > 1.5 * min(value), count(DISTINCT "
+                                     "metric) FROM sample JOIN series ON series = series.id"),
+                            "1|1");
+    } else {
+        assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "take instructions-valgrind");
+        assert_false(hpc_file_exists(b.database));
+    }
     tear_down(&b);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(metrics_are_read),
-                                       cmocka_unit_test(what_is_no_metric_is_refused),
-                                       cmocka_unit_test(counts_are_read),
-                                       TEST(commits_are_measured),
-                                       TEST(what_cannot_be_built_or_run_is_kept),
-                                       TEST(what_hangs_or_forks_away_ends),
-                                       TEST(the_same_product_is_not_run),
-                                       TEST(merges_and_paths_are_chosen),
-                                       TEST(the_repository_stays_as_it_is),
-                                       TEST(a_kill_loses_nothing),
-                                       TEST(stopping_is_in_time),
-                                       TEST(work_stays_within_its_room),
-                                       TEST(wrong_requests_are_refused),
-                                       TEST(valgrind_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_are_read),
+        cmocka_unit_test(what_is_no_metric_is_refused),
+        cmocka_unit_test(instructions_are_of_the_processor_where_it_counts),
+        cmocka_unit_test(counts_are_read),
+        TEST(the_processor_counts),
+        TEST(commits_are_measured),
+        TEST(what_cannot_be_built_or_run_is_kept),
+        TEST(what_hangs_or_forks_away_ends),
+        TEST(the_same_product_is_not_run),
+        TEST(merges_and_paths_are_chosen),
+        TEST(the_repository_stays_as_it_is),
+        TEST(a_kill_loses_nothing),
+        TEST(stopping_is_in_time),
+        TEST(work_stays_within_its_room),
+        TEST(wrong_requests_are_refused),
+        TEST(valgrind_counts)};
     return cmocka_run_group_tests_name("corpus/history", tests, NULL, NULL);
 }

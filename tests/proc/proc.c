@@ -56,6 +56,42 @@ static void test_streams_and_status(void **state)
     hpc_proc_release(&r);
 }
 
+static int64_t counted(hpc_counter counter, bool kept, const char *command)
+{
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r;
+    o.counter = counter;
+    o.kept = kept;
+    assert_int_equal(shell(&r, &o, command), 0);
+    assert_int_equal(r.status, 0);
+    int64_t n = r.counted;
+    hpc_proc_release(&r);
+    return n;
+}
+
+/* Of a child of the command's child as well, under a keeper too, and nothing of ours. */
+static void test_counters(void **state)
+{
+    static const char nothing[] = "true",
+                      much[] = "sh -c 'dd if=/dev/zero of=/dev/null bs=40M count=1 2>&1; true'";
+    (void)state;
+    assert_true(counted(HPC_COUNTER_NONE, false, nothing) == -1);
+    for (int kept = 0; kept < 2 && hpc_proc_counts(HPC_COUNTER_FAULTS); kept++) {
+        int64_t least = counted(HPC_COUNTER_FAULTS, kept, nothing);
+        int64_t more = counted(HPC_COUNTER_FAULTS, kept, much);
+        print_message("faults of pages: %lld and %lld\n", (long long)least, (long long)more);
+        assert_true(least > 0 && least < 1000 && more > least);
+    }
+    if (!hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS)) {
+        assert_true(counted(HPC_COUNTER_INSTRUCTIONS, false, nothing) == -1);
+        return;
+    }
+    int64_t few = counted(HPC_COUNTER_INSTRUCTIONS, true, nothing);
+    int64_t many = counted(HPC_COUNTER_INSTRUCTIONS, true,
+                           "sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'");
+    assert_true(few > 10000 && many > few + 20000 * 50);
+}
+
 /* More input than a pipe holds to a child that reads none of it, and more output than is kept. */
 static void test_no_deadlock(void **state)
 {
@@ -304,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_streams_and_status),
+        TEST(test_counters),
         TEST(test_no_deadlock),
         TEST(test_time),
         TEST(test_leaves_nothing),
