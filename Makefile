@@ -172,7 +172,7 @@ UNSEEN_tsan := $(addprefix $(B)/tests/,source/% plot/% proc/% shard/% perf/% git
     model/gguf% model/families model/pilot program/place tokenizer/spm tokenizer/nfc device/ref% \
     device/kernels_vecmath train/optimizer train/checkpoint train/prove infer/engine_logits complete/% \
     infer/grammar% cmd/% verify/%)
-UNSEEN_asan := $(B)/tests/cmd/pragma_compiles
+UNSEEN_asan := $(addprefix $(B)/tests/cmd/,pragma_compiles corpus_harvest)
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
 	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka \
