@@ -87,6 +87,7 @@ void perf_db_close(perf_db *d)
     if (!d) return;
     sqlite3_finalize(d->commits);
     sqlite3_finalize(d->samples);
+    sqlite3_finalize(d->products);
     for (int k = 0; k < PERF_WRITES; k++) sqlite3_finalize(d->write[k]);
     sqlite3_close(d->db);
     hpc_buf_release(&d->path);
@@ -128,6 +129,10 @@ int perf_db_open(perf_db **out, const char *path)
     TRY(perf_prepare(
         d, &d->samples,
         "SELECT series, commit_id, value FROM sample ORDER BY series, commit_id, run"));
+    if (version >= 2)
+        TRY(perf_prepare(d, &d->products,
+                         "SELECT commit_id, command || char(10) || machine, product FROM attempt "
+                         "WHERE stage = 'build' AND product <> '' ORDER BY commit_id"));
     *out = d;
     d = NULL;
 out:
@@ -174,5 +179,19 @@ int perf_next_sample(int64_t *series, const char **commit, double *value, perf_d
     *value = sqlite3_column_double(d->samples, 2);
     if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
     if (!(isfinite(*value) && *value > 0)) return damaged(d, "a sample is no cost above 0");
+    return 1;
+}
+
+int perf_next_product(const char **commit, uint64_t *how, const char **product, perf_db *d)
+{
+    int rc = d->products ? next(d, d->products) : 0;
+    if (rc <= 0) return rc;
+    *commit = (const char *)sqlite3_column_text(d->products, 0);
+    const char *text = (const char *)sqlite3_column_text(d->products, 1);
+    *product = (const char *)sqlite3_column_text(d->products, 2);
+    if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
+    if (!text || !*product || strlen(*product) != PERF_PRODUCT - 1)
+        return damaged(d, "a product's hash is none");
+    *how = hpc_hash(text, strlen(text), 0);
     return 1;
 }

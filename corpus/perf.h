@@ -9,7 +9,8 @@
 #include "corpus/perf_label.h"
 
 enum { PERF_DB_VERSION = 2, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
-enum { PERF_ID = 41 }; /* a commit's id as text, with its NUL */
+enum { PERF_ID = 41 };      /* a commit's id as text, with its NUL */
+enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; "" for none */
 
 /* ---- perf.c: one SQLite database --------------------------------------------------------------
  * Table commits (id, parent, time: seconds since 1970 of the committer), table series (id, command,
@@ -41,8 +42,8 @@ typedef struct perf_attempt {
     const char *machine;
     const char *outcome; /* "done", "failed", "timed out", ... */
     double seconds;
-    char product[33]; /* a hash of what was built, in hexadecimal digits; "" for none */
-    const char *log;  /* the end of what was printed */
+    char product[PERF_PRODUCT];
+    const char *log; /* the end of what was printed */
 } perf_attempt;
 /* In the place of the one before of the same stage, command and machine. */
 int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
@@ -53,11 +54,13 @@ int perf_db_commit(perf_db *d);
 
 /* ---- perf_pairs.c: a commit and what was measured before it -------------------------------------
  * One series: its noise by the repeats of all its commits, and a label for each commit that was
- * measured, against the nearest before it by parents that was (one that did not build, or came to
- * its parent's product, lies between), by perf_label.h's rule with its defaults.
- * All series of a pair: slower, or faster, if some series are and none is the opposite; same if
- * some are decided and all of these are; else undecided, and the pair is left out. The pair's
- * change is that of the series with the largest among those that agree with the label. */
+ * measured, against the nearest before it by parents that was (one that did not build lies
+ * between), by perf_label.h's rule with its defaults. What was built to its parent's product counts
+ * as measured with the parent's samples; and a commit that was built to the product of the one it
+ * is held against is the same as that, by 0, though nothing was run (perf_line.h). All series of a
+ * pair: slower, or faster, if some series are and none is the opposite; same if some are decided
+ * and all of these are; else undecided, and the pair is left out. The pair's change is that of the
+ * series with the largest among those that agree with the label. */
 typedef struct perf_pair {
     char base[PERF_ID], head[PERF_ID];
     int64_t time;
@@ -75,8 +78,11 @@ void perf_pairs_release(perf_pairs *p);
  * nothing is predicted from what came after it. */
 hpc_split perf_split(int64_t k, int64_t n);
 
-/* For perf_pairs.c: rows one after the other, 1 or 0 at the end. Borrowed until the next. */
+/* For perf_pairs.c and perf_line.c: rows one after the other, 1 or 0 at the end. Borrowed until the
+ * next. */
 int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_db *d);
+/* What was built of a commit, by whom (a hash of command and machine); by commit. */
+int perf_next_product(const char **commit, uint64_t *how, const char **product, perf_db *d);
 /* By series, then commit. */
 int perf_next_sample(int64_t *series, const char **commit, double *value, perf_db *d);
 

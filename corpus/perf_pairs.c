@@ -8,44 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "corpus/perf.h"
+#include "corpus/perf_line.h"
 
-typedef struct commit {
-    char id[PERF_ID], parent[PERF_ID]; /* "" for none */
-    char base[PERF_ID];                /* of its pair */
-    int64_t time;
-    int64_t first, n; /* its samples in the series at hand */
+typedef struct commit { /* of the same place in the line */
+    int64_t base;       /* of its pair */
+    int64_t first, n;   /* its samples in the series at hand */
     int64_t decided[PERF_UNDECIDED];
     int64_t seen; /* series that it and its base have */
     double change[PERF_UNDECIDED];
 } commit;
 typedef struct history {
-    commit *item; /* by id */
-    int64_t n, cap;
-    double *value; /* of the series at hand */
+    perf_line line;
+    commit *item;
+    bool *measured;  /* in the series at hand */
+    int64_t *base;   /* in it, of each commit */
+    int64_t *source; /* whose samples stand for it */
+    double *value;   /* of the series */
     int64_t values_n, values_cap;
-    int64_t *touched; /* commits that have some of them */
-    int64_t touched_n, touched_cap;
     perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
-    int64_t side_cap[2];
     perf_effect *effect;
-    int64_t effect_cap;
     int64_t *paired; /* the commit of each */
-    int64_t paired_cap;
 } history;
-
-static commit *find(const history *h, const char *id)
-{
-    int64_t lo = 0, hi = h->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (strcmp(h->item[mid].id, id) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < h->n && strcmp(h->item[lo].id, id) == 0 ? &h->item[lo] : NULL;
-}
 
 static perf_samples samples_of(const history *h, const commit *c)
 {
@@ -54,103 +37,86 @@ static perf_samples samples_of(const history *h, const commit *c)
 
 static int measure_noise(perf_noise *out, history *h)
 {
-    int rc = HPC_OK;
-    TRY(hpc_grow(&h->side[0], &h->side_cap[0], h->touched_n, sizeof *h->side[0]));
-    for (int64_t k = 0; k < h->touched_n; k++)
-        h->side[0][k] = samples_of(h, &h->item[h->touched[k]]);
-    TRY(perf_noise_measure(out, h->side[0], h->touched_n));
-out:
-    return rc;
+    int64_t n = 0;
+    for (int64_t k = 0; k < h->line.n; k++)
+        if (h->item[k].n > 0) h->side[0][n++] = samples_of(h, &h->item[k]);
+    return perf_noise_measure(out, h->side[0], n);
 }
 
-/* The nearest before it that has samples: what did not build, or came to its parent's product, lies
- * between. NULL: there is none. */
-static const commit *base_of(const history *h, const commit *c)
+static void decide(commit *c, perf_label l, double change)
 {
-    enum { FAR = 64 };
-    const commit *at = c;
-    for (int steps = 0; steps < FAR && at && at->parent[0]; steps++) {
-        at = find(h, at->parent);
-        if (at == c) return NULL;
-        if (at && at->n > 0) return at;
-    }
-    return NULL;
+    if (c->decided[l]++ == 0 || fabs(change) > fabs(c->change[l])) c->change[l] = change;
 }
 
-/* All series of a commit speak of the same pair: of the first one's. */
-static int find_pairs(int64_t *n, history *h)
+/* All series of a commit speak of the same pair: of the first one's. Those that are the same bytes
+ * are decided, and those that were measured are left to be: as many are returned. */
+static int64_t find_pairs(history *h)
 {
-    int rc = HPC_OK;
-    *n = 0;
-    for (int side = 0; side < 2; side++)
-        TRY(hpc_grow(&h->side[side], &h->side_cap[side], h->touched_n, sizeof *h->side[0]));
-    TRY(hpc_grow(&h->effect, &h->effect_cap, h->touched_n, sizeof *h->effect));
-    TRY(hpc_grow(&h->paired, &h->paired_cap, h->touched_n, sizeof *h->paired));
-    for (int64_t k = 0; k < h->touched_n; k++) {
-        commit *c = &h->item[h->touched[k]];
-        const commit *base = base_of(h, c);
-        if (!base || (c->seen > 0 && strcmp(c->base, base->id) != 0)) continue;
-        memcpy(c->base, base->id, PERF_ID);
-        h->side[0][*n] = samples_of(h, base);
-        h->side[1][*n] = samples_of(h, c);
-        h->paired[(*n)++] = h->touched[k];
+    int64_t n = 0;
+    for (int64_t k = 0; k < h->line.n; k++) h->measured[k] = h->item[k].n > 0;
+    perf_line_bases(h->base, h->source, &h->line, h->measured);
+    for (int64_t k = 0; k < h->line.n; k++) {
+        commit *c = &h->item[k];
+        int64_t base = h->base[k];
+        if (base < 0 || (c->seen > 0 && c->base != base)) continue;
+        bool same = perf_line_same(&h->line, base, k);
+        if (!same && c->n == 0) continue;
+        c->base = base;
+        c->seen++;
+        if (same) {
+            decide(c, PERF_SAME, 0);
+            continue;
+        }
+        h->side[0][n] = samples_of(h, &h->item[h->source[base]]);
+        h->side[1][n] = samples_of(h, c);
+        h->paired[n++] = k;
     }
-out:
-    return rc;
+    return n;
 }
 
 static int judge_series(history *h)
 {
     const perf_rule rule = PERF_RULE_DEFAULTS;
     perf_noise noise;
-    int64_t n = 0;
     int rc = HPC_OK;
     TRY(measure_noise(&noise, h));
-    TRY(find_pairs(&n, h));
+    int64_t n = find_pairs(h);
     TRY(perf_effects(h->effect, h->side[0], h->side[1], n, &noise, &rule));
-    for (int64_t k = 0; k < n; k++) {
-        commit *c = &h->item[h->paired[k]];
-        perf_label l = h->effect[k].label;
-        double change = h->effect[k].change;
-        c->seen++;
-        if (l == PERF_UNDECIDED) continue;
-        if (c->decided[l]++ == 0 || fabs(change) > fabs(c->change[l])) c->change[l] = change;
-    }
-    for (int64_t k = 0; k < h->touched_n; k++) h->item[h->touched[k]].n = 0;
-    h->touched_n = h->values_n = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (h->effect[k].label != PERF_UNDECIDED)
+            decide(&h->item[h->paired[k]], h->effect[k].label, h->effect[k].change);
+    for (int64_t k = 0; k < h->line.n; k++) h->item[k].n = 0;
+    h->values_n = 0;
 out:
     return rc;
 }
 
 static int load_commits(history *h, perf_db *d)
 {
-    const char *id, *parent;
-    int64_t time;
     int rc = HPC_OK;
-    for (;;) {
-        TRY(perf_next_commit(&id, &parent, &time, d));
-        if (rc == 0) break;
-        TRY(hpc_grow(&h->item, &h->cap, h->n + 1, sizeof *h->item));
-        commit *c = &h->item[h->n++];
-        *c = (commit){.time = time};
-        memcpy(c->id, id, PERF_ID);
-        if (parent) memcpy(c->parent, parent, PERF_ID);
-    }
+    TRY(perf_line_load(&h->line, d));
+    size_t n = (size_t)h->line.n + 1;
+    h->item = hpc_alloc(n, sizeof *h->item);
+    h->measured = hpc_alloc(n, sizeof *h->measured);
+    h->base = hpc_alloc(n, sizeof *h->base);
+    h->source = hpc_alloc(n, sizeof *h->source);
+    for (int side = 0; side < 2; side++) h->side[side] = hpc_alloc(n, sizeof *h->side[side]);
+    h->effect = hpc_alloc(n, sizeof *h->effect);
+    h->paired = hpc_alloc(n, sizeof *h->paired);
+    bool memory = h->item && h->measured && h->base && h->source && h->side[0] && h->side[1];
+    TRY(memory && h->effect && h->paired ? HPC_OK : HPC_E_NOMEM);
 out:
     return rc;
 }
 
 static int add_sample(history *h, const char *id, double value)
 {
-    commit *c = find(h, id);
+    int64_t at = perf_line_find(&h->line, id);
     int rc = HPC_OK;
-    if (!c) return HPC_OK; /* of a commit that nobody told of: it has no parent either */
+    if (at < 0) return HPC_OK; /* of a commit that nobody told of: it has no parent either */
+    commit *c = &h->item[at];
     if (c->n >= PERF_RUNS_MOST) return HPC_OK;
-    if (c->n == 0) {
-        TRY(hpc_grow(&h->touched, &h->touched_cap, h->touched_n + 1, sizeof *h->touched));
-        h->touched[h->touched_n++] = c - h->item;
-        c->first = h->values_n;
-    }
+    if (c->n == 0) c->first = h->values_n;
     TRY(hpc_grow(&h->value, &h->values_cap, h->values_n + 1, sizeof *h->value));
     h->value[h->values_n++] = value;
     c->n++;
@@ -194,7 +160,7 @@ static int compare_pairs(const void *a, const void *b)
 static int collect(perf_pairs *out, const history *h)
 {
     int rc = HPC_OK;
-    for (int64_t k = 0; k < h->n; k++) {
+    for (int64_t k = 0; k < h->line.n; k++) {
         const commit *c = &h->item[k];
         perf_label l = label_of(c);
         if (c->seen == 0) continue;
@@ -202,9 +168,9 @@ static int collect(perf_pairs *out, const history *h)
         if (l == PERF_UNDECIDED) continue;
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
         perf_pair *p = &out->item[out->n++];
-        *p = (perf_pair){.time = c->time, .label = l, .change = c->change[l]};
-        memcpy(p->base, c->base, PERF_ID);
-        memcpy(p->head, c->id, PERF_ID);
+        *p = (perf_pair){.time = h->line.item[k].time, .label = l, .change = c->change[l]};
+        memcpy(p->base, h->line.item[c->base].id, PERF_ID);
+        memcpy(p->head, h->line.item[k].id, PERF_ID);
     }
     if (out->n > 1) qsort(out->item, (size_t)out->n, sizeof *out->item, compare_pairs);
 out:
@@ -220,9 +186,12 @@ int perf_pairs_load(perf_pairs *out, perf_db *d)
     TRY(load_samples(&h, d));
     TRY(collect(out, &h));
 out:
+    perf_line_release(&h.line);
     hpc_free(h.item);
+    hpc_free(h.measured);
+    hpc_free(h.base);
+    hpc_free(h.source);
     hpc_free(h.value);
-    hpc_free(h.touched);
     hpc_free(h.side[0]);
     hpc_free(h.side[1]);
     hpc_free(h.effect);

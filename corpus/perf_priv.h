@@ -24,6 +24,7 @@ struct perf_db {
     sqlite3 *db;
     hpc_buf path;
     sqlite3_stmt *commits, *samples;  /* when read */
+    sqlite3_stmt *products;           /* NULL: version 1 has none */
     sqlite3_stmt *write[PERF_WRITES]; /* when written */
     int64_t session;                  /* that samples are of; 0: none */
 };
