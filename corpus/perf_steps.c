@@ -32,7 +32,7 @@ typedef struct series { /* of the commits that were measured */
     double *best;                /* n + 1: the least cost of the first k */
     int64_t *from;               /* and where their last level begins */
     bool *line;                  /* and whether that drifts */
-    double freedom;
+    double freedom, middle;      /* middle: from which logarithms are taken */
     perf_noise noise;
 } series;
 
@@ -137,8 +137,8 @@ static void leave_out_outliers(series *s, const perf_samples *commit)
     double lo, hi;
     int64_t kept = 0;
     memcpy(s->raw, s->value, (size_t)s->n * sizeof *s->raw);
-    double middle = perf_median(s->raw, s->n);
-    for (int64_t k = 0; k < s->n; k++) s->raw[k] = s->value[k] - middle;
+    s->middle = perf_median(s->raw, s->n);
+    for (int64_t k = 0; k < s->n; k++) s->raw[k] = s->value[k] - s->middle;
     for (int64_t k = 0; k < s->n; k++) {
         double reach = OUTLIER * sqrt(s->var[k]), v = s->raw[k];
         if (k + 1 < s->n) {
@@ -325,6 +325,26 @@ static bool step_between(perf_step *out, const series *s, const perf_samples *co
     return fabs(out->change) >= rule->threshold && out->p <= 1 - rule->confidence;
 }
 
+static int put_stretch(perf_steps *out, const series *s, int64_t a, int64_t b, double confidence)
+{
+    const int64_t end[2] = {a, b - 1};
+    fit f = fit_of(s, a, b);
+    double t = perf_student_limit(perf_normal_limit(1 - confidence), s->freedom);
+    int rc = HPC_OK;
+    TRY(hpc_grow(&out->stretch, &out->stretches_cap, out->stretches_n + 1, sizeof *out->stretch));
+    perf_stretch *p = &out->stretch[out->stretches_n++];
+    *p = (perf_stretch){.first = s->at[a], .last = s->at[b - 1]};
+    for (int k = 0; k < 2; k++) {
+        double x = (double)(end[k] - s->n / 2), y = s->middle + fit_at(&f, x);
+        double reach = t * sqrt(fit_variance(&f, x));
+        p->value[k] = exp(y);
+        p->low[k] = exp(y - reach);
+        p->high[k] = exp(y + reach);
+    }
+out:
+    return rc;
+}
+
 /* From the last to the first, as `from` leads. */
 static int put_steps(perf_steps *out, const series *s, const perf_samples *commit,
                      const perf_steps_rule *rule)
@@ -333,6 +353,7 @@ static int put_steps(perf_steps *out, const series *s, const perf_samples *commi
     for (int64_t c = s->n, b = s->from[c]; c > 0; c = b, b = s->from[b]) {
         perf_step step;
         out->drifts_n += s->line[c];
+        TRY(put_stretch(out, s, b, c, rule->confidence));
         if (b == 0 || !step_between(&step, s, commit, s->from[b], b, c, rule)) continue;
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
         out->item[out->n++] = step;
@@ -341,6 +362,11 @@ static int put_steps(perf_steps *out, const series *s, const perf_samples *commi
         perf_step t = out->item[k];
         out->item[k] = out->item[out->n - 1 - k];
         out->item[out->n - 1 - k] = t;
+    }
+    for (int64_t k = 0; k < out->stretches_n / 2; k++) {
+        perf_stretch t = out->stretch[k];
+        out->stretch[k] = out->stretch[out->stretches_n - 1 - k];
+        out->stretch[out->stretches_n - 1 - k] = t;
     }
 out:
     return rc;
@@ -371,5 +397,6 @@ out:
 void perf_steps_release(perf_steps *s)
 {
     hpc_free(s->item);
+    hpc_free(s->stretch);
     *s = (perf_steps){0};
 }

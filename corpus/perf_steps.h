@@ -47,9 +47,16 @@ typedef struct perf_step {
     double change, low, high; /* of the levels before and after */
     double p; /* of a step this clear somewhere between the steps before and after, by noise */
 } perf_step;
+typedef struct perf_stretch { /* a level, or one that drifts */
+    int64_t first, last;      /* commits that were measured */
+    double value[2];          /* the cost at both */
+    double low[2], high[2];   /* with the confidence */
+} perf_stretch;
 typedef struct perf_steps {
     perf_step *item; /* in order */
     int64_t n, cap;
+    perf_stretch *stretch; /* in order; what lies between two may be too small for a step */
+    int64_t stretches_n, stretches_cap;
     double noise; /* relative standard deviation of a sample; 0: unknown, so nothing was found */
     double waves; /* factor by which slow noise made variances larger; 1: there is none */
     int64_t drifts_n; /* levels that drift */

@@ -298,6 +298,37 @@ static void test_a_history(void **state)
     assert_int_equal(found.item[2].first, 149); /* as likely as 150: nobody measured it */
     assert_true(fabs(found.noise - 0.015) < 0.003);
     assert_true(found.drifts_n == 0 && found.waves == 1);
+    for (int64_t k = 0; k < found.stretches_n; k++) {
+        const perf_stretch *s = &found.stretch[k];
+        assert_true(s->first == (k ? found.stretch[k - 1].last + 1 : 0) || s->first == 150);
+        if (s->last - s->first >= 20)
+            assert_true(s->low[0] < level[s->first] && level[s->first] < s->high[0]);
+        assert_true(s->value[0] == s->value[1] && s->high[1] / s->low[1] < 1.02);
+    }
+    assert_int_equal(found.stretch[found.stretches_n - 1].first, 150);
+    assert_int_equal(found.stretch[found.stretches_n - 1].last, 199);
+    perf_steps_release(&found);
+    free(value);
+}
+
+/* What drifts is one stretch from end to end. */
+static void test_drifts(void **state)
+{
+    (void)state;
+    perf_samples commit[100];
+    perf_steps found;
+    double *value, level[100];
+    dice d = {.seed = 3};
+    for (int k = 0; k < 100; k++) level[k] = 5 * exp(0.002 * k);
+    make_costs(commit, &value, 100, 3, level, 0.01, NORMAL, &d);
+    find(&found, commit, 100);
+    assert_true(found.n == 0 && found.drifts_n == 1);
+    assert_int_equal(found.stretches_n, 1);
+    for (int end = 0; end < 2; end++) {
+        const perf_stretch *s = found.stretch;
+        assert_true(s->low[end] < level[end * 99] && level[end * 99] < s->high[end]);
+        assert_true(s->high[end] / s->low[end] < 1.02);
+    }
     perf_steps_release(&found);
     free(value);
 }
@@ -329,6 +360,9 @@ static void test_counted(void **state)
             is_step(&found.item[i], at[i], 0, change, 1e-9);
             assert_true(found.item[i].first == at[i] && found.item[i].last == at[i]);
         }
+        assert_int_equal(found.stretches_n, n + 1);
+        for (int64_t i = 0; i <= n; i++)
+            assert_true(fabs(found.stretch[i].value[0] / value[found.stretch[i].first] - 1) < 1e-9);
         perf_steps_release(&found);
     }
 }
@@ -374,6 +408,7 @@ static void test_a_new_level(void **state)
         perf_steps_release(&found);
         find(&found, commit, 60);
         assert_int_equal(found.n, 0);
+        perf_steps_release(&found);
         free(value);
     }
 }
@@ -479,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_the_end),
         cmocka_unit_test(test_noise_makes_no_steps),
         cmocka_unit_test(test_a_history),
+        cmocka_unit_test(test_drifts),
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_outliers),
         cmocka_unit_test(test_a_new_level),
