@@ -306,17 +306,32 @@ static void put_range(perf_step *out, const series *s, int64_t a, int64_t b, int
     out->last = s->at[hi];
 }
 
+/* The first commit at the new level: also one that was left out for being off that, if it is nearer
+ * to that than to the old one, as are all that were left out behind it. */
+static int64_t first_of(const series *s, const perf_samples *commit, int64_t b, double before,
+                        double after)
+{
+    int64_t at = s->at[b];
+    for (int64_t k = at - 1; k > s->at[b - 1]; k--) {
+        if (commit[k].n == 0) continue;
+        double v = perf_level_of(&commit[k], &s->noise, SMALLEST).value - s->middle;
+        if (fabs(v - after) > fabs(v - before)) break;
+        at = k;
+    }
+    return at;
+}
+
 /* Between the levels [a, b) and [b, c). False: there is none, but drifts that meet. */
 static bool step_between(perf_step *out, const series *s, const perf_samples *commit, int64_t a,
                          int64_t b, int64_t c, const perf_steps_rule *rule)
 {
     const fit side[2] = {fit_of(s, a, b), fit_of(s, b, c)};
-    double x = (double)(b - s->n / 2) - 0.5, off = fit_at(&side[1], x) - fit_at(&side[0], x);
+    double x = (double)(b - s->n / 2) - 0.5, y = fit_at(&side[0], x), off = fit_at(&side[1], x) - y;
     double error = sqrt(fit_variance(&side[0], x) + fit_variance(&side[1], x));
     double reach = error * perf_student_limit(perf_normal_limit(1 - rule->confidence), s->freedom);
     bool drifts = s->line[b] || s->line[c];
     if (drifts && off * off < error * error * penalty_of(s, rule->alarms)) return false;
-    *out = (perf_step){.at = s->at[b], .change = expm1(off)};
+    *out = (perf_step){.at = first_of(s, commit, b, y, y + off), .change = expm1(off)};
     out->low = expm1(off - reach);
     out->high = expm1(off + reach);
     out->p = chance_of(perf_student_score(fabs(off) / error, s->freedom), c - a);

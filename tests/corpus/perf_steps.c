@@ -367,6 +367,29 @@ static void test_counted(void **state)
     }
 }
 
+/* Of single samples two that are a little off the new level are left out of it: the step begins
+ * with them all the same. 0: it did not build. */
+static void test_a_step_with_outliers(void **state)
+{
+    static const double value[] = {111.4615, 111.4616, 111.4612, 111.4614, 111.4561, 111.4561,
+                                   111.6864, 111.6870, 114.1479, 114.1478, 114.1476, 0,
+                                   114.1481, 114.1486, 114.1062, 114.0523, 114.0520, 114.0523,
+                                   114.1265, 101.9111, 101.8675, 102.0551, 102.0554};
+    double twice[] = {111.4615, 111.4616};
+    perf_samples commit[23];
+    perf_steps found;
+    (void)state;
+    for (int k = 0; k < 23; k++) commit[k] = (perf_samples){&value[k], value[k] > 0};
+    commit[0] = (perf_samples){twice, 2};
+    find(&found, commit, 23);
+    assert_int_equal(found.n, 2);
+    is_step(&found.item[0], 8, 0, 0.0217, 1e-3);
+    is_step(&found.item[1], 19, 0, -0.1055, 1e-3);
+    assert_int_equal(found.item[1].first, 19);
+    assert_int_equal(found.stretch[found.stretches_n - 1].first, 21);
+    perf_steps_release(&found);
+}
+
 static void test_outliers(void **state)
 {
     int any = 0;
@@ -516,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_a_history),
         cmocka_unit_test(test_drifts),
         cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_a_step_with_outliers),
         cmocka_unit_test(test_outliers),
         cmocka_unit_test(test_a_new_level),
         cmocka_unit_test(test_what_is_not_known),
