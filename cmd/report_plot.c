@@ -104,7 +104,9 @@ static int add_run(drawing *d, hpc_plot *plot, hpc_plot_series *series, const pa
     const double *y = r->t.column[p->metric];
     bool mean = p->smooth && r->window > 1;
     int rc = HPC_OK;
-    hpc_plot_series s = {.colour = (int)k + 1, .faint = mean, .marks = p->marks};
+    hpc_plot_series s = {.colour = (int)k + 1,
+                         .faint = mean,
+                         .mark = p->marks ? HPC_PLOT_MARK_DOT : HPC_PLOT_MARK_NONE};
     TRY(add_series(d, &s, r, p, y, along));
     if (s.n == 0) goto out;
     if (!mean) s.name = r->name;

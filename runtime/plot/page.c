@@ -19,22 +19,6 @@ static const char head[] =
     "th, td { padding: .15em .8em; border-bottom: 1px solid #ddd; text-align: right }\n"
     "th:first-child, td:first-child { text-align: left }\n</style>\n<title>";
 
-static void escaped(hpc_buf *out, const char *text)
-{
-    for (const char *p = text ? text : ""; *p; p++) {
-        if (*p == '<')
-            hpc_buf_text(out, "&lt;");
-        else if (*p == '>')
-            hpc_buf_text(out, "&gt;");
-        else if (*p == '&')
-            hpc_buf_text(out, "&amp;");
-        else if (*p == '"')
-            hpc_buf_text(out, "&quot;");
-        else
-            hpc_buf_add(out, p, 1);
-    }
-}
-
 static void cell(hpc_buf *out, double v)
 {
     hpc_buf_text(out, "<td>");
@@ -51,17 +35,17 @@ static void cell(hpc_buf *out, double v)
 static void header(hpc_buf *out, const hpc_plot *p)
 {
     hpc_buf_text(out, "<table>\n<caption>");
-    escaped(out, p->title);
+    hpc_plot_escape(out, p->title);
     hpc_buf_text(out, "</caption>\n<tr><th>");
-    escaped(out, p->kind == HPC_PLOT_BARS ? p->y_label : p->x_label);
+    hpc_plot_escape(out, p->kind == HPC_PLOT_BARS ? p->y_label : p->x_label);
     hpc_buf_text(out, "</th>");
     for (int64_t s = 0; s < p->series_n; s++) {
         if (p->series[s].faint) continue;
         hpc_buf_text(out, "<th>");
         if (p->series[s].name)
-            escaped(out, p->series[s].name);
+            hpc_plot_escape(out, p->series[s].name);
         else
-            escaped(out, p->kind == HPC_PLOT_BARS ? p->x_label : p->y_label);
+            hpc_plot_escape(out, p->kind == HPC_PLOT_BARS ? p->x_label : p->y_label);
         hpc_buf_text(out, "</th>");
     }
     hpc_buf_text(out, "</tr>\n");
@@ -74,7 +58,7 @@ static void table(hpc_buf *out, const hpc_plot *p)
     if (p->kind == HPC_PLOT_BARS) {
         for (int64_t k = 0; k < p->series[0].n; k++) {
             hpc_buf_text(out, "<tr><td>");
-            escaped(out, p->label[k]);
+            hpc_plot_escape(out, p->label[k]);
             hpc_buf_text(out, "</td>");
             for (int64_t s = 0; s < p->series_n; s++) cell(out, p->series[s].y[k]);
             hpc_buf_text(out, "</tr>\n");
@@ -97,7 +81,7 @@ int plot_page(hpc_buf *out, const hpc_figure *f, const hpc_buf *svg)
     const char *picture = svg->data ? strstr(svg->data, "<svg") : NULL;
     if (!picture) return hpc_fail(HPC_E_IO, "gnuplot gave something that is no SVG");
     hpc_buf_text(out, head);
-    escaped(out, f->title ? f->title : "hpccoder");
+    hpc_plot_escape(out, f->title ? f->title : "hpccoder");
     hpc_buf_text(out, "</title>\n</head>\n<body>\n");
     hpc_buf_text(out, picture);
     hpc_buf_text(out, "\n<p></p>\n");

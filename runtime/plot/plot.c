@@ -17,7 +17,7 @@ static bool ends(const char *path, const char *ending)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static int check(const hpc_figure *f)
+int plot_check(const hpc_figure *f)
 {
     if (f->n < 1 || f->n > 64) return hpc_fail(HPC_E_ARG, "a figure has 1 to 64 plots");
     for (int64_t k = 0; k < f->n; k++) {
@@ -84,7 +84,7 @@ int hpc_plot_save(const char *path, const hpc_figure *f)
     int rc = 0;
     if (!html && !png && !ends(path, ".svg"))
         return hpc_fail(HPC_E_ARG, "%.300s: a picture's name ends in .png, .svg or .html", path);
-    TRY(check(f));
+    TRY(plot_check(f));
     TRY(draw(&picture, f, png ? PLOT_PNG : PLOT_SVG));
     if (html) TRY(plot_page(&page, f, &picture));
     const hpc_buf *whole = html ? &page : &picture;

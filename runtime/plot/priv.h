@@ -7,6 +7,8 @@
 #include "runtime/plot/plot.h"
 
 typedef enum plot_terminal { PLOT_PNG, PLOT_SVG } plot_terminal;
+/* Whether it can be drawn (plot.c). */
+int plot_check(const hpc_figure *f);
 /* Appends the commands that draw the figure to gnuplot's standard output (script.c). */
 int plot_script(hpc_buf *out, const hpc_figure *f, plot_terminal terminal);
 /* Appends one self-contained page: the picture and a table for each plot (page.c). */

@@ -136,6 +136,13 @@ static void draw_bars(hpc_buf *out, const hpc_plot *p, int64_t id)
     hpc_buf_text(out, "\n");
 }
 
+static const struct {
+    int type;
+    double size;
+} marks[] = {[HPC_PLOT_MARK_NONE] = {0, 0},    [HPC_PLOT_MARK_DOT] = {7, 0.5},
+             [HPC_PLOT_MARK_RING] = {6, 0.5},  [HPC_PLOT_MARK_UP] = {9, 1.3},
+             [HPC_PLOT_MARK_DOWN] = {11, 1.3}, [HPC_PLOT_MARK_CROSS] = {2, 0.8}};
+
 /* Faint ones let three quarters of what is behind them through. */
 static void put_style(hpc_buf *out, const hpc_plot *p, int64_t s)
 {
@@ -149,29 +156,73 @@ static void put_style(hpc_buf *out, const hpc_plot *p, int64_t s)
     int dash = 1 + (int)(k / COLOURS);
     if (p->kind == HPC_PLOT_LINES && x->faint)
         hpc_buf_printf(out, "lines lw 1 lc rgb '#c0%s' ", rgb + 1);
-    else if (p->kind == HPC_PLOT_LINES && x->marks)
-        hpc_buf_printf(out, "linespoints lw 2 pt 7 ps 0.5 dt %d lc rgb '%s' ", dash, rgb);
+    else if (p->kind == HPC_PLOT_LINES && x->apart)
+        hpc_buf_printf(out, "points pt %d ps %g lc rgb '%s' ", marks[x->mark].type,
+                       marks[x->mark].size, rgb);
+    else if (p->kind == HPC_PLOT_LINES && x->mark)
+        hpc_buf_printf(out, "linespoints lw %d pt %d ps %g dt %d lc rgb '%s' ", x->thin ? 1 : 2,
+                       marks[x->mark].type, marks[x->mark].size, dash, rgb);
+    else if (p->kind == HPC_PLOT_LINES && x->thin)
+        hpc_buf_printf(out, "lines lw 1 dt %d lc rgb '%s' ", dash, rgb);
     else
         hpc_buf_printf(out, "%s dt %d lc rgb '%s' ", style[p->kind], dash, rgb);
 }
 
-static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
+/* Columns: x, y, and of series that have them low and high. */
+static void line_data(hpc_buf *out, const hpc_plot *p, int64_t id)
 {
     for (int64_t s = 0; s < p->series_n; s++) {
+        const hpc_plot_series *v = &p->series[s];
         hpc_buf_printf(out, "$p%lld_%lld << EOD\n", (long long)id, (long long)s);
-        for (int64_t k = 0; k < p->series[s].n; k++) {
-            double x = p->series[s].x[k], y = p->series[s].y[k];
-            if (isfinite(x) && isfinite(y))
-                hpc_buf_printf(out, "%.17g %.17g\n", x, y);
-            else
+        for (int64_t k = 0; k < v->n; k++) {
+            bool reach = v->low && isfinite(v->low[k]) && isfinite(v->high[k]);
+            if (!isfinite(v->x[k]) || !isfinite(v->y[k]))
                 hpc_buf_text(out, "\n"); /* a gap */
+            else if (v->low)
+                hpc_buf_printf(out, "%.17g %.17g %.17g %.17g\n", v->x[k], v->y[k],
+                               reach ? v->low[k] : v->y[k], reach ? v->high[k] : v->y[k]);
+            else
+                hpc_buf_printf(out, "%.17g %.17g\n", v->x[k], v->y[k]);
         }
         hpc_buf_text(out, "EOD\n");
     }
-    hpc_buf_text(out, "set autoscale xfixmax\nset rmargin 4\n"
-                      "set grid lt 1 lc rgb '#e4e4e4'\nplot ");
+}
+
+static void draw_strips(hpc_buf *out, const hpc_plot *p)
+{
+    for (int64_t k = 0; k < p->strips_n; k++)
+        hpc_buf_printf(out,
+                       "set object %lld rectangle from first %.17g,graph 0 to first %.17g,graph 1 "
+                       "behind fc rgb '#f3d9c8' fs solid noborder\n",
+                       (long long)k + 1, p->strip[k].from, p->strip[k].to);
+}
+
+/* What is pale lies behind all lines. */
+static void draw_lines(hpc_buf *out, const hpc_plot *p, int64_t id)
+{
+    const char *comma = "";
+    line_data(out, p, id);
+    draw_strips(out, p);
+    if (p->y_from != p->y_to)
+        hpc_buf_printf(out,
+                       "set yrange [%.17g:%.17g]\nset key outside above horizontal right\n"
+                       "set autoscale xfix\nset offsets graph 0.01,graph 0.01,0,0\n",
+                       p->y_from, p->y_to);
+    else
+        hpc_buf_text(out, "set autoscale xfixmax\n");
+    hpc_buf_text(out, "set rmargin 4\nset grid lt 1 lc rgb '#e4e4e4'\nplot ");
     for (int64_t s = 0; s < p->series_n; s++) {
-        hpc_buf_printf(out, "%s$p%lld_%lld with ", s ? ", " : "", (long long)id, (long long)s);
+        const hpc_plot_series *v = &p->series[s];
+        const char *rgb = colour(v->colour > 0 ? v->colour - 1 : s) + 1;
+        if (!v->low) continue;
+        hpc_buf_printf(out, "%s$p%lld_%lld using %s lc rgb '#%s%s' notitle", comma, (long long)id,
+                       (long long)s,
+                       v->band ? "1:3:4 with filledcurves" : "1:3:(0):($4-$3) with vectors nohead",
+                       v->band ? "a0" : "90", rgb);
+        comma = ", ";
+    }
+    for (int64_t s = 0; s < p->series_n; s++, comma = ", ") {
+        hpc_buf_printf(out, "%s$p%lld_%lld using 1:2 with ", comma, (long long)id, (long long)s);
         put_style(out, p, s);
         hpc_buf_text(out, p->series[s].name ? "title " : "notitle");
         if (p->series[s].name) quoted(out, p->series[s].name);
