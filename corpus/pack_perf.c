@@ -100,7 +100,7 @@ static int load_pairs(perf_plan *plan, const pack *p)
     perf_db *db = NULL;
     int rc = HPC_OK;
     TRY(perf_db_open(&db, p->options->perf));
-    TRY(perf_pairs_load(&plan->pairs, db));
+    TRY(perf_pairs_load(&plan->pairs, db, NULL));
     while (plan->lo < plan->pairs.n && perf_split(plan->lo, plan->pairs.n) != p->options->split)
         plan->lo++;
     plan->hi = plan->lo;

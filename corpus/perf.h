@@ -55,12 +55,12 @@ int perf_db_commit(perf_db *d);
 /* ---- perf_pairs.c: a commit and what was measured before it -------------------------------------
  * One series: its noise by the repeats of all its commits, and a label for each commit that was
  * measured, against the nearest before it by parents that was (one that did not build lies
- * between), by perf_label.h's rule with its defaults. What was built to its parent's product counts
- * as measured with the parent's samples; and a commit that was built to the product of the one it
- * is held against is the same as that, by 0, though nothing was run (perf_line.h). All series of a
- * pair: slower, or faster, if some series are and none is the opposite; same if some are decided
- * and all of these are; else undecided, and the pair is left out. The pair's change is that of the
- * series with the largest among those that agree with the label. */
+ * between), by perf_label.h's rule with the threshold of its metric. What was built to its parent's
+ * product counts as measured with the parent's samples; and a commit that was built to the product
+ * of the one it is held against is the same as that, by 0, though nothing was run (perf_line.h).
+ * All series of a pair: slower, or faster, if some series are and none is the opposite; same if
+ * some are decided and all of these are; else undecided, and the pair is left out. The pair's
+ * change is that of the series with the largest among those that agree with the label. */
 typedef struct perf_pair {
     char base[PERF_ID], head[PERF_ID];
     int64_t time;
@@ -71,12 +71,27 @@ typedef struct perf_pairs {
     perf_pair *item; /* by time, then by id */
     int64_t n, cap;
     int64_t undecided_n;
+    int64_t series_n; /* that the pairs are of */
 } perf_pairs;
-int perf_pairs_load(perf_pairs *out, perf_db *d);
+typedef struct perf_pairs_rule {
+    const char *const *metric; /* only series of these */
+    int64_t metrics;           /* 0: of all */
+    double threshold;          /* 0: that of the metric */
+} perf_pairs_rule;
+/* rule NULL: all, by their metrics' thresholds. */
+int perf_pairs_load(perf_pairs *out, perf_db *d, const perf_pairs_rule *rule);
 void perf_pairs_release(perf_pairs *p);
 /* The split of the k-th of n pairs: later ones are for validation, the latest for tests, so that
  * nothing is predicted from what came after it. */
 hpc_split perf_split(int64_t k, int64_t n);
+
+/* ---- perf_facts.c -----------------------------------------------------------------------------
+ * From which change on a metric is slower or faster: 1 % if it is counted, else 5 %. */
+double perf_metric_threshold(const char *metric);
+int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is no such series */
+int perf_db_metrics(hpc_buf *out, perf_db *d);                /* all: "cost, time" */
+/* Where the repository was, and its name; "" for what nobody recorded. */
+int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
 
 /* For perf_pairs.c and perf_line.c: rows one after the other, 1 or 0 at the end. Borrowed until the
  * next. */

@@ -28,6 +28,10 @@ typedef struct history {
     perf_samples *side[2]; /* of its pairs: base, head; before that, [0] of all its commits */
     perf_effect *effect;
     int64_t *paired; /* the commit of each */
+    const perf_pairs_rule *rule;
+    double threshold; /* of the series */
+    hpc_buf metric;
+    int64_t series_n;
 } history;
 
 static perf_samples samples_of(const history *h, const commit *c)
@@ -76,9 +80,11 @@ static int64_t find_pairs(history *h)
 
 static int judge_series(history *h)
 {
-    const perf_rule rule = PERF_RULE_DEFAULTS;
+    perf_rule rule = PERF_RULE_DEFAULTS;
     perf_noise noise;
     int rc = HPC_OK;
+    rule.threshold = h->threshold;
+    h->series_n++;
     TRY(measure_noise(&noise, h));
     int64_t n = find_pairs(h);
     TRY(perf_effects(h->effect, h->side[0], h->side[1], n, &noise, &rule));
@@ -124,19 +130,36 @@ out:
     return rc;
 }
 
+/* Whether its samples are asked for. */
+static int begin_series(bool *wanted, history *h, perf_db *d, int64_t series)
+{
+    const perf_pairs_rule *r = h->rule;
+    int rc = HPC_OK;
+    TRY(perf_db_metric(&h->metric, d, series));
+    *wanted = !r || r->metrics == 0;
+    for (int64_t k = 0; r && k < r->metrics; k++)
+        *wanted = *wanted || strcmp(r->metric[k], h->metric.data) == 0;
+    h->threshold = r && r->threshold > 0 ? r->threshold : perf_metric_threshold(h->metric.data);
+out:
+    return rc;
+}
+
 static int load_samples(history *h, perf_db *d)
 {
     int64_t series = 0, last = 0;
     const char *id;
     double value;
+    bool wanted = false;
     int rc = HPC_OK;
     for (bool first = true, more = true;; first = false) {
         TRY(perf_next_sample(&series, &id, &value, d));
         more = rc == 1;
-        if (!first && (!more || series != last)) TRY(judge_series(h));
+        bool another = first || !more || series != last;
+        if (another && wanted) TRY(judge_series(h));
         if (!more) break;
+        if (another) TRY(begin_series(&wanted, h, d, series));
         last = series;
-        TRY(add_sample(h, id, value));
+        if (wanted) TRY(add_sample(h, id, value));
     }
 out:
     return rc;
@@ -177,15 +200,17 @@ out:
     return rc;
 }
 
-int perf_pairs_load(perf_pairs *out, perf_db *d)
+int perf_pairs_load(perf_pairs *out, perf_db *d, const perf_pairs_rule *rule)
 {
-    history h = {0};
+    history h = {.rule = rule};
     int rc = HPC_OK;
     *out = (perf_pairs){0};
     TRY(load_commits(&h, d));
     TRY(load_samples(&h, d));
     TRY(collect(out, &h));
+    out->series_n = h.series_n;
 out:
+    hpc_buf_release(&h.metric);
     perf_line_release(&h.line);
     hpc_free(h.item);
     hpc_free(h.measured);

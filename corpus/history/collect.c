@@ -550,7 +550,7 @@ static int begin(collection *c)
     TRY(find_range(c));
     TRY(history_work_open(&c->work, c->git, c->o));
     TRY(perf_db_create(&c->db, c->o->database));
-    TRY(history_facts(&facts, c->o, c->machine.data));
+    TRY(history_facts(&facts, c->o, c->git, c->machine.data));
     TRY(perf_db_add_session(c->db, facts.data));
     TRY(add_commits(c));
     c->member = hpc_alloc((size_t)c->o->together, sizeof *c->member);

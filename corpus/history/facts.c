@@ -85,7 +85,20 @@ static void put_asked(hpc_json_out *w, const history_options *o)
     hpc_json_close(w, ']');
 }
 
-int history_facts(hpc_buf *out, const history_options *o, const char *machine)
+/* Where it is now; who moves it says so to what reads the history. */
+static void put_repository(hpc_json_out *w, const history_options *o, hpc_git *g)
+{
+    hpc_git_facts facts;
+    char *path = realpath(o->repository, NULL);
+    hpc_json_put_text(w, "repository", path ? path : o->repository);
+    free(path);
+    if (hpc_git_describe(&facts, g) < 0)
+        hpc_error_clear(); /* HEAD is damaged; what was asked for need not be */
+    else if (facts.name[0])
+        hpc_json_put_text(w, "repository_name", facts.name);
+}
+
+int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine)
 {
     hpc_json_out w = {.buf = out};
     struct utsname u;
@@ -100,6 +113,7 @@ int history_facts(hpc_buf *out, const history_options *o, const char *machine)
     put_file(&w, "load", "/proc/loadavg");
     put_program(&w, "cc", "cc");
     put_program(&w, "valgrind", "valgrind");
+    put_repository(&w, o, g);
     put_asked(&w, o);
     hpc_json_close(&w, '}');
     return out->failed;

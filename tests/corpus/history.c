@@ -213,6 +213,9 @@ static void commits_are_measured(void **state)
     assert_int_equal(b.r.there, 6);
     assert_int_equal(b.r.samples, 0);
     assert_string_equal(rows(&b, "SELECT count(*) FROM session"), "2");
+    assert_string_equal(rows(&b, "SELECT count(*) FROM session WHERE facts LIKE "
+                                 "'%\"repository\":\"/%/r\"%'"),
+                        "2");
     /* A range begins with what its base costs. */
     b.o.base = "HEAD~2";
     b.o.machine = "other";

@@ -91,7 +91,7 @@ static void test_pairs(void **state)
     hpc_test_path(path, *state, "h.db");
     assert_int_equal(fill(path), 0);
     assert_int_equal(perf_db_open(&d, path), 0);
-    assert_int_equal(perf_pairs_load(&pairs, d), 0);
+    assert_int_equal(perf_pairs_load(&pairs, d, NULL), 0);
     perf_db_close(d);
     assert_int_equal(pairs.n, 3);
     assert_int_equal(pairs.undecided_n, 1);
@@ -124,7 +124,7 @@ static void test_pairs_over_what_is_missing(void **state)
     assert_int_equal(perf_db_commit(d), 0);
     perf_db_close(d);
     assert_int_equal(perf_db_open(&d, path), 0);
-    assert_int_equal(perf_pairs_load(&pairs, d), 0);
+    assert_int_equal(perf_pairs_load(&pairs, d, NULL), 0);
     perf_db_close(d);
     assert_int_equal(pairs.n, 2);
     assert_string_equal(pairs.item[0].base, id_of(id, 1));
@@ -133,6 +133,58 @@ static void test_pairs_over_what_is_missing(void **state)
     assert_true(fabs(pairs.item[0].change - 0.2) < 1e-12);
     assert_pair(&pairs.item[1], 5, PERF_SAME, 0);
     perf_pairs_release(&pairs);
+}
+
+/* 2 % is a change of what is counted, and none of what is measured. */
+static void test_pairs_by_metric(void **state)
+{
+    static const char *const cost[] = {"cost"}, *const seconds[] = {"time"}, *const none[] = {"x"};
+    static const struct {
+        perf_pairs_rule rule;
+        int n;
+        perf_label label;
+        double change;
+    } cases[] = {{{cost, 1, 0}, 1, PERF_SLOWER, 0.02},
+                 {{seconds, 1, 0}, 1, PERF_SAME, 0.02},
+                 {{cost, 1, 0.03}, 1, PERF_SAME, 0.02},
+                 {{seconds, 1, 0.005}, 1, PERF_SLOWER, 0.02},
+                 {{none, 1, 0}, 0, PERF_SAME, 0}};
+    char path[PATH_MAX], id[PERF_ID], parent[PERF_ID];
+    perf_db *d = NULL;
+    hpc_buf text = {0};
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(perf_db_create(&d, path), 0);
+    for (int k = 1; k <= 2; k++)
+        assert_int_equal(
+            perf_db_add_commit(d, id_of(id, k), k > 1 ? id_of(parent, k - 1) : NULL, k), 0);
+    for (int k = 1; k <= 2; k++)
+        for (int metric = 0; metric < 2; metric++)
+            for (int run = 0; run < 2; run++)
+                assert_int_equal(perf_db_add(d, "a", metric ? "time" : "cost", "m", id_of(id, k),
+                                             k == 1 ? 100 : 102),
+                                 0);
+    assert_int_equal(perf_db_add_session(d, "{\"repository\": \"/a b\"}"), 0);
+    assert_int_equal(perf_db_add_session(d, "{\"cpu\": 1}"), 0);
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    assert_int_equal(perf_db_open(&d, path), 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        perf_pairs pairs;
+        assert_int_equal(perf_pairs_load(&pairs, d, &cases[k].rule), 0);
+        assert_int_equal(pairs.n, cases[k].n);
+        assert_int_equal(pairs.series_n, cases[k].n);
+        if (pairs.n > 0) assert_pair(&pairs.item[0], 2, cases[k].label, cases[k].change);
+        perf_pairs_release(&pairs);
+    }
+    hpc_buf name = {0};
+    assert_int_equal(perf_db_metrics(&text, d), 0);
+    assert_string_equal(text.data, "cost, time");
+    assert_int_equal(perf_db_repository(&text, &name, d), 0);
+    assert_string_equal(text.data, "/a b");
+    assert_string_equal(name.data, "");
+    perf_db_close(d);
+    hpc_buf_release(&text);
+    hpc_buf_release(&name);
 }
 
 /* What was not committed is gone; what was is added to. */
@@ -232,7 +284,7 @@ static void test_damaged_rows(void **state)
         assert_int_equal(fill(path), 0);
         change(path, damage[k]);
         assert_int_equal(perf_db_open(&d, path), 0);
-        assert_error(perf_pairs_load(&pairs, d), HPC_E_FORMAT, "is damaged");
+        assert_error(perf_pairs_load(&pairs, d, NULL), HPC_E_FORMAT, "is damaged");
         assert_int_equal(pairs.n, 0);
         perf_db_close(d);
     }
@@ -244,7 +296,7 @@ static int load_body(void *user)
     perf_pairs pairs = {0};
     int rc = HPC_OK;
     TRY(perf_db_open(&d, user));
-    TRY(perf_pairs_load(&pairs, d));
+    TRY(perf_pairs_load(&pairs, d, NULL));
     perf_pairs_release(&pairs);
 out:
     perf_db_close(d);
@@ -268,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_splits),
         IN_A_FOLDER(test_pairs),
         IN_A_FOLDER(test_pairs_over_what_is_missing),
+        IN_A_FOLDER(test_pairs_by_metric),
         IN_A_FOLDER(test_adding),
         IN_A_FOLDER(test_what_cannot_be_added),
         IN_A_FOLDER(test_what_is_no_history),

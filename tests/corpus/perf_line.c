@@ -214,7 +214,7 @@ static void same_bytes_cost_the_same(void **state)
     perf_db *d = create(path, state);
     assert_int_equal(fill(d), 0);
     d = reopen(d, path);
-    assert_int_equal(perf_pairs_load(&pairs, d), 0);
+    assert_int_equal(perf_pairs_load(&pairs, d, NULL), 0);
     perf_db_close(d);
     assert_int_equal(pairs.n, 4);
     assert_int_equal(pairs.undecided_n, 0);

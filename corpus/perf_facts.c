@@ -1,0 +1,76 @@
+/*
+ * perf_facts.c: what a performance history says of itself: by which metric a series is, and which
+ * repository it is about.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "corpus/perf_priv.h"
+
+double perf_metric_threshold(const char *metric)
+{
+    bool counted = strcmp(metric, "cost") == 0 || strcmp(metric, "instructions") == 0;
+    return counted ? 0.01 : 0.05;
+}
+
+static int one_text(hpc_buf *out, perf_db *d, const char *sql, int64_t which)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = perf_prepare(d, &q, sql);
+    if (rc < 0) return rc;
+    sqlite3_bind_int64(q, 1, which);
+    int code = sqlite3_step(q);
+    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    out->n = 0;
+    rc = code != SQLITE_ROW && code != SQLITE_DONE ? perf_refused(d, code)
+         : text                                    ? hpc_buf_text(out, text)
+                                                   : hpc_buf_text(out, "");
+    sqlite3_finalize(q);
+    return rc;
+}
+
+int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series)
+{
+    return one_text(out, d, "SELECT metric FROM series WHERE id = ?", series);
+}
+
+int perf_db_metrics(hpc_buf *out, perf_db *d)
+{
+    return one_text(out, d,
+                    "SELECT group_concat(metric, ', ') FROM (SELECT DISTINCT metric FROM series "
+                    "WHERE ? = 0 ORDER BY metric)",
+                    0);
+}
+
+/* Facts are those of whoever wrote the file: what is no text is not there. */
+static int put(hpc_buf *out, const hpc_json *facts, const char *key)
+{
+    const char *text = "";
+    out->n = 0;
+    if (hpc_json_text(&text, hpc_json_get(facts, key), key) < 0) {
+        hpc_error_clear();
+        text = "";
+    }
+    return hpc_buf_text(out, text);
+}
+
+int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d)
+{
+    hpc_buf text = {0};
+    hpc_json *facts = NULL;
+    int rc = HPC_OK;
+    TRY(one_text(&text, d, "SELECT name FROM sqlite_master WHERE name = 'session' AND ? = 0", 0));
+    if (text.n > 0)
+        TRY(one_text(&text, d,
+                     "SELECT facts FROM session WHERE facts LIKE '%\"repository\":%' AND id > ? "
+                     "ORDER BY id DESC LIMIT 1",
+                     -1));
+    if (text.n > 0 && hpc_json_parse(&facts, text.data, text.n, d->path.data) < 0)
+        TRY(hpc_error_where("the facts of a session"));
+    TRY(put(path, facts, "repository"));
+    TRY(put(name, facts, "repository_name"));
+out:
+    hpc_json_free(facts);
+    hpc_buf_release(&text);
+    return rc;
+}
