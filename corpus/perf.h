@@ -89,7 +89,7 @@ hpc_split perf_split(int64_t k, int64_t n);
  * From which change on a metric is slower or faster: 1 % if it is counted, else 5 %. */
 double perf_metric_threshold(const char *metric);
 int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is no such series */
-int perf_db_metrics(hpc_buf *out, perf_db *d);                /* all: "cost, time" */
+int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, in order */
 /* Where the repository was, and its name; "" for what nobody recorded. */
 int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
 

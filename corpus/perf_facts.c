@@ -34,12 +34,23 @@ int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series)
     return one_text(out, d, "SELECT metric FROM series WHERE id = ?", series);
 }
 
-int perf_db_metrics(hpc_buf *out, perf_db *d)
+int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d)
 {
-    return one_text(out, d,
-                    "SELECT group_concat(metric, ', ') FROM (SELECT DISTINCT metric FROM series "
-                    "WHERE ? = 0 ORDER BY metric)",
-                    0);
+    sqlite3_stmt *q = NULL;
+    int code, rc = HPC_OK;
+    *n = 0;
+    names->n = 0;
+    TRY(perf_prepare(d, &q, "SELECT DISTINCT metric FROM series ORDER BY metric"));
+    while ((code = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(q, 0);
+        if (!name) name = "";
+        TRY(hpc_buf_add(names, name, strlen(name) + 1));
+        ++*n;
+    }
+    if (code != SQLITE_DONE) TRY(perf_refused(d, code));
+out:
+    sqlite3_finalize(q);
+    return rc;
 }
 
 /* Facts are those of whoever wrote the file: what is no text is not there. */

@@ -74,7 +74,7 @@ static void look_outside(hpc_perf_estimate *e, const hpc_perf_model *m, const hp
     double most = m->allowance;
     e->outside_feature = -1;
     for (int f = 0; f < HPC_PERF_FEATURES; f++) {
-        double beyond = fabs(perf_signed_log(x->value[f])) - m->reach[f];
+        double beyond = fabs(perf_view_scaled(f, x->value[f])) - m->reach[f];
         if (!(beyond > most)) continue;
         most = beyond;
         e->outside_feature = f;
@@ -99,7 +99,7 @@ void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
     double slower[PERF_FOLDS], faster[PERF_FOLDS], p[PERF_QUESTIONS];
     double contribution[PERF_QUESTIONS][PERF_WIDTH] = {{0}};
     memset(out, 0, sizeof *out);
-    if (perf_view_nothing(x)) {
+    if (hpc_perf_nothing_differs(x)) {
         say_nothing_differs(out);
         return;
     }

@@ -25,7 +25,8 @@ typedef struct learner {
     perf_view *view[PERF_QUESTIONS];
     int *fold;
     hpc_perf_model *m;
-    double *margin; /* for each member, example and option */
+    double *margin;         /* for each member, example and option */
+    double *mixed, *target; /* for what is at hand */
     perf_tree tree[PERF_TREES_MOST];
 } learner;
 
@@ -138,16 +139,42 @@ out:
     return rc;
 }
 
-/* Loss over the other folds, of a mixture of two options. */
+/* What is to be added to n margins so that their loss is least; drawn to 0 as by a normal
+ * distribution of standard deviation 2. Repositories differ in how often anything changes, and a
+ * model cannot know how often in one that it has not seen: it is held to know which commits are
+ * more likely than others, there. */
+static double shift_of(const double *margin, const double *target, double slope, int64_t n)
+{
+    double a = 0;
+    for (int step = 0; step < 20; step++) {
+        double g = a / 4, h = 0.25;
+        for (int64_t i = 0; i < n; i++) {
+            double p = perf_sigmoid(a + slope * margin[i]);
+            g += p - target[i];
+            h += p * (1 - p);
+        }
+        double by = fmax(-1, fmin(1, g / h));
+        a -= by;
+        if (fabs(by) < 1e-9) break;
+    }
+    return a;
+}
+
+/* Loss over the other folds, each shifted as fits it, of a mixture of two options. */
 static double loss_without(const learner *l, perf_question q, int member, int line, int trees,
                            double share)
 {
     double sum = 0;
-    for (int64_t i = 0; i < l->n; i++) {
-        if (l->fold[i] == member || !is_asked(l, q, i)) continue;
-        const double *margin = margin_of(l, member, i);
-        sum += loss_of((1 - share) * margin[line] + share * margin[STRENGTHS + trees],
-                       target_of(l, q, i));
+    for (int fold = 0; fold < l->m->folds; fold++) {
+        int64_t n = 0;
+        for (int64_t i = 0; i < l->n && fold != member; i++) {
+            if (l->fold[i] != fold || !is_asked(l, q, i)) continue;
+            const double *margin = margin_of(l, member, i);
+            l->target[n] = target_of(l, q, i);
+            l->mixed[n++] = (1 - share) * margin[line] + share * margin[STRENGTHS + trees];
+        }
+        double shift = shift_of(l->mixed, l->target, 1, n);
+        for (int64_t i = 0; i < n; i++) sum += loss_of(l->mixed[i] + shift, l->target[i]);
     }
     return sum;
 }
@@ -220,65 +247,54 @@ out:
 /* ---- calibration ------------------------------------------------------------------------------
  */
 
-/* Slope and intercept by Newton's method, drawn to 1 and 0 as one example would. */
-static void calibrate(double *intercept, double *slope, const double *margin, const double *target,
-                      int64_t n)
+/* One step of Newton's method on the slope, with each fold shifted as fits it; drawn to 1 as by a
+ * normal distribution of standard deviation 1/2. */
+static double better_slope(const learner *l, const int64_t end[PERF_FOLDS], double slope)
 {
-    double a = 0, b = 1;
-    for (int step = 0; step < 50; step++) {
-        double ga = a, gb = b - 1, haa = 1, hab = 0, hbb = 1;
-        for (int64_t i = 0; i < n; i++) {
-            double p = perf_sigmoid(a + b * margin[i]), g = p - target[i], h = p * (1 - p);
-            ga += g;
-            gb += g * margin[i];
-            haa += h;
-            hab += h * margin[i];
-            hbb += h * margin[i] * margin[i];
+    double g = 4 * (slope - 1), h = 4;
+    for (int64_t k = 0, from = 0; k < l->m->folds; from = end[k++]) {
+        double shift = shift_of(l->mixed + from, l->target + from, slope, end[k] - from);
+        for (int64_t i = from; i < end[k]; i++) {
+            double m = l->mixed[i], p = perf_sigmoid(shift + slope * m);
+            g += (p - l->target[i]) * m;
+            h += p * (1 - p) * m * m;
         }
-        double det = haa * hbb - hab * hab;
-        double da = (hbb * ga - hab * gb) / det, db = (haa * gb - hab * ga) / det;
-        double most = fmax(fabs(da), fabs(db)), length = most > 1 ? 1 / most : 1;
-        a -= length * da;
-        b -= length * db;
-        if (most < 1e-10) break;
     }
-    *intercept = a;
-    *slope = b > 0 ? b : 0; /* scores that order wrongly say nothing */
+    return slope - g / h;
 }
 
-static int score_all(learner *l)
+/* The slope says what a score is worth within a fold, the intercept how often anything happens over
+ * all of them. */
+static void calibrate(learner *l, perf_question q)
 {
-    hpc_perf_model *m = l->m;
-    double *margin[PERF_QUESTIONS] = {0}, *target = hpc_alloc((size_t)l->n + 1, sizeof *target);
-    int rc = HPC_OK;
-    if (!target) TRY(HPC_E_NOMEM);
-    for (int q = 0; q < PERF_QUESTIONS; q++) {
-        margin[q] = hpc_alloc((size_t)l->n + 1, sizeof *margin[q]);
-        if (!margin[q]) TRY(HPC_E_NOMEM);
+    static const double LEAST = 0.05; /* a score that orders wrongly by chance still orders */
+    int64_t end[PERF_FOLDS], n = 0;
+    double slope = 1;
+    for (int k = 0; k < l->m->folds; k++) {
+        for (int64_t i = 0; i < l->n; i++) {
+            if (l->fold[i] != k || !is_asked(l, q, i)) continue;
+            l->target[n] = target_of(l, q, i);
+            l->mixed[n++] = perf_score(&l->m->member[k][q], q, &l->view[q][i]);
+        }
+        end[k] = n;
     }
-    for (int q = 0; q < PERF_QUESTIONS; q++) {
-        int64_t asked = 0;
-        for (int64_t i = 0; i < l->n; i++)
-            if (is_asked(l, (perf_question)q, i)) {
-                margin[q][asked] =
-                    perf_score(&m->member[l->fold[i]][q], (perf_question)q, &l->view[q][i]);
-                target[asked++] = target_of(l, (perf_question)q, i);
-            }
-        calibrate(&m->intercept[q], &m->slope[q], margin[q], target, asked);
-    }
+    for (int step = 0; step < 30; step++) slope = fmax(LEAST, better_slope(l, end, slope));
+    l->m->slope[q] = slope;
+    l->m->intercept[q] = shift_of(l->mixed, l->target, slope, n);
+}
+
+static void score_all(learner *l)
+{
+    for (int q = 0; q < PERF_QUESTIONS; q++) calibrate(l, (perf_question)q);
     for (int64_t i = 0; i < l->n; i++) {
-        double changed = perf_sigmoid(margin[PERF_SIZE][i]);
-        double slower = perf_sigmoid(
-            perf_score(&m->member[l->fold[i]][PERF_SIDE], PERF_SIDE, &l->view[PERF_SIDE][i]));
-        m->scored[i] = (perf_scored){.fold = l->fold[i],
-                                     .label = label_of(l, i),
-                                     .slower = changed * slower,
-                                     .faster = changed * (1 - slower)};
+        const perf_scorer *s = l->m->member[l->fold[i]];
+        double changed = perf_sigmoid(perf_score(&s[PERF_SIZE], PERF_SIZE, &l->view[PERF_SIZE][i]));
+        double slower = perf_sigmoid(perf_score(&s[PERF_SIDE], PERF_SIDE, &l->view[PERF_SIDE][i]));
+        l->m->scored[i] = (perf_scored){.fold = l->fold[i],
+                                        .label = label_of(l, i),
+                                        .slower = changed * slower,
+                                        .faster = changed * (1 - slower)};
     }
-out:
-    hpc_free(target);
-    for (int q = 0; q < PERF_QUESTIONS; q++) hpc_free(margin[q]);
-    return rc;
 }
 
 /* ---- how far it has seen ------------------------------------------------------------------------
@@ -335,7 +351,7 @@ static int select_examples(learner *l, const hpc_perf_example *e, int64_t n)
     if (!l->at) TRY(HPC_E_NOMEM);
     for (int64_t i = 0; i < n; i++) {
         hpc_assert(e[i].label < HPC_PERF_UNKNOWN);
-        if (perf_view_nothing(&e[i].x)) continue;
+        if (hpc_perf_nothing_differs(&e[i].x)) continue;
         count[e[i].label]++;
         l->at[l->n++] = i;
     }
@@ -364,7 +380,9 @@ static int prepare(learner *l, const hpc_perf_learn_rule *rule)
     snprintf(m->metric, sizeof m->metric, "%s", rule->metric ? rule->metric : "");
     l->fold = hpc_alloc((size_t)l->n, sizeof *l->fold);
     m->scored = hpc_alloc((size_t)l->n, sizeof *m->scored);
-    if (!l->fold || !m->scored) TRY(HPC_E_NOMEM);
+    l->mixed = hpc_alloc((size_t)l->n, sizeof *l->mixed);
+    l->target = hpc_alloc((size_t)l->n, sizeof *l->target);
+    if (!l->fold || !m->scored || !l->mixed || !l->target) TRY(HPC_E_NOMEM);
     m->n = l->n;
     for (int64_t i = 0; i < l->n; i++) mine[i] = l->e[l->at[i]];
     TRY(perf_folds_find(l->fold, &m->folds, &m->groups, mine, l->n));
@@ -394,7 +412,7 @@ int hpc_perf_learn(hpc_perf_model **out, const hpc_perf_example *e, int64_t n,
     TRY(select_examples(l, e, n));
     TRY(prepare(l, rule ? rule : &defaults));
     for (int q = 0; q < PERF_QUESTIONS; q++) TRY(fit_question(l, (perf_question)q));
-    TRY(score_all(l));
+    score_all(l);
     TRY(find_reach(l));
     *out = l->m;
     l->m = NULL;
@@ -403,6 +421,8 @@ out:
     hpc_free(l->at);
     hpc_free(l->fold);
     hpc_free(l->margin);
+    hpc_free(l->mixed);
+    hpc_free(l->target);
     for (int q = 0; q < PERF_QUESTIONS; q++) hpc_free(l->view[q]);
     hpc_free(l);
     return rc;

@@ -52,6 +52,10 @@ typedef struct hpc_perf_example {
     int64_t group;          /* repository, 0.. */
 } hpc_perf_example;
 
+/* No code differs (no_effect, or all features are 0), nor a file of another kind: then it is the
+ * same, nothing is to be learnt from it, and nothing to be asked. */
+bool hpc_perf_nothing_differs(const hpc_perf_vector *x);
+
 typedef struct hpc_perf_learn_rule {
     double alarm;       /* of those that are not slower (not faster), how many may be called so */
     double miss;        /* of those that are slower, how many may be called the same */
@@ -61,7 +65,7 @@ typedef struct hpc_perf_learn_rule {
     {                                                                                              \
         .alarm = 0.05, .miss = 0.10                                                                \
     }
-enum { /* examples of each label that it takes */
+enum { /* examples of each label, in which something differs, that it takes */
        HPC_PERF_LEAST_SLOWER = 10,
        HPC_PERF_LEAST_SAME = 20,
        HPC_PERF_LEAST_FASTER = 5
@@ -86,8 +90,8 @@ void hpc_perf_model_describe(hpc_perf_model_facts *out, const hpc_perf_model *m)
 
 typedef struct hpc_perf_estimate {
     double p[3]; /* slower, same, faster: calibrated, sum 1 */
-    /* The most probable one if its test passes, else UNKNOWN. Where no code differs (no_effect, or
-     * all features are 0, and no file of another kind) it is SAME without a test. */
+    /* The most probable one if its test passes, else UNKNOWN. Where nothing differs it is SAME
+     * without a test. */
     hpc_perf_verdict verdict;
     bool outside;        /* unlike all that it has seen, so that it abstains */
     int outside_feature; /* the one by which it is most unlike, or -1 */

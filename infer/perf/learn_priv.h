@@ -25,7 +25,7 @@ void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x);
 void perf_view_weights(double *weight, perf_question q, const hpc_perf_vector *x,
                        const double *contribution);
 double perf_signed_log(double v);
-bool perf_view_nothing(const hpc_perf_vector *x); /* no code differs */
+double perf_view_scaled(int feature, double v); /* its logarithm, of either sign */
 /* How far a feature goes, whatever its sign, in the change and in its reverse. */
 double perf_view_reach(const hpc_perf_vector *x, int feature);
 void perf_view_prior(double weight[PERF_WIDTH], perf_question q); /* without any example */

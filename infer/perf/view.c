@@ -80,6 +80,14 @@ double perf_signed_log(double v)
     return v < 0 ? -log1p(-v) : log1p(v);
 }
 
+/* Those of how often are logarithms as they are. */
+double perf_view_scaled(int feature, double v)
+{
+    const hpc_perf_feature *f = hpc_perf_feature_at(feature);
+    bool is_log = strstr(f->meaning, "log2") != NULL;
+    return is_log ? v * 0.6931471805599453 : perf_signed_log(v);
+}
+
 static bool starts(const char *name, const char *with)
 {
     return strncmp(name, with, strlen(with)) == 0;
@@ -129,16 +137,16 @@ void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x)
 {
     memset(out, 0, sizeof *out);
     for (int i = 0; i < HPC_PERF_FEATURES; i++) {
-        double t = perf_signed_log(x->value[i]), sum = addend(x, i);
+        double t = perf_view_scaled(i, x->value[i]), sum = addend(x, i);
         int other = partner(i);
         out->z[sum_of(i)] += q == PERF_SIZE ? fabs(sum) : sum;
         if (other < 0)
             out->z[i] = q == PERF_SIZE ? fabs(t) : turns(i) ? t : 0;
         else if (i < other)
-            out->z[i] = q == PERF_SIZE ? (t + perf_signed_log(x->value[other])) / 2
-                                       : t - perf_signed_log(x->value[other]);
+            out->z[i] = q == PERF_SIZE ? (t + perf_view_scaled(other, x->value[other])) / 2
+                                       : t - perf_view_scaled(other, x->value[other]);
         else if (q == PERF_SIZE)
-            out->z[i] = fabs(t - perf_signed_log(x->value[other]));
+            out->z[i] = fabs(t - perf_view_scaled(other, x->value[other]));
     }
     for (int i = HPC_PERF_FEATURES; i < PERF_WIDTH; i++) out->z[i] = perf_signed_log(out->z[i]);
 }
@@ -156,7 +164,8 @@ void perf_view_weights(double *weight, perf_question q, const hpc_perf_vector *x
         int other = partner(i), s = sum_of(i);
         if (v == 0) continue;
         if (other >= 0) { /* the two columns of a pair belong to both, by what each has in them */
-            double t = fabs(perf_signed_log(v)), u = fabs(perf_signed_log(x->value[other]));
+            double t = fabs(perf_view_scaled(i, v)),
+                   u = fabs(perf_view_scaled(other, x->value[other]));
             c = (c + contribution[other]) * t / (t + u);
         }
         if (sum[s] != 0) c += contribution[s] * (q == PERF_SIZE ? fabs(a) : a) / sum[s];
@@ -171,7 +180,7 @@ void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
     weight[PERF_FLAG_SUM] = 1;
 }
 
-bool perf_view_nothing(const hpc_perf_vector *x)
+bool hpc_perf_nothing_differs(const hpc_perf_vector *x)
 {
     bool none = true;
     for (int i = 0; i < HPC_PERF_FEATURES; i++) none = none && x->value[i] == 0;
@@ -185,8 +194,8 @@ bool perf_view_nothing(const hpc_perf_vector *x)
 
 double perf_view_reach(const hpc_perf_vector *x, int feature)
 {
-    double own = fabs(perf_signed_log(x->value[feature]));
+    double own = fabs(perf_view_scaled(feature, x->value[feature]));
     int other = partner(feature);
-    double its = other < 0 ? 0 : fabs(perf_signed_log(x->value[other]));
+    double its = other < 0 ? 0 : fabs(perf_view_scaled(other, x->value[other]));
     return own > its ? own : its;
 }

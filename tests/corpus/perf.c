@@ -177,8 +177,10 @@ static void test_pairs_by_metric(void **state)
         perf_pairs_release(&pairs);
     }
     hpc_buf name = {0};
-    assert_int_equal(perf_db_metrics(&text, d), 0);
-    assert_string_equal(text.data, "cost, time");
+    int64_t metrics;
+    assert_int_equal(perf_db_metrics(&text, &metrics, d), 0);
+    assert_int_equal(metrics, 2);
+    assert_memory_equal(text.data, "cost\0time", 10);
     assert_int_equal(perf_db_repository(&text, &name, d), 0);
     assert_string_equal(text.data, "/a b");
     assert_string_equal(name.data, "");

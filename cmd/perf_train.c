@@ -1,0 +1,270 @@
+/*
+ * perf_train.c: `hpccoder perf train`: learns what a change comes to from performance histories.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/perf_train.h"
+
+static int check(const train_options *o)
+{
+    int rc = HPC_OK;
+    if (o->db.n + o->examples.n == 0)
+        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: what to learn from"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the model goes"));
+out:
+    return rc;
+}
+
+/* "cost, time": of those that are learnt from. */
+static int metrics_of(hpc_buf *out, const train_set *s)
+{
+    const hpc_perf_examples *x = &s->all;
+    int rc = HPC_OK;
+    TRY(hpc_buf_text(out, ""));
+    for (int64_t k = 0; k < s->chosen_n; k++) {
+        size_t metric = x->from[s->chosen[k]].metric;
+        bool seen = false;
+        for (int64_t i = 0; i < k && !seen; i++) seen = x->from[s->chosen[i]].metric == metric;
+        if (seen) continue;
+        TRY(hpc_buf_printf(out, "%s%s", out->n > 0 ? ", " : "", hpc_perf_examples_name(x, metric)));
+    }
+out:
+    return rc;
+}
+
+typedef struct lesson { /* what is learnt from, in a row */
+    hpc_perf_example *e;
+    hpc_perf_bag *bag; /* borrowed; NULL: some have none */
+    hpc_buf metric;
+    hpc_perf_learn_rule rule;
+} lesson;
+
+static int prepare(lesson *l, const train_set *s, const train_options *o)
+{
+    bool bags = o->evaluate;
+    int rc = HPC_OK;
+    l->e = hpc_alloc((size_t)s->chosen_n + 1, sizeof *l->e);
+    l->bag = hpc_alloc((size_t)s->chosen_n + 1, sizeof *l->bag);
+    if (!l->e || !l->bag) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < s->chosen_n; k++) {
+        l->e[k] = s->all.item[s->chosen[k]];
+        l->bag[k] = s->bag[s->chosen[k]];
+        bags = bags && s->has_bag[s->chosen[k]];
+    }
+    if (!bags) {
+        hpc_free(l->bag);
+        l->bag = NULL;
+    }
+    TRY(metrics_of(&l->metric, s));
+    l->rule = (hpc_perf_learn_rule){o->alarm / 100, o->miss / 100, l->metric.data};
+out:
+    return rc;
+}
+
+static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const train_set *s,
+                    const train_options *o)
+{
+    static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME};
+    int rc = HPC_OK;
+    for (int k = 0; k < 2; k++) {
+        hpc_perf_judge_rule rule = HPC_PERF_JUDGE_DEFAULTS;
+        hpc_perf_judgement j;
+        rule.learn = l->rule;
+        rule.split = splits[k];
+        rule.seed = (uint64_t)o->seed;
+        if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
+        TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
+        train_tell_judgement(out, json, &j, splits[k]);
+    }
+    if (!json && !l->bag)
+        hpc_buf_text(out, "no bag of tokens: it needs the text of all changes, and files of "
+                          "examples have none\n");
+out:
+    return rc;
+}
+
+static int save(const hpc_perf_model *m, const train_set *s, const char *folder)
+{
+    hpc_buf path = {0};
+    int rc = HPC_OK;
+    TRY(hpc_file_mkdir(folder));
+    TRY(hpc_buf_printf(&path, "%s/examples.csv", folder));
+    TRY(hpc_perf_examples_write(&s->all, path.data));
+    path.n = 0;
+    TRY(hpc_buf_printf(&path, "%s/model.json", folder));
+    TRY(hpc_perf_model_write(m, path.data));
+out:
+    hpc_buf_release(&path);
+    return rc;
+}
+
+/* Said before anything is learnt, which may not be possible: then it says what is missing. */
+static int tell_set(const train_set *s, const train_options *o)
+{
+    hpc_buf out = {0};
+    if (o->json) return HPC_OK;
+    train_tell_set(&out, NULL, s);
+    return hpc_cmd_print(&out);
+}
+
+static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_perf_model *m,
+                const train_options *o)
+{
+    hpc_json_out w = {.buf = out, .indent = 2};
+    hpc_json_out *json = o->json ? &w : NULL;
+    hpc_perf_model_facts facts;
+    int rc = HPC_OK;
+    hpc_perf_model_describe(&facts, m);
+    if (json) {
+        hpc_json_open(json, NULL, '{');
+        hpc_json_put_text(json, "metric", facts.metric);
+        hpc_json_put_real(json, "alarm", facts.alarm);
+        hpc_json_put_real(json, "miss", facts.miss);
+        train_tell_set(out, json, s);
+    } else {
+        hpc_buf_printf(out,
+                       "by %s; says \"slower\" of at most %g %% of those that are not, and "
+                       "\"same\" of at most %g %% of those that are slower, if new commits are "
+                       "like these\n",
+                       facts.metric, 100 * facts.alarm, 100 * facts.miss);
+    }
+    if (o->evaluate) TRY(evaluate(out, json, l, s, o));
+    if (json) {
+        hpc_json_close(json, '}');
+        hpc_buf_text(out, "\n");
+    }
+out:
+    return rc;
+}
+
+static int run(void *opaque, int argc, char **argv)
+{
+    const train_options *o = opaque;
+    train_set s = {0};
+    lesson l = {0};
+    hpc_perf_model *m = NULL;
+    hpc_buf out = {0};
+    int rc = HPC_OK;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
+    TRY(check(o));
+    TRY(train_gather(&s, o));
+    TRY(train_choose(&s, o));
+    TRY(tell_set(&s, o));
+    TRY(prepare(&l, &s, o));
+    TRY(hpc_perf_learn(&m, l.e, s.chosen_n, &l.rule));
+    TRY(save(m, &s, o->out));
+    TRY(tell(&out, &l, &s, m, o));
+    TRY(hpc_cmd_print_report(&out, "the model is in", o->out));
+out:
+    hpc_buf_release(&out);
+    hpc_buf_release(&l.metric);
+    hpc_free(l.e);
+    hpc_free(l.bag);
+    hpc_perf_model_free(m);
+    train_set_release(&s);
+    return rc < 0 ? rc : EXIT_DONE;
+}
+
+static const hpc_option options[] = {
+    {.name = "db",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, db),
+     .argument = "FILE",
+     .help = "A performance history of perf collect; may be given several times."},
+    {.name = "repo",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, repo),
+     .argument = "[NAME=]DIR",
+     .help = "A repository that a history is about: that with its commits is taken; where the "
+             "history says it was if none is given. May be given several times."},
+    {.name = "examples",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, examples),
+     .argument = "FILE.csv",
+     .help = "Examples that perf train wrote before; may be given several times."},
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(train_options, out),
+     .argument = "DIR",
+     .help = "Where model.json and examples.csv go; made when it is not there."},
+    {.name = "metric",
+     .letter = 'm',
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, metric),
+     .argument = "METRIC",
+     .help = "Only labels by this; given several times, a commit is learnt by the first that it "
+             "has. If none is given: cost, instructions, time, user, memory, any other."},
+    {.name = "threshold",
+     .kind = HPC_REAL,
+     .offset = offsetof(train_options, threshold),
+     .fallback = "0",
+     .argument = "PERCENT",
+     .least = 0,
+     .most = 100,
+     .help = "From which change on a commit is slower or faster; 0: 1 for cost and instructions, "
+             "5 for what is measured."},
+    {.name = "alarm",
+     .kind = HPC_REAL,
+     .offset = offsetof(train_options, alarm),
+     .fallback = "5",
+     .argument = "PERCENT",
+     .least = 0.01,
+     .most = 50,
+     .help = "Of commits that are not slower (not faster), how many may be called so."},
+    {.name = "miss",
+     .kind = HPC_REAL,
+     .offset = offsetof(train_options, miss),
+     .fallback = "10",
+     .argument = "PERCENT",
+     .least = 0.01,
+     .most = 50,
+     .help = "Of commits that are slower, how many may be called the same."},
+    {.name = "evaluate",
+     .kind = HPC_FLAG,
+     .offset = offsetof(train_options, evaluate),
+     .help = "Tell how good it is on what was left out, beside what is simpler."},
+    {.name = "seed",
+     .kind = HPC_INT,
+     .offset = offsetof(train_options, seed),
+     .fallback = "1",
+     .argument = "N",
+     .help = "Of the intervals that --evaluate tells; the model has no chance in it."},
+    HPC_CMD_JSON(train_options),
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_perf_train = {
+    .name = "perf train",
+    .summary = "learns from performance histories what a change comes to",
+    .arguments = "",
+    .description =
+        "Reads performance histories and the repositories that they are about, finds what each "
+        "commit changed (loops, calls, allocations, accesses, flags, ...: nothing is built or "
+        "run), and learns to tell slower, same and faster from that. Writes DIR/model.json and "
+        "DIR/examples.csv: features and labels with names of repositories and ids of commits, "
+        "from which --examples learns again without any repository, also together with "
+        "histories of one's own. At least 10 slower, 20 same and 5 faster commits in which code "
+        "differs are needed.\n\n"
+        "A commit is held against the nearest before it that was measured. Where that cannot be "
+        "decided it is left out. Probabilities are calibrated, and the model abstains, by "
+        "examples that the part which judges them did not see: by repository where there are "
+        "four or more, else by stretches of time. It says \"slower\" of a share of about --alarm "
+        "at most of commits that are not slower, and \"same\" of a share of about --miss at most "
+        "of those that are; twice that can be proven. This takes for granted that a new commit "
+        "is like the examples (exchangeable with them); it fails for code, machines or metrics "
+        "of another kind.\n\n"
+        "--evaluate leaves out each repository in its turn, and the last 30 % of each "
+        "repository's time, and says how the learner does on these, beside the shares of the "
+        "labels alone, logistic regression on the size of the diff, and one on the tokens of "
+        "added and removed lines. Every figure has its interval of 95 %, by a bootstrap over "
+        "commits.",
+    .examples = "hpccoder perf train --db perf.db --out model\n"
+                "hpccoder perf train --db a.db --db b.db --metric cost --evaluate --out model\n"
+                "hpccoder perf train --db perf.db --examples model/examples.csv --out both  # with "
+                "what others measured",
+    .options = options,
+    .options_bytes = sizeof(train_options),
+    .run = run,
+};

@@ -1,0 +1,394 @@
+/*
+ * perf_train_gather.c: examples for the learner: labels from performance histories, features from
+ * the repositories that these are about; or both from files of examples.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/perf_train.h"
+
+void train_set_release(train_set *s)
+{
+    for (int64_t k = 0; s->bag && k < s->all.n; k++) hpc_perf_bag_release(&s->bag[k]);
+    hpc_free(s->bag);
+    hpc_free(s->has_bag);
+    hpc_free(s->row);
+    hpc_free(s->chosen);
+    hpc_perf_examples_release(&s->all);
+}
+
+typedef struct labelled { /* a pair by one metric */
+    perf_pair pair;
+    const char *metric;
+} labelled;
+typedef struct labels {
+    labelled *item;
+    int64_t n, cap;
+    hpc_buf metrics; /* names, NUL-separated */
+} labels;
+
+/* ---- which repository ---------------------------------------------------------------------------
+ */
+
+typedef struct source { /* the repository at hand, and what reads it */
+    hpc_git *git;
+    char name[256];
+    hpc_perf_reader *reader;
+    hpc_perf_scanner *scanner;
+    hpc_perf_change change;
+    hpc_perf_features features;
+} source;
+
+static void source_close(source *s)
+{
+    hpc_perf_reader_free(s->reader);
+    hpc_perf_scanner_free(s->scanner);
+    hpc_perf_change_release(&s->change);
+    hpc_perf_features_release(&s->features);
+    hpc_git_close(s->git);
+    *s = (source){0};
+}
+
+static bool has_commit(hpc_git *g, const char *id)
+{
+    hpc_git_id commit, tree;
+    bool has = hpc_git_id_parse(&commit, id) && hpc_git_tree(&tree, g, &commit) >= 0;
+    if (!has) hpc_error_clear();
+    return has;
+}
+
+/* The last name of a path that is not just how a clone is kept. */
+static void name_by_path(char out[256], const char *path)
+{
+    size_t end = strlen(path), from;
+    for (;;) {
+        while (end > 1 && path[end - 1] == '/') end--;
+        for (from = end; from > 0 && path[from - 1] != '/'; from--) continue;
+        if (from == 0 || strncmp(path + from, ".git", end - from) != 0) break;
+        end = from;
+    }
+    snprintf(out, 256, "%.*s", (int)(end - from), path + from);
+}
+
+static int open_repository(source *s, const char *path, const char *name)
+{
+    hpc_git_facts facts;
+    int rc = HPC_OK;
+    TRY(hpc_git_open(&s->git, path));
+    TRY(hpc_git_describe(&facts, s->git));
+    if (!name || !*name) name = facts.name;
+    if (*name)
+        snprintf(s->name, sizeof s->name, "%s", name);
+    else
+        name_by_path(s->name, path);
+    TRY(hpc_perf_reader_create(&s->reader, s->git, NULL));
+    TRY(hpc_perf_scanner_create(&s->scanner));
+out:
+    return rc;
+}
+
+static int64_t commits_in(const source *s, const labels *l)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < l->n; k++)
+        n += has_commit(s->git, l->item[k].pair.head) && has_commit(s->git, l->item[k].pair.base);
+    return n;
+}
+
+/* Of those that were given, the one that has most of the history's commits. */
+static int find_given(source *s, const train_options *o, const labels *l)
+{
+    hpc_buf text = {0};
+    source one = {0};
+    int64_t most = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < o->repo.n; k++) {
+        const char *name, *path;
+        text.n = 0;
+        TRY(hpc_buf_text(&text, o->repo.item[k]));
+        TRY(hpc_cmd_name_path(&name, &path, text.data));
+        TRY(open_repository(&one, path, name));
+        int64_t n = commits_in(&one, l);
+        if (n > most) {
+            source_close(s);
+            *s = one;
+            one = (source){0};
+            most = n;
+        }
+        source_close(&one);
+    }
+out:
+    source_close(&one);
+    hpc_buf_release(&text);
+    return rc;
+}
+
+/* If none of these has any, where the history says that it was. */
+static int find_repository(source *s, const train_options *o, perf_db *db, const labels *l)
+{
+    hpc_buf path = {0}, name = {0};
+    int rc = HPC_OK;
+    TRY(find_given(s, o, l));
+    if (s->git) goto out;
+    TRY(perf_db_repository(&path, &name, db));
+    if (path.n == 0)
+        TRY(hpc_fail(HPC_E_ARG, "%s",
+                     o->repo.n > 0 ? "none of the repositories that are given has its commits"
+                                   : "it does not say where its repository is: give it by --repo"));
+    TRY(open_repository(s, path.data, name.data));
+    if (commits_in(s, l) == 0)
+        TRY(hpc_fail(HPC_E_ARG, "%.300s has none of its commits: give its repository by --repo",
+                     path.data));
+out:
+    hpc_buf_release(&path);
+    hpc_buf_release(&name);
+    return rc == HPC_E_IO ? HPC_E_ARG : rc;
+}
+
+/* ---- examples -----------------------------------------------------------------------------------
+ */
+
+static int grow_bags(train_set *s)
+{
+    int rc = HPC_OK;
+    TRY(hpc_grow(&s->bag, &s->bags_cap, s->all.n, sizeof *s->bag));
+    TRY(hpc_grow(&s->has_bag, &s->has_cap, s->all.n, sizeof *s->has_bag));
+out:
+    return rc;
+}
+
+static void count(train_row *row, const hpc_perf_example *e)
+{
+    row->label[e->label]++;
+    row->nothing += hpc_perf_nothing_differs(&e->x);
+}
+
+/* 0: its commits or trees are not there. */
+static int read_change(source *s, const perf_pair *p)
+{
+    hpc_git_id base, head;
+    int rc = HPC_OK;
+    if (!hpc_git_id_parse(&base, p->base) || !hpc_git_id_parse(&head, p->head)) return 0;
+    TRY(hpc_perf_change_read(&s->change, s->reader, &base, &head));
+    if (rc != HPC_GIT_READ) return 0;
+    TRY(hpc_perf_features_find(&s->features, s->scanner, &s->change));
+    rc = 1;
+out:
+    return rc;
+}
+
+static const hpc_perf_verdict verdict_of[] = {
+    [PERF_SLOWER] = HPC_PERF_SLOWER, [PERF_SAME] = HPC_PERF_SAME, [PERF_FASTER] = HPC_PERF_FASTER};
+
+static int add_pair(train_set *set, train_row *row, source *s, const perf_pair *p,
+                    const char *metric, bool bags)
+{
+    hpc_perf_example e = {.x = s->features.commit,
+                          .label = verdict_of[p->label],
+                          .change = p->change,
+                          .time = p->time};
+    int rc = HPC_OK;
+    TRY(hpc_perf_examples_add(&set->all, &e, s->name, metric, &s->change.base, &s->change.head));
+    if (rc == 0) {
+        row->again++;
+        goto out;
+    }
+    TRY(grow_bags(set));
+    count(row, &e);
+    if (!bags) goto out;
+    TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
+    set->has_bag[set->all.n - 1] = true;
+out:
+    return rc;
+}
+
+/* ---- one history --------------------------------------------------------------------------------
+ */
+
+static bool is_asked(const train_options *o, const char *metric)
+{
+    for (int64_t k = 0; k < o->metric.n; k++)
+        if (strcmp(o->metric.item[k], metric) == 0) return true;
+    return o->metric.n == 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const labelled *x = a, *y = b;
+    if (x->pair.time != y->pair.time) return x->pair.time < y->pair.time ? -1 : 1;
+    int order = strcmp(x->pair.head, y->pair.head);
+    if (order == 0) order = strcmp(x->pair.base, y->pair.base);
+    return order ? order : strcmp(x->metric, y->metric);
+}
+
+static int load_labels(labels *l, train_row *row, const train_options *o, perf_db *db)
+{
+    int64_t metrics;
+    int rc = HPC_OK;
+    TRY(perf_db_metrics(&l->metrics, &metrics, db));
+    const char *metric = l->metrics.data;
+    for (int64_t k = 0; k < metrics; k++, metric += strlen(metric) + 1) {
+        const perf_pairs_rule rule = {&metric, 1, o->threshold / 100};
+        perf_pairs p;
+        if (!*metric || !is_asked(o, metric)) continue;
+        TRY(perf_pairs_load(&p, db, &rule));
+        row->undecided += p.undecided_n;
+        rc = hpc_grow(&l->item, &l->cap, l->n + p.n, sizeof *l->item);
+        for (int64_t i = 0; rc >= 0 && i < p.n; i++)
+            l->item[l->n++] = (labelled){p.item[i], metric};
+        perf_pairs_release(&p);
+        TRY(rc);
+    }
+    if (l->n > 1) qsort(l->item, (size_t)l->n, sizeof *l->item, by_time);
+out:
+    return rc;
+}
+
+static int add_labels(train_set *set, train_row *row, source *s, const labels *l, bool bags)
+{
+    const perf_pair *last = NULL;
+    bool there = false;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < l->n; k++) {
+        const perf_pair *p = &l->item[k].pair;
+        bool again = last && strcmp(last->head, p->head) == 0 && strcmp(last->base, p->base) == 0;
+        if (!again) {
+            TRY(read_change(s, p));
+            there = rc == 1;
+        }
+        last = p;
+        row->lacking += !there;
+        if (there) TRY(add_pair(set, row, s, p, l->item[k].metric, bags));
+    }
+out:
+    return rc;
+}
+
+static int add_history(train_set *set, train_row *row, const train_options *o)
+{
+    perf_db *db = NULL;
+    labels l = {0};
+    source s = {0};
+    int rc = HPC_OK;
+    TRY(perf_db_open(&db, row->path));
+    TRY(load_labels(&l, row, o, db));
+    if (l.n == 0) goto out;
+    TRY(find_repository(&s, o, db, &l));
+    snprintf(row->repository, sizeof row->repository, "%s", s.name);
+    TRY(add_labels(set, row, &s, &l, o->evaluate));
+    if (row->lacking == l.n)
+        TRY(hpc_fail(HPC_E_ARG, "its repository, %.200s, has the files of none of its commits",
+                     s.name));
+out:
+    source_close(&s);
+    hpc_free(l.item);
+    hpc_buf_release(&l.metrics);
+    perf_db_close(db);
+    return rc;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+static int add_file(train_set *set, train_row *row, const train_options *o)
+{
+    hpc_perf_examples file = {0};
+    int rc = HPC_OK;
+    TRY(hpc_perf_examples_read(&file, row->path));
+    for (int64_t k = 0; k < file.n; k++) {
+        const char *metric = hpc_perf_examples_name(&file, file.from[k].metric);
+        const char *name = hpc_perf_examples_name(&file, file.from[k].repository);
+        if (!is_asked(o, metric)) continue;
+        TRY(hpc_perf_examples_add(&set->all, &file.item[k], name, metric, &file.from[k].base,
+                                  &file.from[k].head));
+        if (rc == 1) count(row, &file.item[k]);
+        row->again += rc == 0;
+        TRY(grow_bags(set));
+        if (row->repository[0] && strcmp(row->repository, name) != 0)
+            snprintf(row->repository, sizeof row->repository, "%lld repositories",
+                     (long long)file.groups);
+        else
+            snprintf(row->repository, sizeof row->repository, "%s", name);
+    }
+out:
+    hpc_perf_examples_release(&file);
+    return rc;
+}
+
+int train_gather(train_set *s, const train_options *o)
+{
+    int rc = HPC_OK;
+    s->row = hpc_alloc((size_t)(o->db.n + o->examples.n) + 1, sizeof *s->row);
+    if (!s->row) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < o->db.n + o->examples.n; k++) {
+        train_row *row = &s->row[s->rows++];
+        bool history = k < o->db.n;
+        row->path = history ? o->db.item[k] : o->examples.item[k - o->db.n];
+        rc = history ? add_history(s, row, o) : add_file(s, row, o);
+        if (rc < 0 && history) rc = hpc_error_where("%.200s", row->path);
+        TRY(rc);
+    }
+out:
+    return rc < 0 ? rc : HPC_OK;
+}
+
+/* ---- which are learnt from ----------------------------------------------------------------------
+ */
+
+/* The earlier of two metrics comes first, as asked for, or as it tells of a change most surely. */
+static int64_t rank_of(const train_options *o, const char *metric)
+{
+    static const char *const usual[] = {"cost", "instructions", "time", "user", "memory"};
+    enum { USUAL = sizeof usual / sizeof *usual };
+    for (int64_t k = 0; k < o->metric.n; k++)
+        if (strcmp(o->metric.item[k], metric) == 0) return k;
+    for (int64_t k = 0; k < USUAL; k++)
+        if (strcmp(usual[k], metric) == 0) return k;
+    return USUAL;
+}
+
+typedef struct candidate {
+    const hpc_perf_examples *x;
+    int64_t at, rank;
+} candidate;
+
+static int by_commit(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    const hpc_perf_examples *all = x->x;
+    int64_t g = all->item[x->at].group, h = all->item[y->at].group;
+    if (g != h) return g < h ? -1 : 1;
+    int order = memcmp(&all->from[x->at].head, &all->from[y->at].head, sizeof(hpc_git_id));
+    if (order) return order;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
+}
+
+static int in_order(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int train_choose(train_set *s, const train_options *o)
+{
+    const hpc_perf_examples *x = &s->all;
+    candidate *c = hpc_alloc((size_t)x->n + 1, sizeof *c);
+    int rc = HPC_OK;
+    if (!c) TRY(HPC_E_NOMEM);
+    s->chosen = hpc_alloc((size_t)x->n + 1, sizeof *s->chosen);
+    if (!s->chosen) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < x->n; k++)
+        c[k] = (candidate){x, k, rank_of(o, hpc_perf_examples_name(x, x->from[k].metric))};
+    qsort(c, (size_t)x->n, sizeof *c, by_commit);
+    for (int64_t k = 0; k < x->n; k++) {
+        bool same =
+            k > 0 && x->item[c[k].at].group == x->item[c[k - 1].at].group &&
+            memcmp(&x->from[c[k].at].head, &x->from[c[k - 1].at].head, sizeof(hpc_git_id)) == 0;
+        if (!same) s->chosen[s->chosen_n++] = c[k].at;
+    }
+    qsort(s->chosen, (size_t)s->chosen_n, sizeof *s->chosen, in_order);
+out:
+    hpc_free(c);
+    return rc;
+}

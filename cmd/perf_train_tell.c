@@ -1,0 +1,157 @@
+/*
+ * perf_train_tell.c: what `hpccoder perf train` learnt from, and how good what it learnt is.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/perf_train.h"
+
+/* ---- examples -----------------------------------------------------------------------------------
+ */
+
+static void put_row(hpc_json_out *w, const train_row *r)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "file", r->path);
+    hpc_json_put_text(w, "repository", r->repository);
+    for (int v = 0; v < HPC_PERF_UNKNOWN; v++)
+        hpc_json_put_int(w, hpc_perf_verdict_name((hpc_perf_verdict)v), r->label[v]);
+    hpc_json_put_int(w, "nothing_differs", r->nothing);
+    hpc_json_put_int(w, "undecided", r->undecided);
+    hpc_json_put_int(w, "lacking", r->lacking);
+    hpc_json_put_int(w, "there_before", r->again);
+    hpc_json_close(w, '}');
+}
+
+static void say_row(hpc_buf *out, const train_row *r)
+{
+    hpc_buf_printf(out, "%-32.32s %7lld %7lld %7lld %9lld %10lld %8lld\n",
+                   r->repository[0] ? r->repository : r->path, (long long)r->label[HPC_PERF_SLOWER],
+                   (long long)r->label[HPC_PERF_SAME], (long long)r->label[HPC_PERF_FASTER],
+                   (long long)r->nothing, (long long)r->undecided, (long long)r->lacking);
+}
+
+void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s)
+{
+    train_row all = {.repository = "all"};
+    if (json) hpc_json_open(json, "sources", '[');
+    if (!json)
+        hpc_buf_printf(out, "%-32s %7s %7s %7s %9s %10s %8s\n", "examples of", "slower", "same",
+                       "faster", "no code*", "undecided", "lacking");
+    for (int64_t k = 0; k < s->rows; k++) {
+        const train_row *r = &s->row[k];
+        for (int v = 0; v < HPC_PERF_UNKNOWN; v++) all.label[v] += r->label[v];
+        all.nothing += r->nothing;
+        all.undecided += r->undecided;
+        all.lacking += r->lacking;
+        if (json)
+            put_row(json, r);
+        else
+            say_row(out, r);
+    }
+    if (json) {
+        hpc_json_close(json, ']');
+        hpc_json_put_int(json, "examples", s->all.n);
+        hpc_json_put_int(json, "commits", s->chosen_n);
+        return;
+    }
+    if (s->rows > 1) say_row(out, &all);
+    hpc_buf_printf(out,
+                   "* of them, those in which no code differs: they are the same, and nothing is "
+                   "learnt from them\n%lld commits are learnt from, each by one metric\n",
+                   (long long)s->chosen_n);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------
+ */
+
+static void put_interval(hpc_json_out *w, const char *key, hpc_perf_interval i)
+{
+    hpc_json_open(w, key, '{');
+    hpc_json_put_real(w, "value", i.value);
+    hpc_json_put_real(w, "low", i.low);
+    hpc_json_put_real(w, "high", i.high);
+    hpc_json_close(w, '}');
+}
+
+static bool is_told(hpc_perf_rival r, int figure)
+{
+    return r == HPC_PERF_LEARNER || figure < HPC_PERF_COVERAGE;
+}
+
+static void put_judgement(hpc_json_out *w, const hpc_perf_judgement *j)
+{
+    for (int v = 0; v < HPC_PERF_UNKNOWN; v++)
+        hpc_json_put_int(w, hpc_perf_verdict_name((hpc_perf_verdict)v), j->n[v]);
+    hpc_json_put_int(w, "repositories", j->groups);
+    hpc_json_put_int(w, "left_out", j->left_out);
+    for (int r = 0; r < HPC_PERF_RIVALS; r++) {
+        if (!j->has[r]) continue;
+        hpc_json_open(w, hpc_perf_rival_name((hpc_perf_rival)r), '{');
+        for (int f = 0; f < HPC_PERF_FIGURES; f++)
+            if (is_told((hpc_perf_rival)r, f))
+                put_interval(w, hpc_perf_figure_name((hpc_perf_figure)f), j->figure[r][f]);
+        if (r != HPC_PERF_LEARNER) {
+            hpc_json_open(w, "learner ahead by", '{');
+            for (int f = 0; f < HPC_PERF_COVERAGE; f++)
+                put_interval(w, hpc_perf_figure_name((hpc_perf_figure)f), j->ahead[r][f]);
+            hpc_json_close(w, '}');
+        }
+        hpc_json_close(w, '}');
+    }
+}
+
+static void say_interval(hpc_buf *out, hpc_perf_interval i)
+{
+    if (isnan(i.value))
+        hpc_buf_printf(out, "  %22s", "-");
+    else if (isnan(i.low))
+        hpc_buf_printf(out, "  %6.3f [    -,     -]", i.value);
+    else
+        hpc_buf_printf(out, "  %6.3f [%6.3f,%6.3f]", i.value, i.low, i.high);
+}
+
+static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
+{
+    hpc_buf_printf(out, "%-20s", "");
+    for (int r = 0; r < HPC_PERF_RIVALS; r++)
+        if (j->has[r]) hpc_buf_printf(out, "  %22s", hpc_perf_rival_name((hpc_perf_rival)r));
+    hpc_buf_text(out, "\n");
+    for (int f = 0; f < HPC_PERF_FIGURES; f++) {
+        hpc_buf_printf(out, "%-20s", hpc_perf_figure_name((hpc_perf_figure)f));
+        for (int r = 0; r < HPC_PERF_RIVALS; r++)
+            if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(out, j->figure[r][f]);
+        hpc_buf_text(out, "\n");
+    }
+    hpc_buf_text(out, "the learner's less theirs\n");
+    for (int f = 0; f < HPC_PERF_COVERAGE; f++) {
+        hpc_buf_printf(out, "%-20s  %22s", hpc_perf_figure_name((hpc_perf_figure)f), "");
+        for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
+            if (j->has[r]) say_interval(out, j->ahead[r][f]);
+        hpc_buf_text(out, "\n");
+    }
+}
+
+void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,
+                          hpc_perf_split split)
+{
+    bool groups = split == HPC_PERF_BY_GROUP;
+    if (json) {
+        hpc_json_open(json, groups ? "by_repository" : "by_time", '{');
+        put_judgement(json, j);
+        hpc_json_close(json, '}');
+        return;
+    }
+    hpc_buf_printf(out,
+                   "\n%s: %lld slower, %lld the same, %lld faster, of %lld repositories "
+                   "(95 %% intervals over commits)\n",
+                   groups ? "each repository in its turn left out"
+                          : "the last part of each repository's time left out",
+                   (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
+                   (long long)j->n[HPC_PERF_FASTER], (long long)j->groups);
+    if (j->left_out > 0)
+        hpc_buf_printf(out, "%lld repositories could not be judged: the rest is too little\n",
+                       (long long)j->left_out);
+    say_rivals(out, j);
+}

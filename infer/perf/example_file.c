@@ -1,0 +1,225 @@
+/*
+ * example_file.c: the file of examples. Numbers are written so that they come back to equal bits.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/perf/example.h"
+
+static const char *const heads[] = {"repository", "metric", "commit", "base",
+                                    "time",       "label",  "change"};
+enum { REPOSITORY, METRIC, COMMIT, BASE, TIME, LABEL, CHANGE, HEADS };
+enum { COLUMNS = HEADS + HPC_PERF_FEATURES };
+static const size_t FILE_MOST = (size_t)1 << 30;
+static const double VALUE_MOST = 1e9;
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+static void put_text(hpc_buf *b, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        hpc_buf_text(b, text);
+        return;
+    }
+    hpc_buf_text(b, "\"");
+    for (const char *c = text; *c; c++) hpc_buf_add(b, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+    hpc_buf_text(b, "\"");
+}
+
+static void put_number(hpc_buf *b, double v)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.15g", v);
+    if (strtod(text, NULL) != v) snprintf(text, sizeof text, "%.17g", v);
+    hpc_buf_printf(b, ",%s", text);
+}
+
+int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path)
+{
+    hpc_buf b = {0};
+    char id[41];
+    int rc = HPC_OK;
+    for (int k = 0; k < HEADS; k++) hpc_buf_printf(&b, "%s%s", k ? "," : "", heads[k]);
+    for (int f = 0; f < HPC_PERF_FEATURES; f++)
+        hpc_buf_printf(&b, ",%s", hpc_perf_feature_at(f)->name);
+    for (int64_t i = 0; i < x->n; i++) {
+        const hpc_perf_example *e = &x->item[i];
+        hpc_buf_text(&b, "\n");
+        put_text(&b, hpc_perf_examples_name(x, x->from[i].repository));
+        hpc_buf_text(&b, ",");
+        put_text(&b, hpc_perf_examples_name(x, x->from[i].metric));
+        hpc_git_id_text(id, &x->from[i].head);
+        hpc_buf_printf(&b, ",%s", id);
+        hpc_git_id_text(id, &x->from[i].base);
+        hpc_buf_printf(&b, ",%s,%" PRId64 ",%s", id, e->time, hpc_perf_verdict_name(e->label));
+        put_number(&b, e->change);
+        for (int f = 0; f < HPC_PERF_FEATURES; f++) put_number(&b, e->x.value[f]);
+    }
+    TRY(hpc_buf_text(&b, "\n"));
+    TRY(hpc_file_save(path, b.data, b.n));
+out:
+    hpc_buf_release(&b);
+    return rc;
+}
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+typedef struct reader {
+    char *at; /* in the text, which is cut up */
+    int64_t line;
+    char *field[COLUMNS];
+    int fields;
+    int feature[COLUMNS]; /* of each column */
+} reader;
+
+/* The field at r->at, ended by a NUL; *last: a line ended with it. */
+static int next_field(char **out, bool *last, reader *r)
+{
+    char *to = r->at, *from = r->at;
+    bool quoted = *from == '"';
+    *out = to;
+    if (quoted) from++;
+    for (;; from++) {
+        if (quoted && from[0] == '"' && from[1] == '"')
+            from++;
+        else if (quoted && from[0] == '"')
+            break;
+        else if (!quoted && (*from == ',' || *from == '\n' || *from == '\r'))
+            break;
+        if (!*from) break;
+        *to++ = *from;
+    }
+    if (quoted && *from != '"') return hpc_fail(HPC_E_FORMAT, "a quotation has no end");
+    from += quoted;
+    if (*from == '\r') from++;
+    if (*from && *from != ',' && *from != '\n')
+        return hpc_fail(HPC_E_FORMAT, "there is something behind a quotation");
+    *last = *from != ',';
+    r->at = from + (*from != '\0');
+    *to = '\0';
+    return HPC_OK;
+}
+
+static int next_line(reader *r)
+{
+    bool last = false;
+    int rc = HPC_OK;
+    r->line++;
+    for (r->fields = 0; !last; r->fields++) {
+        if (r->fields >= COLUMNS)
+            TRY(hpc_fail(HPC_E_FORMAT, "it has more than %d columns", COLUMNS));
+        TRY(next_field(&r->field[r->fields], &last, r));
+    }
+    if (r->fields < COLUMNS)
+        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns, not %d", r->fields, COLUMNS));
+out:
+    return rc;
+}
+
+static int read_heads(reader *r)
+{
+    bool seen[HPC_PERF_FEATURES] = {0};
+    int rc = HPC_OK;
+    TRY(next_line(r));
+    for (int k = 0; k < COLUMNS; k++) {
+        const char *name = r->field[k];
+        if (k < HEADS) {
+            if (strcmp(name, heads[k]) != 0)
+                TRY(hpc_fail(HPC_E_FORMAT, "column %d is '%.60s', not '%s': these are no examples",
+                             k + 1, name, heads[k]));
+            continue;
+        }
+        int f = r->feature[k] = hpc_perf_feature_named(name);
+        if (f < 0 || seen[f])
+            TRY(hpc_fail(HPC_E_FORMAT,
+                         "column %d, '%.60s', is %s: they are of another version; make them again "
+                         "from the histories",
+                         k + 1, name, f < 0 ? "no feature" : "there twice"));
+        seen[f] = true;
+    }
+out:
+    return rc;
+}
+
+static int get_number(double *out, const char *text, const char *name)
+{
+    char *end;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(fabs(*out) <= VALUE_MOST))
+        return hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is no number within %g", name, text, VALUE_MOST);
+    return HPC_OK;
+}
+
+static int get_time(int64_t *out, const char *text)
+{
+    char *end;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return hpc_fail(HPC_E_FORMAT, "time: '%.40s' is no number of seconds", text);
+    return HPC_OK;
+}
+
+static int get_label(hpc_perf_verdict *out, const char *text)
+{
+    for (int v = 0; v < HPC_PERF_UNKNOWN; v++)
+        if (strcmp(text, hpc_perf_verdict_name((hpc_perf_verdict)v)) == 0) {
+            *out = (hpc_perf_verdict)v;
+            return HPC_OK;
+        }
+    return hpc_fail(HPC_E_FORMAT, "label: '%.40s' is none of slower, same and faster", text);
+}
+
+static int get_name(const char *text, const char *what)
+{
+    if (!*text) return hpc_fail(HPC_E_FORMAT, "%s: it has no name", what);
+    return HPC_OK;
+}
+
+static int read_example(hpc_perf_examples *x, reader *r)
+{
+    hpc_perf_example e = {0};
+    hpc_git_id base, head;
+    int rc = HPC_OK;
+    TRY(next_line(r));
+    TRY(get_name(r->field[REPOSITORY], heads[REPOSITORY]));
+    TRY(get_name(r->field[METRIC], heads[METRIC]));
+    if (!hpc_git_id_parse(&head, r->field[COMMIT]) || !hpc_git_id_parse(&base, r->field[BASE]))
+        TRY(hpc_fail(HPC_E_FORMAT, "'%.40s' or '%.40s' is no id of a commit", r->field[COMMIT],
+                     r->field[BASE]));
+    TRY(get_time(&e.time, r->field[TIME]));
+    TRY(get_label(&e.label, r->field[LABEL]));
+    TRY(get_number(&e.change, r->field[CHANGE], heads[CHANGE]));
+    for (int k = HEADS; k < COLUMNS; k++) {
+        int f = r->feature[k];
+        TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
+    }
+    TRY(hpc_perf_examples_add(x, &e, r->field[REPOSITORY], r->field[METRIC], &base, &head));
+out:
+    return rc < 0 ? rc : HPC_OK;
+}
+
+int hpc_perf_examples_read(hpc_perf_examples *x, const char *path)
+{
+    hpc_buf text = {0};
+    reader *r = hpc_alloc(1, sizeof *r);
+    int rc = HPC_OK;
+    if (!r) TRY(HPC_E_NOMEM);
+    TRY(hpc_file_read(&text, path, FILE_MOST));
+    if (text.n == 0 || strlen(text.data) != text.n)
+        TRY(hpc_fail(HPC_E_FORMAT, "%.300s: it is empty, or no text", path));
+    r->at = text.data;
+    rc = read_heads(r);
+    while (rc >= 0 && *r->at) rc = read_example(x, r);
+    if (rc < 0) rc = hpc_error_where("%.300s:%lld", path, (long long)r->line);
+out:
+    hpc_buf_release(&text);
+    hpc_free(r);
+    return rc;
+}
