@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "cmd/pragma.h"
+#include "cmd/sarif.h"
 
 typedef enum rule { RULE_PARALLEL, RULE_CONDITIONAL, RULE_RACY, RULE_CLAUSE, RULE_REDUCTION } rule;
-static const struct {
-    const char *id, *level, *text;
-} rules[] = {
+static const sarif_rule rules[] = {
     [RULE_PARALLEL] = {"parallel", "note", "The loop may run in parallel."},
     [RULE_CONDITIONAL] = {"conditional", "note",
                           "The loop may run in parallel, if what is assumed holds."},
@@ -33,29 +32,6 @@ static bool rule_of(rule *out, const hpc_pragma_loop *l, const pragma_note *note
     return note->directive != NULL;
 }
 
-/* A path as a URI: relative where the path is. */
-static void put_place(hpc_json_out *w, const char *path)
-{
-    hpc_buf uri = {0};
-    if (path[0] == '/') hpc_buf_text(&uri, "file://");
-    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= '0' && *p <= '9') || strchr("/._-~", *p);
-        hpc_buf_printf(&uri, plain ? "%c" : "%%%02X", *p);
-    }
-    hpc_json_open(w, "artifactLocation", '{');
-    hpc_json_put_text(w, "uri", uri.failed < 0 ? path : uri.data);
-    hpc_json_close(w, '}');
-    hpc_buf_release(&uri);
-}
-
-static void put_message(hpc_json_out *w, const char *key, const char *text)
-{
-    hpc_json_open(w, key, '{');
-    hpc_json_put_text(w, "text", text);
-    hpc_json_close(w, '}');
-}
-
 /* Columns count characters, from 1. */
 static int64_t column_of(const hpc_buf *text, size_t at)
 {
@@ -70,7 +46,7 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
     hpc_json_open(w, "locations", '[');
     hpc_json_open(w, NULL, '{');
     hpc_json_open(w, "physicalLocation", '{');
-    put_place(w, f->path);
+    sarif_put_place(w, f->path);
     hpc_json_open(w, "region", '{');
     hpc_json_put_int(w, "startLine", l->line);
     hpc_json_put_int(w, "startColumn", column_of(&f->text, l->at));
@@ -85,12 +61,12 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
         if (e->line == 0) continue;
         hpc_json_open(w, NULL, '{');
         hpc_json_open(w, "physicalLocation", '{');
-        put_place(w, f->path);
+        sarif_put_place(w, f->path);
         hpc_json_open(w, "region", '{');
         hpc_json_put_int(w, "startLine", e->line);
         hpc_json_close(w, '}');
         hpc_json_close(w, '}');
-        put_message(w, "message", e->text);
+        sarif_put_message(w, "message", e->text);
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
@@ -112,17 +88,17 @@ static void put_fix(hpc_json_out *w, const pragma_file *f, const pragma_changes 
     memcpy(text, c->text.data + x->to, x->to_n);
     hpc_json_open(w, "fixes", '[');
     hpc_json_open(w, NULL, '{');
-    put_message(w, "description", directive);
+    sarif_put_message(w, "description", directive);
     hpc_json_open(w, "artifactChanges", '[');
     hpc_json_open(w, NULL, '{');
-    put_place(w, f->path);
+    sarif_put_place(w, f->path);
     hpc_json_open(w, "replacements", '[');
     hpc_json_open(w, NULL, '{');
     hpc_json_open(w, "deletedRegion", '{');
     hpc_json_put_int(w, "byteOffset", (int64_t)x->at);
     hpc_json_put_int(w, "byteLength", (int64_t)(x->end - x->at));
     hpc_json_close(w, '}');
-    put_message(w, "insertedContent", text);
+    sarif_put_message(w, "insertedContent", text);
     hpc_json_close(w, '}');
     hpc_json_close(w, ']');
     hpc_json_close(w, '}');
@@ -148,32 +124,11 @@ static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i, const p
     hpc_json_put_text(w, "ruleId", rules[r].id);
     hpc_json_put_int(w, "ruleIndex", r);
     hpc_json_put_text(w, "level", rules[r].level);
-    put_message(w, "message", text.failed < 0 ? rules[r].text : text.data);
+    sarif_put_message(w, "message", text.failed < 0 ? rules[r].text : text.data);
     put_locations(w, f, l);
     if (note->put) put_fix(w, f, c, l, note->directive);
     hpc_json_close(w, '}');
     hpc_buf_release(&text);
-}
-
-static void put_driver(hpc_json_out *w)
-{
-    hpc_json_open(w, "tool", '{');
-    hpc_json_open(w, "driver", '{');
-    hpc_json_put_text(w, "name", "hpccoder pragma");
-    hpc_json_put_text(w, "version", HPC_VERSION);
-    hpc_json_open(w, "rules", '[');
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
-        hpc_json_open(w, NULL, '{');
-        hpc_json_put_text(w, "id", rules[k].id);
-        put_message(w, "shortDescription", rules[k].text);
-        hpc_json_open(w, "defaultConfiguration", '{');
-        hpc_json_put_text(w, "level", rules[k].level);
-        hpc_json_close(w, '}');
-        hpc_json_close(w, '}');
-    }
-    hpc_json_close(w, ']');
-    hpc_json_close(w, '}');
-    hpc_json_close(w, '}');
 }
 
 /* Files that could not be used are told as such. */
@@ -189,7 +144,7 @@ static void put_invocation(hpc_json_out *w, const pragma_file *f, int64_t n)
         if (!f[i].failed) continue;
         hpc_json_open(w, NULL, '{');
         hpc_json_put_text(w, "level", "error");
-        put_message(w, "message", f[i].failed);
+        sarif_put_message(w, "message", f[i].failed);
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
@@ -200,11 +155,11 @@ static void put_invocation(hpc_json_out *w, const pragma_file *f, int64_t n)
 void pragma_put_sarif(hpc_json_out *w, const pragma_file *f, int64_t n)
 {
     hpc_json_open(w, NULL, '{');
-    hpc_json_put_text(w, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    hpc_json_put_text(w, "$schema", SARIF_SCHEMA);
     hpc_json_put_text(w, "version", "2.1.0");
     hpc_json_open(w, "runs", '[');
     hpc_json_open(w, NULL, '{');
-    put_driver(w);
+    sarif_put_driver(w, "hpccoder pragma", rules, sizeof rules / sizeof *rules);
     hpc_json_put_text(w, "columnKind", "unicodeCodePoints");
     put_invocation(w, f, n);
     hpc_json_open(w, "results", '[');

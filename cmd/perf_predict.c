@@ -1,0 +1,192 @@
+/*
+ * perf_predict.c: `hpccoder perf predict`: what commits do to performance, without running them.
+ */
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/predict.h"
+
+#define SHIPPED "models/perf/model.json"
+enum { MANY = 1000 }; /* results of a log that nobody reads */
+
+typedef struct prediction { /* all that a run of the command holds */
+    const predict_options *o;
+    hpc_git *git;
+    hpc_perf_model *model;
+    hpc_buf acks;
+    char *range; /* cut in two */
+    hpc_progress progress;
+    hpc_perf_predict_options ask;
+    hpc_perf_prediction p;
+    predict_report report;
+} prediction;
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static int parse_range(hpc_perf_predict_options *ask, char *range)
+{
+    char *dots = strstr(range, "..");
+    if (strstr(range, "..."))
+        return hpc_fail(HPC_E_ARG, "%.100s: two dots, as in origin/main..HEAD", range);
+    ask->head = dots ? dots + 2 : range;
+    if (!*ask->head) ask->head = "HEAD";
+    ask->base = dots && dots > range ? range : NULL;
+    if (dots) *dots = '\0';
+    return HPC_OK;
+}
+
+/* A folder with a model.json, or the file. */
+static int open_model(hpc_perf_model **out, const char *asked)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int rc = HPC_OK;
+    if (!asked) {
+        TRY(hpc_cmd_find(path, SHIPPED));
+        if (!*path)
+            TRY(hpc_fail(HPC_E_ARG,
+                         "%s does not lie where this program looks for it: name the "
+                         "folder of a model with --model",
+                         SHIPPED));
+    } else {
+        bool folder = stat(asked, &st) == 0 && S_ISDIR(st.st_mode);
+        if (snprintf(path, sizeof path, "%s%s", asked, folder ? "/model.json" : "") >= PATH_MAX)
+            TRY(hpc_fail(HPC_E_ARG, "--model: too long a path"));
+    }
+    TRY(hpc_perf_model_read(out, path));
+out:
+    return rc;
+}
+
+static int open_all(prediction *x)
+{
+    const predict_options *o = x->o;
+    int rc;
+    TRY(open_model(&x->model, o->model));
+    if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
+    if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
+    rc = hpc_git_open(&x->git, o->repo);
+    if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
+    TRY(rc);
+    x->ask.acks = o->ack ? x->acks.data : NULL;
+    x->ask.acks_name = o->ack;
+    x->ask.all = o->all;
+    x->ask.each = o->each;
+    x->ask.warn = o->warn_on;
+    x->ask.fail = o->fail_on;
+out:
+    return rc;
+}
+
+static void show(void *user, int64_t done, int64_t all)
+{
+    prediction *x = user;
+    if (done == 1) hpc_progress_start(&x->progress, "commits", "commits", all);
+    hpc_progress_update(&x->progress, done, NULL);
+    if (done == all) hpc_progress_end(&x->progress, done);
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static int put(hpc_buf *out, const predict_report *r, const char *format)
+{
+    hpc_json_out w = {.buf = out, .indent = 2};
+    if (strcmp(format, "text") == 0) return predict_put_text(out, r);
+    if (strcmp(format, "markdown") == 0) return predict_put_markdown(out, r);
+    if (strcmp(format, "github") == 0) return predict_put_github(out, r);
+    if (strcmp(format, "sarif") == 0) w.indent = r->findings_n > MANY ? 0 : 1;
+    if (strcmp(format, "sarif") == 0)
+        predict_put_sarif(&w, r);
+    else
+        predict_put_json(&w, r);
+    return hpc_buf_text(out, "\n");
+}
+
+static void remark(const prediction *x)
+{
+    void *command = (void *)(uintptr_t) "perf predict";
+    for (int64_t k = 0; k < x->p.remarks_n && !x->o->quiet; k++)
+        hpc_cmd_warn(x->p.remark[k], command);
+    if (x->p.n == 0 && !x->o->quiet) hpc_cmd_warn("the range has no commits", command);
+}
+
+static int predict(prediction *x, const char *range)
+{
+    const predict_options *o = x->o;
+    hpc_buf out = {0};
+    int rc;
+    hpc_cmd_progress(&x->progress, o->quiet);
+    x->ask.progress = show;
+    x->ask.user = x;
+    TRY(hpc_perf_predict(&x->p, x->git, x->model, &x->ask));
+    remark(x);
+    x->report = (predict_report){.p = &x->p, .range = range, .warn = o->warn_on};
+    x->report.fail = o->fail_on;
+    hpc_perf_model_describe(&x->report.facts, x->model);
+    TRY(predict_find(&x->report));
+    TRY(put(&out, &x->report, o->json ? "json" : o->format));
+    TRY(hpc_cmd_print(&out));
+    rc = x->p.level == HPC_PERF_FAIL ? EXIT_FINDINGS : EXIT_DONE;
+out:
+    hpc_buf_release(&out);
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const predict_options *o = options;
+    prediction x = {.o = o, .ask = HPC_PERF_PREDICT_DEFAULTS};
+    hpc_arena *a = hpc_arena_create(0);
+    int rc = HPC_E_NOMEM;
+    if (!a) goto out;
+    if (argc != 1)
+        TRY(argc > 1 ? hpc_fail(HPC_E_ARG, "unexpected argument '%.100s'", argv[1])
+                     : hpc_fail(HPC_E_ARG, "which commits? Give BASE..HEAD, as origin/main..HEAD"));
+    if (o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
+        TRY(hpc_fail(HPC_E_ARG, "--json and --format %s are two formats", o->format));
+    const char *range = hpc_arena_text(a, "%s", argv[0]);
+    if (!range) goto out;
+    TRY(parse_range(&x.ask, argv[0]));
+    TRY(open_all(&x));
+    TRY(predict(&x, range));
+out:
+    hpc_free(x.report.finding);
+    hpc_perf_prediction_release(&x.p);
+    hpc_perf_model_free(x.model);
+    hpc_buf_release(&x.acks);
+    hpc_git_close(x.git);
+    hpc_arena_free(a);
+    return rc;
+}
+
+const hpc_command hpc_cmd_perf_predict = {
+    .name = "perf predict",
+    .summary = "tells what commits do to performance, without running them",
+    .arguments = "BASE..HEAD",
+    .description =
+        "Reads what each commit behind HEAD and not behind BASE changes, function by function, and "
+        "tells how probable it is that the program became slower, stayed the same or became "
+        "faster, by a model that learnt from commits that were measured, and why, with the lines. "
+        "Nothing is built or run, and the repository is only read. The range as a whole is told "
+        "as if it were one commit, against the commit at which HEAD and BASE parted.\n\n"
+        "A verdict is \"unknown\" where the model is not sure, or the change is unlike all that it "
+        "has seen. Of changes that are not slower at most a share (5 % unless the model says "
+        "otherwise) is called slower, and of those that are slower at most a share (10 %) the "
+        "same: on average, and if these changes could have stood among those that the model "
+        "learnt from. Code, machines or metrics of another kind break that; functions are judged "
+        "as if they were commits of their own.\n\n"
+        "It is advisory unless --fail-on is given: then the exit status is 1 if the range as a "
+        "whole is slower with that probability and not unknown; if nothing can be said of the "
+        "whole, or with --each, if a commit is. What is known and accepted does not count: a "
+        "commit with a line \"Perf-Ack: REASON\" in its message, and what the file .perf-ack of "
+        "HEAD names, in lines \"ID REASON\", \"PATH REASON\" or \"PATH:FUNCTION REASON\".",
+    .examples =
+        "hpccoder perf predict origin/main..HEAD  # what a branch does\n"
+        "hpccoder perf predict HEAD~1.. --fail-on 0.9  # exit status 1 if it is probably slower\n"
+        "hpccoder perf predict origin/main..HEAD --format markdown >comment.md\n"
+        "hpccoder perf predict v1..v2 --format sarif >perf.sarif",
+    .options = predict_option_table,
+    .options_bytes = sizeof(predict_options),
+    .run = run,
+};

@@ -1,0 +1,142 @@
+/*
+ * predict_find.c: what of a prediction is worth a word, and the words that all formats share.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/predict.h"
+
+void predict_id(char out[13], const hpc_git_id *id)
+{
+    char hex[41];
+    hpc_git_id_text(hex, id);
+    memcpy(out, hex, 12);
+    out[12] = '\0';
+}
+
+/* ---- what is found --------------------------------------------------------------------------- */
+
+/* Where the first reason that has a place is. */
+static void place_of(predict_finding *f)
+{
+    f->file = f->function = "";
+    for (int k = 0; k < f->said->why_n; k++) {
+        const hpc_perf_why *w = &f->said->why[k];
+        if (!w->file[0]) continue;
+        f->file = w->file;
+        f->function = w->function;
+        f->line = w->gone ? 0 : w->line;
+        return;
+    }
+}
+
+static int add(predict_report *r, predict_finding f)
+{
+    int rc = HPC_OK;
+    if (f.said->level == HPC_PERF_NONE) return rc;
+    TRY(hpc_grow(&r->finding, &r->findings_cap, r->findings_n + 1, sizeof *r->finding));
+    if (f.kind != PREDICT_FUNCTION) place_of(&f);
+    r->finding[r->findings_n++] = f;
+out:
+    return rc;
+}
+
+static int first_worst(const void *a, const void *b)
+{
+    const predict_finding *x = a, *y = b;
+    bool known_x = x->said->acknowledged, known_y = y->said->acknowledged;
+    double p = x->said->p[HPC_PERF_SLOWER], q = y->said->p[HPC_PERF_SLOWER];
+    if (known_x != known_y) return known_x ? 1 : -1;
+    if (x->said->level != y->said->level) return x->said->level > y->said->level ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (p != q) return p > q ? -1 : 1;
+    if (x->kind == PREDICT_COMMIT) return x->told < y->told ? -1 : x->told > y->told;
+    int order = strcmp(x->file, y->file);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+/* A range of one commit is that commit. */
+int predict_find(predict_report *r)
+{
+    const hpc_perf_prediction *p = r->p;
+    int rc = HPC_OK;
+    if (p->n != 1)
+        TRY(add(r, (predict_finding){PREDICT_RANGE, &p->range, &p->range.said, "", "", 0}));
+    for (int64_t k = 0; k < p->n; k++)
+        TRY(add(r,
+                (predict_finding){PREDICT_COMMIT, &p->commit[k], &p->commit[k].said, "", "", 0}));
+    for (int64_t k = 0; k < p->range.n; k++) {
+        const hpc_perf_told_function *f = &p->range.function[k];
+        TRY(add(r, (predict_finding){PREDICT_FUNCTION, &p->range, &f->said, f->file, f->name,
+                                     f->gone ? 0 : f->line}));
+    }
+    if (r->findings_n > 1)
+        qsort(r->finding, (size_t)r->findings_n, sizeof *r->finding, first_worst);
+out:
+    return rc;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+const char *predict_percent(char out[16], double p)
+{
+    if (isnan(p))
+        snprintf(out, 16, "?");
+    else if (p < 0.005 || p > 0.995)
+        snprintf(out, 16, p < 0.005 ? "<1 %%" : ">99 %%");
+    else
+        snprintf(out, 16, "%.0f %%", 100 * p);
+    return out;
+}
+
+int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s)
+{
+    char text[16];
+    const char *name = hpc_perf_verdict_name(s->verdict);
+    if (s->verdict == HPC_PERF_UNKNOWN) return hpc_buf_printf(out, "%s (%s)", name, s->because);
+    return hpc_buf_printf(out, "%s (%s)", name, predict_percent(text, s->p[s->verdict]));
+}
+
+int predict_put_why(hpc_buf *out, const hpc_perf_why *w)
+{
+    if (w->function[0]) hpc_buf_printf(out, "in '%s' (%s", w->function, w->file);
+    if (!w->function[0] && w->file[0]) hpc_buf_printf(out, "%s", w->file);
+    if (w->file[0] && w->line > 0 && !w->gone) hpc_buf_printf(out, ":%u", w->line);
+    return hpc_buf_printf(out, "%s%s%s", w->function[0] ? ")" : "", w->file[0] ? ": " : "",
+                          w->text);
+}
+
+int predict_put_finding(hpc_buf *out, const predict_finding *f)
+{
+    const hpc_perf_said *s = f->said;
+    char text[16], id[13];
+    predict_percent(text, s->p[HPC_PERF_SLOWER]);
+    predict_id(id, &f->told->head);
+    if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "The range as a whole");
+    if (f->kind == PREDICT_COMMIT) hpc_buf_printf(out, "Commit %s", id);
+    if (f->kind == PREDICT_FUNCTION)
+        hpc_buf_printf(out, f->function[0] ? "'%s'" : "What is in no function", f->function);
+    hpc_buf_printf(out,
+                   s->verdict == HPC_PERF_SLOWER ? " is probably slower (%s)"
+                                                 : " may be slower (%s; not sure)",
+                   text);
+    for (int k = 0; k < s->why_n; k++) {
+        hpc_buf_text(out, k ? "; " : ": ");
+        predict_put_why(out, &s->why[k]);
+    }
+    if (s->acknowledged) hpc_buf_printf(out, ". Acknowledged: %s", s->acknowledged);
+    return out->failed;
+}
+
+int predict_put_promise(hpc_buf *out, const hpc_perf_model_facts *f)
+{
+    return hpc_buf_printf(
+        out,
+        "Of changes that are not slower, %.3g %% at most are called slower, and of those that are "
+        "slower, %.3g %% at most the same, on average, if these changes could have stood among "
+        "the %lld that the model learnt from%s%s; unknown is what cannot be told so.",
+        100 * f->alarm, 100 * f->miss,
+        (long long)(f->examples[0] + f->examples[1] + f->examples[2]),
+        f->metric && f->metric[0] ? ", by the metric " : "", f->metric ? f->metric : "");
+}

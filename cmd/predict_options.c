@@ -1,0 +1,61 @@
+/*
+ * predict_options.c: the option table of `hpccoder perf predict`.
+ */
+#include "cmd/predict.h"
+
+static const char *const formats[] = {"text", "json", "sarif", "markdown", "github", NULL};
+const hpc_option predict_option_table[] = {
+    {.name = "repo",
+     .kind = HPC_TEXT,
+     .offset = offsetof(predict_options, repo),
+     .fallback = ".",
+     .argument = "DIR",
+     .help = "The git repository; it is only read."},
+    {.name = "all",
+     .kind = HPC_FLAG,
+     .offset = offsetof(predict_options, all),
+     .help = "What merges brought too, not first parents alone."},
+    {.name = "format",
+     .kind = HPC_CHOICE,
+     .offset = offsetof(predict_options, format),
+     .fallback = "text",
+     .argument = "FORMAT",
+     .choices = formats,
+     .help = "How it is told: as text, JSON, SARIF 2.1.0 (at most 25,000 results and 10 MiB), "
+             "Markdown for a pull request (at most 60,000 characters), or commands of a workflow "
+             "on GitHub."},
+    {.name = "warn-on",
+     .kind = HPC_REAL,
+     .offset = offsetof(predict_options, warn_on),
+     .fallback = "0.5",
+     .argument = "PROB",
+     .most = 2,
+     .help = "Warn from this probability of slower on; above 1: never."},
+    {.name = "fail-on",
+     .kind = HPC_REAL,
+     .offset = offsetof(predict_options, fail_on),
+     .fallback = "2",
+     .argument = "PROB",
+     .most = 2,
+     .help = "End with exit status 1 from this probability of slower on, if the verdict is not "
+             "unknown; above 1: never."},
+    {.name = "each",
+     .kind = HPC_FLAG,
+     .offset = offsetof(predict_options, each),
+     .help = "Commits decide whether it fails, not the range as a whole."},
+    {.name = "model",
+     .kind = HPC_TEXT,
+     .offset = offsetof(predict_options, model),
+     .argument = "DIR",
+     .help = "A folder that `perf train` wrote, or its model.json; the one that comes with the "
+             "program, if not given."},
+    {.name = "ack",
+     .kind = HPC_TEXT,
+     .offset = offsetof(predict_options, ack),
+     .argument = "FILE",
+     .help = "What is acknowledged, in place of .perf-ack as it is in HEAD; - reads standard "
+             "input."},
+    HPC_CMD_JSON(predict_options),
+    HPC_CMD_QUIET(predict_options),
+    {.name = NULL},
+};

@@ -1,0 +1,106 @@
+/*
+ * predict_text.c: a prediction for people at a terminal.
+ */
+#include <string.h>
+
+#include "cmd/predict.h"
+
+enum { FUNCTIONS = 20 };
+
+static void put_whys(hpc_buf *out, const hpc_perf_said *s, const char *indent)
+{
+    for (int k = 0; k < s->why_n; k++) {
+        hpc_buf_text(out, indent);
+        predict_put_why(out, &s->why[k]);
+        hpc_buf_text(out, "\n");
+    }
+}
+
+static void put_mark(hpc_buf *out, const hpc_perf_said *s)
+{
+    if (s->level == HPC_PERF_FAIL) hpc_buf_text(out, "  FAIL");
+    if (s->level == HPC_PERF_WARN) hpc_buf_text(out, "  WARNING");
+    if (s->acknowledged) hpc_buf_printf(out, "  acknowledged: %s", s->acknowledged);
+}
+
+static void put_range(hpc_buf *out, const predict_report *r)
+{
+    const hpc_perf_said *s = &r->p->range.said;
+    char p[3][16];
+    for (int k = 0; k < 3; k++) predict_percent(p[k], s->p[k]);
+    hpc_buf_printf(out, "%s: ", r->range);
+    predict_put_verdict(out, s);
+    hpc_buf_printf(out, "\n  slower %s, same %s, faster %s", p[0], p[1], p[2]);
+    put_mark(out, s);
+    hpc_buf_text(out, "\n");
+    put_whys(out, s, "  ");
+}
+
+static bool is_quiet(const hpc_perf_said *s)
+{
+    return s->verdict == HPC_PERF_SAME && s->level == HPC_PERF_NONE && !s->acknowledged;
+}
+
+static void put_commits(hpc_buf *out, const hpc_perf_prediction *p)
+{
+    int64_t quiet = 0;
+    char id[13], percent[16];
+    for (int64_t k = 0; k < p->n; k++) quiet += is_quiet(&p->commit[k].said);
+    hpc_buf_printf(out, "\n%lld commit%s, of which %lld the same\n", (long long)p->n,
+                   p->n == 1 ? "" : "s", (long long)quiet);
+    for (int64_t k = 0; k < p->n; k++) {
+        const hpc_perf_told *c = &p->commit[k];
+        if (is_quiet(&c->said)) continue;
+        predict_id(id, &c->head);
+        predict_percent(percent, c->said.p[HPC_PERF_SLOWER]);
+        hpc_buf_printf(out, "  %s  %-7s  slower %-5s  %s", id,
+                       hpc_perf_verdict_name(c->said.verdict), percent, c->subject);
+        put_mark(out, &c->said);
+        hpc_buf_text(out, "\n");
+        if (c->said.because) hpc_buf_printf(out, "      %s\n", c->said.because);
+        put_whys(out, &c->said, "      ");
+    }
+}
+
+static bool is_told(const hpc_perf_told_function *f)
+{
+    const hpc_perf_said *s = &f->said;
+    return s->verdict == HPC_PERF_SLOWER || s->verdict == HPC_PERF_FASTER || s->level ||
+           s->acknowledged;
+}
+
+static void put_functions(hpc_buf *out, const hpc_perf_told *t)
+{
+    int64_t told = 0;
+    char percent[16];
+    hpc_buf_printf(out, "\n%lld function%s differ%s from base to head\n", (long long)t->n,
+                   t->n == 1 ? "" : "s", t->n == 1 ? "s" : "");
+    for (int64_t k = 0; k < t->n; k++) {
+        const hpc_perf_told_function *f = &t->function[k];
+        if (!is_told(f) || told++ >= FUNCTIONS) continue;
+        predict_percent(percent, f->said.p[HPC_PERF_SLOWER]);
+        hpc_buf_printf(out, "  %s:%u %s%s  %s, slower %s", f->file, f->line,
+                       f->name[0] ? f->name : "(in no function)", f->gone ? " (gone)" : "",
+                       hpc_perf_verdict_name(f->said.verdict), percent);
+        put_mark(out, &f->said);
+        hpc_buf_text(out, "\n");
+        put_whys(out, &f->said, "      ");
+    }
+    if (told > FUNCTIONS)
+        hpc_buf_printf(out, "  and %lld more: --format json tells of all\n",
+                       (long long)(told - FUNCTIONS));
+}
+
+int predict_put_text(hpc_buf *out, const predict_report *r)
+{
+    const hpc_perf_prediction *p = r->p;
+    put_range(out, r);
+    if (p->n != 1) put_commits(out, p);
+    if (p->n == 1 && p->commit[0].said.acknowledged)
+        hpc_buf_printf(out, "  acknowledged: %s\n", p->commit[0].said.acknowledged);
+    put_functions(out, &p->range);
+    hpc_buf_text(out, "\n");
+    predict_put_promise(out, &r->facts);
+    hpc_buf_text(out, "\n");
+    return out->failed;
+}

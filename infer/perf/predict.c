@@ -1,0 +1,205 @@
+/*
+ * predict.c: the commits of a range, one after the other, and the range as a whole; what level that
+ * comes to.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/perf/predict_priv.h"
+
+enum { ACKS_BYTES = 1 << 20 };
+
+const char *hpc_perf_level_name(hpc_perf_level l)
+{
+    static const char *const name[] = {"none", "warn", "fail"};
+    return name[l];
+}
+
+void hpc_perf_prediction_release(hpc_perf_prediction *p)
+{
+    hpc_free(p->commit);
+    hpc_free(p->remark);
+    hpc_arena_free(p->arena);
+    *p = (hpc_perf_prediction){0};
+}
+
+/* ---- which commits --------------------------------------------------------------------------- */
+
+static int cut_off(const hpc_git_id *id)
+{
+    char hex[41];
+    hpc_git_id_text(hex, id);
+    return hpc_fail(HPC_E_ARG,
+                    "what lies before commit %.12s is not in this clone, so the range's beginning "
+                    "is not known: fetch it with git fetch --unshallow, or clone with its history",
+                    hex);
+}
+
+/* The latest commit behind base's first parents that head has behind it, too. */
+static int find_parting(hpc_git_id *out, hpc_git *g, const hpc_git_id *base, const hpc_git_id *head,
+                        const hpc_perf_predict_options *o)
+{
+    const hpc_git_range_options first = {.first_parent = true};
+    hpc_git_range r = {0};
+    int rc;
+    TRY(hpc_git_range_find(&r, g, head, base, &first));
+    *out = *base;
+    if (r.n > 0 && r.item[0].cut) TRY(cut_off(&r.item[0].id));
+    if (r.n > 0 && r.item[0].parents == 0)
+        TRY(hpc_fail(HPC_E_ARG, "%.100s and %.100s have no commit in common", o->base, o->head));
+    if (r.n > 0) *out = r.item[0].parent;
+out:
+    hpc_git_range_release(&r);
+    return rc;
+}
+
+static int find_range(hpc_git_range *out, hpc_perf_told *range, hpc_git *g,
+                      const hpc_perf_predict_options *o)
+{
+    const hpc_git_range_options options = {.first_parent = !o->all};
+    hpc_git_id base;
+    int rc;
+    TRY(hpc_git_resolve(&range->head, g, o->head));
+    if (o->base) {
+        TRY(hpc_git_resolve(&base, g, o->base));
+        TRY(find_parting(&range->base, g, &base, &range->head, o));
+    }
+    TRY(hpc_git_range_find(out, g, o->base ? &base : NULL, &range->head, &options));
+    for (int64_t k = 0; k < out->n; k++)
+        if (out->item[k].cut) TRY(cut_off(&out->item[k].id));
+out:
+    return rc;
+}
+
+/* ---- what they say --------------------------------------------------------------------------- */
+
+static int read_message(hpc_perf_told *c, hpc_perf_prediction *p, hpc_git *g, hpc_buf *room)
+{
+    int rc;
+    TRY(hpc_git_message(room, g, &c->head));
+    const char *text = rc == HPC_GIT_READ && room->data ? room->data : "";
+    TRY(perf_acks_trailer(c, p, text));
+    c->subject = perf_clean(p->arena, text, strcspn(text, "\n"));
+    TRY(c->subject ? HPC_OK : HPC_E_NOMEM);
+out:
+    return rc;
+}
+
+static int tell_commits(hpc_perf_prediction *p, perf_teller *t, hpc_git *g, const hpc_git_range *r,
+                        const hpc_perf_predict_options *o)
+{
+    hpc_buf room = {0};
+    int rc = HPC_OK;
+    p->commit = hpc_alloc((size_t)r->n + 1, sizeof *p->commit);
+    TRY(p->commit ? HPC_OK : HPC_E_NOMEM);
+    for (; p->n < r->n; p->n++) {
+        const hpc_git_step *s = &r->item[p->n];
+        hpc_perf_told *c = &p->commit[p->n];
+        *c = (hpc_perf_told){.base = s->parent, .head = s->id, .time = s->time};
+        c->parents = s->parents;
+        TRY(read_message(c, p, g, &room));
+        TRY(perf_tell(c, t));
+        if (o->progress) o->progress(o->user, p->n + 1, r->n);
+    }
+out:
+    hpc_buf_release(&room);
+    return rc;
+}
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+static void set_level(hpc_perf_said *s, const hpc_perf_predict_options *o, hpc_perf_level most)
+{
+    double p = s->p[HPC_PERF_SLOWER];
+    s->level = HPC_PERF_NONE;
+    if (isnan(p) || s->outside) return;
+    if (p >= o->warn) s->level = HPC_PERF_WARN;
+    if (p >= o->fail && s->verdict != HPC_PERF_UNKNOWN) s->level = HPC_PERF_FAIL;
+    if (s->level > most) s->level = most;
+}
+
+static void set_levels(hpc_perf_told *t, const hpc_perf_predict_options *o)
+{
+    set_level(&t->said, o, HPC_PERF_FAIL);
+    for (int64_t k = 0; k < t->n; k++) set_level(&t->function[k].said, o, t->said.level);
+}
+
+static void raise_level(hpc_perf_prediction *p, const hpc_perf_said *s)
+{
+    if (!s->acknowledged && s->level > p->level) p->level = s->level;
+}
+
+static void decide(hpc_perf_prediction *p, const hpc_perf_predict_options *o)
+{
+    bool each = o->each || p->range.said.verdict == HPC_PERF_UNKNOWN;
+    p->level = HPC_PERF_NONE;
+    if (!o->each) raise_level(p, &p->range.said);
+    for (int64_t k = 0; k < p->n && each; k++) raise_level(p, &p->commit[k].said);
+}
+
+/* ---- acknowledgements ------------------------------------------------------------------------ */
+
+static bool is_acks(const char *path, void *user)
+{
+    (void)user;
+    return strcmp(path, HPC_PERF_ACKS) == 0;
+}
+
+/* The file as it is in head; "" when it is not. */
+static int read_acks(hpc_buf *out, hpc_git *g, const hpc_git_id *head)
+{
+    const hpc_git_id nothing = {0};
+    hpc_git_changes c = {0};
+    size_t bytes;
+    int rc;
+    TRY(hpc_git_diff(&c, g, &nothing, head, is_acks, NULL, 1));
+    if (rc == HPC_GIT_READ && c.n == 1)
+        TRY(hpc_git_read(out, &bytes, g, &c.item[0].head, ACKS_BYTES));
+    if (rc != HPC_GIT_READ || c.n == 0) out->n = 0;
+    TRY(hpc_buf_text(out, ""));
+out:
+    hpc_git_changes_release(&c);
+    return rc;
+}
+
+static int acknowledge(hpc_perf_prediction *p, hpc_git *g, const hpc_perf_predict_options *o)
+{
+    const char *text = o->acks, *name = o->acks ? o->acks_name : HPC_PERF_ACKS;
+    perf_acks acks = {0};
+    hpc_buf file = {0};
+    int rc = HPC_OK;
+    if (!text) TRY(read_acks(&file, g, &p->range.head));
+    if (!text) text = file.n > 0 ? file.data : "";
+    TRY(perf_acks_read(&acks, p, name, text));
+    TRY(perf_acks_apply(&acks, p, g));
+out:
+    hpc_free(acks.item);
+    hpc_buf_release(&file);
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model *m,
+                     const hpc_perf_predict_options *o)
+{
+    hpc_git_range r = {0};
+    perf_teller t = {0};
+    int rc = HPC_E_NOMEM;
+    *out = (hpc_perf_prediction){.arena = hpc_arena_create(0), .range = {.subject = ""}};
+    if (!out->arena) goto out;
+    TRY(find_range(&r, &out->range, g, o));
+    TRY(perf_teller_open(&t, g, m, out->arena));
+    TRY(tell_commits(out, &t, g, &r, o));
+    TRY(perf_tell(&out->range, &t));
+    for (int64_t k = 0; k < out->n; k++) set_levels(&out->commit[k], o);
+    set_levels(&out->range, o);
+    TRY(acknowledge(out, g, o));
+    decide(out, o);
+out:
+    perf_teller_close(&t);
+    hpc_git_range_release(&r);
+    if (rc < 0) hpc_perf_prediction_release(out);
+    return rc;
+}

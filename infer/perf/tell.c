@@ -1,0 +1,240 @@
+/*
+ * tell.c: what one change is told to be: probabilities and a verdict for all of it and for each of
+ * its functions, and why, in words.
+ *
+ * What the level is, and what was acknowledged, is not known here.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "infer/perf/predict_priv.h"
+
+enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
+
+int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m, hpc_arena *arena)
+{
+    int rc;
+    *t = (perf_teller){.model = m, .arena = arena};
+    TRY(hpc_perf_reader_create(&t->reader, g, NULL));
+    TRY(hpc_perf_scanner_create(&t->scanner));
+out:
+    return rc;
+}
+
+void perf_teller_close(perf_teller *t)
+{
+    hpc_perf_change_release(&t->change);
+    hpc_perf_features_release(&t->features);
+    hpc_perf_reasons_release(&t->reasons);
+    hpc_perf_reader_free(t->reader);
+    hpc_perf_scanner_free(t->scanner);
+    *t = (perf_teller){0};
+}
+
+/* ---- text of others -------------------------------------------------------------------------- */
+
+/* Bytes of the character at s, whose first is not ASCII; 0: it is no UTF-8. */
+static size_t bytes_of(const unsigned char *s, size_t n)
+{
+    size_t want = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    uint32_t point = s[0] & (0x7fu >> want);
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (s[0] < 0xc2 || s[0] > 0xf4 || n < want) return 0;
+    for (size_t k = 1; k < want; k++) {
+        if ((s[k] & 0xc0) != 0x80) return 0;
+        point = point << 6 | (s[k] & 0x3f);
+    }
+    bool surrogate = point >= 0xd800 && point < 0xe000;
+    return point < least[want] || point > 0x10ffff || surrogate ? 0 : want;
+}
+
+/* Bytes at s that a terminal would obey, that show text in another order than it is in, or that are
+ * no text: control characters (C0, DEL, C1), U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069. */
+static size_t harmful(size_t *whole, const unsigned char *s, size_t n)
+{
+    *whole = 1;
+    if (s[0] < 0x80) return s[0] < 0x20 || s[0] == 0x7f ? 1 : 0;
+    *whole = bytes_of(s, n);
+    if (*whole == 0) return 1;
+    if (*whole == 2 && s[0] == 0xc2 && s[1] < 0xa0) return 2;
+    if (*whole != 3 || s[0] != 0xe2) return 0;
+    bool marks = s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae));
+    return marks || (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9) ? 3 : 0;
+}
+
+const char *perf_clean(hpc_arena *a, const char *text, size_t n)
+{
+    char *copy = hpc_arena_alloc(a, n + 1, 1);
+    size_t to = 0;
+    if (!copy) return NULL;
+    for (size_t k = 0, whole; k < n;) {
+        size_t bad = harmful(&whole, (const unsigned char *)text + k, n - k);
+        if (bad) copy[to++] = '?';
+        for (size_t i = 0; !bad && i < whole; i++) copy[to++] = text[k + i];
+        k += bad ? bad : whole;
+    }
+    return copy;
+}
+
+static int keep(const char **out, perf_teller *t, const char *text)
+{
+    *out = perf_clean(t->arena, text, strlen(text));
+    return *out ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int keep_name(const char **out, perf_teller *t, size_t at)
+{
+    return keep(out, t, t->change.names.data + at);
+}
+
+/* ---- reasons --------------------------------------------------------------------------------- */
+
+static bool speaks(const hpc_perf_said *s, double score)
+{
+    if (s->verdict == HPC_PERF_SLOWER) return score > 0;
+    return s->verdict != HPC_PERF_FASTER || score < 0;
+}
+
+static int put_reason(hpc_perf_said *s, perf_teller *t, const hpc_perf_reason *r, double score)
+{
+    const hpc_perf_change *c = &t->change;
+    hpc_perf_why *w = &s->why[s->why_n];
+    int rc;
+    *w = (hpc_perf_why){.file = "", .function = "", .line = r->line, .gone = r->base};
+    w->score = score;
+    TRY(keep(&w->text, t, t->reasons.text.data + r->text));
+    if (r->function >= 0) {
+        const hpc_perf_function *f = &c->function[r->function];
+        const hpc_perf_file *file = &c->file[r->base ? f->base_file : f->file];
+        TRY(keep_name(&w->file, t, r->base ? file->base_path : file->path));
+        TRY(keep_name(&w->function, t, f->head.source ? f->name : f->base_name));
+    }
+    s->why_n++;
+out:
+    return rc;
+}
+
+/* Those that speak for the verdict; else the largest that there are; else what says something
+ * without any weight. function -1: of all. */
+static int put_reasons(hpc_perf_said *s, perf_teller *t, int64_t function, const double *weight)
+{
+    int rc = HPC_OK;
+    for (int pass = 0; pass < 3 && s->why_n == 0; pass++) {
+        bool weighed = pass < 2 && weight;
+        TRY(hpc_perf_reasons_find(&t->reasons, &t->features, function, weighed ? weight : NULL,
+                                  REASONS));
+        for (int64_t k = 0; k < t->reasons.n && s->why_n < HPC_PERF_WHY_MOST; k++) {
+            const hpc_perf_reason *r = &t->reasons.item[k];
+            double score = weighed ? r->score : 0;
+            if (pass > 0 || (weighed && speaks(s, score))) TRY(put_reason(s, t, r, score));
+        }
+    }
+out:
+    return rc;
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+/* No model is needed to say that what is compiled stays the same. */
+static bool is_without_effect(const hpc_perf_change *c)
+{
+    if (c->too_many || c->modules_n > 0 || c->other_n > 0 || c->skipped_n > 0) return false;
+    if (c->files_n > 0 && c->n == 0) return false; /* moved: where a function stands may matter */
+    for (int64_t k = 0; k < c->files_n; k++)
+        if (c->file[k].kind != HPC_PERF_SOURCE) return false;
+    for (int64_t k = 0; k < c->n; k++)
+        if (!c->function[k].same_code) return false;
+    return true;
+}
+
+static void say_same(hpc_perf_said *s)
+{
+    s->verdict = HPC_PERF_SAME;
+    s->p[HPC_PERF_SAME] = 1;
+}
+
+static int say_unknown(hpc_perf_said *s, perf_teller *t, const char *because)
+{
+    s->verdict = HPC_PERF_UNKNOWN;
+    for (int k = 0; k < 3; k++) s->p[k] = NAN;
+    return keep(&s->because, t, because);
+}
+
+static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_estimate *e,
+                           const hpc_perf_vector *x)
+{
+    s->because = "not sure: no verdict is likely enough";
+    if (!e->outside) return HPC_OK;
+    s->because = "unlike all changes that the model has seen";
+    if (e->outside_feature < 0) return HPC_OK;
+    s->because = hpc_arena_text(t->arena, "unlike all changes that the model has seen: %s: %.3g",
+                                hpc_perf_feature_at(e->outside_feature)->meaning,
+                                x->value[e->outside_feature]);
+    return s->because ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int say(hpc_perf_said *s, perf_teller *t, const hpc_perf_vector *x, int64_t function)
+{
+    hpc_perf_estimate e;
+    int rc = HPC_OK;
+    hpc_perf_estimate_find(&e, t->model, x);
+    s->verdict = e.verdict;
+    s->outside = e.outside;
+    for (int k = 0; k < 3; k++) s->p[k] = e.p[k];
+    if (e.verdict == HPC_PERF_UNKNOWN) TRY(say_why_unknown(s, t, &e, x));
+    if (function < 0 || e.verdict != HPC_PERF_SAME) TRY(put_reasons(s, t, function, e.weight));
+out:
+    return rc;
+}
+
+static int tell_function(hpc_perf_told_function *out, perf_teller *t, int64_t k)
+{
+    const hpc_perf_change *c = &t->change;
+    const hpc_perf_function *f = &c->function[k];
+    const hpc_perf_side *side = f->head.source ? &f->head : &f->base;
+    int rc;
+    *out = (hpc_perf_told_function){.line = side->line, .gone = !f->head.source};
+    TRY(keep_name(&out->file, t, c->file[f->file].path));
+    TRY(keep_name(&out->base_file, t, c->file[f->base_file].base_path));
+    TRY(keep_name(&out->name, t, out->gone ? f->base_name : f->name));
+    if (f->first >= 0 && f->edits_n > 0 && f->head.source && f->head.function < 0)
+        out->line = c->edit[f->first].head_line; /* what is in no function begins at line 1 */
+    if (f->same_code)
+        say_same(&out->said);
+    else
+        TRY(say(&out->said, t, &t->features.function[k], k));
+out:
+    return rc;
+}
+
+static int tell_change(hpc_perf_told *out, perf_teller *t)
+{
+    const hpc_perf_change *c = &t->change;
+    int rc;
+    TRY(hpc_perf_features_find(&t->features, t->scanner, c));
+    if (is_without_effect(c)) {
+        say_same(&out->said);
+        TRY(put_reasons(&out->said, t, -1, NULL));
+    } else {
+        TRY(say(&out->said, t, &t->features.commit, -1));
+    }
+    out->function = hpc_arena_alloc(t->arena, (size_t)c->n + 1, sizeof *out->function);
+    TRY(out->function ? HPC_OK : HPC_E_NOMEM);
+    for (; out->n < c->n; out->n++) TRY(tell_function(&out->function[out->n], t, out->n));
+out:
+    return rc;
+}
+
+int perf_tell(hpc_perf_told *out, perf_teller *t)
+{
+    char because[256];
+    int rc;
+    TRY(hpc_perf_change_read(&t->change, t->reader, &out->base, &out->head));
+    if (rc == HPC_GIT_READ && !t->change.too_many) return tell_change(out, t);
+    snprintf(because, sizeof because, "%.200s",
+             rc == HPC_GIT_READ ? "more files differ than are looked into" : t->change.names.data);
+    rc = say_unknown(&out->said, t, because);
+out:
+    return rc;
+}

@@ -1,0 +1,378 @@
+/*
+ * Tests of `hpccoder perf predict` as a user runs it: its formats, its exit codes, what is asked
+ * wrongly.
+ */
+#include "tests/perf/model.h"
+
+#include "cmd/predict.h"
+#include "tests/support/command.h"
+
+static hpc_test_outcome o; /* of the last command */
+
+static void run_in(place *p, const char *words, int code)
+{
+    char all[HPC_TEST_WORDS];
+    snprintf(all, sizeof all, "perf predict --model %s/m --repo @r %s", models()->root, words);
+    hpc_test_command_in(&o, p->root, all);
+    if (o.code != code)
+        fail_msg("%s: exit code %d, not %d: %s%s", words, o.code, code, o.out, o.err);
+}
+
+static void says(const char *part)
+{
+    hpc_test_says(o.out, part);
+}
+
+static void lacks(const char *part)
+{
+    if (strstr(o.out, part)) fail_msg("'%s' is in %s", part, o.out);
+}
+
+/* Commits "first" to "loops", the last with a hostile message; its file, too, has such a name. */
+static void begin(place *p)
+{
+    script(p, "new r; mkdir 'a|b'");
+    put(p, "r/a|b/st,e:p`<x>.c", PLAIN, strlen(PLAIN));
+    script(p, "cd r; save first; git tag first");
+    put(p, "r/a|b/st,e:p`<x>.c", RENAMES, strlen(RENAMES));
+    script(p, "cd r; save renames; git tag renames");
+    put(p, "r/a|b/st,e:p`<x>.c", LOOPS, strlen(LOOPS));
+    script(
+        p,
+        "cd r; save \"$(printf '@all <img src=x> | [a](http://b) #1 \\r::error::x\\n\\nbody')\"; "
+        "git tag loops");
+}
+
+/* What of the log or report is at a path such as "runs/0/results/1/ruleId". */
+static const hpc_json *at(const hpc_json *v, const char *path)
+{
+    char step[64];
+    while (*path) {
+        size_t n = strcspn(path, "/");
+        snprintf(step, sizeof step, "%.*s", (int)n, path);
+        v = hpc_json_kind_of(v) == HPC_JSON_LIST ? hpc_json_at(v, atoi(step))
+                                                 : hpc_json_get(v, step);
+        path += n + (path[n] == '/');
+    }
+    return v;
+}
+
+static void text_at(const hpc_json *root, const char *path, const char *wanted)
+{
+    const char *text = NULL;
+    if (hpc_json_text(&text, at(root, path), path) < 0) fail_msg("%s", hpc_error_get()->text);
+    assert_string_equal(text, wanted);
+}
+
+static double real_at(const hpc_json *root, const char *path)
+{
+    double x = 0;
+    if (hpc_json_real(&x, at(root, path), path) < 0) fail_msg("%s", hpc_error_get()->text);
+    return x;
+}
+
+static hpc_json *parsed_output(void)
+{
+    hpc_json *root = NULL;
+    if (hpc_json_parse(&root, o.out, strlen(o.out), "output") < 0)
+        fail_msg("%s", hpc_error_get()->text);
+    return root;
+}
+
+static void test_text(void **state)
+{
+    place *p = *state;
+    begin(p);
+    run_in(p, "first..loops", 0);
+    says("first..loops: slower (");
+    says("2 commits, of which 1 the same");
+    says("in 'step' (a|b/st,e:p`<x>.c:8): loop");
+    says("WARNING");
+    says("@all <img src=x> | [a](http://b) #1 ?::error::x");
+    says("Of changes that are not slower, 5 % at most are called slower");
+    lacks("\r");
+    run_in(p, "renames..loops --fail-on 0.5", 1);
+    says("FAIL");
+    run_in(p, "renames..loops --fail-on 0.5 --ack @none", 2);
+    assert_string_equal(o.out, "");
+    put(p, "acks", "a|b as it must be\nnowhere at all\n", 35);
+    run_in(p, "renames..loops --fail-on 0.5 --ack @acks", 0);
+    says("FAIL  acknowledged: as it must be");
+    hpc_test_says(o.err, "acks:2: nothing here is 'nowhere', so it acknowledges nothing");
+    run_in(p, "renames..loops --fail-on 0.5 --ack @acks -q", 0);
+    assert_string_equal(o.err, "");
+    run_in(p, "loops..loops", 0);
+    says("loops..loops: same (>99 %)");
+    hpc_test_says(o.err, "the range has no commits");
+}
+
+static void test_json(void **state)
+{
+    place *p = *state;
+    char hex[41];
+    begin(p);
+    run_in(p, "first..loops --json", 0);
+    hpc_json *root = parsed_output();
+    hpc_git_id id = parsed(p, "r", "loops");
+    hpc_git_id_text(hex, &id);
+    text_at(root, "head", hex);
+    text_at(root, "commits/1/commit", hex);
+    text_at(root, "verdict", "slower");
+    text_at(root, "level", "warn");
+    text_at(root, "result", "warn");
+    text_at(root, "functions/0/file", "a|b/st,e:p`<x>.c");
+    text_at(root, "functions/0/name", "step");
+    text_at(root, "functions/0/verdict", "slower");
+    assert_int_equal((int)real_at(root, "functions/0/line"), 5);
+    assert_true(real_at(root, "probability/slower") > 0.5);
+    assert_true(real_at(root, "functions/0/probability/slower") > 0.5);
+    double sum = real_at(root, "probability/slower") + real_at(root, "probability/same") +
+                 real_at(root, "probability/faster");
+    assert_true(sum > 0.999999 && sum < 1.000001);
+    text_at(root, "commits/0/verdict", "same");
+    text_at(root, "commits/0/subject", "renames");
+    assert_true(real_at(root, "reasons/0/score") > 0);
+    assert_true(real_at(root, "model/alarm") == 0.05);
+    hpc_json_free(root);
+    run_in(p, "first..loops --format json", 0);
+}
+
+static void test_sarif(void **state)
+{
+    place *p = *state;
+    begin(p);
+    script(p, "cd r; echo 'a|b/st,e:p`<x>.c:step so be it' > .perf-ack; save acks");
+    run_in(p, "first..HEAD --format sarif --fail-on 0.5", 0);
+    hpc_json *root = parsed_output();
+    text_at(root, "version", "2.1.0");
+    text_at(root, "runs/0/tool/driver/rules/2/id", "slower-function");
+    const hpc_json *results = at(root, "runs/0/results");
+    assert_int_equal(hpc_json_n(results), 3); /* the whole, the commit, the function */
+    for (int k = 0; k < 3; k++) {
+        const hpc_json *r = hpc_json_at(results, k);
+        text_at(r, "level", "error");
+        text_at(r, "suppressions/0/kind", "external");
+        text_at(r, "suppressions/0/justification", "so be it");
+        text_at(r, "locations/0/physicalLocation/artifactLocation/uri",
+                "a%7Cb/st%2Ce%3Ap%60%3Cx%3E.c");
+        assert_true(real_at(r, "locations/0/physicalLocation/region/startLine") >= 1);
+        assert_int_equal(hpc_json_n(at(r, "partialFingerprints")), 1);
+    }
+    text_at(hpc_json_at(results, 0), "ruleId", "slower-range");
+    text_at(hpc_json_at(results, 1), "ruleId", "slower-commit");
+    text_at(hpc_json_at(results, 2), "ruleId", "slower-function");
+    hpc_json_free(root);
+    run_in(p, "first..renames --format sarif", 0);
+    root = parsed_output();
+    assert_int_equal(hpc_json_n(at(root, "runs/0/results")), 0);
+    hpc_json_free(root);
+}
+
+/* The same finding has the same fingerprint wherever it stands in the file. */
+static void test_fingerprints(void **state)
+{
+    place *p = *state;
+    char mark[2][64];
+    script(p, "new r");
+    for (int k = 0; k < 2; k++) {
+        put(p, "r/s.c", PLAIN, strlen(PLAIN));
+        if (k) script(p, "cd r; sed -i '1i int other;' s.c");
+        script(p, "cd r; save plain");
+        put(p, "r/s.c", LOOPS, strlen(LOOPS));
+        if (k) script(p, "cd r; sed -i '1i int other;' s.c");
+        script(p, "cd r; save loops");
+        run_in(p, "HEAD~1..HEAD --format sarif", 0);
+        hpc_json *root = parsed_output();
+        const hpc_json *last = at(root, "runs/0/results/1/partialFingerprints"), *value;
+        text_at(root, "runs/0/results/1/ruleId", "slower-function");
+        assert_string_equal(hpc_json_key(last, 0, &value), "hpccoderPerf/v1");
+        const char *text = NULL;
+        assert_int_equal(hpc_json_text(&text, value, "mark"), 0);
+        snprintf(mark[k], sizeof mark[k], "%s", text);
+        hpc_json_free(root);
+    }
+    assert_string_equal(mark[0], mark[1]);
+}
+
+static void test_markdown(void **state)
+{
+    place *p = *state;
+    begin(p);
+    run_in(p, "first..loops --format markdown", 0);
+    says("### Performance: :warning: it may run slower\n");
+    says("| what | slower | why |");
+    says("<details><summary>2 commits</summary>");
+    static const char *const hostile[] = {"@all", "<img", "[a]", "http:", " #1", "`", "a|b", "<x>"};
+    for (int k = 0; k < 8; k++) lacks(hostile[k]);
+    says("<code>&#64;all &#60;img src=x&#62; &#124; &#91;a&#93;(http&#58;//b) &#35;1 ");
+    /* every row of the table has three cells */
+    for (char *line = strstr(o.out, "\n| "); line; line = strstr(line + 1, "\n| ")) {
+        int bars = 0;
+        for (char *c = line + 1; *c != '\n'; c++) bars += *c == '|';
+        assert_int_equal(bars, 4);
+    }
+    run_in(p, "first..renames --format markdown", 0);
+    says("### Performance: nothing to warn of\n");
+    lacks("| what |");
+}
+
+static void test_github(void **state)
+{
+    place *p = *state;
+    begin(p);
+    run_in(p, "renames..loops --format github --fail-on 0.5", 1);
+    says("::error file=a|b/st%2Ce%3Ap`<x>.c,line=");
+    says(",title=Performance::'step' is probably slower (");
+    says("::notice title=Performance::renames..loops: slower (");
+    int lines = 0;
+    for (char *c = o.out; *c; c++) {
+        if (c == o.out || c[-1] == '\n') assert_memory_equal(c, "::", 2);
+        lines += *c == '\n';
+    }
+    assert_int_equal(lines, 3);
+    run_in(p, "renames..loops --format github", 0);
+    says("::warning file=");
+    put(p, "acks", "a|b 100% so\n", 12);
+    run_in(p, "renames..loops --format github --fail-on 0.5 --ack @acks", 0);
+    says("::notice file=");
+    says("Acknowledged: 100%25 so\n");
+}
+
+/* ---- thousands of findings stay within what others take ---------------------------------------
+ */
+
+typedef struct large {
+    hpc_perf_prediction x;
+    hpc_perf_told commit;
+    predict_report r;
+} large;
+
+static void large_init(large *l, int64_t n, const char *path, const char *why)
+{
+    const hpc_perf_said said = {.verdict = HPC_PERF_SLOWER,
+                                .p = {0.9, 0.1, 0},
+                                .level = HPC_PERF_WARN,
+                                .why = {{why, path, "f", 3, false, 1}},
+                                .why_n = 1};
+    *l = (large){.commit = {.subject = path, .said = said}};
+    l->x.range = (hpc_perf_told){.subject = "", .said = said, .n = n};
+    l->x.range.function = calloc((size_t)n, sizeof *l->x.range.function);
+    assert_non_null(l->x.range.function);
+    for (int64_t k = 0; k < n; k++)
+        l->x.range.function[k] =
+            (hpc_perf_told_function){.file = path, .base_file = path, .name = "f", .said = said};
+    l->x.range.function[n - 1].said.p[HPC_PERF_SLOWER] = 0.99; /* the first to be told */
+    l->x.range.function[n - 1].name = "worst";
+    l->x.commit = &l->commit;
+    l->x.n = 1;
+    l->x.level = HPC_PERF_WARN;
+    l->r = (predict_report){.p = &l->x, .range = "a..b"};
+    assert_int_equal(predict_find(&l->r), 0);
+    assert_int_equal(l->r.findings_n, n + 1);
+}
+
+static void large_release(large *l)
+{
+    hpc_free(l->r.finding);
+    free(l->x.range.function);
+}
+
+static void sarif_has(const large *l, int64_t least, int64_t most, int64_t n)
+{
+    hpc_buf out = {0};
+    hpc_json *root = NULL;
+    hpc_json_out w = {.buf = &out};
+    char left_out[64];
+    predict_put_sarif(&w, &l->r);
+    assert_int_equal(out.failed, 0);
+    assert_true(out.n <= 10 << 20);
+    assert_int_equal(hpc_json_parse(&root, out.data, out.n, "log"), 0);
+    const hpc_json *results = at(root, "runs/0/results");
+    assert_in_range(hpc_json_n(results), least, most);
+    hpc_test_says(out.data, "'worst' is probably slower (99 %)");
+    snprintf(left_out, sizeof left_out, "%lld results are left out",
+             (long long)(n - hpc_json_n(results)));
+    hpc_test_says(out.data, left_out);
+    hpc_json_free(root);
+    hpc_buf_release(&out);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    enum { MANY = 30000 };
+    char path[4000], why[3000];
+    large l;
+    memset(path, '|', sizeof path - 1);
+    memset(why, '<', sizeof why - 1);
+    path[sizeof path - 1] = why[sizeof why - 1] = '\0';
+    large_init(&l, MANY, "a.c", "it is so");
+    sarif_has(&l, 25000, 25000, MANY + 1);
+    large_release(&l);
+    large_init(&l, MANY, path, why);
+    sarif_has(&l, 400, 4000, MANY + 1);
+    hpc_buf out = {0};
+    assert_int_equal(predict_put_markdown(&out, &l.r), 0);
+    assert_in_range(out.n, 40000, 60000);
+    hpc_test_says(out.data, " more\n\n</details>");
+    out.n = 0;
+    assert_int_equal(predict_put_github(&out, &l.r), 0);
+    assert_true(out.n < 4 << 20);
+    hpc_buf_release(&out);
+    large_release(&l);
+}
+
+static void test_what_is_asked_wrongly(void **state)
+{
+    static const struct {
+        const char *words, *err;
+    } cases[] = {{"", "Give BASE..HEAD"},
+                 {"a..b c", "unexpected argument 'c'"},
+                 {"a...b", "two dots, as in origin/main..HEAD"},
+                 {"nowhere..HEAD", "nowhere"},
+                 {"HEAD~9..HEAD", "goes beyond the history"},
+                 {"HEAD..HEAD --format html", "--format"},
+                 {"HEAD..HEAD --json --format sarif", "two formats"},
+                 {"HEAD..HEAD --fail-on 3", "--fail-on"},
+                 {"HEAD..HEAD --repo @f", "f"},
+                 {"HEAD..HEAD --repo @none", "none"},
+                 {"HEAD..HEAD --model @r", "model.json"},
+                 {"HEAD..HEAD --model @text", "text"}};
+    place *p = *state;
+    begin(p);
+    put(p, "text", "text", 4);
+    script(p, "mkdir f");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        run_in(p, cases[k].words, 2);
+        hpc_test_says(o.err, cases[k].err);
+        assert_string_equal(o.out, "");
+        assert_ptr_equal(strchr(o.err, '\n'), o.err + strlen(o.err) - 1);
+    }
+    script(p, "git clone -q --depth 1 \"file://$PWD/r\" s");
+    run_in(p, "--repo @s HEAD", 2);
+    hpc_test_says(o.err, "git fetch --unshallow");
+}
+
+/* It leaves the repository, its index and its work tree as they are. */
+static void test_reads_only(void **state)
+{
+    place *p = *state;
+    begin(p);
+    script(p,
+           "cd r; find . -type f -exec md5sum {} + | sort > ../before; find . | sort >> ../before");
+    run_in(p, "first..loops", 0);
+    script(p,
+           "cd r; find . -type f -exec md5sum {} + | sort > ../after; find . | sort >> ../after; "
+           "cmp ../before ../after");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {TEST(test_text),      TEST(test_json),
+                                       TEST(test_sarif),     TEST(test_fingerprints),
+                                       TEST(test_markdown),  TEST(test_github),
+                                       TEST(test_limits),    TEST(test_what_is_asked_wrongly),
+                                       TEST(test_reads_only)};
+    return cmocka_run_group_tests_name("cmd/perf_predict", tests, models_setup, models_teardown);
+}
