@@ -50,7 +50,7 @@ void predict_id(char out[13], const hpc_git_id *id);
 /* ---- formats ---- */
 int predict_put_text(hpc_buf *out, const predict_report *r);
 void predict_put_json(hpc_json_out *w, const predict_report *r);
-enum { PREDICT_SARIF_MOST = 25000, PREDICT_SARIF_BYTES = 10 << 20 };
+enum { PREDICT_SARIF_MOST = 25000, PREDICT_SARIF_BYTES = 10000000 };
 void predict_put_sarif(hpc_json_out *w, const predict_report *r);
 enum { PREDICT_MARKDOWN_BYTES = 60000 };
 int predict_put_markdown(hpc_buf *out, const predict_report *r);

@@ -131,12 +131,13 @@ int predict_put_finding(hpc_buf *out, const predict_finding *f)
 
 int predict_put_promise(hpc_buf *out, const hpc_perf_model_facts *f)
 {
+    bool named = f->metric && f->metric[0];
+    int64_t n = f->examples[0] + f->examples[1] + f->examples[2];
     return hpc_buf_printf(
         out,
-        "Of changes that are not slower, %.3g %% at most are called slower, and of those that are "
-        "slower, %.3g %% at most the same, on average, if these changes could have stood among "
-        "the %lld that the model learnt from%s%s; unknown is what cannot be told so.",
-        100 * f->alarm, 100 * f->miss,
-        (long long)(f->examples[0] + f->examples[1] + f->examples[2]),
-        f->metric && f->metric[0] ? ", by the metric " : "", f->metric ? f->metric : "");
+        "Of changes that are not slower about %.3g %% at most are called slower, of those that are "
+        "slower about %.3g %% at most the same (twice that is proven), if these changes could have "
+        "stood among the %lld that the model learnt from%s%s. What cannot be told so is unknown.",
+        100 * f->alarm, 100 * f->miss, (long long)n, named ? ", by the metric " : "",
+        named ? f->metric : "");
 }

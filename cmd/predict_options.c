@@ -21,7 +21,7 @@ const hpc_option predict_option_table[] = {
      .fallback = "text",
      .argument = "FORMAT",
      .choices = formats,
-     .help = "How it is told: as text, JSON, SARIF 2.1.0 (at most 25,000 results and 10 MiB), "
+     .help = "How it is told: as text, JSON, SARIF 2.1.0 (at most 25,000 results and 10 MB), "
              "Markdown for a pull request (at most 60,000 characters), or commands of a workflow "
              "on GitHub."},
     {.name = "warn-on",
