@@ -8,7 +8,10 @@
 #include "cmd/predict.h"
 
 #define SHIPPED "models/perf/model.json"
-enum { MANY = 1000 }; /* results of a log that nobody reads */
+enum {
+    MANY = 1000, /* results of a log that nobody reads */
+    MANY_COMMITS = 50
+};
 
 typedef struct prediction { /* all that a run of the command holds */
     const predict_options *o;
@@ -82,6 +85,7 @@ out:
 static void show(void *user, int64_t done, int64_t all)
 {
     prediction *x = user;
+    if (all < MANY_COMMITS) return; /* told at once */
     if (done == 1) hpc_progress_start(&x->progress, "commits", "commits", all);
     hpc_progress_update(&x->progress, done, NULL);
     if (done == all) hpc_progress_end(&x->progress, done);
