@@ -125,6 +125,7 @@ int perf_db_open(perf_db **out, const char *path)
     TRY(version_check(&version, d));
     if (version == 0)
         TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", path));
+    d->version = version;
     TRY(perf_prepare(d, &d->commits, "SELECT id, parent, time FROM commits ORDER BY id"));
     TRY(perf_prepare(
         d, &d->samples,
@@ -138,6 +139,11 @@ int perf_db_open(perf_db **out, const char *path)
 out:
     perf_db_close(d);
     return rc;
+}
+
+bool perf_has_profiles(const perf_db *d)
+{
+    return d->version >= 3;
 }
 
 static int damaged(const perf_db *d, const char *what)
