@@ -22,12 +22,14 @@ static const char *colour(int64_t k)
     return colours[k % COLOURS];
 }
 
+/* A quote is written as the typographic one (U+2019): doubled, as gnuplot has it, two in a row or
+ * one in front end the text in gnuplot 5.4. */
 static void quoted(hpc_buf *out, const char *text)
 {
     hpc_buf_text(out, "'");
     for (const char *p = text ? text : ""; *p; p++) {
         if (*p == '\'')
-            hpc_buf_text(out, "''");
+            hpc_buf_text(out, "\xe2\x80\x99");
         else if ((unsigned char)*p < ' ' || *p == 127)
             hpc_buf_text(out, " ");
         else

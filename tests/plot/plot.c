@@ -78,6 +78,28 @@ static void test_pictures(void **state)
     hpc_buf_release(&twice);
 }
 
+/* Quotes in front, behind, and several in a row. */
+static void test_quotes(void **state)
+{
+    static const char *const texts[] = {
+        "'", "''", "'a'", "a'' ; system('touch owned') ; ''", "'''; !touch owned", "x''''y"};
+    char path[PATH_MAX];
+    hpc_plot plots[3];
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        hpc_buf svg = {0};
+        hpc_figure f = figure(plots);
+        plots[2].title = plots[2].x_label = f.title = texts[k];
+        f.plot = &plots[2];
+        f.n = 1;
+        if (hpc_plot_save(hpc_test_path(path, *state, "a.svg"), &f) < 0)
+            fail_msg("%s: %s", texts[k], hpc_error_get()->text);
+        assert_int_equal(hpc_file_read(&svg, path, 1 << 24), 0);
+        assert_non_null(strstr(svg.data, "\xe2\x80\x99"));
+        assert_false(hpc_file_exists("owned"));
+        hpc_buf_release(&svg);
+    }
+}
+
 static int times(const char *text, const char *part)
 {
     int n = 0;
@@ -280,6 +302,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_pictures),
+                                       TEST(test_quotes),
                                        TEST(test_faint_lines),
                                        TEST(test_intervals_in_a_picture),
                                        TEST(test_plots_within_a_page),

@@ -1,3 +1,6 @@
+/*
+ * picture.c: PNG files, decoded as far as tests need it.
+ */
 #include "tests/support/picture.h"
 
 #include <setjmp.h>
