@@ -4,6 +4,7 @@
  * What a pair of commits comes to is perf_pairs.c's business; perf_add.c writes.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "corpus/perf_priv.h"
@@ -88,6 +89,8 @@ void perf_db_close(perf_db *d)
     sqlite3_finalize(d->commits);
     sqlite3_finalize(d->samples);
     sqlite3_finalize(d->products);
+    sqlite3_finalize(d->failures);
+    sqlite3_finalize(d->series);
     for (int k = 0; k < PERF_WRITES; k++) sqlite3_finalize(d->write[k]);
     sqlite3_close(d->db);
     hpc_buf_release(&d->path);
@@ -113,6 +116,25 @@ out:
 
 /* ---- reading --------------------------------------------------------------------------- */
 
+static int prepare_reading(perf_db *d, int64_t version)
+{
+    int rc = HPC_OK;
+    TRY(perf_prepare(d, &d->commits, "SELECT id, parent, time FROM commits ORDER BY id"));
+    TRY(perf_prepare(d, &d->series, "SELECT id, command, metric, machine FROM series ORDER BY id"));
+    TRY(perf_prepare(
+        d, &d->samples,
+        "SELECT series, commit_id, value FROM sample ORDER BY series, commit_id, run"));
+    if (version < 2) goto out;
+    TRY(perf_prepare(d, &d->products,
+                     "SELECT commit_id, command || char(10) || machine, product FROM attempt "
+                     "WHERE stage = 'build' AND product <> '' ORDER BY commit_id"));
+    TRY(perf_prepare(d, &d->failures,
+                     "SELECT commit_id, stage, command, machine, outcome, log, seconds FROM attempt"
+                     " WHERE outcome <> 'done' ORDER BY commit_id, stage, command, machine"));
+out:
+    return rc;
+}
+
 int perf_db_open(perf_db **out, const char *path)
 {
     int64_t version = 0;
@@ -126,14 +148,7 @@ int perf_db_open(perf_db **out, const char *path)
     if (version == 0)
         TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", path));
     d->version = version;
-    TRY(perf_prepare(d, &d->commits, "SELECT id, parent, time FROM commits ORDER BY id"));
-    TRY(perf_prepare(
-        d, &d->samples,
-        "SELECT series, commit_id, value FROM sample ORDER BY series, commit_id, run"));
-    if (version >= 2)
-        TRY(perf_prepare(d, &d->products,
-                         "SELECT commit_id, command || char(10) || machine, product FROM attempt "
-                         "WHERE stage = 'build' AND product <> '' ORDER BY commit_id"));
+    TRY(prepare_reading(d, version));
     *out = d;
     d = NULL;
 out:
@@ -200,4 +215,67 @@ int perf_next_product(const char **commit, uint64_t *how, const char **product, 
         return damaged(d, "a product's hash is none");
     *how = hpc_hash(text, strlen(text), 0);
     return 1;
+}
+
+int perf_next_series(perf_series *out, perf_db *d)
+{
+    int rc = next(d, d->series);
+    if (rc <= 0) return rc;
+    out->id = sqlite3_column_int64(d->series, 0);
+    out->command = (const char *)sqlite3_column_text(d->series, 1);
+    out->metric = (const char *)sqlite3_column_text(d->series, 2);
+    out->machine = (const char *)sqlite3_column_text(d->series, 3);
+    if (!out->command || !out->metric || !out->machine)
+        return damaged(d, "a series has no command, metric or machine");
+    return 1;
+}
+
+int perf_next_failure(const char **commit, perf_attempt *a, perf_db *d)
+{
+    int rc = d->failures ? next(d, d->failures) : 0;
+    if (rc <= 0) return rc;
+    *commit = (const char *)sqlite3_column_text(d->failures, 0);
+    *a = (perf_attempt){.stage = (const char *)sqlite3_column_text(d->failures, 1),
+                        .command = (const char *)sqlite3_column_text(d->failures, 2),
+                        .machine = (const char *)sqlite3_column_text(d->failures, 3),
+                        .outcome = (const char *)sqlite3_column_text(d->failures, 4),
+                        .log = (const char *)sqlite3_column_text(d->failures, 5),
+                        .seconds = sqlite3_column_double(d->failures, 6)};
+    if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
+    if (!a->stage || !a->command || !a->machine || !a->outcome || !a->log)
+        return damaged(d, "an attempt lacks something");
+    return 1;
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+/* "==123== " or "--123-- ": valgrind's. */
+static bool is_valgrinds(const char *line, size_t n)
+{
+    size_t digits = n > 2 ? strspn(line + 2, "0123456789") : 0;
+    return digits > 0 && digits + 4 <= n && (line[0] == '=' || line[0] == '-') &&
+           line[1] == line[0] && line[digits + 2] == line[0] && line[digits + 3] == line[0];
+}
+
+/* Of text[0..*end), which becomes shorter, the last line with something in it. */
+static const char *last_line(const char *text, size_t *end, size_t *n)
+{
+    while (*end > 0 && strchr(" \n\r\t", text[*end - 1])) --*end;
+    size_t from = *end;
+    while (from > 0 && text[from - 1] != '\n') from--;
+    *n = *end - from;
+    *end = from;
+    return text + from;
+}
+
+void perf_last_words(char out[PERF_WORDS], const char *log)
+{
+    size_t end = strlen(log), n, said_n = 0;
+    const char *own = last_line(log, &end, &n), *said = "";
+    for (bool more = true; more && end > 0;) {
+        said = last_line(log, &end, &said_n);
+        more = said_n > 0 && is_valgrinds(said, said_n);
+    }
+    snprintf(out, PERF_WORDS, "%.*s%s%.*s", n < 160 ? (int)n : 160, own, said_n ? ": " : "",
+             said_n < 160 ? (int)said_n : 160, said);
 }

@@ -112,9 +112,20 @@ void perf_profiles_free(perf_profiles *p);
 const perf_share *perf_profiles_of(int64_t *n, const perf_profiles *p, const char *commit,
                                    int64_t time);
 
-/* For perf_pairs.c and perf_line.c: rows one after the other, 1 or 0 at the end. Borrowed until the
- * next. */
+/* For those who read (perf_line.c, perf_pairs.c, perf_curve.c): rows one after the other, 1 or 0 at
+ * the end. Borrowed until the next. */
 int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_db *d);
+typedef struct perf_series {
+    int64_t id;
+    const char *command, *metric, *machine;
+} perf_series;
+int perf_next_series(perf_series *out, perf_db *d); /* by id */
+/* What did not end as it should, without its product; by commit. */
+int perf_next_failure(const char **commit, perf_attempt *a, perf_db *d);
+/* The end of a log in a line: how it ended, and the last that was printed before (by valgrind only
+ * if nothing else was). */
+enum { PERF_WORDS = 328 };
+void perf_last_words(char out[PERF_WORDS], const char *log);
 /* What was built of a commit, by whom (a hash of command and machine); by commit. */
 int perf_next_product(const char **commit, uint64_t *how, const char **product, perf_db *d);
 /* By series, then commit. */

@@ -24,8 +24,9 @@ enum { /* statements of a database that is written */
 struct perf_db {
     sqlite3 *db;
     hpc_buf path;
-    sqlite3_stmt *commits, *samples;  /* when read */
-    sqlite3_stmt *products;           /* NULL: version 1 has none */
+    sqlite3_stmt *commits, *samples;   /* when read */
+    sqlite3_stmt *products, *failures; /* NULL: version 1 has none */
+    sqlite3_stmt *series;
     sqlite3_stmt *write[PERF_WRITES]; /* when written */
     int64_t version;                  /* of what is read */
     int64_t session;                  /* that samples are of; 0: none */

@@ -55,18 +55,11 @@ static void tell(const collection *c, const char *format, ...)
     c->o->tell(c->o->user, line);
 }
 
-/* The last line that something printed, or why it ended: our own remark stands last. */
 static void tell_why(const collection *c, const char *hex, const char *stage, const hpc_buf *log)
 {
-    const char *text = log->data ? log->data : "", *end = text + log->n, *own;
-    while (end > text && (end[-1] == '\n' || end[-1] == ' ')) end--;
-    for (own = end; own > text && own[-1] != '\n'; own--) continue;
-    const char *said = own;
-    while (said > text && said[-1] == '\n') said--;
-    const char *stop = said;
-    while (said > text && said[-1] != '\n') said--;
-    tell(c, "%.12s: the %s: %.*s%s%.*s", hex, stage, (int)(end - own < 160 ? end - own : 160), own,
-         stop > said ? ": " : "", (int)(stop - said < 160 ? stop - said : 160), said);
+    char words[PERF_WORDS];
+    perf_last_words(words, log->data ? log->data : "");
+    tell(c, "%.12s: the %s: %s", hex, stage, words);
 }
 
 static void id_of(char hex[41], const collection *c, int64_t at)

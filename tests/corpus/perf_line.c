@@ -9,62 +9,12 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "corpus/perf_line.h"
+#include "tests/corpus/made.h"
 #include "tests/support/fault.h"
-#include "tests/support/folder.h"
-
-static const char *id_of(char out[PERF_ID], int k)
-{
-    snprintf(out, PERF_ID, "%040d", k);
-    return out;
-}
-
-static void add(perf_db *d, int commit, int parent, int64_t time)
-{
-    char id[PERF_ID], above[PERF_ID];
-    assert_int_equal(
-        perf_db_add_commit(d, id_of(id, commit), parent ? id_of(above, parent) : NULL, time), 0);
-}
-
-/* `product` tells what it was built to; 0: the build failed. */
-static void add_build(perf_db *d, int commit, const char *command, int product)
-{
-    char id[PERF_ID];
-    perf_attempt a = {.stage = "build",
-                      .command = command,
-                      .machine = "m",
-                      .outcome = product ? "done" : "failed",
-                      .log = ""};
-    if (product) snprintf(a.product, sizeof a.product, "%032d", product);
-    assert_int_equal(perf_db_add_attempt(d, id_of(id, commit), &a), 0);
-}
-
-static void add_runs(perf_db *d, const char *command, int commit, double value)
-{
-    char id[PERF_ID];
-    for (int run = 0; run < 5; run++)
-        assert_int_equal(
-            perf_db_add(d, command, "time", "m", id_of(id, commit), value + run * 0.001), 0);
-}
-
-static perf_db *create(char path[PATH_MAX], void **state)
-{
-    perf_db *d = NULL;
-    assert_int_equal(perf_db_create(&d, hpc_test_path(path, *state, "h.db")), 0);
-    return d;
-}
-
-static perf_db *reopen(perf_db *d, const char *path)
-{
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
-    assert_int_equal(perf_db_open(&d, path), 0);
-    return d;
-}
 
 static int place_of(const perf_line *l, int commit)
 {
@@ -158,11 +108,11 @@ static void same_bytes_are_known(void **state)
     perf_db *d = create(path, state);
     for (int k = 1; k <= 7; k++) {
         add(d, k, k - 1, k);
-        add_build(d, k, "make", built[k - 1]);
+        add_build(d, k, "make", "m", built[k - 1]);
     }
-    add_build(d, 5, "make fast", 10);
-    add_build(d, 6, "make fast", 11);
-    add_build(d, 7, "make fast", 11);
+    add_build(d, 5, "make fast", "m", 10);
+    add_build(d, 6, "make fast", "m", 11);
+    add_build(d, 7, "make fast", "m", 11);
     d = reopen(d, path);
     assert_int_equal(perf_line_load(&l, d), 0);
     perf_db_close(d);
@@ -199,11 +149,11 @@ static int fill(perf_db *d)
     static const int built[] = {1, 1, 1, 2, 2, 0};
     for (int k = 1; k <= 6; k++) {
         add(d, k, k - 1, k);
-        if (built[k - 1]) add_build(d, k, "make", built[k - 1]);
+        if (built[k - 1]) add_build(d, k, "make", "m", built[k - 1]);
     }
-    add_runs(d, "a", 1, 10);
-    add_runs(d, "a", 4, 15);
-    add_runs(d, "a", 5, 25);
+    add_runs(d, "a", "time", 1, 10, 5);
+    add_runs(d, "a", "time", 4, 15, 5);
+    add_runs(d, "a", "time", 5, 25, 5);
     return perf_db_commit(d);
 }
 
@@ -226,14 +176,6 @@ static void same_bytes_cost_the_same(void **state)
 }
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
-
-static void change(const char *path, const char *sql)
-{
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
 
 static void damaged_products_are_told(void **state)
 {
