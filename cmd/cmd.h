@@ -22,7 +22,8 @@ extern const hpc_command hpc_cmd_info, hpc_cmd_plan_show, hpc_cmd_bench_op, hpc_
 extern const hpc_command hpc_cmd_plan_check, hpc_cmd_plan_simulate;
 extern const hpc_command hpc_cmd_corpus_harvest, hpc_cmd_corpus_check, hpc_cmd_corpus_sketch,
     hpc_cmd_corpus_loops, hpc_cmd_corpus_pack, hpc_cmd_corpus_passages, hpc_cmd_corpus_stats;
-extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_perf_train;
+extern const hpc_command hpc_cmd_perf_collect, hpc_cmd_perf_predict, hpc_cmd_perf_report,
+    hpc_cmd_perf_train;
 extern const hpc_command hpc_cmd_tokenizer_train, hpc_cmd_tokenizer_encode,
     hpc_cmd_tokenizer_decode;
 extern const hpc_command hpc_cmd_complete, hpc_cmd_pragma, hpc_cmd_train, hpc_cmd_import,

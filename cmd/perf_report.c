@@ -1,0 +1,444 @@
+/*
+ * perf_report.c: `hpccoder perf report`: the series of performance histories, where they changed,
+ * as text, and as a page and pictures (perf_report_text.c, _page.c, _plot.c).
+ */
+#include "cmd/perf_report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/git/git.h"
+
+typedef struct report_options {
+    hpc_texts db, metric, series;
+    const char *repo, *out;
+    double threshold;
+    bool json;
+} report_options;
+
+enum { SUBJECT = 120, COMMAND = 200 };
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* A character of UTF-8, and how many bytes it has; of what is none, one byte, and '?'. */
+static uint32_t decode(int *bytes, const unsigned char *p)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
+    uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+    *bytes = 1;
+    for (int k = 1; k < n; k++) {
+        if ((p[k] & 0xc0) != 0x80) return '?';
+        c = c << 6 | (p[k] & 0x3f);
+    }
+    if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return '?';
+    *bytes = n;
+    return c;
+}
+
+static bool is_blank(uint32_t c)
+{
+    return c <= ' ' || (c >= 0x7f && c < 0xa0);
+}
+
+/* Marks of direction, of lines, of order. */
+static bool is_unseen(uint32_t c)
+{
+    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff;
+}
+
+const char *perf_report_line(hpc_arena *a, const char *text, size_t most)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    char *out = hpc_arena_alloc(a, most + 8, 1);
+    size_t n = 0;
+    bool blank = false;
+    if (!out) return NULL;
+    for (int bytes; *p; p += bytes) {
+        uint32_t c = decode(&bytes, p);
+        blank = blank || is_blank(c);
+        if (is_blank(c) || is_unseen(c)) continue;
+        if (n + (size_t)bytes + blank > most) return strcat(out, "...");
+        if (blank && n > 0) out[n++] = ' ';
+        blank = false;
+        if (bytes == 1)
+            out[n++] = (char)c;
+        else
+            for (int k = 0; k < bytes; k++) out[n++] = (char)p[k];
+    }
+    return out;
+}
+
+const char *perf_report_cost(char out[PERF_REPORT_TEXT], const perf_shown *s, double value)
+{
+    snprintf(out, PERF_REPORT_TEXT, "%.5g%s%s", value / s->unit, s->unit_name[0] ? " " : "",
+             s->unit_name);
+    return out;
+}
+
+static const char *percent(char out[PERF_REPORT_TEXT], double change)
+{
+    if (!isfinite(change))
+        snprintf(out, PERF_REPORT_TEXT, "%s", change > 0 ? "+inf" : "?");
+    else
+        snprintf(out, PERF_REPORT_TEXT, fabs(change) < 0.0995 ? "%+.2f" : "%+.1f", 100 * change);
+    return out;
+}
+
+const char *perf_report_share(char out[PERF_REPORT_TEXT], double change)
+{
+    percent(out, change);
+    return strcat(out, " %");
+}
+
+const char *perf_report_range(char out[PERF_REPORT_TEXT], double low, double high)
+{
+    char a[PERF_REPORT_TEXT], b[PERF_REPORT_TEXT];
+    snprintf(out, PERF_REPORT_TEXT, "%.24s to %.24s %%", percent(a, low), percent(b, high));
+    return out;
+}
+
+const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds)
+{
+    time_t t = (time_t)seconds;
+    struct tm at;
+    out[0] = '\0';
+    if (gmtime_r(&t, &at)) strftime(out, PERF_REPORT_TEXT, "%Y-%m-%d", &at);
+    return out;
+}
+
+const perf_commit *perf_report_commit(const perf_shown *s, int64_t at)
+{
+    return &s->of->curves.line.item[at];
+}
+
+void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s)
+{
+    memset(n, 0, (PERF_UNDECIDED + 1) * sizeof *n);
+    for (int64_t k = 0; k < s->of->curves.line.n; k++) {
+        const perf_point *p = &s->curve->point[k];
+        if (p->base >= 0 && (p->same || p->samples.n > 0)) n[p->effect.label]++;
+    }
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+static bool is_wanted(const char *command, const char *metric, const char *machine, void *user)
+{
+    const report_options *o = user;
+    bool metrics = o->metric.n == 0, series = o->series.n == 0;
+    for (int64_t k = 0; k < o->metric.n; k++) metrics |= strcmp(metric, o->metric.item[k]) == 0;
+    for (int64_t k = 0; k < o->series.n; k++)
+        series |= strstr(command, o->series.item[k]) || strstr(machine, o->series.item[k]);
+    return metrics && series;
+}
+
+static int load_history(perf_history *h, const char *path, const report_options *o)
+{
+    perf_curves_options c = {
+        .wants = is_wanted, .user = (void *)(uintptr_t)o, .threshold = o->threshold / 100};
+    perf_db *d = NULL;
+    int rc;
+    h->name = path;
+    if (!hpc_file_exists(path))
+        TRY(hpc_fail(HPC_E_ARG, "--db %.300s: there is no such performance history", path));
+    TRY(perf_db_open(&d, path));
+    TRY(perf_curves_load(&h->curves, d, &c));
+out:
+    perf_db_close(d);
+    return rc;
+}
+
+/* Of commits that the repository does not have, nothing. */
+static int load_subjects(perf_history *h, hpc_arena *a, hpc_git *g)
+{
+    const perf_line *l = &h->curves.line;
+    hpc_buf message = {0};
+    int rc = HPC_OK;
+    h->subject = hpc_arena_alloc(a, (size_t)l->n + 1, sizeof *h->subject);
+    TRY(h->subject ? HPC_OK : HPC_E_NOMEM);
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_git_id id;
+        h->subject[k] = "";
+        if (!g || !hpc_git_id_parse(&id, l->item[k].id)) continue;
+        TRY(hpc_git_message(&message, g, &id));
+        if (rc != HPC_GIT_READ || !message.data) continue;
+        char *line = message.data + strspn(message.data, " \t\r\n");
+        line[strcspn(line, "\n")] = '\0';
+        h->subject[k] = perf_report_line(a, line, SUBJECT);
+        TRY(h->subject[k] ? HPC_OK : HPC_E_NOMEM);
+    }
+    rc = HPC_OK;
+out:
+    hpc_buf_release(&message);
+    return rc;
+}
+
+typedef struct unit {
+    double size;
+    const char *name;
+} unit;
+
+/* In which a cost of that size has 1 to 3 digits before the point. */
+static unit unit_of(const char *metric, double cost)
+{
+    static const unit seconds[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
+    static const unit bytes[] = {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}};
+    static const unit plain[] = {{1, ""}, {1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}};
+    bool time = strcmp(metric, "time") == 0 || strcmp(metric, "user") == 0;
+    const unit *u = time ? seconds : strcmp(metric, "memory") == 0 ? bytes : plain;
+    int k = 0;
+    while (k < 3 && cost >= u[k + 1].size) k++;
+    return u[k];
+}
+
+static double any_cost(const perf_curve *c, int64_t n)
+{
+    double most = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (c->point[k].median > most) most = c->point[k].median;
+    return most;
+}
+
+static int add_series(perf_report *r, const perf_history *h, const perf_curve *c)
+{
+    perf_shown *s = &r->item[r->n++];
+    unit u = unit_of(c->metric, any_cost(c, h->curves.line.n));
+    *s = (perf_shown){.of = h,
+                      .curve = c,
+                      .number = (int)r->n,
+                      .command = perf_report_line(r->arena, c->command, COMMAND),
+                      .metric = perf_report_line(r->arena, c->metric, COMMAND),
+                      .machine = perf_report_line(r->arena, c->machine, COMMAND),
+                      .unit = u.size,
+                      .unit_name = u.name};
+    return s->command && s->metric && s->machine ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const perf_change *x = a, *y = b;
+    double p = fabs(log1p(x->step->change)), q = fabs(log1p(y->step->change));
+    if (p != q) return p > q ? -1 : 1;
+    if (x->of->number != y->of->number) return x->of->number < y->of->number ? -1 : 1;
+    return x->step->at < y->step->at ? -1 : 1;
+}
+
+static int gather(perf_report *r)
+{
+    int64_t series = 0, changes = 0;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < r->histories_n; k++) series += r->history[k].curves.n;
+    r->item = hpc_arena_alloc(r->arena, (size_t)series + 1, sizeof *r->item);
+    TRY(r->item ? HPC_OK : HPC_E_NOMEM);
+    for (int64_t k = 0; k < r->histories_n; k++)
+        for (int64_t i = 0; i < r->history[k].curves.n; i++) {
+            TRY(add_series(r, &r->history[k], &r->history[k].curves.item[i]));
+            changes += r->history[k].curves.item[i].steps.n;
+        }
+    r->change = hpc_arena_alloc(r->arena, (size_t)changes + 1, sizeof *r->change);
+    TRY(r->change ? HPC_OK : HPC_E_NOMEM);
+    for (int64_t k = 0; k < r->n; k++)
+        for (int64_t i = 0; i < r->item[k].curve->steps.n; i++) {
+            const perf_shown *s = &r->item[k];
+            perf_change *c = &r->change[r->changes_n++];
+            *c = (perf_change){.of = s, .step = &s->curve->steps.item[i]};
+            c->suspects =
+                perf_curve_suspects(&c->first, &c->last, s->curve, &s->of->curves.line, c->step);
+        }
+    if (r->changes_n > 1)
+        qsort(r->change, (size_t)r->changes_n, sizeof *r->change, compare_changes);
+out:
+    return rc;
+}
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+/* "DIR/1-time.png": of a metric's name what is fit for a file's. */
+static int picture_path(char out[PATH_MAX], const char *folder, const perf_shown *s)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%d-", folder, s->number);
+    if (n < 0 || n + 80 > PATH_MAX)
+        return hpc_fail(HPC_E_ARG, "--out %.200s...: the path is too long", folder);
+    for (const char *p = s->curve->metric; *p && p < s->curve->metric + 64; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                     (*p >= '0' && *p <= '9') || *p == '_';
+        out[n++] = plain ? *p : '-';
+    }
+    strcpy(out + n, ".png");
+    return HPC_OK;
+}
+
+static int draw_series(const perf_report *r, const perf_shown *s, const char *folder)
+{
+    enum { WIDTH = 1500, HEIGHT = 560 };
+    char path[PATH_MAX];
+    hpc_plot plot;
+    hpc_arena_mark mark = hpc_arena_here(r->arena);
+    int rc;
+    TRY(picture_path(path, folder, s));
+    TRY(perf_report_plot(&plot, r->arena, s));
+    const hpc_figure f = {.plot = &plot, .n = 1, .width = WIDTH, .height = HEIGHT};
+    if (plot.series_n > 0) TRY(hpc_plot_save(path, &f));
+out:
+    hpc_arena_rewind(r->arena, mark);
+    return rc;
+}
+
+/* The page needs no gnuplot, so that it is there without pictures. */
+static int draw(const perf_report *r, const report_options *o)
+{
+    char path[PATH_MAX];
+    hpc_buf page = {0};
+    int rc = HPC_OK;
+    TRY(hpc_file_mkdir(o->out));
+    if (snprintf(path, sizeof path, "%s/index.html", o->out) >= (int)sizeof path)
+        TRY(hpc_fail(HPC_E_ARG, "--out %.200s...: the path is too long", o->out));
+    TRY(perf_report_page(&page, r));
+    TRY(hpc_file_save(path, page.data, page.n));
+    for (int64_t k = 0; k < r->n; k++) {
+        rc = draw_series(r, &r->item[k], o->out);
+        if (rc == HPC_E_UNSUPPORTED) {
+            hpc_cmd_warn("there are no pictures beside the page: gnuplot is not installed (Debian "
+                         "package gnuplot-nox)",
+                         (void *)(uintptr_t) "perf report");
+            hpc_error_clear();
+            rc = HPC_OK;
+            break;
+        }
+        TRY(rc);
+    }
+out:
+    hpc_buf_release(&page);
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int check(const perf_report *r)
+{
+    int64_t all = 0;
+    for (int64_t k = 0; k < r->histories_n; k++) all += r->history[k].curves.all_n;
+    if (r->n > 0 || all == 0) return HPC_OK;
+    return hpc_fail(HPC_E_ARG,
+                    "none of %lld series is of such a metric, command or machine; without --metric "
+                    "and --series all are shown",
+                    (long long)all);
+}
+
+static int load(perf_report *r, const report_options *o)
+{
+    hpc_git *git = NULL;
+    int rc = HPC_OK;
+    if (o->db.n == 0) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: what perf collect made"));
+    r->arena = hpc_arena_create(0);
+    TRY(r->arena ? HPC_OK : HPC_E_NOMEM);
+    r->history = hpc_arena_alloc(r->arena, (size_t)o->db.n, sizeof *r->history);
+    TRY(r->history ? HPC_OK : HPC_E_NOMEM);
+    if (o->repo) {
+        rc = hpc_git_open(&git, o->repo);
+        TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
+        r->repository = true;
+    }
+    for (int64_t k = 0; k < o->db.n; k++) {
+        r->histories_n++;
+        TRY(load_history(&r->history[k], o->db.item[k], o));
+        TRY(load_subjects(&r->history[k], r->arena, git));
+    }
+    TRY(gather(r));
+    TRY(check(r));
+out:
+    hpc_git_close(git);
+    return rc;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const report_options *o = options;
+    perf_report r = {0};
+    hpc_buf text = {0};
+    int rc;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
+    TRY(load(&r, o));
+    if (o->out) TRY(draw(&r, o));
+    if (o->json)
+        TRY(perf_report_json(&text, &r));
+    else
+        perf_report_text(&text, &r);
+    TRY(hpc_cmd_print(&text));
+    rc = EXIT_DONE;
+out:
+    for (int64_t k = 0; k < r.histories_n; k++) perf_curves_release(&r.history[k].curves);
+    hpc_buf_release(&text);
+    hpc_arena_free(r.arena);
+    return rc;
+}
+
+static const hpc_option options[] = {
+    {.name = "db",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(report_options, db),
+     .argument = "FILE",
+     .help = "A performance history, as perf collect makes it; may be given several times."},
+    {.name = "repo",
+     .kind = HPC_TEXT,
+     .offset = offsetof(report_options, repo),
+     .argument = "DIR",
+     .help = "The git repository, for what commits say of themselves; it is only read."},
+    {.name = "out",
+     .letter = 'o',
+     .kind = HPC_TEXT,
+     .offset = offsetof(report_options, out),
+     .argument = "DIR",
+     .help = "Also write a page, DIR/index.html, and a picture of each series, DIR/1-time.png, "
+             "... (these need gnuplot)."},
+    {.name = "metric",
+     .letter = 'm',
+     .kind = HPC_TEXTS,
+     .offset = offsetof(report_options, metric),
+     .argument = "METRIC",
+     .help = "Only series of that metric; may be given several times."},
+    {.name = "series",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(report_options, series),
+     .argument = "TEXT",
+     .help = "Only series with that in their command or machine; may be given several times."},
+    {.name = "threshold",
+     .kind = HPC_REAL,
+     .offset = offsetof(report_options, threshold),
+     .fallback = "0",
+     .argument = "PERCENT",
+     .least = 0,
+     .most = 1000,
+     .help = "Smaller changes are none; 0: labels beyond 1 % for cost and instructions, beyond 5 % "
+             "else, change points beyond 0.5 %."},
+    HPC_CMD_JSON(report_options),
+    {.name = NULL},
+};
+
+const hpc_command hpc_cmd_perf_report = {
+    .name = "perf report",
+    .summary = "where a program became slower or faster over its commits",
+    .arguments = "",
+    .description =
+        "Reads what perf collect measured. For each series (a command, a metric, a machine): the "
+        "commits in the order of their parents, with the median of each and the interval in which "
+        "it lies at 95 %; which commits are slower or faster than the one before that was "
+        "measured; and change points, at which the level changed for good: by all commits before "
+        "and after, so that they are found where no two neighbours show them. A change point has "
+        "an interval, and the commits at which it may have happened. Printed are the change "
+        "points, the largest first, and the labels.\n\n"
+        "Every metric is a cost: +10 % is slower. Labels bound the rate of false discoveries among "
+        "all commits of a series by 5 %; change points are expected falsely once in 2,000 commits. "
+        "Commits that were built to the bytes of the one before cost what that does. Commits of "
+        "branches that were merged have labels and take no part in change points.\n\n"
+        "The page has each series as a plot that says which commit is pointed at, its tables, and "
+        "the end of what failed builds and runs printed. It needs no script and no network.",
+    .examples = "hpccoder perf report --db perf.db --repo . --out report  # a page and pictures\n"
+                "hpccoder perf report --db perf.db -m cost --json  # for other programs\n",
+    .options = options,
+    .options_bytes = sizeof(report_options),
+    .run = run};
