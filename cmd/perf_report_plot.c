@@ -279,7 +279,7 @@ static int add_hints(hpc_plot *out, drawing *d)
     int rc = hint ? HPC_OK : HPC_E_NOMEM;
     for (int64_t k = 0; rc >= 0 && k < d->n; k++) {
         const perf_point *p = point_at(d, k);
-        if (k % every && !is_slower(p) && !is_faster(p)) continue;
+        if (k % every && !is_slower(p) && !is_faster(p) && !p->failure) continue;
         hint[n] = (hpc_plot_hint){(double)k + 1, hint_of(d, k, &text)};
         if (!hint[n++].text) rc = HPC_E_NOMEM;
     }
