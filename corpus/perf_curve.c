@@ -18,11 +18,6 @@ typedef struct loading {
     int64_t values_n, values_cap;
 } loading;
 
-bool perf_is_counted(const char *metric)
-{
-    return strcmp(metric, "cost") == 0 || strcmp(metric, "instructions") == 0;
-}
-
 /* ---- series ---------------------------------------------------------------------------------- */
 
 static int load_series(loading *l, perf_db *d)
@@ -43,9 +38,7 @@ static int load_series(loading *l, perf_db *d)
                           .machine = hpc_arena_text(out->arena, "%s", s.machine)};
         c->point = hpc_arena_alloc(out->arena, (size_t)out->line.n + 1, sizeof *c->point);
         TRY(c->command && c->metric && c->machine && c->point ? HPC_OK : HPC_E_NOMEM);
-        c->threshold = l->o->threshold > 0          ? l->o->threshold
-                       : perf_is_counted(c->metric) ? 0.01
-                                                    : 0.05;
+        c->threshold = l->o->threshold > 0 ? l->o->threshold : perf_metric_threshold(c->metric);
     }
 out:
     return rc;

@@ -54,8 +54,6 @@ typedef struct perf_curves_options {
 int perf_curves_load(perf_curves *out, perf_db *d, const perf_curves_options *o);
 void perf_curves_release(perf_curves *c);
 
-/* "cost", "instructions": counted, the same each time. */
-bool perf_is_counted(const char *metric);
 /* Commits at which the step may have happened. first and last of them, if not NULL. */
 int64_t perf_curve_suspects(int64_t *first, int64_t *last, const perf_curve *c, const perf_line *l,
                             const perf_step *s);
