@@ -110,7 +110,7 @@ static int put_in_order(perf_line *l, const place *p, int64_t n)
     }
     for (int64_t k = n; k < l->n; k++)
         TRY(hpc_map_put(l->places, l->item[p[k].at].id, PERF_ID, UINT64_MAX));
-    memcpy(l->item, item, (size_t)n * sizeof *item);
+    if (n > 0) memcpy(l->item, item, (size_t)n * sizeof *item);
     l->n = n;
 out:
     hpc_free(item);
