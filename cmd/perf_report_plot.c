@@ -297,13 +297,16 @@ static int put_labels(hpc_plot *out, const drawing *d)
     char first[PERF_REPORT_TEXT], last[PERF_REPORT_TEXT];
     const perf_commit *a = perf_report_commit(s, d->place[0]);
     const perf_commit *b = perf_report_commit(s, d->place[d->n - 1]);
-    out->title =
-        hpc_arena_text(d->arena, "%s of '%.80s' on %.60s", s->metric, s->command, s->machine);
+    const char *command = perf_report_line(d->arena, s->command, 80);
+    const char *machine = perf_report_line(d->arena, s->machine, 60);
+    const char *metric = perf_report_line(d->arena, s->metric, 40);
+    if (!command || !machine || !metric) return HPC_E_NOMEM;
+    out->title = hpc_arena_text(d->arena, "%s of '%s' on %s", metric, command, machine);
     out->x_label =
         hpc_arena_text(d->arena, "commits, from %.9s (%s) to %.9s (%s)", a->id,
                        perf_report_date(first, a->time), b->id, perf_report_date(last, b->time));
-    out->y_label = s->unit_name[0] ? hpc_arena_text(d->arena, "%.60s, %s", s->metric, s->unit_name)
-                                   : hpc_arena_text(d->arena, "%.60s", s->metric);
+    out->y_label =
+        s->unit_name[0] ? hpc_arena_text(d->arena, "%s, %s", metric, s->unit_name) : metric;
     return out->title && out->x_label && out->y_label ? HPC_OK : HPC_E_NOMEM;
 }
 
