@@ -8,11 +8,12 @@
 #
 # Makes FOLDER/kernels, a git repository with a branch for each program (the same ids everywhere),
 # and FOLDER/kernels.db, the performance history. What is there already is not measured again.
-# Without options the metric is cost. HPCCODER: the program, if it is not in PATH.
+# Without options the metric is cost. HPCCODER: the program, if it is not in PATH. KERNELS: names
+# of those to take, if not all.
 set -eu
 folder=${1:?usage: kernels.sh FOLDER [OPTION of hpccoder perf collect]...}
 shift
-[ $# -gt 0 ] || set -- --metric cost
+[ $# -gt 0 ] || set -- --metric cost --together 16
 patches=$(cd "$(dirname "$0")/kernels" && pwd)
 program=${HPCCODER:-hpccoder}
 mkdir -p "$folder"
@@ -23,17 +24,15 @@ export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null
 export GIT_COMMITTER_NAME=kernels GIT_COMMITTER_EMAIL=kernels@example.org
 repo=$folder/kernels
 [ -d "$repo" ] || git init -q -b none "$repo"
-for patch in "$patches"/*.patch; do
-    name=$(basename "$patch" .patch)
-    git -C "$repo" rev-parse -q --verify "refs/heads/$name" >/dev/null && continue
+names=${KERNELS:-$(cd "$patches" && ls | sed -n 's/\.patch$//p')}
+for name in $names; do
     git -C "$repo" checkout -q --orphan making
     git -C "$repo" rm -rfq --ignore-unmatch .
-    git -C "$repo" am -q --keep --committer-date-is-author-date "$patch"
-    git -C "$repo" branch -m making "$name"
+    git -C "$repo" am -q --keep --committer-date-is-author-date "$patches/$name.patch"
+    git -C "$repo" branch -M making "$name"
 done
 
-for patch in "$patches"/*.patch; do
-    name=$(basename "$patch" .patch)
+for name in $names; do
     echo "$name"
     "$program" perf collect --quiet --repo "$repo" --range "$name" --build make --run ./bench \
         --db "$folder/kernels.db" "$@"
