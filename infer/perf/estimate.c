@@ -18,8 +18,7 @@ const char *hpc_perf_verdict_name(hpc_perf_verdict v)
 
 double perf_score(const perf_scorer *s, perf_question q, const perf_view *v)
 {
-    double line = s->bias, trees = s->base;
-    for (int i = 0; i < PERF_WIDTH; i++) line += s->weight[i] * v->z[i];
+    double line = perf_line_value(&s->line, v), trees = s->base;
     for (int t = 0; t < s->trees; t++)
         trees +=
             q == PERF_SIZE
@@ -31,7 +30,8 @@ double perf_score(const perf_scorer *s, perf_question q, const perf_view *v)
 void perf_score_explain(double *contribution, const perf_scorer *s, perf_question q,
                         const perf_view *v)
 {
-    for (int i = 0; i < PERF_WIDTH; i++) contribution[i] += (1 - s->share) * s->weight[i] * v->z[i];
+    for (int i = 0; i < PERF_WIDTH; i++)
+        contribution[i] += (1 - s->share) * s->line.weight[i] * v->z[i];
     for (int t = 0; t < s->trees; t++) {
         double half = q == PERF_SIZE ? s->share : s->share / 2;
         perf_tree_explain(contribution, &s->tree[t], v, 1, half);
@@ -60,13 +60,13 @@ static double share_beyond(const hpc_perf_model *m, hpc_perf_verdict label, bool
 
 static hpc_perf_verdict verdict_of(const hpc_perf_estimate *e, const hpc_perf_model *m)
 {
-    hpc_perf_verdict most = HPC_PERF_SAME;
-    for (int v = 0; v < 3; v++)
-        if (e->p[v] > e->p[most]) most = (hpc_perf_verdict)v;
-    bool sure = most == HPC_PERF_SLOWER   ? e->alarm_slower <= m->alarm
-                : most == HPC_PERF_FASTER ? e->alarm_faster <= m->alarm
-                                          : e->miss_slower <= m->miss;
-    return sure && !e->outside ? most : HPC_PERF_UNKNOWN;
+    const double *p = e->p;
+    bool up = e->alarm_slower <= m->alarm && p[HPC_PERF_SLOWER] >= p[HPC_PERF_FASTER];
+    bool down = e->alarm_faster <= m->alarm && p[HPC_PERF_FASTER] > p[HPC_PERF_SLOWER];
+    bool most = p[HPC_PERF_SAME] >= p[HPC_PERF_SLOWER] && p[HPC_PERF_SAME] >= p[HPC_PERF_FASTER];
+    if (e->outside) return HPC_PERF_UNKNOWN;
+    if (up || down) return up ? HPC_PERF_SLOWER : HPC_PERF_FASTER;
+    return most && e->miss_slower <= m->miss ? HPC_PERF_SAME : HPC_PERF_UNKNOWN;
 }
 
 static void look_outside(hpc_perf_estimate *e, const hpc_perf_model *m, const hpc_perf_vector *x)

@@ -12,8 +12,8 @@
 
 #include "infer/perf/learn_priv.h"
 
-enum { STRENGTHS = 7, LENGTHS = 6, OPTIONS = STRENGTHS + LENGTHS, SHARES = 5 };
-static const double strengths[STRENGTHS] = {300, 100, 30, 10, 3, 1, 0.3}; /* each from the last */
+enum { STRENGTHS = 6, LENGTHS = 6, OPTIONS = STRENGTHS + LENGTHS, SHARES = 5 };
+static const double strengths[STRENGTHS] = {3000, 1000, 300, 100, 30, 10}; /* each from the last */
 static const int lengths[LENGTHS] = {10, 20, 40, 60, 90, PERF_TREES_MOST};
 static const double OUTSIDE = 0.05; /* of examples like the others are outside */
 static const double ONE_MORE = 0.7; /* at least so far beyond: one where there was none is not */
@@ -85,20 +85,13 @@ static double *margin_of(const learner *l, int member, int64_t i)
     return l->margin + (member * l->n + i) * OPTIONS;
 }
 
-static double line_of(const double *weight, double bias, const perf_view *v)
-{
-    double sum = bias;
-    for (int i = 0; i < PERF_WIDTH; i++) sum += weight[i] * v->z[i];
-    return sum;
-}
-
 /* Margins of fold `of` for member `member`, by a line. */
 static void note_line(learner *l, perf_question q, int of, int member, int option,
-                      const double *weight, double bias)
+                      const perf_line *line)
 {
     for (int64_t i = 0; i < l->n; i++)
         if (l->fold[i] == of)
-            margin_of(l, member, i)[option] = line_of(weight, bias, &l->view[q][i]);
+            margin_of(l, member, i)[option] = perf_line_value(line, &l->view[q][i]);
 }
 
 static double tree_of(perf_question q, const perf_tree *t, const perf_view *v)
@@ -121,16 +114,15 @@ static void note_trees(learner *l, perf_question q, int of, int member, double b
 
 static int judge_pair(learner *l, perf_question q, perf_rows *r, int j, int k)
 {
-    double weight[PERF_WIDTH], prior[PERF_WIDTH], bias;
+    perf_line prior, line;
     int rc = HPC_OK;
     TRY(rows_without(r, l, q, j, k));
-    perf_view_prior(prior, q);
-    memcpy(weight, prior, sizeof weight);
-    bias = base_of(q, r);
+    perf_prior_fit(&prior, r, q);
+    line = prior;
     for (int s = 0; s < STRENGTHS; s++) {
-        TRY(perf_logistic_fit(weight, &bias, r, prior, strengths[s], q == PERF_SIZE));
-        note_line(l, q, j, k, s, weight, bias);
-        note_line(l, q, k, j, s, weight, bias);
+        TRY(perf_line_fit(&line, r, &prior, strengths[s], q));
+        note_line(l, q, j, k, s, &line);
+        note_line(l, q, k, j, s, &line);
     }
     TRY(perf_trees_fit(l->tree, PERF_TREES_MOST, r, base_of(q, r)));
     note_trees(l, q, j, k, base_of(q, r));
@@ -184,27 +176,32 @@ typedef struct choice {
     double share;
 } choice;
 
+/* What is held back less, or longer, or has more of the trees in it, must be clearly better. */
 static choice choose(const learner *l, perf_question q, int member)
 {
+    static const double CLEARLY = 0.5, BY_TREES = 2; /* of the sum of losses */
     choice c = {0};
     double best = INFINITY;
     for (int s = 0; s < STRENGTHS; s++) {
         double loss = loss_without(l, q, member, s, 0, 0);
-        if (loss < best) c.strength = s;
-        best = fmin(best, loss);
+        if (loss >= best - CLEARLY) continue;
+        c.strength = s;
+        best = loss;
     }
     best = INFINITY;
     for (int t = 0; t < LENGTHS; t++) {
         double loss = loss_without(l, q, member, 0, t, 1);
-        if (loss < best) c.length = t;
-        best = fmin(best, loss);
+        if (loss >= best - CLEARLY) continue;
+        c.length = t;
+        best = loss;
     }
     best = INFINITY;
     for (int k = 0; k < SHARES; k++) {
         double share = (double)k / (SHARES - 1);
         double loss = loss_without(l, q, member, c.strength, c.length, share);
-        if (loss < best) c.share = share;
-        best = fmin(best, loss);
+        if (loss >= best - BY_TREES) continue;
+        c.share = share;
+        best = loss;
     }
     return c;
 }
@@ -215,14 +212,13 @@ static choice choose(const learner *l, perf_question q, int member)
 static int fit_member(perf_scorer *s, learner *l, perf_question q, perf_rows *r, int k)
 {
     choice c = choose(l, q, k);
-    double prior[PERF_WIDTH];
+    perf_line prior;
     int rc = HPC_OK;
     TRY(rows_without(r, l, q, k, k));
-    perf_view_prior(prior, q);
-    memcpy(s->weight, prior, sizeof prior);
-    s->bias = s->base = base_of(q, r);
-    for (int i = 0; i <= c.strength; i++)
-        TRY(perf_logistic_fit(s->weight, &s->bias, r, prior, strengths[i], q == PERF_SIZE));
+    perf_prior_fit(&prior, r, q);
+    s->line = prior;
+    s->base = base_of(q, r);
+    for (int i = 0; i <= c.strength; i++) TRY(perf_line_fit(&s->line, r, &prior, strengths[i], q));
     s->share = c.share;
     s->trees = c.share > 0 ? lengths[c.length] : 0;
     s->tree = hpc_alloc((size_t)s->trees + 1, sizeof *s->tree);

@@ -90,8 +90,9 @@ void hpc_perf_model_describe(hpc_perf_model_facts *out, const hpc_perf_model *m)
 
 typedef struct hpc_perf_estimate {
     double p[3]; /* slower, same, faster: calibrated, sum 1 */
-    /* The most probable one if its test passes, else UNKNOWN. Where nothing differs it is SAME
-     * without a test. */
+    /* SLOWER or FASTER, whichever is more probable, if its test passes: it stands out, even where
+     * the same is more probable still, as changes are rare. Else SAME if that is the most probable
+     * and its test passes, else UNKNOWN. Where nothing differs it is SAME without a test. */
     hpc_perf_verdict verdict;
     bool outside;        /* unlike all that it has seen, so that it abstains */
     int outside_feature; /* the one by which it is most unlike, or -1 */

@@ -30,7 +30,11 @@ double perf_code_cost(const hpc_perf_vector *x);
 double perf_view_scaled(int feature, double v); /* its logarithm, of either sign */
 /* How far a feature goes, whatever its sign, in the change and in its reverse. */
 double perf_view_reach(const hpc_perf_vector *x, int feature);
-void perf_view_prior(double weight[PERF_WIDTH], perf_question q); /* without any example */
+/* What each column is worth without any example, against the others: not by how much. */
+void perf_view_prior(double weight[PERF_WIDTH], perf_question q);
+/* Which sign the weight of a column may have: 1, -1; 0: any. More of what costs is not faster, and
+ * more that changed is not more surely the same: what few examples say against that is chance. */
+void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q);
 
 /* ---- examples as rows: what is not 0 ------------------------------------------------------------
  */
@@ -48,10 +52,18 @@ int perf_rows_add(perf_rows *r, const perf_view *v, double target, double sign);
 void perf_rows_release(perf_rows *r);
 
 /* ---- logistic.c -------------------------------------------------------------------------------
- * The weights that make sum of losses + strength / 2 * |weight - prior|^2 least; bias is free, or 0
- * without one. What it finds in weight and bias is where it begins. */
-int perf_logistic_fit(double *weight, double *bias, const perf_rows *r, const double *prior,
-                      double strength, bool with_bias);
+ */
+typedef struct perf_line { /* a weight for each column */
+    double bias, weight[PERF_WIDTH];
+} perf_line;
+double perf_line_value(const perf_line *l, const perf_view *v);
+/* The prior that a fit is drawn to: that of the view, times what it is worth by these rows; and the
+ * bias beside it. */
+void perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q);
+/* What makes the sum of losses + strength / 2 * |weight - prior|^2 least, of weights of the signs
+ * of the view. The bias is free for SIZE, and 0 for SIDE. It begins with what is in `line`. */
+int perf_line_fit(perf_line *line, const perf_rows *r, const perf_line *prior, double strength,
+                  perf_question q);
 
 /* ---- trees.c ------------------------------------------------------------------------------------
  * Node 0 is the root, 1 and 2 below it, 3 to 6 the leaves; column -1: all are left of it. */
@@ -71,7 +83,7 @@ void perf_tree_explain(double *contribution, const perf_tree *t, const perf_view
 /* ---- a model ------------------------------------------------------------------------------------
  */
 typedef struct perf_scorer {
-    double bias, weight[PERF_WIDTH];
+    perf_line line;
     double base;  /* of the trees */
     double share; /* of the trees, in the sum; the rest is of the line */
     perf_tree *tree;

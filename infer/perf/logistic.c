@@ -1,6 +1,7 @@
 /*
- * logistic.c: examples as rows of what is not 0 in them, and logistic regression on these, with
- * weights that are drawn to where they are without examples.
+ * logistic.c: examples as rows of what is not 0 in them, and logistic regression on these, one
+ * weight after the other: each has a sign that it must keep, and is drawn to where it is without
+ * examples.
  */
 #include <math.h>
 #include <string.h>
@@ -30,124 +31,142 @@ void perf_rows_release(perf_rows *r)
     *r = (perf_rows){0};
 }
 
-/* ---- Newton's method --------------------------------------------------------------------------
+/* ---- a fit -------------------------------------------------------------------------------------
  */
-enum { BIAS = PERF_WIDTH, WIDE };
-typedef struct newton {
-    double matrix[WIDE][WIDE]; /* lower triangle; then its Cholesky factor */
-    double step[WIDE];
-    double at[WIDE], tried[WIDE]; /* weights and bias */
-} newton;
 
-static double margin(const double *w, const perf_rows *r, int64_t k)
+double perf_line_value(const perf_line *l, const perf_view *v)
 {
-    double sum = w[BIAS];
+    double sum = l->bias;
+    for (int i = 0; i < PERF_WIDTH; i++) sum += l->weight[i] * v->z[i];
+    return sum;
+}
+
+static double value_at(const perf_line *l, const perf_rows *r, int64_t k)
+{
+    double sum = l->bias;
     for (int64_t c = r->first[k]; c < r->first[k + 1]; c++)
-        sum += w[r->cell[c].column] * r->cell[c].value;
+        sum += l->weight[r->cell[c].column] * r->cell[c].value;
     return sum;
 }
 
-static double loss_of(double m, double target)
-{
-    double s = target > 0.5 ? -m : m;
-    return s > 0 ? s + log1p(exp(-s)) : log1p(exp(s));
-}
+typedef struct entry {
+    int64_t row;
+    double value;
+} entry;
+typedef struct columns { /* rows, turned */
+    int64_t first[PERF_WIDTH + 1];
+    entry *item;
+    double *margin; /* of rows */
+} columns;
 
-static double objective(const double *w, const perf_rows *r, const double *prior, double strength)
+static int turn(columns *t, const perf_rows *r, const perf_line *line)
 {
-    double sum = 0;
-    for (int64_t k = 0; k < r->n; k++) sum += loss_of(margin(w, r, k), r->target[k]);
-    for (int i = 0; i < PERF_WIDTH; i++)
-        sum += strength / 2 * (w[i] - prior[i]) * (w[i] - prior[i]);
-    return sum;
-}
-
-static void add_row(newton *s, const perf_rows *r, int64_t k)
-{
-    const struct perf_cell *cell = r->cell + r->first[k];
-    int64_t n = r->first[k + 1] - r->first[k];
-    double p = perf_sigmoid(margin(s->at, r, k)), h = p * (1 - p), g = p - r->target[k];
-    for (int64_t i = 0; i < n; i++) {
-        double hi = h * cell[i].value;
-        s->step[cell[i].column] -= g * cell[i].value;
-        for (int64_t j = 0; j <= i; j++)
-            s->matrix[cell[i].column][cell[j].column] += hi * cell[j].value;
-        s->matrix[BIAS][cell[i].column] += hi;
+    int64_t at[PERF_WIDTH];
+    t->item = hpc_alloc((size_t)r->cells_n + 1, sizeof *t->item);
+    t->margin = hpc_alloc((size_t)r->n + 1, sizeof *t->margin);
+    if (!t->item || !t->margin) return HPC_E_NOMEM;
+    for (int64_t c = 0; c < r->cells_n; c++) t->first[r->cell[c].column + 1]++;
+    for (int i = 0; i < PERF_WIDTH; i++) t->first[i + 1] += t->first[i];
+    memcpy(at, t->first, sizeof at);
+    for (int64_t k = 0; k < r->n; k++) {
+        t->margin[k] = value_at(line, r, k);
+        for (int64_t c = r->first[k]; c < r->first[k + 1]; c++)
+            t->item[at[r->cell[c].column]++] = (entry){k, r->cell[c].value};
     }
-    s->step[BIAS] -= g;
-    s->matrix[BIAS][BIAS] += h;
-}
-
-/* The matrix is positive definite: all of its diagonal has at least the strength. */
-static void solve(newton *s)
-{
-    for (int i = 0; i < WIDE; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = s->matrix[i][j];
-            for (int k = 0; k < j; k++) sum -= s->matrix[i][k] * s->matrix[j][k];
-            s->matrix[i][j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / s->matrix[j][j];
-        }
-        double sum = s->step[i];
-        for (int k = 0; k < i; k++) sum -= s->matrix[i][k] * s->step[k];
-        s->step[i] = sum / s->matrix[i][i];
-    }
-    for (int i = WIDE - 1; i >= 0; i--) {
-        double sum = s->step[i];
-        for (int k = i + 1; k < WIDE; k++) sum -= s->matrix[k][i] * s->step[k];
-        s->step[i] = sum / s->matrix[i][i];
-    }
-}
-
-static void direction(newton *s, const perf_rows *r, const double *prior, double strength,
-                      bool with_bias)
-{
-    memset(s->matrix, 0, sizeof s->matrix);
-    memset(s->step, 0, sizeof s->step);
-    for (int64_t k = 0; k < r->n; k++) add_row(s, r, k);
-    for (int i = 0; i < PERF_WIDTH; i++) {
-        s->matrix[i][i] += strength;
-        s->step[i] -= strength * (s->at[i] - prior[i]);
-    }
-    s->matrix[BIAS][BIAS] += 1e-3; /* all of one label: it does not go on for ever */
-    s->step[BIAS] -= 1e-3 * s->at[BIAS];
-    if (!with_bias) {
-        for (int i = 0; i < PERF_WIDTH; i++) s->matrix[BIAS][i] = 0;
-        s->matrix[BIAS][BIAS] = 1;
-        s->step[BIAS] = 0;
-    }
-    solve(s);
-}
-
-/* As far along the step as makes it better; whether any does. */
-static bool advance(newton *s, const perf_rows *r, const double *prior, double strength,
-                    double *value)
-{
-    for (double length = 1; length > 1e-4; length /= 2) {
-        for (int i = 0; i < WIDE; i++) s->tried[i] = s->at[i] + length * s->step[i];
-        double now = objective(s->tried, r, prior, strength);
-        if (!(now < *value)) continue;
-        bool more = *value - now > 1e-7 * (1 + fabs(now));
-        memcpy(s->at, s->tried, sizeof s->at);
-        *value = now;
-        return more;
-    }
-    return false;
-}
-
-int perf_logistic_fit(double *weight, double *bias, const perf_rows *r, const double *prior,
-                      double strength, bool with_bias)
-{
-    newton *s = hpc_alloc(1, sizeof *s);
-    if (!s) return HPC_E_NOMEM;
-    memcpy(s->at, weight, PERF_WIDTH * sizeof *weight);
-    s->at[BIAS] = with_bias ? *bias : 0;
-    double value = objective(s->at, r, prior, strength);
-    for (int k = 0; k < 30; k++) {
-        direction(s, r, prior, strength, with_bias);
-        if (!advance(s, r, prior, strength, &value)) break;
-    }
-    memcpy(weight, s->at, PERF_WIDTH * sizeof *weight);
-    *bias = s->at[BIAS];
-    hpc_free(s);
     return HPC_OK;
+}
+
+/* A step of Newton's method on one weight, by which no margin moves more than 1. */
+static double step_weight(perf_line *l, columns *t, const perf_rows *r, const perf_line *prior,
+                          double strength, int i, int sign)
+{
+    double g = strength * (l->weight[i] - prior->weight[i]), h = strength, widest = 0;
+    for (int64_t c = t->first[i]; c < t->first[i + 1]; c++) {
+        double z = t->item[c].value, p = perf_sigmoid(t->margin[t->item[c].row]);
+        g += (p - r->target[t->item[c].row]) * z;
+        h += p * (1 - p) * z * z;
+        widest = fmax(widest, fabs(z));
+    }
+    double step = -g / h;
+    if (fabs(step) * widest > 1) step = step > 0 ? 1 / widest : -1 / widest;
+    double to = l->weight[i] + step;
+    if (to * sign < 0) to = 0;
+    step = to - l->weight[i];
+    l->weight[i] = to;
+    for (int64_t c = t->first[i]; c < t->first[i + 1]; c++)
+        t->margin[t->item[c].row] += step * t->item[c].value;
+    return fabs(step) * widest;
+}
+
+static double step_bias(perf_line *l, columns *t, const perf_rows *r)
+{
+    double g = 1e-3 * l->bias, h = 1e-3; /* all of one label: it does not go on for ever */
+    for (int64_t k = 0; k < r->n; k++) {
+        double p = perf_sigmoid(t->margin[k]);
+        g += p - r->target[k];
+        h += p * (1 - p);
+    }
+    double step = fmax(-1, fmin(1, -g / h));
+    l->bias += step;
+    for (int64_t k = 0; k < r->n; k++) t->margin[k] += step;
+    return fabs(step);
+}
+
+int perf_line_fit(perf_line *line, const perf_rows *r, const perf_line *prior, double strength,
+                  perf_question q)
+{
+    enum { PASSES = 40 };
+    static const double CLOSE = 0.003; /* of every margin */
+    signed char sign[PERF_WIDTH];
+    columns t = {0};
+    int rc = HPC_OK;
+    perf_view_signs(sign, q);
+    TRY(turn(&t, r, line));
+    for (int pass = 0; pass < PASSES; pass++) {
+        double most = q == PERF_SIZE ? step_bias(line, &t, r) : 0;
+        for (int i = 0; i < PERF_WIDTH; i++) {
+            if (t.first[i] == t.first[i + 1])
+                line->weight[i] = prior->weight[i];
+            else
+                most = fmax(most, step_weight(line, &t, r, prior, strength, i, sign[i]));
+        }
+        if (most < CLOSE) break;
+    }
+out:
+    hpc_free(t.item);
+    hpc_free(t.margin);
+    return rc;
+}
+
+/* ---- what is known before ----------------------------------------------------------------------
+ */
+
+void perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q)
+{
+    static const double USUAL = 0.3, HOLD = 20; /* the worth that is expected, how firmly */
+    perf_line l = {0};
+    double worth = USUAL, a = 0;
+    perf_view_prior(l.weight, q);
+    for (int step = 0; step < 50; step++) {
+        double ga = 1e-3 * a, haa = 1e-3, gw = HOLD * (worth - USUAL), hww = HOLD, haw = 0;
+        for (int64_t k = 0; k < r->n; k++) {
+            double m = value_at(&l, r, k), p = perf_sigmoid(a + worth * m);
+            double g = p - r->target[k], h = p * (1 - p);
+            ga += g;
+            gw += g * m;
+            haa += h;
+            haw += h * m;
+            hww += h * m * m;
+        }
+        if (q == PERF_SIDE) ga = haw = 0;
+        double det = haa * hww - haw * haw;
+        double da = (hww * ga - haw * gw) / det, dw = (haa * gw - haw * ga) / det;
+        double most = fmax(fabs(da), fabs(dw)), length = most > 1 ? 1 / most : 1;
+        a -= length * da;
+        worth -= length * dw;
+        if (most < 1e-10) break;
+    }
+    worth = fmax(worth, 0);
+    for (int i = 0; i < PERF_WIDTH; i++) out->weight[i] = worth * l.weight[i];
+    out->bias = a;
 }

@@ -32,8 +32,8 @@ static void put_list(hpc_json_out *w, const char *key, const double *v, int64_t 
 static void put_scorer(hpc_json_out *w, const char *key, const perf_scorer *s)
 {
     hpc_json_open(w, key, '{');
-    hpc_json_put_real(w, "bias", s->bias);
-    put_list(w, "weight", s->weight, PERF_WIDTH);
+    hpc_json_put_real(w, "bias", s->line.bias);
+    put_list(w, "weight", s->line.weight, PERF_WIDTH);
     hpc_json_put_real(w, "base", s->base);
     hpc_json_put_real(w, "share", s->share);
     hpc_json_open(w, "trees", '[');
@@ -181,8 +181,8 @@ static int get_scorer(perf_scorer *s, const hpc_json *v)
 {
     const hpc_json *trees;
     int rc = HPC_OK;
-    TRY(get_real(&s->bias, hpc_json_get(v, "bias"), "bias", -NUMBER_MOST, NUMBER_MOST));
-    TRY(get_list(s->weight, v, "weight", PERF_WIDTH, -NUMBER_MOST, NUMBER_MOST));
+    TRY(get_real(&s->line.bias, hpc_json_get(v, "bias"), "bias", -NUMBER_MOST, NUMBER_MOST));
+    TRY(get_list(s->line.weight, v, "weight", PERF_WIDTH, -NUMBER_MOST, NUMBER_MOST));
     TRY(get_real(&s->base, hpc_json_get(v, "base"), "base", -NUMBER_MOST, NUMBER_MOST));
     TRY(get_real(&s->share, hpc_json_get(v, "share"), "share", 0, 1));
     TRY(get_items(&trees, hpc_json_get(v, "trees"), "trees", 0, PERF_TREES_MOST));

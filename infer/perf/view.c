@@ -184,8 +184,26 @@ void perf_view_weights(double *weight, perf_question q, const hpc_perf_vector *x
 void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
 {
     memset(weight, 0, PERF_WIDTH * sizeof *weight);
-    weight[PERF_CODE_SUM] = q == PERF_SIZE ? 0.2 : 0.5;
-    weight[PERF_FLAG_SUM] = 1;
+    weight[PERF_FLAG_SUM] = 2;
+    if (q == PERF_SIZE) {
+        weight[hpc_perf_feature_named("changed_work")] = 1;
+    } else {
+        weight[PERF_CODE_SUM] = 1;
+        weight[hpc_perf_feature_named("tokens_added")] = 0.5;
+    }
+}
+
+void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
+{
+    static const char *const less[] = {"no_effect", "only_names", "only_strings", "only_order",
+                                       "aside"};
+    for (int i = 0; i < PERF_WIDTH; i++) {
+        int event = i < HPC_PERF_FEATURES ? hpc_perf_feature_at(i)->event : -1;
+        sign[i] = 1;
+        if (q == PERF_SIDE && event >= 0) sign[i] = (cost[event] > 0) - (cost[event] < 0);
+    }
+    for (size_t k = 0; q == PERF_SIZE && k < sizeof less / sizeof *less; k++)
+        sign[hpc_perf_feature_named(less[k])] = -1;
 }
 
 bool hpc_perf_nothing_differs(const hpc_perf_vector *x)
