@@ -179,7 +179,7 @@ typedef struct choice {
 /* What is held back less, or longer, or has more of the trees in it, must be clearly better. */
 static choice choose(const learner *l, perf_question q, int member)
 {
-    static const double CLEARLY = 0.5, BY_TREES = 2; /* of the sum of losses */
+    static const double CLEARLY = 1, BY_TREES = 3; /* of the sum of losses */
     choice c = {0};
     double best = INFINITY;
     for (int s = 0; s < STRENGTHS; s++) {
