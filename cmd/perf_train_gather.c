@@ -76,7 +76,8 @@ static int open_repository(source *s, const char *path, const char *name)
 {
     hpc_git_facts facts;
     int rc = HPC_OK;
-    TRY(hpc_git_open(&s->git, path));
+    rc = hpc_git_open(&s->git, path);
+    TRY(rc == HPC_E_IO ? HPC_E_ARG : rc); /* asked wrongly: there is none */
     TRY(hpc_git_describe(&facts, s->git));
     if (!name || !*name) name = facts.name;
     if (*name)
@@ -144,7 +145,7 @@ static int find_repository(source *s, const train_options *o, perf_db *db, const
 out:
     hpc_buf_release(&path);
     hpc_buf_release(&name);
-    return rc == HPC_E_IO ? HPC_E_ARG : rc;
+    return rc;
 }
 
 /* ---- examples -----------------------------------------------------------------------------------
@@ -283,7 +284,8 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     labels l = {0};
     source s = {0};
     int rc = HPC_OK;
-    TRY(perf_db_open(&db, row->path));
+    rc = perf_db_open(&db, row->path);
+    TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
     TRY(load_labels(&l, row, o, db));
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
@@ -294,6 +296,7 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
         TRY(hpc_fail(HPC_E_ARG, "its repository, %.200s, has the files of none of its commits",
                      s.name));
 out:
+    if (rc < 0 && db) hpc_error_where("%.200s", row->path);
     source_close(&s);
     hpc_free(l.item);
     hpc_buf_release(&l.metrics);
@@ -308,7 +311,8 @@ static int add_file(train_set *set, train_row *row, const train_options *o)
 {
     hpc_perf_examples file = {0};
     int rc = HPC_OK;
-    TRY(hpc_perf_examples_read(&file, row->path));
+    rc = hpc_perf_examples_read(&file, row->path);
+    TRY(rc == HPC_E_IO && !hpc_file_exists(row->path) ? HPC_E_ARG : rc);
     for (int64_t k = 0; k < file.n; k++) {
         const char *metric = hpc_perf_examples_name(&file, file.from[k].metric);
         const char *name = hpc_perf_examples_name(&file, file.from[k].repository);
@@ -339,7 +343,6 @@ int train_gather(train_set *s, const train_options *o)
         bool history = k < o->db.n;
         row->path = history ? o->db.item[k] : o->examples.item[k - o->db.n];
         rc = history ? add_history(s, row, o) : add_file(s, row, o);
-        if (rc < 0 && history) rc = hpc_error_where("%.200s", row->path);
         TRY(rc);
     }
 out:

@@ -13,7 +13,8 @@
 #include "infer/perf/learn_priv.h"
 
 enum { STRENGTHS = 6, LENGTHS = 6, OPTIONS = STRENGTHS + LENGTHS, SHARES = 5 };
-static const double strengths[STRENGTHS] = {3000, 1000, 300, 100, 30, 10}; /* each from the last */
+static const double strengths[STRENGTHS] = {10000, 3000, 1000,
+                                            300,   100,  30}; /* each from the last */
 static const int lengths[LENGTHS] = {10, 20, 40, 60, 90, PERF_TREES_MOST};
 static const double OUTSIDE = 0.05; /* of examples like the others are outside */
 static const double ONE_MORE = 0.7; /* at least so far beyond: one where there was none is not */
@@ -52,12 +53,13 @@ static double target_of(const learner *l, perf_question q, int64_t i)
 static int rows_without(perf_rows *r, const learner *l, perf_question q, int j, int k)
 {
     int rc = HPC_OK;
-    r->n = r->cells_n = 0;
+    r->n = r->cells_n = r->groups = 0;
     for (int64_t i = 0; i < l->n; i++) {
         if (l->fold[i] == j || l->fold[i] == k || !is_asked(l, q, i)) continue;
         double target = target_of(l, q, i);
-        TRY(perf_rows_add(r, &l->view[q][i], target, 1));
-        if (q == PERF_SIDE) TRY(perf_rows_add(r, &l->view[q][i], 1 - target, -1));
+        int64_t group = l->e[l->at[i]].group;
+        TRY(perf_rows_add(r, &l->view[q][i], target, 1, group));
+        if (q == PERF_SIDE) TRY(perf_rows_add(r, &l->view[q][i], 1 - target, -1, group));
     }
 out:
     return rc;
@@ -117,7 +119,7 @@ static int judge_pair(learner *l, perf_question q, perf_rows *r, int j, int k)
     perf_line prior, line;
     int rc = HPC_OK;
     TRY(rows_without(r, l, q, j, k));
-    perf_prior_fit(&prior, r, q);
+    TRY(perf_prior_fit(&prior, r, q));
     line = prior;
     for (int s = 0; s < STRENGTHS; s++) {
         TRY(perf_line_fit(&line, r, &prior, strengths[s], q));
@@ -215,7 +217,7 @@ static int fit_member(perf_scorer *s, learner *l, perf_question q, perf_rows *r,
     perf_line prior;
     int rc = HPC_OK;
     TRY(rows_without(r, l, q, k, k));
-    perf_prior_fit(&prior, r, q);
+    TRY(perf_prior_fit(&prior, r, q));
     s->line = prior;
     s->base = base_of(q, r);
     for (int i = 0; i <= c.strength; i++) TRY(perf_line_fit(&s->line, r, &prior, strengths[i], q));

@@ -42,13 +42,15 @@ typedef struct perf_rows {
     int64_t n, cells_n;
     int64_t *first; /* n + 1, of cells */
     double *target; /* 0 or 1 */
+    int64_t *group; /* 0.. */
+    int64_t groups;
     struct perf_cell {
         int column;
         double value;
     } * cell;
-    int64_t first_cap, target_cap, cell_cap;
+    int64_t first_cap, target_cap, group_cap, cell_cap;
 } perf_rows; /* zero to begin with */
-int perf_rows_add(perf_rows *r, const perf_view *v, double target, double sign);
+int perf_rows_add(perf_rows *r, const perf_view *v, double target, double sign, int64_t group);
 void perf_rows_release(perf_rows *r);
 
 /* ---- logistic.c -------------------------------------------------------------------------------
@@ -59,9 +61,11 @@ typedef struct perf_line { /* a weight for each column */
 double perf_line_value(const perf_line *l, const perf_view *v);
 /* The prior that a fit is drawn to: that of the view, times what it is worth by these rows; and the
  * bias beside it. */
-void perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q);
+int perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q);
 /* What makes the sum of losses + strength / 2 * |weight - prior|^2 least, of weights of the signs
- * of the view. The bias is free for SIZE, and 0 for SIDE. It begins with what is in `line`. */
+ * of the view. The bias is free for SIZE, and 0 for SIDE. For SIZE each repository has a bias of
+ * its own beside it while it is fitted, as they differ in how often anything changes: else a large
+ * one in which nothing does would say that no change matters. It begins with what is in `line`. */
 int perf_line_fit(perf_line *line, const perf_rows *r, const perf_line *prior, double strength,
                   perf_question q);
 

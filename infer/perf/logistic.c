@@ -8,16 +8,19 @@
 
 #include "infer/perf/learn_priv.h"
 
-int perf_rows_add(perf_rows *r, const perf_view *v, double target, double sign)
+int perf_rows_add(perf_rows *r, const perf_view *v, double target, double sign, int64_t group)
 {
     int rc = HPC_OK;
     TRY(hpc_grow(&r->first, &r->first_cap, r->n + 2, sizeof *r->first));
     TRY(hpc_grow(&r->target, &r->target_cap, r->n + 1, sizeof *r->target));
+    TRY(hpc_grow(&r->group, &r->group_cap, r->n + 1, sizeof *r->group));
     TRY(hpc_grow(&r->cell, &r->cell_cap, r->cells_n + PERF_WIDTH, sizeof *r->cell));
     for (int k = 0; k < PERF_WIDTH; k++)
         if (v->z[k] != 0)
             r->cell[r->cells_n++] = (struct perf_cell){.column = k, .value = sign * v->z[k]};
-    r->target[r->n++] = target;
+    r->target[r->n] = target;
+    r->group[r->n++] = group;
+    if (group >= r->groups) r->groups = group + 1;
     r->first[r->n] = r->cells_n;
 out:
     return rc;
@@ -27,6 +30,7 @@ void perf_rows_release(perf_rows *r)
 {
     hpc_free(r->first);
     hpc_free(r->target);
+    hpc_free(r->group);
     hpc_free(r->cell);
     *r = (perf_rows){0};
 }
@@ -57,6 +61,8 @@ typedef struct columns { /* rows, turned */
     int64_t first[PERF_WIDTH + 1];
     entry *item;
     double *margin; /* of rows */
+    double *own;    /* bias of each group */
+    double *step;   /* likewise, twice */
 } columns;
 
 static int turn(columns *t, const perf_rows *r, const perf_line *line)
@@ -64,7 +70,9 @@ static int turn(columns *t, const perf_rows *r, const perf_line *line)
     int64_t at[PERF_WIDTH];
     t->item = hpc_alloc((size_t)r->cells_n + 1, sizeof *t->item);
     t->margin = hpc_alloc((size_t)r->n + 1, sizeof *t->margin);
-    if (!t->item || !t->margin) return HPC_E_NOMEM;
+    t->own = hpc_alloc((size_t)r->groups + 1, sizeof *t->own);
+    t->step = hpc_alloc(2 * (size_t)r->groups + 1, sizeof *t->step);
+    if (!t->item || !t->margin || !t->own || !t->step) return HPC_E_NOMEM;
     for (int64_t c = 0; c < r->cells_n; c++) t->first[r->cell[c].column + 1]++;
     for (int i = 0; i < PERF_WIDTH; i++) t->first[i + 1] += t->first[i];
     memcpy(at, t->first, sizeof at);
@@ -98,6 +106,28 @@ static double step_weight(perf_line *l, columns *t, const perf_rows *r, const pe
     return fabs(step) * widest;
 }
 
+/* Those of repositories are drawn to 0 as by a normal distribution of standard deviation 2. */
+static double step_own(columns *t, const perf_rows *r)
+{
+    double *g = t->step, *h = t->step + r->groups, most = 0;
+    for (int64_t k = 0; k < r->groups; k++) {
+        g[k] = t->own[k] / 4;
+        h[k] = 0.25;
+    }
+    for (int64_t k = 0; k < r->n; k++) {
+        double p = perf_sigmoid(t->margin[k]);
+        g[r->group[k]] += p - r->target[k];
+        h[r->group[k]] += p * (1 - p);
+    }
+    for (int64_t k = 0; k < r->groups; k++) {
+        g[k] = fmax(-1, fmin(1, -g[k] / h[k]));
+        t->own[k] += g[k];
+        most = fmax(most, fabs(g[k]));
+    }
+    for (int64_t k = 0; k < r->n; k++) t->margin[k] += g[r->group[k]];
+    return most;
+}
+
 static double step_bias(perf_line *l, columns *t, const perf_rows *r)
 {
     double g = 1e-3 * l->bias, h = 1e-3; /* all of one label: it does not go on for ever */
@@ -123,7 +153,7 @@ int perf_line_fit(perf_line *line, const perf_rows *r, const perf_line *prior, d
     perf_view_signs(sign, q);
     TRY(turn(&t, r, line));
     for (int pass = 0; pass < PASSES; pass++) {
-        double most = q == PERF_SIZE ? step_bias(line, &t, r) : 0;
+        double most = q == PERF_SIZE ? fmax(step_bias(line, &t, r), step_own(&t, r)) : 0;
         for (int i = 0; i < PERF_WIDTH; i++) {
             if (t.first[i] == t.first[i + 1])
                 line->weight[i] = prior->weight[i];
@@ -135,38 +165,30 @@ int perf_line_fit(perf_line *line, const perf_rows *r, const perf_line *prior, d
 out:
     hpc_free(t.item);
     hpc_free(t.margin);
+    hpc_free(t.own);
+    hpc_free(t.step);
     return rc;
 }
 
 /* ---- what is known before ----------------------------------------------------------------------
  */
 
-void perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q)
+/* All columns, by what they are worth against each other, as one. */
+int perf_prior_fit(perf_line *out, const perf_rows *r, perf_question q)
 {
     static const double USUAL = 0.3, HOLD = 20; /* the worth that is expected, how firmly */
-    perf_line l = {0};
-    double worth = USUAL, a = 0;
-    perf_view_prior(l.weight, q);
-    for (int step = 0; step < 50; step++) {
-        double ga = 1e-3 * a, haa = 1e-3, gw = HOLD * (worth - USUAL), hww = HOLD, haw = 0;
-        for (int64_t k = 0; k < r->n; k++) {
-            double m = value_at(&l, r, k), p = perf_sigmoid(a + worth * m);
-            double g = p - r->target[k], h = p * (1 - p);
-            ga += g;
-            gw += g * m;
-            haa += h;
-            haw += h * m;
-            hww += h * m * m;
-        }
-        if (q == PERF_SIDE) ga = haw = 0;
-        double det = haa * hww - haw * haw;
-        double da = (hww * ga - haw * gw) / det, dw = (haa * gw - haw * ga) / det;
-        double most = fmax(fabs(da), fabs(dw)), length = most > 1 ? 1 / most : 1;
-        a -= length * da;
-        worth -= length * dw;
-        if (most < 1e-10) break;
+    perf_line all = {0}, one = {.weight = {USUAL}}, usual = one;
+    perf_rows sums = {0};
+    int rc = HPC_OK;
+    perf_view_prior(all.weight, q);
+    for (int64_t k = 0; k < r->n; k++) {
+        const perf_view v = {.z = {value_at(&all, r, k)}};
+        TRY(perf_rows_add(&sums, &v, r->target[k], 1, r->group[k]));
     }
-    worth = fmax(worth, 0);
-    for (int i = 0; i < PERF_WIDTH; i++) out->weight[i] = worth * l.weight[i];
-    out->bias = a;
+    TRY(perf_line_fit(&one, &sums, &usual, HOLD, q));
+    out->bias = one.bias;
+    for (int i = 0; i < PERF_WIDTH; i++) out->weight[i] = one.weight[0] * all.weight[i];
+out:
+    perf_rows_release(&sums);
+    return rc;
 }

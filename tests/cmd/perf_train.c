@@ -1,0 +1,162 @@
+/*
+ * Tests of `hpccoder perf train` as a user runs it: a repository in which an allocation comes into
+ * a loop and goes again, and its history.
+ */
+
+#include "tests/git/repository.h"
+
+#include "corpus/perf.h"
+#include "tests/support/command.h"
+
+enum { COMMITS = 61, ID = 41 };
+static const char PROGRAM[] = "void g(double *);\nvoid f(double *x, int n)\n{\n    int k = %d;\n"
+                              "    for (int i = 0; i < n; i++) {\n%s        x[i] += k;\n    }\n}\n";
+static const char ALLOCATION[] =
+    "        double *t = malloc(n);\n        g(t);\n        free(t);\n";
+
+/* Every second commit changes a number, the others the allocation; @r has them, @ids their names.
+ */
+static void make_repository(place *p)
+{
+    hpc_buf b = {0};
+    for (int k = 0; k < COMMITS; k++) {
+        hpc_buf text = {0};
+        hpc_buf_printf(&text, PROGRAM, k / 2, k % 4 == 1 || k % 4 == 2 ? ALLOCATION : "");
+        hpc_buf_printf(&b,
+                       "commit refs/heads/main\ncommitter a <a@example.org> %d +0000\ndata 1\nm\n"
+                       "M 100644 inline src/f.c\ndata %zu\n%s\n",
+                       1700000000 + k, text.n, text.data);
+        hpc_buf_release(&text);
+    }
+    assert_int_equal(b.failed, 0);
+    put(p, "in", b.data, b.n);
+    hpc_buf_release(&b);
+    script(p, "new r; git fast-import --quiet < ../in; git rev-list --reverse main > ../ids");
+}
+
+static void add_runs(perf_db *d, const char *id, double cost)
+{
+    assert_int_equal(perf_db_add(d, "./f", "cost", "m", id, cost), 0);
+    assert_int_equal(perf_db_add(d, "./f", "cost", "m", id, cost), 0);
+    for (int run = 0; run < 2; run++)
+        assert_int_equal(perf_db_add(d, "./f", "time", "m", id, 10), 0);
+}
+
+/* The allocation costs a fifth; time does not see it. said: the history says where r is. */
+static void make_history(place *p, const char *name, bool said)
+{
+    char path[400];
+    char *ids = text_of(p, "ids"), parent[ID] = "", id[ID];
+    perf_db *d;
+    hpc_buf facts = {0};
+    snprintf(path, sizeof path, "%s/%s", p->root, name);
+    assert_int_equal(perf_db_create(&d, path), 0);
+    if (said) hpc_buf_printf(&facts, "{\"repository\":\"%s/r\"}", p->root);
+    if (said) assert_int_equal(perf_db_add_session(d, facts.data), 0);
+    for (int k = 0; k < COMMITS; k++) {
+        snprintf(id, sizeof id, "%.40s", ids + ID * k);
+        assert_int_equal(perf_db_add_commit(d, id, k ? parent : NULL, 1700000000 + k), 0);
+        add_runs(d, id, k % 4 == 1 || k % 4 == 2 ? 120 : 100);
+        memcpy(parent, id, ID);
+    }
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    hpc_buf_release(&facts);
+    hpc_free(ids);
+}
+
+static void expect(hpc_test_outcome *o, place *p, const char *words, int code, const char *out,
+                   const char *err)
+{
+    char all[HPC_TEST_WORDS];
+    snprintf(all, sizeof all, "perf train %s", words);
+    hpc_test_command_in(o, p->root, all);
+    if (o->code != code)
+        fail_msg("%s: exit code %d, not %d: %s%s", words, o->code, code, o->out, o->err);
+    if (out) hpc_test_says(o->out, out);
+    if (err) hpc_test_says(o->err, err);
+}
+
+static void learns_and_learns_again(void **state)
+{
+    place *p = *state;
+    hpc_test_outcome o;
+    make_repository(p);
+    make_history(p, "h.db", true);
+    expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0,
+           "r                                     15      30      15         0          0        0",
+           "");
+    hpc_test_says(o.out, "by cost; says \"slower\" of at most 5 %");
+    hpc_test_says(o.out, "the last part of each repository's time left out: 4 slower, 9 the same, "
+                         "5 faster, of 1 repositories");
+    hpc_test_says(o.out, "AUROC of slower        1.000 [ 1.000, 1.000]   0.500");
+    hpc_test_says(o.out, "bag of tokens");
+    /* The same from the file of examples alone, to the last bit, and no path of ours in it. */
+    expect(&o, p, "--examples @m/examples.csv --out @n --evaluate", 0, "no bag of tokens: ", "");
+    script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv; ! grep -q / "
+              "m/examples.csv; test $(wc -l < m/examples.csv) = 61");
+    /* Both: what is there is not counted twice. */
+    expect(&o, p, "--db @h.db -m cost --examples @m/examples.csv --out @b --json", 0,
+           "\"there_before\": 60", "");
+    hpc_test_says(o.out, "\"commits\": 60");
+    script(p, "cmp m/model.json b/model.json");
+}
+
+static void repositories_are_found(void **state)
+{
+    place *p = *state;
+    hpc_test_outcome o;
+    make_repository(p);
+    make_history(p, "h.db", false);
+    script(p, "new other; echo a > a; save; cd ..; git clone -q --depth 3 file://$PWD/r cut");
+    expect(&o, p, "--db @h.db -o @m", 2, NULL, "h.db: it does not say where its repository is");
+    expect(&o, p, "--db @h.db -o @m --repo @other", 2, NULL,
+           "none of the repositories that are given has its commits");
+    expect(&o, p, "--db @h.db -o @m --repo @none", 2, NULL, "none");
+    expect(&o, p, "--db @h.db -o @m --repo @other --repo mine=@r -m cost", 0, "\nmine  ", "");
+    script(p, "grep -q '^mine,cost,' m/examples.csv");
+    /* A shallow clone has two pairs: too little, and it says what it lacks. */
+    expect(&o, p, "--db @h.db -o @n --repo @cut -m cost", 2, "       58\n", "too few examples");
+    make_history(p, "said.db", true);
+    script(p, "mv r moved");
+    expect(&o, p, "--db @said.db -o @m", 2, NULL, "said.db: ");
+    expect(&o, p, "--db @said.db -o @m --repo @moved", 0, "\nmoved  ", "");
+    /* Learnt by cost, which comes first; both are kept. */
+    script(p, "test $(grep -c '^moved,time,' m/examples.csv) = 60");
+    hpc_test_says(o.out, "60 commits are learnt from");
+    hpc_test_says(o.out, "by cost; ");
+}
+
+static void wrong_usage_is_said(void **state)
+{
+    static const struct {
+        const char *words, *err;
+    } cases[] = {{"--out @m", "--db FILE or --examples FILE.csv is missing"},
+                 {"--db @h.db", "--out DIR is missing"},
+                 {"--db @h.db --out @m more", "unexpected argument 'more'"},
+                 {"--db @none.db --out @m", "there is no such performance history"},
+                 {"--db @text --out @m", "file is not a database"},
+                 {"--examples @text --out @m", "text:1: "},
+                 {"--examples @none --out @m", "none"},
+                 {"--db @h.db --out @m -m speed", "0 slower, 0 the same, 0 faster"},
+                 {"--db @h.db --out @m -m time", "0 slower, 60 the same, 0 faster"},
+                 {"--db @h.db --out @m -m cost --threshold 30", "0 slower, 60 the same"},
+                 {"--db @h.db --out @m --alarm 70", "alarm"},
+                 {"--db @h.db --out @text/m -m cost", "text"}};
+    place *p = *state;
+    hpc_test_outcome o;
+    make_repository(p);
+    make_history(p, "h.db", true);
+    script(p, "echo text > text");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        expect(&o, p, cases[k].words, 2, NULL, cases[k].err);
+    script(p, "[ ! -e m ]");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {TEST(learns_and_learns_again), TEST(repositories_are_found),
+                                       TEST(wrong_usage_is_said)};
+    return cmocka_run_group_tests_name("cmd/perf_train", tests, NULL, NULL);
+}
