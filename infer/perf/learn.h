@@ -22,10 +22,12 @@
  * "faster" likewise; "same" only if among those that were slower (1 + those that score at most as
  * high) / (1 + n) is at most `miss`. So of commits that are not slower about a share `alarm` at
  * most is called slower, and of those that are slower about a share `miss` at most is called the
- * same; twice that can be proven. This holds whatever the model is worth: a bad one abstains. What
- * it takes for granted is that a new commit could have stood among the examples as well as any of
- * them (they are exchangeable). That fails where code, machine or metric are of another kind, and
- * where examples were picked.
+ * same. (Each example is held against the new commit by the model that saw neither: this is
+ * cross-conformal. Of folds by chance twice the shares is proven, and a little more for small
+ * folds; tests find the shares themselves.) It holds whatever the model is worth: a bad one
+ * abstains. What it takes for granted is that a new commit could have stood among the examples as
+ * well as any of them (they are exchangeable). That fails where code, machine or metric are of
+ * another kind, and where examples were picked.
  */
 #ifndef HPC_PERF_LEARN_H
 #define HPC_PERF_LEARN_H
