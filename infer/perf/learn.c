@@ -375,7 +375,9 @@ static int prepare(learner *l, const hpc_perf_learn_rule *rule)
     if (!mine) TRY(HPC_E_NOMEM);
     m->alarm = rule->alarm;
     m->miss = rule->miss;
-    snprintf(m->metric, sizeof m->metric, "%s", rule->metric ? rule->metric : "");
+    const char *metric = rule->metric ? rule->metric : "";
+    snprintf(m->metric, sizeof m->metric, "%s",
+             strlen(metric) < sizeof m->metric ? metric : "several metrics");
     l->fold = hpc_alloc((size_t)l->n, sizeof *l->fold);
     m->scored = hpc_alloc((size_t)l->n, sizeof *m->scored);
     l->mixed = hpc_alloc((size_t)l->n, sizeof *l->mixed);

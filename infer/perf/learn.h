@@ -10,7 +10,9 @@
  * mixed as folds within the training part say: does it change anything at all (from sizes of what
  * changed, whatever the sign), and if so, to which side (from signs). The second is odd: a change
  * that is taken back says the opposite, as it does in truth. Both begin with what is known without
- * any example: more work in loops costs more, -O0 is slow.
+ * any example: more work in loops costs more, -O0 is slow; a weight of the regression never says
+ * that more of what costs is faster. How often anything changes is each repository's own matter
+ * while weights are fitted.
  *
  * Examples are split into folds: by repository where there are four or more, else every
  * repository's time is cut in five. The model is the mean of those that each leave out one fold.

@@ -93,6 +93,28 @@ static void reasons_have_the_sign_of_the_rule(void **state)
     free(e);
 }
 
+/* Of two kinds of events either alone matters, and both together do not. */
+static void trees_find_what_no_line_can_say(void **state)
+{
+    enum { N = 400 };
+    const planted rule = {.strength = 0, .changed = 0, .groups = 5};
+    hpc_perf_example *e = planted_examples(&rule, 1, 2 * N), *other = e + N;
+    double score[N];
+    bool changed[2 * N];
+    (void)state;
+    for (int k = 0; k < 2 * N; k++) {
+        double loads = e[k].x.value[hpc_perf_feature_named("loads_work")];
+        double branches = e[k].x.value[hpc_perf_feature_named("branches_work")];
+        changed[k] = (loads != 0) != (branches != 0);
+        e[k].label = !changed[k] ? HPC_PERF_SAME : k % 4 ? HPC_PERF_SLOWER : HPC_PERF_FASTER;
+    }
+    hpc_perf_model *m = learnt(e, N);
+    for (int k = 0; k < N; k++) score[k] = 1 - estimate(m, &other[k].x).p[HPC_PERF_SAME];
+    assert_true(area_under(score, changed + N, N) > 0.9);
+    hpc_perf_model_free(m);
+    free(e);
+}
+
 static void nothing_is_the_same(void **state)
 {
     enum { N = 200 };
@@ -371,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_planted_rule_is_found),
         cmocka_unit_test(reasons_have_the_sign_of_the_rule),
+        cmocka_unit_test(trees_find_what_no_line_can_say),
         cmocka_unit_test(nothing_is_the_same),
         cmocka_unit_test(what_is_unlike_all_is_outside),
         cmocka_unit_test(too_little_is_refused),
