@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
-#include "corpus/history/history.h"
+#include "cmd/asked.h"
 
 typedef struct collect_options {
     const char *repo, *range, *build, *run, *product, *db, *work, *cpus, *machine;
@@ -14,14 +13,6 @@ typedef struct collect_options {
     double precision, build_seconds, run_seconds;
     bool all, again, json, quiet;
 } collect_options;
-
-typedef struct asked { /* what the options come to; texts lie in the arena */
-    hpc_arena *arena;
-    history_metric metric[HISTORY_METRICS];
-    int metrics;
-    const char **environment;
-    bool quiet;
-} asked;
 
 static int parse_range(history_options *h, asked *a, const char *range)
 {
@@ -36,40 +27,6 @@ static int parse_range(history_options *h, asked *a, const char *range)
     return h->base ? HPC_OK : HPC_E_NOMEM;
 }
 
-static int parse_metrics(asked *a, const hpc_texts *given)
-{
-    int rc = HPC_OK;
-    if (given->n > HISTORY_METRICS)
-        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d of them", HISTORY_METRICS));
-    for (int64_t k = 0; k < given->n; k++)
-        TRY(history_metric_parse(&a->metric[a->metrics++], given->item[k]));
-    if (given->n == 0) TRY(history_metric_parse(&a->metric[a->metrics++], "time"));
-    for (int k = 0; k < a->metrics; k++)
-        for (int i = 0; i < k; i++)
-            if (strcmp(a->metric[k].name, a->metric[i].name) == 0)
-                TRY(hpc_fail(HPC_E_ARG, "--metric: %s is given twice", a->metric[k].name));
-out:
-    return rc;
-}
-
-static int parse_environment(asked *a, const hpc_texts *given)
-{
-    int rc = HPC_OK;
-    a->environment = hpc_arena_alloc(a->arena, (size_t)given->n + 1, sizeof *a->environment);
-    TRY(a->environment ? HPC_OK : HPC_E_NOMEM);
-    for (int64_t k = 0; k < given->n; k++) {
-        const char *text = given->item[k], *value = strchr(text, '=') ? "" : getenv(text);
-        if (!value)
-            TRY(hpc_fail(HPC_E_ARG, "--env %.100s: it is not set here; give %.100s=VALUE", text,
-                         text));
-        a->environment[k] =
-            strchr(text, '=') ? text : hpc_arena_text(a->arena, "%s=%s", text, value);
-        TRY(a->environment[k] ? HPC_OK : HPC_E_NOMEM);
-    }
-out:
-    return rc;
-}
-
 static int parse_paths(history_options *h, asked *a, const hpc_texts *given)
 {
     if (given->n == 0) return HPC_OK;
@@ -80,23 +37,19 @@ static int parse_paths(history_options *h, asked *a, const hpc_texts *given)
     return HPC_OK;
 }
 
-static int set_work(history_options *h, asked *a, const collect_options *o)
-{
-    h->work = o->work ? o->work : hpc_arena_text(a->arena, "%s.work", o->db);
-    return h->work ? HPC_OK : HPC_E_NOMEM;
-}
-
 static int understand(history_options *h, asked *a, const collect_options *o)
 {
     int rc = HPC_OK;
     a->quiet = o->quiet;
+    a->command = "perf collect";
     if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
     if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
     TRY(parse_range(h, a, o->range));
-    TRY(parse_metrics(a, &o->metric));
-    TRY(parse_environment(a, &o->env));
+    TRY(asked_metrics(a, &o->metric));
+    TRY(asked_environment(a, &o->env));
     TRY(parse_paths(h, a, &o->path));
-    TRY(set_work(h, a, o));
+    h->database = o->db;
+    TRY(asked_work(h, a, o->work));
     h->repository = o->repo;
     h->all = o->all;
     h->build = o->build;
@@ -116,17 +69,10 @@ static int understand(history_options *h, asked *a, const collect_options *o)
     h->cpus = o->cpus;
     h->environment = a->environment;
     h->machine = o->machine;
-    h->database = o->db;
     h->cache_bytes = o->cache_mib << 20;
     h->again = o->again;
 out:
     return rc;
-}
-
-static void say(void *user, const char *line)
-{
-    const asked *a = user;
-    if (!a->quiet) hpc_cmd_warn(line, (void *)(uintptr_t) "perf collect");
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -198,13 +144,13 @@ static int run(void *options, int argc, char **argv)
     TRY(understand(&h, &a, o));
     TRY(hpc_cmd_signals_start(&signals, "perf collect"));
     h.stop = hpc_cmd_signals_stop(signals);
-    h.tell = say;
+    h.tell = asked_say;
     h.user = &a;
     TRY(history_collect(&result, &h));
     TRY(report(&result, o));
 out:
     hpc_cmd_signals_end(signals);
-    for (int k = 0; k < a.metrics; k++) history_metric_release(&a.metric[k]);
+    asked_release(&a);
     hpc_arena_free(a.arena);
     return rc;
 }

@@ -23,6 +23,9 @@ typedef struct prediction { /* all that a run of the command holds */
     hpc_perf_predict_options ask;
     hpc_perf_prediction p;
     predict_report report;
+    asked asked;
+    history_options history;
+    predict_measured measured;
 } prediction;
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -40,12 +43,12 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
 }
 
 /* A folder with a model.json, or the file. */
-static int open_model(hpc_perf_model **out, const char *asked)
+static int open_model(hpc_perf_model **out, const char *named)
 {
     char path[PATH_MAX];
     struct stat st;
     int rc = HPC_OK;
-    if (!asked) {
+    if (!named) {
         TRY(hpc_cmd_find(path, SHIPPED));
         if (!*path)
             TRY(hpc_fail(HPC_E_ARG,
@@ -53,11 +56,52 @@ static int open_model(hpc_perf_model **out, const char *asked)
                          "folder of a model with --model",
                          SHIPPED));
     } else {
-        bool folder = stat(asked, &st) == 0 && S_ISDIR(st.st_mode);
-        if (snprintf(path, sizeof path, "%s%s", asked, folder ? "/model.json" : "") >= PATH_MAX)
+        bool folder = stat(named, &st) == 0 && S_ISDIR(st.st_mode);
+        if (snprintf(path, sizeof path, "%s%s", named, folder ? "/model.json" : "") >= PATH_MAX)
             TRY(hpc_fail(HPC_E_ARG, "--model: too long a path"));
     }
     TRY(hpc_perf_model_read(out, path));
+out:
+    return rc;
+}
+
+/* What --measure is given, as perf collect takes it. */
+static int ask_history(prediction *x)
+{
+    const predict_options *o = x->o;
+    history_options *h = &x->history;
+    asked *a = &x->asked;
+    bool given = o->build || o->run || o->db || o->metric.n > 0;
+    int rc = HPC_OK;
+    if (!o->measure)
+        return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
+    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
+    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
+    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure goes by first parents, without --all"));
+    if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
+        TRY(hpc_fail(HPC_E_ARG, "--measure is told as text or JSON, not --format %s", o->format));
+    *h = (history_options)HISTORY_DEFAULTS;
+    a->quiet = o->quiet;
+    a->command = "perf predict";
+    TRY(asked_metrics(a, &o->metric));
+    TRY(asked_environment(a, &o->env));
+    h->database = o->db;
+    TRY(asked_work(h, a, o->work));
+    h->repository = o->repo;
+    h->build = o->build;
+    h->run = o->run;
+    h->metric = a->metric;
+    h->metrics = a->metrics;
+    h->environment = a->environment;
+    h->least = (int)o->repeat;
+    h->most = h->most > h->least ? h->most : h->least;
+    h->limits.build_seconds = o->build_seconds;
+    h->limits.run_seconds = o->run_seconds;
+    h->cpus = o->cpus;
+    h->machine = o->machine;
+    h->again = o->again;
+    h->tell = asked_say;
+    h->user = a;
 out:
     return rc;
 }
@@ -115,6 +159,32 @@ static void remark(const prediction *x)
     if (x->p.n == 0 && !x->o->quiet) hpc_cmd_warn("the range has no commits", command);
 }
 
+static int measure(prediction *x)
+{
+    hpc_cmd_signals *signals = NULL;
+    predict_measured *m = &x->measured;
+    int rc;
+    TRY(hpc_cmd_signals_start(&signals, "perf predict"));
+    x->history.stop = hpc_cmd_signals_stop(signals);
+    TRY(predict_measure(m, &x->p, &x->history));
+    if (m->points_n > 0 && m->measured == 0 && !m->stopped)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "none of %lld commits could be measured; what they printed is in table "
+                     "attempt of %s",
+                     (long long)m->failed, x->o->db));
+    x->report.measured = m;
+out:
+    hpc_cmd_signals_end(signals);
+    return rc;
+}
+
+/* What was measured counts more than what was predicted. */
+static bool is_failure(const prediction *x)
+{
+    if (!x->o->measure) return x->p.level == HPC_PERF_FAIL;
+    return x->o->fail_on <= 1 && predict_is_slower(&x->measured, &x->p);
+}
+
 static int predict(prediction *x, const char *range)
 {
     const predict_options *o = x->o;
@@ -129,9 +199,15 @@ static int predict(prediction *x, const char *range)
     x->report.fail = o->fail_on;
     hpc_perf_model_describe(&x->report.facts, x->model);
     TRY(predict_find(&x->report));
+    if (x->o->measure) TRY(measure(x));
     TRY(put(&out, &x->report, o->json ? "json" : o->format));
     TRY(hpc_cmd_print(&out));
-    rc = x->p.level == HPC_PERF_FAIL ? EXIT_FINDINGS : EXIT_DONE;
+    rc = is_failure(x) ? EXIT_FINDINGS : EXIT_DONE;
+    if (x->measured.stopped)
+        TRY(hpc_fail(HPC_E_ABORTED,
+                     "stopped; what was measured is in %s, and the same command "
+                     "goes on",
+                     o->db));
 out:
     hpc_buf_release(&out);
     return rc;
@@ -140,8 +216,8 @@ out:
 static int run(void *options, int argc, char **argv)
 {
     const predict_options *o = options;
-    prediction x = {.o = o, .ask = HPC_PERF_PREDICT_DEFAULTS};
     hpc_arena *a = hpc_arena_create(0);
+    prediction x = {.o = o, .ask = HPC_PERF_PREDICT_DEFAULTS, .asked = {.arena = a}};
     int rc = HPC_E_NOMEM;
     if (!a) goto out;
     if (argc != 1)
@@ -152,10 +228,13 @@ static int run(void *options, int argc, char **argv)
     const char *range = hpc_arena_text(a, "%s", argv[0]);
     if (!range) goto out;
     TRY(parse_range(&x.ask, argv[0]));
+    TRY(ask_history(&x));
     TRY(open_all(&x));
     TRY(predict(&x, range));
 out:
     hpc_free(x.report.finding);
+    predict_measured_release(&x.measured);
+    asked_release(&x.asked);
     hpc_perf_prediction_release(&x.p);
     hpc_perf_model_free(x.model);
     hpc_buf_release(&x.acks);
@@ -185,12 +264,21 @@ const hpc_command hpc_cmd_perf_predict = {
         "whole is slower with that probability and not unknown; if nothing can be said of the "
         "whole, or with --each, if a commit is. What is known and accepted does not count: a "
         "commit with a line \"Perf-Ack: REASON\" in its message, and what the file .perf-ack of "
-        "HEAD names, in lines \"ID REASON\", \"PATH REASON\" or \"PATH:FUNCTION REASON\".",
+        "HEAD names, in lines \"ID REASON\", \"PATH REASON\" or \"PATH:FUNCTION REASON\".\n\n"
+        "With --measure, what the prediction leaves open is built and run, as perf collect does "
+        "it and into such a history: the commits on both sides of each change that is not "
+        "predicted to be the same, and the ends of each stretch that is. Where a stretch changed "
+        "it is bisected to the commit. It is told how many commits were left alone and what time "
+        "that saved. A slow-down is missed where it is predicted to be the same, as about one in "
+        "ten is, and another change in its stretch makes up for it. Then --fail-on, whatever the "
+        "probability, fails on a slow-down that was measured.",
     .examples =
         "hpccoder perf predict origin/main..HEAD  # what a branch does\n"
         "hpccoder perf predict HEAD~1.. --fail-on 0.9  # exit status 1 if it is probably slower\n"
         "hpccoder perf predict origin/main..HEAD --format markdown >comment.md\n"
-        "hpccoder perf predict v1..v2 --format sarif >perf.sarif",
+        "hpccoder perf predict v1..v2 --format sarif >perf.sarif\n"
+        "hpccoder perf predict v1..v2 --measure --build make --run ./bench -m cost --db perf.db  # "
+        "and measure what that leaves open",
     .options = predict_option_table,
     .options_bytes = sizeof(predict_options),
     .run = run,

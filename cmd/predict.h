@@ -5,13 +5,19 @@
 #ifndef HPC_CMD_PREDICT_H
 #define HPC_CMD_PREDICT_H
 
-#include "cmd/cmd.h"
+#include "cmd/asked.h"
 #include "infer/perf/predict.h"
 
 typedef struct predict_options {
     const char *repo, *format, *model, *ack;
     double warn_on, fail_on;
     bool all, each, json, quiet;
+    /* of what is measured: */
+    const char *build, *run, *db, *work, *cpus, *machine;
+    hpc_texts metric, env;
+    int64_t repeat;
+    double build_seconds, run_seconds;
+    bool measure, again;
 } predict_options;
 extern const hpc_option predict_option_table[];
 
@@ -24,12 +30,53 @@ typedef struct predict_finding {
     const char *file, *function; /* where it shows most; "": nowhere, in none */
     uint32_t line;               /* 0: none that is still there */
 } predict_finding;
+/* ---- predict_measure.c: what is not predicted, measured ----
+ * Points are the commits of the range, and the one before it. Measured are those at which a change
+ * ends or begins that is not predicted to be the same; stretches of what is predicted the same have
+ * their ends measured alone, and are bisected if these differ. */
+typedef struct predict_culprit { /* a change that was measured */
+    int64_t from, to;            /* points: it came behind the one, and with the other at last */
+    perf_label label;            /* slower or faster */
+    double change;
+    const char *metric;
+    bool bisected; /* its stretch was predicted to be the same */
+} predict_culprit;
+typedef enum predict_state { PREDICT_LEFT, PREDICT_MEASURED, PREDICT_FAILED } predict_state;
+typedef struct predict_measured {
+    hpc_git_id *point;
+    predict_state *state; /* of each */
+    int64_t points_n;
+    int64_t first; /* point of the range's first commit: 0 or 1 */
+    predict_culprit *item;
+    int64_t n, cap;
+    int64_t undecided; /* pairs of points of which the samples cannot tell */
+    int64_t left, failed, measured;
+    int64_t now; /* of them, measured this time, in so many seconds: */
+    double seconds;
+    bool stopped;
+} predict_measured; /* zero to begin with */
+/* h: a collection, but for its range. */
+int predict_measure(predict_measured *out, const hpc_perf_prediction *p, const history_options *h);
+void predict_measured_release(predict_measured *m);
+/* The commit that point k is; NULL: the one before the range. */
+const hpc_perf_told *predict_commit_at(const predict_measured *m, const hpc_perf_prediction *p,
+                                       int64_t k);
+/* Some slow-down of which not every commit that may have brought it is acknowledged. */
+bool predict_is_slower(const predict_measured *m, const hpc_perf_prediction *p);
+/* Seconds that were not spent on what was left alone; NAN: nothing was measured this time. */
+double predict_saved(const predict_measured *m);
+/* predict_measure_tell.c */
+int predict_put_measured(hpc_buf *out, const predict_measured *m, const hpc_perf_prediction *p);
+void predict_put_measured_json(hpc_json_out *w, const predict_measured *m,
+                               const hpc_perf_prediction *p);
+
 typedef struct predict_report {
     const hpc_perf_prediction *p;
     hpc_perf_model_facts facts;
     const char *range; /* as it was asked for */
     double warn, fail;
-    predict_finding *finding; /* the highest level first, then the most probable */
+    const predict_measured *measured; /* NULL: nothing was */
+    predict_finding *finding;         /* the highest level first, then the most probable */
     int64_t findings_n, findings_cap;
 } predict_report;
 int predict_find(predict_report *r); /* fills in `finding`, to be freed */

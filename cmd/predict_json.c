@@ -107,6 +107,7 @@ void predict_put_json(hpc_json_out *w, const predict_report *r)
     hpc_json_put_text(w, "result", hpc_perf_level_name(p->level));
     hpc_json_put_real(w, "warn_on", r->warn);
     hpc_json_put_real(w, "fail_on", r->fail > 1 ? NAN : r->fail);
+    if (r->measured) predict_put_measured_json(w, r->measured, p);
     put_model(w, r);
     hpc_json_open(w, "remarks", '[');
     for (int64_t k = 0; k < p->remarks_n; k++) hpc_json_put_text(w, NULL, p->remark[k]);

@@ -99,6 +99,7 @@ int predict_put_text(hpc_buf *out, const predict_report *r)
     if (p->n == 1 && p->commit[0].said.acknowledged)
         hpc_buf_printf(out, "  acknowledged: %s\n", p->commit[0].said.acknowledged);
     put_functions(out, &p->range);
+    if (r->measured) predict_put_measured(out, r->measured, p);
     hpc_buf_text(out, "\n");
     predict_put_promise(out, &r->facts);
     hpc_buf_text(out, "\n");

@@ -510,6 +510,20 @@ out:
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* All are in the history, with their parents; these are measured. */
+static void keep_asked(collection *c)
+{
+    const history_options *o = c->o;
+    int64_t kept = 0;
+    for (int64_t k = 0; k < c->range.n; k++) {
+        bool asked = !o->only;
+        for (int64_t i = 0; i < o->only_n && !asked; i++)
+            asked = memcmp(&o->only[i], &c->range.item[k].id, sizeof o->only[i]) == 0;
+        if (asked) c->range.item[kept++] = c->range.item[k];
+    }
+    c->range.n = c->out->commits = kept;
+}
+
 static int check(const history_options *o)
 {
     int rc = HPC_OK;
@@ -562,8 +576,9 @@ static int begin(collection *c)
     TRY(history_facts(&facts, c->o, c->git, c->machine.data));
     TRY(perf_db_add_session(c->db, facts.data));
     TRY(add_commits(c));
+    keep_asked(c);
     c->member = hpc_alloc((size_t)c->o->together, sizeof *c->member);
-    c->same = hpc_alloc((size_t)c->range.n, sizeof *c->same);
+    c->same = hpc_alloc((size_t)c->range.n + 1, sizeof *c->same);
     TRY(c->member && c->same ? HPC_OK : HPC_E_NOMEM);
 out:
     hpc_buf_release(&facts);

@@ -56,7 +56,9 @@ typedef struct history_options {
     const char *base, *head;  /* what git would call them; base NULL: from the beginning */
     bool all;                 /* what merges brought too, not first parents alone */
     const char *const *paths; /* only commits that change something under one of these; NULL: all */
-    const char *build;        /* a command of the shell, run in the commit's folder; NULL: none */
+    const hpc_git_id *only;   /* of the range these alone, in any order; NULL: all */
+    int64_t only_n;
+    const char *build; /* a command of the shell, run in the commit's folder; NULL: none */
     const char *run;
     const char *product; /* a file that the build makes, by whose content builds are told to be the
                           * same; NULL: none */
@@ -101,5 +103,7 @@ typedef struct history_result {
  * another process works in the folder. Commits whose build or run fails are recorded, with the end
  * of what they printed, and the next one is measured. */
 int history_collect(history_result *out, const history_options *o);
+/* What a machine is called unless told: "AMD EPYC 9354, 2 CPUs". */
+int history_machine(hpc_buf *out);
 
 #endif

@@ -8,8 +8,6 @@
 #include "runtime/proc/proc.h"
 
 /* ---- facts.c: the machine, and what was asked ---- */
-/* "AMD EPYC 9354, 2 CPUs". */
-int history_machine(hpc_buf *out);
 int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine);
 /* Where commands may run from now on, as taskset has it: HPC_E_ARG. */
 int history_bind(const char *cpus);

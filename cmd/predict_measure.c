@@ -1,0 +1,247 @@
+/*
+ * predict_measure.c: measuring what a prediction leaves open, and finding the commit at which it
+ * happened.
+ *
+ * What is measured, how and where it is kept is history.h's business; what two commits' samples say
+ * is compare.h's. Here it is decided which commits are measured.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/predict.h"
+#include "corpus/history/compare.h"
+
+typedef struct search {
+    predict_measured *m;
+    const hpc_perf_prediction *p;
+    history_options h;
+    char base[41], head[41];
+} search;
+
+void predict_measured_release(predict_measured *m)
+{
+    hpc_free(m->point);
+    hpc_free(m->state);
+    hpc_free(m->item);
+    *m = (predict_measured){0};
+}
+
+const hpc_perf_told *predict_commit_at(const predict_measured *m, const hpc_perf_prediction *p,
+                                       int64_t k)
+{
+    return k >= m->first ? &p->commit[k - m->first] : NULL;
+}
+
+/* ---- which points ---------------------------------------------------------------------------- */
+
+static int find_points(search *s)
+{
+    const hpc_git_id none = {0};
+    predict_measured *m = s->m;
+    int rc = HPC_OK;
+    m->first = memcmp(&s->p->commit[0].base, &none, sizeof none) != 0;
+    m->points_n = s->p->n + m->first;
+    m->point = hpc_alloc((size_t)m->points_n, sizeof *m->point);
+    m->state = hpc_alloc((size_t)m->points_n, sizeof *m->state);
+    TRY(m->point && m->state ? HPC_OK : HPC_E_NOMEM);
+    if (m->first) m->point[0] = s->p->commit[0].base;
+    for (int64_t k = 0; k < s->p->n; k++) m->point[k + m->first] = s->p->commit[k].head;
+    hpc_git_id_text(s->base, &m->point[0]);
+    hpc_git_id_text(s->head, &m->point[m->points_n - 1]);
+    s->h.base = m->first ? s->base : NULL;
+    s->h.head = s->head;
+out:
+    return rc;
+}
+
+/* Whether the change that leads to point k is predicted to be none. */
+static bool is_same(const search *s, int64_t k)
+{
+    return predict_commit_at(s->m, s->p, k)->said.verdict == HPC_PERF_SAME;
+}
+
+/* An end of the range, or of a stretch of changes that are predicted to be none. */
+static bool is_end(const search *s, int64_t k)
+{
+    return k == 0 || k == s->m->points_n - 1 || !is_same(s, k) || !is_same(s, k + 1);
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Those with `wanted`, which are not measured yet; what comes to no samples has failed. */
+static int measure(search *s, const bool *wanted)
+{
+    predict_measured *m = s->m;
+    history_result r;
+    hpc_git_id *only = hpc_alloc((size_t)m->points_n, sizeof *only);
+    bool *has = hpc_alloc((size_t)m->points_n, sizeof *has);
+    int rc = HPC_E_NOMEM;
+    if (!only || !has) goto out;
+    s->h.only = only;
+    s->h.only_n = 0;
+    for (int64_t k = 0; k < m->points_n; k++)
+        if (wanted[k]) only[s->h.only_n++] = m->point[k];
+    TRY(history_collect(&r, &s->h));
+    m->now += r.measured;
+    m->seconds += r.build_s + r.run_s;
+    m->stopped = m->stopped || r.stopped;
+    TRY(history_has(has, m->point, m->points_n, &s->h));
+    for (int64_t k = 0; k < m->points_n; k++)
+        if (wanted[k])
+            m->state[k] = has[k] ? PREDICT_MEASURED : r.stopped ? PREDICT_LEFT : PREDICT_FAILED;
+out:
+    hpc_free(only);
+    hpc_free(has);
+    return rc;
+}
+
+static int measure_ends(search *s)
+{
+    bool *wanted = hpc_alloc((size_t)s->m->points_n, sizeof *wanted);
+    int rc = HPC_E_NOMEM;
+    if (!wanted) goto out;
+    for (int64_t k = 0; k < s->m->points_n; k++) wanted[k] = is_end(s, k);
+    TRY(measure(s, wanted));
+out:
+    hpc_free(wanted);
+    return rc;
+}
+
+/* Point k, with its neighbours that were measured, so that what the machine does falls on all. */
+static int measure_between(search *s, int64_t from, int64_t k, int64_t to)
+{
+    bool *wanted = hpc_alloc((size_t)s->m->points_n, sizeof *wanted);
+    int rc = HPC_E_NOMEM;
+    if (!wanted) goto out;
+    wanted[from] = wanted[k] = wanted[to] = true;
+    TRY(measure(s, wanted));
+out:
+    hpc_free(wanted);
+    return rc;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static bool is_change(const history_pair *x)
+{
+    return x->label == PERF_SLOWER || x->label == PERF_FASTER;
+}
+
+static int add(search *s, int64_t from, int64_t to, const history_pair *x, bool bisected)
+{
+    predict_measured *m = s->m;
+    int rc = hpc_grow(&m->item, &m->cap, m->n + 1, sizeof *m->item);
+    if (rc < 0) return rc;
+    m->item[m->n++] = (predict_culprit){.from = from,
+                                        .to = to,
+                                        .label = x->label,
+                                        .change = x->change,
+                                        .metric = x->metric,
+                                        .bisected = bisected};
+    return HPC_OK;
+}
+
+/* The point nearest to the middle that has not failed; -1: there is none. */
+static int64_t middle_of(const search *s, int64_t from, int64_t to)
+{
+    int64_t middle = from + (to - from) / 2;
+    for (int64_t d = 0; d < to - from; d++)
+        for (int side = -1; side <= 1; side += 2) {
+            int64_t k = middle + side * d;
+            if (k > from && k < to && s->m->state[k] != PREDICT_FAILED) return k;
+        }
+    return -1;
+}
+
+/* found: what the two points, which were measured, come to: a change. */
+static int bisect(search *s, int64_t from, int64_t to, const history_pair *found)
+{
+    predict_measured *m = s->m;
+    history_pair x = *found;
+    int rc = HPC_OK;
+    for (;;) {
+        int64_t k = middle_of(s, from, to);
+        if (k < 0 || m->stopped) return add(s, from, to, &x, true);
+        if (m->state[k] == PREDICT_LEFT) TRY(measure_between(s, from, k, to));
+        if (m->state[k] != PREDICT_MEASURED) continue;
+        history_pair half[2] = {{.base = m->point[from], .head = m->point[k]},
+                                {.base = m->point[k], .head = m->point[to]}};
+        TRY(history_compare(half, 2, &s->h));
+        if (!is_change(&half[0]) && !is_change(&half[1])) return add(s, from, to, &x, true);
+        if (is_change(&half[0])) TRY(bisect(s, from, k, &half[0]));
+        if (!is_change(&half[1])) return HPC_OK;
+        from = k;
+        x = half[1];
+    }
+out:
+    return rc;
+}
+
+/* One measured point after the other. */
+static int compare_ends(search *s)
+{
+    predict_measured *m = s->m;
+    history_pair *pair = hpc_alloc((size_t)m->points_n, sizeof *pair);
+    int64_t *from = hpc_alloc((size_t)m->points_n, sizeof *from);
+    int64_t *to = hpc_alloc((size_t)m->points_n, sizeof *to), n = 0, last = -1;
+    int rc = HPC_E_NOMEM;
+    if (!pair || !from || !to) goto out;
+    for (int64_t k = 0; k < m->points_n; k++) {
+        if (m->state[k] != PREDICT_MEASURED) continue;
+        if (last >= 0) {
+            pair[n] = (history_pair){.base = m->point[last], .head = m->point[k]};
+            from[n] = last;
+            to[n++] = k;
+        }
+        last = k;
+    }
+    TRY(history_compare(pair, n, &s->h));
+    for (int64_t k = 0; k < n; k++) {
+        m->undecided += pair[k].label == PERF_UNDECIDED;
+        if (!is_change(&pair[k])) continue;
+        if (to[k] == from[k] + 1)
+            TRY(add(s, from[k], to[k], &pair[k], false));
+        else
+            TRY(bisect(s, from[k], to[k], &pair[k]));
+    }
+out:
+    hpc_free(pair);
+    hpc_free(from);
+    hpc_free(to);
+    return rc;
+}
+
+int predict_measure(predict_measured *out, const hpc_perf_prediction *p, const history_options *h)
+{
+    search s = {.m = out, .p = p, .h = *h};
+    int rc = HPC_OK;
+    if (p->n == 0) return rc;
+    TRY(find_points(&s));
+    TRY(measure_ends(&s));
+    if (!out->stopped) TRY(compare_ends(&s));
+    for (int64_t k = 0; k < out->points_n; k++) {
+        out->left += out->state[k] == PREDICT_LEFT;
+        out->failed += out->state[k] == PREDICT_FAILED;
+        out->measured += out->state[k] == PREDICT_MEASURED;
+    }
+out:
+    return rc;
+}
+
+/* ---- what it comes to ------------------------------------------------------------------------ */
+
+bool predict_is_slower(const predict_measured *m, const hpc_perf_prediction *p)
+{
+    for (int64_t k = 0; k < m->n; k++) {
+        const predict_culprit *c = &m->item[k];
+        if (c->label != PERF_SLOWER) continue;
+        for (int64_t i = c->from + 1; i <= c->to; i++)
+            if (!predict_commit_at(m, p, i)->said.acknowledged) return true;
+    }
+    return false;
+}
+
+double predict_saved(const predict_measured *m)
+{
+    return m->now > 0 ? m->seconds / (double)m->now * (double)m->left : NAN;
+}
