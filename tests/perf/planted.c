@@ -1,0 +1,187 @@
+/*
+ * Changes to small programs of which is known what they do to the time: with HPC_TEST_LONG=1
+ * whether it is true, by `hpccoder perf collect`.
+ *
+ * `planted measure [KERNEL]` the table that is
+ * kept as tests/perf/planted/measured.csv.
+ */
+#include "tests/perf/planted.h"
+
+#include <math.h>
+
+#include "corpus/perf.h"
+#include "tests/support/command.h"
+
+/* ---- measuring ---- */
+
+enum { RUNS_MOST = 64 };
+
+typedef struct measured {
+    double base, head; /* medians */
+} measured;
+
+static void id_text(char out[PERF_ID], hpc_git *g, const planted *c, const char *name)
+{
+    char branch[2 * PLANTED_NAME];
+    hpc_git_id id;
+    snprintf(branch, sizeof branch, "%s/%s", c->kernel, name);
+    assert_int_equal(hpc_git_resolve(&id, g, branch), 0);
+    hpc_git_id_text(out, &id);
+}
+
+static double median_of(const char *path, const char *id)
+{
+    perf_db *d;
+    int64_t series, n = 0;
+    const char *commit;
+    double value, all[RUNS_MOST];
+    assert_int_equal(perf_db_open(&d, path), 0);
+    int more;
+    while ((more = perf_next_sample(&series, &commit, &value, d)) == 1)
+        if (strcmp(commit, id) == 0 && n < RUNS_MOST) all[n++] = value;
+    assert_int_equal(more, 0);
+    perf_db_close(d);
+    assert_true(n > 0);
+    return perf_median(all, n);
+}
+
+/* By one metric, in a history of its own: builds are shared. */
+static measured measure(place *p, hpc_git *g, const planted *c, const char *db, const char *how)
+{
+    static hpc_test_outcome o;
+    char words[512], id[PERF_ID];
+    measured m;
+    snprintf(words, sizeof words,
+             "perf collect --repo @r --range %s/base..%s/%s --build make --run ./bench --work @w "
+             "--run-seconds 300 -q --db @%s %s",
+             c->kernel, c->kernel, c->name, db, how);
+    hpc_test_command_in(&o, p->root, words);
+    if (o.code != 0) fail_msg("%s/%s: %s%s", c->kernel, c->name, o.out, o.err);
+    id_text(id, g, c, "base");
+    m.base = median_of(in(p, db), id);
+    id_text(id, g, c, c->name);
+    m.head = median_of(in(p, db), id);
+    return m;
+}
+
+/* The change in percent; the label by it, as `perf train` takes it. What is told by time is the
+ * best time of many rounds that the program prints: on a busy machine threads rarely run side by
+ * side. */
+static double percent_of(perf_label *label, place *p, hpc_git *g, const planted *c)
+{
+    measured m = c->by_time
+                     ? measure(p, g, c, "time.db", "-m best=best.([0-9.]+) -n 5 --repeat-most 5")
+                     : measure(p, g, c, "cost.db", "-m cost -n 1 --repeat-most 1 --warm-up 0");
+    double change = 100 * (m.head / m.base - 1), least = c->by_time ? 5 : 1;
+    *label = change > least ? PERF_SLOWER : change < -least ? PERF_FASTER : PERF_SAME;
+    return change;
+}
+
+/* The last number that both print: a change is of the time alone. */
+static bool prints_the_same(place *p, hpc_git *g, const planted *c)
+{
+    measured m =
+        measure(p, g, c, "said.db", "-m said=(\\d[0-9.e+-]*) -n 1 --repeat-most 1 --warm-up 0");
+    if (m.base != m.head)
+        print_message("%s/%s prints %.17g, not %.17g\n", c->kernel, c->name, m.head, m.base);
+    return m.base == m.head;
+}
+
+/* Rows of measured.csv on stdout, of one kernel or all; how many are not as their file says, by
+ * what is counted: times are shown alone. */
+static int measure_all(place *p, const char *only)
+{
+    static planted_set s;
+    int wrong = 0;
+    planted_open(&s, p);
+    hpc_git *g = opened(p, "r");
+    printf("kernel,change,kind,label,metric,percent\n");
+    for (int k = 0; k < s.n; k++) {
+        const planted *c = &s.change[k];
+        perf_label found;
+        if (only && strcmp(only, c->kernel) != 0) continue;
+        bool same = prints_the_same(p, g, c);
+        double percent = percent_of(&found, p, g, c);
+        printf("%s,%s,%s,%s,%s,%.2f\n", c->kernel, c->name, c->kind, perf_label_name(c->label),
+               c->by_time ? "time" : "cost", percent + 0.0);
+        fflush(stdout);
+        wrong += (found != c->label && !c->by_time) || !same;
+        if (found == c->label) continue;
+        print_message("%s/%s is %s by %.2f %%, not %s\n", c->kernel, c->name,
+                      perf_label_name(found), percent, perf_label_name(c->label));
+    }
+    hpc_git_close(g);
+    planted_release(&s);
+    return wrong;
+}
+
+/* ---- tests ---- */
+
+static void the_set_is_what_it_should_be(void **state)
+{
+    static planted_set s;
+    int of[PERF_UNDECIDED] = {0}, by_time = 0;
+    planted_open(&s, *state);
+    for (int k = 0; k < s.n; k++) {
+        of[s.change[k].label]++;
+        by_time += s.change[k].by_time;
+    }
+    assert_in_range(s.n, 60, PLANTED_MOST);
+    assert_true(of[PERF_SAME] >= 20 && of[PERF_FASTER] >= 6 && of[PERF_SLOWER] >= 20);
+    assert_true(by_time >= 4);
+    planted_release(&s);
+}
+
+/* What the table says that was measured is what the files say. */
+static void the_table_is_of_this_set(void **state)
+{
+    static planted_set s;
+    hpc_buf table = {0};
+    planted_open(&s, *state);
+    assert_int_equal(hpc_file_read(&table, PLANTED_FOLDER "/measured.csv", 1 << 20), 0);
+    hpc_buf_add(&table, "", 1);
+    const char *row = strchr(table.data, '\n') + 1;
+    for (int k = 0; k < s.n; k++, row = strchr(row, '\n') + 1) {
+        const planted *c = &s.change[k];
+        char start[256];
+        double percent;
+        int n = snprintf(start, sizeof start, "%s,%s,%s,%s,%s,", c->kernel, c->name, c->kind,
+                         perf_label_name(c->label), c->by_time ? "time" : "cost");
+        if (strncmp(row, start, (size_t)n) != 0) fail_msg("not %s but %.80s", start, row);
+        assert_int_equal(sscanf(row + n, "%lf", &percent), 1);
+        double least = c->by_time ? 5 : 1;
+        if (c->label == PERF_SAME) assert_true(fabs(percent) <= least);
+        if (c->label != PERF_SAME)
+            assert_true((c->label == PERF_SLOWER ? percent : -percent) > least);
+    }
+    assert_string_equal(row, "");
+    hpc_buf_release(&table);
+    planted_release(&s);
+}
+
+static void what_it_says_is_measured(void **state)
+{
+    if (!getenv("HPC_TEST_LONG")) {
+        print_message("SKIP: half an hour; HPC_TEST_LONG=1 runs it\n");
+        skip();
+    }
+    assert_int_equal(measure_all(*state, NULL), 0);
+}
+
+static int show(int (*what)(place *p, const char *only), const char *only)
+{
+    void *state;
+    int rc = place_setup(&state);
+    if (rc == 0) rc = what(state, only) != 0;
+    return place_teardown(&state) || rc;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && strcmp(argv[1], "measure") == 0) return show(measure_all, argv[2]);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {TEST(the_set_is_what_it_should_be),
+                                       TEST(the_table_is_of_this_set),
+                                       TEST(what_it_says_is_measured)};
+    return cmocka_run_group_tests_name("perf/planted", tests, NULL, NULL);
+}
