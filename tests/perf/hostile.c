@@ -2,50 +2,14 @@
  * hostile.c: texts that are broken, odd, huge or deep have features like any other, in linear time:
  * what took longer than that would not end before this test is stopped.
  */
-#include <math.h>
-
+#include "tests/perf/answer.h"
 #include "tests/perf/history.h"
-
-/* What holds for any change. */
-static void check_answer(const history *h)
-{
-    const hpc_perf_change *c = &h->change;
-    for (int64_t k = 0; k < c->n; k++) {
-        const hpc_perf_function *f = &c->function[k];
-        assert_in_range(f->file, 0, c->files_n - 1);
-        assert_in_range(f->base_file, 0, c->files_n - 1);
-        assert_true(f->base.source || f->head.source);
-        assert_true((f->state == HPC_PERF_ADDED) == !f->base.source);
-        assert_true((f->state == HPC_PERF_DELETED) == !f->head.source);
-        for (int64_t i = f->first; i < f->first + f->edits_n; i++) {
-            const hpc_perf_edit *e = &c->edit[i];
-            assert_true(e->base_n + e->head_n > 0 && e->base_line > 0 && e->head_line > 0);
-            assert_true(e->base_line + e->base_n <= f->base.source->lines_n + 1);
-            assert_true(e->head_line + e->head_n <= f->head.source->lines_n + 1);
-        }
-    }
-    for (int64_t k = -1; k < h->features.n; k++) {
-        const hpc_perf_vector *v = k < 0 ? &h->features.commit : &h->features.function[k];
-        for (int i = 0; i < HPC_PERF_FEATURES; i++) assert_true(isfinite(v->value[i]));
-    }
-    for (int64_t k = 0; k < h->features.shifts_n; k++) {
-        const hpc_perf_shift *s = &h->features.shift[k];
-        assert_true(s->base_depth >= 0 || s->head_depth >= 0);
-        assert_true((s->base_line > 0) == (s->base_depth >= 0));
-        assert_in_range(s->function, 0, c->n - 1);
-    }
-}
 
 static void study(history *h, int from, int to)
 {
     look(h, from, to);
-    check_answer(h);
     assert_int_equal(hpc_perf_reasons_find(&h->reasons, &h->features, -1, NULL, 20), 0);
-    for (int64_t k = 0; k < h->reasons.n; k++) {
-        const char *text = h->reasons.text.data + h->reasons.item[k].text;
-        assert_true(strlen(text) > 0 && strlen(text) < 400);
-        assert_null(strchr(text, '\n'));
-    }
+    check_answer(&h->change, &h->features, &h->reasons, 20);
 }
 
 static const struct {
