@@ -1,9 +1,10 @@
 /*
- * Changes to small programs of which is known what they do to the time: with HPC_TEST_LONG=1
- * whether it is true, by `hpccoder perf collect`.
+ * Changes to small programs of which is known what they do to the time: what
+ * `hpccoder perf predict` says of them, and with HPC_TEST_LONG=1 whether it is
+ * true, by `hpccoder perf collect`.
  *
- * `planted measure [KERNEL]` the table that is
- * kept as tests/perf/planted/measured.csv.
+ * `planted predict` prints every answer; `planted measure [KERNEL]` the table
+ * that is kept as tests/perf/planted/measured.csv.
  */
 #include "tests/perf/planted.h"
 
@@ -52,7 +53,8 @@ static measured measure(place *p, hpc_git *g, const planted *c, const char *db, 
     char words[512], id[PERF_ID];
     measured m;
     snprintf(words, sizeof words,
-             "perf collect --repo @r --range %s/base..%s/%s --build make --run ./bench --work @w "
+             "perf collect --repo @r --range %s/base..%s/%s --build make --run "
+             "./bench --work @w "
              "--run-seconds 300 -q --db @%s %s",
              c->kernel, c->kernel, c->name, db, how);
     hpc_test_command_in(&o, p->root, words);
@@ -64,9 +66,9 @@ static measured measure(place *p, hpc_git *g, const planted *c, const char *db, 
     return m;
 }
 
-/* The change in percent; the label by it, as `perf train` takes it. What is told by time is the
- * best time of many rounds that the program prints: on a busy machine threads rarely run side by
- * side. */
+/* The change in percent; the label by it, as `perf train` takes it. What is
+ * told by time is the best time of many rounds that the program prints: on a
+ * busy machine threads rarely run side by side. */
 static double percent_of(perf_label *label, place *p, hpc_git *g, const planted *c)
 {
     measured m = c->by_time
@@ -87,8 +89,8 @@ static bool prints_the_same(place *p, hpc_git *g, const planted *c)
     return m.base == m.head;
 }
 
-/* Rows of measured.csv on stdout, of one kernel or all; how many are not as their file says, by
- * what is counted: times are shown alone. */
+/* Rows of measured.csv on stdout, of one kernel or all; how many are not as
+ * their file says, by what is counted: times are shown alone. */
 static int measure_all(place *p, const char *only)
 {
     static planted_set s;
@@ -113,6 +115,90 @@ static int measure_all(place *p, const char *only)
     hpc_git_close(g);
     planted_release(&s);
     return wrong;
+}
+
+/* ---- predicting ---- */
+
+typedef struct tally {
+    int n, right, said[PERF_UNDECIDED + 1];
+} tally;
+
+static perf_label predicted(place *p, const planted *c)
+{
+    static hpc_test_outcome o;
+    char words[256];
+    const char *verdict;
+    hpc_json *root;
+    snprintf(words, sizeof words, "perf predict --repo @r %s/base..%s/%s --format json", c->kernel,
+             c->kernel, c->name);
+    hpc_test_command_in(&o, p->root, words);
+    if (o.code != 0) fail_msg("%s/%s: exit code %d: %s", c->kernel, c->name, o.code, o.err);
+    assert_int_equal(hpc_json_parse(&root, o.out, strlen(o.out), "perf predict"), 0);
+    assert_int_equal(hpc_json_text(&verdict, hpc_json_get(root, "verdict"), "verdict"), 0);
+    perf_label said = PERF_SLOWER;
+    while (said < PERF_UNDECIDED && strcmp(verdict, perf_label_name(said)) != 0) said++;
+    if (said == PERF_UNDECIDED) assert_string_equal(verdict, "unknown");
+    hpc_json_free(root);
+    return said;
+}
+
+static void count(tally *t, const planted *c, perf_label said)
+{
+    t->n++;
+    t->right += said == c->label;
+    t->said[said]++;
+}
+
+static void print_tally(const char *name, const tally *t)
+{
+    printf("%-16s %4d %6d %7d %5d %7d %8d\n", name, t->n, t->right, t->said[PERF_SLOWER],
+           t->said[PERF_SAME], t->said[PERF_FASTER], t->said[PERF_UNDECIDED]);
+}
+
+/* By kind, in the order of their first change, then by label. */
+static void print_tallies(const planted_set *s, const perf_label *said)
+{
+    printf("%-16s %4s %6s %7s %5s %7s %8s\n", "kind", "n", "right", "slower", "same", "faster",
+           "unknown");
+    for (int k = 0; k < s->n; k++) {
+        tally t = {0};
+        bool first = true;
+        for (int i = 0; i < s->n; i++) {
+            if (strcmp(s->change[i].kind, s->change[k].kind) != 0) continue;
+            first = first && i >= k;
+            count(&t, &s->change[i], said[i]);
+        }
+        if (first) print_tally(s->change[k].kind, &t);
+    }
+    for (int label = PERF_SLOWER; label < PERF_UNDECIDED; label++) {
+        tally t = {0};
+        for (int i = 0; i < s->n; i++)
+            if ((int)s->change[i].label == label) count(&t, &s->change[i], said[i]);
+        print_tally(perf_label_name((perf_label)label), &t);
+    }
+}
+
+static void predict_all(tally *all, tally *harmless, place *p, bool show)
+{
+    static planted_set s;
+    perf_label said[PLANTED_MOST];
+    planted_open(&s, p);
+    for (int k = 0; k < s.n; k++) {
+        const planted *c = &s.change[k];
+        said[k] = predicted(p, c);
+        count(all, c, said[k]);
+        if (c->label == PERF_SAME) count(harmless, c, said[k]);
+        if (show)
+            printf("%-12s %-14s %-14s %-7s %s\n", c->kernel, c->name, c->kind,
+                   perf_label_name(c->label),
+                   said[k] == PERF_UNDECIDED ? "unknown" : perf_label_name(said[k]));
+    }
+    if (show) print_tallies(&s, said);
+    printf("%d of %d right (%.1f %%); of %d harmless ones %d called slower (%.1f "
+           "%%)\n",
+           all->right, all->n, 100.0 * all->right / all->n, harmless->n,
+           harmless->said[PERF_SLOWER], 100.0 * harmless->said[PERF_SLOWER] / harmless->n);
+    planted_release(&s);
 }
 
 /* ---- tests ---- */
@@ -168,6 +254,14 @@ static void what_it_says_is_measured(void **state)
     assert_int_equal(measure_all(*state, NULL), 0);
 }
 
+static void most_are_predicted(void **state)
+{
+    tally all = {0}, harmless = {0};
+    predict_all(&all, &harmless, *state, false);
+    assert_true(10 * all.right >= 8 * all.n);
+    assert_true(20 * harmless.said[PERF_SLOWER] <= harmless.n);
+}
+
 static int show(int (*what)(place *p, const char *only), const char *only)
 {
     void *state;
@@ -176,12 +270,21 @@ static int show(int (*what)(place *p, const char *only), const char *only)
     return place_teardown(&state) || rc;
 }
 
+static int show_predictions(place *p, const char *only)
+{
+    (void)only;
+    tally all = {0}, harmless = {0};
+    predict_all(&all, &harmless, p, true);
+    return 10 * all.right < 8 * all.n || 20 * harmless.said[PERF_SLOWER] > harmless.n;
+}
+
 int main(int argc, char **argv)
 {
     if (argc >= 2 && strcmp(argv[1], "measure") == 0) return show(measure_all, argv[2]);
+    if (argc == 2 && strcmp(argv[1], "predict") == 0) return show(show_predictions, NULL);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {TEST(the_set_is_what_it_should_be),
                                        TEST(the_table_is_of_this_set),
-                                       TEST(what_it_says_is_measured)};
+                                       TEST(what_it_says_is_measured), TEST(most_are_predicted)};
     return cmocka_run_group_tests_name("perf/planted", tests, NULL, NULL);
 }
