@@ -186,7 +186,8 @@ void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
     memset(weight, 0, PERF_WIDTH * sizeof *weight);
     weight[PERF_FLAG_SUM] = 2;
     if (q == PERF_SIZE) {
-        weight[hpc_perf_feature_named("changed_work")] = 1;
+        weight[hpc_perf_feature_named("changed_work")] = 0.5;
+        weight[hpc_perf_feature_named("tokens_added")] = 0.5; /* and removed */
     } else {
         weight[PERF_CODE_SUM] = 1;
         weight[hpc_perf_feature_named("tokens_added")] = 0.5;
