@@ -232,7 +232,7 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
 	install -D -m 644 -t $(root)/share/hpccoder $(wildcard corpus/*.sketch) $(addprefix pilot/,pilot.gguf pilot.passages pragma.gguf)
-	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)
+	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)$(if $(wildcard models/perf/*), && install -D -m 644 -t $(root)/share/hpccoder/models/perf $(wildcard models/perf/*))
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## remove build/

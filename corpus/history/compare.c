@@ -34,6 +34,7 @@ static int add(series *s, const char *id, double value)
         TRY(hpc_map_put(s->place, id, strlen(id), at));
         s->n++;
     }
+    hpc_assert(s->commit);
     if (s->commit[at].n == PERF_RUNS_MOST) return rc;
     TRY(hpc_grow(&s->value, &s->values_cap, s->values_n + 1, sizeof *s->value));
     s->value[s->values_n++] = value;
@@ -72,6 +73,7 @@ static perf_samples samples_of(const series *s, const hpc_git_id *id)
     uint64_t at;
     hpc_git_id_text(hex, id);
     if (!hpc_map_get(s->place, hex, strlen(hex), &at)) return (perf_samples){0};
+    hpc_assert(s->commit);
     return s->commit[at];
 }
 

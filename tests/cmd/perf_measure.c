@@ -40,7 +40,7 @@ static void begin(place *p)
     history_close(&h);
     put(p, "go", PROGRAM(""), strlen(PROGRAM("")));
     put(p, "lame", PROGRAM(LAME), strlen(PROGRAM(LAME)));
-    put(p, "none", "#!/bin/sh\nexit 1\n", 17);
+    put(p, "none", "#!/bin/sh\nexit 1\n", strlen("#!/bin/sh\nexit 1\n"));
     script(p, "chmod +x go lame none");
 }
 

@@ -18,6 +18,11 @@ static void run_in(place *p, const char *words, int code)
         fail_msg("%s: exit code %d, not %d: %s%s", words, o.code, code, o.out, o.err);
 }
 
+static void put_text(place *p, const char *name, const char *text)
+{
+    put(p, name, text, strlen(text));
+}
+
 static void says(const char *part)
 {
     hpc_test_says(o.out, part);
@@ -32,11 +37,11 @@ static void lacks(const char *part)
 static void begin(place *p)
 {
     script(p, "new r; mkdir 'a|b'");
-    put(p, "r/a|b/st,e:p`<x>.c", PLAIN, strlen(PLAIN));
+    put_text(p, "r/a|b/st,e:p`<x>.c", PLAIN);
     script(p, "cd r; save first; git tag first");
-    put(p, "r/a|b/st,e:p`<x>.c", RENAMES, strlen(RENAMES));
+    put_text(p, "r/a|b/st,e:p`<x>.c", RENAMES);
     script(p, "cd r; save renames; git tag renames");
-    put(p, "r/a|b/st,e:p`<x>.c", LOOPS, strlen(LOOPS));
+    put_text(p, "r/a|b/st,e:p`<x>.c", LOOPS);
     script(
         p,
         "cd r; save \"$(printf '@all <img src=x> | [a](http://b) #1 \\r::error::x\\n\\nbody')\"; "
@@ -95,7 +100,7 @@ static void test_text(void **state)
     says("FAIL");
     run_in(p, "renames..loops --fail-on 0.5 --ack @none", 2);
     assert_string_equal(o.out, "");
-    put(p, "acks", "a|b as it must be\nnowhere at all\n", 35);
+    put_text(p, "acks", "a|b as it must be\nnowhere at all\n");
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks", 0);
     says("FAIL  acknowledged: as it must be");
     hpc_test_says(o.err, "acks:2: nothing here is 'nowhere', so it acknowledges nothing");
@@ -175,10 +180,10 @@ static void test_fingerprints(void **state)
     char mark[2][64];
     script(p, "new r");
     for (int k = 0; k < 2; k++) {
-        put(p, "r/s.c", PLAIN, strlen(PLAIN));
+        put_text(p, "r/s.c", PLAIN);
         if (k) script(p, "cd r; sed -i '1i int other;' s.c");
         script(p, "cd r; save plain");
-        put(p, "r/s.c", LOOPS, strlen(LOOPS));
+        put_text(p, "r/s.c", LOOPS);
         if (k) script(p, "cd r; sed -i '1i int other;' s.c");
         script(p, "cd r; save loops");
         run_in(p, "HEAD~1..HEAD --format sarif", 0);
@@ -232,7 +237,7 @@ static void test_github(void **state)
     assert_int_equal(lines, 3);
     run_in(p, "renames..loops --format github", 0);
     says("::warning file=");
-    put(p, "acks", "a|b 100% so\n", 12);
+    put_text(p, "acks", "a|b 100% so\n");
     run_in(p, "renames..loops --format github --fail-on 0.5 --ack @acks", 0);
     says("::notice file=");
     says("Acknowledged: 100%25 so\n");
@@ -340,7 +345,7 @@ static void test_what_is_asked_wrongly(void **state)
                  {"HEAD..HEAD --model @text", "text"}};
     place *p = *state;
     begin(p);
-    put(p, "text", "text", 4);
+    put_text(p, "text", "text");
     script(p, "mkdir f");
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         run_in(p, cases[k].words, 2);
