@@ -36,18 +36,9 @@ out:
 typedef struct lesson { /* what is learnt from, in a row */
     hpc_perf_example *e;
     hpc_perf_bag *bag; /* borrowed; NULL: some have none */
-    int64_t n;
-    bool profiled; /* those of which it is known where the time is, with that; else all without */
     hpc_buf metric;
     hpc_perf_learn_rule rule;
 } lesson;
-
-static void lesson_release(lesson *l)
-{
-    hpc_buf_release(&l->metric);
-    hpc_free(l->e);
-    hpc_free(l->bag);
-}
 
 static int prepare(lesson *l, const train_set *s, const train_options *o)
 {
@@ -57,11 +48,8 @@ static int prepare(lesson *l, const train_set *s, const train_options *o)
     l->bag = hpc_alloc((size_t)s->chosen_n + 1, sizeof *l->bag);
     if (!l->e || !l->bag) TRY(HPC_E_NOMEM);
     for (int64_t k = 0; k < s->chosen_n; k++) {
-        const hpc_perf_example *e = &s->all.item[s->chosen[k]];
-        if (l->profiled && !hpc_perf_heat_known(&e->x)) continue;
-        l->e[l->n] = *e;
-        if (!l->profiled) hpc_perf_heat_forget(&l->e[l->n].x);
-        l->bag[l->n++] = s->bag[s->chosen[k]];
+        l->e[k] = s->all.item[s->chosen[k]];
+        l->bag[k] = s->bag[s->chosen[k]];
         bags = bags && s->has_bag[s->chosen[k]];
     }
     if (!bags) {
@@ -86,7 +74,7 @@ static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const tra
         rule.split = splits[k];
         rule.seed = (uint64_t)o->seed;
         if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
-        TRY(hpc_perf_judge(&j, l->e, l->bag, l->n, &rule));
+        TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
         train_tell_judgement(out, json, &j, splits[k]);
     }
     if (!json && !l->bag)
@@ -96,25 +84,16 @@ out:
     return rc;
 }
 
-static int save(const hpc_perf_model *m, const char *folder, const char *name)
-{
-    hpc_buf path = {0};
-    int rc = HPC_OK;
-    TRY(hpc_file_mkdir(folder));
-    TRY(hpc_buf_printf(&path, "%s/%s", folder, name));
-    TRY(hpc_perf_model_write(m, path.data));
-out:
-    hpc_buf_release(&path);
-    return rc;
-}
-
-static int save_examples(const train_set *s, const char *folder)
+static int save(const hpc_perf_model *m, const train_set *s, const char *folder)
 {
     hpc_buf path = {0};
     int rc = HPC_OK;
     TRY(hpc_file_mkdir(folder));
     TRY(hpc_buf_printf(&path, "%s/examples.csv", folder));
     TRY(hpc_perf_examples_write(&s->all, path.data));
+    path.n = 0;
+    TRY(hpc_buf_printf(&path, "%s/model.json", folder));
+    TRY(hpc_perf_model_write(m, path.data));
 out:
     hpc_buf_release(&path);
     return rc;
@@ -129,14 +108,20 @@ static int tell_set(const train_set *s, const train_options *o)
     return hpc_cmd_print(&out);
 }
 
-static void tell_rule(hpc_buf *out, hpc_json_out *json, const hpc_perf_model *m)
+static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_perf_model *m,
+                const train_options *o)
 {
+    hpc_json_out w = {.buf = out, .indent = 2};
+    hpc_json_out *json = o->json ? &w : NULL;
     hpc_perf_model_facts facts;
+    int rc = HPC_OK;
     hpc_perf_model_describe(&facts, m);
     if (json) {
+        hpc_json_open(json, NULL, '{');
         hpc_json_put_text(json, "metric", facts.metric);
         hpc_json_put_real(json, "alarm", facts.alarm);
         hpc_json_put_real(json, "miss", facts.miss);
+        train_tell_set(out, json, s);
     } else {
         hpc_buf_printf(out,
                        "by %s; says \"slower\" of at most %g %% of those that are not, and "
@@ -144,63 +129,12 @@ static void tell_rule(hpc_buf *out, hpc_json_out *json, const hpc_perf_model *m)
                        "like these\n",
                        facts.metric, 100 * facts.alarm, 100 * facts.miss);
     }
-}
-
-/* Too few of which it is known where the time is are no failure. */
-static int learn_profiled(hpc_buf *out, hpc_json_out *json, const train_set *s,
-                          const train_options *o)
-{
-    lesson l = {.profiled = true};
-    hpc_perf_model *m = NULL;
-    char path[4096];
-    int rc = HPC_OK;
-    TRY(prepare(&l, s, o));
-    rc = l.n > 0 ? hpc_perf_learn(&m, l.e, l.n, &l.rule) : HPC_E_ARG;
-    if (rc == HPC_E_ARG) { /* what an earlier run left there would be of other examples */
-        rc = HPC_OK;
-        hpc_error_clear();
-        snprintf(path, sizeof path, "%s/profiled.json", o->out);
-        TRY(hpc_file_remove(path));
-        goto out;
+    if (o->evaluate) TRY(evaluate(out, json, l, s, o));
+    if (json) {
+        hpc_json_close(json, '}');
+        hpc_buf_text(out, "\n");
     }
-    TRY(rc);
-    TRY(save(m, o->out, "profiled.json"));
-    if (json) hpc_json_open(json, "with_profiles", '{');
-    if (json) hpc_json_put_int(json, "commits", l.n);
-    if (!json)
-        hpc_buf_printf(out,
-                       "\n%lld of them with where the time is, for repositories with a "
-                       "history of their own\n",
-                       (long long)l.n);
-    if (o->evaluate) TRY(evaluate(out, json, &l, s, o));
-    if (json) hpc_json_close(json, '}');
 out:
-    lesson_release(&l);
-    hpc_perf_model_free(m);
-    return rc;
-}
-
-static int learn(hpc_buf *out, const train_set *s, const train_options *o)
-{
-    hpc_json_out w = {.buf = out, .indent = 2};
-    hpc_json_out *json = o->json ? &w : NULL;
-    lesson l = {0};
-    hpc_perf_model *m = NULL;
-    int rc = HPC_OK;
-    TRY(prepare(&l, s, o));
-    TRY(hpc_perf_learn(&m, l.e, l.n, &l.rule));
-    TRY(save_examples(s, o->out));
-    TRY(save(m, o->out, "model.json"));
-    if (json) hpc_json_open(json, NULL, '{');
-    tell_rule(out, json, m);
-    if (json) train_tell_set(out, json, s);
-    if (o->evaluate) TRY(evaluate(out, json, &l, s, o));
-    TRY(learn_profiled(out, json, s, o));
-    if (json) hpc_json_close(json, '}');
-    if (json) hpc_buf_text(out, "\n");
-out:
-    lesson_release(&l);
-    hpc_perf_model_free(m);
     return rc;
 }
 
@@ -208,6 +142,8 @@ static int run(void *opaque, int argc, char **argv)
 {
     const train_options *o = opaque;
     train_set s = {0};
+    lesson l = {0};
+    hpc_perf_model *m = NULL;
     hpc_buf out = {0};
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
@@ -215,10 +151,17 @@ static int run(void *opaque, int argc, char **argv)
     TRY(train_gather(&s, o));
     TRY(train_choose(&s, o));
     TRY(tell_set(&s, o));
-    TRY(learn(&out, &s, o));
+    TRY(prepare(&l, &s, o));
+    TRY(hpc_perf_learn(&m, l.e, s.chosen_n, &l.rule));
+    TRY(save(m, &s, o->out));
+    TRY(tell(&out, &l, &s, m, o));
     TRY(hpc_cmd_print_report(&out, "the model is in", o->out));
 out:
     hpc_buf_release(&out);
+    hpc_buf_release(&l.metric);
+    hpc_free(l.e);
+    hpc_free(l.bag);
+    hpc_perf_model_free(m);
     train_set_release(&s);
     return rc < 0 ? rc : EXIT_DONE;
 }

@@ -6,7 +6,6 @@
 #define HPC_CMD_PERF_TRAIN_H
 
 #include "cmd/cmd.h"
-#include "cmd/perf_heat.h"
 #include "corpus/perf.h"
 #include "infer/perf/example.h"
 #include "infer/perf/judge.h"

@@ -37,7 +37,6 @@ typedef struct source { /* the repository at hand, and what reads it */
     hpc_perf_scanner *scanner;
     hpc_perf_change change;
     hpc_perf_features features;
-    perf_heat heat;
 } source;
 
 static void source_close(source *s)
@@ -46,7 +45,6 @@ static void source_close(source *s)
     hpc_perf_scanner_free(s->scanner);
     hpc_perf_change_release(&s->change);
     hpc_perf_features_release(&s->features);
-    perf_heat_close(&s->heat);
     hpc_git_close(s->git);
     *s = (source){0};
 }
@@ -170,15 +168,11 @@ static void count(train_row *row, const hpc_perf_example *e)
 static int read_change(source *s, const perf_pair *p)
 {
     hpc_git_id base, head;
-    const hpc_perf_hot *hot;
-    int64_t n;
     int rc = HPC_OK;
     if (!hpc_git_id_parse(&base, p->base) || !hpc_git_id_parse(&head, p->head)) return 0;
     TRY(hpc_perf_change_read(&s->change, s->reader, &base, &head));
     if (rc != HPC_GIT_READ) return 0;
     TRY(hpc_perf_features_find(&s->features, s->scanner, &s->change));
-    TRY(perf_heat_of(&hot, &n, &s->heat, p->base, p->time));
-    TRY(hpc_perf_heat_find(&s->features, &s->change, hot, n));
     rc = 1;
 out:
     return rc;
@@ -290,7 +284,6 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
-    TRY(perf_heat_open(&s.heat, db));
     TRY(add_labels(set, row, &s, &l, o->evaluate));
     if (row->lacking == l.n)
         TRY(hpc_fail(HPC_E_ARG, "its repository, %.200s, has the files of none of its commits",

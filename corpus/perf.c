@@ -147,18 +147,12 @@ int perf_db_open(perf_db **out, const char *path)
     TRY(version_check(&version, d));
     if (version == 0)
         TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", path));
-    d->version = version;
     TRY(prepare_reading(d, version));
     *out = d;
     d = NULL;
 out:
     perf_db_close(d);
     return rc;
-}
-
-bool perf_has_profiles(const perf_db *d)
-{
-    return d->version >= 3;
 }
 
 static int damaged(const perf_db *d, const char *what)

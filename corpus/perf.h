@@ -8,18 +8,16 @@
 #include "corpus/corpus.h"
 #include "corpus/perf_label.h"
 
-enum { PERF_DB_VERSION = 3, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
-enum { PERF_FUNCTION = 256 }; /* a function's name, with its NUL */
-enum { PERF_ID = 41 };        /* a commit's id as text, with its NUL */
-enum { PERF_PRODUCT = 33 };   /* a hash of what was built, in hexadecimal digits; "" for none */
+enum { PERF_DB_VERSION = 2, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
+enum { PERF_ID = 41 };      /* a commit's id as text, with its NUL */
+enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; "" for none */
 
 /* ---- perf.c: one SQLite database --------------------------------------------------------------
  * Table commits (id, parent, time: seconds since 1970 of the committer), table series (id, command,
  * metric, machine), table sample (series, commit_id, run, value, session, at: milliseconds since
  * 1970), table session (id, at, facts: JSON about the machine and what was asked), table attempt
  * (commit_id, stage, command, machine, outcome, seconds, product, log, session, at): the last try
- * of a stage, table profile (commit_id, command, name, share: of the cost, of each function, where
- * it was counted). Every metric is a cost: less of it is better. */
+ * of a stage. Every metric is a cost: less of it is better. */
 typedef struct perf_db perf_db;                      /* belongs to one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
 int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
@@ -52,9 +50,6 @@ int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
 /* 1: there was such an attempt: its outcome and product are put in. 0: there was none. The outcome
  * is borrowed until the next call. */
 int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit);
-/* In the place of an earlier one of the same function. */
-int perf_db_add_share(perf_db *d, const char *command, const char *commit, const char *name,
-                      double share);
 int perf_db_commit(perf_db *d);
 
 /* ---- perf_pairs.c: a commit and what was measured before it -------------------------------------
@@ -97,20 +92,6 @@ int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is 
 int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, in order */
 /* Where the repository was, and its name; "" for what nobody recorded. */
 int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
-
-/* ---- perf_profile.c: in which functions the cost of a commit is --------------------------------
- */
-typedef struct perf_share {
-    const char *name; /* as valgrind has it: "f", "ns::A::f(int)", "f.constprop.0" */
-    double share;     /* of the cost, over all commands */
-} perf_share;
-typedef struct perf_profiles perf_profiles;
-int perf_profiles_load(perf_profiles **out, perf_db *d);
-void perf_profiles_free(perf_profiles *p);
-/* Of the commit or the nearest before it by parents that has one, else of the last one before
- * `time`, else of any. NULL: there is none at all. */
-const perf_share *perf_profiles_of(int64_t *n, const perf_profiles *p, const char *commit,
-                                   int64_t time);
 
 /* For those who read (perf_line.c, perf_pairs.c, perf_curve.c): rows one after the other, 1 or 0 at
  * the end. Borrowed until the next. */

@@ -28,12 +28,6 @@ static const char sessions[] =
     "ALTER TABLE sample ADD COLUMN session INTEGER;"
     "ALTER TABLE sample ADD COLUMN at INTEGER;";
 
-/* From version 2 to 3. */
-static const char profiles[] =
-    "CREATE TABLE profile (commit_id TEXT NOT NULL REFERENCES commits, command TEXT NOT NULL,"
-    " name TEXT NOT NULL, share REAL NOT NULL, PRIMARY KEY (commit_id, command, name))"
-    " WITHOUT ROWID;";
-
 static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_COMMIT] = "INSERT INTO commits VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE"
                         " SET parent = ?2, time = ?3",
@@ -46,7 +40,6 @@ static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_SESSION] = "INSERT INTO session (at, facts) VALUES (?1, ?2)",
     [PERF_ADD_ATTEMPT] =
         "INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [PERF_ADD_SHARE] = "INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4)",
     [PERF_COUNT] = "SELECT count(*) FROM sample, series s WHERE series = s.id AND commit_id = ?4"
                    " AND s.command = ?1 AND s.metric = ?2 AND s.machine = ?3",
     [PERF_FIND_ATTEMPT] = "SELECT outcome, product FROM attempt WHERE commit_id = ?1 AND stage = ?2"
@@ -61,7 +54,6 @@ int perf_add_open(perf_db *d, int64_t version)
              PERF_DB_APPLICATION, PERF_DB_VERSION);
     if (version < 1) TRY(perf_run(d, schema));
     if (version < 2) TRY(perf_run(d, sessions));
-    if (version < 3) TRY(perf_run(d, profiles));
     if (version < PERF_DB_VERSION) TRY(perf_run(d, pragmas));
     for (int k = 0; k < PERF_WRITES; k++) TRY(perf_prepare(d, &d->write[k], statements[k]));
 out:
@@ -201,21 +193,6 @@ int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a)
     bind_text(q, 8, a->log ? a->log : "");
     bind_session(q, 9, d);
     TRY(step(d, PERF_ADD_ATTEMPT));
-out:
-    return rc;
-}
-
-int perf_db_add_share(perf_db *d, const char *command, const char *commit, const char *name,
-                      double share)
-{
-    sqlite3_stmt *q = d->write[PERF_ADD_SHARE];
-    int rc = HPC_OK;
-    TRY(id_check(commit));
-    bind_text(q, 1, commit);
-    bind_text(q, 2, command);
-    bind_text(q, 3, name);
-    sqlite3_bind_double(q, 4, share);
-    TRY(step(d, PERF_ADD_SHARE));
 out:
     return rc;
 }

@@ -15,7 +15,6 @@ enum { /* statements of a database that is written */
        PERF_ADD_VALUE,
        PERF_ADD_SESSION,
        PERF_ADD_ATTEMPT,
-       PERF_ADD_SHARE,
        PERF_COUNT,
        PERF_FIND_ATTEMPT,
        PERF_WRITES
@@ -28,14 +27,11 @@ struct perf_db {
     sqlite3_stmt *products, *failures; /* NULL: version 1 has none */
     sqlite3_stmt *series;
     sqlite3_stmt *write[PERF_WRITES]; /* when written */
-    int64_t version;                  /* of what is read */
     int64_t session;                  /* that samples are of; 0: none */
 };
 
 /* perf.c */
 int perf_refused(const perf_db *d, int code); /* of SQLite, as one of ours */
-/* When it was opened: older ones lack what came later. */
-bool perf_has_profiles(const perf_db *d);
 int perf_prepare(perf_db *d, sqlite3_stmt **out, const char *sql);
 int perf_run(perf_db *d, const char *sql);
 /* perf_add.c: tables and statements; a database of an older version, or none (0), gets what it

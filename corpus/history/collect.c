@@ -229,21 +229,6 @@ static int same_before(collection *c, int64_t at)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* What has less of the cost than this is not worth a row. */
-static int keep_profile(collection *c, const char *hex, const history_run *r)
-{
-    static const double least = 1e-4;
-    char name[PERF_FUNCTION];
-    double share;
-    int rc = HPC_OK;
-    for (int64_t k = 0; k < history_profile_n(&r->profile); k++) {
-        history_profile_at(name, &share, &r->profile, k);
-        if (share >= least) TRY(perf_db_add_share(c->db, c->o->run, hex, name, share));
-    }
-out:
-    return rc;
-}
-
 static int keep(collection *c, member *m, const history_run *r)
 {
     char hex[41];
@@ -255,7 +240,6 @@ static int keep(collection *c, member *m, const history_run *r)
         if (!history_is_counted(&c->o->metric[k])) m->value[k][m->n] = log(r->value[k]);
         c->out->samples++;
     }
-    TRY(keep_profile(c, hex, r));
     TRY(perf_db_commit(c->db));
 out:
     return rc;

@@ -57,20 +57,6 @@ int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most);
 /* Why it is no success, in words; "" when it is one. */
 void history_failure(char out[128], const hpc_proc_result *r);
 
-/* ---- profile.c: in which functions the cost is ---- */
-typedef struct history_profile {
-    hpc_map *names; /* to an index of cost */
-    double *cost, all;
-    int64_t cap;
-} history_profile; /* zero to begin with */
-/* Of a file that cachegrind wrote. */
-int history_profile_add(history_profile *p, const char *text);
-int64_t history_profile_n(const history_profile *p);
-/* The k-th function, and its share of all. */
-const char *history_profile_at(char name[PERF_FUNCTION], double *share, const history_profile *p,
-                               int64_t k);
-void history_profile_release(history_profile *p);
-
 /* ---- measure.c: one run ---- */
 typedef struct history_run {
     bool took[HISTORY_METRICS];
@@ -78,10 +64,8 @@ typedef struct history_run {
     history_outcome outcome;
     double seconds;
     hpc_buf log;
-    history_profile profile; /* of a counted one */
 } history_run;
 bool history_is_counted(const history_metric *m); /* by valgrind */
-double history_miss_cost(bool last_level);        /* in instructions */
 bool history_wants(const history_options *o, history_kind kind);
 /* By valgrind, or as it is: all metrics of that kind. */
 int history_measure(history_run *out, const history_work *w, const char *folder, bool counted);

@@ -101,7 +101,7 @@ typedef struct hpc_perf_event {
 } hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
-enum { HPC_PERF_FEATURES = 162 };
+enum { HPC_PERF_FEATURES = 158 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
     int event; /* that it counts, or -1 */
@@ -153,22 +153,6 @@ void hpc_perf_scanner_free(hpc_perf_scanner *s);
  * tells does not need them any more. A function that is new and called by a changed one counts as
  * if it stood where it is called, so that what is only taken apart is no change. */
 int hpc_perf_features_find(hpc_perf_features *out, hpc_perf_scanner *s, const hpc_perf_change *c);
-
-/* ---- heat --------------------------------------------------------------------------------------
- * Where it is known in which functions the time of base is, as from a profile: the features "heat"
- * say how much of it the change touches. A function that is not there by its name is as hot as the
- * hottest that calls it in its file, three calls up: it may have been inlined. */
-typedef struct hpc_perf_hot {
-    const char *name; /* "f", "ns::A::f(int)", "f.constprop.0" */
-    double share;     /* of all of the time */
-} hpc_perf_hot;
-/* Adds to f, which was found of c; the sources of c must still be there. hot NULL: it is unknown,
- * and all of these features are 0. */
-int hpc_perf_heat_find(hpc_perf_features *f, const hpc_perf_change *c, const hpc_perf_hot *hot,
-                       int64_t n);
-
-bool hpc_perf_heat_known(const hpc_perf_vector *x);
-void hpc_perf_heat_forget(hpc_perf_vector *x);
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 typedef struct hpc_perf_reason {

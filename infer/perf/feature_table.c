@@ -226,12 +226,6 @@ static const row rows[] = {
     {{"flag_openmp", "OpenMP, change", HPC_PERF_FLAG_OPENMP}, PERF_COUNT},
     {{"flag_lto", "optimization when linking, change", HPC_PERF_FLAG_LTO}, PERF_COUNT},
     {{"flag_slow", "flags that turn an optimization off, change", HPC_PERF_FLAG_SLOW}, PERF_COUNT},
-    {{"heat_known", "1: it is known where the time is", -1}, PERF_HEAT_KNOWN},
-    {{"heat", "thousandths of the time in functions that differ, as log2(1 + n)", -1}, PERF_HEAT},
-    {{"heat_around", "thousandths of the time in files in which something outside of functions "
-      "changed, all for headers, as log2(1 + n)", -1}, PERF_HEAT_AROUND},
-    {{"heat_cost", "what events cost as a rule, each function by its share of the time, change",
-      -1}, PERF_HEAT_COST},
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h says how many");
@@ -297,7 +291,6 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_NESTING: return s->nesting[1] - s->nesting[0];
     case PERF_CHANGED_DEPTH:
     case PERF_MODULES:
-    case PERF_HEAT_COST:
     case PERF_CONSTANTS_GROWTH: return s->special[which];
     default: return log2(1 + s->special[which]);
     }

@@ -190,7 +190,7 @@ int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model 
     *out = (hpc_perf_prediction){.arena = hpc_arena_create(0), .range = {.subject = ""}};
     if (!out->arena) goto out;
     TRY(find_range(&r, &out->range, g, o));
-    TRY(perf_teller_open(&t, g, m, o, out->arena));
+    TRY(perf_teller_open(&t, g, m, out->arena));
     TRY(tell_commits(out, &t, g, &r, o));
     TRY(perf_tell(&out->range, &t));
     for (int64_t k = 0; k < out->n; k++) set_levels(&out->commit[k], o);

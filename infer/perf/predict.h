@@ -74,10 +74,6 @@ typedef struct hpc_perf_predict_options {
     double warn, fail;       /* from this probability of slower on; above 1: never */
     const char *acks;      /* the text of a file of acknowledgements; NULL: HPC_PERF_ACKS of head */
     const char *acks_name; /* what messages call it */
-    /* Where the time of a commit is: *hot, borrowed until the next call, NULL if it is not known.
-     * NULL: of no commit. */
-    int (*heat)(const hpc_perf_hot **hot, int64_t *n, void *user, const hpc_git_id *commit,
-                int64_t time);
     void (*progress)(void *user, int64_t done, int64_t all);
     void *user;
 } hpc_perf_predict_options;

@@ -10,7 +10,6 @@
 /* ---- tell.c: one change ---------------------------------------------------------------------- */
 typedef struct perf_teller { /* memory that is used again */
     const hpc_perf_model *model;
-    const hpc_perf_predict_options *o;
     hpc_arena *arena; /* of what is told */
     hpc_perf_reader *reader;
     hpc_perf_scanner *scanner;
@@ -18,8 +17,7 @@ typedef struct perf_teller { /* memory that is used again */
     hpc_perf_features features;
     hpc_perf_reasons reasons;
 } perf_teller;
-int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
-                     const hpc_perf_predict_options *o, hpc_arena *arena);
+int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m, hpc_arena *arena);
 void perf_teller_close(perf_teller *t);
 /* Fills in verdicts, functions and reasons of out, which says of which two commits. */
 int perf_tell(hpc_perf_told *out, perf_teller *t);

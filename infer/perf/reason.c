@@ -195,14 +195,6 @@ static int say_place(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_f
                           t->line, before);
 }
 
-static int say_heat(hpc_perf_reasons *out, const hpc_perf_reason *r)
-{
-    double percent = (exp2(r->value) - 1) / 10;
-    if (percent < 0.1) return say_plainly(&out->text, r);
-    return hpc_buf_printf(&out->text, "%.3g %% of the time is there, by what was measured before",
-                          percent);
-}
-
 static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
                        perf_special which)
 {
@@ -212,7 +204,6 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
     case PERF_CHANGED_DEPTH:
     case PERF_CHANGED_WORK:
     case PERF_CHANGED_INNER: return say_place(out, r, f);
-    case PERF_HEAT: return say_heat(out, r);
     case PERF_NO_EFFECT:
         return hpc_buf_text(&out->text, "nothing but comments and white space changed");
     case PERF_ONLY_NAMES:

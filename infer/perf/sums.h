@@ -50,10 +50,6 @@ typedef enum perf_special { /* features that count no event */
                             PERF_NESTING,
                             PERF_CONSTANTS,
                             PERF_CONSTANTS_GROWTH,
-                            PERF_HEAT_KNOWN, /* these are heat.c's */
-                            PERF_HEAT,
-                            PERF_HEAT_AROUND,
-                            PERF_HEAT_COST,
                             PERF_SPECIALS
 } perf_special;
 

@@ -110,7 +110,7 @@ static bool turns(int feature) /* its sign, in the reverse */
 {
     const hpc_perf_feature *f = hpc_perf_feature_at(feature);
     return f->event >= 0 || strcmp(f->name, "nesting") == 0 ||
-           strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "heat_cost") == 0;
+           strcmp(f->name, "constants_growth") == 0;
 }
 
 /* The one of those of an event that tells most: how often it is done, if that is told. */
@@ -131,14 +131,6 @@ static double addend(const hpc_perf_vector *x, int feature)
 {
     return is_last_of_event(feature) ? cost[hpc_perf_feature_at(feature)->event] * x->value[feature]
                                      : 0;
-}
-
-double perf_code_cost(const hpc_perf_vector *x)
-{
-    double sum = 0;
-    for (int i = 0; i < HPC_PERF_FEATURES; i++)
-        if (sum_of(i) == PERF_CODE_SUM) sum += addend(x, i);
-    return perf_signed_log(sum);
 }
 
 void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x)
@@ -210,10 +202,7 @@ void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
 bool hpc_perf_nothing_differs(const hpc_perf_vector *x)
 {
     bool none = true;
-    for (int i = 0; i < HPC_PERF_FEATURES; i++) {
-        const char *name = hpc_perf_feature_at(i)->name;
-        none = none && (x->value[i] == 0 || strcmp(name, "heat_known") == 0);
-    }
+    for (int i = 0; i < HPC_PERF_FEATURES; i++) none = none && x->value[i] == 0;
     for (int i = 0; i < HPC_PERF_FEATURES; i++) {
         const char *name = hpc_perf_feature_at(i)->name;
         if (starts(name, "no_effect") && x->value[i] > 0) none = true;

@@ -494,9 +494,6 @@ static void valgrind_counts(void **state)
                                  "max(value) - min(value) < 2 * 490000 * 10 * 1.2 FROM sample JOIN "
                                  "series ON series = series.id WHERE metric = 'cost'"),
                         "1|1");
-    assert_string_equal(rows(&b, "SELECT count(*), min(share) > 0.7, max(share) <= 1 FROM profile "
-                                 "WHERE name = 'main'"),
-                        "2|1|1");
     assert_string_equal(rows(&b, "SELECT max(value) - min(value) < 1000 FROM sample JOIN series ON "
                                  "series = series.id WHERE metric = 'instructions-valgrind'"),
                         "1");

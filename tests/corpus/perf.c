@@ -250,67 +250,6 @@ static void refuses(const char *path, const char *part)
     assert_null(d);
 }
 
-static void assert_share(const perf_profiles *p, int commit, int64_t time, const char *name,
-                         double share)
-{
-    char id[PERF_ID];
-    int64_t n = 0;
-    const perf_share *s = perf_profiles_of(&n, p, id_of(id, commit), time);
-    assert_int_equal(n, 1);
-    assert_string_equal(s->name, name);
-    assert_true(fabs(s->share - share) < 1e-12);
-}
-
-/* A commit's own, else that of the nearest before it, else of the last before its time. */
-static void test_profiles(void **state)
-{
-    char path[PATH_MAX], id[PERF_ID];
-    perf_profiles *p = NULL;
-    perf_db *d = NULL;
-    hpc_test_path(path, *state, "h.db");
-    assert_int_equal(fill(path), 0);
-    assert_int_equal(perf_db_create(&d, path), 0);
-    assert_int_equal(perf_db_add_share(d, "a", id_of(id, 2), "f", 0.25), 0);
-    assert_int_equal(perf_db_add_share(d, "a", id_of(id, 2), "f", 0.5), 0);
-    assert_int_equal(perf_db_add_share(d, "b", id_of(id, 2), "f", 0.25), 0);
-    assert_int_equal(perf_db_add_share(d, "a", id_of(id, 4), "ns::A::g(int)", 1), 0);
-    assert_int_equal(perf_db_add_share(d, "a", id_of(id, 4), "wrong", 7), 0);
-    assert_error(perf_db_add_share(d, "a", id_of(id, 9), "f", 1), HPC_E_ARG, "was not added");
-    assert_int_equal(perf_db_commit(d), 0);
-    perf_db_close(d);
-    assert_int_equal(perf_db_open(&d, path), 0);
-    assert_int_equal(perf_profiles_load(&p, d), 0);
-    perf_db_close(d);
-    assert_share(p, 2, 0, "f", 0.375);
-    assert_share(p, 3, 0, "f", 0.375);
-    assert_share(p, 5, 0, "ns::A::g(int)", 1);
-    assert_share(p, 9, 399, "f", 0.375);
-    assert_share(p, 9, 400, "ns::A::g(int)", 1);
-    assert_share(p, 9, 1, "ns::A::g(int)", 1);
-    perf_profiles_free(p);
-}
-
-/* A database of before there were profiles has none. */
-static void test_no_profiles(void **state)
-{
-    char path[PATH_MAX], id[PERF_ID];
-    perf_profiles *p = NULL;
-    perf_db *d = NULL;
-    int64_t n = 7;
-    hpc_test_path(path, *state, "h.db");
-    assert_int_equal(fill(path), 0);
-    change(path, "DROP TABLE profile; PRAGMA user_version = 2");
-    assert_int_equal(perf_db_open(&d, path), 0);
-    assert_int_equal(perf_profiles_load(&p, d), 0);
-    perf_db_close(d);
-    assert_null(perf_profiles_of(&n, p, id_of(id, 2), 0));
-    assert_int_equal(n, 0);
-    perf_profiles_free(p);
-    assert_int_equal(perf_db_create(&d, path), 0); /* and gets them */
-    assert_int_equal(perf_db_add_share(d, "a", id, "f", 0.5), 0);
-    perf_db_close(d);
-}
-
 static void test_what_is_no_history(void **state)
 {
     char path[PATH_MAX];
@@ -318,9 +257,9 @@ static void test_what_is_no_history(void **state)
     hpc_test_path(path, *state, "h.db");
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
-    change(path, "PRAGMA user_version = 4");
-    refuses(path, "version 4, made by a newer hpccoder; this one reads version 3");
-    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 4");
+    change(path, "PRAGMA user_version = 3");
+    refuses(path, "version 3, made by a newer hpccoder; this one reads version 2");
+    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 3");
     change(path, "PRAGMA user_version = 2; PRAGMA application_id = 7");
     refuses(path, "is no performance history");
     assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
@@ -386,8 +325,6 @@ int main(void)
         IN_A_FOLDER(test_pairs_by_metric),
         IN_A_FOLDER(test_adding),
         IN_A_FOLDER(test_what_cannot_be_added),
-        IN_A_FOLDER(test_profiles),
-        IN_A_FOLDER(test_no_profiles),
         IN_A_FOLDER(test_what_is_no_history),
         IN_A_FOLDER(test_damaged_rows),
         IN_A_FOLDER(test_every_allocation_fails),
