@@ -140,6 +140,12 @@ static int check_shape(const train_options *o, const hpc_model_config *c, const 
     return HPC_OK;
 }
 
+static int objective_of(const train_options *o)
+{
+    static const char *const names[] = {"tokens", "answer", "classes", "pairs", NULL};
+    return index_of(names, o->objective);
+}
+
 /* The architecture: that of `init`, that of `model`, or Llama's shape by its numbers. */
 static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
 {
@@ -160,19 +166,13 @@ static int model_of(hpc_model_config *c, const train_options *o, int64_t vocab)
     c->dropout = o->dropout;
     c->dtype = compute_dtype(o->dtype);
     if (o->classes) {
-        c->head = HPC_HEAD_CLASSES;
+        c->head = objective_of(o) == HPC_OBJECTIVE_PAIRS ? HPC_HEAD_PAIRS : HPC_HEAD_CLASSES;
         c->classes = o->classes;
     }
     TRY(adapter_of(&c->adapter, o));
     TRY(hpc_model_config_check(c));
 out:
     return rc;
-}
-
-static int objective_of(const train_options *o)
-{
-    static const char *const names[] = {"tokens", "answer", "classes", NULL};
-    return index_of(names, o->objective);
 }
 
 /* Rows of a step that come to about `tokens`, in microbatches of at most `rows`. */
@@ -187,6 +187,7 @@ static int vocabulary_of(int64_t *out, const train_options *o, const hpc_trainin
     hpc_loader_options l = {.source = t->data,
                             .source_n = t->data_n,
                             .objective = objective_of(o),
+                            .marks = t->marks,
                             .length = o->length,
                             .documents = o->documents};
     hpc_loader *loader;
@@ -202,6 +203,29 @@ static const char *tokenizer_of(const train_options *o)
 {
     if (o->tokenizer || !o->init) return o->tokenizer;
     return hpc_run_tokens_there(o->init) ? o->init : NULL;
+}
+
+/* The marks of a change, as the run's tokenizer has them. */
+static int marks_of(hpc_compare_marks *out, const char *path)
+{
+    static const hpc_mark mark[] = {HPC_MARK_PERF_BASE, HPC_MARK_PERF_HEAD, HPC_MARK_PERF_LABEL};
+    int32_t id[sizeof mark / sizeof *mark];
+    hpc_run_tokens *tokens = NULL;
+    int rc = HPC_OK;
+    if (!path)
+        TRY(hpc_fail(HPC_E_ARG, "objective=pairs needs the tokenizer of the shards, by whose marks "
+                                "sides are told: --tokenizer FILE"));
+    TRY(hpc_run_tokens_open(&tokens, path));
+    for (size_t k = 0; k < sizeof mark / sizeof *mark; k++) {
+        id[k] = hpc_tokenizer_find(hpc_run_tokens_of(tokens), hpc_mark_text(mark[k]));
+        if (id[k] < 0)
+            TRY(hpc_fail(HPC_E_ARG, "%s has no piece for %s, by which objective=pairs tells sides",
+                         path, hpc_mark_text(mark[k])));
+    }
+    *out = (hpc_compare_marks){.base = id[0], .head = id[1], .label = id[2]};
+out:
+    hpc_run_tokens_close(tokens);
+    return rc;
 }
 
 static int check_together(const train_options *o)
@@ -253,6 +277,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     r->parallel = parallel_of(&o->ranks);
     r->device =
         (hpc_device_options){.backend = o->backend, .isa = o->isa, .threads = (int)o->threads};
+    if (r->objective == HPC_OBJECTIVE_PAIRS) TRY(marks_of(&t->marks, t->tokenizer));
     if (!o->vocab && !o->model && !o->init) TRY(vocabulary_of(&vocab, o, t));
     TRY(model_of(&r->model, o, vocab));
     r->step.gradients = index_of(hpc_gradients_names, o->pruned.gradients);

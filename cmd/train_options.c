@@ -7,7 +7,7 @@
 #include "cmd/prune_options.h"
 #include "cmd/train.h"
 
-static const char *const objectives[] = {"tokens", "answer", "classes", NULL};
+static const char *const objectives[] = {"tokens", "answer", "classes", "pairs", NULL};
 static const char *const grafts[] = {"sgd", "adam", NULL};
 static const char *const recomputes[] = {"auto", "none", "selective", "block", NULL};
 
@@ -40,7 +40,8 @@ const hpc_option hpc_cmd_train_options[] = {
      .offset = offsetof(train_options, objective),
      .fallback = "tokens",
      .choices = objectives,
-     .help = "What is learnt: every next token, the answer of a sample alone, or its label."},
+     .help = "What is learnt: every next token, the answer of a sample alone, its label, or the "
+             "label of a change by comparing both sides (shards of task perf)."},
     {.name = "classes",
      .kind = HPC_INT,
      .offset = offsetof(train_options, classes),
@@ -49,7 +50,7 @@ const hpc_option hpc_cmd_train_options[] = {
      .least = 0,
      .most = 65536,
      .help = "A classification head of N classes in place of the next token; goes with --objective "
-             "classes."},
+             "classes or pairs."},
     {.name = "model",
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, model),

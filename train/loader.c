@@ -25,7 +25,13 @@ struct hpc_loader {
     hpc_loader_options o;
     bool documents; /* a row is a document, not a piece of the stream */
     hpc_loader_state at;
+    int32_t *document; /* PAIRS: room for the longest one */
 };
+
+static bool has_labels(const hpc_loader_options *o)
+{
+    return o->objective == HPC_OBJECTIVE_CLASSES || o->objective == HPC_OBJECTIVE_PAIRS;
+}
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
@@ -107,6 +113,45 @@ static int check_labels(const hpc_loader *l, const source *s, const char *path)
     return HPC_OK;
 }
 
+/* Document i of the source, in the loader's room. */
+static int64_t read_document(hpc_loader *l, const source *s, int64_t i)
+{
+    hpc_document d = hpc_shards_document(s->shards, i);
+    for (int64_t k = 0; k < d.n; k++) l->document[k] = hpc_document_token(&d, k);
+    return d.n;
+}
+
+static int check_changes(hpc_loader *l, const source *s, const char *path)
+{
+    hpc_compare c;
+    for (int64_t i = 0; i < s->rows; i++)
+        if (!hpc_compare_find(&c, l->document, read_document(l, s, i), &l->o.marks))
+            return hpc_fail(
+                HPC_E_ARG,
+                "%s: document %lld is no change, with the marks of one: objective=pairs "
+                "is for task perf, this is task %s",
+                path, (long long)i, hpc_shards_spec(s->shards)->task);
+    return HPC_OK;
+}
+
+/* Room for the longest document of all sources, once they are open. */
+static int open_changes(hpc_loader *l)
+{
+    int64_t most = 1;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < l->source_n; k++)
+        for (int64_t i = 0; i < l->source[k].rows; i++) {
+            int64_t n = hpc_shards_document(l->source[k].shards, i).n;
+            if (n > most) most = n;
+        }
+    l->document = hpc_alloc((size_t)most, sizeof *l->document);
+    if (!l->document) TRY(HPC_E_NOMEM);
+    for (int64_t k = 0; k < l->source_n; k++)
+        TRY(check_changes(l, &l->source[k], l->o.source[k].path));
+out:
+    return rc;
+}
+
 static int open_source(hpc_loader *l, int64_t k)
 {
     source *s = &l->source[k];
@@ -117,7 +162,7 @@ static int open_source(hpc_loader *l, int64_t k)
     TRY(hpc_shards_open(&s->shards, path, want));
     s->answer = s->label = -1;
     if (l->documents) s->answer = hpc_shards_column(s->shards, "answer");
-    if (l->o.objective == HPC_OBJECTIVE_CLASSES) s->label = hpc_shards_column(s->shards, "label");
+    if (has_labels(&l->o)) s->label = hpc_shards_column(s->shards, "label");
     /* A row of the stream also needs the token behind it, as a target. */
     s->rows =
         l->documents ? hpc_shards_n(s->shards) : (hpc_shards_tokens_n(s->shards) - 1) / l->o.length;
@@ -173,6 +218,7 @@ int hpc_loader_open(hpc_loader **out, const hpc_loader_options *o)
     l->source = hpc_alloc((size_t)o->source_n, sizeof *l->source);
     if (!l->source) TRY(HPC_E_NOMEM);
     for (; l->source_n < o->source_n; l->source_n++) TRY(open_source(l, l->source_n));
+    if (o->objective == HPC_OBJECTIVE_PAIRS) TRY(open_changes(l));
     TRY(share_out(l));
     *out = l;
     l = NULL;
@@ -187,6 +233,7 @@ void hpc_loader_close(hpc_loader *l)
     /* The one that failed to open may hold shards too. */
     for (int64_t k = 0; l->source && k < l->o.source_n; k++) hpc_shards_close(l->source[k].shards);
     hpc_free(l->source);
+    hpc_free(l->document);
     hpc_free(l);
 }
 
@@ -247,6 +294,17 @@ int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
+int64_t hpc_loader_documents(const hpc_loader_options *o)
+{
+    if (o->objective == HPC_OBJECTIVE_PAIRS) return 2;
+    return o->documents < o->length ? o->documents : o->length - 1;
+}
+
+int64_t hpc_loader_sequences(const hpc_loader_options *o, int64_t rows, int64_t parts)
+{
+    return rows * hpc_loader_documents(o) + parts * (o->objective == HPC_OBJECTIVE_PAIRS ? 2 : 1);
+}
+
 int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows, int64_t parts)
 {
     *out = NULL;
@@ -256,15 +314,15 @@ int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows,
     size_t n = (size_t)(rows * o->length);
     b->rows = rows;
     b->length = o->length;
-    b->documents = o->documents < o->length ? o->documents : o->length - 1;
+    b->documents = hpc_loader_documents(o);
     b->parts = parts;
-    b->sequences = rows * b->documents + parts;
+    b->sequences = hpc_loader_sequences(o, rows, parts);
     b->tokens = hpc_alloc(n, sizeof *b->tokens);
     b->targets = hpc_alloc(n, sizeof *b->targets);
     b->pos = hpc_alloc(n, sizeof *b->pos);
     b->start = hpc_alloc((size_t)b->sequences + 1, sizeof *b->start);
     bool failed = !b->tokens || !b->targets || !b->pos || !b->start;
-    if (o->objective == HPC_OBJECTIVE_CLASSES) {
+    if (has_labels(o)) {
         b->pooled = hpc_alloc((size_t)b->sequences, sizeof *b->pooled);
         b->classes = hpc_alloc((size_t)b->sequences, sizeof *b->classes);
         failed = failed || !b->pooled || !b->classes;
@@ -351,6 +409,32 @@ static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t b
     return base + n;
 }
 
+/* A change, as two sequences one behind the other, the batch's pair of that number; returns where
+ * the next begins. */
+static int64_t fill_pair(hpc_batch *b, int64_t pair, hpc_loader *l, const source *s, int64_t i,
+                         int64_t base)
+{
+    int64_t n = read_document(l, s, i);
+    double label = hpc_shards_value(s->shards, s->label, i);
+    hpc_compare c;
+    if (!hpc_compare_find(&c, l->document, n, &l->o.marks)) return base; /* not by open_changes */
+    hpc_compare_fit(&c, l->document, b->length);
+    for (int side = 0; side < 2; side++) {
+        n = hpc_compare_write(b->tokens + base, &c, l->document, side);
+        for (int64_t k = 0; k < n; k++) {
+            b->targets[base + k] = -1;
+            b->pos[base + k] = (int32_t)k;
+        }
+        begin_sequence(b, base);
+        base += n;
+        b->tokens_n += n;
+        if (label >= 0) b->pooled[2 * pair + side] = (int32_t)(base - 1);
+    }
+    if (label >= 0) b->classes[pair] = (int32_t)label;
+    b->counted += label >= 0;
+    return base;
+}
+
 /* What nothing fills is sequences of their own that nothing counts, in as many pieces as a row
  * wants and there is room for. */
 static void pad(hpc_batch *b, int64_t from, int64_t end, int64_t room)
@@ -370,9 +454,12 @@ static void pad(hpc_batch *b, int64_t from, int64_t end, int64_t room)
 /* The next n rows from token `at` on; where they end. */
 static int64_t fill_rows(hpc_batch *b, hpc_loader *l, int64_t at, int64_t n)
 {
+    const int64_t first = at / b->length;
     for (int64_t k = 0, row; k < n; k++) {
         const source *s = &l->source[next_row(&row, l)];
-        if (l->documents) {
+        if (l->o.objective == HPC_OBJECTIVE_PAIRS) {
+            at = fill_pair(b, first + k, l, s, row, at);
+        } else if (l->documents) {
             at = fill_document(b, s, row, at);
         } else {
             fill_stream(b, s, row, at);
@@ -384,7 +471,7 @@ static int64_t fill_rows(hpc_batch *b, hpc_loader *l, int64_t at, int64_t n)
 
 int hpc_loader_next(hpc_batch *b, hpc_loader *l, int64_t rows)
 {
-    const int64_t part = b->rows / b->parts, room = part * b->documents + 1;
+    const int64_t part = b->rows / b->parts, room = b->sequences / b->parts;
     hpc_assert(rows >= 0 && rows <= b->rows);
     b->start_n = 0;
     b->counted = b->tokens_n = 0;

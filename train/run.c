@@ -78,6 +78,7 @@ static int open_loaders(run *r)
     hpc_loader_options l = {.source = r->o->data,
                             .source_n = r->o->data_n,
                             .objective = t->objective,
+                            .marks = r->o->marks,
                             .classes = t->model.classes,
                             .length = t->length,
                             .documents = t->documents,
@@ -95,8 +96,7 @@ static int open_loaders(run *r)
                      (long long)hpc_loader_vocabulary(r->data), (long long)t->model.vocab));
     if (r->o->validation_n == 0) goto out;
     hash = hpc_loader_tokenizer(r->data);
-    l.source = r->o->validation;
-    l.source_n = r->o->validation_n;
+    l.source = r->o->validation, l.source_n = r->o->validation_n;
     l.tokenizer = &hash;
     /* A part of them is drawn, from all of them and the same for every run. */
     l.ordered = r->o->validate_batches == 0;

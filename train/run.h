@@ -179,6 +179,7 @@ typedef struct hpc_training_options {
     int64_t data_n, validation_n;
     const char *tokenizer; /* its hash must be the shards', and it is copied to the model directory;
                               NULL: neither */
+    hpc_compare_marks marks; /* PAIRS: of a change, in the shards' tokens */
     int64_t steps;
     double spike; /* a norm above so many times its average skips the step; 0: never */
     int64_t validate_every, validate_batches, save_every, keep; /* 0: at the end; never prune */

@@ -49,6 +49,9 @@ const char *run_prune_missed(const run_prune *p);
 /* What a checkpoint holds of it. */
 void run_prune_tell(hpc_checkpoint *c, const run_prune *p);
 
+/* Whether options fit together and suit the model's head (trainer_check.c). */
+int trainer_check(const hpc_trainer_options *o);
+
 /* The tokenizer's files into a model directory, under the names that they have in one. */
 int run_tokens_copy(const hpc_run_tokens *k, const char *dir);
 

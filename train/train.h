@@ -10,6 +10,7 @@
 #ifndef HPC_TRAIN_H
 #define HPC_TRAIN_H
 
+#include "model/compare.h"
 #include "model/emit.h"
 #include "runtime/program/run/run.h"
 
@@ -205,9 +206,11 @@ double hpc_lr_at(const hpc_lr_config *c, int64_t step, int64_t steps);
  * row is a document, of which the end is kept if it is longer. Documents of a row do not see each
  * other, positions begin at 0 in each. */
 typedef enum hpc_objective {
-    HPC_OBJECTIVE_TOKENS, /* every next token within a document */
-    HPC_OBJECTIVE_ANSWER, /* only those from the column "answer" on */
-    HPC_OBJECTIVE_CLASSES /* the column "label", from what is before "answer" if that is there */
+    HPC_OBJECTIVE_TOKENS,  /* every next token within a document */
+    HPC_OBJECTIVE_ANSWER,  /* only those from the column "answer" on */
+    HPC_OBJECTIVE_CLASSES, /* the column "label", from what is before "answer" if that is there */
+    HPC_OBJECTIVE_PAIRS    /* the column "label", from both sides of a change (model/compare.h): a
+                              row is two sequences, shortened to `length` tokens together */
 } hpc_objective;
 typedef struct hpc_loader_source {
     const char *path;
@@ -218,8 +221,9 @@ typedef struct hpc_loader_options {
     int64_t source_n;
     const hpc_hash128 *tokenizer; /* NULL: that of the first source, which all must share */
     int objective;
-    int64_t classes;   /* CLASSES: labels are below; 0: any */
-    int64_t length;    /* of a row */
+    hpc_compare_marks marks; /* PAIRS: by which a document is cut */
+    int64_t classes;         /* CLASSES, PAIRS: labels are below; 0: any */
+    int64_t length;          /* of a row */
     int64_t documents; /* at most so many in a row, one behind the other; more share the last */
     uint64_t seed;
     bool ordered; /* as it stands, without drawing: validation */
@@ -241,16 +245,22 @@ hpc_loader_state hpc_loader_tell(const hpc_loader *l);
 int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s);
 /* A microbatch: arrays are the caller's, as the model's inputs want them. */
 typedef struct hpc_batch {
-    int64_t rows, length, documents; /* documents: below length, whatever was asked for */
+    int64_t rows, length, documents; /* documents: as hpc_loader_documents */
     int64_t parts;                   /* of the rows, one for each of many ranks: none shares a
                                         sequence with another */
-    int64_t sequences;               /* room: rows * documents + parts */
+    int64_t sequences;               /* room: hpc_loader_sequences */
     int32_t *tokens, *targets, *pos; /* rows * length */
     int32_t *start, start_n;         /* sequences + 1 */
-    int32_t *pooled, *classes;       /* CLASSES: of each sequence, -1: none; else NULL */
+    int32_t *pooled, *classes;       /* CLASSES: of each sequence, -1: none; PAIRS: two of pooled
+                                        for each of classes; else NULL */
     int64_t counted;                 /* targets (or classes) that count */
     int64_t tokens_n;                /* that are not padding */
 } hpc_batch;
+/* Sequences of a row: `documents`, but below the length; two of a pair. */
+int64_t hpc_loader_documents(const hpc_loader_options *o);
+/* Room for those of rows in so many parts: in each part is padding too, one sequence of it, or two
+ * where sequences are pairs. */
+int64_t hpc_loader_sequences(const hpc_loader_options *o, int64_t rows, int64_t parts);
 /* parts must divide rows. */
 int hpc_batch_create(hpc_batch **out, const hpc_loader_options *o, int64_t rows, int64_t parts);
 void hpc_batch_free(hpc_batch *b);

@@ -14,38 +14,16 @@
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static bool is_classes(const hpc_trainer *t)
+/* What the shape of a batch follows from. */
+static hpc_loader_options batches_of(const hpc_trainer_options *o)
 {
-    return t->o.objective == HPC_OBJECTIVE_CLASSES;
-}
-
-static int check_options(const hpc_trainer_options *o)
-{
-    bool classes = o->objective == HPC_OBJECTIVE_CLASSES;
-    if (o->length < 2 || o->rows < 1 || o->accumulate < 1 || o->documents < 1)
-        return hpc_fail(HPC_E_ARG,
-                        "length=%lld, rows=%lld, accumulate=%lld, documents=%lld: at least 2, 1, 1 "
-                        "and 1 are needed",
-                        (long long)o->length, (long long)o->rows, (long long)o->accumulate,
-                        (long long)o->documents);
-    if (o->model.positions && o->length > o->model.positions)
-        return hpc_fail(HPC_E_SHAPE, "length=%lld is more than the model's positions=%lld",
-                        (long long)o->length, (long long)o->model.positions);
-    if (o->model.head == HPC_HEAD_PAIRS)
-        return hpc_fail(HPC_E_UNSUPPORTED, "the model's head compares pairs, which no objective "
-                                           "has");
-    if (classes && o->model.head == HPC_HEAD_TOKENS)
-        return hpc_fail(HPC_E_ARG, "objective=classes needs a head for them: classes=N");
-    if (!classes && o->model.head == HPC_HEAD_CLASSES)
-        return hpc_fail(HPC_E_ARG, "the model's head is for %lld classes: objective=classes",
-                        (long long)o->model.classes);
-    return HPC_OK;
+    return (hpc_loader_options){
+        .objective = o->objective, .length = o->length, .documents = o->documents};
 }
 
 static int make_batches(hpc_trainer *t)
 {
-    hpc_loader_options l = {
-        .objective = t->o.objective, .length = t->o.length, .documents = t->o.documents};
+    hpc_loader_options l = batches_of(&t->o);
     int rc = HPC_OK;
     t->batch = hpc_alloc((size_t)t->o.accumulate, sizeof *t->batch);
     t->real = hpc_alloc((size_t)t->losses, sizeof(double));
@@ -240,9 +218,10 @@ static int set_rows(hpc_trainer *t, const hpc_trainer_options *o)
     s->once = o->accumulate == 1;
     s->masks = o->masks;
     s->model.tokens = o->rows * o->length;
-    if (t->o.documents >= o->length) t->o.documents = o->length - 1;
     if (!o->grid) t->o.parallel.halves = false;
-    s->model.sequences = o->rows * t->o.documents + t->parts * (1 + t->o.parallel.halves);
+    hpc_loader_options l = batches_of(o);
+    t->o.documents = hpc_loader_documents(&l);
+    s->model.sequences = hpc_loader_sequences(&l, o->rows, t->parts * (1 + t->o.parallel.halves));
     s->model.seed = (int64_t)o->seed;
 out:
     return rc;
@@ -250,7 +229,7 @@ out:
 
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry)
 {
-    int rc = check_options(o);
+    int rc = trainer_check(o);
     *out = NULL;
     if (rc >= 0 && o->masks)
         rc = hpc_prune_check(&(hpc_prune_config){.asked = true}, &o->optimizer, &o->model,
@@ -380,6 +359,12 @@ size_t hpc_trainer_peak(const hpc_trainer *t)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
+/* All of v. */
+static int write_all(hpc_trainer *t, hpc_value v, const int32_t *data)
+{
+    return hpc_exec_write(t->exec, 0, v, data, hpc_type_bytes(&t->p->value[v].type));
+}
+
 static int write_i32(hpc_trainer *t, hpc_value v, const int32_t *data, int64_t n)
 {
     return v < 0 ? HPC_OK : hpc_exec_write(t->exec, 0, v, data, (size_t)n * sizeof *data);
@@ -432,10 +417,8 @@ static int write_rows(hpc_trainer *t, const hpc_model_io *m, const hpc_batch *b,
     if (m->targets >= 0) TRY(write_i32(t, m->targets, b->targets + from, n));
     TRY(write_i32(t, m->pos, b->pos + from, n));
     TRY(write_starts(t, m, b, from, from + n));
-    if (is_classes(t)) {
-        TRY(write_i32(t, m->pooled, b->pooled, t->p->value[m->pooled].type.extent[0]));
-        TRY(write_i32(t, m->classes, b->classes, t->p->value[m->classes].type.extent[0]));
-    }
+    if (m->pooled >= 0) TRY(write_all(t, m->pooled, b->pooled));
+    if (m->classes >= 0) TRY(write_all(t, m->classes, b->classes));
 out:
     return rc;
 }

@@ -14,6 +14,7 @@ typedef struct job {
     hpc_trainer_options o;
     hpc_grid_shape shape;
     hpc_loader_source source;
+    hpc_compare_marks marks;
     char data[PATH_MAX];
     const char *folder; /* to be loaded from, and saved to */
     int64_t from, steps;
@@ -92,6 +93,7 @@ static inline int run_rank(hpc_link *world, void *user)
     hpc_loader_options l = {.source = &j->source,
                             .source_n = 1,
                             .objective = o.objective,
+                            .marks = j->marks,
                             .classes = o.model.classes,
                             .length = o.length,
                             .documents = o.documents,
@@ -213,6 +215,7 @@ static inline void as_serial(const job *serial, const grid *g, double bound)
     assert_non_null(many);
     many->o = serial->o;
     many->source = serial->source;
+    many->marks = serial->marks;
     many->steps = serial->steps;
     put_grid(many, g);
     run_job(many);
