@@ -27,7 +27,7 @@ static const char *const schedules[SCHEDULES] = {"", " schedule(dynamic)", " sch
 struct hpc_asker {
     hpc_model_files *files;
     hpc_tokenizer *tokenizer;
-    ask_coder coder;
+    hpc_coder coder;
     hpc_vocabulary *vocabulary;
     hpc_engine *engine;
     int64_t room, words; /* tokens of a text; of a mask */
@@ -67,7 +67,7 @@ void hpc_asker_close(hpc_asker *a)
     if (!a) return;
     hpc_engine_close(a->engine);
     hpc_vocabulary_free(a->vocabulary);
-    ask_coder_close(&a->coder);
+    hpc_coder_close(&a->coder);
     hpc_tokenizer_close(a->tokenizer);
     hpc_model_files_close(a->files);
     hpc_free(a);
@@ -105,7 +105,7 @@ static int take(question *q, int32_t id, float logprob)
     size_t n;
     const char *text = hpc_vocabulary_text(q->a->vocabulary, id, &n);
     TRY(hpc_grammar_take(q->grammar, id));
-    if (id != q->a->coder.end && text) TRY(hpc_buf_add(&q->text, text, n));
+    if (id != q->a->coder.mark[HPC_MARK_END] && text) TRY(hpc_buf_add(&q->text, text, n));
 out:
     return rc;
 }
@@ -114,7 +114,8 @@ static int token_made(void *user, int32_t id, float logprob)
 {
     question *q = user;
     q->failed = take(q, id, logprob);
-    return q->failed < 0 || (q->grammar ? id == q->a->coder.end : q->at == q->answer.n);
+    return q->failed < 0 ||
+           (q->grammar ? id == q->a->coder.mark[HPC_MARK_END] : q->at == q->answer.n);
 }
 
 static int question_put(question *q, const hpc_ids *prompt)
@@ -167,7 +168,7 @@ static int question_open(question *q, hpc_asker *a, const ask_names *names)
                                             .names = names->item,
                                             .names_n = names->n},
                                    .prefix = "",
-                                   .end = &a->coder.end,
+                                   .end = &a->coder.mark[HPC_MARK_END],
                                    .end_n = 1};
     *q = (question){.a = a};
     return hpc_grammar_create(&q->grammar, a->vocabulary, &o);
@@ -212,7 +213,7 @@ static int add_loop(asking *x, hpc_pragma_loop *l)
     TRY(hpc_render_loop(&x->sample, &x->loops, k, &x->functions, x->path, x->text, x->n, NULL,
                         NULL));
     prompt->n = 0;
-    TRY(ask_encode(prompt, &x->a->coder, &x->sample));
+    TRY(hpc_coder_encode(prompt, &x->a->coder, &x->sample));
     if (prompt->n + ANSWER_MOST > x->a->room) return HPC_OK;
     x->item[x->items_n++].loop = l;
 out:

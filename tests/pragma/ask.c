@@ -95,7 +95,7 @@ static void samples_are_as_taught(void **state)
     hpc_functions f = {0};
     hpc_loops l = {0};
     pack_encoder e;
-    ask_coder c;
+    hpc_coder c;
     const unsigned needed =
         1u << HPC_MARK_FILE | 1u << HPC_MARK_LOOP | 1u << HPC_MARK_PRAGMA | 1u << HPC_MARK_END;
     OK(hpc_model_files_open(&files, MODEL));
@@ -117,7 +117,7 @@ static void samples_are_as_taught(void **state)
             OK(hpc_render_loop(&whole, &l, k, &f, path, text, strlen(text), directive, NULL));
             OK(hpc_render_loop(&asked, &l, k, &f, path, text, strlen(text), NULL, NULL));
             OK(pack_encode(&taught, &answer, &e, scratch, &whole));
-            OK(ask_encode(&shown, &c, &asked));
+            OK(hpc_coder_encode(&shown, &c, &asked));
             assert_int_equal(shown.n, answer);
             OK(ask_encode_answer(&shown, &c, directive));
             assert_int_equal(shown.n, taught.n);
@@ -130,7 +130,7 @@ static void samples_are_as_taught(void **state)
     hpc_loops_release(&l);
     hpc_functions_release(&f);
     hpc_tokens_release(&tokens);
-    ask_coder_close(&c);
+    hpc_coder_close(&c);
     pack_encoder_release(&e);
     hpc_tokenizer_scratch_free(scratch);
     hpc_tokenizer_close(t);
