@@ -183,6 +183,13 @@ static const hpc_option options[] = {
      .offset = offsetof(train_options, examples),
      .argument = "FILE.csv",
      .help = "Examples that perf train wrote before; may be given several times."},
+    {.name = "language",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, language),
+     .argument = "[NAME=]MODEL",
+     .help = "A language model of train --objective pairs: what it says of the commits of "
+             "repository NAME, or of those without one of their own, is learnt from too. It must "
+             "not have learnt from these commits itself. May be given several times."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,

@@ -9,9 +9,10 @@
 #include "corpus/perf.h"
 #include "infer/perf/example.h"
 #include "infer/perf/judge.h"
+#include "infer/perf/language.h"
 
 typedef struct train_options {
-    hpc_texts db, repo, metric, examples;
+    hpc_texts db, repo, metric, examples, language;
     const char *out;
     double threshold, alarm, miss;
     int64_t seed;
@@ -44,6 +45,20 @@ int train_gather(train_set *s, const train_options *o);
 /* Of each commit the example by the first metric that was asked for, or that it has: cost, then
  * instructions, then what is measured. */
 int train_choose(train_set *s, const train_options *o);
+
+/* perf_train_language.c: what language models say of the commits of one history */
+typedef struct train_language {
+    hpc_perf_language *l; /* NULL: none was given for this repository */
+    int64_t first;        /* the example behind those that were there before */
+    int64_t *commit;      /* of each example from there on, its number in l */
+    int64_t n, cap, commits;
+} train_language; /* zero to begin with */
+int train_language_open(train_language *t, const train_options *o, const char *repository,
+                        int64_t first);
+int train_language_add(train_language *t, const hpc_perf_change *c); /* the next commit */
+int train_language_note(train_language *t); /* an example was made, of the last commit */
+int train_language_put(train_language *t, train_set *s); /* into all that were noted */
+void train_language_close(train_language *t);
 
 /* perf_train_tell.c: as text, or as members of an object */
 void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s);

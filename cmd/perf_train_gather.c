@@ -37,10 +37,12 @@ typedef struct source { /* the repository at hand, and what reads it */
     hpc_perf_scanner *scanner;
     hpc_perf_change change;
     hpc_perf_features features;
+    train_language language;
 } source;
 
 static void source_close(source *s)
 {
+    train_language_close(&s->language);
     hpc_perf_reader_free(s->reader);
     hpc_perf_scanner_free(s->scanner);
     hpc_perf_change_release(&s->change);
@@ -173,6 +175,7 @@ static int read_change(source *s, const perf_pair *p)
     TRY(hpc_perf_change_read(&s->change, s->reader, &base, &head));
     if (rc != HPC_GIT_READ) return 0;
     TRY(hpc_perf_features_find(&s->features, s->scanner, &s->change));
+    TRY(train_language_add(&s->language, &s->change));
     rc = 1;
 out:
     return rc;
@@ -195,6 +198,7 @@ static int add_pair(train_set *set, train_row *row, source *s, const perf_pair *
         goto out;
     }
     TRY(grow_bags(set));
+    TRY(train_language_note(&s->language));
     count(row, &e);
     if (!bags) goto out;
     TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
@@ -284,7 +288,9 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
+    TRY(train_language_open(&s.language, o, s.name, set->all.n));
     TRY(add_labels(set, row, &s, &l, o->evaluate));
+    TRY(train_language_put(&s.language, set));
     if (row->lacking == l.n)
         TRY(hpc_fail(HPC_E_ARG, "its repository, %.200s, has the files of none of its commits",
                      s.name));

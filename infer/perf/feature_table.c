@@ -226,6 +226,11 @@ static const row rows[] = {
     {{"flag_openmp", "OpenMP, change", HPC_PERF_FLAG_OPENMP}, PERF_COUNT},
     {{"flag_lto", "optimization when linking, change", HPC_PERF_FLAG_LTO}, PERF_COUNT},
     {{"flag_slow", "flags that turn an optimization off, change", HPC_PERF_FLAG_SLOW}, PERF_COUNT},
+    {{"language_changed",
+      "what a language model, if one was asked, says of any change, as -log2 of the probability of "
+      "none", -1}, PERF_LANGUAGE_CHANGED},
+    {{"language_slower", "and of slower against faster, as log2 of the odds",
+      -1}, PERF_LANGUAGE_SLOWER},
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h says how many");
@@ -292,6 +297,8 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_CHANGED_DEPTH:
     case PERF_MODULES:
     case PERF_CONSTANTS_GROWTH: return s->special[which];
+    case PERF_LANGUAGE_CHANGED:
+    case PERF_LANGUAGE_SLOWER: return 0;
     default: return log2(1 + s->special[which]);
     }
 }

@@ -255,11 +255,11 @@ out:
 
 /* ---- what comes out -------------------------------------------------------------------------- */
 
-void hpc_perf_language_judge(hpc_perf_judgement *out, const hpc_perf_language *l, int64_t i)
+void hpc_perf_language_judge(hpc_perf_said *out, const hpc_perf_language *l, int64_t i)
 {
     const language_commit *c = &l->commit[i];
     double sum[3] = {0}, weight = 0, all = 0;
-    *out = (hpc_perf_judgement){.function = l->opinion + c->first, .n = c->n, .left_out = c->left};
+    *out = (hpc_perf_said){.function = l->opinion + c->first, .n = c->n, .left_out = c->left};
     for (int64_t k = 0; k < c->n; k++) {
         const hpc_perf_opinion *o = &out->function[k];
         out->left_out += o->tokens == 0;
@@ -273,11 +273,19 @@ void hpc_perf_language_judge(hpc_perf_judgement *out, const hpc_perf_language *l
     for (int v = 0; v < 3; v++) out->logp[v] = sum[v] / weight - log(all);
 }
 
+void hpc_perf_language_put(hpc_perf_vector *x, const double logp[3])
+{
+    static const double MOST = 20; /* more than a million to one is not known */
+    double changed = logp ? -logp[1] / log(2) : 0, slower = logp ? (logp[0] - logp[2]) / log(2) : 0;
+    x->value[hpc_perf_feature_named("language_changed")] = fmin(fmax(changed, 0), MOST);
+    x->value[hpc_perf_feature_named("language_slower")] = fmin(fmax(slower, -MOST), MOST);
+}
+
 hpc_perf_language_counts hpc_perf_language_counts_of(const hpc_perf_language *l)
 {
     hpc_perf_language_counts out = {0};
     for (int64_t i = 0; i < l->commits_n; i++) {
-        hpc_perf_judgement j;
+        hpc_perf_said j;
         hpc_perf_language_judge(&j, l, i);
         out.left_out += j.left_out;
         for (int64_t k = 0; k < j.n; k++) {

@@ -14,7 +14,7 @@
 #ifndef HPC_PERF_LANGUAGE_H
 #define HPC_PERF_LANGUAGE_H
 
-#include "infer/perf/change.h"
+#include "infer/perf/feature.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,13 +37,13 @@ typedef struct hpc_perf_opinion { /* of a function */
     int64_t tokens;               /* that were read; 0: it went without */
     double logp[3];               /* slower, same, faster */
 } hpc_perf_opinion;
-typedef struct hpc_perf_judgement { /* of a commit */
-    bool known;                     /* a function of it was read; else there is nothing below */
+typedef struct hpc_perf_said { /* of a commit */
+    bool known;                /* a function of it was read; else there is nothing below */
     double logp[3];
     const hpc_perf_opinion *function; /* by weight; good until the next add or clear */
     int64_t n;
     int64_t left_out; /* functions that differ and for which there was no room */
-} hpc_perf_judgement;
+} hpc_perf_said;
 
 typedef struct hpc_perf_language hpc_perf_language; /* belongs to one thread */
 /* A directory or a FILE.gguf, with its tokenizer. HPC_E_ARG: its head compares no pairs for three
@@ -58,7 +58,12 @@ int hpc_perf_language_add(hpc_perf_language *l, const hpc_perf_change *c);
 /* Reads all that was added, many functions at a time. */
 int hpc_perf_language_run(hpc_perf_language *l);
 /* 0 <= i < commits added, behind a run. */
-void hpc_perf_language_judge(hpc_perf_judgement *out, const hpc_perf_language *l, int64_t i);
+void hpc_perf_language_judge(hpc_perf_said *out, const hpc_perf_language *l, int64_t i);
+/* What is said of a commit, or of a function, into its features language_changed and
+ * language_slower, which are 0 where nothing is said (logp NULL). A learner (learn.h) may read what
+ * a model says of examples whose labels that model did not learn from, and no other: else it learns
+ * to believe what it will not hear again. */
+void hpc_perf_language_put(hpc_perf_vector *x, const double logp[3]);
 /* In all of a run: functions read, and left out, as commits are; tokens. */
 typedef struct hpc_perf_language_counts {
     int64_t read, left_out, tokens;

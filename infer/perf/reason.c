@@ -204,6 +204,15 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
     case PERF_CHANGED_DEPTH:
     case PERF_CHANGED_WORK:
     case PERF_CHANGED_INNER: return say_place(out, r, f);
+    case PERF_LANGUAGE_CHANGED:
+        return hpc_buf_printf(&out->text,
+                              "a language model gives a change of the cost a probability of %.2f",
+                              1 - exp2(-r->value));
+    case PERF_LANGUAGE_SLOWER:
+        return hpc_buf_printf(&out->text,
+                              "a language model holds %s for %.3g times as likely as %s",
+                              r->value > 0 ? "slower" : "faster", exp2(fabs(r->value)),
+                              r->value > 0 ? "faster" : "slower");
     case PERF_NO_EFFECT:
         return hpc_buf_text(&out->text, "nothing but comments and white space changed");
     case PERF_ONLY_NAMES:
@@ -225,6 +234,7 @@ static int group_of(int feature)
         return PERF_SPECIALS + hpc_perf_feature_at(feature)->event;
     if (which == PERF_CHANGED_WORK || which == PERF_CHANGED_INNER) return PERF_CHANGED_DEPTH;
     if (which == PERF_CONSTANTS_GROWTH) return PERF_CONSTANTS;
+    if (which == PERF_LANGUAGE_SLOWER) return PERF_LANGUAGE_CHANGED;
     return (int)which;
 }
 

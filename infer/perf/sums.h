@@ -50,6 +50,8 @@ typedef enum perf_special { /* features that count no event */
                             PERF_NESTING,
                             PERF_CONSTANTS,
                             PERF_CONSTANTS_GROWTH,
+                            PERF_LANGUAGE_CHANGED, /* 0: hpc_perf_language_put has them */
+                            PERF_LANGUAGE_SLOWER,
                             PERF_SPECIALS
 } perf_special;
 

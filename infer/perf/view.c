@@ -110,7 +110,7 @@ static bool turns(int feature) /* its sign, in the reverse */
 {
     const hpc_perf_feature *f = hpc_perf_feature_at(feature);
     return f->event >= 0 || strcmp(f->name, "nesting") == 0 ||
-           strcmp(f->name, "constants_growth") == 0;
+           strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "language_slower") == 0;
 }
 
 /* The one of those of an event that tells most: how often it is done, if that is told. */

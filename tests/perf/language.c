@@ -9,52 +9,16 @@
 
 #include "corpus/pack.h"
 #include "infer/perf/language_priv.h"
-#include "model/tokenizer.h"
 #include "runtime/shard/shard.h"
+#include "tests/perf/untaught.h"
 #include "train/run.h"
 
-#define PILOT "pilot/pilot.gguf"
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        if ((call) < 0) fail_msg("%s: %s", #call, hpc_error_get()->text);                          \
-    } while (0)
-
 enum { FUNCTIONS = 12 };
-
-/* ---- a model that nobody taught, with the pilot's tokenizer ---------------------------------- */
-
-static int draw(float *out, const hpc_model_tensor *t, void *user)
-{
-    int64_t n = t->extent[0] * (t->rank > 1 ? t->extent[1] : 1);
-    (void)user;
-    hpc_model_init(out, t, 0, n, 7);
-    for (int64_t k = 0; k < n && t->role != HPC_ROLE_NORM; k++) out[k] *= 12;
-    return HPC_OK;
-}
-
-static hpc_model_config tiny(void)
-{
-    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
-    OK(hpc_model_config_read(&c, PILOT)); /* for the vocabulary */
-    hpc_model_config out = HPC_MODEL_CONFIG_DEFAULTS;
-    out.vocab = c.vocab, out.begin = c.begin, out.end = c.end, out.tied = true;
-    out.hidden = 32, out.layers = 2, out.heads = 2, out.kv_heads = 1, out.ffn = 48;
-    out.positions = 1024, out.head = HPC_HEAD_PAIRS, out.classes = 3;
-    return out;
-}
 
 static const char *inside(const place *p, char path[300], const char *name)
 {
     snprintf(path, 300, "%s/%s", p->root, name);
     return path;
-}
-
-static void make_model(const place *p, const char *name, const hpc_model_config *c)
-{
-    char dir[300];
-    hpc_weights_save_options o = {.dtype = HPC_F32, .read = draw};
-    OK(hpc_weights_save(inside(p, dir, name), c, &o));
-    OK(hpc_model_tokenizer_copy(dir, PILOT));
 }
 
 static hpc_perf_language *opened_with(const place *p, const hpc_perf_language_limits *limits,
@@ -65,7 +29,7 @@ static hpc_perf_language *opened_with(const place *p, const hpc_perf_language_li
     inside(p, dir, "model");
     if (!hpc_file_exists(dir)) {
         hpc_model_config c = tiny();
-        make_model(p, "model", &c);
+        make_model(inside(p, dir, "model"), &c);
     }
     OK(hpc_perf_language_open(&l, dir, limits, threads));
     return l;
@@ -110,14 +74,14 @@ static void add(hpc_perf_language *l, history *h, int commit)
     OK(hpc_perf_language_add(l, &h->change));
 }
 
-static hpc_perf_judgement judged(const hpc_perf_language *l, int64_t i)
+static hpc_perf_said judged(const hpc_perf_language *l, int64_t i)
 {
-    hpc_perf_judgement j;
+    hpc_perf_said j;
     hpc_perf_language_judge(&j, l, i);
     return j;
 }
 
-static void same_opinions(const hpc_perf_judgement *a, const hpc_perf_judgement *b)
+static void same_opinions(const hpc_perf_said *a, const hpc_perf_said *b)
 {
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->known, b->known);
@@ -208,7 +172,7 @@ static void test_as_taught(void **state)
         hpc_perf_language *l = opened_with(h.p, &limits, 1);
         add(l, &h, FIRST);
         OK(hpc_perf_language_run(l));
-        hpc_perf_judgement j = judged(l, 0);
+        hpc_perf_said j = judged(l, 0);
         const hpc_perf_function *f = &h.change.function[j.function[0].function];
         const char *base = f->base.source->text.data + f->base.at,
                    *head = f->head.source->text.data + f->head.at;
@@ -255,7 +219,7 @@ static void test_nothing_else_counts(void **state)
     for (int k = LAST; k >= FIRST; k--) add(other, &h, k);
     OK(hpc_perf_language_run(other));
     for (int k = FIRST; k <= LAST; k++) {
-        hpc_perf_judgement a = judged(all, k - FIRST), b = judged(other, LAST - k);
+        hpc_perf_said a = judged(all, k - FIRST), b = judged(other, LAST - k);
         same_opinions(&a, &b);
         assert_true(a.known);
     }
@@ -263,7 +227,7 @@ static void test_nothing_else_counts(void **state)
         hpc_perf_language_clear(other);
         add(other, &h, k);
         OK(hpc_perf_language_run(other));
-        hpc_perf_judgement a = judged(all, k - FIRST), b = judged(other, 0);
+        hpc_perf_said a = judged(all, k - FIRST), b = judged(other, 0);
         same_opinions(&a, &b);
     }
     hpc_perf_language_close(all);
@@ -280,7 +244,7 @@ static void test_of_a_commit(void **state)
     hpc_perf_language *l = opened_with(h.p, NULL, 1);
     add(l, &h, 3); /* f1 by two lines, f2 by three */
     OK(hpc_perf_language_run(l));
-    hpc_perf_judgement j = judged(l, 0);
+    hpc_perf_said j = judged(l, 0);
     assert_int_equal(j.n, 2);
     assert_string_equal(name_of(&h, h.change.function[j.function[0].function].name), "f2");
     assert_true(j.function[0].weight == 3 && j.function[1].weight == 2);
@@ -304,7 +268,7 @@ static void test_limits(void **state)
     hpc_perf_language *l = opened_with(h.p, NULL, 1);
     add(l, &h, ALL);
     OK(hpc_perf_language_run(l));
-    hpc_perf_judgement j = judged(l, 0);
+    hpc_perf_said j = judged(l, 0);
     assert_true(j.n == 8 && j.left_out == FUNCTIONS - 8);
     int64_t tokens = 0;
     for (int64_t k = 0; k < j.n; k++) {
@@ -342,8 +306,8 @@ static void test_range(void **state)
         add(l, &h, ALL);
         add(l, &h, order ? FIRST : 6); /* f4, f5 by five and six lines */
         OK(hpc_perf_language_run(l));
-        hpc_perf_judgement heavy = judged(l, 1), some = judged(l, order ? 0 : 2);
-        hpc_perf_judgement light = judged(l, order ? 2 : 0);
+        hpc_perf_said heavy = judged(l, 1), some = judged(l, order ? 0 : 2);
+        hpc_perf_said light = judged(l, order ? 2 : 0);
         for (int64_t k = 0; k < 3; k++) assert_true(heavy.function[k].tokens > 0);
         assert_true(some.known && some.function[0].tokens > 0 && some.function[1].tokens == 0);
         assert_int_equal(some.left_out, 1);
@@ -381,10 +345,10 @@ static void test_no_functions(void **state)
     for (int k = 2; k <= 5; k++) add(l, &h, k);
     OK(hpc_perf_language_run(l));
     for (int k = 0; k < 3; k++) {
-        hpc_perf_judgement j = judged(l, k);
+        hpc_perf_said j = judged(l, k);
         assert_true(!j.known && j.n == 0 && j.left_out == 0);
     }
-    hpc_perf_judgement j = judged(l, 3);
+    hpc_perf_said j = judged(l, 3);
     assert_true(j.known && j.n == 3);
     hpc_buf_release(&text);
     hpc_perf_language_close(l);
@@ -413,7 +377,7 @@ static void test_too_long(void **state)
         OK(hpc_perf_language_add(l, &h.change));
     }
     OK(hpc_perf_language_run(l));
-    hpc_perf_judgement one = judged(l, 0), near = judged(l, 1), far = judged(l, 2);
+    hpc_perf_said one = judged(l, 0), near = judged(l, 1), far = judged(l, 2);
     assert_in_range(one.function[0].tokens, 500, 512);
     assert_memory_equal(one.logp, far.logp, sizeof one.logp);
     assert_true(memcmp(one.logp, near.logp, sizeof one.logp) != 0);
@@ -448,7 +412,7 @@ static void test_gguf(void **state)
     add(b, &h, ALL);
     OK(hpc_perf_language_run(a));
     OK(hpc_perf_language_run(b));
-    hpc_perf_judgement x = judged(a, 0), y = judged(b, 0);
+    hpc_perf_said x = judged(a, 0), y = judged(b, 0);
     assert_true(x.known);
     same_opinions(&x, &y);
     hpc_perf_language_close(a);
@@ -472,15 +436,15 @@ static void test_refused(void **state)
     hpc_model_config c = tiny();
     refuses(PILOT, HPC_E_ARG, "does not compare two functions");
     c.classes = 2;
-    make_model(p, "two", &c);
+    make_model(inside(p, dir, "two"), &c);
     refuses(inside(p, dir, "two"), HPC_E_ARG, "--objective pairs --classes 3");
     c.classes = 3;
-    make_model(p, "bare", &c);
+    make_model(inside(p, dir, "bare"), &c);
     snprintf(file, sizeof file, "%s/tokenizer.model", inside(p, dir, "bare"));
     assert_int_equal(unlink(file), 0);
     refuses(dir, HPC_E_ARG, "tokenizer");
     c.head = HPC_HEAD_TOKENS; /* weights without a head for pairs, and a configuration with one */
-    make_model(p, "headless", &c);
+    make_model(inside(p, dir, "headless"), &c);
     c.head = HPC_HEAD_PAIRS;
     hpc_buf text = {0};
     OK(hpc_model_config_write(&text, &c));
