@@ -386,6 +386,43 @@ static void test_too_long(void **state)
     history_close(&h);
 }
 
+typedef struct again {
+    history *h;
+    hpc_perf_language *l;
+} again;
+
+static int all_of_it(void *user)
+{
+    const again *a = user;
+    int rc = HPC_OK;
+    hpc_perf_language_clear(a->l);
+    TRY(hpc_perf_language_add(a->l, &a->h->change));
+    TRY(hpc_perf_language_run(a->l));
+out:
+    return rc;
+}
+
+/* What failed is said, and the next time it is as if it had never been. */
+static void test_without_memory(void **state)
+{
+    history h;
+    build(&h, state);
+    history_open(&h, NULL);
+    again a = {&h, opened_with(h.p, NULL, 1)};
+    look(&h, 1, ALL);
+    hpc_perf_language *other = opened_with(h.p, NULL, 1);
+    assert_true(hpc_test_each_alloc(all_of_it, &a) > 5);
+    hpc_test_fault_reset();
+    OK(all_of_it(&a));
+    OK(hpc_perf_language_add(other, &h.change));
+    OK(hpc_perf_language_run(other));
+    hpc_perf_said x = judged(a.l, 0), y = judged(other, 0);
+    same_opinions(&x, &y);
+    hpc_perf_language_close(a.l);
+    hpc_perf_language_close(other);
+    history_close(&h);
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 static int read_saved(float *out, const hpc_model_tensor *t, void *user)
@@ -462,8 +499,8 @@ int main(void)
         IN_PLACE(test_as_taught),   IN_PLACE(test_nothing_else_counts),
         IN_PLACE(test_of_a_commit), IN_PLACE(test_limits),
         IN_PLACE(test_range),       IN_PLACE(test_no_functions),
-        IN_PLACE(test_too_long),    IN_PLACE(test_gguf),
-        IN_PLACE(test_refused),
+        IN_PLACE(test_too_long),    IN_PLACE(test_without_memory),
+        IN_PLACE(test_gguf),        IN_PLACE(test_refused),
     };
     return cmocka_run_group_tests_name("perf/language", tests, NULL, NULL);
 }
