@@ -74,7 +74,7 @@ int train_language_put(train_language *t, train_set *s)
     hpc_assert(t->first + t->n == s->all.n);
     TRY(hpc_perf_language_run(t->l));
     for (int64_t k = 0; k < t->n; k++) {
-        hpc_perf_said j;
+        hpc_perf_language_said j;
         hpc_perf_language_judge(&j, t->l, t->commit[k]);
         hpc_perf_language_put(&s->all.item[t->first + k].x, j.known ? j.logp : NULL);
     }

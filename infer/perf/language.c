@@ -134,7 +134,7 @@ void hpc_perf_language_close(hpc_perf_language *l)
 static int by_weight(const void *a, const void *b, void *user)
 {
     const hpc_perf_language *l = user;
-    const hpc_perf_opinion *x = &l->opinion[*(const int64_t *)a], *y;
+    const hpc_perf_language_opinion *x = &l->opinion[*(const int64_t *)a], *y;
     const language_text *s = &l->text[*(const int64_t *)a], *t = &l->text[*(const int64_t *)b];
     y = &l->opinion[*(const int64_t *)b];
     if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
@@ -205,7 +205,7 @@ static int write_all(hpc_perf_language *l, hpc_value v, const void *data)
     return hpc_exec_write(l->e, 0, v, data, hpc_type_bytes(&l->p->value[v].type));
 }
 
-static void take_logits(hpc_perf_opinion *o, const float *logit)
+static void take_logits(hpc_perf_language_opinion *o, const float *logit)
 {
     double most = fmax(logit[0], fmax(logit[1], logit[2])), sum = 0;
     for (int k = 0; k < 3; k++) sum += exp(logit[k] - most);
@@ -255,13 +255,14 @@ out:
 
 /* ---- what comes out -------------------------------------------------------------------------- */
 
-void hpc_perf_language_judge(hpc_perf_said *out, const hpc_perf_language *l, int64_t i)
+void hpc_perf_language_judge(hpc_perf_language_said *out, const hpc_perf_language *l, int64_t i)
 {
     const language_commit *c = &l->commit[i];
     double sum[3] = {0}, weight = 0, all = 0;
-    *out = (hpc_perf_said){.function = l->opinion + c->first, .n = c->n, .left_out = c->left};
+    *out =
+        (hpc_perf_language_said){.function = l->opinion + c->first, .n = c->n, .left_out = c->left};
     for (int64_t k = 0; k < c->n; k++) {
-        const hpc_perf_opinion *o = &out->function[k];
+        const hpc_perf_language_opinion *o = &out->function[k];
         out->left_out += o->tokens == 0;
         if (o->tokens == 0) continue;
         weight += (double)o->weight;
@@ -285,7 +286,7 @@ hpc_perf_language_counts hpc_perf_language_counts_of(const hpc_perf_language *l)
 {
     hpc_perf_language_counts out = {0};
     for (int64_t i = 0; i < l->commits_n; i++) {
-        hpc_perf_said j;
+        hpc_perf_language_said j;
         hpc_perf_language_judge(&j, l, i);
         out.left_out += j.left_out;
         for (int64_t k = 0; k < j.n; k++) {

@@ -31,19 +31,19 @@ typedef struct hpc_perf_language_limits {
         .functions = 8, .tokens = 2048, .length = 512, .range = 1 << 18                            \
     }
 
-typedef struct hpc_perf_opinion { /* of a function */
-    int64_t function;             /* in its change */
-    int64_t weight;               /* changed lines, 1 at least */
-    int64_t tokens;               /* that were read; 0: it went without */
-    double logp[3];               /* slower, same, faster */
-} hpc_perf_opinion;
-typedef struct hpc_perf_said { /* of a commit */
-    bool known;                /* a function of it was read; else there is nothing below */
+typedef struct hpc_perf_language_opinion { /* of a function */
+    int64_t function;                      /* in its change */
+    int64_t weight;                        /* changed lines, 1 at least */
+    int64_t tokens;                        /* that were read; 0: it went without */
+    double logp[3];                        /* slower, same, faster */
+} hpc_perf_language_opinion;
+typedef struct hpc_perf_language_said { /* of a commit */
+    bool known;                         /* a function of it was read; else there is nothing below */
     double logp[3];
-    const hpc_perf_opinion *function; /* by weight; good until the next add or clear */
+    const hpc_perf_language_opinion *function; /* by weight; good until the next add or clear */
     int64_t n;
     int64_t left_out; /* functions that differ and for which there was no room */
-} hpc_perf_said;
+} hpc_perf_language_said;
 
 typedef struct hpc_perf_language hpc_perf_language; /* belongs to one thread */
 /* A directory or a FILE.gguf, with its tokenizer. HPC_E_ARG: its head compares no pairs for three
@@ -58,7 +58,7 @@ int hpc_perf_language_add(hpc_perf_language *l, const hpc_perf_change *c);
 /* Reads all that was added, many functions at a time. */
 int hpc_perf_language_run(hpc_perf_language *l);
 /* 0 <= i < commits added, behind a run. */
-void hpc_perf_language_judge(hpc_perf_said *out, const hpc_perf_language *l, int64_t i);
+void hpc_perf_language_judge(hpc_perf_language_said *out, const hpc_perf_language *l, int64_t i);
 /* What is said of a commit, or of a function, into its features language_changed and
  * language_slower, which are 0 where nothing is said (logp NULL). A learner (learn.h) may read what
  * a model says of examples whose labels that model did not learn from, and no other: else it learns

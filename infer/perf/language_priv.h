@@ -35,7 +35,7 @@ struct hpc_perf_language {
     /* what was added */
     language_commit *commit;
     int64_t commits_n, commits_cap;
-    hpc_perf_opinion *opinion;
+    hpc_perf_language_opinion *opinion;
     language_text *text; /* of each opinion */
     int64_t opinions_n, opinions_cap, texts_cap;
     int32_t *pool;

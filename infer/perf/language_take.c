@@ -83,7 +83,7 @@ static int keep(hpc_perf_language *l, const candidate *from, int64_t room)
     t.hash = hpc_hash(l->pool + t.at, (size_t)t.n * sizeof *l->pool, (uint64_t)t.first_n);
     l->text[l->opinions_n] = t;
     l->opinion[l->opinions_n++] =
-        (hpc_perf_opinion){.function = from->function, .weight = from->weight};
+        (hpc_perf_language_opinion){.function = from->function, .weight = from->weight};
     l->pool_n += t.n;
 out:
     return rc;
