@@ -3,6 +3,7 @@
  * that a planted rule is learnt, of whichever side it is true, that the model goes
  * out and comes in again, and that ranks take the steps of one.
  */
+#include "tests/support/sanitized.h"
 #include "tests/train/changes.h"
 #include "tests/train/ranks.h"
 
@@ -135,6 +136,7 @@ static void is_learnt(hpc_trainer *t, const hpc_test_folder *f)
 
 static void learns_what_costs(void **state)
 {
+    if (HPC_TEST_TSAN) skip();
     char path[PATH_MAX], model[PATH_MAX];
     hpc_loader_source s = {.path = hpc_test_path(path, *state, "data")};
     changes_make(path, 3000, 7, 0);
@@ -147,9 +149,9 @@ static void learns_what_costs(void **state)
     test_ok(hpc_loader_open(&loader, &l));
     test_ok(hpc_trainer_open(&t, &o, false));
     assert_true(fabs(loss_of(t, *state, "held", 0) - log(3)) < 0.3);
-    for (int step = 1; step <= 400; step++) {
+    for (int step = 1; step <= 280; step++) {
         test_ok(hpc_trainer_load(t, loader));
-        test_ok(hpc_trainer_step(&r, t, step, step < 300 ? 3e-3 : 1e-3, INFINITY));
+        test_ok(hpc_trainer_step(&r, t, step, step < 220 ? 3e-3 : 1e-3, INFINITY));
         assert_int_equal(r.counted, 16);
     }
     is_learnt(t, *state);
@@ -204,9 +206,10 @@ static job *start_job(hpc_test_folder *f)
 
 static void ranks_are_one(void **state)
 {
-    static const grid grids[] = {{2, 1, 1, 1, 0, false}, {4, 1, 1, 1, 2, false},
-                                 {2, 2, 1, 1, 3, false}, {2, 1, 2, 1, 1, false},
-                                 {1, 1, 1, 2, 0, false}, {1, 1, 2, 2, 0, false}};
+    static const grid grids[] = {{2, 1, 1, 1, 0, false},
+                                 {2, 2, 1, 1, 3, false},
+                                 {2, 1, 2, 1, 1, false},
+                                 {1, 1, 1, 2, 0, false}};
     job *one = start_job(*state);
     run_job(one);
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) as_serial(one, &grids[g], 1e-12);
