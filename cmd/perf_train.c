@@ -22,7 +22,7 @@ static int metrics_of(hpc_buf *out, const train_set *s)
     const hpc_perf_examples *x = &s->all;
     int rc = HPC_OK;
     TRY(hpc_buf_text(out, ""));
-    for (int64_t k = 0; k < s->chosen_n; k++) {
+    for (int64_t k = 0; k < s->learnt_n; k++) {
         size_t metric = x->from[s->chosen[k]].metric;
         bool seen = false;
         for (int64_t i = 0; i < k && !seen; i++) seen = x->from[s->chosen[i]].metric == metric;
@@ -65,14 +65,17 @@ out:
 static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const train_set *s,
                     const train_options *o)
 {
-    static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME};
+    static const hpc_perf_split splits[] = {HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME, HPC_PERF_APART};
     int rc = HPC_OK;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
+        bool apart = splits[k] == HPC_PERF_APART;
         hpc_perf_judge_rule rule = HPC_PERF_JUDGE_DEFAULTS;
         hpc_perf_judgement j;
         rule.learn = l->rule;
         rule.split = splits[k];
+        rule.learnt = s->learnt_n;
         rule.seed = (uint64_t)o->seed;
+        if (apart != (o->judge_on.n > 0)) continue;
         if (splits[k] == HPC_PERF_BY_GROUP && s->all.groups < 2) continue;
         TRY(hpc_perf_judge(&j, l->e, l->bag, s->chosen_n, &rule));
         train_tell_judgement(out, json, &j, splits[k]);
@@ -86,11 +89,13 @@ out:
 
 static int save(const hpc_perf_model *m, const train_set *s, const char *folder)
 {
+    hpc_perf_examples learnt = s->all; /* borrowed */
     hpc_buf path = {0};
     int rc = HPC_OK;
+    learnt.n = s->given_n;
     TRY(hpc_file_mkdir(folder));
     TRY(hpc_buf_printf(&path, "%s/examples.csv", folder));
-    TRY(hpc_perf_examples_write(&s->all, path.data));
+    TRY(hpc_perf_examples_write(&learnt, path.data));
     path.n = 0;
     TRY(hpc_buf_printf(&path, "%s/model.json", folder));
     TRY(hpc_perf_model_write(m, path.data));
@@ -129,7 +134,7 @@ static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_per
                        "like these\n",
                        facts.metric, 100 * facts.alarm, 100 * facts.miss);
     }
-    if (o->evaluate) TRY(evaluate(out, json, l, s, o));
+    if (o->evaluate || o->judge_on.n > 0) TRY(evaluate(out, json, l, s, o));
     if (json) {
         hpc_json_close(json, '}');
         hpc_buf_text(out, "\n");
@@ -152,7 +157,7 @@ static int run(void *opaque, int argc, char **argv)
     TRY(train_choose(&s, o));
     TRY(tell_set(&s, o));
     TRY(prepare(&l, &s, o));
-    TRY(hpc_perf_learn(&m, l.e, s.chosen_n, &l.rule));
+    TRY(hpc_perf_learn(&m, l.e, s.learnt_n, &l.rule));
     TRY(save(m, &s, o->out));
     TRY(tell(&out, &l, &s, m, o));
     TRY(hpc_cmd_print_report(&out, "the model is in", o->out));
@@ -232,6 +237,12 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, evaluate),
      .help = "Tell how good it is on what was left out, beside what is simpler."},
+    {.name = "judge-on",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, judge_on),
+     .argument = "FILE.csv",
+     .help = "Examples that nothing is learnt from: tell how good it is on these, instead of on "
+             "what --evaluate leaves out. May be given several times."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(train_options, seed),

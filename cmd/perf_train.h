@@ -12,7 +12,7 @@
 #include "infer/perf/language.h"
 
 typedef struct train_options {
-    hpc_texts db, repo, metric, examples, language;
+    hpc_texts db, repo, metric, examples, judge_on, language;
     const char *out;
     double threshold, alarm, miss;
     int64_t seed;
@@ -33,11 +33,12 @@ typedef struct train_set {
     hpc_perf_bag *bag; /* of each */
     bool *has_bag;
     int64_t bags_cap, has_cap;
-    train_row *row; /* histories, then files */
+    train_row *row; /* histories, then files, then files to be judged by */
     int64_t rows;
-    int64_t *chosen; /* those that are learnt from: each commit once */
-    int64_t chosen_n;
-} train_set; /* zero to begin with */
+    int64_t *chosen; /* each commit once; those that are learnt from first */
+    int64_t chosen_n, learnt_n;
+    int64_t given_n; /* of all, those to learn from */
+} train_set;         /* zero to begin with */
 void train_set_release(train_set *s);
 
 /* perf_train_gather.c */

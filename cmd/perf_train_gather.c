@@ -335,15 +335,20 @@ out:
 int train_gather(train_set *s, const train_options *o)
 {
     int rc = HPC_OK;
-    s->row = hpc_alloc((size_t)(o->db.n + o->examples.n) + 1, sizeof *s->row);
+    int64_t given = o->db.n + o->examples.n, all = given + o->judge_on.n;
+    s->row = hpc_alloc((size_t)all + 1, sizeof *s->row);
     if (!s->row) return HPC_E_NOMEM;
-    for (int64_t k = 0; k < o->db.n + o->examples.n; k++) {
+    for (int64_t k = 0; k < all; k++) {
         train_row *row = &s->row[s->rows++];
         bool history = k < o->db.n;
-        row->path = history ? o->db.item[k] : o->examples.item[k - o->db.n];
+        row->path = history     ? o->db.item[k]
+                    : k < given ? o->examples.item[k - o->db.n]
+                                : o->judge_on.item[k - given];
+        if (k == given) s->given_n = s->all.n;
         rc = history ? add_history(s, row, o) : add_file(s, row, o);
         TRY(rc);
     }
+    if (o->judge_on.n == 0) s->given_n = s->all.n;
 out:
     return rc < 0 ? rc : HPC_OK;
 }
@@ -405,6 +410,7 @@ int train_choose(train_set *s, const train_options *o)
         if (!same) s->chosen[s->chosen_n++] = c[k].at;
     }
     qsort(s->chosen, (size_t)s->chosen_n, sizeof *s->chosen, in_order);
+    while (s->learnt_n < s->chosen_n && s->chosen[s->learnt_n] < s->given_n) s->learnt_n++;
 out:
     hpc_free(c);
     return rc;

@@ -53,14 +53,14 @@ void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s)
     if (json) {
         hpc_json_close(json, ']');
         hpc_json_put_int(json, "examples", s->all.n);
-        hpc_json_put_int(json, "commits", s->chosen_n);
+        hpc_json_put_int(json, "commits", s->learnt_n);
         return;
     }
     if (s->rows > 1) say_row(out, &all);
     hpc_buf_printf(out,
                    "* of them, those in which no code differs: they are the same, and nothing is "
                    "learnt from them\n%lld commits are learnt from, each by one metric\n",
-                   (long long)s->chosen_n);
+                   (long long)s->learnt_n);
 }
 
 /* ---- figures ------------------------------------------------------------------------------------
@@ -136,9 +136,15 @@ static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
 void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judgement *j,
                           hpc_perf_split split)
 {
-    bool groups = split == HPC_PERF_BY_GROUP;
+    static const char *const keys[] = {[HPC_PERF_BY_GROUP] = "by_repository",
+                                       [HPC_PERF_BY_TIME] = "by_time",
+                                       [HPC_PERF_APART] = "apart"};
+    static const char *const words[] = {
+        [HPC_PERF_BY_GROUP] = "each repository in its turn left out",
+        [HPC_PERF_BY_TIME] = "the last part of each repository's time left out",
+        [HPC_PERF_APART] = "commits that nothing was learnt from"};
     if (json) {
-        hpc_json_open(json, groups ? "by_repository" : "by_time", '{');
+        hpc_json_open(json, keys[split], '{');
         put_judgement(json, j);
         hpc_json_close(json, '}');
         return;
@@ -146,9 +152,7 @@ void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judge
     hpc_buf_printf(out,
                    "\n%s: %lld slower, %lld the same, %lld faster, of %lld repositories "
                    "(95 %% intervals over commits)\n",
-                   groups ? "each repository in its turn left out"
-                          : "the last part of each repository's time left out",
-                   (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
+                   words[split], (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
                    (long long)j->n[HPC_PERF_FASTER], (long long)j->groups);
     if (j->left_out > 0)
         hpc_buf_printf(out, "%lld repositories could not be judged: the rest is too little\n",

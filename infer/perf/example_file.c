@@ -39,6 +39,15 @@ static void put_number(hpc_buf *b, double v)
     hpc_buf_printf(b, ",%s", text);
 }
 
+/* Nothing for 0: most are. */
+static void put_feature(hpc_buf *b, double v)
+{
+    if (v != 0)
+        put_number(b, v);
+    else
+        hpc_buf_text(b, ",");
+}
+
 int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path)
 {
     hpc_buf b = {0};
@@ -58,7 +67,7 @@ int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path)
         hpc_git_id_text(id, &x->from[i].base);
         hpc_buf_printf(&b, ",%s,%" PRId64 ",%s", id, e->time, hpc_perf_verdict_name(e->label));
         put_number(&b, e->change);
-        for (int f = 0; f < HPC_PERF_FEATURES; f++) put_number(&b, e->x.value[f]);
+        for (int f = 0; f < HPC_PERF_FEATURES; f++) put_feature(&b, e->x.value[f]);
     }
     TRY(hpc_buf_text(&b, "\n"));
     TRY(hpc_file_save(path, b.data, b.n));
@@ -198,7 +207,7 @@ static int read_example(hpc_perf_examples *x, reader *r)
     TRY(get_number(&e.change, r->field[CHANGE], heads[CHANGE]));
     for (int k = HEADS; k < COLUMNS; k++) {
         int f = r->feature[k];
-        TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
+        if (*r->field[k]) TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
     }
     TRY(hpc_perf_examples_add(x, &e, r->field[REPOSITORY], r->field[METRIC], &base, &head));
 out:

@@ -137,6 +137,23 @@ out:
     return rc;
 }
 
+static int apart(trial *t)
+{
+    int64_t groups = groups_of(t);
+    int rc = HPC_OK;
+    t->train_n = t->test_n = 0;
+    for (int64_t k = 0; k < t->rule->learnt; k++) t->train[t->train_n++] = k;
+    for (int64_t k = t->rule->learnt; k < t->n; k++) t->test[t->test_n++] = k;
+    for (int64_t g = 0; g < groups; g++) {
+        bool judged = false;
+        for (int64_t k = t->rule->learnt; k < t->n; k++) judged = judged || t->e[k].group == g;
+        t->out->groups += judged;
+    }
+    if (t->test_n > 0) TRY(run(t));
+out:
+    return rc;
+}
+
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
@@ -176,8 +193,9 @@ static int figure(trial *t)
     if (n == 0)
         TRY(hpc_fail(HPC_E_ARG,
                      "nothing can be judged: %s, what is left is too little to learn from",
-                     t->rule->split == HPC_PERF_BY_GROUP ? "without one repository"
-                                                         : "without the last part of the time"));
+                     t->rule->split == HPC_PERF_BY_GROUP  ? "without one repository"
+                     : t->rule->split == HPC_PERF_BY_TIME ? "without the last part of the time"
+                                                          : "without what is to be judged"));
     for (int r = 0; r < HPC_PERF_RIVALS; r++) said[r] = t->said[r];
     TRY(judge_figures(t->out, label, group, said, n, t->rule->resamples, t->rule->seed));
 out:
@@ -193,7 +211,9 @@ int hpc_perf_judge(hpc_perf_judgement *out, const hpc_perf_example *e, const hpc
     int rc = HPC_OK;
     memset(out, 0, sizeof *out);
     TRY(prepare(&t));
-    TRY(rule->split == HPC_PERF_BY_GROUP ? by_group(&t) : by_time(&t));
+    TRY(rule->split == HPC_PERF_BY_GROUP  ? by_group(&t)
+        : rule->split == HPC_PERF_BY_TIME ? by_time(&t)
+                                          : apart(&t));
     TRY(figure(&t));
 out:
     hpc_free(t.train);

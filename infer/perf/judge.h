@@ -3,7 +3,8 @@
  * simpler than it, each figure with its interval.
  *
  * Two ways to leave examples out: every repository in its turn, so that nothing of it was seen; or
- * the last part of each repository's time, so that nothing is told of the past from the future.
+ * the last part of each repository's time, so that nothing is told of the past from the future. Or
+ * it is learnt from some and judged on others.
  */
 #ifndef HPC_PERF_JUDGE_H
 #define HPC_PERF_JUDGE_H
@@ -68,11 +69,16 @@ typedef struct hpc_perf_interval { /* of 95 %, by percentiles of a bootstrap ove
     double value, low, high;
 } hpc_perf_interval;
 
-typedef enum hpc_perf_split { HPC_PERF_BY_GROUP, HPC_PERF_BY_TIME } hpc_perf_split;
+typedef enum hpc_perf_split {
+    HPC_PERF_BY_GROUP,
+    HPC_PERF_BY_TIME,
+    HPC_PERF_APART /* the first are learnt from, the rest is judged */
+} hpc_perf_split;
 typedef struct hpc_perf_judge_rule {
     hpc_perf_learn_rule learn;
     hpc_perf_split split;
-    double last; /* share of each repository's time that BY_TIME leaves out */
+    int64_t learnt; /* with APART: so many of the examples */
+    double last;    /* share of each repository's time that BY_TIME leaves out */
     int64_t resamples;
     uint64_t seed; /* of the bootstrap */
 } hpc_perf_judge_rule;
