@@ -163,6 +163,7 @@ static int make_build(collection *c, member *m)
     TRY(history_build_make(&m->build, &c->work, &c->range.item[m->at].id));
     c->out->build_s += b->seconds;
     m->lost = b->outcome != HISTORY_DONE;
+    if (m->lost && stopped(c)) goto out; /* Ctrl-C reached it as well: it may not be to blame */
     c->out->unbuilt += m->lost;
     if (b->cached)
         tell(c, "%.12s: was built before", hex);
@@ -253,7 +254,9 @@ static int run_one(collection *c, member *m, bool counted)
     id_of(hex, c, m->at);
     TRY(history_measure(&r, &c->work, m->build.folder, counted));
     c->out->run_s += r.seconds;
-    if (r.outcome != HISTORY_DONE) {
+    if (r.outcome != HISTORY_DONE && stopped(c)) {
+        m->lost = true;
+    } else if (r.outcome != HISTORY_DONE) {
         m->lost = true;
         c->out->unrun++;
         tell_why(c, hex, "run", &r.log);

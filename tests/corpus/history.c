@@ -413,6 +413,37 @@ static void stopping_is_in_time(void **state)
     tear_down(&b);
 }
 
+static bench *interrupted;
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted->told.stop = 1;
+}
+
+/* Ctrl-C ends a build too: that says nothing of the commit, which has its turn the next time. */
+static void what_ctrl_c_ended_has_not_failed(void **state)
+{
+    bench b;
+    char build[512];
+    script(*state, LINE "one 10; one 20");
+    set_up(&b, *state);
+    interrupted = &b;
+    signal(SIGUSR1, interrupt);
+    snprintf(build, sizeof build,
+             "[ -e %s/second ] || { touch %s/second; kill -USR1 %d; exit 1; }; %s",
+             ((place *)*state)->root, ((place *)*state)->root, (int)getpid(), b.o.build);
+    b.o.build = build;
+    collect(&b);
+    assert_true(b.r.stopped);
+    assert_int_equal(b.r.unbuilt, 0);
+    b.told.stop = 0;
+    collect(&b);
+    signal(SIGUSR1, SIG_DFL);
+    assert_int_equal(b.r.measured, 2);
+    assert_int_equal(b.r.unbuilt, 0);
+    tear_down(&b);
+}
+
 static void work_stays_within_its_room(void **state)
 {
     bench b;
@@ -541,6 +572,7 @@ int main(void)
         TEST(the_repository_stays_as_it_is),
         TEST(a_kill_loses_nothing),
         TEST(stopping_is_in_time),
+        TEST(what_ctrl_c_ended_has_not_failed),
         TEST(work_stays_within_its_room),
         TEST(wrong_requests_are_refused),
         TEST(valgrind_counts)};
