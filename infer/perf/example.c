@@ -66,6 +66,8 @@ int hpc_perf_examples_add(hpc_perf_examples *x, const hpc_perf_example *e, const
     TRY(hpc_grow(&x->from, &x->from_cap, x->n + 1, sizeof *x->from));
     TRY(hpc_map_put(x->there, &k, sizeof k, (uint64_t)x->n));
     x->item[x->n] = *e;
+    for (int f = 0; f < HPC_PERF_FEATURES; f++)
+        x->item[x->n].x.value[f] = (double)(float)e->x.value[f];
     x->item[x->n].group = group;
     x->from[x->n++] = from;
     rc = 1;

@@ -26,7 +26,8 @@ typedef struct hpc_perf_examples {
     hpc_map *there;
 } hpc_perf_examples; /* zero to begin with */
 void hpc_perf_examples_release(hpc_perf_examples *x);
-/* Takes e but for its group. 1: added; 0: it is there, and counted in again_n. */
+/* Takes e but for its group, features rounded to f32, as which they are written. 1: added; 0: it is
+ * there, and counted in again_n. */
 int hpc_perf_examples_add(hpc_perf_examples *x, const hpc_perf_example *e, const char *repository,
                           const char *metric, const hpc_git_id *base, const hpc_git_id *head);
 static inline const char *hpc_perf_examples_name(const hpc_perf_examples *x, size_t at)

@@ -43,7 +43,7 @@ static void put_number(hpc_buf *b, double v)
 static void put_feature(hpc_buf *b, double v)
 {
     if (v != 0)
-        put_number(b, v);
+        hpc_buf_printf(b, ",%.9g", v);
     else
         hpc_buf_text(b, ",");
 }

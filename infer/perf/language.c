@@ -278,8 +278,10 @@ void hpc_perf_language_put(hpc_perf_vector *x, const double logp[3])
 {
     static const double MOST = 20; /* more than a million to one is not known */
     double changed = logp ? -logp[1] / log(2) : 0, slower = logp ? (logp[0] - logp[2]) / log(2) : 0;
-    x->value[hpc_perf_feature_named("language_changed")] = fmin(fmax(changed, 0), MOST);
-    x->value[hpc_perf_feature_named("language_slower")] = fmin(fmax(slower, -MOST), MOST);
+    x->value[hpc_perf_feature_named("language_changed")] =
+        (double)(float)fmin(fmax(changed, 0), MOST);
+    x->value[hpc_perf_feature_named("language_slower")] =
+        (double)(float)fmin(fmax(slower, -MOST), MOST);
 }
 
 hpc_perf_language_counts hpc_perf_language_counts_of(const hpc_perf_language *l)
