@@ -262,6 +262,7 @@ static int add_labels(train_set *set, train_row *row, source *s, const labels *l
     bool there = false;
     int rc = HPC_OK;
     for (int64_t k = 0; k < l->n; k++) {
+        hpc_assert(l->item);
         const perf_pair *p = &l->item[k].pair;
         bool again = last && strcmp(last->head, p->head) == 0 && strcmp(last->base, p->base) == 0;
         if (!again) {

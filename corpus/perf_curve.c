@@ -109,6 +109,7 @@ static int load_samples(loading *l, perf_db *d)
     for (;;) {
         TRY(perf_next_sample(&series, &id, &value, d));
         if (rc == 0) break;
+        if (!l->id) continue; /* samples of no series */
         for (; at < out->n && l->id[at] < series; at++) TRY(keep_samples(l, &out->item[at]));
         if (at < out->n && l->id[at] == series) TRY(add_sample(l, &out->item[at], id, value));
     }

@@ -173,6 +173,7 @@ void perf_line_release(perf_line *l)
 int64_t perf_line_find(const perf_line *l, const char *id)
 {
     uint64_t at;
+    hpc_assert(id);
     bool there = id[0] && hpc_map_get(l->places, id, PERF_ID, &at);
     return there && at != UINT64_MAX ? (int64_t)at : -1;
 }

@@ -417,6 +417,7 @@ static int64_t fill_pair(hpc_batch *b, int64_t pair, hpc_loader *l, const source
     int64_t n = read_document(l, s, i);
     double label = hpc_shards_value(s->shards, s->label, i);
     hpc_compare c;
+    hpc_assert(b->pooled && b->classes);
     if (!hpc_compare_find(&c, l->document, n, &l->o.marks)) return base; /* not by open_changes */
     hpc_compare_fit(&c, l->document, b->length);
     for (int side = 0; side < 2; side++) {

@@ -90,6 +90,7 @@ static double step_weight(perf_line *l, columns *t, const perf_rows *r, const pe
 {
     double g = strength * (l->weight[i] - prior->weight[i]), h = strength, widest = 0;
     for (int64_t c = t->first[i]; c < t->first[i + 1]; c++) {
+        hpc_assert(r->target);
         double z = t->item[c].value, p = perf_sigmoid(t->margin[t->item[c].row]);
         g += (p - r->target[t->item[c].row]) * z;
         h += p * (1 - p) * z * z;

@@ -130,6 +130,7 @@ static int find_ticks(double *out, const axis *a, int most)
         int every = a->to - a->from > 3 ? 3 : 1; /* powers of ten alone */
         for (int k = 3 * (int)floor(a->from); n < TICKS_MOST; k++) {
             int power = k >= 0 ? k / 3 : -((2 - k) / 3), which = k - 3 * power;
+            hpc_assert(which >= 0 && which < 3);
             double v = times[which] * pow(10, power);
             if (log10(v) > a->to) break;
             if (which % every == 0 && log10(v) >= a->from) out[n++] = v;
