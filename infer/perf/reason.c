@@ -143,8 +143,7 @@ out:
 
 static int say_plainly(hpc_buf *out, const hpc_perf_reason *r)
 {
-    const hpc_perf_feature *feature = hpc_perf_feature_at(r->feature);
-    return hpc_buf_printf(out, "%s: %+.3g", feature->meaning, r->value);
+    return perf_feature_say(out, r->feature, r->value);
 }
 
 static int say_event(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f)
@@ -243,7 +242,14 @@ static bool is_of_commit(int feature)
     perf_special which;
     if (!perf_feature_is_special(feature, &which)) return false;
     return which == PERF_MODULES || which == PERF_SKIPPED || which == PERF_OTHER_FILES ||
-           which == PERF_FILES || which == PERF_BUILD_FILES;
+           which == PERF_BUILD_FILES;
+}
+
+/* How much changed is no reason that anybody could do something about. */
+static bool is_size(int feature)
+{
+    perf_special which;
+    return perf_feature_is_special(feature, &which) && which <= PERF_FILES;
 }
 
 /* What says something by itself, not only how much changed. */
@@ -265,7 +271,7 @@ static int gather(hpc_perf_reasons *out, const hpc_perf_vector *v, int64_t funct
     for (int i = 0; i < HPC_PERF_FEATURES; i++) {
         double mine = v->value[i] * (weight ? weight[i] : usual_weight(i));
         int group = group_of(i);
-        if (function < 0 && !is_of_commit(i)) continue;
+        if (is_size(i) || (function < 0 && !is_of_commit(i))) continue;
         if (fabs(mine) <= fabs(score[group])) continue;
         score[group] = mine;
         best[group] = i;

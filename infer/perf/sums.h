@@ -66,6 +66,8 @@ void perf_sums_add(perf_sums *to, const perf_sums *s);
 /* feature_table.c */
 void perf_sums_vector(hpc_perf_vector *out, const perf_sums *s);
 bool perf_feature_is_special(int feature, perf_special *which);
+/* "code tokens added: 30", where the feature is a logarithm of that. */
+int perf_feature_say(hpc_buf *out, int feature, double value);
 
 /* effect.c: of two versions of a function that differ in their code. */
 int perf_effect_of(perf_effect *out, const perf_scan *base, const perf_scan *head);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "infer/perf/predict_priv.h"
+#include "infer/perf/sums.h"
 
 enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
 
@@ -164,14 +165,19 @@ static int say_unknown(hpc_perf_said *s, perf_teller *t, const char *because)
 static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_estimate *e,
                            const hpc_perf_vector *x)
 {
+    hpc_buf text = {0};
+    int rc = HPC_OK;
     s->because = "not sure: no verdict is likely enough";
     if (!e->outside) return HPC_OK;
     s->because = "unlike all changes that the model has seen";
     if (e->outside_feature < 0) return HPC_OK;
-    s->because = hpc_arena_text(t->arena, "unlike all changes that the model has seen: %s: %.3g",
-                                hpc_perf_feature_at(e->outside_feature)->meaning,
-                                x->value[e->outside_feature]);
-    return s->because ? HPC_OK : HPC_E_NOMEM;
+    TRY(perf_feature_say(&text, e->outside_feature, x->value[e->outside_feature]));
+    s->because =
+        hpc_arena_text(t->arena, "unlike all changes that the model has seen: %s", text.data);
+    TRY(s->because ? HPC_OK : HPC_E_NOMEM);
+out:
+    hpc_buf_release(&text);
+    return rc;
 }
 
 static int say(hpc_perf_said *s, perf_teller *t, const hpc_perf_vector *x, int64_t function)
