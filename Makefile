@@ -228,11 +228,11 @@ format: ## rewrite all C files with the pinned formatter
 root = $(DESTDIR)$(PREFIX)
 install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, shared objects
 	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
-	install -d $(root)/share/man/man1
-	install -m 644 $(B)/man/man1/*.1 $(root)/share/man/man1
+	install -D -m 644 -t $(root)/share/man/man1 $(B)/man/man1/*.1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
 	install -D -m 644 -t $(root)/share/hpccoder $(wildcard corpus/*.sketch) $(addprefix pilot/,pilot.gguf pilot.passages pragma.gguf)
-	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)$(if $(wildcard models/perf/*), && install -D -m 644 -t $(root)/share/hpccoder/models/perf $(wildcard models/perf/*))
+	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)
+	install -D -m 644 models/perf/model.json $(root)/share/hpccoder/models/perf/model.json
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## remove build/
