@@ -30,7 +30,8 @@ const hpc_option predict_option_table[] = {
      .fallback = "0.5",
      .argument = "PROB",
      .most = 2,
-     .help = "Warn from this probability of slower on; above 1: never."},
+     .help = "Warn from this probability of slower on, if the verdict is not unknown; above 1: "
+             "never."},
     {.name = "fail-on",
      .kind = HPC_REAL,
      .offset = offsetof(predict_options, fail_on),

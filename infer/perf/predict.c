@@ -113,9 +113,9 @@ static void set_level(hpc_perf_said *s, const hpc_perf_predict_options *o, hpc_p
 {
     double p = s->p[HPC_PERF_SLOWER];
     s->level = HPC_PERF_NONE;
-    if (isnan(p) || s->outside) return;
+    if (isnan(p) || s->verdict == HPC_PERF_UNKNOWN) return;
     if (p >= o->warn) s->level = HPC_PERF_WARN;
-    if (p >= o->fail && s->verdict != HPC_PERF_UNKNOWN) s->level = HPC_PERF_FAIL;
+    if (p >= o->fail) s->level = HPC_PERF_FAIL;
     if (s->level > most) s->level = most;
 }
 

@@ -85,9 +85,9 @@ typedef struct hpc_perf_predict_options {
 
 /* The range as a whole is what head brings that base does not have: it is compared with the commit
  * at which they parted. Its level is that of the whole, or of the commits if nothing can be said of
- * the whole or `each` is asked. Warn: the probability of slower is at least `warn`, and it is not
- * unlike all that the model has seen. Fail: at least `fail`, and the verdict is not unknown. A
- * function is at a level only with what it is part of.
+ * the whole or `each` is asked. Warn: the probability of slower is at least `warn`, and the
+ * verdict is not unknown. Fail: at least `fail`, likewise. A function is at a level only with what
+ * it is part of.
  *
  * Acknowledged, so that the level does not count: a commit that says "Perf-Ack: REASON" in a line
  * of its own behind the first; and what a line of the file names: "ID REASON", the beginning of a

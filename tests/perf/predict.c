@@ -143,12 +143,12 @@ static void test_levels(void **state)
     t.o.each = true;
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
-    /* what is not known never fails, but then its commits decide */
+    /* of what is not known nothing is warned, but then its commits decide */
     t.o.each = false;
     t.o.fail = t.o.warn = 0.01;
     predict(&t, "unloops", "doubtful");
-    says(&t.x.range.said, HPC_PERF_UNKNOWN, HPC_PERF_WARN);
-    assert_int_equal(t.x.level, HPC_PERF_WARN);
+    says(&t.x.range.said, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
+    assert_int_equal(t.x.level, HPC_PERF_NONE);
     predict(&t, "first", "doubtful");
     assert_int_equal(t.x.range.said.verdict, HPC_PERF_UNKNOWN);
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
