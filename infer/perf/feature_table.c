@@ -47,7 +47,7 @@ static const row rows[] = {
     {{"changed_inner", "share of the changed tokens in loops", -1}, PERF_CHANGED_INNER},
     {{"nesting", "depth of the deepest loop, change", -1}, PERF_NESTING},
     {{"constants", "numbers that became others, as log2(1 + n)", -1}, PERF_CONSTANTS},
-    {{"constants_growth", "by how much they grew, as a sum of log2, each within 16",
+    {{"constants_growth", "how much numbers in the code grew, as a sum of log2, each within 16",
       -1}, PERF_CONSTANTS_GROWTH},
     {{"loops", "loops, change", HPC_PERF_LOOP}, PERF_COUNT},
     {{"loops_work", "loops, change of log2 of how often", HPC_PERF_LOOP}, PERF_WORK},
