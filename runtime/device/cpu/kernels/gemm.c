@@ -2,7 +2,7 @@
  * gemm.c: blocks of f32 products: packing of a and b, and a register tile that
  * is plain C over the compiler's vector types.
  *
- * b is packed (and dequantised) into panels of 16 columns, GEMM_K deep, that are
+ * b is packed (and dequantised) into panels of 16 columns, GEMM_SLAB deep at most, that are
  * read from the last cache: a panel stays in L1 while the rows of several tiles
  * are multiplied with it, and these, packed as they lie, stay in L2 for all
  * panels. Few rows take smaller blocks of b, which stay in L1: the same chains
@@ -69,13 +69,13 @@ enum {
 /* A packed slice of op(a), a tile high: element (i,p) at i * ROW_LD + p, or where a is stored
  * transposed at p * TRANS_LD + i. Rows are not a multiple of L1's sets apart. */
 enum {
-    ROW_LD = GEMM_K + 16,
+    ROW_LD = GEMM_SLAB + 16,
     TRANS_LD = TILE_ROWS > 8 ? 16 : 8,
-    SLICE = TILE_ROWS * ROW_LD > TRANS_LD *GEMM_K ? TILE_ROWS *ROW_LD : TRANS_LD *GEMM_K,
+    SLICE = TILE_ROWS * ROW_LD > TRANS_LD *GEMM_SLAB ? TILE_ROWS *ROW_LD : TRANS_LD *GEMM_SLAB,
     SLICES = 4 /* that are packed at once */
 };
 
-_Static_assert(GEMM_SPARE >= SLICES * SLICE + 16 * GEMM_K, "packed a fits the scratch");
+_Static_assert(GEMM_SPARE >= SLICES * SLICE + GEMM_PANEL * GEMM_SLAB, "packed a fits the scratch");
 
 typedef struct packed_rows {
     float *at;
@@ -292,23 +292,29 @@ void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *re
 
 #endif
 
+enum { RUN = 64 };
+
 /* Rows j..j+cols-1 of b [n,k] become a panel [k][16], zeros behind the last. */
 static void pack_panel_trans(float *panel, const gemm *g, int64_t p0, int64_t k, int64_t j,
                              int64_t cols, float *rows)
 {
     const float *src = rows;
-    int64_t src_ld = GEMM_K;
+    int64_t src_ld = GEMM_SLAB;
 
     if (g->b_type == HPC_F32) {
         src = (const float *)g->b + j * g->b_ld + p0;
         src_ld = g->b_ld;
     } else {
         for (int64_t r = 0; r < cols; r++)
-            convert(rows + r * GEMM_K, gemm_element(g->b, g->b_type, (j + r) * g->b_ld + p0),
+            convert(rows + r * GEMM_SLAB, gemm_element(g->b, g->b_type, (j + r) * g->b_ld + p0),
                     g->b_type, k);
     }
     if (cols < GEMM_PANEL) memset(panel, 0, (size_t)(k * GEMM_PANEL) * sizeof *panel);
-    HPC_ISA(cpu_transpose)(panel, GEMM_PANEL, src, src_ld, cols, k);
+    for (int64_t p = 0; p < k; p += RUN) {
+        int64_t run = least(RUN, k - p);
+        for (int64_t q = 0; q < RUN; q++) __builtin_prefetch(panel + (p + RUN + q) * GEMM_PANEL, 1);
+        HPC_ISA(cpu_transpose)(panel + p * GEMM_PANEL, GEMM_PANEL, src + p, src_ld, cols, run);
+    }
 }
 
 /* Rows of what is packed across them are asked for so many ahead: no prefetcher of hardware sees
@@ -461,8 +467,12 @@ void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, in
 {
     int64_t width = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
 
-    for (int64_t p = 0; p < b->k && !gemm_is_direct(g); p += GEMM_K) {
-        int64_t k = least(GEMM_K, b->k - p);
+    if (gemm_takes_pairs(g)) {
+        HPC_ISA(cpu_pairs_pack)(packed, g, b, from, cols);
+        return;
+    }
+    for (int64_t p = 0; p < b->k && !gemm_is_direct(g); p += GEMM_SLAB) {
+        int64_t k = least(GEMM_SLAB, b->k - p);
         float *to = packed + p * width + from * k;
         pack_b(to, g, b->p + p, k, b->j + from, cols, scratch);
         if (g->halves && g->b_type == HPC_F32)
@@ -474,7 +484,7 @@ void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, in
 static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part *b, int64_t p,
                          const float *packed, gemm_block at, int64_t i, int64_t n, packed_rows a)
 {
-    int64_t k = least(GEMM_K, b->k - p), p0 = b->p + p, step = SLICE, needed[SLICES] = {0};
+    int64_t k = least(GEMM_SLAB, b->k - p), p0 = b->p + p, step = SLICE, needed[SLICES] = {0};
     int64_t stride = k * GEMM_PANEL;
 
     packed += p * gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
@@ -504,11 +514,15 @@ static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part 
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                             const float *packed, gemm_block at, bool add, float *scratch)
 {
-    packed_rows a = {.at = scratch + GEMM_PANEL * GEMM_K, .trans = g->a_trans, .first = !add};
+    packed_rows a = {.at = scratch + GEMM_PANEL * GEMM_SLAB, .trans = g->a_trans, .first = !add};
 
+    if (gemm_takes_pairs(g)) {
+        HPC_ISA(cpu_pairs_rows)(c, c_ld, g, b, packed, at, add, scratch);
+        return;
+    }
     for (int64_t i = 0, n; i < at.rows; i += n) {
         n = least(SLICES * TILE_ROWS, at.rows - i);
-        for (int64_t p = 0; p < b->k; p += GEMM_K)
+        for (int64_t p = 0; p < b->k; p += GEMM_SLAB)
             rows_by_slab(c + i * c_ld, c_ld, g, b, p, packed, at, i, n, a);
     }
 }
@@ -519,6 +533,7 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scr
     gemm row = *g;
 
     if (at.rows != 1 || !g->b_panel || add || g->a_trans || g->lower) return false;
+    if (gemm_takes_pairs(g)) return HPC_ISA(cpu_pairs_row)(c, g, at, scratch);
     if (g->halves && (g->b_type == HPC_F32 || g->k > GEMM_K * GEMM_COLS)) return false;
     if (g->halves && g->a_type == HPC_F32) {
         copy(scratch, (const float *)g->a + at.i * g->a_ld, g->k);
@@ -532,16 +547,14 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scr
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch)
 {
-    if (gemm_takes_pairs(g)) {
-        HPC_ISA(cpu_gemm_pairs)(c, c_ld, g, at, add, scratch);
-        return;
-    }
-    if (one_row(c, g, at, add, scratch)) return;
-    bool few = at.rows <= FEW_ROWS;
-    int64_t depth = few && !g->b_trans && !gemm_is_direct(g) ? FEW_DEPTH : GEMM_K;
-    int64_t width = few && g->b_trans ? FEW_COLS : GEMM_COLS;
+    bool pairs = gemm_takes_pairs(g), few = at.rows <= FEW_ROWS;
+    int64_t depth = pairs                                      ? 2 * GEMM_K
+                    : few && !g->b_trans && !gemm_is_direct(g) ? FEW_DEPTH
+                                                               : GEMM_K;
+    int64_t width = few && (pairs || g->b_trans) ? FEW_COLS : pairs ? GEMM_PAIR_COLS : GEMM_COLS;
     float *packed = scratch, *spare = scratch + GEMM_K * GEMM_COLS;
 
+    if (one_row(c, g, at, add, scratch)) return;
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
         memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
     for (int64_t p = 0; p < g->k; p += depth) {

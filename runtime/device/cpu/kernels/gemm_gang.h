@@ -1,20 +1,23 @@
 /*
  * gemm_gang.h: a large product by all workers together. They pack a part of b
- * once for all, meet, and take strips of rows as they come: none waits for one
- * whose CPU is slower by more than a small strip, and none packs what another
- * has packed. The bits are cpu_gemm's.
+ * once for all, meet, and take strips of their rows, then of those of others:
+ * none waits for one whose CPU is slower by more than a small strip, and none
+ * packs what another has packed. The bits are cpu_gemm's.
  */
 #ifndef HPC_CPU_GEMM_GANG_H
 #define HPC_CPU_GEMM_GANG_H
 
 #include "runtime/device/cpu/kernels/gemm.h"
 
+/* Depth of a part of b at most, twice as many pairs: slabs of GEMM_SLAB, and while all pass a strip
+ * of c as wide as this part is, that stays in L2. */
+enum { GANG_K = GEMM_SLAB > 1024 ? GEMM_SLAB : 1024 };
 enum {
-    GANG_K = 1024, /* depth of a part of b: slabs of GEMM_K, and while all pass a strip of c ... */
-    GANG_COLS = 1024, /* ... as wide as this part is, that stays in L2 */
-    GANG_ROWS = 48,   /* of a strip */
-    GANG_LAST = 12,   /* of the last ones of a part */
-    GANG_SPARE = 2    /* rows of floats as wide as a part, for `done` */
+    GANG_BLOCK = 256, /* of k: parts are cut at its multiples, between blocks of every format */
+    GANG_COLS = 1024,
+    GANG_ROWS = 48, /* of a strip */
+    GANG_LAST = 12, /* of the last ones of a part */
+    GANG_SPARE = 2  /* rows of floats as wide as a part, for `done` */
 };
 
 typedef struct gemm_job {
@@ -34,7 +37,7 @@ typedef struct gemm_job {
 /* Whether it is large enough for so many workers, with factors that cpu_gemm_pack takes. */
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers);
 /* What cpu_gemm_together needs as plan.gang, and as `own`. */
-size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k);
+size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 
 /* All workers call it. Other workers may be behind it when it returns; what is done next with its

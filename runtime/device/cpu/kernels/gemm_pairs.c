@@ -16,21 +16,19 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 #if defined(__AMX_BF16__)
-enum { TILE_ROWS = 32, STEP = 32, SLICES = 1 };
+enum { TILE_ROWS = 32, SLICES = 1 };
 #else
-enum { TILE_ROWS = 12, STEP = 2, SLICES = 4 };
+enum { TILE_ROWS = 12, SLICES = 4 };
 #endif
 enum {
+    STEP = GEMM_PAIR_STEP,
     TILE_COLS = 2 * GEMM_PANEL,
     GROUP_ROWS = SLICES * TILE_ROWS, /* that are packed at once */
-    DEPTH = 2 * GEMM_K,              /* of a packed block */
-    A_LD = DEPTH + 32,               /* rows of packed a start in different cache sets */
-    FEW_ROWS = 8,                    /* at most so many rows: a block of b that stays in L1 */
-    FEW_COLS = 32
+    A_LD = 2 * GEMM_SLAB + 32        /* rows of packed a start in different cache sets */
 };
 
-_Static_assert(DEPTH % 32 == 0 && DEPTH <= 2 * GEMM_K, "a block of b fits the scratch");
-_Static_assert(GROUP_ROWS % 16 == 0 && GROUP_ROWS * A_LD <= 2 * GEMM_SPARE, "so do rows of a");
+_Static_assert(GEMM_SLAB % 16 == 0 && GEMM_K <= GEMM_SLAB, "a part is no deeper than a slab");
+_Static_assert(GROUP_ROWS % 16 == 0 && GROUP_ROWS * A_LD <= 2 * GEMM_SPARE, "rows of a fit");
 
 typedef uint16_t bf16;
 
@@ -191,6 +189,8 @@ static void pack_a(bf16 *packed, const gemm *g, int64_t p0, int64_t k, int64_t i
 
 /* ---- the register tile --------------------------------------------------------------------- */
 
+enum { AHEAD_BYTES = 32 }; /* of what of b comes next, asked for at each pair of k */
+
 #if defined(__AMX_BF16__)
 
 typedef struct tile_shapes { /* as LDTILECFG wants it */
@@ -214,12 +214,12 @@ static void end_tiles(void)
 
 /* c [32,32] = or += a [32,k] times the panels b0 and b1, k in whole steps. */
 static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                 const bf16 *b1, int64_t k, int rows, bool add)
+                 const bf16 *b1, int64_t k, const char *ahead, int rows, bool add)
 {
     size_t c_bytes = (size_t)c_ld * sizeof *c, a_bytes = (size_t)a_ld * sizeof *a;
     float *low = c + 16 * c_ld;
 
-    (void)rows;
+    (void)rows, (void)ahead;
     if (add) {
         _tile_loadd(0, c, c_bytes);
         _tile_loadd(1, c + 16, c_bytes);
@@ -261,16 +261,19 @@ static void end_tiles(void) {}
 
 static inline __attribute__((always_inline)) void
 tile_rows(float *restrict c, int64_t c_ld, const bf16 *restrict a, int64_t a_ld,
-          const bf16 *restrict b0, const bf16 *restrict b1, int64_t k, const int rows, bool add)
+          const bf16 *restrict b0, const bf16 *restrict b1, int64_t k, const char *ahead,
+          const int rows, bool add)
 {
     __m512 acc[TILE_ROWS][2];
 
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < 2; q++)
             acc[i][q] = add ? _mm512_loadu_ps(c + i * c_ld + q * GEMM_PANEL) : _mm512_setzero_ps();
+#pragma GCC unroll 4
     for (int64_t p = 0; p < k; p += 2) {
         __m512bh x0 = (__m512bh)_mm512_load_si512(b0 + p * GEMM_PANEL);
         __m512bh x1 = (__m512bh)_mm512_load_si512(b1 + p * GEMM_PANEL);
+        if (rows == TILE_ROWS) __builtin_prefetch(ahead + p / 2 * AHEAD_BYTES, 0, 2);
         for (int i = 0; i < rows; i++) {
             int32_t pair;
             memcpy(&pair, a + i * a_ld + p, sizeof pair);
@@ -284,14 +287,14 @@ tile_rows(float *restrict c, int64_t c_ld, const bf16 *restrict a, int64_t a_ld,
 }
 
 static void tile(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                 const bf16 *b1, int64_t k, int rows, bool add)
+                 const bf16 *b1, int64_t k, const char *ahead, int rows, bool add)
 {
     switch (rows) {
-    case 1: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 1, add); break;
-    case 2: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 2, add); break;
-    case 4: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 4, add); break;
-    case 8: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 8, add); break;
-    default: tile_rows(c, c_ld, a, a_ld, b0, b1, k, 12, add); break;
+    case 1: tile_rows(c, c_ld, a, a_ld, b0, b1, k, ahead, 1, add); break;
+    case 2: tile_rows(c, c_ld, a, a_ld, b0, b1, k, ahead, 2, add); break;
+    case 4: tile_rows(c, c_ld, a, a_ld, b0, b1, k, ahead, 4, add); break;
+    case 8: tile_rows(c, c_ld, a, a_ld, b0, b1, k, ahead, 8, add); break;
+    default: tile_rows(c, c_ld, a, a_ld, b0, b1, k, ahead, 12, add); break;
     }
 }
 
@@ -304,14 +307,15 @@ static int tile_height(int64_t rows)
 
 /* A tile that reaches over c's edge goes through a buffer. */
 static void tile_edge(float *c, int64_t c_ld, const bf16 *a, int64_t a_ld, const bf16 *b0,
-                      const bf16 *b1, int64_t k, int64_t rows, int64_t cols, bool add)
+                      const bf16 *b1, int64_t k, const char *ahead, int64_t rows, int64_t cols,
+                      bool add)
 {
     _Alignas(64) float t[TILE_ROWS * TILE_COLS];
 
     if (add) memset(t, 0, sizeof t);
     for (int64_t i = 0; i < rows && add; i++)
         memcpy(t + i * TILE_COLS, c + i * c_ld, (size_t)cols * sizeof *c);
-    tile(t, TILE_COLS, a, a_ld, b0, b1, k, tile_height(rows), add);
+    tile(t, TILE_COLS, a, a_ld, b0, b1, k, ahead, tile_height(rows), add);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + i * c_ld, t + i * TILE_COLS, (size_t)cols * sizeof *c);
 }
@@ -323,6 +327,13 @@ typedef struct a_rows {
     const bf16 *at;
     int64_t ld, rows;
 } a_rows;
+
+/* A tile of c that comes next. */
+static void ask_for_sums(const float *c, int64_t c_ld, bool there)
+{
+    for (int i = 0; i < TILE_ROWS && there; i++)
+        for (int l = 0; l < TILE_COLS; l += 16) __builtin_prefetch(c + i * c_ld + l, 1);
+}
 
 /* c = or += a group's rows times packed panels `stride` elements apart; of each slice's rows, so
  * many columns. Two panels stay in L1 for all slices. */
@@ -340,13 +351,19 @@ static void slab(float *c, int64_t c_ld, const a_rows *a, const bf16 *b, int64_t
             if (n <= 0) continue;
             /* Where there is no second panel, the first one serves: its results are dropped. */
             const bf16 *b1 = n > GEMM_PANEL ? b0 + stride : b0;
+            const bf16 *next = j + TILE_COLS < cols[slices - 1] ? b0 + 2 * stride : b;
+            const char *ahead = (const char *)next + q * (k / 2) * AHEAD_BYTES;
+            ask_for_sums(q + 1 < slices ? to + TILE_ROWS * c_ld : c + j + TILE_COLS, c_ld,
+                         q + 1 < slices || j + TILE_COLS < cols[0]);
             if (rows == tile_height(rows) && n >= TILE_COLS)
-                tile(to, c_ld, slice, a->ld, b0, b1, k, (int)rows, add);
+                tile(to, c_ld, slice, a->ld, b0, b1, k, ahead, (int)rows, add);
             else
-                tile_edge(to, c_ld, slice, a->ld, b0, b1, k, rows, least(TILE_COLS, n), add);
+                tile_edge(to, c_ld, slice, a->ld, b0, b1, k, ahead, rows, least(TILE_COLS, n), add);
         }
     }
 }
+
+enum { APART = 2048 }; /* rows a multiple of it apart begin in one of L1's sets */
 
 /* Rows i .. of the block times columns j .. of it, whose panels are packed. */
 static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t i,
@@ -356,12 +373,13 @@ static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t 
     int64_t steps = (b->k + STEP - 1) / STEP * STEP, last = rows % TILE_ROWS;
     a_rows a = {(const bf16 *)g->a + (at.i + i) * g->a_ld + b->p, g->a_ld, rows};
     bool whole = last == 0 ? rows > 0 : last == tile_height(last);
+    bool apart = STEP != 2 || g->a_ld % APART != 0;
 
     for (int64_t r = 0; r < rows; r += TILE_ROWS)
         needed[r / TILE_ROWS] =
             gemm_cols_needed(g, at, i + r, least(TILE_ROWS, rows - r), b->j - at.j, b->cols);
     if (needed[(rows - 1) / TILE_ROWS] == 0) return; /* lower rows need the most */
-    if (g->a_trans || g->a_type != HPC_BF16 || b->k != steps || !whole) {
+    if (g->a_trans || g->a_type != HPC_BF16 || b->k != steps || !whole || !apart) {
         pack_a(packed_a, g, b->p, b->k, at.i + i, rows);
         a.at = packed_a, a.ld = A_LD;
     }
@@ -371,7 +389,7 @@ static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t 
 enum {
     STREAMS = 4,      /* panels at once: sums enough to hide what an addition takes */
     ROW_AHEAD = 2048, /* bytes: so far on, panels are fetched */
-    ROW_MOST = DEPTH * GEMM_COLS
+    ROW_MOST = 2 * GEMM_K * GEMM_COLS
 };
 
 /* c [16 streams] = a row [k], even and padded with a zero, times stored panels `ld` apart. */
@@ -397,13 +415,13 @@ static inline __attribute__((always_inline)) void row_panels(float *c, const bf1
 
 /* A single row times panels that lie as they are stored, read once: as fast as memory gives them.
  * On AMX the bits would be others than those of a tile. */
-static bool one_row(float *c, const gemm *g, gemm_block at, bool add, bf16 *a)
+bool HPC_ISA(cpu_pairs_row)(float *c, const gemm *g, gemm_block at, float *scratch)
 {
-    bool fits = at.rows == 1 && g->b_panel && g->b_type == HPC_BF16 && g->k <= ROW_MOST;
     int64_t ld = g->b_ld * GEMM_PANEL;
     const bf16 *b = (const bf16 *)g->b + at.j * g->b_ld;
+    bf16 *a = (bf16 *)scratch;
 
-    if (!fits || STEP != 2 || add || g->a_trans || g->lower) return false;
+    if (STEP != 2 || g->b_type != HPC_BF16 || g->k > ROW_MOST) return false;
     for (int64_t p = 0; p < g->k; p += 32)
         _mm512_storeu_si512(a + p, load32((source){g->a, g->a_type == HPC_F32}, at.i * g->a_ld + p,
                                           mask32(g->k - p)));
@@ -421,25 +439,30 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, bf16 *a)
     return true;
 }
 
-void HPC_ISA(cpu_gemm_pairs)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
-                             float *scratch)
+void HPC_ISA(cpu_pairs_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
+                             int64_t cols)
 {
-    bf16 *packed_b = (bf16 *)scratch, *packed_a = packed_b + DEPTH * GEMM_COLS;
-    int64_t width = at.rows <= FEW_ROWS ? FEW_COLS : GEMM_PAIR_COLS;
+    int64_t wide = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
 
-    if (one_row(c, g, at, add, packed_a)) return;
-    for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
-        memset(c + i * c_ld, 0, (size_t)at.cols * sizeof *c);
+    for (int64_t p = 0; p < b->k; p += 2 * GEMM_SLAB) {
+        int64_t k = least(2 * GEMM_SLAB, b->k - p), steps = gemm_parts(k, STEP) * STEP;
+        bf16 *to = (bf16 *)packed + p * wide;
+        for (int64_t j = from; j < from + cols; j += GEMM_PANEL)
+            pack_panel(to + j * steps, g, b->p + p, k, b->j + j, least(GEMM_PANEL, b->cols - j));
+    }
+}
+
+void HPC_ISA(cpu_pairs_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+                             const float *packed, gemm_block at, bool add, float *scratch)
+{
+    int64_t wide = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
+
     begin_tiles();
-    for (int64_t p = 0; p < g->k; p += DEPTH)
-        for (int64_t j = 0; j < at.cols; j += width) {
-            gemm_part b = {p, least(DEPTH, g->k - p), at.j + j, least(width, at.cols - j)};
-            int64_t stride = (b.k + STEP - 1) / STEP * STEP * GEMM_PANEL;
-            for (int64_t q = 0; q < b.cols; q += GEMM_PANEL)
-                pack_panel(packed_b + q / GEMM_PANEL * stride, g, p, b.k, b.j + q,
-                           least(GEMM_PANEL, b.cols - q));
-            for (int64_t i = 0; i < at.rows; i += GROUP_ROWS)
-                group(c + i * c_ld + j, c_ld, g, at, i, &b, packed_b, packed_a, add || p > 0);
+    for (int64_t i = 0; i < at.rows; i += GROUP_ROWS)
+        for (int64_t p = 0; p < b->k; p += 2 * GEMM_SLAB) {
+            gemm_part slab = {b->p + p, least(2 * GEMM_SLAB, b->k - p), b->j, b->cols};
+            group(c + i * c_ld, c_ld, g, at, i, &slab, (const bf16 *)packed + p * wide,
+                  (bf16 *)scratch, add || p > 0);
         }
     end_tiles();
 }

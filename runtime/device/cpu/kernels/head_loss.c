@@ -482,12 +482,12 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 }
 
 /* What each of the three products needs when all workers compute it together. */
-static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s)
+static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers)
 {
     gemm logits = logits_of(&a->x, &a->w), plain = {.a_type = s->type};
     int64_t deepest = s->vocab > s->rows ? s->vocab : s->rows; /* of dx and dw */
-    size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim);
-    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, deepest);
+    size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim, workers);
+    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, deepest, workers);
 
     return first > others ? first : others;
 }
@@ -511,7 +511,7 @@ int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_gr
                   (hpc_plan){.run = run_grad,
                              .workspace = floats * sizeof(float),
                              .own = own > own_dim ? own : own_dim,
-                             .gang = gang_bytes(a, &s),
+                             .gang = gang_bytes(a, &s, workers),
                              .name = "head_loss_grad_" HPC_ISA_TEXT},
                   check);
 }

@@ -264,7 +264,7 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (is_large(a, &s, workers)) {
         plan.run = run_large;
         plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
-        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k);
+        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k, workers);
         plan.late = late_operands(&g, &s);
     }
     return accept(p, plan, check);
