@@ -39,80 +39,101 @@ static inline __attribute__((always_inline)) void turn(words x[LANES])
 #endif
 }
 
-/* LANES keys: element d of the first is at d, of the next at step[1] + d, ... */
+/* Vectors of keys at once: an element is one chain of additions, and no chain waits for its own. */
+enum { GROUPS = LANES == 16 ? 4 : 2 };
+
+/* LANES keys of each group: element d of the first is at d, of the next at step[0][1] + d, ... */
 typedef struct keys {
     const void *at;
-    int64_t step[LANES];
+    int64_t step[GROUPS][LANES];
     bool half;
 } keys;
 
-/* scores[r] = q[r] times the keys. */
-static inline __attribute__((always_inline)) void
-score_keys(vec *scores, const float *q, const keys *k, int64_t dim, const int rows, const bool half)
+/* scores[g][r] = q[r] times the keys of group g. */
+static inline __attribute__((always_inline)) void score_keys(vec scores[][4], const float *q,
+                                                             const keys *k, int64_t dim,
+                                                             const int groups, const int rows,
+                                                             const bool half)
 {
     const int wide = half ? 2 * LANES : LANES;
-    vec sum[4] = {{0}};
+    vec sum[GROUPS][4] = {{{0}}};
+    words turned[LANES][GROUPS];
     int64_t d = 0;
 
     for (; d + wide <= dim; d += wide) {
-        words x[LANES];
+        for (int g = 0; g < groups; g++) {
+            words x[LANES];
+            for (int i = 0; i < LANES; i++)
+                x[i] = *(const words_any *)((const char *)k->at +
+                                            (k->step[g][i] + d) * (half ? 2 : 4));
+            turn(x);
+            for (int i = 0; i < LANES; i++) turned[i][g] = x[i];
+        }
         for (int i = 0; i < LANES; i++)
-            x[i] = *(const words_any *)((const char *)k->at + (k->step[i] + d) * (half ? 2 : 4));
-        turn(x);
-        for (int i = 0; i < LANES; i++)
-            for (int h = 0; h < (half ? 2 : 1); h++) {
-                words bits = !half ? x[i] : h ? x[i] & 0xffff0000u : x[i] << 16;
+            for (int h = 0; h < (half ? 2 : 1); h++)
                 for (int r = 0; r < rows; r++) {
-                    float by = q[r * dim + d + (half ? 2 * i + h : i)];
-                    sum[r] = multiply_add(sum[r], splat(by), (vec)bits);
+                    vec by = splat(q[r * dim + d + (half ? 2 * i + h : i)]);
+                    for (int g = 0; g < groups; g++) {
+                        words x = turned[i][g], bits = !half ? x : h ? x & 0xffff0000u : x << 16;
+                        sum[g][r] = multiply_add(sum[g][r], by, (vec)bits);
+                    }
                 }
-            }
     }
-    for (; d < dim; d++) {
-        vec x;
-        for (int i = 0; i < LANES; i++) x[i] = number_at(k->at, half, k->step[i] + d);
-        for (int r = 0; r < rows; r++) sum[r] = multiply_add(sum[r], splat(q[r * dim + d]), x);
-    }
-    for (int r = 0; r < rows; r++) scores[r] = sum[r];
+    for (; d < dim; d++)
+        for (int g = 0; g < groups; g++) {
+            vec x;
+            for (int i = 0; i < LANES; i++) x[i] = number_at(k->at, half, k->step[g][i] + d);
+            for (int r = 0; r < rows; r++)
+                sum[g][r] = multiply_add(sum[g][r], splat(q[r * dim + d]), x);
+        }
+    for (int g = 0; g < groups; g++)
+        for (int r = 0; r < rows; r++) scores[g][r] = sum[g][r];
 }
 
-static inline __attribute__((always_inline)) void score_rows(vec *scores, const float *q,
-                                                             const keys *k, int64_t dim, int rows)
+static inline __attribute__((always_inline)) void score_rows(vec scores[][4], const float *q,
+                                                             const keys *k, int64_t dim,
+                                                             const int groups, int rows,
+                                                             const bool half)
 {
-    if (k->half) switch (rows)
-        {
-        case 1: score_keys(scores, q, k, dim, 1, true); break;
-        case 2: score_keys(scores, q, k, dim, 2, true); break;
-        case 3: score_keys(scores, q, k, dim, 3, true); break;
-        default: score_keys(scores, q, k, dim, 4, true); break;
-        }
+    switch (rows) {
+    case 1: score_keys(scores, q, k, dim, groups, 1, half); break;
+    case 2: score_keys(scores, q, k, dim, groups, 2, half); break;
+    case 3: score_keys(scores, q, k, dim, groups, 3, half); break;
+    default: score_keys(scores, q, k, dim, groups, 4, half); break;
+    }
+}
+
+static void score_groups(vec scores[][4], const float *q, const keys *k, int64_t dim, int groups,
+                         int rows)
+{
+    if (groups > 1 && k->half)
+        score_rows(scores, q, k, dim, GROUPS, rows, true);
+    else if (groups > 1)
+        score_rows(scores, q, k, dim, GROUPS, rows, false);
+    else if (k->half)
+        score_rows(scores, q, k, dim, 1, rows, true);
     else
-        switch (rows) {
-        case 1: score_keys(scores, q, k, dim, 1, false); break;
-        case 2: score_keys(scores, q, k, dim, 2, false); break;
-        case 3: score_keys(scores, q, k, dim, 3, false); break;
-        default: score_keys(scores, q, k, dim, 4, false); break;
-        }
+        score_rows(scores, q, k, dim, 1, rows, false);
 }
 
 void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
                                 attend_cache k, int64_t n)
 {
-    for (int64_t j = 0; j < n; j += LANES) {
-        int64_t here = least(LANES, n - j);
+    for (int64_t j = 0, here; j < n; j += here) {
+        int groups = n - j > LANES ? GROUPS : 1;
         keys of = {.at = gemm_element(k.at, k.type, j * k.ld), .half = k.type == HPC_BF16};
-        for (int i = 0; i < LANES; i++) of.step[i] = least(i, here - 1) * k.ld;
+        here = least((int64_t)groups * LANES, n - j);
+        /* Where keys end, the last one serves: its results are dropped. */
+        for (int i = 0; i < groups * LANES; i++)
+            of.step[i / LANES][i % LANES] = least(i, here - 1) * k.ld;
         for (int64_t r = 0; r < rows; r += 4) {
             int part = (int)least(4, rows - r);
-            vec found[4];
-            score_rows(found, q + r * dim, &of, dim, part);
-            for (int i = 0; i < part; i++) {
-                float *to = scores + (r + i) * ATTEND_KEYS + j;
-                if (here == LANES)
-                    *(vec_any *)to = found[i];
-                else
-                    memcpy(to, &found[i], (size_t)here * sizeof *to);
-            }
+            vec found[GROUPS][4];
+            score_groups(found, q + r * dim, &of, dim, groups, part);
+            for (int i = 0; i < part; i++)
+                for (int64_t g = 0; g * LANES < here; g++)
+                    memcpy(scores + (r + i) * ATTEND_KEYS + j + g * LANES, &found[g][i],
+                           (size_t)least(LANES, here - g * LANES) * sizeof(float));
         }
     }
 }
