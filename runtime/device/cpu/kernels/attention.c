@@ -303,18 +303,21 @@ static inline void fetch_row(const hpc_attention_args *a, const shape *s, const 
     for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
 }
 
-/* All of a block: few rows are done with one sooner than memory gives the next. */
-static void fetch_block(const hpc_attention_args *a, const shape *s, const task *t,
-                        const hpc_tensor *x, int64_t first)
+/* The part-th of `parts` parts of a block's keys: as the task's heads have them, side by side. Few
+ * rows are done with one block sooner than memory gives the next, and it gives runs of lines faster
+ * than a head's few out of each row. */
+static void fetch_part(const hpc_attention_args *a, const shape *s, const task *t,
+                       const hpc_tensor *x, int64_t first, int64_t part, int64_t parts)
 {
-    int64_t end = least(first + ATTEND_KEYS, t->keys), row, run;
-    int64_t bytes = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * s->dim;
+    int64_t from = first + part * ATTEND_KEYS / parts, row, run;
+    int64_t end = least(first + (part + 1) * ATTEND_KEYS / parts, t->keys);
+    int64_t one = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * s->dim;
 
-    for (int64_t j = first; j < end; j += run) {
+    for (int64_t j = from; j < end; j += run) {
         run = key_run(&row, a, t, j, end);
         const char *at = element(x, (row * s->key_heads + t->key_head) * s->dim);
-        for (int64_t i = 0; i < run; i++, at += bytes * s->key_heads)
-            for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
+        for (int64_t i = 0; i < run; i++, at += one * s->key_heads)
+            for (int64_t b = 0; b < one * t->key_heads; b += 64) __builtin_prefetch(at + b, 0, 2);
     }
 }
 
@@ -415,13 +418,11 @@ static void run_task(const hpc_attention_args *a, const shape *s, const task *t,
         one.key_head = t->key_head;
         for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
             scratch mine = of_head(w, s, t, k);
-            bool quick = few(s, &one, r0), last = k + 1 == t->key_heads;
-            if (quick) fetch_block(a, s, &one, &a->v, first);
+            bool quick = few(s, &one, r0);
+            if (quick) fetch_part(a, s, t, &a->k, first + ATTEND_KEYS, k, t->key_heads);
             score_block(a, s, &one, r0, first, keys, &mine);
             soften(a, s, &one, r0, first, keys, &mine);
-            task next = one;
-            next.key_head = last ? t->key_head : one.key_head + 1;
-            if (quick) fetch_block(a, s, &next, &a->k, last ? first + ATTEND_KEYS : first);
+            if (quick) fetch_part(a, s, t, &a->v, first + ATTEND_KEYS, k, t->key_heads);
             add_values(a, s, &one, r0, first, keys, &mine);
         }
     }
