@@ -55,15 +55,22 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
 /* What lies AHEAD of one of some parts of a block, of so many lines and halves: memory is read in
- * order, but faster than CPUs guess. */
+ * order, but faster than CPUs guess. far: no nearer than L2, which has room for more that is under
+ * way; what is a row's whole work to wait for gains by it, what has work to do besides does not. */
 static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
-                                                        const int halves, int part, const int parts)
+                                                        const int halves, int part, const int parts,
+                                                        const bool far)
 {
     enum { AHEAD = 2048 };
     const int bytes = (lines * LINE + halves * HALVES) / parts;
 
     block += AHEAD + part * bytes;
-    for (int b = 0; b < bytes; b += 64) __builtin_prefetch(block + b);
+    for (int b = 0; b < bytes; b += 64) {
+        if (far)
+            __builtin_prefetch(block + b, 0, 2);
+        else
+            __builtin_prefetch(block + b);
+    }
 }
 
 #endif

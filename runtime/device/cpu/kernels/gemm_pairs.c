@@ -405,7 +405,7 @@ static inline __attribute__((always_inline)) void row_panels(float *c, const bf1
         memcpy(&pair, a + 2 * p, sizeof pair);
         __m512bh s = (__m512bh)_mm512_set1_epi32(pair);
         for (int q = 0; q < streams; q++) {
-            __builtin_prefetch((const char *)(b + q * ld + p * 2 * GEMM_PANEL) + ROW_AHEAD);
+            __builtin_prefetch((const char *)(b + q * ld + p * 2 * GEMM_PANEL) + ROW_AHEAD, 0, 2);
             acc[q] = _mm512_dpbf16_ps(acc[q], s, (__m512bh)panel_pair(b + q * ld, p, k));
         }
     }

@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void row_panels(vec *sum, const voi
         vec x = splat(number_at(a, half, p));
         for (int q = 0; q < streams; q++) {
             const char *row = b + q * ld + p * GEMM_PANEL * size;
-            __builtin_prefetch(row + AHEAD);
+            __builtin_prefetch(row + AHEAD, 0, 2);
             for (int v = 0; v < VECTORS; v++)
                 acc[q * VECTORS + v] =
                     multiply_add(acc[q * VECTORS + v], x, load_lanes(row, type, v * LANES));
