@@ -103,6 +103,8 @@ static bool repeats_earlier(const hpc_bench_case *c, const request *q)
 static bool is_meant(const hpc_bench_case *c, const request *q)
 {
     if (!named(&q->o->op, c->op)) return false;
+    bool sums = c->op == &hpc_op_matmul && !(c->attr && strstr(c->attr, "act="));
+    if (q->dtype == HPC_I8 && !sums) return false;
     if (q->extent_n > 0 && q->extent_n != hpc_bench_extent_n(c)) return false;
     if (c->extra && (q->typed || q->extent_n > 0 || q->o->attr.n > 0)) return false;
     if (q->weights != q->dtype && !c->weighs) return false;
@@ -167,6 +169,8 @@ static int nothing_meant(const char *name, const request *q)
 {
     hpc_buf text = {0};
     bool fits = false;
+    if (q->dtype == HPC_I8)
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s takes no i8; plain products (matmul) do", name);
     for (const hpc_bench_case *c = hpc_bench_cases; c->op; c++) {
         if (strcmp(c->op->sig.name, name) != 0) continue;
         fits = fits || q->extent_n == 0 || q->extent_n == hpc_bench_extent_n(c);
@@ -291,7 +295,7 @@ out:
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static const char *const dtypes[] = {"f32", "bf16", "f64", NULL};
+static const char *const dtypes[] = {"f32", "bf16", "f64", "i8", NULL};
 static const char *const weight_dtypes[] = {"f32",  "bf16", "f16",  "f64",  "q8_0",
                                             "q4_0", "q4_K", "q5_K", "q6_K", NULL};
 
@@ -316,7 +320,9 @@ static const hpc_option options[] = {
      .offset = offsetof(hpc_bench_options, dtype),
      .argument = "TYPE",
      .choices = dtypes,
-     .help = "Elements of activations; f32 if not given."},
+     .help =
+         "Elements of activations; f32 if not given. Of i8 there are plain products alone, with "
+         "sums in i32."},
     {.name = "weights",
      .kind = HPC_CHOICE,
      .offset = offsetof(hpc_bench_options, weights),
@@ -373,7 +379,7 @@ const hpc_command hpc_cmd_bench_op = {
         "the floor takes from memory; --cold rules that out.\n\n"
         "The error is the largest |a - b| / (1 + |b|) and the normalised mean square error of all "
         "outputs against the same program in double, cut down where that would take long. Beside "
-        "plain products of f32 and bf16, oneDNN and OpenBLAS run the same product on the same "
+        "plain products of f32, bf16 and i8, oneDNN and OpenBLAS run the same product on the same "
         "operands and as many threads, in turns with ours, nothing packed beforehand; a number "
         "above 1 in brackets says that ours is faster.\n\n"
         "Where the type of weights is said, they are packed beforehand, as inference has them. "

@@ -27,10 +27,13 @@ static hpc_bench_fill filled(hpc_fill_kind kind, double by)
     return (hpc_bench_fill){.kind = kind, .by = by};
 }
 
-/* Activations: of mean 0 and deviation 1. */
+static const double byte_deviation = 40; /* of i8: few are as large as they can be */
+
+/* Activations: of mean 0 and, unless they are i8, deviation 1. */
 static hpc_value real(hpc_bench_emitter *e, const char *name, int rank, const int64_t *extent)
 {
-    return hpc_bench_input(e, name, e->job->dtype, normal(1), rank, extent);
+    double deviation = e->job->dtype == HPC_I8 ? byte_deviation : 1;
+    return hpc_bench_input(e, name, e->job->dtype, normal(deviation), rank, extent);
 }
 
 static hpc_value index_of(hpc_bench_emitter *e, const char *name, hpc_bench_fill fill, int rank,
@@ -59,6 +62,7 @@ static hpc_value weight_of(hpc_bench_emitter *e, int rank, int64_t batch, const 
     int64_t k = mkn[1], n = mkn[2];
     const int64_t b[] = {batch, at->trans_b ? n : k, at->trans_b ? k : n};
     hpc_bench_fill weight = normal(1 / sqrt((double)(k > 0 ? k : 1)));
+    if (e->job->weights == HPC_I8) weight = normal(byte_deviation);
     return hpc_bench_input(e, "b", e->job->weights, weight, rank, b + 3 - rank);
 }
 
@@ -487,6 +491,10 @@ const hpc_bench_case hpc_bench_cases[] = {
     {PRODUCT, .shape = {768, 1024, 3072}, .attr = "trans_a", .extra = true, .dtype = HPC_BF16,
      .weights = HPC_BF16},
     {LAYER, .shape = {1, 768, 3072}, .extra = true, .dtype = HPC_BF16, .weights = HPC_BF16},
+    {LAYER, .shape = {1024, 768, 3072}, .extra = true, .dtype = HPC_I8, .weights = HPC_I8},
+    {PRODUCT, .shape = {1024, 3072, 768}, .extra = true, .dtype = HPC_I8, .weights = HPC_I8},
+    {PRODUCT, .shape = {768, 1024, 3072}, .attr = "trans_a", .extra = true, .dtype = HPC_I8,
+     .weights = HPC_I8},
     {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q8_0},
     {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q4_0},
     {PACKED, .shape = {512, 768, 3072}, .weights = HPC_Q4_K},

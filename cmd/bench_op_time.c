@@ -184,7 +184,7 @@ static hpc_bench_rate rate_of(const hpc_bench_job *j)
                    op == &hpc_op_head_loss_grad;
     if (j->dtype == HPC_F64) return HPC_RATE_F64;
     if (!product) return HPC_RATE_F32;
-    if (hpc_dtype_get(j->weights)->quantised) return HPC_RATE_I8;
+    if (hpc_dtype_get(j->weights)->quantised || j->dtype == HPC_I8) return HPC_RATE_I8;
     return j->dtype == HPC_BF16 && j->weights == HPC_BF16 ? HPC_RATE_BF16 : HPC_RATE_F32;
 }
 

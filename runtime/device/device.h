@@ -23,6 +23,7 @@ typedef enum hpc_dtype {
     HPC_F64,
     HPC_I32,
     HPC_I64,
+    HPC_I8,
     /* block formats, weights only: rows are whole blocks */
     HPC_Q8_0,
     HPC_Q4_0,

@@ -9,9 +9,9 @@ static const hpc_dtype_info infos[HPC_DTYPE_N] = {
     [HPC_F32] = {"f32", 1, 4, true, false},      [HPC_BF16] = {"bf16", 1, 2, true, false},
     [HPC_F16] = {"f16", 1, 2, true, false},      [HPC_F64] = {"f64", 1, 8, true, false},
     [HPC_I32] = {"i32", 1, 4, false, false},     [HPC_I64] = {"i64", 1, 8, false, false},
-    [HPC_Q8_0] = {"q8_0", 32, 34, true, true},   [HPC_Q4_0] = {"q4_0", 32, 18, true, true},
-    [HPC_Q4_K] = {"q4_K", 256, 144, true, true}, [HPC_Q5_K] = {"q5_K", 256, 176, true, true},
-    [HPC_Q6_K] = {"q6_K", 256, 210, true, true},
+    [HPC_I8] = {"i8", 1, 1, false, false},       [HPC_Q8_0] = {"q8_0", 32, 34, true, true},
+    [HPC_Q4_0] = {"q4_0", 32, 18, true, true},   [HPC_Q4_K] = {"q4_K", 256, 144, true, true},
+    [HPC_Q5_K] = {"q5_K", 256, 176, true, true}, [HPC_Q6_K] = {"q6_K", 256, 210, true, true},
 };
 
 const hpc_dtype_info *hpc_dtype_get(hpc_dtype d)
@@ -45,6 +45,12 @@ static int32_t to_i32(float x)
     return x >= 0x1p31f ? INT32_MAX : (int32_t)x;
 }
 
+static int8_t to_i8(float x)
+{
+    if (!(x > -0x1p7f)) return x <= -0x1p7f ? INT8_MIN : 0;
+    return x >= 0x1p7f ? INT8_MAX : (int8_t)x;
+}
+
 static int64_t to_i64(float x)
 {
     if (!(x > -0x1p63f)) return x <= -0x1p63f ? INT64_MIN : 0;
@@ -71,6 +77,9 @@ void hpc_to_f32(float *dst, const void *src, hpc_dtype from, int64_t n)
     case HPC_I64:
         for (int64_t i = 0; i < n; i++) dst[i] = (float)((const int64_t *)src)[i];
         break;
+    case HPC_I8:
+        for (int64_t i = 0; i < n; i++) dst[i] = (float)((const int8_t *)src)[i];
+        break;
     default: hpc_quant_unpack(dst, src, from, n);
     }
 }
@@ -94,6 +103,9 @@ void hpc_from_f32(void *dst, hpc_dtype to, const float *src, int64_t n)
         break;
     case HPC_I64:
         for (int64_t i = 0; i < n; i++) ((int64_t *)dst)[i] = to_i64(src[i]);
+        break;
+    case HPC_I8:
+        for (int64_t i = 0; i < n; i++) ((int8_t *)dst)[i] = to_i8(src[i]);
         break;
     default: hpc_quant_pack(dst, to, src, n);
     }

@@ -47,7 +47,7 @@ static void table(void **state)
     assert_true(hpc_dtype_get(HPC_Q8_0)->quantised);
     assert_int_equal(hpc_dtype_find(&d, "f8"), HPC_E_ARG);
     assert_string_equal(hpc_error_get()->text, "unknown dtype 'f8'; known are f32, bf16, f16, f64, "
-                                               "i32, i64, q8_0, q4_0, q4_K, q5_K, q6_K");
+                                               "i32, i64, i8, q8_0, q4_0, q4_K, q5_K, q6_K");
     hpc_error_clear();
 }
 
@@ -152,12 +152,19 @@ static void others(void **state)
     hpc_from_f32(f32, HPC_F32, x, 6);
     assert_memory_equal(i32, want, sizeof want);
     assert_memory_equal(i64, wide, sizeof wide);
+    int8_t i8[11];
+    hpc_from_f32(i8, HPC_I8, (const float[]){1.9f, -1.9f, 127.9f, -127.9f, NAN, 1e9f}, 6);
+    assert_memory_equal(i8, ((const int8_t[]){1, -1, 127, -127, 0, 127}), 6);
+    hpc_from_f32(i8, HPC_I8, (const float[]){-128, -129, -INFINITY, 128}, 4);
+    assert_memory_equal(i8, ((const int8_t[]){-128, -128, -128, 127}), 4);
     assert_memory_equal(f32, x, 6 * sizeof *x);
     for (int i = 0; i < 6; i++) assert_true(f64[i] == (double)x[i]);
     hpc_to_f32(f32, f64, HPC_F64, 6);
     assert_memory_equal(f32, x, 6 * sizeof *x);
     hpc_to_f32(f32, (const int32_t[]){-7, 16777217}, HPC_I32, 2);
     assert_true(f32[0] == -7 && f32[1] == 16777216);
+    hpc_to_f32(f32, (const int8_t[]){-128, 127}, HPC_I8, 2);
+    assert_true(f32[0] == -128 && f32[1] == 127);
     hpc_to_f32(f32, (const int64_t[]){-7, 1ll << 40}, HPC_I64, 2);
     assert_true(f32[0] == -7 && f32[1] == 0x1p40f);
 }

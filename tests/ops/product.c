@@ -114,6 +114,24 @@ static void halved_factors(void **state)
         }
 }
 
+/* Sums of i8 are whole numbers, which nothing rounds. */
+static void bytes(void **state)
+{
+    for (int t = 0; t < 4; t++)
+        for (int b = SINGLE; b <= BATCHED; b++) {
+            product f = plain(29, 37, 41, t);
+            hpc_test_case c;
+            f.batching = (batching)b;
+            f.a = f.b = HPC_I8;
+            hpc_test_case_begin(&c, state, "i8 %d trans %d", b, t);
+            hpc_value x = hpc_test_input(&c, type_of_a(&f), 60);
+            hpc_value y = hpc_matmul(c.p, x, hpc_test_input(&c, type_of_b(&f), 60), f.attr);
+            assert_int_equal(c.p->value[y].type.dtype, HPC_I32);
+            hpc_test_want(&c, y, HPC_TEST_EXACT);
+            hpc_test_case_check(&c);
+        }
+}
+
 /* Half of the result is computed; factors that do not commute show which half. */
 static void symmetric_results(void **state)
 {
@@ -317,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transpositions),
         cmocka_unit_test(halved_factors),
+        cmocka_unit_test(bytes),
         cmocka_unit_test(symmetric_results),
         cmocka_unit_test(shapes),
         cmocka_unit_test(epilogues),

@@ -94,6 +94,8 @@ void hpc_test_tensor_get(double *x, const hpc_tensor *t)
     int64_t n = hpc_tensor_n(t);
     if (t->dtype == HPC_F64) memcpy(x, t->data, (size_t)n * sizeof *x);
     if (t->dtype == HPC_F64) return;
+    for (int64_t i = 0; i < n && t->dtype == HPC_I32; i++) x[i] = ((const int32_t *)t->data)[i];
+    if (t->dtype == HPC_I32) return;
     float *f = hpc_alloc((size_t)n + 1, sizeof *f);
 
     hpc_to_f32(f, t->data, (hpc_dtype)t->dtype, n);

@@ -61,7 +61,7 @@ typedef enum hpc_act {
  * With rank 3, a leading batch extent on y and a (and on b, bias when of rank 3, 2).
  * Ragged a: its live rows (or live k, if trans_a: then b or its batch is ragged alike).
  * b may be f16, a block format (trans_b, k whole blocks), or PANEL16 (trans_b). y ACC.
- * halves: factors of f32 count rounded to bf16; sums and y do not.
+ * i8 goes with i8: then y is i32, of sums as they are. halves: f32 counts rounded to bf16 in a, b.
  * int8 (b a block format in PANEL16, which takes nothing else): rows of a count rounded to integers
  * up to 127 times a factor for each 32 of k, and these are multiplied as integers.
  * symmetric: of y [m,m], and of residual, what is below the diagonal counts, and y above it is that

@@ -1,5 +1,5 @@
 /*
- * dnnl.c: products of f32 and bf16 by oneDNN, on plain matrices.
+ * dnnl.c: products of f32, bf16 and i8 by oneDNN, on plain matrices.
  *
  * It runs on as many threads as its own runtime was told to use.
  */
@@ -112,7 +112,8 @@ static dnnl_status_t make_primitive(product *p, const descriptor *d)
 
 static dnnl_status_t make_product(product *p, const hpc_peer_product *of)
 {
-    dnnl_data_type_t type = of->dtype == HPC_BF16 ? dnnl_bf16 : dnnl_f32;
+    bool bytes = of->dtype == HPC_I8;
+    dnnl_data_type_t type = bytes ? dnnl_s8 : of->dtype == HPC_BF16 ? dnnl_bf16 : dnnl_f32;
     const layout l[OPERANDS] = {
         [Y] = layout_of(of->m, of->n, false),
         [A] = layout_of(of->m, of->k, of->trans_a),
@@ -123,7 +124,7 @@ static dnnl_status_t make_product(product *p, const hpc_peer_product *of)
     dnnl_status_t s = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
     if (s == dnnl_success) s = dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags);
     while (s == dnnl_success && made < OPERANDS) {
-        s = describe(&d[made], &l[made], type);
+        s = describe(&d[made], &l[made], bytes && made == Y ? dnnl_s32 : type);
         if (s == dnnl_success) made++;
     }
     if (s == dnnl_success) s = make_primitive(p, d);
@@ -133,7 +134,7 @@ static dnnl_status_t make_product(product *p, const hpc_peer_product *of)
 
 static void *open_product(const hpc_peer_product *of)
 {
-    if (of->dtype != HPC_F32 && of->dtype != HPC_BF16) return NULL;
+    if (of->dtype != HPC_F32 && of->dtype != HPC_BF16 && of->dtype != HPC_I8) return NULL;
     product *p = calloc(1, sizeof *p);
     if (p && make_product(p, of) != dnnl_success) {
         close_product(p);

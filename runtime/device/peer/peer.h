@@ -17,7 +17,7 @@ extern "C" {
 typedef struct hpc_peer_product {
     int64_t m, k, n;
     bool trans_a, trans_b;
-    hpc_dtype dtype; /* of a, b and y */
+    hpc_dtype dtype; /* of a, b and y; of i8, y is i32 */
     int threads;
 } hpc_peer_product;
 

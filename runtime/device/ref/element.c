@@ -13,6 +13,7 @@ double hpc_ref_get(const hpc_tensor *t, int64_t i)
     case HPC_F16: return hpc_f16_to_f32(((const uint16_t *)t->data)[i]);
     case HPC_I32: return ((const int32_t *)t->data)[i];
     case HPC_I64: return (double)((const int64_t *)t->data)[i];
+    case HPC_I8: return ((const int8_t *)t->data)[i];
     default: hpc_assert(!"an unquantised dtype");
     }
     return NAN;
@@ -36,6 +37,9 @@ void hpc_ref_set(const hpc_tensor *t, int64_t i, double v)
         ((int32_t *)t->data)[i] = (int32_t)whole(v, -0x1p31, INT32_MIN, 0x1p31 - 1, INT32_MAX);
         break;
     case HPC_I64: ((int64_t *)t->data)[i] = whole(v, -0x1p63, INT64_MIN, 0x1p63, INT64_MAX); break;
+    case HPC_I8:
+        ((int8_t *)t->data)[i] = (int8_t)whole(v, -0x1p7, INT8_MIN, 0x1p7 - 1, INT8_MAX);
+        break;
     default: hpc_assert(!"an unquantised dtype");
     }
 }

@@ -13,6 +13,7 @@ typedef enum hpc_op_elements {
     HPC_OP_WEIGHT, /* any type with fractions, however packed */
     HPC_OP_INDEX,  /* i32 */
     HPC_OP_LONG,   /* i64 */
+    HPC_OP_BYTE,   /* i8 */
     HPC_OP_ANY     /* unquantised, plain */
 } hpc_op_elements;
 /* Operand k, if present, has such elements and a rank of least to most. */

@@ -62,13 +62,34 @@ static int check_int8(const hpc_insn *i, const hpc_type *type)
     return HPC_OK;
 }
 
+static bool of_bytes(const hpc_type *type)
+{
+    return type[MATMUL_A].dtype == HPC_I8;
+}
+
+/* Of i8 there are sums and nothing else. */
+static int check_bytes(const hpc_insn *i, const hpc_type *type)
+{
+    const hpc_matmul_attr *at = i->attr;
+    const int others[] = {MATMUL_PRE, MATMUL_BIAS, MATMUL_RESIDUAL};
+    if (!of_bytes(type)) return HPC_OK;
+    if (at->alpha != 1 || at->act != HPC_ACT_NONE || at->halves || at->int8 || at->symmetric)
+        return hpc_fail(HPC_E_ARG,
+                        "a product of i8 takes trans_a and trans_b, and no other attribute");
+    for (int k = 0; k < 3; k++)
+        if (i->operand[others[k]] != HPC_NONE)
+            return hpc_fail(HPC_E_ARG, "a product of i8 has no %s",
+                            hpc_op_matmul.sig.operand[others[k]].name);
+    return HPC_OK;
+}
+
 static int check_factors(const hpc_insn *i, const hpc_type *type)
 {
     const hpc_matmul_attr *at = i->attr;
     const hpc_type *a = &type[MATMUL_A], *b = &type[MATMUL_B];
     int rc;
-    TRY(hpc_op_expect(i, type, MATMUL_A, HPC_OP_REAL, 2, 3));
-    TRY(hpc_op_expect(i, type, MATMUL_B, HPC_OP_WEIGHT, 2, 3));
+    TRY(hpc_op_expect(i, type, MATMUL_A, of_bytes(type) ? HPC_OP_BYTE : HPC_OP_REAL, 2, 3));
+    TRY(hpc_op_expect(i, type, MATMUL_B, of_bytes(type) ? HPC_OP_BYTE : HPC_OP_WEIGHT, 2, 3));
     if (b->rank > a->rank)
         return hpc_misfit(i, type, MATMUL_A, MATMUL_B, "b has a batch and a has none");
     if (b->rank == 3 && a->extent[0] != b->extent[0])
@@ -79,6 +100,7 @@ static int check_factors(const hpc_insn *i, const hpc_type *type)
         return hpc_misfit(i, type, MATMUL_B, -1,
                           "packed and quantised factors are read by rows: set trans_b");
     TRY(check_int8(i, type));
+    TRY(check_bytes(i, type));
     factors f = factors_of(a, b, at);
     char text_a[128], text_b[128];
     if (f.k != f.inner)
@@ -168,7 +190,7 @@ static int matmul_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
         y.ragged = -1;
         y.count = HPC_NONE;
     }
-    y = hpc_op_like(&y, (hpc_dtype)a->dtype);
+    y = hpc_op_like(&y, of_bytes(type) ? HPC_I32 : (hpc_dtype)a->dtype);
     TRY(hpc_op_output(i, type, MATMUL_Y, y));
     TRY(hpc_op_output(i, type, MATMUL_PRE, y));
     TRY(hpc_op_expect(i, type, MATMUL_RESIDUAL, HPC_OP_REAL, 2, 3));

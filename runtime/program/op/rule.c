@@ -66,6 +66,7 @@ static bool elements_fit(const hpc_type *t, hpc_op_elements e)
     case HPC_OP_WEIGHT: return d->real;
     case HPC_OP_INDEX: return t->pack == HPC_PLAIN && t->dtype == HPC_I32;
     case HPC_OP_LONG: return t->pack == HPC_PLAIN && t->dtype == HPC_I64;
+    case HPC_OP_BYTE: return t->pack == HPC_PLAIN && t->dtype == HPC_I8;
     case HPC_OP_ANY: return t->pack == HPC_PLAIN && !d->quantised;
     }
     return false;
@@ -79,6 +80,7 @@ int hpc_op_expect(const hpc_insn *i, const hpc_type *type, int k, hpc_op_element
         [HPC_OP_WEIGHT] = "elements with fractions",
         [HPC_OP_INDEX] = "plain i32",
         [HPC_OP_LONG] = "plain i64",
+        [HPC_OP_BYTE] = "plain i8",
         [HPC_OP_ANY] = "plain, unquantised elements",
     };
     if (i->operand[k] < 0) return HPC_OK;

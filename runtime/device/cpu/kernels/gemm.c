@@ -467,8 +467,8 @@ void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, in
 {
     int64_t width = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
 
-    if (gemm_takes_pairs(g)) {
-        HPC_ISA(cpu_pairs_pack)(packed, g, b, from, cols);
+    if (gemm_word(g)) {
+        HPC_ISA(cpu_words_pack)(packed, g, b, from, cols);
         return;
     }
     for (int64_t p = 0; p < b->k && !gemm_is_direct(g); p += GEMM_SLAB) {
@@ -516,8 +516,8 @@ void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_pa
 {
     packed_rows a = {.at = scratch + GEMM_PANEL * GEMM_SLAB, .trans = g->a_trans, .first = !add};
 
-    if (gemm_takes_pairs(g)) {
-        HPC_ISA(cpu_pairs_rows)(c, c_ld, g, b, packed, at, add, scratch);
+    if (gemm_word(g)) {
+        HPC_ISA(cpu_words_rows)(c, c_ld, g, b, packed, at, add, scratch);
         return;
     }
     for (int64_t i = 0, n; i < at.rows; i += n) {
@@ -533,7 +533,7 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scr
     gemm row = *g;
 
     if (at.rows != 1 || !g->b_panel || add || g->a_trans || g->lower) return false;
-    if (gemm_takes_pairs(g)) return HPC_ISA(cpu_pairs_row)(c, g, at, scratch);
+    if (gemm_word(g)) return HPC_ISA(cpu_words_row)(c, g, at, scratch);
     if (g->halves && (g->b_type == HPC_F32 || g->k > GEMM_K * GEMM_COLS)) return false;
     if (g->halves && g->a_type == HPC_F32) {
         copy(scratch, (const float *)g->a + at.i * g->a_ld, g->k);
@@ -547,11 +547,12 @@ static bool one_row(float *c, const gemm *g, gemm_block at, bool add, float *scr
 void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, bool add,
                        float *scratch)
 {
-    bool pairs = gemm_takes_pairs(g), few = at.rows <= FEW_ROWS;
-    int64_t depth = pairs                                      ? 2 * GEMM_K
+    int word = gemm_word(g);
+    bool few = at.rows <= FEW_ROWS;
+    int64_t depth = word                                       ? word * GEMM_K
                     : few && !g->b_trans && !gemm_is_direct(g) ? FEW_DEPTH
                                                                : GEMM_K;
-    int64_t width = few && (pairs || g->b_trans) ? FEW_COLS : pairs ? GEMM_PAIR_COLS : GEMM_COLS;
+    int64_t width = few && (word || g->b_trans) ? FEW_COLS : word ? GEMM_WORD_COLS : GEMM_COLS;
     float *packed = scratch, *spare = scratch + GEMM_K * GEMM_COLS;
 
     if (one_row(c, g, at, add, scratch)) return;
@@ -570,9 +571,9 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
 
 gemm_tiles HPC_ISA(cpu_gemm_tiles)(const gemm *g, int64_t batch, int64_t m, int64_t n, int workers)
 {
-    bool pairs = gemm_takes_pairs(g);
-    gemm_tiles t = {.strip = pairs ? GEMM_PAIR_ROWS : GEMM_ROWS, .lower = g->lower};
-    int64_t strips = gemm_parts(m, t.strip), most = pairs ? GEMM_PAIR_COLS : GEMM_COLS;
+    bool words = gemm_word(g) != 0;
+    gemm_tiles t = {.strip = words ? GEMM_WORD_ROWS : GEMM_ROWS, .lower = g->lower};
+    int64_t strips = gemm_parts(m, t.strip), most = words ? GEMM_WORD_COLS : GEMM_COLS;
 
     if (m == 0 || n == 0) return t;
     do {

@@ -25,11 +25,11 @@ enum { GEMM_K = 256, GEMM_SLAB = 256 };
 enum {
     GEMM_PANEL = 16,      /* columns of a packed panel of b, as in HPC_PANEL16 */
     GEMM_ROWS = 12,       /* a multiple of every instruction set's rows of a tile ... */
-    GEMM_PAIR_ROWS = 32,  /* ... and where pairs are multiplied */
+    GEMM_WORD_ROWS = 32,  /* ... and where words are multiplied */
     GEMM_CUT = 32,        /* of k: a chain may be cut at its multiples */
     GEMM_TILE_GRAIN = 64, /* columns: every tile starts at a multiple of it */
     GEMM_COLS = 1024, /* columns of a packed block: with GEMM_K, a MiB or two of the last cache */
-    GEMM_PAIR_COLS = 512,                          /* ... and where pairs are multiplied */
+    GEMM_WORD_COLS = 512,                          /* ... and where words are multiplied */
     GEMM_SPARE = 80 * (GEMM_SLAB + 32),            /* floats: packed a, and rows being converted */
     GEMM_SCRATCH = GEMM_K * GEMM_COLS + GEMM_SPARE /* floats that a worker needs, packed b first */
 };
@@ -40,7 +40,7 @@ typedef struct gemm {
     int64_t a_ld, b_ld;
     int64_t a_rows; /* of op(a) that memory is known to hold; 0: no more than are asked for */
     int64_t k;
-    hpc_dtype a_type; /* f32 or bf16 */
+    hpc_dtype a_type; /* f32, bf16 or, like b, i8: then results are i32 */
     hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
     bool a_trans;     /* stored [k,*] */
     bool b_trans;     /* stored [*,k] */
@@ -49,16 +49,24 @@ typedef struct gemm {
     bool lower;       /* what is above the diagonal of the result may be left undefined */
 } gemm;
 
-/* Whether there are instructions for both factors as they are, or as they count. */
-static inline bool gemm_takes_pairs(const gemm *g)
+/* How many elements of each factor are multiplied at once, along k, as a word of 32 bits: where
+ * there are instructions for two bf16, or f32 that count as such, or for four i8; else i8 are
+ * widened, and two are. 0: f32 by f32. */
+static inline int gemm_word(const gemm *g)
 {
+    if (g->a_type == HPC_I8) {
+#if defined(__AVX512VNNI__)
+        return 4;
+#else
+        return 2;
+#endif
+    }
 #if defined(__AVX512BF16__)
     bool short_a = g->a_type == HPC_BF16 || (g->halves && g->a_type == HPC_F32);
     bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
-    return short_a && short_b;
+    return short_a && short_b ? 2 : 0;
 #else
-    (void)g;
-    return false;
+    return 0;
 #endif
 }
 
@@ -218,11 +226,11 @@ typedef struct gemm_part {
     int64_t p, k, j, cols;
 } gemm_part;
 
-/* Pairs are packed in whole steps of what multiplies them. */
+/* Words are packed in whole steps of what multiplies them. */
 #if defined(__AMX_BF16__)
-enum { GEMM_PAIR_STEP = 32 };
+enum { GEMM_WORD_STEP = 16 };
 #else
-enum { GEMM_PAIR_STEP = 2 };
+enum { GEMM_WORD_STEP = 1 };
 #endif
 
 /* What a packed part of k x cols takes. */
@@ -231,8 +239,8 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
     int64_t wide = gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL;
 
     if (gemm_is_direct(g)) return 0;
-    return gemm_takes_pairs(g) ? gemm_parts(k, GEMM_PAIR_STEP) * GEMM_PAIR_STEP * wide / 2
-                               : k * wide;
+    return gemm_word(g) ? gemm_parts(k, gemm_word(g) * GEMM_WORD_STEP) * GEMM_WORD_STEP * wide
+                        : k * wide;
 }
 
 /* The two halves of cpu_gemm. Columns from .. from+cols-1 of a part, `from` a multiple of
@@ -248,12 +256,11 @@ void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_pa
  * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
 bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
 
-/* The same halves for factors that are bf16 or rounded to it, where there are instructions for
- * pairs; called by the above. */
-void HPC_ISA(cpu_pairs_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
+/* The same halves where words are multiplied, of i8 with results in i32; called by the above. */
+void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                              int64_t cols);
-void HPC_ISA(cpu_pairs_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                              const float *packed, gemm_block at, bool add, float *scratch);
-bool HPC_ISA(cpu_pairs_row)(float *c, const gemm *g, gemm_block at, float *scratch);
+bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch);
 
 #endif

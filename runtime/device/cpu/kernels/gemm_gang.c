@@ -29,7 +29,7 @@ typedef struct cut { /* a part of b */
 
 static int64_t deepest(const gemm *g)
 {
-    return gemm_takes_pairs(g) ? 2 * GANG_K : GANG_K;
+    return gemm_word(g) ? gemm_word(g) * GANG_K : GANG_K;
 }
 
 static cut cut_of(const gemm *g, int64_t n, int64_t k)
@@ -60,7 +60,7 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
     bool strips = m >= 2 * GANG_ROWS && m >= GANG_ROWS * (int64_t)workers;
     bool large = strips && n >= GANG_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
 
-    return large && k > 0 && !g->lower && !(gemm_takes_pairs(g) && GEMM_PAIR_STEP > 2);
+    return large && k > 0 && !g->lower && !(gemm_word(g) && GEMM_WORD_STEP > 1);
 }
 
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)

@@ -192,7 +192,7 @@ static void finish_strip(const gemm_job *job, gemm_block at, float *x, int64_t l
 /* Sums that go on from one part of k to the next need room, which only y has. */
 static bool holds_sums(const hpc_matmul_args *a)
 {
-    return a->y.dtype == HPC_F32 && !a->y.adds;
+    return (a->y.dtype == HPC_F32 || a->y.dtype == HPC_I32) && !a->y.adds;
 }
 
 static bool is_large(const hpc_matmul_args *a, const shape *s, int workers)
@@ -235,20 +235,32 @@ static int refuse(const char *why)
     return hpc_fail(HPC_E_UNSUPPORTED, "matmul_" HPC_ISA_TEXT " %s", why);
 }
 
+/* Of i8, sums are stored as they are. */
+static int check_bytes(const hpc_matmul_args *a)
+{
+    bool bytes = a->a.dtype == HPC_I8 && a->b.dtype == HPC_I8 && a->y.dtype == HPC_I32;
+
+    if (!bytes || !matmul_is_plain(a)) return refuse("stores products of i8 as i32, and only so");
+    return 0;
+}
+
 int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
 {
     hpc_tensor b = a->b;
+    bool bytes = a->a.dtype == HPC_I8;
     bool panel = b.pack == HPC_PANEL16 && a->attr.trans_b;
 
     if (panel && hpc_dtype_get((hpc_dtype)b.dtype)->quantised)
         return HPC_ISA(cpu_matmul_bytes)(p, workers, a);
     if (panel) b.pack = HPC_PLAIN;
-    unsigned takes = !a->attr.trans_b ? TAKES_REAL
-                     : panel          ? TAKES_REAL | 1 << HPC_F16
-                                      : TAKES_WEIGHT;
-    const operand_check check[] = {{"y", &a->y, TAKES_REAL},
+    if (bytes && check_bytes(a) < 0) return HPC_E_UNSUPPORTED;
+    unsigned takes = bytes              ? TAKES_I8
+                     : !a->attr.trans_b ? TAKES_REAL
+                     : panel            ? TAKES_REAL | 1 << HPC_F16
+                                        : TAKES_WEIGHT;
+    const operand_check check[] = {{"y", &a->y, bytes ? TAKES_I32 : TAKES_REAL},
                                    {"pre", &a->pre, TAKES_REAL},
-                                   {"a", &a->a, TAKES_REAL},
+                                   {"a", &a->a, bytes ? TAKES_I8 : TAKES_REAL},
                                    {"b", &b, takes},
                                    {"bias", &a->bias, TAKES_REAL},
                                    {"residual", &a->residual, TAKES_REAL},

@@ -10,8 +10,10 @@
  * they come with others above the diagonal, which another worker stores.) */
 static inline bool matmul_is_plain(const hpc_matmul_args *a)
 {
-    return a->y.dtype == HPC_F32 && !a->y.adds && a->attr.alpha == 1 && !a->bias.data &&
-           !a->pre.data && a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
+    bool sums = a->y.dtype == HPC_F32 || a->y.dtype == HPC_I32;
+
+    return sums && !a->y.adds && a->attr.alpha == 1 && !a->bias.data && !a->pre.data &&
+           a->attr.act == HPC_ACT_NONE && !a->residual.data && !a->attr.symmetric;
 }
 
 /* Part of a row: x holds sums and ends as what is stored from element `at` of y. bias and spare: n

@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void turn16(__m512i r[16])
     }
 }
 
-/* Of n elements, the first 16 or 32. */
+/* Of n elements, the first 16, 32 or 64. */
 static inline __mmask16 mask16(int64_t n)
 {
     return n >= 16 ? 0xffff : n <= 0 ? 0 : (__mmask16)((1u << n) - 1);
@@ -72,6 +72,25 @@ static inline __mmask16 mask16(int64_t n)
 static inline __mmask32 mask32(int64_t n)
 {
     return n >= 32 ? 0xffffffffu : n <= 0 ? 0 : (__mmask32)((1u << n) - 1);
+}
+
+static inline __mmask64 mask64(int64_t n)
+{
+    return n >= 64 ? ~(__mmask64)0 : n <= 0 ? 0 : ((__mmask64)1 << n) - 1;
+}
+
+/* Of a stored panel [k][16], rows 2 p and 2 p + 1, zeros for those behind k, as pairs. */
+static inline __attribute__((always_inline)) __m512i panel_pair(const uint16_t *panel, int64_t p,
+                                                                int64_t k)
+{
+    const __m512i order = _mm512_set_epi32(
+        0x1f000f, 0x1e000e, 0x1d000d, 0x1c000c, 0x1b000b, 0x1a000a, 0x190009, 0x180008, 0x170007,
+        0x160006, 0x150005, 0x140004, 0x130003, 0x120002, 0x110001, 0x100000);
+    const uint16_t *at = panel + p * 2 * 16;
+    __m512i rows = 2 * p + 1 < k ? _mm512_loadu_si512(at)
+                                 : _mm512_maskz_loadu_epi16(mask32(16 * (k - 2 * p)), at);
+
+    return _mm512_permutexvar_epi16(order, rows);
 }
 
 #endif

@@ -18,6 +18,7 @@ enum {
     TAKES_REAL = TAKES_F32 | 1 << HPC_BF16,
     TAKES_I32 = 1 << HPC_I32,
     TAKES_I64 = 1 << HPC_I64,
+    TAKES_I8 = 1 << HPC_I8,
     TAKES_BLOCKS = 1 << HPC_Q8_0 | 1 << HPC_Q4_0 | 1 << HPC_Q4_K | 1 << HPC_Q5_K | 1 << HPC_Q6_K,
     TAKES_WEIGHT = TAKES_REAL | 1 << HPC_F16 | TAKES_BLOCKS
 };

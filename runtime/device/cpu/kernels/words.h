@@ -1,0 +1,82 @@
+/*
+ * words.h: what gemm_words.c asks of an instruction set: packing of operands
+ * into words of 32 bits along k, and a register tile that multiplies them.
+ *
+ * A word is two bf16 (VDPBF16PS, AMX), or four i8 (VNNI, AMX), or elsewhere two
+ * i8 widened to 16 bits. Sums of bf16 are f32, those of i8 are exact i32, in
+ * memory that is told to be of floats. What multiplies four i8 takes one side
+ * unsigned (AMX either): what is packed of b then counts from -128, and sums begin with what
+ * that is too much.
+ */
+#ifndef HPC_CPU_WORDS_H
+#define HPC_CPU_WORDS_H
+
+#include "runtime/device/cpu/kernels/gemm.h"
+
+/* Rows and panels of a register tile, and how many tiles' rows are packed at once. */
+#if defined(__AMX_BF16__)
+enum { WORD_ROWS = 32, WORD_SLICES = 1, WORD_PANELS = 2 };
+#elif defined(__AVX512BW__)
+enum { WORD_ROWS = 12, WORD_SLICES = 4, WORD_PANELS = 2 };
+#elif defined(__AVX2__)
+enum { WORD_ROWS = 6, WORD_SLICES = 8, WORD_PANELS = 1 };
+#else
+enum { WORD_ROWS = 2, WORD_SLICES = 24, WORD_PANELS = 1 };
+#endif
+enum {
+    WORD_COLS = WORD_PANELS * GEMM_PANEL,
+    WORD_GROUP = WORD_SLICES * WORD_ROWS,
+    WORD_LD = GEMM_SLAB + 16, /* words: rows of packed a start in different cache sets */
+    WORD_AHEAD = 32           /* bytes of what of b comes next, asked for at each word of k */
+};
+
+_Static_assert(GEMM_SLAB % 16 == 0 && GEMM_K <= GEMM_SLAB, "a part is no deeper than a slab");
+_Static_assert(WORD_GROUP % 16 == 0 && WORD_GROUP * WORD_LD <= GEMM_SPARE, "rows of a fit");
+
+/* Whether what is packed of an integer b counts from -128. */
+#if defined(__AVX512VNNI__) && !defined(__AMX_INT8__)
+enum { WORD_OFFSET = 128 };
+#else
+enum { WORD_OFFSET = 0 };
+#endif
+
+/* Words that k elements take, in whole steps. */
+static inline int64_t words_of(const gemm *g, int64_t k)
+{
+    return gemm_parts(k, gemm_word(g) * GEMM_WORD_STEP) * GEMM_WORD_STEP;
+}
+
+/* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, at most WORD_TOGETHER, as panels
+ * [words][16], one behind the other; zeros behind k. What is in missing columns is dropped later.
+ */
+enum { WORD_TOGETHER = 64 };
+void HPC_ISA(cpu_words_panels)(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                               int64_t cols);
+/* Rows i .. i+rows-1 of op(a), WORD_LD apart, zeros behind k; zeros up to whole tiles, too. */
+void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i,
+                                int64_t rows);
+/* One row of a that is not transposed; up to 15 words more are written. */
+void HPC_ISA(cpu_words_row_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i);
+
+typedef struct word_tile {
+    const char *a; /* rows of words, a_ld bytes apart */
+    int64_t a_ld;
+    const uint32_t *b[2]; /* panels; without a second one, the first again */
+    int64_t words;
+    const int32_t *start; /* of integers, what each row's sums begin with; NULL: with nothing */
+    const char *ahead;    /* WORD_AHEAD bytes for each word are fetched from here */
+    bool add, integers;
+} word_tile;
+
+/* How many rows the smallest tile for these has. */
+int HPC_ISA(cpu_words_height)(int64_t rows);
+/* c [rows,WORD_COLS] = or += the product; rows: a height. */
+void HPC_ISA(cpu_words_tile)(float *c, int64_t c_ld, const word_tile *t, int rows);
+/* Around tiles. */
+void HPC_ISA(cpu_words_begin)(void);
+void HPC_ISA(cpu_words_end)(void);
+/* start[r] = -WORD_OFFSET times the sum of row r's i8. */
+void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows,
+                              int64_t words);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * words_pack.c: operands as words of 32 bits along k: see words.h.
+ *
+ * What is missing of the last word, or step of words, is zeros, which change no
+ * sum.
+ */
+#include "runtime/device/cpu/kernels/pairs.h"
+#include "runtime/device/cpu/kernels/priv.h"
+#include "runtime/device/cpu/kernels/words.h"
+
+typedef uint16_t bf16;
+
+/* An operand: f32 (rounded to bf16 as it is packed), bf16 or i8. */
+typedef struct source {
+    const void *data;
+    hpc_dtype type;
+    int word; /* elements of a word */
+} source;
+
+#if defined(__AVX512BW__)
+
+static inline __attribute__((always_inline)) const void *at_of(source s, int64_t at)
+{
+    return (const char *)s.data + at * (s.type == HPC_F32 ? 4 : s.type == HPC_BF16 ? 2 : 1);
+}
+
+/* Rows that are packed across are asked for so many ahead, for no prefetcher of hardware sees a
+ * stream in them: as in gemm.c, but it takes less time to pack one. */
+enum { AHEAD = 32 };
+
+/* Elements at .. of a row as 16 words; those behind the first n are zeros. */
+static inline __attribute__((always_inline)) __m512i load_row(source s, int64_t at, int64_t n)
+{
+    const void *x = at_of(s, at);
+
+    if (s.type == HPC_I8 && s.word == 4) return _mm512_maskz_loadu_epi8(mask64(n), x);
+    if (s.type == HPC_I8) return _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask32(n), x));
+#if defined(__AVX512BF16__)
+    if (s.type == HPC_F32) {
+        __m512 low = _mm512_maskz_loadu_ps(mask16(n), x);
+        __m512 high = _mm512_maskz_loadu_ps(mask16(n - 16), (const float *)x + 16);
+        return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+    }
+#endif
+    return _mm512_maskz_loadu_epi16(mask32(n), x);
+}
+
+/* Elements at .. at+15, those of the mask, each the lowest of a word: bits of as many as one has.
+ */
+static inline __attribute__((always_inline)) __m512i load_lowest(source s, int64_t at,
+                                                                 __mmask16 mask)
+{
+    const void *x = at_of(s, at);
+
+    if (s.type == HPC_I8) {
+        __m128i bytes = _mm_maskz_loadu_epi8(mask, x);
+        return s.word == 4 ? _mm512_cvtepu8_epi32(bytes)
+                           : _mm512_cvtepu16_epi32(_mm256_cvtepi8_epi16(bytes));
+    }
+#if defined(__AVX512BF16__)
+    if (s.type == HPC_F32)
+        return _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, x)));
+#endif
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x));
+}
+
+/* Words across: of columns at .. at+15, those of the mask, and of rows ld apart, of which there are
+ * `rows`, if not more than a word takes. */
+static inline __attribute__((always_inline)) __m512i weave(source s, int64_t at, int64_t ld,
+                                                           int64_t rows, __mmask16 mask)
+{
+    __m512i word = _mm512_setzero_si512();
+
+    for (int e = 0; e < s.word; e++) {
+        __builtin_prefetch(at_of(s, at + (AHEAD + e) * ld));
+        if (e >= rows) continue;
+        __m512i x = load_lowest(s, at + e * ld, mask);
+        word = _mm512_or_si512(word, _mm512_slli_epi32(x, (unsigned)(e * (32 / s.word))));
+    }
+    return word;
+}
+
+/* What b is stored as where integers count from -WORD_OFFSET. */
+static inline __attribute__((always_inline)) __m512i shifted(source s, __m512i word)
+{
+    return s.type == HPC_I8 && WORD_OFFSET != 0 ? _mm512_xor_si512(word, _mm512_set1_epi8(-128))
+                                                : word;
+}
+
+static inline __attribute__((always_inline)) void
+pack_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
+{
+    int64_t words = words_of(g, k);
+
+    if (g->b_trans && !g->b_panel) {
+        for (int64_t p = 0; p < words; p += 16) {
+            __m512i r[16];
+            for (int i = 0; i < 16; i++) {
+                int64_t at = (j + (i < cols ? i : 0)) * g->b_ld + p0 + p * b.word;
+                r[i] = shifted(b, load_row(b, at, i < cols ? k - p * b.word : 0));
+            }
+            turn16(r);
+            for (int i = 0; i < 16 && p + i < words; i++)
+                _mm512_store_si512(panel + (p + i) * GEMM_PANEL, r[i]);
+        }
+        return;
+    }
+#if defined(__AVX512BF16__)
+    if (g->b_panel && b.type == HPC_BF16) {
+        const bf16 *from = (const bf16 *)b.data + j * g->b_ld + p0 * GEMM_PANEL;
+        for (int64_t p = 0; p < words; p++)
+            _mm512_store_si512(panel + p * GEMM_PANEL, panel_pair(from, p, k));
+        return;
+    }
+#endif
+    int64_t ld = g->b_panel ? GEMM_PANEL : g->b_ld;
+    int64_t at = g->b_panel ? j * g->b_ld + p0 * GEMM_PANEL : p0 * ld + j;
+    for (int64_t p = 0; p < words; p++, at += b.word * ld)
+        _mm512_store_si512(panel + p * GEMM_PANEL,
+                           shifted(b, weave(b, at, ld, k - p * b.word, mask16(cols))));
+}
+
+static inline __attribute__((always_inline)) void pack_row(uint32_t *to, source a, int64_t at,
+                                                           int64_t k, int64_t words)
+{
+    for (int64_t p = 0; p < words; p += 16)
+        _mm512_storeu_si512(to + p, load_row(a, k > 0 ? at + p * a.word : 0, k - p * a.word));
+}
+
+/* 16 words of 16 columns of a, at `row` and depths p0 .. p0+k-1, become rows. */
+static inline __attribute__((always_inline)) void pack_square(uint32_t *to, const gemm *g, source a,
+                                                              int64_t p0, int64_t k, int64_t row,
+                                                              int64_t rows, int64_t height)
+{
+    __m512i r[16];
+
+    for (int q = 0; q < 16; q++) {
+        int64_t depth = q * a.word, left = rows > 0 ? k - depth : 0;
+        r[q] = weave(a, (p0 + (left > 0 ? depth : 0)) * g->a_ld + row, g->a_ld, left, mask16(rows));
+    }
+    turn16(r);
+    for (int q = 0; q < 16 && q < height; q++) _mm512_storeu_si512(to + q * WORD_LD, r[q]);
+}
+
+#else
+
+static inline int32_t element_at(source s, int64_t at)
+{
+    return ((const int8_t *)s.data)[at];
+}
+
+/* The word of elements at, at + ld, ..., of which there are n. */
+static inline __attribute__((always_inline)) uint32_t word_at(source s, int64_t at, int64_t ld,
+                                                              int64_t n)
+{
+    uint32_t low = n > 0 ? (uint16_t)element_at(s, at) : 0;
+    uint32_t high = n > 1 ? (uint16_t)element_at(s, at + ld) : 0;
+
+    return low | high << 16;
+}
+
+static inline void pack_row(uint32_t *to, source a, int64_t at, int64_t k, int64_t words)
+{
+    int64_t whole = k > 0 ? k / 2 : 0;
+
+    for (int64_t p = 0; p < whole; p++) to[p] = word_at(a, at + 2 * p, 1, 2);
+    for (int64_t p = whole; p < words; p++) to[p] = word_at(a, at + 2 * p, 1, k - 2 * p);
+}
+
+static inline void pack_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k,
+                              int64_t j, int64_t cols)
+{
+    int64_t words = words_of(g, k), step = g->b_trans ? 1 : g->b_ld;
+    int64_t apart = g->b_trans ? g->b_ld : 1, at = p0 * step + j * apart;
+
+    for (int64_t p = 0; p < words; p++, at += 2 * step, panel += GEMM_PANEL) {
+        if (cols == GEMM_PANEL && !g->b_trans && 2 * p + 1 < k) {
+            for (int c = 0; c < GEMM_PANEL; c++) panel[c] = word_at(b, at + c, step, 2);
+            continue;
+        }
+        for (int c = 0; c < GEMM_PANEL; c++)
+            panel[c] = word_at(b, at + c * apart, step, c < cols ? k - 2 * p : 0);
+    }
+}
+
+static inline void pack_square(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k,
+                               int64_t row, int64_t rows, int64_t height)
+{
+    for (int q = 0; q < height; q++)
+        for (int p = 0; p < 16; p++)
+            to[q * WORD_LD + p] =
+                word_at(a, (p0 + 2 * p) * g->a_ld + row + q, g->a_ld, q < rows ? k - 2 * p : 0);
+}
+
+#endif
+
+#if defined(__AVX512VNNI__)
+/* Four rows of 64 columns of i8: four panels' words at once, each row's line of memory read in one
+ * piece. False: it is something else. */
+static bool pack_together(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                          int64_t cols)
+{
+    const char *from = (const char *)g->b + p0 * g->b_ld + j;
+    int64_t words = words_of(g, k), stride = words * GEMM_PANEL;
+
+    if (g->b_type != HPC_I8 || g->b_trans || cols != WORD_TOGETHER) return false;
+    for (int64_t p = 0; p < words; p++, from += 4 * g->b_ld) {
+        __m512i r[4], t[4];
+        for (int e = 0; e < 4; e++) {
+            __builtin_prefetch(from + (AHEAD + e) * g->b_ld);
+            r[e] = _mm512_maskz_loadu_epi8(mask64(4 * p + e < k ? 64 : 0), from + e * g->b_ld);
+        }
+        t[0] = _mm512_unpacklo_epi8(r[0], r[1]);
+        t[1] = _mm512_unpackhi_epi8(r[0], r[1]);
+        t[2] = _mm512_unpacklo_epi8(r[2], r[3]);
+        t[3] = _mm512_unpackhi_epi8(r[2], r[3]);
+        r[0] = _mm512_unpacklo_epi16(t[0], t[2]); /* of each panel words 0 .. 3, 4 .. 7, ... */
+        r[1] = _mm512_unpackhi_epi16(t[0], t[2]);
+        r[2] = _mm512_unpacklo_epi16(t[1], t[3]);
+        r[3] = _mm512_unpackhi_epi16(t[1], t[3]);
+        t[0] = _mm512_shuffle_i32x4(r[0], r[1], 0x44);
+        t[1] = _mm512_shuffle_i32x4(r[2], r[3], 0x44);
+        t[2] = _mm512_shuffle_i32x4(r[0], r[1], 0xee);
+        t[3] = _mm512_shuffle_i32x4(r[2], r[3], 0xee);
+        r[0] = _mm512_shuffle_i32x4(t[0], t[1], 0x88);
+        r[1] = _mm512_shuffle_i32x4(t[0], t[1], 0xdd);
+        r[2] = _mm512_shuffle_i32x4(t[2], t[3], 0x88);
+        r[3] = _mm512_shuffle_i32x4(t[2], t[3], 0xdd);
+        for (int q = 0; q < 4; q++)
+            _mm512_store_si512(panels + q * stride + p * GEMM_PANEL,
+                               shifted((source){g->b, HPC_I8, 4}, r[q]));
+    }
+    return true;
+}
+#else
+static bool pack_together(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                          int64_t cols)
+{
+    (void)panels, (void)g, (void)p0, (void)k, (void)j, (void)cols;
+    return false;
+}
+#endif
+
+/* ---- by type -------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void
+pack_rows(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k, int64_t i, int64_t rows)
+{
+    int64_t words = words_of(g, k), padded = gemm_parts(rows, WORD_ROWS) * WORD_ROWS;
+
+    for (int64_t r = 0; r < padded && !g->a_trans; r++)
+        pack_row(to + r * WORD_LD, a, (i + r) * g->a_ld + p0, r < rows ? k : 0, words);
+    for (int64_t p = 0; p < words && g->a_trans; p += 16)
+        for (int64_t r = 0; r < padded; r += 16)
+            pack_square(to + r * WORD_LD + p, g, a, p0 + p * a.word, k - p * a.word,
+                        i + (r < rows ? r : 0), rows - r, least(16, padded - r));
+}
+
+/* `call` with a type that is known when it is compiled, and how many elements a word has. */
+#if defined(__AVX512BF16__)
+#define BY_TYPE(type, call)                                                                        \
+    do {                                                                                           \
+        if ((type) == HPC_F32)                                                                     \
+            call(HPC_F32, 2);                                                                      \
+        else if ((type) == HPC_BF16)                                                               \
+            call(HPC_BF16, 2);                                                                     \
+        else                                                                                       \
+            call(HPC_I8, 4);                                                                       \
+    } while (0)
+#else
+#define BY_TYPE(type, call) call(HPC_I8, 2)
+#endif
+
+void HPC_ISA(cpu_words_panels)(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                               int64_t cols)
+{
+    int64_t words = words_of(g, k);
+
+    if (pack_together(panels, g, p0, k, j, cols)) return;
+    for (; cols > 0; cols -= GEMM_PANEL, j += GEMM_PANEL, panels += words * GEMM_PANEL) {
+        int64_t wide = least(GEMM_PANEL, cols);
+#define PANEL(type, word) pack_panel(panels, g, (source){g->b, type, word}, p0, k, j, wide)
+        BY_TYPE(g->b_type, PANEL);
+    }
+}
+
+void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i,
+                                int64_t rows)
+{
+#define ROWS(type, word) pack_rows(to, g, (source){g->a, type, word}, p0, k, i, rows)
+    BY_TYPE(g->a_type, ROWS);
+}
+
+void HPC_ISA(cpu_words_row_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i)
+{
+#define ROW(type, word)                                                                            \
+    pack_row(to, (source){g->a, type, word}, i * g->a_ld + p0, k, words_of(g, k))
+    BY_TYPE(g->a_type, ROW);
+}
