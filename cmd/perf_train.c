@@ -181,13 +181,16 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, repo),
      .argument = "[NAME=]DIR",
-     .help = "A repository that a history is about: that with its commits is taken; where the "
-             "history says it was if none is given. May be given several times."},
+     .help =
+         "A repository that a history is about: that with its commits is taken; where the "
+         "history says it was if none is given. Of examples of repository NAME, features are found "
+         "anew in it. May be given several times."},
     {.name = "examples",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, examples),
      .argument = "FILE.csv",
-     .help = "Examples that perf train wrote before; may be given several times."},
+     .help = "Examples that perf train wrote before, also packed by zstd; may be given several "
+             "times."},
     {.name = "language",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, language),

@@ -6,6 +6,7 @@
 #define HPC_CMD_PERF_TRAIN_H
 
 #include "cmd/cmd.h"
+#include "corpus/corpus.h"
 #include "corpus/perf.h"
 #include "infer/perf/example.h"
 #include "infer/perf/judge.h"

@@ -307,28 +307,99 @@ out:
 /* ---- all of them --------------------------------------------------------------------------------
  */
 
+/* The repository of that name, if it is among those that were given. */
+static int find_named(source *s, const train_options *o, const char *name)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < o->repo.n && !s->git; k++) {
+        const char *given, *path;
+        text.n = 0;
+        TRY(hpc_buf_text(&text, o->repo.item[k]));
+        TRY(hpc_cmd_name_path(&given, &path, text.data));
+        TRY(open_repository(s, path, given));
+        if (strcmp(s->name, name) != 0) source_close(s);
+    }
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
+/* Features of an example are found anew; what a language model said stays. 1: that was done. */
+static int read_again(hpc_perf_example *e, source *s, const hpc_perf_origin *from)
+{
+    static const char *const kept[] = {"language_changed", "language_slower"};
+    hpc_perf_vector before = e->x;
+    perf_pair p;
+    int rc = 0;
+    if (!s->git) return rc;
+    hpc_git_id_text(p.base, &from->base);
+    hpc_git_id_text(p.head, &from->head);
+    TRY(read_change(s, &p));
+    if (rc == 0) goto out;
+    e->x = s->features.commit;
+    for (int k = 0; k < 2; k++) {
+        int f = hpc_perf_feature_named(kept[k]);
+        e->x.value[f] = before.value[f];
+    }
+out:
+    return rc;
+}
+
+/* An example of a file; where its repository is given, with features as they are found now. */
+static int add_example(train_set *set, train_row *row, const train_options *o,
+                       const hpc_perf_examples *file, int64_t k, source *s)
+{
+    const hpc_perf_origin *from = &file->from[k];
+    const char *metric = hpc_perf_examples_name(file, from->metric);
+    const char *name = hpc_perf_examples_name(file, from->repository);
+    hpc_perf_example e = file->item[k];
+    int rc = HPC_OK, again;
+    if (strcmp(row->repository, name) != 0) {
+        source_close(s);
+        TRY(find_named(s, o, name));
+    }
+    again = read_again(&e, s, from);
+    TRY(again);
+    row->lacking += s->git && again == 0;
+    if (file->lacks && again == 0)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%.200s: it was made without %s, which is found in the repository: give it "
+                     "by --repo %.200s=DIR%s",
+                     row->path, file->lacks, name,
+                     s->git ? "; that which was given lacks commits" : ""));
+    TRY(hpc_perf_examples_add(&set->all, &e, name, metric, &from->base, &from->head));
+    if (rc == 1) count(row, &e);
+    row->again += rc == 0;
+    TRY(grow_bags(set));
+    if (rc == 1 && again == 1 && o->evaluate) {
+        TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
+        set->has_bag[set->all.n - 1] = true;
+    }
+    snprintf(row->repository, sizeof row->repository, "%s", name);
+out:
+    return rc;
+}
+
 static int add_file(train_set *set, train_row *row, const train_options *o)
 {
     hpc_perf_examples file = {0};
+    hpc_buf text = {0};
+    source s = {0};
     int rc = HPC_OK;
-    rc = hpc_perf_examples_read(&file, row->path);
+    rc = hpc_corpus_read_text(&text, row->path, HPC_PERF_EXAMPLES_MOST);
     TRY(rc == HPC_E_IO && !hpc_file_exists(row->path) ? HPC_E_ARG : rc);
+    TRY(hpc_perf_examples_parse(&file, &text, row->path));
     for (int64_t k = 0; k < file.n; k++) {
-        const char *metric = hpc_perf_examples_name(&file, file.from[k].metric);
-        const char *name = hpc_perf_examples_name(&file, file.from[k].repository);
-        if (!is_asked(o, metric)) continue;
-        TRY(hpc_perf_examples_add(&set->all, &file.item[k], name, metric, &file.from[k].base,
-                                  &file.from[k].head));
-        if (rc == 1) count(row, &file.item[k]);
-        row->again += rc == 0;
-        TRY(grow_bags(set));
-        if (row->repository[0] && strcmp(row->repository, name) != 0)
-            snprintf(row->repository, sizeof row->repository, "%lld repositories",
-                     (long long)file.groups);
-        else
-            snprintf(row->repository, sizeof row->repository, "%s", name);
+        if (!is_asked(o, hpc_perf_examples_name(&file, file.from[k].metric))) continue;
+        TRY(add_example(set, row, o, &file, k, &s));
     }
+    if (file.groups > 1)
+        snprintf(row->repository, sizeof row->repository, "%lld repositories",
+                 (long long)file.groups);
 out:
+    source_close(&s);
+    hpc_buf_release(&text);
     hpc_perf_examples_release(&file);
     return rc;
 }

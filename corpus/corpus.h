@@ -243,6 +243,9 @@ typedef struct hpc_pack_result {
 } hpc_pack_result;
 int hpc_corpus_pack(hpc_pack_result *out, const hpc_pack_options *options);
 
+/* A file of text as it is, or unpacked if it is packed by zstd: at most so many bytes. */
+int hpc_corpus_read_text(hpc_buf *out, const char *path, size_t most);
+
 /* ---- counts --------------------------------------------------------------------------- */
 typedef enum hpc_stats_key {
     HPC_STATS_LANGUAGE,

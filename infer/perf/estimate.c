@@ -24,16 +24,16 @@ double perf_score(const perf_scorer *s, perf_question q, const perf_view *v)
             q == PERF_SIZE
                 ? perf_tree_value(&s->tree[t], v, 1)
                 : (perf_tree_value(&s->tree[t], v, 1) - perf_tree_value(&s->tree[t], v, -1)) / 2;
-    return (1 - s->share) * line + s->share * trees;
+    return v->firm * ((1 - s->share) * line + s->share * trees);
 }
 
 void perf_score_explain(double *contribution, const perf_scorer *s, perf_question q,
                         const perf_view *v)
 {
     for (int i = 0; i < PERF_WIDTH; i++)
-        contribution[i] += (1 - s->share) * s->line.weight[i] * v->z[i];
+        contribution[i] += v->firm * (1 - s->share) * s->line.weight[i] * v->z[i];
     for (int t = 0; t < s->trees; t++) {
-        double half = q == PERF_SIZE ? s->share : s->share / 2;
+        double half = v->firm * (q == PERF_SIZE ? s->share : s->share / 2);
         perf_tree_explain(contribution, &s->tree[t], v, 1, half);
         if (q == PERF_SIDE) perf_tree_explain(contribution, &s->tree[t], v, -1, -half);
     }

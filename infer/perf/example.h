@@ -22,7 +22,8 @@ typedef struct hpc_perf_examples {
     hpc_buf names;
     size_t *repository; /* in `names`, of each group */
     int64_t groups, groups_cap;
-    int64_t again_n; /* refused: of a commit, repository and metric that is there */
+    const char *lacks; /* a feature that a file has not: found again, or 0; NULL: it has all */
+    int64_t again_n;   /* refused: of a commit, repository and metric that is there */
     hpc_map *there;
 } hpc_perf_examples; /* zero to begin with */
 void hpc_perf_examples_release(hpc_perf_examples *x);
@@ -38,8 +39,12 @@ static inline const char *hpc_perf_examples_name(const hpc_perf_examples *x, siz
 /* A table with commas, a line of names first: repository, metric, commit, base, time, label,
  * change, and all features. */
 int hpc_perf_examples_write(const hpc_perf_examples *x, const char *path);
-/* Adds those of a file, which is untrusted. HPC_E_FORMAT: it says which line. */
+/* Adds those of a file, which is untrusted. HPC_E_FORMAT: it says which line. One that was written
+ * when there were fewer features leaves the others 0, and says so in `lacks`. */
 int hpc_perf_examples_read(hpc_perf_examples *x, const char *path);
+/* The same of a text, which is cut up; path: for messages. */
+enum { HPC_PERF_EXAMPLES_MOST = 1 << 30 };
+int hpc_perf_examples_parse(hpc_perf_examples *x, hpc_buf *text, const char *path);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,6 @@ static const char *const heads[] = {"repository", "metric", "commit", "base",
                                     "time",       "label",  "change"};
 enum { REPOSITORY, METRIC, COMMIT, BASE, TIME, LABEL, CHANGE, HEADS };
 enum { COLUMNS = HEADS + HPC_PERF_FEATURES };
-static const size_t FILE_MOST = (size_t)1 << 30;
 static const double VALUE_MOST = 1e9;
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -83,7 +82,7 @@ typedef struct reader {
     char *at; /* in the text, which is cut up */
     int64_t line;
     char *field[COLUMNS];
-    int fields;
+    int fields, columns;
     int feature[COLUMNS]; /* of each column */
 } reader;
 
@@ -121,22 +120,29 @@ static int next_line(reader *r)
     int rc = HPC_OK;
     r->line++;
     for (r->fields = 0; !last; r->fields++) {
-        if (r->fields >= COLUMNS)
-            TRY(hpc_fail(HPC_E_FORMAT, "it has more than %d columns", COLUMNS));
+        int most = r->line > 1 ? r->columns : COLUMNS;
+        if (r->fields >= most)
+            TRY(hpc_fail(HPC_E_FORMAT,
+                         r->line > 1 ? "it has more columns than the %d of the first line"
+                                     : "it has more than %d columns: they are of another version",
+                         most));
         TRY(next_field(&r->field[r->fields], &last, r));
     }
-    if (r->fields < COLUMNS)
-        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns, not %d", r->fields, COLUMNS));
+    if (r->line > 1 && r->fields != r->columns)
+        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns, not %d", r->fields, r->columns));
 out:
     return rc;
 }
 
-static int read_heads(reader *r)
+static int read_heads(hpc_perf_examples *x, reader *r)
 {
     bool seen[HPC_PERF_FEATURES] = {0};
     int rc = HPC_OK;
     TRY(next_line(r));
-    for (int k = 0; k < COLUMNS; k++) {
+    r->columns = r->fields;
+    if (r->columns < HEADS)
+        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns: these are no examples", r->columns));
+    for (int k = 0; k < r->columns; k++) {
         const char *name = r->field[k];
         if (k < HEADS) {
             if (strcmp(name, heads[k]) != 0)
@@ -152,6 +158,8 @@ static int read_heads(reader *r)
                          k + 1, name, f < 0 ? "no feature" : "there twice"));
         seen[f] = true;
     }
+    for (int f = 0; f < HPC_PERF_FEATURES && !x->lacks; f++)
+        if (!seen[f]) x->lacks = hpc_perf_feature_at(f)->name;
 out:
     return rc;
 }
@@ -205,7 +213,7 @@ static int read_example(hpc_perf_examples *x, reader *r)
     TRY(get_time(&e.time, r->field[TIME]));
     TRY(get_label(&e.label, r->field[LABEL]));
     TRY(get_number(&e.change, r->field[CHANGE], heads[CHANGE]));
-    for (int k = HEADS; k < COLUMNS; k++) {
+    for (int k = HEADS; k < r->columns; k++) {
         int f = r->feature[k];
         if (*r->field[k]) TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
     }
@@ -214,21 +222,27 @@ out:
     return rc < 0 ? rc : HPC_OK;
 }
 
-int hpc_perf_examples_read(hpc_perf_examples *x, const char *path)
+int hpc_perf_examples_parse(hpc_perf_examples *x, hpc_buf *text, const char *path)
 {
-    hpc_buf text = {0};
     reader *r = hpc_alloc(1, sizeof *r);
     int rc = HPC_OK;
     if (!r) TRY(HPC_E_NOMEM);
-    TRY(hpc_file_read(&text, path, FILE_MOST));
-    if (text.n == 0 || strlen(text.data) != text.n)
+    if (text->n == 0 || strlen(text->data) != text->n)
         TRY(hpc_fail(HPC_E_FORMAT, "%.300s: it is empty, or no text", path));
-    r->at = text.data;
-    rc = read_heads(r);
+    r->at = text->data;
+    rc = read_heads(x, r);
     while (rc >= 0 && *r->at) rc = read_example(x, r);
     if (rc < 0) rc = hpc_error_where("%.300s:%lld", path, (long long)r->line);
 out:
-    hpc_buf_release(&text);
     hpc_free(r);
+    return rc;
+}
+
+int hpc_perf_examples_read(hpc_perf_examples *x, const char *path)
+{
+    hpc_buf text = {0};
+    int rc = hpc_file_read(&text, path, HPC_PERF_EXAMPLES_MOST);
+    if (rc >= 0) rc = hpc_perf_examples_parse(x, &text, path);
+    hpc_buf_release(&text);
     return rc;
 }

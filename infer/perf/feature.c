@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "infer/perf/sums.h"
+#include "infer/perf/work.h"
 
 typedef struct called { /* a function by a name, from a loop of that depth at most */
     uint32_t name;
@@ -27,6 +28,8 @@ struct hpc_perf_scanner {
     called *call[2]; /* of base, of head */
     int64_t calls_n[2], calls_cap[2];
     perf_sums all, one;
+    perf_work *work[2];   /* of base, of head */
+    double change, share; /* of these */
     const hpc_perf_change *c;
     hpc_perf_features *out;
 };
@@ -38,6 +41,10 @@ int hpc_perf_scanner_create(hpc_perf_scanner **out)
     if (!s) return HPC_E_NOMEM;
     perf_words_init(&s->words);
     s->base.words = s->head.words = &s->words;
+    for (int side = 0; side < 2; side++) {
+        int rc = perf_work_create(&s->work[side], &s->words);
+        if (rc < 0) return rc;
+    }
     return HPC_OK;
 }
 
@@ -49,8 +56,10 @@ void hpc_perf_scanner_free(hpc_perf_scanner *s)
     hpc_free(s->a.item);
     hpc_free(s->b.item);
     hpc_edits_release(&s->edits);
-    hpc_free(s->call[0]);
-    hpc_free(s->call[1]);
+    for (int side = 0; side < 2; side++) {
+        hpc_free(s->call[side]);
+        perf_work_free(s->work[side]);
+    }
     hpc_free(s);
 }
 
@@ -251,21 +260,10 @@ static int by_name(const void *a, const void *b)
     return (int)y->depth - (int)x->depth; /* the deepest first */
 }
 
-/* The last name of "A::f". */
-static uint32_t name_of(const hpc_perf_side *f)
-{
-    const hpc_function *d = &f->source->f.item[f->function];
-    int64_t i = hpc_token_at(&f->source->t, d->name_at);
-    uint32_t name = 0;
-    for (; i < f->source->t.n && f->source->t.item[i].at < d->name_at + d->name_n; i++)
-        if (f->source->t.item[i].kind == HPC_TOKEN_NAME) name = f->source->t.item[i].hash;
-    return name;
-}
-
 static int called_in(const hpc_perf_scanner *s, int side, const hpc_perf_side *f)
 {
     if (f->function < 0) return 0;
-    uint32_t name = name_of(f);
+    uint32_t name = perf_function_name(f->source, f->function);
     int64_t lo = 0, hi = s->calls_n[side];
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
@@ -331,6 +329,8 @@ static void finish_function(hpc_perf_scanner *s, int64_t k)
     special[PERF_FUNCTIONS_RENAMED] =
         function && strcmp(c->names.data + f->name, c->names.data + f->base_name) != 0;
     special[PERF_OUTSIDE] = !function && effect;
+    special[PERF_WORK_CHANGE] = perf_work_change_of(s->work[0], s->work[1], f);
+    special[PERF_WORK_SHARE] = s->share;
     s->one.aside = is_aside(path) ? s->one.tokens : 0;
     s->one.headers = is_header(path) ? s->one.tokens : 0;
     perf_sums_vector(&s->out->function[k], &s->one);
@@ -345,6 +345,8 @@ static void finish_commit(hpc_perf_scanner *s)
     s->all.special[PERF_OTHER_FILES] = (double)c->other_n;
     s->all.special[PERF_MODULES] = (double)c->modules_n;
     s->all.special[PERF_SKIPPED] = (double)c->skipped_n;
+    s->all.special[PERF_WORK_CHANGE] = s->change;
+    s->all.special[PERF_WORK_SHARE] = s->share;
     bool unseen = c->modules_n > 0 || c->skipped_n > 0 || c->too_many;
     if (unseen) s->all.effect = PERF_EFFECT_ANY;
     perf_sums_vector(&s->out->commit, &s->all);
@@ -385,6 +387,8 @@ int hpc_perf_features_find(hpc_perf_features *out, hpc_perf_scanner *s, const hp
     s->calls_n[0] = s->calls_n[1] = 0;
     memset(&s->all, 0, sizeof s->all);
     TRY(start(out, c));
+    for (int side = 0; side < 2; side++) TRY(perf_work_read(s->work[side], c, side == 1));
+    TRY(perf_work_compare(&s->change, &s->share, s->work[0], s->work[1], c));
     for (int pass = 0; pass < 2; pass++) {
         for (int side = 0; pass == 1 && side < 2; side++)
             if (s->calls_n[side] > 1)

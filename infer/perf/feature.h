@@ -95,13 +95,14 @@ typedef enum hpc_perf_event_kind {
 typedef struct hpc_perf_event {
     uint32_t line, at, n; /* its word in the text */
     uint32_t name;        /* its hash */
+    float times;          /* it happens in a call; loops without numbers go round 64 times */
     uint8_t kind, depth;  /* loops around it */
     bool inner;           /* in an innermost loop */
     bool touched;         /* its word is new, or is gone */
 } hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
-enum { HPC_PERF_FEATURES = 160 };
+enum { HPC_PERF_FEATURES = 162 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
     int event; /* that it counts, or -1 */

@@ -231,6 +231,12 @@ static const row rows[] = {
       "none", -1}, PERF_LANGUAGE_CHANGED},
     {{"language_slower", "and of slower against faster, as log2 of the odds",
       -1}, PERF_LANGUAGE_SLOWER},
+    {{"estimate_change",
+      "what the changed files take longer, by a rough count, in percent, as signed log2(1 + n)",
+      -1}, PERF_WORK_CHANGE},
+    {{"estimate_share",
+      "what functions that differ take of that, by a rough count, in thousandths, as log2(1 + n)",
+      -1}, PERF_WORK_SHARE},
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h says how many");
@@ -251,6 +257,10 @@ int hpc_perf_feature_named(const char *name)
 int perf_feature_say(hpc_buf *out, int feature, double value)
 {
     const char *meaning = rows[feature].feature.meaning, *as = strstr(meaning, ", as log2(1 + n)");
+    const char *sign = strstr(meaning, ", as signed log2(1 + n)");
+    if (sign)
+        return hpc_buf_printf(out, "%.*s: %+.0f", (int)(sign - meaning), meaning,
+                              value < 0 ? 1 - exp2(-value) : exp2(value) - 1);
     if (!as) return hpc_buf_printf(out, "%s: %+.3g", meaning, value);
     return hpc_buf_printf(out, "%.*s: %.0f", (int)(as - meaning), meaning, exp2(value) - 1);
 }
@@ -303,7 +313,9 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_NESTING: return s->nesting[1] - s->nesting[0];
     case PERF_CHANGED_DEPTH:
     case PERF_MODULES:
-    case PERF_CONSTANTS_GROWTH: return s->special[which];
+    case PERF_CONSTANTS_GROWTH:
+    case PERF_WORK_CHANGE:
+    case PERF_WORK_SHARE: return s->special[which];
     case PERF_LANGUAGE_CHANGED:
     case PERF_LANGUAGE_SLOWER: return 0;
     default: return log2(1 + s->special[which]);

@@ -18,6 +18,7 @@ typedef enum perf_question { PERF_SIZE, PERF_SIDE, PERF_QUESTIONS } perf_questio
 enum { PERF_CODE_SUM = HPC_PERF_FEATURES, PERF_FLAG_SUM, PERF_WIDTH };
 typedef struct perf_view {
     double z[PERF_WIDTH];
+    double firm; /* what a score of it counts, against that of a small change */
 } perf_view;
 void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x);
 /* What each feature has to do with contributions to a score by each column of a view: the weight of

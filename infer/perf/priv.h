@@ -95,11 +95,19 @@ typedef struct perf_region { /* what runs again and again: a loop */
     uint32_t end, at, line;
     uint32_t variable; /* the hash of what it counts with; 0: unknown */
     uint64_t bound;    /* of how far it goes; 0: unknown */
+    float trips;       /* how often it goes round: what numbers say, or PERF_TRIPS */
     bool inner;        /* no other is inside */
 } perf_region;
+enum { PERF_TRIPS = 64 };
 enum { PERF_DEPTH = 15, PERF_OPEN = 64 };
+typedef struct perf_number { /* a name that stands for a number all over a file */
+    uint32_t name;
+    double value;
+} perf_number;
 typedef struct perf_scan {
     const perf_words *words;
+    const perf_number *number; /* by name; those that loops may go by */
+    int64_t numbers_n;
     const hpc_perf_source *s;
     int64_t function;
     bool fortran, cpp;
@@ -122,6 +130,12 @@ typedef struct perf_scan {
     int64_t next;   /* region */
     uint32_t choice[PERF_OPEN]; /* ends of the `switch`es around i */
     int32_t choices_n;
+    struct {
+        uint32_t end;
+        float share;    /* of the times that come here, those that go on */
+    } guard[PERF_OPEN]; /* `if`s around i */
+    int32_t guards_n;
+    int64_t late; /* where what an `if` guards begins */
 } perf_scan;
 int perf_scan_run(perf_scan *x, const hpc_perf_source *s, int64_t function);
 void perf_scan_release(perf_scan *x);
@@ -145,6 +159,8 @@ int perf_scan_build(perf_scan *x);                             /* build.c: all o
 int perf_scan_fortran(perf_scan *x);            /* scan_fortran.c: the token at x->i */
 int perf_scan_signature(perf_scan *x);          /* signature.c: parameters by value */
 int perf_scan_element(perf_scan *x, int64_t i); /* signature.c: the `for` at i, of a container */
+/* The hash of the last name of "A::f". */
+uint32_t perf_function_name(const hpc_perf_source *s, int64_t function);
 /* What a call of MPI at i is, or -1. */
 int perf_scan_message(const perf_scan *x, int64_t i);
 /* Whether the name at i is that of the function at hand. */

@@ -33,6 +33,7 @@ static int add(perf_scan *x, perf_region r)
 {
     int rc = hpc_grow(&x->region, &x->regions_cap, x->regions_n + 1, sizeof *x->region);
     if (rc < 0) return rc;
+    if (r.trips == 0) r.trips = PERF_TRIPS;
     x->region[x->regions_n++] = r;
     return HPC_OK;
 }
@@ -51,6 +52,73 @@ static uint64_t hash_bound(const perf_scan *x, int64_t lo, int64_t hi, uint32_t 
         all[0] = hpc_hash(all, sizeof all, 0);
     }
     return all[0];
+}
+
+/* What the name or number at i stands for, if that is known. */
+static bool number_at(double *out, const perf_scan *x, int64_t i)
+{
+    const hpc_token *t = i >= 0 && i < x->n ? perf_token(x, i) : NULL;
+    char text[32] = "";
+    int64_t lo = 0, hi = x->numbers_n;
+    if (!t) return false;
+    if (t->kind == HPC_TOKEN_NAME) {
+        while (lo < hi) {
+            int64_t mid = lo + (hi - lo) / 2;
+            if (x->number[mid].name < t->hash)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo == x->numbers_n || x->number[lo].name != t->hash) return false;
+        *out = x->number[lo].value;
+        return true;
+    }
+    if (t->kind != HPC_TOKEN_NUMBER || t->n >= sizeof text) return false;
+    memcpy(text, x->s->text.data + t->at, t->n);
+    *out = strtod(text, NULL);
+    return true;
+}
+
+/* Of tokens [lo, hi): numbers that are added, subtracted, multiplied or divided, from left to
+ * right: near enough. */
+static bool value_of(double *out, const perf_scan *x, int64_t lo, int64_t hi)
+{
+    double v;
+    while (hi - lo > 2 && PERF_IS(x, lo, "(") && x->mate[lo] == hi - 1) lo++, hi--;
+    if (lo >= hi || !number_at(out, x, lo)) return false;
+    for (lo++; lo + 1 < hi; lo += 2) {
+        if (!number_at(&v, x, lo + 1)) return false;
+        if (PERF_IS(x, lo, "*"))
+            *out *= v;
+        else if (PERF_IS(x, lo, "/") && v != 0)
+            *out /= v;
+        else if (PERF_IS(x, lo, "+"))
+            *out += v;
+        else if (PERF_IS(x, lo, "-"))
+            *out -= v;
+        else
+            return false;
+    }
+    return lo == hi;
+}
+
+/* Of `i = 2; i < 100; i += 2`, whose semicolons are at part: 49. 0: not all are known. */
+static float trips_of(const perf_scan *x, int64_t open, const int64_t part[2], int64_t close)
+{
+    enum { MOST = 1000000 };
+    int64_t is = open + 1, than = part[0] + 1;
+    double from, to, step = 1, trips;
+    while (is < part[0] && !PERF_IS(x, is, "=")) is++;
+    while (than < part[1] && !PERF_IS(x, than, "<") && !PERF_IS(x, than, ">") &&
+           !PERF_IS(x, than, "<=") && !PERF_IS(x, than, ">=") && !PERF_IS(x, than, "!="))
+        than++;
+    if (!value_of(&from, x, is + 1, part[0]) || !value_of(&to, x, than + 1, part[1])) return 0;
+    bool steps = PERF_IS(x, part[1] + 2, "+=") || PERF_IS(x, part[1] + 2, "-=");
+    bool by_one = PERF_IS(x, part[1] + 1, "++") || PERF_IS(x, part[1] + 2, "++") ||
+                  PERF_IS(x, part[1] + 1, "--") || PERF_IS(x, part[1] + 2, "--");
+    if (!by_one && !(steps && value_of(&step, x, part[1] + 3, close))) return 0;
+    trips = (to > from ? to - from : from - to) / (step > 1 ? step : 1);
+    return (float)(trips < 1 ? 1 : trips > MOST ? MOST : trips);
 }
 
 /* for (init; condition; step): the variable is what the step changes. */
@@ -76,6 +144,7 @@ static void read_for(perf_scan *x, perf_region *r, int64_t i)
     for (int64_t k = part[1] + 1; k < close && !r->variable; k++)
         if (perf_token(x, k)->kind == HPC_TOKEN_NAME) r->variable = perf_token(x, k)->hash;
     r->bound = hash_bound(x, part[0] + 1, part[1], r->variable);
+    r->trips = trips_of(x, open, part, close);
 }
 
 /* do [label] i = first, last; do concurrent (i = first:last) */

@@ -4,6 +4,7 @@
  * One walk over its code tokens. What a name is, is guessed from how it stands: before a
  * parenthesis it is called, before a bracket it is an array. Fortran is scan_fortran.c's.
  */
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -24,13 +25,17 @@ int perf_event_add(perf_scan *x, hpc_perf_event_kind kind, int64_t i)
 {
     const hpc_token *t = perf_token(x, i);
     int32_t depth = x->open_n < PERF_DEPTH ? x->open_n : PERF_DEPTH;
+    double times = 1;
     int rc = hpc_grow(&x->event, &x->events_cap, x->events_n + 1, sizeof *x->event);
     if (rc < 0) return rc;
+    for (int32_t k = 0; k < x->open_n; k++) times *= x->region[x->open[k]].trips;
+    for (int32_t k = 0; k < x->guards_n; k++) times *= x->guard[k].share;
     x->event[x->events_n++] = (hpc_perf_event){
         .line = t->line,
         .at = t->at,
         .n = t->n,
         .name = t->hash,
+        .times = (float)fmin(times, 1e30),
         .kind = (uint8_t)kind,
         .depth = (uint8_t)depth,
         .inner = x->open_n > 0 && x->region[x->open[x->open_n - 1]].inner,
@@ -53,6 +58,7 @@ static int enter(perf_scan *x, uint32_t now)
     int rc = HPC_OK;
     while (x->open_n > 0 && x->region[x->open[x->open_n - 1]].end <= now) x->open_n--;
     while (x->choices_n > 0 && x->choice[x->choices_n - 1] <= now) x->choices_n--;
+    while (x->guards_n > 0 && x->guard[x->guards_n - 1].end <= now) x->guards_n--;
     for (; x->next < x->regions_n && x->region[x->next].from <= now; x->next++) {
         const perf_region *r = &x->region[x->next];
         int64_t i = x->i;
@@ -150,6 +156,17 @@ int perf_scan_message(const perf_scan *x, int64_t i)
     return message_kind(name, t->n);
 }
 
+uint32_t perf_function_name(const hpc_perf_source *s, int64_t function)
+{
+    const hpc_function *d = &s->f.item[function];
+    uint32_t name = 0;
+    for (int64_t i = hpc_token_at(&s->t, d->name_at); i < s->t.n; i++) {
+        if (s->t.item[i].at >= d->name_at + d->name_n) break;
+        if (s->t.item[i].kind == HPC_TOKEN_NAME) name = s->t.item[i].hash;
+    }
+    return name;
+}
+
 bool perf_scan_is_itself(const perf_scan *x, int64_t i)
 {
     if (x->function < 0) return false;
@@ -199,12 +216,47 @@ static int choose(perf_scan *x, int64_t i)
         if (PERF_IS(x, brace, "{") && x->mate[brace] > brace && x->choices_n < PERF_OPEN)
             x->choice[x->choices_n++] = perf_token(x, x->mate[brace])->at;
     }
-    return perf_event_add(x, HPC_PERF_BRANCH, i);
+    int rc = perf_event_add(x, HPC_PERF_BRANCH, i);
+    if (PERF_IS(x, i, "if") && i + 1 < x->n && x->mate[i + 1] > i) x->late = x->mate[i + 1] + 1;
+    return rc;
+}
+
+/* Whether what is in [lo, hi) gives up: that is rarely come to. */
+static bool gives_up(const perf_scan *x, int64_t lo, int64_t hi)
+{
+    static const char *const names[] = {"exit",  "abort", "throw", "die",    "fatal",  "panic",
+                                        "error", "fail",  "errx",  "perror", "stderr", "cerr"};
+    for (int64_t i = lo; i < hi; i++) {
+        const hpc_token *t = perf_token(x, i);
+        if (t->kind != HPC_TOKEN_NAME || t->n > 6) continue;
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            if (perf_is(x, i, names[k], strlen(names[k]))) return true;
+    }
+    return false;
+}
+
+/* What follows at i is not always done. */
+static void guard(perf_scan *x, int64_t i)
+{
+    enum { SEEN = 256 };
+    static const float half = 0.5f, seldom = 0.02f;
+    int64_t end = i;
+    if (i >= x->n || x->guards_n == PERF_OPEN) return;
+    if (PERF_IS(x, i, "{") && x->mate[i] > i)
+        end = x->mate[i];
+    else
+        while (end < x->n && end < i + SEEN && !PERF_IS(x, end, ";"))
+            end = x->mate[end] > end ? x->mate[end] + 1 : end + 1;
+    if (end >= x->n) return;
+    bool up = gives_up(x, i, end < i + SEEN ? end : i + SEEN);
+    x->guard[x->guards_n].end = perf_token(x, end)->at + perf_token(x, end)->n;
+    x->guard[x->guards_n++].share = up ? seldom : half;
 }
 
 static int keyword(perf_scan *x, int64_t i)
 {
     if (!is_body(x, i)) return HPC_OK;
+    if (PERF_IS(x, i, "else")) guard(x, i + 1);
     if (PERF_IS(x, i, "for")) return perf_scan_element(x, i);
     if (PERF_IS(x, i, "if") || PERF_IS(x, i, "switch")) return choose(x, i);
     bool jumps = PERF_IS(x, i, "return") || PERF_IS(x, i, "break") || PERF_IS(x, i, "goto") ||
@@ -276,6 +328,7 @@ static int walk(perf_scan *x)
     for (x->i = 0; x->i < x->n; x->i++) {
         const hpc_token *t = perf_token(x, x->i);
         TRY(enter(x, t->at));
+        if (x->i == x->late) guard(x, x->i);
         x->depth[x->i] = (uint8_t)(x->open_n < PERF_DEPTH ? x->open_n : PERF_DEPTH);
         if (t->kind == HPC_TOKEN_SENTINEL)
             TRY(perf_scan_directive(x));
@@ -299,7 +352,8 @@ int perf_scan_run(perf_scan *x, const hpc_perf_source *s, int64_t function)
     x->cpp = s->language == HPC_LANGUAGE_CPP || s->language == HPC_LANGUAGE_CUDA ||
              s->language == HPC_LANGUAGE_HIP;
     x->events_n = x->regions_n = x->next = 0;
-    x->open_n = x->choices_n = 0;
+    x->open_n = x->choices_n = x->guards_n = 0;
+    x->late = -1;
     x->brackets.n = x->loops.n = 0;
     TRY(hpc_function_code(&x->code, &s->t, &s->f, function));
     x->n = (int64_t)(x->code.n / sizeof(int64_t));

@@ -52,6 +52,8 @@ typedef enum perf_special { /* features that count no event */
                             PERF_CONSTANTS_GROWTH,
                             PERF_LANGUAGE_CHANGED, /* 0: hpc_perf_language_put has them */
                             PERF_LANGUAGE_SLOWER,
+                            PERF_WORK_CHANGE, /* as features */
+                            PERF_WORK_SHARE,
                             PERF_SPECIALS
 } perf_special;
 

@@ -110,7 +110,8 @@ static bool turns(int feature) /* its sign, in the reverse */
 {
     const hpc_perf_feature *f = hpc_perf_feature_at(feature);
     return f->event >= 0 || strcmp(f->name, "nesting") == 0 ||
-           strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "language_slower") == 0;
+           strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "language_slower") == 0 ||
+           strcmp(f->name, "estimate_change") == 0;
 }
 
 /* The one of those of an event that tells most: how often it is done, if that is told. */
@@ -133,6 +134,16 @@ static double addend(const hpc_perf_vector *x, int feature)
                                      : 0;
 }
 
+/* Of many parts of a large change some make it slower and some faster: what all of them add up to
+ * says less about which it is than as much in a small one. */
+static double firmness(const hpc_perf_vector *x)
+{
+    static const double SMALL = 128; /* tokens: half of all commits have fewer */
+    double n = exp2(x->value[hpc_perf_feature_named("tokens_added")]) +
+               exp2(x->value[hpc_perf_feature_named("tokens_removed")]);
+    return n > SMALL ? sqrt(SMALL / n) : 1;
+}
+
 void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x)
 {
     memset(out, 0, sizeof *out);
@@ -149,6 +160,7 @@ void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x)
             out->z[i] = fabs(t - perf_view_scaled(other, x->value[other]));
     }
     for (int i = HPC_PERF_FEATURES; i < PERF_WIDTH; i++) out->z[i] = perf_signed_log(out->z[i]);
+    out->firm = q == PERF_SIDE ? firmness(x) : 1;
 }
 
 void perf_view_weights(double *weight, perf_question q, const hpc_perf_vector *x,

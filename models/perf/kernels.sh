@@ -3,8 +3,8 @@
 #
 # Real repositories rarely hold the plain mistakes: a lost -O2, a strlen in a loop's bound, a copy
 # for each call. kernels/NAME.patch is a small program of ours with the changes that it went
-# through, as `git format-patch` writes them: harmful, helpful, and about as many that cost nothing.
-# They say nowhere which is which: that is measured.
+# through, as `git format-patch` writes them: harmful, helpful, and many that cost nothing. They say
+# nowhere which is which: that is measured. More of them are in kernels/more.tar.gz.
 #
 # Makes FOLDER/kernels, a git repository with a branch for each program (the same ids everywhere),
 # and FOLDER/kernels.db, the performance history. What is there already is not measured again.
@@ -14,10 +14,13 @@ set -eu
 folder=${1:?usage: kernels.sh FOLDER [OPTION of hpccoder perf collect]...}
 shift
 [ $# -gt 0 ] || set -- --metric cost --together 16
-patches=$(cd "$(dirname "$0")/kernels" && pwd)
+kernels=$(cd "$(dirname "$0")/kernels" && pwd)
 program=${HPCCODER:-hpccoder}
-mkdir -p "$folder"
+mkdir -p "$folder/patches"
 folder=$(cd "$folder" && pwd)
+patches=$folder/patches
+cp "$kernels"/*.patch "$patches"
+tar -xzf "$kernels/more.tar.gz" -C "$patches"
 
 # Nothing of the user's own settings gets into the commits.
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null

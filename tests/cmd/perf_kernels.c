@@ -14,9 +14,10 @@
     "run() { sh \"$kernels.sh\" \"$PWD/f\" -m $metric -n 1 --warm-up 0 >$1; "                      \
     "git -C f/kernels branch -v >$1.ids; }; "                                                      \
     "run first; run second; cmp first.ids second.ids; "                                            \
+    "names=${KERNELS:-$(ls f/patches | sed 's/.patch$//')}; "                                      \
     "if grep 'that do not.* [1-9]' first second || grep 'measured now.* [1-9]' second; "           \
     "then exit 1; fi; "                                                                            \
-    "for k in $names; do cat \"$kernels/$k.patch\"; done | grep -c '^Subject: ' >expected; "       \
+    "for k in $names; do cat \"f/patches/$k.patch\"; done | grep -c '^Subject: ' >expected; "      \
     "awk '/measured now/ { n += $NF } END { print n }' first | cmp - expected"
 
 static void measures_histories(void **state)
@@ -39,8 +40,7 @@ static void measures_histories(void **state)
     assert_int_equal(hpc_buf_printf(&text,
                                     "export HPCCODER='%s'; kernels='%s'; metric=%s; %s; " TWICE,
                                     program, kernels, all ? "cost" : "time",
-                                    all ? "names=$(ls \"$kernels\" | sed 's/.patch//')"
-                                        : "names=digest; export KERNELS=digest"),
+                                    all ? "unset KERNELS" : "export KERNELS=digest"),
                      0);
     script(p, text.data);
     hpc_buf_release(&text);

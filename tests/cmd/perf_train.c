@@ -95,6 +95,15 @@ static void learns_and_learns_again(void **state)
     expect(&o, p, "--examples @m/examples.csv --out @n --evaluate", 0, "no bag of tokens: ", "");
     script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv; ! grep -q / "
               "m/examples.csv; test $(wc -l < m/examples.csv) = 61");
+    /* Packed, and as before there were the last two features: these are found in the repository. */
+    script(p, "zstd -q m/examples.csv -o packed; "
+              "sed 's/,[^,]*,[^,]*$//' m/examples.csv >old");
+    expect(&o, p, "--examples @packed --out @n", 0, "", "");
+    script(p, "cmp m/examples.csv n/examples.csv");
+    expect(&o, p, "--examples @old --out @n", 2, NULL, "old: it was made without estimate_change");
+    expect(&o, p, "--examples @old --repo other=@r --out @n", 2, NULL, "--repo r=DIR");
+    expect(&o, p, "--examples @old --repo r=@r --out @n", 0, "", "");
+    script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv");
     /* Both: what is there is not counted twice. */
     expect(&o, p, "--db @h.db -m cost --examples @m/examples.csv --out @b --json", 0,
            "\"there_before\": 60", "");

@@ -43,7 +43,10 @@ enum { WORD_OFFSET = 0 };
 /* Words that k elements take, in whole steps. */
 static inline int64_t words_of(const gemm *g, int64_t k)
 {
-    return gemm_parts(k, gemm_word(g) * GEMM_WORD_STEP) * GEMM_WORD_STEP;
+    int64_t word = gemm_word(g);
+
+    hpc_assert(word > 0);
+    return gemm_parts(k, word * GEMM_WORD_STEP) * GEMM_WORD_STEP;
 }
 
 /* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, at most WORD_TOGETHER, as panels

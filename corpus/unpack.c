@@ -1,0 +1,47 @@
+/*
+ * unpack.c: files of text, as they are or packed by zstd.
+ */
+#include <string.h>
+#include <zstd.h>
+
+#include "corpus/corpus.h"
+
+static const unsigned char frame[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+/* The frames in `packed` are appended to out. */
+static int unpack(hpc_buf *out, const hpc_buf *packed, size_t most)
+{
+    char piece[1 << 16];
+    ZSTD_inBuffer in = {packed->data, packed->n, 0};
+    ZSTD_DCtx *unpacker = ZSTD_createDCtx();
+    size_t left = 1;
+    int rc = HPC_OK;
+    if (!unpacker) TRY(hpc_fail(HPC_E_NOMEM, "no memory for a decompressor"));
+    while (in.pos < in.size) {
+        ZSTD_outBuffer part = {piece, sizeof piece, 0};
+        left = ZSTD_decompressStream(unpacker, &part, &in);
+        if (ZSTD_isError(left)) TRY(hpc_fail(HPC_E_FORMAT, "it does not unpack"));
+        if (out->n + part.pos > most)
+            TRY(hpc_fail(HPC_E_FORMAT, "unpacked it has more than %zu bytes", most));
+        TRY(hpc_buf_add(out, piece, part.pos));
+    }
+    if (left != 0) TRY(hpc_fail(HPC_E_FORMAT, "it ends within what is packed"));
+out:
+    ZSTD_freeDCtx(unpacker);
+    return rc;
+}
+
+int hpc_corpus_read_text(hpc_buf *out, const char *path, size_t most)
+{
+    hpc_buf packed = {0};
+    int rc = HPC_OK;
+    TRY(hpc_file_read(out, path, most));
+    if (out->n < sizeof frame || memcmp(out->data, frame, sizeof frame) != 0) goto out;
+    packed = *out;
+    *out = (hpc_buf){0};
+    rc = unpack(out, &packed, most);
+    if (rc < 0) rc = hpc_error_where("%.300s", path);
+out:
+    hpc_buf_release(&packed);
+    return rc;
+}
