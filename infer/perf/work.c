@@ -2,7 +2,7 @@
  * work.c: about how much longer the files of a change take: the events of all of their functions,
  * each by what it costs as a rule and as often as the loops around it go round, along calls.
  *
- * A loop goes as far as numbers say, else WORK_TRIPS times. What is not in a changed file is not
+ * A loop goes as far as numbers say, else PERF_TRIPS times. What is not in a changed file is not
  * looked into. Compared is what runs from `main`, or else from what nobody calls, in both versions.
  */
 #include <math.h>
