@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "runtime/device/cpu/kernels/lanes.h"
 #include "runtime/device/cpu/kernels/pairs.h"
 #include "runtime/device/cpu/kernels/words.h"
 
@@ -93,19 +94,12 @@ void HPC_ISA(cpu_words_tile)(float *c, int64_t c_ld, const word_tile *t, int row
 
 /* ---- a vector of words ---------------------------------------------------------------------- */
 
-#if defined(__AVX512BW__)
-enum { LANES = 16 };
-#elif defined(__AVX2__)
-enum { LANES = 8 };
-#else
-enum { LANES = 4 };
-#endif
 enum { VECTORS = WORD_COLS / LANES };
 
-typedef int32_t lanes __attribute__((vector_size(4 * LANES), may_alias));
-typedef int32_t loose_lanes __attribute__((vector_size(4 * LANES), may_alias, aligned(4)));
+typedef int32_t lanes __attribute__((vector_size(LANE_BYTES), may_alias));
+typedef int32_t loose_lanes __attribute__((vector_size(LANE_BYTES), may_alias, aligned(4)));
 
-static inline __attribute__((always_inline)) lanes splat(const void *at)
+static inline __attribute__((always_inline)) lanes splat_word(const void *at)
 {
     int32_t x;
 
@@ -114,7 +108,7 @@ static inline __attribute__((always_inline)) lanes splat(const void *at)
 }
 
 /* sum + what is multiplied of the integers of a and b, word by word: of b what words.h says. */
-static inline __attribute__((always_inline)) lanes multiply_add(lanes sum, lanes a, lanes b)
+static inline __attribute__((always_inline)) lanes add_products(lanes sum, lanes a, lanes b)
 {
 #if defined(__AVX512VNNI__)
     return (lanes)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)b, (__m512i)a);
@@ -153,8 +147,8 @@ static inline __attribute__((always_inline)) void integer_rows(float *restrict c
         }
         if (rows == WORD_ROWS) __builtin_prefetch(ahead + p * WORD_AHEAD, 0, 2);
         for (int i = 0; i < rows; i++) {
-            lanes s = splat(a + i * t->a_ld + 4 * p);
-            for (int v = 0; v < VECTORS; v++) acc[i][v] = multiply_add(acc[i][v], s, x[v]);
+            lanes s = splat_word(a + i * t->a_ld + 4 * p);
+            for (int v = 0; v < VECTORS; v++) acc[i][v] = add_products(acc[i][v], s, x[v]);
         }
     }
     for (int i = 0; i < rows; i++)
@@ -232,14 +226,13 @@ void HPC_ISA(cpu_words_end)(void) {}
 
 #endif
 
-void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows,
-                              int64_t words)
+void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows, int64_t n)
 {
     for (int64_t r = 0; r < rows; r++) {
         const int8_t *x = (const int8_t *)(a + r * a_ld);
         int32_t sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int64_t p = 0; p < 4 * words; p++) sum += x[p];
+        for (int64_t p = 0; p < 4 * n; p++) sum += x[p];
         start[r] = -WORD_OFFSET * sum;
     }
 }
