@@ -245,8 +245,12 @@ static void guard(perf_scan *x, int64_t i)
     if (PERF_IS(x, i, "{") && x->mate[i] > i)
         end = x->mate[i];
     else
-        while (end < x->n && end < i + SEEN && !PERF_IS(x, end, ";"))
-            end = x->mate[end] > end ? x->mate[end] + 1 : end + 1;
+        while (end < x->n && end < i + SEEN && !PERF_IS(x, end, ";") && !PERF_IS(x, end, "}")) {
+            bool block = PERF_IS(x, end, "{");
+            if (x->mate[end] > end) end = x->mate[end];
+            if (block) break; /* else if () { } */
+            end++;
+        }
     if (end >= x->n) return;
     bool up = gives_up(x, i, end < i + SEEN ? end : i + SEEN);
     x->guard[x->guards_n].end = perf_token(x, end)->at + perf_token(x, end)->n;
