@@ -234,7 +234,14 @@ static int check_columns(const hpc_json *root)
     const hpc_json *list;
     const char *name;
     int rc = HPC_OK;
-    TRY(get_items(&list, hpc_json_get(root, "columns"), "columns", PERF_WIDTH, PERF_WIDTH));
+    const int64_t most = 1 << 16;
+    TRY(get_items(&list, hpc_json_get(root, "columns"), "columns", 1, most));
+    if (hpc_json_n(list) != PERF_WIDTH)
+        TRY(hpc_fail(
+            HPC_E_FORMAT,
+            "it has %lld columns, and this version has %d: it is of another version; train "
+            "it again",
+            (long long)hpc_json_n(list), (int)PERF_WIDTH));
     for (int i = 0; i < PERF_WIDTH; i++) {
         TRY(hpc_json_text(&name, hpc_json_at(list, i), "columns"));
         if (strcmp(name, column_name(i)) != 0)
