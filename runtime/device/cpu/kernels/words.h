@@ -79,7 +79,6 @@ void HPC_ISA(cpu_words_tile)(float *c, int64_t c_ld, const word_tile *t, int row
 void HPC_ISA(cpu_words_begin)(void);
 void HPC_ISA(cpu_words_end)(void);
 /* start[r] = -WORD_OFFSET times the sum of row r's i8. */
-void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows,
-                              int64_t words);
+void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows, int64_t n);
 
 #endif
