@@ -157,27 +157,26 @@ static void processes_prune(void **state)
     hpc_buf_release(&log);
 }
 
-/* What one rank could not have alone, each of two can; where it is less still, blocks are made
- * again, which sends more along row and changes no loss. */
+/* What one rank could not have alone, each of two can; below what recomputing single values saves
+ * (how much that is depends on the processor's kernels), blocks are made again, which sends more
+ * along row and changes no loss. */
 static void a_budget_is_that_of_each_rank(void **state)
 {
 #define DEEP TINY "--layers 12 --rows 16 --steps 3 "
     char words[512];
-    hpc_test_command_in(&o, root_of(state), DEEP "--grid row=2 --out @roomy");
+    hpc_test_command_in(&o, root_of(state), DEEP "--grid row=2 --recompute selective --out @roomy");
     assert_int_equal(o.code, 0);
-    double all = last(state, "roomy", 9);
-    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight",
-             0.8 * all / 0x1p30);
+    double budget = 0.95 * last(state, "roomy", 9);
+    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight", budget / 0x1p30);
     hpc_test_command_in(&o, root_of(state), words);
     assert_int_equal(o.code, 0);
     same_as(state, "tight", "roomy");
-    assert_true(last(state, "tight", 9) <= 0.8 * all);
+    assert_true(last(state, "tight", 9) <= budget);
     assert_true(last(state, "tight", 10) > last(state, "roomy", 10));
     hpc_test_refuses(&o, root_of(state), DEEP "--grid row=2 --memory 0.0001 --out @none",
                      "a rank needs ");
     if (!can_mpirun()) skip();
-    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight2",
-             0.8 * all / 0x1p30);
+    snprintf(words, sizeof words, DEEP "--grid row=2 --memory %.9f --out @tight2", budget / 0x1p30);
     assert_int_equal(ended(mpirun(state, 2, words, "tight2.log")), 0);
     assert_true(last(state, "tight2", 2) == last(state, "tight", 2));
     assert_true(last(state, "tight2", 10) == last(state, "tight", 10));
