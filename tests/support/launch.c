@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/launch.h"
@@ -144,14 +145,52 @@ static int work(int worker, int workers, void *user)
     return l->plan.run(&at, l->args);
 }
 
+/* Devices are kept until the program ends: to start threads takes longer than most kernels. */
+static struct {
+    const char *isa;
+    int workers;
+    hpc_device *device;
+} kept[64];
+static int n_kept;
+
+static void close_kept(void)
+{
+    while (n_kept > 0) hpc_device_close(kept[--n_kept].device);
+}
+
+static bool same_isa(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static int device_of(hpc_device **d, const char *isa, int workers)
+{
+    static bool registered;
+    int rc, k = 0;
+    while (k < n_kept && !(kept[k].workers == workers && same_isa(kept[k].isa, isa))) k++;
+    if (k == n_kept) {
+        hpc_device_options options = {.backend = "cpu", .isa = isa, .threads = workers};
+        assert_true(n_kept < (int)(sizeof kept / sizeof *kept));
+        TRY(hpc_device_open(&kept[k].device, &options));
+        kept[k].isa = isa;
+        kept[k].workers = workers;
+        n_kept++;
+        if (!registered) atexit(close_kept);
+        registered = true;
+    }
+    *d = kept[k].device;
+    rc = HPC_OK;
+out:
+    return rc;
+}
+
 int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args)
 {
     launch l = {.args = args};
-    hpc_device *d = NULL;
-    hpc_device_options options = {.backend = "cpu", .isa = isa, .threads = workers};
+    hpc_device *d;
     int rc;
 
-    TRY(hpc_device_open(&d, &options));
+    TRY(device_of(&d, isa, workers));
     TRY(select(&l.plan, hpc_device_kernels(d, false), workers, args));
     l.workspace = hpc_alloc_aligned(l.plan.workspace + 1, 1, HPC_ALIGN);
     if (!l.workspace) TRY(HPC_E_NOMEM);
@@ -171,6 +210,5 @@ out:
     hpc_free(l.workspace);
     hpc_free(l.own);
     for (int k = 0; k < 2; k++) hpc_free(l.gang[k]);
-    if (d) hpc_device_close(d);
     return rc;
 }

@@ -36,7 +36,8 @@ void hpc_test_near(const char *what, const double *x, const double *wanted, cons
                    double tolerance, int64_t n);
 
 typedef int hpc_test_select(hpc_plan *p, const hpc_kernels *k, int workers, const void *args);
-/* Selects with args and runs on `workers` threads, workspace full of NaN patterns. */
+/* Selects with args and runs on `workers` threads, workspace full of NaN patterns. isa: one of
+ * hpc_test_isas, NULL, or another string that stays. */
 int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "runtime/device/ref/priv.h"
 
-double hpc_ref_get(const hpc_tensor *t, int64_t i)
+double hpc_ref_get_any(const hpc_tensor *t, int64_t i)
 {
     switch ((hpc_dtype)t->dtype) {
     case HPC_F64: return ((const double *)t->data)[i];
@@ -59,6 +59,11 @@ int64_t hpc_ref_index(const hpc_tensor *t, int64_t i)
 void hpc_ref_load(double *dst, const hpc_tensor *t, int64_t i, int64_t step, int64_t n)
 {
     const hpc_dtype_info *info = hpc_dtype_get((hpc_dtype)t->dtype);
+    if (t->dtype == HPC_F32) { /* most are; the others pay for their type at each element */
+        const float *src = (const float *)t->data + i;
+        for (int64_t k = 0; k < n; k++) dst[k] = src[k * step];
+        return;
+    }
     if (!info->quantised) {
         for (int64_t k = 0; k < n; k++) dst[k] = hpc_ref_get(t, i + k * step);
         return;

@@ -25,8 +25,12 @@ static inline int64_t extent_from_end(const hpc_tensor *t, int k)
     return t->extent[t->rank - k];
 }
 
-/* Element i of an unquantised tensor. */
-double hpc_ref_get(const hpc_tensor *t, int64_t i);
+/* Element i of an unquantised tensor; most are of f32. */
+double hpc_ref_get_any(const hpc_tensor *t, int64_t i);
+static inline double hpc_ref_get(const hpc_tensor *t, int64_t i)
+{
+    return t->dtype == HPC_F32 ? ((const float *)t->data)[i] : hpc_ref_get_any(t, i);
+}
 /* Sets element i; put adds to it where t->adds. Integers saturate, fractions go towards zero. */
 void hpc_ref_set(const hpc_tensor *t, int64_t i, double v);
 void hpc_ref_put(const hpc_tensor *t, int64_t i, double v);

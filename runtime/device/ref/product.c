@@ -62,16 +62,22 @@ static void load_b(double *dst, const hpc_matmul_args *g, int64_t batch, int64_t
     }
 }
 
-static double dot(const hpc_matmul_args *g, int64_t batch, int64_t i, int64_t j, int64_t k)
+/* n sums of row i of op(a) by the columns j.. of op(b), each from its first term to its last. */
+static void dots(double *sum, const hpc_matmul_args *g, int64_t batch, int64_t i, int64_t j,
+                 int64_t n, int64_t k)
 {
-    double left[REF_CHUNK], right[REF_CHUNK], sum = 0;
+    double left[REF_CHUNK], right[REF_CHUNK];
+    for (int64_t e = 0; e < n; e++) sum[e] = 0;
     for (int64_t k0 = 0; k0 < k; k0 += REF_CHUNK) {
-        int64_t n = least(REF_CHUNK, k - k0);
-        load_a(left, g, batch, i, k0, n);
-        load_b(right, g, batch, j, k0, n);
-        for (int64_t e = 0; e < n; e++) sum += left[e] * right[e];
+        int64_t terms = least(REF_CHUNK, k - k0);
+        load_a(left, g, batch, i, k0, terms);
+        for (int64_t e = 0; e < n; e++) {
+            load_b(right, g, batch, j + e, k0, terms);
+            double s = sum[e];
+            for (int64_t q = 0; q < terms; q++) s += left[q] * right[q];
+            sum[e] = s;
+        }
     }
-    return sum;
 }
 
 /* How many terms the sums of a batch entry have: what is live of a and of b. */
@@ -94,14 +100,16 @@ static int matmul_run(const hpc_launch *l, const void *args)
     const hpc_matmul_args *g = args;
     const hpc_tensor *a = &g->a;
     int64_t m = extent_from_end(&g->y, 2), n = extent_from_end(&g->y, 1), lo, hi;
+    double sum[REF_CHUNK];
     share_rows(&lo, &hi, &g->y, l);
     for (int64_t r = lo; r < hi; r++) {
         int64_t batch = r / m, i = r % m;
         if (a->rank == 3 && batch >= hpc_ref_live(a, 0, 0)) continue;
         if (!g->attr.trans_a && i >= hpc_ref_live(a, a->rank - 2, batch)) continue;
-        int64_t k = live_depth(g, batch);
-        for (int64_t j = 0; j < (g->attr.symmetric ? i + 1 : n); j++) {
-            double v = g->attr.alpha * dot(g, batch, i, j, k);
+        int64_t k = live_depth(g, batch), cols = g->attr.symmetric ? i + 1 : n;
+        for (int64_t j = 0; j < cols; j++) {
+            if (j % REF_CHUNK == 0) dots(sum, g, batch, i, j, least(REF_CHUNK, cols - j), k);
+            double v = g->attr.alpha * sum[j % REF_CHUNK];
             if (present(&g->bias))
                 v += hpc_ref_get(&g->bias, (g->bias.rank == 2 ? batch * n : 0) + j);
             if (present(&g->pre)) hpc_ref_set(&g->pre, r * n + j, v);
