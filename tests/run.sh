@@ -78,8 +78,9 @@ unset CMOCKA_XML_FILE
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
-# From the last, whose rooms are the highest and take longest, so that short ones fill up the end.
-[ $# = 0 ] || printf '%s\n' "$@" | sort -r | xargs -P "$HPC_TEST_JOBS" -n 1 sh "$0" --one "$out"
+# The commands, then from the last: the highest rooms take longest, and short ones fill up the end.
+[ $# = 0 ] || printf '%s\n' "$@" | sed 's,.*/tests/cmd/,~&,' | sort -r | sed 's,^~,,' |
+    xargs -P "$HPC_TEST_JOBS" -n 1 sh "$0" --one "$out"
 
 cat "$out"/*.counts 2>/dev/null | while read -r _ failed _ name; do
     [ "$failed" = 0 ] && continue
