@@ -358,7 +358,8 @@ static const hpc_option options[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(hpc_bench_options, peer),
      .fallback = "true",
-     .help = "Measure oneDNN and OpenBLAS beside our products, in turns."},
+     .help = "Measure oneDNN and OpenBLAS beside our products, in turns; \"wrong\": what they "
+             "compute differs by more than rounding."},
     HPC_CMD_JSON(hpc_bench_options),
     {.name = NULL},
 };

@@ -66,6 +66,12 @@ typedef struct row {
     char cell[COL_N][BENCH_TEXT];
 } row;
 
+/* What rounding to 8 bits of fraction does not explain: the peer computes something else. */
+static bool differs(const hpc_bench_result *r, int peer)
+{
+    return !(r->peer[peer].distance <= 0.05);
+}
+
 /* A column for each peer, titled at its first result; not every peer does every product. */
 static void fill_peers(row *w, row *title, const hpc_bench_result *r)
 {
@@ -73,8 +79,8 @@ static void fill_peers(row *w, row *title, const hpc_bench_result *r)
         int c = COL_PEER;
         while (title->cell[c][0] && strcmp(title->cell[c], r->peer[k].name) != 0) c++;
         snprintf(title->cell[c], BENCH_TEXT, "%s", r->peer[k].name);
-        snprintf(w->cell[c], BENCH_TEXT, "%.1f (%.2f)", gflops(r, &r->peer[k].time),
-                 r->peer[k].time.median_ns / r->time.median_ns);
+        snprintf(w->cell[c], BENCH_TEXT, "%.1f (%.2f%s)", gflops(r, &r->peer[k].time),
+                 r->peer[k].time.median_ns / r->time.median_ns, differs(r, k) ? ", wrong" : "");
     }
 }
 
@@ -154,9 +160,15 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
     if (b->handoff_ns > 0) hpc_buf_printf(out, ", handing over %.0f ns", b->handoff_ns);
     hpc_buf_text(out, "\n");
     if (b->peer_note[0]) hpc_buf_printf(out, "peers: %s\n", b->peer_note);
-    bool peers = false;
-    for (int64_t k = 0; k < b->result_n; k++) peers = peers || b->result[k].peer_n > 0;
-    if (peers) hpc_buf_text(out, "peers: their GFLOP/s (our rate over theirs)\n");
+    bool peers = false, wrong = false;
+    for (int64_t k = 0; k < b->result_n; k++)
+        for (int i = 0; i < b->result[k].peer_n; i++) {
+            peers = true;
+            wrong = wrong || differs(&b->result[k], i);
+        }
+    if (peers)
+        hpc_buf_printf(out, "peers: their GFLOP/s (our rate over theirs%s)\n",
+                       wrong ? "; wrong: they differ from ours by more than rounding" : "");
     hpc_buf_text(out, "\n");
 }
 
@@ -209,6 +221,7 @@ static void put_peers(hpc_json_out *w, const hpc_bench_result *r)
         hpc_json_put_real(w, "gflops", gflops(r, &r->peer[k].time));
         hpc_json_put_real(w, "ratio", r->peer[k].time.median_ns / r->time.median_ns);
         hpc_json_put_real(w, "distance", r->peer[k].distance);
+        hpc_json_put_bool(w, "wrong", differs(r, k));
         hpc_json_close(w, '}');
     }
     hpc_json_close(w, ']');
