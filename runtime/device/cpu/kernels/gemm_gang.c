@@ -14,7 +14,8 @@
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
-    LAST_PER_WORKER = 3, /* strips of GANG_LAST rows */
+    PART_MOST = 1 << 20, /* bytes of b that tiles of many words read again and again: of L2 */
+    LAST_PER_WORKER = 3, /* low strips */
     LEAST_WORK = 1 << 25 /* multiplications: about a millisecond's; of less, meetings are felt */
 };
 
@@ -32,35 +33,56 @@ static int64_t deepest(const gemm *g)
     return gemm_word(g) ? gemm_word(g) * GANG_K : GANG_K;
 }
 
+/* Whether words are multiplied by tiles, many at once. */
+static bool by_steps(const gemm *g)
+{
+    return GEMM_WORD_STEP > 1 && gemm_word(g);
+}
+
 static cut cut_of(const gemm *g, int64_t n, int64_t k)
 {
-    return (cut){.k = gemm_is_direct(g) ? k : gemm_even_part(k, deepest(g), GANG_BLOCK),
-                 .cols = least(n, gemm_even_part(n, GANG_COLS, GANG_COLS / 4))};
+    enum { LEAST = GANG_COLS / 4 };
+    cut by = {.k = gemm_is_direct(g) ? k : gemm_even_part(k, deepest(g), GANG_BLOCK)};
+    int64_t most = GANG_COLS;
+
+    if (by_steps(g) && by.k > 0) most = least(most, PART_MOST / (by.k * 4 / gemm_word(g)));
+    by.cols = least(n, gemm_even_part(n, most < LEAST ? LEAST : most / LEAST * LEAST, LEAST));
+    return by;
+}
+
+typedef struct heights { /* of strips: whole register tiles, the last ones of a worker's lower */
+    int64_t high, low;
+} heights;
+
+static heights heights_of(const gemm *g)
+{
+    return by_steps(g) ? (heights){GANG_ROWS, 32} : (heights){48, 12};
 }
 
 /* Strip number `strip` of a worker's rows lo .. hi - 1, the last ones low, if there are so many. */
-static bool strip_rows(gemm_block *at, int64_t lo, int64_t hi, int64_t strip)
+static bool strip_rows(gemm_block *at, heights h, int64_t lo, int64_t hi, int64_t strip)
 {
-    int64_t low = least(gemm_parts(hi - lo, GANG_LAST), LAST_PER_WORKER);
-    int64_t above = gemm_parts(hi - lo, GANG_LAST) - low;
-    int64_t high = gemm_parts(above * GANG_LAST, GANG_ROWS), end = lo + above * GANG_LAST;
+    int64_t low = least(gemm_parts(hi - lo, h.low), LAST_PER_WORKER);
+    int64_t above = gemm_parts(hi - lo, h.low) - low;
+    int64_t high = gemm_parts(above * h.low, h.high), end = lo + above * h.low;
 
     if (strip < high) {
-        at->i = lo + strip * GANG_ROWS;
-        at->rows = least(GANG_ROWS, end - at->i);
+        at->i = lo + strip * h.high;
+        at->rows = least(h.high, end - at->i);
     } else {
-        at->i = end + (strip - high) * GANG_LAST;
-        at->rows = least(GANG_LAST, hi - at->i);
+        at->i = end + (strip - high) * h.low;
+        at->rows = least(h.low, hi - at->i);
     }
     return at->rows > 0;
 }
 
 bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int workers)
 {
-    bool strips = m >= 2 * GANG_ROWS && m >= GANG_ROWS * (int64_t)workers;
+    int64_t high = heights_of(g).high;
+    bool strips = m >= 2 * high && m >= high * workers;
     bool large = strips && n >= GANG_COLS / 4 && m * n >= LEAST_WORK / (k > 0 ? k : 1);
 
-    return large && k > 0 && !g->lower && !(gemm_word(g) && GEMM_WORD_STEP > 1);
+    return large && k > 0 && !g->lower;
 }
 
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
@@ -82,6 +104,7 @@ size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n)
 static void take_strips(const hpc_launch *l, const gemm_job *job, const cut *by,
                         const gemm_part *part, const float *packed, claims *next, float *own)
 {
+    heights h = heights_of(&job->g);
     bool first = part->p == 0, last = part->p + part->k == job->g.k;
     float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * by->cols;
     gemm_block at = {.j = part->j, .cols = part->cols};
@@ -89,9 +112,9 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, const cut *by,
     for (int w = 0; w < l->workers; w++) {
         int whose = (l->worker + w) % l->workers;
         int64_t lo, hi;
-        hpc_share(&lo, &hi, job->m, GANG_LAST, whose, l->workers);
-        while (strip_rows(&at, lo, hi, __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED)))
-        {
+        hpc_share(&lo, &hi, job->m, h.low, whose, l->workers);
+        while (strip_rows(&at, h, lo, hi,
+                          __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED))) {
             float *c = job->c ? job->c + at.i * job->c_ld + at.j : tile;
             int64_t ld = job->c ? job->c_ld : by->cols;
             HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, part, packed, at, job->add || !first, own);

@@ -15,9 +15,8 @@ enum { GANG_K = GEMM_SLAB > 1024 ? GEMM_SLAB : 1024 };
 enum {
     GANG_BLOCK = 256, /* of k: parts are cut at its multiples, between blocks of every format */
     GANG_COLS = 1024,
-    GANG_ROWS = 48, /* of a strip */
-    GANG_LAST = 12, /* of the last ones of a part */
-    GANG_SPARE = 2  /* rows of floats as wide as a part, for `done` */
+    GANG_ROWS = GEMM_WORD_STEP > 1 ? 64 : 48, /* of a strip, at most */
+    GANG_SPARE = 2                            /* rows of floats as wide as a part, for `done` */
 };
 
 typedef struct gemm_job {

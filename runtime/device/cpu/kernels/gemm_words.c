@@ -75,7 +75,7 @@ static bool as_they_lie(const gemm *g, int64_t k, int64_t rows)
     bool whole = last == 0 ? rows > 0 : last == HPC_ISA(cpu_words_height)(last);
     bool words = g->a_type == HPC_BF16 || gemm_word(g) == 4;
 
-    return !g->a_trans && words && whole && k % step == 0 && GEMM_WORD_STEP == 1 && ld % APART != 0;
+    return !g->a_trans && words && whole && k % step == 0 && ld % APART != 0;
 }
 
 /* Rows i .. of the block times columns j .. of it, whose panels are packed. */
@@ -108,20 +108,23 @@ static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t 
     slab(c, c_ld, &t, rows, packed_b, needed);
 }
 
-/* Depth of a slab, in elements. */
-static int64_t slab_of(const gemm *g)
+/* Depth of the slabs of so many elements. */
+static int64_t slab_of(const gemm *g, int64_t k)
 {
-    return gemm_word(g) * GEMM_SLAB;
+    int64_t word = gemm_word(g);
+
+    return k > 0 ? gemm_even_part(k, word * WORD_SLAB, word * 16) : word;
 }
 
 void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                              int64_t cols)
 {
     int64_t wide = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
+    int64_t deep = slab_of(g, b->k);
     uint32_t *to = (uint32_t *)packed;
 
-    for (int64_t p = 0; p < b->k; p += slab_of(g)) {
-        int64_t k = least(slab_of(g), b->k - p), words = words_of(g, k);
+    for (int64_t p = 0; p < b->k; p += deep) {
+        int64_t k = least(deep, b->k - p), words = words_of(g, k);
         for (int64_t j = from; j < from + cols; j += WORD_TOGETHER) {
             int64_t n = least(WORD_TOGETHER, least(from + cols, b->cols) - j);
             HPC_ISA(cpu_words_panels)(to + j * words, g, b->p + p, k, b->j + j, n);
@@ -133,13 +136,13 @@ void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, i
 void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                              const float *packed, gemm_block at, bool add, float *scratch)
 {
-    int64_t wide = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL;
+    int64_t wide = gemm_parts(b->cols, GEMM_PANEL) * GEMM_PANEL, deep = slab_of(g, b->k);
 
     HPC_ISA(cpu_words_begin)();
     for (int64_t i = 0; i < at.rows; i += WORD_GROUP) {
         const uint32_t *panels = (const uint32_t *)packed;
-        for (int64_t p = 0; p < b->k; p += slab_of(g)) {
-            gemm_part slab = {b->p + p, least(slab_of(g), b->k - p), b->j, b->cols};
+        for (int64_t p = 0; p < b->k; p += deep) {
+            gemm_part slab = {b->p + p, least(deep, b->k - p), b->j, b->cols};
             group(c + i * c_ld, c_ld, g, at, i, &slab, panels, (uint32_t *)scratch, add || p > 0);
             panels += words_of(g, slab.k) * wide;
         }
@@ -156,6 +159,60 @@ enum {
     ROW_MOST = 2 * GEMM_K * GEMM_COLS
 };
 
+#if defined(__AMX_BF16__)
+static inline __m512 widened(const uint16_t *x)
+{
+    return (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)),
+                                     16);
+}
+
+/* c [16 streams] = a row [k] as words times stored panels `ld` apart, with the bits of a tile: of
+ * each 16 words a chain of the lower halves and one of the upper ones, their sum, and that added;
+ * small numbers are zeros (row_begin). */
+static inline __attribute__((always_inline)) void row_panels(float *c, const uint32_t *a,
+                                                             const uint16_t *b, int64_t ld,
+                                                             int64_t k, int64_t cols,
+                                                             const int streams)
+{
+    int64_t words = gemm_parts(k, 2);
+    __m512 acc[STREAMS];
+
+    for (int q = 0; q < streams; q++) acc[q] = _mm512_setzero_ps();
+    for (int64_t p = 0; p < words; p += GEMM_WORD_STEP) {
+        __m512 chain[2][STREAMS];
+        for (int q = 0; q < streams; q++) chain[0][q] = chain[1][q] = _mm512_setzero_ps();
+        for (int64_t w = p; w < least(words, p + GEMM_WORD_STEP); w++) {
+            __m512 low = (__m512)_mm512_set1_epi32((int)(a[w] << 16));
+            __m512 high = (__m512)_mm512_set1_epi32((int)(a[w] & 0xffff0000));
+            for (int q = 0; q < streams; q++) {
+                const uint16_t *from = b + q * ld + 2 * w * GEMM_PANEL;
+                __builtin_prefetch((const char *)from + ROW_AHEAD, 0, 2);
+                chain[0][q] = _mm512_fmadd_ps(low, widened(from), chain[0][q]);
+                if (2 * w + 1 == k) continue;
+                chain[1][q] = _mm512_fmadd_ps(high, widened(from + GEMM_PANEL), chain[1][q]);
+            }
+        }
+        for (int q = 0; q < streams; q++)
+            acc[q] = _mm512_add_ps(acc[q], _mm512_add_ps(chain[0][q], chain[1][q]));
+    }
+    for (int q = 0; q < streams; q++)
+        _mm512_mask_storeu_ps(c + q * GEMM_PANEL, mask16(cols - q * GEMM_PANEL), acc[q]);
+}
+
+static unsigned row_begin(void)
+{
+    enum { FLUSH = 0x8000, DENORMALS_ARE_ZERO = 0x40 };
+    unsigned before = _mm_getcsr();
+
+    _mm_setcsr(before | FLUSH | DENORMALS_ARE_ZERO);
+    return before;
+}
+
+static void row_end(unsigned before)
+{
+    _mm_setcsr(before);
+}
+#else
 /* c [16 streams] = a row [k] as words times stored panels `ld` apart. */
 static inline __attribute__((always_inline)) void row_panels(float *c, const uint32_t *a,
                                                              const uint16_t *b, int64_t ld,
@@ -176,16 +233,28 @@ static inline __attribute__((always_inline)) void row_panels(float *c, const uin
         _mm512_mask_storeu_ps(c + q * GEMM_PANEL, mask16(cols - q * GEMM_PANEL), acc[q]);
 }
 
+static unsigned row_begin(void)
+{
+    return 0;
+}
+
+static void row_end(unsigned before)
+{
+    (void)before;
+}
+#endif
+
 /* A single row times panels that lie as they are stored, read once: as fast as memory gives them.
- * On AMX the bits would be others than those of a tile. */
+ */
 bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch)
 {
     int64_t ld = g->b_ld * GEMM_PANEL;
     const uint16_t *b = (const uint16_t *)g->b + at.j * g->b_ld;
     uint32_t *a = (uint32_t *)scratch;
 
-    if (GEMM_WORD_STEP != 1 || g->b_type != HPC_BF16 || g->k > ROW_MOST) return false;
+    if (g->b_type != HPC_BF16 || g->k > ROW_MOST) return false;
     HPC_ISA(cpu_words_row_of)(a, g, 0, g->k, at.i);
+    unsigned before = row_begin();
     for (int64_t j = 0; j < at.cols;) {
         int64_t left = at.cols - j;
         const uint16_t *panels = b + j * g->b_ld;
@@ -197,6 +266,7 @@ bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scrat
             j += GEMM_PANEL;
         }
     }
+    row_end(before);
     return true;
 }
 #else

@@ -6,6 +6,7 @@
  * unit, and few enough to leave registers for its operands.
  */
 #include "runtime/device/cpu/kernels/isa.h"
+#include "runtime/device/cpu/kernels/tiles.h"
 #include "runtime/device/cpu/probe.h"
 
 #include <string.h>
@@ -45,11 +46,9 @@ static void f32_run(void *state, int64_t rounds)
 #define TILES_RUN(name, multiply)                                                                  \
     static void name(void *state, int64_t rounds)                                                  \
     {                                                                                              \
-        _Alignas(64) uint8_t shapes[64] = {1};                                                     \
         const char *operand = (const char *)state + TILE;                                          \
                                                                                                    \
-        for (int i = 0; i < 8; i++) shapes[16 + 2 * i] = 64, shapes[48 + i] = 16;                  \
-        _tile_loadconfig(shapes);                                                                  \
+        TILES_BEGIN(TILES_WHOLE);                                                                  \
         _tile_loadd(0, state, 64);                                                                 \
         _tile_loadd(1, state, 64);                                                                 \
         _tile_loadd(2, state, 64);                                                                 \
@@ -63,7 +62,7 @@ static void f32_run(void *state, int64_t rounds)
             multiply(3, 4, 5);                                                                     \
         }                                                                                          \
         _tile_stored(0, state, 64);                                                                \
-        _tile_release();                                                                           \
+        tiles_end();                                                                               \
     }
 enum { TILE = 1024 };
 TILES_RUN(bf16_run, _tile_dpbf16ps)

@@ -13,24 +13,29 @@
 
 #include "runtime/device/cpu/kernels/gemm.h"
 
-/* Rows and panels of a register tile, and how many tiles' rows are packed at once. */
+/* Rows and panels of a register tile, how many tiles' rows are packed at once, and how deep. Tiles
+ * of AMX read L2 as fast as L1, and what is asked for ahead costs them a third of their rate. */
 #if defined(__AMX_BF16__)
-enum { WORD_ROWS = 32, WORD_SLICES = 1, WORD_PANELS = 2 };
+#ifndef AMX_SLICES
+#define AMX_SLICES 1
+#define AMX_SLAB   256
+#endif
+enum { WORD_ROWS = 32, WORD_SLICES = AMX_SLICES, WORD_PANELS = 2, WORD_SLAB = AMX_SLAB };
 #elif defined(__AVX512BW__)
-enum { WORD_ROWS = 12, WORD_SLICES = 4, WORD_PANELS = 2 };
+enum { WORD_ROWS = 12, WORD_SLICES = 4, WORD_PANELS = 2, WORD_SLAB = GEMM_SLAB };
 #elif defined(__AVX2__)
-enum { WORD_ROWS = 6, WORD_SLICES = 8, WORD_PANELS = 1 };
+enum { WORD_ROWS = 6, WORD_SLICES = 8, WORD_PANELS = 1, WORD_SLAB = GEMM_SLAB };
 #else
-enum { WORD_ROWS = 2, WORD_SLICES = 24, WORD_PANELS = 1 };
+enum { WORD_ROWS = 2, WORD_SLICES = 24, WORD_PANELS = 1, WORD_SLAB = GEMM_SLAB };
 #endif
 enum {
     WORD_COLS = WORD_PANELS * GEMM_PANEL,
     WORD_GROUP = WORD_SLICES * WORD_ROWS,
-    WORD_LD = GEMM_SLAB + 16, /* words: rows of packed a start in different cache sets */
+    WORD_LD = WORD_SLAB + 16, /* words: rows of packed a start in different cache sets */
     WORD_AHEAD = 32           /* bytes of what of b comes next, asked for at each word of k */
 };
 
-_Static_assert(GEMM_SLAB % 16 == 0 && GEMM_K <= GEMM_SLAB, "a part is no deeper than a slab");
+_Static_assert(WORD_SLAB % 16 == 0, "whole steps");
 _Static_assert(WORD_GROUP % 16 == 0 && WORD_GROUP * WORD_LD <= GEMM_SPARE, "rows of a fit");
 
 /* Whether what is packed of an integer b counts from -128. */

@@ -10,27 +10,19 @@
 
 #include "runtime/device/cpu/kernels/lanes.h"
 #include "runtime/device/cpu/kernels/pairs.h"
+#include "runtime/device/cpu/kernels/tiles.h"
 #include "runtime/device/cpu/kernels/words.h"
 
 #if defined(__AMX_BF16__)
 
-typedef struct tile_shapes { /* as LDTILECFG wants it */
-    uint8_t palette, start, reserved[14];
-    uint16_t bytes[16];
-    uint8_t rows[16];
-} tile_shapes;
-
 void HPC_ISA(cpu_words_begin)(void)
 {
-    tile_shapes s = {.palette = 1};
-
-    for (int i = 0; i < 8; i++) s.bytes[i] = 64, s.rows[i] = 16;
-    _tile_loadconfig(&s);
+    TILES_BEGIN(TILES_WHOLE);
 }
 
 void HPC_ISA(cpu_words_end)(void)
 {
-    _tile_release();
+    tiles_end();
 }
 
 int HPC_ISA(cpu_words_height)(int64_t rows)
