@@ -25,16 +25,10 @@ byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k)
     return (byte_rows){.m = m, .k = k, .zero = zero_of(b), .narrow = narrow};
 }
 
-/* Rows of a whole tile. */
-static int64_t whole_tile(const byte_rows *a)
-{
-    return is_tall(a->narrow) ? BYTES_TALL : BYTES_ROWS;
-}
-
 /* Rows of the tile that begins at row i. */
 static int height_at(const byte_rows *a, int64_t i)
 {
-    return (int)least(whole_tile(a), a->m - i);
+    return (int)least(BYTES_ROWS, a->m - i);
 }
 
 /* The tile that begins at row i, from unit u on to the end of its eight. */
@@ -148,11 +142,10 @@ static void to_words(int32_t *restrict word, const int16_t *restrict q, bool nar
 /* Units lo .. hi-1, all of the same eight, of a row. */
 static void round_row(const byte_rows *to, int64_t row, const hpc_tensor *a, int64_t lo, int64_t hi)
 {
-    int64_t first = row / whole_tile(to) * whole_tile(to), i = row - first;
+    int64_t first = row / BYTES_ROWS * BYTES_ROWS, i = row - first;
     byte_tile tile = tile_at(to, first, lo);
     int64_t height = tile.height, words = to->narrow ? WORDS : PAIRS;
-    int64_t row_step = is_tall(to->narrow) ? words : 1, step = is_tall(to->narrow) ? 1 : height;
-    int32_t *q = (int32_t *)tile.q + i * row_step, *zero = (int32_t *)tile.sum + i;
+    int32_t *q = (int32_t *)tile.q + i, *zero = (int32_t *)tile.sum + i;
     float *scale = (float *)tile.scale + i;
 
     for (int64_t u = lo; u < hi; u++, q += words * height, scale += height, zero += height) {
@@ -161,7 +154,7 @@ static void round_row(const byte_rows *to, int64_t row, const hpc_tensor *a, int
         int32_t word[PAIRS];
         int32_t sum = round_unit(whole, scale, load(buffer, a, (row * to->k) + u * UNIT, UNIT));
         to_words(word, whole, to->narrow);
-        for (int64_t w = 0; w < words; w++) q[w * step] = word[w];
+        for (int64_t w = 0; w < words; w++) q[w * height] = word[w];
         if (to->zero)
             *zero = -to->zero * sum;
         else
@@ -281,11 +274,10 @@ void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
         return;
     }
     if (one_row(job, c, spare)) return;
-    tall_begin();
     for (int64_t u = 0; u < units; u += BYTES_UNITS) {
         int n = (int)least(BYTES_UNITS, units - u);
         if (!direct) unpack(to, job, u, units);
-        for (int64_t r = 0; r < job->rows; r += whole_tile(a)) {
+        for (int64_t r = 0; r < job->rows; r += BYTES_ROWS) {
             byte_tile tile = tile_at(a, job->i + r, u);
             float *x = c + r * COLS;
             bool last = u + n == units, straight = last && job->y && BYTES_PANELS > 1 && !direct;
@@ -297,5 +289,4 @@ void HPC_ISA(cpu_bytes)(const byte_job *job, float *c, void *spare)
             if (last && !straight) job->done(job, r, tile.height, x, apart);
         }
     }
-    tall_end();
 }

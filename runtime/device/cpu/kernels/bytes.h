@@ -21,13 +21,7 @@ enum {
     BYTES_UNIT = 32, /* of k: they share a scale */
     BYTES_UNITS = 8, /* unpacked at a time: whole blocks of every format */
     BYTES_COLS = 16, /* of a panel */
-    BYTES_ROWS = 6,  /* of a register tile ... */
-    BYTES_TALL = 16, /* ... and of one of AMX, which has those that are narrow */
-#if defined(__AMX_INT8__)
-    BYTES_GRAIN = 48, /* of rows: whole tiles */
-#else
-    BYTES_GRAIN = BYTES_ROWS,
-#endif
+    BYTES_ROWS = 6,  /* of a register tile */
 #if defined(__AVX512VNNI__)
     BYTES_PANELS = 2, /* as wide as a tile can be: one load of a row's serves both */
 #else
@@ -37,8 +31,8 @@ enum {
 };
 
 /* Rows of op(a), rounded, as tiles read them: BYTES_UNITS units of all rows, then the next; within,
- * a tile's rows together, or what is left at the end, and of these by turns 32 bits (AMX: units), a
- * scale, a sum. One row's lie as usual. */
+ * BYTES_ROWS rows together, or what is left at the end, and of these by turns 32 bits, a scale, a
+ * sum. One row's lie as usual. */
 typedef struct byte_rows {
     void *q;      /* int8 where `narrow`, else int16 in another order */
     float *scale; /* of each unit */
@@ -54,7 +48,7 @@ byte_rows HPC_ISA(cpu_bytes_rows)(hpc_dtype b, int64_t m, int64_t k);
 /* Units lo .. hi-1 of a [rows,k], counted row by row, are rounded. */
 void HPC_ISA(cpu_bytes_round)(const byte_rows *to, const hpc_tensor *a, int64_t lo, int64_t hi);
 
-/* Rows times columns: rows i .. of a, i a multiple of BYTES_GRAIN, times what so many panels hold,
+/* Rows times columns: rows i .. of a, i a multiple of BYTES_ROWS, times what so many panels hold,
  * at most BYTES_PANELS, one behind the other, from `panel` on. */
 typedef struct byte_job {
     const byte_rows *a;

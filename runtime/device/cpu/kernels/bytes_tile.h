@@ -7,10 +7,8 @@
 #define HPC_CPU_BYTES_TILE_H
 
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
-#include "runtime/device/cpu/kernels/tiles.h"
 
-/* Rows of one tile from some unit on: word w of row i at 4 (w height + i), by AMX at 4 (8 i + w).
- */
+/* Rows of one tile from some unit on: word w of row i at 4 (w height + i). */
 typedef struct byte_tile {
     const uint8_t *q;
     const float *scale; /* of unit u at u height + i */
@@ -33,38 +31,8 @@ static inline int zero_of(hpc_dtype b)
     return b == HPC_Q4_0 ? 8 : 0;
 }
 
-/* Whether tiles of AMX multiply such rows. What they read as 16 rows may be fewer. */
-static inline bool is_tall(bool narrow)
-{
-#if defined(__AMX_INT8__)
-    return narrow;
-#else
-    (void)narrow;
-    return false;
-#endif
-}
-
-/* Around tiles. */
-static inline void tall_begin(void)
-{
-#if defined(__AMX_INT8__)
-    TILES_BEGIN(TILES_HALF);
-#endif
-}
-
-static inline void tall_end(void)
-{
-#if defined(__AMX_INT8__)
-    tiles_end();
-#endif
-}
-
 /* c [height,16] goes on by the next units; of two panels, c + apart by the second's. */
 void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
-                             int panels, int units, hpc_dtype type);
-
-/* The same by AMX, of bytes. */
-void HPC_ISA(cpu_bytes_tall)(float *c, int64_t apart, const byte_tile *a, const unpacked *b,
                              int panels, int units, hpc_dtype type);
 
 /* c [16] is a row, narrow, times all units of a panel. False where there is no such loop. */
@@ -76,7 +44,7 @@ bool HPC_ISA(cpu_bytes_row)(float *c, const byte_tile *a, const uint8_t *panel, 
 static inline bool is_direct(hpc_dtype b, int64_t m)
 {
 #if defined(__AVX512VNNI__)
-    return b == HPC_Q8_0 && m <= (is_tall(true) ? 1 : 2) * (int64_t)BYTES_ROWS;
+    return b == HPC_Q8_0 && m <= 2 * (int64_t)BYTES_ROWS;
 #else
     (void)b, (void)m;
     return false;

@@ -3,9 +3,8 @@
  * and minima. The formats themselves are described in quant.c.
  *
  * q4_0, q4_K and q5_K unpack to unsigned bytes where there are instructions that
- * multiply them with signed ones, and q8_0, from -128 on, where these add up in 32 bits
- * (VNNI); AMX takes all as they are, signed. Else, and q6_K, whose scales of 16 elements are
- * multiplied in, to 16 bits.
+ * multiply them with signed ones, and q8_0 where these add up in 32 bits (VNNI);
+ * else, and q6_K, whose scales of 16 elements are multiplied in, to 16 bits.
  */
 #include "runtime/device/cpu/kernels/bytes_unpack.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -24,7 +23,6 @@ enum { VECTOR = 16 };
 #endif
 typedef uint32_t vword __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 typedef int32_t vint __attribute__((vector_size(VECTOR)));
-typedef int8_t vbyte __attribute__((vector_size(VECTOR)));
 typedef int16_t vshort __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 typedef float vfloat __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 
@@ -61,21 +59,7 @@ static inline __attribute__((always_inline)) void put_word(unpacked *to, const b
     }
 }
 
-/* What narrow integers count from, in each byte of a word: AMX multiplies two that are signed. */
-#if defined(__AMX_INT8__)
-enum { FROM_128 = 0 };
-static inline vword less_8(vword x)
-{
-    return (vword)((vbyte)x - 8);
-}
-#else
-#define FROM_128 0x80808080
-static inline vword less_8(vword x)
-{
-    return x;
-}
-#endif
-
+/* Narrow, they count from -128. */
 static inline __attribute__((always_inline)) void unpack_q8_0(unpacked *to, const bool narrow,
                                                               int u, const uint8_t *panel)
 {
@@ -84,7 +68,7 @@ static inline __attribute__((always_inline)) void unpack_q8_0(unpacked *to, cons
     widen_halves(to->scale[u], panel);
     for (int w = 0; w < WORDS && narrow; w++)
         for (int at = 0; at < LINE; at += VECTOR)
-            put_word(to, true, u, w, at, word_at(panel + HALVES + at, w) ^ FROM_128);
+            put_word(to, true, u, w, at, word_at(panel + HALVES + at, w) ^ 0x80808080);
     for (int w = 0; w < WORDS && !narrow; w++, q += 2 * LINE)
         for (int at = 0; at < LINE; at += VECTOR) {
             vshort x = *(const vshort *)(panel + HALVES + w * LINE + at);
@@ -100,9 +84,8 @@ static inline __attribute__((always_inline)) void unpack_q4_0(unpacked *to, cons
     for (int w = 0; w < WORDS / 2; w++)
         for (int at = 0; at < LINE; at += VECTOR) {
             vword x = word_at(panel + HALVES + at, w);
-            vword low = x & 0x0f0f0f0f, high = x >> 4 & 0x0f0f0f0f;
-            put_word(to, narrow, u, w, at, narrow ? less_8(low) : low);
-            put_word(to, narrow, u, w + WORDS / 2, at, narrow ? less_8(high) : high);
+            put_word(to, narrow, u, w, at, x & 0x0f0f0f0f);
+            put_word(to, narrow, u, w + WORDS / 2, at, x >> 4 & 0x0f0f0f0f);
         }
 }
 

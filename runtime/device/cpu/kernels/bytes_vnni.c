@@ -120,14 +120,10 @@ void HPC_ISA(cpu_bytes_tile)(float *c, int64_t apart, const byte_tile *a, const 
                              int panels, int units, hpc_dtype type)
 {
     switch (type) {
-    case HPC_Q6_K: tile_of(c, apart, a, b, panels, units, HPC_Q6_K); break;
-#if defined(__AMX_INT8__)
-    default: HPC_ISA(cpu_bytes_tall)(c, apart, a, b, panels, units, type);
-#else
     case HPC_Q8_0: tile_of(c, apart, a, b, panels, units, HPC_Q8_0); break;
+    case HPC_Q6_K: tile_of(c, apart, a, b, panels, units, HPC_Q6_K); break;
     case HPC_Q4_0: tile_of(c, apart, a, b, panels, units, HPC_Q4_0); break;
     default: tile_of(c, apart, a, b, panels, units, HPC_Q4_K); /* q5_K: as q4_K, larger integers */
-#endif
     }
 }
 
@@ -151,13 +147,11 @@ few_rows(float *restrict c, const byte_tile *a, const uint8_t *panel, int units,
         __m512i sum[BYTES_ROWS];
         fetch(panel, WORDS, 1, 0, 1, false);
         for (int i = 0; i < rows; i++) sum[i] = start_at(a, at + i, HPC_Q8_0);
-        for (int w = 0; w < WORDS; w++) {
+        for (int w = 0; w < WORDS; w++, q += 4 * (ptrdiff_t)rows) {
             __m512i b = _mm512_xor_si512(line_at(panel + HALVES, w), sign);
             for (int i = 0; i < rows; i++)
-                sum[i] = _mm512_dpbusd_epi32(
-                    sum[i], b, splat4(q + 4 * (is_tall(true) ? i * WORDS + w : w * rows + i)));
+                sum[i] = _mm512_dpbusd_epi32(sum[i], b, splat4(q + 4 * i));
         }
-        q += rows * UNIT;
         for (int i = 0; i < rows; i++)
             y[i] =
                 add_unit(y[i], sum[i], halves_at(panel), _mm512_setzero_ps(), a, at + i, HPC_Q8_0);

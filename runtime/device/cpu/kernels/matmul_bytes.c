@@ -98,9 +98,9 @@ static int64_t tile_rows(const shape *s, int64_t m, int workers)
     int64_t parts = parts_of(m, ROWS_MOST), wanted = TILES_PER_WORKER * (int64_t)workers;
     int64_t wide = parts_of(s->panels, BYTES_PANELS);
 
-    if (m == 0 || wide == 0) return BYTES_GRAIN;
+    if (m == 0 || wide == 0) return BYTES_ROWS;
     if (parts * wide < wanted) parts = parts_of(wanted, wide);
-    return parts_of(parts_of(m, parts), BYTES_GRAIN) * BYTES_GRAIN;
+    return parts_of(parts_of(m, parts), BYTES_ROWS) * BYTES_ROWS;
 }
 
 typedef struct corner { /* of a tile in y */

@@ -48,7 +48,7 @@ static void f32_run(void *state, int64_t rounds)
     {                                                                                              \
         const char *operand = (const char *)state + TILE;                                          \
                                                                                                    \
-        TILES_BEGIN(TILES_WHOLE);                                                                  \
+        tiles_begin();                                                                             \
         _tile_loadd(0, state, 64);                                                                 \
         _tile_loadd(1, state, 64);                                                                 \
         _tile_loadd(2, state, 64);                                                                 \

@@ -1,5 +1,5 @@
 /*
- * tiles.h: shapes of AMX's eight tiles.
+ * tiles.h: AMX's eight tiles, all of 16 rows of 64 bytes.
  */
 #ifndef HPC_CPU_TILES_H
 #define HPC_CPU_TILES_H
@@ -8,49 +8,20 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-typedef struct tiles_shape {
-    uint8_t palette, start, reserved[14];
-    uint16_t bytes[16];
-    uint8_t rows[16];
-} tiles_shape;
+/* Constant, because gcc 12 takes _tile_loadconfig to read no more than 8 bytes, and leaves out what
+ * was written to the others just before. */
+static inline void tiles_begin(void)
+{
+    static const _Alignas(64) struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t bytes[16];
+        uint8_t rows[16];
+    } shapes = {.palette = 1,
+                .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+                .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
-/* All of 16 rows of 64 bytes. */
-#define TILES_WHOLE                                                                                \
-    {                                                                                              \
-        .palette = 1, .bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {                         \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16                                                                                     \
-        }                                                                                          \
-    }
-/* Sums in 0 .. 3, rows of half as many bytes in 4 and 5, which meet half as many rows in 6 and 7.
- */
-#define TILES_HALF                                                                                 \
-    {                                                                                              \
-        .palette = 1, .bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = {                         \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            16,                                                                                    \
-            8,                                                                                     \
-            8                                                                                      \
-        }                                                                                          \
-    }
-
-/* `shape` is constant, because gcc 12 takes _tile_loadconfig to read no more than 8 bytes, and
- * leaves out what was written to the others just before. */
-#define TILES_BEGIN(SHAPE)                                                                         \
-    do {                                                                                           \
-        static const _Alignas(64) tiles_shape shape = SHAPE;                                       \
-        _tile_loadconfig(&shape);                                                                  \
-    } while (0)
+    _tile_loadconfig(&shapes);
+}
 
 static inline void tiles_end(void)
 {

@@ -17,7 +17,7 @@
 
 void HPC_ISA(cpu_words_begin)(void)
 {
-    TILES_BEGIN(TILES_WHOLE);
+    tiles_begin();
 }
 
 void HPC_ISA(cpu_words_end)(void)
