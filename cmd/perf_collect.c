@@ -334,8 +334,9 @@ const hpc_command hpc_cmd_perf_collect = {
         "meanwhile falls on all of them. Runs are repeated until the median is known to "
         "--precision, by the spread of the samples.\n\n"
         "What was measured is in FILE at once. The same command goes on after a kill or Ctrl-C, "
-        "and "
-        "measures only what is missing. Commits that do not build or run are recorded there with "
+        "and measures only what is missing; with another --build, --run or --machine all is "
+        "measured anew, beside what is there. Commits that do not build or run are recorded there "
+        "with "
         "the end of what they printed, and not tried again without --again. Submodules come from "
         "the clones in .git/modules; those that are not there stay empty.",
     .examples =

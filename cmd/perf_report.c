@@ -126,13 +126,17 @@ void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s)
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-static bool is_wanted(const char *command, const char *metric, const char *machine, void *user)
+static bool has(const char *text, const perf_way *w)
+{
+    return strstr(w->command, text) || strstr(w->machine, text) || strstr(w->build, text);
+}
+
+static bool is_wanted(const perf_series *s, void *user)
 {
     const report_options *o = user;
     bool metrics = o->metric.n == 0, series = o->series.n == 0;
-    for (int64_t k = 0; k < o->metric.n; k++) metrics |= strcmp(metric, o->metric.item[k]) == 0;
-    for (int64_t k = 0; k < o->series.n; k++)
-        series |= strstr(command, o->series.item[k]) || strstr(machine, o->series.item[k]);
+    for (int64_t k = 0; k < o->metric.n; k++) metrics |= strcmp(s->metric, o->metric.item[k]) == 0;
+    for (int64_t k = 0; k < o->series.n; k++) series |= has(o->series.item[k], &s->way);
     return metrics && series;
 }
 
@@ -210,12 +214,13 @@ static int add_series(perf_report *r, const perf_history *h, const perf_curve *c
     *s = (perf_shown){.of = h,
                       .curve = c,
                       .number = (int)r->n,
-                      .command = perf_report_line(r->arena, c->command, COMMAND),
+                      .command = perf_report_line(r->arena, c->way.command, COMMAND),
                       .metric = perf_report_line(r->arena, c->metric, COMMAND),
-                      .machine = perf_report_line(r->arena, c->machine, COMMAND),
+                      .machine = perf_report_line(r->arena, c->way.machine, COMMAND),
+                      .build = perf_report_line(r->arena, c->way.build, COMMAND),
                       .unit = u.size,
                       .unit_name = u.name};
-    return s->command && s->metric && s->machine ? HPC_OK : HPC_E_NOMEM;
+    return s->command && s->metric && s->machine && s->build ? HPC_OK : HPC_E_NOMEM;
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -225,6 +230,19 @@ static int compare_changes(const void *a, const void *b)
     if (p != q) return p > q ? -1 : 1;
     if (x->of->number != y->of->number) return x->of->number < y->of->number ? -1 : 1;
     return x->step->at < y->step->at ? -1 : 1;
+}
+
+/* Of two series that differ in nothing else, what built them is shown. */
+static void tell_builds_apart(perf_report *r)
+{
+    for (int64_t k = 0; k < r->n; k++)
+        for (int64_t i = 0; i < k; i++) {
+            perf_shown *a = &r->item[i], *b = &r->item[k];
+            const perf_way *x = &a->curve->way, *y = &b->curve->way;
+            bool alike = strcmp(x->command, y->command) == 0 && strcmp(x->machine, y->machine) == 0;
+            if (!alike || strcmp(a->curve->metric, b->curve->metric) != 0) continue;
+            if (strcmp(x->build, y->build) != 0) a->builds = b->builds = true;
+        }
 }
 
 static int gather(perf_report *r)
@@ -239,6 +257,7 @@ static int gather(perf_report *r)
             TRY(add_series(r, &r->history[k], &r->history[k].curves.item[i]));
             changes += r->history[k].curves.item[i].steps.n;
         }
+    tell_builds_apart(r);
     r->change = hpc_arena_alloc(r->arena, (size_t)changes + 1, sizeof *r->change);
     TRY(r->change ? HPC_OK : HPC_E_NOMEM);
     for (int64_t k = 0; k < r->n; k++)
@@ -323,10 +342,11 @@ static int check(const perf_report *r)
     int64_t all = 0;
     for (int64_t k = 0; k < r->histories_n; k++) all += r->history[k].curves.all_n;
     if (r->n > 0 || all == 0) return HPC_OK;
-    return hpc_fail(HPC_E_ARG,
-                    "none of %lld series is of such a metric, command or machine; without --metric "
-                    "and --series all are shown",
-                    (long long)all);
+    return hpc_fail(
+        HPC_E_ARG,
+        "none of %lld series is of such a metric, command, build or machine; without --metric "
+        "and --series all are shown",
+        (long long)all);
 }
 
 static int load(perf_report *r, const report_options *o)
@@ -405,7 +425,8 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(report_options, series),
      .argument = "TEXT",
-     .help = "Only series with that in their command or machine; may be given several times."},
+     .help = "Only series with that in their command, their build or machine; may be given several "
+             "times."},
     {.name = "threshold",
      .kind = HPC_REAL,
      .offset = offsetof(report_options, threshold),
@@ -424,8 +445,10 @@ const hpc_command hpc_cmd_perf_report = {
     .summary = "where a program became slower or faster over its commits",
     .arguments = "",
     .description =
-        "Reads what perf collect measured. For each series (a command, a metric, a machine): the "
-        "commits in the order of their parents, with the median of each and the interval in which "
+        "Reads what perf collect measured. For each series (a command, what built it, a metric, a "
+        "machine): "
+        "the commits in the order of their parents, with the median of each and the interval in "
+        "which "
         "it lies at 95 %; which commits are slower or faster than the one before that was "
         "measured; and change points, at which the level changed for good: by all commits before "
         "and after, so that they are found where no two neighbours show them. A change point has "

@@ -18,6 +18,8 @@ typedef struct perf_shown { /* a series */
     const perf_curve *curve;
     int number;                             /* 1, 2, ... */
     const char *command, *metric, *machine; /* fit to be shown */
+    const char *build;                      /* "": nobody recorded it */
+    bool builds;                            /* others differ from it in the build alone */
     double unit;                            /* in which its values are shown ... */
     const char *unit_name;                  /* ... as this; "" for none */
 } perf_shown;

@@ -236,6 +236,11 @@ static int put_series(hpc_buf *out, const perf_report *r, const perf_shown *s)
     hpc_plot_escape(out, s->command);
     hpc_buf_text(out, "</code> on ");
     hpc_plot_escape(out, s->machine);
+    if (s->builds) {
+        hpc_buf_text(out, ", built by <code>");
+        hpc_plot_escape(out, s->build);
+        hpc_buf_text(out, "</code>");
+    }
     hpc_buf_text(out, "</h2>\n");
     if (r->histories_n > 1) {
         hpc_buf_text(out, "<p class=\"dim\">");

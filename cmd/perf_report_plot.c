@@ -300,8 +300,11 @@ static int put_labels(hpc_plot *out, const drawing *d)
     const char *command = perf_report_line(d->arena, s->command, 80);
     const char *machine = perf_report_line(d->arena, s->machine, 60);
     const char *metric = perf_report_line(d->arena, s->metric, 40);
-    if (!command || !machine || !metric) return HPC_E_NOMEM;
-    out->title = hpc_arena_text(d->arena, "%s of '%s' on %s", metric, command, machine);
+    const char *build = perf_report_line(d->arena, s->builds ? s->build : "", 60);
+    if (!command || !machine || !metric || !build) return HPC_E_NOMEM;
+    out->title = s->builds ? hpc_arena_text(d->arena, "%s of '%s' on %s, built by '%s'", metric,
+                                            command, machine, build)
+                           : hpc_arena_text(d->arena, "%s of '%s' on %s", metric, command, machine);
     out->x_label =
         hpc_arena_text(d->arena, "commits, from %.9s (%s) to %.9s (%s)", a->id,
                        perf_report_date(first, a->time), b->id, perf_report_date(last, b->time));

@@ -32,6 +32,7 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
     const perf_curve *c = s->curve;
     int64_t label[PERF_UNDECIDED + 1];
     hpc_buf_printf(out, "[%d] %s of '%s' on %s", s->number, s->metric, s->command, s->machine);
+    if (s->builds) hpc_buf_printf(out, ", built by '%s'", s->build);
     if (histories) hpc_buf_printf(out, ", %s", s->of->name);
     hpc_buf_printf(out, "\n    %lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);
@@ -183,6 +184,7 @@ static int put_series_json(hpc_json_out *w, hpc_arena *a, const perf_shown *s)
     hpc_json_put_text(w, "command", s->command);
     hpc_json_put_text(w, "metric", s->metric);
     hpc_json_put_text(w, "machine", s->machine);
+    hpc_json_put_text(w, "build", s->build);
     hpc_json_put_int(w, "commits", s->of->curves.line.n);
     hpc_json_put_int(w, "measured", c->measured_n);
     hpc_json_put_int(w, "same_bytes", c->same_n);

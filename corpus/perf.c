@@ -104,7 +104,7 @@ int perf_db_create(perf_db **out, const char *path)
     int rc = HPC_OK;
     *out = NULL;
     TRY(open_at(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-    TRY(perf_run(d, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE"));
+    TRY(perf_run(d, "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE"));
     TRY(version_check(&version, d));
     TRY(perf_add_open(d, version));
     *out = d;
@@ -120,7 +120,10 @@ static int prepare_reading(perf_db *d, int64_t version)
 {
     int rc = HPC_OK;
     TRY(perf_prepare(d, &d->commits, "SELECT id, parent, time FROM commits ORDER BY id"));
-    TRY(perf_prepare(d, &d->series, "SELECT id, command, metric, machine FROM series ORDER BY id"));
+    TRY(perf_prepare(d, &d->series,
+                     version < 3 ? "SELECT id, command, metric, machine, '' FROM series ORDER BY id"
+                                 : "SELECT id, command, metric, machine, build FROM series"
+                                   " ORDER BY id"));
     TRY(perf_prepare(
         d, &d->samples,
         "SELECT series, commit_id, value FROM sample ORDER BY series, commit_id, run"));
@@ -129,8 +132,13 @@ static int prepare_reading(perf_db *d, int64_t version)
                      "SELECT commit_id, command || char(10) || machine, product FROM attempt "
                      "WHERE stage = 'build' AND product <> '' ORDER BY commit_id"));
     TRY(perf_prepare(d, &d->failures,
-                     "SELECT commit_id, stage, command, machine, outcome, log, seconds FROM attempt"
-                     " WHERE outcome <> 'done' ORDER BY commit_id, stage, command, machine"));
+                     version < 3
+                         ? "SELECT commit_id, stage, command, machine, outcome, log, seconds, ''"
+                           " FROM attempt WHERE outcome <> 'done'"
+                           " ORDER BY commit_id, stage, command, machine"
+                         : "SELECT commit_id, stage, command, machine, outcome, log, seconds, build"
+                           " FROM attempt WHERE outcome <> 'done'"
+                           " ORDER BY commit_id, stage, command, machine, build"));
 out:
     return rc;
 }
@@ -216,11 +224,12 @@ int perf_next_series(perf_series *out, perf_db *d)
     int rc = next(d, d->series);
     if (rc <= 0) return rc;
     out->id = sqlite3_column_int64(d->series, 0);
-    out->command = (const char *)sqlite3_column_text(d->series, 1);
+    out->way.command = (const char *)sqlite3_column_text(d->series, 1);
     out->metric = (const char *)sqlite3_column_text(d->series, 2);
-    out->machine = (const char *)sqlite3_column_text(d->series, 3);
-    if (!out->command || !out->metric || !out->machine)
-        return damaged(d, "a series has no command, metric or machine");
+    out->way.machine = (const char *)sqlite3_column_text(d->series, 3);
+    out->way.build = (const char *)sqlite3_column_text(d->series, 4);
+    if (!out->way.command || !out->metric || !out->way.machine || !out->way.build)
+        return damaged(d, "a series has no command, metric, machine or build");
     return 1;
 }
 
@@ -234,9 +243,10 @@ int perf_next_failure(const char **commit, perf_attempt *a, perf_db *d)
                         .machine = (const char *)sqlite3_column_text(d->failures, 3),
                         .outcome = (const char *)sqlite3_column_text(d->failures, 4),
                         .log = (const char *)sqlite3_column_text(d->failures, 5),
-                        .seconds = sqlite3_column_double(d->failures, 6)};
+                        .seconds = sqlite3_column_double(d->failures, 6),
+                        .build = (const char *)sqlite3_column_text(d->failures, 7)};
     if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
-    if (!a->stage || !a->command || !a->machine || !a->outcome || !a->log)
+    if (!a->stage || !a->command || !a->machine || !a->outcome || !a->log || !a->build)
         return damaged(d, "an attempt lacks something");
     return 1;
 }

@@ -8,16 +8,17 @@
 #include "corpus/corpus.h"
 #include "corpus/perf_label.h"
 
-enum { PERF_DB_VERSION = 2, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
+enum { PERF_DB_VERSION = 3, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
 enum { PERF_ID = 41 };      /* a commit's id as text, with its NUL */
 enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; "" for none */
 
 /* ---- perf.c: one SQLite database --------------------------------------------------------------
  * Table commits (id, parent, time: seconds since 1970 of the committer), table series (id, command,
- * metric, machine), table sample (series, commit_id, run, value, session, at: milliseconds since
- * 1970), table session (id, at, facts: JSON about the machine and what was asked), table attempt
- * (commit_id, stage, command, machine, outcome, seconds, product, log, session, at): the last try
- * of a stage. Every metric is a cost: less of it is better. */
+ * metric, machine, build: the command that built it), table sample (series, commit_id, run, value,
+ * session, at: milliseconds since 1970), table session (id, at, facts: JSON about the machine and
+ * what was asked), table attempt (commit_id, stage, command, machine, build: of a run, outcome,
+ * seconds, product, log, session, at): the last try of a stage. Every metric is a cost: less of it
+ * is better. */
 typedef struct perf_db perf_db;                      /* belongs to one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
 int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
@@ -29,23 +30,29 @@ int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t t
 int perf_db_add_base(perf_db *d, const char *id, int64_t time);
 /* What is added from now on is of this session. */
 int perf_db_add_session(perf_db *d, const char *facts);
+typedef struct perf_way { /* how what is measured came about: of each there are series by metric */
+    const char *build;    /* the command; "": there was none, or nobody recorded it (version 1) */
+    const char *command;  /* that is run */
+    const char *machine;
+} perf_way;
 /* A commit that was added; the next run of its series. value: finite, above 0. */
-int perf_db_add(perf_db *d, const char *command, const char *metric, const char *machine,
-                const char *commit, double value);
+int perf_db_add(perf_db *d, const perf_way *way, const char *metric, const char *commit,
+                double value);
 /* Runs of a commit that a series has. */
-int perf_db_count(int64_t *n, perf_db *d, const char *command, const char *metric,
-                  const char *machine, const char *commit);
+int perf_db_count(int64_t *n, perf_db *d, const perf_way *way, const char *metric,
+                  const char *commit);
 /* Exporting, building, running: of a commit that was added. */
 typedef struct perf_attempt {
     const char *stage;   /* "export", "build", "run" */
     const char *command; /* of that stage */
     const char *machine;
+    const char *build;   /* of a run: by what it was built; else, and for NULL, "" */
     const char *outcome; /* "done", "failed", "timed out", ... */
     double seconds;
     char product[PERF_PRODUCT];
     const char *log; /* the end of what was printed */
 } perf_attempt;
-/* In the place of the one before of the same stage, command and machine. */
+/* In the place of the one before of the same stage, command, machine and build. */
 int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
 /* 1: there was such an attempt: its outcome and product are put in. 0: there was none. The outcome
  * is borrowed until the next call. */
@@ -98,7 +105,8 @@ int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
 int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_db *d);
 typedef struct perf_series {
     int64_t id;
-    const char *command, *metric, *machine;
+    perf_way way;
+    const char *metric;
 } perf_series;
 int perf_next_series(perf_series *out, perf_db *d); /* by id */
 /* What did not end as it should, without its product; by commit. */

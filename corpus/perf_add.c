@@ -28,22 +28,42 @@ static const char sessions[] =
     "ALTER TABLE sample ADD COLUMN session INTEGER;"
     "ALTER TABLE sample ADD COLUMN at INTEGER;";
 
+/* From version 2 to 3: series and runs are told apart by what built them: by the one command that
+ * built anything on that machine, if there is one. Foreign keys are off meanwhile. */
+static const char builds[] =
+    "CREATE TEMP TABLE one AS SELECT machine, min(command) AS build FROM attempt"
+    " WHERE stage = 'build' GROUP BY machine HAVING count(DISTINCT command) = 1;"
+    "CREATE TABLE series3 (id INTEGER PRIMARY KEY, command TEXT NOT NULL, metric TEXT NOT NULL,"
+    " machine TEXT NOT NULL, build TEXT NOT NULL, UNIQUE (build, command, metric, machine));"
+    "INSERT INTO series3 SELECT id, command, metric, machine, coalesce(build, '')"
+    " FROM series LEFT JOIN one USING (machine);"
+    "DROP TABLE series; ALTER TABLE series3 RENAME TO series;"
+    "CREATE TABLE attempt3 (commit_id TEXT NOT NULL REFERENCES commits, stage TEXT NOT NULL,"
+    " command TEXT NOT NULL, machine TEXT NOT NULL, build TEXT NOT NULL, outcome TEXT NOT NULL,"
+    " seconds REAL NOT NULL, product TEXT NOT NULL, log TEXT NOT NULL, session INTEGER,"
+    " at INTEGER NOT NULL, PRIMARY KEY (commit_id, stage, command, machine, build)) WITHOUT ROWID;"
+    "INSERT INTO attempt3 SELECT commit_id, stage, command, machine,"
+    " CASE stage WHEN 'run' THEN coalesce(build, '') ELSE '' END, outcome, seconds, product, log,"
+    " session, at FROM attempt LEFT JOIN one USING (machine);"
+    "DROP TABLE attempt; ALTER TABLE attempt3 RENAME TO attempt; DROP TABLE one;";
+
+#define OF_SERIES " WHERE s.build = ?1 AND s.command = ?2 AND s.machine = ?3 AND s.metric = ?4"
 static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_COMMIT] = "INSERT INTO commits VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE"
                         " SET parent = ?2, time = ?3",
     [PERF_ADD_BASE] = "INSERT OR IGNORE INTO commits VALUES (?1, NULL, ?2)",
-    [PERF_ADD_SERIES] = "INSERT OR IGNORE INTO series (command, metric, machine) VALUES (?, ?, ?)",
+    [PERF_ADD_SERIES] = "INSERT OR IGNORE INTO series (build, command, machine, metric)"
+                        " VALUES (?, ?, ?, ?)",
     [PERF_ADD_VALUE] =
-        "INSERT INTO sample SELECT s.id, ?4, (SELECT coalesce(max(run), 0) + 1 FROM sample"
-        " WHERE series = s.id AND commit_id = ?4), ?5, ?6, ?7 FROM series s"
-        " WHERE s.command = ?1 AND s.metric = ?2 AND s.machine = ?3",
+        "INSERT INTO sample SELECT s.id, ?5, (SELECT coalesce(max(run), 0) + 1 FROM sample"
+        " WHERE series = s.id AND commit_id = ?5), ?6, ?7, ?8 FROM series s" OF_SERIES,
     [PERF_ADD_SESSION] = "INSERT INTO session (at, facts) VALUES (?1, ?2)",
     [PERF_ADD_ATTEMPT] =
-        "INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [PERF_COUNT] = "SELECT count(*) FROM sample, series s WHERE series = s.id AND commit_id = ?4"
-                   " AND s.command = ?1 AND s.metric = ?2 AND s.machine = ?3",
+        "INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [PERF_COUNT] =
+        "SELECT count(*) FROM sample, series s" OF_SERIES " AND series = s.id AND commit_id = ?5",
     [PERF_FIND_ATTEMPT] = "SELECT outcome, product FROM attempt WHERE commit_id = ?1 AND stage = ?2"
-                          " AND command = ?3 AND machine = ?4",
+                          " AND command = ?3 AND machine = ?4 AND build = ?5",
 };
 
 int perf_add_open(perf_db *d, int64_t version)
@@ -54,7 +74,9 @@ int perf_add_open(perf_db *d, int64_t version)
              PERF_DB_APPLICATION, PERF_DB_VERSION);
     if (version < 1) TRY(perf_run(d, schema));
     if (version < 2) TRY(perf_run(d, sessions));
+    if (version < 3) TRY(perf_run(d, builds));
     if (version < PERF_DB_VERSION) TRY(perf_run(d, pragmas));
+    TRY(perf_run(d, "COMMIT; PRAGMA foreign_keys = ON; BEGIN IMMEDIATE"));
     for (int k = 0; k < PERF_WRITES; k++) TRY(perf_prepare(d, &d->write[k], statements[k]));
 out:
     return rc;
@@ -142,39 +164,39 @@ out:
     return rc;
 }
 
-static void bind_series(sqlite3_stmt *q, const char *command, const char *metric,
-                        const char *machine)
+static void bind_series(sqlite3_stmt *q, const perf_way *way, const char *metric)
 {
-    bind_text(q, 1, command);
-    bind_text(q, 2, metric);
-    bind_text(q, 3, machine);
+    bind_text(q, 1, way->build);
+    bind_text(q, 2, way->command);
+    bind_text(q, 3, way->machine);
+    bind_text(q, 4, metric);
 }
 
-int perf_db_add(perf_db *d, const char *command, const char *metric, const char *machine,
-                const char *commit, double value)
+int perf_db_add(perf_db *d, const perf_way *way, const char *metric, const char *commit,
+                double value)
 {
     sqlite3_stmt *q = d->write[PERF_ADD_VALUE];
     int rc = HPC_OK;
     TRY(id_check(commit));
     if (!(isfinite(value) && value > 0))
-        TRY(hpc_fail(HPC_E_ARG, "%s of '%.100s' cannot be %g", metric, command, value));
-    bind_series(d->write[PERF_ADD_SERIES], command, metric, machine);
+        TRY(hpc_fail(HPC_E_ARG, "%s of '%.100s' cannot be %g", metric, way->command, value));
+    bind_series(d->write[PERF_ADD_SERIES], way, metric);
     TRY(step(d, PERF_ADD_SERIES));
-    bind_series(q, command, metric, machine);
-    bind_text(q, 4, commit);
-    sqlite3_bind_double(q, 5, value);
-    bind_session(q, 6, d);
+    bind_series(q, way, metric);
+    bind_text(q, 5, commit);
+    sqlite3_bind_double(q, 6, value);
+    bind_session(q, 7, d);
     TRY(step(d, PERF_ADD_VALUE));
 out:
     return rc;
 }
 
-int perf_db_count(int64_t *n, perf_db *d, const char *command, const char *metric,
-                  const char *machine, const char *commit)
+int perf_db_count(int64_t *n, perf_db *d, const perf_way *way, const char *metric,
+                  const char *commit)
 {
     sqlite3_stmt *q = d->write[PERF_COUNT];
-    bind_series(q, command, metric, machine);
-    bind_text(q, 4, commit);
+    bind_series(q, way, metric);
+    bind_text(q, 5, commit);
     int code = sqlite3_step(q);
     *n = code == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
     clear(q);
@@ -183,15 +205,16 @@ int perf_db_count(int64_t *n, perf_db *d, const char *command, const char *metri
 
 int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a)
 {
-    const char *const text[] = {commit, a->stage, a->command, a->machine, a->outcome};
+    const char *build = a->build ? a->build : "";
+    const char *const text[] = {commit, a->stage, a->command, a->machine, build, a->outcome};
     sqlite3_stmt *q = d->write[PERF_ADD_ATTEMPT];
     int rc = HPC_OK;
     TRY(id_check(commit));
-    for (int k = 0; k < 5; k++) bind_text(q, k + 1, text[k]);
-    sqlite3_bind_double(q, 6, a->seconds);
-    bind_text(q, 7, a->product);
-    bind_text(q, 8, a->log ? a->log : "");
-    bind_session(q, 9, d);
+    for (int k = 0; k < 6; k++) bind_text(q, k + 1, text[k]);
+    sqlite3_bind_double(q, 7, a->seconds);
+    bind_text(q, 8, a->product);
+    bind_text(q, 9, a->log ? a->log : "");
+    bind_session(q, 10, d);
     TRY(step(d, PERF_ADD_ATTEMPT));
 out:
     return rc;
@@ -199,10 +222,10 @@ out:
 
 int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit)
 {
-    const char *const text[] = {commit, a->stage, a->command, a->machine};
+    const char *const text[] = {commit, a->stage, a->command, a->machine, a->build ? a->build : ""};
     sqlite3_stmt *q = d->write[PERF_FIND_ATTEMPT];
     clear(q);
-    for (int k = 0; k < 4; k++) bind_text(q, k + 1, text[k]);
+    for (int k = 0; k < 5; k++) bind_text(q, k + 1, text[k]);
     int code = sqlite3_step(q);
     if (code == SQLITE_DONE) return 0;
     if (code != SQLITE_ROW) return perf_refused(d, code);

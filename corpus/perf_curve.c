@@ -28,16 +28,18 @@ static int load_series(loading *l, perf_db *d)
     for (;; out->all_n++) {
         TRY(perf_next_series(&s, d));
         if (rc == 0) break;
-        if (l->o->wants && !l->o->wants(s.command, s.metric, s.machine, l->o->user)) continue;
+        if (l->o->wants && !l->o->wants(&s, l->o->user)) continue;
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
         TRY(hpc_grow(&l->id, &l->cap, out->n + 1, sizeof *l->id));
         l->id[out->n] = s.id;
         perf_curve *c = &out->item[out->n++];
-        *c = (perf_curve){.command = hpc_arena_text(out->arena, "%s", s.command),
-                          .metric = hpc_arena_text(out->arena, "%s", s.metric),
-                          .machine = hpc_arena_text(out->arena, "%s", s.machine)};
+        *c = (perf_curve){.way = {.build = hpc_arena_text(out->arena, "%s", s.way.build),
+                                  .command = hpc_arena_text(out->arena, "%s", s.way.command),
+                                  .machine = hpc_arena_text(out->arena, "%s", s.way.machine)},
+                          .metric = hpc_arena_text(out->arena, "%s", s.metric)};
         c->point = hpc_arena_alloc(out->arena, (size_t)out->line.n + 1, sizeof *c->point);
-        TRY(c->command && c->metric && c->machine && c->point ? HPC_OK : HPC_E_NOMEM);
+        TRY(c->way.build && c->way.command && c->way.machine ? HPC_OK : HPC_E_NOMEM);
+        TRY(c->metric && c->point ? HPC_OK : HPC_E_NOMEM);
         c->threshold = l->o->threshold > 0 ? l->o->threshold : perf_metric_threshold(c->metric);
     }
 out:
@@ -62,9 +64,11 @@ static int load_failures(perf_curves *out, perf_db *d)
                             .stage = hpc_arena_text(out->arena, "%s", a.stage),
                             .command = hpc_arena_text(out->arena, "%s", a.command),
                             .machine = hpc_arena_text(out->arena, "%s", a.machine),
+                            .build = hpc_arena_text(out->arena, "%s", a.build),
                             .outcome = hpc_arena_text(out->arena, "%s", a.outcome),
                             .words = hpc_arena_text(out->arena, "%s", words)};
-        TRY(f->stage && f->command && f->machine && f->outcome && f->words ? HPC_OK : HPC_E_NOMEM);
+        TRY(f->stage && f->command && f->machine && f->build ? HPC_OK : HPC_E_NOMEM);
+        TRY(f->outcome && f->words ? HPC_OK : HPC_E_NOMEM);
     }
 out:
     return rc;
@@ -222,10 +226,14 @@ out:
     return rc;
 }
 
+/* Nobody knows what built a series of version 1: any build that failed may be to blame. */
 static bool concerns(const perf_failure *f, const perf_curve *c)
 {
-    return strcmp(f->machine, c->machine) == 0 &&
-           (strcmp(f->stage, "run") != 0 || strcmp(f->command, c->command) == 0);
+    const perf_way *w = &c->way;
+    if (strcmp(f->machine, w->machine) != 0) return false;
+    if (strcmp(f->stage, "run") == 0)
+        return strcmp(f->command, w->command) == 0 && strcmp(f->build, w->build) == 0;
+    return !w->build[0] || strcmp(f->command, w->build) == 0;
 }
 
 static void count(perf_curve *c, const perf_curves *all)

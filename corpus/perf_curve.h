@@ -9,9 +9,9 @@
 #include "corpus/perf_steps.h"
 
 typedef struct perf_failure {
-    int64_t commit;                        /* its place in the line */
-    const char *stage, *command, *machine; /* as in perf_attempt */
-    const char *outcome, *words;           /* words: the end of its log, in a line */
+    int64_t commit;                                /* its place in the line */
+    const char *stage, *command, *machine, *build; /* as in perf_attempt */
+    const char *outcome, *words;                   /* words: the end of its log, in a line */
 } perf_failure;
 
 typedef struct perf_point { /* a commit in a series */
@@ -24,7 +24,8 @@ typedef struct perf_point { /* a commit in a series */
 } perf_point;
 
 typedef struct perf_curve {
-    const char *command, *metric, *machine;
+    perf_way way;
+    const char *metric;
     double threshold;                     /* of labels */
     perf_point *point;                    /* of each commit of the line */
     int64_t measured_n, same_n, failed_n; /* same: not measured; failed: likewise */
@@ -46,7 +47,7 @@ typedef struct perf_curves {
 } perf_curves;
 typedef struct perf_curves_options {
     /* Which series: NULL: all. */
-    bool (*wants)(const char *command, const char *metric, const char *machine, void *user);
+    bool (*wants)(const perf_series *s, void *user);
     void *user;
     double threshold; /* of labels and steps; 0: labels beyond 1 % where the metric is counted,
                        * beyond 5 % else, and steps beyond perf_steps.h's default */

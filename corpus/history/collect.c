@@ -87,7 +87,8 @@ static int count(int64_t *n, const collection *c, int64_t at, bool counted)
     for (int k = 0; k < c->o->metrics; k++) {
         int64_t has;
         if (history_is_counted(&c->o->metric[k]) != counted) continue;
-        TRY(perf_db_count(&has, c->db, c->o->run, c->o->metric[k].name, c->machine.data, hex));
+        perf_way way = history_way(c->o, c->machine.data);
+        TRY(perf_db_count(&has, c->db, &way, c->o->metric[k].name, hex));
         if (has < *n) *n = has;
     }
 out:
@@ -107,12 +108,12 @@ out:
 
 static perf_attempt attempt_of(const collection *c, const char *stage)
 {
+    perf_way way = history_way(c->o, c->machine.data);
     bool run = strcmp(stage, "run") == 0;
     return (perf_attempt){.stage = stage,
-                          .command = run           ? c->o->run
-                                     : c->o->build ? c->o->build
-                                                   : "",
-                          .machine = c->machine.data};
+                          .command = run ? way.command : way.build,
+                          .machine = way.machine,
+                          .build = run ? way.build : ""};
 }
 
 /* 1: it failed before, and is not to be tried again. */
@@ -233,11 +234,12 @@ static int same_before(collection *c, int64_t at)
 static int keep(collection *c, member *m, const history_run *r)
 {
     char hex[41];
+    perf_way way = history_way(c->o, c->machine.data);
     int rc = HPC_OK;
     id_of(hex, c, m->at);
     for (int k = 0; k < c->o->metrics; k++) {
         if (!r->took[k]) continue;
-        TRY(perf_db_add(c->db, c->o->run, c->o->metric[k].name, c->machine.data, hex, r->value[k]));
+        TRY(perf_db_add(c->db, &way, c->o->metric[k].name, hex, r->value[k]));
         if (!history_is_counted(&c->o->metric[k])) m->value[k][m->n] = log(r->value[k]);
         c->out->samples++;
     }

@@ -43,18 +43,18 @@ out:
     return rc;
 }
 
-static int load(series *s, perf_db *d, const char *command, const char *metric, const char *machine)
+static int load(series *s, perf_db *d, const perf_way *way, const char *metric)
 {
     static const char sql[] = "SELECT commit_id, value FROM sample, series s WHERE series = s.id"
-                              " AND s.command = ?1 AND s.metric = ?2 AND s.machine = ?3"
-                              " ORDER BY commit_id, run";
-    const char *const text[] = {command, metric, machine};
+                              " AND s.build = ?1 AND s.command = ?2 AND s.machine = ?3"
+                              " AND s.metric = ?4 ORDER BY commit_id, run";
+    const char *const text[] = {way->build, way->command, way->machine, metric};
     sqlite3_stmt *q = NULL;
     int code, rc;
     *s = (series){.place = hpc_map_create()};
     TRY(s->place ? HPC_OK : HPC_E_NOMEM);
     TRY(perf_prepare(d, &q, sql));
-    for (int k = 0; k < 3; k++) sqlite3_bind_text(q, k + 1, text[k], -1, SQLITE_STATIC);
+    for (int k = 0; k < 4; k++) sqlite3_bind_text(q, k + 1, text[k], -1, SQLITE_STATIC);
     while ((code = sqlite3_step(q)) == SQLITE_ROW) {
         const char *id = (const char *)sqlite3_column_text(q, 0);
         if (id) TRY(add(s, id, sqlite3_column_double(q, 1)));
@@ -138,13 +138,14 @@ int history_compare(history_pair *pair, int64_t n, const history_options *o)
     hpc_buf machine = {0};
     int rc;
     TRY(open_series(&d, &machine, o));
+    perf_way way = history_way(o, machine.data);
     x.base = hpc_alloc((size_t)n + 1, sizeof *x.base);
     x.head = hpc_alloc((size_t)n + 1, sizeof *x.head);
     x.effect = hpc_alloc((size_t)n + 1, sizeof *x.effect);
     TRY(x.base && x.head && x.effect ? HPC_OK : HPC_E_NOMEM);
     for (int m = 0; m < o->metrics; m++) {
         series s;
-        rc = load(&s, d, o->run, o->metric[m].name, machine.data);
+        rc = load(&s, d, &way, o->metric[m].name);
         if (rc >= 0) rc = compare_by(pair, n, &x, &s, o->metric[m].name, m == 0);
         release(&s);
         TRY(rc);
@@ -170,10 +171,11 @@ int history_has(bool *out, const hpc_git_id *commit, int64_t n, const history_op
     hpc_buf machine = {0};
     int rc;
     TRY(open_series(&d, &machine, o));
+    perf_way way = history_way(o, machine.data);
     for (int64_t k = 0; k < n; k++) out[k] = true;
     for (int m = 0; m < o->metrics; m++) {
         series s;
-        rc = load(&s, d, o->run, o->metric[m].name, machine.data);
+        rc = load(&s, d, &way, o->metric[m].name);
         for (int64_t k = 0; rc >= 0 && k < n; k++)
             out[k] = out[k] && samples_of(&s, &commit[k]).n > 0;
         release(&s);

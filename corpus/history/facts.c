@@ -27,6 +27,12 @@ static void line_of(char out[256], const char *path, const char *key)
     hpc_buf_release(&text);
 }
 
+perf_way history_way(const history_options *o, const char *machine)
+{
+    return (perf_way){
+        .build = o->build ? o->build : "", .command = o->run ? o->run : "", .machine = machine};
+}
+
 int history_machine(hpc_buf *out)
 {
     char model[256];

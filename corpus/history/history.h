@@ -105,5 +105,7 @@ typedef struct history_result {
 int history_collect(history_result *out, const history_options *o);
 /* What a machine is called unless told: "AMD EPYC 9354, 2 CPUs". */
 int history_machine(hpc_buf *out);
+/* Of which way what is measured there is. */
+perf_way history_way(const history_options *o, const char *machine);
 
 #endif

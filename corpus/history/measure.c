@@ -160,8 +160,9 @@ static int judge(history_run *out, const hpc_proc_result *r, size_t most, bool c
     if (!r->timed_out) out->outcome = HISTORY_FAILED;
     TRY(history_put_log(&out->log, r, most));
     if (counted && strstr(why, "signal 4 "))
-        rc = hpc_buf_text(&out->log, "hpccoder: valgrind knows no AVX-512: build for an older "
-                                     "processor, as by -march=x86-64-v3\n");
+        rc = hpc_buf_text(&out->log, "hpccoder: valgrind does not know that instruction (it knows "
+                                     "no AVX-512, and little of SSE 4.2's strings): build for an "
+                                     "older processor, as by -march=x86-64\n");
 out:
     return rc;
 }

@@ -205,7 +205,8 @@ static void make_measured(bench *b)
         hpc_git_id_text(id[k], &commit);
         assert_int_equal(perf_db_add_commit(d, id[k], k ? id[k - 1] : NULL, k), 0);
         for (int run = 0; run < 3; run++)
-            assert_int_equal(perf_db_add(d, "./r", "time", "m", id[k], cost[k]), 0);
+            assert_int_equal(
+                perf_db_add(d, &(perf_way){"make", "./r", "m"}, "time", id[k], cost[k]), 0);
     }
     assert_int_equal(perf_db_commit(d), 0);
     perf_db_close(d);

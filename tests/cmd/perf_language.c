@@ -41,7 +41,8 @@ static void make_measured(place *p)
         hpc_git_id_text(id[k], &commit);
         OK(perf_db_add_commit(d, id[k], k ? id[k - 1] : NULL, 1700000000 + k));
         for (int run = 0; run < 2; run++)
-            OK(perf_db_add(d, "./r", "cost", "m", id[k], cost[k % 5] + 0.001 * run));
+            OK(perf_db_add(d, &(perf_way){"make", "./r", "m"}, "cost", id[k],
+                           cost[k % 5] + 0.001 * run));
     }
     OK(perf_db_commit(d));
     perf_db_close(d);

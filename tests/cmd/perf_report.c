@@ -45,8 +45,8 @@ static void make_repository(place *p, made *m)
 static void add_runs(perf_db *d, const made *m, int k, const char *metric, double value)
 {
     for (int run = 0; run < 5; run++)
-        assert_int_equal(perf_db_add(d, "./bench <a> & 'b'", metric, "box", m->id[k],
-                                     value * (1 + 1e-3 * ((run * 7 + k * 3) % 5))),
+        assert_int_equal(perf_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"}, metric,
+                                     m->id[k], value * (1 + 1e-3 * ((run * 7 + k * 3) % 5))),
                          0);
 }
 
@@ -286,6 +286,32 @@ static void series_are_chosen(void **state)
     hpc_test_says(o.out, "[2] instructions of ");
 }
 
+/* Two series that differ in what built them alone say so; else that is in JSON only. */
+static void builds_are_told_apart(void **state)
+{
+    place *p = *state;
+    made m;
+    perf_db *d = NULL;
+    make_repository(p, &m);
+    make_history(p, &m, "h.db", false);
+    hpc_test_outcome o = run(p, "--db @h.db");
+    assert_int_equal(times(o.out, "built by"), 0);
+    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    for (int k = 1; k <= 3; k++)
+        assert_int_equal(perf_db_add(d, &(perf_way){"make <fast>", "./bench <a> & 'b'", "box"},
+                                     "time", m.id[k], 3.5),
+                         0);
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    o = run(p, "--db @h.db");
+    hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box, built by 'make'\n");
+    hpc_test_says(o.out, "[2] time of './bench <a> & 'b'' on box, built by 'make <fast>'\n");
+    o = run(p, "--db @h.db --series fast");
+    hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box\n");
+    o = run(p, "--db @h.db --json");
+    hpc_test_says(o.out, "\"build\": \"make <fast>\"");
+}
+
 static void empty_histories_are_no_failure(void **state)
 {
     place *p = *state;
@@ -334,9 +360,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(steps_are_printed), TEST(steps_are_in_the_json),
-        TEST(pages_are_whole),   TEST(pages_take_no_orders),
-        TEST(series_are_chosen), TEST(empty_histories_are_no_failure),
+        TEST(steps_are_printed),
+        TEST(steps_are_in_the_json),
+        TEST(pages_are_whole),
+        TEST(pages_take_no_orders),
+        TEST(series_are_chosen),
+        TEST(builds_are_told_apart),
+        TEST(empty_histories_are_no_failure),
         TEST(refuses),
     };
     return cmocka_run_group_tests_name("cmd/perf_report", tests, NULL, NULL);

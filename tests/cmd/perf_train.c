@@ -36,10 +36,10 @@ static void make_repository(place *p)
 
 static void add_runs(perf_db *d, const char *id, double cost)
 {
-    assert_int_equal(perf_db_add(d, "./f", "cost", "m", id, cost), 0);
-    assert_int_equal(perf_db_add(d, "./f", "cost", "m", id, cost), 0);
+    assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
+    assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, cost), 0);
     for (int run = 0; run < 2; run++)
-        assert_int_equal(perf_db_add(d, "./f", "time", "m", id, 10), 0);
+        assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "time", id, 10), 0);
 }
 
 /* The allocation costs a fifth; time does not see it. said: the history says where r is. */

@@ -49,8 +49,9 @@ static inline void add_runs(perf_db *d, const char *command, const char *metric,
 {
     char id[PERF_ID];
     for (int run = 0; run < runs; run++)
-        assert_int_equal(
-            perf_db_add(d, command, metric, "m", id_of(id, commit), value * (1 + 1e-4 * run)), 0);
+        assert_int_equal(perf_db_add(d, &(perf_way){"make", command, "m"}, metric,
+                                     id_of(id, commit), value * (1 + 1e-4 * run)),
+                         0);
 }
 
 static inline perf_db *create(char path[PATH_MAX], void **state)

@@ -158,8 +158,9 @@ static void measure(const bench *b, const char *name)
         assert_int_equal(perf_db_add_commit(d, b->id[k], k ? b->id[k - 1] : NULL, 1000 + k), 0);
     for (int k = 0; k < b->n; k++)
         for (int run = 0; run < 5; run++)
-            assert_int_equal(
-                perf_db_add(d, "./r", "time", "m", b->id[k], cost[k] * (1 + run * 1e-4)), 0);
+            assert_int_equal(perf_db_add(d, &(perf_way){"make", "./r", "m"}, "time", b->id[k],
+                                         cost[k] * (1 + run * 1e-4)),
+                             0);
     assert_int_equal(perf_db_commit(d), 0);
     perf_db_close(d);
 }

@@ -48,7 +48,8 @@ static int add_runs(perf_db *d, const char *command, const char *machine, int co
     char id[PERF_ID];
     int rc = HPC_OK;
     for (int run = 0; run < 3; run++)
-        TRY(perf_db_add(d, command, "time", machine, id_of(id, commit), value));
+        TRY(perf_db_add(d, &(perf_way){"make", command, machine}, "time", id_of(id, commit),
+                        value));
 out:
     return rc;
 }
@@ -160,7 +161,8 @@ static void test_pairs_by_metric(void **state)
     for (int k = 1; k <= 2; k++)
         for (int metric = 0; metric < 2; metric++)
             for (int run = 0; run < 2; run++)
-                assert_int_equal(perf_db_add(d, "a", metric ? "time" : "cost", "m", id_of(id, k),
+                assert_int_equal(perf_db_add(d, &(perf_way){"make", "a", "m"},
+                                             metric ? "time" : "cost", id_of(id, k),
                                              k == 1 ? 100 : 102),
                                  0);
     assert_int_equal(perf_db_add_session(d, "{\"repository\": \"/a b\"}"), 0);
@@ -201,7 +203,7 @@ static void test_adding(void **state)
     for (int round = 0; round < 3; round++) {
         assert_int_equal(perf_db_create(&d, path), 0);
         assert_int_equal(perf_db_add_commit(d, id_of(id, 1), NULL, 1), 0);
-        assert_int_equal(perf_db_add(d, "a", "time", "m", id, 1 + round), 0);
+        assert_int_equal(perf_db_add(d, &(perf_way){"make", "a", "m"}, "time", id, 1 + round), 0);
         if (round != 1) assert_int_equal(perf_db_commit(d), 0);
         perf_db_close(d);
     }
@@ -230,8 +232,10 @@ static void test_what_cannot_be_added(void **state)
     assert_int_equal(perf_db_add_commit(d, id, NULL, 1), 0);
     const double wrong[] = {0, -1, NAN, INFINITY};
     for (int k = 0; k < 4; k++)
-        assert_error(perf_db_add(d, "a", "time", "m", id, wrong[k]), HPC_E_ARG, "cannot be");
-    assert_error(perf_db_add(d, "a", "time", "m", id_of(id, 2), 1), HPC_E_ARG, "was not added");
+        assert_error(perf_db_add(d, &(perf_way){"make", "a", "m"}, "time", id, wrong[k]), HPC_E_ARG,
+                     "cannot be");
+    assert_error(perf_db_add(d, &(perf_way){"make", "a", "m"}, "time", id_of(id, 2), 1), HPC_E_ARG,
+                 "was not added");
     perf_db_close(d);
 }
 
@@ -257,10 +261,10 @@ static void test_what_is_no_history(void **state)
     hpc_test_path(path, *state, "h.db");
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
-    change(path, "PRAGMA user_version = 3");
-    refuses(path, "version 3, made by a newer hpccoder; this one reads version 2");
-    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 3");
-    change(path, "PRAGMA user_version = 2; PRAGMA application_id = 7");
+    change(path, "PRAGMA user_version = 4");
+    refuses(path, "version 4, made by a newer hpccoder; this one reads version 3");
+    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 4");
+    change(path, "PRAGMA user_version = 3; PRAGMA application_id = 7");
     refuses(path, "is no performance history");
     assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
     refuses(path, "not a database");

@@ -31,7 +31,8 @@ static void add(perf_db *d, const fixture *f, int commit, const char *metric, co
 {
     char hex[41];
     hpc_git_id_text(hex, &f->id[commit]);
-    for (int k = 0; k < 2; k++) ok(perf_db_add(d, "run", metric, machine, hex, value));
+    for (int k = 0; k < 2; k++)
+        ok(perf_db_add(d, &(perf_way){"make", "run", machine}, metric, hex, value));
 }
 
 /* Commit 0: 100 and 10. 1: the cost is more. 2: both, to opposite sides. 3: cost alone. 4: other.
@@ -58,6 +59,7 @@ static void begin(fixture *f, hpc_test_folder *folder)
     perf_db_close(d);
     f->o.database = f->path;
     f->o.machine = "here";
+    f->o.build = "make";
     f->o.run = "run";
     f->o.metric = f->metric;
     f->o.metrics = 2;

@@ -17,6 +17,7 @@ static void add_failed_run(perf_db *d, int commit)
     perf_attempt a = {.stage = "run",
                       .command = "a",
                       .machine = "m",
+                      .build = "make",
                       .outcome = "timed out",
                       .log = "step 1\nstep 2\n==12== Memcheck\n--12-- warning: x\n\n"
                              "hpccoder: it took longer than 3 s\n"};
@@ -75,7 +76,8 @@ static void series_are_whole(void **state)
     assert_int_equal(c.all_n, SERIES_N);
     assert_int_equal(c.line.n, COMMITS + 1);
     const perf_curve *t = &c.item[SERIES_A_TIME], *cost = &c.item[SERIES_A_COST];
-    assert_string_equal(t->command, "a");
+    assert_string_equal(t->way.command, "a");
+    assert_string_equal(t->way.build, "make");
     assert_string_equal(cost->metric, "cost");
     assert_true(t->threshold == 0.05 && cost->threshold == 0.01);
     assert_int_equal(t->measured_n, COMMITS - 4 + 1);
@@ -162,11 +164,12 @@ static void steps_have_suspects(void **state)
     perf_curves_release(&c);
 }
 
-static bool wants_cost(const char *command, const char *metric, const char *machine, void *user)
+static bool wants_cost(const perf_series *s, void *user)
 {
-    assert_string_equal(machine, "m");
+    assert_string_equal(s->way.machine, "m");
+    assert_string_equal(s->way.build, "make");
     assert_null(user);
-    return command[0] == 'a' && strcmp(metric, "cost") == 0;
+    return s->way.command[0] == 'a' && strcmp(s->metric, "cost") == 0;
 }
 
 static void some_series_are_wanted(void **state)
