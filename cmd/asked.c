@@ -6,7 +6,8 @@
 
 #include "cmd/asked.h"
 
-int asked_metrics(asked *a, const hpc_texts *given)
+/* "time" if there is none. */
+static int take_metrics(asked *a, const hpc_texts *given)
 {
     int rc = HPC_OK;
     if (given->n > HISTORY_METRICS)
@@ -22,7 +23,7 @@ out:
     return rc;
 }
 
-int asked_environment(asked *a, const hpc_texts *given)
+static int take_environment(asked *a, const hpc_texts *given)
 {
     int rc = HPC_OK;
     a->environment = hpc_arena_alloc(a->arena, (size_t)given->n + 1, sizeof *a->environment);
@@ -40,10 +41,36 @@ out:
     return rc;
 }
 
-int asked_work(history_options *h, asked *a, const char *work)
+int asked_history(history_options *h, asked *a, const asked_measure *o)
 {
-    h->work = work ? work : hpc_arena_text(a->arena, "%s.work", h->database);
-    return h->work ? HPC_OK : HPC_E_NOMEM;
+    int rc = HPC_OK;
+    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
+    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
+    TRY(take_metrics(a, &o->metric));
+    TRY(take_environment(a, &o->env));
+    h->database = o->db;
+    h->work = o->work ? o->work : hpc_arena_text(a->arena, "%s.work", o->db);
+    TRY(h->work ? HPC_OK : HPC_E_NOMEM);
+    h->build = o->build;
+    h->run = o->run;
+    h->metric = a->metric;
+    h->metrics = a->metrics;
+    h->least = (int)o->repeat;
+    h->most = (int)(o->most > o->repeat ? o->most : o->repeat);
+    h->precision = o->precision / 100;
+    h->warm_up = (int)o->warm_up;
+    h->together = (int)o->together;
+    h->seed = (uint64_t)o->seed;
+    h->limits.build_seconds = o->build_seconds;
+    h->limits.run_seconds = o->run_seconds;
+    h->limits.memory_bytes = o->memory_mib << 20;
+    h->cpus = o->cpus;
+    h->environment = a->environment;
+    h->machine = o->machine;
+    h->cache_bytes = o->cache_mib << 20;
+    h->again = o->again;
+out:
+    return rc;
 }
 
 void asked_say(void *user, const char *line)

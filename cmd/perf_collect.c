@@ -7,11 +7,10 @@
 #include "cmd/asked.h"
 
 typedef struct collect_options {
-    const char *repo, *range, *build, *run, *product, *db, *work, *cpus, *machine;
-    hpc_texts metric, path, env;
-    int64_t repeat, most, warm_up, together, seed, memory_mib, cache_mib;
-    double precision, build_seconds, run_seconds;
-    bool all, again, json, quiet;
+    const char *repo, *range, *product;
+    hpc_texts path;
+    asked_measure measure;
+    bool all, json, quiet;
 } collect_options;
 
 static int parse_range(history_options *h, asked *a, const char *range)
@@ -42,35 +41,12 @@ static int understand(history_options *h, asked *a, const collect_options *o)
     int rc = HPC_OK;
     a->quiet = o->quiet;
     a->command = "perf collect";
-    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
-    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
     TRY(parse_range(h, a, o->range));
-    TRY(asked_metrics(a, &o->metric));
-    TRY(asked_environment(a, &o->env));
     TRY(parse_paths(h, a, &o->path));
-    h->database = o->db;
-    TRY(asked_work(h, a, o->work));
+    TRY(asked_history(h, a, &o->measure));
     h->repository = o->repo;
     h->all = o->all;
-    h->build = o->build;
-    h->run = o->run;
     h->product = o->product;
-    h->metric = a->metric;
-    h->metrics = a->metrics;
-    h->least = (int)o->repeat;
-    h->most = (int)(o->most > o->repeat ? o->most : o->repeat);
-    h->precision = o->precision / 100;
-    h->warm_up = (int)o->warm_up;
-    h->together = (int)o->together;
-    h->seed = (uint64_t)o->seed;
-    h->limits.build_seconds = o->build_seconds;
-    h->limits.run_seconds = o->run_seconds;
-    h->limits.memory_bytes = o->memory_mib << 20;
-    h->cpus = o->cpus;
-    h->environment = a->environment;
-    h->machine = o->machine;
-    h->cache_bytes = o->cache_mib << 20;
-    h->again = o->again;
 out:
     return rc;
 }
@@ -114,19 +90,19 @@ static int report(const history_result *r, const collect_options *o)
             hpc_buf_printf(&text, "%-46s %8lld\n", rows[k].name, (long long)rows[k].n);
         hpc_buf_printf(&text, "%.0f s of builds, %.0f s of runs\n", r->build_s, r->run_s);
     }
-    int rc = hpc_cmd_print_report(&text, "the measurements are in", o->db);
+    int rc = hpc_cmd_print_report(&text, "the measurements are in", o->measure.db);
     if (rc < 0) return rc;
     if (r->stopped)
         return hpc_fail(HPC_E_ABORTED,
                         "stopped; what was measured is in %s, and the same command "
                         "goes on",
-                        o->db);
+                        o->measure.db);
     if (r->there + r->measured + r->same == 0)
         return hpc_fail(
             HPC_E_ARG,
             "none of %lld commits could be measured: %lld do not build, %lld do not run; "
             "what they printed is in table attempt of %s",
-            (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun, o->db);
+            (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun, o->measure.db);
     return EXIT_DONE;
 }
 
@@ -177,136 +153,13 @@ static const hpc_option options[] = {
      .offset = offsetof(collect_options, path),
      .argument = "PATH",
      .help = "Only commits that change something there; may be given several times."},
-    {.name = "build",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, build),
-     .argument = "CMD",
-     .help = "A command of the shell that builds a commit, in a folder with its files."},
-    {.name = "run",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, run),
-     .argument = "CMD",
-     .help = "What is measured, in the same folder."},
     {.name = "product",
      .kind = HPC_TEXT,
      .offset = offsetof(collect_options, product),
      .argument = "FILE",
      .help =
          "A file that the build makes: where it is byte for byte the parent's, nothing is run."},
-    {.name = "metric",
-     .letter = 'm',
-     .kind = HPC_TEXTS,
-     .offset = offsetof(collect_options, metric),
-     .argument = "METRIC",
-     .help = "time (if none is given), user, memory, instructions[-hardware|-valgrind], cost, "
-             "NAME=PATTERN, NAME/s=PATTERN; may be given several times."},
-    {.name = "repeat",
-     .letter = 'n',
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, repeat),
-     .fallback = "5",
-     .argument = "N",
-     .least = 1,
-     .most = 1000,
-     .help = "Runs of each commit, at least."},
-    {.name = "repeat-most",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, most),
-     .fallback = "20",
-     .argument = "N",
-     .least = 1,
-     .most = 1000,
-     .help = "And at most, until the median is known to --precision."},
-    {.name = "precision",
-     .kind = HPC_REAL,
-     .offset = offsetof(collect_options, precision),
-     .fallback = "1",
-     .argument = "PERCENT",
-     .least = 0.001,
-     .most = 100,
-     .help = "Half of the interval in which the median lies at 95 %."},
-    {.name = "warm-up",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, warm_up),
-     .fallback = "1",
-     .argument = "N",
-     .most = 100,
-     .help = "Runs of each commit before those that count."},
-    {.name = "together",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, together),
-     .fallback = "4",
-     .argument = "N",
-     .least = 2,
-     .most = 64,
-     .help = "Neighbouring commits that are measured by turns."},
-    {.name = "seed",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, seed),
-     .fallback = "0",
-     .argument = "N",
-     .help = "Of the order of turns."},
-    {.name = "build-seconds",
-     .kind = HPC_REAL,
-     .offset = offsetof(collect_options, build_seconds),
-     .fallback = "1800",
-     .argument = "S",
-     .least = 0.1,
-     .most = 1e6,
-     .help = "A build that takes longer has failed."},
-    {.name = "run-seconds",
-     .kind = HPC_REAL,
-     .offset = offsetof(collect_options, run_seconds),
-     .fallback = "600",
-     .argument = "S",
-     .least = 0.1,
-     .most = 1e6,
-     .help = "A run that takes longer has failed; under valgrind too, which is 20 to 100 times "
-             "as slow."},
-    {.name = "memory-mib",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, memory_mib),
-     .fallback = "0",
-     .argument = "N",
-     .most = 1 << 30,
-     .help = "Address space that each process of a build or run may have; 0: no limit."},
-    {.name = "cpus",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, cpus),
-     .argument = "LIST",
-     .help = "Where commands run, as in 0-3,8."},
-    {.name = "env",
-     .kind = HPC_TEXTS,
-     .offset = offsetof(collect_options, env),
-     .argument = "NAME[=VALUE]",
-     .help = "A variable that commands get besides PATH, HOME and LANG=C; may be given several "
-             "times."},
-    {.name = "db",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, db),
-     .argument = "FILE",
-     .help = "The performance history (SQLite); made when it is not there."},
-    {.name = "machine",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, machine),
-     .argument = "NAME",
-     .help = "What this machine is called there; its processor's model if not given."},
-    {.name = "work",
-     .kind = HPC_TEXT,
-     .offset = offsetof(collect_options, work),
-     .argument = "DIR",
-     .help = "Where commits are built; FILE.work beside the history if not given."},
-    {.name = "cache-mib",
-     .kind = HPC_INT,
-     .offset = offsetof(collect_options, cache_mib),
-     .fallback = "4096",
-     .argument = "N",
-     .most = 1 << 30,
-     .help = "Builds that may stay there for the next time."},
-    {.name = "again",
-     .kind = HPC_FLAG,
-     .offset = offsetof(collect_options, again),
-     .help = "Try commits again whose build or run failed before."},
+    ASKED_OPTIONS(offsetof(collect_options, measure)),
     HPC_CMD_JSON(collect_options),
     HPC_CMD_QUIET(collect_options),
     {.name = NULL},

@@ -71,35 +71,18 @@ static int ask_history(prediction *x)
     const predict_options *o = x->o;
     history_options *h = &x->history;
     asked *a = &x->asked;
-    bool given = o->build || o->run || o->db || o->metric.n > 0;
+    bool given = o->how.build || o->how.run || o->how.db || o->how.metric.n > 0;
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
-    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
-    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
     if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure goes by first parents, without --all"));
     if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
         TRY(hpc_fail(HPC_E_ARG, "--measure is told as text or JSON, not --format %s", o->format));
     *h = (history_options)HISTORY_DEFAULTS;
     a->quiet = o->quiet;
     a->command = "perf predict";
-    TRY(asked_metrics(a, &o->metric));
-    TRY(asked_environment(a, &o->env));
-    h->database = o->db;
-    TRY(asked_work(h, a, o->work));
+    TRY(asked_history(h, a, &o->how));
     h->repository = o->repo;
-    h->build = o->build;
-    h->run = o->run;
-    h->metric = a->metric;
-    h->metrics = a->metrics;
-    h->environment = a->environment;
-    h->least = (int)o->repeat;
-    h->most = h->most > h->least ? h->most : h->least;
-    h->limits.build_seconds = o->build_seconds;
-    h->limits.run_seconds = o->run_seconds;
-    h->cpus = o->cpus;
-    h->machine = o->machine;
-    h->again = o->again;
     h->tell = asked_say;
     h->user = a;
 out:
@@ -171,7 +154,7 @@ static int measure(prediction *x)
         TRY(hpc_fail(HPC_E_ARG,
                      "none of %lld commits could be measured; what they printed is in table "
                      "attempt of %s",
-                     (long long)m->failed, x->o->db));
+                     (long long)m->failed, x->o->how.db));
     x->report.measured = m;
 out:
     hpc_cmd_signals_end(signals);
@@ -207,7 +190,7 @@ static int predict(prediction *x, const char *range)
         TRY(hpc_fail(HPC_E_ABORTED,
                      "stopped; what was measured is in %s, and the same command "
                      "goes on",
-                     o->db));
+                     o->how.db));
 out:
     hpc_buf_release(&out);
     return rc;

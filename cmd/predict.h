@@ -11,13 +11,8 @@
 typedef struct predict_options {
     const char *repo, *format, *model, *ack;
     double warn_on, fail_on;
-    bool all, each, json, quiet;
-    /* of what is measured: */
-    const char *build, *run, *db, *work, *cpus, *machine;
-    hpc_texts metric, env;
-    int64_t repeat;
-    double build_seconds, run_seconds;
-    bool measure, again;
+    bool all, each, measure, json, quiet;
+    asked_measure how; /* is measured */
 } predict_options;
 extern const hpc_option predict_option_table[];
 
