@@ -457,7 +457,7 @@ const hpc_command hpc_cmd_perf_report = {
         "Every metric is a cost: +10 % is slower. Labels bound the rate of false discoveries among "
         "all commits of a series by 5 %; change points are expected falsely once in 2,000 commits. "
         "Commits that were built to the bytes of the one before cost what that does. Commits of "
-        "branches that were merged have labels and take no part in change points.\n\n"
+        "branches have labels and take no part in change points.\n\n"
         "The page has each series as a plot that says which commit is pointed at, its tables, and "
         "the end of what failed builds and runs printed. It needs no script and no network.",
     .examples = "hpccoder perf report --db perf.db --repo . --out report  # a page and pictures\n"

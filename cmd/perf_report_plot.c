@@ -1,6 +1,6 @@
 /*
- * perf_report_plot.c: a series as a plot: costs along the commits of the main line, levels, change
- * points, labels, and what failed.
+ * perf_report_plot.c: a series as a plot: costs along the commits of the main line, those of
+ * branches between them, levels, change points, labels, and what failed.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum {
     MARKED = 600, /* commits, with a dot each; of more a line alone is drawn */
     HINTS = 2200, /* places that say something; more than there are pixels help nobody */
-    SERIES = 7,   /* at most */
+    SERIES = 8,   /* at most */
     WIDE = 20     /* the largest over the smallest cost, from which the axis is logarithmic */
 };
 
@@ -60,6 +60,12 @@ static double along(const drawing *d, int64_t place)
     return (double)lo + 1;
 }
 
+/* A commit of a branch that was measured. */
+static bool is_beside(const drawing *d, int64_t place)
+{
+    return !d->s->of->curves.line.item[place].main && d->s->curve->point[place].samples.n > 0;
+}
+
 /* All medians, and of intervals as much as is no wider than these. */
 static void find_reach(drawing *d)
 {
@@ -71,6 +77,13 @@ static void find_reach(drawing *d)
         most = fmax(most, p->median);
         low = fmin(low, isfinite(p->low) ? p->low : p->median);
         high = fmax(high, isfinite(p->high) ? p->high : p->median);
+    }
+    for (int64_t k = 0; k < d->s->of->curves.line.n; k++) {
+        if (!is_beside(d, k)) continue;
+        least = fmin(least, d->s->curve->point[k].median);
+        most = fmax(most, d->s->curve->point[k].median);
+        low = fmin(low, least);
+        high = fmax(high, most);
     }
     if (most == 0) least = most = low = high = d->s->unit;
     double room = fmax(most - least, FLAT * most);
@@ -175,6 +188,31 @@ static int add_marks(drawing *d, const char *name, chooser is, int colour, hpc_p
         if (!is(p)) continue;
         x[k] = (double)k + 1;
         y[k] = is == has_failed ? bottom : shown(d, p->median);
+    }
+    end(d);
+out:
+    return rc;
+}
+
+/* They stand before the commit of the main line that comes behind them, those of one place side by
+ * side. */
+static int add_branches(drawing *d)
+{
+    const hpc_plot_series like = {
+        .name = "of a branch", .colour = 6, .mark = HPC_PLOT_MARK_RING, .apart = true};
+    int64_t n = d->s->of->curves.line.n;
+    double *x, *y;
+    int rc;
+    TRY(begin(d, like, n, false, &x, &y));
+    for (int64_t k = 0; k < n;) { /* one of the main line, and those behind it that are not */
+        int64_t end = k, there = 0, at = 0;
+        do there += is_beside(d, end++);
+        while (end < n && !d->s->of->curves.line.item[end].main);
+        for (; k < end; k++) {
+            if (!is_beside(d, k)) continue;
+            x[k] = along(d, k) - 1 + (double)++at / (double)(there + 1);
+            y[k] = shown(d, d->s->curve->point[k].median);
+        }
     }
     end(d);
 out:
@@ -326,6 +364,7 @@ int perf_report_plot(hpc_plot *out, hpc_arena *a, const perf_shown *s)
     TRY(add_levels(&d));
     if (d.n <= MARKED)
         TRY(add_marks(&d, "median, with its interval", was_measured, 1, HPC_PLOT_MARK_DOT));
+    TRY(add_branches(&d));
     if (d.n <= MARKED) TRY(add_marks(&d, "same bytes", is_same, 5, HPC_PLOT_MARK_RING));
     TRY(add_marks(&d, "slower", is_slower, 4, HPC_PLOT_MARK_UP));
     TRY(add_marks(&d, "faster", is_faster, 3, HPC_PLOT_MARK_DOWN));

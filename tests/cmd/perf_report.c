@@ -312,6 +312,36 @@ static void builds_are_told_apart(void **state)
     hpc_test_says(o.out, "\"build\": \"make <fast>\"");
 }
 
+/* What was measured of branches is drawn, and is no part of levels. */
+static void branches_are_shown(void **state)
+{
+    place *p = *state;
+    hpc_buf page = {0};
+    made m;
+    perf_db *d = NULL;
+    make_repository(p, &m);
+    make_history(p, &m, "h.db", false);
+    for (int round = 0; round < 2; round++) {
+        hpc_test_outcome o = run(p, "--db @h.db --out @r");
+        assert_int_equal(times(o.out, "are of branches"), round);
+        read_file(&page, p, "r/index.html");
+        assert_int_equal(times(page.data, "of a branch<"), round);
+        page.n = 0;
+        assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+        for (int k = 1; k <= 2; k++) {
+            char id[PERF_ID];
+            snprintf(id, sizeof id, "%040d", k);
+            assert_int_equal(perf_db_add_commit(d, id, m.id[2], 1700000000 + 86400LL * 2 + k), 0);
+            assert_int_equal(
+                perf_db_add(d, &(perf_way){"make", "./bench <a> & 'b'", "box"}, "time", id, 0.03),
+                0);
+        }
+        assert_int_equal(perf_db_commit(d), 0);
+        perf_db_close(d);
+    }
+    hpc_buf_release(&page);
+}
+
 static void empty_histories_are_no_failure(void **state)
 {
     place *p = *state;
@@ -365,6 +395,7 @@ int main(void)
         TEST(pages_are_whole),
         TEST(pages_take_no_orders),
         TEST(series_are_chosen),
+        TEST(branches_are_shown),
         TEST(builds_are_told_apart),
         TEST(empty_histories_are_no_failure),
         TEST(refuses),
