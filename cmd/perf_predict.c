@@ -17,6 +17,7 @@ typedef struct prediction { /* all that a run of the command holds */
     const predict_options *o;
     hpc_git *git;
     hpc_perf_model *model;
+    hpc_perf_language *language;
     hpc_buf acks;
     char *range; /* cut in two */
     hpc_progress progress;
@@ -94,6 +95,8 @@ static int open_all(prediction *x)
     const predict_options *o = x->o;
     int rc;
     TRY(open_model(&x->model, o->model));
+    if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
+    x->ask.language = x->language;
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
     rc = hpc_git_open(&x->git, o->repo);
@@ -219,6 +222,7 @@ out:
     predict_measured_release(&x.measured);
     asked_release(&x.asked);
     hpc_perf_prediction_release(&x.p);
+    hpc_perf_language_close(x.language);
     hpc_perf_model_free(x.model);
     hpc_buf_release(&x.acks);
     hpc_git_close(x.git);
@@ -243,6 +247,9 @@ const hpc_command hpc_cmd_perf_predict = {
         "have stood among those that the model learnt from. Code, machines or metrics of another "
         "kind break that; functions are judged "
         "as if they were commits of their own.\n\n"
+        "Where the model learnt from what a language model says of changes (perf train "
+        "--language), --language names that, and it is asked: of each commit eight functions and "
+        "2,048 tokens at most, those with most changed lines.\n\n"
         "It is advisory unless --fail-on is given: then the exit status is 1 if the range as a "
         "whole is slower with that probability and not unknown; if nothing can be said of the "
         "whole, or with --each, if a commit is. What is known and accepted does not count: a "

@@ -9,7 +9,7 @@
 #include "infer/perf/predict.h"
 
 typedef struct predict_options {
-    const char *repo, *format, *model, *ack;
+    const char *repo, *format, *model, *language, *ack;
     double warn_on, fail_on;
     bool all, each, measure, json, quiet;
     asked_measure how; /* is measured */

@@ -50,6 +50,12 @@ const hpc_option predict_option_table[] = {
      .argument = "DIR",
      .help = "A folder that `perf train` wrote, or its model.json; the one that comes with the "
              "program, if not given."},
+    {.name = "language",
+     .kind = HPC_TEXT,
+     .offset = offsetof(predict_options, language),
+     .argument = "MODEL",
+     .help = "The language model that `perf train --language` told the model of, or one like it: a "
+             "folder or FILE.gguf."},
     {.name = "ack",
      .kind = HPC_TEXT,
      .offset = offsetof(predict_options, ack),

@@ -86,18 +86,48 @@ out:
     return rc;
 }
 
+static int find_commits(hpc_perf_prediction *p, const hpc_git_range *r)
+{
+    p->commit = hpc_alloc((size_t)r->n + 1, sizeof *p->commit);
+    if (!p->commit) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < r->n; k++) {
+        const hpc_git_step *s = &r->item[k];
+        p->commit[k] = (hpc_perf_told){.base = s->parent, .head = s->id, .time = s->time};
+        p->commit[k].parents = s->parents;
+    }
+    return HPC_OK;
+}
+
+/* Many functions are read at a time: so the commits come first, and are told when all are heard. */
+static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const hpc_perf_model *m,
+                  const hpc_perf_predict_options *o)
+{
+    hpc_perf_model_facts facts;
+    int rc = HPC_OK;
+    hpc_perf_model_describe(&facts, m);
+    if (!facts.language && o->language)
+        TRY(hpc_fail(HPC_E_ARG, "the model did not learn from what a language model says: perf "
+                                "train --language makes one that does"));
+    if (facts.language && !o->language)
+        TRY(perf_remark(p, "the model learnt from what a language model says, and none is given: "
+                           "it knows less than it could"));
+    if (!o->language) goto out;
+    t->language = o->language;
+    hpc_perf_language_clear(t->language);
+    for (int64_t k = 0; k < commits; k++) TRY(perf_listen(&p->commit[k], t));
+    TRY(perf_listen(&p->range, t));
+    TRY(hpc_perf_language_run(t->language));
+out:
+    return rc;
+}
+
 static int tell_commits(hpc_perf_prediction *p, perf_teller *t, hpc_git *g, const hpc_git_range *r,
                         const hpc_perf_predict_options *o)
 {
     hpc_buf room = {0};
     int rc = HPC_OK;
-    p->commit = hpc_alloc((size_t)r->n + 1, sizeof *p->commit);
-    TRY(p->commit ? HPC_OK : HPC_E_NOMEM);
     for (; p->n < r->n; p->n++) {
-        const hpc_git_step *s = &r->item[p->n];
         hpc_perf_told *c = &p->commit[p->n];
-        *c = (hpc_perf_told){.base = s->parent, .head = s->id, .time = s->time};
-        c->parents = s->parents;
         TRY(read_message(c, p, g, &room));
         TRY(perf_tell(c, t));
         if (o->progress) o->progress(o->user, p->n + 1, r->n);
@@ -191,6 +221,8 @@ int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model 
     if (!out->arena) goto out;
     TRY(find_range(&r, &out->range, g, o));
     TRY(perf_teller_open(&t, g, m, out->arena));
+    TRY(find_commits(out, &r));
+    TRY(listen(out, &t, r.n, m, o));
     TRY(tell_commits(out, &t, g, &r, o));
     TRY(perf_tell(&out->range, &t));
     for (int64_t k = 0; k < out->n; k++) set_levels(&out->commit[k], o);

@@ -8,6 +8,7 @@
 #ifndef HPC_PERF_PREDICT_H
 #define HPC_PERF_PREDICT_H
 
+#include "infer/perf/language.h"
 #include "infer/perf/learn.h"
 
 #ifdef __cplusplus
@@ -74,6 +75,9 @@ typedef struct hpc_perf_predict_options {
     double warn, fail;       /* from this probability of slower on; above 1: never */
     const char *acks;      /* the text of a file of acknowledgements; NULL: HPC_PERF_ACKS of head */
     const char *acks_name; /* what messages call it */
+    /* What it says of changes is heard, too; NULL: nothing is. What was added to it is forgotten.
+     */
+    hpc_perf_language *language;
     void (*progress)(void *user, int64_t done, int64_t all);
     void *user;
 } hpc_perf_predict_options;
@@ -95,7 +99,8 @@ typedef struct hpc_perf_predict_options {
  * a function in it. By functions a whole is acknowledged when all that bring it to its level are;
  * the range also when all commits at a level are.
  *
- * HPC_E_ARG for names of no commit, for a history that is cut off (a shallow clone) before the
+ * HPC_E_ARG for a language model where the model learnt from none (without one where it did is a
+ * remark), for names of no commit, for a history that is cut off (a shallow clone) before the
  * range's beginning, and for two commits that have nothing in common. An empty range is no error:
  * it is the same. */
 int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model *m,

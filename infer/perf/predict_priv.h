@@ -16,9 +16,14 @@ typedef struct perf_teller { /* memory that is used again */
     hpc_perf_change change;
     hpc_perf_features features;
     hpc_perf_reasons reasons;
+    hpc_perf_language *language; /* NULL: none is heard */
+    int64_t told;                /* changes that were, of those that it heard */
 } perf_teller;
 int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m, hpc_arena *arena);
 void perf_teller_close(perf_teller *t);
+/* The language model is given all changes, in the order in which they are told later, and then
+ * reads them. */
+int perf_listen(const hpc_perf_told *of, perf_teller *t);
 /* Fills in verdicts, functions and reasons of out, which says of which two commits. */
 int perf_tell(hpc_perf_told *out, perf_teller *t);
 /* A copy without control characters, and without those that turn the direction of text. */

@@ -214,11 +214,25 @@ out:
     return rc;
 }
 
+/* What the language model said of the change is among its features, and those of its functions. */
+static void hear(perf_teller *t)
+{
+    hpc_perf_language_said s;
+    if (!t->language) return;
+    hpc_perf_language_judge(&s, t->language, t->told++);
+    hpc_perf_language_put(&t->features.commit, s.known ? s.logp : NULL);
+    for (int64_t k = 0; k < s.n; k++) {
+        const hpc_perf_language_opinion *o = &s.function[k];
+        if (o->tokens > 0) hpc_perf_language_put(&t->features.function[o->function], o->logp);
+    }
+}
+
 static int tell_change(hpc_perf_told *out, perf_teller *t)
 {
     const hpc_perf_change *c = &t->change;
     int rc;
     TRY(hpc_perf_features_find(&t->features, t->scanner, c));
+    hear(t);
     if (is_without_effect(c)) {
         say_same(&out->said);
         TRY(put_reasons(&out->said, t, -1, NULL));
@@ -232,12 +246,26 @@ out:
     return rc;
 }
 
+static bool is_readable(int rc, const perf_teller *t)
+{
+    return rc == HPC_GIT_READ && !t->change.too_many;
+}
+
+int perf_listen(const hpc_perf_told *of, perf_teller *t)
+{
+    int rc;
+    TRY(hpc_perf_change_read(&t->change, t->reader, &of->base, &of->head));
+    if (is_readable(rc, t)) TRY(hpc_perf_language_add(t->language, &t->change));
+out:
+    return rc;
+}
+
 int perf_tell(hpc_perf_told *out, perf_teller *t)
 {
     char because[256];
     int rc;
     TRY(hpc_perf_change_read(&t->change, t->reader, &out->base, &out->head));
-    if (rc == HPC_GIT_READ && !t->change.too_many) return tell_change(out, t);
+    if (is_readable(rc, t)) return tell_change(out, t);
     snprintf(because, sizeof because, "%.200s",
              rc == HPC_GIT_READ ? "more files differ than are looked into" : t->change.names.data);
     rc = say_unknown(&out->said, t, because);

@@ -1,6 +1,6 @@
 /*
- * Tests of a language model in `hpccoder perf train` as a user runs it: for which repositories it
- * is asked, and what is refused.
+ * Tests of a language model in `hpccoder perf train` and `perf predict` as a user runs them: for
+ * which repositories it is asked, what it changes, and what is refused.
  */
 #include "tests/git/repository.h"
 
@@ -70,6 +70,28 @@ static void trained(place *p, const char *words)
     if (o.code != 0) fail_msg("%s: %s", words, o.err);
 }
 
+#define PREDICT "perf predict --repo @r main~4..main "
+
+/* What a model learnt to hear is heard, and changes what is told; else it is said that it lacks. */
+static void predicts(place *p)
+{
+    char deaf[sizeof o.out];
+    trained(p, PREDICT "--model @b --json");
+    hpc_test_says(o.err, "the model learnt from what a language model says, and none is given");
+    snprintf(deaf, sizeof deaf, "%s", o.out);
+    trained(p, PREDICT "--model @b --language @model --json");
+    assert_string_equal(o.err, "");
+    assert_true(strcmp(o.out, deaf) != 0);
+    snprintf(deaf, sizeof deaf, "%s", o.out);
+    trained(p, PREDICT "--model @b/model.json --language @model --json"); /* once more: the same */
+    assert_string_equal(o.out, deaf);
+    trained(p, PREDICT "--model @a");
+    assert_string_equal(o.err, "");
+    hpc_test_refuses(&o, p->root, PREDICT "--model @a --language @model",
+                     "the model did not learn from what a language model says");
+    hpc_test_refuses(&o, p->root, PREDICT "--model @b --language @none", "none");
+}
+
 static void test_language(void **state)
 {
     place *p = *state;
@@ -86,6 +108,7 @@ static void test_language(void **state)
     script(p, "cmp a/examples.csv d/examples.csv; cmp a/model.json d/model.json");
     trained(p, "perf train --examples @b/examples.csv --out @e"); /* without any model */
     script(p, "cmp b/model.json e/model.json");
+    predicts(p);
     hpc_test_refuses(&o, p->root, TRAIN "--out @x --language @none", "none");
     hpc_test_refuses(&o, p->root, TRAIN "--out @x --language pilot/pilot.gguf",
                      "does not compare two functions");
