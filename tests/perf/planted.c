@@ -254,14 +254,14 @@ static void what_it_says_is_measured(void **state)
     assert_int_equal(measure_all(*state, NULL), 0);
 }
 
-/* What is wanted is 80 % (`planted predict` fails below that); the model that ships reaches 72 %,
- * and may not fall back behind two thirds. */
+/* What is wanted is 80 % (`planted predict` fails below that); the model that ships reaches 77 %,
+ * and may not fall back behind three quarters. */
 static void most_are_predicted(void **state)
 {
     tally all = {0}, harmless = {0};
     predict_all(&all, &harmless, *state, false);
     print_message("%d of %d right\n", all.right, all.n);
-    assert_true(3 * all.right >= 2 * all.n);
+    assert_true(4 * all.right >= 3 * all.n);
     assert_true(20 * harmless.said[PERF_SLOWER] <= harmless.n);
 }
 
