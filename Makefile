@@ -232,7 +232,7 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
 	install -D -m 644 -t $(root)/share/hpccoder $(wildcard corpus/*.sketch) $(addprefix pilot/,pilot.gguf pilot.passages pragma.gguf)
 	install -D -m 644 -t $(root)/share/hpccoder/machines $(wildcard machines/*.json)
-	install -D -m 644 models/perf/model.json $(root)/share/hpccoder/models/perf/model.json
+	install -D -m 644 -t $(root)/share/hpccoder/models/perf models/perf/model.json models/perf/real.csv.zst
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
 clean: ## remove build/
