@@ -113,6 +113,7 @@ static int64_t slab_of(const gemm *g, int64_t k)
 {
     int64_t word = gemm_word(g);
 
+    hpc_assert(word > 0);
     return k > 0 ? gemm_even_part(k, word * WORD_SLAB, word * 16) : word;
 }
 
