@@ -110,6 +110,11 @@ const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds)
     return out;
 }
 
+const char *perf_report_built(const perf_shown *s)
+{
+    return s->build[0] ? s->build : "(nobody recorded it)";
+}
+
 const perf_commit *perf_report_commit(const perf_shown *s, int64_t at)
 {
     return &s->of->curves.line.item[at];

@@ -48,6 +48,8 @@ const char *perf_report_cost(char out[PERF_REPORT_TEXT], const perf_shown *s, do
 const char *perf_report_share(char out[PERF_REPORT_TEXT], double change); /* "+12.3 %" */
 const char *perf_report_range(char out[PERF_REPORT_TEXT], double low, double high);
 const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds); /* "" for none */
+/* What built it, or that nobody recorded that. */
+const char *perf_report_built(const perf_shown *s);
 const perf_commit *perf_report_commit(const perf_shown *s, int64_t at);
 /* How many of its labels are each. */
 void perf_report_labels(int64_t n[PERF_UNDECIDED + 1], const perf_shown *s);

@@ -238,7 +238,7 @@ static int put_series(hpc_buf *out, const perf_report *r, const perf_shown *s)
     hpc_plot_escape(out, s->machine);
     if (s->builds) {
         hpc_buf_text(out, ", built by <code>");
-        hpc_plot_escape(out, s->build);
+        hpc_plot_escape(out, perf_report_built(s));
         hpc_buf_text(out, "</code>");
     }
     hpc_buf_text(out, "</h2>\n");

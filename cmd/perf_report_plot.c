@@ -338,7 +338,7 @@ static int put_labels(hpc_plot *out, const drawing *d)
     const char *command = perf_report_line(d->arena, s->command, 80);
     const char *machine = perf_report_line(d->arena, s->machine, 60);
     const char *metric = perf_report_line(d->arena, s->metric, 40);
-    const char *build = perf_report_line(d->arena, s->builds ? s->build : "", 60);
+    const char *build = perf_report_line(d->arena, s->builds ? perf_report_built(s) : "", 60);
     if (!command || !machine || !metric || !build) return HPC_E_NOMEM;
     out->title = s->builds ? hpc_arena_text(d->arena, "%s of '%s' on %s, built by '%s'", metric,
                                             command, machine, build)

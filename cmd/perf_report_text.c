@@ -32,7 +32,7 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
     const perf_curve *c = s->curve;
     int64_t label[PERF_UNDECIDED + 1];
     hpc_buf_printf(out, "[%d] %s of '%s' on %s", s->number, s->metric, s->command, s->machine);
-    if (s->builds) hpc_buf_printf(out, ", built by '%s'", s->build);
+    if (s->builds) hpc_buf_printf(out, ", built by '%s'", perf_report_built(s));
     if (histories) hpc_buf_printf(out, ", %s", s->of->name);
     hpc_buf_printf(out, "\n    %lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);

@@ -306,6 +306,13 @@ static void builds_are_told_apart(void **state)
     o = run(p, "--db @h.db");
     hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box, built by 'make'\n");
     hpc_test_says(o.out, "[2] time of './bench <a> & 'b'' on box, built by 'make <fast>'\n");
+    assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
+    assert_int_equal(
+        perf_db_add(d, &(perf_way){"", "./bench <a> & 'b'", "box"}, "time", m.id[1], 3.5), 0);
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    o = run(p, "--db @h.db");
+    hpc_test_says(o.out, "[3] time of './bench <a> & 'b'' on box, built by '(nobody recorded it)'");
     o = run(p, "--db @h.db --series fast");
     hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box\n");
     o = run(p, "--db @h.db --json");
