@@ -72,7 +72,9 @@ static int ask_history(prediction *x)
     const predict_options *o = x->o;
     history_options *h = &x->history;
     asked *a = &x->asked;
-    bool given = o->how.build || o->how.run || o->how.db || o->how.metric.n > 0;
+    const asked_measure *m = &o->how;
+    bool given = m->build || m->run || m->db || m->work || m->cpus || m->machine ||
+                 m->metric.n > 0 || m->env.n > 0 || m->memory_mib > 0 || m->again;
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
@@ -82,7 +84,7 @@ static int ask_history(prediction *x)
     *h = (history_options)HISTORY_DEFAULTS;
     a->quiet = o->quiet;
     a->command = "perf predict";
-    TRY(asked_history(h, a, &o->how));
+    TRY(asked_history(h, a, m));
     h->repository = o->repo;
     h->tell = asked_say;
     h->user = a;
