@@ -15,6 +15,8 @@
 
 enum {
     PART_MOST = 1 << 20, /* bytes of b that tiles of many words read again and again: of L2 */
+    BYTE_COLS =
+        4 * GANG_COLS,   /* of i8: no strip waits in a worker's memory, and of a less is packed */
     LAST_PER_WORKER = 3, /* low strips */
     LEAST_WORK = 1 << 25 /* multiplications: about a millisecond's; of less, meetings are felt */
 };
@@ -43,7 +45,7 @@ static cut cut_of(const gemm *g, int64_t n, int64_t k)
 {
     enum { LEAST = GANG_COLS / 4 };
     cut by = {.k = gemm_is_direct(g) ? k : gemm_even_part(k, deepest(g), GANG_BLOCK)};
-    int64_t most = GANG_COLS;
+    int64_t most = g->a_type == HPC_I8 ? BYTE_COLS : GANG_COLS;
 
     if (by_steps(g) && by.k > 0) most = least(most, PART_MOST / (by.k * 4 / gemm_word(g)));
     by.cols = least(n, gemm_even_part(n, most < LEAST ? LEAST : most / LEAST * LEAST, LEAST));

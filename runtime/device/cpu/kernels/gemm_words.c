@@ -40,20 +40,19 @@ static void slab(float *c, int64_t c_ld, const word_tile *a, int64_t rows, const
                  const int64_t cols[WORD_SLICES])
 {
     int64_t slices = gemm_parts(rows, WORD_ROWS), stride = a->words * GEMM_PANEL;
+    word_tile t = *a; /* once: a copy in vectors of what was just written waits for all stores */
 
     for (int64_t j = 0; j < cols[slices - 1]; j += WORD_COLS) {
-        const uint32_t *panel = b + j / GEMM_PANEL * stride;
+        const uint32_t *panel = t.b[0] = b + j / GEMM_PANEL * stride;
         const uint32_t *next = j + WORD_COLS < cols[slices - 1] ? panel + WORD_PANELS * stride : b;
         for (int64_t q = 0; q < slices; q++) {
             int64_t height = least(WORD_ROWS, rows - q * WORD_ROWS), n = cols[q] - j;
             float *to = c + q * WORD_ROWS * c_ld + j;
-            word_tile t = *a;
             if (n <= 0) continue;
-            t.a += q * WORD_ROWS * a->a_ld;
-            if (t.start) t.start += q * WORD_ROWS;
             /* Where there is no second panel, the first one serves: its results are dropped. */
-            t.b[0] = panel;
             t.b[1] = n > GEMM_PANEL ? panel + stride : panel;
+            t.a = a->a + q * WORD_ROWS * a->a_ld;
+            t.start = a->start ? a->start + q * WORD_ROWS : NULL;
             t.ahead = (const char *)next + q * a->words * WORD_AHEAD;
             ask_for_sums(q + 1 < slices ? to + WORD_ROWS * c_ld : c + j + WORD_COLS, c_ld,
                          q + 1 < slices || j + WORD_COLS < cols[0]);

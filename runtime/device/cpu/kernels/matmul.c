@@ -107,6 +107,14 @@ static void mirror_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gem
             store(&a->y, base + (at.j + j) * s->n + first + r, x + r * s->tile.n + j, 1);
 }
 
+/* Elements at .. at+n-1 are written soon: rows are too far apart for prefetchers of hardware. */
+static void ask_for_row(const hpc_tensor *y, int64_t at, int64_t n)
+{
+    const char *to = element(y, at), *end = element(y, at + n);
+
+    for (; to < end; to += HPC_ALIGN) __builtin_prefetch(to, 1);
+}
+
 /* Rows of a block in x become what is stored. zeros, spare: as many floats as it has columns. */
 static void finish_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gemm_block at,
                         float *x, int64_t ld, float *zeros, float *spare)
@@ -117,12 +125,16 @@ static void finish_rows(const hpc_matmul_args *a, const shape *s, int64_t e, gem
         bias = load(zeros, &a->bias, (a->bias.rank == 2 ? e * s->n : 0) + at.j, at.cols);
     else
         memset(zeros, 0, (size_t)at.cols * sizeof *zeros);
-    /* In strips that are the same for all tiles: a loop's vectors and its tail may round apart. */
+    /* What begins the last strip of a row is the same for all tiles: a loop's vectors and its tail
+     * may round apart. */
     for (int64_t i = 0; i < at.rows; i++) {
         int64_t cols = a->attr.symmetric ? least(at.cols, at.i + i + 1 - at.j) : at.cols;
-        for (int64_t j = 0; j < cols; j += GEMM_TILE_GRAIN) HPC_ISA(cpu_matmul_finish)
-        (a, (e * s->m + at.i + i) * s->n + at.j + j, x + i * ld + j, bias + j, spare,
-         least(GEMM_TILE_GRAIN, cols - j));
+        if (i + 1 < at.rows) ask_for_row(&a->y, (e * s->m + at.i + i + 1) * s->n + at.j, cols);
+        for (int64_t j = 0, part; j < cols; j += part) {
+            part = cols - j < GEMM_TILE_GRAIN ? cols - j : (cols - j) & -GEMM_TILE_GRAIN;
+            HPC_ISA(cpu_matmul_finish)
+            (a, (e * s->m + at.i + i) * s->n + at.j + j, x + i * ld + j, bias + j, spare, part);
+        }
     }
 }
 

@@ -71,7 +71,7 @@ typedef struct word_tile {
     int64_t a_ld;
     const uint32_t *b[2]; /* panels; without a second one, the first again */
     int64_t words;
-    const int32_t *start; /* of integers, what each row's sums begin with; NULL: with nothing */
+    const int32_t *start; /* of integers with WORD_OFFSET, what each row's sums have added */
     const char *ahead;    /* WORD_AHEAD bytes for each word are fetched from here */
     bool add, integers;
 } word_tile;

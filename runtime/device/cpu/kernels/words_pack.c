@@ -97,6 +97,7 @@ pack_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k, int6
             __m512i r[16];
             for (int i = 0; i < 16; i++) {
                 int64_t at = (j + (i < cols ? i : 0)) * g->b_ld + p0 + p * b.word;
+                __builtin_prefetch(at_of(b, at + GEMM_PANEL * g->b_ld), 0, 2);
                 r[i] = shifted(b, load_row(b, at, i < cols ? k - p * b.word : 0));
             }
             turn16(r);

@@ -117,6 +117,7 @@ static inline __attribute__((always_inline)) lanes add_products(lanes sum, lanes
 
 /* ---- the tile ------------------------------------------------------------------------------- */
 
+/* What loops over sums is unrolled at once: else gcc 12 may keep them in memory. */
 static inline __attribute__((always_inline)) void integer_rows(float *restrict c, int64_t c_ld,
                                                                const word_tile *t, const int rows)
 {
@@ -124,11 +125,11 @@ static inline __attribute__((always_inline)) void integer_rows(float *restrict c
     const uint32_t *b0 = t->b[0], *b1 = t->b[1];
     lanes acc[WORD_ROWS][VECTORS];
 
+#pragma GCC unroll 24
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < VECTORS; v++) {
             acc[i][v] = (lanes){0};
             if (t->add) acc[i][v] = *(const loose_lanes *)(c + i * c_ld + v * LANES);
-            if (t->start) acc[i][v] += t->start[i];
         }
 #pragma GCC unroll 4
     for (int64_t p = 0; p < t->words; p++) {
@@ -138,13 +139,19 @@ static inline __attribute__((always_inline)) void integer_rows(float *restrict c
             x[v] = *(const lanes *)(from + p * GEMM_PANEL + v * LANES % GEMM_PANEL);
         }
         if (rows == WORD_ROWS) __builtin_prefetch(ahead + p * WORD_AHEAD, 0, 2);
+#pragma GCC unroll 24
         for (int i = 0; i < rows; i++) {
             lanes s = splat_word(a + i * t->a_ld + 4 * p);
             for (int v = 0; v < VECTORS; v++) acc[i][v] = add_products(acc[i][v], s, x[v]);
         }
     }
+#pragma GCC unroll 24
     for (int i = 0; i < rows; i++)
-        for (int v = 0; v < VECTORS; v++) *(loose_lanes *)(c + i * c_ld + v * LANES) = acc[i][v];
+        for (int v = 0; v < VECTORS; v++) {
+            lanes sum = acc[i][v];
+            if (WORD_OFFSET != 0) sum += splat_word(t->start + i);
+            *(loose_lanes *)(c + i * c_ld + v * LANES) = sum;
+        }
 }
 
 #if defined(__AVX512BF16__)
@@ -157,6 +164,7 @@ static inline __attribute__((always_inline)) void pair_rows(float *restrict c, i
     const uint32_t *b0 = t->b[0], *b1 = t->b[1];
     __m512 acc[WORD_ROWS][2];
 
+#pragma GCC unroll 24
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < 2; q++)
             acc[i][q] =
@@ -166,6 +174,7 @@ static inline __attribute__((always_inline)) void pair_rows(float *restrict c, i
         __m512bh x0 = (__m512bh)_mm512_load_si512(b0 + p * GEMM_PANEL);
         __m512bh x1 = (__m512bh)_mm512_load_si512(b1 + p * GEMM_PANEL);
         if (rows == WORD_ROWS) __builtin_prefetch(ahead + p * WORD_AHEAD, 0, 2);
+#pragma GCC unroll 24
         for (int i = 0; i < rows; i++) {
             int32_t pair;
             memcpy(&pair, a + i * t->a_ld + 4 * p, sizeof pair);
@@ -174,6 +183,7 @@ static inline __attribute__((always_inline)) void pair_rows(float *restrict c, i
             acc[i][1] = _mm512_dpbf16_ps(acc[i][1], s, x1);
         }
     }
+#pragma GCC unroll 24
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < 2; q++) _mm512_storeu_ps(c + i * c_ld + q * GEMM_PANEL, acc[i][q]);
 }
