@@ -69,19 +69,42 @@ static inline void attend_put(void *to, hpc_dtype type, const float *x, int64_t 
         memcpy(to, x, (size_t)n * sizeof *x);
 }
 
-/* Rows of keys or values, ld elements apart, f32 or bf16. */
+/* Rows of keys or values, f32 or bf16: `at` + row[j] elements is where the j-th begins. */
 typedef struct attend_cache {
     const void *at;
-    int64_t ld;
+    const int64_t *row;
     hpc_dtype type;
 } attend_cache;
+
+/* What comes after them, of all heads that a worker goes over: asked for in the order in which it
+ * lies, and a little at a time, as more requests at once wait for each other and then what is
+ * computed waits for them. */
+typedef struct attend_ahead {
+    attend_cache cache; /* from the first of the heads on */
+    int64_t keys, heads;
+    int64_t size, bytes; /* of an element, and of a head's row */
+    int64_t key, head;   /* where it goes on */
+} attend_ahead;
+
+/* Of so many keys, what one head takes. */
+static inline void attend_fetch(attend_ahead *next, int64_t keys)
+{
+    for (; keys > 0 && next->key < next->keys; keys--) {
+        const char *at = (const char *)next->cache.at + next->cache.row[next->key] * next->size +
+                         next->head * next->bytes;
+        for (int64_t b = 0; b < next->bytes; b += HPC_ALIGN) __builtin_prefetch(at + b, 0, 2);
+        if (++next->head < next->heads) continue;
+        next->head = 0;
+        next->key++;
+    }
+}
 
 /* scores [rows,n] of [rows,ATTEND_KEYS] = q [rows,dim] times n keys; and o [rows,dim] += so many
  * weights times values: for few rows, the bits of cpu_gemm. (attend_few.c) */
 void HPC_ISA(cpu_attend_scores)(float *scores, const float *q, int64_t rows, int64_t dim,
-                                attend_cache k, int64_t n);
+                                attend_cache k, int64_t n, attend_ahead *next);
 void HPC_ISA(cpu_attend_values)(float *o, int64_t dim, const float *weights, int64_t rows,
-                                attend_cache v, int64_t n);
+                                attend_cache v, int64_t n, attend_ahead *next);
 
 /* Refuses starts that do not rise or lead out of the rows. */
 static inline int attend_check_start(const hpc_tensor *start, int64_t sequences, int64_t rows,

@@ -171,50 +171,30 @@ static void block_rows(gemm *g, const hpc_tensor *x, const hpc_attention_args *a
 static void score_block(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                         int64_t first, int64_t keys, const scratch *w)
 {
-    int64_t row, width = s->key_heads * s->dim, rows = t->n * s->group - r0;
-    float *scores = w->scores + r0 * ATTEND_KEYS;
+    int64_t rows = t->n * s->group - r0;
     gemm g = {.a = gemm_element(w->q, s->type, r0 * s->dim),
               .a_ld = s->dim,
               .k = s->dim,
               .a_type = s->type,
               .b_trans = true};
 
-    if (!few(s, t, r0)) {
-        block_rows(&g, &a->k, a, s, t, first, keys, w);
-        HPC_ISA(cpu_gemm)
-        (scores, ATTEND_KEYS, &g, (gemm_block){0, rows, 0, keys}, false, w->gemm);
-        return;
-    }
-    for (int64_t j = 0, run; j < keys; j += run) {
-        run = key_run(&row, a, t, first + j, first + keys);
-        const void *k = element(&a->k, row * width + t->key_head * s->dim);
-        HPC_ISA(cpu_attend_scores)
-        (scores + j, g.a, rows, s->dim, (attend_cache){k, width, (hpc_dtype)a->k.dtype}, run);
-    }
+    block_rows(&g, &a->k, a, s, t, first, keys, w);
+    HPC_ISA(cpu_gemm)
+    (w->scores + r0 * ATTEND_KEYS, ATTEND_KEYS, &g, (gemm_block){0, rows, 0, keys}, false, w->gemm);
 }
 
 static void add_values(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
                        int64_t first, int64_t keys, const scratch *w)
 {
-    int64_t row, width = s->key_heads * s->dim, rows = t->n * s->group - r0;
-    float *o = w->o + r0 * s->dim;
+    int64_t rows = t->n * s->group - r0;
     gemm g = {.a = gemm_element(w->weights, s->type, r0 * ATTEND_KEYS),
               .a_ld = ATTEND_KEYS,
               .k = keys,
               .a_type = s->type};
 
-    if (!few(s, t, r0)) {
-        block_rows(&g, &a->v, a, s, t, first, keys, w);
-        HPC_ISA(cpu_gemm)(o, s->dim, &g, (gemm_block){0, rows, 0, s->dim}, true, w->gemm);
-        return;
-    }
-    for (int64_t j = 0, run; j < keys; j += run) {
-        run = key_run(&row, a, t, first + j, first + keys);
-        const void *v = element(&a->v, row * width + t->key_head * s->dim);
-        HPC_ISA(cpu_attend_values)
-        (o, s->dim, (const float *)g.a + j, rows, (attend_cache){v, width, (hpc_dtype)a->v.dtype},
-         run);
-    }
+    block_rows(&g, &a->v, a, s, t, first, keys, w);
+    HPC_ISA(cpu_gemm)
+    (w->o + r0 * s->dim, s->dim, &g, (gemm_block){0, rows, 0, s->dim}, true, w->gemm);
 }
 
 enum { PARTS = 16 }; /* of a row's maximum and sum: part of the bits */
@@ -303,24 +283,6 @@ static inline void fetch_row(const hpc_attention_args *a, const shape *s, const 
     for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(at + b);
 }
 
-/* The part-th of `parts` parts of a block's keys: as the task's heads have them, side by side. Few
- * rows are done with one block sooner than memory gives the next, and it gives runs of lines faster
- * than a head's few out of each row. */
-static void fetch_part(const hpc_attention_args *a, const shape *s, const task *t,
-                       const hpc_tensor *x, int64_t first, int64_t part, int64_t parts)
-{
-    int64_t from = first + part * ATTEND_KEYS / parts, row, run;
-    int64_t end = least(first + (part + 1) * ATTEND_KEYS / parts, t->keys);
-    int64_t one = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes * s->dim;
-
-    for (int64_t j = from; j < end; j += run) {
-        run = key_run(&row, a, t, j, end);
-        const char *at = element(x, (row * s->key_heads + t->key_head) * s->dim);
-        for (int64_t i = 0; i < run; i++, at += one * s->key_heads)
-            for (int64_t b = 0; b < one * t->key_heads; b += 64) __builtin_prefetch(at + b, 0, 2);
-    }
-}
-
 enum { BESIDE = 4 }; /* rows whose maxima are found at once: none waits for its own */
 
 static void soften(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
@@ -402,29 +364,101 @@ static scratch of_head(const scratch *w, const shape *s, const task *t, int64_t 
     return part;
 }
 
+/* Where a block's keys lie, in elements; how many there are. */
+static int64_t block_keys(int64_t row[ATTEND_KEYS], const hpc_attention_args *a, const shape *s,
+                          const task *t, int64_t first)
+{
+    int64_t keys = least(ATTEND_KEYS, t->keys - first), at;
+
+    for (int64_t j = 0, run; j < keys; j += run) {
+        run = key_run(&at, a, t, first + j, first + keys);
+        for (int64_t i = 0; i < run; i++) row[j + i] = (at + i) * s->key_heads * s->dim;
+    }
+    return keys > 0 ? keys : 0;
+}
+
+static attend_cache cache_of(const hpc_tensor *x, const shape *s, const task *t, const int64_t *row)
+{
+    return (attend_cache){element(x, t->key_head * s->dim), row, (hpc_dtype)x->dtype};
+}
+
+static attend_ahead ahead_of(const hpc_tensor *x, const shape *s, const task *t, const int64_t *row,
+                             int64_t keys)
+{
+    int64_t size = (int64_t)hpc_dtype_get((hpc_dtype)x->dtype)->block_bytes;
+
+    return (attend_ahead){cache_of(x, s, t, row), keys, t->key_heads, size, size * s->dim, 0, 0};
+}
+
+/* A block of keys for all heads of few rows each: they are done with it sooner than memory gives
+ * the next one, which is asked for all the while. next: where that lies. */
+static void few_rows(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
+                     int64_t first, const int64_t *row, const int64_t *next, const scratch *w)
+{
+    int64_t keys = least(ATTEND_KEYS, t->keys - first), rows = t->n * s->group - r0;
+    int64_t after = t->keys - first - keys, later = after > 0 ? least(ATTEND_KEYS, after) : 0;
+    attend_ahead k = ahead_of(&a->k, s, t, next, later), v = ahead_of(&a->v, s, t, next, later);
+    task one = *t;
+
+    for (int64_t h = 0; h < t->key_heads; h++, one.key_head++) {
+        scratch mine = of_head(w, s, t, h);
+        const float *q = (const float *)mine.q + r0 * s->dim;
+        HPC_ISA(cpu_attend_scores)
+        (mine.scores + r0 * ATTEND_KEYS, q, rows, s->dim, cache_of(&a->k, s, &one, row), keys, &k);
+        soften(a, s, &one, r0, first, keys, &mine);
+        const float *by = (const float *)mine.weights + r0 * ATTEND_KEYS;
+        HPC_ISA(cpu_attend_values)
+        (mine.o + r0 * s->dim, s->dim, by, rows, cache_of(&a->v, s, &one, row), keys, &v);
+    }
+    attend_fetch(&k, later * t->key_heads); /* what is left */
+    attend_fetch(&v, later * t->key_heads);
+}
+
+/* All of a first block, which nobody has asked for. */
+static void ask_for_block(const hpc_attention_args *a, const shape *s, const task *t,
+                          const int64_t *row, int64_t keys)
+{
+    attend_ahead k = ahead_of(&a->k, s, t, row, keys), v = ahead_of(&a->v, s, t, row, keys);
+
+    attend_fetch(&k, keys * t->key_heads);
+    attend_fetch(&v, keys * t->key_heads);
+}
+
+static void many_rows(const hpc_attention_args *a, const shape *s, const task *t, int64_t r0,
+                      int64_t first, const scratch *w)
+{
+    int64_t keys = least(ATTEND_KEYS, t->keys - first);
+    task one = *t;
+
+    for (int64_t h = 0; h < t->key_heads; h++, one.key_head++) {
+        scratch mine = of_head(w, s, t, h);
+        score_block(a, s, &one, r0, first, keys, &mine);
+        soften(a, s, &one, r0, first, keys, &mine);
+        add_values(a, s, &one, r0, first, keys, &mine);
+    }
+}
+
 /* Blocks of keys, and of each the heads: neighbours in memory are read one after the other. */
 static void run_task(const hpc_attention_args *a, const shape *s, const task *t, const scratch *w)
 {
     attend_span top = visible(a, s, t, 0), bottom = visible(a, s, t, t->n * s->group - 1);
+    int64_t rows[2][ATTEND_KEYS], begun = top.lo / ATTEND_KEYS * ATTEND_KEYS;
     task one = *t;
 
     for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
         scratch mine = of_head(w, s, t, k);
         begin(a, s, &one, &mine);
     }
-    for (int64_t first = top.lo / ATTEND_KEYS * ATTEND_KEYS; first < bottom.hi;
-         first += ATTEND_KEYS) {
-        int64_t keys = least(ATTEND_KEYS, t->keys - first), r0 = row_from(a, s, t, first);
-        one.key_head = t->key_head;
-        for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
-            scratch mine = of_head(w, s, t, k);
-            bool quick = few(s, &one, r0);
-            if (quick) fetch_part(a, s, t, &a->k, first + ATTEND_KEYS, k, t->key_heads);
-            score_block(a, s, &one, r0, first, keys, &mine);
-            soften(a, s, &one, r0, first, keys, &mine);
-            if (quick) fetch_part(a, s, t, &a->v, first + ATTEND_KEYS, k, t->key_heads);
-            add_values(a, s, &one, r0, first, keys, &mine);
+    for (int64_t first = begun; first < bottom.hi; first += ATTEND_KEYS) {
+        int64_t r0 = row_from(a, s, t, first), turn = first / ATTEND_KEYS % 2;
+        if (!few(s, t, r0)) {
+            many_rows(a, s, t, r0, first, w);
+            continue;
         }
+        int64_t keys = block_keys(rows[turn], a, s, t, first);
+        if (first == begun) ask_for_block(a, s, t, rows[turn], keys);
+        block_keys(rows[!turn], a, s, t, first + ATTEND_KEYS);
+        few_rows(a, s, t, r0, first, rows[turn], rows[!turn], w);
     }
     one.key_head = t->key_head;
     for (int64_t k = 0; k < t->key_heads; k++, one.key_head++) {
