@@ -292,8 +292,8 @@ static void soften(const hpc_attention_args *a, const shape *s, const task *t, i
     int64_t end = t->n * s->group, n;
 
     for (; r0 < end; r0 += n) {
-        float largest_of[BESIDE];
-        bool sees[BESIDE];
+        float largest_of[BESIDE] = {0};
+        bool sees[BESIDE] = {0};
         n = least(BESIDE, end - r0);
         for (int64_t i = 0; i < n; i++) {
             float *x = w->scores + (r0 + i) * ATTEND_KEYS;

@@ -90,6 +90,7 @@ enum { VECTORS = WORD_COLS / LANES };
 
 typedef int32_t lanes __attribute__((vector_size(LANE_BYTES), may_alias));
 typedef int32_t loose_lanes __attribute__((vector_size(LANE_BYTES), may_alias, aligned(4)));
+typedef uint32_t wrapping_lanes __attribute__((vector_size(LANE_BYTES), may_alias));
 
 static inline __attribute__((always_inline)) lanes splat_word(const void *at)
 {
@@ -148,9 +149,9 @@ static inline __attribute__((always_inline)) void integer_rows(float *restrict c
 #pragma GCC unroll 24
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < VECTORS; v++) {
-            lanes sum = acc[i][v];
-            if (WORD_OFFSET != 0) sum += splat_word(t->start + i);
-            *(loose_lanes *)(c + i * c_ld + v * LANES) = sum;
+            wrapping_lanes sum = (wrapping_lanes)acc[i][v]; /* it wraps before its start is in it */
+            if (WORD_OFFSET != 0) sum += (wrapping_lanes)splat_word(t->start + i);
+            *(loose_lanes *)(c + i * c_ld + v * LANES) = (lanes)sum;
         }
 }
 
