@@ -13,6 +13,13 @@
 #include "tests/support/launch.h"
 #include "tests/support/sanitized.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
 const char *const *hpc_test_isas(void)
 {
     static const char *best[2];
@@ -124,6 +131,8 @@ void hpc_test_near(const char *what, const double *x, const double *wanted, cons
     }
 }
 
+/* ---- a launch ------------------------------------------------------------------------------- */
+
 typedef struct launch {
     hpc_plan plan;
     hpc_barrier barrier;
@@ -153,9 +162,47 @@ static struct {
 } kept[64];
 static int n_kept;
 
+/* Memory of kernels is kept, too: to have its pages anew for each launch takes longer than all
+ * else. What a kernel has lies at the end of a block, and the rest may not be touched. */
+typedef enum place { WORKSPACE, OWN, GANG_0, GANG_1, PLACES } place;
+static struct {
+    char *at;
+    size_t bytes;
+} block[PLACES];
+
+static void free_block(place p)
+{
+    if (block[p].at) ASAN_UNPOISON_MEMORY_REGION(block[p].at, block[p].bytes);
+    hpc_free(block[p].at);
+    block[p].at = NULL;
+    block[p].bytes = 0;
+}
+
+/* So many bytes, each 0xff. */
+static int take(void **at, place p, size_t bytes)
+{
+    size_t room = (bytes + HPC_ALIGN) / HPC_ALIGN * HPC_ALIGN; /* never 0 */
+    int rc;
+    if (room > block[p].bytes) {
+        free_block(p);
+        block[p].at = hpc_alloc_aligned(room, 1, HPC_ALIGN);
+        if (!block[p].at) TRY(HPC_E_NOMEM);
+        block[p].bytes = room;
+    }
+    char *from = block[p].at + block[p].bytes - room;
+    ASAN_POISON_MEMORY_REGION(block[p].at, block[p].bytes);
+    ASAN_UNPOISON_MEMORY_REGION(from, bytes);
+    memset(from, 0xff, bytes);
+    *at = from;
+    rc = HPC_OK;
+out:
+    return rc;
+}
+
 static void close_kept(void)
 {
     while (n_kept > 0) hpc_device_close(kept[--n_kept].device);
+    for (int p = 0; p < PLACES; p++) free_block((place)p);
 }
 
 static bool same_isa(const char *a, const char *b)
@@ -192,23 +239,13 @@ int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const
 
     TRY(device_of(&d, isa, workers));
     TRY(select(&l.plan, hpc_device_kernels(d, false), workers, args));
-    l.workspace = hpc_alloc_aligned(l.plan.workspace + 1, 1, HPC_ALIGN);
-    if (!l.workspace) TRY(HPC_E_NOMEM);
-    memset(l.workspace, 0xff, l.plan.workspace);
+    TRY(take(&l.workspace, WORKSPACE, l.plan.workspace));
     l.own_bytes = (l.plan.own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-    l.own = hpc_alloc_aligned((size_t)workers * l.own_bytes + 1, 1, HPC_ALIGN);
-    if (!l.own) TRY(HPC_E_NOMEM);
-    memset(l.own, 0xff, (size_t)workers * l.own_bytes);
-    for (int k = 0; k < 2; k++) {
-        l.gang[k] = hpc_alloc_aligned(l.plan.gang + 1, 1, HPC_ALIGN);
-        if (!l.gang[k]) TRY(HPC_E_NOMEM);
-        memset(l.gang[k], 0xff, l.plan.gang);
-    }
+    TRY(take(&l.own, OWN, (size_t)workers * l.own_bytes));
+    TRY(take(&l.gang[0], GANG_0, l.plan.gang));
+    TRY(take(&l.gang[1], GANG_1, l.plan.gang));
     hpc_barrier_init(&l.barrier, workers);
     rc = hpc_pool_run(hpc_device_pool(d), work, &l);
 out:
-    hpc_free(l.workspace);
-    hpc_free(l.own);
-    for (int k = 0; k < 2; k++) hpc_free(l.gang[k]);
     return rc;
 }
