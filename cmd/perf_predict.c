@@ -18,6 +18,8 @@ typedef struct prediction { /* all that a run of the command holds */
     hpc_git *git;
     hpc_perf_model *model;
     hpc_perf_language *language;
+    perf_db *db; /* NULL: there is none */
+    perf_profiles *profiles;
     hpc_buf acks;
     char *range; /* cut in two */
     hpc_progress progress;
@@ -73,7 +75,7 @@ static int ask_history(prediction *x)
     history_options *h = &x->history;
     asked *a = &x->asked;
     const asked_measure *m = &o->how;
-    bool given = m->build || m->run || m->db || m->work || m->cpus || m->machine ||
+    bool given = m->build || m->run || m->work || m->cpus || m->machine ||
                  m->metric.n > 0 || m->env.n > 0 || m->memory_mib > 0 || m->again;
     int rc = HPC_OK;
     if (!o->measure)
@@ -92,6 +94,37 @@ out:
     return rc;
 }
 
+static int heat_of(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
+                   int64_t time)
+{
+    char id[PERF_ID];
+    hpc_git_id_text(id, commit);
+    return perf_profiles_find(hot, n, from, id, time);
+}
+
+/* Where the cost is, by a history of earlier commits; one that is to be made knows nothing yet. */
+static int open_heat(prediction *x)
+{
+    const char *path = x->o->how.db;
+    int rc = HPC_OK;
+    if (!path || (x->o->measure && !hpc_file_exists(path))) return rc;
+    rc = perf_db_open(&x->db, path);
+    TRY(rc == HPC_E_IO && !hpc_file_exists(path) ? HPC_E_ARG : rc);
+    TRY(perf_profiles_open(&x->profiles, x->db));
+    x->ask.heat = heat_of;
+    x->ask.heat_from = x->profiles;
+out:
+    return rc;
+}
+
+static void close_heat(prediction *x)
+{
+    perf_profiles_close(x->profiles);
+    perf_db_close(x->db);
+    x->profiles = NULL;
+    x->db = NULL;
+}
+
 static int open_all(prediction *x)
 {
     const predict_options *o = x->o;
@@ -99,6 +132,7 @@ static int open_all(prediction *x)
     TRY(open_model(&x->model, o->model));
     if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
     x->ask.language = x->language;
+    TRY(open_heat(x));
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
     rc = hpc_git_open(&x->git, o->repo);
@@ -182,6 +216,7 @@ static int predict(prediction *x, const char *range)
     x->ask.progress = show;
     x->ask.user = x;
     TRY(hpc_perf_predict(&x->p, x->git, x->model, &x->ask));
+    close_heat(x); /* it may be written now */
     remark(x);
     x->report = (predict_report){.p = &x->p, .range = range, .warn = o->warn_on};
     x->report.fail = o->fail_on;
@@ -225,6 +260,7 @@ out:
     asked_release(&x.asked);
     hpc_perf_prediction_release(&x.p);
     hpc_perf_language_close(x.language);
+    close_heat(&x);
     hpc_perf_model_free(x.model);
     hpc_buf_release(&x.acks);
     hpc_git_close(x.git);
@@ -252,6 +288,9 @@ const hpc_command hpc_cmd_perf_predict = {
         "Where the model learnt from what a language model says of changes (perf train "
         "--language), --language names that, and it is asked: of each commit eight functions and "
         "2,048 tokens at most, those with most changed lines.\n\n"
+        "Where the model learnt from in which lines the cost of a program is, --db names a "
+        "history of commits before these, made by perf collect with -m cost of builds with -g: "
+        "what did not run there hardly matters, and what took half of the time does.\n\n"
         "It is advisory unless --fail-on is given: then the exit status is 1 if the range as a "
         "whole is slower with that probability and not unknown; if nothing can be said of the "
         "whole, or with --each, if a commit is. What is known and accepted does not count: a "

@@ -38,11 +38,13 @@ typedef struct source { /* the repository at hand, and what reads it */
     hpc_perf_change change;
     hpc_perf_features features;
     train_language language;
+    perf_profiles *profiles; /* NULL: of a file of examples */
 } source;
 
 static void source_close(source *s)
 {
     train_language_close(&s->language);
+    perf_profiles_close(s->profiles);
     hpc_perf_reader_free(s->reader);
     hpc_perf_scanner_free(s->scanner);
     hpc_perf_change_release(&s->change);
@@ -166,6 +168,18 @@ static void count(train_row *row, const hpc_perf_example *e)
     row->nothing += hpc_perf_nothing_differs(&e->x);
 }
 
+static int find_heat(source *s, const perf_pair *p)
+{
+    const hpc_hot_line *hot;
+    int64_t n;
+    int rc = HPC_OK;
+    if (!s->profiles) return rc;
+    TRY(perf_profiles_find(&hot, &n, s->profiles, p->base, p->time));
+    hpc_perf_heat_find(&s->features, &s->change, hot, n);
+out:
+    return rc;
+}
+
 /* 0: its commits or trees are not there. */
 static int read_change(source *s, const perf_pair *p)
 {
@@ -175,6 +189,7 @@ static int read_change(source *s, const perf_pair *p)
     TRY(hpc_perf_change_read(&s->change, s->reader, &base, &head));
     if (rc != HPC_GIT_READ) return 0;
     TRY(hpc_perf_features_find(&s->features, s->scanner, &s->change));
+    TRY(find_heat(s, p));
     TRY(train_language_add(&s->language, &s->change));
     rc = 1;
 out:
@@ -289,6 +304,7 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
+    TRY(perf_profiles_open(&s.profiles, db));
     TRY(train_language_open(&s.language, o, s.name, set->all.n));
     TRY(add_labels(set, row, &s, &l, o->evaluate));
     TRY(train_language_put(&s.language, set));
@@ -325,10 +341,13 @@ out:
     return rc;
 }
 
-/* Features of an example are found anew; what a language model said stays. 1: that was done. */
+/* Features of an example are found anew; what was measured, or a language model said, stays. 1:
+ * that was done. */
 static int read_again(hpc_perf_example *e, source *s, const hpc_perf_origin *from)
 {
-    static const char *const kept[] = {"language_changed", "language_slower"};
+    static const char *const kept[] = {"language_changed", "language_slower", "heat_known",
+                                       "cold",             "heat",            "heat_near",
+                                       "heat_around",      "heat_cost"};
     hpc_perf_vector before = e->x;
     perf_pair p;
     int rc = 0;
@@ -338,7 +357,7 @@ static int read_again(hpc_perf_example *e, source *s, const hpc_perf_origin *fro
     TRY(read_change(s, &p));
     if (rc == 0) goto out;
     e->x = s->features.commit;
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
         int f = hpc_perf_feature_named(kept[k]);
         e->x.value[f] = before.value[f];
     }

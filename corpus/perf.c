@@ -155,6 +155,7 @@ int perf_db_open(perf_db **out, const char *path)
     TRY(version_check(&version, d));
     if (version == 0)
         TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", path));
+    d->version = version;
     TRY(prepare_reading(d, version));
     *out = d;
     d = NULL;

@@ -7,8 +7,9 @@
 
 #include "corpus/corpus.h"
 #include "corpus/perf_label.h"
+#include "runtime/source/heat.h"
 
-enum { PERF_DB_VERSION = 3, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
+enum { PERF_DB_VERSION = 4, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
 enum { PERF_ID = 41 };      /* a commit's id as text, with its NUL */
 enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; "" for none */
 
@@ -17,8 +18,9 @@ enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; 
  * metric, machine, build: the command that built it), table sample (series, commit_id, run, value,
  * session, at: milliseconds since 1970), table session (id, at, facts: JSON about the machine and
  * what was asked), table attempt (commit_id, stage, command, machine, build: of a run, outcome,
- * seconds, product, log, session, at): the last try of a stage. Every metric is a cost: less of it
- * is better. */
+ * seconds, product, log, session, at): the last try of a stage, table profile (commit_id, build,
+ * command, lines: keys and shares of lines, in the order of bytes of this machine's like): where
+ * the cost was when it was counted. Every metric is a cost: less of it is better. */
 typedef struct perf_db perf_db;                      /* belongs to one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
 int perf_db_open(perf_db **out, const char *path);   /* for reading; untrusted */
@@ -57,6 +59,9 @@ int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a);
 /* 1: there was such an attempt: its outcome and product are put in. 0: there was none. The outcome
  * is borrowed until the next call. */
 int perf_db_find_attempt(perf_attempt *a, perf_db *d, const char *commit);
+/* In the place of the one before. In order of keys. */
+int perf_db_add_profile(perf_db *d, const perf_way *way, const char *commit,
+                        const hpc_hot_line *hot, int64_t n);
 int perf_db_commit(perf_db *d);
 
 /* ---- perf_pairs.c: a commit and what was measured before it -------------------------------------
@@ -99,6 +104,18 @@ int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is 
 int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, in order */
 /* Where the repository was, and its name; "" for what nobody recorded. */
 int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
+
+/* ---- perf_profile.c: in which lines the cost of a commit is -------------------------------------
+ */
+typedef struct perf_profiles perf_profiles;
+/* d is borrowed for as long as it lives. */
+int perf_profiles_open(perf_profiles **out, perf_db *d);
+void perf_profiles_close(perf_profiles *p);
+/* Of the commit, or the nearest before it by parents that has one, else of the last one before
+ * `time`, else of the first; the mean where several commands were run. Borrowed until the next
+ * call; NULL: there is none at all. */
+int perf_profiles_find(const hpc_hot_line **hot, int64_t *n, perf_profiles *p, const char *commit,
+                       int64_t time);
 
 /* For those who read (perf_line.c, perf_pairs.c, perf_curve.c): rows one after the other, 1 or 0 at
  * the end. Borrowed until the next. */

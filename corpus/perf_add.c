@@ -47,6 +47,12 @@ static const char builds[] =
     " session, at FROM attempt LEFT JOIN one USING (machine);"
     "DROP TABLE attempt; ALTER TABLE attempt3 RENAME TO attempt; DROP TABLE one;";
 
+/* From version 3 to 4. */
+static const char profiles[] =
+    "CREATE TABLE profile (commit_id TEXT NOT NULL REFERENCES commits, build TEXT NOT NULL,"
+    " command TEXT NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (commit_id, build, command))"
+    " WITHOUT ROWID;";
+
 #define OF_SERIES " WHERE s.build = ?1 AND s.command = ?2 AND s.machine = ?3 AND s.metric = ?4"
 static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_COMMIT] = "INSERT INTO commits VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE"
@@ -60,6 +66,7 @@ static const char *const statements[PERF_WRITES] = {
     [PERF_ADD_SESSION] = "INSERT INTO session (at, facts) VALUES (?1, ?2)",
     [PERF_ADD_ATTEMPT] =
         "INSERT OR REPLACE INTO attempt VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [PERF_ADD_PROFILE] = "INSERT OR REPLACE INTO profile VALUES (?1, ?2, ?3, ?4)",
     [PERF_COUNT] =
         "SELECT count(*) FROM sample, series s" OF_SERIES " AND series = s.id AND commit_id = ?5",
     [PERF_FIND_ATTEMPT] = "SELECT outcome, product FROM attempt WHERE commit_id = ?1 AND stage = ?2"
@@ -75,6 +82,7 @@ int perf_add_open(perf_db *d, int64_t version)
     if (version < 1) TRY(perf_run(d, schema));
     if (version < 2) TRY(perf_run(d, sessions));
     if (version < 3) TRY(perf_run(d, builds));
+    if (version < 4) TRY(perf_run(d, profiles));
     if (version < PERF_DB_VERSION) TRY(perf_run(d, pragmas));
     TRY(perf_run(d, "COMMIT; PRAGMA foreign_keys = ON; BEGIN IMMEDIATE"));
     for (int k = 0; k < PERF_WRITES; k++) TRY(perf_prepare(d, &d->write[k], statements[k]));
@@ -216,6 +224,21 @@ int perf_db_add_attempt(perf_db *d, const char *commit, const perf_attempt *a)
     bind_text(q, 9, a->log ? a->log : "");
     bind_session(q, 10, d);
     TRY(step(d, PERF_ADD_ATTEMPT));
+out:
+    return rc;
+}
+
+int perf_db_add_profile(perf_db *d, const perf_way *way, const char *commit,
+                        const hpc_hot_line *hot, int64_t n)
+{
+    sqlite3_stmt *q = d->write[PERF_ADD_PROFILE];
+    int rc = HPC_OK;
+    TRY(id_check(commit));
+    bind_text(q, 1, commit);
+    bind_text(q, 2, way->build);
+    bind_text(q, 3, way->command);
+    sqlite3_bind_blob64(q, 4, hot, (sqlite3_uint64)n * sizeof *hot, SQLITE_STATIC);
+    TRY(step(d, PERF_ADD_PROFILE));
 out:
     return rc;
 }

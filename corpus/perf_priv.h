@@ -15,6 +15,7 @@ enum { /* statements of a database that is written */
        PERF_ADD_VALUE,
        PERF_ADD_SESSION,
        PERF_ADD_ATTEMPT,
+       PERF_ADD_PROFILE,
        PERF_COUNT,
        PERF_FIND_ATTEMPT,
        PERF_WRITES
@@ -27,6 +28,7 @@ struct perf_db {
     sqlite3_stmt *products, *failures; /* NULL: version 1 has none */
     sqlite3_stmt *series;
     sqlite3_stmt *write[PERF_WRITES]; /* when written */
+    int64_t version;                  /* of what is read */
     int64_t session;                  /* that samples are of; 0: none */
 };
 

@@ -243,6 +243,7 @@ static int keep(collection *c, member *m, const history_run *r)
         if (!history_is_counted(&c->o->metric[k])) m->value[k][m->n] = log(r->value[k]);
         c->out->samples++;
     }
+    if (r->hot_n > 0) TRY(perf_db_add_profile(c->db, &way, hex, r->hot, r->hot_n));
     TRY(perf_db_commit(c->db));
 out:
     return rc;

@@ -8,12 +8,16 @@
 #include "corpus/history/priv.h"
 
 enum { COUNTS_MOST = 256 << 20 };
-static const double first_level = 10, last_level = 100; /* what a miss costs, in instructions */
-static const double least_seconds = 1e-6;               /* no run takes less */
+static const double least_seconds = 1e-6; /* no run takes less */
 
 bool history_is_counted(const history_metric *m)
 {
     return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
+}
+
+double history_miss_cost(bool last_level)
+{
+    return last_level ? 100 : 10;
 }
 
 bool history_wants(const history_options *o, history_kind kind)
@@ -26,6 +30,7 @@ bool history_wants(const history_options *o, history_kind kind)
 void history_run_release(history_run *r)
 {
     hpc_buf_release(&r->log);
+    hpc_free(r->hot);
     *r = (history_run){0};
 }
 
@@ -86,7 +91,8 @@ out:
  */
 
 /* Of the shell that starts the command nothing counts. */
-static int add_counts(history_counts *c, int *n, const char *folder)
+static int add_counts(history_counts *c, history_profile *p, int *n, const char *folder,
+                      const char *sources)
 {
     hpc_buf names = {0}, text = {0}, path = {0};
     int64_t files = 0;
@@ -100,6 +106,7 @@ static int add_counts(history_counts *c, int *n, const char *folder)
         const char *command = text.data ? strstr(text.data, "\ncmd: ") : NULL;
         if (!command || strncmp(command, "\ncmd: sh -c ", 12) == 0) continue;
         *n += history_counts_add(c, text.data);
+        TRY(history_profile_add(p, text.data, sources));
     }
 out:
     hpc_buf_release(&names);
@@ -108,19 +115,28 @@ out:
     return rc;
 }
 
-static int take_counted(history_run *out, const history_work *w, const char *counts)
+static int take_counted(history_run *out, const history_work *w, const char *counts,
+                        const char *sources)
 {
     history_counts c = {0};
+    history_profile p = {0};
     int n = 0, rc;
-    TRY(add_counts(&c, &n, counts));
-    if (n == 0) return fail(out, "valgrind counted nothing");
+    TRY(add_counts(&c, &p, &n, counts, sources));
+    if (n == 0) {
+        rc = fail(out, "valgrind counted nothing");
+        goto out;
+    }
     for (int k = 0; k < w->o->metrics; k++) {
         const history_metric *m = &w->o->metric[k];
         if (m->kind == HISTORY_INSTRUCTIONS) take(out, k, c.instructions);
         if (m->kind == HISTORY_COST)
-            take(out, k, c.instructions + first_level * c.first + last_level * c.last);
+            take(out, k,
+                 c.instructions + history_miss_cost(false) * c.first +
+                     history_miss_cost(true) * c.last);
     }
+    TRY(history_profile_find(&out->hot, &out->hot_n, &p));
 out:
+    history_profile_release(&p);
     return rc;
 }
 
@@ -183,7 +199,7 @@ int history_measure(history_run *out, const history_work *w, const char *folder,
     }
     TRY(judge(out, &r, (size_t)w->o->limits.log_bytes, counted));
     if (out->outcome == HISTORY_DONE)
-        TRY(counted ? take_counted(out, w, counts) : take_plain(out, w, &r));
+        TRY(counted ? take_counted(out, w, counts, folder) : take_plain(out, w, &r));
     if (counted) TRY(history_remove(counts));
 out:
     hpc_proc_release(&r);

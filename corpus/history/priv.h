@@ -4,8 +4,11 @@
 #ifndef HPC_CORPUS_HISTORY_PRIV_H
 #define HPC_CORPUS_HISTORY_PRIV_H
 
+#include <limits.h>
+
 #include "corpus/history/history.h"
 #include "runtime/proc/proc.h"
+#include "runtime/source/heat.h"
 
 /* ---- facts.c: the machine, and what was asked ---- */
 int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char *machine);
@@ -57,13 +60,40 @@ int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most);
 /* Why it is no success, in words; "" when it is one. */
 void history_failure(char out[128], const hpc_proc_result *r);
 
+/* ---- profile.c: in which lines the cost is ---- */
+typedef struct history_file {
+    uint32_t *key; /* of each line */
+    uint32_t n;
+} history_file;
+typedef struct history_line {
+    uint32_t key;
+    double cost;
+} history_line;
+typedef struct history_profile {
+    char folder[PATH_MAX]; /* without links */
+    hpc_map *files;        /* paths, to places in `file` */
+    history_file *file;
+    int64_t files_n, files_cap;
+    history_line *line;
+    int64_t lines_n, lines_cap;
+    double all; /* of lines of other files, and of what has no lines, too */
+} history_profile; /* zero to begin with */
+/* What cachegrind wrote of one process. Only files in the folder are looked into. */
+int history_profile_add(history_profile *p, const char *text, const char *folder);
+/* The lines that cost anything, in order of keys; the caller's to free. */
+int history_profile_find(hpc_hot_line **out, int64_t *n, history_profile *p);
+void history_profile_release(history_profile *p);
+
 /* ---- measure.c: one run ---- */
+double history_miss_cost(bool last_level); /* in instructions */
 typedef struct history_run {
     bool took[HISTORY_METRICS];
     double value[HISTORY_METRICS];
     history_outcome outcome;
     double seconds;
     hpc_buf log;
+    hpc_hot_line *hot; /* where valgrind counted, in order of keys */
+    int64_t hot_n;
 } history_run;
 bool history_is_counted(const history_metric *m); /* by valgrind */
 bool history_wants(const history_options *o, history_kind kind);

@@ -134,6 +134,12 @@ out:
     return rc;
 }
 
+/* What is 0 where nobody measured it, or asked. */
+static bool is_optional(const char *feature)
+{
+    return strstr(feature, "heat") || strcmp(feature, "cold") == 0;
+}
+
 static int read_heads(hpc_perf_examples *x, reader *r)
 {
     bool seen[HPC_PERF_FEATURES] = {0};
@@ -159,7 +165,7 @@ static int read_heads(hpc_perf_examples *x, reader *r)
         seen[f] = true;
     }
     for (int f = 0; f < HPC_PERF_FEATURES && !x->lacks; f++)
-        if (!seen[f]) x->lacks = hpc_perf_feature_at(f)->name;
+        if (!seen[f] && !is_optional(hpc_perf_feature_at(f)->name)) x->lacks = hpc_perf_feature_at(f)->name;
 out:
     return rc;
 }

@@ -11,6 +11,7 @@
 #define HPC_PERF_FEATURE_H
 
 #include "infer/perf/change.h"
+#include "runtime/source/heat.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,7 +103,7 @@ typedef struct hpc_perf_event {
 } hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
-enum { HPC_PERF_FEATURES = 162 };
+enum { HPC_PERF_FEATURES = 168 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
     int event; /* that it counts, or -1 */
@@ -154,6 +155,15 @@ void hpc_perf_scanner_free(hpc_perf_scanner *s);
  * tells does not need them any more. A function that is new and called by a changed one counts as
  * if it stood where it is called, so that what is only taken apart is no change. */
 int hpc_perf_features_find(hpc_perf_features *out, hpc_perf_scanner *s, const hpc_perf_change *c);
+
+/* ---- heat --------------------------------------------------------------------------------------
+ * Where it was measured in which lines the cost is, of base or of a commit like it: "cold", "heat",
+ * "heat_near", ... say how much of it the change touches. hot, in order of keys, NULL: it is not
+ * known, and all of these are 0. Adds to f, which was found of c; the sources of c must still be
+ * there. */
+void hpc_perf_heat_find(hpc_perf_features *f, const hpc_perf_change *c, const hpc_hot_line *hot,
+                        int64_t n);
+void hpc_perf_heat_forget(hpc_perf_vector *x);
 
 /* ---- reasons --------------------------------------------------------------------------------- */
 typedef struct hpc_perf_reason {

@@ -237,6 +237,16 @@ static const row rows[] = {
     {{"estimate_share",
       "what functions that differ take of that, by a rough count, in thousandths, as log2(1 + n)",
       -1}, PERF_WORK_SHARE},
+    {{"heat_known", "1: it was measured where the cost is", -1}, PERF_HEAT_KNOWN},
+    {{"cold", "1: nothing that differs, nor a line near it, ran when it was measured",
+      -1}, PERF_COLD},
+    {{"heat", "thousandths of the cost in lines that differ, as log2(1 + n)", -1}, PERF_HEAT},
+    {{"heat_near", "ten-thousandths of the cost in the hottest line near one that differs, as "
+      "log2(1 + n)", -1}, PERF_HEAT_NEAR},
+    {{"heat_around", "thousandths of the cost in files in which something outside of functions "
+      "changed, all for headers and builds, as log2(1 + n)", -1}, PERF_HEAT_AROUND},
+    {{"heat_cost", "what events cost as a rule, each function by the share of the cost, change",
+      -1}, PERF_HEAT_COST},
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h says how many");
@@ -315,7 +325,10 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_MODULES:
     case PERF_CONSTANTS_GROWTH:
     case PERF_WORK_CHANGE:
-    case PERF_WORK_SHARE: return s->special[which];
+    case PERF_WORK_SHARE:
+    case PERF_HEAT_KNOWN: /* heat.c's */
+    case PERF_COLD:
+    case PERF_HEAT_COST: return s->special[which];
     case PERF_LANGUAGE_CHANGED:
     case PERF_LANGUAGE_SLOWER: return 0;
     default: return log2(1 + s->special[which]);

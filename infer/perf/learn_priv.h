@@ -26,6 +26,8 @@ void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x);
 void perf_view_weights(double *weight, perf_question q, const hpc_perf_vector *x,
                        const double *contribution);
 double perf_signed_log(double v);
+/* What all events of code together cost as a rule, as a signed logarithm. */
+double perf_code_cost(const hpc_perf_vector *x);
 double perf_view_scaled(int feature, double v); /* its logarithm, of either sign */
 /* How far a feature goes, whatever its sign, in the change and in its reverse. */
 double perf_view_reach(const hpc_perf_vector *x, int feature);

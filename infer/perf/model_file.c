@@ -340,6 +340,7 @@ void hpc_perf_model_describe(hpc_perf_model_facts *out, const hpc_perf_model *m)
     *out = (hpc_perf_model_facts){
         .groups = m->groups, .alarm = m->alarm, .miss = m->miss, .metric = m->metric};
     memcpy(out->examples, m->examples, sizeof out->examples);
+    out->heat = m->reach[hpc_perf_feature_named("heat_known")] > 0;
     out->language = m->reach[hpc_perf_feature_named("language_changed")] > 0 ||
                     m->reach[hpc_perf_feature_named("language_slower")] > 0;
 }

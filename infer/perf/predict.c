@@ -111,6 +111,9 @@ static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const
     if (facts.language && !o->language)
         TRY(perf_remark(p, "the model learnt from what a language model says, and none is given: "
                            "it knows less than it could"));
+    if (facts.heat && !o->heat)
+        TRY(perf_remark(p, "the model learnt from where the cost of a program is, and no history "
+                           "that tells it is given (--db): it knows less than it could"));
     if (!o->language) goto out;
     t->language = o->language;
     hpc_perf_language_clear(t->language);
@@ -220,7 +223,7 @@ int hpc_perf_predict(hpc_perf_prediction *out, hpc_git *g, const hpc_perf_model 
     *out = (hpc_perf_prediction){.arena = hpc_arena_create(0), .range = {.subject = ""}};
     if (!out->arena) goto out;
     TRY(find_range(&r, &out->range, g, o));
-    TRY(perf_teller_open(&t, g, m, out->arena));
+    TRY(perf_teller_open(&t, g, m, o, out->arena));
     TRY(find_commits(out, &r));
     TRY(listen(out, &t, r.n, m, o));
     TRY(tell_commits(out, &t, g, &r, o));

@@ -78,6 +78,11 @@ typedef struct hpc_perf_predict_options {
     /* What it says of changes is heard, too; NULL: nothing is. What was added to it is forgotten.
      */
     hpc_perf_language *language;
+    /* Where the cost of a commit is, or of one before it: *hot, borrowed until the next call; NULL
+     * if it is not known. NULL: of no commit. */
+    int (*heat)(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
+                int64_t time);
+    void *heat_from;
     void (*progress)(void *user, int64_t done, int64_t all);
     void *user;
 } hpc_perf_predict_options;

@@ -17,9 +17,11 @@ typedef struct perf_teller { /* memory that is used again */
     hpc_perf_features features;
     hpc_perf_reasons reasons;
     hpc_perf_language *language; /* NULL: none is heard */
+    const hpc_perf_predict_options *o;
     int64_t told;                /* changes that were, of those that it heard */
 } perf_teller;
-int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m, hpc_arena *arena);
+int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
+                     const hpc_perf_predict_options *o, hpc_arena *arena);
 void perf_teller_close(perf_teller *t);
 /* The language model is given all changes, in the order in which they are told later, and then
  * reads them. */

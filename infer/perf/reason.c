@@ -194,6 +194,13 @@ static int say_place(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_f
                           t->line, before);
 }
 
+static int say_heat(hpc_perf_reasons *out, const hpc_perf_reason *r, double parts)
+{
+    double percent = 100 * (exp2(r->value) - 1) / parts;
+    return hpc_buf_printf(&out->text, "%.2g %% of the cost %s, by what was measured before",
+                          percent, parts > 1000 ? "is in one line there" : "is in these lines");
+}
+
 static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
                        perf_special which)
 {
@@ -212,6 +219,10 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
                               "a language model holds %s for %.3g times as likely as %s",
                               r->value > 0 ? "slower" : "faster", exp2(fabs(r->value)),
                               r->value > 0 ? "faster" : "slower");
+    case PERF_HEAT: return say_heat(out, r, 1000);
+    case PERF_HEAT_NEAR: return say_heat(out, r, 10000);
+    case PERF_COLD:
+        return hpc_buf_text(&out->text, "nothing of it ran in what was measured before");
     case PERF_NO_EFFECT:
         return hpc_buf_text(&out->text, "nothing but comments and white space changed");
     case PERF_ONLY_NAMES:
@@ -233,6 +244,7 @@ static int group_of(int feature)
         return PERF_SPECIALS + hpc_perf_feature_at(feature)->event;
     if (which == PERF_CHANGED_WORK || which == PERF_CHANGED_INNER) return PERF_CHANGED_DEPTH;
     if (which == PERF_CONSTANTS_GROWTH) return PERF_CONSTANTS;
+    if (which > PERF_HEAT && which <= PERF_HEAT_COST) return PERF_HEAT;
     if (which == PERF_LANGUAGE_SLOWER) return PERF_LANGUAGE_CHANGED;
     return (int)which;
 }

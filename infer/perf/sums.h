@@ -54,6 +54,12 @@ typedef enum perf_special { /* features that count no event */
                             PERF_LANGUAGE_SLOWER,
                             PERF_WORK_CHANGE, /* as features */
                             PERF_WORK_SHARE,
+                            PERF_HEAT_KNOWN, /* these are heat.c's */
+                            PERF_COLD,
+                            PERF_HEAT,
+                            PERF_HEAT_NEAR,
+                            PERF_HEAT_AROUND,
+                            PERF_HEAT_COST,
                             PERF_SPECIALS
 } perf_special;
 

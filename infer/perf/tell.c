@@ -13,10 +13,11 @@
 
 enum { REASONS = 16 }; /* of which those are taken that speak for the verdict */
 
-int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m, hpc_arena *arena)
+int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
+                     const hpc_perf_predict_options *o, hpc_arena *arena)
 {
     int rc;
-    *t = (perf_teller){.model = m, .arena = arena};
+    *t = (perf_teller){.model = m, .o = o, .arena = arena};
     TRY(hpc_perf_reader_create(&t->reader, g, NULL));
     TRY(hpc_perf_scanner_create(&t->scanner));
 out:
@@ -227,11 +228,27 @@ static void hear(perf_teller *t)
     }
 }
 
+/* Only a model that learnt from it is told where the cost is. */
+static int find_heat(perf_teller *t, const hpc_perf_told *of)
+{
+    hpc_perf_model_facts facts;
+    const hpc_hot_line *hot = NULL;
+    int64_t n = 0;
+    int rc = HPC_OK;
+    hpc_perf_model_describe(&facts, t->model);
+    if (!t->o->heat || !facts.heat) return rc;
+    TRY(t->o->heat(&hot, &n, t->o->heat_from, &of->base, of->time));
+    hpc_perf_heat_find(&t->features, &t->change, hot, n);
+out:
+    return rc;
+}
+
 static int tell_change(hpc_perf_told *out, perf_teller *t)
 {
     const hpc_perf_change *c = &t->change;
     int rc;
     TRY(hpc_perf_features_find(&t->features, t->scanner, c));
+    TRY(find_heat(t, out));
     hear(t);
     if (is_without_effect(c)) {
         say_same(&out->said);

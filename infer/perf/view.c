@@ -111,7 +111,7 @@ static bool turns(int feature) /* its sign, in the reverse */
     const hpc_perf_feature *f = hpc_perf_feature_at(feature);
     return f->event >= 0 || strcmp(f->name, "nesting") == 0 ||
            strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "language_slower") == 0 ||
-           strcmp(f->name, "estimate_change") == 0;
+           strcmp(f->name, "estimate_change") == 0 || strcmp(f->name, "heat_cost") == 0;
 }
 
 /* The one of those of an event that tells most: how often it is done, if that is told. */
@@ -142,6 +142,14 @@ static double firmness(const hpc_perf_vector *x)
     double n = exp2(x->value[hpc_perf_feature_named("tokens_added")]) +
                exp2(x->value[hpc_perf_feature_named("tokens_removed")]);
     return n > SMALL ? sqrt(SMALL / n) : 1;
+}
+
+double perf_code_cost(const hpc_perf_vector *x)
+{
+    double sum = 0;
+    for (int i = 0; i < HPC_PERF_FEATURES; i++)
+        if (sum_of(i) == PERF_CODE_SUM) sum += addend(x, i);
+    return perf_signed_log(sum);
 }
 
 void perf_view_find(perf_view *out, perf_question q, const hpc_perf_vector *x)
@@ -201,7 +209,7 @@ void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
 void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
 {
     static const char *const less[] = {"no_effect", "only_names", "only_strings", "only_order",
-                                       "aside"};
+                                       "aside",     "cold"};
     for (int i = 0; i < PERF_WIDTH; i++) {
         int event = i < HPC_PERF_FEATURES ? hpc_perf_feature_at(i)->event : -1;
         sign[i] = 1;
@@ -209,12 +217,17 @@ void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
     }
     for (size_t k = 0; q == PERF_SIZE && k < sizeof less / sizeof *less; k++)
         sign[hpc_perf_feature_named(less[k])] = -1;
+    sign[hpc_perf_feature_named("heat_known")] = 0; /* of itself it says nothing */
 }
 
 bool hpc_perf_nothing_differs(const hpc_perf_vector *x)
 {
     bool none = true;
-    for (int i = 0; i < HPC_PERF_FEATURES; i++) none = none && x->value[i] == 0;
+    for (int i = 0; i < HPC_PERF_FEATURES; i++) {
+        const char *name = hpc_perf_feature_at(i)->name;
+        bool heat = strcmp(name, "heat_known") == 0 || strcmp(name, "cold") == 0;
+        none = none && (heat || x->value[i] == 0);
+    }
     for (int i = 0; i < HPC_PERF_FEATURES; i++) {
         const char *name = hpc_perf_feature_at(i)->name;
         if (starts(name, "no_effect") && x->value[i] > 0) none = true;

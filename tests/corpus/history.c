@@ -436,6 +436,33 @@ static void wrong_requests_are_refused(void **state)
     tear_down(&b);
 }
 
+/* Keys of the lines of k.c, as the commit has it: the loop's that does all, and one that never runs.
+ */
+static void assert_profile(bench *b)
+{
+    static const char text[] = "enum { N = 700 };\nstatic double a[N][N];\n"
+                               "void unused(void) { a[0][0] = 1; }\n"
+                               "int main(void) {\nfor (int i = 0; i < N; i++) {\n"
+                               "for (int j = 0; j < N; j++) a[i][j] += i; }\nreturn 0; }\n";
+    const hpc_hot_line *hot;
+    uint32_t line[16] = {0}, n = 0;
+    perf_profiles *p = NULL;
+    perf_db *d = NULL;
+    const char *id = rows(b, "SELECT id FROM commits WHERE parent IS NULL");
+    int64_t hot_n;
+    for (const char *at = text; *at; at++)
+        if (*at == '\n') line[++n] = (uint32_t)(at - text) + 1;
+    assert_int_equal(perf_db_open(&d, b->database), 0);
+    assert_int_equal(perf_profiles_open(&p, d), 0);
+    assert_int_equal(perf_profiles_find(&hot, &hot_n, p, id, 0), 0);
+    assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 6)) > 0.7f);
+    assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 5)) > 0);
+    assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 5)) < 0.1f);
+    assert_true(hpc_hot_share(hot, hot_n, hpc_line_key(text, line, n, 3)) == 0);
+    perf_profiles_close(p);
+    perf_db_close(d);
+}
+
 /* A real program under valgrind, where there is one: the same count twice, and columns cost more
  * than rows, of which instructions tell nothing. */
 static void valgrind_counts(void **state)
@@ -445,15 +472,16 @@ static void valgrind_counts(void **state)
         print_message("SKIP valgrind or a compiler is missing\n");
         skip();
     }
-    script(*state, LINE "echo 'enum { N = 700 }; static double a[N][N]; int main(void) { for (int "
-                        "i = 0; i < N; i++) for (int j = 0; j < N; j++) a[i][j] += i; return 0; }' "
-                        "> k.c; save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
+    script(*state, LINE "printf 'enum { N = 700 };\\nstatic double a[N][N];\\n"
+                        "void unused(void) { a[0][0] = 1; }\\nint main(void) {\\n"
+                        "for (int i = 0; i < N; i++) {\\n"
+                        "for (int j = 0; j < N; j++) a[i][j] += i; }\\nreturn 0; }\\n' > k.c; save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
     set_up(&b, *state);
     history_metric_release(&b.metric[0]);
     assert_int_equal(history_metric_parse(&b.metric[0], "cost"), 0);
     assert_int_equal(history_metric_parse(&b.metric[1], "instructions-valgrind"), 0);
     b.o.metrics = 2;
-    b.o.build = "cc -O0 k.c -o k";
+    b.o.build = "cc -O0 -g k.c -o k";
     b.o.run = "./k && (./k)";
     collect(&b);
     assert_int_equal(b.r.measured, 2);
@@ -469,6 +497,7 @@ static void valgrind_counts(void **state)
     assert_string_equal(rows(&b, "SELECT max(value) - min(value) < 1000 FROM sample JOIN series ON "
                                  "series = series.id WHERE metric = 'instructions-valgrind'"),
                         "1");
+    assert_profile(&b);
     tear_down(&b);
 }
 

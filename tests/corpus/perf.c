@@ -254,6 +254,74 @@ static void refuses(const char *path, const char *part)
     assert_null(d);
 }
 
+static void assert_hot(perf_profiles *p, int commit, int64_t time, uint32_t key, double share)
+{
+    const hpc_hot_line *hot;
+    char id[PERF_ID];
+    int64_t n;
+    assert_int_equal(perf_profiles_find(&hot, &n, p, id_of(id, commit), time), 0);
+    assert_true(fabs((double)hpc_hot_share(hot, n, key) - share) < 1e-6);
+}
+
+/* A commit's own, else that of the nearest before it, else of the last before its time. */
+static void test_profiles(void **state)
+{
+    const hpc_hot_line first[] = {{3, 0.5f}, {9, 0.25f}}, second[] = {{3, 0.25f}, {4, 0.5f}},
+                       third[] = {{1, 7}, {4, NAN}, {6, 1}};
+    const perf_way a = {"make", "a", "m"}, b = {"make", "b", "m"};
+    char path[PATH_MAX], id[PERF_ID];
+    perf_profiles *p = NULL;
+    perf_db *d = NULL;
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(fill(path), 0);
+    assert_int_equal(perf_db_create(&d, path), 0);
+    assert_int_equal(perf_db_add_profile(d, &a, id_of(id, 2), third, 3), 0);
+    assert_int_equal(perf_db_add_profile(d, &a, id_of(id, 2), first, 2), 0); /* in its place */
+    assert_int_equal(perf_db_add_profile(d, &b, id_of(id, 2), second, 2), 0);
+    assert_int_equal(perf_db_add_profile(d, &a, id_of(id, 4), third, 3), 0);
+    assert_error(perf_db_add_profile(d, &a, id_of(id, 9), first, 2), HPC_E_ARG, "was not added");
+    assert_int_equal(perf_db_commit(d), 0);
+    perf_db_close(d);
+    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(perf_profiles_open(&p, d), 0);
+    for (int k = 2; k <= 3; k++) {
+        assert_hot(p, k, 0, 3, 0.375); /* of two commands the mean */
+        assert_hot(p, k, 0, 4, 0.25);
+        assert_hot(p, k, 0, 9, 0.125);
+    }
+    assert_hot(p, 5, 0, 6, 1);
+    assert_hot(p, 5, 0, 1, 0); /* no share is 7 */
+    assert_hot(p, 9, 399, 3, 0.375);
+    assert_hot(p, 9, 400, 6, 1);
+    assert_hot(p, 9, 1, 3, 0.375); /* none is before: the first */
+    perf_profiles_close(p);
+    perf_db_close(d);
+}
+
+/* A history of before there were profiles has none, and gets them when it is added to. */
+static void test_no_profiles(void **state)
+{
+    const hpc_hot_line one = {3, 0.5f};
+    char path[PATH_MAX], id[PERF_ID];
+    const hpc_hot_line *hot = &one;
+    perf_profiles *p = NULL;
+    perf_db *d = NULL;
+    int64_t n = 7;
+    hpc_test_path(path, *state, "h.db");
+    assert_int_equal(fill(path), 0);
+    change(path, "DROP TABLE profile; PRAGMA user_version = 3");
+    assert_int_equal(perf_db_open(&d, path), 0);
+    assert_int_equal(perf_profiles_open(&p, d), 0);
+    assert_int_equal(perf_profiles_find(&hot, &n, p, id_of(id, 2), 0), 0);
+    assert_null(hot);
+    assert_int_equal(n, 0);
+    perf_profiles_close(p);
+    perf_db_close(d);
+    assert_int_equal(perf_db_create(&d, path), 0);
+    assert_int_equal(perf_db_add_profile(d, &(perf_way){"", "a", "m"}, id, &one, 1), 0);
+    perf_db_close(d);
+}
+
 static void test_what_is_no_history(void **state)
 {
     char path[PATH_MAX];
@@ -261,10 +329,10 @@ static void test_what_is_no_history(void **state)
     hpc_test_path(path, *state, "h.db");
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
-    change(path, "PRAGMA user_version = 4");
-    refuses(path, "version 4, made by a newer hpccoder; this one reads version 3");
-    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 4");
-    change(path, "PRAGMA user_version = 3; PRAGMA application_id = 7");
+    change(path, "PRAGMA user_version = 5");
+    refuses(path, "version 5, made by a newer hpccoder; this one reads version 4");
+    assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 5");
+    change(path, "PRAGMA user_version = 4; PRAGMA application_id = 7");
     refuses(path, "is no performance history");
     assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
     refuses(path, "not a database");
@@ -300,11 +368,17 @@ static int load_body(void *user)
 {
     perf_db *d = NULL;
     perf_pairs pairs = {0};
+    perf_profiles *p = NULL;
+    const hpc_hot_line *hot;
+    int64_t n;
     int rc = HPC_OK;
     TRY(perf_db_open(&d, user));
     TRY(perf_pairs_load(&pairs, d, NULL));
     perf_pairs_release(&pairs);
+    TRY(perf_profiles_open(&p, d));
+    TRY(perf_profiles_find(&hot, &n, p, "", 0));
 out:
+    perf_profiles_close(p);
     perf_db_close(d);
     return rc;
 }
@@ -329,6 +403,8 @@ int main(void)
         IN_A_FOLDER(test_pairs_by_metric),
         IN_A_FOLDER(test_adding),
         IN_A_FOLDER(test_what_cannot_be_added),
+        IN_A_FOLDER(test_profiles),
+        IN_A_FOLDER(test_no_profiles),
         IN_A_FOLDER(test_what_is_no_history),
         IN_A_FOLDER(test_damaged_rows),
         IN_A_FOLDER(test_every_allocation_fails),

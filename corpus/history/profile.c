@@ -1,0 +1,176 @@
+/*
+ * profile.c: in which lines of a commit's files the cost of a run is, by what cachegrind wrote
+ * and the line numbers that the compiler left (-g).
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus/history/priv.h"
+
+enum { COLUMNS = 16, FILE_MOST = 16 << 20, FILES_MOST = 20000 };
+
+/* ---- what a line of output costs ----------------------------------------------------------------
+ */
+
+typedef struct columns {
+    double cost[COLUMNS]; /* of one of each event */
+    int n;
+} columns;
+
+/* "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw" */
+static bool find_columns(columns *out, const char *text)
+{
+    const char *at = strstr(text, "\nevents: ");
+    *out = (columns){.n = 0};
+    if (!at) return false;
+    at += strlen("\nevents: ");
+    while (*at && *at != '\n' && out->n < COLUMNS) {
+        size_t n = strcspn(at, " \n");
+        if (n == 2 && memcmp(at, "Ir", 2) == 0) out->cost[out->n] = 1;
+        if (n == 4 && at[2] == 'm') out->cost[out->n] = history_miss_cost(at[1] == 'L');
+        out->n++;
+        at += n;
+        while (*at == ' ') at++;
+    }
+    return out->n > 0;
+}
+
+/* "12 100 0 0 ...": of line 12; what is missing at the end is 0. */
+static double cost_of(unsigned long *number, const columns *c, const char *line)
+{
+    double sum = 0;
+    char *end;
+    *number = strtoul(line, &end, 10);
+    for (int k = 0; k < c->n && *end == ' '; k++) sum += c->cost[k] * strtod(end, &end);
+    return sum;
+}
+
+/* ---- files -------------------------------------------------------------------------------------
+ */
+
+/* The key of each line of a file, 0 for blank ones. */
+static int read_keys(history_file *f, const char *path)
+{
+    hpc_buf text = {0};
+    uint32_t *line = NULL;
+    int64_t cap = 0, n = 0;
+    int rc = hpc_file_read(&text, path, FILE_MOST);
+    if (rc < 0 && rc != HPC_E_NOMEM) { /* not there any more, or no file: nothing is known of it */
+        hpc_error_clear();
+        return HPC_OK;
+    }
+    TRY(rc);
+    for (size_t at = 0; at <= text.n; at++) {
+        if (at != 0 && at != text.n && text.data[at - 1] != '\n') continue;
+        TRY(hpc_grow(&line, &cap, n + 1, sizeof *line));
+        line[n++] = (uint32_t)at;
+    }
+    if (n < 2) goto out;
+    f->key = hpc_alloc((size_t)n, sizeof *f->key);
+    if (!f->key) TRY(HPC_E_NOMEM);
+    f->n = (uint32_t)n - 1;
+    for (uint32_t k = 0; k < f->n; k++) f->key[k] = hpc_line_key(text.data, line, f->n, k + 1);
+out:
+    hpc_buf_release(&text);
+    hpc_free(line);
+    return rc;
+}
+
+/* The place of a file of the folder; -1: it is somewhere else. */
+static int file_of(int64_t *out, history_profile *p, const char *name, size_t n)
+{
+    char path[PATH_MAX];
+    size_t folder = strlen(p->folder);
+    uint64_t found;
+    int rc = HPC_OK;
+    *out = -1;
+    bool inside = n > folder + 1 && n < sizeof path && memcmp(name, p->folder, folder) == 0 &&
+                  name[folder] == '/';
+    if (!inside) return rc;
+    memcpy(path, name, n);
+    path[n] = '\0';
+    if (strstr(path, "/../")) return rc;
+    if (hpc_map_get(p->files, path, n, &found)) {
+        *out = (int64_t)found;
+        return rc;
+    }
+    if (p->files_n >= FILES_MOST) return rc;
+    TRY(hpc_grow(&p->file, &p->files_cap, p->files_n + 1, sizeof *p->file));
+    p->file[p->files_n] = (history_file){0};
+    TRY(read_keys(&p->file[p->files_n++], path));
+    *out = p->files_n - 1;
+    TRY(hpc_map_put(p->files, path, n, (uint64_t)*out));
+out:
+    return rc;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static int add_line(history_profile *p, int64_t file, unsigned long number, double cost)
+{
+    const history_file *f = file < 0 ? NULL : &p->file[file];
+    int rc = HPC_OK;
+    p->all += cost;
+    if (!f || number < 1 || number > f->n || f->key[number - 1] == 0) return rc;
+    TRY(hpc_grow(&p->line, &p->lines_cap, p->lines_n + 1, sizeof *p->line));
+    p->line[p->lines_n++] = (history_line){f->key[number - 1], cost};
+out:
+    return rc;
+}
+
+int history_profile_add(history_profile *p, const char *text, const char *folder)
+{
+    columns c;
+    int64_t file = -1;
+    unsigned long number;
+    int rc = HPC_OK;
+    if (!p->folder[0] && !realpath(folder, p->folder)) return rc;
+    if (!p->files) p->files = hpc_map_create();
+    if (!p->files) return HPC_E_NOMEM;
+    if (!find_columns(&c, text)) return rc;
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (strncmp(line, "fl=", 3) == 0)
+            TRY(file_of(&file, p, line + 3, n - 3));
+        else if (*line >= '0' && *line <= '9') {
+            double cost = cost_of(&number, &c, line);
+            TRY(add_line(p, file, number, cost));
+        }
+        line += n + (line[n] == '\n');
+    }
+out:
+    return rc;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const history_line *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->cost > y->cost) - (x->cost < y->cost);
+}
+
+int history_profile_find(hpc_hot_line **out, int64_t *n, history_profile *p)
+{
+    *n = 0;
+    *out = hpc_alloc((size_t)p->lines_n + 1, sizeof **out);
+    if (!*out) return HPC_E_NOMEM;
+    if (p->lines_n > 1) qsort(p->line, (size_t)p->lines_n, sizeof *p->line, by_key);
+    for (int64_t k = 0, next; k < p->lines_n; k = next) {
+        double sum = 0;
+        for (next = k; next < p->lines_n && p->line[next].key == p->line[k].key; next++)
+            sum += p->line[next].cost;
+        if (sum > 0) (*out)[(*n)++] = (hpc_hot_line){p->line[k].key, (float)(sum / p->all)};
+    }
+    return HPC_OK;
+}
+
+void history_profile_release(history_profile *p)
+{
+    for (int64_t k = 0; k < p->files_n; k++) hpc_free(p->file[k].key);
+    hpc_free(p->file);
+    hpc_free(p->line);
+    hpc_map_free(p->files);
+    *p = (history_profile){0};
+}
