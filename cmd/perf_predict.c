@@ -75,8 +75,8 @@ static int ask_history(prediction *x)
     history_options *h = &x->history;
     asked *a = &x->asked;
     const asked_measure *m = &o->how;
-    bool given = m->build || m->run || m->work || m->cpus || m->machine ||
-                 m->metric.n > 0 || m->env.n > 0 || m->memory_mib > 0 || m->again;
+    bool given = m->build || m->run || m->work || m->cpus || m->machine || m->metric.n > 0 ||
+                 m->env.n > 0 || m->memory_mib > 0 || m->again;
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;

@@ -191,6 +191,13 @@ static const hpc_option options[] = {
      .argument = "FILE.csv",
      .help = "Examples that perf train wrote before, also packed by zstd; may be given several "
              "times."},
+    {.name = "heat",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(train_options, heat),
+     .argument = "NAME=FILE",
+     .help = "A history that tells in which lines the cost of repository NAME is (perf collect -m "
+             "cost of builds with -g), where the one that its labels are of does not, and for "
+             "examples whose features are found anew. May be given several times."},
     {.name = "language",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, language),

@@ -13,7 +13,7 @@
 #include "infer/perf/language.h"
 
 typedef struct train_options {
-    hpc_texts db, repo, metric, examples, judge_on, language;
+    hpc_texts db, repo, metric, examples, judge_on, language, heat;
     const char *out;
     double threshold, alarm, miss;
     int64_t seed;

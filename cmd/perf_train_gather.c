@@ -38,13 +38,15 @@ typedef struct source { /* the repository at hand, and what reads it */
     hpc_perf_change change;
     hpc_perf_features features;
     train_language language;
-    perf_profiles *profiles; /* NULL: of a file of examples */
+    perf_profiles *profiles; /* NULL: it is not known where the cost is */
+    perf_db *heat;           /* they are of, if it is not the history at hand */
 } source;
 
 static void source_close(source *s)
 {
     train_language_close(&s->language);
     perf_profiles_close(s->profiles);
+    perf_db_close(s->heat);
     hpc_perf_reader_free(s->reader);
     hpc_perf_scanner_free(s->scanner);
     hpc_perf_change_release(&s->change);
@@ -271,6 +273,26 @@ out:
     return rc;
 }
 
+/* Where the cost is in it, if that was given. */
+static int open_heat(source *s, const train_options *o)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < o->heat.n && !s->heat; k++) {
+        const char *name, *path;
+        text.n = 0;
+        TRY(hpc_buf_text(&text, o->heat.item[k]));
+        TRY(hpc_cmd_name_path(&name, &path, text.data));
+        if (!name || strcmp(s->name, name) != 0) continue;
+        rc = perf_db_open(&s->heat, path);
+        TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
+        TRY(perf_profiles_open(&s->profiles, s->heat));
+    }
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
 static int add_labels(train_set *set, train_row *row, source *s, const labels *l, bool bags)
 {
     const perf_pair *last = NULL;
@@ -304,7 +326,8 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
-    TRY(perf_profiles_open(&s.profiles, db));
+    TRY(open_heat(&s, o));
+    if (!s.profiles) TRY(perf_profiles_open(&s.profiles, db));
     TRY(train_language_open(&s.language, o, s.name, set->all.n));
     TRY(add_labels(set, row, &s, &l, o->evaluate));
     TRY(train_language_put(&s.language, set));
@@ -336,6 +359,7 @@ static int find_named(source *s, const train_options *o, const char *name)
         TRY(open_repository(s, path, given));
         if (strcmp(s->name, name) != 0) source_close(s);
     }
+    if (s->git) TRY(open_heat(s, o));
 out:
     hpc_buf_release(&text);
     return rc;
@@ -345,19 +369,20 @@ out:
  * that was done. */
 static int read_again(hpc_perf_example *e, source *s, const hpc_perf_origin *from)
 {
-    static const char *const kept[] = {"language_changed", "language_slower", "heat_known",
-                                       "cold",             "heat",            "heat_near",
-                                       "heat_around",      "heat_cost"};
+    static const char *const kept[] = {
+        "language_changed", "language_slower", "heat_known", "cold", "heat",
+        "heat_near",        "heat_around",     "heat_cost"};
     hpc_perf_vector before = e->x;
     perf_pair p;
     int rc = 0;
     if (!s->git) return rc;
     hpc_git_id_text(p.base, &from->base);
     hpc_git_id_text(p.head, &from->head);
+    p.time = e->time;
     TRY(read_change(s, &p));
     if (rc == 0) goto out;
     e->x = s->features.commit;
-    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+    for (size_t k = 0; k < (s->profiles ? 2 : sizeof kept / sizeof *kept); k++) {
         int f = hpc_perf_feature_named(kept[k]);
         e->x.value[f] = before.value[f];
     }

@@ -105,7 +105,7 @@ static const commit *last_before(const perf_profiles *p, int64_t time)
     for (int64_t k = 0; k < p->n; k++) {
         const commit *c = &p->item[k];
         if (!c->has) continue;
-        bool early = c->time <= time, best_early = best && best->time <= time;
+        bool early = c->time < time, best_early = best && best->time < time;
         bool nearer = best && (early ? c->time > best->time : c->time < best->time);
         if (!best || (early && !best_early) || (early == best_early && nearer)) best = c;
     }

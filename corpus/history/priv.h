@@ -76,7 +76,7 @@ typedef struct history_profile {
     int64_t files_n, files_cap;
     history_line *line;
     int64_t lines_n, lines_cap;
-    double all; /* of lines of other files, and of what has no lines, too */
+    double all;    /* of lines of other files, and of what has no lines, too */
 } history_profile; /* zero to begin with */
 /* What cachegrind wrote of one process. Only files in the folder are looked into. */
 int history_profile_add(history_profile *p, const char *text, const char *folder);

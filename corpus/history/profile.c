@@ -3,6 +3,7 @@
  * and the line numbers that the compiler left (-g).
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,19 +78,20 @@ out:
     return rc;
 }
 
-/* The place of a file of the folder; -1: it is somewhere else. */
+/* The place of a file of the folder; -1: it is somewhere else. Names may be told from the folder on
+ * (-ffile-prefix-map). */
 static int file_of(int64_t *out, history_profile *p, const char *name, size_t n)
 {
-    char path[PATH_MAX];
+    char path[2 * PATH_MAX];
     size_t folder = strlen(p->folder);
     uint64_t found;
     int rc = HPC_OK;
     *out = -1;
-    bool inside = n > folder + 1 && n < sizeof path && memcmp(name, p->folder, folder) == 0 &&
-                  name[folder] == '/';
-    if (!inside) return rc;
-    memcpy(path, name, n);
-    path[n] = '\0';
+    bool told = n > 0 && name[0] != '/';
+    bool inside = n > folder + 1 && memcmp(name, p->folder, folder) == 0 && name[folder] == '/';
+    if (n >= PATH_MAX || !(told || inside)) return rc;
+    snprintf(path, sizeof path, "%s%s%.*s", told ? p->folder : "", told ? "/" : "", (int)n, name);
+    n = strlen(path);
     if (strstr(path, "/../")) return rc;
     if (hpc_map_get(p->files, path, n, &found)) {
         *out = (int64_t)found;

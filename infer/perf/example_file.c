@@ -165,7 +165,8 @@ static int read_heads(hpc_perf_examples *x, reader *r)
         seen[f] = true;
     }
     for (int f = 0; f < HPC_PERF_FEATURES && !x->lacks; f++)
-        if (!seen[f] && !is_optional(hpc_perf_feature_at(f)->name)) x->lacks = hpc_perf_feature_at(f)->name;
+        if (!seen[f] && !is_optional(hpc_perf_feature_at(f)->name))
+            x->lacks = hpc_perf_feature_at(f)->name;
 out:
     return rc;
 }

@@ -238,7 +238,7 @@ static const row rows[] = {
       "what functions that differ take of that, by a rough count, in thousandths, as log2(1 + n)",
       -1}, PERF_WORK_SHARE},
     {{"heat_known", "1: it was measured where the cost is", -1}, PERF_HEAT_KNOWN},
-    {{"cold", "1: nothing that differs, nor a line near it, ran when it was measured",
+    {{"cold", "1: no line near one that differs in a function ran when it was measured",
       -1}, PERF_COLD},
     {{"heat", "thousandths of the cost in lines that differ, as log2(1 + n)", -1}, PERF_HEAT},
     {{"heat_near", "ten-thousandths of the cost in the hottest line near one that differs, as "

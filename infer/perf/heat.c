@@ -86,7 +86,7 @@ static int feature_of(int which)
 static void put(hpc_perf_vector *v, const heat *h)
 {
     v->value[feature_of(KNOWN)] = 1;
-    v->value[feature_of(COLD)] = h->near == 0 && h->around == 0;
+    v->value[feature_of(COLD)] = h->near == 0;
     v->value[feature_of(SHARE)] = log2(1 + 1000 * fmin(h->sum, 1));
     v->value[feature_of(NEAR)] = log2(1 + 10000 * fmin(h->near, 1));
     v->value[feature_of(FILE_SHARE)] = log2(1 + 1000 * h->around);

@@ -18,7 +18,7 @@ typedef struct perf_teller { /* memory that is used again */
     hpc_perf_reasons reasons;
     hpc_perf_language *language; /* NULL: none is heard */
     const hpc_perf_predict_options *o;
-    int64_t told;                /* changes that were, of those that it heard */
+    int64_t told; /* changes that were, of those that it heard */
 } perf_teller;
 int perf_teller_open(perf_teller *t, hpc_git *g, const hpc_perf_model *m,
                      const hpc_perf_predict_options *o, hpc_arena *arena);

@@ -3,7 +3,8 @@
  * each by what it costs as a rule and as often as the loops around it go round, along calls.
  *
  * A loop goes as far as numbers say, else PERF_TRIPS times. What is not in a changed file is not
- * looked into. Compared is what runs from `main`, or else from what nobody calls, in both versions.
+ * looked into. Compared is what runs from `main`, or else from what nobody calls, in both versions;
+ * beside `main`, but in C, also what nobody is seen to call and differs: an operator, say.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,8 @@ struct perf_work {
     node *node; /* by name when it is sorted */
     callee *call;
     struct root *root; /* of the base: what begins in both */
+    uint32_t *name;    /* of all functions, in order */
+    int64_t names_n, names_cap;
     int64_t nodes_n, nodes_cap, calls_n, calls_cap, roots_n, roots_cap;
 };
 
@@ -64,6 +67,7 @@ void perf_work_free(perf_work *w)
     hpc_free(w->node);
     hpc_free(w->call);
     hpc_free(w->root);
+    hpc_free(w->name);
     hpc_free(w);
 }
 
@@ -174,6 +178,56 @@ static float cost_of_event(const perf_work *w, const hpc_perf_event *e)
     return container ? CONTAINER : cost[e->kind];
 }
 
+/* How often the loops around a place go round. */
+static double times_at(const perf_scan *x, uint32_t at)
+{
+    double times = 1;
+    for (int64_t k = 0; k < x->regions_n && x->region[k].from <= at; k++)
+        if (at < x->region[k].end) times *= (double)x->region[k].trips;
+    return fmin(times, 1e30);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_function(const perf_work *w, uint32_t name)
+{
+    return w->names_n > 0 &&
+           bsearch(&name, w->name, (size_t)w->names_n, sizeof name, by_value) != NULL;
+}
+
+/* The name at i is of a type, before a variable, or handed over. */
+static bool is_named(const perf_scan *x, int64_t i)
+{
+    const hpc_token *t = perf_token(x, i);
+    if (t->kind != HPC_TOKEN_NAME || i < 1 || i + 1 >= x->n) return false;
+    char before = x->s->text.data[perf_token(x, i - 1)->at];
+    const hpc_token *next = perf_token(x, i + 1);
+    char behind = x->s->text.data[next->at];
+    bool type = next->kind == HPC_TOKEN_NAME || behind == '{';
+    bool argument = (before == '(' || before == ',') && (behind == ',' || behind == ')');
+    return type || argument;
+}
+
+/* What is named and not called: a type, whose constructor has its name, or a function that is
+ * handed over. */
+static int read_names(perf_work *w, const hpc_perf_source *s, int64_t function)
+{
+    uint32_t body = s->f.item[function].body_at;
+    int rc = HPC_OK;
+    for (int64_t i = 0; i < w->scan.n; i++) {
+        const hpc_token *t = perf_token(&w->scan, i);
+        if (t->at <= body || !is_named(&w->scan, i) || !is_function(w, t->hash)) continue;
+        TRY(hpc_grow(&w->call, &w->calls_cap, w->calls_n + 1, sizeof *w->call));
+        w->call[w->calls_n++] = (callee){t->hash, times_at(&w->scan, t->at)};
+    }
+out:
+    return rc;
+}
+
 static int read_function(perf_work *w, const hpc_perf_source *s, int64_t file, int64_t function)
 {
     node f = {.file = file, .function = function, .first = w->calls_n, .own = ENTRY, .cost = -1};
@@ -191,6 +245,7 @@ static int read_function(perf_work *w, const hpc_perf_source *s, int64_t file, i
             f.own += (double)cost_of_event(w, e) * e->times;
         }
     }
+    TRY(read_names(w, s, function));
     f.n = w->calls_n - f.first;
     TRY(hpc_grow(&w->node, &w->nodes_cap, w->nodes_n + 1, sizeof *w->node));
     w->node[w->nodes_n++] = f;
@@ -220,13 +275,35 @@ static int64_t find(const perf_work *w, uint32_t name)
     return lo < w->nodes_n && w->node[lo].name == name ? lo : -1;
 }
 
+static const hpc_perf_source *source_at(const hpc_perf_change *c, int64_t file, bool head)
+{
+    const hpc_perf_source *s = head ? c->file[file].head : c->file[file].base;
+    return s && s->kind == HPC_PERF_SOURCE && s->skip == HPC_PERF_TAKEN ? s : NULL;
+}
+
+static int find_names(perf_work *w, const hpc_perf_change *c, bool head)
+{
+    int rc = HPC_OK;
+    w->names_n = 0;
+    for (int64_t k = 0; k < c->files_n; k++) {
+        const hpc_perf_source *s = source_at(c, k, head);
+        if (!s) continue;
+        TRY(hpc_grow(&w->name, &w->names_cap, w->names_n + s->f.n, sizeof *w->name));
+        for (int64_t i = 0; i < s->f.n; i++) w->name[w->names_n++] = perf_function_name(s, i);
+    }
+    if (w->names_n > 1) qsort(w->name, (size_t)w->names_n, sizeof *w->name, by_value);
+out:
+    return rc;
+}
+
 int perf_work_read(perf_work *w, const hpc_perf_change *c, bool head)
 {
     int rc = HPC_OK;
     w->nodes_n = w->calls_n = 0;
+    TRY(find_names(w, c, head));
     for (int64_t k = 0; k < c->files_n; k++) {
-        const hpc_perf_source *s = head ? c->file[k].head : c->file[k].base;
-        if (!s || s->kind != HPC_PERF_SOURCE || s->skip != HPC_PERF_TAKEN) continue;
+        const hpc_perf_source *s = source_at(c, k, head);
+        if (!s) continue;
         TRY(find_numbers(w, s));
         for (int64_t i = 0; i < s->f.n; i++) TRY(read_function(w, s, k, i));
     }
@@ -294,8 +371,42 @@ typedef struct root { /* what begins, in both versions */
     int64_t base, head;
 } root;
 
+static double growth(double base, double head)
+{
+    return base > 0 && head > 0 ? log(head / base) : 0;
+}
+
+static int add_root(perf_work *base, int64_t i, int64_t k)
+{
+    int rc = hpc_grow(&base->root, &base->roots_cap, base->roots_n + 1, sizeof *base->root);
+    if (rc == HPC_OK) base->root[base->roots_n++] = (root){i, k};
+    return rc;
+}
+
+/* Beside main, what nobody calls in either and main does not come to, if it does not cost the
+ * same. In C what nobody names does not run. */
+static int find_others(perf_work *base, perf_work *head, const hpc_perf_change *c)
+{
+    int64_t mains = base->roots_n;
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < mains; k++) {
+        cost_of(base, base->root[k].base);
+        cost_of(head, base->root[k].head);
+    }
+    for (int64_t i = 0; i < base->nodes_n; i++) {
+        const node *f = &base->node[i];
+        bool hidden = c->file[f->file].base->language != HPC_LANGUAGE_C;
+        int64_t k = !hidden || f->called || f->cost >= 0 ? -1 : same_in(head, f);
+        if (k < 0 || head->node[k].called || head->node[k].cost >= 0) continue;
+        if (fabs(growth(cost_of(base, i), cost_of(head, k))) < 1e-9) continue;
+        TRY(add_root(base, i, k));
+    }
+out:
+    return rc;
+}
+
 /* main, if there is one in both, or else what nobody calls in either. */
-static int find_roots(perf_work *base, const perf_work *head)
+static int find_roots(perf_work *base, perf_work *head, const hpc_perf_change *c)
 {
     const uint32_t main = hpc_token_hash("main", 4);
     bool mains = false;
@@ -309,9 +420,9 @@ static int find_roots(perf_work *base, const perf_work *head)
         const node *f = &base->node[i];
         int64_t k = same_in(head, f);
         if (k < 0 || (mains ? f->name != main : f->called || head->node[k].called)) continue;
-        TRY(hpc_grow(&base->root, &base->roots_cap, base->roots_n + 1, sizeof *base->root));
-        base->root[base->roots_n++] = (root){i, k};
+        TRY(add_root(base, i, k));
     }
+    if (mains) TRY(find_others(base, head, c));
 out:
     return rc;
 }
@@ -334,11 +445,6 @@ static double signed_percent(double change)
 {
     double size = log2(1 + 100 * fabs(change));
     return change < 0 ? -size : size;
-}
-
-static double growth(double base, double head)
-{
-    return base > 0 && head > 0 ? log(head / base) : 0;
 }
 
 static void leave_out(perf_work *w, const hpc_perf_change *c, bool head, bool whether)
@@ -370,7 +476,7 @@ int perf_work_compare(double *change, double *share, perf_work *base, perf_work 
     double sum = 0, part;
     int rc = HPC_OK;
     *change = *share = 0;
-    TRY(find_roots(base, head));
+    TRY(find_roots(base, head, c));
     part = fmax(share_of(base, base, c, false), share_of(head, base, c, true));
     for (int64_t k = 0; k < base->roots_n; k++)
         sum += growth(cost_of(base, base->root[k].base), cost_of(head, base->root[k].head));

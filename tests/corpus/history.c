@@ -436,7 +436,8 @@ static void wrong_requests_are_refused(void **state)
     tear_down(&b);
 }
 
-/* Keys of the lines of k.c, as the commit has it: the loop's that does all, and one that never runs.
+/* Keys of the lines of k.c, as the commit has it: the loop's that does all, and one that never
+ * runs.
  */
 static void assert_profile(bench *b)
 {
@@ -475,7 +476,8 @@ static void valgrind_counts(void **state)
     script(*state, LINE "printf 'enum { N = 700 };\\nstatic double a[N][N];\\n"
                         "void unused(void) { a[0][0] = 1; }\\nint main(void) {\\n"
                         "for (int i = 0; i < N; i++) {\\n"
-                        "for (int j = 0; j < N; j++) a[i][j] += i; }\\nreturn 0; }\\n' > k.c; save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
+                        "for (int j = 0; j < N; j++) a[i][j] += i; }\\nreturn 0; }\\n' > k.c; "
+                        "save; sed -i 's/a.i..j./a[j][i]/' k.c; save");
     set_up(&b, *state);
     history_metric_release(&b.metric[0]);
     assert_int_equal(history_metric_parse(&b.metric[0], "cost"), 0);

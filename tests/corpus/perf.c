@@ -291,8 +291,8 @@ static void test_profiles(void **state)
     }
     assert_hot(p, 5, 0, 6, 1);
     assert_hot(p, 5, 0, 1, 0); /* no share is 7 */
-    assert_hot(p, 9, 399, 3, 0.375);
-    assert_hot(p, 9, 400, 6, 1);
+    assert_hot(p, 9, 400, 3, 0.375);
+    assert_hot(p, 9, 401, 6, 1);
     assert_hot(p, 9, 1, 3, 0.375); /* none is before: the first */
     perf_profiles_close(p);
     perf_db_close(d);

@@ -20,6 +20,9 @@ typedef struct estimate {
     "int main(void)\n{\n    double s = 0;\n    for (int i = 0; i < 1000; i++) s += work(i);\n"     \
     "    return s > 0;\n}\n"
 #define UNCALLED(inside) "double other(double x)\n{\n    " inside "\n}\n" CALLED("return x + 1;")
+#define HANDED(inside)                                                                             \
+    "static int cmp(int x)\n{\n    " inside "\n}\n"                                                \
+    "int main(void)\n{\n    for (int i = 0; i < 10; i++) each(i, cmp);\n    return 0;\n}\n"
 #define LOOP(before, head)                                                                         \
     before "int main(void)\n{\n    double s = 0;\n    " head " s += s * s;\n"                      \
            "    return s > 0;\n}\n"
@@ -52,6 +55,7 @@ static const estimate cases[] = {
      55, 70, 90, 100},
     {"a second call of itself", "int f(int n) { return n < 2 ? n : f(n - 1) + 1; }\n",
      "int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n", 30, 90, 90, 100},
+    {"what is handed over", HANDED("return x + 1;"), HANDED("return x / 3;"), 10, 150, 10, 100},
     {"names", CALLED("return x + 1;"),
      "static double plus(double x)\n{\n    return x + 1;\n}\nint main(void)\n{\n    double s = 0;\n"
      "    for (int i = 0; i < 1000; i++) s += plus(i);\n    return s > 0;\n}\n",
