@@ -92,9 +92,21 @@ static void say_nothing_differs(hpc_perf_estimate *e)
     e->alarm_slower = e->alarm_faster = 1;
 }
 
-void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
-                            const hpc_perf_vector *x)
+/* Where the cost is tells nothing to a model that did not learn it. */
+static const hpc_perf_vector *as_learnt(hpc_perf_vector *room, const hpc_perf_model *m,
+                                        const hpc_perf_vector *x)
 {
+    if (m->reach[hpc_perf_feature_named("heat_known")] > 0) return x;
+    *room = *x;
+    hpc_perf_heat_forget(room);
+    return room;
+}
+
+void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
+                            const hpc_perf_vector *given)
+{
+    hpc_perf_vector room;
+    const hpc_perf_vector *x = as_learnt(&room, m, given);
     double score[PERF_QUESTIONS][PERF_FOLDS], mean[PERF_QUESTIONS] = {0};
     double slower[PERF_FOLDS], faster[PERF_FOLDS], p[PERF_QUESTIONS];
     double contribution[PERF_QUESTIONS][PERF_WIDTH] = {{0}};

@@ -88,7 +88,7 @@ typedef struct hpc_perf_model_facts {
     int64_t examples[3]; /* slower, same, faster */
     int64_t groups;
     double alarm, miss;
-    bool heat;          /* it was told where the cost is, and may be (feature.h) */
+    bool heat;          /* it was told where the cost is (feature.h); else that is passed over */
     bool language;      /* it was told what a language model says, and wants to be (language.h) */
     const char *metric; /* lives as long as the model */
 } hpc_perf_model_facts;

@@ -93,6 +93,45 @@ static void reasons_have_the_sign_of_the_rule(void **state)
     free(e);
 }
 
+/* Where the cost is changes nothing for a model that never heard of it, and is heard by one that
+ * did: what does not run does not matter. */
+static void heat_is_heard_where_it_was_learnt(void **state)
+{
+    enum { N = 400 };
+    const planted rule = {.strength = 2, .changed = -1, .groups = 4};
+    hpc_perf_example *e = planted_examples(&rule, 6, N);
+    int known = hpc_perf_feature_named("heat_known"), cold = hpc_perf_feature_named("cold");
+    hpc_perf_model_facts facts;
+    hpc_perf_vector x = {0};
+    (void)state;
+    x.value[hpc_perf_feature_named("allocations_work")] = 3;
+    x.value[hpc_perf_feature_named("tokens_added")] = 4;
+    hpc_perf_model *m = learnt(e, N);
+    hpc_perf_estimate before = estimate(m, &x);
+    x.value[known] = x.value[cold] = 1;
+    x.value[hpc_perf_feature_named("heat_around")] = 9;
+    hpc_perf_estimate y = estimate(m, &x);
+    assert_memory_equal(&before, &y, sizeof y);
+    hpc_perf_model_describe(&facts, m);
+    assert_false(facts.heat);
+    hpc_perf_model_free(m);
+    for (int k = 0; k < N; k++) {
+        e[k].x.value[known] = 1;
+        e[k].x.value[cold] = k / 4 % 2; /* in every group */
+        if (k / 4 % 2) e[k].label = HPC_PERF_SAME;
+    }
+    m = learnt(e, N);
+    hpc_perf_model_describe(&facts, m);
+    assert_true(facts.heat);
+    x.value[hpc_perf_feature_named("heat_around")] = 0;
+    y = estimate(m, &x);
+    x.value[cold] = 0;
+    hpc_perf_estimate hot = estimate(m, &x);
+    assert_true(y.p[HPC_PERF_SLOWER] < 0.5 * hot.p[HPC_PERF_SLOWER]);
+    hpc_perf_model_free(m);
+    free(e);
+}
+
 /* Of two kinds of events either alone matters, and both together do not. */
 static void trees_find_what_no_line_can_say(void **state)
 {
@@ -396,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_planted_rule_is_found),
         cmocka_unit_test(reasons_have_the_sign_of_the_rule),
         cmocka_unit_test(trees_find_what_no_line_can_say),
+        cmocka_unit_test(heat_is_heard_where_it_was_learnt),
         cmocka_unit_test(nothing_is_the_same),
         cmocka_unit_test(what_is_unlike_all_is_outside),
         cmocka_unit_test(too_little_is_refused),
