@@ -413,10 +413,11 @@ static int add_example(train_set *set, train_row *row, const train_options *o,
                      row->path, file->lacks, name,
                      s->git ? "; that which was given lacks commits" : ""));
     TRY(hpc_perf_examples_add(&set->all, &e, name, metric, &from->base, &from->head));
-    if (rc == 1) count(row, &e);
-    row->again += rc == 0;
+    bool added = rc == 1;
+    if (added) count(row, &e);
+    row->again += !added;
     TRY(grow_bags(set));
-    if (rc == 1 && again == 1 && o->evaluate) {
+    if (added && again == 1 && o->evaluate) {
         TRY(hpc_perf_bag_find(&set->bag[set->all.n - 1], &s->change));
         set->has_bag[set->all.n - 1] = true;
     }

@@ -342,7 +342,9 @@ static void test_what_is_asked_wrongly(void **state)
                  {"HEAD..HEAD --repo @f", "f"},
                  {"HEAD..HEAD --repo @none", "none"},
                  {"HEAD..HEAD --model @r", "model.json"},
-                 {"HEAD..HEAD --model @text", "text"}};
+                 {"HEAD..HEAD --model @text", "text"},
+                 {"HEAD..HEAD --db @none", "there is no such performance history"},
+                 {"HEAD..HEAD --db @text", "is not a database"}};
     place *p = *state;
     begin(p);
     put_text(p, "text", "text");

@@ -97,7 +97,7 @@ static void learns_and_learns_again(void **state)
               "m/examples.csv; test $(wc -l < m/examples.csv) = 61");
     /* Packed, and as before there were the last two features: these are found in the repository. */
     script(p, "zstd -q m/examples.csv -o packed; "
-              "sed 's/,[^,]*,[^,]*$//' m/examples.csv >old");
+              "sed -E 's/(,[^,]*){8}$//' m/examples.csv >old");
     expect(&o, p, "--examples @packed --out @n", 0, "", "");
     script(p, "cmp m/examples.csv n/examples.csv");
     expect(&o, p, "--examples @old --out @n", 2, NULL, "old: it was made without estimate_change");

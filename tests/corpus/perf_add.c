@@ -201,7 +201,7 @@ static void older_versions_are_brought_up(void **state)
         hpc_error_clear();
         perf_db_close(d);
         asked(text, path, "PRAGMA user_version");
-        assert_string_equal(text, "3");
+        assert_string_equal(text, "4");
         asked(text, path,
               "SELECT group_concat(id || '|' || build || '|' || machine) FROM series ORDER BY id");
         assert_string_equal(text, cases[k].series);
