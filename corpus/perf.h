@@ -114,7 +114,7 @@ void perf_profiles_close(perf_profiles *p);
 /* Of the commit, or the nearest before it by parents that has one, else of the last one before
  * `time`, else of the first; the mean where several commands were run. Borrowed until the next
  * call; NULL: there is none at all. */
-int perf_profiles_find(const hpc_hot_line **hot, int64_t *n, perf_profiles *p, const char *commit,
+int perf_profiles_find(const hpc_hot_line **hot, int64_t *n, perf_profiles *p, const char *id,
                        int64_t time);
 
 /* For those who read (perf_line.c, perf_pairs.c, perf_curve.c): rows one after the other, 1 or 0 at

@@ -103,14 +103,14 @@ static const hpc_perf_vector *as_learnt(hpc_perf_vector *room, const hpc_perf_mo
 }
 
 void hpc_perf_estimate_find(hpc_perf_estimate *out, const hpc_perf_model *m,
-                            const hpc_perf_vector *given)
+                            const hpc_perf_vector *x)
 {
     hpc_perf_vector room;
-    const hpc_perf_vector *x = as_learnt(&room, m, given);
     double score[PERF_QUESTIONS][PERF_FOLDS], mean[PERF_QUESTIONS] = {0};
     double slower[PERF_FOLDS], faster[PERF_FOLDS], p[PERF_QUESTIONS];
     double contribution[PERF_QUESTIONS][PERF_WIDTH] = {{0}};
     memset(out, 0, sizeof *out);
+    x = as_learnt(&room, m, x);
     if (hpc_perf_nothing_differs(x)) {
         say_nothing_differs(out);
         return;
