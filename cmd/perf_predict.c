@@ -111,6 +111,11 @@ static int open_heat(prediction *x)
     rc = perf_db_open(&x->db, path);
     TRY(rc == HPC_E_IO && !hpc_file_exists(path) ? HPC_E_ARG : rc);
     TRY(perf_profiles_open(&x->profiles, x->db));
+    if (perf_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
+        hpc_cmd_warn(
+            "the history does not tell in which lines the cost is: perf collect -m cost of "
+            "a build with -g does",
+            (void *)(uintptr_t) "perf predict");
     x->ask.heat = heat_of;
     x->ask.heat_from = x->profiles;
 out:

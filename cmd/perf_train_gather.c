@@ -14,6 +14,7 @@ void train_set_release(train_set *s)
     hpc_free(s->has_bag);
     hpc_free(s->row);
     hpc_free(s->chosen);
+    hpc_free(s->heat_used);
     hpc_perf_examples_release(&s->all);
 }
 
@@ -274,7 +275,7 @@ out:
 }
 
 /* Where the cost is in it, if that was given. */
-static int open_heat(source *s, const train_options *o)
+static int open_heat(train_set *set, source *s, const train_options *o)
 {
     hpc_buf text = {0};
     int rc = HPC_OK;
@@ -283,10 +284,16 @@ static int open_heat(source *s, const train_options *o)
         text.n = 0;
         TRY(hpc_buf_text(&text, o->heat.item[k]));
         TRY(hpc_cmd_name_path(&name, &path, text.data));
-        if (!name || strcmp(s->name, name) != 0) continue;
+        if (strcmp(s->name, name) != 0) continue;
         rc = perf_db_open(&s->heat, path);
         TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
         TRY(perf_profiles_open(&s->profiles, s->heat));
+        if (perf_profiles_n(s->profiles) == 0)
+            TRY(hpc_fail(HPC_E_ARG,
+                         "%.300s does not tell in which lines the cost is: perf collect -m cost "
+                         "of a build with -g does",
+                         path));
+        set->heat_used[k] = true;
     }
 out:
     hpc_buf_release(&text);
@@ -326,7 +333,7 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     if (l.n == 0) goto out;
     TRY(find_repository(&s, o, db, &l));
     snprintf(row->repository, sizeof row->repository, "%s", s.name);
-    TRY(open_heat(&s, o));
+    TRY(open_heat(set, &s, o));
     if (!s.profiles) TRY(perf_profiles_open(&s.profiles, db));
     TRY(train_language_open(&s.language, o, s.name, set->all.n));
     TRY(add_labels(set, row, &s, &l, o->evaluate));
@@ -359,7 +366,6 @@ static int find_named(source *s, const train_options *o, const char *name)
         TRY(open_repository(s, path, given));
         if (strcmp(s->name, name) != 0) source_close(s);
     }
-    if (s->git) TRY(open_heat(s, o));
 out:
     hpc_buf_release(&text);
     return rc;
@@ -402,6 +408,7 @@ static int add_example(train_set *set, train_row *row, const train_options *o,
     if (strcmp(row->repository, name) != 0) {
         source_close(s);
         TRY(find_named(s, o, name));
+        if (s->git) TRY(open_heat(set, s, o));
     }
     again = read_again(&e, s, from);
     TRY(again);
@@ -449,12 +456,38 @@ out:
     return rc;
 }
 
+/* Each --heat has a name, and one that something is about: before, and behind all the rest. */
+static int check_heat(const train_set *s, const train_options *o, bool behind)
+{
+    hpc_buf text = {0};
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < o->heat.n; k++) {
+        const char *name, *path;
+        text.n = 0;
+        TRY(hpc_buf_text(&text, o->heat.item[k]));
+        TRY(hpc_cmd_name_path(&name, &path, text.data));
+        if (!name || !*name)
+            TRY(hpc_fail(HPC_E_ARG, "--heat %.200s: NAME=FILE, the name of the repository first",
+                         o->heat.item[k]));
+        if (behind && !s->heat_used[k])
+            TRY(hpc_fail(HPC_E_ARG,
+                         "--heat %.200s: nothing is about a repository %.200s; examples are if it "
+                         "is given by --repo %.200s=DIR",
+                         o->heat.item[k], name, name));
+    }
+out:
+    hpc_buf_release(&text);
+    return rc;
+}
+
 int train_gather(train_set *s, const train_options *o)
 {
     int rc = HPC_OK;
     int64_t given = o->db.n + o->examples.n, all = given + o->judge_on.n;
     s->row = hpc_alloc((size_t)all + 1, sizeof *s->row);
-    if (!s->row) return HPC_E_NOMEM;
+    s->heat_used = hpc_alloc((size_t)o->heat.n + 1, sizeof *s->heat_used);
+    if (!s->row || !s->heat_used) return HPC_E_NOMEM;
+    TRY(check_heat(s, o, false));
     for (int64_t k = 0; k < all; k++) {
         train_row *row = &s->row[s->rows++];
         bool history = k < o->db.n;
@@ -466,6 +499,7 @@ int train_gather(train_set *s, const train_options *o)
         TRY(rc);
     }
     if (o->judge_on.n == 0) s->given_n = s->all.n;
+    TRY(check_heat(s, o, true));
 out:
     return rc < 0 ? rc : HPC_OK;
 }

@@ -19,7 +19,7 @@ enum { PERF_PRODUCT = 33 }; /* a hash of what was built, in hexadecimal digits; 
  * session, at: milliseconds since 1970), table session (id, at, facts: JSON about the machine and
  * what was asked), table attempt (commit_id, stage, command, machine, build: of a run, outcome,
  * seconds, product, log, session, at): the last try of a stage, table profile (commit_id, build,
- * command, lines: keys and shares of lines, in the order of bytes of this machine's like): where
+ * command, lines: keys and shares of lines as hpc_hot_line lies in memory): where
  * the cost was when it was counted. Every metric is a cost: less of it is better. */
 typedef struct perf_db perf_db;                      /* belongs to one thread */
 int perf_db_create(perf_db **out, const char *path); /* for writing; made when absent */
@@ -111,6 +111,7 @@ typedef struct perf_profiles perf_profiles;
 /* d is borrowed for as long as it lives. */
 int perf_profiles_open(perf_profiles **out, perf_db *d);
 void perf_profiles_close(perf_profiles *p);
+int64_t perf_profiles_n(const perf_profiles *p); /* commits that have one */
 /* Of the commit, or the nearest before it by parents that has one, else of the last one before
  * `time`, else of the first; the mean where several commands were run. Borrowed until the next
  * call; NULL: there is none at all. */

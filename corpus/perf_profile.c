@@ -99,6 +99,13 @@ out:
     return rc;
 }
 
+int64_t perf_profiles_n(const perf_profiles *p)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < p->n; k++) n += p->item[k].has;
+    return n;
+}
+
 static const commit *last_before(const perf_profiles *p, int64_t time)
 {
     const commit *best = NULL;

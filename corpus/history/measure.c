@@ -15,11 +15,6 @@ bool history_is_counted(const history_metric *m)
     return m->kind == HISTORY_INSTRUCTIONS || m->kind == HISTORY_COST;
 }
 
-double history_miss_cost(bool last_level)
-{
-    return last_level ? 100 : 10;
-}
-
 bool history_wants(const history_options *o, history_kind kind)
 {
     for (int k = 0; k < o->metrics; k++)
@@ -129,10 +124,7 @@ static int take_counted(history_run *out, const history_work *w, const char *cou
     for (int k = 0; k < w->o->metrics; k++) {
         const history_metric *m = &w->o->metric[k];
         if (m->kind == HISTORY_INSTRUCTIONS) take(out, k, c.instructions);
-        if (m->kind == HISTORY_COST)
-            take(out, k,
-                 c.instructions + history_miss_cost(false) * c.first +
-                     history_miss_cost(true) * c.last);
+        if (m->kind == HISTORY_COST) take(out, k, history_cost(&c));
     }
     TRY(history_profile_find(&out->hot, &out->hot_n, &p));
 out:

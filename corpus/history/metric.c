@@ -157,27 +157,52 @@ int history_parse(double *out, const history_metric *m, const hpc_buf *printed)
 /* ---- what valgrind counted ----------------------------------------------------------------------
  */
 
-/* "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw" and further down "summary: 1 2 3 ...". */
+/* "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw" */
+bool history_events_find(history_events *out, const char *text)
+{
+    const char *at = strstr(text, "\nevents: ");
+    bool any = false;
+    *out = (history_events){.n = 0};
+    if (!at) return false;
+    for (at += strlen("\nevents: "); *at && *at != '\n' && out->n < HISTORY_EVENTS; out->n++) {
+        size_t n = strcspn(at, " \n");
+        bool instructions = n == 2 && memcmp(at, "Ir", 2) == 0, miss = n == 4 && at[2] == 'm';
+        if (instructions || miss) out->kind[out->n] = instructions ? 'i' : at[1];
+        any = any || instructions;
+        at += n;
+        while (*at == ' ') at++;
+    }
+    return any && (!*at || *at == '\n');
+}
+
+int history_counts_row(history_counts *c, const history_events *e, const char *row)
+{
+    int k = 0;
+    for (char *end; k < e->n; k++, row = end) {
+        while (*row == ' ') row++;
+        double value = *row >= '0' && *row <= '9' ? strtod(row, &end) : -1;
+        if (value < 0) break;
+        if (e->kind[k] == 'i') c->instructions += value;
+        if (e->kind[k] == '1') c->first += value;
+        if (e->kind[k] == 'L') c->last += value;
+    }
+    return k;
+}
+
+double history_cost(const history_counts *c)
+{
+    static const double first_level = 10, last_level = 100; /* of a miss, in instructions */
+    return c->instructions + first_level * c->first + last_level * c->last;
+}
+
+/* The sums stand further down: "summary: 1 2 3 ...". */
 bool history_counts_add(history_counts *c, const char *text)
 {
-    const char *events = strstr(text, "\nevents: "), *summary = strstr(text, "\nsummary: ");
-    if (!events || !summary) return false;
-    events += strlen("\nevents: ");
-    summary += strlen("\nsummary: ");
-    bool any = false;
-    while (*events && *events != '\n' && *summary && *summary != '\n') {
-        size_t n = strcspn(events, " \n");
-        char *end;
-        double value = strtod(summary, &end);
-        if (end == summary) return false;
-        bool miss = n == 4 && events[2] == 'm';
-        if (n == 2 && memcmp(events, "Ir", 2) == 0) c->instructions += value, any = true;
-        if (miss && events[1] == '1') c->first += value;
-        if (miss && events[1] == 'L') c->last += value;
-        events += n;
-        while (*events == ' ') events++;
-        summary = end;
-        while (*summary == ' ') summary++;
-    }
-    return any && (!*events || *events == '\n');
+    const char *summary = strstr(text, "\nsummary: ");
+    history_counts sums = *c;
+    history_events e;
+    if (!summary || !history_events_find(&e, text)) return false;
+    if (history_counts_row(&sums, &e, summary + strlen("\nsummary: ")) < e.n) return false;
+    *c = sums;
+    return true;
 }

@@ -60,6 +60,17 @@ int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most);
 /* Why it is no success, in words; "" when it is one. */
 void history_failure(char out[128], const hpc_proc_result *r);
 
+/* ---- metric.c: what cachegrind wrote ---- */
+enum { HISTORY_EVENTS = 16 };
+typedef struct history_events { /* its columns */
+    char kind[HISTORY_EVENTS];  /* 'i': instructions; '1', 'L': misses; 0: something else */
+    int n;
+} history_events;
+bool history_events_find(history_events *out, const char *text);
+/* Adds the numbers of a row, of which the last may be left out; how many there are. */
+int history_counts_row(history_counts *c, const history_events *e, const char *row);
+double history_cost(const history_counts *c);
+
 /* ---- profile.c: in which lines the cost is ---- */
 typedef struct history_file {
     uint32_t *key; /* of each line */
@@ -85,7 +96,6 @@ int history_profile_find(hpc_hot_line **out, int64_t *n, history_profile *p);
 void history_profile_release(history_profile *p);
 
 /* ---- measure.c: one run ---- */
-double history_miss_cost(bool last_level); /* in instructions */
 typedef struct history_run {
     bool took[HISTORY_METRICS];
     double value[HISTORY_METRICS];

@@ -9,43 +9,7 @@
 
 #include "corpus/history/priv.h"
 
-enum { COLUMNS = 16, FILE_MOST = 16 << 20, FILES_MOST = 20000 };
-
-/* ---- what a line of output costs ----------------------------------------------------------------
- */
-
-typedef struct columns {
-    double cost[COLUMNS]; /* of one of each event */
-    int n;
-} columns;
-
-/* "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw" */
-static bool find_columns(columns *out, const char *text)
-{
-    const char *at = strstr(text, "\nevents: ");
-    *out = (columns){.n = 0};
-    if (!at) return false;
-    at += strlen("\nevents: ");
-    while (*at && *at != '\n' && out->n < COLUMNS) {
-        size_t n = strcspn(at, " \n");
-        if (n == 2 && memcmp(at, "Ir", 2) == 0) out->cost[out->n] = 1;
-        if (n == 4 && at[2] == 'm') out->cost[out->n] = history_miss_cost(at[1] == 'L');
-        out->n++;
-        at += n;
-        while (*at == ' ') at++;
-    }
-    return out->n > 0;
-}
-
-/* "12 100 0 0 ...": of line 12; what is missing at the end is 0. */
-static double cost_of(unsigned long *number, const columns *c, const char *line)
-{
-    double sum = 0;
-    char *end;
-    *number = strtoul(line, &end, 10);
-    for (int k = 0; k < c->n && *end == ' '; k++) sum += c->cost[k] * strtod(end, &end);
-    return sum;
-}
+enum { FILE_MOST = 16 << 20, FILES_MOST = 20000 };
 
 /* ---- files -------------------------------------------------------------------------------------
  */
@@ -124,21 +88,23 @@ out:
 
 int history_profile_add(history_profile *p, const char *text, const char *folder)
 {
-    columns c;
+    history_events e;
     int64_t file = -1;
-    unsigned long number;
     int rc = HPC_OK;
     if (!p->folder[0] && !realpath(folder, p->folder)) return rc;
     if (!p->files) p->files = hpc_map_create();
     if (!p->files) return HPC_E_NOMEM;
-    if (!find_columns(&c, text)) return rc;
+    if (!history_events_find(&e, text)) return rc;
     for (const char *line = text; *line;) {
         size_t n = strcspn(line, "\n");
         if (strncmp(line, "fl=", 3) == 0)
             TRY(file_of(&file, p, line + 3, n - 3));
-        else if (*line >= '0' && *line <= '9') {
-            double cost = cost_of(&number, &c, line);
-            TRY(add_line(p, file, number, cost));
+        else if (*line >= '0' && *line <= '9') { /* "12 100 0 0 ...": of line 12 */
+            history_counts c = {0};
+            char *end;
+            unsigned long number = strtoul(line, &end, 10);
+            history_counts_row(&c, &e, end);
+            TRY(add_line(p, file, number, history_cost(&c)));
         }
         line += n + (line[n] == '\n');
     }

@@ -306,7 +306,7 @@ static bool is_aside(const char *path)
     return false;
 }
 
-static bool is_header(const char *path)
+bool perf_is_header(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && (dot[1] == 'h' || dot[1] == 'H' || strncmp(dot, ".inc", 4) == 0 ||
@@ -332,7 +332,7 @@ static void finish_function(hpc_perf_scanner *s, int64_t k)
     special[PERF_WORK_CHANGE] = perf_work_change_of(s->work[0], s->work[1], f);
     special[PERF_WORK_SHARE] = s->share;
     s->one.aside = is_aside(path) ? s->one.tokens : 0;
-    s->one.headers = is_header(path) ? s->one.tokens : 0;
+    s->one.headers = perf_is_header(path) ? s->one.tokens : 0;
     perf_sums_vector(&s->out->function[k], &s->one);
     perf_sums_add(&s->all, &s->one);
 }

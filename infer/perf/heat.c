@@ -36,12 +36,6 @@ static void add_lines(heat *h, const hpc_perf_side *side, int64_t from, int64_t 
         h->near = fmax(h->near, share_at(h, side, k));
 }
 
-static bool is_header(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (dot[1] == 'h' || dot[1] == 'H');
-}
-
 /* Of what is in no function. */
 static double share_of_file(const heat *h, const hpc_perf_source *s)
 {
@@ -61,7 +55,7 @@ static void find_one(heat *h, const hpc_perf_change *c, const hpc_perf_function 
     if (side->source->kind == HPC_PERF_BUILD) {
         h->around = 1;
     } else if (side->function < 0) {
-        h->around = is_header(path) ? 1 : share_of_file(h, side->source);
+        h->around = perf_is_header(path) ? 1 : share_of_file(h, side->source);
     } else if (!f->head.source) {
         add_lines(h, side, side->line, (int64_t)side->end_line - side->line + 1);
     } else {

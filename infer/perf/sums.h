@@ -77,6 +77,7 @@ bool perf_feature_is_special(int feature, perf_special *which);
 /* "code tokens added: 30", where the feature is a logarithm of that. */
 int perf_feature_say(hpc_buf *out, int feature, double value);
 
+bool perf_is_header(const char *path); /* feature.c */
 /* effect.c: of two versions of a function that differ in their code. */
 int perf_effect_of(perf_effect *out, const perf_scan *base, const perf_scan *head);
 /* shift.c: what differs in events goes to `out` as of function k. */

@@ -228,15 +228,12 @@ static void hear(perf_teller *t)
     }
 }
 
-/* Only a model that learnt from it is told where the cost is. */
 static int find_heat(perf_teller *t, const hpc_perf_told *of)
 {
-    hpc_perf_model_facts facts;
     const hpc_hot_line *hot = NULL;
     int64_t n = 0;
     int rc = HPC_OK;
-    hpc_perf_model_describe(&facts, t->model);
-    if (!t->o->heat || !facts.heat) return rc;
+    if (!t->o->heat) return rc;
     TRY(t->o->heat(&hot, &n, t->o->heat_from, &of->base, of->time));
     hpc_perf_heat_find(&t->features, &t->change, hot, n);
 out:

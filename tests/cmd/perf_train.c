@@ -111,6 +111,90 @@ static void learns_and_learns_again(void **state)
     script(p, "cmp m/model.json b/model.json");
 }
 
+static int by_key(const void *a, const void *b)
+{
+    const hpc_hot_line *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* "hot.db" knows of the first commit alone that the loop's lines, with the allocation and without,
+ * are hot; "cold.db" has that commit and no lines. */
+static void make_heat(place *p)
+{
+    hpc_hot_line hot[8];
+    char path[400], id[ID], *ids = text_of(p, "ids");
+    int64_t n = 0;
+    snprintf(id, sizeof id, "%.40s", ids);
+    for (int with = 0; with < 2; with++) {
+        hpc_buf text = {0};
+        uint32_t line[16] = {0}, lines = 0;
+        hpc_buf_printf(&text, PROGRAM, 0, with ? ALLOCATION : "");
+        for (size_t k = 0; k < text.n; k++)
+            if (text.data[k] == '\n') line[++lines] = (uint32_t)k + 1;
+        for (uint32_t k = 6; k < lines - 1; k++)
+            hot[n++] = (hpc_hot_line){hpc_line_key(text.data, line, lines, k), 0.125f};
+        hpc_buf_release(&text);
+    }
+    qsort(hot, (size_t)n, sizeof *hot, by_key);
+    for (int with = 0; with < 2; with++) {
+        perf_db *d;
+        snprintf(path, sizeof path, "%s/%s.db", p->root, with ? "hot" : "cold");
+        assert_int_equal(perf_db_create(&d, path), 0);
+        assert_int_equal(perf_db_add_commit(d, id, NULL, 1700000000), 0);
+        if (with)
+            assert_int_equal(perf_db_add_profile(d, &(perf_way){"make", "./f", "m"}, id, hot, n),
+                             0);
+        assert_int_equal(perf_db_commit(d), 0);
+        perf_db_close(d);
+    }
+    hpc_free(ids);
+}
+
+/* Where the cost is is learnt of a history and of its examples alike, and heard by a prediction. */
+static void heat_is_learnt_and_heard(void **state)
+{
+    static const char count[] = "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "
+                                "\"heat_known\") k = i } NR > 1 && $k == 1' m/examples.csv | wc -l";
+    place *p = *state;
+    hpc_test_outcome o;
+    make_repository(p);
+    make_history(p, "h.db", true);
+    make_heat(p);
+    expect(&o, p, "--db @h.db -m cost --out @without", 0, "", "");
+    expect(&o, p, "--db @h.db -m cost --heat r=@hot.db --out @m", 0, "", "");
+    char all[512];
+    snprintf(all, sizeof all, "test $(%s) = 60", count);
+    script(p, all);
+    expect(&o, p,
+           "--examples @without/examples.csv --repo r=@r --heat r=@hot.db -m cost --evaluate --out "
+           "@n",
+           0, "bag of tokens", ""); /* their text is at hand */
+    script(p, "cmp m/examples.csv n/examples.csv; cmp m/model.json n/model.json");
+    expect(&o, p, "--examples @n/examples.csv --repo r=@r -m cost --out @again", 0, "", "");
+    script(p, "cmp m/examples.csv again/examples.csv"); /* what was measured stays */
+    hpc_test_command_in(&o, p->root,
+                        "perf predict --repo @r --model @m --db @hot.db main~2.. --json");
+    assert_int_equal(o.code, 0);
+    assert_string_equal(o.err, "");
+    char *heard = strdup(o.out);
+    assert_non_null(heard);
+    hpc_test_command_in(&o, p->root, "perf predict --repo @r --model @m main~2.. --json");
+    assert_string_not_equal(o.out, heard);
+    free(heard);
+    hpc_test_says(o.err, "no history that tells it is given (--db)");
+    hpc_test_command_in(&o, p->root,
+                        "perf predict --repo @r --model @m --db @cold.db main~1..main");
+    hpc_test_says(o.err, "the history does not tell in which lines the cost is");
+    expect(&o, p, "--db @h.db --heat @hot.db --out @x", 2, NULL,
+           "the name of the repository first");
+    expect(&o, p, "--db @h.db --heat s=@hot.db --out @x", 2, NULL,
+           "nothing is about a repository s");
+    expect(&o, p, "--db @h.db --heat r=@cold.db --out @x", 2, NULL,
+           "cold.db does not tell in which lines the cost is");
+    expect(&o, p, "--db @h.db --heat r=@none.db --out @x", 2, NULL,
+           "there is no such performance history");
+}
+
 static void repositories_are_found(void **state)
 {
     place *p = *state;
@@ -166,6 +250,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {TEST(learns_and_learns_again), TEST(repositories_are_found),
-                                       TEST(wrong_usage_is_said)};
+                                       TEST(heat_is_learnt_and_heard), TEST(wrong_usage_is_said)};
     return cmocka_run_group_tests_name("cmd/perf_train", tests, NULL, NULL);
 }
