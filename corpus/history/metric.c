@@ -178,10 +178,12 @@ bool history_events_find(history_events *out, const char *text)
 int history_counts_row(history_counts *c, const history_events *e, const char *row)
 {
     int k = 0;
-    for (char *end; k < e->n; k++, row = end) {
+    for (; k < e->n; k++) {
         while (*row == ' ') row++;
-        double value = *row >= '0' && *row <= '9' ? strtod(row, &end) : -1;
-        if (value < 0) break;
+        if (*row < '0' || *row > '9') break;
+        char *end;
+        double value = strtod(row, &end);
+        row = end;
         if (e->kind[k] == 'i') c->instructions += value;
         if (e->kind[k] == '1') c->first += value;
         if (e->kind[k] == 'L') c->last += value;
