@@ -47,14 +47,14 @@ COMPILE_CXX = $(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VA
 LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
 LIBRARIES = -ljansson -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
 
-ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
-ISAS_x86_64  := base avx2 avx512 avx512bf16 amx
+ISAS_x86_64  := base avx2 avx512 avx512vnni avx512bf16 amx
 ISAS_aarch64 := neon
-ISAS := $(ISAS_$(ARCH))
+ISAS := $(ISAS_$(shell $(CC) -dumpmachine | cut -d- -f1))
 ISA_base := -march=x86-64
 ISA_avx2 := -mavx2 -mfma -mf16c
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
-ISA_avx512bf16 := $(ISA_avx512) -mavx512bf16 -mavx512vnni
+ISA_avx512vnni := $(ISA_avx512) -mavx512vnni
+ISA_avx512bf16 := $(ISA_avx512vnni) -mavx512bf16
 ISA_amx := $(ISA_avx512bf16) -mamx-tile -mamx-bf16 -mamx-int8
 # Kernels: contraction for FMA, and vector maths without errno or traps; sums are never reordered.
 # With a check at every access -O3 runs no faster than -O2; what only wild pointers do, asan sees.

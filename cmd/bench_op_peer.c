@@ -26,6 +26,8 @@ static const struct {
     {"amx", "OPENBLAS_CORETYPE", "SkylakeX"},
     {"avx512bf16", "OPENBLAS_CORETYPE", "SkylakeX"},
     {"avx512bf16", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16"},
+    {"avx512vnni", "OPENBLAS_CORETYPE", "SkylakeX"},
+    {"avx512vnni", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI"},
     {"avx512", "OPENBLAS_CORETYPE", "SkylakeX"},
     {"avx512", "ONEDNN_MAX_CPU_ISA", "AVX512_CORE"},
     {"avx2", "OPENBLAS_CORETYPE", "Haswell"},

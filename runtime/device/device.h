@@ -98,7 +98,7 @@ typedef enum hpc_direction { HPC_TO_DEVICE, HPC_TO_HOST, HPC_ON_DEVICE } hpc_dir
 
 typedef struct hpc_device_options {
     const char *backend; /* "cpu" (default), "mock"; "cuda" where built */
-    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512bf16", "amx"; NULL: best */
+    const char *isa;     /* cpu: "base", "avx2", "avx512", "avx512vnni", ...; NULL: best */
     int threads;         /* workers; 0: one per core that this process may use */
 } hpc_device_options;
 

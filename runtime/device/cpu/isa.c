@@ -30,10 +30,14 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+static bool has_avx512vnni(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+
 static bool has_avx512bf16(void)
 {
-    return has_avx512() && __builtin_cpu_supports("avx512bf16") &&
-           __builtin_cpu_supports("avx512vnni");
+    return has_avx512vnni() && __builtin_cpu_supports("avx512bf16");
 }
 
 /* Linux gives a process the large registers of AMX only when it asks; all its threads have them
@@ -66,6 +70,7 @@ static const isa isas[] = {
 #if defined(__x86_64__)
     {"amx", &hpc_cpu_kernels_amx, has_amx},
     {"avx512bf16", &hpc_cpu_kernels_avx512bf16, has_avx512bf16},
+    {"avx512vnni", &hpc_cpu_kernels_avx512vnni, has_avx512vnni},
     {"avx512", &hpc_cpu_kernels_avx512, has_avx512},
     {"avx2", &hpc_cpu_kernels_avx2, has_avx2},
     {"base", &hpc_cpu_kernels_base, has_base},
@@ -85,7 +90,8 @@ static int best(void)
 const char *const *hpc_device_isas(void)
 {
 #if defined(__x86_64__)
-    static const char *const names[] = {"amx", "avx512bf16", "avx512", "avx2", "base", NULL};
+    static const char *const names[] = {"amx",  "avx512bf16", "avx512vnni", "avx512",
+                                        "avx2", "base",       NULL};
 #else
     static const char *const names[] = {"neon", NULL};
 #endif

@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__)
 extern const hpc_kernels hpc_cpu_kernels_base, hpc_cpu_kernels_avx2, hpc_cpu_kernels_avx512,
-    hpc_cpu_kernels_avx512bf16, hpc_cpu_kernels_amx;
+    hpc_cpu_kernels_avx512vnni, hpc_cpu_kernels_avx512bf16, hpc_cpu_kernels_amx;
 #elif defined(__aarch64__)
 extern const hpc_kernels hpc_cpu_kernels_neon;
 #else

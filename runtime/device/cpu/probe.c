@@ -7,7 +7,7 @@
 /* Defined by kernels/probe.c, once for each set. */
 #if defined(__x86_64__)
 extern const hpc_cpu_probe hpc_cpu_probe_base, hpc_cpu_probe_avx2, hpc_cpu_probe_avx512,
-    hpc_cpu_probe_avx512bf16, hpc_cpu_probe_amx;
+    hpc_cpu_probe_avx512vnni, hpc_cpu_probe_avx512bf16, hpc_cpu_probe_amx;
 #else
 extern const hpc_cpu_probe hpc_cpu_probe_neon;
 #endif
@@ -18,8 +18,8 @@ static const struct {
 } probes[] = {
 #if defined(__x86_64__)
     {"base", &hpc_cpu_probe_base},     {"avx2", &hpc_cpu_probe_avx2},
-    {"avx512", &hpc_cpu_probe_avx512}, {"avx512bf16", &hpc_cpu_probe_avx512bf16},
-    {"amx", &hpc_cpu_probe_amx},
+    {"avx512", &hpc_cpu_probe_avx512},         {"avx512vnni", &hpc_cpu_probe_avx512vnni},
+    {"avx512bf16", &hpc_cpu_probe_avx512bf16}, {"amx", &hpc_cpu_probe_amx},
 #else
     {"neon", &hpc_cpu_probe_neon},
 #endif

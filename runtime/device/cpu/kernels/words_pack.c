@@ -268,6 +268,8 @@ pack_rows(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k, int64_t 
         else                                                                                       \
             call(HPC_I8, 4);                                                                       \
     } while (0)
+#elif defined(__AVX512VNNI__)
+#define BY_TYPE(type, call) call(HPC_I8, 4)
 #else
 #define BY_TYPE(type, call) call(HPC_I8, 2)
 #endif
