@@ -232,6 +232,29 @@ static inline float largest(const float *x)
 
 #endif
 
+#if defined(__AVX2__)
+
+/* As below. */
+static inline float added(const float *x)
+{
+    __m256 all = _mm256_add_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8));
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+#else
+
+static inline float added(float *x)
+{
+    for (int k = 0; k < 8; k++) x[k] += x[k + 8];
+    for (int k = 0; k < 4; k++) x[k] += x[k + 4];
+    for (int k = 0; k < 2; k++) x[k] += x[k + 2];
+    return x[0] + x[1];
+}
+
+#endif
+
 /* x becomes e to x - shift; their sum. */
 static inline float exponentiate(float *x, float shift)
 {
@@ -242,10 +265,7 @@ static inline float exponentiate(float *x, float shift)
             x[j + k] = vec_exp_down(x[j + k] - shift);
             sum[k] += x[j + k];
         }
-    for (int k = 0; k < 8; k++) sum[k] += sum[k + 8];
-    for (int k = 0; k < 4; k++) sum[k] += sum[k + 4];
-    for (int k = 0; k < 2; k++) sum[k] += sum[k + 2];
-    return sum[0] + sum[1];
+    return added(sum);
 }
 
 /* Scores of a row, of which it sees those `in`; the largest. */

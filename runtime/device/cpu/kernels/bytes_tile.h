@@ -54,19 +54,27 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 /* As cpu_bytes_tile, of units of one panel as it is, where that is so. */
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
-/* What lies AHEAD of one of some parts of a block, of so many lines and halves: memory is read in
- * order, but faster than CPUs guess. far: no nearer than L2, which has room for more that is under
- * way; what is a row's whole work to wait for gains by it, what has work to do besides does not. */
+/* Sets that Intel's cores alone have: more is under way to their L2 than to L1, and further ahead,
+ * whatever there is to do besides (q4_0 in a row 14 % sooner, q4_K 7 %). */
+#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
+enum { FETCH_FAR = 1, FETCH_AHEAD = 4096 };
+#else
+enum { FETCH_FAR = 0, FETCH_AHEAD = 2048 };
+#endif
+
+/* What lies FETCH_AHEAD of one of some parts of a block, of so many lines and halves: memory is
+ * read in order, but faster than CPUs guess. far: no nearer than L2, which has room for more that
+ * is under way; elsewhere what is a row's whole work to wait for gains by it, what has work to do
+ * besides does not. */
 static inline __attribute__((always_inline)) void fetch(const uint8_t *block, const int lines,
                                                         const int halves, int part, const int parts,
                                                         const bool far)
 {
-    enum { AHEAD = 2048 };
     const int bytes = (lines * LINE + halves * HALVES) / parts;
 
-    block += AHEAD + part * bytes;
+    block += FETCH_AHEAD + part * bytes;
     for (int b = 0; b < bytes; b += 64) {
-        if (far)
+        if (far || FETCH_FAR)
             __builtin_prefetch(block + b, 0, 2);
         else
             __builtin_prefetch(block + b);
