@@ -6,15 +6,20 @@
 
 #include <stdlib.h>
 
+#include "tests/support/sanitized.h"
+
 static const grid grids[] = {{2, 1, 1, 1, 0, false}, {2, 1, 1, 1, 1, false}, {1, 1, 2, 1, 0, false},
                              {2, 1, 1, 1, 3, false}, {1, 2, 1, 1, 0, false}, {1, 2, 2, 1, 0, true},
                              {2, 2, 1, 1, 1, true},  {2, 1, 2, 1, 2, false}, {2, 1, 1, 1, 2, false},
                              {1, 2, 1, 1, 0, true},  {2, 2, 1, 1, 3, false}, {2, 2, 2, 1, 3, false},
                              {4, 2, 1, 1, 2, false}, {2, 2, 2, 1, 1, true}};
 
+enum { SPARSE = HPC_TEST_ASAN || HPC_TEST_TSAN ? 2 : 1 }; /* of grids, to a sanitizer alike */
+
 /* On every `stride`th of them. */
 static void as_on_one(job *serial, hpc_dtype dtype, double bound, size_t stride)
 {
+    stride *= SPARSE;
     serial->o.model.dtype = dtype;
     run_job(serial);
     for (size_t g = stride - 1; g < sizeof grids / sizeof *grids; g += stride) {
@@ -177,8 +182,8 @@ static void saved_here_loaded_there(void **state)
     char folder[PATH_MAX];
     job *whole = start(*state, HPC_OPT_ADAMW, NULL);
     run_job(whole);
-    for (size_t a = 0; a < sizeof grids / sizeof *grids; a += 3)
-        for (size_t b = 1; b < sizeof grids / sizeof *grids; b += 3) {
+    for (size_t a = 0; a < sizeof grids / sizeof *grids; a += 3 * SPARSE)
+        for (size_t b = 1; b < sizeof grids / sizeof *grids; b += 3 * SPARSE) {
             job *first = start(*state, HPC_OPT_ADAMW, NULL);
             char name[32];
             snprintf(name, sizeof name, "from%zu-%zu", a, b);
