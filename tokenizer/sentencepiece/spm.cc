@@ -134,8 +134,8 @@ int open(hpc_spm_model **out, const void *data, size_t n, char *error)
     *out = nullptr;
     return guarded(error, [&] {
         auto *p = new sentencepiece::SentencePieceProcessor;
-        const auto status = p->LoadFromSerializedProto(
-            absl::string_view(static_cast<const char *>(data), n));
+        const auto status =
+            p->LoadFromSerializedProto(absl::string_view(static_cast<const char *>(data), n));
         if (!status.ok()) {
             delete p;
             return failed(error, status.ToString());

@@ -17,9 +17,12 @@ static const struct {
     const hpc_cpu_probe *probe;
 } probes[] = {
 #if defined(__x86_64__)
-    {"base", &hpc_cpu_probe_base},     {"avx2", &hpc_cpu_probe_avx2},
-    {"avx512", &hpc_cpu_probe_avx512},         {"avx512vnni", &hpc_cpu_probe_avx512vnni},
-    {"avx512bf16", &hpc_cpu_probe_avx512bf16}, {"amx", &hpc_cpu_probe_amx},
+    {"base", &hpc_cpu_probe_base},
+    {"avx2", &hpc_cpu_probe_avx2},
+    {"avx512", &hpc_cpu_probe_avx512},
+    {"avx512vnni", &hpc_cpu_probe_avx512vnni},
+    {"avx512bf16", &hpc_cpu_probe_avx512bf16},
+    {"amx", &hpc_cpu_probe_amx},
 #else
     {"neon", &hpc_cpu_probe_neon},
 #endif
