@@ -150,16 +150,16 @@ static void goes_on_with_all_else(void **state)
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-static void skip_many_steps(void)
+static void skip_many_steps(bool here)
 {
-    if (!HPC_TEST_TSAN && !HPC_TEST_ASAN) return;
+    if (!here) return;
     print_message("SKIP: more steps show a sanitizer nothing new\n");
     skip();
 }
 
 static void every_optimizer_learns(void **state)
 {
-    skip_many_steps();
+    skip_many_steps(HPC_TEST_TSAN || HPC_TEST_ASAN);
     for (int kind = 0; kind < HPC_OPT_N; kind++) {
         place p;
         open_place(&p, state, kind, NULL);
@@ -203,7 +203,7 @@ static void accumulates(void **state)
 
 static void learns_labels(void **state)
 {
-    skip_many_steps();
+    skip_many_steps(HPC_TEST_TSAN);
     place p;
     open_place(&p, state, HPC_OPT_ADAMW, "label");
     p.o.trainer.objective = HPC_OBJECTIVE_CLASSES;
@@ -345,7 +345,7 @@ static void one_process_at_a_time(void **state)
 /* Rates so high that norms jump: skipped steps change nothing, and the run ends. */
 static void skips_spikes(void **state)
 {
-    skip_many_steps();
+    skip_many_steps(HPC_TEST_TSAN);
     place p;
     open_place(&p, state, HPC_OPT_SGD, NULL);
     p.o.trainer.step.clip = 0;
@@ -480,7 +480,7 @@ static void comes_in_again(void **state)
 /* Adapters learn, all else stays; merged into the model they are the same function. */
 static void adapters(void **state)
 {
-    skip_many_steps();
+    skip_many_steps(HPC_TEST_TSAN);
     place p;
     char model[2][PATH_MAX];
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
