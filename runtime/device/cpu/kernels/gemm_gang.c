@@ -4,11 +4,13 @@
  * For each part of b there is one meeting: after it the part is packed. Every
  * worker has rows of its own, the same for all parts and all calls of one shape:
  * workers need not share a last cache, and rows that go from one to the other's
- * take up to a sixth of the time. Two buffers and counters of strips take turns by the barrier's
- * generation, which all workers see alike: what is packed before a meeting is read until the next
- * one, and while it is read, those who find no strip left pack the next part, be it of the next
- * product. Nothing has to be cleared or waited for in between. (One worker meets nobody, and always
- * uses the first.)
+ * take up to a sixth of the time. (Of few rows, on cores with a large L2, each
+ * has columns of its own: those that it packed.) Two buffers and counters of
+ * strips take turns by the barrier's generation, which all workers see alike:
+ * what is packed before a meeting is read until the next one, and while it is
+ * read, those who find no strip left pack the next part, be it of the next
+ * product. Nothing has to be cleared or waited for in between. (One worker meets
+ * nobody, and always uses the first.)
  */
 #include "runtime/device/cpu/kernels/gemm_gang.h"
 #include "runtime/device/cpu/kernels/priv.h"
@@ -19,6 +21,20 @@ enum {
         4 * GANG_COLS,   /* of i8: no strip waits in a worker's memory, and of a less is packed */
     LAST_PER_WORKER = 3, /* low strips */
     LEAST_WORK = 1 << 25 /* multiplications: about a millisecond's; of less, meetings are felt */
+};
+
+/* Of packed b, what a worker's L2 holds where that is large and what another core has just written
+ * comes slowly: on Intel's servers packing there, and reading it first, takes a twelfth of a
+ * product of 768 rows. 0: elsewhere. */
+#if (defined(__AVX512VNNI__) && !defined(__AVX512BF16__)) || defined(__AMX_INT8__)
+enum { OWN_BYTES = 2 << 20 };
+#else
+enum { OWN_BYTES = 0 };
+#endif
+enum {
+    FEW_ROWS = 512,   /* at most so many pass c again rather than parts deeper than ... */
+    FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
+    OWN_COLS = 256    /* at least: every worker packs the rows of a for its own */
 };
 
 typedef struct claims { /* of a worker's strips; by atomic built-ins only */
@@ -41,10 +57,26 @@ static bool by_steps(const gemm *g)
     return GEMM_WORD_STEP > 1 && gemm_word(g);
 }
 
-static cut cut_of(const gemm *g, int64_t n, int64_t k)
+/* Whether workers may have columns of their own. */
+static bool may_own(const gemm *g, int workers)
+{
+    return OWN_BYTES > 0 && workers > 1 && !gemm_word(g) && !gemm_is_direct(g);
+}
+
+static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int workers)
+{
+    bool kept = cols * k * (int64_t)sizeof(float) <= OWN_BYTES * (int64_t)workers;
+
+    return may_own(g, workers) && kept && cols >= OWN_COLS * workers && 2 * m <= 3 * cols;
+}
+
+/* whole: all of k at once. */
+static cut cut_of(const gemm *g, int64_t m, int64_t n, int64_t k, bool whole, int workers)
 {
     enum { LEAST = GANG_COLS / 4 };
-    cut by = {.k = gemm_is_direct(g) ? k : gemm_even_part(k, deepest(g), GANG_BLOCK)};
+    bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
+    int64_t deep = shallow ? FEW_DEPTH : deepest(g);
+    cut by = {.k = gemm_is_direct(g) ? k : gemm_even_part(k, deep, GANG_BLOCK)};
     int64_t most = g->a_type == HPC_I8 ? BYTE_COLS : GANG_COLS;
 
     if (by_steps(g) && by.k > 0) most = least(most, PART_MOST / (by.k * 4 / gemm_word(g)));
@@ -89,37 +121,58 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
 
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
 {
-    int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), cut_of(g, n, k).cols);
+    cut by = cut_of(g, 0, n, k, true, workers);
+    int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), by.cols);
 
     return (size_t)workers * sizeof(claims) + (size_t)floats * sizeof(float);
 }
 
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n)
 {
-    cut by = cut_of(&(gemm){0}, n, 1);
+    cut by = cut_of(&(gemm){0}, 0, n, 1, true, 1);
 
     return (size_t)(GEMM_SPARE + (GANG_ROWS + GANG_SPARE) * by.cols) * sizeof(float);
+}
+
+/* Columns of a part that a worker packs, and keeps if they are to be its own. */
+static void share_columns(int64_t *lo, int64_t *hi, const gemm_job *job, int64_t cols, bool own,
+                          int worker, int workers)
+{
+    int64_t grain = !own ? GEMM_PANEL : job->grain > 0 ? job->grain : GEMM_TILE_GRAIN;
+
+    hpc_share(lo, hi, cols, grain, worker, workers);
 }
 
 /* Strips of c with the part of b that has been packed: this worker's, then what others have left.
  */
 static void take_strips(const hpc_launch *l, const gemm_job *job, const cut *by,
-                        const gemm_part *part, const float *packed, claims *next, float *own)
+                        const gemm_part *whole, const float *all, claims *next, float *own)
 {
     heights h = heights_of(&job->g);
-    bool first = part->p == 0, last = part->p + part->k == job->g.k;
+    bool first = whole->p == 0, last = whole->p + whole->k == job->g.k;
+    bool columns = by_columns(&job->g, job->m, whole->k, whole->cols, l->workers);
     float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * by->cols;
-    gemm_block at = {.j = part->j, .cols = part->cols};
+    const float *packed = all;
+    gemm_part b = *whole;
 
+    if (columns) h.low *= 2; /* strips are narrow: their a is packed for less */
     for (int w = 0; w < l->workers; w++) {
         int whose = (l->worker + w) % l->workers;
-        int64_t lo, hi;
-        hpc_share(&lo, &hi, job->m, h.low, whose, l->workers);
+        int64_t lo = 0, hi = job->m;
+        if (columns) {
+            int64_t from, to;
+            share_columns(&from, &to, job, whole->cols, true, whose, l->workers);
+            b.j = whole->j + from, b.cols = to - from;
+            packed = all + from * b.k; /* f32, and no deeper than a slab */
+        } else {
+            hpc_share(&lo, &hi, job->m, h.low, whose, l->workers);
+        }
+        gemm_block at = {.j = b.j, .cols = b.cols};
         while (strip_rows(&at, h, lo, hi,
                           __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED))) {
             float *c = job->c ? job->c + at.i * job->c_ld + at.j : tile;
             int64_t ld = job->c ? job->c_ld : by->cols;
-            HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, part, packed, at, job->add || !first, own);
+            HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, &b, packed, at, job->add || !first, own);
             if (last && job->done) job->done(job, at, c, ld, spare);
         }
     }
@@ -129,7 +182,7 @@ void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float 
 {
     gemm_job all = *job;
     const gemm *g = &all.g;
-    cut by = cut_of(g, job->n, g->k);
+    cut by = cut_of(g, job->m, job->n, g->k, !job->c, l->workers);
     gemm_part part;
     int64_t lo, hi;
 
@@ -142,7 +195,8 @@ void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float 
             claims *strips = l->gang[turn];
             float *packed = (float *)(strips + l->workers);
             part.k = least(by.k, g->k - part.p);
-            hpc_share(&lo, &hi, part.cols, GEMM_PANEL, l->worker, l->workers);
+            bool columns = by_columns(g, job->m, part.k, part.cols, l->workers);
+            share_columns(&lo, &hi, job, part.cols, columns, l->worker, l->workers);
             if (lo < hi) HPC_ISA(cpu_gemm_pack)(packed, g, &part, lo, hi - lo, own);
             __atomic_store_n(&strips[l->worker].next, 0, __ATOMIC_RELAXED);
             hpc_barrier_wait(l->barrier);

@@ -1,6 +1,6 @@
 /*
  * gemm_gang.h: a large product by all workers together. They pack a part of b
- * once for all, meet, and take strips of their rows, then of those of others:
+ * once for all, meet, and take strips of their own, then of those of others:
  * none waits for one whose CPU is slower by more than a small strip, and none
  * packs what another has packed. The bits are cpu_gemm's.
  */
@@ -24,9 +24,11 @@ typedef struct gemm_job {
     int64_t m, n;
     float *c; /* [m,c_ld]; NULL where `done` takes what it needs: k at most GANG_K, nothing added */
     int64_t c_ld;
-    bool add; /* to what is in c, as a chain that goes on from it */
+    bool add;      /* to what is in c, as a chain that goes on from it */
+    int64_t grain; /* blocks begin at columns that are its multiples; at most GANG_COLS / 4, of
+                      which it is a part. 0: GEMM_TILE_GRAIN */
     /* Called with each block that is complete, by who completed it, a strip of rows as wide
-     * as a part; columns begin at multiples of GANG_COLS / 4. NULL: nothing is left to do. x: the
+     * as a part or less. NULL: nothing is left to do. x: the
      * block, in c or else in the worker's own memory, that may be written. spare: GANG_SPARE rows.
      */
     void (*done)(const struct gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare);

@@ -265,7 +265,7 @@ static void find_logits(const hpc_launch *l, const hpc_head_loss_grad_args *a, c
     g.a = gemm_element(g.a, g.a_type, row * s->dim);
     if (HPC_ISA(cpu_gemm_gangs)(&g, rows, s->vocab, s->dim, l->workers)) {
         gemm_job job = {.g = g, .m = rows, .n = s->vocab, .c = w->logits, .c_ld = s->vocab};
-        job.done = soften_strip, job.user = &c;
+        job.done = soften_strip, job.user = &c, job.grain = VOCAB_BLOCK;
         HPC_ISA(cpu_gemm_together)(l, &job, l->own);
         return;
     }
