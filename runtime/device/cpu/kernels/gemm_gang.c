@@ -32,7 +32,7 @@ enum { OWN_BYTES = 2 << 20 };
 enum { OWN_BYTES = 0 };
 #endif
 enum {
-    FEW_ROWS = 512,   /* at most so many pass c again rather than parts deeper than ... */
+    FEW_ROWS = 1024,  /* at most so many pass c again rather than parts deeper than ... */
     FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
     OWN_COLS = 256    /* at least: every worker packs the rows of a for its own */
 };
