@@ -61,6 +61,15 @@ static void large(void **state)
                          .b = weight[i],
                          .panel = i < 3,
                          .halves = i == 1});
+    for (int i = 0; i < 2; i++) /* columns wide enough for two workers, depth for two parts */
+        check(&(product){.m = 110,
+                         .n = 530 + 64 * i,
+                         .k = 1300,
+                         .trans_a = i > 0,
+                         .trans_b = i > 0,
+                         .pre = true,
+                         .act = HPC_SILU,
+                         .bias = true});
     for (int k = 1000; k < 1032; k += 15)
         check(&(product){.batch = 2, .m = 110, .n = 390, .k = k, .adds = k != 1030});
 }
