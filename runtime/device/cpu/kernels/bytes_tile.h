@@ -54,13 +54,9 @@ static inline bool is_direct(hpc_dtype b, int64_t m)
 /* As cpu_bytes_tile, of units of one panel as it is, where that is so. */
 void HPC_ISA(cpu_bytes_few)(float *c, const byte_tile *a, const uint8_t *panel, int units);
 
-/* Sets that Intel's cores alone have: more is under way to their L2 than to L1, and further ahead,
- * whatever there is to do besides (q4_0 in a row 10 to 16 % sooner). */
-#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
-enum { FETCH_FAR = 1, FETCH_AHEAD = 8192 };
-#else
-enum { FETCH_FAR = 0, FETCH_AHEAD = 2048 };
-#endif
+/* Where L2 takes more that is under way, it is asked for there and further ahead, whatever there is
+ * to do besides (q4_0 in a row 10 to 16 % sooner). */
+enum { FETCH_FAR = HPC_ISA_INTEL, FETCH_AHEAD = HPC_ISA_INTEL ? 8192 : 2048 };
 
 /* What lies FETCH_AHEAD of one of some parts of a block, of so many lines and halves: memory is
  * read in order, but faster than CPUs guess. far: no nearer than L2, which has room for more that

@@ -23,28 +23,20 @@ enum {
     LEAST_WORK = 1 << 25 /* multiplications: about a millisecond's; of less, meetings are felt */
 };
 
-/* Of packed b, what a worker's L2 holds where that is large and what another core has just written
- * comes slowly: on Intel's servers packing there, and reading it first, takes a twelfth of a
- * product of 768 rows. 0: elsewhere. */
-#if (defined(__AVX512VNNI__) && !defined(__AVX512BF16__)) || defined(__AMX_INT8__)
-enum { OWN_BYTES = 2 << 20 };
-#else
-enum { OWN_BYTES = 0 };
-#endif
 enum {
+    /* Of packed b, what a worker's L2 holds where what another core has just written comes slowly:
+     * on Intel's servers packing there, and reading it first, takes a twelfth of a product of 768
+     * rows. 0: elsewhere. */
+    OWN_BYTES = HPC_ISA_INTEL ? 2 << 20 : 0,
+    OWN_COLS = 256,   /* at least: every worker packs the rows of a for its own */
     FEW_ROWS = 1024,  /* at most so many pass c again rather than parts deeper than ... */
     FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
-    OWN_COLS = 256    /* at least: every worker packs the rows of a for its own */
 };
 
 typedef struct claims { /* of a worker's strips; by atomic built-ins only */
     int64_t next;
     char pad[HPC_ALIGN - sizeof(int64_t)];
 } claims;
-
-typedef struct cut { /* a part of b */
-    int64_t k, cols;
-} cut;
 
 static int64_t deepest(const gemm *g)
 {
@@ -70,18 +62,22 @@ static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int wo
     return may_own(g, workers) && kept && cols >= OWN_COLS * workers && 2 * m <= 3 * cols;
 }
 
-/* whole: all of k at once. */
-static cut cut_of(const gemm *g, int64_t m, int64_t n, int64_t k, bool whole, int workers)
+/* Of parts; whole: all of k at once. */
+static int64_t depth_of(const gemm *g, int64_t m, int64_t k, bool whole, int workers)
+{
+    bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
+
+    return gemm_is_direct(g) ? k : gemm_even_part(k, shallow ? FEW_DEPTH : deepest(g), GANG_BLOCK);
+}
+
+static int64_t cols_of(const gemm *g, int64_t n, int64_t k)
 {
     enum { LEAST = GANG_COLS / 4 };
-    bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
-    int64_t deep = shallow ? FEW_DEPTH : deepest(g);
-    cut by = {.k = gemm_is_direct(g) ? k : gemm_even_part(k, deep, GANG_BLOCK)};
     int64_t most = g->a_type == HPC_I8 ? BYTE_COLS : GANG_COLS;
 
-    if (by_steps(g) && by.k > 0) most = least(most, PART_MOST / (by.k * 4 / gemm_word(g)));
-    by.cols = least(n, gemm_even_part(n, most < LEAST ? LEAST : most / LEAST * LEAST, LEAST));
-    return by;
+    if (by_steps(g) && k > 0)
+        most = least(most, PART_MOST / (depth_of(g, 0, k, true, 1) * 4 / gemm_word(g)));
+    return least(n, gemm_even_part(n, most < LEAST ? LEAST : most / LEAST * LEAST, LEAST));
 }
 
 typedef struct heights { /* of strips: whole register tiles, the last ones of a worker's lower */
@@ -121,17 +117,16 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
 
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
 {
-    cut by = cut_of(g, 0, n, k, true, workers);
-    int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), by.cols);
+    int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), cols_of(g, n, k));
 
     return (size_t)workers * sizeof(claims) + (size_t)floats * sizeof(float);
 }
 
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n)
 {
-    cut by = cut_of(&(gemm){0}, 0, n, 1, true, 1);
+    int64_t cols = cols_of(&(gemm){0}, n, 1);
 
-    return (size_t)(GEMM_SPARE + (GANG_ROWS + GANG_SPARE) * by.cols) * sizeof(float);
+    return (size_t)(GEMM_SPARE + (GANG_ROWS + GANG_SPARE) * cols) * sizeof(float);
 }
 
 /* Columns of a part that a worker packs, and keeps if they are to be its own. */
@@ -145,13 +140,13 @@ static void share_columns(int64_t *lo, int64_t *hi, const gemm_job *job, int64_t
 
 /* Strips of c with the part of b that has been packed: this worker's, then what others have left.
  */
-static void take_strips(const hpc_launch *l, const gemm_job *job, const cut *by,
+static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest,
                         const gemm_part *whole, const float *all, claims *next, float *own)
 {
     heights h = heights_of(&job->g);
     bool first = whole->p == 0, last = whole->p + whole->k == job->g.k;
     bool columns = by_columns(&job->g, job->m, whole->k, whole->cols, l->workers);
-    float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * by->cols;
+    float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * widest;
     const float *packed = all;
     gemm_part b = *whole;
 
@@ -171,7 +166,7 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, const cut *by,
         while (strip_rows(&at, h, lo, hi,
                           __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED))) {
             float *c = job->c ? job->c + at.i * job->c_ld + at.j : tile;
-            int64_t ld = job->c ? job->c_ld : by->cols;
+            int64_t ld = job->c ? job->c_ld : widest;
             HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, &b, packed, at, job->add || !first, own);
             if (last && job->done) job->done(job, at, c, ld, spare);
         }
@@ -182,25 +177,26 @@ void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float 
 {
     gemm_job all = *job;
     const gemm *g = &all.g;
-    cut by = cut_of(g, job->m, job->n, g->k, !job->c, l->workers);
+    int64_t deep = depth_of(g, job->m, g->k, !job->c, l->workers);
+    int64_t wide = cols_of(g, job->n, g->k);
     gemm_part part;
     int64_t lo, hi;
 
     all.g.a_rows = job->m;
-    for (part.j = 0; part.j < job->n; part.j += by.cols) {
-        part.cols = least(by.cols, job->n - part.j);
-        for (part.p = 0; part.p < g->k; part.p += by.k) {
+    for (part.j = 0; part.j < job->n; part.j += wide) {
+        part.cols = least(wide, job->n - part.j);
+        for (part.p = 0; part.p < g->k; part.p += deep) {
             unsigned turn = (unsigned)__atomic_load_n(&l->barrier->generation, __ATOMIC_RELAXED);
             turn = turn >> 1 & 1; /* the same for all until all have met */
             claims *strips = l->gang[turn];
             float *packed = (float *)(strips + l->workers);
-            part.k = least(by.k, g->k - part.p);
+            part.k = least(deep, g->k - part.p);
             bool columns = by_columns(g, job->m, part.k, part.cols, l->workers);
             share_columns(&lo, &hi, job, part.cols, columns, l->worker, l->workers);
             if (lo < hi) HPC_ISA(cpu_gemm_pack)(packed, g, &part, lo, hi - lo, own);
             __atomic_store_n(&strips[l->worker].next, 0, __ATOMIC_RELAXED);
             hpc_barrier_wait(l->barrier);
-            take_strips(l, &all, &by, &part, packed, strips, own);
+            take_strips(l, &all, wide, &part, packed, strips, own);
         }
     }
 }

@@ -28,9 +28,8 @@ typedef struct gemm_job {
     int64_t grain; /* blocks begin at columns that are its multiples; at most GANG_COLS / 4, of
                       which it is a part. 0: GEMM_TILE_GRAIN */
     /* Called with each block that is complete, by who completed it, a strip of rows as wide
-     * as a part or less. NULL: nothing is left to do. x: the
-     * block, in c or else in the worker's own memory, that may be written. spare: GANG_SPARE rows.
-     */
+     * as a part or less. NULL: nothing is left to do. x: the block, in c or else in the worker's
+     * own memory, that may be written. spare: GANG_SPARE rows. */
     void (*done)(const struct gemm_job *job, gemm_block at, float *x, int64_t ld, float *spare);
     const void *user;
 } gemm_job;

@@ -17,4 +17,12 @@
 #define HPC_ISA_TEXT1(a)    HPC_ISA_TEXT2(a)
 #define HPC_ISA_TEXT        HPC_ISA_TEXT1(HPC_ISA_NAME) /* "avx2" */
 
+/* Sets that Intel's cores alone have: their L2 is large, and takes more that is under way than L1.
+ */
+#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
+enum { HPC_ISA_INTEL = 1 };
+#else
+enum { HPC_ISA_INTEL = 0 };
+#endif
+
 #endif
