@@ -110,6 +110,7 @@ static int open_heat(prediction *x)
     if (!path || (x->o->measure && !hpc_file_exists(path))) return rc;
     rc = perf_db_open(&x->db, path);
     TRY(rc == HPC_E_IO && !hpc_file_exists(path) ? HPC_E_ARG : rc);
+    TRY(perf_db_expect(x->db, x->git));
     TRY(perf_profiles_open(&x->profiles, x->db));
     if (perf_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
         hpc_cmd_warn(
@@ -137,12 +138,12 @@ static int open_all(prediction *x)
     TRY(open_model(&x->model, o->model));
     if (o->language) TRY(hpc_perf_language_open(&x->language, o->language, NULL, 0));
     x->ask.language = x->language;
-    TRY(open_heat(x));
     if (o->ack) TRY(hpc_cmd_read(&x->acks, o->ack));
     if (o->ack) TRY(hpc_buf_text(&x->acks, ""));
     rc = hpc_git_open(&x->git, o->repo);
     if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
     TRY(rc);
+    TRY(open_heat(x));
     x->ask.acks = o->ack ? x->acks.data : NULL;
     x->ask.acks_name = o->ack;
     x->ask.all = o->all;

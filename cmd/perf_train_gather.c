@@ -56,14 +56,6 @@ static void source_close(source *s)
     *s = (source){0};
 }
 
-static bool has_commit(hpc_git *g, const char *id)
-{
-    hpc_git_id commit, tree;
-    bool has = hpc_git_id_parse(&commit, id) && hpc_git_tree(&tree, g, &commit) >= 0;
-    if (!has) hpc_error_clear();
-    return has;
-}
-
 /* The last name of a path that is not just how a clone is kept. */
 static void name_by_path(char out[256], const char *path)
 {
@@ -99,7 +91,8 @@ static int64_t commits_in(const source *s, const labels *l)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < l->n; k++)
-        n += has_commit(s->git, l->item[k].pair.head) && has_commit(s->git, l->item[k].pair.base);
+        n += hpc_git_has_commit(s->git, l->item[k].pair.head) &&
+             hpc_git_has_commit(s->git, l->item[k].pair.base);
     return n;
 }
 
@@ -287,6 +280,7 @@ static int open_heat(train_set *set, source *s, const train_options *o)
         if (strcmp(s->name, name) != 0) continue;
         rc = perf_db_open(&s->heat, path);
         TRY(rc == HPC_E_IO ? HPC_E_ARG : rc);
+        TRY(perf_db_expect(s->heat, s->git));
         TRY(perf_profiles_open(&s->profiles, s->heat));
         if (perf_profiles_n(s->profiles) == 0)
             TRY(hpc_fail(HPC_E_ARG,

@@ -7,6 +7,7 @@
 
 #include "corpus/corpus.h"
 #include "corpus/perf_label.h"
+#include "runtime/git/git.h"
 #include "runtime/source/heat.h"
 
 enum { PERF_DB_VERSION = 4, PERF_DB_APPLICATION = 0x48504350 /* "HPCP" */ };
@@ -104,6 +105,9 @@ int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is 
 int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, in order */
 /* Where the repository was, and its name; "" for what nobody recorded. */
 int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
+/* HPC_E_ARG: it knows commits, and none of them is in g, of which the whole history is there: it is
+ * of another repository. It says so, with the history's path. */
+int perf_db_expect(perf_db *d, hpc_git *g);
 
 /* ---- perf_profile.c: in which lines the cost of a commit is -------------------------------------
  */

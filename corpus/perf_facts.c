@@ -85,3 +85,29 @@ out:
     hpc_buf_release(&text);
     return rc;
 }
+
+int perf_db_expect(perf_db *d, hpc_git *g)
+{
+    hpc_git_facts facts;
+    sqlite3_stmt *q = NULL;
+    int64_t n = 0;
+    bool found = false;
+    int code = SQLITE_DONE, rc = HPC_OK;
+    TRY(hpc_git_describe(&facts, g));
+    if (facts.shallow || facts.partial) goto out; /* who knows what is cut off */
+    TRY(perf_prepare(d, &q, "SELECT id FROM commits"));
+    while (!found && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *id = (const char *)sqlite3_column_text(q, 0);
+        found = id && hpc_git_has_commit(g, id);
+        n++;
+    }
+    if (!found && code != SQLITE_DONE) TRY(perf_refused(d, code));
+    if (n > 0 && !found)
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%.300s is the history of another repository: none of its %lld commits is in "
+                     "this one",
+                     d->path.data, (long long)n));
+out:
+    sqlite3_finalize(q);
+    return rc;
+}

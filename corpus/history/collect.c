@@ -537,7 +537,7 @@ out:
 }
 
 /* Something else under that name is refused before anything is made. */
-static int check_database(const char *path)
+static int check_database(const char *path, hpc_git *g)
 {
     perf_db *d = NULL;
     hpc_file_view v;
@@ -546,7 +546,9 @@ static int check_database(const char *path)
     if (rc < 0) return rc;
     bool empty = v.bytes == 0;
     hpc_file_close(&v);
-    if (!empty) rc = perf_db_open(&d, path);
+    if (!empty) TRY(perf_db_open(&d, path));
+    if (!empty) TRY(perf_db_expect(d, g));
+out:
     perf_db_close(d);
     return rc;
 }
@@ -555,11 +557,11 @@ static int begin(collection *c)
 {
     hpc_buf facts = {0};
     int rc;
-    TRY(check_database(c->o->database));
     TRY(c->o->machine ? hpc_buf_text(&c->machine, c->o->machine) : history_machine(&c->machine));
     rc = hpc_git_open(&c->git, c->o->repository);
     if (rc == HPC_E_IO) rc = HPC_E_ARG; /* asked wrongly: there is none */
     TRY(rc);
+    TRY(check_database(c->o->database, c->git));
     TRY(find_range(c));
     TRY(history_work_open(&c->work, c->git, c->o));
     TRY(perf_db_create(&c->db, c->o->database));

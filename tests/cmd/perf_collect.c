@@ -63,9 +63,22 @@ static void wrong_usage_is_said(void **state)
     script(p, "[ ! -e text.work ]; [ ! -e h.db ] || ! grep -q . h.db");
 }
 
+static void histories_are_not_mixed(void **state)
+{
+    place *p = *state;
+    script(p, LINE "cd ..; new s; echo 'echo took 4.5 s' > bench; save; cd ..; "
+                   "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
+    expect(p, "--repo @r --run ./go --build @build -m time --db @h.db -n 1", 0, NULL, NULL);
+    script(p, "cp h.db before");
+    expect(p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
+           "h.db is the history of another repository: none of its 3 commits is in this one");
+    script(p, "cmp h.db before");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
-    const struct CMUnitTest tests[] = {TEST(collects), TEST(wrong_usage_is_said)};
+    const struct CMUnitTest tests[] = {TEST(collects), TEST(wrong_usage_is_said),
+                                       TEST(histories_are_not_mixed)};
     return cmocka_run_group_tests_name("cmd/perf_collect", tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* "hot.db" knows of the first commit alone that the loop's lines, with the allocation and without,
- * are hot; "cold.db" has that commit and no lines. */
+ * are hot; "cold.db" has that commit and no lines, "other.db" a commit of no repository. */
 static void make_heat(place *p)
 {
     hpc_hot_line hot[8];
@@ -136,9 +136,12 @@ static void make_heat(place *p)
         hpc_buf_release(&text);
     }
     qsort(hot, (size_t)n, sizeof *hot, by_key);
-    for (int with = 0; with < 2; with++) {
+    for (int k = 0; k < 3; k++) {
+        static const char *const names[] = {"cold", "hot", "other"};
+        bool with = k == 1;
         perf_db *d;
-        snprintf(path, sizeof path, "%s/%s.db", p->root, with ? "hot" : "cold");
+        snprintf(path, sizeof path, "%s/%s.db", p->root, names[k]);
+        if (k == 2) memset(id, '7', sizeof id - 1);
         assert_int_equal(perf_db_create(&d, path), 0);
         assert_int_equal(perf_db_add_commit(d, id, NULL, 1700000000), 0);
         if (with)
@@ -185,6 +188,15 @@ static void heat_is_learnt_and_heard(void **state)
     hpc_test_command_in(&o, p->root,
                         "perf predict --repo @r --model @m --db @cold.db main~1..main");
     hpc_test_says(o.err, "the history does not tell in which lines the cost is");
+    script(p, "new s; echo 'int f;' > f.c; save; echo 'int g;' > f.c; save; cd ..; "
+              "git clone -q --depth 1 \"file://$PWD/s\" cut");
+    hpc_test_command_in(&o, p->root, "perf predict --repo @s --model @m --db @hot.db HEAD~1..");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "hot.db is the history of another repository: none of its 1 commits");
+    hpc_test_command_in(&o, p->root, "perf predict --repo @cut --model @m --db @hot.db HEAD..");
+    assert_int_equal(o.code, 0); /* what is cut off might have them */
+    expect(&o, p, "--db @h.db --heat r=@other.db --out @x", 2, NULL,
+           "other.db is the history of another repository");
     expect(&o, p, "--db @h.db --heat @hot.db --out @x", 2, NULL,
            "the name of the repository first");
     expect(&o, p, "--db @h.db --heat s=@hot.db --out @x", 2, NULL,
