@@ -33,7 +33,8 @@ typedef enum hpc_grammar_kind {
      * strings, characters and comments are none; those within a directive are balanced among
      * themselves, and what the directive leaves open ends with it. 256 may be open; of more in the
      * text before, the innermost count. Branches of an #if count as if all were taken. Digraphs
-     * are no brackets. It may end anywhere. */
+     * are no brackets. A semicolon stands in no parenthesis but that of a `for`, an `if` or a
+     * `switch`, and in no square bracket. It may end anywhere. */
     HPC_GRAMMAR_BRACKETS,
     /* One OpenMP 5.2 directive of C or C++ and its newline: the clauses of that directive, each as
      * often and with such arguments as it takes. The text before counts from its last line on,

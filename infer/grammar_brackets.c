@@ -5,6 +5,10 @@
  * read by the same steps, only that it is never refused: a closer without its opener
  * closes what it can. Where a literal lacks its end, it ends with the line, as in #error don't.
  *
+ * A semicolon stands in no parenthesis but that of a `for`, and what C++ has in that of an `if` or
+ * a `switch`; so one in any other says of the text before that its closer is gone, or was in a
+ * branch that is not taken. Macros that take one as an argument are rare.
+ *
  * Directives: a macro may leave open what another one closes, so brackets of a directive are
  * none of the text around it. But "#define SQUARE(x) ((x) * (x)" or a pragma with a stray closer
  * is no code either: they are balanced among themselves, and what is still open at the end of
@@ -18,6 +22,9 @@
 enum { CODE, LINE_COMMENT, BLOCK_COMMENT, STRING, CHARACTER, DELIMITER, RAW };
 /* The word that ends here, as far as a quote behind it means something else. */
 enum { NO_WORD, SOME_WORD, NUMBER, SMALL_U, U8, PREFIX, RAW_PREFIX };
+
+/* Kinds of open brackets. A parenthesis that may hold semicolons is 0, as what is not open. */
+enum { HEADED, ROUND, SQUARE, CURLY };
 
 static void go(grammar_brackets *b, uint8_t mode)
 {
@@ -34,7 +41,7 @@ static void go(grammar_brackets *b, uint8_t mode)
 
 static unsigned kind_of(uint8_t c)
 {
-    return c == '(' || c == ')' ? 1 : c == '[' || c == ']' ? 2 : 3;
+    return c == '(' || c == ')' ? ROUND : c == '[' || c == ']' ? SQUARE : CURLY;
 }
 
 static void set(grammar_brackets *b, unsigned at, unsigned kind)
@@ -61,14 +68,21 @@ static void drop_outermost(grammar_brackets *b)
     if (b->outside > 0) b->outside--;
 }
 
-static bool open_bracket(grammar_brackets *b, uint8_t c)
+static bool open_bracket(grammar_brackets *b, unsigned kind)
 {
     if (b->depth == BRACKETS_MOST) {
         if (!b->tolerant) return false;
         drop_outermost(b);
     }
-    set(b, b->depth++, kind_of(c));
+    set(b, b->depth++, kind);
     return true;
+}
+
+/* Whether c closes the bracket below `at`. */
+static bool closes(const grammar_brackets *b, unsigned at, uint8_t c)
+{
+    unsigned kind = get(b, at - 1);
+    return kind == kind_of(c) || (kind == HEADED && c == ')');
 }
 
 static bool close_bracket(grammar_brackets *b, uint8_t c)
@@ -76,9 +90,24 @@ static bool close_bracket(grammar_brackets *b, uint8_t c)
     unsigned floor = b->directive ? b->outside : b->floor, at = b->depth;
 
     if (b->tolerant)
-        while (at > floor && get(b, at - 1) != kind_of(c)) at--;
-    if (at <= floor || get(b, at - 1) != kind_of(c)) return b->tolerant;
+        while (at > floor && !closes(b, at, c)) at--;
+    if (at <= floor || !closes(b, at, c)) return b->tolerant;
     forget_above(b, at - 1);
+    return true;
+}
+
+static bool holds_none(const grammar_brackets *b, unsigned at)
+{
+    unsigned floor = b->directive ? b->outside : 0;
+    return at > floor && (get(b, at - 1) == ROUND || get(b, at - 1) == SQUARE);
+}
+
+/* Where more has been closed than was opened since the text before, what is open there may be its
+ * mistake, too. */
+static bool semicolon(grammar_brackets *b)
+{
+    if (!b->tolerant) return b->depth < b->home || !holds_none(b, b->depth);
+    while (holds_none(b, b->depth)) forget_above(b, b->depth - 1);
     return true;
 }
 
@@ -104,10 +133,35 @@ static uint8_t word_with(uint8_t word, uint8_t c)
     }
 }
 
+/* The word that ends here, or ended before blanks, as far as it is one that a parenthesis with
+ * semicolons stands behind: of `head[w]` n letters have come. Behind '_' it begins once more, as in
+ * cilk_for. */
+enum { NO_HEAD, NEW_HEAD, OTHER_HEAD, HEAD_LETTERS = 8 };
+static const char *const heads[] = {"for", "if", "switch"};
+
+static uint8_t head_with(uint8_t head, uint8_t c)
+{
+    unsigned w = head / HEAD_LETTERS, n = head % HEAD_LETTERS;
+
+    if (c == '_') return NEW_HEAD;
+    if (w > 0) return (uint8_t)heads[w - 1][n] == c ? head + 1 : OTHER_HEAD;
+    if (head == OTHER_HEAD) return OTHER_HEAD;
+    for (w = 0; w < sizeof heads / sizeof *heads; w++)
+        if ((uint8_t)heads[w][0] == c) return (uint8_t)((w + 1) * HEAD_LETTERS + 1);
+    return OTHER_HEAD;
+}
+
+static bool is_head(uint8_t head)
+{
+    unsigned w = head / HEAD_LETTERS, n = head % HEAD_LETTERS;
+    return w > 0 && heads[w - 1][n] == '\0';
+}
+
 static bool end_line(grammar_brackets *b)
 {
     go(b, CODE);
     b->line_start = 1;
+    if (b->directive || !is_head(b->head)) b->head = NO_HEAD;
     if (!b->directive) return true;
     forget_above(b, b->outside);
     if (b->begun_directive) b->home = b->outside;
@@ -126,16 +180,21 @@ static void begin_directive(grammar_brackets *b)
 /* Neither of a word, nor a blank, nor behind a slash that begins a comment. */
 static bool step_other(grammar_brackets *b, uint8_t c)
 {
-    uint8_t word = b->word;
+    uint8_t word = b->word, head = b->head;
 
     b->word = NO_WORD;
+    b->head = NO_HEAD;
     if (c == '#' && b->line_start && !b->directive) {
         begin_directive(b);
         return true;
     }
     if (c != '/') b->line_start = 0;
     switch (c) {
-    case '/': b->slash = 1; return true;
+    case '/':
+        b->slash = 1;
+        b->head = is_head(head) ? head : NO_HEAD; /* a comment may follow */
+        return true;
+    case ';': return semicolon(b);
     case '"': go(b, word == RAW_PREFIX ? DELIMITER : STRING); return true;
     case '\'':
         if (word == NUMBER)
@@ -143,9 +202,9 @@ static bool step_other(grammar_brackets *b, uint8_t c)
         else
             go(b, CHARACTER);
         return true;
-    case '(':
+    case '(': return open_bracket(b, is_head(head) ? HEADED : ROUND);
     case '[':
-    case '{': return open_bracket(b, c);
+    case '{': return open_bracket(b, kind_of(c));
     case ')':
     case ']':
     case '}': return close_bracket(b, c);
@@ -170,9 +229,11 @@ static bool step_code(grammar_brackets *b, uint8_t c)
     }
     if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
         b->word = NO_WORD;
+        if (!is_head(b->head)) b->head = NO_HEAD;
         return true;
     }
     if (!is_word(c)) return step_other(b, c);
+    b->head = head_with(b->word == NO_WORD ? NEW_HEAD : b->head, c);
     b->word = word_with(b->word, c);
     b->line_start = 0;
     return true;
@@ -286,11 +347,12 @@ static bool may_end(const grammar_state *s)
            (!b->directive || b->begun_directive);
 }
 
-/* Only closers and too many openers are ever refused; some modes lack what ends them. */
+/* Only closers, semicolons and too many openers are ever refused; some modes lack what ends them.
+ */
 static uint32_t any_of(const grammar_state *s, size_t most)
 {
     const grammar_brackets *b = &s->brackets;
-    uint32_t refused = BYTE_CLOSE;
+    uint32_t refused = BYTE_CLOSE | BYTE_SEMICOLON;
 
     if (b->depth + most > BRACKETS_MOST) refused |= BYTE_OPEN;
     switch (b->mode) {

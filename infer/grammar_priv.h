@@ -26,7 +26,8 @@ enum {
     BYTE_OPERATOR = 1 << 13, /* other characters that C has in expressions */
     BYTE_STRANGE = 1 << 14,  /* other ASCII */
     BYTE_HIGH = 1 << 15,     /* no ASCII */
-    BYTE_ANY = (1 << 16) - 1
+    BYTE_SEMICOLON = 1 << 16,
+    BYTE_ANY = (1 << 17) - 1
 };
 uint32_t grammar_class(uint8_t c);
 
@@ -37,7 +38,7 @@ typedef struct grammar_brackets {
     uint8_t open[BRACKETS_MOST / 4]; /* two bits each, the outermost first */
     uint8_t delimiter[BRACKETS_DELIMITER];
     uint16_t depth, floor, home, outside; /* now; may not be closed; at first; of the directive */
-    uint8_t mode, word, delimiter_n, at;
+    uint8_t mode, word, head, delimiter_n, at;
     uint8_t slash, star, escape, line_start; /* what came just before */
     uint8_t directive, balanced, tolerant;
     uint8_t begun_mode, begun_directive; /* still in what the text before has begun */

@@ -18,7 +18,7 @@ typedef enum whose { ALL, THOSE_THAT_KEEP, THOSE_THAT_LOSE } whose; /* blanks */
 
 uint32_t grammar_class(uint8_t c)
 {
-    static const char operators[] = "!%&+-.<=>?^|~", strange[] = "#$;@`";
+    static const char operators[] = "!%&+-.<=>?^|~", strange[] = "#$@`";
 
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_')
         return BYTE_WORD;
@@ -34,6 +34,7 @@ uint32_t grammar_class(uint8_t c)
     case '/': return BYTE_SLASH;
     case ',': return BYTE_COMMA;
     case ':': return BYTE_COLON;
+    case ';': return BYTE_SEMICOLON;
     case '*': return BYTE_STAR;
     default: return c == '(' || c == '[' || c == '{' ? BYTE_OPEN : BYTE_CLOSE;
     }

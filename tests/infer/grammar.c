@@ -54,6 +54,17 @@ static const char *const balanced[][2] = {
     {"(\n/", " # )"},
     {"a /", "* ) */"},
     {"\xc3\xa9R\"(", "\" ()"},
+    {"for (int i = 0", "; i < n; i++) a[i];"},
+    {"for", " (;;) {}"},
+    {"{ fo", "r /* ; */ // for\n(i = f(a); ; ) for (;;);"},
+    {"", "cilk_for (i = 0; i < n; i++); if (auto x = f(); x) {} switch (g(); 1) {}"},
+    {"", "\xc3\xa9 f(({ a; b; }), [&] { return (x); }, \";\", ';', /* ; */ 1);"},
+    {"f(a // ;\n", "\n#pragma ;\n);"},
+    {"f(", "\n#define END ;\n#define DO(x) { f(x); }\n)"},
+    {"{\n#if A\n  while (f(x) &&\n#else\n  while (\n#endif\n      g(y)) {\n    h();\n  }\n  i();\n",
+     "}"},
+    {"{\n#if A\n  while (f(x) &&\n#else\n  while (\n#endif\n      g(y)) {\n    h(", "); }\n  i();"},
+    {"{ a = f(b; c = d[1; ", "}"}, /* the text before closes what it forgot */
 };
 
 static const char *const unbalanced[][2] = {
@@ -78,6 +89,19 @@ static const char *const unbalanced[][2] = {
     {"s = \"abc", "\n!)"}, /* ends with its line */
     {"a /", " !)"},
     {"k<<<1, ", "2>>>(x!]"},
+    {"f(", "a!;"},
+    {"a[", "1!;"},
+    {"{ x = norm(a, n", "!; }"},
+    {"for (i = f(", "0!; i < n; i++)"},
+    {"for (i = 0; i < n; i++) f", "(i!;"},
+    {"for x (", "!;"},
+    {"", "forx (!;"},
+    {"", "xfor (!;"},
+    {"", "while (a!;"},
+    {"", "if (a[0!;"},
+    {"f('\\'', ", "\"(\"!;"},
+    {"(\n#define F(x) g(x", ")\n!;"},
+    {"{ (\n#define F for\n", "(!;"},
 };
 
 static void brackets(void **state)
