@@ -174,6 +174,7 @@ UNSEEN_tsan := base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragm
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)
 UNSEEN_asan := cmd/pragma_compiles cmd/corpus_harvest infer/engine_logits train/columns train/compare train/pairs_mpi train/prove_pruned
 UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
+SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
 	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka \
@@ -189,10 +190,9 @@ fuzz-run: $(FUZZERS)
 	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
 
 tests: $(TESTS) ## build the test programs
-test: all tests ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
+test: all $(SEEN) ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
 	$(if $(UNSEEN),@echo 'left out: $(patsubst $(B)/tests/%,%,$(UNSEEN))')
-	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(filter-out $(UNSEEN), $(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
-
+	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(SEEN)
 check: deps-check ## install what the tests need, build, run every quick test
 	@$(MAKE) test
 check-long: deps-check ## the same with the tests that take longer than ten minutes, and fuzzing
