@@ -92,8 +92,10 @@ static void names_that_lead_out_are_refused(void **state)
     static const char *const entry[] = {"100644 ..", "40000 .git", "100644 .GIT", "40000 a"};
     place *p = *state;
     char folder[256];
-    script(p, "new r; echo x > x; save; printf /tmp | git hash-object -w --stdin; git tag link "
-              "$(printf /tmp | git hash-object --stdin)");
+    script(
+        p,
+        "mkdir away; to=$PWD/away; new r; echo x > x; save; printf %s \"$to\" | "
+        "git hash-object -w --stdin; git tag link $(printf %s \"$to\" | git hash-object --stdin)");
     hpc_git_id tree = parsed(p, "r", "HEAD^{tree}"), blob = parsed(p, "r", "HEAD:x");
     hpc_git_id link = parsed(p, "r", "link");
     snprintf(folder, sizeof folder, "%s", in(p, "out"));
@@ -113,7 +115,7 @@ static void names_that_lead_out_are_refused(void **state)
             assert_refused(rc, HPC_E_FORMAT, "no name of a file that git would write");
         else
             assert_refused(rc, HPC_E_IO, "cannot write a");
-        script(p, "[ ! -e x ]; [ ! -e /tmp/x ]");
+        script(p, "[ ! -e x ]; [ ! -e away/x ]");
         hpc_git_close(g);
     }
 }
