@@ -87,13 +87,18 @@ out:
     return rc;
 }
 
-static int64_t commits_in(const source *s, const labels *l)
+static int commits_in(int64_t *n, const source *s, const labels *l)
 {
-    int64_t n = 0;
-    for (int64_t k = 0; k < l->n; k++)
-        n += hpc_git_has_commit(s->git, l->item[k].pair.head) &&
-             hpc_git_has_commit(s->git, l->item[k].pair.base);
-    return n;
+    int rc = HPC_OK;
+    *n = 0;
+    for (int64_t k = 0; k < l->n; k++) {
+        TRY(hpc_git_has_commit(s->git, l->item[k].pair.head));
+        if (rc == 1) TRY(hpc_git_has_commit(s->git, l->item[k].pair.base));
+        *n += rc;
+    }
+    rc = HPC_OK;
+out:
+    return rc;
 }
 
 /* Of those that were given, the one that has most of the history's commits. */
@@ -101,7 +106,7 @@ static int find_given(source *s, const train_options *o, const labels *l)
 {
     hpc_buf text = {0};
     source one = {0};
-    int64_t most = 0;
+    int64_t n, most = 0;
     int rc = HPC_OK;
     for (int64_t k = 0; k < o->repo.n; k++) {
         const char *name, *path;
@@ -109,7 +114,7 @@ static int find_given(source *s, const train_options *o, const labels *l)
         TRY(hpc_buf_text(&text, o->repo.item[k]));
         TRY(hpc_cmd_name_path(&name, &path, text.data));
         TRY(open_repository(&one, path, name));
-        int64_t n = commits_in(&one, l);
+        TRY(commits_in(&n, &one, l));
         if (n > most) {
             source_close(s);
             *s = one;
@@ -128,6 +133,7 @@ out:
 static int find_repository(source *s, const train_options *o, perf_db *db, const labels *l)
 {
     hpc_buf path = {0}, name = {0};
+    int64_t n;
     int rc = HPC_OK;
     TRY(find_given(s, o, l));
     if (s->git) goto out;
@@ -137,7 +143,8 @@ static int find_repository(source *s, const train_options *o, perf_db *db, const
                      o->repo.n > 0 ? "none of the repositories that are given has its commits"
                                    : "it does not say where its repository is: give it by --repo"));
     TRY(open_repository(s, path.data, name.data));
-    if (commits_in(s, l) == 0)
+    TRY(commits_in(&n, s, l));
+    if (n == 0)
         TRY(hpc_fail(HPC_E_ARG, "%.300s has none of its commits: give its repository by --repo",
                      path.data));
 out:

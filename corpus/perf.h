@@ -105,8 +105,8 @@ int perf_db_metric(hpc_buf *out, perf_db *d, int64_t series); /* "" if there is 
 int perf_db_metrics(hpc_buf *names, int64_t *n, perf_db *d);  /* NUL-separated, in order */
 /* Where the repository was, and its name; "" for what nobody recorded. */
 int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d);
-/* HPC_E_ARG: it knows commits, and none of them is in g, of which the whole history is there: it is
- * of another repository. It says so, with the history's path. */
+/* HPC_E_ARG: something was measured, and none of its commits is in g, of which the whole history is
+ * there: it is of another repository. It says so, with the history's path. */
 int perf_db_expect(perf_db *d, hpc_git *g);
 
 /* ---- perf_profile.c: in which lines the cost of a commit is -------------------------------------

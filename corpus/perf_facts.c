@@ -86,28 +86,40 @@ out:
     return rc;
 }
 
+/* Whether there is any in g of the commits of a history in which something was measured. *n: seen.
+ */
+static int find_commit(int64_t *n, perf_db *d, hpc_git *g)
+{
+    static const char samples[] = "SELECT id FROM commits WHERE EXISTS (SELECT 1 FROM sample)";
+    static const char profiles[] = "SELECT id FROM commits WHERE EXISTS (SELECT 1 FROM sample) OR "
+                                   "EXISTS (SELECT 1 FROM profile)";
+    sqlite3_stmt *q = NULL;
+    int code, rc = 0;
+    TRY(perf_prepare(d, &q, d->version < 4 ? samples : profiles));
+    while (rc == 0 && (code = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *id = (const char *)sqlite3_column_text(q, 0);
+        (*n)++;
+        TRY(id ? hpc_git_has_commit(g, id) : 0);
+    }
+    if (rc == 0 && code != SQLITE_DONE) TRY(perf_refused(d, code));
+out:
+    sqlite3_finalize(q);
+    return rc;
+}
+
 int perf_db_expect(perf_db *d, hpc_git *g)
 {
     hpc_git_facts facts;
-    sqlite3_stmt *q = NULL;
     int64_t n = 0;
-    bool found = false;
-    int code = SQLITE_DONE, rc = HPC_OK;
+    int rc;
+    TRY(find_commit(&n, d, g));
+    if (rc == 1 || n == 0) return HPC_OK;
     TRY(hpc_git_describe(&facts, g));
-    if (facts.shallow || facts.partial) goto out; /* who knows what is cut off */
-    TRY(perf_prepare(d, &q, "SELECT id FROM commits"));
-    while (!found && (code = sqlite3_step(q)) == SQLITE_ROW) {
-        const char *id = (const char *)sqlite3_column_text(q, 0);
-        found = id && hpc_git_has_commit(g, id);
-        n++;
-    }
-    if (!found && code != SQLITE_DONE) TRY(perf_refused(d, code));
-    if (n > 0 && !found)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%.300s is the history of another repository: none of its %lld commits is in "
-                     "this one",
-                     d->path.data, (long long)n));
+    if (facts.shallow || facts.partial) return HPC_OK; /* who knows what is cut off */
+    TRY(hpc_fail(HPC_E_ARG,
+                 "%.300s is the history of another repository: none of its %lld commits is in "
+                 "this one",
+                 d->path.data, (long long)n));
 out:
-    sqlite3_finalize(q);
     return rc;
 }

@@ -34,7 +34,8 @@ typedef enum hpc_grammar_kind {
      * themselves, and what the directive leaves open ends with it. 256 may be open; of more in the
      * text before, the innermost count. Branches of an #if count as if all were taken. Digraphs
      * are no brackets. A semicolon stands in no parenthesis but that of a `for`, an `if` or a
-     * `switch`, and in no square bracket. It may end anywhere. */
+     * `switch`, and in no square bracket; but of what the text before left open only where it is
+     * within that at first. It may end anywhere. */
     HPC_GRAMMAR_BRACKETS,
     /* One OpenMP 5.2 directive of C or C++ and its newline: the clauses of that directive, each as
      * often and with such arguments as it takes. The text before counts from its last line on,

@@ -58,6 +58,7 @@ static unsigned get(const grammar_brackets *b, unsigned at)
 static void forget_above(grammar_brackets *b, unsigned depth)
 {
     while (b->depth > depth) set(b, --b->depth, 0);
+    if (b->depth < b->low) b->low = b->depth;
 }
 
 /* Of the text before, the outermost bracket makes room. */
@@ -102,11 +103,13 @@ static bool holds_none(const grammar_brackets *b, unsigned at)
     return at > floor && (get(b, at - 1) == ROUND || get(b, at - 1) == SQUARE);
 }
 
-/* Where more has been closed than was opened since the text before, what is open there may be its
- * mistake, too. */
+/* Where some of what the text before left open has been closed, what is next there may be its
+ * mistake. */
 static bool semicolon(grammar_brackets *b)
 {
-    if (!b->tolerant) return b->depth < b->home || !holds_none(b, b->depth);
+    bool before = b->low < b->home && b->depth <= b->low;
+
+    if (!b->tolerant) return before || !holds_none(b, b->depth);
     while (holds_none(b, b->depth)) forget_above(b, b->depth - 1);
     return true;
 }
@@ -134,19 +137,19 @@ static uint8_t word_with(uint8_t word, uint8_t c)
 }
 
 /* The word that ends here, or ended before blanks, as far as it is one that a parenthesis with
- * semicolons stands behind: of `head[w]` n letters have come. Behind '_' it begins once more, as in
- * cilk_for. */
-enum { NO_HEAD, NEW_HEAD, OTHER_HEAD, HEAD_LETTERS = 8 };
-static const char *const heads[] = {"for", "if", "switch"};
+ * semicolons stands behind: of `heads[w - 1]` n letters have come. Behind '_' a `for` may begin, as
+ * in cilk_for. Before that of `constexpr` an `if` has come. */
+enum { NO_HEAD, NEW_HEAD, LATER_HEAD, OTHER_HEAD, HEAD_LETTERS = 16 };
+static const char *const heads[] = {"for", "if", "switch", "constexpr"};
 
 static uint8_t head_with(uint8_t head, uint8_t c)
 {
     unsigned w = head / HEAD_LETTERS, n = head % HEAD_LETTERS;
 
-    if (c == '_') return NEW_HEAD;
+    if (c == '_') return LATER_HEAD;
     if (w > 0) return (uint8_t)heads[w - 1][n] == c ? head + 1 : OTHER_HEAD;
     if (head == OTHER_HEAD) return OTHER_HEAD;
-    for (w = 0; w < sizeof heads / sizeof *heads; w++)
+    for (w = 0; w < (head == LATER_HEAD ? 1 : sizeof heads / sizeof *heads); w++)
         if ((uint8_t)heads[w][0] == c) return (uint8_t)((w + 1) * HEAD_LETTERS + 1);
     return OTHER_HEAD;
 }
@@ -332,7 +335,7 @@ static size_t start(grammar_state *s, const hpc_grammar_rule *r, const char *pre
     b->balanced = r->balanced;
     b->begun_mode = b->mode != CODE;
     b->begun_directive = b->directive;
-    b->home = b->depth;
+    b->home = b->low = b->depth;
     open = b->directive ? b->outside : b->depth;
     b->floor = r->closers < 0 || r->closers > open ? 0 : (uint16_t)(open - r->closers);
     return n;

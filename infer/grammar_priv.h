@@ -38,6 +38,7 @@ typedef struct grammar_brackets {
     uint8_t open[BRACKETS_MOST / 4]; /* two bits each, the outermost first */
     uint8_t delimiter[BRACKETS_DELIMITER];
     uint16_t depth, floor, home, outside; /* now; may not be closed; at first; of the directive */
+    uint16_t low;                         /* the least since */
     uint8_t mode, word, head, delimiter_n, at;
     uint8_t slash, star, escape, line_start; /* what came just before */
     uint8_t directive, balanced, tolerant;

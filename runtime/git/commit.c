@@ -69,12 +69,14 @@ int hpc_git_tree(hpc_git_id *out, hpc_git *g, const hpc_git_id *commit)
     return HPC_OK;
 }
 
-bool hpc_git_has_commit(hpc_git *g, const char *id)
+int hpc_git_has_commit(hpc_git *g, const char *id)
 {
-    hpc_git_id commit, tree;
-    bool has = hpc_git_id_parse(&commit, id) && hpc_git_tree(&tree, g, &commit) >= 0;
-    if (!has) hpc_error_clear();
-    return has;
+    git_commit_head c;
+    hpc_git_id commit;
+    if (!hpc_git_id_parse(&commit, id)) return 0;
+    int rc = git_read_commit(&c, g, &commit);
+    if (rc == HPC_GIT_READ) git_commit_release(&c);
+    return rc < 0 ? rc : rc != HPC_GIT_ABSENT;
 }
 
 int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id)

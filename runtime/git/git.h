@@ -115,7 +115,7 @@ void hpc_git_changes_release(hpc_git_changes *c);
  * HPC_E_ARG when it names none, or several. */
 int hpc_git_resolve(hpc_git_id *out, hpc_git *g, const char *name);
 int hpc_git_tree(hpc_git_id *out, hpc_git *g, const hpc_git_id *commit); /* HPC_E_ARG: not there */
-bool hpc_git_has_commit(hpc_git *g, const char *id); /* as text; false for what is no id */
+int hpc_git_has_commit(hpc_git *g, const char *id); /* as text. 1, 0; negative: no memory */
 /* What its author says of it. READ, ABSENT or CORRUPT; a negative code when memory ran out. */
 int hpc_git_message(hpc_buf *out, hpc_git *g, const hpc_git_id *id);
 

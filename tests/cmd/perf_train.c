@@ -147,6 +147,8 @@ static void make_heat(place *p)
         if (with)
             assert_int_equal(perf_db_add_profile(d, &(perf_way){"make", "./f", "m"}, id, hot, n),
                              0);
+        if (k == 2)
+            assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "cost", id, 1), 0);
         assert_int_equal(perf_db_commit(d), 0);
         perf_db_close(d);
     }

@@ -65,6 +65,10 @@ static const char *const balanced[][2] = {
      "}"},
     {"{\n#if A\n  while (f(x) &&\n#else\n  while (\n#endif\n      g(y)) {\n    h(", "); }\n  i();"},
     {"{ a = f(b; c = d[1; ", "}"}, /* the text before closes what it forgot */
+    {"", "if constexpr (auto x = f(); x) {}"},
+    {"{ if constexpr (auto x = f();", " x) {} }"},
+    {"for\r\n", "(;;); fo\\\nr (;;);"},
+    {"x = f(g(a", ");"}, /* may be the text's mistake */
 };
 
 static const char *const unbalanced[][2] = {
@@ -102,6 +106,8 @@ static const char *const unbalanced[][2] = {
     {"f('\\'', ", "\"(\"!;"},
     {"(\n#define F(x) g(x", ")\n!;"},
     {"{ (\n#define F for\n", "(!;"},
+    {"{ { f(a", "); } y = g(b!;"},
+    {"", "it = find_if(a, b!;"},
 };
 
 static void brackets(void **state)
