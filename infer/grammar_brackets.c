@@ -97,10 +97,11 @@ static bool close_bracket(grammar_brackets *b, uint8_t c)
     return true;
 }
 
-static bool holds_none(const grammar_brackets *b, unsigned at)
+/* Whether the innermost bracket may have no semicolon in it. */
+static bool holds_none(const grammar_brackets *b)
 {
-    unsigned floor = b->directive ? b->outside : 0;
-    return at > floor && (get(b, at - 1) == ROUND || get(b, at - 1) == SQUARE);
+    unsigned kind = b->depth > 0 ? get(b, b->depth - 1) : CURLY;
+    return b->depth > (b->directive ? b->outside : 0) && (kind == ROUND || kind == SQUARE);
 }
 
 /* Where some of what the text before left open has been closed, what is next there may be its
@@ -109,8 +110,8 @@ static bool semicolon(grammar_brackets *b)
 {
     bool before = b->low < b->home && b->depth <= b->low;
 
-    if (!b->tolerant) return before || !holds_none(b, b->depth);
-    while (holds_none(b, b->depth)) forget_above(b, b->depth - 1);
+    if (!b->tolerant) return before || !holds_none(b);
+    while (holds_none(b)) forget_above(b, b->depth - 1);
     return true;
 }
 
