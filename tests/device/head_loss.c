@@ -329,6 +329,7 @@ static void both_at_once(void **state)
     /* Products by all workers together, but for the last chunk's or for so many workers. */
     check_both(&(problem){.rows = 620, .dim = 260, .vocab = 1100, .live = 540});
     check_both(&(problem){.rows = 512, .dim = 300, .vocab = 256});
+    check_both(&(problem){.rows = 101, .dim = 520, .vocab = 700});
     check_both(&(problem){.rows = 512, .dim = 260, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
     /* Blocks so far apart that all of most is nothing. */
     check_both(&(problem){.rows = 40, .dim = 9, .vocab = 777, .size = 1000});

@@ -39,6 +39,7 @@ static void shapes(void **state)
 static void large(void **state)
 {
     static const hpc_dtype weight[] = {HPC_F32, HPC_BF16, HPC_F16, HPC_Q8_0, HPC_Q4_K};
+    static const int64_t deep[] = {515, 1024, 1300, 515};
 
     (void)state;
     for (int i = 0; i < 4; i++)
@@ -70,6 +71,19 @@ static void large(void **state)
                          .pre = true,
                          .act = HPC_SILU,
                          .bias = true});
+    for (int i = 0; i < 4; i++) /* few rows, by which b's may be multiplied where they lie */
+        check(&(product){.m = 97 + i,
+                         .n = 433 - 16 * i,
+                         .k = deep[i],
+                         .trans_a = i == 2,
+                         .trans_b = true,
+                         .a = i == 3 ? HPC_BF16 : HPC_F32,
+                         .b = i > 1 ? HPC_BF16 : HPC_F32,
+                         .y = i == 1 ? HPC_BF16 : HPC_F32,
+                         .pre = i > 0,
+                         .act = HPC_GELU_TANH,
+                         .bias = i < 2,
+                         .residual = i == 3});
     for (int k = 1000; k < 1032; k += 15)
         check(&(product){.batch = 2, .m = 110, .n = 390, .k = k, .adds = k != 1030});
 }

@@ -252,6 +252,11 @@ void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, in
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                             const float *packed, gemm_block at, bool add, float *scratch);
 
+/* The same of f32 by f32 (no words, none of `lower`), a part no deeper than a slab, with c's
+ * transpose in c. a_rows: what of a is known to be there is asked for before it is multiplied. */
+void HPC_ISA(cpu_gemm_turned)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+                              const float *packed, gemm_block at, bool add, float *scratch);
+
 /* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
  * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
 bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);

@@ -31,6 +31,13 @@ enum {
     OWN_COLS = 256,   /* at least: every worker packs the rows of a for its own */
     FEW_ROWS = 1024,  /* at most so many pass c again rather than parts deeper than ... */
     FEW_DEPTH = 1024, /* ... this, of which workers keep their columns in L2 */
+    /* So few rows that all stay in L2 are what is packed, and b's rows are read as they lie:
+     * packing those of 256 x 768 x 4096 takes a tenth. Results are turned on the way to c. */
+    TURN_ROWS = 384,
+    TURN_BYTES = 5 << 18,
+    TURN_LEAST = 512, /* of k: for less, turning results takes as long */
+    TURN_TIMES = 4,   /* as many columns as rows, at least */
+    TURN_STRIP = 48   /* columns */
 };
 
 typedef struct claims { /* of a worker's strips; by atomic built-ins only */
@@ -115,6 +122,30 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
     return large && k > 0 && !g->lower;
 }
 
+/* Whether c's transpose is computed, of b's rows by a's. */
+static bool turns(const gemm_job *job)
+{
+    const gemm *g = &job->g;
+    int64_t m = job->m, k = g->k;
+    bool fits = job->c || job->grain <= TURN_STRIP; /* what a worker has for a strip */
+    bool plain = (g->b_type == HPC_F32 || g->b_type == HPC_BF16) && !g->b_panel && !g->halves;
+    bool rows = m <= TURN_ROWS && m * least(k, FEW_DEPTH) * (int64_t)sizeof(float) <= TURN_BYTES;
+
+    return OWN_BYTES > 0 && fits && plain && g->b_trans && !gemm_word(g) && rows &&
+           k >= TURN_LEAST && job->n >= TURN_TIMES * m;
+}
+
+/* The factors of c's transpose. */
+static gemm turned(const gemm_job *job)
+{
+    gemm g = job->g;
+
+    g.a = job->g.b, g.a_ld = job->g.b_ld, g.a_type = job->g.b_type, g.a_trans = !job->g.b_trans;
+    g.b = job->g.a, g.b_ld = job->g.a_ld, g.b_type = job->g.a_type, g.b_trans = !job->g.a_trans;
+    g.a_rows = job->n;
+    return g;
+}
+
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers)
 {
     int64_t floats = gemm_packed_floats(g, least(k, deepest(g)), cols_of(g, n, k));
@@ -124,9 +155,11 @@ size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int wor
 
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n)
 {
-    int64_t cols = cols_of(&(gemm){0}, n, 1);
+    int64_t cols = cols_of(&(gemm){0}, n, 1), floats = (GANG_ROWS + GANG_SPARE) * cols;
+    int64_t turning = TURN_STRIP * TURN_ROWS + GANG_SPARE * GANG_COLS / 4;
 
-    return (size_t)(GEMM_SPARE + (GANG_ROWS + GANG_SPARE) * cols) * sizeof(float);
+    if (OWN_BYTES > 0 && floats < turning) floats = turning;
+    return (size_t)(GEMM_SPARE + floats) * sizeof(float);
 }
 
 /* Columns of a part that a worker packs, and keeps if they are to be its own. */
@@ -173,6 +206,60 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest
     }
 }
 
+/* The same of c's transpose: a strip is TURN_STRIP columns of c, or a grain's. */
+static void take_columns(const hpc_launch *l, const gemm_job *job, const gemm *g,
+                         const gemm_part *b, const float *packed, claims *next, float *own)
+{
+    int64_t wide = job->grain > 0 ? job->grain : TURN_STRIP, lo, hi;
+    float *tile = own + GEMM_SPARE, *spare = tile + TURN_STRIP * TURN_ROWS;
+
+    for (int w = 0; w < l->workers; w++) {
+        int whose = (l->worker + w) % l->workers;
+        hpc_share(&lo, &hi, job->n, wide, whose, l->workers);
+        for (;;) {
+            int64_t strip = __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED);
+            gemm_block at = {.i = lo + strip * wide, .cols = job->m};
+            if (at.i >= hi) break;
+            at.rows = least(wide, hi - at.i);
+            float *c = job->c ? job->c + at.i : tile;
+            int64_t ld = job->c ? job->c_ld : wide;
+            HPC_ISA(cpu_gemm_turned)(c, ld, g, b, packed, at, job->add || b->p > 0, own);
+            gemm_block here = {.rows = job->m, .j = at.i, .cols = at.rows};
+            if (b->p + b->k == g->k && job->done) job->done(job, here, c, ld, spare);
+        }
+    }
+}
+
+/* Columns lo .. hi-1 of a part are packed by this worker. When it returns, all are, to
+ * `*packed`; its counters of strips. */
+static claims *meet(float **packed, const hpc_launch *l, const gemm *g, const gemm_part *part,
+                    int64_t lo, int64_t hi, float *own)
+{
+    unsigned turn = (unsigned)__atomic_load_n(&l->barrier->generation, __ATOMIC_RELAXED);
+    claims *strips = l->gang[turn >> 1 & 1]; /* the same for all until all have met */
+
+    *packed = (float *)(strips + l->workers);
+    if (lo < hi) HPC_ISA(cpu_gemm_pack)(*packed, g, part, lo, hi - lo, own);
+    __atomic_store_n(&strips[l->worker].next, 0, __ATOMIC_RELAXED);
+    hpc_barrier_wait(l->barrier);
+    return strips;
+}
+
+static void together_turned(const hpc_launch *l, const gemm_job *job, float *own)
+{
+    gemm g = turned(job);
+    gemm_part part = {.cols = job->m};
+    int64_t deep = gemm_even_part(g.k, FEW_DEPTH, GANG_BLOCK), lo, hi;
+    float *packed;
+
+    hpc_share(&lo, &hi, job->m, GEMM_PANEL, l->worker, l->workers);
+    for (part.p = 0; part.p < g.k; part.p += deep) {
+        part.k = least(deep, g.k - part.p);
+        claims *strips = meet(&packed, l, &g, &part, lo, hi, own);
+        take_columns(l, job, &g, &part, packed, strips, own);
+    }
+}
+
 void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float *own)
 {
     gemm_job all = *job;
@@ -180,22 +267,21 @@ void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float 
     int64_t deep = depth_of(g, job->m, g->k, !job->c, l->workers);
     int64_t wide = cols_of(g, job->n, g->k);
     gemm_part part;
+    float *packed;
     int64_t lo, hi;
 
+    if (turns(job)) {
+        together_turned(l, job, own);
+        return;
+    }
     all.g.a_rows = job->m;
     for (part.j = 0; part.j < job->n; part.j += wide) {
         part.cols = least(wide, job->n - part.j);
         for (part.p = 0; part.p < g->k; part.p += deep) {
-            unsigned turn = (unsigned)__atomic_load_n(&l->barrier->generation, __ATOMIC_RELAXED);
-            turn = turn >> 1 & 1; /* the same for all until all have met */
-            claims *strips = l->gang[turn];
-            float *packed = (float *)(strips + l->workers);
             part.k = least(deep, g->k - part.p);
             bool columns = by_columns(g, job->m, part.k, part.cols, l->workers);
             share_columns(&lo, &hi, job, part.cols, columns, l->worker, l->workers);
-            if (lo < hi) HPC_ISA(cpu_gemm_pack)(packed, g, &part, lo, hi - lo, own);
-            __atomic_store_n(&strips[l->worker].next, 0, __ATOMIC_RELAXED);
-            hpc_barrier_wait(l->barrier);
+            claims *strips = meet(&packed, l, g, &part, lo, hi, own);
             take_strips(l, &all, wide, &part, packed, strips, own);
         }
     }

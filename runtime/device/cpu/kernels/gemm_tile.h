@@ -1,0 +1,62 @@
+/*
+ * gemm_tile.h: how large a tile of f32 is, and what is packed for it: shared by gemm.c, which
+ * multiplies, and gemm_pack.c.
+ */
+#ifndef HPC_CPU_GEMM_TILE_H
+#define HPC_CPU_GEMM_TILE_H
+
+#include "runtime/device/cpu/kernels/gemm.h"
+
+/* A tile of TILE_ROWS x TILE_COLS accumulators, a row of b and one splat fill the registers. */
+#if defined(__AVX512F__)
+enum { LANES = 16, TILE_ROWS = 12, PANELS = 2 };
+#elif defined(__AVX2__)
+enum { LANES = 8, TILE_ROWS = 6, PANELS = 1 };
+#elif defined(__aarch64__)
+enum { LANES = 4, TILE_ROWS = 6, PANELS = 1 };
+#else
+enum { LANES = 4, TILE_ROWS = 2, PANELS = 1 };
+#endif
+enum {
+    VECTORS = GEMM_PANEL / LANES, /* in a row of a panel */
+    TILE_COLS = PANELS * GEMM_PANEL
+};
+
+typedef float vec __attribute__((vector_size(LANES * sizeof(float))));
+typedef float vec_any __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+
+/* A packed slice of op(a), a tile high: element (i,p) at i * ROW_LD + p, or where a is stored
+ * transposed at p * TRANS_LD + i. Rows are not a multiple of L1's sets apart. */
+enum {
+    ROW_LD = GEMM_SLAB + 16,
+    TRANS_LD = TILE_ROWS > 8 ? 16 : 8,
+    SLICE = TILE_ROWS * ROW_LD > TRANS_LD *GEMM_SLAB ? TILE_ROWS *ROW_LD : TRANS_LD *GEMM_SLAB,
+    SLICES = 4 /* that are packed at once */
+};
+
+_Static_assert(GEMM_SPARE >= SLICES * SLICE + GEMM_PANEL * GEMM_SLAB, "packed a fits the scratch");
+
+/* One copy of a tile's loop for each number of rows worth having; what comes of a's spare rows is
+ * dropped. */
+static inline int tile_height(int64_t rows)
+{
+    static const int height[] = {1, 2, 4, 6, 8, 12};
+    int h = 0;
+
+    while (height[h] < rows && height[h] < TILE_ROWS) h++;
+    return height[h];
+}
+
+/* Slices of rows i .. i+rows-1 of op(a), depth p .. p+k-1, with zeros up to the height of the last
+ * one's tile; or where a is stored transposed with anything up to there. left: rows known to be
+ * there from i on. */
+void HPC_ISA(cpu_gemm_pack_rows)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
+                                 int64_t rows);
+void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
+                                    int64_t left, int64_t rows);
+
+/* To bf16 and back, for factors that count rounded; n: a multiple of GEMM_PANEL, or x has room up
+ * to the next. */
+void HPC_ISA(cpu_gemm_round)(float *x, int64_t n);
+
+#endif
