@@ -54,6 +54,17 @@ static void convert(float *restrict dst, const void *restrict src, hpc_dtype fro
     }
 }
 
+/* The same of a length that the compiler knows, without a call. False: not of this type. */
+static inline __attribute__((always_inline)) bool
+convert_few(float *restrict dst, const void *restrict src, hpc_dtype from, const int n)
+{
+    if (from == HPC_F32)
+        memcpy(dst, src, (size_t)n * sizeof *dst);
+    else if (from == HPC_BF16)
+        widen(dst, src, n);
+    return from == HPC_F32 || from == HPC_BF16;
+}
+
 #if defined(__AVX512F__)
 
 void HPC_ISA(cpu_transpose)(float *restrict dst, int64_t dst_ld, const float *restrict src,
@@ -167,11 +178,8 @@ static void pack_row(float *to, const gemm *g, int64_t p, int64_t k, int64_t j, 
     for (int64_t c = 0; c < cols; c += GEMM_PANEL, to += k * GEMM_PANEL) {
         int64_t width = least(GEMM_PANEL, cols - c);
         const char *from = row + (size_t)c * bytes;
-        if (g->b_type == HPC_F32 && width == GEMM_PANEL) {
-            __builtin_prefetch(from + (size_t)(B_AHEAD * g->b_ld) * bytes, 0, B_LEVEL);
-            memcpy(to, from, GEMM_PANEL * sizeof *to);
-            continue;
-        }
+        __builtin_prefetch(from + (size_t)(B_AHEAD * g->b_ld) * bytes, 0, B_LEVEL);
+        if (width == GEMM_PANEL && convert_few(to, from, g->b_type, GEMM_PANEL)) continue;
         convert(to, from, g->b_type, width);
         for (int64_t e = width; e < GEMM_PANEL; e++) to[e] = 0;
     }
@@ -232,20 +240,19 @@ void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p0, in
     const char *from = gemm_element(g->a, g->a_type, p0 * g->a_ld + i);
     size_t row = (size_t)((const char *)gemm_element(from, g->a_type, g->a_ld) - from);
     size_t wide = (size_t)((const char *)gemm_element(from, g->a_type, rows) - from);
+    size_t high = (size_t)((const char *)gemm_element(from, g->a_type, TILE_ROWS) - from);
 
     for (int64_t p = 0; p < k; p++, from += row) {
         float *to = slices + p * TRANS_LD;
         for (size_t line = 0; line < wide; line += HPC_ALIGN)
             __builtin_prefetch(from + AHEAD * row + line);
         for (int64_t q = 0; q < many; q++, to += SLICE) {
-            /* A copy of known length; what is of other rows is not looked at. */
-            if (g->a_type == HPC_F32 && left - q * TILE_ROWS >= TRANS_LD) {
-                memcpy(to, from + (size_t)(q * TILE_ROWS) * sizeof *to, TRANS_LD * sizeof *to);
+            /* What is of other rows is not looked at. */
+            const void *x = from + (size_t)q * high;
+            if (left - q * TILE_ROWS >= TRANS_LD && convert_few(to, x, g->a_type, TRANS_LD))
                 continue;
-            }
-            int64_t n = least(TILE_ROWS, rows - q * TILE_ROWS);
             memset(to, 0, TRANS_LD * sizeof *to);
-            convert(to, gemm_element(from, g->a_type, q * TILE_ROWS), g->a_type, n);
+            convert(to, x, g->a_type, least(TILE_ROWS, rows - q * TILE_ROWS));
         }
     }
     for (int64_t q = 0; q < many && g->halves && g->a_type == HPC_F32; q++)
