@@ -110,20 +110,25 @@ typedef struct corner { /* of a tile in y */
     bool plain;
 } corner;
 
-/* Of one panel; cols of its columns are y's. */
-static void finish_panel(const corner *to, int64_t i, int64_t rows, int64_t j, int64_t cols,
-                         float *x)
+/* Rows of all panels at once: a call for each is felt. */
+static void finish_rows(const corner *to, int64_t i, int64_t rows, int panels, const float *x,
+                        int64_t apart)
 {
+    enum { WIDE = BYTES_PANELS * BYTES_COLS };
     const hpc_matmul_args *a = to->args;
     const shape *s = to->shape;
-    float buffer[BYTES_COLS] = {0}, spare[BYTES_COLS];
-    int64_t at = (to->entry * s->m + i) * s->n + j;
+    float buffer[WIDE] = {0}, spare[WIDE], row[WIDE];
+    int64_t at = (to->entry * s->m + i) * s->n + to->j;
+    int64_t cols = least((int64_t)panels * BYTES_COLS, s->n - to->j);
     const float *bias = buffer;
 
     if (a->bias.data)
-        bias = load(buffer, &a->bias, (a->bias.rank == 2 ? to->entry * s->n : 0) + j, cols);
-    for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS)
-        HPC_ISA(cpu_matmul_finish)(a, at, x, bias, spare, cols);
+        bias = load(buffer, &a->bias, (a->bias.rank == 2 ? to->entry * s->n : 0) + to->j, cols);
+    for (int64_t r = 0; r < rows; r++, at += s->n, x += BYTES_COLS) {
+        for (int p = 0; p < panels; p++)
+            memcpy(row + p * BYTES_COLS, x + p * apart, BYTES_COLS * sizeof *x);
+        HPC_ISA(cpu_matmul_finish)(a, at, row, bias, spare, cols);
+    }
 }
 
 static void finish(const byte_job *job, int64_t first, int64_t rows, float *x, int64_t apart)
@@ -132,13 +137,13 @@ static void finish(const byte_job *job, int64_t first, int64_t rows, float *x, i
     const shape *s = to->shape;
     int64_t i = job->i + first;
 
+    if (!to->plain || to->j + (int64_t)job->panels * BYTES_COLS > s->n) {
+        finish_rows(to, i, rows, job->panels, x, apart);
+        return;
+    }
     for (int p = 0; p < job->panels; p++, x += apart) {
-        int64_t j = to->j + p * BYTES_COLS, cols = least(BYTES_COLS, s->n - j);
-        if (!to->plain || cols < BYTES_COLS) {
-            finish_panel(to, i, rows, j, cols, x);
-            continue;
-        }
-        float *y = (float *)to->args->y.data + (to->entry * s->m + i) * s->n + j;
+        float *y = (float *)to->args->y.data + (to->entry * s->m + i) * s->n + to->j;
+        y += p * BYTES_COLS;
         for (int64_t r = 0; r < rows; r++)
             memcpy(y + r * s->n, x + r * BYTES_COLS, BYTES_COLS * sizeof *x); /* of known length */
     }
