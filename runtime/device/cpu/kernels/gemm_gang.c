@@ -122,8 +122,7 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
     return large && k > 0 && !g->lower;
 }
 
-/* Whether c's transpose is computed, of b's rows by a's. */
-static bool turns(const gemm_job *job)
+bool HPC_ISA(cpu_gemm_turns)(const gemm_job *job)
 {
     const gemm *g = &job->g;
     int64_t m = job->m, k = g->k;
@@ -135,7 +134,7 @@ static bool turns(const gemm_job *job)
            k >= TURN_LEAST && job->n >= TURN_TIMES * m;
 }
 
-/* The factors of c's transpose. */
+/* The factors of c's transpose: of b's rows by a's. */
 static gemm turned(const gemm_job *job)
 {
     gemm g = job->g;
@@ -270,7 +269,7 @@ void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float 
     float *packed;
     int64_t lo, hi;
 
-    if (turns(job)) {
+    if (HPC_ISA(cpu_gemm_turns)(job)) {
         together_turned(l, job, own);
         return;
     }

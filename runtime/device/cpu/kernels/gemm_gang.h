@@ -40,6 +40,10 @@ bool HPC_ISA(cpu_gemm_gangs)(const gemm *g, int64_t m, int64_t n, int64_t k, int
 size_t HPC_ISA(cpu_gemm_gang_bytes)(const gemm *g, int64_t n, int64_t k, int workers);
 size_t HPC_ISA(cpu_gemm_gang_own)(int64_t n);
 
+/* Whether the job packs a, all of it before the last meeting and some before the first, and reads b
+ * behind the first; else it is the other way round (b that needs no packing is read behind it). */
+bool HPC_ISA(cpu_gemm_turns)(const gemm_job *job);
+
 /* All workers call it. Other workers may be behind it when it returns; what is done next with its
  * results follows a barrier, or a meeting within a kernel. */
 void HPC_ISA(cpu_gemm_together)(const hpc_launch *l, const gemm_job *job, float *own);

@@ -217,14 +217,23 @@ static bool is_large(const hpc_matmul_args *a, const shape *s, int workers)
            HPC_ISA(cpu_gemm_gangs)(&g, s->m, s->n, s->k, workers);
 }
 
-/* Operands that are touched only when all have met; b is packed before that, and not looked at
- * again, or else is read where it lies. */
-static unsigned late_operands(const gemm *g, const shape *s)
+static gemm_job job_of(const hpc_matmul_args *a, const shape *s, int64_t e)
 {
-    enum { B = 1 << 3, OTHERS = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 };
+    gemm_job job = {.g = product_of(a, s, e, s->k), .m = s->m, .n = s->n, .c_ld = s->n};
+
+    if (holds_sums(a)) job.c = (float *)a->y.data + e * s->m * s->n;
+    return job;
+}
+
+/* Operands that are touched only when all have met; the factor that is packed is before that, and
+ * not looked at again. */
+static unsigned late_operands(const gemm_job *job, const shape *s)
+{
+    enum { A = 1 << 2, B = 1 << 3, OTHERS = 1 << 0 | 1 << 1 | 1 << 4 | 1 << 5 };
 
     if (s->batch == 0) return 0;
-    return gemm_is_direct(g) ? OTHERS | B : OTHERS;
+    if (HPC_ISA(cpu_gemm_turns)(job)) return OTHERS | B;
+    return gemm_is_direct(&job->g) ? OTHERS | A | B : OTHERS | A;
 }
 
 static int run_large(const hpc_launch *l, const void *args)
@@ -234,8 +243,7 @@ static int run_large(const hpc_launch *l, const void *args)
 
     for (int64_t e = 0; e < s.batch; e++) {
         whole w = {a, &s, e};
-        gemm_job job = {.g = product_of(a, &s, e, s.k), .m = s.m, .n = s.n, .c_ld = s.n};
-        if (holds_sums(a)) job.c = (float *)a->y.data + e * s.m * s.n;
+        gemm_job job = job_of(a, &s, e);
         if (!matmul_is_plain(a)) job.done = finish_strip, job.user = &w;
         HPC_ISA(cpu_gemm_together)(l, &job, l->own);
     }
@@ -282,14 +290,14 @@ int HPC_ISA(cpu_matmul)(hpc_plan *p, int workers, const hpc_matmul_args *a)
     if (b.ragged == b.rank - 1 || (b.ragged == b.rank - 2 && a->attr.trans_b))
         return refuse("does not take an operand b of which n, or a transposed k, is ragged");
     shape s = shape_of(a, workers);
-    gemm g = product_of(a, &s, 0, s.k);
+    gemm_job job = job_of(a, &s, 0);
     hpc_plan plan = {
         .run = run, .own = scratch_floats(&s) * sizeof(float), .name = "matmul_" HPC_ISA_TEXT};
     if (is_large(a, &s, workers)) {
         plan.run = run_large;
         plan.own = HPC_ISA(cpu_gemm_gang_own)(s.n);
-        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&g, s.n, s.k, workers);
-        plan.late = late_operands(&g, &s);
+        plan.gang = HPC_ISA(cpu_gemm_gang_bytes)(&job.g, s.n, s.k, workers);
+        plan.late = late_operands(&job, &s);
     }
     return accept(p, plan, check);
 }
