@@ -139,7 +139,19 @@ typedef struct launch {
     void *workspace, *own, *gang[2];
     size_t own_bytes; /* of each worker */
     const void *args;
+    void (*met)(void *user); /* if there is one: when all workers but the first wait */
+    void *user;
 } launch;
+
+/* Worker 0 keeps the others from going on. */
+static void wait_for_others(launch *l, int workers)
+{
+    int64_t until = hpc_clock_ns() + 20 * (int64_t)1000000000;
+
+    while (__atomic_load_n(&l->barrier.arrived, __ATOMIC_ACQUIRE) < workers - 1)
+        if (hpc_clock_ns() > until) fail_msg("a kernel that says it meets does not");
+    l->met(l->user);
+}
 
 static int work(int worker, int workers, void *user)
 {
@@ -151,6 +163,7 @@ static int work(int worker, int workers, void *user)
                      .gang = {l->gang[0], l->gang[1]},
                      .own = (char *)l->own + (size_t)worker * l->own_bytes};
 
+    if (l->met && worker == 0) wait_for_others(l, workers);
     return l->plan.run(&at, l->args);
 }
 
@@ -231,21 +244,67 @@ out:
     return rc;
 }
 
+/* What select says, and what it needs. */
+static int prepare(launch *l, hpc_device **d, hpc_test_select *select, const char *isa, int workers)
+{
+    int rc;
+
+    TRY(device_of(d, isa, workers));
+    TRY(select(&l->plan, hpc_device_kernels(*d, false), workers, l->args));
+    TRY(take(&l->workspace, WORKSPACE, l->plan.workspace));
+    l->own_bytes = (l->plan.own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
+    TRY(take(&l->own, OWN, (size_t)workers * l->own_bytes));
+    TRY(take(&l->gang[0], GANG_0, l->plan.gang));
+    TRY(take(&l->gang[1], GANG_1, l->plan.gang));
+    hpc_barrier_init(&l->barrier, workers);
+    rc = HPC_OK;
+out:
+    return rc;
+}
+
 int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args)
 {
     launch l = {.args = args};
     hpc_device *d;
-    int rc;
+    int rc = prepare(&l, &d, select, isa, workers);
 
-    TRY(device_of(&d, isa, workers));
-    TRY(select(&l.plan, hpc_device_kernels(d, false), workers, args));
-    TRY(take(&l.workspace, WORKSPACE, l.plan.workspace));
-    l.own_bytes = (l.plan.own + HPC_ALIGN - 1) / HPC_ALIGN * HPC_ALIGN;
-    TRY(take(&l.own, OWN, (size_t)workers * l.own_bytes));
-    TRY(take(&l.gang[0], GANG_0, l.plan.gang));
-    TRY(take(&l.gang[1], GANG_1, l.plan.gang));
-    hpc_barrier_init(&l.barrier, workers);
-    rc = hpc_pool_run(hpc_device_pool(d), work, &l);
-out:
-    return rc;
+    return rc < 0 ? rc : hpc_pool_run(hpc_device_pool(d), work, &l);
+}
+
+typedef struct hidden {
+    const hpc_tensor *operand[8];
+    void *content[8];
+    int n;
+} hidden;
+
+static void show(void *user)
+{
+    const hidden *x = user;
+
+    for (int i = 0; i < x->n; i++)
+        memcpy(x->operand[i]->data, x->content[i], hpc_tensor_bytes(x->operand[i]));
+}
+
+bool hpc_test_launch_late(hpc_test_select *select, const char *isa, const void *args,
+                          const hpc_tensor *const *operand, int n)
+{
+    hidden late = {.n = 0};
+    launch l = {.args = args, .met = show, .user = &late};
+    hpc_device *d;
+
+    assert_int_equal(prepare(&l, &d, select, isa, 2), HPC_OK);
+    assert_true(n <= 8);
+    for (int i = 0; i < n; i++) {
+        if (!(l.plan.late >> i & 1) || !operand[i]->data) continue;
+        size_t bytes = hpc_tensor_bytes(operand[i]);
+        late.operand[late.n] = operand[i];
+        late.content[late.n] = hpc_alloc(bytes + 1, 1);
+        assert_non_null(late.content[late.n]);
+        memcpy(late.content[late.n++], operand[i]->data, bytes);
+        memset(operand[i]->data, 0xff, bytes);
+    }
+    if (late.n == 0) l.met = NULL;
+    assert_int_equal(hpc_pool_run(hpc_device_pool(d), work, &l), HPC_OK);
+    for (int i = 0; i < late.n; i++) hpc_free(late.content[i]);
+    return late.n > 0;
 }

@@ -39,5 +39,10 @@ typedef int hpc_test_select(hpc_plan *p, const hpc_kernels *k, int workers, cons
 /* Selects with args and runs on `workers` threads, workspace full of NaN patterns. isa: one of
  * hpc_test_isas, NULL, or another string that stays. */
 int hpc_test_launch(hpc_test_select *select, const char *isa, int workers, const void *args);
+/* The same on two threads, while what its plan says it touches late, behind a meeting, is not there
+ * before: full of NaN patterns until the other worker waits for the first. operand: of args, in the
+ * order of the plan's bits; at most 8. Returns whether anything was late. */
+bool hpc_test_launch_late(hpc_test_select *select, const char *isa, const void *args,
+                          const hpc_tensor *const *operand, int n);
 
 #endif
