@@ -142,6 +142,7 @@ static void tile_edge(float *c, int64_t c_ld, const packed_rows *a, const float 
     for (int i = 0; i < rows; i++)
         memcpy(c + i * c_ld, t + i * TILE_COLS, (size_t)cols * sizeof *c);
 }
+
 /* ---- the block --------------------------------------------------------------- */
 
 /* c [rows,..] (+)= packed rows of k times panels that are `stride` floats apart; of each slice's

@@ -200,7 +200,7 @@ static void pack_b(float *packed, const gemm *g, int64_t p0, int64_t k, int64_t 
         }
     }
     if (g->b_panel || g->b_trans) return;
-    for (int64_t j = 0; j < cols; j += TOGETHER) /* all panels at once fall onto one set of L1 */
+    for (int64_t j = 0; j < cols; j += TOGETHER)
         for (int64_t p = 0; p < k; p++)
             pack_row(packed + j * k + p * GEMM_PANEL, g, p0 + p, k, j0 + j,
                      least(TOGETHER, cols - j));

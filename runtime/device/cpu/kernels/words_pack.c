@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) const void *at_of(source s, int64_t
 }
 
 /* Rows that are packed across are asked for so many ahead, for no prefetcher of hardware sees a
- * stream in them: as in gemm.c, but it takes less time to pack one. */
+ * stream in them: as in gemm_pack.c, but it takes less time to pack one. */
 enum { AHEAD = 32 };
 
 /* Elements at .. of a row as 16 words; those behind the first n are zeros. */
