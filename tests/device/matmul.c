@@ -143,6 +143,60 @@ static void dtypes(void **state)
                          .y = HPC_BF16});
 }
 
+static void set(hpc_tensor *t, int64_t at, float x)
+{
+    hpc_from_f32((char *)t->data + (size_t)at * 2, HPC_BF16, &x, 1);
+}
+
+/* bf16 whose magnitudes have nothing to do with each other; numbers within a 32nd of the largest,
+ * sums of which are exact however they are multiplied; the smallest and the largest there are; and
+ * a row with what is no number, which spoils that row alone. */
+static void magnitudes(void **state)
+{
+    enum { M = 50, N = 70, K = 100, LARGEST = 1, SMALLEST, INFINITE, NAN_ROW };
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        check(&(product){.m = 29,
+                         .n = 47,
+                         .k = 135,
+                         .trans_a = i & 1,
+                         .trans_b = i & 2,
+                         .a = HPC_BF16,
+                         .b = HPC_BF16,
+                         .wide = true});
+    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
+        hpc_test_heap h = {0};
+        hpc_tensor b;
+        hpc_matmul_args a = args_of(
+            &h, &(product){.m = M, .n = N, .k = K, .a = HPC_BF16, .b = HPC_BF16, .trans_b = true},
+            &b);
+        for (int64_t i = 0; i < M * K; i++) set(&a.a, i, (float)(i * 37 % 65 - 32));
+        for (int64_t i = 0; i < N * K; i++) set(&a.b, i, ldexpf((float)(i * 29 % 33 - 16), -9));
+        for (int64_t p = 0; p < K; p++) {
+            set(&a.a, LARGEST * K + p, p % 2 ? -0x1.8p126F : 0x1.8p126F);
+            set(&a.a, SMALLEST * K + p, 0x1p-126F);
+        }
+        set(&a.a, INFINITE * K + 3, INFINITY);
+        set(&a.a, NAN_ROW * K + 99, NAN);
+        assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), HPC_OK);
+        const double *x = hpc_test_tensor_doubles(&h, &a.a), *w = hpc_test_tensor_doubles(&h, &a.b);
+        const double *y = hpc_test_tensor_doubles(&h, &a.y);
+        for (int64_t i = 0; i < M * N; i++) {
+            int64_t row = i / N;
+            double sum = 0;
+            for (int64_t p = 0; p < K; p++) sum += x[row * K + p] * w[i % N * K + p];
+            if (row == INFINITE || row == NAN_ROW)
+                assert_false(isfinite(y[i]));
+            else if (row == SMALLEST) /* what is below f32's normals may be lost */
+                assert_true(fabs(y[i] - sum) <= 0x1p-118);
+            else
+                assert_true(y[i] == (double)(float)sum);
+        }
+        hpc_test_heap_free(&h);
+    }
+}
+
 /* Factors of f32 that count rounded, beside each other and beside bf16. */
 static void halves(void **state)
 {
@@ -333,12 +387,12 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),    cmocka_unit_test(large),
-        cmocka_unit_test(dtypes),    cmocka_unit_test(halves),
-        cmocka_unit_test(symmetric), cmocka_unit_test(epilogues),
-        cmocka_unit_test(ragged),    cmocka_unit_test(panels),
-        cmocka_unit_test(refusals),  cmocka_unit_test(batch_invariance),
-        cmocka_unit_test(late),
+        cmocka_unit_test(shapes),           cmocka_unit_test(large),
+        cmocka_unit_test(dtypes),           cmocka_unit_test(magnitudes),
+        cmocka_unit_test(halves),           cmocka_unit_test(symmetric),
+        cmocka_unit_test(epilogues),        cmocka_unit_test(ragged),
+        cmocka_unit_test(panels),           cmocka_unit_test(refusals),
+        cmocka_unit_test(batch_invariance), cmocka_unit_test(late),
     };
 
     return cmocka_run_group_tests_name("device/matmul", tests, NULL, NULL);

@@ -43,22 +43,28 @@ static void multiply_adds_are_done(void **state)
     }
 }
 
-/* Pairs of bf16 (1, 2), squared and summed: each round adds 5 to every f32. */
+/* Pairs of bf16 (1, 2), or of integers where bf16 is multiplied as these, squared and summed: each
+ * round adds 5 to every sum. */
 static void dot_products_are_done(void **state)
 {
     (void)state;
     for (const char *const *isa = hpc_device_isas(); *isa; isa++) {
         _Alignas(HPC_ALIGN) float x[FLOATS];
         const hpc_cpu_probe *p = find(*isa);
-        bool tiles = strcmp(*isa, "amx") == 0;
-        assert_int_equal(p->bf16.run != NULL, tiles || strcmp(*isa, "avx512bf16") == 0);
-        if (!p->bf16.run) continue;
+        bool tiles = strcmp(*isa, "amx") == 0, integers = strcmp(*isa, "avx512vnni") == 0;
+        bool pairs = tiles || integers || strcmp(*isa, "avx512bf16") == 0;
+        assert_int_equal(p->bf16.run != NULL, pairs);
+        if (!pairs) continue;
         int64_t lanes = tiles ? TILE : (int64_t)(p->bf16.operations / 4);
-        const uint16_t pair[2] = {0x3f80, 0x4000};
+        const uint16_t pair[2] = {integers ? 1 : 0x3f80, integers ? 2 : 0x4000};
         for (int k = 0; k < FLOATS; k++) memcpy(&x[k], pair, sizeof pair);
         memset(x, 0, (size_t)lanes * sizeof *x);
         p->bf16.run(x, 4);
-        for (int64_t k = 0; k < lanes; k++) assert_true(x[k] == (tiles ? 16 * 20 : 20));
+        for (int64_t k = 0; k < lanes; k++) {
+            int32_t sum;
+            memcpy(&sum, &x[k], sizeof sum);
+            assert_true(integers ? sum == 20 : x[k] == (tiles ? 16 * 20 : 20));
+        }
     }
 }
 

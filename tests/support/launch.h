@@ -11,6 +11,12 @@
  * best alone: what threads share does not depend on the set. */
 const char *const *hpc_test_isas(void);
 
+/* Whether a set has no instructions for bf16 and multiplies it, bf16 by bf16 but in panels, in
+ * blocks of integers (gemm.h); and what that makes of a factor: of `lines` of n along k, x
+ * [lines,n] or, by columns, [n,lines]. */
+bool hpc_test_fixes(const char *isa);
+void hpc_test_fix(double *x, int64_t lines, int64_t n, bool columns);
+
 /* Everything that a test allocates; freed at once. Zero it first. */
 typedef struct hpc_test_heap {
     void *block[512];

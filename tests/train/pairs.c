@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/program/priv.h"
+#include "tests/support/launch.h"
 #include "tests/train/pairs.h"
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
@@ -108,7 +109,8 @@ static double roundings(const job *one)
  * their squares add, so that n of them move a step by sqrt(n) as much. Where row or col sums
  * products, parts are rounded, whose squares are together as large as the sum's, and then the sum,
  * which one rank rounds as well: twice the squares at most, whatever the plan, were there nothing
- * but sums. Along data and depth gradients alone are summed, which are in single. */
+ * but sums. Along data and depth gradients alone are summed, which are in single; where bf16 is
+ * multiplied in blocks of rows, ranks have others than one, each exact to 2^-14 of its largest. */
 static void in_half(const pair_plan *p, const job *exact, const job *one, const job *many,
                     const job *before)
 {
@@ -116,8 +118,9 @@ static void in_half(const pair_plan *p, const job *exact, const job *one, const 
     assert_true(one_off > 0 && one_off < sqrt(roundings(one) / (8 * log(2))) / 512 * moved);
     assert_true(many_off < sqrt(2) * one_off);
     if (p->of[ROW] * p->of[COL] > 1) return;
-    assert_true(distance(many, one) < 1e-6);
-    assert_true(apart(many, one) < 1e-5 * moved);
+    bool blocks = hpc_test_fixes(hpc_test_isas()[0]);
+    assert_true(distance(many, one) < (blocks ? 0x1p-14 : 1e-6));
+    assert_true(apart(many, one) < (blocks ? 0x1p-10 : 1e-5) * moved);
 }
 
 /* Losses and norms are single numbers, which may be close by luck: each is held to the furthest of

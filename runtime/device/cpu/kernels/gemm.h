@@ -4,10 +4,10 @@
  *
  * It knows nothing of batches, epilogues, raggedness or other workers. Every
  * element of c is one chain of (fused) multiply-adds over k in ascending order
- * (bf16 by bf16, where the CPU has instructions for it: of pairs), so its bits
- * depend neither on the block that it is computed in nor on m. A chain that is
- * cut, and goes on in another call, keeps its bits if it is cut at multiples of
- * GEMM_CUT.
+ * (bf16 by bf16, where the CPU has instructions for it: of pairs; where it has
+ * some for integers only: of blocks, see gemm_fixed), so its bits depend neither
+ * on the block that it is computed in nor on m. A chain that is cut, and goes on
+ * in another call, keeps its bits if it is cut at multiples of GEMM_CUT.
  */
 #ifndef HPC_CPU_GEMM_H
 #define HPC_CPU_GEMM_H
@@ -46,12 +46,31 @@ typedef struct gemm {
     bool b_trans;     /* stored [*,k] */
     bool b_panel;     /* stored as HPC_PANEL16 of [*,b_ld]; f32, bf16 or f16 */
     bool halves;      /* what is f32 of a and b counts rounded to bf16 */
+    bool fixed;       /* what is bf16 by bf16 may be as gemm_fixed has it */
     bool lower;       /* what is above the diagonal of the result may be left undefined */
 } gemm;
 
+/* Where there are instructions for integers but none for bf16, bf16 by bf16 is multiplied in blocks
+ * of GEMM_FIXED_K along k, if both factors are packed anyway: elements of a block are integers
+ * below 2^13 times a power of two, whose products are summed exactly, and the blocks' sums in f32.
+ * What is above a 32nd of the largest element of its block is exact (all eight bits of it), and the
+ * rest off by 2^-14 of the power of two above that at most. Where that is not finite, nor are
+ * results. */
+#if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
+enum { GEMM_FIXED = 1 };
+#else
+enum { GEMM_FIXED = 0 };
+#endif
+enum { GEMM_FIXED_K = 32, GEMM_FIXED_WORDS = GEMM_FIXED_K / 2 + 1 /* with the scale, an f32 */ };
+
+static inline bool gemm_fixed(const gemm *g)
+{
+    return GEMM_FIXED && g->fixed && g->a_type == HPC_BF16 && g->b_type == HPC_BF16 && !g->b_panel;
+}
+
 /* How many elements of each factor are multiplied at once, along k, as a word of 32 bits: where
  * there are instructions for two bf16, or f32 that count as such, or for four i8; else i8 are
- * widened, and two are. 0: f32 by f32. */
+ * widened, and two are, and so may bf16 be as integers. 0: f32 by f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {
@@ -66,7 +85,7 @@ static inline int gemm_word(const gemm *g)
     bool short_b = g->b_type == HPC_BF16 || (g->halves && g->b_type == HPC_F32);
     return short_a && short_b ? 2 : 0;
 #else
-    return 0;
+    return gemm_fixed(g) ? 2 : 0;
 #endif
 }
 
@@ -233,14 +252,23 @@ enum { GEMM_WORD_STEP = 16 };
 enum { GEMM_WORD_STEP = 1 };
 #endif
 
+/* Words that k elements take, in whole steps or blocks. */
+static inline int64_t gemm_words(const gemm *g, int64_t k)
+{
+    int64_t word = gemm_word(g);
+
+    hpc_assert(word > 0);
+    if (gemm_fixed(g)) return gemm_parts(k, GEMM_FIXED_K) * GEMM_FIXED_WORDS;
+    return gemm_parts(k, word * GEMM_WORD_STEP) * GEMM_WORD_STEP;
+}
+
 /* What a packed part of k x cols takes. */
 static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
 {
     int64_t wide = gemm_parts(cols, GEMM_PANEL) * GEMM_PANEL;
 
     if (gemm_is_direct(g)) return 0;
-    return gemm_word(g) ? gemm_parts(k, gemm_word(g) * GEMM_WORD_STEP) * GEMM_WORD_STEP * wide
-                        : k * wide;
+    return (gemm_word(g) ? gemm_words(g, k) : k) * wide;
 }
 
 /* The two halves of cpu_gemm. Columns from .. from+cols-1 of a part, `from` a multiple of

@@ -59,22 +59,24 @@ static bool by_steps(const gemm *g)
 /* Whether workers may have columns of their own. */
 static bool may_own(const gemm *g, int workers)
 {
-    return OWN_BYTES > 0 && workers > 1 && !gemm_word(g) && !gemm_is_direct(g);
+    return OWN_BYTES > 0 && workers > 1 && (!gemm_word(g) || gemm_fixed(g)) && !gemm_is_direct(g);
 }
 
 static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int workers)
 {
-    bool kept = cols * k * (int64_t)sizeof(float) <= OWN_BYTES * (int64_t)workers;
+    int64_t bytes = gemm_packed_floats(g, k, cols) * (int64_t)sizeof(float);
 
-    return may_own(g, workers) && kept && cols >= OWN_COLS * workers && 2 * m <= 3 * cols;
+    return may_own(g, workers) && bytes <= OWN_BYTES * (int64_t)workers &&
+           cols >= OWN_COLS * workers && 2 * m <= 3 * cols;
 }
 
 /* Of parts; whole: all of k at once. */
 static int64_t depth_of(const gemm *g, int64_t m, int64_t k, bool whole, int workers)
 {
     bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
+    int64_t few = gemm_fixed(g) ? 2 * FEW_DEPTH : FEW_DEPTH;
 
-    return gemm_is_direct(g) ? k : gemm_even_part(k, shallow ? FEW_DEPTH : deepest(g), GANG_BLOCK);
+    return gemm_is_direct(g) ? k : gemm_even_part(k, shallow ? few : deepest(g), GANG_BLOCK);
 }
 
 static int64_t cols_of(const gemm *g, int64_t n, int64_t k)
@@ -190,7 +192,7 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest
             int64_t from, to;
             share_columns(&from, &to, job, whole->cols, true, whose, l->workers);
             b.j = whole->j + from, b.cols = to - from;
-            packed = all + from * b.k; /* f32, and no deeper than a slab */
+            packed = all + gemm_packed_floats(&job->g, b.k, from); /* no deeper than a slab */
         } else {
             hpc_share(&lo, &hi, job->m, h.low, whose, l->workers);
         }

@@ -72,7 +72,7 @@ static bool as_they_lie(const gemm *g, int64_t k, int64_t rows)
     int64_t last = rows % WORD_ROWS, step = gemm_word(g) * GEMM_WORD_STEP;
     int64_t ld = g->a_ld * (int64_t)hpc_dtype_get(g->a_type)->block_bytes;
     bool whole = last == 0 ? rows > 0 : last == HPC_ISA(cpu_words_height)(last);
-    bool words = g->a_type == HPC_BF16 || gemm_word(g) == 4;
+    bool words = (g->a_type == HPC_BF16 && !gemm_fixed(g)) || gemm_word(g) == 4;
 
     return !g->a_trans && words && whole && k % step == 0 && ld % APART != 0;
 }
@@ -86,7 +86,7 @@ static void group(float *c, int64_t c_ld, const gemm *g, gemm_block at, int64_t 
     int32_t start[WORD_GROUP];
     word_tile t = {.a = (const char *)g->a + ((at.i + i) * g->a_ld + b->p) * size,
                    .a_ld = g->a_ld * size,
-                   .words = words_of(g, b->k),
+                   .words = gemm_words(g, b->k),
                    .add = add,
                    .integers = g->a_type == HPC_I8};
 
@@ -124,7 +124,7 @@ void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, i
     uint32_t *to = (uint32_t *)packed;
 
     for (int64_t p = 0; p < b->k; p += deep) {
-        int64_t k = least(deep, b->k - p), words = words_of(g, k);
+        int64_t k = least(deep, b->k - p), words = gemm_words(g, k);
         for (int64_t j = from; j < from + cols; j += WORD_TOGETHER) {
             int64_t n = least(WORD_TOGETHER, least(from + cols, b->cols) - j);
             HPC_ISA(cpu_words_panels)(to + j * words, g, b->p + p, k, b->j + j, n);
@@ -144,7 +144,7 @@ void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_p
         for (int64_t p = 0; p < b->k; p += deep) {
             gemm_part slab = {b->p + p, least(deep, b->k - p), b->j, b->cols};
             group(c + i * c_ld, c_ld, g, at, i, &slab, panels, (uint32_t *)scratch, add || p > 0);
-            panels += words_of(g, slab.k) * wide;
+            panels += gemm_words(g, slab.k) * wide;
         }
     }
     HPC_ISA(cpu_words_end)();

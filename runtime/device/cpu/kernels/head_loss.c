@@ -61,6 +61,7 @@ static gemm logits_of(const hpc_tensor *x, const hpc_tensor *w)
                   .b_type = (hpc_dtype)w->dtype,
                   .b_trans = true,
                   .b_panel = w->pack == HPC_PANEL16,
+                  .fixed = true,
                   .k = dim};
 }
 
@@ -188,8 +189,8 @@ static grad_shape grad_shape_of(const hpc_head_loss_grad_args *a, int workers)
     if (s.rows > GRAD_ROWS) s.rows = GRAD_ROWS;
     if (s.rows < GRAD_ROWS_LEAST) s.rows = GRAD_ROWS_LEAST;
     s.rows = least(s.rows, a->x.extent[0]);
-    gemm dx = {.a_type = s.type, .b_type = (hpc_dtype)a->w.dtype};
-    gemm dw = {.a_type = s.type, .b_type = (hpc_dtype)a->x.dtype};
+    gemm dx = {.a_type = s.type, .b_type = (hpc_dtype)a->w.dtype, .fixed = true};
+    gemm dw = {.a_type = s.type, .b_type = (hpc_dtype)a->x.dtype, .fixed = true};
     s.dx = HPC_ISA(cpu_gemm_tiles)(&dx, 1, s.rows, s.dim, workers);
     s.dw = HPC_ISA(cpu_gemm_tiles)(&dw, 1, s.vocab, s.dim, workers);
     return s;
@@ -340,6 +341,7 @@ static void find_dx(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .b = a->w.data,
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->w.dtype,
+              .fixed = true,
               .k = s->vocab};
     if (a->dx.dtype == HPC_F32 && HPC_ISA(cpu_gemm_gangs)(&g, rows, s->dim, s->vocab, l->workers)) {
         gemm_job job = {.g = g, .m = rows, .n = s->dim, .c_ld = s->dim};
@@ -369,6 +371,7 @@ static void find_dw(const hpc_launch *l, const hpc_head_loss_grad_args *a, const
               .b = gemm_element(a->x.data, (hpc_dtype)a->x.dtype, row * s->dim),
               .b_ld = s->dim,
               .b_type = (hpc_dtype)a->x.dtype,
+              .fixed = true,
               .k = rows};
     gemm_walk walk = walk_of(l, s->dw, s->vocab, s->dim);
     gemm_block at = {0};
@@ -484,10 +487,11 @@ int HPC_ISA(cpu_head_loss)(hpc_plan *p, int workers, const hpc_head_loss_args *a
 /* What each of the three products needs when all workers compute it together. */
 static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, int workers)
 {
-    gemm logits = logits_of(&a->x, &a->w), plain = {.a_type = s->type};
+    gemm logits = logits_of(&a->x, &a->w);
+    gemm other = {.a_type = s->type, .b_type = s->type, .fixed = true};
     int64_t deepest = s->vocab > s->rows ? s->vocab : s->rows; /* of dx and dw */
     size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim, workers);
-    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&plain, s->dim, deepest, workers);
+    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, deepest, workers);
 
     return first > others ? first : others;
 }

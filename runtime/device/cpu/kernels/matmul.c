@@ -29,7 +29,9 @@ static shape shape_of(const hpc_matmul_args *a, int workers)
 
     gemm factors = {.a_type = (hpc_dtype)a->a.dtype,
                     .b_type = (hpc_dtype)a->b.dtype,
+                    .b_panel = a->b.pack == HPC_PANEL16,
                     .halves = a->attr.halves,
+                    .fixed = true,
                     .lower = a->attr.symmetric};
     s.tile = HPC_ISA(cpu_gemm_tiles)(&factors, s.batch, s.m, s.n, workers);
     return s;
@@ -67,6 +69,7 @@ static gemm product_of(const hpc_matmul_args *a, const shape *s, int64_t e, int6
                   .b_trans = a->attr.trans_b,
                   .b_panel = panel,
                   .halves = a->attr.halves,
+                  .fixed = true,
                   .lower = a->attr.symmetric};
 }
 

@@ -71,33 +71,25 @@ enum { BF16_OPERATIONS = 4 * 16 * 16 * 64, I8_OPERATIONS = 4 * 16 * 16 * 128 };
 #else
 enum { BF16_OPERATIONS = CHAINS * WIDTH, I8_OPERATIONS = 2 * CHAINS * WIDTH };
 
-#if defined(__AVX512BF16__)
-static void bf16_run(void *state, int64_t rounds)
-{
-    __m512 chain[CHAINS];
-    __m512bh operand[2];
-
-    memcpy(chain, state, sizeof chain);
-    memcpy(operand, (char *)state + sizeof chain, sizeof operand);
-    for (; rounds > 0; rounds--)
-        for (int k = 0; k < CHAINS; k++)
-            chain[k] = _mm512_dpbf16_ps(chain[k], operand[0], operand[1]);
-    memcpy(state, chain, sizeof chain);
-}
-#endif
-
 #if defined(__AVX512VNNI__)
-static void i8_run(void *state, int64_t rounds)
-{
-    __m512i chain[CHAINS], operand[2];
-
-    memcpy(chain, state, sizeof chain);
-    memcpy(operand, (char *)state + sizeof chain, sizeof operand);
-    for (; rounds > 0; rounds--)
-        for (int k = 0; k < CHAINS; k++)
-            chain[k] = _mm512_dpbusd_epi32(chain[k], operand[0], operand[1]);
-    memcpy(state, chain, sizeof chain);
-}
+#define DOT_RUN(name, sum, factor, dot)                                                            \
+    static void name(void *state, int64_t rounds)                                                  \
+    {                                                                                              \
+        sum chain[CHAINS];                                                                         \
+        factor operand[2];                                                                         \
+                                                                                                   \
+        memcpy(chain, state, sizeof chain);                                                        \
+        memcpy(operand, (char *)state + sizeof chain, sizeof operand);                             \
+        for (; rounds > 0; rounds--)                                                               \
+            for (int k = 0; k < CHAINS; k++) chain[k] = dot(chain[k], operand[0], operand[1]);     \
+        memcpy(state, chain, sizeof chain);                                                        \
+    }
+#if defined(__AVX512BF16__)
+DOT_RUN(bf16_run, __m512, __m512bh, _mm512_dpbf16_ps)
+#else
+DOT_RUN(bf16_run, __m512i, __m512i, _mm512_dpwssd_epi32) /* in blocks of integers: gemm.h */
+#endif
+DOT_RUN(i8_run, __m512i, __m512i, _mm512_dpbusd_epi32)
 #elif defined(__AVX2__) && !defined(__AVX512F__)
 /* Products of bytes in pairs, these in pairs, and their sum. */
 static void i8_run(void *state, int64_t rounds)
@@ -136,7 +128,7 @@ extern const hpc_cpu_probe HPC_ISA(hpc_cpu_probe);
 
 const hpc_cpu_probe HPC_ISA(hpc_cpu_probe) = {
     .f32 = {f32_run, 2.0 * CHAINS *WIDTH / 4},
-#if defined(__AVX512BF16__)
+#if defined(__AVX512VNNI__)
     .bf16 = {bf16_run, BF16_OPERATIONS},
 #endif
 #if defined(__AVX512VNNI__) || (defined(__AVX2__) && !defined(__AVX512F__))

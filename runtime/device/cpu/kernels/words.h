@@ -31,8 +31,9 @@ enum { WORD_ROWS = 2, WORD_SLICES = 24, WORD_PANELS = 1, WORD_SLAB = GEMM_SLAB }
 enum {
     WORD_COLS = WORD_PANELS * GEMM_PANEL,
     WORD_GROUP = WORD_SLICES * WORD_ROWS,
-    WORD_LD = WORD_SLAB + 16, /* words: rows of packed a start in different cache sets */
-    WORD_AHEAD = 32           /* bytes of what of b comes next, asked for at each word of k */
+    /* Words: rows of packed a, or blocks of these, start in different cache sets. */
+    WORD_LD = WORD_SLAB + 16 + GEMM_FIXED * WORD_SLAB / 16,
+    WORD_AHEAD = 32 /* bytes of what of b comes next, asked for at each word of k */
 };
 
 _Static_assert(WORD_SLAB % 16 == 0, "whole steps");
@@ -44,15 +45,6 @@ enum { WORD_OFFSET = 128 };
 #else
 enum { WORD_OFFSET = 0 };
 #endif
-
-/* Words that k elements take, in whole steps. */
-static inline int64_t words_of(const gemm *g, int64_t k)
-{
-    int64_t word = gemm_word(g);
-
-    hpc_assert(word > 0);
-    return gemm_parts(k, word * GEMM_WORD_STEP) * GEMM_WORD_STEP;
-}
 
 /* Columns j .. j+cols-1 of b and depths p0 .. p0+k-1, at most WORD_TOGETHER, as panels
  * [words][16], one behind the other; zeros behind k. What is in missing columns is dropped later.

@@ -188,6 +188,59 @@ static inline __attribute__((always_inline)) void pair_rows(float *restrict c, i
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < 2; q++) _mm512_storeu_ps(c + i * c_ld + q * GEMM_PANEL, acc[i][q]);
 }
+#elif defined(__AVX512VNNI__)
+/* The same of blocks: of each, sums of integers, scaled and added to those of f32 before it, which
+ * stay in L1. Rows are always packed. */
+static inline __attribute__((always_inline)) void pair_rows(float *restrict c, int64_t c_ld,
+                                                            const word_tile *t, const int rows)
+{
+    enum { STEPS = GEMM_FIXED_WORDS - 1 };
+    _Alignas(64) float sums[WORD_ROWS * WORD_COLS];
+    const float *a = (const float *)(const void *)t->a;
+    const uint32_t *b0 = t->b[0], *b1 = t->b[1];
+    const char *ahead = t->ahead;
+
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < WORD_COLS; q += GEMM_PANEL)
+            _mm512_store_ps(sums + i * WORD_COLS + q,
+                            t->add ? _mm512_loadu_ps(c + i * c_ld + q) : _mm512_setzero_ps());
+    for (int64_t p = 0; p < t->words; p += GEMM_FIXED_WORDS) {
+        lanes acc[WORD_ROWS][2];
+
+#pragma GCC unroll 24
+        for (int i = 0; i < rows; i++) acc[i][0] = acc[i][1] = (lanes){0};
+#pragma GCC unroll 2
+        for (int w = 0; w < STEPS; w++) {
+            __m512i x0 = _mm512_load_si512(b0), x1 = _mm512_load_si512(b1);
+            if (rows == WORD_ROWS) __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 24
+            for (int i = 0; i < rows; i++) {
+                __m512i s = (__m512i)splat_word(a + i * WORD_LD);
+                acc[i][0] = (lanes)_mm512_dpwssd_epi32((__m512i)acc[i][0], x0, s);
+                acc[i][1] = (lanes)_mm512_dpwssd_epi32((__m512i)acc[i][1], x1, s);
+            }
+            a++, ahead += WORD_AHEAD;
+            b0 += GEMM_PANEL, b1 += GEMM_PANEL;
+        }
+        __m512 s0 = _mm512_load_ps(b0), s1 = _mm512_load_ps(b1);
+#pragma GCC unroll 24
+        for (int i = 0; i < rows; i++) {
+            float *sum = sums + i * WORD_COLS;
+            __m512 scale = _mm512_set1_ps(a[i * WORD_LD]);
+            __m512 y0 = _mm512_cvtepi32_ps((__m512i)acc[i][0]);
+            __m512 y1 = _mm512_cvtepi32_ps((__m512i)acc[i][1]);
+            y0 = _mm512_fmadd_ps(y0, _mm512_mul_ps(s0, scale), _mm512_load_ps(sum));
+            y1 = _mm512_fmadd_ps(y1, _mm512_mul_ps(s1, scale), _mm512_load_ps(sum + GEMM_PANEL));
+            _mm512_store_ps(sum, y0);
+            _mm512_store_ps(sum + GEMM_PANEL, y1);
+        }
+        a++, ahead += WORD_AHEAD;
+        b0 += GEMM_PANEL, b1 += GEMM_PANEL;
+    }
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < WORD_COLS; q += GEMM_PANEL)
+            _mm512_storeu_ps(c + i * c_ld + q, _mm512_load_ps(sums + i * WORD_COLS + q));
+}
 #else
 #define pair_rows integer_rows /* there are none */
 #endif
