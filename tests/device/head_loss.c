@@ -100,8 +100,8 @@ static void check(const problem *c)
         hpc_head_loss_args first = a;
         double *x = hpc_test_tensor_doubles(&h, &a.x), *w = hpc_test_tensor_doubles(&h, &a.w);
         if (hpc_test_fixes(*isa) && c->x == HPC_BF16 && c->w == HPC_BF16) {
-            hpc_test_fix(x, c->rows, c->dim, false);
-            hpc_test_fix(w, c->vocab, c->dim, false);
+            hpc_test_fix(x, c->rows, c->dim, c->dim, false);
+            hpc_test_fix(w, c->vocab, c->dim, c->dim, false);
         }
         for (int64_t r = 0; r < live_of(c); r++) loss[r] = row_loss(lse + r, c, x, w, r);
         for (int i = 0; i < 3; i++) {
@@ -158,7 +158,7 @@ static void rows_alone(void **state)
     hpc_test_heap_free(&h);
 }
 
-/* Packed weights give the bits that plain ones give. */
+/* Packed weights give the bits that plain ones give (in f32: see gemm_fixed). */
 static void packed_weights(void **state)
 {
     hpc_test_heap h = {0};
@@ -335,6 +335,7 @@ static void both_at_once(void **state)
     check_both(&(problem){.rows = 512, .dim = 300, .vocab = 256});
     check_both(&(problem){.rows = 101, .dim = 520, .vocab = 700});
     check_both(&(problem){.rows = 512, .dim = 260, .vocab = 300, .x = HPC_BF16, .w = HPC_BF16});
+    check_both(&(problem){.rows = 512, .dim = 1280, .vocab = 600, .x = HPC_BF16, .w = HPC_BF16});
     /* Blocks so far apart that all of most is nothing. */
     check_both(&(problem){.rows = 40, .dim = 9, .vocab = 777, .size = 1000});
 }

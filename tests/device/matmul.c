@@ -84,6 +84,15 @@ static void large(void **state)
                          .act = HPC_GELU_TANH,
                          .bias = i < 2,
                          .residual = i == 3});
+    for (int i = 0; i < 4; i++) /* bf16 by bf16 in two parts, and deeper than a slab */
+        check(&(product){.m = 110,
+                         .n = 600,
+                         .k = 2500,
+                         .trans_a = i & 1,
+                         .trans_b = i & 2,
+                         .a = HPC_BF16,
+                         .b = HPC_BF16});
+    check(&(product){.m = 100, .n = 270, .k = 6300, .trans_b = true, .a = HPC_BF16, .b = HPC_BF16});
     for (int k = 1000; k < 1032; k += 15)
         check(&(product){.batch = 2, .m = 110, .n = 390, .k = k, .adds = k != 1030});
 }
@@ -93,10 +102,11 @@ static void large(void **state)
 static void late(void **state)
 {
     static const product cases[] = {{.m = 110, .n = 530, .k = 1300, .pre = true, .bias = PLAIN},
-                                    {.m = 100, .n = 420, .k = 1300, .trans_b = true}};
+                                    {.m = 100, .n = 420, .k = 1300, .trans_b = true},
+                                    {.m = 110, .n = 530, .k = 1300, .a = HPC_BF16, .b = HPC_BF16}};
 
     (void)state;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
             hpc_test_heap h = {0};
             hpc_tensor plain;
@@ -148,52 +158,68 @@ static void set(hpc_tensor *t, int64_t at, float x)
     hpc_from_f32((char *)t->data + (size_t)at * 2, HPC_BF16, &x, 1);
 }
 
-/* bf16 whose magnitudes have nothing to do with each other; numbers within a 32nd of the largest,
- * sums of which are exact however they are multiplied; the smallest and the largest there are; and
- * a row with what is no number, which spoils that row alone. */
+enum { M = 50, N = 70, K = 100, LARGEST = 1, SMALLEST, INFINITE, NAN_ROW, NAN_COLUMN = 40 };
+
+/* Numbers within a 32nd of the largest, sums of which are exact however they are multiplied; the
+ * largest and the smallest there are; and rows and a column with what is no number. */
+static void extremes(hpc_matmul_args *a)
+{
+    int64_t row = a->attr.trans_a ? 1 : K, along = a->attr.trans_a ? M : 1;
+    int64_t column = a->attr.trans_b ? K : 1, down = a->attr.trans_b ? 1 : N;
+
+    for (int64_t i = 0; i < M * K; i++) set(&a->a, i, (float)(i * 37 % 65 - 32));
+    for (int64_t i = 0; i < N * K; i++) set(&a->b, i, ldexpf((float)(i * 29 % 33 - 16), -9));
+    for (int64_t p = 0; p < K; p++) {
+        set(&a->a, LARGEST * row + p * along, p % 2 ? -0x1.8p126F : 0x1.8p126F);
+        set(&a->a, SMALLEST * row + p * along, p == 5 ? 0x1.8p-114F : 0);
+    }
+    set(&a->a, INFINITE * row + 3 * along, INFINITY);
+    set(&a->a, NAN_ROW * row + 99 * along, NAN);
+    set(&a->b, NAN_COLUMN * column + 77 * down, NAN);
+}
+
+static void check_extremes(hpc_test_heap *h, const hpc_matmul_args *a)
+{
+    const double *x = hpc_test_tensor_doubles(h, &a->a), *w = hpc_test_tensor_doubles(h, &a->b);
+    const double *y = hpc_test_tensor_doubles(h, &a->y);
+
+    for (int64_t i = 0; i < M * N; i++) {
+        int64_t row = i / N, column = i % N;
+        double sum = 0;
+        for (int64_t p = 0; p < K; p++)
+            sum += x[a->attr.trans_a ? p * M + row : row * K + p] *
+                   w[a->attr.trans_b ? column * K + p : p * N + column];
+        if (row == INFINITE || row == NAN_ROW || column == NAN_COLUMN)
+            assert_false(isfinite(y[i]));
+        else
+            assert_true(y[i] == (double)(float)sum);
+    }
+}
+
+/* bf16 whose magnitudes have nothing to do with each other, and those at the edges of it. */
 static void magnitudes(void **state)
 {
-    enum { M = 50, N = 70, K = 100, LARGEST = 1, SMALLEST, INFINITE, NAN_ROW };
-
     (void)state;
-    for (int i = 0; i < 4; i++)
-        check(&(product){.m = 29,
-                         .n = 47,
-                         .k = 135,
-                         .trans_a = i & 1,
-                         .trans_b = i & 2,
-                         .a = HPC_BF16,
-                         .b = HPC_BF16,
-                         .wide = true});
-    for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
-        hpc_test_heap h = {0};
-        hpc_tensor b;
-        hpc_matmul_args a = args_of(
-            &h, &(product){.m = M, .n = N, .k = K, .a = HPC_BF16, .b = HPC_BF16, .trans_b = true},
-            &b);
-        for (int64_t i = 0; i < M * K; i++) set(&a.a, i, (float)(i * 37 % 65 - 32));
-        for (int64_t i = 0; i < N * K; i++) set(&a.b, i, ldexpf((float)(i * 29 % 33 - 16), -9));
-        for (int64_t p = 0; p < K; p++) {
-            set(&a.a, LARGEST * K + p, p % 2 ? -0x1.8p126F : 0x1.8p126F);
-            set(&a.a, SMALLEST * K + p, 0x1p-126F);
+    for (int i = 0; i < 4; i++) {
+        product c = {.m = 29,
+                     .n = 47,
+                     .k = 135,
+                     .trans_a = i & 1,
+                     .trans_b = i & 2,
+                     .a = HPC_BF16,
+                     .b = HPC_BF16,
+                     .wide = true};
+        check(&c);
+        c.m = M, c.n = N, c.k = K, c.wide = false;
+        for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
+            hpc_test_heap h = {0};
+            hpc_tensor b;
+            hpc_matmul_args a = args_of(&h, &c, &b);
+            extremes(&a);
+            assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), HPC_OK);
+            check_extremes(&h, &a);
+            hpc_test_heap_free(&h);
         }
-        set(&a.a, INFINITE * K + 3, INFINITY);
-        set(&a.a, NAN_ROW * K + 99, NAN);
-        assert_int_equal(hpc_test_launch(select_matmul, *isa, 2, &a), HPC_OK);
-        const double *x = hpc_test_tensor_doubles(&h, &a.a), *w = hpc_test_tensor_doubles(&h, &a.b);
-        const double *y = hpc_test_tensor_doubles(&h, &a.y);
-        for (int64_t i = 0; i < M * N; i++) {
-            int64_t row = i / N;
-            double sum = 0;
-            for (int64_t p = 0; p < K; p++) sum += x[row * K + p] * w[i % N * K + p];
-            if (row == INFINITE || row == NAN_ROW)
-                assert_false(isfinite(y[i]));
-            else if (row == SMALLEST) /* what is below f32's normals may be lost */
-                assert_true(fabs(y[i] - sum) <= 0x1p-118);
-            else
-                assert_true(y[i] == (double)(float)sum);
-        }
-        hpc_test_heap_free(&h);
     }
 }
 
@@ -294,6 +320,16 @@ static void ragged(void **state)
                          .adds = adds,
                          .ragged = RAGGED,
                          .live = {3, 0, 20, 11}});
+        check(&(product){.batch = 2,
+                         .m = 20,
+                         .n = 34,
+                         .k = 70,
+                         .trans_a = ta,
+                         .trans_b = tb,
+                         .a = HPC_BF16,
+                         .b = HPC_BF16,
+                         .ragged = RAGGED,
+                         .live = {17, 9}});
     }
 }
 
@@ -312,13 +348,13 @@ static void panels(void **state)
     }
 }
 
-/* A row's bits do not depend on the rows beside it, nor on how b is stored. */
+/* A row's bits do not depend on the rows beside it. */
 static void batch_invariance(void **state)
 {
     static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,
                                       HPC_BF16, HPC_F16,  HPC_Q8_0, HPC_Q4_0, HPC_Q4_K,
-                                      HPC_Q5_K, HPC_Q6_K, HPC_BF16};
-    enum { HALVES = 12, TYPES };
+                                      HPC_Q5_K, HPC_Q6_K, HPC_BF16, HPC_BF16, HPC_BF16};
+    enum { HALVES = 12, PAIRS, PAIRS_TRANS, TYPES };
 
     (void)state;
     for (const char *const *isa = hpc_test_isas(); *isa; isa++)
@@ -327,11 +363,13 @@ static void batch_invariance(void **state)
             hpc_tensor b;
             product c = {.m = 37,
                          .n = 83,
-                         .k = i == HALVES ? 515 : 512,
-                         .trans_b = i != 3,
+                         .k = i == HALVES  ? 515
+                              : i > HALVES ? 1100
+                                           : 512,
+                         .trans_b = i != 3 && i != PAIRS,
+                         .a = i > HALVES ? HPC_BF16 : HPC_F32,
                          .b = types[i],
-                         .panel = i > 3,
-                         .int8 = i > 6 && i < HALVES,
+                         .panel = i > 3 && i<PAIRS, .int8 = i> 6 && i < HALVES,
                          .halves = i == HALVES,
                          .bias = PLAIN,
                          .act = HPC_SILU,
@@ -342,7 +380,8 @@ static void batch_invariance(void **state)
                 for (int64_t first = 0; first + m <= c.m; first += 9) {
                     hpc_matmul_args part = all;
                     part.a.extent[0] = part.y.extent[0] = m;
-                    part.a.data = (float *)all.a.data + first * c.k;
+                    part.a.data =
+                        (char *)all.a.data + first * c.k * (int64_t)hpc_dtype_get(c.a)->block_bytes;
                     part.y = hpc_test_tensor(&h, HPC_F32, 2, m, c.n, 0, 0);
                     assert_int_equal(hpc_test_launch(select_matmul, *isa, 1, &part), 0);
                     assert_memory_equal(part.y.data, (float *)all.y.data + first * c.n,

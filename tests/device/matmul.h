@@ -173,8 +173,9 @@ static inline wanted reference(hpc_test_heap *h, const product *c, const hpc_mat
     if (c->int8) round_rows(xa, hpc_tensor_n(&a->a));
     for (int64_t e = 0; e < batch && fixes(c, isa); e++) {
         if (c->ragged && c->trans_a) k = c->live[e];
-        hpc_test_fix(xa + e * c->m * c->k, c->m, k, c->trans_a);
-        if (e == 0 || !c->shared_b) hpc_test_fix(xb + e * c->n * c->k, c->n, k, !c->trans_b);
+        hpc_test_fix(xa + e * c->m * c->k, c->m, k, c->trans_a ? c->m : c->k, c->trans_a);
+        if (e == 0 || !c->shared_b)
+            hpc_test_fix(xb + e * c->n * c->k, c->n, k, c->trans_b ? c->k : c->n, !c->trans_b);
     }
     for (int64_t at = 0; at < n; at++) {
         int64_t e = at / (c->m * c->n), i = at / c->n % c->m, j = at % c->n;

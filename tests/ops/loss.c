@@ -64,7 +64,7 @@ static void losses(void **state)
             hpc_test_case_begin(&c, state, "head_loss types %d ragged %d", w, ragged);
             operands o = operands_of(&c, ragged);
             hpc_value x = hpc_test_input(&c, by_rows(test_type(widths[w].a, T, H), &o), 1);
-            c.halves = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
+            c.fixes = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
             want_losses(&c, x, hpc_test_input(&c, test_type(widths[w].b, V, H), 0.3), &o);
             hpc_test_case_check(&c);
         }
@@ -105,13 +105,13 @@ static void grad_case(void **state, int parts, int w, bool ragged)
     if (parts & TIED) operand[2] = hpc_test_state(&c, sum, 1, false);
     hpc_emit(c.p, &hpc_op_head_loss_grad, operand, NULL);
     c.terms = 600;
-    c.halves = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
+    c.fixes = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
     c.exponent = 18; /* times a difference, in which digits cancel */
     /* The logits' gradients are factors, and rounded where x and w are bf16. */
     if (parts & LOSS) hpc_test_want(&c, operand[0], HPC_TEST_CURVED);
     for (int k = 1; k < 3; k++)
         if (operand[k] >= 0)
-            hpc_test_want(&c, operand[k], c.halves ? HPC_TEST_HALVED : HPC_TEST_CURVED);
+            hpc_test_want(&c, operand[k], c.fixes ? HPC_TEST_HALVED : HPC_TEST_CURVED);
     hpc_test_case_check(&c);
 }
 
@@ -145,7 +145,7 @@ static void parts_of_words(void **state)
         hpc_emit(c.p, &hpc_op_head_loss, operand, &attr);
         c.terms = 600;
         c.exponent = 9;
-        c.halves = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
+        c.fixes = widths[w].a == HPC_BF16 && widths[w].b == HPC_BF16;
         hpc_test_want(&c, operand[0], HPC_TEST_CURVED);
         hpc_test_want(&c, operand[1], HPC_TEST_CURVED);
         hpc_value dloss = hpc_test_input(&c, test_type(HPC_F32, T), 1);
@@ -154,8 +154,8 @@ static void parts_of_words(void **state)
         hpc_value grad[] = {HPC_NONE, HPC_NEW, HPC_NEW, dloss, all, x, words, o.target};
         attr.part = false;
         hpc_emit(c.p, &hpc_op_head_loss_grad, grad, &attr);
-        hpc_test_want(&c, grad[1], c.halves ? HPC_TEST_HALVED : HPC_TEST_CURVED);
-        hpc_test_want(&c, grad[2], c.halves ? HPC_TEST_HALVED : HPC_TEST_CURVED);
+        hpc_test_want(&c, grad[1], c.fixes ? HPC_TEST_HALVED : HPC_TEST_CURVED);
+        hpc_test_want(&c, grad[2], c.fixes ? HPC_TEST_HALVED : HPC_TEST_CURVED);
         hpc_test_case_check(&c);
     }
 }

@@ -63,7 +63,7 @@ static void emit(hpc_test_case *c, const product *f, hpc_value a, hpc_value b)
     if (f->adds) operand[Y] = hpc_test_state(c, type_of_y(f, HPC_F32), 3, false);
     hpc_emit(c->p, &hpc_op_matmul, operand, &f->attr);
     c->terms = f->k;
-    c->halves = f->a == HPC_BF16 && f->b == HPC_BF16;
+    c->fixes = f->a == HPC_BF16 && f->b == HPC_BF16 && c->p->value[b].type.pack == HPC_PLAIN;
     hpc_test_bound sums = f->attr.halves ? HPC_TEST_HALVED : HPC_TEST_SUMMED;
     hpc_test_want(c, operand[Y], act ? HPC_TEST_CURVED : sums);
     if (act) hpc_test_want(c, operand[PRE], HPC_TEST_SUMMED);

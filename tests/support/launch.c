@@ -32,15 +32,15 @@ bool hpc_test_fixes(const char *isa)
     return strcmp(isa, "avx512vnni") == 0;
 }
 
-void hpc_test_fix(double *x, int64_t lines, int64_t n, bool columns)
+void hpc_test_fix(double *x, int64_t lines, int64_t n, int64_t ld, bool columns)
 {
     enum { BLOCK = 32, BITS = 13 };
-    int64_t step = columns ? lines : 1;
+    int64_t step = columns ? ld : 1;
 
     for (int64_t l = 0; l < lines; l++)
         for (int64_t at = 0; at < n; at += BLOCK) {
-            double *first = columns ? x + at * lines + l : x + l * n + at;
-            double top = 0x1p-113; /* of smaller ones, what is exact gets no smaller */
+            double *first = columns ? x + at * ld + l : x + l * ld + at;
+            double top = 0x1p-114; /* of smaller ones, what is exact gets no smaller */
             int64_t end = n - at < BLOCK ? n - at : BLOCK;
             int up;
             for (int64_t i = 0; i < end; i++) top = fmax(top, fabs(first[i * step]));

@@ -12,10 +12,10 @@
 const char *const *hpc_test_isas(void);
 
 /* Whether a set has no instructions for bf16 and multiplies it, bf16 by bf16 but in panels, in
- * blocks of integers (gemm.h); and what that makes of a factor: of `lines` of n along k, x
- * [lines,n] or, by columns, [n,lines]. */
+ * blocks of integers (gemm.h); and what that makes of a factor: of `lines` of n along k, element
+ * (l,p) at l ld + p or, by columns, at p ld + l. */
 bool hpc_test_fixes(const char *isa);
-void hpc_test_fix(double *x, int64_t lines, int64_t n, bool columns);
+void hpc_test_fix(double *x, int64_t lines, int64_t n, int64_t ld, bool columns);
 
 /* Everything that a test allocates; freed at once. Zero it first. */
 typedef struct hpc_test_heap {

@@ -298,7 +298,7 @@ static const hpc_type *type_of(const hpc_test_case *c, hpc_value v)
 
 static double rough_on(const hpc_test_case *c, const hpc_device *d)
 {
-    return c->halves && hpc_test_fixes(hpc_device_about(d).isa) ? 0x1p-12 : 0;
+    return c->fixes && hpc_test_fixes(hpc_device_about(d).isa) ? 0x1p-12 : 0;
 }
 
 static void check_bounds(const hpc_test_case *c, const hpc_test_wanted *w, const double *x,

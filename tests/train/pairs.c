@@ -110,7 +110,8 @@ static double roundings(const job *one)
  * products, parts are rounded, whose squares are together as large as the sum's, and then the sum,
  * which one rank rounds as well: twice the squares at most, whatever the plan, were there nothing
  * but sums. Along data and depth gradients alone are summed, which are in single; where bf16 is
- * multiplied in blocks of rows, ranks have others than one, each exact to 2^-14 of its largest. */
+ * multiplied in blocks of 32 rows, ranks have others than one, each exact to 2^-14 of its largest:
+ * 1.2e-5 of losses and norms, 2.2e-4 of the way (measured; a quarter of what is allowed). */
 static void in_half(const pair_plan *p, const job *exact, const job *one, const job *many,
                     const job *before)
 {

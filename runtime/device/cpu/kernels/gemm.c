@@ -206,12 +206,12 @@ static void slab_turned(float *c, int64_t c_ld, const packed_rows *a, int64_t st
 }
 
 /* Whether the tiles of n rows of a are quicker read where they are: in a small piece of memory, or
- * along rows that do not all begin in one or two of L1's sets (which on Intel's cores have room for
- * as many lines as a tile has rows). */
+ * along rows that do not all begin in one or two of L1's sets, unless these have room for as many
+ * lines as a tile has rows. */
 static bool as_it_lies(const gemm *g, int64_t n)
 {
     enum { NEAR = 16384, APART = 512 }; /* floats */
-    bool apart = HPC_ISA_INTEL || g->a_ld % APART != 0;
+    bool apart = hpc_isa_l1_ways() >= TILE_ROWS || g->a_ld % APART != 0;
     bool exact = n % TILE_ROWS == 0 || tile_height(n % TILE_ROWS) == n % TILE_ROWS;
 
     if (g->a_type != HPC_F32 || g->halves || !exact) return false;

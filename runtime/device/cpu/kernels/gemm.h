@@ -51,11 +51,12 @@ typedef struct gemm {
 } gemm;
 
 /* Where there are instructions for integers but none for bf16, bf16 by bf16 is multiplied in blocks
- * of GEMM_FIXED_K along k, if both factors are packed anyway: elements of a block are integers
- * below 2^13 times a power of two, whose products are summed exactly, and the blocks' sums in f32.
- * What is above a 32nd of the largest element of its block is exact (all eight bits of it), and the
- * rest off by 2^-14 of the power of two above that at most. Where that is not finite, nor are
- * results. */
+ * of GEMM_FIXED_K along k (but where b is in panels, whose single rows are read as they lie):
+ * elements of a block are integers below 2^13 times a power of two, whose products are summed
+ * exactly, and the blocks' sums in f32. What is above a 32nd of the largest element of its block is
+ * exact (all eight bits of it), and the rest off by 2^-14 of the power of two above that at most.
+ * A row or column with an infinity or NaN has only such results; what is below 2^-118 may be
+ * lost, and blocks whose largest elements' product is above 2^127 may give NaN. */
 #if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
 enum { GEMM_FIXED = 1 };
 #else
@@ -70,7 +71,7 @@ static inline bool gemm_fixed(const gemm *g)
 
 /* How many elements of each factor are multiplied at once, along k, as a word of 32 bits: where
  * there are instructions for two bf16, or f32 that count as such, or for four i8; else i8 are
- * widened, and two are, and so may bf16 be as integers. 0: f32 by f32. */
+ * widened, and two are. Two of gemm_fixed's integers. 0: f32 by f32. */
 static inline int gemm_word(const gemm *g)
 {
     if (g->a_type == HPC_I8) {

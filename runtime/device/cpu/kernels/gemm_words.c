@@ -4,7 +4,8 @@
  * i32.
  *
  * b is packed into panels of 16 columns as [words][16], a stays where it is if
- * its rows can be read as words. What an instruction set makes of it is words.h's.
+ * its rows can be read as words (blocks of integers cannot). What an instruction set makes of it is
+ * words.h's.
  */
 #include <string.h>
 

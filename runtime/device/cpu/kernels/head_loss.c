@@ -489,11 +489,12 @@ static size_t gang_bytes(const hpc_head_loss_grad_args *a, const grad_shape *s, 
 {
     gemm logits = logits_of(&a->x, &a->w);
     gemm other = {.a_type = s->type, .b_type = s->type, .fixed = true};
-    int64_t deepest = s->vocab > s->rows ? s->vocab : s->rows; /* of dx and dw */
-    size_t first = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim, workers);
-    size_t others = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, deepest, workers);
+    size_t most = HPC_ISA(cpu_gemm_gang_bytes)(&logits, s->vocab, s->dim, workers);
+    size_t dx = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, s->vocab, workers);
+    size_t dw = HPC_ISA(cpu_gemm_gang_bytes)(&other, s->dim, s->rows, workers);
 
-    return first > others ? first : others;
+    if (most < dx) most = dx;
+    return most < dw ? dw : most;
 }
 
 int HPC_ISA(cpu_head_loss_grad)(hpc_plan *p, int workers, const hpc_head_loss_grad_args *a)

@@ -25,4 +25,14 @@ enum { HPC_ISA_INTEL = 1 };
 enum { HPC_ISA_INTEL = 0 };
 #endif
 
+/* Lines of one of L1's sets, at least: Intel's cores have 48 KiB of it from Ice Lake on. */
+static inline int hpc_isa_l1_ways(void)
+{
+#if defined(__AVX512VNNI__) && (!defined(__AVX512BF16__) || defined(__AMX_BF16__))
+    return __builtin_cpu_supports("avx512vbmi2") ? 12 : 8;
+#else
+    return 4;
+#endif
+}
+
 #endif

@@ -4,7 +4,9 @@
  *
  * A word is two bf16 (VDPBF16PS, AMX), or four i8 (VNNI, AMX), or elsewhere two
  * i8 widened to 16 bits. Sums of bf16 are f32, those of i8 are exact i32, in
- * memory that is told to be of floats. What multiplies four i8 takes one side
+ * memory that is told to be of floats. Where bf16 is multiplied in blocks of
+ * integers (gemm_fixed), a word is two of them, and behind those of a block is
+ * its scale, an f32 (of a panel, 16). What multiplies four i8 takes one side
  * unsigned (AMX either): what is packed of b then counts from -128, and sums begin with what
  * that is too much.
  */
@@ -36,7 +38,10 @@ enum {
     WORD_AHEAD = 32 /* bytes of what of b comes next, asked for at each word of k */
 };
 
-_Static_assert(WORD_SLAB % 16 == 0, "whole steps");
+_Static_assert(GEMM_CUT % GEMM_FIXED_K == 0 && 2 * GEMM_K % GEMM_FIXED_K == 0, "blocks stay whole");
+_Static_assert(WORD_SLAB % 16 == 0 && 2 * 16 % GEMM_FIXED_K == 0, "whole steps, and blocks");
+_Static_assert(!GEMM_FIXED || WORD_LD >= 2 * WORD_SLAB / GEMM_FIXED_K * GEMM_FIXED_WORDS,
+               "they fit");
 _Static_assert(WORD_GROUP % 16 == 0 && WORD_GROUP * WORD_LD <= GEMM_SPARE, "rows of a fit");
 
 /* Whether what is packed of an integer b counts from -128. */
@@ -59,7 +64,7 @@ void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t
 void HPC_ISA(cpu_words_row_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i);
 
 typedef struct word_tile {
-    const char *a; /* rows of words, a_ld bytes apart */
+    const char *a; /* rows of words, a_ld bytes apart; of blocks WORD_LD words, always */
     int64_t a_ld;
     const uint32_t *b[2]; /* panels; without a second one, the first again */
     int64_t words;

@@ -1,8 +1,8 @@
 /*
  * words_pack.c: operands as words of 32 bits along k: see words.h.
  *
- * What is missing of the last word, or step of words, is zeros, which change no
- * sum.
+ * What is missing of the last word, or step or block of words, is zeros, which
+ * change no sum.
  */
 #include <string.h>
 
@@ -18,26 +18,6 @@ typedef struct source {
     hpc_dtype type;
     int word; /* elements of a word */
 } source;
-
-#if !defined(__AVX512VNNI__) || defined(__AVX512BF16__)
-static inline void fix_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k,
-                             int64_t j, int64_t cols)
-{
-    (void)panel, (void)g, (void)b, (void)p0, (void)k, (void)j, (void)cols;
-}
-
-static inline void fix_two_panels(uint32_t *panel, int64_t apart, const gemm *g, source b,
-                                  int64_t p0, int64_t k, int64_t j, int64_t cols)
-{
-    (void)panel, (void)apart, (void)g, (void)b, (void)p0, (void)k, (void)j, (void)cols;
-}
-
-static inline void fix_rows(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k, int64_t i,
-                            int64_t rows, int64_t padded)
-{
-    (void)to, (void)g, (void)a, (void)p0, (void)k, (void)i, (void)rows, (void)padded;
-}
-#endif
 
 #if defined(__AVX512BW__)
 
@@ -109,174 +89,10 @@ static inline __attribute__((always_inline)) __m512i shifted(source s, __m512i w
                                                 : word;
 }
 
-#if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
-
-enum {
-    FIXED_AHEAD = 128, /* rows, of L2 */
-    FIXED_BITS = 13,
-    FIXED_LEAST = 14 /* the least exponent, as bf16 has it, whose scales are f32 without loss */
-};
-
-/* The larger one of a pair's magnitudes. */
-static inline __m512i larger_of_pair(__m512i pairs)
-{
-    return _mm512_max_epu32(_mm512_srli_epi32(pairs, 16),
-                            _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff)));
-}
-
-/* What a block is multiplied by whose largest magnitude, as bf16 has it, is `most`, and what that
- * takes back: NaN if there is one, or an infinity. */
-static inline __m512 fixing(__m512 *scale, __m512i most)
-{
-    __m512i e = _mm512_max_epu32(_mm512_srli_epi32(most, 7), _mm512_set1_epi32(FIXED_LEAST));
-    __mmask16 numbers = _mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(255));
-    __m512i by = _mm512_sub_epi32(_mm512_set1_epi32(2 * 127 - 1 + FIXED_BITS), e);
-    __m512i back = _mm512_sub_epi32(e, _mm512_set1_epi32(FIXED_BITS - 1));
-
-    back = _mm512_mask_slli_epi32(_mm512_set1_epi32(-1), numbers, back, 23);
-    *scale = _mm512_castsi512_ps(back);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(by, 23));
-}
-
-/* Pairs of bf16 as pairs of integers: the lowest bits of sums that are so large. */
-static inline __m512i fixed(__m512i pairs, __m512 by)
-{
-    const __m512 large = _mm512_set1_ps(0x1.8p23F);
-    __m512i low = _mm512_slli_epi32(pairs, 16);
-    __m512i high = _mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000u));
-    __m512 x = _mm512_fmadd_ps(_mm512_castsi512_ps(low), by, large);
-    __m512 y = _mm512_fmadd_ps(_mm512_castsi512_ps(high), by, large);
-
-    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_castps_si512(x),
-                                   _mm512_slli_epi32(_mm512_castps_si512(y), 16));
-}
-
-static inline __m512i magnitudes(__m512i pairs)
-{
-    return _mm512_and_si512(pairs, _mm512_set1_epi32(0x7fff7fff));
-}
-
-/* Words of a block, of 16 columns each, and behind them what these are scaled by. */
-static inline __attribute__((always_inline)) void fix_columns(__m512i r[GEMM_FIXED_WORDS])
-{
-    __m512i most = magnitudes(r[0]);
-    __m512 scale;
-
-    for (int i = 1; i < 16; i++) most = _mm512_max_epu16(most, magnitudes(r[i]));
-    __m512 by = fixing(&scale, larger_of_pair(most));
-    for (int i = 0; i < 16; i++) r[i] = fixed(r[i], by);
-    r[16] = _mm512_castps_si512(scale);
-}
-
-/* A block of one row, and its scale behind it. */
-static inline __attribute__((always_inline)) void store_fixed_row(uint32_t *to, __m512i row)
-{
-    __m512i x = magnitudes(row);
-    __m256i y = _mm256_max_epu16(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
-    __m128i z = _mm_max_epu16(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
-    __m512 scale;
-
-    z = _mm_minpos_epu16(_mm_xor_si128(z, _mm_set1_epi16(-1)));
-    z = _mm_xor_si128(z, _mm_set1_epi16(-1));
-    __m512 by = fixing(&scale, _mm512_broadcastd_epi32(_mm_cvtepu16_epi32(z)));
-    _mm512_storeu_si512(to, fixed(row, by));
-    _mm_store_ss((float *)to + 16, _mm512_castps512_ps128(scale));
-}
-
-/* Two panels at once, `apart` words from each other, whose rows run along the columns of b: lines
- * of memory are read whole. */
-static inline __attribute__((always_inline)) void fix_two_panels(uint32_t *panel, int64_t apart,
-                                                                 const gemm *g, source b,
-                                                                 int64_t p0, int64_t k, int64_t j,
-                                                                 int64_t cols)
-{
-    const __m512i first = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
-    const __m512i second = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
-    __mmask32 mask = mask32(cols);
-
-    for (int64_t p = 0; p < k; p += GEMM_FIXED_K, panel += GEMM_FIXED_WORDS * GEMM_PANEL) {
-        __m512i most[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-        for (int i = 0; i < 16; i++) {
-            int64_t at = (p0 + p + 2 * i) * g->b_ld + j, left = k - p - 2 * i;
-            __m512i x = _mm512_maskz_loadu_epi16(left > 0 ? mask : 0, at_of(b, at));
-            __m512i y = _mm512_maskz_loadu_epi16(left > 1 ? mask : 0, at_of(b, at + g->b_ld));
-            __builtin_prefetch(at_of(b, at + FIXED_AHEAD * g->b_ld), 0, 2);
-            __builtin_prefetch(at_of(b, at + (FIXED_AHEAD + 1) * g->b_ld), 0, 2);
-            __m512i low = _mm512_unpacklo_epi16(x, y), high = _mm512_unpackhi_epi16(x, y);
-            x = _mm512_permutex2var_epi64(low, first, high);
-            y = _mm512_permutex2var_epi64(low, second, high);
-            most[0] = _mm512_max_epu16(most[0], magnitudes(x));
-            most[1] = _mm512_max_epu16(most[1], magnitudes(y));
-            _mm512_store_si512(panel + i * GEMM_PANEL, x);
-            _mm512_store_si512(panel + apart + i * GEMM_PANEL, y);
-        }
-        for (int q = 0; q < 2; q++) {
-            uint32_t *to = panel + q * apart;
-            __m512 scale, by = fixing(&scale, larger_of_pair(most[q]));
-            for (int i = 0; i < 16; i++, to += GEMM_PANEL)
-                _mm512_store_si512(to, fixed(_mm512_load_si512(to), by));
-            _mm512_store_ps((float *)to, scale);
-        }
-    }
-}
-
-/* Blocks of 16 columns of b. */
-static inline __attribute__((always_inline)) void
-fix_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
-{
-    for (int64_t p = 0; p < k; p += GEMM_FIXED_K, panel += GEMM_FIXED_WORDS * GEMM_PANEL) {
-        __m512i r[GEMM_FIXED_WORDS];
-        for (int i = 0; i < 16 && g->b_trans; i++) {
-            int64_t at = (j + (i < cols ? i : 0)) * g->b_ld + p0 + p;
-            __builtin_prefetch(at_of(b, at + GEMM_PANEL * g->b_ld), 0, 2);
-            r[i] = load_row(b, at, i < cols ? k - p : 0);
-        }
-        for (int i = 0; i < 16 && !g->b_trans; i++)
-            r[i] = weave(b, (p0 + p + 2 * i) * g->b_ld + j, g->b_ld, k - p - 2 * i, mask16(cols));
-        if (g->b_trans) turn16(r);
-        fix_columns(r);
-#pragma GCC unroll 17
-        for (int i = 0; i < GEMM_FIXED_WORDS; i++) _mm512_store_si512(panel + i * GEMM_PANEL, r[i]);
-    }
-}
-
-/* Rows of blocks of a. */
-static inline __attribute__((always_inline)) void fix_rows(uint32_t *to, const gemm *g, source a,
-                                                           int64_t p0, int64_t k, int64_t i,
-                                                           int64_t rows, int64_t padded)
-{
-    for (int64_t r = 0; r < padded && !g->a_trans; r++)
-        for (int64_t p = 0, w = 0; p < k; p += GEMM_FIXED_K, w += GEMM_FIXED_WORDS)
-            store_fixed_row(to + r * WORD_LD + w,
-                            r < rows ? load_row(a, (i + r) * g->a_ld + p0 + p, k - p)
-                                     : _mm512_setzero_si512());
-    for (int64_t p = 0, w = 0; p < k && g->a_trans; p += GEMM_FIXED_K, w += GEMM_FIXED_WORDS)
-        for (int64_t r = 0; r < padded; r += 16) {
-            __m512i x[GEMM_FIXED_WORDS];
-            float scale[16];
-            int64_t at = (p0 + p) * g->a_ld + i + (r < rows ? r : 0);
-            for (int q = 0; q < 16; q++)
-                x[q] = weave(a, at + 2 * q * g->a_ld, g->a_ld, k - p - 2 * q, mask16(rows - r));
-            fix_columns(x);
-            _mm512_storeu_si512(scale, x[16]);
-            turn16(x);
-            for (int q = 0; q < 16 && q < padded - r; q++) {
-                _mm512_storeu_si512(to + (r + q) * WORD_LD + w, x[q]);
-                memcpy(to + (r + q) * WORD_LD + w + 16, scale + q, sizeof *scale);
-            }
-        }
-}
-#endif
-
 static inline __attribute__((always_inline)) void
 pack_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
 {
     int64_t words = gemm_words(g, k);
-
-    if (GEMM_FIXED && b.type == HPC_BF16) {
-        fix_panel(panel, g, b, p0, k, j, cols);
-        return;
-    }
 
     if (g->b_trans && !g->b_panel) {
         for (int64_t p = 0; p < words; p += 16) {
@@ -428,6 +244,194 @@ static bool pack_together(uint32_t *panels, const gemm *g, int64_t p0, int64_t k
 }
 #endif
 
+/* ---- blocks of integers (gemm_fixed) ------------------------------------------------------- */
+
+#if defined(__AVX512VNNI__) && !defined(__AVX512BF16__)
+
+enum {
+    FIXED_AHEAD = 128, /* rows, of L2 */
+    FIXED_BITS = 13,
+    FIXED_LEAST = 13 /* the least exponent, as bf16 has it, whose scale is normal */
+};
+
+/* The larger one of a pair's magnitudes. */
+static inline __m512i larger_of_pair(__m512i pairs)
+{
+    return _mm512_max_epu32(_mm512_srli_epi32(pairs, 16),
+                            _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff)));
+}
+
+/* What a block is multiplied by whose largest magnitude, as bf16 has it, is `most`, and what that
+ * takes back: NaN if there is one, or an infinity. */
+static inline __m512 fixing(__m512 *scale, __m512i most)
+{
+    __m512i e = _mm512_max_epu32(_mm512_srli_epi32(most, 7), _mm512_set1_epi32(FIXED_LEAST));
+    __mmask16 numbers = _mm512_cmplt_epi32_mask(e, _mm512_set1_epi32(255));
+    __m512i by = _mm512_sub_epi32(_mm512_set1_epi32(2 * 127 - 1 + FIXED_BITS), e);
+    __m512i back = _mm512_sub_epi32(e, _mm512_set1_epi32(FIXED_BITS - 1));
+
+    back = _mm512_mask_slli_epi32(_mm512_set1_epi32(-1), numbers, back, 23);
+    *scale = _mm512_castsi512_ps(back);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(by, 23));
+}
+
+/* Pairs of bf16 as pairs of integers: the lowest bits of sums that are so large. */
+static inline __m512i fixed(__m512i pairs, __m512 by)
+{
+    const __m512 large = _mm512_set1_ps(0x1.8p23F);
+    __m512i low = _mm512_slli_epi32(pairs, 16);
+    __m512i high = _mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000u));
+    __m512 x = _mm512_fmadd_ps(_mm512_castsi512_ps(low), by, large);
+    __m512 y = _mm512_fmadd_ps(_mm512_castsi512_ps(high), by, large);
+
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_castps_si512(x),
+                                   _mm512_slli_epi32(_mm512_castps_si512(y), 16));
+}
+
+static inline __m512i magnitudes(__m512i pairs)
+{
+    return _mm512_and_si512(pairs, _mm512_set1_epi32(0x7fff7fff));
+}
+
+/* Words of a block, of 16 columns each, and behind them what these are scaled by. */
+static inline __attribute__((always_inline)) void fix_columns(__m512i r[GEMM_FIXED_WORDS])
+{
+    __m512i most = magnitudes(r[0]);
+    __m512 scale;
+
+    for (int i = 1; i < 16; i++) most = _mm512_max_epu16(most, magnitudes(r[i]));
+    __m512 by = fixing(&scale, larger_of_pair(most));
+    for (int i = 0; i < 16; i++) r[i] = fixed(r[i], by);
+    r[16] = _mm512_castps_si512(scale);
+}
+
+/* A block of one row, and its scale behind it. */
+static inline __attribute__((always_inline)) void store_fixed_row(uint32_t *to, __m512i row)
+{
+    __m512i x = magnitudes(row);
+    __m256i y = _mm256_max_epu16(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    __m128i z = _mm_max_epu16(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+    __m512 scale;
+
+    z = _mm_minpos_epu16(_mm_xor_si128(z, _mm_set1_epi16(-1)));
+    z = _mm_xor_si128(z, _mm_set1_epi16(-1));
+    __m512 by = fixing(&scale, _mm512_broadcastd_epi32(_mm_cvtepu16_epi32(z)));
+    _mm512_storeu_si512(to, fixed(row, by));
+    _mm_store_ss((float *)to + 16, _mm512_castps512_ps128(scale));
+}
+
+/* Two panels at once, `apart` words from each other, whose rows run along the columns of b: lines
+ * of memory are read whole. */
+static inline __attribute__((always_inline)) void fix_two_panels(uint32_t *panel, int64_t apart,
+                                                                 const gemm *g, source b,
+                                                                 int64_t p0, int64_t k, int64_t j,
+                                                                 int64_t cols)
+{
+    const __m512i first = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+    const __m512i second = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    __mmask32 mask = mask32(cols);
+
+    for (int64_t p = 0; p < k; p += GEMM_FIXED_K, panel += GEMM_FIXED_WORDS * GEMM_PANEL) {
+        __m512i most[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+        for (int i = 0; i < 16; i++) {
+            int64_t at = (p0 + p + 2 * i) * g->b_ld + j, left = k - p - 2 * i;
+            __m512i x = _mm512_maskz_loadu_epi16(left > 0 ? mask : 0, at_of(b, at));
+            __m512i y = _mm512_maskz_loadu_epi16(left > 1 ? mask : 0, at_of(b, at + g->b_ld));
+            __builtin_prefetch(at_of(b, at + FIXED_AHEAD * g->b_ld), 0, 2);
+            __builtin_prefetch(at_of(b, at + (FIXED_AHEAD + 1) * g->b_ld), 0, 2);
+            __m512i low = _mm512_unpacklo_epi16(x, y), high = _mm512_unpackhi_epi16(x, y);
+            x = _mm512_permutex2var_epi64(low, first, high);
+            y = _mm512_permutex2var_epi64(low, second, high);
+            most[0] = _mm512_max_epu16(most[0], magnitudes(x));
+            most[1] = _mm512_max_epu16(most[1], magnitudes(y));
+            _mm512_store_si512(panel + i * GEMM_PANEL, x);
+            _mm512_store_si512(panel + apart + i * GEMM_PANEL, y);
+        }
+        for (int q = 0; q < 2; q++) {
+            uint32_t *to = panel + q * apart;
+            __m512 scale, by = fixing(&scale, larger_of_pair(most[q]));
+            for (int i = 0; i < 16; i++, to += GEMM_PANEL)
+                _mm512_store_si512(to, fixed(_mm512_load_si512(to), by));
+            _mm512_store_ps((float *)to, scale);
+        }
+    }
+}
+
+/* Blocks of 16 columns of b. */
+static inline __attribute__((always_inline)) void
+fix_panel(uint32_t *panel, const gemm *g, source b, int64_t p0, int64_t k, int64_t j, int64_t cols)
+{
+    for (int64_t p = 0; p < k; p += GEMM_FIXED_K, panel += GEMM_FIXED_WORDS * GEMM_PANEL) {
+        __m512i r[GEMM_FIXED_WORDS];
+        for (int i = 0; i < 16 && g->b_trans; i++) {
+            int64_t at = (j + (i < cols ? i : 0)) * g->b_ld + p0 + p;
+            __builtin_prefetch(at_of(b, at + GEMM_PANEL * g->b_ld), 0, 2);
+            r[i] = load_row(b, at, i < cols ? k - p : 0);
+        }
+        for (int i = 0; i < 16 && !g->b_trans; i++)
+            r[i] = weave(b, (p0 + p + 2 * i) * g->b_ld + j, g->b_ld, k - p - 2 * i, mask16(cols));
+        if (g->b_trans) turn16(r);
+        fix_columns(r);
+#pragma GCC unroll 17
+        for (int i = 0; i < GEMM_FIXED_WORDS; i++) _mm512_store_si512(panel + i * GEMM_PANEL, r[i]);
+    }
+}
+
+/* Rows of a, as cpu_words_rows_of. */
+static void fix_rows(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
+{
+    int64_t padded = gemm_parts(rows, WORD_ROWS) * WORD_ROWS;
+    const source a = {g->a, HPC_BF16, 2};
+
+    for (int64_t r = 0; r < padded && !g->a_trans; r++)
+        for (int64_t p = 0, w = 0; p < k; p += GEMM_FIXED_K, w += GEMM_FIXED_WORDS)
+            store_fixed_row(to + r * WORD_LD + w,
+                            r < rows ? load_row(a, (i + r) * g->a_ld + p0 + p, k - p)
+                                     : _mm512_setzero_si512());
+    for (int64_t p = 0, w = 0; p < k && g->a_trans; p += GEMM_FIXED_K, w += GEMM_FIXED_WORDS)
+        for (int64_t r = 0; r < padded; r += 16) {
+            __m512i x[GEMM_FIXED_WORDS];
+            float scale[16];
+            int64_t at = (p0 + p) * g->a_ld + i + (r < rows ? r : 0);
+            for (int q = 0; q < 16; q++)
+                x[q] = weave(a, at + 2 * q * g->a_ld, g->a_ld, k - p - 2 * q, mask16(rows - r));
+            fix_columns(x);
+            _mm512_storeu_si512(scale, x[16]);
+            turn16(x);
+            for (int q = 0; q < 16 && q < padded - r; q++) {
+                _mm512_storeu_si512(to + (r + q) * WORD_LD + w, x[q]);
+                memcpy(to + (r + q) * WORD_LD + w + 16, scale + q, sizeof *scale);
+            }
+        }
+}
+
+/* Panels of b, as cpu_words_panels. */
+static void fix_panels(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                       int64_t cols)
+{
+    int64_t apart = gemm_words(g, k) * GEMM_PANEL;
+    const source b = {g->b, HPC_BF16, 2};
+
+    for (; cols > GEMM_PANEL && !g->b_trans; cols -= 2 * GEMM_PANEL) {
+        fix_two_panels(panels, apart, g, b, p0, k, j, cols);
+        j += 2 * GEMM_PANEL, panels += 2 * apart;
+    }
+    for (; cols > 0; cols -= GEMM_PANEL, j += GEMM_PANEL, panels += apart)
+        fix_panel(panels, g, b, p0, k, j, least(GEMM_PANEL, cols));
+}
+#else
+static void fix_rows(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i, int64_t rows)
+{
+    (void)to, (void)g, (void)p0, (void)k, (void)i, (void)rows;
+}
+
+static void fix_panels(uint32_t *panels, const gemm *g, int64_t p0, int64_t k, int64_t j,
+                       int64_t cols)
+{
+    (void)panels, (void)g, (void)p0, (void)k, (void)j, (void)cols;
+}
+#endif
+
 /* ---- by type -------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void
@@ -435,10 +439,6 @@ pack_rows(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k, int64_t 
 {
     int64_t words = gemm_words(g, k), padded = gemm_parts(rows, WORD_ROWS) * WORD_ROWS;
 
-    if (GEMM_FIXED && a.type == HPC_BF16) {
-        fix_rows(to, g, a, p0, k, i, rows, padded);
-        return;
-    }
     for (int64_t r = 0; r < padded && !g->a_trans; r++)
         pack_row(to + r * WORD_LD, a, (i + r) * g->a_ld + p0, r < rows ? k : 0, words);
     for (int64_t p = 0; p < words && g->a_trans; p += 16)
@@ -459,13 +459,7 @@ pack_rows(uint32_t *to, const gemm *g, source a, int64_t p0, int64_t k, int64_t 
             call(HPC_I8, 4);                                                                       \
     } while (0)
 #elif defined(__AVX512VNNI__)
-#define BY_TYPE(type, call)                                                                        \
-    do {                                                                                           \
-        if ((type) == HPC_BF16)                                                                    \
-            call(HPC_BF16, 2);                                                                     \
-        else                                                                                       \
-            call(HPC_I8, 4);                                                                       \
-    } while (0)
+#define BY_TYPE(type, call) call(HPC_I8, 4)
 #else
 #define BY_TYPE(type, call) call(HPC_I8, 2)
 #endif
@@ -475,11 +469,11 @@ void HPC_ISA(cpu_words_panels)(uint32_t *panels, const gemm *g, int64_t p0, int6
 {
     int64_t words = gemm_words(g, k);
 
-    if (pack_together(panels, g, p0, k, j, cols)) return;
-    for (; gemm_fixed(g) && !g->b_trans && cols > GEMM_PANEL; cols -= 2 * GEMM_PANEL) {
-        fix_two_panels(panels, words * GEMM_PANEL, g, (source){g->b, HPC_BF16, 2}, p0, k, j, cols);
-        j += 2 * GEMM_PANEL, panels += 2 * words * GEMM_PANEL;
+    if (gemm_fixed(g)) {
+        fix_panels(panels, g, p0, k, j, cols);
+        return;
     }
+    if (pack_together(panels, g, p0, k, j, cols)) return;
     for (; cols > 0; cols -= GEMM_PANEL, j += GEMM_PANEL, panels += words * GEMM_PANEL) {
         int64_t wide = least(GEMM_PANEL, cols);
 #define PANEL(type, word) pack_panel(panels, g, (source){g->b, type, word}, p0, k, j, wide)
@@ -490,6 +484,10 @@ void HPC_ISA(cpu_words_panels)(uint32_t *panels, const gemm *g, int64_t p0, int6
 void HPC_ISA(cpu_words_rows_of)(uint32_t *to, const gemm *g, int64_t p0, int64_t k, int64_t i,
                                 int64_t rows)
 {
+    if (gemm_fixed(g)) {
+        fix_rows(to, g, p0, k, i, rows);
+        return;
+    }
 #define ROWS(type, word) pack_rows(to, g, (source){g->a, type, word}, p0, k, i, rows)
     BY_TYPE(g->a_type, ROWS);
 }
