@@ -66,7 +66,7 @@ typedef struct hpc_test_case {
     int wanted_n;
     int64_t terms;     /* of the longest sum in what is wanted next ... */
     double exponent;   /* ... and its largest argument of an exp */
-    bool fixes; /* somewhere bf16 is multiplied by bf16 (but in panels): see launch.h */
+    bool fixes;        /* somewhere bf16 is multiplied by bf16 (but in panels): see launch.h */
     hpc_value same[2]; /* to lie at one address where there is one to see */
 } hpc_test_case;
 
