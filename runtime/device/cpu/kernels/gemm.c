@@ -12,6 +12,7 @@
 
 #include "runtime/device/cpu/kernels/gemm_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"
+#include "runtime/device/cpu/kernels/words.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -47,6 +48,17 @@ enum {
 
 /* ---- the register tile ------------------------------------------------------ */
 
+/* Lines of a's columns that are packed while tiles of others are multiplied. Between tiles, loads
+ * that wait for memory and what they push out of L1 cost a twelfth of a product of few columns. */
+typedef struct lines {
+    const char *from;
+    int64_t row; /* bytes from one to the next */
+    float *to;
+    int64_t left;
+} lines;
+
+enum { LINE_STEPS = 32 }; /* of k, that are multiplied for each */
+
 typedef struct packed_rows {
     float *at;
     int64_t ld; /* not 0: not packed at all, but read as they lie, with this distance */
@@ -54,37 +66,32 @@ typedef struct packed_rows {
     bool first;        /* the sums begin here; else they go on from c */
     const char *ahead; /* what comes next, as much as a tile has time to ask for: ... */
     int64_t stride;    /* ... so many bytes for each step of k */
+    lines *next;       /* or NULL; of columns, packed */
 } packed_rows;
 
 enum { AHEAD_BYTES = 32 }; /* `stride` in what is packed of b */
 
-/* c [rows,TILE_COLS] (+)= a times the panels b[0], b[1], ... of [k,16]. */
+/* acc += `rows` rows of a times panels b0, b1 of [*,16], for p .. end - 1 of k. */
 static inline __attribute__((always_inline)) void
-tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *const *b, int64_t k,
-          const int rows, const bool trans, const bool lies)
+steps(vec acc[][PANELS][VECTORS], const packed_rows *s, const float *restrict b0,
+      const float *restrict b1, int64_t p, int64_t end, const int rows, const bool trans,
+      const bool lies)
 {
-    const float *restrict a = s->at, *restrict b0 = b[0], *restrict b1 = b[PANELS - 1];
+    const float *restrict a = s->at;
     const char *ahead = s->ahead;
     const int64_t stride = s->stride;
     const int64_t row_ld = trans ? 1 : lies ? s->ld : ROW_LD;
     const int64_t ld = !trans ? 1 : lies ? s->ld : TRANS_LD;
-    vec acc[TILE_ROWS][PANELS][VECTORS];
 
-    for (int i = 0; i < rows; i++)
-        for (int q = 0; q < PANELS; q++)
-            for (int v = 0; v < VECTORS; v++) acc[i][q][v] = (vec){0};
-    for (int i = 0; i < rows && !s->first; i++)
-        for (int q = 0; q < PANELS; q++)
-            for (int v = 0; v < VECTORS; v++)
-                acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < k; p++) {
+    for (; p < end; p++) {
         /* In this order no compiler needs more registers than there are: one splat at a time. */
         vec bv[PANELS][VECTORS];
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
                 bv[q][v] = *(const vec_any *)((q == 0 ? b0 : b1) + p * GEMM_PANEL + v * LANES);
         if (PANELS > 1 && rows == TILE_ROWS) __builtin_prefetch(ahead + p * stride, 0, 2);
+#pragma GCC unroll 16
         for (int i = 0; i < rows; i++) {
             vec av = a[i * row_ld + p * ld] - (vec){0};
             for (int q = 0; q < PANELS; q++)
@@ -92,6 +99,52 @@ tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *co
                     acc[i][q][v] = multiply_add(acc[i][q][v], av, bv[q][v]);
         }
     }
+}
+
+static inline __attribute__((always_inline)) void pack_next(lines *n)
+{
+    enum { AHEAD = 4 };
+
+    for (size_t i = 0; i < COLUMNS_BYTES; i += HPC_ALIGN)
+        __builtin_prefetch(n->from + AHEAD * n->row + i);
+    gemm_pack_line(n->to, n->from);
+    n->from += n->row;
+    n->to += TRANS_LD;
+    n->left--;
+}
+
+/* c [rows,TILE_COLS] (+)= a times the panels b[0], b[1], ... of [k,16]. */
+static inline __attribute__((always_inline)) void
+tile_rows(float *restrict c, int64_t c_ld, const packed_rows *s, const float *const *b, int64_t k,
+          const int rows, const bool trans, const bool lies)
+{
+    const bool packs = HPC_ISA_INTEL && rows == TILE_ROWS && trans && !lies;
+    const float *b0 = b[0], *b1 = b[PANELS - 1];
+    vec acc[TILE_ROWS][PANELS][VECTORS];
+
+    /* Unrolled before all else: loops leave the sums in memory before and after their own. */
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
+        for (int q = 0; q < PANELS; q++)
+            for (int v = 0; v < VECTORS; v++) acc[i][q][v] = (vec){0};
+    if (!s->first)
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++)
+            for (int q = 0; q < PANELS; q++)
+                for (int v = 0; v < VECTORS; v++)
+                    acc[i][q][v] = *(const vec_any *)(c + i * c_ld + q * GEMM_PANEL + v * LANES);
+    if (packs) {
+        lines next = s->next ? *s->next : (lines){0};
+        for (int64_t p = 0, end; p < k; p = end) {
+            end = least(k, p + LINE_STEPS);
+            if (next.left > 0) pack_next(&next);
+            steps(acc, s, b0, b1, p, end, rows, trans, lies);
+        }
+        if (s->next) *s->next = next;
+    } else {
+        steps(acc, s, b0, b1, 0, k, rows, trans, lies);
+    }
+#pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < PANELS; q++)
             for (int v = 0; v < VECTORS; v++)
@@ -116,17 +169,30 @@ tile_of(float *c, int64_t c_ld, const packed_rows *a, const float *const *b, int
     }
 }
 
+/* Functions of their own: where a compiler finds registers for all at once, it spills some of the
+ * inner loops'. */
+#define TILES(name, trans, lies)                                                                   \
+    static __attribute__((noinline)) void name(float *c, int64_t c_ld, const packed_rows *a,       \
+                                               const float *const *b, int64_t k, int rows)         \
+    {                                                                                              \
+        tile_of(c, c_ld, a, b, k, rows, trans, lies);                                              \
+    }
+TILES(tile_packed, false, false)
+TILES(tile_packed_columns, true, false)
+TILES(tile_lying, false, true)
+TILES(tile_lying_columns, true, true)
+
 static void tile(float *c, int64_t c_ld, const packed_rows *a, const float *const *b, int64_t k,
                  int rows)
 {
     if (a->ld == 0 && !a->trans)
-        tile_of(c, c_ld, a, b, k, rows, false, false);
+        tile_packed(c, c_ld, a, b, k, rows);
     else if (a->ld == 0)
-        tile_of(c, c_ld, a, b, k, rows, true, false);
+        tile_packed_columns(c, c_ld, a, b, k, rows);
     else if (!a->trans)
-        tile_of(c, c_ld, a, b, k, rows, false, true);
+        tile_lying(c, c_ld, a, b, k, rows);
     else
-        tile_of(c, c_ld, a, b, k, rows, true, true);
+        tile_lying_columns(c, c_ld, a, b, k, rows);
 }
 
 /* A tile that reaches over c's edge goes through a buffer. */
@@ -238,9 +304,39 @@ static int64_t find_rows(packed_rows *a, const gemm *g, gemm_block at, int64_t p
     return SLICE;
 }
 
+/* The same of rows that may have been packed ahead; and the next ones, if there are so many, are to
+ * be. `next` outlives what is multiplied. */
+static int64_t find_ahead(packed_rows *a, lines *next, gemm_ahead *ahead, const gemm *g,
+                          gemm_block at, int64_t p0, int64_t k, int64_t i, int64_t n)
+{
+    enum { HALF = SLICE / 2, ROWS = SLICES * TILE_ROWS };
+    const gemm_ahead was = *ahead;
+    int64_t first = at.i + i, there = g->a_rows - first;
+
+    *ahead = (gemm_ahead){.half = !was.half};
+    if (!HPC_ISA_INTEL || !a->trans || !gemm_packs_lines(g) || k > AHEAD_K || as_it_lies(g, n))
+        return find_rows(a, g, at, p0, k, i, n);
+    float *other = a->at + !was.half * HALF;
+    a->at += was.half * HALF;
+    float *rest = a->at + was.done * TRANS_LD;
+    if (was.rows < n || was.i != first || was.p != p0 || was.k != k)
+        find_rows(a, g, at, p0, k, i, n);
+    else
+        HPC_ISA(cpu_gemm_pack_columns)(rest, g, p0 + was.done, k - was.done, first, there, ROWS);
+    if (there < n + ROWS) return SLICE;
+    *ahead = (gemm_ahead){.i = first + n, .rows = ROWS, .p = p0, .k = k, .half = !was.half};
+    *next = (lines){.from = gemm_element(g->a, g->a_type, p0 * g->a_ld + ahead->i),
+                    .row = g->a_ld * (int64_t)sizeof(float),
+                    .to = other,
+                    .left = k};
+    a->next = next;
+    return SLICE;
+}
+
 /* So many rows of c (+)= a's, from depth p of the part on, times one packed slab of it. */
 static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part *b, int64_t p,
-                         const float *packed, gemm_block at, int64_t i, int64_t n, packed_rows a)
+                         const float *packed, gemm_block at, int64_t i, int64_t n, packed_rows a,
+                         gemm_ahead *ahead)
 {
     int64_t k = least(GEMM_SLAB, b->k - p), p0 = b->p + p, needed[SLICES] = {0};
     int64_t stride = k * GEMM_PANEL;
@@ -254,9 +350,11 @@ static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part 
         needed[r / TILE_ROWS] =
             gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), b->j - at.j, b->cols);
     if (needed[(n - 1) / TILE_ROWS] == 0) return; /* lower rows need the most */
-    int64_t step = find_rows(&a, g, at, p0, k, i, n);
+    lines next;
+    int64_t step = find_ahead(&a, &next, ahead, g, at, p0, k, i, n);
     a.first = a.first && p == 0;
     slab(c, c_ld, &a, step, packed, stride, k, n, needed);
+    if (a.next) ahead->done = k - next.left;
 }
 
 static packed_rows rows_in(float *scratch, const gemm *g, bool add)
@@ -266,7 +364,8 @@ static packed_rows rows_in(float *scratch, const gemm *g, bool add)
 }
 
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
-                            const float *packed, gemm_block at, bool add, float *scratch)
+                            const float *packed, gemm_block at, bool add, gemm_ahead *ahead,
+                            float *scratch)
 {
     packed_rows a = rows_in(scratch, g, add);
 
@@ -277,7 +376,7 @@ void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_pa
     for (int64_t i = 0, n; i < at.rows; i += n) {
         n = least(SLICES * TILE_ROWS, at.rows - i);
         for (int64_t p = 0; p < b->k; p += GEMM_SLAB)
-            rows_by_slab(c + i * c_ld, c_ld, g, b, p, packed, at, i, n, a);
+            rows_by_slab(c + i * c_ld, c_ld, g, b, p, packed, at, i, n, a, ahead);
     }
 }
 
@@ -325,6 +424,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                                                                : GEMM_K;
     int64_t width = few && (word || g->b_trans) ? FEW_COLS : word ? GEMM_WORD_COLS : GEMM_COLS;
     float *packed = scratch, *spare = scratch + GEMM_K * GEMM_COLS;
+    gemm_ahead ahead = {0};
 
     if (one_row(c, g, at, add, scratch)) return;
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
@@ -333,7 +433,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
         for (int64_t j = 0; j < at.cols; j += width) {
             gemm_part b = {p, least(depth, g->k - p), at.j + j, least(width, at.cols - j)};
             HPC_ISA(cpu_gemm_pack)(packed, g, &b, 0, b.cols, spare);
-            HPC_ISA(cpu_gemm_rows)(c + j, c_ld, g, &b, packed, at, add || p > 0, spare);
+            HPC_ISA(cpu_gemm_rows)(c + j, c_ld, g, &b, packed, at, add || p > 0, &ahead, spare);
         }
     }
 }

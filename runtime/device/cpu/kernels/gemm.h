@@ -140,8 +140,7 @@ static inline int64_t gemm_first_strip(gemm_tiles t, int64_t j)
     return t.lower ? j / t.strip : 0;
 }
 
-/* How many of the `strips` of a column of tiles begin before `cost`, with those that cost nothing.
- */
+/* How many `strips` of a column of tiles begin before `cost`, with those that cost nothing. */
 static inline int64_t gemm_strips_before(gemm_tiles t, int64_t cost, int64_t j, int64_t cols,
                                          int64_t strips)
 {
@@ -277,9 +276,17 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
  * GEMM_SPARE floats. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
+/* What is packed ahead into scratch. The caller keeps both between calls with the same factors. */
+typedef struct gemm_ahead {
+    int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
+    int64_t done;          /* ... of which so much of the depth is packed */
+    int half;              /* of the place for packed rows */
+} gemm_ahead;
+
 /* c = what is in the part of block `at`, which c begins at the part's first column of; or added. */
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
-                            const float *packed, gemm_block at, bool add, float *scratch);
+                            const float *packed, gemm_block at, bool add, gemm_ahead *ahead,
+                            float *scratch);
 
 /* The same of f32 by f32 (no words, none of `lower`), a part no deeper than a slab, with c's
  * transpose in c. a_rows: what of a is known to be there is asked for before it is multiplied. */
@@ -289,12 +296,5 @@ void HPC_ISA(cpu_gemm_turned)(float *c, int64_t c_ld, const gemm *g, const gemm_
 /* c [cols] = row `row` of a, not transposed, times panels from column j on, a multiple of
  * GEMM_PANEL: the bits of cpu_gemm where that takes no pairs. False: not of such types. */
 bool HPC_ISA(cpu_gemm_row)(float *c, const gemm *g, int64_t row, int64_t j, int64_t cols);
-
-/* The same halves where words are multiplied, of i8 with results in i32; called by the above. */
-void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
-                             int64_t cols);
-void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
-                             const float *packed, gemm_block at, bool add, float *scratch);
-bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch);
 
 #endif

@@ -13,6 +13,7 @@
  * nobody, and always uses the first.)
  */
 #include "runtime/device/cpu/kernels/gemm_gang.h"
+#include "runtime/device/cpu/kernels/gemm_tile.h"
 #include "runtime/device/cpu/kernels/priv.h"
 
 enum {
@@ -74,9 +75,11 @@ static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int wo
 static int64_t depth_of(const gemm *g, int64_t m, int64_t k, bool whole, int workers)
 {
     bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
+    bool ahead = !whole && OWN_BYTES > 0 && g->a_trans && gemm_packs_lines(g);
     int64_t few = gemm_fixed(g) ? 2 * FEW_DEPTH : FEW_DEPTH;
+    int64_t most = shallow ? few : ahead ? AHEAD_K : deepest(g);
 
-    return gemm_is_direct(g) ? k : gemm_even_part(k, shallow ? few : deepest(g), GANG_BLOCK);
+    return gemm_is_direct(g) ? k : gemm_even_part(k, most, GANG_BLOCK);
 }
 
 static int64_t cols_of(const gemm *g, int64_t n, int64_t k)
@@ -183,6 +186,7 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest
     float *tile = own + GEMM_SPARE, *spare = tile + GANG_ROWS * widest;
     const float *packed = all;
     gemm_part b = *whole;
+    gemm_ahead ahead = {0};
 
     if (columns) h.low *= 2; /* strips are narrow: their a is packed for less */
     for (int w = 0; w < l->workers; w++) {
@@ -201,7 +205,7 @@ static void take_strips(const hpc_launch *l, const gemm_job *job, int64_t widest
                           __atomic_fetch_add(&next[whose].next, 1, __ATOMIC_RELAXED))) {
             float *c = job->c ? job->c + at.i * job->c_ld + at.j : tile;
             int64_t ld = job->c ? job->c_ld : widest;
-            HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, &b, packed, at, job->add || !first, own);
+            HPC_ISA(cpu_gemm_rows)(c, ld, &job->g, &b, packed, at, job->add || !first, &ahead, own);
             if (last && job->done) job->done(job, at, c, ld, spare);
         }
     }

@@ -7,6 +7,7 @@
 #include "runtime/device/cpu/kernels/gemm_tile.h"
 #include "runtime/device/cpu/kernels/pairs.h"
 #include "runtime/device/cpu/kernels/priv.h"
+#include "runtime/device/cpu/kernels/words.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -233,31 +234,11 @@ void HPC_ISA(cpu_gemm_pack_rows)(float *slices, const gemm *g, int64_t p0, int64
                (size_t)k * sizeof(float));
 }
 
-/* A row of all slices' columns, read in whole lines of memory; what is behind a slice's may be
- * anything. False: it is something else. */
-static inline __attribute__((always_inline)) bool pack_line(float *to, const char *from,
-                                                            const gemm *g, int64_t rows)
-{
-#if defined(__AVX512F__)
-    if (g->a_type != HPC_F32 || rows != SLICES * TILE_ROWS) return false;
-    __m512i x = _mm512_loadu_si512(from), y = _mm512_loadu_si512(from + 64);
-    __m512i z = _mm512_loadu_si512(from + 128);
-
-    _mm512_store_si512(to, x);
-    _mm512_store_si512(to + SLICE, _mm512_alignr_epi32(y, x, 12));
-    _mm512_store_si512(to + 2 * SLICE, _mm512_alignr_epi32(z, y, 8));
-    _mm512_store_si512(to + 3 * SLICE, _mm512_alignr_epi32(z, z, 4));
-    return true;
-#else
-    (void)to, (void)from, (void)g, (void)rows;
-    return false;
-#endif
-}
-
 void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p0, int64_t k, int64_t i,
                                     int64_t left, int64_t rows)
 {
     int64_t many = gemm_parts(rows, TILE_ROWS);
+    bool lines = gemm_packs_lines(g) && rows == SLICES * TILE_ROWS;
     const char *from = gemm_element(g->a, g->a_type, p0 * g->a_ld + i);
     size_t row = (size_t)((const char *)gemm_element(from, g->a_type, g->a_ld) - from);
     size_t wide = (size_t)((const char *)gemm_element(from, g->a_type, rows) - from);
@@ -267,7 +248,10 @@ void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p0, in
         float *to = slices + p * TRANS_LD;
         for (size_t line = 0; line < wide; line += HPC_ALIGN)
             __builtin_prefetch(from + AHEAD * row + line);
-        if (pack_line(to, from, g, rows)) continue;
+        if (lines) {
+            gemm_pack_line(to, from);
+            continue;
+        }
         for (int64_t q = 0; q < many; q++, to += SLICE) {
             /* What is of other rows is not looked at. */
             const void *x = from + (size_t)q * high;

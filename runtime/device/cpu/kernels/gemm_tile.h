@@ -7,6 +7,10 @@
 
 #include "runtime/device/cpu/kernels/gemm.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 /* A tile of TILE_ROWS x TILE_COLS accumulators, a row of b and one splat fill the registers. */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 12, PANELS = 2 };
@@ -54,6 +58,31 @@ void HPC_ISA(cpu_gemm_pack_rows)(float *slices, const gemm *g, int64_t p, int64_
                                  int64_t rows);
 void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
                                     int64_t left, int64_t rows);
+
+/* Where gemm_pack_line packs columns of a: a line of all slices', read in whole lines of memory.
+ * Behind a slice's own there may be anything. Other slices are packed ahead into the half that is
+ * not read, if they are no deeper than that. */
+enum { COLUMNS_BYTES = SLICES * TILE_ROWS * sizeof(float), AHEAD_K = SLICE / 2 / TRANS_LD };
+
+static inline bool gemm_packs_lines(const gemm *g)
+{
+    return LANES == 16 && g->a_type == HPC_F32 && !g->halves;
+}
+
+static inline __attribute__((always_inline)) void gemm_pack_line(float *to, const char *from)
+{
+#if defined(__AVX512F__)
+    __m512i x = _mm512_loadu_si512(from), y = _mm512_loadu_si512(from + 64);
+    __m512i z = _mm512_loadu_si512(from + 128);
+
+    _mm512_store_si512(to, x);
+    _mm512_store_si512(to + SLICE, _mm512_alignr_epi32(y, x, 12));
+    _mm512_store_si512(to + 2 * SLICE, _mm512_alignr_epi32(z, y, 8));
+    _mm512_store_si512(to + 3 * SLICE, _mm512_alignr_epi32(z, z, 4));
+#else
+    (void)to, (void)from;
+#endif
+}
 
 /* To bf16 and back, for factors that count rounded; n: a multiple of GEMM_PANEL, or x has room up
  * to the next. */

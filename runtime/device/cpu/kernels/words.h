@@ -83,4 +83,12 @@ void HPC_ISA(cpu_words_end)(void);
 /* start[r] = -WORD_OFFSET times the sum of row r's i8. */
 void HPC_ISA(cpu_words_start)(int32_t *start, const char *a, int64_t a_ld, int64_t rows, int64_t n);
 
+/* What cpu_gemm_pack, cpu_gemm_rows and cpu_gemm (of one row, if it is of such types) call where
+ * words are multiplied; i8 has results in i32. */
+void HPC_ISA(cpu_words_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
+                             int64_t cols);
+void HPC_ISA(cpu_words_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
+                             const float *packed, gemm_block at, bool add, float *scratch);
+bool HPC_ISA(cpu_words_row)(float *c, const gemm *g, gemm_block at, float *scratch);
+
 #endif
