@@ -71,6 +71,16 @@ static void large(void **state)
                          .pre = true,
                          .act = HPC_SILU,
                          .bias = true});
+    /* Columns that are packed ahead, in parts, to the depth that there is room for and beyond. */
+    static const product ahead[] = {{.m = 150, .n = 300, .k = 1536},
+                                    {.m = 200, .n = 200, .k = 1100, .adds = true},
+                                    {.m = 150, .n = 300, .k = 1600, .y = HPC_BF16},
+                                    {.m = 110, .n = 290, .k = 3100}};
+    for (int i = 0; i < 4; i++) {
+        product c = ahead[i];
+        c.trans_a = true;
+        check(&c);
+    }
     for (int i = 0; i < 4; i++) /* few rows, by which b's may be multiplied where they lie */
         check(&(product){.m = 97 + i,
                          .n = 433 - 16 * i,
@@ -103,10 +113,11 @@ static void late(void **state)
 {
     static const product cases[] = {{.m = 110, .n = 530, .k = 1300, .pre = true, .bias = PLAIN},
                                     {.m = 100, .n = 420, .k = 1300, .trans_b = true},
+                                    {.m = 110, .n = 330, .k = 1300, .trans_a = true},
                                     {.m = 110, .n = 530, .k = 1300, .a = HPC_BF16, .b = HPC_BF16}};
 
     (void)state;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         for (const char *const *isa = hpc_test_isas(); *isa; isa++) {
             hpc_test_heap h = {0};
             hpc_tensor plain;

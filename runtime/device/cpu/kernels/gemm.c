@@ -309,13 +309,12 @@ static int64_t find_rows(packed_rows *a, const gemm *g, gemm_block at, int64_t p
 static int64_t find_ahead(packed_rows *a, lines *next, gemm_ahead *ahead, const gemm *g,
                           gemm_block at, int64_t p0, int64_t k, int64_t i, int64_t n)
 {
-    enum { HALF = SLICE / 2, ROWS = SLICES * TILE_ROWS };
+    enum { ROWS = SLICES * TILE_ROWS };
     const gemm_ahead was = *ahead;
     int64_t first = at.i + i, there = g->a_rows - first;
 
     *ahead = (gemm_ahead){.half = !was.half};
-    if (!HPC_ISA_INTEL || !a->trans || !gemm_packs_lines(g) || k > AHEAD_K || as_it_lies(g, n))
-        return find_rows(a, g, at, p0, k, i, n);
+    if (!gemm_packs_ahead(g) || as_it_lies(g, n)) return find_rows(a, g, at, p0, k, i, n);
     float *other = a->at + !was.half * HALF;
     a->at += was.half * HALF;
     float *rest = a->at + was.done * TRANS_LD;
@@ -350,8 +349,9 @@ static void rows_by_slab(float *c, int64_t c_ld, const gemm *g, const gemm_part 
         needed[r / TILE_ROWS] =
             gemm_cols_needed(g, at, i + r, least(TILE_ROWS, n - r), b->j - at.j, b->cols);
     if (needed[(n - 1) / TILE_ROWS] == 0) return; /* lower rows need the most */
-    lines next;
-    int64_t step = find_ahead(&a, &next, ahead, g, at, p0, k, i, n);
+    lines next = {0};
+    int64_t step = ahead && b->k <= AHEAD_K ? find_ahead(&a, &next, ahead, g, at, p0, k, i, n)
+                                            : find_rows(&a, g, at, p0, k, i, n);
     a.first = a.first && p == 0;
     slab(c, c_ld, &a, step, packed, stride, k, n, needed);
     if (a.next) ahead->done = k - next.left;
@@ -424,7 +424,6 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
                                                                : GEMM_K;
     int64_t width = few && (word || g->b_trans) ? FEW_COLS : word ? GEMM_WORD_COLS : GEMM_COLS;
     float *packed = scratch, *spare = scratch + GEMM_K * GEMM_COLS;
-    gemm_ahead ahead = {0};
 
     if (one_row(c, g, at, add, scratch)) return;
     for (int64_t i = 0; i < at.rows && !add && g->k == 0; i++)
@@ -433,7 +432,7 @@ void HPC_ISA(cpu_gemm)(float *c, int64_t c_ld, const gemm *g, gemm_block at, boo
         for (int64_t j = 0; j < at.cols; j += width) {
             gemm_part b = {p, least(depth, g->k - p), at.j + j, least(width, at.cols - j)};
             HPC_ISA(cpu_gemm_pack)(packed, g, &b, 0, b.cols, spare);
-            HPC_ISA(cpu_gemm_rows)(c + j, c_ld, g, &b, packed, at, add || p > 0, &ahead, spare);
+            HPC_ISA(cpu_gemm_rows)(c + j, c_ld, g, &b, packed, at, add || p > 0, NULL, spare);
         }
     }
 }

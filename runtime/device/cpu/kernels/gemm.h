@@ -38,7 +38,7 @@ enum {
 typedef struct gemm {
     const void *a, *b;
     int64_t a_ld, b_ld;
-    int64_t a_rows; /* of op(a) that memory is known to hold; 0: no more than are asked for */
+    int64_t a_rows; /* of op(a) that may be read; 0: no more than are asked for */
     int64_t k;
     hpc_dtype a_type; /* f32, bf16 or, like b, i8: then results are i32 */
     hpc_dtype b_type; /* f32, bf16, or with b_trans f16 and the block formats */
@@ -273,17 +273,17 @@ static inline int64_t gemm_packed_floats(const gemm *g, int64_t k, int64_t cols)
 
 /* The two halves of cpu_gemm. Columns from .. from+cols-1 of a part, `from` a multiple of
  * GEMM_PANEL, go to their place in what is packed of it: gemm_packed_floats of all. scratch:
- * GEMM_SPARE floats. */
+ * GEMM_SPARE floats, aligned to 64. */
 void HPC_ISA(cpu_gemm_pack)(float *packed, const gemm *g, const gemm_part *b, int64_t from,
                             int64_t cols, float *scratch);
-/* What is packed ahead into scratch. The caller keeps both between calls with the same factors. */
+/* What is packed ahead into scratch: the caller keeps both while factors and part are the same. */
 typedef struct gemm_ahead {
     int64_t i, rows, p, k; /* rows i .. i+rows-1 of a, depth p .. p+k-1; {0} at first ... */
     int64_t done;          /* ... of which so much of the depth is packed */
     int half;              /* of the place for packed rows */
 } gemm_ahead;
 
-/* c = what is in the part of block `at`, which c begins at the part's first column of; or added. */
+/* c, from the part's first column on, = what is in it of block `at`; or added. ahead: or NULL. */
 void HPC_ISA(cpu_gemm_rows)(float *c, int64_t c_ld, const gemm *g, const gemm_part *b,
                             const float *packed, gemm_block at, bool add, gemm_ahead *ahead,
                             float *scratch);

@@ -75,7 +75,7 @@ static bool by_columns(const gemm *g, int64_t m, int64_t k, int64_t cols, int wo
 static int64_t depth_of(const gemm *g, int64_t m, int64_t k, bool whole, int workers)
 {
     bool shallow = !whole && m <= FEW_ROWS && may_own(g, workers);
-    bool ahead = !whole && OWN_BYTES > 0 && g->a_trans && gemm_packs_lines(g);
+    bool ahead = !whole && gemm_packs_ahead(g);
     int64_t few = gemm_fixed(g) ? 2 * FEW_DEPTH : FEW_DEPTH;
     int64_t most = shallow ? few : ahead ? AHEAD_K : deepest(g);
 

@@ -1,6 +1,6 @@
 /*
  * gemm_tile.h: how large a tile of f32 is, and what is packed for it: shared by gemm.c, which
- * multiplies, and gemm_pack.c.
+ * multiplies, gemm_pack.c, and gemm_gang.c, which chooses how deep.
  */
 #ifndef HPC_CPU_GEMM_TILE_H
 #define HPC_CPU_GEMM_TILE_H
@@ -59,15 +59,24 @@ void HPC_ISA(cpu_gemm_pack_rows)(float *slices, const gemm *g, int64_t p, int64_
 void HPC_ISA(cpu_gemm_pack_columns)(float *slices, const gemm *g, int64_t p, int64_t k, int64_t i,
                                     int64_t left, int64_t rows);
 
-/* Where gemm_pack_line packs columns of a: a line of all slices', read in whole lines of memory.
- * Behind a slice's own there may be anything. Other slices are packed ahead into the half that is
- * not read, if they are no deeper than that. */
-enum { COLUMNS_BYTES = SLICES * TILE_ROWS * sizeof(float), AHEAD_K = SLICE / 2 / TRANS_LD };
+/* Columns of a that are packed ahead, while others are multiplied, go to the other half of slices.
+ */
+enum { HALF = SLICE / 2, AHEAD_K = HALF / TRANS_LD };
+_Static_assert(HALF % 16 == 0, "halves are aligned as slices are");
 
 static inline bool gemm_packs_lines(const gemm *g)
 {
-    return LANES == 16 && g->a_type == HPC_F32 && !g->halves;
+    return LANES == 16 && g->a_type == HPC_F32;
 }
+
+static inline bool gemm_packs_ahead(const gemm *g)
+{
+    return HPC_ISA_INTEL && g->a_trans && gemm_packs_lines(g) && !g->halves && !gemm_word(g);
+}
+
+/* A line of all slices' columns, COLUMNS_BYTES, in whole lines of memory; what is behind a slice's
+ * own may be anything. to: aligned to 64. */
+enum { COLUMNS_BYTES = SLICES * TILE_ROWS * sizeof(float) };
 
 static inline __attribute__((always_inline)) void gemm_pack_line(float *to, const char *from)
 {

@@ -1,6 +1,6 @@
 /*
- * words.h: what gemm_words.c asks of an instruction set: packing of operands
- * into words of 32 bits along k, and a register tile that multiplies them.
+ * words.h: products of words of 32 bits along k (gemm_words.c), and what they ask of
+ * an instruction set: packing of operands, and a register tile that multiplies them.
  *
  * A word is two bf16 (VDPBF16PS, AMX), or four i8 (VNNI, AMX), or elsewhere two
  * i8 widened to 16 bits. Sums of bf16 are f32, those of i8 are exact i32, in
