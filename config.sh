@@ -85,7 +85,7 @@ probe_of() {
         ;;
     spm) # C++, in a shared object of its own
         headers='sentencepiece_trainer.h' libs='-lsentencepiece -lsentencepiece_train'
-        call='return sentencepiece::SentencePieceTrainer::Train("").ok();' language='-x c++'
+        call='return sentencepiece::SentencePieceTrainer::Train("").ok();' language='-x c++ -std=c++17'
         ;;
     clang) # libclang, in a shared object of its own; its headers tell no version of LLVM
         home=${LLVM_HOME:-/usr/lib/llvm-19}

@@ -92,9 +92,9 @@ static bool is_allowed(const hpc_choice *c, int64_t token)
 static void damp(hpc_sampler *s, const hpc_sampling *how, const hpc_choice *c)
 {
     int64_t n = how->repeat_last < 0 || how->repeat_last > c->past_n ? c->past_n : how->repeat_last;
-    const int32_t *past = c->past + (c->past_n - n);
 
     if (how->repeat == 1 || n == 0) return;
+    const int32_t *past = c->past + (c->past_n - n);
     for (int64_t i = 0; i < n; i++) {
         int32_t t = past[i];
         if (t < 0 || t >= s->vocab || s->seen[t]) continue;

@@ -18,8 +18,9 @@ typedef struct cell {
 /* The next whole line, without its end; false when there is none. */
 static bool next_line(metrics_reader *r, cell *line)
 {
+    if (r->at >= r->n) return false;
     const char *start = r->text + r->at;
-    const char *end = r->at < r->n ? memchr(start, '\n', r->n - r->at) : NULL;
+    const char *end = memchr(start, '\n', r->n - r->at);
     if (!end) return false;
     *line = (cell){.text = start, .n = (int)(end - start), .column = 1};
     r->at += (size_t)(end - start) + 1;

@@ -373,9 +373,8 @@ static int write_i32(hpc_trainer *t, hpc_value v, const int32_t *data, int64_t n
 static int write_scalar(hpc_trainer *t, hpc_value v, double x)
 {
     float real = (float)x;
-    int32_t whole = (int32_t)x;
     switch (t->p->value[v].type.dtype) {
-    case HPC_I32: return hpc_exec_write(t->exec, 0, v, &whole, sizeof whole);
+    case HPC_I32: return hpc_exec_write(t->exec, 0, v, &(int32_t){(int32_t)x}, sizeof(int32_t));
     case HPC_F64: return hpc_exec_write(t->exec, 0, v, &x, sizeof x);
     default: return hpc_exec_write(t->exec, 0, v, &real, sizeof real);
     }

@@ -219,8 +219,8 @@ static int order_names(const void *a, const void *b)
 /* Each name once, as defined if it is anywhere. */
 static void sort_names(context_file *f, context_chunk *c)
 {
-    context_name *name = f->name + c->name;
     int64_t n = f->name_n - c->name, kept = 0;
+    context_name *name = n > 0 ? f->name + c->name : NULL;
     if (n > 1) qsort(name, (size_t)n, sizeof *name, order_names);
     for (int64_t k = 0; k < n; k++)
         if (kept == 0 || name[kept - 1].hash != name[k].hash) name[kept++] = name[k];

@@ -399,6 +399,7 @@ uint32_t hpc_parallel_of(const hpc_tokens *t, const char *text, hpc_language l)
     }
     x.kind[HPC_TOKEN_SENTINEL] = 1;
     x.kind[HPC_TOKEN_STRING] = x.fortran;
+    if (t->n == 0) return whose(x.found, l);
     const hpc_token *k = t->item, *end = k + t->n;
     const hpc_token *quick = end; /* before it, four bytes may be read from any token on */
     while (quick > k && (size_t)quick[-1].at + 4 > (size_t)end[-1].at + end[-1].n) quick--;

@@ -17,7 +17,7 @@ int hpc_mock_push(mock *m, hpc_queue q, const command *c)
 
 static int grow_own(mock *m, size_t bytes)
 {
-    if (bytes <= m->own_bytes) return HPC_OK;
+    if (m->own && bytes <= m->own_bytes) return HPC_OK;
     hpc_free(m->own);
     m->own_bytes = 0;
     m->own = hpc_alloc_aligned(bytes, 1, HPC_ALIGN);
