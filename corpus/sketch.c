@@ -83,7 +83,7 @@ static int check_sections(hpc_sketch *s, const char *path)
     list = section(s, &at, (uint64_t)s->count[SKETCH_LIST_BYTES], 1);
     s->ids = section(s, &at, (uint64_t)s->count[SKETCH_IDS], 8);
     s->streams = section(s, &at, (uint64_t)s->count[SKETCH_STREAMS], 8);
-    s->fuse.slots = section(s, &at, slots, 2);
+    s->fuse.slots = section(s, &at, slots, 1);
     if (!list || !s->ids || !s->streams || !s->fuse.slots || at != s->view.bytes - SKETCH_HASH)
         goto bad;
     if (!ascending(s->ids, s->count[SKETCH_IDS]) ||
@@ -100,7 +100,7 @@ bad:
 static int copy_slots(hpc_sketch *s)
 {
     enum { HUGE_PAGE = 2 << 20 };
-    size_t bytes = 2 * (size_t)hpc_fuse_slots(&s->fuse);
+    size_t bytes = (size_t)hpc_fuse_slots(&s->fuse);
     if (!s->fuse.slots) return HPC_OK;
     s->slots = hpc_alloc_aligned(bytes, 1, HUGE_PAGE);
     if (!s->slots) return HPC_E_NOMEM;
@@ -181,17 +181,18 @@ static bool is_among(const uint8_t *a, int64_t n, uint64_t x)
     return lo < n && hpc_get64(a + 8 * lo) == x;
 }
 
-/* How many of the keys are in it. It is larger than the nearer caches: all places are fetched
- * before the first is read. */
-static int64_t count_found(const hpc_fuse *f, const uint64_t *key, int n)
+/* Bit i of the result: the filter has key[i]. The filter exceeds the nearer caches, so all slots
+ * are prefetched before the first is read. */
+static uint64_t find_keys(const hpc_fuse *f, const uint64_t *key, int n)
 {
+    _Static_assert((int)CORPUS_PASSAGE_MOST <= 64, "one bit per key");
     hpc_fuse_at place[CORPUS_PASSAGE_MOST];
-    int64_t found = 0;
+    uint64_t found = 0;
     for (int i = 0; i < n; i++) {
         place[i] = hpc_fuse_place(f, key[i]);
-        for (int k = 0; k < 3; k++) __builtin_prefetch(&f->slots[2 * place[i].at[k]]);
+        for (int k = 0; k < 3; k++) __builtin_prefetch(&f->slots[place[i].at[k]]);
     }
-    for (int i = 0; i < n; i++) found += hpc_fuse_wide(f, &place[i]) == 0;
+    for (int i = 0; i < n; i++) found |= (uint64_t)(hpc_fuse_narrow(f, &place[i]) == 0) << i;
     return found;
 }
 
@@ -202,10 +203,24 @@ static void say(corpus_held_out *out, hpc_reason reason, const char *detail)
     snprintf(out->detail, sizeof out->detail, "%s", detail);
 }
 
-/* Windows of a text that count, and those of them that are held out. */
+/* The filter answers yes for one foreign window in 256. Copied code makes runs of such windows,
+ * accidents are single: a window counts as found only beside another one, which leaves an accident
+ * in 32,000 windows. The only window of a text has no neighbour and counts by itself. */
 typedef struct tally {
     int64_t asked, found;
+    bool before, counted; /* the window before was found; and is in `found` */
 } tally;
+
+static void tally_add(tally *t, uint64_t found, int n)
+{
+    for (int i = 0; i < n; i++, found >>= 1) {
+        bool here = found & 1;
+        if (here && t->before) t->found += 1 + !t->counted;
+        t->counted = here && t->before;
+        t->before = here;
+    }
+    t->asked += n;
+}
 
 static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
 {
@@ -215,29 +230,28 @@ static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
     *out = (tally){0};
     if (!f->slots) return;
     corpus_passage_start(&p, c);
-    while ((n = corpus_passage_next(key, &p)) >= 0) {
-        out->asked += n;
-        out->found += count_found(f, key, n);
-    }
+    while ((n = corpus_passage_next(key, &p)) >= 0) tally_add(out, find_keys(f, key, n), n);
+    if (out->asked == 1) out->found = out->before;
 }
 
-/* A sample of windows in which EXPECTED would be found at the limit, and none is, settles the
- * matter: of a file at the limit that happens once in e^EXPECTED, 160 thousand times, and of one of
- * twice the limit once in the square of that. It says too that this is not the whole code of a
- * held-out file, of which every window would be found. */
-enum { EXPECTED = 12, SAMPLE_MOST = 1024 };
+/* A sample of windows in which EXPECTED would be found at the limit, and at most ALLOWED are,
+ * settles the matter: of files at the limit one in 400,000 passes. A foreign file has two accidents
+ * in the sample and passes in 97 of 100 cases; the others are counted in full. The whole code of a
+ * held-out file does not pass, as every window of it is found. */
+enum { EXPECTED = 24, ALLOWED = 5, SAMPLE_MOST = 1024 };
 
 static bool sample_is_clean(const hpc_fuse *f, const corpus_code *c, double limit)
 {
     uint64_t key[SAMPLE_MOST];
     double least = EXPECTED / (limit > 1e-3 ? limit : 1e-3);
-    int64_t sample = (int64_t)(1.25 * least); /* for some will not count */
+    int64_t sample = (int64_t)(1.25 * least); /* some windows do not count */
     if (sample > SAMPLE_MOST || c->n < 2 * sample || !f->slots) return false;
     int64_t asked = corpus_passage_sample(key, c, sample), found = 0;
-    for (int64_t k = 0; k < asked; k += CORPUS_PASSAGE_MOST)
-        found += count_found(
-            f, key + k, (int)(asked - k < CORPUS_PASSAGE_MOST ? asked - k : CORPUS_PASSAGE_MOST));
-    return found == 0 && (double)asked >= least;
+    for (int64_t k = 0; k < asked; k += CORPUS_PASSAGE_MOST) {
+        int64_t n = asked - k < CORPUS_PASSAGE_MOST ? asked - k : CORPUS_PASSAGE_MOST;
+        found += __builtin_popcountll(find_keys(f, key + k, (int)n));
+    }
+    return found <= ALLOWED && (double)asked >= least;
 }
 
 int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_git_id *id,

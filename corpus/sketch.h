@@ -11,10 +11,11 @@
 
 /* ---- the file: all numbers little-endian ------------------------------------------
  * Header, then the list of names and patterns as text, git ids (their first eight bytes), hashes of
- * token streams (both sorted), the filter of shingles, and the XXH3-128 of everything before it. */
+ * token streams (both sorted), the filter of shingles (one byte a slot), and the XXH3-128 of
+ * everything before it. */
 #define SKETCH_MAGIC "HPCSKTCH"
 enum {
-    SKETCH_VERSION = 1,
+    SKETCH_VERSION = 2,    /* 1: slots of two bytes */
     SKETCH_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
     SKETCH_AT_LEXER = 16,  /* corpus_lexer() of whoever made it */
     SKETCH_AT_COUNTS = 24,
