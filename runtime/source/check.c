@@ -94,8 +94,18 @@ static int compare(hpc_check_file *f)
     }
     for (int64_t k = 0; k < n && !f->base.strict; k++)
         if (check_is_missing_header(now.issues, &now.issues->item[k])) f->fresh[k] = 0;
+    for (int64_t k = 0; k < n; k++)
+        if (check_lacks_return(f, &now.issues->item[k])) f->fresh[k] = 1;
 out:
     return rc;
+}
+
+/* An issue that counts: see hpc_check_base. */
+static bool counts(const hpc_check_file *f, int64_t k)
+{
+    const check_issue *i = &f->now.issues.item[k];
+    if (!f->fresh[k]) return false;
+    return (i->flags & CHECK_PARSE) || f->base.strict || check_is_bug(f, i);
 }
 
 static int64_t count(const hpc_check_file *f, bool of_parser)
@@ -104,6 +114,13 @@ static int64_t count(const hpc_check_file *f, bool of_parser)
     for (int64_t k = 0; k < f->now.issues.n; k++)
         n += f->fresh[k] && ((f->now.issues.item[k].flags & CHECK_PARSE) != 0) == of_parser;
     return n;
+}
+
+static bool has_error(const hpc_check_file *f)
+{
+    for (int64_t k = 0; k < f->now.issues.n; k++)
+        if (counts(f, k)) return true;
+    return false;
 }
 
 /* What is found with the candidate, with all names declared that can be. As check_look. */
@@ -115,6 +132,8 @@ static int find(hpc_check_file *f, const char *text, size_t n)
         TRY(check_look(&f->now, f, text, n));
         if (rc == 1) return 1;
         TRY(compare(f));
+        TRY(check_include(f, &f->now));
+        if (rc == 1) continue;
         if (f->base.strict) break;
         TRY(check_declare(f, &f->now, count(f, true) > 0));
         if (rc == 0) break;
@@ -126,16 +145,20 @@ out:
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
-/* The first that counts and has a place, or else the first that counts. */
+static bool is_better(const check_issue *i, const check_issue *than)
+{
+    if (!than) return true;
+    if ((i->flags ^ than->flags) & CHECK_PARSE) return (i->flags & CHECK_PARSE) != 0;
+    return than->line == 0 && i->line > 0;
+}
+
+/* The first that counts: of the parser before others, with a place before those without. */
 static void show_first(hpc_check *out, const hpc_check_file *f)
 {
     const check_issues *s = &f->now.issues;
     const check_issue *first = NULL;
-    for (int64_t k = 0; k < s->n; k++) {
-        const check_issue *i = &s->item[k];
-        if (!f->fresh[k] || (!f->base.strict && !(i->flags & CHECK_PARSE))) continue;
-        if (!first || (first->line == 0 && i->line > 0)) first = i;
-    }
+    for (int64_t k = 0; k < s->n; k++)
+        if (counts(f, k) && is_better(&s->item[k], first)) first = &s->item[k];
     if (!first) return;
     out->of_parser = (first->flags & CHECK_PARSE) != 0;
     out->line = first->line;
@@ -193,7 +216,7 @@ int hpc_check_text(hpc_check *out, hpc_check_file *f, const char *text, size_t n
         TRY(judge_loosely(out, f));
     }
     out->semantic = count(f, false);
-    if (out->parse > 0 || (f->base.strict && out->semantic > 0)) out->verdict = HPC_CHECK_BAD;
+    if (out->parse > 0 || has_error(f)) out->verdict = HPC_CHECK_BAD;
 out:
     return rc;
 }

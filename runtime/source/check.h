@@ -79,12 +79,20 @@ typedef struct hpc_check_source {
 } hpc_check_source;
 
 typedef struct hpc_check_base { /* the file with its gap empty */
-    /* Errors of meaning count as well: no header is missing, and either the flags are known or no
-     * name is unknown. Otherwise only what does not parse counts. Never for CUDA and HIP, which are
-     * read with a few declarations of ours in the place of the toolkit's headers. */
+    /* All semantic errors count: no header is missing, no type before the gap is unknown, and
+     * either the flags are known or no name is unknown. Otherwise errors of the parser count, and
+     * of the others those that no declaration elsewhere could mend: a redefinition, a missing
+     * return, and where no header is missing, a variable that nothing declares. Never for CUDA and
+     * HIP, which are read with a few declarations of ours instead of the toolkit's headers. */
     bool strict;
     int64_t parse, semantic; /* errors, missing headers among them */
     char missing[128];       /* the first header that was not found, or "" */
+    /* The file as it stands, where it has errors before its gap: */
+    uint32_t line;
+    char error[200]; /* the first of them, or "" */
+    /* Standard headers that its names suggest and it does not include: it is checked as if it
+     * did. "<vector>, <cmath>", or "" */
+    char headers[400];
 } hpc_check_base;
 
 typedef struct hpc_check_file hpc_check_file;

@@ -87,8 +87,8 @@ out:
 
 /* ---- flags and texts of a file -------------------------------------------------------------- */
 
-static const char *const flags_of_all[] = {"-w", "-fno-spell-checking", "-ferror-limit=0",
-                                           "--no-default-config"};
+static const char *const flags_of_all[] = {"-Werror=return-type", "-fno-spell-checking",
+                                           "-ferror-limit=0", "--no-default-config"};
 static const char *const flags_of_cuda[] = {
     "--cuda-host-only",        "-nocudainc", "-nocudalib",
     "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
@@ -98,6 +98,11 @@ static const char *const flags_of_trees[] = {"-D_OPENMP=201811"};
 static bool is_cuda(const hpc_check_file *f)
 {
     return f->language == HPC_LANGUAGE_CUDA || f->language == HPC_LANGUAGE_HIP;
+}
+
+static bool is_cpp(const hpc_check_file *f)
+{
+    return f->language != HPC_LANGUAGE_C;
 }
 
 static void add_flags(hpc_check_file *f, const char *const *list, size_t n)
@@ -180,7 +185,10 @@ static int make_question(hpc_check_file *f)
     check_put(b, is_cuda(f) ? 6 : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
     f->question_n = f->empty.text.n;
-    put_text(b, CHECK_FOLDER "/names.h", f->prelude.data, f->prelude.n);
+    f->answer.n = 0;
+    hpc_buf_add(&f->answer, f->includes.data, f->includes.n);
+    hpc_buf_add(&f->answer, f->prelude.data, f->prelude.n);
+    put_text(b, CHECK_FOLDER "/names.h", f->answer.data, f->answer.n);
     put_text(b, CHECK_FOLDER "/omp/omp.h", check_prelude_omp, strlen(check_prelude_omp));
     if (is_cuda(f)) { /* in the place of the toolkit's, even where there is one */
         put_text(b, CHECK_FOLDER "/cuda/cuda_runtime.h", check_prelude_cuda,
@@ -190,7 +198,7 @@ static int make_question(hpc_check_file *f)
     }
     check_put(b, (uint64_t)f->flags_n);
     for (int64_t k = 0; k < f->flags_n; k++) check_put_bytes(b, f->flags[k], strlen(f->flags[k]));
-    return b->failed;
+    return b->failed ? b->failed : f->answer.failed;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -265,12 +273,31 @@ out:
     return rc;
 }
 
+/* A function with an unknown type in its signature has a body that libclang does not judge. */
+static bool is_unknown_type(const hpc_check_file *f, const check_issues *s, const check_issue *i)
+{
+    static const char type[] = "unknown type name '";
+    return (i->flags & CHECK_INSIDE) && i->at < f->lo && i->text_n >= sizeof type &&
+           memcmp(s->text.data + i->text_at, type, sizeof type - 1) == 0;
+}
+
+static void note_error(hpc_check_file *f, const check_issues *s, const check_issue *i)
+{
+    if (f->base.error[0] || !(i->flags & CHECK_INSIDE) || i->at >= f->lo) return;
+    if ((i->flags & CHECK_PARSE) && !check_is_missing_header(s, i)) return; /* see note_parser */
+    f->base.line = i->line;
+    snprintf(f->base.error, sizeof f->base.error, "%.*s", (int)i->text_n,
+             s->text.data + i->text_at);
+}
+
 static void describe(hpc_check_file *f)
 {
     const check_issues *s = &f->empty.issues;
-    bool unknown = false, call;
+    const hpc_check_base before = f->base;
+    bool unknown = false, type = false, call;
     size_t n;
-    f->base = (hpc_check_base){0};
+    f->base = (hpc_check_base){.line = before.line};
+    memcpy(f->base.error, before.error, sizeof before.error);
     for (int64_t k = 0; k < s->n; k++) {
         const check_issue *i = &s->item[k];
         const char *text = s->text.data + i->text_at;
@@ -278,9 +305,12 @@ static void describe(hpc_check_file *f)
             snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)strcspn(text + 1, "'"),
                      text + 1);
         unknown = unknown || check_unknown_name(&n, &call, s, i);
+        type = type || is_unknown_type(f, s, i);
+        note_error(f, s, i);
         ++*(i->flags & CHECK_PARSE ? &f->base.parse : &f->base.semantic);
     }
-    f->base.strict = !is_cuda(f) && !f->base.missing[0] && (f->flags_known || !unknown);
+    f->base.strict = !is_cuda(f) && !f->base.missing[0] && !type && (f->flags_known || !unknown);
+    check_headers_list(f->base.headers, sizeof f->base.headers, f->headers, is_cpp(f));
 }
 
 /* ---- the base line -------------------------------------------------------------------------- */
@@ -305,6 +335,53 @@ static int lex(hpc_check_file *f, const check_filled *v)
     return hpc_lex(&f->tokens, v->text.data, v->text.n, f->language, false);
 }
 
+static int reopen(hpc_check_file *f)
+{
+    int rc;
+    f->reopened++;
+    TRY(make_question(f));
+    TRY(open_in_process(f));
+    TRY(got_through(f, rc));
+    if (f->filled.text.n > 0) TRY(check_look(&f->filled, f, f->filling.data, f->filling.n));
+    TRY(got_through(f, rc));
+out:
+    return rc;
+}
+
+int check_include(hpc_check_file *f, const check_filled *v)
+{
+    int rc, added = 0;
+    if (!f->headers || f->reopened >= REOPENED_MOST) return 0;
+    TRY(lex(f, v));
+    TRY(check_headers_suggest(&f->headers, &f->includes, &f->tokens, v->text.data, is_cpp(f)));
+    added = rc;
+    if (added) TRY(reopen(f));
+    rc = added;
+out:
+    return rc;
+}
+
+/* Headers that leave the file with as many errors are dropped. */
+static int include_headers(hpc_check_file *f)
+{
+    const int64_t errors = f->empty.issues.n;
+    int rc;
+    if (f->for_tree || is_cuda(f) || f->base.missing[0]) return HPC_OK;
+    if (!check_is_fragment(&f->empty.issues, is_cpp(f))) return HPC_OK;
+    TRY(lex(f, &f->empty));
+    TRY(check_headers_suggest(&f->headers, &f->includes, &f->tokens, f->text, is_cpp(f)));
+    if (rc == 0) return HPC_OK;
+    TRY(reopen(f));
+    if (f->empty.issues.n >= errors) {
+        f->headers = 0;
+        f->includes.n = 0;
+        TRY(reopen(f));
+    }
+    describe(f);
+out:
+    return rc;
+}
+
 int check_declare(hpc_check_file *f, const check_filled *v, bool needed)
 {
     check_version w = check_version_of(f, v);
@@ -315,12 +392,7 @@ int check_declare(hpc_check_file *f, const check_filled *v, bool needed)
                             f->for_tree ? "__int128" : "int"));
     added = rc;
     if (added == 0) goto out;
-    f->reopened++;
-    TRY(make_question(f));
-    TRY(open_in_process(f));
-    TRY(got_through(f, rc));
-    if (f->filled.text.n > 0) TRY(check_look(&f->filled, f, f->filling.data, f->filling.n));
-    TRY(got_through(f, rc));
+    TRY(reopen(f));
     rc = 1;
 out:
     return rc;
@@ -353,11 +425,26 @@ out:
     return rc;
 }
 
+/* Errors of the parser before the gap are the file's own when the best filling does not mend them.
+ */
+static void note_parser(hpc_check_file *f)
+{
+    const check_issues *s = f->filled.text.n > 0 ? &f->filled.issues : &f->empty.issues;
+    for (int64_t k = 0; k < s->n && !f->base.error[0]; k++) {
+        const check_issue *i = &s->item[k];
+        if (!(i->flags & CHECK_INSIDE) || i->at >= f->lo) continue;
+        f->base.line = i->line;
+        snprintf(f->base.error, sizeof f->base.error, "%.*s", (int)i->text_n,
+                 s->text.data + i->text_at);
+    }
+}
+
 /* What nobody declares is declared, as often as that shows more of it. */
 static int settle(hpc_check_file *f)
 {
     int rc = HPC_OK;
     describe(f);
+    TRY(include_headers(f));
     for (int k = 0; k < ROUNDS_MOST; k++) {
         TRY(check_declare(f, &f->empty, true));
         if (rc == 0) break;
@@ -378,6 +465,7 @@ static int open_file(hpc_check_file *f, const hpc_check_source *s)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.300s cannot be checked: it has more than %d errors",
                      f->path, CHECK_ISSUES_MOST));
     TRY(fill(f));
+    note_parser(f);
 out:
     return rc;
 }
@@ -458,7 +546,8 @@ void hpc_check_file_close(hpc_check_file *f)
     hpc_tokens_release(&f->tokens);
     hpc_map_free(f->known);
     hpc_arena_free(f->arena);
-    hpc_buf *bufs[] = {&f->prelude, &f->question, &f->filling, &f->answer, &f->message};
+    hpc_buf *bufs[] = {&f->includes, &f->prelude, &f->question,
+                       &f->filling,  &f->answer,  &f->message};
     for (size_t k = 0; k < sizeof bufs / sizeof *bufs; k++) hpc_buf_release(bufs[k]);
     hpc_free(f->fresh);
     hpc_free(f->used);

@@ -106,6 +106,16 @@ int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */
 int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
 
+/* ---- standard headers of a fragment (check_header.c) ------------------------------------- */
+/* Whether a standard name is declared nowhere. */
+bool check_is_fragment(const check_issues *s, bool cpp);
+/* Appends an #include of each header that names of the text suggest and that `set` does not have,
+ * and adds it to `set`. 1: there were such headers. */
+int check_headers_suggest(uint64_t *set, hpc_buf *includes, const hpc_tokens *t, const char *text,
+                          bool cpp);
+/* "<vector>, <cmath>" */
+void check_headers_list(char *out, size_t n, uint64_t set, bool cpp);
+
 /* ---- brackets (check_bracket.c) ----------------------------------------------------------- */
 /* How many match nothing, and the first of these at or behind `from` (t->n: none). */
 int check_unmatched(int64_t *n, int64_t *first, const hpc_tokens *t, const char *text, size_t from);
@@ -149,6 +159,8 @@ struct hpc_check_file {
     const char **flags; /* libclang's */
     int64_t flags_n;
     bool flags_known;
+    uint64_t headers;                /* that its names suggest, as check_headers_suggest has them */
+    hpc_buf includes;                /* of these */
     hpc_buf prelude;                 /* declares names that were unknown */
     hpc_map *known;                  /* those */
     int reopened;                    /* for the sake of such names */
@@ -171,8 +183,14 @@ int check_file_ask(check_reader *answer, hpc_check_file *f, int kind);
 check_version check_version_of(const hpc_check_file *f, const check_filled *v);
 /* The process has the file open afterwards. */
 int check_open_again(hpc_check_file *f);
+/* Of f->now: an error that is a bug wherever names are declared, and one of them (check_bug.c). */
+bool check_is_bug(const hpc_check_file *f, const check_issue *i);
+bool check_lacks_return(const hpc_check_file *f, const check_issue *i);
 /* What is found with text[0..n) in the gap. 1: the process was lost over it. */
 int check_look(check_filled *out, hpc_check_file *f, const char *text, size_t n);
+/* 1 when standard headers that names of `v` suggest were included and the file is open with them.
+ * Only of a file that needed some. */
+int check_include(hpc_check_file *f, const check_filled *v);
 /* 1 when unknown names of `v` could be declared and the file is open with them, its base line anew.
  */
 int check_declare(hpc_check_file *f, const check_filled *v, bool needed);

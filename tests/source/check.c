@@ -86,7 +86,7 @@ static void cpp_with_all_headers(void **state)
     static const sample list[] = {
         {"return std::accumulate(v.begin(), v.end(), 0.0);", NULL},
         {"std::sort(v.begin(), v.end(), [](double a, double b) { return a > b; });", NULL},
-        {"std::sort(v.begin(), v.end(), [](double a, double b) { return a > b; ;", "return type"},
+        {"std::sort(v.begin(), v.end(), [](double a, double b) { return a > b; ;", "expected ')'"},
         {"for (const auto &x : v) s.insert(x);", NULL},
         {"for (const auto &x : v s.insert(x);", "expected ')'"},
         {"return v.length();", "no member named 'length'"},
@@ -182,8 +182,10 @@ static void c_without_headers(void **state)
     static const sample list[] = {
         {"HYPRE_Int i, j; HYPRE_Real *y = (HYPRE_Real *) malloc(n), z;", NULL},
         {"HYPRE_Int i, j; HYPRE_Real *y = (HYPRE_Real *) malloc(n, z;", "expected"},
-        {"hypre_Vector *v = hypre_CTAlloc(hypre_Vector, n, HYPRE_MEMORY_HOST);", NULL},
-        {"hypre_Vector **v = hypre_TAlloc(hypre_Vector *, n, HYPRE_MEMORY_HOST);", NULL},
+        {"hypre_Vector *w = hypre_CTAlloc(hypre_Vector, n, HYPRE_MEMORY_HOST);", NULL},
+        {"hypre_Vector *v = hypre_CTAlloc(hypre_Vector, n, HYPRE_MEMORY_HOST);",
+         "redefinition of 'v'"},
+        {"hypre_Vector **w = hypre_TAlloc(hypre_Vector *, n, HYPRE_MEMORY_HOST);", NULL},
         {"for (HYPRE_Int k = 0; k < n; k++) { x[k] = (HYPRE_Complex) k * 2; }", NULL},
         {"for (HYPRE_Int k = 0; k < n, k++) { x[k] = 0; }", "expected ';' in 'for'"},
         {"hypre_BoxLoop1Begin(n, k) { x[k] = 0; } hypre_BoxLoop1End(k);", NULL},
@@ -246,6 +248,63 @@ static void names_of_a_header_do_not_hide_errors(void **state)
     hpc_check r = check(f, "return y;"); /* counted, and no reason */
     assert_int_equal(r.verdict, HPC_CHECK_GOOD);
     assert_int_equal(r.semantic, 1);
+    hpc_check_file_close(f);
+    hpc_checker_close(c);
+}
+
+static void headers_that_a_fragment_needs_are_included(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_check_file *f =
+        open_text(c, HPC_LANGUAGE_CPP,
+                  "double norm(std::vector<double> const& x) {\n    @\n}\nint main() {}\n");
+    const hpc_check_base *base = hpc_check_file_base(f);
+    assert_true(base->strict);
+    assert_string_equal(base->headers, "<vector>");
+    assert_non_null(strstr(base->error, "undeclared identifier 'std'"));
+    assert_int_equal(base->line, 1);
+    good(f, "double s = 0; for (double v : x) s += v * v; return std::sqrt(s);");
+    good(f, "return std::accumulate(x.begin(), x.end(), 0.0);");
+    bad(f, "return x.length();", "no member named 'length'");
+    bad(f, "return squared(x);", "use of undeclared identifier 'squared'");
+    hpc_check_file_close(f);
+    f = open_text(c, HPC_LANGUAGE_C, "double norm(double x)\n{\n    @\n}\n");
+    assert_string_equal(hpc_check_file_base(f)->headers, "");
+    bad(f, "return sqrt(x);",
+        "undeclared library function 'sqrt'"); /* no fragment: its own fault */
+    hpc_check_file_close(f);
+    hpc_checker_close(c);
+}
+
+static void bodies_after_an_unknown_type_are_judged(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_check_file *f =
+        open_text(c, HPC_LANGUAGE_CPP, "int count(Grid const& g, int n) {\n    @\n}\n");
+    assert_false(hpc_check_file_base(f)->strict);
+    good(f, "int k = g.cells(); return k + n;");
+    bad(f, "int n = 0; return n;", "redefinition of 'n'");
+    bad(f, "return g.cells() + total;", "use of undeclared identifier 'total'");
+    hpc_check_file_close(f);
+    hpc_checker_close(c);
+}
+
+static void a_function_that_lacks_its_return_is_refused(void **state)
+{
+    (void)state;
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_check_file *f = open_text(c, HPC_LANGUAGE_C, "int f(int n)\n{@\n");
+    good(f, "\n    return n;\n}");
+    bad(f, "\n    n++;\n}", "does not return a value");
+    bad(f, "\n    if (n) return 1;\n}", "does not return a value in all control paths");
+    hpc_check_file_close(f);
+    f = open_text(c, HPC_LANGUAGE_C, "int f(int n)\n{\n    @\n}\n");
+    good(f, "n++;"); /* the rest of the function is still to come */
     hpc_check_file_close(f);
     hpc_checker_close(c);
 }
@@ -350,6 +409,9 @@ int main(void)
         cmocka_unit_test(c_without_headers),
         cmocka_unit_test(cpp_without_headers),
         cmocka_unit_test(names_of_a_header_do_not_hide_errors),
+        cmocka_unit_test(headers_that_a_fragment_needs_are_included),
+        cmocka_unit_test(bodies_after_an_unknown_type_are_judged),
+        cmocka_unit_test(a_function_that_lacks_its_return_is_refused),
         cmocka_unit_test(a_body_that_is_missing),
         cmocka_unit_test(the_end_that_is_missing),
         cmocka_unit_test(the_middle_of_an_expression),
