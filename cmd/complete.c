@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/compiler.h"
 #include "cmd/complete.h"
@@ -36,8 +37,13 @@ typedef struct completing {
     int64_t left_out;         /* answers that repeat what is known */
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_check_flags flags;
+    int64_t samples; /* answers at most */
+    bool until_good; /* no more of them than until one passes all checks */
+    int64_t most;    /* tokens of an answer */
+    hpc_checker *compiler;
+    hpc_completions_checker *checker; /* NULL: nothing is checked */
     int64_t start_ns, loaded_ns;
-    bool streamed;
+    hpc_buf streamed;
     int failed; /* of what is printed on the way */
 } completing;
 
@@ -107,6 +113,36 @@ static int check_device(const char *name)
     return rc;
 }
 
+enum { AUTO_SAMPLES = 8, SAMPLES_MOST = 256, AUTO_TOKENS = 1024, RAW_TOKENS = 256 };
+
+/* Once the model is known. */
+static int read_effort(completing *x)
+{
+    const complete_options *o = x->o;
+    int64_t positions = hpc_model_files_config(x->files)->positions;
+    char *end;
+    bool decides = !o->raw && strcmp(o->check, "none") != 0 && strcmp(o->stop, "line") != 0 &&
+                   x->spot.language != HPC_LANGUAGE_NONE;
+    x->until_good = strcmp(o->samples, "auto") == 0;
+    x->samples = x->until_good && decides && !o->no_verbatim ? AUTO_SAMPLES : 1;
+    if (!x->until_good) {
+        x->samples = strtoll(o->samples, &end, 10);
+        if (*end || end == o->samples || x->samples < 1 || x->samples > SAMPLES_MOST)
+            return hpc_fail(HPC_E_ARG, "--samples %s: expected auto or a number from 1 to %d",
+                            o->samples, SAMPLES_MOST);
+    }
+    x->most = o->raw ? RAW_TOKENS : AUTO_TOKENS;
+    if (x->most > positions / 4) x->most = positions / 4;
+    if (o->max_tokens > 0) x->most = o->max_tokens;
+    return HPC_OK;
+}
+
+/* Answers that are drawn at once. */
+static int64_t concurrent(const completing *x)
+{
+    return x->until_good && x->samples > 4 ? 4 : x->samples;
+}
+
 /* Tokens that the cache has room for: memory is had in large pages, and each of them that a token
  * falls into is cleared as a whole. A text has no more tokens than bytes; those of other files are
  * not known yet. */
@@ -114,7 +150,7 @@ static int64_t plan_cache(completing *x)
 {
     const complete_options *o = x->o;
     int64_t positions = hpc_model_files_config(x->files)->positions, most = o->prompt_tokens;
-    int64_t answers = o->samples * (o->max_tokens + SPARE);
+    int64_t answers = concurrent(x) * (x->most + SPARE);
     int64_t alone = (int64_t)(x->spot.text.n + strlen(x->name)) + SPARE; /* and the marks */
     bool roomy = positions >= ROOMY && most + answers >= ROOMY && strcmp(o->context, "auto") == 0;
     x->shows_others = !o->raw && (roomy || strcmp(o->context, "repository") == 0);
@@ -130,7 +166,6 @@ static int open_completer(completing *x)
                             .backend = o->device,
                             .threads = hpc_cmd_threads(o->threads),
                             .weights = HPC_DTYPE_N,
-                            .requests = o->samples,
                             .guess = o->guess};
     int rc;
     TRY(check_device(o->device));
@@ -139,7 +174,9 @@ static int open_completer(completing *x)
     if (strcmp(o->weights, "stored") != 0) TRY(hpc_dtype_find(&e.weights, o->weights));
     TRY(hpc_dtype_find(&e.cache, o->cache));
     TRY(hpc_model_files_open(&x->files, x->model));
+    TRY(read_effort(x));
     e.files = x->files;
+    e.requests = concurrent(x);
     e.cache_tokens = plan_cache(x);
     TRY(hpc_completer_open(&x->completer, &e));
 out:
@@ -151,7 +188,7 @@ out:
 static int find_context(completing *x)
 {
     const complete_options *o = x->o;
-    int64_t most = hpc_completer_room(x->completer) - o->max_tokens;
+    int64_t most = hpc_completer_room(x->completer) - x->most;
     if (most > o->prompt_tokens) most = o->prompt_tokens;
     size_t tokens = most > 0 ? (size_t)most / 4 : 0;
     const hpc_context_options c = {.bytes = 12 * tokens, .part_bytes = 3 * tokens / 2};
@@ -174,15 +211,19 @@ static void print_ready(void *user, const char *text, size_t n)
     hpc_buf_add(&out, text, n);
     int rc = hpc_cmd_print(&out);
     if (x->failed >= 0) x->failed = rc;
-    x->streamed = true;
+    hpc_buf_add(&x->streamed, text, n);
 }
 
-static const char *finish_name(hpc_finish f)
+static const char *finish_name(hpc_completion_finish f)
 {
-    static const char *const names[] = {[HPC_FINISH_LENGTH] = "length",
-                                        [HPC_FINISH_STOP] = "stop",
-                                        [HPC_FINISH_CALLER] = "stop",
-                                        [HPC_FINISH_ERROR] = "error"};
+    static const char *const names[] = {[HPC_COMPLETION_STOP] = "stop",
+                                        [HPC_COMPLETION_LENGTH] = "length",
+                                        [HPC_COMPLETION_REPETITION] = "repetition",
+                                        [HPC_COMPLETION_UNBALANCED] = "unbalanced",
+                                        [HPC_COMPLETION_TIME] = "time",
+                                        [HPC_COMPLETION_FORCED] = "forced",
+                                        [HPC_COMPLETION_CANCELLED] = "cancelled",
+                                        [HPC_COMPLETION_ERROR] = "error"};
     return names[f];
 }
 
@@ -194,6 +235,8 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     hpc_json_put_real(w, "logprob", c->logprob);
     hpc_json_put_text(w, "finish", finish_name(c->finish));
     hpc_json_put_int(w, "samples", c->times);
+    hpc_json_put_int(w, "open", c->open);
+    hpc_json_put_int(w, "retries", c->retries);
     hpc_json_open(w, "checks", '[');
     for (int64_t k = 0; k < c->check_n; k++) {
         hpc_json_open(w, NULL, '{');
@@ -204,6 +247,17 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     }
     hpc_json_close(w, ']');
     complete_put_source(w, c);
+    hpc_json_close(w, '}');
+}
+
+/* What was found of the file itself. */
+static void put_base(hpc_json_out *w, const completing *x)
+{
+    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
+    hpc_json_open(w, "file_check", '{');
+    hpc_json_put_int(w, "line", b ? b->line : 0);
+    hpc_json_put_text(w, "error", b && b->error[0] ? b->error : NULL);
+    hpc_json_put_text(w, "headers", b && b->headers[0] ? b->headers : NULL);
     hpc_json_close(w, '}');
 }
 
@@ -228,6 +282,8 @@ static int print_json(completing *x)
     for (int64_t k = 0; k < m->n; k++) put_completion(&w, &m->item[k]);
     hpc_json_close(&w, ']');
     hpc_json_put_int(&w, "left_out", x->left_out);
+    hpc_json_put_int(&w, "drawn", m->drawn);
+    put_base(&w, x);
     hpc_json_open(&w, "timing", '{');
     hpc_json_put_real(&w, "load_ms", (double)(x->loaded_ns - x->start_ns) * 1e-6);
     hpc_json_put_real(&w, "prompt_ms", (double)m->first_token_ns * 1e-6);
@@ -241,12 +297,29 @@ static int print_json(completing *x)
     return hpc_cmd_print(&out);
 }
 
+static bool is_streamed(const completing *x, const hpc_buf *text)
+{
+    return x->streamed.n == text->n &&
+           (text->n == 0 || memcmp(x->streamed.data, text->data, text->n) == 0);
+}
+
+/* A better completion than the one that was streamed is printed after it. */
 static int print_text(completing *x)
 {
+    const hpc_buf *text = x->made.n > 0 ? &x->made.item[0].text : NULL;
     hpc_buf out = {0};
-    if (!x->streamed && x->made.n > 0)
-        hpc_buf_add(&out, x->made.item[0].text.data, x->made.item[0].text.n);
-    if (x->made.n > 0 && x->made.item[0].text.n > 0 && !x->o->raw) hpc_buf_text(&out, "\n");
+    if (!text) return HPC_OK;
+    if (x->streamed.n > 0 && !is_streamed(x, text)) {
+        hpc_buf_text(&out, "\n");
+        int rc = hpc_cmd_print(&out);
+        if (rc < 0) return rc;
+        fprintf(stderr,
+                "hpccoder complete: the text above fails its checks; the best of %lld follows\n",
+                (long long)x->made.drawn);
+        x->streamed.n = out.n = 0;
+    }
+    if (x->streamed.n == 0) hpc_buf_add(&out, text->data, text->n);
+    if (text->n > 0 && !x->o->raw) hpc_buf_text(&out, "\n");
     return hpc_cmd_print(&out);
 }
 
@@ -280,9 +353,54 @@ static void remark_engine(const hpc_engine *e)
             f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
 }
 
+/* The check `complete` of the best one. */
+static const hpc_completion_check *incomplete(const completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
+    for (int64_t k = 0; c && k < c->check_n; k++)
+        if (strcmp(c->check[k].kind, "complete") == 0 && !c->check[k].ok) return &c->check[k];
+    return NULL;
+}
+
+static bool is_incomplete(const completing *x)
+{
+    return incomplete(x) != NULL;
+}
+
+static void remark_base(const completing *x)
+{
+    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
+    if (!b || (!b->error[0] && !b->headers[0])) return;
+    fprintf(stderr, "hpccoder complete: %s:%u: the file does not compile as it stands: %s%s%s\n",
+            x->name, b->line, b->error, b->headers[0] ? "; checked with " : "", b->headers);
+}
+
+static void remark_end(const completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
+    const hpc_completion_check *k = incomplete(x);
+    if (k)
+        fprintf(stderr, "hpccoder complete: %s:%lld: the completion is incomplete: %s%s\n", x->name,
+                (long long)x->spot.line, k->text,
+                x->o->write && !x->o->partial
+                    ? "; nothing was written (--partial accepts it, -n N allows more tokens)"
+                    : "");
+    else if (c && c->finish == HPC_COMPLETION_FORCED)
+        fprintf(stderr,
+                "hpccoder complete: %s:%lld: the model did not end; its brackets were closed "
+                "after the last statement\n",
+                x->name, (long long)x->spot.line);
+    else if (c && c->finish == HPC_COMPLETION_LENGTH && !x->o->json)
+        fprintf(stderr,
+                "hpccoder complete: stopped at the limit of %lld tokens; -n N allows more\n",
+                (long long)x->most);
+}
+
 static void remark(const completing *x)
 {
     const hpc_completions *m = &x->made;
+    if (!x->o->quiet) remark_base(x);
+    if (!x->o->quiet) remark_end(x);
     if (!x->o->quiet) complete_remark_source(x->o->json || m->n == 0 ? NULL : m->item, x->left_out);
     if (!x->o->quiet && (m->n == 0 || m->item[0].text.n == 0))
         fprintf(stderr, "hpccoder complete: %s:%lld:%lld: nothing to add\n", x->name,
@@ -307,9 +425,8 @@ static void remark(const completing *x)
 static bool wants_compiler(const completing *x, bool *must)
 {
     const complete_options *o = x->o;
-    bool chosen = o->json || o->write || o->samples > 1;
     *must = strcmp(o->check, "compiler") == 0 || o->database || x->given;
-    return *must || (strcmp(o->check, "auto") == 0 && chosen);
+    return *must || strcmp(o->check, "auto") == 0;
 }
 
 static int find_flags(completing *x)
@@ -318,29 +435,46 @@ static int find_flags(completing *x)
     return x->o->database ? hpc_check_flags_find(&x->flags, x->o->database, x->name) : HPC_OK;
 }
 
-/* Where the compiler cannot be asked, and need not be, brackets are what there is. */
-static int verify(completing *x)
+static void warn_of_compiler(void *user, const char *message)
 {
-    hpc_checker *checker = NULL;
+    (void)user;
+    hpc_cmd_warn(message, "complete");
+}
+
+/* Before the model is loaded: the process of libclang is a fork of this one. */
+static int open_compiler(completing *x)
+{
     bool must, wants = wants_compiler(x, &must);
     int rc = HPC_OK;
-    if (strcmp(x->o->check, "none") == 0 || x->o->raw) return HPC_OK;
-    if (wants && hpc_check_knows(x->spot.language)) {
-        rc = hpc_cmd_open_checker(&checker);
-        if (rc == HPC_E_UNSUPPORTED && !must) hpc_error_clear(), rc = HPC_OK;
-        TRY(rc);
-    }
-    const hpc_completions_verify_options o = {
-        .checker = checker, .path = x->name, .flags = x->flags.n > 0 ? &x->flags : NULL};
-    rc = hpc_completions_verify(&x->made, &x->spot, &o);
+    TRY(find_flags(x));
+    if (strcmp(x->o->check, "none") == 0 || x->o->raw || !wants) return HPC_OK;
+    if (!hpc_check_knows(x->spot.language)) return HPC_OK;
+    rc = hpc_cmd_open_checker(&x->compiler);
     if (rc == HPC_E_UNSUPPORTED && !must) {
-        hpc_cmd_warn(hpc_error_get()->text, "complete");
         hpc_error_clear();
         rc = HPC_OK;
     }
 out:
-    hpc_checker_close(checker);
     return rc;
+}
+
+static hpc_complete_stop stop_of(const char *name)
+{
+    if (strcmp(name, "line") == 0) return HPC_STOP_LINE;
+    return strcmp(name, "function") == 0 ? HPC_STOP_FUNCTION : HPC_STOP_BLOCK;
+}
+
+static int open_checker(completing *x)
+{
+    bool must, wants = wants_compiler(x, &must);
+    (void)wants;
+    const hpc_completions_verify_options o = {.stop = stop_of(x->o->stop),
+                                              .checker = x->compiler,
+                                              .path = x->name,
+                                              .flags = x->flags.n > 0 ? &x->flags : NULL,
+                                              .give_up = must ? NULL : warn_of_compiler};
+    if (strcmp(x->o->check, "none") == 0 || x->o->raw) return HPC_OK;
+    return hpc_completions_checker_open(&x->checker, &x->spot, &o);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -348,22 +482,19 @@ out:
 static const double DRAWN = 0.6;  /* temperature of several samples, */
 static const double HOTTER = 0.3; /* and by how much each further round is above that */
 
-static hpc_sampling sampling_of(const complete_options *o)
+static hpc_sampling sampling_of(const completing *x)
 {
+    const complete_options *o = x->o;
     hpc_sampling s = hpc_sampling_greedy();
-    s.temperature = o->temperature >= 0 ? o->temperature : o->samples > 1 ? DRAWN : 0;
+    s.temperature = o->temperature >= 0                ? o->temperature
+                    : x->samples > 1 && !x->until_good ? DRAWN
+                                                       : 0;
     s.top_k = o->top_k;
     s.top_p = o->top_p;
     s.min_p = o->min_p;
     s.repeat = o->repeat;
     s.seed = (uint64_t)o->seed;
     return s;
-}
-
-static hpc_complete_stop stop_of(const char *name)
-{
-    if (strcmp(name, "line") == 0) return HPC_STOP_LINE;
-    return strcmp(name, "function") == 0 ? HPC_STOP_FUNCTION : HPC_STOP_BLOCK;
 }
 
 /* Whether there is one. */
@@ -384,6 +515,17 @@ static const char *shown_path(const char *name)
     return name[0] == '/' ? strrchr(name, '/') + 1 : name;
 }
 
+static int draw(completing *x, const hpc_complete_request *r)
+{
+    int rc;
+    if (x->checker && x->until_good)
+        return hpc_complete_until_good(&x->made, x->completer, r, x->checker);
+    TRY(hpc_complete(&x->made, x->completer, r));
+    if (x->checker) TRY(hpc_completions_check(&x->made, x->checker));
+out:
+    return rc;
+}
+
 /* Once, or until there is something that repeats nothing. */
 static int make_rounds(completing *x, hpc_complete_request *r)
 {
@@ -393,7 +535,7 @@ static int make_rounds(completing *x, hpc_complete_request *r)
          k++)
     {
         hpc_completions_release(&x->made);
-        TRY(hpc_complete(&x->made, x->completer, r));
+        TRY(draw(x, r));
         TRY(x->failed);
         if (x->passages) TRY(hpc_completions_find_sources(&x->made, r->spot, x->passages));
         if (!x->o->no_verbatim) break;
@@ -416,15 +558,19 @@ static int make(completing *x, const int *cancel)
                               .snippet_n = x->parts.n,
                               .stop = stop_of(o->stop),
                               .raw = o->raw,
-                              .most = o->max_tokens,
-                              .samples = o->samples,
+                              .most = x->most,
+                              .close = !o->partial,
+                              .until_ns =
+                                  o->seconds > 0 ? hpc_clock_ns() + (int64_t)(o->seconds * 1e9) : 0,
+                              .samples = x->samples,
                               .prompt_tokens = o->prompt_tokens,
-                              .sampling = sampling_of(o),
+                              .sampling = sampling_of(x),
                               .user = x,
                               .cancel = cancel};
     hpc_grammar_rule rule;
     if (rule_of(&rule, o->grammar)) r.rule = &rule;
-    if (!o->json && !o->write && o->samples == 1 && !o->no_verbatim) r.ready = print_ready;
+    bool streams = x->samples == 1 || (x->until_good && isatty(STDOUT_FILENO));
+    if (!o->json && !o->write && streams && !o->no_verbatim) r.ready = print_ready;
     return make_rounds(x, &r);
 }
 
@@ -438,17 +584,22 @@ static int run(void *options, int argc, char **argv)
         return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; --help tells more");
     x.file = argv[0];
     TRY(open_spot(&x));
-    TRY(find_flags(&x));
+    TRY(open_compiler(&x));
     TRY(open_completer(&x));
+    TRY(open_checker(&x));
     TRY(find_context(&x));
     TRY(hpc_cmd_signals_start(&signals, "complete"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
-    TRY(verify(&x));
-    if (x.o->write) TRY(write_file(&x));
+    bool whole = x.o->partial || !is_incomplete(&x);
+    if (x.o->write && whole) TRY(write_file(&x));
     if (x.o->json) TRY(print_json(&x));
     if (!x.o->json && !x.o->write) TRY(print_text(&x));
     remark(&x);
+    rc = whole ? HPC_OK : EXIT_FINDINGS;
 out:
+    hpc_completions_checker_close(x.checker);
+    hpc_checker_close(x.compiler);
+    hpc_buf_release(&x.streamed);
     hpc_cmd_signals_end(signals);
     hpc_completions_release(&x.made);
     hpc_passages_close(x.passages);

@@ -11,10 +11,10 @@
 
 typedef struct complete_options {
     const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database,
-        *context, *passages;
-    int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
-    double temperature, top_p, min_p, repeat;
-    bool raw, no_verbatim, write, json, verbose, quiet;
+        *context, *passages, *samples;
+    int64_t max_tokens, top_k, seed, prompt_tokens, guess, threads;
+    double seconds, temperature, top_p, min_p, repeat;
+    bool raw, no_verbatim, partial, write, json, verbose, quiet;
 } complete_options;
 
 extern const hpc_option complete_option_table[];

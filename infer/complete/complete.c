@@ -1,22 +1,9 @@
 /*
- * complete.c: requests to the engine, and what their tokens become.
+ * Completion requests: opening a model, sampling answers, and ranking them.
  */
-#include "infer/complete/complete.h"
-
 #include <string.h>
 
-#include "infer/complete/priv.h"
-#include "infer/text.h"
-
-struct hpc_completer {
-    hpc_model_files *files;
-    hpc_engine *engine;
-    hpc_tokenizer *tokenizer;
-    complete_prompter prompter;
-    hpc_vocabulary *vocabulary; /* once something has to be looked up in it */
-    hpc_ids prompt;
-    int64_t room; /* tokens of a text */
-};
+#include "infer/complete/answer.h"
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -73,222 +60,42 @@ int64_t hpc_completer_room(const hpc_completer *c)
     return c->room;
 }
 
-/* ---- an answer ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
-typedef struct run run;
-typedef struct token {
-    size_t at; /* where its text begins in `raw`, or later: some bytes wait for others */
-    float logprob;
-} token;
-typedef struct answer {
-    run *run;
-    int64_t id;
-    hpc_text *text;
-    hpc_grammar *grammar; /* NULL: none */
-    size_t owed;          /* bytes that come before `raw` begins */
-    hpc_buf raw, shown;
-    token *token;
-    int64_t token_n, token_cap;
-    size_t end;             /* of what is kept of `raw` */
-    size_t told;            /* of `shown` */
-    bool over, full, ended; /* full: as many tokens as were wanted */
-    hpc_finish finish;
-    complete_indent indent;
-} answer;
-
-struct run {
-    hpc_completer *c;
-    const hpc_complete_request *r;
-    complete_stop stop;
-    answer *answer;
-    int64_t n, begun, ended;
-    int64_t start_ns, first_ns, made;
-    bool begins; /* a token has been made */
-    int failed;
-};
-
-/* What is kept of the text so far. */
-static int look(answer *a, bool last)
+static int submit(complete_run *x, int64_t k)
 {
-    run *x = a->run;
-    bool over = false, circles = false, repeats = false;
-    a->end = a->raw.n;
-    if (x->r->raw) return HPC_OK;
-    int rc = complete_stop_find(&a->end, &over, &x->stop, a->raw.data, a->raw.n, last || a->over);
-    if (rc < 0) return rc;
-    complete_circle_find(&a->end, &circles, a->raw.data, a->end, last || over);
-    complete_repeat_find(&a->end, &repeats, x->r->spot, a->raw.data, a->end, last || over);
-    a->over = a->over || over || circles || repeats;
-    return HPC_OK;
-}
-
-/* Blank lines and blanks at the end may go when it is known what comes behind them. */
-static size_t sure_end(const answer *a)
-{
-    size_t end = a->end;
-    while (end > 0 && a->raw.data[end - 1] != '\n') end--;
-    while (end > 0 && complete_is_blank(a->raw.data + end - 1, 1)) end--;
-    return end;
-}
-
-static int show(answer *a, size_t end)
-{
-    run *x = a->run;
+    complete_answer *a = &x->answer[k];
     int rc;
-    a->shown.n = 0;
-    rc = x->r->raw ? hpc_buf_add(&a->shown, a->raw.data, end)
-                   : complete_indent_apply(&a->shown, &a->indent, &x->stop, a->raw.data, end);
-    if (rc < 0) return rc;
-    if (x->r->ready && a == x->answer && a->shown.n > a->told) {
-        x->r->ready(x->r->user, a->shown.data + a->told, a->shown.n - a->told);
-        a->told = a->shown.n;
-    }
-    return HPC_OK;
-}
-
-static const uint32_t *allowed(void *user)
-{
-    const answer *a = user;
-    bool free = !a->run->r->rule && hpc_grammar_owes(a->grammar) == 0;
-    return free ? NULL : hpc_grammar_allowed(a->grammar);
-}
-
-/* What is owed stands in the file; a token that is no more than that is none of the answer. */
-static bool is_owed(const answer *a, int32_t id)
-{
-    size_t n, owed = a->grammar ? hpc_grammar_owes(a->grammar) : 0;
-    if (owed == 0) return false;
-    hpc_vocabulary_text(a->run->c->vocabulary, id, &n);
-    return n <= owed;
-}
-
-static int push_token(answer *a, int32_t id, float logprob)
-{
-    size_t before = a->raw.n, owed;
-    run *x = a->run;
-    bool stopped;
-    int rc = HPC_OK;
-    if (!is_owed(a, id)) {
-        if (x->made++ == 0) x->first_ns = hpc_clock_ns();
-        TRY(hpc_grow(&a->token, &a->token_cap, a->token_n + 1, sizeof *a->token));
-        a->token[a->token_n++] = (token){.at = before, .logprob = logprob};
-        a->full = a->token_n == x->r->most;
-    }
-    TRY(hpc_text_push(a->text, id, &a->raw, &stopped));
-    owed = a->owed < a->raw.n ? a->owed : a->raw.n;
-    if (owed > 0) memmove(a->raw.data, a->raw.data + owed, a->raw.n -= owed);
-    a->owed -= owed;
-out:
-    return rc;
-}
-
-static int take_token(answer *a, int32_t id, float logprob)
-{
-    size_t before = a->raw.n;
-    int rc = HPC_OK;
-    TRY(push_token(a, id, logprob));
-    if (a->grammar) TRY(hpc_grammar_take(a->grammar, id));
-    if (a->run->r->rule) a->over = hpc_grammar_is_over(a->grammar);
-    if (a->raw.n == before) return HPC_OK;
-    TRY(look(a, false));
-    TRY(show(a, a->run->r->raw ? a->end : sure_end(a)));
-out:
-    return rc;
-}
-
-static int token_made(void *user, int32_t id, float logprob)
-{
-    answer *a = user;
-    run *x = a->run;
-    x->begins = true;
-    if (x->failed >= 0) x->failed = take_token(a, id, logprob);
-    return x->failed < 0 || a->over || a->full;
-}
-
-/* White space before the end of a line is nothing that anybody wants. */
-static size_t trim(const answer *a)
-{
-    const hpc_spot *d = a->run->r->spot;
-    const char *suffix = d->text.data + d->at;
-    size_t rest = complete_line_end(suffix, d->text.n - d->at, 0), end = a->end;
-    if (a->run->r->raw) return end;
-    if (!complete_is_blank(suffix, rest) && !complete_is_blank(a->raw.data, end)) return end;
-    while (end > 0 && complete_is_blank(a->raw.data + end - 1, 1)) end--;
-    return end;
-}
-
-static int finish(answer *a)
-{
-    int rc;
-    TRY(hpc_text_end(a->text, &a->raw));
-    TRY(look(a, true));
-    a->end = trim(a);
-    TRY(show(a, a->end));
-out:
-    return rc;
-}
-
-static void ended(void *user, hpc_finish how)
-{
-    answer *a = user;
-    a->finish = a->full ? HPC_FINISH_LENGTH : how;
-    a->ended = true;
-    a->run->ended++;
-    if (a->run->failed >= 0) a->run->failed = finish(a);
-}
-
-/* ---- all of them ----------------------------------------------------------------------------- */
-
-static int begin_grammar(answer *a, hpc_completer *c, const hpc_complete_request *r)
-{
-    const hpc_grammar_rule any = {.kind = HPC_GRAMMAR_ANY};
-    const hpc_grammar_options o = {.rule = r->rule ? *r->rule : any,
-                                   .owed = c->prompter.owed,
-                                   .masks = r->rule ? 0 : 1,
-                                   .prefix = r->spot->text.data,
-                                   .prefix_n = r->spot->at,
-                                   .end = c->prompter.stop,
-                                   .end_n = c->prompter.stop_n};
-    a->owed = o.owed;
-    return hpc_grammar_create(&a->grammar, c->vocabulary, &o);
-}
-
-static int submit(run *x, int64_t k)
-{
-    answer *a = &x->answer[k];
-    hpc_completer *c = x->c;
-    const bool binds = x->r->rule || c->prompter.owed > 0;
-    const hpc_request q = {.token = c->prompt.id,
-                           .n = c->prompt.n,
-                           .most = x->r->most + (int64_t)c->prompter.owed,
-                           .sampling = x->r->sampling,
-                           .sample = (uint32_t)k,
-                           .stop = c->prompter.stop,
-                           .stop_n = c->prompter.stop_n,
-                           .token_made = token_made,
-                           .ended = ended,
-                           .allowed = binds ? allowed : NULL,
-                           .user = a};
-    int rc = HPC_OK;
-    a->run = x;
-    if (binds) TRY(begin_grammar(a, c, x->r));
-    TRY(complete_indent_create(&a->indent, x->r->spot));
-    TRY(hpc_text_create(&a->text, c->tokenizer, NULL, false));
-    TRY(hpc_engine_submit(c->engine, &q, &a->id));
+    TRY(complete_answer_begin(a, x, k));
+    TRY(complete_answer_submit(a));
     x->begun++;
 out:
     return rc;
 }
 
-static void cancel_all(run *x)
+static void cancel_all(complete_run *x)
 {
     bool busy = true;
+    x->cancelled = true;
     for (int64_t k = 0; k < x->begun; k++) hpc_engine_cancel(x->c->engine, x->answer[k].id);
     while (busy && hpc_engine_step(x->c->engine, &busy) >= 0) continue;
 }
 
+/* The engine takes no request from within its callbacks. */
+static int continue_answers(bool *busy, complete_run *x)
+{
+    int rc = HPC_OK;
+    for (int64_t k = 0; k < x->begun; k++) {
+        if (!x->answer[k].resample) continue;
+        TRY(complete_answer_resample(&x->answer[k]));
+        *busy = true;
+    }
+out:
+    return rc;
+}
+
 /* The first answer goes ahead until its prompt is in the cache, from where the others take it. */
-static int go(run *x)
+static int go(complete_run *x)
 {
     bool busy = true;
     int rc;
@@ -300,6 +107,7 @@ static int go(run *x)
         }
         TRY(hpc_engine_step(x->c->engine, &busy));
         TRY(x->failed);
+        TRY(continue_answers(&busy, x));
         bool all = x->begins || x->ended > 0;
         for (int64_t k = x->begun; all && k < x->n; k++, busy = true) TRY(submit(x, k));
     }
@@ -311,14 +119,7 @@ out:
 
 /* ---- what comes of it ------------------------------------------------------------------------ */
 
-static void count(hpc_completion *to, const answer *a)
-{
-    for (to->tokens = 0; to->tokens < a->token_n && a->token[to->tokens].at < a->end; to->tokens++)
-        to->logprob += a->token[to->tokens].logprob;
-    to->finish = a->over || a->end < a->raw.n ? HPC_FINISH_CALLER : a->finish;
-}
-
-static hpc_completion *find_text(hpc_completions *out, const hpc_buf *text)
+static hpc_completion *find_text(const hpc_completions *out, const hpc_buf *text)
 {
     for (int64_t k = 0; k < out->n; k++) {
         const hpc_buf *b = &out->item[k].text;
@@ -345,40 +146,61 @@ static void rank(hpc_completions *out)
     }
 }
 
-static int gather(hpc_completions *out, run *x)
+static int add_answer(hpc_completions *out, complete_answer *a)
 {
+    hpc_completion *same = find_text(out, &a->shown);
+    if (same) {
+        same->times++;
+        return HPC_OK;
+    }
+    hpc_completion *c = &out->item[out->n++];
+    *c = (hpc_completion){.sample = a->sample, .times = 1};
+    return complete_answer_take(c, a);
+}
+
+static int gather(hpc_completions *out, complete_run *x)
+{
+    int rc = HPC_OK;
     out->item = hpc_alloc((size_t)x->n, sizeof *out->item);
     if (!out->item) return HPC_E_NOMEM;
-    for (int64_t k = 0; k < x->begun; k++) {
-        answer *a = &x->answer[k];
-        hpc_completion *same = find_text(out, &a->shown);
-        if (!a->ended) continue;
-        if (same) {
-            same->times++;
-            continue;
-        }
-        hpc_completion *c = &out->item[out->n++];
-        *c = (hpc_completion){.text = a->shown, .sample = k, .times = 1};
-        a->shown = (hpc_buf){0};
-        count(c, a);
-    }
+    for (int64_t k = 0; k < x->begun; k++)
+        if (x->answer[k].ended) TRY(add_answer(out, &x->answer[k]));
     rank(out);
     out->made = x->made;
+    out->drawn = x->begun;
     out->first_token_ns = x->first_ns ? x->first_ns - x->start_ns : 0;
     out->end_ns = hpc_clock_ns() - x->start_ns;
+out:
+    return rc;
+}
+
+int hpc_completions_merge(hpc_completions *out, hpc_completions *more)
+{
+    hpc_completion *item = hpc_alloc((size_t)(out->n + more->n), sizeof *item);
+    if (!item) return HPC_E_NOMEM;
+    if (out->n > 0) memcpy(item, out->item, (size_t)out->n * sizeof *item);
+    hpc_free(out->item);
+    out->item = item;
+    for (int64_t k = 0; k < more->n; k++) {
+        hpc_completion *c = &more->item[k], *same = find_text(out, &c->text);
+        if (same) {
+            same->times += c->times;
+            continue;
+        }
+        out->item[out->n++] = *c;
+        *c = (hpc_completion){0};
+    }
+    rank(out);
+    out->made += more->made;
+    out->drawn += more->drawn;
+    out->end_ns += more->end_ns;
+    hpc_completions_release(more);
     return HPC_OK;
 }
 
-static void release(run *x)
+static void release(complete_run *x)
 {
-    for (int64_t k = 0; x->answer && k < x->n; k++) {
-        answer *a = &x->answer[k];
-        hpc_text_free(a->text);
-        hpc_grammar_free(a->grammar);
-        hpc_buf_release(&a->raw);
-        hpc_buf_release(&a->shown);
-        hpc_free(a->token);
-    }
+    for (int64_t k = 0; x->answer && k < x->n; k++) complete_answer_release(&x->answer[k]);
     hpc_free(x->answer);
     complete_stop_release(&x->stop);
 }
@@ -413,24 +235,22 @@ out:
     return rc;
 }
 
-/* Within a line with more than closing marks behind the place, no more than that line is wanted. */
-static hpc_complete_stop stop_of(const hpc_complete_request *r)
+hpc_complete_stop hpc_complete_stop_at(const hpc_spot *d, hpc_complete_stop stop)
 {
-    const hpc_spot *d = r->spot;
     size_t end = complete_line_end(d->text.data, d->text.n, d->at);
     for (size_t k = d->at; k < end; k++)
         if (!strchr(" \t)]};,", d->text.data[k])) return HPC_STOP_LINE;
-    return r->stop;
+    return stop;
 }
 
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r)
 {
-    run x = {.c = c, .r = r, .n = r->samples, .start_ns = hpc_clock_ns()};
+    complete_run x = {.c = c, .r = r, .n = r->samples, .start_ns = hpc_clock_ns()};
     int rc;
     *out = (hpc_completions){0};
     TRY(check(c, r));
     TRY(make_prompt(c, r));
-    TRY(complete_stop_create(&x.stop, r->spot, stop_of(r)));
+    TRY(complete_stop_create(&x.stop, r->spot, hpc_complete_stop_at(r->spot, r->stop)));
     x.answer = hpc_alloc((size_t)x.n, sizeof *x.answer);
     if (!x.answer) TRY(HPC_E_NOMEM);
     TRY(go(&x));

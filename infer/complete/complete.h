@@ -52,6 +52,9 @@ typedef enum hpc_complete_stop {
     HPC_STOP_FUNCTION /* of the function around it, or of the one that it begins */
 } hpc_complete_stop;
 
+/* LINE where the line goes on after the cursor with more than closing marks; else `stop`. */
+hpc_complete_stop hpc_complete_stop_at(const hpc_spot *d, hpc_complete_stop stop);
+
 typedef struct hpc_snippet { /* of another file */
     const char *path, *text;
     size_t n;
@@ -66,7 +69,11 @@ typedef struct hpc_complete_request {
     /* The text goes on as it is: no marks, no other files, no end but the model's own and `most`,
      * no token of it chosen anew, and nothing of what comes is changed. */
     bool raw;
-    int64_t most;                 /* new tokens of an answer */
+    int64_t most;                 /* new tokens of an answer; raw: all of them, else as long as the
+                                   * text is sound: it closes no bracket too many, and most of its
+                                   * lines are distinct */
+    bool close;                   /* close what does not end by itself: FORCED */
+    int64_t until_ns;             /* of hpc_clock_ns: answers end there; 0: no limit */
     int64_t samples;              /* answers, at least 1 */
     int64_t prompt_tokens;        /* at most; 0: what the model takes */
     hpc_sampling sampling;        /* of answer k: with k as its sample */
@@ -78,7 +85,7 @@ typedef struct hpc_complete_request {
     const int *cancel; /* not NULL and not 0: leave off; any thread may set it */
 } hpc_complete_request;
 
-enum { HPC_COMPLETION_CHECKS = 4 };
+enum { HPC_COMPLETION_CHECKS = 8 };
 typedef struct hpc_completion_check { /* verify.h makes them */
     const char *kind;
     bool ok;
@@ -91,13 +98,26 @@ typedef struct hpc_completion_source { /* source.h finds them */
     int64_t line, end_line;            /* of the file with the completion in it */
 } hpc_completion_source;
 
+typedef enum hpc_completion_finish {
+    HPC_COMPLETION_STOP,       /* its line, block or function ends there, or the model ended it */
+    HPC_COMPLETION_LENGTH,     /* as many tokens as allowed, or as the model takes */
+    HPC_COMPLETION_REPETITION, /* the model repeats itself, also after it was sampled again */
+    HPC_COMPLETION_UNBALANCED, /* likewise, it closes a bracket that is not open */
+    HPC_COMPLETION_TIME,       /* the request's time is over */
+    HPC_COMPLETION_FORCED,     /* one of the above, cut after a statement and closed by brackets */
+    HPC_COMPLETION_CANCELLED,
+    HPC_COMPLETION_ERROR /* no token could be chosen */
+} hpc_completion_finish;
+
 typedef struct hpc_completion {
     hpc_buf text; /* UTF-8 with line feeds; may be empty */
     int64_t tokens;
-    double logprob;    /* of these tokens together, natural */
-    hpc_finish finish; /* CALLER: where the line, block or function ends */
-    int64_t sample;    /* the first that gave this text */
-    int64_t times;     /* how many gave it */
+    double logprob; /* of these tokens together, natural */
+    hpc_completion_finish finish;
+    int64_t open;    /* brackets of its line, block or function that it leaves open */
+    int64_t retries; /* times that it was sampled again after a repetition */
+    int64_t sample;  /* the first that gave this text */
+    int64_t times;   /* how many gave it */
     hpc_completion_check check[HPC_COMPLETION_CHECKS];
     int64_t check_n;
     hpc_completion_source *source; /* who has most of it first */
@@ -109,9 +129,13 @@ typedef struct hpc_completions {
     int64_t prompt_tokens;
     int64_t first_token_ns, end_ns; /* since the request */
     int64_t made;                   /* tokens, of all answers */
+    int64_t drawn;                  /* answers */
 } hpc_completions;
-/* 0 when cancelled too, with what there was. */
+/* 0 when cancelled, with what there was. */
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r);
+/* Moves the completions of `more`, drawn for the same request, to `out`; equal texts are merged,
+ * and the likeliest comes first again. Releases `more`. */
+int hpc_completions_merge(hpc_completions *out, hpc_completions *more);
 void hpc_completions_release(hpc_completions *c);
 
 #ifdef __cplusplus

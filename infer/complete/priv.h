@@ -43,6 +43,39 @@ void complete_stop_release(complete_stop *s);
  * unless that is the last bytes since the last line feed. */
 int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
                        bool last);
+/* The brackets of lead + text[0..n), in s->brackets; offsets are those of s->text. */
+int complete_stop_read(complete_stop *s, const char *text, size_t n);
+bool complete_stop_is_known(const complete_stop *s, const hpc_bracket *b); /* one of the lead */
+bool complete_stop_closes_open(const complete_stop *s, const hpc_bracket *b);
+/* Which of s->open a closing bracket of that kind closes, from `from` on; -1: none. */
+int64_t complete_stop_closed_by(const complete_stop *s, int kind, int64_t from);
+bool complete_is_inline(int kind); /* a parenthesis or a square bracket */
+
+/* ---- what it leaves open (close.c) -------------------------------------------------------- */
+/* Brackets that text[0..n) at the cursor leaves open: its own, and those from the innermost at the
+ * cursor to the target that neither it nor the text after the cursor closes. */
+int complete_open_count(int64_t *open, complete_stop *s, const char *text, size_t n);
+/* Where the last complete statement of text[0..n) ends: 0 if there is none. open_too: or where a
+ * block begins. */
+int complete_statement_end(size_t *end, complete_stop *s, const char *text, size_t n,
+                           bool open_too);
+/* Appends what closes all that complete_open_count counts, each brace on a line of its own.
+ * Appends nothing for Fortran, where the name of the end statement is not known. */
+int complete_close(hpc_buf *out, complete_stop *s, const char *text, size_t n);
+/* Whether it is worth more tokens: it closes no bracket too many, and at least half of its lines
+ * are distinct. */
+int complete_is_sound(bool *sound, complete_stop *s, const char *text, size_t n);
+
+/* ---- what its function asks for (body.c) ------------------------------------------------- */
+enum { COMPLETE_MODELS = 3 }; /* OpenMP, MPI, CUDA */
+typedef struct complete_body {
+    bool asks;                   /* the cursor begins a body that has work to do */
+    bool model[COMPLETE_MODELS]; /* asked for before the cursor, and not used there */
+} complete_body;
+int complete_body_find(complete_body *out, hpc_tokens *tokens, const hpc_spot *d);
+/* Of a completion: whether it does no work, and the name of a model that it lacks, or NULL. */
+int complete_body_judge(bool *trivial, const char **missing, const complete_body *b,
+                        hpc_tokens *tokens, const hpc_spot *d, const hpc_buf *text);
 
 /* ---- what repeats (repeat.c) ------------------------------------------------------------- */
 /* As complete_stop_find, of a text that ends there: where it begins to say what follows it. */

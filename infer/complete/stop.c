@@ -63,19 +63,19 @@ out:
     return rc;
 }
 
-static bool is_inline(int kind)
+bool complete_is_inline(int kind)
 {
     return kind == HPC_BRACKET_ROUND || kind == HPC_BRACKET_SQUARE;
 }
 
 /* Which of what is open a closing bracket of that kind closes, from the one at `from` on; -1: none.
  * A parenthesis reaches over no brace, a brace over parentheses that were forgotten. */
-static int64_t closed_by(const complete_stop *s, int kind, int64_t from)
+int64_t complete_stop_closed_by(const complete_stop *s, int kind, int64_t from)
 {
     for (int64_t k = from; k < s->open_n; k++) {
         int open = s->open[k].kind;
-        if (is_inline(open) ? open == kind : !is_inline(kind)) return k;
-        if (!is_inline(open)) return -1;
+        if (complete_is_inline(open) ? open == kind : !complete_is_inline(kind)) return k;
+        if (!complete_is_inline(open)) return -1;
     }
     return -1;
 }
@@ -86,27 +86,29 @@ static int64_t closed_behind(const complete_stop *s, const hpc_bracket *b, const
                              size_t n, int64_t from)
 {
     size_t begin = complete_line_begin(text, b->at);
-    int64_t k = closed_by(s, b->kind, from);
-    if (is_inline(b->kind) || complete_blanks(text, n, begin) != b->at || begin < s->lead.n)
+    int64_t k = complete_stop_closed_by(s, b->kind, from);
+    if (complete_is_inline(b->kind) || complete_blanks(text, n, begin) != b->at ||
+        begin < s->lead.n)
         return k;
     size_t indent = complete_indent_of(text, n, b->at);
-    for (int64_t i = k; i >= 0; i = closed_by(s, b->kind, i + 1))
+    for (int64_t i = k; i >= 0; i = complete_stop_closed_by(s, b->kind, i + 1))
         if (s->open[i].indent == indent) return i;
     return k;
 }
 
 /* Brackets in a text that begins with the lead: those of the lead itself are known already. */
-static bool is_known(const complete_stop *s, const hpc_bracket *b)
+bool complete_stop_is_known(const complete_stop *s, const hpc_bracket *b)
 {
     return b->end <= s->lead.n;
 }
 
-static bool closes_open(const complete_stop *s, const hpc_bracket *b)
+bool complete_stop_closes_open(const complete_stop *s, const hpc_bracket *b)
 {
-    return b->closes && (b->partner < 0 || is_known(s, &s->brackets.item[b->partner]));
+    return b->closes &&
+           (b->partner < 0 || complete_stop_is_known(s, &s->brackets.item[b->partner]));
 }
 
-static int read_behind_lead(complete_stop *s, const char *text, size_t n)
+int complete_stop_read(complete_stop *s, const char *text, size_t n)
 {
     int rc;
     s->text.n = 0;
@@ -123,11 +125,11 @@ static int find_closed(complete_stop *s)
 {
     const hpc_spot *d = s->d;
     int64_t from = 0;
-    int rc = read_behind_lead(s, d->text.data + d->at, d->text.n - d->at);
+    int rc = complete_stop_read(s, d->text.data + d->at, d->text.n - d->at);
     if (rc < 0) return rc;
     for (int64_t i = 0; i < s->brackets.n && from < s->open_n; i++) {
         const hpc_bracket *b = &s->brackets.item[i];
-        if (is_known(s, b) || !closes_open(s, b)) continue;
+        if (complete_stop_is_known(s, b) || !complete_stop_closes_open(s, b)) continue;
         int64_t k = closed_behind(s, b, s->text.data, s->text.n, from);
         if (k < 0) continue;
         s->open[k].closed = true;
@@ -142,7 +144,7 @@ static int64_t find_target(const complete_stop *s)
     int64_t target = -1;
     for (int64_t k = 0; k < s->open_n; k++) {
         int kind = s->open[k].kind;
-        if (is_inline(kind)) continue;
+        if (complete_is_inline(kind)) continue;
         if (s->kind == HPC_STOP_BLOCK) return k;
         if (kind == HPC_BRACKET_FUNCTION) target = k;
         if (target >= 0 && s->d->language == HPC_LANGUAGE_FORTRAN) return target;
@@ -228,7 +230,7 @@ static void end_behind_block(finder *x, const hpc_bracket *b)
 static void close_open(finder *x, const hpc_bracket *b)
 {
     complete_stop *s = x->s;
-    int64_t k = closed_by(s, b->kind, x->closed);
+    int64_t k = complete_stop_closed_by(s, b->kind, x->closed);
     if (k < 0 || s->open[k].closed) {
         end_at(x, b->at);
         return;
@@ -248,7 +250,7 @@ static void see_bracket(finder *x, const hpc_bracket *b)
         x->depth++;
         return;
     }
-    if (closes_open(s, b)) {
+    if (complete_stop_closes_open(s, b)) {
         close_open(x, b);
         return;
     }
@@ -289,13 +291,13 @@ int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *te
 {
     finder x = {.s = s, .last = last};
     int rc;
-    TRY(read_behind_lead(s, text, n));
+    TRY(complete_stop_read(s, text, n));
     x.end = s->text.n;
     if (s->kind == HPC_STOP_LINE || s->d->language == HPC_LANGUAGE_NONE) end_line(&x);
     for (int64_t i = 0; i < s->brackets.n; i++) {
         const hpc_bracket *b = &s->brackets.item[i];
         if (x.over && b->at >= x.end) break;
-        if (!is_known(s, b) && (last || !may_grow(s, b))) see_bracket(&x, b);
+        if (!complete_stop_is_known(s, b) && (last || !may_grow(s, b))) see_bracket(&x, b);
     }
     *end = x.end - s->lead.n;
     *over = x.over;

@@ -1,9 +1,7 @@
 /*
- * verify.c: completions in their place: whether brackets still pair, whether the compiler
- * can read it, and whether it takes it with the file's flags.
+ * Checks of completions in their file: complete, body, brackets, parse or compile, openmp, intent.
  *
- * Each check is an entry by its kind. Loops under directives of OpenMP are judged by the analysis
- * of infer/pragma: what is racy sinks.
+ * Loops under OpenMP directives are judged by the analysis of infer/pragma.
  */
 #include "infer/complete/verify.h"
 
@@ -15,6 +13,16 @@
 
 enum { NEAR = 400 }; /* bytes before the place in which a directive counts */
 
+struct hpc_completions_checker {
+    const hpc_spot *spot;
+    hpc_completions_verify_options o;
+    bool blocks;          /* a block or a function is to be closed */
+    hpc_check_file *file; /* NULL until the compiler is asked */
+    complete_body body;
+    hpc_tokens tokens;
+    struct judged *judged; /* NULL until a loop is */
+};
+
 /* ---- the entries -------------------------------------------------------------------------------
  */
 
@@ -24,6 +32,60 @@ static hpc_completion_check *add(hpc_completion *c, const char *kind)
     hpc_completion_check *k = &c->check[c->check_n++];
     *k = (hpc_completion_check){.kind = kind, .ok = true};
     return k;
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static const char *reason_of(const hpc_completion *c)
+{
+    switch (c->finish) {
+    case HPC_COMPLETION_LENGTH: return "it reached the token limit";
+    case HPC_COMPLETION_REPETITION: return "the model repeats itself";
+    case HPC_COMPLETION_UNBALANCED: return "it closes a bracket that is not open";
+    case HPC_COMPLETION_TIME: return "it reached the time limit";
+    case HPC_COMPLETION_CANCELLED: return "it was cancelled";
+    case HPC_COMPLETION_ERROR: return "the model has no next token";
+    default: return c->open > 0 ? "the model ended it" : NULL;
+    }
+}
+
+static void check_complete(hpc_completion *c)
+{
+    hpc_completion_check *k = add(c, "complete");
+    const char *reason = reason_of(c);
+    k->ok = reason == NULL;
+    if (k->ok) return;
+    int n = snprintf(k->text, sizeof k->text, "%s after %lld token%s", reason, (long long)c->tokens,
+                     c->tokens == 1 ? "" : "s");
+    if (c->open > 0)
+        snprintf(k->text + n, sizeof k->text - (size_t)n, ", with %lld bracket%s open",
+                 (long long)c->open, c->open == 1 ? "" : "s");
+}
+
+/* ---- its function ------------------------------------------------------------------------------
+ */
+
+static int check_body(hpc_completions *c, hpc_completions_checker *v)
+{
+    int rc = HPC_OK;
+    for (int64_t i = 0; i < c->n; i++) {
+        bool trivial;
+        const char *missing;
+        TRY(complete_body_judge(&trivial, &missing, &v->body, &v->tokens, v->spot,
+                                &c->item[i].text));
+        if (v->body.asks) {
+            hpc_completion_check *k = add(&c->item[i], "body");
+            k->ok = !trivial;
+            if (trivial) snprintf(k->text, sizeof k->text, "it does no work");
+        }
+        if (!missing) continue;
+        hpc_completion_check *k = add(&c->item[i], "intent");
+        k->ok = false;
+        snprintf(k->text, sizeof k->text, "%s is asked for and not used", missing);
+    }
+out:
+    return rc;
 }
 
 /* ---- brackets ----------------------------------------------------------------------------------
@@ -121,24 +183,27 @@ static int check_one(hpc_completion *c, hpc_check_file *f, const char *kind)
     return HPC_OK;
 }
 
-static int check_compiler(hpc_completions *c, const hpc_spot *d,
-                          const hpc_completions_verify_options *o)
+static int open_file(hpc_completions_checker *v)
 {
-    const hpc_check_source s = {.path = o->path,
+    const hpc_spot *d = v->spot;
+    const hpc_check_source s = {.path = v->o.path,
                                 .text = d->text.data,
                                 .n = d->text.n,
                                 .lo = d->at,
                                 .hi = d->at,
                                 .language = d->language,
-                                .flags = o->flags};
-    hpc_check_file *f = NULL;
+                                .flags = v->o.flags};
+    return v->file ? HPC_OK : hpc_check_file_open(&v->file, v->o.checker, &s);
+}
+
+static int check_compiler(hpc_completions *c, hpc_completions_checker *v)
+{
     int rc = HPC_OK;
-    if (!o->checker || !hpc_check_knows(d->language)) return HPC_OK;
-    TRY(hpc_check_file_open(&f, o->checker, &s));
-    const char *kind = hpc_check_file_base(f)->strict ? "compile" : "parse";
-    for (int64_t k = 0; k < c->n; k++) TRY(check_one(&c->item[k], f, kind));
+    if (!v->o.checker || !hpc_check_knows(v->spot->language)) return HPC_OK;
+    TRY(open_file(v));
+    const char *kind = hpc_check_file_base(v->file)->strict ? "compile" : "parse";
+    for (int64_t k = 0; k < c->n; k++) TRY(check_one(&c->item[k], v->file, kind));
 out:
-    hpc_check_file_close(f);
     return rc;
 }
 
@@ -227,43 +292,54 @@ static int check_loops(hpc_completion *c, judged *j, const hpc_spot *d,
 }
 
 /* Only where a completion has a directive, or stands below one. */
-static int check_openmp(hpc_completions *c, const hpc_spot *d,
-                        const hpc_completions_verify_options *o)
+static int check_openmp(hpc_completions *c, hpc_completions_checker *v)
 {
-    judged j = {0};
+    const hpc_spot *d = v->spot;
     int rc = HPC_OK;
-    if (!o->checker || !hpc_check_knows(d->language)) return HPC_OK;
+    if (!v->o.checker || !hpc_check_knows(d->language)) return HPC_OK;
+    if (!v->judged) v->judged = hpc_alloc(1, sizeof *v->judged);
+    if (!v->judged) return HPC_E_NOMEM;
     const size_t near = d->at < NEAR ? d->at : NEAR;
     const bool below = memmem(d->text.data + d->at - near, near, "pragma omp", 10) != NULL;
     for (int64_t k = 0; k < c->n; k++) {
         const hpc_buf *text = &c->item[k].text;
         if (text->n == 0) continue;
         if (below || memmem(text->data, text->n, "pragma omp", 10))
-            TRY(check_loops(&c->item[k], &j, d, o));
+            TRY(check_loops(&c->item[k], v->judged, d, &v->o));
     }
 out:
-    judged_release(&j);
     return rc;
 }
 
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
-static int64_t failed(const hpc_completion *c)
+bool hpc_completion_has_failed(const hpc_completion *c, const char *kind)
 {
-    int64_t n = 0;
-    for (int64_t k = 0; k < c->check_n; k++) n += !c->check[k].ok;
-    return n;
+    for (int64_t k = 0; k < c->check_n; k++)
+        if (strcmp(c->check[k].kind, kind) == 0 && !c->check[k].ok) return true;
+    return false;
 }
 
-/* Those that fail sink below those that do not, and nothing at all below those; otherwise the order
- * stays. */
-static int64_t depth(const hpc_completion *c)
+/* Each weighs more than all after it together. */
+static const char *const kinds[] = {"complete", "body",   "brackets", "compile",
+                                    "parse",    "openmp", "intent"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int depth(const hpc_completion *c)
 {
-    return c->text.n == 0 ? HPC_COMPLETION_CHECKS + 1 : failed(c);
+    int sum = c->finish == HPC_COMPLETION_FORCED;
+    if (c->text.n == 0) return 2 << KINDS;
+    for (int k = 0; k < KINDS; k++) sum += hpc_completion_has_failed(c, kinds[k]) << (KINDS - k);
+    return sum;
 }
 
-static void sink(hpc_completions *c)
+bool hpc_completion_is_good(const hpc_completion *c)
+{
+    return depth(c) == 0;
+}
+
+void hpc_completions_rank(hpc_completions *c)
 {
     for (int64_t k = 1; k < c->n; k++) {
         hpc_completion moved = c->item[k];
@@ -273,14 +349,112 @@ static void sink(hpc_completions *c)
     }
 }
 
-int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
-                           const hpc_completions_verify_options *o)
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+int hpc_completions_checker_open(hpc_completions_checker **out, const hpc_spot *spot,
+                                 const hpc_completions_verify_options *o)
+{
+    hpc_completions_checker *v = hpc_alloc(1, sizeof *v);
+    int rc = HPC_OK;
+    *out = NULL;
+    if (!v) return HPC_E_NOMEM;
+    v->spot = spot;
+    v->o = *o;
+    v->blocks =
+        spot->language != HPC_LANGUAGE_NONE && hpc_complete_stop_at(spot, o->stop) != HPC_STOP_LINE;
+    if (v->blocks) TRY(complete_body_find(&v->body, &v->tokens, spot));
+    *out = v;
+    v = NULL;
+out:
+    hpc_completions_checker_close(v);
+    return rc;
+}
+
+void hpc_completions_checker_close(hpc_completions_checker *v)
+{
+    if (!v) return;
+    if (v->judged) judged_release(v->judged);
+    hpc_free(v->judged);
+    hpc_check_file_close(v->file);
+    hpc_tokens_release(&v->tokens);
+    hpc_free(v);
+}
+
+const hpc_check_base *hpc_completions_checker_base(const hpc_completions_checker *v)
+{
+    return v->file ? hpc_check_file_base(v->file) : NULL;
+}
+
+int hpc_completions_check(hpc_completions *c, hpc_completions_checker *v)
 {
     int rc;
-    TRY(check_brackets(c, spot));
-    TRY(check_compiler(c, spot, o));
-    TRY(check_openmp(c, spot, o));
-    sink(c);
+    for (int64_t k = 0; k < c->n; k++) {
+        c->item[k].check_n = 0;
+        if (v->blocks) check_complete(&c->item[k]);
+    }
+    TRY(check_brackets(c, v->spot));
+    if (v->blocks) TRY(check_body(c, v));
+    hpc_completions_rank(c);
+    rc = check_compiler(c, v);
+    if (rc >= 0) rc = check_openmp(c, v);
+    if (rc == HPC_E_UNSUPPORTED && v->o.give_up) {
+        v->o.give_up(v->o.user, hpc_error_get()->text);
+        hpc_error_clear();
+        v->o.checker = NULL;
+        rc = HPC_OK;
+    }
+    hpc_completions_rank(c);
 out:
+    return rc;
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------
+ */
+
+enum { ROUND = 4 }; /* answers of a round; the first one is drawn alone */
+static const double DRAWN = 0.6;
+
+static bool is_cancelled(const hpc_complete_request *r)
+{
+    return r->cancel && __atomic_load_n(r->cancel, __ATOMIC_RELAXED);
+}
+
+static bool is_over(const hpc_complete_request *r)
+{
+    return is_cancelled(r) || (r->until_ns > 0 && hpc_clock_ns() >= r->until_ns);
+}
+
+static int draw(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r,
+                hpc_completions_checker *v)
+{
+    int rc;
+    TRY(hpc_complete(out, c, r));
+    if (!is_cancelled(r)) TRY(hpc_completions_check(out, v));
+out:
+    return rc;
+}
+
+int hpc_complete_until_good(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r,
+                            hpc_completions_checker *v)
+{
+    hpc_complete_request q = *r;
+    hpc_completions more = {0};
+    int rc;
+    q.samples = 1;
+    TRY(draw(out, c, &q, v));
+    q.ready = NULL;
+    if (q.sampling.temperature < DRAWN) q.sampling.temperature = DRAWN;
+    while (out->drawn < r->samples && !is_over(r) &&
+           !(out->n > 0 && hpc_completion_is_good(&out->item[0])))
+    {
+        q.samples = r->samples - out->drawn < ROUND ? r->samples - out->drawn : ROUND;
+        q.sampling.seed++;
+        TRY(draw(&more, c, &q, v));
+        TRY(hpc_completions_merge(out, &more));
+        hpc_completions_rank(out);
+    }
+out:
+    hpc_completions_release(&more);
     return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * verify.h: completions that do not fit into their place sink.
+ * Checks of completions in their file, and the ranking that follows from them.
  */
 #ifndef HPC_COMPLETE_VERIFY_H
 #define HPC_COMPLETE_VERIFY_H
@@ -12,20 +12,46 @@ extern "C" {
 #endif
 
 typedef struct hpc_completions_verify_options {
-    hpc_checker *checker; /* NULL: brackets alone are looked at */
-    const char *path;     /* of the file: its quoted includes lie beside it */
+    hpc_complete_stop stop; /* as in the request */
+    hpc_checker *checker;   /* NULL: the compiler is not asked */
+    const char *path;       /* of the file: its quoted includes lie beside it */
     const hpc_check_flags *flags;
+    /* Called with a message where libclang does not get through the file: it is not asked again,
+     * and the other checks go on. NULL: that is HPC_E_UNSUPPORTED. */
+    void (*give_up)(void *user, const char *message);
+    void *user;
 } hpc_completions_verify_options;
 
-/* Adds to the checks of each: "brackets" (those of the file pair as before; Fortran's statements as
- * well), and "parse", or "compile" where all headers are there and so are flags or all names: then
- * errors of meaning count, too. Only what the file does not have without it counts. Languages that
- * libclang does not read get no such check. And "openmp" where a loop with a directive is in it:
- * whether iterations depend on each other, or a clause is missing. Then those with fewest failures
- * come first, and otherwise as they were; an empty one comes last. HPC_E_UNSUPPORTED: libclang does
- * not get through the file; the completions are as they were, with their brackets checked. */
-int hpc_completions_verify(hpc_completions *c, const hpc_spot *spot,
-                           const hpc_completions_verify_options *o);
+/* Checks of completions at one cursor: the compiler reads the file and its headers once. What the
+ * options point to is the caller's until it is closed. */
+typedef struct hpc_completions_checker hpc_completions_checker;
+int hpc_completions_checker_open(hpc_completions_checker **out, const hpc_spot *spot,
+                                 const hpc_completions_verify_options *o);
+void hpc_completions_checker_close(hpc_completions_checker *v); /* NULL is fine */
+/* What is known of the file itself, once completions have been checked; NULL: the compiler was not
+ * asked. */
+const hpc_check_base *hpc_completions_checker_base(const hpc_completions_checker *v);
+
+/* Replaces the checks of each completion, and ranks completions: fewer and lesser failures first,
+ * otherwise the order stays. In order of their weight:
+ *   complete   it ends by itself and leaves no bracket of its block or function open (not for LINE)
+ *   body       it does more than return a constant where a function has parameters or a comment
+ *   brackets   brackets, and statements of Fortran, pair as before
+ *   parse      libclang parses it in its file; `compile` where all headers are there, and so are
+ *              flags or all names: then semantic errors count
+ *   openmp     no loop with a directive has iterations that depend on each other, or lacks a clause
+ *   intent     it uses OpenMP, MPI or CUDA where a comment or the signature asks for it
+ * Completions that were closed by force rank below those that fail as much, empty ones last. */
+int hpc_completions_check(hpc_completions *c, hpc_completions_checker *v);
+/* By the checks made before. */
+void hpc_completions_rank(hpc_completions *c);
+/* Draws answers in rounds until one passes all checks, r->samples at most: the first as `r` says,
+ * those after it at a temperature of 0.6 at least. r->ready sees the first alone. */
+int hpc_complete_until_good(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r,
+                            hpc_completions_checker *v);
+bool hpc_completion_has_failed(const hpc_completion *c,
+                               const char *kind);     /* a check of that kind */
+bool hpc_completion_is_good(const hpc_completion *c); /* not empty, not forced, all checks passed */
 
 #ifdef __cplusplus
 }

@@ -86,7 +86,7 @@ static void test_what_is_told(void **state)
     assert_string_equal(t.text.data, x->text.data);
     assert_true(t.calls > 1);
     assert_true(out.made >= x->tokens && out.prompt_tokens > 50);
-    assert_int_equal(x->finish, HPC_FINISH_CALLER);
+    assert_int_equal(x->finish, HPC_COMPLETION_STOP);
     /* once more, and with guesses: the same */
     hpc_completer *guessing = opened(8);
     hpc_completions again;

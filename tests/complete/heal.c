@@ -208,7 +208,7 @@ static void test_as_many_as_wanted(void **state)
     assert_int_equal(out.item[0].tokens, 1);
     assert_int_equal(out.made, 1);
     assert_string_equal(out.item[0].text.data, "+)");
-    assert_int_equal(out.item[0].finish, HPC_FINISH_LENGTH);
+    assert_int_equal(out.item[0].finish, HPC_COMPLETION_LENGTH);
     hpc_completions_release(&out);
     hpc_spot_close(&d);
 }

@@ -26,6 +26,18 @@ static void make(hpc_completions *c, const char *const *text)
     }
 }
 
+static int verify_all(hpc_completions *c, const hpc_spot *d,
+                      const hpc_completions_verify_options *o)
+{
+    hpc_completions_checker *v = NULL;
+    int rc;
+    TRY(hpc_completions_checker_open(&v, d, o));
+    TRY(hpc_completions_check(c, v));
+out:
+    hpc_completions_checker_close(v);
+    return rc;
+}
+
 static void check_is(const hpc_completion *c, int k, const char *kind, const char *says)
 {
     assert_true(k < c->check_n);
@@ -46,8 +58,7 @@ static void test_brackets(void **state)
     hpc_spot d = place_in("a.c", "void f(void)\n{\n    @\n}\nint g;\n");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
+    assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[0], 0, "brackets", NULL);
     check_is(&c.item[1], 0, "brackets", NULL);
@@ -68,8 +79,7 @@ static void test_unfinished_files(void **state)
     hpc_spot d = place_in("a.c", "void f(void)\n{\n    @");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
+    assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(c.item[k].sample, order[k]);
         assert_int_equal(c.item[k].check[0].ok, k < 2);
@@ -87,8 +97,7 @@ static void test_fortran(void **state)
     hpc_spot d = place_in("a.f90", "subroutine s(n)\n@\nend subroutine\n");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.f90"}), 0);
+    assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.f90"}), 0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[1], 0, "brackets", "\"end do\" closes nothing");
     hpc_completions_release(&c);
@@ -102,8 +111,7 @@ static void test_words(void **state)
     hpc_spot d = place_in("a.txt", "words @");
     hpc_completions c;
     make(&c, text);
-    assert_int_equal(
-        hpc_completions_verify(&c, &d, &(hpc_completions_verify_options){.path = "a.txt"}), 0);
+    assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.txt"}), 0);
     assert_int_equal(c.item[0].sample, 0);
     assert_int_equal(c.item[0].check_n, 0);
     hpc_completions_release(&c);
@@ -125,8 +133,7 @@ static void test_the_compiler(void **state)
     hpc_completions c;
     make(&c, text);
     assert_int_equal(
-        hpc_completions_verify(
-            &c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
+        verify_all(&c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[0], 1, "compile", NULL);
@@ -139,8 +146,7 @@ static void test_the_compiler(void **state)
     static const char *const loose[] = {"x = (n;", "x = thing(n);", NULL};
     make(&c, loose);
     assert_int_equal(
-        hpc_completions_verify(
-            &c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
+        verify_all(&c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     assert_int_equal(c.item[0].sample, 1);
     check_is(&c.item[0], 1, "parse", NULL);
@@ -167,7 +173,7 @@ static void test_openmp(void **state)
     static const int order[] = {2, 3, 0, 1};
     const hpc_completions_verify_options o = {.checker = checker, .path = "a.c"};
     make(&c, text);
-    assert_int_equal(hpc_completions_verify(&c, &d, &o), 0);
+    assert_int_equal(verify_all(&c, &d, &o), 0);
     for (int k = 0; k < 4; k++) assert_int_equal(c.item[k].sample, order[k]);
     check_is(&c.item[0], 2, "openmp", NULL);
     assert_int_equal(c.item[1].check_n, 2); /* it has no directive: nothing to judge */
@@ -180,7 +186,7 @@ static void test_openmp(void **state)
                         "    for (int i = 1; i < n; i++)\n        @\n}\n");
     static const char *const bodies[] = {"a[i] = a[i - 1];", "a[i] = i;", NULL};
     make(&c, bodies);
-    assert_int_equal(hpc_completions_verify(&c, &d, &o), 0);
+    assert_int_equal(verify_all(&c, &d, &o), 0);
     assert_int_equal(c.item[0].sample, 1);
     check_is(&c.item[0], 2, "openmp", NULL);
     check_is(&c.item[1], 2, "openmp", "line 4: iterations depend on each other");
@@ -199,8 +205,7 @@ static int verify(void *user)
 {
     verified *v = user;
     for (int64_t k = 0; k < v->c.n; k++) v->c.item[k].check_n = 0;
-    return hpc_completions_verify(&v->c, &v->spot,
-                                  &(hpc_completions_verify_options){.path = "a.c"});
+    return verify_all(&v->c, &v->spot, &(hpc_completions_verify_options){.path = "a.c"});
 }
 
 static void test_each_allocation_fails(void **state)
