@@ -83,7 +83,10 @@ static int open_spot(completing *x)
             return hpc_fail(HPC_E_ARG, "standard input has no name: say what it is with --name "
                                        "FILE.c, .cpp, .cu or .f90");
     }
+    if (x->o->force && !x->o->write)
+        return hpc_fail(HPC_E_ARG, "--force needs --write: nothing else changes the file");
     TRY(read_place(&place, x->o->at));
+    if (x->o->write) TRY(hpc_file_check_edit(x->file, x->o->force));
     TRY(hpc_cmd_read(&x->bytes, x->file));
     TRY(hpc_spot_open(&x->spot, x->name, x->bytes.data, x->bytes.n, place));
 out:
@@ -182,6 +185,7 @@ static const char *finish_name(hpc_finish f)
     static const char *const names[] = {[HPC_FINISH_LENGTH] = "length",
                                         [HPC_FINISH_STOP] = "stop",
                                         [HPC_FINISH_CALLER] = "stop",
+                                        [HPC_FINISH_CANCELLED] = "cancelled",
                                         [HPC_FINISH_ERROR] = "error"};
     return names[f];
 }
@@ -193,6 +197,7 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     hpc_json_put_int(w, "tokens", c->tokens);
     hpc_json_put_real(w, "logprob", c->logprob);
     hpc_json_put_text(w, "finish", finish_name(c->finish));
+    hpc_json_put_text(w, "stop_token", c->stop_token[0] ? c->stop_token : NULL);
     hpc_json_put_int(w, "samples", c->times);
     hpc_json_open(w, "checks", '[');
     for (int64_t k = 0; k < c->check_n; k++) {
@@ -256,17 +261,20 @@ static int write_file(completing *x)
     const hpc_spot *d = &x->spot;
     hpc_buf all = {0}, text = {0};
     int rc = HPC_OK;
+    if (x->made.n > 0 && x->made.item[0].finish == HPC_FINISH_CANCELLED)
+        return hpc_fail(HPC_E_ABORTED, "stopped before the completion was whole; %s is unchanged",
+                        x->file);
     if (x->made.n == 0 || x->made.item[0].text.n == 0) return HPC_OK;
     TRY(hpc_buf_add(&text, x->made.item[0].text.data, x->made.item[0].text.n));
     if (d->at == d->text.n && text.data[text.n - 1] != '\n') TRY(hpc_buf_text(&text, "\n"));
     TRY(hpc_buf_add(&all, x->bytes.data, d->raw_at));
     TRY(hpc_spot_spell(&all, d, text.data, text.n));
     TRY(hpc_buf_add(&all, x->bytes.data + d->raw_at, x->bytes.n - d->raw_at));
-    TRY(hpc_file_save(x->file, all.data, all.n));
+    TRY(hpc_cmd_edit("complete", x->file, &x->bytes, &all, x->o->force));
 out:
     hpc_buf_release(&text);
     hpc_buf_release(&all);
-    return rc < 0 ? hpc_error_where("%s", x->file) : rc;
+    return rc;
 }
 
 static void remark_engine(const hpc_engine *e)
@@ -441,7 +449,9 @@ static int run(void *options, int argc, char **argv)
     TRY(find_flags(&x));
     TRY(open_completer(&x));
     TRY(find_context(&x));
-    TRY(hpc_cmd_signals_start(&signals, "complete"));
+    TRY(hpc_cmd_signals_start(&signals, "complete",
+                              x.o->write ? "the file stays unchanged"
+                                         : "what has been completed is printed"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     TRY(verify(&x));
     if (x.o->write) TRY(write_file(&x));

@@ -184,7 +184,12 @@ const hpc_option complete_option_table[] = {
      .letter = 'w',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, write),
-     .help = "Put the best completion into the file, whole or not at all, and print nothing."},
+     .help = "Put the best completion into the file, whole or not at all, and print nothing. "
+             "Owner, mode, ACLs, extended attributes and links stay."},
+    {.name = "force",
+     .kind = HPC_FLAG,
+     .offset = offsetof(complete_options, force),
+     .help = "Let --write change a read-only file."},
     HPC_CMD_JSON(complete_options),
     {.name = "verbose",
      .letter = 'v',

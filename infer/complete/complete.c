@@ -3,6 +3,7 @@
  */
 #include "infer/complete/complete.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "infer/complete/priv.h"
@@ -93,6 +94,7 @@ typedef struct answer {
     size_t told;            /* of `shown` */
     bool over, full, ended; /* full: as many tokens as were wanted */
     hpc_finish finish;
+    int32_t stop_token; /* -1: none */
     complete_indent indent;
 } answer;
 
@@ -228,9 +230,10 @@ out:
     return rc;
 }
 
-static void ended(void *user, hpc_finish how)
+static void ended(void *user, hpc_finish how, int32_t id)
 {
     answer *a = user;
+    a->stop_token = id;
     a->finish = a->full ? HPC_FINISH_LENGTH : how;
     a->ended = true;
     a->run->ended++;
@@ -315,7 +318,12 @@ static void count(hpc_completion *to, const answer *a)
 {
     for (to->tokens = 0; to->tokens < a->token_n && a->token[to->tokens].at < a->end; to->tokens++)
         to->logprob += a->token[to->tokens].logprob;
-    to->finish = a->over || a->end < a->raw.n ? HPC_FINISH_CALLER : a->finish;
+    bool cut = a->end < a->raw.n && a->finish != HPC_FINISH_CANCELLED;
+    to->finish = a->over || cut ? HPC_FINISH_CALLER : a->finish;
+    if (to->finish != HPC_FINISH_STOP) return;
+    size_t n = 0;
+    const char *piece = hpc_tokenizer_piece(a->run->c->tokenizer, a->stop_token, &n);
+    snprintf(to->stop_token, sizeof to->stop_token, "%.*s", (int)n, piece ? piece : "");
 }
 
 static hpc_completion *find_text(hpc_completions *out, const hpc_buf *text)
@@ -334,13 +342,18 @@ static double likelihood(const hpc_completion *c)
     return c->tokens > 0 ? c->logprob / (double)c->tokens : -1e9;
 }
 
+static bool is_better(const hpc_completion *a, const hpc_completion *b)
+{
+    bool a_whole = a->finish != HPC_FINISH_CANCELLED, b_whole = b->finish != HPC_FINISH_CANCELLED;
+    return a_whole != b_whole ? a_whole : likelihood(a) > likelihood(b);
+}
+
 static void rank(hpc_completions *out)
 {
     for (int64_t k = 1; k < out->n; k++) {
         hpc_completion c = out->item[k];
         int64_t i = k;
-        for (; i > 0 && likelihood(&out->item[i - 1]) < likelihood(&c); i--)
-            out->item[i] = out->item[i - 1];
+        for (; i > 0 && is_better(&c, &out->item[i - 1]); i--) out->item[i] = out->item[i - 1];
         out->item[i] = c;
     }
 }

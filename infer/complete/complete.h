@@ -94,10 +94,11 @@ typedef struct hpc_completion_source { /* source.h finds them */
 typedef struct hpc_completion {
     hpc_buf text; /* UTF-8 with line feeds; may be empty */
     int64_t tokens;
-    double logprob;    /* of these tokens together, natural */
-    hpc_finish finish; /* CALLER: where the line, block or function ends */
-    int64_t sample;    /* the first that gave this text */
-    int64_t times;     /* how many gave it */
+    double logprob;      /* of these tokens together, natural */
+    hpc_finish finish;   /* CALLER: the line, block or function ends; CANCELLED: a fragment */
+    char stop_token[48]; /* of HPC_FINISH_STOP, as the tokenizer spells it; else "" */
+    int64_t sample;      /* the first that gave this text */
+    int64_t times;       /* how many gave it */
     hpc_completion_check check[HPC_COMPLETION_CHECKS];
     int64_t check_n;
     hpc_completion_source *source; /* who has most of it first */
@@ -110,7 +111,7 @@ typedef struct hpc_completions {
     int64_t first_token_ns, end_ns; /* since the request */
     int64_t made;                   /* tokens, of all answers */
 } hpc_completions;
-/* 0 when cancelled too, with what there was. */
+/* Cancelled: 0, and fragments with HPC_FINISH_CANCELLED, which rank last. */
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r);
 void hpc_completions_release(hpc_completions *c);
 

@@ -256,11 +256,12 @@ static int64_t failed(const hpc_completion *c)
     return n;
 }
 
-/* Those that fail sink below those that do not, and nothing at all below those; otherwise the order
- * stays. */
+/* From best to worst: fewer failed checks, fragments of cancelled completions, empty texts. The
+ * sort is stable. */
 static int64_t depth(const hpc_completion *c)
 {
-    return c->text.n == 0 ? HPC_COMPLETION_CHECKS + 1 : failed(c);
+    if (c->text.n == 0) return HPC_COMPLETION_CHECKS + 2;
+    return c->finish == HPC_FINISH_CANCELLED ? HPC_COMPLETION_CHECKS + 1 : failed(c);
 }
 
 static void sink(hpc_completions *c)
