@@ -45,11 +45,11 @@ int hpc_cmd_write_manuals(const char *dir);
 /* Sets a progress up: on standard error, a bar on a terminal; NULL-like (silent) when quiet. */
 void hpc_cmd_progress(hpc_progress *out, bool quiet);
 void hpc_cmd_warn(const char *line, void *command); /* "hpccoder COMMAND: LINE" on stderr */
-/* Ctrl-C, TERM and HUP: the first sets *stop and says that it finishes what is under way; a Ctrl-C
- * behind it ends the process. Between start and end no thread that is made receives these signals:
- * start comes before any that is to live on. */
+/* Ctrl-C, TERM and HUP: the first sets *stop and prints "stopping; THEN", where `then` is a static
+ * string that says what happens to the work; a Ctrl-C after that ends the process. Threads made
+ * between start and end do not receive these signals: start precedes any that outlives it. */
 typedef struct hpc_cmd_signals hpc_cmd_signals;
-int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command);
+int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command, const char *then);
 /* Whether it is not said: another process says it, or a launcher ends ranks that do not meet. */
 void hpc_cmd_signals_follow(hpc_cmd_signals *s, bool quiet);
 const int *hpc_cmd_signals_stop(const hpc_cmd_signals *s);
@@ -68,6 +68,9 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
 /* "PATH" or "NAME=PATH", which is cut in two; a path that is there may contain '='. */
 int hpc_cmd_name_path(const char **name, const char **path, char *text);
 /* Appends a whole file; "-": standard input. */
+/* hpc_file_edit; a warning names what of the file could not be kept. (support.c) */
+int hpc_cmd_edit(const char *command, const char *file, const hpc_buf *from, const hpc_buf *to,
+                 bool force);
 int hpc_cmd_read(hpc_buf *out, const char *file);
 /* "12.3 MiB" */
 const char *hpc_cmd_bytes(char out[32], double bytes);

@@ -89,7 +89,10 @@ static int open_spot(completing *x)
             return hpc_fail(HPC_E_ARG, "standard input has no name: say what it is with --name "
                                        "FILE.c, .cpp, .cu or .f90");
     }
+    if (x->o->force && !x->o->write)
+        return hpc_fail(HPC_E_ARG, "--force needs --write: nothing else changes the file");
     TRY(read_place(&place, x->o->at));
+    if (x->o->write) TRY(hpc_file_check_edit(x->file, x->o->force));
     TRY(hpc_cmd_read(&x->bytes, x->file));
     TRY(hpc_spot_open(&x->spot, x->name, x->bytes.data, x->bytes.n, place));
 out:
@@ -234,6 +237,7 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     hpc_json_put_int(w, "tokens", c->tokens);
     hpc_json_put_real(w, "logprob", c->logprob);
     hpc_json_put_text(w, "finish", finish_name(c->finish));
+    hpc_json_put_text(w, "stop_token", c->stop_token[0] ? c->stop_token : NULL);
     hpc_json_put_int(w, "samples", c->times);
     hpc_json_put_int(w, "open", c->open);
     hpc_json_put_int(w, "retries", c->retries);
@@ -329,17 +333,20 @@ static int write_file(completing *x)
     const hpc_spot *d = &x->spot;
     hpc_buf all = {0}, text = {0};
     int rc = HPC_OK;
+    if (x->made.n > 0 && x->made.item[0].finish == HPC_COMPLETION_CANCELLED)
+        return hpc_fail(HPC_E_ABORTED, "stopped before the completion was whole; %s is unchanged",
+                        x->file);
     if (x->made.n == 0 || x->made.item[0].text.n == 0) return HPC_OK;
     TRY(hpc_buf_add(&text, x->made.item[0].text.data, x->made.item[0].text.n));
     if (d->at == d->text.n && text.data[text.n - 1] != '\n') TRY(hpc_buf_text(&text, "\n"));
     TRY(hpc_buf_add(&all, x->bytes.data, d->raw_at));
     TRY(hpc_spot_spell(&all, d, text.data, text.n));
     TRY(hpc_buf_add(&all, x->bytes.data + d->raw_at, x->bytes.n - d->raw_at));
-    TRY(hpc_file_save(x->file, all.data, all.n));
+    TRY(hpc_cmd_edit("complete", x->file, &x->bytes, &all, x->o->force));
 out:
     hpc_buf_release(&text);
     hpc_buf_release(&all);
-    return rc < 0 ? hpc_error_where("%s", x->file) : rc;
+    return rc;
 }
 
 static void remark_engine(const hpc_engine *e)
@@ -521,7 +528,8 @@ static int draw(completing *x, const hpc_complete_request *r)
     if (x->checker && x->until_good)
         return hpc_complete_until_good(&x->made, x->completer, r, x->checker);
     TRY(hpc_complete(&x->made, x->completer, r));
-    if (x->checker) TRY(hpc_completions_check(&x->made, x->checker));
+    bool cancelled = __atomic_load_n(r->cancel, __ATOMIC_RELAXED);
+    if (x->checker && !cancelled) TRY(hpc_completions_check(&x->made, x->checker));
 out:
     return rc;
 }
@@ -588,7 +596,9 @@ static int run(void *options, int argc, char **argv)
     TRY(open_completer(&x));
     TRY(open_checker(&x));
     TRY(find_context(&x));
-    TRY(hpc_cmd_signals_start(&signals, "complete"));
+    TRY(hpc_cmd_signals_start(&signals, "complete",
+                              x.o->write ? "the file stays unchanged"
+                                         : "what has been completed is printed"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     bool whole = x.o->partial || !is_incomplete(&x);
     if (x.o->write && whole) TRY(write_file(&x));

@@ -14,7 +14,7 @@ typedef struct complete_options {
         *context, *passages, *samples;
     int64_t max_tokens, top_k, seed, prompt_tokens, guess, threads;
     double seconds, temperature, top_p, min_p, repeat;
-    bool raw, no_verbatim, partial, write, json, verbose, quiet;
+    bool raw, no_verbatim, partial, write, force, json, verbose, quiet;
 } complete_options;
 
 extern const hpc_option complete_option_table[];

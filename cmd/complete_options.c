@@ -193,12 +193,17 @@ const hpc_option complete_option_table[] = {
      .letter = 'w',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, write),
-     .help = "Put the best completion into the file, whole or not at all, and print nothing."},
+     .help = "Put the best completion into the file, whole or not at all, and print nothing. "
+             "Owner, mode, ACLs, extended attributes and links stay."},
     {.name = "partial",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, partial),
      .help = "Accept a completion that leaves its block or function open: --write puts it into the "
              "file, and the exit status is 0."},
+    {.name = "force",
+     .kind = HPC_FLAG,
+     .offset = offsetof(complete_options, force),
+     .help = "Let --write change a read-only file."},
     HPC_CMD_JSON(complete_options),
     {.name = "verbose",
      .letter = 'v',

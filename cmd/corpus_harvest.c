@@ -201,7 +201,8 @@ static int run(void *options, int argc, char **argv)
     TRY(parse_split(&h.validation, &h.test, o->split));
     TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
     hpc_cmd_progress(&progress, o->quiet);
-    TRY(hpc_cmd_signals_start(&signals, "corpus harvest"));
+    TRY(hpc_cmd_signals_start(&signals, "corpus harvest",
+                              "what is done is kept, --resume continues"));
     h.repository = w.item;
     h.repositories_n = w.n;
     h.folder = o->out;

@@ -152,7 +152,7 @@ static int run(void *options, int argc, char **argv)
         return hpc_fail(HPC_E_ARG, "--held-out is for task perf: a corpus leaves out what is held "
                                    "out when it is harvested, and `corpus check` tells");
     if (perf) TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
-    TRY(hpc_cmd_signals_start(&signals, "corpus pack"));
+    TRY(hpc_cmd_signals_start(&signals, "corpus pack", "what is done is kept, --resume continues"));
     hpc_cmd_progress(&progress, o->quiet);
     h.corpus = argc ? argv[0] : NULL;
     h.tokenizer = o->tokenizer;

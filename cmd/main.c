@@ -3,7 +3,10 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
@@ -91,13 +94,25 @@ int hpc_cmd_failed(const char *command, int rc)
     return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }
 
+/* Of help: $COLUMNS, or the terminal's, or 80. Longer lines than 120 are hard to read. */
+static int help_columns(void)
+{
+    const char *given = getenv("COLUMNS");
+    struct winsize w;
+    int n = given ? atoi(given) : 0;
+    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
+    if (n <= 0) n = 80;
+    return n < 20 ? 20 : n > 120 ? 120 : n;
+}
+
 static int usage(FILE *to)
 {
-    fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n");
-    for (int k = 0; hpc_commands[k]; k++)
-        fprintf(to, "  %-16s  %s\n", hpc_commands[k]->name, hpc_commands[k]->summary);
+    hpc_buf list = {0};
+    int rc = hpc_options_overview(&list, hpc_commands, help_columns());
+    fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n%s", rc < 0 ? "" : list.data);
+    hpc_buf_release(&list);
     fprintf(to,
-            "\n`hpccoder COMMAND --help` tells all of one command.\n"
+            "\n`hpccoder COMMAND --help` describes one command.\n"
             "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
     if (to == stderr) return EXIT_BAD_INPUT;
     return fflush(to) == 0 ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
@@ -139,7 +154,7 @@ static const hpc_command *find_command(int argc, char **argv, int *words)
 static int show_help(const hpc_command *c)
 {
     hpc_buf text = {0};
-    int rc = hpc_options_help(&text, c, "hpccoder");
+    int rc = hpc_options_help(&text, c, "hpccoder", help_columns());
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);
 }

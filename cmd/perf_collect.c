@@ -118,7 +118,8 @@ static int run(void *options, int argc, char **argv)
     a.arena = hpc_arena_create(0);
     if (!a.arena) return HPC_E_NOMEM;
     TRY(understand(&h, &a, o));
-    TRY(hpc_cmd_signals_start(&signals, "perf collect"));
+    TRY(hpc_cmd_signals_start(&signals, "perf collect",
+                              "measurements are kept, the same command continues"));
     h.stop = hpc_cmd_signals_stop(signals);
     h.tell = asked_say;
     h.user = &a;

@@ -192,7 +192,8 @@ static int measure(prediction *x)
     hpc_cmd_signals *signals = NULL;
     predict_measured *m = &x->measured;
     int rc;
-    TRY(hpc_cmd_signals_start(&signals, "perf predict"));
+    TRY(hpc_cmd_signals_start(&signals, "perf predict",
+                              "measurements are kept, the same command continues"));
     x->history.stop = hpc_cmd_signals_stop(signals);
     TRY(predict_measure(m, &x->p, &x->history));
     if (m->points_n > 0 && m->measured == 0 && !m->stopped)

@@ -153,7 +153,7 @@ static int fix(const pragma_file *f, judging *j)
         TRY(pragma_changes_diff(&report, &c, f));
     } else if (c.n > 0) {
         TRY(pragma_changes_apply(&out, &c, f));
-        TRY(hpc_file_save(f->path, out.data, out.n));
+        TRY(hpc_cmd_edit("pragma", f->path, &f->text, &out, j->o->force));
         for (int64_t i = 0; i < f->loops.n; i++)
             if (f->note[i].put)
                 hpc_buf_printf(&report, "%s:%u: %s\n", f->path, f->loops.item[i].line,
@@ -280,6 +280,8 @@ static int check_options(judging *j, int argc)
     if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; --help tells more");
     if (o->diff + o->fix + o->check > 1)
         return hpc_fail(HPC_E_ARG, "--diff, --fix and --check exclude each other");
+    if (o->force && !o->fix)
+        return hpc_fail(HPC_E_ARG, "--force needs --fix: nothing else changes files");
     if (o->guard && o->conditional)
         return hpc_fail(HPC_E_ARG, "--guard and --conditional exclude each other");
     if (o->guard && o->target)

@@ -10,7 +10,7 @@
 
 typedef struct pragma_options {
     int64_t at;
-    bool diff, fix, check, guard, conditional, default_none, simd, target, rank, json, quiet;
+    bool diff, fix, force, check, guard, conditional, default_none, simd, target, rank, json, quiet;
     bool sandbox;
     double tolerance, seconds;
     const char *format, *database, *verify, *folder, *build, *run, *model;

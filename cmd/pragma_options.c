@@ -20,7 +20,12 @@ const hpc_option pragma_option_table[] = {
     {.name = "fix",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, fix),
-     .help = "Put the directives into the files, each file whole or not at all."},
+     .help = "Put the directives into the files, each file whole or not at all. Owner, mode, ACLs, "
+             "extended attributes and links stay."},
+    {.name = "force",
+     .kind = HPC_FLAG,
+     .offset = offsetof(pragma_options, force),
+     .help = "Let --fix change read-only files."},
     {.name = "check",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, check),

@@ -47,6 +47,18 @@ int hpc_cmd_read(hpc_buf *out, const char *file)
     return hpc_file_read(out, strcmp(file, "-") == 0 ? "/dev/stdin" : file, SIZE_MAX);
 }
 
+int hpc_cmd_edit(const char *command, const char *file, const hpc_buf *from, const hpc_buf *to,
+                 bool force)
+{
+    hpc_buf lost = {0};
+    int rc = hpc_file_edit(&lost, file, from, to, force);
+    if (rc >= 0 && lost.n > 0)
+        fprintf(stderr, "hpccoder %s: %s: the new file could not keep %s\n", command, file,
+                lost.data);
+    hpc_buf_release(&lost);
+    return rc;
+}
+
 int hpc_cmd_threads(int64_t asked)
 {
     cpu_set_t set[64]; /* 65536 CPUs: the kernel refuses a mask that is too short for it */
@@ -72,7 +84,7 @@ int hpc_cmd_name_path(const char **name, const char **path, char *text)
 /* ---- signals ---------------------------------------------------------------- */
 
 struct hpc_cmd_signals {
-    const char *command;
+    const char *command, *then;
     pthread_t thread;
     sigset_t before;
     int stop; /* by atomic built-ins, as those below */
@@ -110,14 +122,12 @@ static void *wait_for_signals(void *user)
             continue;
         }
         if (__atomic_load_n(&s->follows, __ATOMIC_ACQUIRE)) continue;
-        fprintf(
-            stderr,
-            "\nhpccoder %s: stopping; what is done is kept, --resume goes on (Ctrl-C: at once)\n",
-            s->command);
+        fprintf(stderr, "\nhpccoder %s: stopping; %s (Ctrl-C again: at once)\n", s->command,
+                s->then);
     }
 }
 
-int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
+int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command, const char *then)
 {
     int rc = HPC_OK;
     sigset_t set = signals_of_interest();
@@ -125,6 +135,7 @@ int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command)
     *out = NULL;
     if (!s) return HPC_E_NOMEM;
     s->command = command;
+    s->then = then;
     sigaddset(&set, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &set, &s->before);
     errno = pthread_create(&s->thread, NULL, wait_for_signals, s);

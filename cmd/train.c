@@ -422,7 +422,7 @@ out:
 static int train_on_ranks(hpc_training_options *t, const train_options *o)
 {
     hpc_cmd_signals *signals = NULL;
-    int rc = hpc_cmd_signals_start(&signals, "train");
+    int rc = hpc_cmd_signals_start(&signals, "train", "a checkpoint is saved, --resume continues");
     if (rc < 0) return rc;
     t->stop = hpc_cmd_signals_stop(signals);
     t->save = hpc_cmd_signals_save(signals);

@@ -146,14 +146,14 @@ void hpc_engine_cancel(hpc_engine *e, int64_t id)
         if (e->list[k].id == id) e->list[k].cancelled = true;
 }
 
-static void finish(hpc_engine *e, running *x, hpc_finish how)
+static void finish(hpc_engine *e, running *x, hpc_finish how, int32_t token)
 {
     hpc_request r = x->r;
 
     if (x->begun) hpc_pages_settle(e->pages, &x->past, x->text, x->done);
     release(e, x);
     x->over = true;
-    if (r.ended) r.ended(r.user, how);
+    if (r.ended) r.ended(r.user, how, token);
 }
 
 static void drop_finished(hpc_engine *e)
@@ -161,7 +161,8 @@ static void drop_finished(hpc_engine *e)
     int64_t n = 0;
 
     for (int64_t k = 0; k < e->n; k++) {
-        if (e->list[k].cancelled && !e->list[k].over) finish(e, &e->list[k], HPC_FINISH_CALLER);
+        if (e->list[k].cancelled && !e->list[k].over)
+            finish(e, &e->list[k], HPC_FINISH_CANCELLED, -1);
         if (!e->list[k].over) e->list[n++] = e->list[k];
     }
     e->n = n;
@@ -301,19 +302,19 @@ static int go_on(hpc_engine *e, running *x, const float *logits)
     int rc = hpc_sampler_draw(e->sampler, &r->sampling, &c, &token, &logprob);
 
     if (rc < 0) {
-        finish(e, x, HPC_FINISH_ERROR);
+        finish(e, x, HPC_FINISH_ERROR, -1);
         return rc;
     }
     if (stops(r, token)) {
-        finish(e, x, HPC_FINISH_STOP);
+        finish(e, x, HPC_FINISH_STOP, token);
         return HPC_OK;
     }
     x->text[x->n++] = token;
     x->made++;
     if (r->token_made(r->user, token, logprob))
-        finish(e, x, HPC_FINISH_CALLER);
+        finish(e, x, HPC_FINISH_CALLER, -1);
     else if (x->made == r->most)
-        finish(e, x, HPC_FINISH_LENGTH);
+        finish(e, x, HPC_FINISH_LENGTH, -1);
     return HPC_OK;
 }
 

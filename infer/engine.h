@@ -45,10 +45,11 @@ void hpc_engine_close(hpc_engine *e); /* ends what runs, and tells nobody */
 const hpc_model_config *hpc_engine_config(const hpc_engine *e);
 
 typedef enum hpc_finish {
-    HPC_FINISH_LENGTH, /* as many tokens as were wanted, or as the model takes */
-    HPC_FINISH_STOP,   /* a token that ends it, which is not told */
-    HPC_FINISH_CALLER, /* it was told to end */
-    HPC_FINISH_ERROR   /* nothing could be chosen: hpc_engine_step's error says why */
+    HPC_FINISH_LENGTH,    /* as many tokens as were wanted, or as the model takes */
+    HPC_FINISH_STOP,      /* a stop token, which token_made does not get */
+    HPC_FINISH_CALLER,    /* token_made returned 1 */
+    HPC_FINISH_CANCELLED, /* hpc_engine_cancel */
+    HPC_FINISH_ERROR      /* nothing could be chosen: hpc_engine_step's error says why */
 } hpc_finish;
 
 typedef struct hpc_request {
@@ -60,7 +61,8 @@ typedef struct hpc_request {
     int64_t stop_n;
     /* Both are called by hpc_engine_step. A token has been chosen: 0 goes on, 1 ends it. */
     int (*token_made)(void *user, int32_t token, float logprob);
-    void (*ended)(void *user, hpc_finish how); /* may be NULL */
+    /* May be NULL. token: the stop token of HPC_FINISH_STOP, else -1. */
+    void (*ended)(void *user, hpc_finish how, int32_t token);
     /* Which tokens may come next, as in hpc_choice; NULL, or what gives NULL: all. */
     const uint32_t *(*allowed)(void *user);
     void *user;
@@ -69,8 +71,8 @@ typedef struct hpc_request {
 /* Not from within a callback. HPC_E_ARG: a token that the model does not have, or a text longer
  * than it or the cache takes. */
 int hpc_engine_submit(hpc_engine *e, const hpc_request *r, int64_t *id);
-/* It ends before the next step, with HPC_FINISH_CALLER; not from within a callback. An id that has
- * ended is no error. */
+/* It ends before the next step, with HPC_FINISH_CANCELLED; not from within a callback. An id that
+ * has ended is no error. */
 void hpc_engine_cancel(hpc_engine *e, int64_t id);
 /* *busy: something runs or waits. After an error of the device nothing goes on; a request for which
  * nothing could be chosen ends alone, and the error is returned when all others have been told. */

@@ -4,6 +4,7 @@
  */
 #include "infer/complete/answer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -139,7 +140,7 @@ static int token_made(void *user, int32_t id, float logprob)
 
 static hpc_completion_finish finish_of(const complete_answer *a, hpc_finish how)
 {
-    if (a->run->cancelled) return HPC_COMPLETION_CANCELLED;
+    if (how == HPC_FINISH_CANCELLED) return HPC_COMPLETION_CANCELLED;
     if (a->repeats) return HPC_COMPLETION_REPETITION;
     if (a->over) return HPC_COMPLETION_STOP;
     if (a->late) return HPC_COMPLETION_TIME;
@@ -218,10 +219,11 @@ out:
     return rc;
 }
 
-static void ended(void *user, hpc_finish how)
+static void ended(void *user, hpc_finish how, int32_t id)
 {
     complete_answer *a = user;
     complete_run *x = a->run;
+    a->stop_token = id;
     a->finish = finish_of(a, how);
     if (x->failed >= 0) x->failed = finish(a);
 }
@@ -342,6 +344,11 @@ int complete_answer_take(hpc_completion *c, complete_answer *a)
     for (; c->tokens < a->token_n && a->token[c->tokens].at < a->end; c->tokens++)
         c->logprob += a->token[c->tokens].logprob;
     c->finish = a->finish;
+    if (a->finish == HPC_COMPLETION_STOP && a->stop_token >= 0) {
+        size_t n = 0;
+        const char *piece = hpc_tokenizer_piece(a->run->c->tokenizer, a->stop_token, &n);
+        snprintf(c->stop_token, sizeof c->stop_token, "%.*s", (int)n, piece ? piece : "");
+    }
     c->retries = a->retries;
     c->text = a->shown;
     a->shown = (hpc_buf){0};

@@ -40,6 +40,7 @@ typedef struct complete_answer {
     int64_t made;    /* tokens, with those that retries dropped */
     bool over, repeats, full, late, ended, resample;
     hpc_completion_finish finish;
+    int32_t stop_token; /* -1: none */
     complete_indent indent;
 } complete_answer;
 
@@ -51,7 +52,6 @@ struct complete_run {
     int64_t n, begun, ended;
     int64_t start_ns, first_ns, made;
     bool begins; /* a token has been made */
-    bool cancelled;
     int failed;
 };
 

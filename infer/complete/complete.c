@@ -76,7 +76,6 @@ out:
 static void cancel_all(complete_run *x)
 {
     bool busy = true;
-    x->cancelled = true;
     for (int64_t k = 0; k < x->begun; k++) hpc_engine_cancel(x->c->engine, x->answer[k].id);
     while (busy && hpc_engine_step(x->c->engine, &busy) >= 0) continue;
 }
@@ -135,13 +134,19 @@ static double likelihood(const hpc_completion *c)
     return c->tokens > 0 ? c->logprob / (double)c->tokens : -1e9;
 }
 
+static bool is_better(const hpc_completion *a, const hpc_completion *b)
+{
+    bool a_whole = a->finish != HPC_COMPLETION_CANCELLED;
+    bool b_whole = b->finish != HPC_COMPLETION_CANCELLED;
+    return a_whole != b_whole ? a_whole : likelihood(a) > likelihood(b);
+}
+
 static void rank(hpc_completions *out)
 {
     for (int64_t k = 1; k < out->n; k++) {
         hpc_completion c = out->item[k];
         int64_t i = k;
-        for (; i > 0 && likelihood(&out->item[i - 1]) < likelihood(&c); i--)
-            out->item[i] = out->item[i - 1];
+        for (; i > 0 && is_better(&c, &out->item[i - 1]); i--) out->item[i] = out->item[i - 1];
         out->item[i] = c;
     }
 }

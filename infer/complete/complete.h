@@ -114,10 +114,11 @@ typedef struct hpc_completion {
     int64_t tokens;
     double logprob; /* of these tokens together, natural */
     hpc_completion_finish finish;
-    int64_t open;    /* brackets of its line, block or function that it leaves open */
-    int64_t retries; /* times that it was sampled again after a repetition */
-    int64_t sample;  /* the first that gave this text */
-    int64_t times;   /* how many gave it */
+    char stop_token[48]; /* the token by which the model ended it, as the tokenizer spells it; "" */
+    int64_t open;        /* brackets of its line, block or function that it leaves open */
+    int64_t retries;     /* times that it was sampled again after a repetition */
+    int64_t sample;      /* the first that gave this text */
+    int64_t times;       /* how many gave it */
     hpc_completion_check check[HPC_COMPLETION_CHECKS];
     int64_t check_n;
     hpc_completion_source *source; /* who has most of it first */
@@ -131,7 +132,7 @@ typedef struct hpc_completions {
     int64_t made;                   /* tokens, of all answers */
     int64_t drawn;                  /* answers */
 } hpc_completions;
-/* 0 when cancelled, with what there was. */
+/* Cancelled: 0, and fragments with HPC_COMPLETION_CANCELLED, which rank last. */
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r);
 /* Moves the completions of `more`, drawn for the same request, to `out`; equal texts are merged,
  * and the likeliest comes first again. Releases `more`. */

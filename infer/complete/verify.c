@@ -329,7 +329,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static int depth(const hpc_completion *c)
 {
     int sum = c->finish == HPC_COMPLETION_FORCED;
-    if (c->text.n == 0) return 2 << KINDS;
+    if (c->text.n == 0) return 4 << KINDS;
+    if (c->finish == HPC_COMPLETION_CANCELLED) return 2 << KINDS;
     for (int k = 0; k < KINDS; k++) sum += hpc_completion_has_failed(c, kinds[k]) << (KINDS - k);
     return sum;
 }

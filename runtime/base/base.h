@@ -125,6 +125,12 @@ void hpc_file_drop(const hpc_file_view *v, const void *part, size_t bytes);
 void hpc_file_close(hpc_file_view *v);
 /* Whole or not at all: temporary name beside it, fsync, rename, fsync of the folder. */
 int hpc_file_save(const char *path, const void *data, size_t bytes);
+/* Replaces the content of a user's file by `to`, whole or not at all, through symbolic links.
+ * Owner, mode, ACLs, extended attributes and hard links stay; `lost` gets the names of what could
+ * not. HPC_E_ARG: the file is read-only (`force` overrides), or no longer holds `from`. */
+int hpc_file_edit(hpc_buf *lost, const char *path, const hpc_buf *from, const hpc_buf *to,
+                  bool force);
+int hpc_file_check_edit(const char *path, bool force); /* for commands that work for long before */
 bool hpc_file_exists(const char *path);
 int hpc_file_mkdir(const char *path);  /* with parents; existing is fine */
 int hpc_file_remove(const char *path); /* absent is fine */

@@ -1,5 +1,5 @@
 /*
- * file.c: reading files whole, and mapping them. With file_write.c and
+ * file.c: reading files whole, and mapping them. With file_write.c, file_edit.c and
  * file_folder.c it is the only place that opens any.
  *
  * It gives no meaning to "-": standard input and output belong to the commands. A
@@ -32,7 +32,7 @@ static void close_quietly(int fd)
 /* ---- reading -------------------------------------------------------------- */
 
 /* By reading until the end and not by size, which pipes and /proc do not know. */
-static int read_all(hpc_buf *out, int fd, const char *path, size_t limit)
+int hpc_file_read_all(hpc_buf *out, int fd, const char *path, size_t limit)
 {
     char chunk[1 << 16];
     size_t total = 0;
@@ -60,7 +60,7 @@ int hpc_file_read(hpc_buf *out, const char *path, size_t limit)
         rc = hpc_fail_os(HPC_E_IO, "cannot open " SHOWN, path);
         goto out;
     }
-    TRY(read_all(out, fd, path, limit));
+    TRY(hpc_file_read_all(out, fd, path, limit));
 out:
     close_quietly(fd);
     if (rc < 0 && out->n > before) {

@@ -70,7 +70,7 @@ static int create_temp(hpc_file_writer *w, const char *path)
     return hpc_fail_os(HPC_E_IO, "cannot create a temporary file beside " SHOWN, path);
 }
 
-static int write_all(int fd, const void *data, size_t bytes, const char *path)
+int hpc_file_write_all(int fd, const void *data, size_t bytes, const char *path)
 {
     const char *p = data;
     while (bytes > 0) {
@@ -84,7 +84,7 @@ static int write_all(int fd, const void *data, size_t bytes, const char *path)
     return 0;
 }
 
-static int sync_retry(int fd)
+int hpc_file_sync(int fd)
 {
     int rc;
     do rc = fsync(fd);
@@ -111,7 +111,7 @@ static int replace(hpc_file_writer *w, const char *path)
     }
     if (rename(w->temp, w->path) < 0) return hpc_fail_os(HPC_E_IO, "cannot replace " SHOWN, path);
     w->created = false;
-    if (sync_retry(w->folder_fd) < 0 && errno != EINVAL) { /* EINVAL: not on this file system */
+    if (hpc_file_sync(w->folder_fd) < 0 && errno != EINVAL) { /* EINVAL: not on this file system */
         return hpc_fail_os(HPC_E_IO, SHOWN " is saved, but its folder cannot be synced", path);
     }
     return 0;
@@ -168,7 +168,7 @@ out:
 int hpc_file_write(hpc_file_writer *w, const void *data, size_t bytes)
 {
     if (w->failed) return w->failed;
-    int rc = write_all(w->fd, data, bytes, w->path);
+    int rc = hpc_file_write_all(w->fd, data, bytes, w->path);
     if (rc < 0)
         w->failed = rc;
     else
@@ -183,11 +183,22 @@ int hpc_file_write_at(hpc_file_writer *w, size_t at, const void *data, size_t by
     int rc = 0;
     if (lseek(w->fd, (off_t)at, SEEK_SET) < 0)
         rc = hpc_fail_os(HPC_E_IO, "cannot write " SHOWN, w->path);
-    if (rc == 0) rc = write_all(w->fd, data, bytes, w->path);
+    if (rc == 0) rc = hpc_file_write_all(w->fd, data, bytes, w->path);
     if (rc == 0 && lseek(w->fd, (off_t)w->bytes, SEEK_SET) < 0)
         rc = hpc_fail_os(HPC_E_IO, "cannot write " SHOWN, w->path);
     if (rc < 0) w->failed = rc;
     return rc;
+}
+
+int hpc_file_writer_fd(const hpc_file_writer *w)
+{
+    return w->fd;
+}
+
+const char *hpc_file_keep_temp(hpc_file_writer *w)
+{
+    w->created = false;
+    return w->temp;
 }
 
 size_t hpc_file_written(const hpc_file_writer *w)
@@ -201,7 +212,7 @@ int hpc_file_commit(hpc_file_writer *w)
     hpc_assert(!w->done);
     w->done = true;
     TRY(rc);
-    if (sync_retry(w->fd) < 0) {
+    if (hpc_file_sync(w->fd) < 0) {
         rc = hpc_fail_os(HPC_E_IO, "cannot write " SHOWN, w->path);
         goto out;
     }

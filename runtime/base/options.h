@@ -52,7 +52,9 @@ int hpc_options_parse(void *out, const hpc_command *c, hpc_arena *a, int argc, c
                       int *rest);
 /* Overlays keys of a JSON object; unknown keys are errors that name the nearest known one. */
 int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_json *object);
-int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program);
+/* Lines are shorter than `width` columns, except labels and commands, which are not wrapped. */
+int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program, int width);
+int hpc_options_overview(hpc_buf *out, const hpc_command *const *commands, int width);
 int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, const char *version);
 int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* NULL-terminated */
                            const char *program);

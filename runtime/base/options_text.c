@@ -1,5 +1,5 @@
 /*
- * options_text.c: a command's --help, 80 columns wide, and the pieces of text
+ * options_text.c: a command's --help, the list of commands, and the pieces of text
  * that help and manual share. It prints nothing; completion and manual are in
  * options_completion.c and options_man.c.
  */
@@ -11,7 +11,7 @@
 
 #include "runtime/base/priv.h"
 
-enum { WIDTH = 80, LABEL_MAX = 28 };
+enum { LABEL_MAX = 28, NARROW = 60, NARROW_INDENT = 8, NAME_COLUMNS = 16 };
 
 static const char blanks[] = " \t\n";
 
@@ -172,7 +172,7 @@ static int label_columns(const hpc_option *o)
 
 /* The label, then the sentence in a column of its own; on the next line when the
  * label reaches into that column. */
-static void write_option(hpc_buf *out, const hpc_option *o, int indent)
+static void write_option(hpc_buf *out, const hpc_option *o, int indent, int width)
 {
     char label[256], note[256];
     hpc_buf text = {0};
@@ -187,12 +187,13 @@ static void write_option(hpc_buf *out, const hpc_option *o, int indent)
     hpc_buf_printf(out, "%*s", indent - at, "");
     hpc_buf_printf(&text, "%s %s", o->help ? o->help : "", note);
     if (text.failed) out->failed = text.failed;
-    hpc_text_wrap(out, text.data ? text.data : "", text.n, indent, WIDTH, hpc_buf_add);
+    hpc_text_wrap(out, text.data ? text.data : "", text.n, indent, width, hpc_buf_add);
     hpc_buf_text(out, "\n");
     hpc_buf_release(&text);
 }
 
-static void write_options(hpc_buf *out, const hpc_command *c)
+/* Where lines are short, sentences stand below their labels. */
+static void write_options(hpc_buf *out, const hpc_command *c, int width)
 {
     const hpc_option help = hpc_option_help(c);
     int widest = label_columns(&help);
@@ -200,13 +201,14 @@ static void write_options(hpc_buf *out, const hpc_command *c)
         int wide = label_columns(o);
         if (wide > widest && wide <= LABEL_MAX) widest = wide;
     }
+    const int indent = width < NARROW ? NARROW_INDENT : widest + 2;
     hpc_buf_text(out, "\nOptions:\n");
-    for (const hpc_option *o = c->options; o && o->name; o++) write_option(out, o, widest + 2);
-    write_option(out, &help, widest + 2);
+    for (const hpc_option *o = c->options; o && o->name; o++) write_option(out, o, indent, width);
+    write_option(out, &help, indent, width);
 }
 
 /* Commands are not wrapped, so that they can be pasted. */
-static void write_examples(hpc_buf *out, const char *examples)
+static void write_examples(hpc_buf *out, const char *examples, int width)
 {
     hpc_example e;
     bool first = true;
@@ -216,25 +218,51 @@ static void write_examples(hpc_buf *out, const char *examples)
         hpc_buf_printf(out, "  %.*s\n", (int)e.command_n, e.command);
         if (e.does_n == 0) continue;
         hpc_buf_text(out, "      ");
-        hpc_text_wrap(out, e.does, e.does_n, 6, WIDTH, hpc_buf_add);
+        hpc_text_wrap(out, e.does, e.does_n, 6, width, hpc_buf_add);
         hpc_buf_text(out, "\n");
     }
 }
 
-int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program)
+static void write_usage(hpc_buf *out, const hpc_command *c, const char *program, int width)
+{
+    hpc_buf line = {0};
+    hpc_buf_text(out, "Usage: ");
+    hpc_buf_printf(&line, "%s %s [OPTION]... %s", program, c->name,
+                   c->arguments ? c->arguments : "");
+    if (line.failed) out->failed = line.failed;
+    hpc_text_wrap(out, line.data ? line.data : "", line.n, 7, width, hpc_buf_add);
+    hpc_buf_text(out, "\n\n");
+    hpc_buf_release(&line);
+}
+
+int hpc_options_help(hpc_buf *out, const hpc_command *c, const char *program, int width)
 {
     const char *text = c->description, *start;
     size_t n;
-    hpc_buf_printf(out, "Usage: %s %s [OPTION]...%s%s\n\n", program, c->name,
-                   c->arguments && c->arguments[0] ? " " : "", c->arguments ? c->arguments : "");
-    hpc_text_wrap(out, c->summary, strlen(c->summary), 0, WIDTH, hpc_buf_add);
+    write_usage(out, c, program, width);
+    hpc_text_wrap(out, c->summary, strlen(c->summary), 0, width, hpc_buf_add);
     hpc_buf_text(out, "\n");
     while (hpc_text_paragraph(&text, &start, &n)) {
         hpc_buf_text(out, "\n");
-        hpc_text_wrap(out, start, n, 0, WIDTH, hpc_buf_add);
+        hpc_text_wrap(out, start, n, 0, width, hpc_buf_add);
         hpc_buf_text(out, "\n");
     }
-    write_options(out, c);
-    write_examples(out, c->examples);
+    write_options(out, c, width);
+    write_examples(out, c->examples, width);
+    return out->failed;
+}
+
+int hpc_options_overview(hpc_buf *out, const hpc_command *const *commands, int width)
+{
+    const int indent = width < NARROW ? NARROW_INDENT : 2 + NAME_COLUMNS + 2;
+    for (; *commands; commands++) {
+        const hpc_command *c = *commands;
+        if (width < NARROW)
+            hpc_buf_printf(out, "  %s\n%*s", c->name, indent, "");
+        else
+            hpc_buf_printf(out, "  %-*s  ", NAME_COLUMNS, c->name);
+        hpc_text_wrap(out, c->summary, strlen(c->summary), indent, width, hpc_buf_add);
+        hpc_buf_text(out, "\n");
+    }
     return out->failed;
 }

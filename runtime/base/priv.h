@@ -10,13 +10,19 @@
 
 #include "runtime/base/options.h"
 
-/* ---- files (file.c, file_write.c, file_folder.c) ----------------------------
+/* ---- files (file.c, file_write.c, file_edit.c, file_folder.c) ----------------
  * Paths in messages are cut, so that the reason behind them always fits. */
 #define SHOWN "%.300s"
 /* Begins and ends the names of temporary files: what lies between is ours to choose. */
 #define TEMP_HEAD ".hpc-"
 #define TEMP_TAIL ".tmp"
 int hpc_file_open_retry(const char *path, int flags, mode_t mode); /* a descriptor, or -1 */
+/* Appends what a descriptor still has; more than `limit` bytes are an error. */
+int hpc_file_read_all(hpc_buf *out, int fd, const char *path, size_t limit);
+int hpc_file_write_all(int fd, const void *data, size_t bytes, const char *path);
+int hpc_file_sync(int fd); /* fsync; errno holds the reason of a failure */
+int hpc_file_writer_fd(const hpc_file_writer *w);
+const char *hpc_file_keep_temp(hpc_file_writer *w); /* closing leaves it; returns its path */
 /* Into PATH_MAX chars; `action` for the message. */
 int hpc_file_copy_path(char *out, const char *path, const char *action);
 

@@ -134,16 +134,37 @@ static void test_help(void **state)
 {
     (void)state;
     hpc_buf b = {0};
-    assert_int_equal(hpc_options_help(&b, &bench_op, "hpccoder"), 0);
+    assert_int_equal(hpc_options_help(&b, &bench_op, "hpccoder", 80), 0);
     assert_string_equal(b.data, golden_help);
     hpc_buf_release(&b);
+}
+
+static int longest_line(const char *text)
+{
+    int longest = 0, at = 0;
+    for (const char *p = text; *p; p++) {
+        at = *p == '\n' ? 0 : at + (((unsigned char)*p & 0xC0) != 0x80);
+        if (at > longest) longest = at;
+    }
+    return longest;
+}
+
+static void overview_fits_the_width(void **state)
+{
+    (void)state;
+    for (int width = 24; width <= 120; width += 24) {
+        hpc_buf b = {0};
+        assert_int_equal(hpc_options_overview(&b, commands, width), 0);
+        assert_in_range(longest_line(b.data), 1, width - 1);
+        hpc_buf_release(&b);
+    }
 }
 
 static void test_help_of_little(void **state)
 {
     (void)state;
     hpc_buf b = {0};
-    assert_int_equal(hpc_options_help(&b, &info, "hpccoder"), 0);
+    assert_int_equal(hpc_options_help(&b, &info, "hpccoder", 80), 0);
     assert_string_equal(b.data, "Usage: hpccoder info [OPTION]...\n\nsay what there is\n\n"
                                 "Options:\n  -h, --help  Show this help and exit.\n");
     hpc_buf_release(&b);
@@ -161,17 +182,14 @@ static void test_help_wraps_before_column_80(void **state)
         {.name = "host", .letter = 'h', .kind = HPC_TEXT, .argument = "H", .help = "A host."},
         {0}};
     const hpc_command c = {.name = "x", .summary = "y", .description = text, .options = options};
-    assert_int_equal(hpc_options_help(&b, &c, "p"), 0);
-    int longest = 0, at = 0;
-    for (const char *p = b.data; *p; p++) {
-        if (*p == '\n')
-            at = 0;
-        else
-            at += ((unsigned char)*p & 0xC0) != 0x80;
-        if (at > longest) longest = at;
-    }
-    assert_in_range(longest, 72, 79);
+    assert_int_equal(hpc_options_help(&b, &c, "p", 80), 0);
+    assert_in_range(longest_line(b.data), 72, 79);
     assert_non_null(strstr(b.data, "\n      --help     Show")); /* the table took its letter */
+    for (int width = 24; width < 120; width += 12) {
+        b.n = 0;
+        assert_int_equal(hpc_options_help(&b, &c, "p", width), 0);
+        assert_in_range(longest_line(b.data), width - 12, width - 1);
+    }
     hpc_buf_release(&b);
 }
 
@@ -413,7 +431,7 @@ static int texts_body(void *user)
 {
     (void)user;
     hpc_buf help = {0}, man = {0}, completion = {0};
-    int rc = hpc_options_help(&help, &bench_op, "hpccoder");
+    int rc = hpc_options_help(&help, &bench_op, "hpccoder", 80);
     if (rc == 0) rc = hpc_options_man(&man, &bench_op, "hpccoder", "0.1");
     if (rc == 0) rc = hpc_options_completion(&completion, commands, "hpccoder");
     hpc_buf_release(&help);
@@ -434,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_help),
         CASE(test_help_of_little),
+        CASE(overview_fits_the_width),
         CASE(test_help_wraps_before_column_80),
         CASE(test_man),
         CASE(test_man_formats_without_a_warning),

@@ -91,6 +91,7 @@ static void options_are_shared(void **state)
     for (int k = 0; k < 4; k++) {
         int n = 0;
         for (const char *p = list; (p = strstr(p, "\n  ")); p++) {
+            if (p[3] == ' ') continue; /* a summary's second line */
             snprintf(name, sizeof name, "%.16s", p + 3);
             while (name[strlen(name) - 1] == ' ') name[strlen(name) - 1] = '\0';
             told_of(n ? other : first, name, options[k]);
@@ -99,6 +100,33 @@ static void options_are_shared(void **state)
         }
         if (n < least[k]) fail_msg("--%s: %d commands: %s", options[k], n, first);
     }
+}
+
+static int longest_line(const char *text)
+{
+    int longest = 0;
+    for (const char *p = text; *p; p += strcspn(p, "\n") + (strchr(p, '\n') != NULL))
+        if ((int)strcspn(p, "\n") > longest) longest = (int)strcspn(p, "\n");
+    return longest;
+}
+
+static void help_fits_the_columns_of_the_environment(void **state)
+{
+    (void)state;
+    setenv("COLUMNS", "70", 1);
+    wants("complete --help", 0);
+    char *examples = strstr(o.out, "\nExamples:"); /* commands are not wrapped */
+    assert_non_null(examples);
+    *examples = '\0';
+    assert_in_range(longest_line(o.out), 60, 69);
+    setenv("COLUMNS", "100", 1);
+    wants("complete --help", 0);
+    assert_in_range(longest_line(o.out), 90, 99);
+    setenv("COLUMNS", "60", 1);
+    wants("--help", 0);
+    *strstr(o.out, "\n\n`") = '\0';
+    assert_in_range(longest_line(o.out), 50, 59);
+    unsetenv("COLUMNS");
 }
 
 static void errors_are_one_line(void **state)
@@ -209,7 +237,7 @@ static void manuals_and_completion(void **state)
     hpc_buf names = {0};
     int64_t n = 0, pages = 1;
     wants("--help", 0);
-    for (const char *p = o.out; (p = strstr(p, "\n  ")); p++) pages++;
+    for (const char *p = o.out; (p = strstr(p, "\n  ")); p++) pages += p[3] != ' ';
     assert_non_null(mkdtemp(dir));
     snprintf(words, sizeof words, "--man-pages %s", dir);
     wants(words, 0);
@@ -236,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps),
         cmocka_unit_test(options_are_shared),
+        cmocka_unit_test(help_fits_the_columns_of_the_environment),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(info_reports),
         cmocka_unit_test(plans_are_shown),
@@ -243,5 +272,6 @@ int main(void)
         cmocka_unit_test(a_small_model_learns),
         cmocka_unit_test(manuals_and_completion),
     };
+    unsetenv("COLUMNS");
     return cmocka_run_group_tests_name("cmd/cli", tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/base.h"
 #include "tests/source/check.h"
@@ -212,6 +213,22 @@ static void test_fix_of_nests(void **state)
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        #pragma omp parallel for\n"
             "        for (int j = 0; j < n; j++)\n            y[j] = y[j] / 2 + i;\n    }\n}\n");
+}
+
+static void fix_refuses_read_only_files(void **state)
+{
+    char path[PATH_MAX];
+    const char *text = F "    for (int i = 0; i < n; i++) y[i] = 0;\n}\n";
+    NEED_LIBRARY;
+    write_text(state, "locked.c", text);
+    write_text(state, "open.c", text);
+    assert_int_equal(chmod(hpc_test_path(path, *state, "locked.c"), 0444), 0);
+    run(state, 2, "pragma --fix @locked.c @open.c");
+    hpc_test_says(o.err, "locked.c: it is read-only (mode 0444); --force changes it");
+    hpc_test_says(o.out, "1 directive put in\n");
+    holds(state, "locked.c", text);
+    run(state, 0, "pragma --fix --force @locked.c @open.c");
+    hpc_test_says(o.out, "1 directive put in\n");
 }
 
 static void stays(void **state, const char *name, const char *text, const char *because)
@@ -540,6 +557,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fix_keeps_the_style, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_fix_of_nests, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(fix_refuses_read_only_files, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_fix_leaves_alone, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),

@@ -152,6 +152,7 @@ static void test_leaving_off(void **state)
     test_ok(hpc_complete(&out, c, &r));
     assert_int_equal(out.n, 1);
     assert_string_equal(t.text.data, out.item[0].text.data);
+    assert_int_equal(out.item[0].finish, HPC_COMPLETION_CANCELLED);
     assert_int_equal(hpc_completer_counts(c).running, 0);
     assert_int_equal(hpc_completer_counts(c).waiting, 0);
     hpc_completions_release(&out);

@@ -63,6 +63,7 @@ static hpc_engine *engine_of(const char *model, int threads, int64_t cache, int6
  */
 
 typedef struct answer {
+    int32_t stop; /* token */
     int32_t token[MOST];
     float logprob[MOST];
     int n, end_at; /* it asks for no more than so many; 0: all */
@@ -79,10 +80,11 @@ static int hear(void *user, int32_t token, float logprob)
     return a->n == a->end_at;
 }
 
-static void end(void *user, hpc_finish how)
+static void end(void *user, hpc_finish how, int32_t token)
 {
     answer *a = user;
     a->ended++;
+    a->stop = token;
     a->how = (int)how;
 }
 
@@ -389,6 +391,7 @@ static void answers_end(void **state)
     ask(e, &r);
     run_all(e);
     assert_int_equal(a.how, HPC_FINISH_LENGTH);
+    assert_int_equal(a.stop, -1);
     assert_int_equal(a.n, 10);
     int first = 0;
     while (a.token[first] != a.token[6]) first++;
@@ -397,6 +400,7 @@ static void answers_end(void **state)
     ask(e, &r);
     run_all(e);
     assert_int_equal(b.how, HPC_FINISH_STOP);
+    assert_int_equal(b.stop, stop);
     assert_int_equal(b.n, first);
     r.stop_n = 0, b = (answer){.end_at = 2};
     ask(e, &r);
@@ -415,7 +419,7 @@ static void answers_end(void **state)
     hpc_engine_cancel(e, id + 1);
     hpc_engine_cancel(e, 12345);
     test_ok(hpc_engine_step(e, &busy));
-    assert_true(a.how == HPC_FINISH_CALLER && a.ended == 1 && c.ended == 1 && c.n == 0);
+    assert_true(a.how == HPC_FINISH_CANCELLED && a.ended == 1 && c.ended == 1 && c.n == 0);
     run_all(e);
     assert_true(b.n == 10 && b.how == HPC_FINISH_LENGTH);
     /* Up to the end of the model. */

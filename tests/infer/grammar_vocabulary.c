@@ -264,10 +264,11 @@ static int made(void *user, int32_t token, float logprob)
     return 0;
 }
 
-static void ended(void *user, hpc_finish how)
+static void ended(void *user, hpc_finish how, int32_t token)
 {
     hpc_test_grammar *b = user;
     bool complete;
+    (void)token;
     assert_true(how == HPC_FINISH_STOP || how == HPC_FINISH_LENGTH);
     b->stopped = how == HPC_FINISH_STOP;
     assert_true(hpc_test_grammar_accepts(b, &complete));

@@ -1,0 +1,103 @@
+/*
+ * complete_write.c: what `hpccoder complete --write` refuses to change, and interruption.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/base/base.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+static hpc_test_outcome o;
+static char path[PATH_MAX];
+
+#define DOT                                                                                        \
+    "/* the inner product of x and y */\ndouble dot(int n, const double *x, const double *y)\n{\n" \
+    "    double sum = 0.0;\n"
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+static void write_dot(void **state)
+{
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "dot.c"), DOT, strlen(DOT)));
+}
+
+static bool is_unchanged(void)
+{
+    hpc_buf now = {0};
+    test_ok(hpc_file_read(&now, path, 1 << 20));
+    bool same = strcmp(now.data, DOT) == 0;
+    hpc_buf_release(&now);
+    return same;
+}
+
+static void read_only_file_needs_force(void **state)
+{
+    struct stat st;
+    write_dot(state);
+    assert_int_equal(chmod(path, 0444), 0);
+    hpc_test_refuses(&o, root_of(state), "complete @dot.c --at 4 --stop function --write",
+                     "dot.c: it is read-only (mode 0444); --force changes it");
+    assert_true(is_unchanged());
+    hpc_test_command_in(&o, root_of(state),
+                        "complete @dot.c --at 4 --stop function --write --force");
+    assert_int_equal(o.code, 0);
+    assert_false(is_unchanged());
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0444);
+    hpc_test_refuses(&o, root_of(state), "complete @dot.c --at 4 --force", "--force needs --write");
+}
+
+/* SIGINT after `delay` seconds. */
+static void interrupt(const char *root, const char *options, double delay, hpc_buf *err)
+{
+    char built[PATH_MAX], log[PATH_MAX];
+    hpc_buf line = {0};
+    snprintf(log, sizeof log, "%.4000s/log", root);
+    hpc_buf_printf(&line, "timeout -s INT %.2f '%s' complete %s '%s' >/dev/null 2>'%s'", delay,
+                   hpc_test_built(built, "hpccoder"), options, path, log);
+    assert_int_equal(line.failed, 0);
+    assert_true(system(line.data) != -1);
+    err->n = 0;
+    test_ok(hpc_file_read(err, log, 1 << 20));
+    hpc_buf_release(&line);
+}
+
+/* Sooner or later a signal comes while the model generates; none leaves a fragment. */
+static void interrupted_write_leaves_the_file_unchanged(void **state)
+{
+    hpc_buf err = {0};
+    bool stopped = false;
+    for (double delay = 0.2; delay < 4 && !stopped; delay *= 1.5) {
+        write_dot(state);
+        interrupt(root_of(state), "--write --raw --max-tokens 900 --temperature 5", delay, &err);
+        stopped = err.n > 0 && strstr(err.data, "stopped before the completion was whole");
+        if (stopped) assert_true(is_unchanged());
+        assert_null(err.n > 0 ? strstr(err.data, "--resume") : NULL);
+    }
+    assert_true(stopped);
+    hpc_test_says(err.data, "stopping; the file stays unchanged");
+    hpc_buf_release(&err);
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(read_only_file_needs_force),
+                                       TEST(interrupted_write_leaves_the_file_unchanged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
