@@ -70,6 +70,14 @@ out:
     return rc;
 }
 
+/* Marks of files and repositories are used with models that were trained to fill in the middle:
+ * vocabularies of others have them as well, and their models never saw them around code. */
+static void forget_files(complete_prompter *p)
+{
+    p->special[HPC_SPECIAL_FILE] = -1;
+    p->special[HPC_SPECIAL_REPOSITORY] = -1;
+}
+
 int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t)
 {
     hpc_tokenizer_special special = hpc_tokenizer_specials(t);
@@ -84,6 +92,7 @@ int complete_prompter_open(complete_prompter *p, const hpc_tokenizer *t)
         p->fills && knows_suffix_first(hpc_tokenizer_special_name(t, HPC_SPECIAL_FIM_PREFIX, &id));
     TRY(hpc_tokenizer_scratch_create(&p->scratch, t));
     TRY(find_stops(p));
+    if (!p->fills) forget_files(p);
 out:
     if (rc < 0) complete_prompter_close(p);
     return rc;
