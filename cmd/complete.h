@@ -13,7 +13,7 @@ typedef struct complete_options {
     const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database,
         *context, *passages;
     int64_t max_tokens, samples, top_k, seed, prompt_tokens, guess, threads;
-    double temperature, top_p, min_p, repeat;
+    double temperature, top_p, min_p, repeat, prompt_seconds;
     bool raw, no_verbatim, write, force, json, verbose, quiet;
 } complete_options;
 
