@@ -2,6 +2,7 @@
  * complete.c: `hpccoder complete`: what goes at a place in a file, printed or put in.
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,8 @@ typedef struct completing {
     hpc_checker *compiler;
     hpc_completions_checker *checker; /* NULL: nothing is checked */
     int64_t start_ns, loaded_ns;
+    hpc_progress progress; /* of reading the prompt */
+    bool reads;            /* it is shown */
     hpc_buf streamed;
     int failed; /* of what is printed on the way */
 } completing;
@@ -207,10 +210,25 @@ out:
 
 /* ---- what comes of it -------------------------------------------------------------------- */
 
+static void show_reading(void *user, int64_t done, int64_t total)
+{
+    completing *x = user;
+    if (!x->reads) hpc_progress_start(&x->progress, "reading the prompt", "tokens", total);
+    x->reads = true;
+    hpc_progress_update(&x->progress, done, NULL);
+}
+
+static void end_reading(completing *x)
+{
+    if (x->reads) hpc_progress_clear(&x->progress);
+    x->reads = false;
+}
+
 static void print_ready(void *user, const char *text, size_t n)
 {
     completing *x = user;
     hpc_buf out = {0};
+    end_reading(x);
     hpc_buf_add(&out, text, n);
     int rc = hpc_cmd_print(&out);
     if (x->failed >= 0) x->failed = rc;
@@ -265,12 +283,6 @@ static void put_base(hpc_json_out *w, const completing *x)
     hpc_json_close(w, '}');
 }
 
-static double decode_rate(const hpc_completions *m)
-{
-    double s = (double)(m->end_ns - m->first_token_ns) * 1e-9;
-    return m->made > 1 && s > 0 ? (double)(m->made - 1) / s : 0;
-}
-
 static int print_json(completing *x)
 {
     const hpc_completions *m = &x->made;
@@ -293,8 +305,10 @@ static int print_json(completing *x)
     hpc_json_put_real(&w, "prompt_ms", (double)m->first_token_ns * 1e-6);
     hpc_json_put_real(&w, "first_token_ms",
                       (double)(x->loaded_ns - x->start_ns + m->first_token_ns) * 1e-6);
-    hpc_json_put_real(&w, "decode_tokens_per_s", decode_rate(m));
+    hpc_json_put_real(&w, "decode_tokens_per_s", hpc_completions_decode_rate(m));
+    hpc_json_put_real(&w, "prompt_tokens_per_s", hpc_completions_prompt_rate(m));
     hpc_json_put_int(&w, "prompt_tokens", m->prompt_tokens);
+    hpc_json_put_int(&w, "prompt_tokens_without_limit", m->prompt_wanted);
     hpc_json_close(&w, '}');
     hpc_json_close(&w, '}');
     hpc_buf_text(&out, "\n");
@@ -360,6 +374,41 @@ static void remark_engine(const hpc_engine *e)
             f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
 }
 
+static void put_rate(hpc_buf *out, const char *before, double rate)
+{
+    if (isfinite(rate)) hpc_buf_printf(out, "%s%.1f tokens/s", before, rate);
+}
+
+static void remark_rates(const completing *x)
+{
+    const hpc_completions *m = &x->made;
+    const double load_ms = (double)(x->loaded_ns - x->start_ns) * 1e-6;
+    hpc_buf line = {0};
+    hpc_buf_printf(&line, "loaded in %.1f ms; prompt of %lld tokens", load_ms,
+                   (long long)m->prompt_tokens);
+    put_rate(&line, " at ", hpc_completions_prompt_rate(m));
+    hpc_buf_printf(&line, ", first token after %.1f ms; %lld tokens generated",
+                   load_ms + (double)m->first_token_ns * 1e-6, (long long)m->made);
+    put_rate(&line, " at ", hpc_completions_decode_rate(m));
+    if (line.n > 0) hpc_cmd_warn(line.data, "complete");
+    hpc_buf_release(&line);
+}
+
+/* What the user might take for granted and did not get. */
+static void remark_limits(const completing *x)
+{
+    const hpc_completions *m = &x->made;
+    const hpc_completion *c = m->n > 0 ? m->item : NULL;
+    if (m->prompt_tokens < m->prompt_wanted)
+        fprintf(stderr,
+                "hpccoder complete: shortened the prompt from %lld to %lld tokens to read it in "
+                "%g s (--prompt-seconds)\n",
+                (long long)m->prompt_wanted, (long long)m->prompt_tokens, x->o->prompt_seconds);
+    if (x->o->raw && c && c->stop_token[0])
+        fprintf(stderr, "hpccoder complete: --raw ended at the model's special token %s\n",
+                c->stop_token);
+}
+
 /* The check `complete` of the best one. */
 static const hpc_completion_check *incomplete(const completing *x)
 {
@@ -406,6 +455,7 @@ static void remark_end(const completing *x)
 static void remark(const completing *x)
 {
     const hpc_completions *m = &x->made;
+    if (!x->o->quiet) remark_limits(x);
     if (!x->o->quiet) remark_base(x);
     if (!x->o->quiet) remark_end(x);
     if (!x->o->quiet) complete_remark_source(x->o->json || m->n == 0 ? NULL : m->item, x->left_out);
@@ -416,13 +466,7 @@ static void remark(const completing *x)
         fprintf(stderr, "hpccoder complete: context %s:%lld, %zu bytes\n", x->parts.snippet[k].path,
                 (long long)x->parts.line[k], x->parts.snippet[k].n);
     if (x->o->verbose) remark_engine(hpc_completer_engine(x->completer));
-    if (x->o->verbose)
-        fprintf(stderr,
-                "hpccoder complete: %lld tokens of prompt, %lld made; first after %.1f ms, %.1f of "
-                "them loading; then %.1f tokens/s\n",
-                (long long)m->prompt_tokens, (long long)m->made,
-                (double)(x->loaded_ns - x->start_ns + m->first_token_ns) * 1e-6,
-                (double)(x->loaded_ns - x->start_ns) * 1e-6, decode_rate(m));
+    if (x->o->verbose) remark_rates(x);
 }
 
 /* ---- checks ------------------------------------------------------------------------------------
@@ -572,6 +616,7 @@ static int make(completing *x, const int *cancel)
                                   o->seconds > 0 ? hpc_clock_ns() + (int64_t)(o->seconds * 1e9) : 0,
                               .samples = x->samples,
                               .prompt_tokens = o->prompt_tokens,
+                              .prompt_ns = (int64_t)(o->prompt_seconds * 1e9),
                               .sampling = sampling_of(x),
                               .user = x,
                               .cancel = cancel};
@@ -579,7 +624,11 @@ static int make(completing *x, const int *cancel)
     if (rule_of(&rule, o->grammar)) r.rule = &rule;
     bool streams = x->samples == 1 || (x->until_good && isatty(STDOUT_FILENO));
     if (!o->json && !o->write && streams && !o->no_verbatim) r.ready = print_ready;
-    return make_rounds(x, &r);
+    hpc_cmd_progress(&x->progress, o->quiet);
+    if (!o->quiet) r.reading = show_reading;
+    int rc = make_rounds(x, &r);
+    end_reading(x);
+    return rc;
 }
 
 static int run(void *options, int argc, char **argv)

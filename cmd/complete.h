@@ -13,7 +13,7 @@ typedef struct complete_options {
     const char *at, *stop, *grammar, *model, *device, *weights, *cache, *name, *check, *database,
         *context, *passages, *samples;
     int64_t max_tokens, top_k, seed, prompt_tokens, guess, threads;
-    double seconds, temperature, top_p, min_p, repeat;
+    double seconds, temperature, top_p, min_p, repeat, prompt_seconds;
     bool raw, no_verbatim, partial, write, force, json, verbose, quiet;
 } complete_options;
 

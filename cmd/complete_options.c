@@ -25,9 +25,9 @@ const hpc_option complete_option_table[] = {
     {.name = "raw",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, raw),
-     .help = "Go on with the text as it is: no marks of the model, nothing of what follows or of "
-             "other files, no token before the place chosen anew; it ends with the model's end or "
-             "--max-tokens, and nothing is changed."},
+     .help = "Continue the text itself: the prompt has no special tokens, nothing after the cursor "
+             "and no other files. It ends at --max-tokens or at any special token of the model, "
+             "which is then named on standard error; the text is printed unchanged."},
     {.name = "grammar",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, grammar),
@@ -104,7 +104,7 @@ const hpc_option complete_option_table[] = {
      .fallback = "0",
      .argument = "N",
      .most = 9e18,
-     .help = "The same seed draws the same completions."},
+     .help = "The same seed draws the same completions from the same prompt."},
     {.name = "model",
      .letter = 'm',
      .kind = HPC_TEXT,
@@ -144,7 +144,16 @@ const hpc_option complete_option_table[] = {
      .argument = "N",
      .least = 16,
      .most = 1 << 24,
-     .help = "Most that the model is shown; it may take less."},
+     .help = "Longest prompt; the model may take less."},
+    {.name = "prompt-seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(complete_options, prompt_seconds),
+     .fallback = "5",
+     .argument = "S",
+     .most = 86400,
+     .help = "Shorten a prompt that takes longer to read, but not below 512 tokens. The rate is "
+             "measured at the start, so completions may depend on the machine and its load; 0: no "
+             "limit."},
     {.name = "context",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, context),

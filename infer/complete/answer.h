@@ -14,7 +14,8 @@ struct hpc_completer {
     complete_prompter prompter;
     hpc_vocabulary *vocabulary; /* NULL until something has to be looked up in it */
     hpc_ids prompt;
-    int64_t room; /* tokens of a text */
+    int64_t room;       /* tokens of a text */
+    double ns_per_flop; /* of prompts; 0: not measured yet */
 };
 
 typedef struct complete_token {
@@ -51,7 +52,9 @@ struct complete_run {
     complete_answer *answer;
     int64_t n, begun, ended;
     int64_t start_ns, first_ns, made;
-    bool begins; /* a token has been made */
+    int64_t prompt_ns, computed, decoded, decode_ns; /* as in hpc_completions */
+    int64_t reused;                                  /* by the engine, before this */
+    bool begins;                                     /* a token has been made */
     int failed;
 };
 

@@ -1,6 +1,7 @@
 /*
  * Completion requests: opening a model, sampling answers, and ranking them.
  */
+#include <math.h>
 #include <string.h>
 
 #include "infer/complete/answer.h"
@@ -93,18 +94,43 @@ out:
     return rc;
 }
 
+/* The step that makes the first tokens computes the end of the prompt: their number says nothing
+ * of a rate, because guessed tokens may be among them. */
+static int step(complete_run *x, bool *busy)
+{
+    const hpc_engine *e = x->c->engine;
+    int64_t start = hpc_clock_ns(), made = x->made, before = hpc_engine_counts_of(e).computed;
+    bool reads = !x->begins;
+    int rc = hpc_engine_step(x->c->engine, busy);
+    int64_t ns = hpc_clock_ns() - start;
+    const hpc_engine_counts now = hpc_engine_counts_of(e);
+    if (reads) {
+        x->prompt_ns += ns;
+        x->computed += now.computed - before;
+        int64_t done = x->computed + now.reused - x->reused;
+        if (done > x->c->prompt.n) done = x->c->prompt.n;
+        if (x->r->reading && !x->begins) x->r->reading(x->r->user, done, x->c->prompt.n);
+    } else {
+        x->decode_ns += ns;
+        x->decoded += x->made - made;
+    }
+    return rc;
+}
+
 /* The first answer goes ahead until its prompt is in the cache, from where the others take it. */
 static int go(complete_run *x)
 {
     bool busy = true;
     int rc;
+    x->reused = hpc_engine_counts_of(x->c->engine).reused;
     TRY(submit(x, 0));
+    if (x->r->reading) x->r->reading(x->r->user, 0, x->c->prompt.n);
     while (busy) {
         if (x->r->cancel && __atomic_load_n(x->r->cancel, __ATOMIC_RELAXED)) {
             cancel_all(x);
             break;
         }
-        TRY(hpc_engine_step(x->c->engine, &busy));
+        TRY(step(x, &busy));
         TRY(x->failed);
         TRY(continue_answers(&busy, x));
         bool all = x->begins || x->ended > 0;
@@ -175,8 +201,27 @@ static int gather(hpc_completions *out, complete_run *x)
     out->drawn = x->begun;
     out->first_token_ns = x->first_ns ? x->first_ns - x->start_ns : 0;
     out->end_ns = hpc_clock_ns() - x->start_ns;
+    out->prompt_computed = x->computed < x->c->prompt.n ? x->computed : x->c->prompt.n;
+    out->prompt_ns = x->prompt_ns;
+    out->decoded = x->decoded;
+    out->decode_ns = x->decode_ns;
 out:
     return rc;
+}
+
+static double rate(int64_t tokens, int64_t ns)
+{
+    return tokens >= 16 && ns > 0 ? (double)tokens / ((double)ns * 1e-9) : NAN;
+}
+
+double hpc_completions_prompt_rate(const hpc_completions *c)
+{
+    return rate(c->prompt_computed, c->prompt_ns);
+}
+
+double hpc_completions_decode_rate(const hpc_completions *c)
+{
+    return rate(c->decoded, c->decode_ns);
 }
 
 int hpc_completions_merge(hpc_completions *out, hpc_completions *more)
@@ -198,6 +243,8 @@ int hpc_completions_merge(hpc_completions *out, hpc_completions *more)
     rank(out);
     out->made += more->made;
     out->drawn += more->drawn;
+    out->decoded += more->decoded;
+    out->decode_ns += more->decode_ns;
     out->end_ns += more->end_ns;
     hpc_completions_release(more);
     return HPC_OK;
@@ -220,13 +267,15 @@ static int check(const hpc_completer *c, const hpc_complete_request *r)
     return hpc_sampling_check(&r->sampling);
 }
 
-static int make_prompt(hpc_completer *c, const hpc_complete_request *r)
+/* limit: tokens at most. */
+static int make_prompt(hpc_completer *c, const hpc_complete_request *r, int64_t limit)
 {
     bool heals = !r->raw && complete_heal_may(r->spot->text.data, r->spot->at);
     int64_t most = c->room - r->most;
     int32_t end = c->prompter.special[HPC_SPECIAL_END];
     int rc;
     if (r->prompt_tokens > 0 && r->prompt_tokens < most) most = r->prompt_tokens;
+    if (limit < most) most = limit;
     if ((heals || r->rule) && !c->vocabulary)
         TRY(hpc_vocabulary_create(&c->vocabulary, c->tokenizer,
                                   hpc_engine_config(c->engine)->vocab));
@@ -236,6 +285,20 @@ static int make_prompt(hpc_completer *c, const hpc_complete_request *r)
     if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the model needs a text to begin with");
     TRY(hpc_grow(&c->prompt.id, &c->prompt.cap, 1, sizeof end));
     c->prompt.id[c->prompt.n++] = end;
+out:
+    return rc;
+}
+
+/* A prompt that takes too long to read is made again, shorter. */
+static int limit_prompt(hpc_completer *c, const hpc_complete_request *r)
+{
+    int64_t start = hpc_clock_ns();
+    int rc = HPC_OK;
+    if (r->prompt_ns <= 0 || c->prompt.n <= COMPLETE_BUDGET_LEAST) return HPC_OK;
+    if (c->ns_per_flop <= 0) TRY(complete_budget_measure(&c->ns_per_flop, c->engine, &c->prompt));
+    int64_t left = r->prompt_ns - (hpc_clock_ns() - start);
+    int64_t most = complete_budget_tokens(hpc_engine_config(c->engine), c->ns_per_flop, left);
+    if (most < c->prompt.n) TRY(make_prompt(c, r, most));
 out:
     return rc;
 }
@@ -254,13 +317,16 @@ int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_requ
     int rc;
     *out = (hpc_completions){0};
     TRY(check(c, r));
-    TRY(make_prompt(c, r));
+    TRY(make_prompt(c, r, c->room));
+    const int64_t wanted = c->prompt.n;
+    TRY(limit_prompt(c, r));
     TRY(complete_stop_create(&x.stop, r->spot, hpc_complete_stop_at(r->spot, r->stop)));
     x.answer = hpc_alloc((size_t)x.n, sizeof *x.answer);
     if (!x.answer) TRY(HPC_E_NOMEM);
     TRY(go(&x));
     TRY(gather(out, &x));
     out->prompt_tokens = c->prompt.n;
+    out->prompt_wanted = wanted;
 out:
     release(&x);
     return rc;

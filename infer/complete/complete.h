@@ -76,11 +76,15 @@ typedef struct hpc_complete_request {
     int64_t until_ns;             /* of hpc_clock_ns: answers end there; 0: no limit */
     int64_t samples;              /* answers, at least 1 */
     int64_t prompt_tokens;        /* at most; 0: what the model takes */
+    int64_t prompt_ns;            /* to read it, by a measured rate; 0: without limit */
     hpc_sampling sampling;        /* of answer k: with k as its sample */
     const hpc_grammar_rule *rule; /* what answers must follow; NULL: none */
     /* Of the first answer, lines of it as soon as they are sure: all pieces together are its text.
      * May be NULL. */
     void (*ready)(void *user, const char *text, size_t n);
+    /* While the prompt is read, at the start and after each step: tokens done and of the whole.
+     * May be NULL. */
+    void (*reading)(void *user, int64_t done, int64_t total);
     void *user;
     const int *cancel; /* not NULL and not 0: leave off; any thread may set it */
 } hpc_complete_request;
@@ -127,11 +131,17 @@ typedef struct hpc_completion {
 typedef struct hpc_completions {
     hpc_completion *item; /* the likeliest token by token first */
     int64_t n;
-    int64_t prompt_tokens;
-    int64_t first_token_ns, end_ns; /* since the request */
-    int64_t made;                   /* tokens, of all answers */
-    int64_t drawn;                  /* answers */
+    int64_t prompt_tokens, prompt_wanted; /* the second: without a limit of time */
+    int64_t prompt_computed;              /* of prompt_tokens; the others were in the cache */
+    int64_t prompt_ns;                    /* in which they were computed */
+    int64_t first_token_ns, end_ns;       /* since the request */
+    int64_t made;                         /* tokens, of all answers, */
+    int64_t decoded, decode_ns;           /* those of steps after the first that made any */
+    int64_t drawn;                        /* answers */
 } hpc_completions;
+/* Tokens per second; NAN where too few tokens were computed for one. */
+double hpc_completions_prompt_rate(const hpc_completions *c);
+double hpc_completions_decode_rate(const hpc_completions *c);
 /* Cancelled: 0, and fragments with HPC_COMPLETION_CANCELLED, which rank last. */
 int hpc_complete(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r);
 /* Moves the completions of `more`, drawn for the same request, to `out`; equal texts are merged,

@@ -1,7 +1,7 @@
 /*
  * priv.h: the parts of a completion: where it ends (stop.c), what of it repeats what
- * follows (repeat.c), how it is indented (indent.c), and what the model is shown
- * (prompt.c).
+ * follows (repeat.c), how it is indented (indent.c), how long a prompt may be (budget.c),
+ * and what the model is shown (prompt.c).
  */
 #ifndef HPC_COMPLETE_PRIV_H
 #define HPC_COMPLETE_PRIV_H
@@ -111,6 +111,13 @@ bool complete_heal_may(const char *text, size_t n);
  * with its last bytes and is longer; *owed: bytes of the text that these stand for. */
 int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, size_t n,
                       const int32_t *id, int64_t id_n);
+
+/* ---- how long a prompt may be (budget.c) ------------------------------------------------- */
+enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
+/* From the time that the first 192 tokens of a prompt take, which stay in the cache. */
+int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
+/* Tokens that the model reads in this time, at least COMPLETE_BUDGET_LEAST. */
+int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns);
 
 /* ---- what the model is shown (prompt.c) -------------------------------------------------- */
 typedef struct complete_prompter {

@@ -204,6 +204,7 @@ typedef struct hpc_progress {
 void hpc_progress_start(hpc_progress *p, const char *label, const char *unit, int64_t total);
 void hpc_progress_update(hpc_progress *p, int64_t done, const char *extra); /* extra may be NULL */
 void hpc_progress_end(hpc_progress *p, int64_t done);
+void hpc_progress_clear(hpc_progress *p); /* ends it without a last line */
 
 /* ---- random numbers -------------------------------------------------------
  * Philox4x32-10: a pure function of (seed, tensor, step, index), so any element

@@ -171,3 +171,9 @@ void hpc_progress_end(hpc_progress *p, int64_t done)
     }
     show(p, &l, true);
 }
+
+void hpc_progress_clear(hpc_progress *p)
+{
+    static const char erase[] = "\r\x1b[K";
+    if (p->terminal) p->write(p->user, erase, sizeof erase - 1);
+}

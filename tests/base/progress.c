@@ -208,6 +208,17 @@ static void test_never_wider_than_the_terminal(void **state)
     assert_memory_equal(text + strlen(text) - 2, "\xC3\xA9", 2); /* no half character */
 }
 
+static void clear_erases_a_terminal_line(void **state)
+{
+    fixture *f = *state;
+    hpc_progress_start(&f->p, "reading", "tokens", 100);
+    hpc_progress_clear(&f->p);
+    assert_string_equal(output(f), "");
+    f->p.terminal = true;
+    hpc_progress_clear(&f->p);
+    assert_string_equal(output(f), "\r\x1b[K");
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -222,6 +233,7 @@ int main(void)
         CASE(test_short_times),
         CASE(test_strange_counts),
         CASE(test_never_wider_than_the_terminal),
+        CASE(clear_erases_a_terminal_line),
     };
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void test_it_prints(void **state)
     assert_string_equal(o.out, first);
     run(state, "complete @dot.c --at 15 --stop function --verbose");
     assert_string_equal(o.out, first);
-    hpc_test_says(o.err, "tokens of prompt");
+    hpc_test_says(o.err, "ms; prompt of ");
     run(state, "complete @dot.c --at 15 --stop line");
     assert_memory_equal(o.out, first, strlen(o.out) - 1);
     const char *line = o.out + strspn(o.out, "\n");
@@ -283,6 +283,67 @@ static void test_large_files(void **state)
     hpc_buf_release(&now);
 }
 
+static double timing_of(const hpc_json *root, const char *name)
+{
+    double t;
+    const hpc_json *v = key(key(root, "timing"), name);
+    if (hpc_json_kind_of(v) == HPC_JSON_NULL) return -1;
+    test_ok(hpc_json_real(&t, v, name));
+    return t;
+}
+
+/* 4 tokens give no rate; a prompt is not shortened below 512 tokens. */
+static void prompt_keeps_to_its_time_and_rates_are_measured(void **state)
+{
+    hpc_buf text = {0};
+    hpc_json *root = NULL;
+    for (int k = 0; k < 200; k++)
+        hpc_buf_printf(&text, "static int f%d(int a)\n{\n    return a + %d;\n}\n\n", k, k);
+    write_text(state, "long.c", text.data, text.n);
+    run(state, "complete @long.c --json --prompt-seconds 1e-6 -n 4 --stop line");
+    hpc_test_says(o.err, "hpccoder complete: shortened the prompt from ");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    assert_in_range(timing_of(root, "prompt_tokens"), 400, 512);
+    assert_true(timing_of(root, "prompt_tokens_without_limit") > 512);
+    assert_true(timing_of(root, "prompt_tokens_per_s") > 0);
+    assert_true(timing_of(root, "decode_tokens_per_s") == -1);
+    hpc_json_free(root);
+    run(state, "complete @long.c --json --prompt-seconds 0 -n 4 --stop line --quiet");
+    assert_string_equal(o.err, "");
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    assert_true(timing_of(root, "prompt_tokens") == timing_of(root, "prompt_tokens_without_limit"));
+    hpc_json_free(root);
+    hpc_buf_release(&text);
+}
+
+/* --raw prints the text up to the model's special token, and names it. */
+static void raw_names_the_special_token_that_ended_it(void **state)
+{
+    char words[128];
+    int stopped = 0;
+    write_text(state, "start.c", "/* end of file */\n#endif\n", 24);
+    for (int seed = 0; seed < 12 && !stopped; seed++) {
+        hpc_json *root = NULL;
+        const char *finish, *token = NULL;
+        snprintf(words, sizeof words,
+                 "complete @start.c --raw -n 400 --temperature 1 --seed %d --json", seed);
+        run(state, words);
+        test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+        const hpc_json *c = hpc_json_at(key(root, "completions"), 0);
+        test_ok(hpc_json_text(&finish, key(c, "finish"), "finish"));
+        stopped = strcmp(finish, "stop") == 0;
+        if (stopped) {
+            test_ok(hpc_json_text(&token, key(c, "stop_token"), "stop_token"));
+            hpc_test_says(o.err, "--raw ended at the model's special token ");
+            hpc_test_says(o.err, token);
+        } else {
+            assert_null(strstr(o.err, "special token"));
+        }
+        hpc_json_free(root);
+    }
+    assert_true(stopped);
+}
+
 /* An answer that is empty is none: the file stays, and that is said. */
 static void test_nothing_to_add(void **state)
 {
@@ -346,9 +407,16 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_it_prints),      TEST(test_json),      TEST(test_checks),
-        TEST(test_the_demo),       TEST(test_it_writes), TEST(test_large_files),
-        TEST(test_nothing_to_add), TEST(test_mistakes),
+        TEST(test_it_prints),
+        TEST(test_json),
+        TEST(test_checks),
+        TEST(test_the_demo),
+        TEST(test_it_writes),
+        TEST(test_large_files),
+        TEST(test_nothing_to_add),
+        TEST(prompt_keeps_to_its_time_and_rates_are_measured),
+        TEST(raw_names_the_special_token_that_ended_it),
+        TEST(test_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
