@@ -75,6 +75,7 @@ static hpc_pragma_options options_of(const pragma_options *o)
     p.default_none = o->default_none;
     p.simd = o->simd;
     p.target = o->target;
+    p.guard = o->guard;
     p.line = (uint32_t)o->at;
     return p;
 }

@@ -194,11 +194,8 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *b
         memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
         out->assumptions_n = f->assumptions_n;
     }
-    for (int64_t i = 0; i < out->assumptions_n; i++) {
-        hpc_assumption *a = &out->assumption[i];
-        if (a->check && !is_spelled(s, a->check)) a->check = NULL;
-    }
-    return HPC_OK;
+    if (out->verdict == HPC_VERDICT_CONDITIONAL) out->guard = guard_of(s);
+    return s->rc;
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
@@ -295,6 +292,13 @@ static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
     kept->vectors = false;
 }
 
+/* A guard must test what each instantiation assumes. */
+static void keep_guard(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
+{
+    if (other->verdict != HPC_VERDICT_CONDITIONAL || !kept->guard) return;
+    if (!other->guard || strcmp(kept->guard, other->guard) != 0) kept->guard = NULL;
+}
+
 /* A template's loop is there once more for each explicit instantiation, with types in it: these
  * count, and the worst of them, and not the first, which has none. */
 static int merge_twin(finding *f)
@@ -314,7 +318,11 @@ static int merge_twin(finding *f)
             *old = *new;
             old->outer = other.outer;
         }
-        if (other.again) keep_common(old, other.verdict > new->verdict ? &other : new);
+        if (other.again) {
+            const hpc_pragma_loop *less = other.verdict > new->verdict ? &other : new;
+            keep_common(old, less);
+            keep_guard(old, less);
+        }
         old->again = true;
         out->n--;
     }
@@ -332,6 +340,17 @@ int32_t function_around(const hpc_tree *t, int32_t i)
     while (up > 0 && t->node[up].kind != HPC_TREE_FUNCTION && t->node[up].kind != HPC_TREE_LAMBDA)
         up = t->node[up].parent;
     return up;
+}
+
+static int put_guards(hpc_pragma_loops *out)
+{
+    for (int64_t k = 0; k < out->n; k++) {
+        hpc_pragma_loop *l = &out->item[k];
+        if (!l->guard || !l->pragma) continue;
+        l->pragma = guard_directive(out->arena, l->pragma, l->guard);
+        if (!l->pragma) return HPC_E_NOMEM;
+    }
+    return HPC_OK;
 }
 
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
@@ -360,6 +379,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, &base, o));
+    if (o->guard) TRY(put_guards(out));
     hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);

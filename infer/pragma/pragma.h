@@ -36,7 +36,8 @@ typedef struct hpc_evidence {
 
 typedef struct hpc_assumption {
     const char *text;  /* "x and y do not overlap" */
-    const char *check; /* an expression that is true then: "x + n <= y || y + n <= x"; or NULL */
+    const char *check; /* an expression of the loop's scope that is true only then, where the loop
+                          runs: "x + n <= y || y + n <= x"; or NULL */
 } hpc_assumption;
 
 /* What is wrong with the directive that is there. */
@@ -72,6 +73,8 @@ typedef struct hpc_pragma_loop {
     const char *plain; /* the directive without collapse, simd and target; NULL: it has none */
     bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
     const char *fixed; /* why no directive can be put before it; NULL */
+    const char *guard; /* is true before the loop only if all assumptions hold; NULL: nothing is
+                          assumed, or an assumption has no check */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* what decides comes first */
     int64_t assumptions_n, evidence_n;
@@ -88,11 +91,12 @@ typedef struct hpc_pragma_options {
     bool default_none; /* default(none), with what is shared */
     bool simd;         /* vectors, where they fit */
     bool target;       /* a device, with what is mapped, where that is known */
+    bool guard;        /* if clauses that test what is assumed, where that can be tested */
     uint32_t line;     /* only loops that cover this line; 0: all */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
-        .default_none = false, .simd = false, .target = false, .line = 0                           \
+        .default_none = false, .simd = false, .target = false, .guard = false, .line = 0                          \
     }
 /* All loops of the functions of a tree. `text` is what the tree was made of. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,

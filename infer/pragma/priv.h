@@ -58,6 +58,7 @@ typedef struct found { /* evidence and assumptions in the making */
     hpc_evidence *evidence;
     hpc_assumption *assumption;
     int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
+    bool runs; /* a check reads memory that the loop reads only where it runs */
 } found;
 
 enum { OP_MIN = 'm', OP_MAX = 'M', OP_MIXED = 1 };
@@ -176,6 +177,8 @@ void head_read(loop_head *out, study *s, int32_t loop);
 /* ---- value.c ---- */
 /* What an expression is worth; records what it reads. */
 const poly *value_of(study *s, int32_t e);
+/* What a variable that the loop does not change is worth: by what it is made of, if that is known. */
+const poly *settled_value(study *s, int32_t v);
 /* The place of an lvalue; records what finding it reads, but not the access itself. */
 bool place_of(place *out, study *s, int32_t e);
 /* v[i], v.at(i) of a container. False when it is another call, or the place is not known. */
@@ -194,6 +197,8 @@ const poly *load_from(study *s, const place *p, int32_t node);
 bool is_plain_number(const study *s, int32_t type); /* integers, pointers, truth values */
 /* The variable that an lvalue is reached from; -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
+/* The type of an object expression, or the type that a pointer expression points to. */
+int32_t record_of(const hpc_tree *t, int32_t e);
 /* Whether a variable is made anew in each iteration. */
 bool is_inside(const study *s, int32_t symbol);
 /* Records, references looked through. */
@@ -287,7 +292,12 @@ const char *node_text(const study *s, int32_t node); /* its source, shortened */
 const char *symbol_name(const study *s, int32_t symbol);
 /* As the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const study *s, int32_t symbol);
-/* Whether an expression of ours names only what the function itself spells out. */
-bool is_spelled(const study *s, const char *check);
+
+/* ---- guard.c ---- */
+/* The condition under which all assumptions hold, for an if clause: "x + n <= y && n > 0". NULL:
+ * nothing is assumed, or an assumption has no check. */
+const char *guard_of(study *s);
+/* The directive with if clauses that test its guard. */
+const char *guard_directive(hpc_arena *a, const char *directive, const char *guard);
 
 #endif
