@@ -57,7 +57,7 @@ static int32_t naming_node(const study *s, uint8_t kind, int32_t symbol)
 bool is_visible(const study *s, int32_t symbol)
 {
     const hpc_symbol *x = &s->t->symbol[symbol];
-    if (slot_index(s, symbol) >= 0 || *symbol_name(s, symbol) == '\0') return false;
+    if (*symbol_name(s, symbol) == '\0') return false;
     if (x->node < 0 || function_around(s->t, x->node) <= 0)
         return naming_node(s, HPC_TREE_NAME, symbol) >= 0 && !is_hidden(s, symbol, -1);
     if (!is_in_scope(s, symbol) || is_hidden(s, symbol, x->node)) return false;
@@ -116,23 +116,61 @@ static int32_t indexed_steps(const place *p)
     return n;
 }
 
+static bool is_within(const place *object, place p)
+{
+    if (p.n < object->n) return false;
+    p.n = object->n;
+    return place_equal(&p, object);
+}
+
+/* Whether a node is looked at whenever the first part of the loop's head is, and means there what
+ * it means right before the loop. */
+static bool is_always_read(const study *s, int32_t node)
+{
+    const hpc_tree *t = s->t;
+    for (int32_t up = t->node[node].parent; up > s->loop; up = t->node[up].parent) {
+        uint8_t op = t->node[up].op;
+        if (t->node[up].kind == HPC_TREE_CHOOSE) return false;
+        if (t->node[up].kind == HPC_TREE_BINARY && (op == HPC_OP_AND || op == HPC_OP_OR))
+            return false;
+    }
+    for (int32_t i = node; i < t->node[node].end; i++)
+        if (t->node[i].kind == HPC_TREE_NAME && slot_index(s, t->node[i].symbol) >= 0) return false;
+    return true;
+}
+
+/* Whether the first part of the loop's head, `j = start[i]`, reads an object. */
+static bool is_read_first(study *s, const place *object)
+{
+    const hpc_tree *t = s->t;
+    int32_t first = hpc_tree_child(t, s->loop, 0);
+    bool yes = false, quiet = s->quiet;
+    if (t->node[s->loop].kind != HPC_TREE_FOR) return false;
+    s->quiet = true;
+    for (int32_t i = first; i < t->node[first].end && !yes; i++) {
+        place p;
+        if (t->node[i].kind != HPC_TREE_INDEX && t->node[i].kind != HPC_TREE_MEMBER) continue;
+        yes = is_always_read(s, i) && place_of(&p, s, i) && is_within(object, p);
+    }
+    s->quiet = quiet;
+    return yes;
+}
+
 /* To look at memory that the loop would not look at may end the program. */
 static void check_reading(spelling *x, const place *p)
 {
-    const study *s = x->s;
+    study *s = x->s;
     place object = *p;
     reading best = READ_NEVER;
     object.n = indexed_steps(p);
     bool of_this = object.n == 1 && s->atoms[p->base].kind == ATOM_THIS;
     if (object.n == 0 || of_this) return;
     for (int64_t i = 0; i < s->n && best != READ_BEFORE; i++) {
-        place other = s->item[i].place;
-        if (other.n < object.n) continue;
-        other.n = object.n;
-        if (!place_equal(&other, &object)) continue;
+        if (!is_within(&object, s->item[i].place)) continue;
         reading r = reading_of(s, &s->item[i]);
         if (r > best) best = r;
     }
+    if (best != READ_BEFORE && is_read_first(s, &object)) best = READ_BEFORE;
     x->failed |= best == READ_NEVER;
     x->runs |= best == READ_BY_ITERATIONS;
 }
@@ -209,6 +247,23 @@ static void put_place(spelling *x, const place *p);
 static void put_pointer(spelling *x, int32_t base);
 static void put_sum(spelling *x, const poly *p, bool is_signed, bool first);
 
+/* Whether a local variable has a value in the loop, and can be named before it. */
+static bool has_value(study *s, int32_t v, const poly *value)
+{
+    return (s->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(s, v) < 0 &&
+           is_visible(s, v) && poly_equal(settled_value(s, v), value);
+}
+
+/* An integer variable that has the value of an atom; -1. */
+static int32_t variable_of(study *s, int32_t i)
+{
+    const poly *value = poly_atom(s, i);
+    for (int32_t v = 0; v < s->t->symbols_n; v++)
+        if (kind_of(s->t, s->t->symbol[v].type) == HPC_TYPE_INTEGER && has_value(s, v, value))
+            return v;
+    return -1;
+}
+
 static void put_function(spelling *x, const atom *a)
 {
     static const char *const names[32] = {[HPC_OP_SHIFT_LEFT] = "<<", [HPC_OP_SHIFT_RIGHT] = ">>"};
@@ -236,7 +291,15 @@ static void put_atom(spelling *x, int32_t i)
         put_place(x, a->place);
         hpc_buf_text(&x->text, ".size()");
         break;
-    case ATOM_FUNCTION: put_function(x, a); break;
+    case ATOM_FUNCTION: {
+        const atom function = *a; /* the table of atoms may move */
+        int32_t v = variable_of(x->s, i);
+        if (v >= 0)
+            put_symbol(x, v);
+        else
+            put_function(x, &function);
+        break;
+    }
     default: x->failed = true; break;
     }
 }
@@ -372,10 +435,10 @@ static int32_t typed_variable(spelling *x, const atom *as)
     study *s = x->s;
     const poly *value = poly_atom(s, as->of);
     for (int32_t v = 0; v < s->t->symbols_n; v++) {
-        const hpc_symbol *y = &s->t->symbol[v];
-        if (!(y->flags & HPC_SYMBOL_LOCAL) || kind_of(s->t, y->type) != HPC_TYPE_POINTER) continue;
-        if (!is_same_type(s->t, s->t->type[y->type].to, as->node)) continue;
-        if (is_visible(s, v) && poly_equal(settled_value(s, v), value)) return v;
+        int32_t type = s->t->symbol[v].type;
+        if (kind_of(s->t, type) == HPC_TYPE_POINTER &&
+            is_same_type(s->t, s->t->type[type].to, as->node) && has_value(s, v, value))
+            return v;
     }
     return -1;
 }
