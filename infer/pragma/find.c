@@ -144,6 +144,7 @@ bool study_walk(study *s)
         return false;
     }
     facts_around(s);
+    s->before = s->facts;
     slots_step(s);
     if (s->head.limit) value_of(s, s->head.limit); /* each iteration looks at it */
     walk_loop(s);

@@ -11,7 +11,7 @@ static bool put_runs(hpc_buf *b, study *s)
 {
     spelling x = {.s = s};
     const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
-    if (!s->found.runs || prove_positive(s, count, s->facts)) return true;
+    if (!s->found.runs || prove_positive(s, count, s->before)) return true;
     if (!count) return false;
     spell_compare(&x, poly_plus(s, s->head.hi, 1), ">", s->head.lo);
     if (x.text.failed) s->rc = x.text.failed;

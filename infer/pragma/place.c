@@ -93,13 +93,12 @@ static int32_t pointer_in(const study *s, const poly *p)
     return best;
 }
 
-/* What a pointer points to, by its declaration; -1. */
+/* What a pointer that the loop does not change points to, by its declaration; -1. */
 static int32_t declared_target(const study *s, const atom *a)
 {
-    int32_t type = a->kind == ATOM_SYMBOL                     ? s->t->symbol[a->symbol].type
-                   : a->kind == ATOM_LOAD                     ? a->place->type
-                   : a->kind == ATOM_OPAQUE && a->node >= 0 ? s->t->node[a->node].type
-                                                              : -1;
+    int32_t type = a->kind == ATOM_SYMBOL ? s->t->symbol[a->symbol].type
+                   : a->kind == ATOM_LOAD ? a->place->type
+                                          : -1;
     type = bare_type(s->t, type);
     return kind_of(s->t, type) == HPC_TYPE_POINTER ? s->t->type[type].to : -1;
 }
