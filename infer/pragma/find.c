@@ -343,17 +343,6 @@ int32_t function_around(const hpc_tree *t, int32_t i)
     return up;
 }
 
-static int put_guards(hpc_pragma_loops *out)
-{
-    for (int64_t k = 0; k < out->n; k++) {
-        hpc_pragma_loop *l = &out->item[k];
-        if (!l->guard || !l->pragma) continue;
-        l->pragma = guard_directive(out->arena, l->pragma, l->guard);
-        if (!l->pragma) return HPC_E_NOMEM;
-    }
-    return HPC_OK;
-}
-
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
                     hpc_language l, const hpc_pragma_options *o)
 {
@@ -380,7 +369,6 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         TRY(merge_twin(&f));
     }
     TRY(existing_find(out, &p, &base, o));
-    if (o->guard) TRY(put_guards(out));
     hpc_pragma_weigh(out);
 out:
     hpc_map_free(f.seen);

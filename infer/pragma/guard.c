@@ -54,10 +54,21 @@ const char *guard_of(study *s)
 
 /* Before OpenMP 5.0 an if clause of `parallel for simd` applies to threads alone, so each of the
  * two has its own. */
-const char *guard_directive(hpc_arena *a, const char *directive, const char *guard)
+static const char *with_clauses(hpc_arena *a, const char *directive, const char *guard)
 {
     static const char both[] = "#pragma omp parallel for simd";
     if (strncmp(directive, both, sizeof both - 1) == 0)
         return hpc_arena_text(a, "%s if(parallel: %s) if(simd: %s)", directive, guard, guard);
     return hpc_arena_text(a, "%s if(%s)", directive, guard);
+}
+
+int hpc_pragma_guard(hpc_pragma_loops *l)
+{
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_pragma_loop *x = &l->item[k];
+        if (!x->guard || !x->pragma) continue;
+        x->pragma = with_clauses(l->arena, x->pragma, x->guard);
+        if (!x->pragma) return HPC_E_NOMEM;
+    }
+    return HPC_OK;
 }

@@ -91,12 +91,11 @@ typedef struct hpc_pragma_options {
     bool default_none; /* default(none), with what is shared */
     bool simd;         /* vectors, where they fit */
     bool target;       /* a device, with what is mapped, where that is known */
-    bool guard;        /* if clauses that test what is assumed, where that can be tested */
     uint32_t line;     /* only loops that cover this line; 0: all */
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
-        .default_none = false, .simd = false, .target = false, .guard = false, .line = 0                          \
+        .default_none = false, .simd = false, .target = false, .line = 0                          \
     }
 /* All loops of the functions of a tree. `text` is what the tree was made of. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,
@@ -105,6 +104,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
  * `why` says what stopped the analysis. fixed_form: of Fortran. */
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o);
+
+/* Adds if clauses that test the guard of each conditional loop to its directive. A loop without a
+ * guard keeps its directive as it is. */
+int hpc_pragma_guard(hpc_pragma_loops *l);
 
 /* Sets `confidence` of all loops of a file anew, after verdicts or `likely` have changed. It is
  * calibrated on loops of repositories that no model of ours was trained on (tests/pragma/README.md

@@ -298,7 +298,5 @@ const char *name_in_clause(const study *s, int32_t symbol);
 /* The condition under which all assumptions hold, for an if clause: "x + n <= y && n > 0". NULL:
  * nothing is assumed, or an assumption has no check. */
 const char *guard_of(study *s);
-/* The directive with if clauses that test its guard. */
-const char *guard_directive(hpc_arena *a, const char *directive, const char *guard);
 
 #endif

@@ -80,17 +80,17 @@ static const guarded scopes[] = {
 
 static hpc_pragma_loops find(hpc_checker *c, const guarded *g, bool guard)
 {
-    hpc_pragma_options o = HPC_PRAGMA_DEFAULTS;
+    const hpc_pragma_options o = HPC_PRAGMA_DEFAULTS;
     const hpc_language l = hpc_language_of_path(g->path);
     const size_t n = strlen(g->text);
     hpc_tree_source *source = NULL;
     hpc_pragma_loops loops = {0};
     hpc_tree tree = {0};
-    o.guard = guard;
     OK(hpc_tree_open(&source, c,
                      &(hpc_tree_file){.path = g->path, .text = g->text, .n = n, .language = l}));
     OK(hpc_tree_get(&tree, source));
     OK(hpc_pragma_find(&loops, &tree, g->text, n, l, &o));
+    if (guard) OK(hpc_pragma_guard(&loops));
     hpc_tree_release(&tree);
     hpc_tree_close(source);
     assert_int_equal(loops.n, 1);

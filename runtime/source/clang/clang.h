@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { HPC_CLANG_VERSION = 3, HPC_CLANG_ERROR_BYTES = 400 };
+enum { HPC_CLANG_VERSION = 4, HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
@@ -37,6 +37,8 @@ typedef struct hpc_clang_issue {
         column;       /* from 1, in the unit's own file: of the error, or of what led to it; 0 */
     uint32_t at;      /* byte of that place */
     const char *text; /* the message, without its place */
+    const char *header; /* of an error in a header: its name without folders; "" */
+    uint32_t header_line;
 } hpc_clang_issue;
 
 /* A tree of the unit's own file, in the order of tree.h; parents follow from the ends, and lines
