@@ -81,6 +81,31 @@ static void test_compile(void **state)
     hpc_test_says(o.out, "    compile: libclang accepts the directive\n");
 }
 
+/* All iterations add to s: that nothing conflicts would contradict the missing reduction. */
+static void missing_reduction_is_named_where_iterations_conflict(void **state)
+{
+    static const char sum[] = "#include <stdio.h>\n"
+                              "int main(void)\n"
+                              "{\n"
+                              "    int n = 500;\n"
+                              "    double s = 0;\n"
+                              "    #pragma omp parallel for\n"
+                              "    for (int i = 0; i < n; i++) s += i * 0.5;\n"
+                              "    printf(\"%g\\n\", s);\n"
+                              "    return 0;\n"
+                              "}\n";
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    write_program(state);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "p.c"), sum, strlen(sum)));
+    run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
+    hpc_test_says(o.out, "which is wrong: a reduction is missing");
+    hpc_test_says(o.out, "witness: 500 iterations conflict in s alone, handled by reduction(+:s) "
+                         "(entered 1 time)\n");
+    hpc_test_says(o.out, "run: with the better directive on 1, 2 and 4 threads the output is");
+    assert_null(strstr(o.out, "no two of"));
+}
+
 /* ---- tools in PATH -----------------------------------------------------------------------------
  */
 
@@ -174,7 +199,7 @@ static void test_run(void **state)
     hpc_test_says(o.out, "    witness: line 13: iteration i = 0 writes y[0] at line 13, iteration "
                          "i = 1 reads it at line 13\n");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    witness: no two of 2000 iterations met (entered 2 times)\n");
+    hpc_test_says(o.out, "    witness: no two of 2000 iterations conflict (entered 2 times)\n");
     hpc_test_says(o.out, "    run: with 1, 2 and 4 threads the output is the serial one");
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "p")));
 }
@@ -201,6 +226,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_compile, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_run, hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(missing_reduction_is_named_where_iterations_conflict,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(compiler_reads_the_directive_with_its_if_clause,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(missing_compiler_is_reported_once, hpc_test_folder_setup,
