@@ -112,10 +112,9 @@ static int keep_errors(pragma_file *f, const hpc_tree *t)
     memcpy(f->missing, t->missing, sizeof f->missing);
     if (t->errors == 0) return HPC_OK;
     const char *in = t->error_in[0] ? ": " : "";
-    f->error = t->error_line > 0
-                   ? hpc_arena_text(f->arena, "%s%s%s:%u: %s", f->path, in, t->error_in,
-                                    t->error_line, t->error)
-                   : hpc_arena_text(f->arena, "%s: %s", f->path, t->error);
+    f->error = t->error_line > 0 ? hpc_arena_text(f->arena, "%s%s%s:%u: %s", f->path, in,
+                                                  t->error_in, t->error_line, t->error)
+                                 : hpc_arena_text(f->arena, "%s: %s", f->path, t->error);
     return f->error ? HPC_OK : HPC_E_NOMEM;
 }
 

@@ -95,7 +95,7 @@ typedef struct hpc_pragma_options {
 } hpc_pragma_options;
 #define HPC_PRAGMA_DEFAULTS                                                                        \
     {                                                                                              \
-        .default_none = false, .simd = false, .target = false, .line = 0                          \
+        .default_none = false, .simd = false, .target = false, .line = 0                           \
     }
 /* All loops of the functions of a tree. `text` is what the tree was made of. */
 int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, size_t n,

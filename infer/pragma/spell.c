@@ -250,8 +250,8 @@ static void put_sum(spelling *x, const poly *p, bool is_signed, bool first);
 /* Whether a local variable has a value in the loop, and can be named before it. */
 static bool has_value(study *s, int32_t v, const poly *value)
 {
-    return (s->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(s, v) < 0 &&
-           is_visible(s, v) && poly_equal(settled_value(s, v), value);
+    return (s->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(s, v) < 0 && is_visible(s, v) &&
+           poly_equal(settled_value(s, v), value);
 }
 
 /* An integer variable that has the value of an atom; -1. */
@@ -409,8 +409,7 @@ static void put_steps(spelling *x, const place *p)
     const study *s = x->s;
     bool pointer = s->atoms[p->base].kind != ATOM_OBJECT;
     bool arrow = pointer && p->n > 1 && is_zero(p->step[0].index) && p->step[1].field >= 0;
-    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS &&
-                !is_hidden(s, p->step[1].field, -1);
+    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS && !is_hidden(s, p->step[1].field, -1);
     if (!bare) put_pointer(x, p->base);
     if (arrow) put_field(x, bare ? "" : "->", p->step[1].field);
     for (int32_t k = arrow ? 2 : 0; k < p->n && !x->failed; k++) put_step(x, &p->step[k]);

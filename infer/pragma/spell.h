@@ -12,8 +12,8 @@ typedef struct spelling {
     hpc_buf text;
     bool failed; /* no expression at the loop has this value */
     bool wide;   /* products may exceed int: the loop computes its indices in 64 bits */
-    bool runs;   /* it reads memory that the loop reads in each iteration, but not before the first */
-} spelling;      /* zero to begin with, but for the study */
+    bool runs; /* it reads memory that the loop reads in each iteration, but not before the first */
+} spelling;    /* zero to begin with, but for the study */
 
 /* Whether a variable can be named right before the loop, and has its value of the loop there. */
 bool is_visible(const study *s, int32_t symbol);

@@ -497,8 +497,8 @@ static const poly *value_of_cast(study *s, int32_t e)
         int32_t x = t->type[to].to, y = t->type[from].to;
         if (kind_of(t, y) == HPC_TYPE_VOID && v && v->n == 1) return v;
         bool number = kind_of(t, x) == HPC_TYPE_INTEGER || kind_of(t, x) == HPC_TYPE_FLOAT;
-        if (is_same_type(t, x, y) || (number && t->type[x].bytes == t->type[y].bytes &&
-                                      t->type[x].kind == t->type[y].kind))
+        if (is_same_type(t, x, y) ||
+            (number && t->type[x].bytes == t->type[y].bytes && t->type[x].kind == t->type[y].kind))
             return v;
     }
     return poly_atom(s, atom_opaque(s, e));

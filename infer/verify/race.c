@@ -165,11 +165,12 @@ static int run_text(const char **text, state *z, const char *command)
 
 static int run_exports(const char **out, state *z)
 {
-    *out = hpc_arena_text(z->s.arena,
-                          "OMP_NUM_THREADS=%d ARCHER_OPTIONS=verbose=1 OMP_WAIT_POLICY=passive "
-                          "TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=0 history_size=4 "
-                          "hard_rss_limit_mb=%zu'",
-                          THREADS, (z->o->memory_bytes >> 20) * 8);
+    *out =
+        hpc_arena_text(z->s.arena,
+                       "OMP_NUM_THREADS=%d ARCHER_OPTIONS=verbose=1 OMP_WAIT_POLICY=passive "
+                       "TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=0 history_size=4 "
+                       "hard_rss_limit_mb=%zu'",
+                       THREADS, (z->o->memory_bytes >> 20) * 8);
     return *out ? 0 : HPC_E_NOMEM;
 }
 

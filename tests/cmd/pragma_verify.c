@@ -151,9 +151,11 @@ static void compiler_reads_the_directive_with_its_if_clause(void **state)
     run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");
     hpc_test_says(o.out, "propose: #pragma omp parallel for if(x == y || x + n <= y || ");
     test_ok(hpc_file_read(&seen, path, 1 << 20));
-    hpc_test_says(seen.data, "_Pragma(\"omp parallel for if(x == y || x + n <= y || y + n <= x)\")");
+    hpc_test_says(seen.data,
+                  "_Pragma(\"omp parallel for if(x == y || x + n <= y || y + n <= x)\")");
     hpc_buf_release(&seen);
-    write_tool(state, "cc", "#!/bin/sh\necho '<stdin>:6:9: error: if' >&2\n! grep -q 'if(x == y'\n");
+    write_tool(state, "cc",
+               "#!/bin/sh\necho '<stdin>:6:9: error: if' >&2\n! grep -q 'if(x == y'\n");
     run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");
     hpc_test_says(o.out, "/p.c:6: unknown\n");
     hpc_test_says(o.out, "    compile: line 6: cc rejects the directive: if\n");
@@ -199,7 +201,8 @@ static void test_run(void **state)
     hpc_test_says(o.out, "    witness: line 13: iteration i = 0 writes y[0] at line 13, iteration "
                          "i = 1 reads it at line 13\n");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    witness: no two of 2000 iterations conflict (entered 2 times)\n");
+    hpc_test_says(o.out, "    witness: 2000 iterations conflict in s alone, handled by "
+                         "reduction(+:s) (entered 2 times)\n");
     hpc_test_says(o.out, "    run: with 1, 2 and 4 threads the output is the serial one");
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "p")));
 }

@@ -18,7 +18,8 @@ static hpc_buf two_issues(void)
 {
     static const char text[] = "onetwo!a.h";
     hpc_buf b = {0};
-    check_issue item[] = {{CHECK_PARSE, 1, 2, 3, 0, 3, 7, 3, 8}, {CHECK_INSIDE, 4, 5, 6, 3, 4, 0, 0, 0}};
+    check_issue item[] = {{CHECK_PARSE, 1, 2, 3, 0, 3, 7, 3, 8},
+                          {CHECK_INSIDE, 4, 5, 6, 3, 4, 0, 0, 0}};
     check_issues s = {.item = item, .n = 2, .cut = true};
     assert_int_equal(hpc_buf_text(&s.text, text), 0);
     check_put_issues(&b, &s);

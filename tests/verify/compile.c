@@ -130,8 +130,7 @@ static void nested_directives_are_compiled_apart(void **state)
     p.loops.item[0].pragma = "#pragma omp parallel for collapse(2)";
     p.loops.item[1].pragma = "#pragma omp parallel for";
     OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
-    for (int k = 0; k < 2; k++)
-        expect(&p, k, HPC_VERDICT_PARALLEL, "cc compiles the directive");
+    for (int k = 0; k < 2; k++) expect(&p, k, HPC_VERDICT_PARALLEL, "cc compiles the directive");
     program_close(&p);
 }
 

@@ -30,7 +30,7 @@ typedef struct cell {
 typedef struct range {
     uintptr_t at, bytes, element;
     int name, kind;
-    uint32_t last; /* the last iteration that touched it; of PRIVATE and IGNORED ones */
+    uint32_t last;        /* the last iteration that touched it; of PRIVATE and IGNORED ones */
     bool written, shared; /* shared: by two iterations, one of which writes */
 } range;
 typedef struct finding {

@@ -65,8 +65,7 @@ __attribute__((destructor)) static void say_end(void)
         say(line, snprintf(line, sizeof line, "loop %d %lld %lld %lld %lld %d\n", k, l->entered,
                            l->iterations, l->hits, l->refused, l->hidden));
         for (int name = 0; name < NAMES_MOST; name++)
-            if (l->shared[name])
-                say(line, snprintf(line, sizeof line, "shared %d %d\n", k, name));
+            if (l->shared[name]) say(line, snprintf(line, sizeof line, "shared %d %d\n", k, name));
     }
     if (report >= 0) say("end\n", 4);
 }
