@@ -5,6 +5,7 @@
 
 #include "infer/pragma/existing.h"
 #include "infer/pragma/propose.h"
+#include "infer/pragma/spell.h"
 
 const char *hpc_verdict_name(hpc_verdict v)
 {

@@ -295,9 +295,4 @@ const char *symbol_name(const study *s, int32_t symbol);
 /* As the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const study *s, int32_t symbol);
 
-/* ---- guard.c ---- */
-/* The condition under which all assumptions hold, for an if clause: "x + n <= y && n > 0". NULL:
- * nothing is assumed, or an assumption has no check. */
-const char *guard_of(study *s);
-
 #endif

@@ -144,6 +144,7 @@ static bool is_read_first(study *s, const place *object)
 {
     const hpc_tree *t = s->t;
     int32_t first = hpc_tree_child(t, s->loop, 0);
+    const double cost = s->cost;
     bool yes = false, quiet = s->quiet;
     if (t->node[s->loop].kind != HPC_TREE_FOR) return false;
     s->quiet = true;
@@ -153,6 +154,7 @@ static bool is_read_first(study *s, const place *object)
         yes = is_always_read(s, i) && place_of(&p, s, i) && is_within(object, p);
     }
     s->quiet = quiet;
+    s->cost = cost;
     return yes;
 }
 

@@ -31,4 +31,9 @@ void spell_address(spelling *x, int32_t base, const poly *offset, bool as_bytes)
 /* The address of the object that holds the elements at a place: "(const void *)&v". */
 void spell_container(spelling *x, const place *p);
 
+/* ---- guard.c ---- */
+/* The condition under which all assumptions hold, for an if clause: "x + n <= y && n > 0". NULL:
+ * nothing is assumed, or an assumption has no check. */
+const char *guard_of(study *s);
+
 #endif
