@@ -52,11 +52,33 @@ const char *guard_of(study *s)
     return out;
 }
 
+/* The condition of an if clause that a directive has, without a modifier; *n: its bytes. NULL: it
+ * has none. */
+static const char *condition_of(const char *directive, size_t *n)
+{
+    static const char open[] = " if(";
+    const char *p = strstr(directive, open), *q;
+    int depth = 1;
+    if (!p) return NULL;
+    p += sizeof open - 1;
+    for (q = p; *q && depth > 0; q++) depth += *q == '(' ? 1 : *q == ')' ? -1 : 0;
+    *n = (size_t)(q - p) - 1;
+    return p;
+}
+
 /* Before OpenMP 5.0 an if clause of `parallel for simd` applies to threads alone, so each of the
  * two has its own. */
 static const char *with_clauses(hpc_arena *a, const char *directive, const char *guard)
 {
     static const char both[] = "#pragma omp parallel for simd";
+    size_t n;
+    const char *other = condition_of(directive, &n); /* there may be one if clause alone */
+    if (other) {
+        guard = hpc_arena_text(a, "(%.*s) && (%s)", (int)n, other, guard);
+        directive =
+            hpc_arena_text(a, "%.*s%s", (int)(other - directive) - 4, directive, other + n + 1);
+        if (!guard || !directive) return NULL;
+    }
     if (strncmp(directive, both, sizeof both - 1) == 0)
         return hpc_arena_text(a, "%s if(parallel: %s) if(simd: %s)", directive, guard, guard);
     return hpc_arena_text(a, "%s if(%s)", directive, guard);

@@ -42,14 +42,13 @@ static bool is_hidden(const study *s, int32_t symbol, int32_t from)
     return false;
 }
 
-/* A node between the function's beginning and the loop's end that names a symbol, as text that can
- * be copied; -1. */
-static int32_t naming_node(const study *s, uint8_t kind, int32_t symbol)
+/* A node between the function's beginning and the loop's end that names a symbol; -1. Not with one
+ * of `flags`. */
+static int32_t naming_node(const study *s, uint8_t kind, int32_t symbol, uint16_t flags)
 {
     const hpc_tree *t = s->t;
     for (int32_t i = s->function; i < t->node[s->loop].end; i++)
-        if (t->node[i].kind == kind && t->node[i].symbol == symbol &&
-            !(t->node[i].flags & (HPC_TREE_MACRO | HPC_TREE_ELSEWHERE)))
+        if (t->node[i].kind == kind && t->node[i].symbol == symbol && !(t->node[i].flags & flags))
             return i;
     return -1;
 }
@@ -59,10 +58,10 @@ bool is_visible(const study *s, int32_t symbol)
     const hpc_symbol *x = &s->t->symbol[symbol];
     if (*symbol_name(s, symbol) == '\0') return false;
     if (x->node < 0 || function_around(s->t, x->node) <= 0)
-        return naming_node(s, HPC_TREE_NAME, symbol) >= 0 && !is_hidden(s, symbol, -1);
+        return naming_node(s, HPC_TREE_NAME, symbol, 0) >= 0 && !is_hidden(s, symbol, -1);
     if (!is_in_scope(s, symbol) || is_hidden(s, symbol, x->node)) return false;
     /* a lambda captures what it names */
-    return x->node >= s->function || naming_node(s, HPC_TREE_NAME, symbol) >= 0;
+    return x->node >= s->function || naming_node(s, HPC_TREE_NAME, symbol, 0) >= 0;
 }
 
 /* "total", or "ns::total" where the function says so. */
@@ -74,7 +73,7 @@ static void put_symbol(spelling *x, int32_t symbol)
         return;
     }
     const char *name = symbol_name(s, symbol);
-    int32_t at = naming_node(s, HPC_TREE_NAME, symbol);
+    int32_t at = naming_node(s, HPC_TREE_NAME, symbol, HPC_TREE_MACRO);
     const char *text = at >= 0 ? node_text(s, at) : name;
     size_t n = strlen(name), all = strlen(text);
     bool qualified = all > n + 2 && strcmp(text + all - n, name) == 0 &&
@@ -84,7 +83,7 @@ static void put_symbol(spelling *x, int32_t symbol)
 
 static void put_field(spelling *x, const char *before, int32_t field)
 {
-    if (naming_node(x->s, HPC_TREE_MEMBER, field) < 0) x->failed = true;
+    if (naming_node(x->s, HPC_TREE_MEMBER, field, 0) < 0) x->failed = true;
     hpc_buf_printf(&x->text, "%s%s", before, symbol_name(x->s, field));
 }
 

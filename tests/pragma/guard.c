@@ -72,6 +72,12 @@ static const guarded scopes[] = {
      "typedef struct { double *a; } T;\n"
      "void f(T *t, double *x, int n)\n{\n    " ONE_FOR "if (t) x[i] = t->a[i];\n}\n",
      NULL},
+    {"names_in_a_macro.c",
+     "typedef struct { int n; double *a; } T;\nstatic double g[99];\n#define A(i) (t->a[i])\n"
+     "#define G(i) g[(i) % 99]\n#define N(t) ((t)->n)\ndouble h(const T *t, double *x)\n{\n"
+     "    for (int i = 0; i < N(t); i++) x[i] = A(i);\n    return G(3);\n}\n",
+     "(const char *)t->a == (const char *)x || (const char *)(t->a + t->n) <= (const char *)x || "
+     "(const char *)(x + t->n) <= (const char *)t->a"},
     {"read_by_the_head.c",
      "void f(double *x, const double *y, const int *start, int r)\n{\n"
      "    for (int i = start[r]; i < start[r + 1]; i++) x[i] = y[i];\n}\n",
@@ -146,6 +152,30 @@ static void names_are_valid_at_the_loop(void **state)
     check_guards(state, scopes, sizeof scopes / sizeof *scopes);
 }
 
+/* OpenMP allows one if clause. */
+static void condition_that_is_there_is_kept(void **state)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        {"#pragma omp parallel for", "#pragma omp parallel for if(x != y)"},
+        {"#pragma omp parallel for if(f(n) > 9) private(k)",
+         "#pragma omp parallel for private(k) if((f(n) > 9) && (x != y))"},
+        {"#pragma omp parallel for simd if(n > 9)",
+         "#pragma omp parallel for simd if(parallel: (n > 9) && (x != y)) "
+         "if(simd: (n > 9) && (x != y))"},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        hpc_pragma_loop l = {.pragma = cases[k].before, .guard = "x != y"};
+        hpc_pragma_loops loops = {.arena = hpc_arena_create(0), .item = &l, .n = 1};
+        assert_non_null(loops.arena);
+        OK(hpc_pragma_guard(&loops));
+        assert_string_equal(l.pragma, cases[k].after);
+        hpc_arena_free(loops.arena);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
@@ -153,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(pointers_and_numbers_keep_their_types),
         TEST(names_are_valid_at_the_loop),
+        cmocka_unit_test(condition_that_is_there_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
