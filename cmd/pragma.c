@@ -16,6 +16,7 @@ typedef struct judging {
     bool sarif, json;
     int64_t by_verdict[4], wrong_n, directives_n, files_n;
     int worst; /* exit code */
+    char warned[2][800];
 } judging;
 
 void pragma_file_release(pragma_file *f)
@@ -104,6 +105,19 @@ static int list(pragma_file *f, const hpc_pragma_options *o, const char *why)
     return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, fixed, why, o);
 }
 
+static int keep_errors(pragma_file *f, const hpc_tree *t)
+{
+    f->errors = t->errors;
+    f->cut = t->cut;
+    memcpy(f->missing, t->missing, sizeof f->missing);
+    if (t->errors == 0) return HPC_OK;
+    const char *in = t->error_in[0] ? ": " : "";
+    f->error = t->error_line > 0 ? hpc_arena_text(f->arena, "%s%s%s:%u: %s", f->path, in,
+                                                  t->error_in, t->error_line, t->error)
+                                 : hpc_arena_text(f->arena, "%s: %s", f->path, t->error);
+    return f->error ? HPC_OK : HPC_E_NOMEM;
+}
+
 static int find_loops(pragma_file *f, judging *j)
 {
     const hpc_pragma_options o = options_of(j->o);
@@ -129,11 +143,10 @@ static int find_loops(pragma_file *f, judging *j)
     TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
     if (j->asker)
         TRY(hpc_ask(&f->loops, j->asker, &tree, f->path, f->text.data, f->text.n, f->language));
+    if (j->o->guard) TRY(hpc_pragma_guard(&f->loops));
     TRY(pragma_verify(f, &tree, &flags, j->checker, j->o));
     hpc_pragma_weigh(&f->loops);
-    f->errors = tree.errors;
-    f->cut = tree.cut;
-    memcpy(f->missing, tree.missing, sizeof f->missing);
+    TRY(keep_errors(f, &tree));
 out:
     hpc_tree_release(&tree);
     hpc_check_flags_release(&flags);
@@ -168,17 +181,41 @@ out:
     return rc;
 }
 
-/* What the compiler met, if it takes verdicts away. */
-static void remark(const pragma_file *f, const judging *j)
+/* The first error of the compiler, where it is, and what to do. Errors take verdicts away, so the
+ * file counts as one that could not be used. */
+static void warn_of_errors(const pragma_file *f, judging *j)
 {
-    if (j->o->quiet) return;
-    if (f->missing[0])
-        fprintf(stderr, "hpccoder pragma: %s: %s is not found: name its folder with -p or -- -I\n",
-                f->path, f->missing);
-    else if (f->errors > 0)
-        fprintf(stderr, "hpccoder pragma: %s: it does not compile as it is: %lld error%s\n",
-                f->path, (long long)f->errors, f->errors == 1 ? "" : "s");
-    if (f->cut)
+    char count[40] = "", text[800];
+    if (f->errors == 0) return;
+    j->worst = EXIT_BAD_INPUT;
+    if (f->errors > 1)
+        snprintf(count, sizeof count, " (first of %lld errors)", (long long)f->errors);
+    snprintf(text, sizeof text, "%s%s; %s", f->error, count,
+             f->missing[0] ? "name the header's folder with -p or -- -I"
+                           : "give the compiler's flags with -p or after --");
+    hpc_cmd_warn(text, "pragma");
+}
+
+/* What --verify could not do: once, if it is the same for all files. */
+static void warn_of_skipped(const pragma_file *f, judging *j)
+{
+    static const char *const what[] = {"nothing was compiled", "ThreadSanitizer was not run"};
+    char text[800];
+    for (int k = 0; k < 2; k++) {
+        if (!f->skipped[k]) continue;
+        snprintf(text, sizeof text, "%s: %s", what[k], f->skipped[k]);
+        if (strcmp(text, j->warned[k]) == 0) continue;
+        snprintf(j->warned[k], sizeof j->warned[k], "%s", text);
+        hpc_cmd_warn(text, "pragma");
+    }
+    if (f->rejected) j->worst = EXIT_BAD_INPUT;
+}
+
+static void remark(const pragma_file *f, judging *j)
+{
+    warn_of_errors(f, j);
+    warn_of_skipped(f, j);
+    if (f->cut && !j->o->quiet)
         fprintf(stderr, "hpccoder pragma: %s: too large: functions at its end are left out\n",
                 f->path);
 }
@@ -366,14 +403,15 @@ const hpc_command hpc_cmd_pragma = {
         "`confidence` in JSON says how often experts did as is proposed with such loops, to put a "
         "directive there or none. With --rank a model is asked as well, and what is told begins "
         "with the loops that experts would rather mark.\n\n"
-        "--verify run builds and runs the program in a copy of its folder (--folder): serially, "
-        "with each "
-        "access of the loops recorded, which shows two iterations that meet; then with the "
-        "directives on 1, 2 and 4 threads, where it must print and write the same; then under "
-        "ThreadSanitizer, if clang and Archer are installed. What it finds turns verdicts down, "
-        "never up.\n\n"
-        "Exit status: 0 done; 1 with --check, if there is a wrong directive; 2 if a file could not "
-        "be used, whatever was found in others; 3 if something else failed.",
+        "--verify compile has libclang and the compiler read each proposed directive, with its if "
+        "clause. --verify run also builds and runs the program in a copy of its folder "
+        "(--folder). It runs serially, and records each access of the loops to find iterations "
+        "that conflict. It runs with the directives on 1, 2 and 4 threads, and must print and "
+        "write the same. It runs under ThreadSanitizer, if clang and Archer are installed. These "
+        "findings lower verdicts, and never raise them. A message on standard error names each "
+        "step that was not possible.\n\n"
+        "Exit status: 0: done. 1: --check found a wrong directive. 2: a file could not be used or "
+        "does not compile; the other files are judged all the same. 3: something else failed.",
     .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
                 "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
                 "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"

@@ -29,12 +29,15 @@ typedef struct pragma_file {
     hpc_buf text;
     hpc_language language;
     hpc_pragma_loops loops;
-    pragma_note *note;  /* of each loop */
-    const char *kept;   /* why nothing is put into this file; NULL */
-    const char *failed; /* why there is nothing to tell of it; NULL */
-    int64_t errors;     /* of the compiler */
-    char missing[128];  /* a header */
-    bool cut;           /* too large: functions at its end are left out */
+    pragma_note *note;      /* of each loop */
+    const char *kept;       /* why nothing is put into this file; NULL */
+    const char *failed;     /* why there is nothing to tell of it; NULL */
+    int64_t errors;         /* of the compiler */
+    const char *skipped[2]; /* why --verify compile, and ThreadSanitizer, did nothing; NULL */
+    bool rejected;          /* by the compiler, as it is */
+    const char *error;      /* the first, where it is: "a.c:7: ...", "a.c: x.h:2: ..."; NULL */
+    char missing[128];      /* a header */
+    bool cut;               /* too large: functions at its end are left out */
     hpc_arena *arena;
 } pragma_file; /* zero to begin with */
 void pragma_file_release(pragma_file *f);

@@ -31,53 +31,14 @@ static int64_t around(const pragma_file *f, int64_t i)
     return -1;
 }
 
-/* "if(x + n <= y)"; false when something that is assumed has no test. */
-static bool put_if(hpc_buf *b, const hpc_pragma_loop *l, const char *of)
+/* With --guard, what is proposed has an if clause already. */
+static void choose_conditional(pragma_note *note, const hpc_pragma_loop *l, const pragma_options *o)
 {
-    hpc_buf_printf(b, " if(%s", of);
-    for (int64_t k = 0; k < l->assumptions_n; k++) {
-        const char *check = l->assumption[k].check;
-        if (!check) return false;
-        hpc_buf_printf(b, "%s%s%s%s", k ? " && " : "", l->assumptions_n > 1 ? "(" : "", check,
-                       l->assumptions_n > 1 ? ")" : "");
-    }
-    hpc_buf_text(b, ")");
-    return true;
-}
-
-/* The directive with a clause that tests what is assumed; NULL when something has no test. Before
- * OpenMP 5.0 an if clause of `parallel for simd` would leave vectors as they are: each is named. */
-static const char *guarded(const pragma_file *f, const hpc_pragma_loop *l, int *rc)
-{
-    static const char both[] = "#pragma omp parallel for simd";
-    hpc_buf b = {0};
-    const char *out = NULL;
-    const bool two = strncmp(l->pragma, both, sizeof both - 1) == 0;
-    hpc_buf_text(&b, l->pragma);
-    if (!put_if(&b, l, two ? "parallel: " : "") || (two && !put_if(&b, l, "simd: "))) goto out;
-    if (b.failed < 0) *rc = b.failed;
-    out = b.failed < 0 ? NULL : hpc_arena_text(f->arena, "%s", b.data);
-    if (!out) *rc = HPC_E_NOMEM;
-out:
-    hpc_buf_release(&b);
-    return out;
-}
-
-static int choose_conditional(pragma_note *note, const pragma_file *f, const hpc_pragma_loop *l,
-                              const pragma_options *o)
-{
-    int rc = HPC_OK;
-    note->put = o->conditional;
-    if (o->guard) {
-        const char *directive = guarded(f, l, &rc);
-        note->put = directive != NULL;
-        if (directive) note->directive = directive;
-        if (!directive) note->because = "not everything that is assumed can be tested";
-    } else if (!o->conditional) {
-        note->because = "it rests on what is assumed: --guard tests that, --conditional takes it "
-                        "for granted";
-    }
-    return rc;
+    note->put = o->conditional || (o->guard && l->guard);
+    if (note->put) return;
+    note->because = o->guard ? "--guard cannot test everything that it assumes"
+                             : "it rests on assumptions: --guard tests them, --conditional takes "
+                               "them for granted";
 }
 
 static int choose(pragma_file *f, int64_t i, const pragma_options *o)
@@ -100,7 +61,7 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
     } else {
         note->directive = l->pragma;
         note->put = true;
-        if (l->verdict == HPC_VERDICT_CONDITIONAL) rc = choose_conditional(note, f, l, o);
+        if (l->verdict == HPC_VERDICT_CONDITIONAL) choose_conditional(note, l, o);
         if (l->fixed || f->kept) {
             note->put = false;
             note->because = l->fixed ? l->fixed : f->kept;

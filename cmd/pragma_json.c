@@ -48,6 +48,7 @@ void pragma_put_json(hpc_json_out *w, const pragma_file *f)
     hpc_json_put_text(w, "language", hpc_language_name(f->language));
     hpc_json_put_text(w, "failed", f->failed);
     hpc_json_put_int(w, "errors", f->errors);
+    hpc_json_put_text(w, "error", f->error);
     hpc_json_put_text(w, "missing", f->missing[0] ? f->missing : NULL);
     hpc_json_open(w, "loops", '[');
     for (int64_t i = 0; i < f->loops.n; i++) put_loop(w, &f->loops.item[i], &f->note[i]);

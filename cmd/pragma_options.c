@@ -76,8 +76,8 @@ const hpc_option pragma_option_table[] = {
      .argument = "LEVEL",
      .choices = levels,
      .help =
-         "How far verdicts are checked: from the text alone; by libclang and the compiler, which "
-         "must take each directive; or by running the program, too."},
+         "How verdicts are checked: by the source text alone; by libclang and the compiler, which "
+         "must accept each directive; or by running the program."},
     {.name = "rank",
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, rank),

@@ -97,8 +97,10 @@ static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const
     settle(f, b);
     TRY(hpc_verify_run(&f->loops, file, &v));
     settle(f, b);
-    TRY(hpc_verify_race(&f->loops, file, &v));
+    hpc_verify_skip skip = {0};
+    TRY(hpc_verify_race(&skip, &f->loops, file, &v));
     settle(f, b);
+    f->skipped[1] = skip.why;
 out:
     return rc;
 }
@@ -119,8 +121,11 @@ int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *f
     if (!b) return HPC_E_NOMEM;
     for (int64_t k = 0; k < f->loops.n; k++)
         b[k] = (before){f->loops.item[k].verdict, f->loops.item[k].evidence_n};
-    TRY(hpc_verify_compile(&f->loops, &file, &c));
+    hpc_verify_skip skip = {0};
+    TRY(hpc_verify_compile(&skip, &f->loops, &file, &c));
     settle(f, b);
+    f->skipped[0] = skip.why;
+    f->rejected = skip.of_file;
     if (strcmp(o->verify, "run") == 0) TRY(by_runs(f, &file, b, o));
 out:
     return rc;

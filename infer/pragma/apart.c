@@ -2,7 +2,7 @@
  * apart.c: what must be assumed of two pointers that nothing is known of: that what lies behind
  * them does not overlap, or is the same altogether; with the check that says so at run time.
  */
-#include "infer/pragma/memory.h"
+#include "infer/pragma/spell.h"
 
 /* The elements that the loop touches behind a pointer: [*lo, *hi], or false. What a container holds
  * lies elsewhere. */
@@ -29,24 +29,10 @@ static bool extent(study *s, const poly **lo, const poly **hi, int32_t base)
     return *lo && *hi;
 }
 
-/* `as_bytes`: the two are no pointers to the same type, so C compares them as char pointers alone.
- */
-static void bound_text(hpc_buf *b, const study *s, int32_t base, const poly *off, bool as_bytes)
-{
-    int64_t zero;
-    bool plain = poly_is_number(off, &zero) && zero == 0;
-    if (as_bytes) hpc_buf_text(b, plain ? "(const char *)" : "(const char *)(");
-    atom_text(b, s, base);
-    if (!plain) {
-        hpc_buf_text(b, " + ");
-        poly_text(b, s, off);
-        if (as_bytes) hpc_buf_text(b, ")");
-    }
-}
-
 static int32_t target_of(const study *s, int32_t base)
 {
     const atom *a = &s->atoms[base];
+    if (a->kind == ATOM_AS) return a->node;
     int32_t type = a->kind == ATOM_SYMBOL && a->symbol >= 0 ? s->t->symbol[a->symbol].type : -1;
     uint8_t kind = type < 0 ? HPC_TYPE_UNKNOWN : s->t->type[type].kind;
     return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? s->t->type[type].to : -1;
@@ -58,26 +44,28 @@ static bool alike_pointers(const study *s, int32_t p, int32_t q)
 {
     int32_t a = target_of(s, p), b = target_of(s, q);
     if (a < 0 || b < 0) return false;
-    const hpc_tree_type *x = &s->t->type[a], *y = &s->t->type[b];
+    const hpc_tree_type *x = &s->t->type[a];
     bool several = x->kind == HPC_TYPE_INTEGER && x->bytes != 2 && x->bytes != 4;
-    return a == b ||
-           (!several && x->kind == y->kind && x->bytes == y->bytes && x->name == y->name &&
-            x->to == y->to && ((x->flags ^ y->flags) & ~HPC_TYPE_CONST) == 0);
+    return a == b || (!several && is_same_type(s->t, a, b));
 }
 
-/* "x + n <= y || y + n <= x" */
-static void no_overlap_check(hpc_buf *b, study *s, int32_t p, int32_t q)
+/* "x + n <= y || y + n <= x". C compares pointers to other types as char pointers alone. */
+static void no_overlap_check(spelling *x, int32_t p, int32_t q)
 {
+    study *s = x->s;
     const poly *a, *c, *d, *e;
     bool bytes = !alike_pointers(s, p, q);
-    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) return;
-    bound_text(b, s, p, poly_plus(s, c, 1), bytes);
-    hpc_buf_text(b, " <= ");
-    bound_text(b, s, q, d, bytes);
-    hpc_buf_text(b, " || ");
-    bound_text(b, s, q, poly_plus(s, e, 1), bytes);
-    hpc_buf_text(b, " <= ");
-    bound_text(b, s, p, a, bytes);
+    if (!extent(s, &a, &c, p) || !extent(s, &d, &e, q)) {
+        x->failed = true;
+        return;
+    }
+    spell_address(x, p, poly_plus(s, c, 1), bytes);
+    hpc_buf_text(&x->text, " <= ");
+    spell_address(x, q, d, bytes);
+    hpc_buf_text(&x->text, " || ");
+    spell_address(x, q, poly_plus(s, e, 1), bytes);
+    hpc_buf_text(&x->text, " <= ");
+    spell_address(x, p, a, bytes);
 }
 
 bool is_container_place(const place *p)
@@ -116,43 +104,53 @@ static bool harmless_as_one(study *s, const access *a, const access *b)
     return places_meet(&by, s, a, &other) == MEETING_NEVER;
 }
 
-static void apart_check(hpc_buf *check, study *s, const access *a, const access *b, bool as_one)
+static void apart_check(spelling *x, const access *a, const access *b, bool as_one)
 {
-    bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
-    if (both_hold) {
-        hpc_buf_text(check, "(const void *)&");
-        owner_text(check, s, &a->place);
-        hpc_buf_text(check, " != (const void *)&");
-        owner_text(check, s, &b->place);
+    study *s = x->s;
+    const int32_t p = a->place.base, q = b->place.base;
+    if (is_container_place(&a->place) && is_container_place(&b->place)) {
+        spell_container(x, &a->place);
+        hpc_buf_text(&x->text, " != ");
+        spell_container(x, &b->place);
         return;
     }
-    hpc_buf apart = {0};
-    no_overlap_check(&apart, s, a->place.base, b->place.base);
-    if (apart.n && as_one) {
-        const bool bytes = !alike_pointers(s, a->place.base, b->place.base);
-        bound_text(check, s, a->place.base, poly_number(s, 0), bytes);
-        hpc_buf_text(check, " == ");
-        bound_text(check, s, b->place.base, poly_number(s, 0), bytes);
-        hpc_buf_text(check, " || ");
+    for (int64_t i = 0; i < s->n; i++)
+        x->wide |= (s->item[i].place.base == p || s->item[i].place.base == q) &&
+                   has_wide_index(s, &s->item[i]);
+    if (as_one) {
+        const bool bytes = !alike_pointers(s, p, q);
+        spell_address(x, p, poly_number(s, 0), bytes);
+        hpc_buf_text(&x->text, " == ");
+        spell_address(x, q, poly_number(s, 0), bytes);
+        hpc_buf_text(&x->text, " || ");
     }
-    if (apart.n) hpc_buf_text(check, apart.data);
-    hpc_buf_release(&apart);
+    no_overlap_check(x, p, q);
+}
+
+/* Says why that the two never meet cannot be assumed. */
+static bool is_no_assumption(study *s, const access *a, const access *b)
+{
+    const char *x = node_text(s, a->node), *y = node_text(s, b->node);
+    const int32_t p = a->place.base, q = b->place.base;
+    uint32_t line = s->t->node[b->node].line;
+    if (p < 0 || q < 0)
+        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie", x, y);
+    else if (s->atoms[p].varies || s->atoms[q].varies)
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", x, y, line);
+    else if (p != q && atom_untyped(s, p) == atom_untyped(s, q))
+        say_unknown(s, "alias", a->node, "%s and %s (line %u) use one pointer under two types", x,
+                    y, line);
+    else
+        return false;
+    return true;
 }
 
 void assume_apart(study *s, const access *a, const access *b)
 {
-    hpc_buf text = {0}, weak = {0}, check = {0};
+    hpc_buf text = {0}, weak = {0};
+    spelling check = {.s = s};
     bool both_hold = is_container_place(&a->place) && is_container_place(&b->place);
-    if (a->place.base < 0 || b->place.base < 0) {
-        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie",
-                    node_text(s, a->node), node_text(s, b->node));
-        return;
-    }
-    if (s->atoms[a->place.base].varies || s->atoms[b->place.base].varies) {
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", node_text(s, a->node),
-                    node_text(s, b->node), s->t->node[b->node].line);
-        return;
-    }
+    if (is_no_assumption(s, a, b)) return;
     kinship kin = same_origin(s, &a->place, &b->place);
     bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
@@ -170,16 +168,16 @@ void assume_apart(study *s, const access *a, const access *b)
     owner_text(&text, s, &b->place);
     hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
     hpc_buf_printf(&weak, "%s, or are the same", text.data ? text.data : "");
-    apart_check(&check, s, a, b, as_one);
-    if (!text.failed && !weak.failed && !check.failed)
-        assume_instead(s, as_one ? weak.data : text.data, check.n ? check.data : NULL,
+    apart_check(&check, a, b, as_one);
+    if (!text.failed && !weak.failed)
+        assume_instead(s, as_one ? weak.data : text.data, spelled(&check),
                        as_one ? text.data : NULL, as_one ? NULL : weak.data);
     hpc_buf_release(&text);
     hpc_buf_release(&weak);
-    hpc_buf_release(&check);
+    hpc_buf_release(&check.text);
 }
-/* ---- rows: pointers that are read from an array
- * ---------------------------------------------------- */
+
+/* ---- rows: pointers that are read from an array --------------------------------------------- */
 
 static const place *row_of(const study *s, const access *a)
 {

@@ -82,6 +82,14 @@ int32_t atom_new(study *s, const atom *a)
     return (int32_t)s->atoms_n++;
 }
 
+bool is_same_type(const hpc_tree *t, int32_t a, int32_t b)
+{
+    if (a < 0 || b < 0) return false;
+    const hpc_tree_type *x = &t->type[a], *y = &t->type[b];
+    return a == b || (x->kind == y->kind && x->bytes == y->bytes && x->name == y->name &&
+                      x->to == y->to && x->n == y->n && !((x->flags ^ y->flags) & ~HPC_TYPE_CONST));
+}
+
 bool poly_varies(const study *s, const poly *p)
 {
     if (!p) return true;
@@ -165,6 +173,28 @@ int32_t atom_point(study *s, const place *p)
                                .of = -1,
                                .place = p,
                                .varies = place_varies(s, p)});
+}
+
+/* The type as the first of those that differ from it in const alone. */
+static int32_t plain_type(const hpc_tree *t, int32_t type)
+{
+    for (int32_t k = 0; k < type; k++)
+        if (is_same_type(t, k, type)) return k;
+    return type;
+}
+
+int32_t atom_as(study *s, int32_t pointer, int32_t type)
+{
+    return atom_new(s, &(atom){.kind = ATOM_AS,
+                               .symbol = -1,
+                               .node = plain_type(s->t, type),
+                               .of = pointer,
+                               .varies = s->atoms[pointer].varies});
+}
+
+int32_t atom_untyped(const study *s, int32_t i)
+{
+    return i >= 0 && s->atoms[i].kind == ATOM_AS ? s->atoms[i].of : i;
 }
 
 int32_t atom_size(study *s, const place *p)

@@ -156,7 +156,7 @@ static const poly *call_method(study *s, int32_t call, call_known is)
     if (is == CALL_METHOD_READ && container_of(t, t->node[object].type) != CONTAINER_NONE) {
         bool arrow = !(n->flags & HPC_TREE_OPERATOR) && t->node[callee].op == '>';
         if (arrow)
-            place_behind(&p, s, value_of(s, object), -1);
+            place_behind(&p, s, value_of(s, object), record_of(t, object));
         else
             place_of(&p, s, object);
         if (p.base >= 0 && strcmp(name, "empty") != 0) return poly_atom(s, atom_size(s, &p));

@@ -5,6 +5,7 @@
 
 #include "infer/pragma/existing.h"
 #include "infer/pragma/propose.h"
+#include "infer/pragma/spell.h"
 
 const char *hpc_verdict_name(hpc_verdict v)
 {
@@ -144,6 +145,7 @@ bool study_walk(study *s)
         return false;
     }
     facts_around(s);
+    s->before = s->facts;
     slots_step(s);
     if (s->head.limit) value_of(s, s->head.limit); /* each iteration looks at it */
     walk_loop(s);
@@ -194,11 +196,8 @@ static int keep(hpc_pragma_loop *out, study *s, const clauses *c, const study *b
         memcpy(out->assumption, f->assumption, (size_t)f->assumptions_n * sizeof *f->assumption);
         out->assumptions_n = f->assumptions_n;
     }
-    for (int64_t i = 0; i < out->assumptions_n; i++) {
-        hpc_assumption *a = &out->assumption[i];
-        if (a->check && !is_spelled(s, a->check)) a->check = NULL;
-    }
-    return HPC_OK;
+    if (out->verdict == HPC_VERDICT_CONDITIONAL) out->guard = guard_of(s);
+    return s->rc;
 }
 
 static int judge(hpc_pragma_loop *out, const program *p, const study *base, int32_t loop,
@@ -295,6 +294,13 @@ static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
     kept->vectors = false;
 }
 
+/* A guard must test what each instantiation assumes. */
+static void keep_guard(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
+{
+    if (other->verdict != HPC_VERDICT_CONDITIONAL || !kept->guard) return;
+    if (!other->guard || strcmp(kept->guard, other->guard) != 0) kept->guard = NULL;
+}
+
 /* A template's loop is there once more for each explicit instantiation, with types in it: these
  * count, and the worst of them, and not the first, which has none. */
 static int merge_twin(finding *f)
@@ -314,7 +320,11 @@ static int merge_twin(finding *f)
             *old = *new;
             old->outer = other.outer;
         }
-        if (other.again) keep_common(old, other.verdict > new->verdict ? &other : new);
+        if (other.again) {
+            const hpc_pragma_loop *less = other.verdict > new->verdict ? &other : new;
+            keep_common(old, less);
+            keep_guard(old, less);
+        }
         old->again = true;
         out->n--;
     }

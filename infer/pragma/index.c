@@ -4,88 +4,119 @@
  */
 #include <string.h>
 
-#include "infer/pragma/memory.h"
+#include "infer/pragma/spell.h"
 
-/* "ld >= n", put together from a coefficient and the range of the rest. */
-static void at_least(hpc_buf *b, const study *s, const poly *c, const poly *least)
+/* A condition, for people and as a check. */
+typedef struct condition {
+    hpc_buf text;
+    spelling check;
+} condition;
+
+static void condition_add(condition *c, const char *text)
 {
-    if (b->n) hpc_buf_text(b, " && ");
-    poly_text(b, s, c);
-    hpc_buf_text(b, " >= ");
-    poly_text(b, s, least);
+    hpc_buf_text(&c->text, text);
+    hpc_buf_text(&c->check.text, text);
 }
 
-/* |rest| is less than c: "ld >= n && ld >= m". False when that cannot be, or is known already. */
-static bool wider_than(hpc_buf *b, study *s, const gap *g, const poly *least, const poly *most)
+static void compare(condition *c, const poly *a, const char *op, const poly *b)
 {
-    const poly *c = g->factor, *high = poly_plus(s, most, 1),
+    poly_text(&c->text, c->check.s, a);
+    hpc_buf_printf(&c->text, " %s ", op);
+    poly_text(&c->text, c->check.s, b);
+    spell_compare(&c->check, a, op, b);
+}
+
+static void condition_release(condition *c)
+{
+    hpc_buf_release(&c->text);
+    hpc_buf_release(&c->check.text);
+}
+
+/* "ld >= n", put together from a coefficient and the range of the rest. */
+static void at_least(condition *c, const poly *factor, const poly *least)
+{
+    if (c->text.n) condition_add(c, " && ");
+    compare(c, factor, ">=", least);
+}
+
+/* |rest| is less than the factor: "ld >= n && ld >= m". False when that cannot be, or is known
+ * already. */
+static bool wider_than(condition *c, study *s, const gap *g, const poly *least, const poly *most)
+{
+    const poly *factor = g->factor, *high = poly_plus(s, most, 1),
                *low = poly_plus(s, poly_scaled(s, least, -1), 1);
-    bool above = prove_not_negative(s, poly_less(s, c, high), g->facts),
-         below = prove_not_negative(s, poly_less(s, c, low), g->facts);
-    if (prove_positive(s, poly_less(s, high, c), g->facts)) return false;
-    if (prove_positive(s, poly_less(s, low, c), g->facts)) return false;
-    if (!above) at_least(b, s, c, high);
-    if (!below && (above || !poly_equal(high, low))) at_least(b, s, c, low);
+    bool above = prove_not_negative(s, poly_less(s, factor, high), g->facts),
+         below = prove_not_negative(s, poly_less(s, factor, low), g->facts);
+    if (prove_positive(s, poly_less(s, high, factor), g->facts)) return false;
+    if (prove_positive(s, poly_less(s, low, factor), g->facts)) return false;
+    if (!above) at_least(c, factor, high);
+    if (!below && (above || !poly_equal(high, low))) at_least(c, factor, low);
     return !above || !below;
 }
 
 /* The rest is 0, or beyond all iterations: "k == 0 || k > n - 1 || -k > n - 1". */
-static bool out_of_reach(hpc_buf *b, study *s, const gap *g, const poly *rest, const poly *span)
+static bool out_of_reach(condition *c, study *s, const gap *g, const poly *rest, const poly *span)
 {
+    const poly *less = poly_scaled(s, rest, -1);
     bool within = prove_not_negative(s, poly_less(s, span, rest), g->facts) &&
                   prove_not_negative(s, poly_sum(s, span, rest), g->facts);
     if (within || poly_varies(s, span)) return false;
-    poly_text(b, s, rest);
-    hpc_buf_text(b, " == 0 || ");
-    poly_text(b, s, rest);
-    hpc_buf_text(b, " > ");
-    poly_text(b, s, span);
-    hpc_buf_text(b, " || ");
-    poly_text(b, s, poly_scaled(s, rest, -1));
-    hpc_buf_text(b, " > ");
-    poly_text(b, s, span);
+    compare(c, rest, "==", poly_number(s, 0));
+    if (!prove_not_negative(s, less, g->facts)) {
+        condition_add(c, " || ");
+        compare(c, rest, ">", span);
+    }
+    if (!prove_not_negative(s, rest, g->facts)) {
+        condition_add(c, " || ");
+        compare(c, less, ">", span);
+    }
     return true;
 }
 
 /* The indices are c * (iterations apart) - rest: they differ if |c| is more than |rest| can be.
  * With a number for c: if rest is 0, or more than all iterations span. */
-static bool index_condition(hpc_buf *b, study *s, const gap *g)
+static bool index_condition(condition *c, study *s, const gap *g)
 {
-    int64_t c, zero;
+    int64_t number, zero;
     const poly *least = poly_extreme(s, g->rest, false, g->facts),
                *most = poly_extreme(s, g->rest, true, g->facts);
     if (!least || !most) return false;
-    if (!poly_is_number(g->factor, &c)) {
+    if (!poly_is_number(g->factor, &number)) {
         bool none =
             poly_is_number(least, &zero) && zero == 0 && poly_is_number(most, &zero) && zero == 0;
         if (none) {
-            poly_text(b, s, g->factor);
-            hpc_buf_text(b, " != 0");
+            compare(c, g->factor, "!=", poly_number(s, 0));
             return true;
         }
-        return wider_than(b, s, g, least, most);
+        return wider_than(c, s, g, least, most);
     }
     const poly *span = poly_less(s, s->head.hi, s->head.lo);
-    return span && poly_equal(least, most) && out_of_reach(b, s, g, least, span);
+    return span && poly_equal(least, most) && out_of_reach(c, s, g, least, span);
 }
 
 bool assume_index(study *s, const access *a, const access *b)
 {
     gap g[2]; /* one for each direction */
-    hpc_buf text = {0};
-    bool ok = places_gap(&g[0], s, a, b, true) && index_condition(&text, s, &g[0]);
+    const bool wide = has_wide_index(s, a) || has_wide_index(s, b);
+    condition c = {.check = {.s = s, .wide = wide}};
+    bool ok = places_gap(&g[0], s, a, b, true) && index_condition(&c, s, &g[0]);
     if (ok) {
-        int64_t c;
-        hpc_buf other = {0};
+        int64_t factor;
+        condition other = {.check = {.s = s, .wide = wide}};
         ok = places_gap(&g[1], s, a, b, false) && index_condition(&other, s, &g[1]);
-        bool number = poly_is_number(g[0].factor, &c); /* says the same of both */
-        if (ok && !number && strcmp(text.data, other.data) != 0) {
-            hpc_buf_text(&text, " && ");
-            hpc_buf_text(&text, other.data);
+        bool number = poly_is_number(g[0].factor, &factor); /* says the same of both */
+        if (ok && !number && strcmp(c.text.data, other.text.data) != 0) {
+            condition_add(&c, " && ");
+            hpc_buf_text(&c.text, other.text.data);
+            hpc_buf_text(&c.check.text, other.check.text.data);
+            c.check.failed |= other.check.failed;
+            c.check.runs |= other.check.runs;
         }
-        hpc_buf_release(&other);
+        condition_release(&other);
     }
-    if (ok && !text.failed) assume(s, text.data, text.data);
-    hpc_buf_release(&text);
+    if (ok && !c.text.failed) {
+        assume(s, c.text.data, spelled(&c.check));
+    }
+    condition_release(&c);
     return ok;
 }

@@ -92,7 +92,7 @@ bool inline_object(place *out, study *s, int32_t call)
         int32_t object = callee ? hpc_tree_first(t, callee) : 0;
         if (!object || t->node[callee].kind != HPC_TREE_MEMBER) return false;
         if (t->node[callee].op == '>' || t->node[object].kind == HPC_TREE_THIS)
-            place_behind(out, s, value_of(s, object), -1);
+            place_behind(out, s, value_of(s, object), record_of(t, object));
         else
             place_of(out, s, object);
     }

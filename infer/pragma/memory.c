@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/memory.h"
+#include "infer/pragma/spell.h"
 
 enum { PAIRS_MOST = 40000, PAIRS_BEHIND = 200, PARTS_BEHIND = 30000, PARTS_OF_LOOP = 400000 };
 
@@ -161,13 +161,17 @@ static bool section(hpc_buf *b, study *s, const access *a)
                *hi = poly_extreme(s, p->step[0].index, true, a->facts);
     int64_t least;
     if (!lo || !hi) return false;
-    hpc_buf_text(b, symbol_name(s, base->symbol));
-    hpc_buf_text(b, "[");
-    if (!poly_is_number(lo, &least) || least != 0) poly_text(b, s, lo);
-    hpc_buf_text(b, ":");
-    poly_text(b, s, poly_plus(s, poly_less(s, hi, lo), 1));
-    hpc_buf_text(b, "]");
-    return true;
+    spelling x = {.s = s, .wide = has_wide_index(s, a)};
+    if (!is_visible(s, base->symbol)) return false;
+    hpc_buf_printf(&x.text, "%s[", symbol_name(s, base->symbol));
+    if (!poly_is_number(lo, &least) || least != 0) spell_number(&x, lo);
+    hpc_buf_text(&x.text, ":");
+    spell_number(&x, poly_plus(s, poly_less(s, hi, lo), 1));
+    hpc_buf_text(&x.text, "]");
+    bool ok = !x.failed && !x.runs && !x.text.failed;
+    if (ok) hpc_buf_text(b, x.text.data);
+    hpc_buf_release(&x.text);
+    return ok;
 }
 
 static bool reduce_array(study *s, clauses *c, const access *a)

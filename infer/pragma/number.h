@@ -74,6 +74,7 @@ typedef enum atom_kind {
     ATOM_THIS,      /* the pointer */
     ATOM_LOAD,      /* what lies at a place that the loop does not change */
     ATOM_POINT,     /* a pointer to a place */
+    ATOM_AS,        /* the pointer to void `of`, used as a pointer to type `node` */
     ATOM_ITERATION, /* the variable of the loop under study */
     ATOM_INNER,     /* that of a loop within */
     ATOM_FUNCTION,  /* of numbers: op and two of them */
@@ -111,12 +112,15 @@ int32_t atom_this(study *s);
 int32_t atom_opaque(study *s, int32_t node);
 int32_t atom_load(study *s, const place *p);
 int32_t atom_point(study *s, const place *p);
+int32_t atom_as(study *s, int32_t pointer, int32_t type);
+int32_t atom_untyped(const study *s, int32_t i); /* the pointer to void of an ATOM_AS; else i */
 int32_t atom_size(study *s, const place *p);
 int32_t atom_function(study *s, uint8_t op, const poly *a, const poly *b);
 int32_t atom_choice(study *s, const atom *c); /* a, b, yes, no, of */
 bool poly_varies(const study *s, const poly *p);
 bool place_varies(const study *s, const place *p);
 bool place_equal(const place *a, const place *b);
+bool is_same_type(const hpc_tree *t, int32_t a, int32_t b); /* const aside */
 void place_text(hpc_buf *b, const study *s, const place *p);
 void atom_text(hpc_buf *b, const study *s, int32_t i);
 

@@ -28,6 +28,12 @@ container container_of(const hpc_tree *t, int32_t type)
     return CONTAINER_NONE;
 }
 
+int32_t record_of(const hpc_tree *t, int32_t e)
+{
+    int32_t type = bare_type(t, t->node[e].type);
+    return kind_of(t, type) == HPC_TYPE_POINTER ? t->type[type].to : type;
+}
+
 int32_t root_of(const hpc_tree *t, int32_t e)
 {
     for (;;) {
@@ -87,6 +93,16 @@ static int32_t pointer_in(const study *s, const poly *p)
     return best;
 }
 
+/* What a pointer that the loop does not change points to, by its declaration; -1. */
+static int32_t declared_target(const study *s, const atom *a)
+{
+    int32_t type = a->kind == ATOM_SYMBOL ? s->t->symbol[a->symbol].type
+                   : a->kind == ATOM_LOAD ? a->place->type
+                                          : -1;
+    type = bare_type(s->t, type);
+    return kind_of(s->t, type) == HPC_TYPE_POINTER ? s->t->type[type].to : -1;
+}
+
 static bool nowhere(place *out, int32_t type)
 {
     *out = (place){.base = -1, .type = type};
@@ -99,6 +115,10 @@ bool place_behind(place *out, study *s, const poly *pointer, int32_t type)
     int64_t c;
     if (base < 0) return nowhere(out, type);
     const poly *rest = poly_less(s, pointer, poly_atom(s, base));
+    if (kind_of(s->t, declared_target(s, &s->atoms[base])) == HPC_TYPE_VOID &&
+        kind_of(s->t, type) != HPC_TYPE_VOID && type >= 0)
+        base = atom_as(s, base, type);
+    if (base < 0) return nowhere(out, type);
     if (s->atoms[base].kind != ATOM_POINT) {
         *out = (place){.base = base, .n = 1, .type = type};
         out->step[0] = (place_step){.field = STEP_INDEX, .index = rest};
@@ -142,7 +162,7 @@ static bool place_of_member(place *out, study *s, int32_t e)
         return true;
     }
     if (through)
-        place_behind(out, s, value_of(s, c), -1);
+        place_behind(out, s, value_of(s, c), record_of(s->t, c));
     else
         place_of(out, s, c);
     out->type = n->type;
@@ -199,7 +219,7 @@ bool place_of_call(place *out, study *s, int32_t e)
     if (!object || !index || container_of(t, t->node[object].type) == CONTAINER_NONE) return false;
     bool arrow = callee && t->node[callee].kind == HPC_TREE_MEMBER && t->node[callee].op == '>';
     if (arrow)
-        place_behind(out, s, value_of(s, object), -1);
+        place_behind(out, s, value_of(s, object), record_of(t, object));
     else
         place_of(out, s, object);
     const poly *i = index_of(s, index);

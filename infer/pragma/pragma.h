@@ -36,7 +36,8 @@ typedef struct hpc_evidence {
 
 typedef struct hpc_assumption {
     const char *text;  /* "x and y do not overlap" */
-    const char *check; /* an expression that is true then: "x + n <= y || y + n <= x"; or NULL */
+    const char *check; /* an expression of the loop's scope that is true only then, where the loop
+                          runs: "x + n <= y || y + n <= x"; or NULL */
 } hpc_assumption;
 
 /* What is wrong with the directive that is there. */
@@ -72,6 +73,8 @@ typedef struct hpc_pragma_loop {
     const char *plain; /* the directive without collapse, simd and target; NULL: it has none */
     bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
     const char *fixed; /* why no directive can be put before it; NULL */
+    const char *guard; /* is true before the loop only if all assumptions hold; NULL: nothing is
+                          assumed, or an assumption has no check */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* what decides comes first */
     int64_t assumptions_n, evidence_n;
@@ -101,6 +104,10 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
  * `why` says what stopped the analysis. fixed_form: of Fortran. */
 int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_language l,
                     bool fixed_form, const char *why, const hpc_pragma_options *o);
+
+/* Adds if clauses that test the guard of each conditional loop to its directive. A loop without a
+ * guard keeps its directive as it is. */
+int hpc_pragma_guard(hpc_pragma_loops *l);
 
 /* Sets `confidence` of all loops of a file anew, after verdicts or `likely` have changed. It is
  * calibrated on loops of repositories that no model of ours was trained on (tests/pragma/README.md

@@ -58,6 +58,7 @@ typedef struct found { /* evidence and assumptions in the making */
     hpc_evidence *evidence;
     hpc_assumption *assumption;
     int64_t evidence_n, evidence_cap, assumptions_n, assumptions_cap;
+    bool runs; /* a check reads memory that the loop reads only where it runs */
 } found;
 
 enum { OP_MIN = 'm', OP_MAX = 'M', OP_MIXED = 1 };
@@ -84,6 +85,7 @@ struct study {
     int32_t *slot_of; /* by symbol; -1 */
     var_state *now;   /* by slot */
     const fact *facts;
+    const fact *before; /* that hold before the loop, whether it runs or not */
     int32_t depth, order;
     var_state
         *left;   /* the state where the innermost loop is left or goes on early; NULL: nowhere */
@@ -176,6 +178,9 @@ void head_read(loop_head *out, study *s, int32_t loop);
 /* ---- value.c ---- */
 /* What an expression is worth; records what it reads. */
 const poly *value_of(study *s, int32_t e);
+/* What a variable that the loop does not change is worth: by what it is made of, if that is known.
+ */
+const poly *settled_value(study *s, int32_t v);
 /* The place of an lvalue; records what finding it reads, but not the access itself. */
 bool place_of(place *out, study *s, int32_t e);
 /* v[i], v.at(i) of a container. False when it is another call, or the place is not known. */
@@ -194,6 +199,8 @@ const poly *load_from(study *s, const place *p, int32_t node);
 bool is_plain_number(const study *s, int32_t type); /* integers, pointers, truth values */
 /* The variable that an lvalue is reached from; -1. */
 int32_t root_of(const hpc_tree *t, int32_t e);
+/* The type of an object expression, or the type that a pointer expression points to. */
+int32_t record_of(const hpc_tree *t, int32_t e);
 /* Whether a variable is made anew in each iteration. */
 bool is_inside(const study *s, int32_t symbol);
 /* Records, references looked through. */
@@ -287,7 +294,5 @@ const char *node_text(const study *s, int32_t node); /* its source, shortened */
 const char *symbol_name(const study *s, int32_t symbol);
 /* As the loop spells it: "total", "ns::total". */
 const char *name_in_clause(const study *s, int32_t symbol);
-/* Whether an expression of ours names only what the function itself spells out. */
-bool is_spelled(const study *s, const char *check);
 
 #endif

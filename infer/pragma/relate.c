@@ -145,6 +145,7 @@ static bool has_content(const place *p)
 static relation relate_sources(const study *s, const place *p, const atom *a, const place *q,
                                const atom *b)
 {
+    if (a == b) return RELATION_MAYBE; /* one pointer under two types */
     source x = source_of(s, a), y = source_of(s, b);
     bool object_a = a->kind == ATOM_OBJECT, object_b = b->kind == ATOM_OBJECT;
     bool both_hold = has_content(p) && has_content(q);
@@ -187,5 +188,6 @@ relation relate(study *s, const place *p, const place *q)
     if (p->base < 0 || q->base < 0) return RELATION_MAYBE;
     if (p->base == q->base)
         return has_content(p) == has_content(q) ? RELATION_SAME : RELATION_APART;
-    return relate_sources(s, p, &s->atoms[p->base], q, &s->atoms[q->base]);
+    return relate_sources(s, p, &s->atoms[atom_untyped(s, p->base)], q,
+                          &s->atoms[atom_untyped(s, q->base)]);
 }

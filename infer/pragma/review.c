@@ -148,7 +148,8 @@ static void set_aside(review *r, const clauses *alone)
     int64_t kept = 0;
     for (int64_t i = 0; i < s->n; i++) {
         const access *a = &s->item[i];
-        const atom *base = a->place.base >= 0 ? &s->atoms[a->place.base] : NULL;
+        const int32_t from = atom_untyped(s, a->place.base);
+        const atom *base = from >= 0 ? &s->atoms[from] : NULL;
         bool object = base && (base->kind == ATOM_OBJECT || base->kind == ATOM_SYMBOL);
         const char *name = object ? symbol_name(s, base->symbol) : NULL;
         bool field =

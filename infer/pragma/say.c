@@ -136,37 +136,6 @@ const char *name_in_clause(const study *s, int32_t symbol)
     return name;
 }
 
-static bool in_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static bool has_word(const study *s, size_t at, size_t to, const char *word, size_t n)
-{
-    for (size_t i = at; i + n <= to && i + n <= s->text_n; i++)
-        if (memcmp(s->text + i, word, n) == 0 && (i == 0 || !in_name(s->text[i - 1])) &&
-            (i + n == s->text_n || !in_name(s->text[i + n])))
-            return true;
-    return false;
-}
-
-bool is_spelled(const study *s, const char *check)
-{
-    static const char *const ours[] = {"const", "char", "void", "this"};
-    const hpc_tree_node *f = &s->t->node[s->function], *l = &s->t->node[s->loop];
-    if (strstr(check, "...") || strchr(check, '?')) return false;
-    for (const char *p = check; *p;) {
-        size_t n = 0;
-        while (in_name(p[n])) n++;
-        bool known = n == 0 || (*p >= '0' && *p <= '9');
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            known |= n == strlen(ours[k]) && memcmp(p, ours[k], n) == 0;
-        if (!known && !has_word(s, f->at, l->to, p, n)) return false;
-        p += n ? n : 1;
-    }
-    return true;
-}
-
 /* ---- clauses ------------------------------------------------------------------------------------
  */
 

@@ -2,7 +2,7 @@
  * scalar.c: what becomes of the variables that a loop assigns: each thread has its own, they are
  * summed up, they are stepped, or they carry something from one iteration to the next.
  */
-#include "infer/pragma/memory.h"
+#include "infer/pragma/spell.h"
 
 /* ---- life behind the loop -----------------------------------------------------------------------
  */
@@ -153,20 +153,23 @@ static void reduce(study *s, clauses *c, const slot *x)
 
 static void induct(study *s, clauses *c, const slot *x)
 {
-    hpc_buf b = {0};
+    spelling b = {.s = s};
     int64_t one;
-    hpc_buf_text(&b, name_in_clause(s, x->symbol));
+    hpc_buf_text(&b.text, name_in_clause(s, x->symbol));
     if (!poly_is_number(x->stride, &one) || one != 1) {
-        hpc_buf_text(&b, ":");
-        poly_text(&b, s, x->stride);
+        hpc_buf_text(&b.text, ":");
+        spell_number(&b, x->stride);
     }
-    if (b.failed)
-        s->rc = b.failed;
+    if (b.text.failed)
+        s->rc = b.text.failed;
+    else if (b.failed || b.runs)
+        say_unknown(s, "scalar", x->step_node, "the step of %s has no name before the loop",
+                    symbol_name(s, x->symbol));
     else
-        clauses_add(&c->linear, b.data);
+        clauses_add(&c->linear, b.text.data);
     say(s, "scalar", x->step_node, "%s steps by the same in each iteration",
         symbol_name(s, x->symbol));
-    hpc_buf_release(&b);
+    hpc_buf_release(&b.text);
 }
 
 /* A variable that a pointer of the loop may point to. */

@@ -74,7 +74,7 @@ static int32_t last_field(const place *p)
 static int32_t place_root(const study *s, const place *p)
 {
     for (int depth = 0; p && p->base >= 0 && depth < 16; depth++) {
-        const atom *a = &s->atoms[p->base];
+        const atom *a = &s->atoms[atom_untyped(s, p->base)];
         if (a->kind == ATOM_OBJECT || a->kind == ATOM_SYMBOL) return a->symbol;
         p = a->place;
     }
@@ -266,7 +266,7 @@ static int32_t only_value(const study *s, int32_t v)
     return hpc_tree_child(t, u->write, 1);
 }
 
-static const poly *resolve(study *s, int32_t v)
+const poly *settled_value(study *s, int32_t v)
 {
     int32_t type = s->t->symbol[v].type, e = 0;
     bool wide = kind_of(s->t, type) == HPC_TYPE_POINTER ||
@@ -309,7 +309,7 @@ static const poly *value_of_name(study *s, int32_t e)
     bool seen = !(x->flags & HPC_SYMBOL_LOCAL) || s->program->use[v].addressed;
     if (seen && x->type >= 0 && !(t->type[x->type].flags & HPC_TYPE_CONST))
         access_add(s, &p, e, false, 0);
-    return resolve(s, v);
+    return settled_value(s, v);
 }
 
 /* A product of unsigned numbers may come round to small ones again. Of an index it is assumed that
@@ -496,8 +496,9 @@ static const poly *value_of_cast(study *s, int32_t e)
     if (a == HPC_TYPE_POINTER && (b == HPC_TYPE_POINTER || b == HPC_TYPE_ARRAY)) {
         int32_t x = t->type[to].to, y = t->type[from].to;
         if (kind_of(t, y) == HPC_TYPE_VOID && v && v->n == 1) return v;
-        if (x >= 0 && y >= 0 && t->type[x].bytes == t->type[y].bytes &&
-            t->type[x].kind == t->type[y].kind)
+        bool number = kind_of(t, x) == HPC_TYPE_INTEGER || kind_of(t, x) == HPC_TYPE_FLOAT;
+        if (is_same_type(t, x, y) ||
+            (number && t->type[x].bytes == t->type[y].bytes && t->type[x].kind == t->type[y].kind))
             return v;
     }
     return poly_atom(s, atom_opaque(s, e));

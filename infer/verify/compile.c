@@ -1,6 +1,7 @@
 /*
- * compile.c: whether libclang and the user's compiler take the proposed directives. The compiler
- * gets the file with all of them on its standard input; where it complains, each goes alone.
+ * compile.c: whether libclang and the user's compiler accept the proposed directives. The compiler
+ * reads the file with those of one depth of nests on its standard input; if it reports an error, it
+ * reads each alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +12,13 @@ enum { PARSED_MOST = 200, ALONE_MOST = 32 };
 
 typedef struct state {
     hpc_arena *arena;
+    hpc_verify_skip *skip;
     hpc_pragma_loops *l;
     const hpc_verify_file *f;
     const hpc_verify_compiler *c;
     const char *compiler;
     bool *chosen;
+    bool as_it_is; /* the compiler has accepted the file without directives */
 } state;
 
 static bool is_candidate(const hpc_pragma_loop *l)
@@ -24,11 +27,11 @@ static bool is_candidate(const hpc_pragma_loop *l)
            directive_of(l) == l->pragma;
 }
 
-static int refuse(state *z, int64_t k, const char *who, const char *message)
+static int reject(state *z, int64_t k, const char *who, const char *message)
 {
     hpc_pragma_loop *l = &z->l->item[k];
     l->verdict = HPC_VERDICT_UNKNOWN;
-    return evidence_add(z->l, l, "compile", l->line, "%s refuses the directive: %s", who, message);
+    return evidence_add(z->l, l, "compile", l->line, "%s rejects the directive: %s", who, message);
 }
 
 /* ---- libclang -----------------------------------------------------------------------------------
@@ -72,11 +75,11 @@ static int parse_one(state *z, int64_t k, const hpc_check_flags *flags)
     const char *directive = put.n ? put.item[put.n - 1].text : "";
     TRY(hpc_check_text(&check, file, directive, strlen(directive)));
     if (check.verdict == HPC_CHECK_BAD)
-        rc = refuse(z, k, "libclang", check.text);
+        rc = reject(z, k, "libclang", check.text);
     else
         rc = evidence_add(z->l, l, "compile", 0, "%s%s",
-                          check.verdict == HPC_CHECK_GOOD ? "libclang takes the directive"
-                                                          : "libclang does not get through it: ",
+                          check.verdict == HPC_CHECK_GOOD ? "libclang accepts the directive"
+                                                          : "libclang cannot parse it: ",
                           check.verdict == HPC_CHECK_GOOD ? "" : check.text);
 out:
     hpc_check_file_close(file);
@@ -116,18 +119,24 @@ static const char *folder_of(hpc_arena *a, const char *path)
     return slash ? hpc_arena_text(a, "%.*s", (int)(slash - path), path) : ".";
 }
 
-/* The first error of a compiler's messages, without its place; NULL: there is none. */
+/* The first error of a compiler's messages; NULL: there is none. *line: in the file; 0: the error
+ * is elsewhere, and the message begins with the place. */
 static const char *first_error(hpc_arena *a, const hpc_buf *said, uint32_t *line)
 {
-    const char *p = said->data ? strstr(said->data, "error: ") : NULL;
-    if (!p) return NULL;
-    const char *begin = p;
-    while (begin > said->data && begin[-1] != '\n') begin--;
-    const char *number = strchr(begin, ':');
+    static const char own[] = "<stdin>:", mark[] = "error: ";
+    const char *p = said->data ? strstr(said->data, mark) : NULL;
     *line = 0;
-    if (number && number < p) sscanf(number, ":%u", line);
-    p += strlen("error: ");
-    return hpc_arena_text(a, "%.*s", (int)strcspn(p, "\n"), p);
+    if (!p) return NULL;
+    const char *begin = p, *text = p + sizeof mark - 1;
+    while (begin > said->data && begin[-1] != '\n') begin--;
+    const int length = (int)strcspn(text, "\n");
+    if (strncmp(begin, own, sizeof own - 1) == 0) {
+        sscanf(begin + sizeof own - 1, "%u", line);
+        return hpc_arena_text(a, "%.*s", length, text);
+    }
+    const int place = (int)strcspn(begin, " "); /* "x.h:2:3:" */
+    return hpc_arena_text(a, "%.*s %.*s", place < p - begin ? place : (int)(p - begin), begin,
+                          length, text);
 }
 
 /* *message: NULL when it compiles. */
@@ -194,8 +203,8 @@ static int say_all(state *z, const char *text)
     return rc;
 }
 
-/* Those that stand where the compiler complains, until it complains no more; what cannot be told
- * apart by lines goes alone. */
+/* Rejects the directives in whose line the compiler reports an error, until it reports none. Where
+ * lines do not tell which directive it is, each is compiled alone. */
 static int compile_rest(state *z, const char *message, uint32_t line)
 {
     int rc = 0;
@@ -207,7 +216,7 @@ static int compile_rest(state *z, const char *message, uint32_t line)
         }
         if (left == 0) return 0;
         if (at < 0) break;
-        TRY(refuse(z, at, z->compiler, message));
+        TRY(reject(z, at, z->compiler, message));
         z->chosen[at] = false;
         TRY(compile_chosen(z, &message, &line));
     }
@@ -219,41 +228,89 @@ static int compile_rest(state *z, const char *message, uint32_t line)
         if (!rest[k]) continue;
         for (int64_t i = 0; i < z->l->n; i++) z->chosen[i] = i == k;
         TRY(compile_chosen(z, &message, &line));
-        TRY(message ? refuse(z, k, z->compiler, message) : say_all(z, "compiles the directive"));
+        TRY(message ? reject(z, k, z->compiler, message) : say_all(z, "compiles the directive"));
     }
 out:
     return rc;
+}
+
+/* Whether the compiler accepts the file without directives; if not, the level is skipped. */
+static int compile_as_it_is(bool *ok, state *z)
+{
+    const hpc_buf text = {.data = (char *)(uintptr_t)z->f->text, .n = z->f->n};
+    const char *message = NULL;
+    uint32_t line = 0;
+    int rc = 0;
+    *ok = z->as_it_is;
+    if (*ok) return 0;
+    TRY(compile(z, &text, &message, &line));
+    *ok = z->as_it_is = message == NULL;
+    if (*ok) return 0;
+    z->skip->of_file = true;
+    char at[16] = "";
+    if (line > 0) snprintf(at, sizeof at, ":%u", line);
+    z->skip->why = hpc_arena_text(z->l->arena, "%s%s: %s rejects the file as it is: %s", z->c->path,
+                                  at, z->compiler, message);
+    if (!z->skip->why) rc = HPC_E_NOMEM;
+out:
+    return rc;
+}
+
+static int compile_layer(state *z)
+{
+    const char *message;
+    uint32_t line = 0;
+    bool ok = true;
+    int rc = 0;
+    TRY(compile_chosen(z, &message, &line));
+    if (!message) return say_all(z, "compiles the directive");
+    TRY(compile_as_it_is(&ok, z));
+    if (ok) TRY(compile_rest(z, message, line));
+out:
+    return rc;
+}
+
+/* Candidates around a loop: those of one depth can stand in the file together. */
+static int depth_of(const hpc_pragma_loops *l, int64_t k)
+{
+    int depth = 0;
+    for (int32_t p = l->item[k].outer; p >= 0; p = l->item[p].outer)
+        depth += is_candidate(&l->item[p]);
+    return depth;
 }
 
 static int compile_all(state *z)
 {
-    const char *message;
-    uint32_t line = 0;
-    int64_t n = 0;
-    int rc = 0;
-    for (int64_t k = 0; k < z->l->n; k++) n += z->chosen[k] = is_candidate(&z->l->item[k]);
-    if (n == 0) return 0;
-    TRY(compile_chosen(z, &message, &line));
-    if (!message) return say_all(z, "compiles the directive");
-    const char *before = NULL;
-    uint32_t ignored;
-    const hpc_buf as_it_is = {.data = (char *)(uintptr_t)z->f->text, .n = z->f->n};
-    TRY(compile(z, &as_it_is, &before, &ignored));
-    if (before) {
-        const char *text =
-            hpc_arena_text(z->arena, "does not compile the file as it is: %s", before);
-        return text ? say_all(z, text) : HPC_E_NOMEM;
+    int *depth = hpc_arena_alloc(z->arena, (size_t)z->l->n, sizeof *depth), most = -1, rc = 0;
+    if (!depth) return HPC_E_NOMEM;
+    for (int64_t k = 0; k < z->l->n; k++) { /* before a rejection changes what is a candidate */
+        depth[k] = is_candidate(&z->l->item[k]) ? depth_of(z->l, k) : -1;
+        if (depth[k] > most) most = depth[k];
     }
-    TRY(compile_rest(z, message, line));
-out:
+    for (int d = 0; d <= most && !z->skip->why && rc == 0; d++) {
+        for (int64_t k = 0; k < z->l->n; k++) z->chosen[k] = depth[k] == d;
+        rc = compile_layer(z);
+    }
     return rc;
 }
 
-int hpc_verify_compile(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_compiler *c)
+static const char *why_no_compiler(const state *z, bool known)
 {
-    state z = {.l = l, .f = f, .c = c};
+    bool cpp = z->f->language == HPC_LANGUAGE_CPP;
+    if (!known) return "only C and C++ are compiled";
+    if (z->c->compiler || hpc_proc_exists(z->compiler)) return NULL;
+    return cpp ? "there is no c++ in PATH; install a C++ compiler, as Debian's package g++"
+               : "there is no cc in PATH; install a C compiler, as Debian's package gcc";
+}
+
+int hpc_verify_compile(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,
+                       const hpc_verify_compiler *c)
+{
+    state z = {.skip = skip, .l = l, .f = f, .c = c};
+    int64_t candidates = 0;
     int rc = 0;
-    if (l->n == 0) return 0;
+    for (int64_t k = 0; k < l->n; k++) candidates += is_candidate(&l->item[k]);
+    if (candidates == 0) return 0;
     z.arena = hpc_arena_create(0);
     z.chosen = hpc_alloc((size_t)l->n, sizeof *z.chosen);
     if (!z.arena || !z.chosen) {
@@ -261,9 +318,10 @@ int hpc_verify_compile(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_
         goto out;
     }
     z.compiler = c->compiler ? c->compiler : f->language == HPC_LANGUAGE_CPP ? "c++" : "cc";
-    bool known = f->language == HPC_LANGUAGE_C || f->language == HPC_LANGUAGE_CPP;
+    const bool known = f->language == HPC_LANGUAGE_C || f->language == HPC_LANGUAGE_CPP;
     if (c->checker && known) TRY(parse_all(&z));
-    if (known && *z.compiler && (c->compiler || hpc_proc_exists(z.compiler))) TRY(compile_all(&z));
+    if (*z.compiler) skip->why = why_no_compiler(&z, known);
+    if (*z.compiler && !skip->why) TRY(compile_all(&z));
 out:
     hpc_free(z.chosen);
     hpc_arena_free(z.arena);

@@ -315,8 +315,10 @@ static int put_own(site *s)
     for (int k = 0; k < s->variables_n; k++) {
         const hpc_symbol *y = &s->t->symbol[s->variable[k]];
         if ((y->flags & HPC_SYMBOL_LOCAL) || y->kind != HPC_SYMBOL_VARIABLE) continue;
+        int64_t before = s->w->names_n;
         int rc = put_object(s, s->variable[k], y->type, "IGNORED");
         if (rc < 0) return rc;
+        if (s->w->names_n > before) s->w->name[before].own = true;
     }
     return 0;
 }

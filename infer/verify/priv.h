@@ -100,6 +100,7 @@ const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const h
 typedef struct witness_name {
     const char *text; /* "a" */
     int32_t type;
+    bool own; /* the loop's variable */
 } witness_name;
 typedef struct witness_loop {
     int64_t loop; /* of the loops */

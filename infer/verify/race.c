@@ -2,11 +2,12 @@
  * race.c: the program with its directives under ThreadSanitizer, and what that reports, by loop.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "infer/verify/priv.h"
 
-enum { THREADS = 4, DEPTH_MOST = 4, FRAMES_MOST = 32, SAID_MOST = 3 };
+enum { THREADS = 4, DEPTH_MOST = 4, FRAMES_MOST = 32, SAID_MOST = 3, PROBE_SECONDS = 300 };
 
 typedef struct access {
     const char *what;           /* "reads", "writes" */
@@ -23,12 +24,12 @@ typedef struct report {
 
 typedef struct state {
     scratch s;
+    hpc_verify_skip *skip;
     hpc_pragma_loops *l;
     const hpc_verify_file *f;
     const hpc_verify_options *o;
     bool *chosen;
     int *said;
-    bool archer;
 } state;
 
 /* ---- reports ------------------------------------------------------------------------------------
@@ -150,46 +151,53 @@ static int say_all(state *z, const char *text)
     return rc;
 }
 
-/* Addresses must lie where the sanitizer of this clang expects them. The user's command is a file,
- * because it is for a second shell. */
-static int run_text(const char **text, state *z)
+/* Addresses must lie where the sanitizer of this clang expects them. The command is a file, because
+ * it is for a second shell. */
+static int run_text(const char **text, state *z, const char *command)
 {
     const char *path = hpc_arena_text(z->s.arena, "%s/race/run.sh", z->s.tools);
     *text = hpc_arena_text(z->s.arena,
                            "if setarch -R true 2>/dev/null; then set -- setarch -R; fi\n"
                            "exec \"$@\" sh '%s'",
                            path);
-    return path && *text ? hpc_file_save(path, z->o->run, strlen(z->o->run)) : HPC_E_NOMEM;
+    return path && *text ? hpc_file_save(path, command, strlen(command)) : HPC_E_NOMEM;
 }
 
-static int run_chosen(state *z)
+static int run_exports(const char **out, state *z)
 {
-    hpc_proc_result r = {0};
-    const char *text;
-    int rc = 0;
-    TRY(run_text(&text, z));
-    const char *exports =
+    *out =
         hpc_arena_text(z->s.arena,
                        "OMP_NUM_THREADS=%d ARCHER_OPTIONS=verbose=1 OMP_WAIT_POLICY=passive "
                        "TSAN_OPTIONS='ignore_noninstrumented_modules=1 exitcode=0 history_size=4 "
                        "hard_rss_limit_mb=%zu'",
                        THREADS, (z->o->memory_bytes >> 20) * 8);
+    return *out ? 0 : HPC_E_NOMEM;
+}
+
+static bool has_archer(const hpc_proc_result *r)
+{
+    static const char greeting[] = "Archer detected OpenMP application with TSan";
+    return r->out.data && memmem(r->out.data, r->out.n, greeting, sizeof greeting - 1);
+}
+
+static int run_chosen(state *z)
+{
+    hpc_proc_result r = {0};
+    const char *text, *exports;
+    int rc = 0;
+    TRY(run_text(&text, z, z->o->run));
+    TRY(run_exports(&exports, z));
     /* It reserves more of the address space than any limit allows: its memory is limited by itself.
      */
     const scratch_command c = {
         .text = text, .wrapper = TOOLS_RACE, .exports = exports, .seconds = z->o->seconds * 10};
-    if (!exports) {
-        rc = HPC_E_NOMEM;
-        goto out;
-    }
     TRY(scratch_run(&r, &z->s, &c));
-    static const char greeting[] = "Archer detected OpenMP application with TSan";
-    z->archer = r.out.data && memmem(r.out.data, r.out.n, greeting, sizeof greeting - 1);
-    if (z->archer) TRY(read_reports(z, &r.err));
+    const bool archer = has_archer(&r);
+    if (archer) TRY(read_reports(z, &r.err));
     const char *failed = NULL;
-    if (!z->archer)
-        failed = "not run under ThreadSanitizer: the program does not use clang's OpenMP with "
-                 "Archer (Debian package libomp-dev), or it does not get there";
+    if (!archer)
+        failed = "not run under ThreadSanitizer: the program does not use clang's OpenMP, or it "
+                 "ends before its first parallel region";
     else if (r.timed_out)
         failed = hpc_arena_text(z->s.arena,
                                 "under ThreadSanitizer the program does not end within %.0f s",
@@ -239,19 +247,81 @@ static int try_all(state *z, const int *depth)
     for (int d = 0; d < DEPTH_MOST; d++) {
         int64_t n = 0;
         for (int64_t k = 0; k < z->l->n; k++) n += z->chosen[k] = depth[k] == d;
-        if (n == 0) continue;
-        if (!hpc_proc_exists("clang"))
-            TRY(say_all(z, "not run under ThreadSanitizer: there is no clang in PATH"));
-        else
-            TRY(try_chosen(z));
+        if (n > 0) TRY(try_chosen(z));
     }
 out:
     return rc;
 }
 
-int hpc_verify_race(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o)
+/* ---- whether this machine can ------------------------------------------------------------------
+ */
+
+static const char probe[] = "int main(void)\n{\n    int n = 0;\n"
+                            "#pragma omp parallel for reduction(+:n)\n"
+                            "    for (int i = 0; i < 9; i++) n += i;\n    return n != 36;\n}\n";
+enum { PROBE_BUILD_FAILED = 99 };
+
+static const char *runtime_package(state *z)
 {
-    state z = {.l = l, .f = f, .o = o};
+    const char *argv[] = {"clang", "-dumpversion", NULL};
+    hpc_proc_options o = HPC_PROC_DEFAULTS;
+    hpc_proc_result r = {0};
+    int version = 0;
+    o.argv = argv;
+    if (hpc_proc_run(&r, &o) < 0) hpc_error_clear();
+    if (r.out.data) version = (int)strtol(r.out.data, NULL, 10);
+    hpc_proc_release(&r);
+    return version > 0 ? hpc_arena_text(z->s.arena, "libclang-rt-%d-dev", version)
+                       : "libclang-rt-dev";
+}
+
+/* What the probe lacks; NULL: nothing. */
+static const char *missing_part(state *z, const hpc_proc_result *r)
+{
+    hpc_arena *a = z->l->arena;
+    const char *said = r->err.data ? r->err.data : "";
+    const char *failed = scratch_failure(&z->s, r, "a test program");
+    if (r->status == PROBE_BUILD_FAILED && strstr(said, "_rt.tsan"))
+        return hpc_arena_text(a, "clang has no ThreadSanitizer; install Debian's package %s",
+                              runtime_package(z));
+    if (r->status == PROBE_BUILD_FAILED && strstr(said, "omp"))
+        return "clang has no OpenMP; install Debian's package libomp-dev";
+    if (failed) return hpc_arena_text(a, "ThreadSanitizer does not work here: %s", failed);
+    if (has_archer(r)) return NULL;
+    return "Archer (libarcher.so) is missing; install Debian's package libomp-dev";
+}
+
+static int find_missing(state *z)
+{
+    hpc_proc_result r = {0};
+    const char *exports, *text;
+    int rc = 0;
+    if (!hpc_proc_exists("clang")) {
+        z->skip->why = "there is no clang in PATH; install Debian's packages clang and libomp-dev";
+        return 0;
+    }
+    TRY(scratch_fresh(&z->s));
+    const char *path = hpc_arena_text(z->s.arena, "%s/race/probe.c", z->s.tools);
+    if (!path) TRY(HPC_E_NOMEM);
+    TRY(hpc_file_save(path, probe, sizeof probe - 1));
+    TRY(run_text(&text, z, "exec ./hpc-probe"));
+    text = hpc_arena_text(z->s.arena, "clang '%s' -o hpc-probe || exit %d\n%s", path,
+                          PROBE_BUILD_FAILED, text);
+    TRY(run_exports(&exports, z));
+    const scratch_command c = {
+        .text = text, .wrapper = TOOLS_RACE, .exports = exports, .seconds = PROBE_SECONDS};
+    if (!text) TRY(HPC_E_NOMEM);
+    TRY(scratch_run(&r, &z->s, &c));
+    z->skip->why = missing_part(z, &r);
+out:
+    hpc_proc_release(&r);
+    return rc;
+}
+
+int hpc_verify_race(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,
+                    const hpc_verify_options *o)
+{
+    state z = {.skip = skip, .l = l, .f = f, .o = o};
     int *depth = NULL;
     int64_t candidates = 0;
     int rc = 0;
@@ -268,7 +338,8 @@ int hpc_verify_race(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_ver
     for (int64_t k = 0; k < l->n; k++)
         depth[k] = is_candidate_loop(&l->item[k]) ? depth_of_loop(l, k) : -1;
     TRY(tools_wrap(&z.s, TOOLS_RACE));
-    TRY(try_all(&z, depth));
+    TRY(find_missing(&z));
+    if (!skip->why) TRY(try_all(&z, depth));
 out:
     hpc_free(z.chosen);
     hpc_free(z.said);

@@ -235,11 +235,12 @@ static int say(state *z, int64_t k, const trial *t)
             snprintf(left_out, sizeof left_out,
                      "; %lld that change between serial runs and %lld of time are left out",
                      (long long)z->u.n, (long long)z->c.of_time / runs);
-        return evidence_add(z->l, l, "run", 0,
-                            "with 1, 2 and 4 threads the output is the serial one (%lld numbers "
-                            "within %g, %d files)%s",
-                            (long long)z->c.numbers / runs, z->o->rtol, z->serial.files_n,
-                            left_out);
+        return evidence_add(
+            z->l, l, "run", 0,
+            "with %s1, 2 and 4 threads the output is the serial one (%lld numbers "
+            "within %g, %d files)%s",
+            l->existing && directive_of(l) == l->pragma ? "the better directive on " : "",
+            (long long)z->c.numbers / runs, z->o->rtol, z->serial.files_n, left_out);
     case DIFFERS: l->verdict = HPC_VERDICT_UNSAFE; break;
     case CANNOT_BUILD: l->verdict = HPC_VERDICT_UNKNOWN; break;
     case CANNOT_TELL: break;

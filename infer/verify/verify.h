@@ -55,9 +55,17 @@ typedef struct hpc_verify_compiler {
         .seconds = 120                                                                             \
     }
 
-/* "compile": whether libclang and the compiler take each proposed directive. One that is refused
- * makes its loop unknown, with the first message. Nothing is run and nothing written. */
-int hpc_verify_compile(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_compiler *c);
+/* Why a level did nothing for any loop of a file. */
+typedef struct hpc_verify_skip {
+    const char *why; /* with what to do, on one line; it lives as long as the loops; NULL: it ran */
+    bool of_file;    /* the compiler rejects the file as it is */
+} hpc_verify_skip;   /* zero to begin with */
+
+/* "compile": whether libclang and the compiler accept each proposed directive, word for word. One
+ * that is rejected makes its loop unknown, with the first message. Nothing is run, no file is
+ * written. */
+int hpc_verify_compile(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,
+                       const hpc_verify_compiler *c);
 
 /* "witness": runs the serial program with every access of its loops recorded. Two iterations that
  * touch one location, one of them writing, make a loop unsafe: "iteration i = 3 writes a[5] at line
@@ -75,9 +83,10 @@ int hpc_verify_run(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_veri
 
 /* "race": the program with the proposed directives, built with clang, on 4 threads under
  * ThreadSanitizer, which Archer tells what OpenMP synchronises. A race in a loop makes it unsafe,
- * with both lines. Where clang or Archer is missing the evidence says so: without Archer every
- * barrier would look like a race. */
-int hpc_verify_race(hpc_pragma_loops *l, const hpc_verify_file *f, const hpc_verify_options *o);
+ * with both lines. The level is skipped where clang, its ThreadSanitizer or Archer is missing:
+ * without Archer every barrier would look like a race. */
+int hpc_verify_race(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,
+                    const hpc_verify_options *o);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
  * witness.c: runs a program whose serial loops are watched, and says of each loop which two
  * iterations met, where and at what, or that none did.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,9 @@ static void read_line(witness_state *z, const char *line, int *places)
         z->seen[k].iterations += iterations;
         z->seen[k].refused += refused;
         z->seen[k].hidden |= hidden != 0;
+    } else if (sscanf(line, "shared %lld %lld", &k, &entered) == 2) {
+        if (k >= 0 && k < z->l->n && entered >= 0 && entered < NAMES_MOST)
+            z->seen[k].shared[entered] = true;
     } else if (strcmp(line, "end") == 0) {
         z->ended = true;
     } else if (strcmp(line, "memory") == 0 && !z->failed) {
@@ -241,6 +245,75 @@ static int turn_of(witness_state *z, const witness_finding *f)
     return f->kind == 'f' ? 0 : is_of_said(z, f) ? 2 : 1;
 }
 
+/* What iterations share though clauses combine it or give it to each thread. */
+typedef struct handled {
+    const char *names, *clauses; /* "s, t", "reduction(+:s) private(t)"; NULL: nothing */
+} handled;
+
+static bool is_name_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_word_in(const char *text, size_t n, const char *word)
+{
+    size_t m = strlen(word);
+    for (size_t i = 0; i + m <= n; i++)
+        if (strncmp(text + i, word, m) == 0 && (i == 0 || !is_name_byte(text[i - 1])) &&
+            (i + m == n || !is_name_byte(text[i + m])))
+            return true;
+    return false;
+}
+
+/* The clause of a directive that has a name in its list; `private` where there is none. */
+static const char *clause_with(witness_state *z, const char *directive, const char *name)
+{
+    for (const char *p = directive; p && (p = strchr(p, '(')) != NULL; p++) {
+        const char *begin = p;
+        size_t n = strcspn(p, ")");
+        while (begin > directive && is_name_byte(begin[-1])) begin--;
+        if (strncmp(begin, "if(", 3) != 0 && is_word_in(p, n, name))
+            return hpc_arena_text(z->s.arena, "%.*s", (int)(p + n + 1 - begin), begin);
+    }
+    return hpc_arena_text(z->s.arena, "private(%s)", name);
+}
+
+static handled find_handled(witness_state *z, int64_t k)
+{
+    const witness_loop *w = &z->w.item[k];
+    handled out = {0};
+    for (int64_t i = 0; i < w->names_n && i < NAMES_MOST; i++) {
+        const char *name = w->name[i].text, *clause;
+        if (!z->seen[k].shared[i] || w->name[i].own) continue;
+        clause = clause_with(z, directive_of(&z->l->item[k]), name);
+        out.names = out.names ? hpc_arena_text(z->s.arena, "%s, %s", out.names, name) : name;
+        if (!clause || (out.clauses && strstr(out.clauses, clause))) continue;
+        out.clauses =
+            out.clauses ? hpc_arena_text(z->s.arena, "%s %s", out.clauses, clause) : clause;
+    }
+    return out;
+}
+
+/* No value of one iteration gets to another, but for what clauses handle. */
+static int say_no_conflict(witness_state *z, int64_t k)
+{
+    hpc_pragma_loop *l = &z->l->item[k];
+    const witness_passage *seen = &z->seen[k];
+    const handled h = find_handled(z, k);
+    const char *hidden = seen->hidden ? "; clang hides arrays on the stack from the witness" : "";
+    const char *then = z->failed ? "; then " : "", *failed = z->failed ? z->failed : "";
+    const char *times = seen->entered == 1 ? "" : "s";
+    if (!h.names)
+        return evidence_add(z->l, l, "witness", 0,
+                            "no two of %lld iterations conflict (entered %lld time%s)%s%s%s",
+                            seen->iterations, seen->entered, times, hidden, then, failed);
+    return evidence_add(z->l, l, "witness", 0,
+                        "%lld iterations conflict in %s alone, handled by %s (entered %lld "
+                        "time%s)%s%s%s",
+                        seen->iterations, h.names, h.clauses ? h.clauses : "a clause",
+                        seen->entered, times, hidden, then, failed);
+}
+
 static int conclude_loop(witness_state *z, int64_t k)
 {
     hpc_pragma_loop *l = &z->l->item[k];
@@ -270,12 +343,7 @@ static int conclude_loop(witness_state *z, int64_t k)
                             "iterations meet only where the program lets one thread in at a time");
     const char *why = w->why_not ? w->why_not : z->failed;
     if (!w->on) return evidence_add(z->l, l, "witness", 0, "not watched: %s", why ? why : "?");
-    if (seen->iterations > 0)
-        return evidence_add(
-            z->l, l, "witness", 0, "no two of %lld iterations met (entered %lld time%s)%s%s%s",
-            seen->iterations, seen->entered, seen->entered == 1 ? "" : "s",
-            seen->hidden ? "; clang hides arrays on the stack from the witness" : "",
-            z->failed ? "; then " : "", z->failed ? z->failed : "");
+    if (seen->iterations > 0) return say_no_conflict(z, k);
     if (z->failed) return evidence_add(z->l, l, "witness", 0, "not watched: %s", z->failed);
     TRY(evidence_add(z->l, l, "witness", 0, "%s",
                      seen->entered ? "not watched: it had no iteration in this run"

@@ -30,7 +30,8 @@ typedef struct witness_finding {
 } witness_finding;
 typedef struct witness_passage { /* what runs saw of one loop */
     long long entered, iterations, refused;
-    bool hidden; /* arrays on the stack were */
+    bool hidden;             /* arrays on the stack were */
+    bool shared[NAMES_MOST]; /* names that clauses handle, and that iterations share */
 } witness_passage;
 
 typedef struct witness_state {

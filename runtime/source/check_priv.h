@@ -16,6 +16,7 @@ enum { CHECK_PARSE = 1 << 0, CHECK_INSIDE = 1 << 1 };
 typedef struct check_issue {
     uint32_t flags, line, column, at; /* as hpc_clang_issue has them */
     uint32_t text_at, text_n;         /* of the message, in `text` below */
+    uint32_t header_at, header_n, header_line;
 } check_issue;
 typedef struct check_issues {
     check_issue *item;

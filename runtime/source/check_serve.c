@@ -62,12 +62,13 @@ static const hpc_clang *open_library(hpc_buf *why, const char *folder)
 static bool take_issue(const hpc_clang_issue *issue, void *user)
 {
     check_issues *s = user;
-    size_t n = strlen(issue->text);
+    size_t n = strlen(issue->text), header_n = strlen(issue->header);
     if (s->n == CHECK_ISSUES_MOST) {
         s->cut = true;
         return false;
     }
     if (n > CHECK_MESSAGE_MOST) n = CHECK_MESSAGE_MOST;
+    if (header_n > CHECK_MESSAGE_MOST) header_n = CHECK_MESSAGE_MOST;
     if (hpc_grow(&s->item, &s->cap, s->n + 1, sizeof *s->item) < 0) give_up();
     s->item[s->n++] = (check_issue){
         .flags = (issue->parse ? CHECK_PARSE : 0u) | (issue->inside ? CHECK_INSIDE : 0u),
@@ -76,8 +77,12 @@ static bool take_issue(const hpc_clang_issue *issue, void *user)
         .at = issue->at,
         .text_at = (uint32_t)s->text.n,
         .text_n = (uint32_t)n,
+        .header_at = (uint32_t)(s->text.n + n),
+        .header_n = (uint32_t)header_n,
+        .header_line = issue->header_line,
     };
     if (hpc_buf_add(&s->text, issue->text, n) < 0) give_up();
+    if (hpc_buf_add(&s->text, issue->header, header_n) < 0) give_up();
     return true;
 }
 

@@ -74,22 +74,33 @@ void check_put_issues(hpc_buf *b, const check_issues *s)
         check_put(b, k->column);
         check_put(b, k->at);
         check_put_bytes(b, s->text.data + k->text_at, k->text_n);
+        check_put_bytes(b, s->text.data + k->header_at, k->header_n);
+        check_put(b, k->header_line);
     }
+}
+
+static int get_text(uint32_t *at, uint32_t *n, hpc_buf *out, check_reader *r)
+{
+    size_t bytes;
+    const char *text = check_get_bytes(r, &bytes);
+    *at = (uint32_t)out->n;
+    *n = (uint32_t)(bytes > CHECK_MESSAGE_MOST ? CHECK_MESSAGE_MOST : bytes);
+    return hpc_buf_add(out, text, *n);
 }
 
 static int get_issue(check_issues *out, check_reader *r)
 {
-    size_t n;
+    int rc;
     check_issue *k = &out->item[out->n];
     k->flags = (uint32_t)check_get(r);
     k->line = (uint32_t)check_get(r);
     k->column = (uint32_t)check_get(r);
     k->at = (uint32_t)check_get(r);
-    const char *text = check_get_bytes(r, &n);
-    k->text_at = (uint32_t)out->text.n;
-    k->text_n = (uint32_t)(n > CHECK_MESSAGE_MOST ? CHECK_MESSAGE_MOST : n);
-    int rc = hpc_buf_add(&out->text, text, k->text_n);
-    if (rc == HPC_OK && !r->failed) out->n++;
+    TRY(get_text(&k->text_at, &k->text_n, &out->text, r));
+    TRY(get_text(&k->header_at, &k->header_n, &out->text, r));
+    k->header_line = (uint32_t)check_get(r);
+    if (!r->failed) out->n++;
+out:
     return rc;
 }
 

@@ -52,6 +52,19 @@ static int64_t first_from(const uint32_t *place, int64_t n, uint32_t at)
     return lo;
 }
 
+/* A header that is missing explains what follows. */
+static void set_first_error(hpc_tree *t, const check_issues *s)
+{
+    const check_issue *first = s->n > 0 ? &s->item[0] : NULL;
+    for (int64_t k = s->n - 1; k >= 0; k--)
+        if (check_is_missing_header(s, &s->item[k])) first = &s->item[k];
+    if (!first) return;
+    snprintf(t->error, sizeof t->error, "%.*s", (int)first->text_n, s->text.data + first->text_at);
+    snprintf(t->error_in, sizeof t->error_in, "%.*s", (int)first->header_n,
+             s->text.data + first->header_at);
+    t->error_line = first->header_n > 0 ? first->header_line : first->line;
+}
+
 /* What is missing at the end of something is an error behind it. */
 static int set_errors(hpc_tree *t, const hpc_check_file *f)
 {
@@ -73,6 +86,7 @@ static int set_errors(hpc_tree *t, const hpc_check_file *f)
     }
     hpc_free(place);
     t->errors = s->n;
+    set_first_error(t, s);
     snprintf(t->missing, sizeof t->missing, "%s", f->base.missing);
     return HPC_OK;
 }

@@ -193,10 +193,13 @@ typedef struct hpc_tree {
     char *name; /* NUL-terminated, name[0] is '\0' */
     int64_t n, types_n, symbols_n;
     size_t names_bytes;
-    int64_t errors;    /* of the compiler, in the file and its headers */
-    char missing[128]; /* the first header that was not found, or "" */
-    bool cut;          /* too large: functions at the end are left out */
-} hpc_tree;            /* zero to begin with */
+    int64_t errors;      /* of the compiler, in the file and its headers */
+    char error[400];     /* the first, or the first header that was not found; "" */
+    char error_in[128];  /* the header that the error is in; "": the file itself */
+    uint32_t error_line; /* 0: not known */
+    char missing[128];   /* the first header that was not found, or "" */
+    bool cut;            /* too large: functions at the end are left out */
+} hpc_tree;              /* zero to begin with */
 void hpc_tree_release(hpc_tree *t);
 
 /* The first child of a node, and the next one behind child c; 0 when there is none. */

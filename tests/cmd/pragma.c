@@ -317,7 +317,7 @@ static void test_diff(void **state)
         skip();
     }
     patched(state, "a.c", ALL);
-    patched(state, "two words.c", ALL DOT);
+    patched(state, "two words.c", ALL);
     patched(state, "crlf.c", "void f(int n, double *y)\r\n{\r\n  " LOOP "\r\n}\r\n");
     patched(state, "end.c", F "    " LOOP " " LOOP "}");
     patched(state, "last.c", F "    " LOOP "\n}\nvoid g(int n, double *y) { " LOOP " }");
@@ -453,20 +453,33 @@ static void test_languages(void **state)
     assert_string_equal(o.err, "");
 }
 
-/* A header that is not there, and what does not parse, is told on standard error. */
-static void test_broken_code(void **state)
+static void file_that_does_not_compile_exits_2_and_names_the_first_error(void **state)
 {
     NEED_LIBRARY;
     write_text(state, "h.c", "#include \"none.h\"\nvoid f(int n, grid *g) { " LOOP " }\n");
-    run(state, 0, "pragma @h.c");
-    hpc_test_says(o.err, "h.c: none.h is not found: name its folder with -p or -- -I\n");
+    run(state, 2, "pragma -q @h.c");
+    hpc_test_says(o.err, "h.c:1: 'none.h' file not found");
+    hpc_test_says(o.err, "; name the header's folder with -p or -- -I\n");
     hpc_test_says(o.out, "h.c:2: unknown\n");
-    run(state, 0, "pragma -q @h.c");
-    assert_string_equal(o.err, "");
     write_text(state, "e.c", F LOOP "\n}\nvoid g(int n, double *y)\n{\n    " LOOP "\n    (;\n}\n");
-    run(state, 0, "pragma @e.c");
-    hpc_test_says(o.err, "e.c: it does not compile as it is: ");
+    run(state, 2, "pragma @e.c");
+    hpc_test_says(o.err, "e.c:8: expected expression");
+    hpc_test_says(o.err, "; give the compiler's flags with -p or after --\n");
     hpc_test_says(o.out, "e.c:3: parallel\n");
+}
+
+/* As with LULESH, which says in a header what it lacks. */
+static void error_in_a_header_is_shown_with_the_headers_line(void **state)
+{
+    NEED_LIBRARY;
+    write_text(state, "m.h", "#ifndef USE_MPI\n#error \"say -DUSE_MPI=0 or 1\"\n#endif\n");
+    write_text(state, "m.c", "#include \"m.h\"\n" F LOOP "\n}\n");
+    run(state, 2, "pragma @m.c");
+    hpc_test_says(o.err, "m.c: m.h:2: \"say -DUSE_MPI=0 or 1\"; give the compiler's flags");
+    run(state, 2, "pragma --json @m.c");
+    hpc_test_says(o.out, "m.c: m.h:2: \\\"say -DUSE_MPI=0 or 1\\\"\"");
+    run(state, 0, "pragma @m.c -- -DUSE_MPI=0");
+    assert_string_equal(o.err, "");
 }
 
 /* ---- flags -------------------------------------------------------------------------------------
@@ -571,8 +584,11 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_languages, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
-        cmocka_unit_test_setup_teardown(test_broken_code, hpc_test_folder_setup,
-                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            file_that_does_not_compile_exits_2_and_names_the_first_error, hpc_test_folder_setup,
+            hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(error_in_a_header_is_shown_with_the_headers_line,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_flags, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_mistakes, hpc_test_folder_setup,

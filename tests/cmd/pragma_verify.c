@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/base.h"
 #include "runtime/proc/proc.h"
@@ -77,7 +78,115 @@ static void test_compile(void **state)
     write_program(state);
     run(state, 0, "pragma @p.c --verify compile --at 18");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    compile: libclang takes the directive\n");
+    hpc_test_says(o.out, "    compile: libclang accepts the directive\n");
+}
+
+/* All iterations add to s: that nothing conflicts would contradict the missing reduction. */
+static void missing_reduction_is_named_where_iterations_conflict(void **state)
+{
+    static const char sum[] = "#include <stdio.h>\n"
+                              "int main(void)\n"
+                              "{\n"
+                              "    int n = 500;\n"
+                              "    double s = 0;\n"
+                              "    #pragma omp parallel for\n"
+                              "    for (int i = 0; i < n; i++) s += i * 0.5;\n"
+                              "    printf(\"%g\\n\", s);\n"
+                              "    return 0;\n"
+                              "}\n";
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    write_program(state);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "p.c"), sum, strlen(sum)));
+    run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
+    hpc_test_says(o.out, "which is wrong: a reduction is missing");
+    hpc_test_says(o.out, "witness: 500 iterations conflict in s alone, handled by reduction(+:s) "
+                         "(entered 1 time)\n");
+    hpc_test_says(o.out, "run: with the better directive on 1, 2 and 4 threads the output is");
+    assert_null(strstr(o.out, "no two of"));
+}
+
+/* ---- tools in PATH -----------------------------------------------------------------------------
+ */
+
+/* A program in the folder bin of the test. */
+static void write_tool(void **state, const char *name, const char *script)
+{
+    char path[PATH_MAX], tool[64];
+    test_ok(hpc_file_mkdir(hpc_test_path(path, *state, "bin")));
+    snprintf(tool, sizeof tool, "bin/%s", name);
+    test_ok(hpc_file_save(hpc_test_path(path, *state, tool), script, strlen(script)));
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+/* As `run`, with bin in PATH: before what is there, or instead of it. */
+static void run_with_tools(void **state, bool alone, int code, const char *words)
+{
+    char bin[PATH_MAX], path[2 * PATH_MAX + 64];
+    const char *old = getenv("PATH");
+    char *kept = strdup(old ? old : "");
+    hpc_test_path(bin, *state, "bin");
+    snprintf(path, sizeof path, "%s%s%s", bin, alone ? "" : ":", alone ? "" : kept);
+    setenv("PATH", path, 1);
+    run(state, code, words);
+    setenv("PATH", kept, 1);
+    free(kept);
+}
+
+static int64_t times_in(const char *text, const char *part)
+{
+    int64_t n = 0;
+    for (const char *p = text; (p = strstr(p, part)) != NULL; p += strlen(part)) n++;
+    return n;
+}
+
+static void compiler_reads_the_directive_with_its_if_clause(void **state)
+{
+    char path[PATH_MAX], script[PATH_MAX + 64];
+    hpc_buf seen = {0};
+    NEED_LIBRARY;
+    write_program(state);
+    snprintf(script, sizeof script, "#!/bin/sh\ncat >'%s'\n", hpc_test_path(path, *state, "seen"));
+    write_tool(state, "cc", script);
+    run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");
+    hpc_test_says(o.out, "propose: #pragma omp parallel for if(x == y || x + n <= y || ");
+    test_ok(hpc_file_read(&seen, path, 1 << 20));
+    hpc_test_says(seen.data,
+                  "_Pragma(\"omp parallel for if(x == y || x + n <= y || y + n <= x)\")");
+    hpc_buf_release(&seen);
+    write_tool(state, "cc",
+               "#!/bin/sh\necho '<stdin>:6:9: error: if' >&2\n! grep -q 'if(x == y'\n");
+    run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");
+    hpc_test_says(o.out, "/p.c:6: unknown\n");
+    hpc_test_says(o.out, "    compile: line 6: cc rejects the directive: if\n");
+}
+
+static void missing_compiler_is_reported_once(void **state)
+{
+    NEED_LIBRARY;
+    write_program(state);
+    write_tool(state, "other", "#!/bin/sh\n");
+    run_with_tools(state, true, 0, "pragma -q @p.c @p.c --verify compile");
+    assert_int_equal(times_in(o.err, "nothing was compiled: there is no cc in PATH"), 1);
+    hpc_test_says(o.err, "; install a C compiler");
+    assert_null(strstr(o.out, "compile: cc"));
+}
+
+static void missing_sanitizer_is_reported_once_with_its_package(void **state)
+{
+    static const char without_library[] =
+        "#!/bin/sh\n[ \"$1\" = -dumpversion ] && { echo 14.0.6; exit 0; }\n"
+        "echo '/usr/bin/ld: cannot find /usr/lib/linux/libclang_rt.tsan-x86_64.a' >&2\nexit 1\n";
+    static const char words[] =
+        "pragma @p.c --folder @ --verify run --no-sandbox --build sh\tbuild.sh --run ./p";
+    NEED_LIBRARY;
+    write_program(state);
+    write_tool(state, "clang", without_library);
+    run_with_tools(state, false, 0, words);
+    assert_int_equal(times_in(o.err, "ThreadSanitizer was not run: clang has no ThreadSanitizer; "
+                                     "install Debian's package libclang-rt-14-dev\n"),
+                     1);
+    assert_null(strstr(o.out, "    race: "));
 }
 
 /* A copy is built and run: the folder stays as it is. */
@@ -92,7 +201,8 @@ static void test_run(void **state)
     hpc_test_says(o.out, "    witness: line 13: iteration i = 0 writes y[0] at line 13, iteration "
                          "i = 1 reads it at line 13\n");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    witness: no two of 2000 iterations met (entered 2 times)\n");
+    hpc_test_says(o.out, "    witness: 2000 iterations conflict in s alone, handled by "
+                         "reduction(+:s) (entered 2 times)\n");
     hpc_test_says(o.out, "    run: with 1, 2 and 4 threads the output is the serial one");
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "p")));
 }
@@ -119,6 +229,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_compile, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_run, hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(missing_reduction_is_named_where_iterations_conflict,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(compiler_reads_the_directive_with_its_if_clause,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(missing_compiler_is_reported_once, hpc_test_folder_setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(missing_sanitizer_is_reported_once_with_its_package,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_mistakes, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
     };

@@ -16,9 +16,10 @@
 /* Two issues, as the other process sends them. */
 static hpc_buf two_issues(void)
 {
-    static const char text[] = "onetwo!";
+    static const char text[] = "onetwo!a.h";
     hpc_buf b = {0};
-    check_issue item[] = {{CHECK_PARSE, 1, 2, 3, 0, 3}, {CHECK_INSIDE, 4, 5, 6, 3, 4}};
+    check_issue item[] = {{CHECK_PARSE, 1, 2, 3, 0, 3, 7, 3, 8},
+                          {CHECK_INSIDE, 4, 5, 6, 3, 4, 0, 0, 0}};
     check_issues s = {.item = item, .n = 2, .cut = true};
     assert_int_equal(hpc_buf_text(&s.text, text), 0);
     check_put_issues(&b, &s);
@@ -44,6 +45,9 @@ static void issues_come_back(void **state)
         assert_int_equal(s.n, 2);
         assert_true(s.cut);
         assert_int_equal(s.item[0].flags, CHECK_PARSE);
+        assert_int_equal(s.item[0].header_line, 8);
+        assert_memory_equal(s.text.data + s.item[0].header_at, "a.h", 3);
+        assert_int_equal(s.item[1].header_n, 0);
         assert_int_equal(s.item[1].column, 5);
         assert_int_equal(s.item[1].at, 6);
         assert_int_equal(s.item[1].text_n, 4);

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify's compilation: directives that compilers take, that they refuse, and files
- * that do not compile anyway.
+ * Tests of infer/verify's compilation: directives that compilers accept, that they reject, files
+ * that do not compile without them, and compilers that are missing.
  */
 #include "tests/verify/programs.h"
 
@@ -40,71 +40,115 @@ static void expect(const program *p, int64_t n, hpc_verdict v, const char *text)
     fail_msg("loop %lld should be %s, with '%s'", (long long)n, hpc_verdict_name(v), text);
 }
 
-static void all_are_taken(void **state)
+static void good_directives_are_accepted(void **state)
 {
     program p;
     NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
     hpc_verify_compiler c = begin(&p, state, three_loops);
     assert_int_equal(p.loops.n, 3);
     p.loops.item[1].existing = "#pragma omp parallel for"; /* and replaced */
     p.loops.item[1].existing_is = HPC_EXISTING_REDUCTION;
-    OK(hpc_verify_compile(&p.loops, &p.file, &c));
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
     for (int64_t k = 0; k < 3; k++) {
-        expect(&p, k, HPC_VERDICT_PARALLEL, "libclang takes the directive");
+        expect(&p, k, HPC_VERDICT_PARALLEL, "libclang accepts the directive");
         expect(&p, k, HPC_VERDICT_PARALLEL, "cc compiles the directive");
     }
     program_close(&p);
 }
 
 /* Two that are refused at once, each with its own message. */
-static void some_are_refused(void **state)
+static void rejected_directives_have_their_own_messages(void **state)
 {
     program p;
     NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
     hpc_verify_compiler c = begin(&p, state, three_loops);
     p.loops.item[0].pragma = "#pragma omp parallel for private(missing)";
     p.loops.item[2].pragma = "#pragma omp parallel for default(none) shared(x)";
     c.checker = NULL;
-    OK(hpc_verify_compile(&p.loops, &p.file, &c));
-    expect(&p, 0, HPC_VERDICT_UNKNOWN, "cc refuses the directive: ");
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_UNKNOWN, "cc rejects the directive: ");
     assert_non_null(strstr(evidence_of(&p.loops.item[0], "compile", "")->text, "missing"));
     expect(&p, 1, HPC_VERDICT_PARALLEL, "cc compiles the directive");
-    expect(&p, 2, HPC_VERDICT_UNKNOWN, "cc refuses the directive: ");
+    expect(&p, 2, HPC_VERDICT_UNKNOWN, "cc rejects the directive: ");
     program_close(&p);
 }
 
-static void refused_by_libclang(void **state)
+static void libclang_rejects_directives(void **state)
 {
     program p;
     NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
     hpc_verify_compiler c = begin(&p, state, three_loops);
     p.loops.item[0].pragma = "#pragma omp parallel for private(missing)";
     p.loops.item[2].pragma = "#pragma omp parallel for private(s) reduction(+:s)";
     c.compiler = "";
-    OK(hpc_verify_compile(&p.loops, &p.file, &c));
-    expect(&p, 0, HPC_VERDICT_UNKNOWN, "libclang refuses the directive: use of undeclared");
-    expect(&p, 1, HPC_VERDICT_PARALLEL, "libclang takes the directive");
-    expect(&p, 2, HPC_VERDICT_UNKNOWN, "libclang refuses the directive: ");
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    expect(&p, 0, HPC_VERDICT_UNKNOWN, "libclang rejects the directive: use of undeclared");
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "libclang accepts the directive");
+    expect(&p, 2, HPC_VERDICT_UNKNOWN, "libclang rejects the directive: ");
     program_close(&p);
 }
 
-static void broken_anyway(void **state)
+static void file_that_does_not_compile_is_skipped(void **state)
 {
     program p;
     NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
     hpc_verify_compiler c = begin(&p, state,
                                   "#include \"no_such_header.h\"\nvoid f(int n, double *x)\n{\n"
                                   "    for (int i = 0; i < n; i++) x[i] = 0;\n}\n");
     c.checker = NULL;
     p.loops.item[0].verdict = HPC_VERDICT_PARALLEL;
     p.loops.item[0].pragma = "#pragma omp parallel for";
-    OK(hpc_verify_compile(&p.loops, &p.file, &c));
-    expect(&p, 0, HPC_VERDICT_PARALLEL, "cc does not compile the file as it is: no_such_header.h");
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    assert_true(skip.of_file);
+    assert_non_null(strstr(skip.why, "x.c:1: cc rejects the file as it is: no_such_header.h"));
+    assert_int_equal(p.loops.item[0].verdict, HPC_VERDICT_PARALLEL);
+    assert_null(evidence_of(&p.loops.item[0], "compile", "")); /* not under each loop */
     program_close(&p);
     c = begin(&p, state, three_loops);
     c.compiler = "no-such-compiler-of-hpc";
-    assert_int_equal(hpc_verify_compile(&p.loops, &p.file, &c), HPC_E_IO);
+    assert_int_equal(hpc_verify_compile(&skip, &p.loops, &p.file, &c), HPC_E_IO);
     hpc_error_clear();
+    program_close(&p);
+}
+
+/* A collapse and a directive within it never stand in the file together. */
+static void nested_directives_are_compiled_apart(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
+    hpc_verify_compiler c = begin(&p, state,
+                                  "void f(double a[restrict 9][999], int n)\n{\n"
+                                  "    for (int i = 0; i < 9; i++)\n"
+                                  "        for (int k = 0; k < n; k++) a[i][k] = i;\n}\n");
+    c.checker = NULL;
+    assert_int_equal(p.loops.n, 2);
+    p.loops.item[0].pragma = "#pragma omp parallel for collapse(2)";
+    p.loops.item[1].pragma = "#pragma omp parallel for";
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    for (int k = 0; k < 2; k++) expect(&p, k, HPC_VERDICT_PARALLEL, "cc compiles the directive");
+    program_close(&p);
+}
+
+/* The line of an error in a header is none of the file. */
+static void error_in_a_header_rejects_no_loop_of_that_line(void **state)
+{
+    program p;
+    NEED_LIBRARY;
+    hpc_verify_skip skip = {0};
+    hpc_verify_compiler c = begin(&p, state, three_loops);
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "program/beside.h");
+    OK(hpc_file_save(path, "\n\n\n\n\n#error six\n#define BESIDE 2\n", 35));
+    c.checker = NULL;
+    OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
+    assert_true(skip.of_file);
+    assert_non_null(strstr(skip.why, "beside.h:6"));
+    assert_int_equal(p.loops.item[0].verdict, HPC_VERDICT_PARALLEL);
     program_close(&p);
 }
 
@@ -113,10 +157,12 @@ static void broken_anyway(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_are_taken),
-        TEST(some_are_refused),
-        TEST(refused_by_libclang),
-        TEST(broken_anyway),
+        TEST(good_directives_are_accepted),
+        TEST(rejected_directives_have_their_own_messages),
+        TEST(libclang_rejects_directives),
+        TEST(file_that_does_not_compile_is_skipped),
+        TEST(nested_directives_are_compiled_apart),
+        TEST(error_in_a_header_rejects_no_loop_of_that_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,7 @@ static const char text[] = "#include <stdio.h>\n"
 static void races(void **state)
 {
     program p;
+    hpc_verify_skip skip = {0};
     NEED_LIBRARY;
     need_archer();
     program_write(&p, *state, "x.c", text);
@@ -53,7 +54,7 @@ static void races(void **state)
         p.loops.item[k].verdict = HPC_VERDICT_PARALLEL;
         p.loops.item[k].pragma = "#pragma omp parallel for";
     }
-    OK(hpc_verify_race(&p.loops, &p.file, &p.options));
+    OK(hpc_verify_race(&skip, &p.loops, &p.file, &p.options));
     for (int k = 0; k < 2; k++) {
         const hpc_pragma_loop *l = &p.loops.item[k];
         if (l->verdict != HPC_VERDICT_PARALLEL || !evidence_of(l, "race", "no race on 4 threads"))
@@ -80,11 +81,12 @@ static void races(void **state)
 static void expect(void **state, const char *build, const char *run, const char *said)
 {
     program p;
+    hpc_verify_skip skip = {0};
     program_write(&p, *state, "x.c", text);
     p.options.build = build;
     p.options.run = run;
     if (strstr(run, "sleep")) p.options.seconds = 0.3;
-    OK(hpc_verify_race(&p.loops, &p.file, &p.options));
+    OK(hpc_verify_race(&skip, &p.loops, &p.file, &p.options));
     const hpc_pragma_loop *l = &p.loops.item[0];
     if (!evidence_of(l, "race", said)) show_loop(l);
     assert_non_null(evidence_of(l, "race", said));

@@ -4,7 +4,8 @@
  *
  *     // AS DIRECTIVE     the loop is watched as if that were proposed for it
  *     // WITNESS TEXT     one line of evidence is this; @N is the N-th line from the loop's
- *     // CLEAN            it ran, and no two iterations met
+ *     // CLEAN            it ran, and no two iterations conflict
+ *     // CLEAN CLAUSES    it ran, and iterations conflict only in what the clauses handle
  *     // NEVER            the run does not come to it
  *     // GUARDED          they met under an atomic or a critical
  *     // UNSAFE           the verdict was a better one before
@@ -12,7 +13,7 @@
 #include "tests/verify/programs.h"
 
 typedef struct label {
-    char as[200], witness[300];
+    char as[200], witness[300], clauses[100];
     bool clean, never, guarded, unsafe;
 } label;
 
@@ -49,6 +50,8 @@ static label label_of(const program *p, const hpc_pragma_loop *l)
         size_t n = (size_t)(end - at);
         if (strncmp(at, "AS ", 3) == 0) snprintf(is.as, sizeof is.as, "%.*s", (int)n - 3, at + 3);
         if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
+        if (strncmp(at, "CLEAN ", 6) == 0)
+            snprintf(is.clauses, sizeof is.clauses, "alone, handled by %.*s (", (int)n - 6, at + 6);
         is.clean |= strncmp(at, "CLEAN", 5) == 0;
         is.never |= strncmp(at, "NEVER", 5) == 0;
         is.guarded |= strncmp(at, "GUARDED", 7) == 0;
@@ -65,7 +68,7 @@ static int hold_against(const hpc_pragma_loop *l, const label *is, hpc_verdict b
     else if (is->guarded)
         right = evidence_of(l, "witness", "one thread in at a time") != NULL;
     else if (is->clean)
-        right = evidence_of(l, "witness", "no two of ") != NULL;
+        right = evidence_of(l, "witness", is->clauses[0] ? is->clauses : "no two of ") != NULL;
     else
         right = is->witness[0] && evidence_of(l, "witness", is->witness);
     if (is->clean || is->never || is->guarded) right = right && l->verdict == before;
@@ -195,7 +198,7 @@ static void expect(void **state, const char *build, const char *run, const char 
 static void ends_of_all_kinds(void **state)
 {
     NEED_LIBRARY;
-    expect(state, "gcc x.c -o x", "./x", "no two of 100 iterations met");
+    expect(state, "gcc x.c -o x", "./x", "no two of 100 iterations conflict");
     expect(state, "gcc x.c -o x", "./x hang", "the watched run did not end within");
     expect(state, "gcc x.c -o x", "./x crash", "the watched run was ended by signal 6");
     expect(state, "gcc x.c -o x && echo cannot build >&2 && exit 7", "./x",
@@ -207,7 +210,7 @@ static void ends_of_all_kinds(void **state)
 static void memory_has_a_limit(void **state)
 {
     NEED_LIBRARY;
-    expect(state, "gcc x.c -o x", "./x memory", "no two of 100 iterations met");
+    expect(state, "gcc x.c -o x", "./x memory", "no two of 100 iterations conflict");
 }
 
 /* Nothing appears in the user's folder, nothing is left in the scratch folder. */
@@ -247,7 +250,7 @@ static void built_before(void **state)
     p.options.build = build;
     p.options.run = "./x";
     OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
-    assert_non_null(evidence_of(&p.loops.item[0], "witness", "no two of 100 iterations met"));
+    assert_non_null(evidence_of(&p.loops.item[0], "witness", "no two of 100 iterations conflict"));
     program_close(&p);
 }
 

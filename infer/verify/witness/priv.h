@@ -30,6 +30,8 @@ typedef struct cell {
 typedef struct range {
     uintptr_t at, bytes, element;
     int name, kind;
+    uint32_t last;        /* the last iteration that touched it; of PRIVATE and IGNORED ones */
+    bool written, shared; /* shared: by two iterations, one of which writes */
 } range;
 typedef struct finding {
     char kind;
@@ -39,6 +41,7 @@ typedef struct loop_record {
     long long entered, iterations, hits, refused; /* refused: while another was watched */
     int findings_n;
     bool wanted, done, hidden;
+    bool shared[NAMES_MOST]; /* by name: a PRIVATE or IGNORED one that iterations share */
     finding finding[FINDINGS_MOST];
 } loop_record;
 

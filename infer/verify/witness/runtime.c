@@ -48,14 +48,24 @@ static void say(const char *text, int n)
     errno = kept;
 }
 
+static void keep_shared(const watch *s)
+{
+    for (int k = 0; k < s->ranges_n; k++)
+        if (s->range[k].shared && s->range[k].name >= 0 && s->range[k].name < NAMES_MOST)
+            record[s->loop].shared[s->range[k].name] = true;
+}
+
 __attribute__((destructor)) static void say_end(void)
 {
     char line[160];
+    if (hpc_witness_self.frame) keep_shared(&hpc_witness_self);
     for (int k = 0; k < LOOPS_MOST; k++) {
         const loop_record *l = &record[k];
         if (l->entered == 0 && l->refused == 0) continue;
         say(line, snprintf(line, sizeof line, "loop %d %lld %lld %lld %lld %d\n", k, l->entered,
                            l->iterations, l->hits, l->refused, l->hidden));
+        for (int name = 0; name < NAMES_MOST; name++)
+            if (l->shared[name]) say(line, snprintf(line, sizeof line, "shared %d %d\n", k, name));
     }
     if (report >= 0) say("end\n", 4);
 }
@@ -262,6 +272,14 @@ static int weight_of(watch *s, uintptr_t at, bool on_stack)
     return r->kind == HPC_WITNESS_IGNORED ? 0 : r->kind == HPC_WITNESS_PRIVATE ? 2 : 1;
 }
 
+/* An access of what the directive gives to each thread or combines. */
+static void touch_handled(range *r, uint32_t now, bool write)
+{
+    r->shared |= r->last && r->last != now && (write || r->written);
+    r->written |= write;
+    r->last = now;
+}
+
 void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc)
 {
     watch *s = &hpc_witness_self;
@@ -269,6 +287,8 @@ void hpc_witness_touch(uintptr_t at, size_t bytes, bool write, uintptr_t pc)
     bool on_stack = at - STACK() < s->frame - STACK();
     int weight = 1;
     if (on_stack || at - s->apart_at < s->apart_bytes) weight = weight_of(s, at, on_stack);
+    if (weight != 1 && s->hit < s->ranges_n && at - s->range[s->hit].at < s->range[s->hit].bytes)
+        touch_handled(&s->range[s->hit], s->now, write);
     if (weight == 0) return;
     uint32_t place = place_of(pc);
     while (bytes && s->now) {
@@ -303,6 +323,7 @@ void hpc_witness_forget(uintptr_t at, size_t bytes)
 
 void hpc_witness_stop(watch *s)
 {
+    keep_shared(s);
     s->now = 0;
     s->frame = 0;
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
@@ -347,7 +368,7 @@ void hpc_witness_name(int name, int kind, const volatile void *at, unsigned long
     uintptr_t a = (uintptr_t)at;
     record[s->loop].hidden |= kind == HPC_WITNESS_HIDDEN;
     if (s->ranges_n == NAMES_MOST || (bytes == 0 && kind != HPC_WITNESS_BASE)) return;
-    s->range[s->ranges_n++] = (range){a, bytes, element, name, kind};
+    s->range[s->ranges_n++] = (range){a, bytes, element, name, kind, 0, false, false};
     if (a - STACK() < s->frame - STACK()) return;
     if (kind != HPC_WITNESS_PRIVATE && kind != HPC_WITNESS_IGNORED) return;
     uintptr_t lo = s->apart_bytes && s->apart_at < a ? s->apart_at : a;

@@ -163,6 +163,20 @@ static void place_by_notes(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiag
     clang_disposeDiagnosticSet(notes);
 }
 
+/* The string that the issue borrows the name of its header from. */
+static CXString header_of(hpc_clang_issue *out, CXDiagnostic d)
+{
+    CXFile file = NULL;
+    unsigned line = 0;
+    if (!out->inside)
+        clang_getExpansionLocation(clang_getDiagnosticLocation(d), &file, &line, NULL, NULL);
+    CXString name = clang_getFileName(file); /* of no file: a string that is NULL */
+    const char *path = clang_getCString(name), *slash = path ? strrchr(path, '/') : NULL;
+    out->header = slash ? slash + 1 : path ? path : "";
+    out->header_line = line;
+    return name;
+}
+
 static bool report_one(const hpc_clang_unit *u, CXDiagnostic d,
                        bool (*report)(const hpc_clang_issue *issue, void *user), void *user)
 {
@@ -174,7 +188,9 @@ static bool report_one(const hpc_clang_unit *u, CXDiagnostic d,
     issue.parse = is_of_parser(d);
     issue.inside = place(&issue, u, d);
     if (!issue.inside) place_by_notes(&issue, u, d);
+    CXString header = header_of(&issue, d);
     bool more = report(&issue, user);
+    clang_disposeString(header);
     clang_disposeString(text);
     return more;
 }

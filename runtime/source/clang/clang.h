@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { HPC_CLANG_VERSION = 3, HPC_CLANG_ERROR_BYTES = 400 };
+enum { HPC_CLANG_VERSION = 4, HPC_CLANG_ERROR_BYTES = 400 };
 
 typedef struct hpc_clang_unit hpc_clang_unit; /* one file with the flags that it is parsed with */
 
@@ -34,9 +34,11 @@ typedef struct hpc_clang_issue {
     bool parse;  /* of the parser, lexer or preprocessor; else of the meaning */
     bool inside; /* in the unit's own file; else in one that it includes, or in none */
     uint32_t line,
-        column;       /* from 1, in the unit's own file: of the error, or of what led to it; 0 */
-    uint32_t at;      /* byte of that place */
-    const char *text; /* the message, without its place */
+        column;         /* from 1, in the unit's own file: of the error, or of what led to it; 0 */
+    uint32_t at;        /* byte of that place */
+    const char *text;   /* the message, without its place */
+    const char *header; /* of an error in a header: its name without folders; "" */
+    uint32_t header_line;
 } hpc_clang_issue;
 
 /* A tree of the unit's own file, in the order of tree.h; parents follow from the ends, and lines

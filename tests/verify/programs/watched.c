@@ -185,7 +185,7 @@ static void copies(double (*to)[4], int n)
 static double sum(const double *a, int n)
 {
     double s = 0;
-    // CLEAN
+    // CLEAN reduction(+:s)
     for (int i = 0; i < n; i++) s += a[i];
     return s;
 }
@@ -200,7 +200,7 @@ static double recurrence(const double *a, int n)
 
 static void global(const double *a, int n)
 {
-    // CLEAN
+    // CLEAN reduction(+:total)
     for (int i = 0; i < n; i++) total += a[i];
 }
 
@@ -215,7 +215,7 @@ static void through_pointer(const double *a, double *out, int n)
 static double last(const double *a, int n)
 {
     double t = 0;
-    // CLEAN
+    // CLEAN lastprivate(t)
     for (int i = 0; i < n; i++) {
         t = 2 * a[i];
         grid[i][0] = (int)t;
@@ -227,7 +227,7 @@ static double temporary(double *a, int n)
 {
     double t;
     int j;
-    // CLEAN
+    // CLEAN private(t, j)
     for (int i = 0; i < n; i++) {
         t = a[i];
         // CLEAN
@@ -262,7 +262,7 @@ static double not_reduced(const double *a, int n)
 static void histogram(int *count, const int *index, int n)
 {
     // AS #pragma omp parallel for reduction(+:count[:N])
-    // CLEAN
+    // CLEAN reduction(+:count[:N])
     for (int i = 0; i < n; i++) count[index[i]]++;
     // AS #pragma omp parallel for reduction(+:count[:2])
     // WITNESS iteration i = 7 writes count[3] at line @0, iteration i = 9 reads it at line @0
@@ -276,7 +276,7 @@ static void histogram(int *count, const int *index, int n)
 static void private_array(double *a, int n)
 {
     double w[4];
-    // CLEAN
+    // CLEAN private(w)
     for (int i = 0; i < n; i++) {
         // CLEAN
         for (int k = 0; k < 4; k++) w[k] = i * k;

@@ -44,7 +44,7 @@ static void apart(const std::vector<double> &from, std::vector<double> &to)
 static double summed(const std::vector<double> &v)
 {
     double s = 0;
-    // CLEAN
+    // CLEAN reduction(+:s)
     for (double x : v) s += x;
     return s;
 }

@@ -6,7 +6,7 @@
 double dot(int n, const double *x, const double *y)
 {
     double s = 0;
-    // CLEAN
+    // CLEAN reduction(+:s)
     for (int i = 0; i < n; i++) {
         s += x[i] * y[i];
     }

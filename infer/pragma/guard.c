@@ -1,0 +1,96 @@
+/*
+ * guard.c: the if clause that runs a loop in parallel only where all that is assumed of it holds.
+ */
+#include <string.h>
+
+#include "infer/pragma/spell.h"
+
+/* "n > 0 && ", in front of checks that read what the loop reads only where it runs; false: that
+ * cannot be said. */
+static bool put_runs(hpc_buf *b, study *s)
+{
+    spelling x = {.s = s};
+    const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
+    if (!s->found.runs || prove_positive(s, count, s->before)) return true;
+    if (!count) return false;
+    spell_compare(&x, poly_plus(s, s->head.hi, 1), ">", s->head.lo);
+    if (x.text.failed) s->rc = x.text.failed;
+    bool ok = !x.failed && !x.runs && !x.text.failed;
+    if (ok) hpc_buf_text(b, x.text.data);
+    hpc_buf_release(&x.text);
+    return ok;
+}
+
+/* Whether an assumption before this one has the same check. */
+static bool is_repeated(const found *f, int64_t k)
+{
+    for (int64_t i = 0; i < k; i++)
+        if (strcmp(f->assumption[i].check, f->assumption[k].check) == 0) return true;
+    return false;
+}
+
+const char *guard_of(study *s)
+{
+    const found *f = &s->found;
+    const char *out = NULL;
+    hpc_buf b = {0};
+    int64_t n = 0;
+    for (int64_t k = 0; k < f->assumptions_n; k++)
+        if (!f->assumption[k].check) return NULL;
+    for (int64_t k = 0; k < f->assumptions_n; k++) n += !is_repeated(f, k);
+    if (n > 0 && put_runs(&b, s)) {
+        const bool several = n > 1 || b.n > 0;
+        for (int64_t k = 0; k < f->assumptions_n; k++) {
+            if (is_repeated(f, k)) continue;
+            hpc_buf_printf(&b, several ? "%s(%s)" : "%s%s", b.n > 0 ? " && " : "",
+                           f->assumption[k].check);
+        }
+        out = b.failed ? NULL : hpc_arena_text(s->out, "%s", b.data);
+        if (!out) s->rc = HPC_E_NOMEM;
+    }
+    hpc_buf_release(&b);
+    return out;
+}
+
+/* The condition of an if clause that a directive has, without a modifier; *n: its bytes. NULL: it
+ * has none. */
+static const char *condition_of(const char *directive, size_t *n)
+{
+    static const char open[] = " if(";
+    const char *p = strstr(directive, open), *q;
+    int depth = 1;
+    if (!p) return NULL;
+    p += sizeof open - 1;
+    for (q = p; *q && depth > 0; q++) depth += *q == '(' ? 1 : *q == ')' ? -1 : 0;
+    *n = (size_t)(q - p) - 1;
+    return p;
+}
+
+/* Before OpenMP 5.0 an if clause of `parallel for simd` applies to threads alone, so each of the
+ * two has its own. */
+static const char *with_clauses(hpc_arena *a, const char *directive, const char *guard)
+{
+    static const char both[] = "#pragma omp parallel for simd";
+    size_t n;
+    const char *other = condition_of(directive, &n); /* there may be one if clause alone */
+    if (other) {
+        guard = hpc_arena_text(a, "(%.*s) && (%s)", (int)n, other, guard);
+        directive =
+            hpc_arena_text(a, "%.*s%s", (int)(other - directive) - 4, directive, other + n + 1);
+        if (!guard || !directive) return NULL;
+    }
+    if (strncmp(directive, both, sizeof both - 1) == 0)
+        return hpc_arena_text(a, "%s if(parallel: %s) if(simd: %s)", directive, guard, guard);
+    return hpc_arena_text(a, "%s if(%s)", directive, guard);
+}
+
+int hpc_pragma_guard(hpc_pragma_loops *l)
+{
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_pragma_loop *x = &l->item[k];
+        if (!x->guard || !x->pragma) continue;
+        x->pragma = with_clauses(l->arena, x->pragma, x->guard);
+        if (!x->pragma) return HPC_E_NOMEM;
+    }
+    return HPC_OK;
+}
