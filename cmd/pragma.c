@@ -89,7 +89,8 @@ static int read_tree(hpc_tree *tree, judging *j, const pragma_file *f, const hpc
                                        .text = f->text.data,
                                        .n = f->text.n,
                                        .language = f->language,
-                                       .flags = flags->n > 0 ? flags : NULL}));
+                                       .flags = flags->n > 0 ? flags : NULL,
+                                       .once = true}));
     TRY(hpc_tree_get(tree, source));
 out:
     hpc_tree_close(source);

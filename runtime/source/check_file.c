@@ -94,6 +94,8 @@ static const char *const flags_of_cuda[] = {
     "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
 static const char *const flags_unless_known[] = {"-fopenmp", "-fopenmp-version=51"};
 static const char *const flags_of_trees[] = {"-D_OPENMP=201811"};
+/* Else each file makes again what a shared preamble needs of its own templates. */
+static const char *const flags_of_shared[] = {"-fpch-instantiate-templates"};
 
 static bool is_cuda(const hpc_check_file *f)
 {
@@ -153,6 +155,7 @@ static int make_flags(hpc_check_file *f, const hpc_check_flags *given, bool plai
     ADD_FLAGS(f, flags_of_all);
     if (is_cuda(f)) ADD_FLAGS(f, flags_of_cuda);
     if (f->for_tree) ADD_FLAGS(f, flags_of_trees);
+    if (f->once) ADD_FLAGS(f, flags_of_shared);
     if (n > 0)
         TRY(add_given(f, given, plain));
     else if (!f->for_tree)
@@ -176,7 +179,10 @@ static int make_question(hpc_check_file *f)
 {
     hpc_buf *b = &f->question;
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
-    check_put(b, f->for_tree); /* then what functions of headers do counts as well */
+    /* What functions of headers do is part of a tree. */
+    check_put(b, (f->for_tree ? CHECK_BODIES : 0u) | (f->once ? CHECK_ONCE : 0u));
+    for (size_t k = 0; k < sizeof f->headers.bits / sizeof *f->headers.bits; k++)
+        check_put(b, f->headers.bits[k]);
     check_put(b, is_cuda(f) ? 6 : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
     f->question_n = f->empty.text.n;
@@ -239,10 +245,19 @@ static int got_through(const hpc_check_file *f, int rc)
                     rc == 1 ? f->c->process.why : f->message.data);
 }
 
+static bool is_for_all(const hpc_check_flags *given)
+{
+    for (int64_t k = 0; given && k < given->n; k++)
+        if (strcmp(given->item[k], "-include") == 0 || strcmp(given->item[k], "-imacros") == 0)
+            return true;
+    return false;
+}
+
 static int open_first(hpc_check_file *f, const hpc_check_flags *given)
 {
     int rc;
     TRY(make_flags(f, given, false));
+    if (f->once && !is_for_all(given)) TRY(check_headers_find(&f->headers, f));
     TRY(make_question(f));
     TRY(open_in_process(f));
     if (rc == 2 && f->flags_known) {
@@ -265,22 +280,35 @@ out:
     return rc;
 }
 
-static void describe(hpc_check_file *f)
+/* The name in "'x.h' file not found". */
+static const char *missing_name(size_t *n, const char *message)
+{
+    *n = strcspn(message + 1, "'");
+    return message + 1;
+}
+
+static int describe(hpc_check_file *f)
 {
     const check_issues *s = &f->empty.issues;
     bool unknown = false, call;
     size_t n;
+    int rc = HPC_OK;
     f->base = (hpc_check_base){0};
     for (int64_t k = 0; k < s->n; k++) {
         const check_issue *i = &s->item[k];
         const char *text = s->text.data + i->text_at;
-        if (check_is_missing_header(s, i) && !f->base.missing[0])
-            snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)strcspn(text + 1, "'"),
-                     text + 1);
+        if (check_is_missing_header(s, i)) {
+            const char *name = missing_name(&n, text);
+            if (!f->base.missing[0])
+                snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)n, name);
+            if (f->once) TRY(check_headers_add_missing(f, name, n));
+        }
         unknown = unknown || check_unknown_name(&n, &call, s, i);
         ++*(i->flags & CHECK_PARSE ? &f->base.parse : &f->base.semantic);
     }
     f->base.strict = !is_cuda(f) && !f->base.missing[0] && (f->flags_known || !unknown);
+out:
+    return rc;
 }
 
 /* ---- the base line -------------------------------------------------------------------------- */
@@ -357,7 +385,7 @@ out:
 static int settle(hpc_check_file *f)
 {
     int rc = HPC_OK;
-    describe(f);
+    TRY(describe(f));
     for (int k = 0; k < ROUNDS_MOST; k++) {
         TRY(check_declare(f, &f->empty, true));
         if (rc == 0) break;
@@ -414,11 +442,11 @@ out:
 
 int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s)
 {
-    return check_file_create(out, c, s, false);
+    return check_file_create(out, c, s, false, false);
 }
 
 int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
-                      bool for_tree)
+                      bool for_tree, bool once)
 {
     int rc;
     *out = NULL;
@@ -426,6 +454,7 @@ int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_sour
     if (!f) return HPC_E_NOMEM;
     f->c = c;
     f->for_tree = for_tree;
+    f->once = once;
     TRY(check_take_id(&f->id, c));
     f->taken = true;
     TRY(open_file(f, s));

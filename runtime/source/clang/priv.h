@@ -17,8 +17,12 @@ typedef struct walk walk;
 struct hpc_clang_unit {
     CXIndex index;
     CXTranslationUnit unit;
-    CXFile file;
+    CXFile file;        /* its own */
+    CXFile outer;       /* the one that includes it last, if that is another */
+    unsigned outer_end; /* where it does so */
     bool is_c, is_cuda;
+    CXFileUniqueID *kept; /* files of the headers that were kept */
+    size_t kept_n, kept_cap;
     walk *walk; /* NULL: no tree was asked for */
 };
 
