@@ -178,9 +178,11 @@ static void put_text(hpc_buf *b, const char *path, const char *text, size_t n)
 static int make_question(hpc_check_file *f)
 {
     hpc_buf *b = &f->question;
+    if (f->shares && check_headers_find(&f->headers, f) < 0) return HPC_E_NOMEM;
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
     /* What functions of headers do is part of a tree. */
-    check_put(b, (f->for_tree ? CHECK_BODIES : 0u) | (f->once ? CHECK_ONCE : 0u));
+    check_put(b, (f->for_tree ? CHECK_BODIES : 0u) | (f->once ? CHECK_ONCE : 0u) |
+                     (f->reopened ? CHECK_REOPENED : 0u));
     for (size_t k = 0; k < sizeof f->headers.bits / sizeof *f->headers.bits; k++)
         check_put(b, f->headers.bits[k]);
     check_put(b, is_cuda(f) ? 6 : 3);
@@ -257,7 +259,7 @@ static int open_first(hpc_check_file *f, const hpc_check_flags *given)
 {
     int rc;
     TRY(make_flags(f, given, false));
-    if (f->once && !is_for_all(given)) TRY(check_headers_find(&f->headers, f));
+    f->shares = f->once && !is_for_all(given);
     TRY(make_question(f));
     TRY(open_in_process(f));
     if (rc == 2 && f->flags_known) {

@@ -40,13 +40,13 @@ int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
 /* What is asked: the kind, the number of the file, the seconds that it may take, and
- *   OPEN   how (CHECK_BODIES, CHECK_ONCE), the set of headers that it may share (two numbers), the
+ *   OPEN   how (CHECK_BODIES, ...), the set of headers that it may share (two numbers), the
  *          texts (path and text by turns, the file first, what declares names second), the flags
  *   PARSE  lo, hi, what stands between them
  *   CLOSE  nothing, and no answer
  *   TREE   nothing: that of what was parsed last
  * What is answered: 0 and the issues, or the tree (tree_priv.h), or 1 and a message. */
-enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1 };
+enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);
 int check_get_issues(check_issues *out, check_reader *r);
@@ -83,7 +83,8 @@ typedef struct check_headers { /* a set of standard headers */
 } check_headers;
 /* Those that the compiler certainly includes for this file, and before any code. */
 int check_headers_find(check_headers *out, const hpc_check_file *f);
-int check_headers_n(const check_headers *s);
+int check_headers_ms(const check_headers *s); /* about what a parse of them takes */
+check_headers check_headers_common(const check_headers *a, const check_headers *b);
 bool check_headers_within(const check_headers *a, const check_headers *b); /* a in b */
 /* The lines that include them, in the same order for each set. */
 int check_headers_text(hpc_buf *out, const check_headers *s);
@@ -167,6 +168,7 @@ struct hpc_check_file {
     const char **flags; /* libclang's */
     int64_t flags_n;
     bool flags_known;
+    bool shares;                     /* parses of headers */
     check_headers headers;           /* that it may share */
     hpc_buf prelude;                 /* declares names that were unknown */
     hpc_map *known;                  /* those */

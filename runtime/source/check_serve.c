@@ -149,7 +149,9 @@ static void open_unit(server *s, uint64_t id, check_reader r)
     for (size_t k = 0; k < sizeof set.bits / sizeof *set.bits; k++) set.bits[k] = check_get(&r);
     const char **flags = take_texts(u, &r);
     if (how & CHECK_ONCE)
-        u->shared = check_share_open(&s->share, &set, u->text, u->texts_n, flags) + 1;
+        u->shared = check_share_open(&s->share, &set, how & CHECK_REOPENED,
+                                     &(check_texts){u->text, u->texts_n, flags}) +
+                    1;
     if (u->shared)
         u->clang = check_share_unit(&s->share, u->shared - 1);
     else
@@ -175,7 +177,8 @@ static void parse_unit(server *s, uint64_t id, check_reader *r)
     if (s->text.failed) give_up();
     u->text[0].text = s->text.data;
     u->text[0].n = s->text.n;
-    bool done = u->shared ? check_share_parse(&s->share, u->shared - 1, u->text, u->texts_n)
+    const check_texts texts = {u->text, u->texts_n, NULL};
+    bool done = u->shared ? check_share_parse(&s->share, u->shared - 1, &texts)
                           : s->table->parse(u->clang, u->text, u->texts_n, 0, error) == 0;
     u->text[0] = before;
     if (!done) give_up(); /* the unit is of no use any more */
