@@ -17,6 +17,7 @@ typedef struct check_shared { /* a preamble */
     check_headers set;
     hpc_clang_unit *unit; /* NULL: it was closed to make room, or it is broken */
     uint64_t used;        /* when */
+    int lost_ms;          /* by files that would have used it */
     bool broken;          /* it cannot be opened, or has errors */
     bool taken;           /* a file uses it */
 } check_shared;
