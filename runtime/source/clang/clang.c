@@ -179,9 +179,10 @@ static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
     clang_getExpansionLocation(clang_getDiagnosticLocation(d), &file, &line, &column, &at);
     if (file && u->outer && at >= u->outer_end && clang_File_isEqual(file, u->outer)) {
         size_t n = 0;
-        clang_getFileContents(u->unit, u->file, &n);
-        clang_getExpansionLocation(clang_getLocationForOffset(u->unit, u->file, (unsigned)n), &file,
-                                   &line, &column, &at);
+        const char *text = clang_getFileContents(u->unit, u->file, &n);
+        const unsigned end = walk_end_of(text, n);
+        clang_getExpansionLocation(clang_getLocationForOffset(u->unit, u->file, end), &file, &line,
+                                   &column, &at);
     }
     if (!file || !u->file || !clang_File_isEqual(file, u->file)) return false;
     out->line = line;

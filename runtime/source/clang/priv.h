@@ -112,6 +112,8 @@ bool walk_evaluate(int64_t *out, CXCursor c);
 bool walk_is_function(enum CXCursorKind k);
 
 /* ---- places (tree_place.c) ---------------------------------------------------------------- */
+/* Where libclang sees the end of a file: on the line end that it ends with, if it does. */
+unsigned walk_end_of(const char *text, size_t n);
 /* What follows is in this file of the unit; false: it has no text. */
 bool walk_go_to(walk *w, CXFile file);
 /* Whether a place is in the unit's own file; of a macro's, where it is used. */
