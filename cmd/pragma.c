@@ -3,16 +3,22 @@
  */
 #include "cmd/pragma.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { FILE_MOST = 16 << 20 };
+#include "cmd/pragma_each.h"
 
-typedef struct judging {
+enum { FILE_MOST = 16 << 20, WINDOW = 256 };
+#define PROGRESS_NS INT64_C(2000000000)
+
+typedef struct judging { /* a worker has a copy, of which it changes the checker alone */
     const pragma_options *o;
     const char *const *given; /* flags, NULL-terminated; NULL: none were given */
     hpc_checker *checker;
     hpc_asker *asker; /* NULL: no model is asked */
+    pthread_mutex_t *asking;
     bool sarif, json;
     int64_t by_verdict[4], wrong_n, directives_n, files_n;
     int worst; /* exit code */
@@ -23,8 +29,22 @@ void pragma_file_release(pragma_file *f)
 {
     hpc_pragma_loops_release(&f->loops);
     hpc_buf_release(&f->text);
+    hpc_buf_release(&f->warnings);
     hpc_arena_free(f->arena);
     *f = (pragma_file){0};
+}
+
+/* Workers leave it to the thread that prints results, so that it stands beside them. */
+static int add_warning(pragma_file *f, const char *line)
+{
+    return hpc_buf_add(&f->warnings, line, strlen(line) + 1);
+}
+
+static void print_warnings(pragma_file *f)
+{
+    for (size_t k = 0; k < f->warnings.n; k += strlen(f->warnings.data + k) + 1)
+        hpc_cmd_warn(f->warnings.data + k, "pragma");
+    f->warnings.n = 0;
 }
 
 /* ---- one file ----------------------------------------------------------------------------------
@@ -52,10 +72,10 @@ out:
 }
 
 /* A database that is not asked for and cannot be used is as none. */
-static int find_flags(hpc_check_flags *out, const judging *j, const char *path)
+static int find_flags(hpc_check_flags *out, pragma_file *f, const judging *j)
 {
     char found[PATH_MAX];
-    const char *database = j->o->database;
+    const char *database = j->o->database, *path = f->path;
     *out = (hpc_check_flags){0};
     if (j->given) return hpc_check_flags_given(out, j->given, NULL);
     if (database && strcmp(database, "none") == 0) return HPC_OK;
@@ -63,9 +83,8 @@ static int find_flags(hpc_check_flags *out, const judging *j, const char *path)
     hpc_cmd_find_database(found, path);
     int rc = *found ? hpc_check_flags_find(out, found, path) : HPC_OK;
     if (rc < 0 && rc != HPC_E_NOMEM) {
-        hpc_cmd_warn(hpc_error_get()->text, "pragma");
+        rc = add_warning(f, hpc_error_get()->text);
         hpc_error_clear();
-        rc = HPC_OK;
     }
     return rc;
 }
@@ -90,7 +109,8 @@ static int read_tree(hpc_tree *tree, judging *j, const pragma_file *f, const hpc
                                        .text = f->text.data,
                                        .n = f->text.n,
                                        .language = f->language,
-                                       .flags = flags->n > 0 ? flags : NULL}));
+                                       .flags = flags->n > 0 ? flags : NULL,
+                                       .once = true}));
     TRY(hpc_tree_get(tree, source));
 out:
     hpc_tree_close(source);
@@ -118,6 +138,14 @@ static int keep_errors(pragma_file *f, const hpc_tree *t)
     return f->error ? HPC_OK : HPC_E_NOMEM;
 }
 
+static int ask(pragma_file *f, judging *j, const hpc_tree *tree)
+{
+    pthread_mutex_lock(j->asking);
+    int rc = hpc_ask(&f->loops, j->asker, tree, f->path, f->text.data, f->text.n, f->language);
+    pthread_mutex_unlock(j->asking);
+    return rc;
+}
+
 static int find_loops(pragma_file *f, judging *j)
 {
     const hpc_pragma_options o = options_of(j->o);
@@ -130,19 +158,18 @@ static int find_loops(pragma_file *f, judging *j)
                  f->language == HPC_LANGUAGE_FORTRAN ? "Fortran" : "OpenCL");
         return list(f, &o, why);
     }
-    TRY(find_flags(&flags, j, f->path));
+    TRY(find_flags(&flags, f, j));
     rc = read_tree(&tree, j, f, &flags);
     if (rc == HPC_E_UNSUPPORTED) {
         snprintf(why, sizeof why, "%s", hpc_error_get()->text);
         hpc_error_clear();
-        if (!j->o->quiet) hpc_cmd_warn(why, "pragma");
+        if (!j->o->quiet) TRY(add_warning(f, why));
         TRY(list(f, &o, why));
         goto out;
     }
     TRY(rc);
     TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
-    if (j->asker)
-        TRY(hpc_ask(&f->loops, j->asker, &tree, f->path, f->text.data, f->text.n, f->language));
+    if (j->asker) TRY(ask(f, j, &tree));
     if (j->o->guard) TRY(hpc_pragma_guard(&f->loops));
     TRY(pragma_verify(f, &tree, &flags, j->checker, j->o));
     hpc_pragma_weigh(&f->loops);
@@ -248,6 +275,17 @@ static int check_line(const pragma_file *f, int64_t at)
 }
 
 /* A file that cannot be used is named, and the others go on. */
+static int give_up_on(pragma_file *f, int rc)
+{
+    if (rc == HPC_E_NOMEM || rc >= 0) return rc;
+    if (rc == HPC_E_IO && f->note) return rc; /* of what is written */
+    f->failed = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
+    f->loops.n = 0;
+    rc = add_warning(f, hpc_error_get()->text);
+    hpc_error_clear();
+    return f->failed ? rc : HPC_E_NOMEM;
+}
+
 static int judge(pragma_file *f, judging *j, const char *path)
 {
     int rc;
@@ -258,32 +296,143 @@ static int judge(pragma_file *f, judging *j, const char *path)
     TRY(check_line(f, j->o->at));
     TRY(find_loops(f, j));
     TRY(pragma_choose(f, j->o));
-    TRY(tell(f, j));
-    j->files_n++;
 out:
-    if (rc == HPC_E_NOMEM || rc >= 0) return rc;
-    if (rc == HPC_E_IO && f->note) return rc; /* of what is written */
-    f->failed = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
-    f->loops.n = 0;
-    hpc_cmd_warn(hpc_error_get()->text, "pragma");
-    hpc_error_clear();
-    j->worst = EXIT_BAD_INPUT;
-    return f->failed ? HPC_OK : HPC_E_NOMEM;
+    return give_up_on(f, rc);
 }
 
-static int print_list(const judging *j, const pragma_file *f, int64_t n)
+static int end(pragma_file *f, judging *j)
 {
-    hpc_buf out = {0};
-    hpc_json_out w = {.buf = &out, .indent = 2};
-    if (j->sarif) {
-        pragma_put_sarif(&w, f, n);
-    } else {
-        hpc_json_open(&w, NULL, '[');
-        for (int64_t i = 0; i < n; i++) pragma_put_json(&w, &f[i]);
-        hpc_json_close(&w, ']');
+    int rc = HPC_OK;
+    print_warnings(f);
+    if (!f->failed) rc = give_up_on(f, tell(f, j));
+    print_warnings(f);
+    if (f->failed)
+        j->worst = EXIT_BAD_INPUT;
+    else
+        j->files_n++;
+    return rc;
+}
+
+/* ---- many files -------------------------------------------------------------------------------
+ */
+
+typedef struct run_of_files {
+    judging *all, *worker; /* the counts; by worker */
+    char **path;
+    pragma_file *file;
+    int64_t n;
+    hpc_buf out;
+    hpc_json_out json;
+    hpc_progress progress;
+    int64_t start_ns;
+    bool silent; /* no progress */
+} run_of_files;
+
+static int judge_one(int64_t k, int worker, void *user)
+{
+    run_of_files *r = user;
+    return judge(&r->file[k], &r->worker[worker], r->path[k]);
+}
+
+/* JSON is printed file by file: an element of the list that is open. */
+static int end_one(int64_t k, void *user)
+{
+    run_of_files *r = user;
+    int rc;
+    TRY(end(&r->file[k], r->all));
+    if (r->all->json) {
+        pragma_put_json(&r->json, &r->file[k]);
+        TRY(hpc_cmd_print(&r->out));
     }
-    hpc_buf_text(&out, "\n");
-    return hpc_cmd_print(&out);
+    if (!r->all->sarif) pragma_file_release(&r->file[k]);
+out:
+    return rc;
+}
+
+/* Shown once it takes a while, and not between the lines of results. */
+static void show_progress(int64_t done, void *user)
+{
+    run_of_files *r = user;
+    if (r->silent || hpc_clock_ns() - r->start_ns < PROGRESS_NS) return;
+    if (!r->progress.label) {
+        hpc_progress_start(&r->progress, "pragma", "files", r->n);
+        r->progress.start_ns = r->start_ns;
+    }
+    hpc_progress_update(&r->progress, done, NULL);
+}
+
+static int print_end(run_of_files *r, int64_t done)
+{
+    if (r->progress.label) hpc_progress_end(&r->progress, done);
+    if (r->all->sarif) {
+        hpc_json_out w = {.buf = &r->out, .indent = 2};
+        pragma_put_sarif(&w, r->file, done);
+    } else if (r->all->json) {
+        hpc_json_close(&r->json, ']');
+    } else {
+        return HPC_OK;
+    }
+    hpc_buf_text(&r->out, "\n");
+    return hpc_cmd_print(&r->out);
+}
+
+/* With --fix, a file that is named twice is read again when it has been changed. */
+static int has_twins(bool *out, char **path, int64_t n)
+{
+    hpc_map *seen = hpc_map_create();
+    uint64_t value;
+    int rc = seen ? HPC_OK : HPC_E_NOMEM;
+    *out = false;
+    for (int64_t k = 0; k < n && rc >= 0; k++) {
+        struct stat st;
+        if (stat(path[k], &st) < 0) continue;
+        const uint64_t key[2] = {st.st_dev, st.st_ino};
+        *out |= hpc_map_get(seen, key, sizeof key, &value);
+        rc = hpc_map_put(seen, key, sizeof key, 1);
+    }
+    hpc_map_free(seen);
+    return rc;
+}
+
+static int judge_all(run_of_files *r, const int *stop)
+{
+    const pragma_options *o = r->all->o;
+    int64_t done = 0;
+    bool twins = false;
+    int rc = HPC_OK, workers = 0;
+    if (o->fix) TRY(has_twins(&twins, r->path, r->n));
+    const bool alone = twins || strcmp(o->verify, "run") == 0;
+    const int threads = alone ? 1 : hpc_cmd_threads(o->threads);
+    workers = threads < r->n ? threads : (int)r->n;
+    r->json = (hpc_json_out){.buf = &r->out, .indent = 2};
+    r->file = hpc_alloc((size_t)r->n, sizeof *r->file);
+    r->worker = hpc_alloc((size_t)workers, sizeof *r->worker);
+    if (!r->file || !r->worker) TRY(HPC_E_NOMEM);
+    for (int k = 0; k < workers; k++) r->worker[k] = *r->all;
+    if (r->all->json) hpc_json_open(&r->json, NULL, '[');
+    TRY(pragma_each(&done, &(pragma_each_options){.n = r->n,
+                                                  .workers = workers,
+                                                  .window = alone ? 1 : WINDOW,
+                                                  .stop = stop,
+                                                  .work = judge_one,
+                                                  .emit = end_one,
+                                                  .look = show_progress,
+                                                  .user = r}));
+    TRY(print_end(r, done));
+    if (done < r->n) {
+        fprintf(stderr,
+                "hpccoder pragma: stopped after %lld of %lld files; for the others give the same "
+                "command with --from %s\n",
+                (long long)done, (long long)r->n, r->path[done]);
+        r->all->worst = EXIT_FAILURE_INTERNAL;
+    }
+out:
+    for (int64_t k = 0; r->file && k < r->n; k++) pragma_file_release(&r->file[k]);
+    for (int k = 0; r->worker && k < workers; k++) hpc_checker_close(r->worker[k].checker);
+    hpc_free(r->worker);
+    hpc_free(r->file);
+    hpc_buf_release(&r->out);
+    return rc;
 }
 
 static int summarise(const judging *j)
@@ -347,31 +496,43 @@ out:
     return rc;
 }
 
+/* The files from the one that --from names. */
+static int skip_files(char ***file, int64_t *n, const char *from)
+{
+    if (!from) return HPC_OK;
+    while (*n > 0 && strcmp(**file, from) != 0) {
+        ++*file;
+        --*n;
+    }
+    return *n > 0 ? HPC_OK
+                  : hpc_fail(HPC_E_ARG, "--from %s: none of the files has this name", from);
+}
+
 static int run(void *options, int argc, char **argv)
 {
-    judging j = {.o = options, .worst = EXIT_DONE};
-    pragma_file *file = NULL;
-    int64_t n = 0;
+    pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+    judging j = {.o = options, .worst = EXIT_DONE, .asking = &asking};
+    run_of_files r = {.all = &j, .path = argv, .start_ns = hpc_clock_ns()};
+    hpc_cmd_signals *signals = NULL;
     int rc;
     j.given = hpc_cmd_take_flags(&argc, argv);
+    r.n = argc;
     TRY(check_options(&j, argc));
-    TRY(open_asker(&j));
-    bool keep = j.json || j.sarif;
-    file = hpc_alloc(keep ? (size_t)argc : 1, sizeof *file);
-    if (!file) TRY(HPC_E_NOMEM);
-    for (int k = 0; k < argc; k++) {
-        n += keep || k == 0;
-        TRY(judge(&file[n - 1], &j, argv[k]));
-        if (!keep) pragma_file_release(&file[0]);
+    TRY(skip_files(&r.path, &r.n, j.o->from));
+    if (strcmp(j.o->verify, "run") != 0) { /* the user's program is to get Ctrl-C, too */
+        TRY(hpc_cmd_signals_start(&signals, "pragma",
+                                  "results of the files done so far are printed"));
+        hpc_cmd_signals_follow(signals, true);
     }
-    if (keep) TRY(print_list(&j, file, n));
+    TRY(open_asker(&j));
+    hpc_cmd_progress(&r.progress, j.o->quiet);
+    r.silent = j.o->quiet || isatty(STDOUT_FILENO);
+    TRY(judge_all(&r, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(summarise(&j));
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;
 out:
-    for (int64_t k = 0; k < n; k++) pragma_file_release(&file[k]);
-    hpc_free(file);
+    hpc_cmd_signals_end(signals);
     hpc_asker_close(j.asker);
-    hpc_checker_close(j.checker);
     return rc;
 }
 

@@ -13,7 +13,7 @@ typedef struct pragma_options {
     bool diff, fix, force, check, guard, conditional, default_none, simd, target, rank, json, quiet;
     bool sandbox;
     double tolerance, seconds;
-    const char *format, *database, *verify, *folder, *build, *run, *model;
+    const char *format, *database, *verify, *folder, *build, *run, *model, *from;
     int64_t threads;
 } pragma_options;
 extern const hpc_option pragma_option_table[];
@@ -38,6 +38,7 @@ typedef struct pragma_file {
     const char *error;      /* the first, where it is: "a.c:7: ...", "a.c: x.h:2: ..."; NULL */
     char missing[128];      /* a header */
     bool cut;               /* too large: functions at its end are left out */
+    hpc_buf warnings;       /* to be printed before its results; each with a NUL */
     hpc_arena *arena;
 } pragma_file; /* zero to begin with */
 void pragma_file_release(pragma_file *f);

@@ -129,6 +129,11 @@ const hpc_option pragma_option_table[] = {
      .fallback = "true",
      .help = "Builds and runs see the system read-only, no network and the copy, by "
              "bubblewrap; --no-sandbox: limits of time and memory alone."},
+    {.name = "from",
+     .kind = HPC_TEXT,
+     .offset = offsetof(pragma_options, from),
+     .argument = "FILE",
+     .help = "Skip the files named before this one, to continue a run that was stopped."},
     HPC_CMD_THREADS(pragma_options),
     HPC_CMD_JSON(pragma_options),
     HPC_CMD_QUIET(pragma_options),

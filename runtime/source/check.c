@@ -22,7 +22,8 @@ int hpc_checker_open(hpc_checker **out, const hpc_checker_options *o)
     if (!c) return HPC_E_NOMEM;
     c->options = *o;
     c->library = hpc_alloc(strlen(library) + 1, 1);
-    if (!c->library) TRY(HPC_E_NOMEM);
+    c->missing = hpc_map_create();
+    if (!c->library || !c->missing) TRY(HPC_E_NOMEM);
     memcpy(c->library, library, strlen(library) + 1);
     TRY(check_restart(c));
     *out = c;
@@ -36,6 +37,7 @@ void hpc_checker_close(hpc_checker *c)
 {
     if (!c) return;
     check_process_stop(&c->process);
+    hpc_map_free(c->missing);
     hpc_free(c->library);
     hpc_free(c->taken);
     hpc_free(c);

@@ -94,6 +94,8 @@ static const char *const flags_of_cuda[] = {
     "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
 static const char *const flags_unless_known[] = {"-fopenmp", "-fopenmp-version=51"};
 static const char *const flags_of_trees[] = {"-D_OPENMP=201811"};
+/* Else each file makes again what a shared preamble needs of its own templates. */
+static const char *const flags_of_shared[] = {"-fpch-instantiate-templates"};
 
 static bool is_cuda(const hpc_check_file *f)
 {
@@ -158,6 +160,7 @@ static int make_flags(hpc_check_file *f, const hpc_check_flags *given, bool plai
     ADD_FLAGS(f, flags_of_all);
     if (is_cuda(f)) ADD_FLAGS(f, flags_of_cuda);
     if (f->for_tree) ADD_FLAGS(f, flags_of_trees);
+    if (f->once) ADD_FLAGS(f, flags_of_shared);
     if (n > 0)
         TRY(add_given(f, given, plain));
     else if (!f->for_tree)
@@ -180,8 +183,13 @@ static void put_text(hpc_buf *b, const char *path, const char *text, size_t n)
 static int make_question(hpc_check_file *f)
 {
     hpc_buf *b = &f->question;
+    if (f->shares && check_headers_find(&f->headers, f) < 0) return HPC_E_NOMEM;
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
-    check_put(b, f->for_tree); /* then what functions of headers do counts as well */
+    /* What functions of headers do is part of a tree. */
+    check_put(b, (f->for_tree ? CHECK_BODIES : 0u) | (f->once ? CHECK_ONCE : 0u) |
+                     (f->reopened ? CHECK_REOPENED : 0u));
+    for (size_t k = 0; k < sizeof f->headers.bits / sizeof *f->headers.bits; k++)
+        check_put(b, f->headers.bits[k]);
     check_put(b, is_cuda(f) ? 6 : 3);
     put_text(b, f->path, f->empty.text.data, f->empty.text.n);
     f->question_n = f->empty.text.n;
@@ -247,10 +255,19 @@ static int got_through(const hpc_check_file *f, int rc)
                     rc == 1 ? f->c->process.why : f->message.data);
 }
 
+static bool is_for_all(const hpc_check_flags *given)
+{
+    for (int64_t k = 0; given && k < given->n; k++)
+        if (strcmp(given->item[k], "-include") == 0 || strcmp(given->item[k], "-imacros") == 0)
+            return true;
+    return false;
+}
+
 static int open_first(hpc_check_file *f, const hpc_check_flags *given)
 {
     int rc;
     TRY(make_flags(f, given, false));
+    f->shares = f->once && !is_for_all(given);
     TRY(make_question(f));
     TRY(open_in_process(f));
     if (rc == 2 && f->flags_known) {
@@ -290,7 +307,14 @@ static void note_error(hpc_check_file *f, const check_issues *s, const check_iss
              s->text.data + i->text_at);
 }
 
-static void describe(hpc_check_file *f)
+/* The name in "'x.h' file not found". */
+static const char *missing_name(size_t *n, const char *message)
+{
+    *n = strcspn(message + 1, "'");
+    return message + 1;
+}
+
+static int describe(hpc_check_file *f)
 {
     const check_issues *s = &f->empty.issues;
     const hpc_check_base before = f->base;
@@ -298,19 +322,25 @@ static void describe(hpc_check_file *f)
     size_t n;
     f->base = (hpc_check_base){.line = before.line};
     memcpy(f->base.error, before.error, sizeof before.error);
+    int rc = HPC_OK;
     for (int64_t k = 0; k < s->n; k++) {
         const check_issue *i = &s->item[k];
         const char *text = s->text.data + i->text_at;
-        if (check_is_missing_header(s, i) && !f->base.missing[0])
-            snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)strcspn(text + 1, "'"),
-                     text + 1);
+        if (check_is_missing_header(s, i)) {
+            const char *name = missing_name(&n, text);
+            if (!f->base.missing[0])
+                snprintf(f->base.missing, sizeof f->base.missing, "%.*s", (int)n, name);
+            if (f->once) TRY(check_headers_add_missing(f, name, n));
+        }
         unknown = unknown || check_unknown_name(&n, &call, s, i);
         type = type || is_unknown_type(f, s, i);
         note_error(f, s, i);
         ++*(i->flags & CHECK_PARSE ? &f->base.parse : &f->base.semantic);
     }
     f->base.strict = !is_cuda(f) && !f->base.missing[0] && !type && (f->flags_known || !unknown);
-    check_headers_list(f->base.headers, sizeof f->base.headers, f->headers, is_cpp(f));
+    check_fragment_list(f->base.headers, sizeof f->base.headers, f->suggested, is_cpp(f));
+out:
+    return rc;
 }
 
 /* ---- the base line -------------------------------------------------------------------------- */
@@ -351,9 +381,9 @@ out:
 int check_include(hpc_check_file *f, const check_filled *v)
 {
     int rc, added = 0;
-    if (!f->headers || f->reopened >= REOPENED_MOST) return 0;
+    if (!f->suggested || f->reopened >= REOPENED_MOST) return 0;
     TRY(lex(f, v));
-    TRY(check_headers_suggest(&f->headers, &f->includes, &f->tokens, v->text.data, is_cpp(f)));
+    TRY(check_fragment_headers(&f->suggested, &f->includes, &f->tokens, v->text.data, is_cpp(f)));
     added = rc;
     if (added) TRY(reopen(f));
     rc = added;
@@ -369,15 +399,15 @@ static int include_headers(hpc_check_file *f)
     if (f->for_tree || is_cuda(f) || f->base.missing[0]) return HPC_OK;
     if (!check_is_fragment(&f->empty.issues, is_cpp(f))) return HPC_OK;
     TRY(lex(f, &f->empty));
-    TRY(check_headers_suggest(&f->headers, &f->includes, &f->tokens, f->text, is_cpp(f)));
+    TRY(check_fragment_headers(&f->suggested, &f->includes, &f->tokens, f->text, is_cpp(f)));
     if (rc == 0) return HPC_OK;
     TRY(reopen(f));
     if (f->empty.issues.n >= errors) {
-        f->headers = 0;
+        f->suggested = 0;
         f->includes.n = 0;
         TRY(reopen(f));
     }
-    describe(f);
+    TRY(describe(f));
 out:
     return rc;
 }
@@ -443,7 +473,7 @@ static void note_parser(hpc_check_file *f)
 static int settle(hpc_check_file *f)
 {
     int rc = HPC_OK;
-    describe(f);
+    TRY(describe(f));
     TRY(include_headers(f));
     for (int k = 0; k < ROUNDS_MOST; k++) {
         TRY(check_declare(f, &f->empty, true));
@@ -502,11 +532,11 @@ out:
 
 int hpc_check_file_open(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s)
 {
-    return check_file_create(out, c, s, false);
+    return check_file_create(out, c, s, false, false);
 }
 
 int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
-                      bool for_tree)
+                      bool for_tree, bool once)
 {
     int rc;
     *out = NULL;
@@ -514,6 +544,7 @@ int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_sour
     if (!f) return HPC_E_NOMEM;
     f->c = c;
     f->for_tree = for_tree;
+    f->once = once;
     TRY(check_take_id(&f->id, c));
     f->taken = true;
     TRY(open_file(f, s));

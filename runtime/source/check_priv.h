@@ -41,11 +41,13 @@ int check_send(int fd, const hpc_buf *b, int64_t until);
 int check_receive(hpc_buf *b, int fd, int64_t until);
 
 /* What is asked: the kind, the number of the file, the seconds that it may take, and
- *   OPEN   the texts (path and text by turns, the file first), the flags
+ *   OPEN   how (CHECK_BODIES, ...), the set of headers that it may share (two numbers), the
+ *          texts (path and text by turns, the file first, what declares names second), the flags
  *   PARSE  lo, hi, what stands between them
  *   CLOSE  nothing, and no answer
  *   TREE   nothing: that of what was parsed last
  * What is answered: 0 and the issues, or the tree (tree_priv.h), or 1 and a message. */
+enum { CHECK_BODIES = 1 << 0, CHECK_ONCE = 1 << 1, CHECK_REOPENED = 1 << 2 };
 enum { CHECK_OPEN = 1, CHECK_PARSE_AGAIN, CHECK_CLOSE, CHECK_TREE, CHECK_FILES_MOST = 1 << 16 };
 void check_put_issues(hpc_buf *b, const check_issues *s);
 int check_get_issues(check_issues *out, check_reader *r);
@@ -75,6 +77,21 @@ const char *check_path(hpc_arena *a, const char *folder, const char *path);
 /* ---- texts of ours (check_prelude.c) ------------------------------------------------ */
 #define CHECK_FOLDER "/hpccoder-check" /* where they seem to be; nothing is there */
 extern const char check_prelude_cuda[], check_prelude_omp[];
+
+/* ---- headers that files share (check_headers.c) -------------------------------------- */
+typedef struct check_headers { /* a set of standard headers */
+    uint64_t bits[2];
+} check_headers;
+/* Those that the compiler certainly includes for this file, and before any code. */
+int check_headers_find(check_headers *out, const hpc_check_file *f);
+int check_headers_ms(const check_headers *s); /* about what a parse of them takes */
+check_headers check_headers_common(const check_headers *a, const check_headers *b);
+bool check_headers_within(const check_headers *a, const check_headers *b); /* a in b */
+/* The lines that include them, in the same order for each set. */
+int check_headers_text(hpc_buf *out, const check_headers *s);
+/* Headers that libclang did not find with the file's flags. */
+bool check_headers_is_missing(const hpc_check_file *f, const char *name, size_t n);
+int check_headers_add_missing(hpc_check_file *f, const char *name, size_t n);
 
 /* ---- new or not (check_compare.c) ---------------------------------------------------- */
 /* A text that issues were found in: `mid_n` bytes from `lo` on are what fills the gap. */
@@ -107,15 +124,15 @@ int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v
 /* Clears fresh[i] of issues of the parser that follow from an unknown name. */
 int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
 
-/* ---- standard headers of a fragment (check_header.c) ------------------------------------- */
+/* ---- standard headers of a fragment (check_fragment.c) ------------------------------------- */
 /* Whether a standard name is declared nowhere. */
 bool check_is_fragment(const check_issues *s, bool cpp);
 /* Appends an #include of each header that names of the text suggest and that `set` does not have,
  * and adds it to `set`. 1: there were such headers. */
-int check_headers_suggest(uint64_t *set, hpc_buf *includes, const hpc_tokens *t, const char *text,
-                          bool cpp);
+int check_fragment_headers(uint64_t *set, hpc_buf *includes, const hpc_tokens *t, const char *text,
+                           bool cpp);
 /* "<vector>, <cmath>" */
-void check_headers_list(char *out, size_t n, uint64_t set, bool cpp);
+void check_fragment_list(char *out, size_t n, uint64_t set, bool cpp);
 
 /* ---- brackets (check_bracket.c) ----------------------------------------------------------- */
 /* How many match nothing, and the first of these at or behind `from` (t->n: none). */
@@ -133,6 +150,7 @@ struct hpc_checker {
     hpc_checker_options options;
     uint8_t *taken; /* numbers of files */
     int64_t taken_n;
+    hpc_map *missing; /* headers, with the hash of the flags before each */
 };
 /* The process runs afterwards. */
 int check_restart(hpc_checker *c);
@@ -151,6 +169,7 @@ struct hpc_check_file {
     uint64_t id;
     bool taken;         /* the number */
     bool for_tree;      /* read without OpenMP, and unknown types are to be told from others */
+    bool once;          /* parsed once, with headers that other files may share */
     int64_t generation; /* of the process that it is open in; 0: in none */
     hpc_check_base base;
     hpc_arena *arena;
@@ -160,7 +179,9 @@ struct hpc_check_file {
     const char **flags; /* libclang's */
     int64_t flags_n;
     bool flags_known;
-    uint64_t headers;                /* that its names suggest, as check_headers_suggest has them */
+    bool shares;                     /* parses of headers */
+    check_headers headers;           /* that it may share */
+    uint64_t suggested;              /* headers, as check_fragment_headers has them */
     hpc_buf includes;                /* of these */
     hpc_buf prelude;                 /* declares names that were unknown */
     hpc_map *known;                  /* those */
@@ -174,9 +195,10 @@ struct hpc_check_file {
     uint8_t *fresh, *used;
     int64_t fresh_cap, used_cap;
 };
-/* for_tree: all of it is the gap's surroundings, and check_file_again may follow. */
+/* for_tree: all of it is the gap's surroundings, and check_file_again may follow. once: it is
+ * parsed only once, with headers that other files may share. */
 int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
-                      bool for_tree);
+                      bool for_tree, bool once);
 /* The file with another text, and what is found in it. */
 int check_file_again(hpc_check_file *f, const char *text, size_t n);
 /* Asks something of the file that says no more than its kind. 1: the process was lost. */

@@ -10,18 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/source/check_priv.h"
-#include "runtime/source/clang/clang.h"
+#include "runtime/source/check_share.h"
 #include "runtime/source/tree_priv.h"
-
-enum { TEXTS_MOST = 8 };
 
 /* A file that was opened, and the message that opened it, in which its texts and flags are. */
 typedef struct unit {
     hpc_buf message;
-    hpc_clang_text text[TEXTS_MOST];
+    hpc_clang_text text[CHECK_TEXTS_MOST];
     size_t texts_n;
     hpc_clang_unit *clang; /* NULL: not open */
+    int64_t shared;        /* the number of the unit that it shares, from 1; 0: none */
 } unit;
 
 typedef struct server {
@@ -31,6 +29,7 @@ typedef struct server {
     int64_t n, cap;
     hpc_buf question, answer, text;
     check_issues issues;
+    check_share share;
 } server;
 
 static void __attribute__((noreturn)) give_up(void)
@@ -114,9 +113,31 @@ static unit *unit_of(server *s, uint64_t id)
 
 static void close_unit(server *s, unit *u)
 {
-    s->table->close(u->clang);
+    if (u->shared)
+        check_share_close(&s->share, u->shared - 1);
+    else
+        s->table->close(u->clang);
     hpc_buf_release(&u->message);
     *u = (unit){0};
+}
+
+/* Reads what opens a file; the result points into the message, which is the unit's. */
+static const char **take_texts(unit *u, check_reader *r)
+{
+    size_t length;
+    u->texts_n = (size_t)check_get(r);
+    if (u->texts_n < 2 || u->texts_n > CHECK_TEXTS_MOST) give_up();
+    for (size_t k = 0; k < u->texts_n; k++) {
+        u->text[k].path = check_get_bytes(r, &length);
+        u->text[k].text = check_get_bytes(r, &u->text[k].n);
+    }
+    uint64_t n = check_get(r);
+    if (r->failed || n > (uint64_t)(r->end - r->at)) give_up();
+    const char **flags = hpc_alloc((size_t)n + 1, sizeof *flags);
+    if (!flags) give_up();
+    for (uint64_t k = 0; k < n; k++) flags[k] = check_get_bytes(r, &length);
+    if (r->failed) give_up();
+    return flags;
 }
 
 /* Keeps the question, because texts and flags lie in it. */
@@ -124,24 +145,23 @@ static void open_unit(server *s, uint64_t id, check_reader r)
 {
     char error[HPC_CLANG_ERROR_BYTES] = "";
     unit *u = unit_of(s, id);
-    size_t length;
+    int rc = 0;
     close_unit(s, u);
     u->message = s->question;
     s->question = (hpc_buf){0};
-    const bool bodies = check_get(&r) != 0;
-    u->texts_n = (size_t)check_get(&r);
-    if (u->texts_n < 1 || u->texts_n > TEXTS_MOST) give_up();
-    for (size_t k = 0; k < u->texts_n; k++) {
-        u->text[k].path = check_get_bytes(&r, &length);
-        u->text[k].text = check_get_bytes(&r, &u->text[k].n);
-    }
-    uint64_t n = check_get(&r);
-    if (r.failed || n > (uint64_t)(r.end - r.at)) give_up();
-    const char **flags = hpc_alloc((size_t)n + 1, sizeof *flags);
-    if (!flags) give_up();
-    for (uint64_t k = 0; k < n; k++) flags[k] = check_get_bytes(&r, &length);
-    if (r.failed) give_up();
-    int rc = s->table->open(&u->clang, u->text, u->texts_n, flags, bodies, error);
+    const uint64_t how = check_get(&r);
+    check_headers set;
+    for (size_t k = 0; k < sizeof set.bits / sizeof *set.bits; k++) set.bits[k] = check_get(&r);
+    const char **flags = take_texts(u, &r);
+    if (how & CHECK_ONCE)
+        u->shared = check_share_open(&s->share, &set, how & CHECK_REOPENED,
+                                     &(check_texts){u->text, u->texts_n, flags}) +
+                    1;
+    if (u->shared)
+        u->clang = check_share_unit(&s->share, u->shared - 1);
+    else
+        rc = s->table->open(&u->clang, u->text, u->texts_n, flags, how & CHECK_BODIES,
+                            !(how & CHECK_ONCE), error);
     hpc_free(flags);
     answer(s, u, rc < 0 ? error : NULL);
 }
@@ -162,9 +182,11 @@ static void parse_unit(server *s, uint64_t id, check_reader *r)
     if (s->text.failed) give_up();
     u->text[0].text = s->text.data;
     u->text[0].n = s->text.n;
-    int rc = s->table->parse(u->clang, u->text, u->texts_n, error);
+    const check_texts texts = {u->text, u->texts_n, NULL};
+    bool done = u->shared ? check_share_parse(&s->share, u->shared - 1, &texts)
+                          : s->table->parse(u->clang, u->text, u->texts_n, 0, error) == 0;
     u->text[0] = before;
-    if (rc < 0) give_up(); /* the unit is of no use any more */
+    if (!done) give_up(); /* the unit is of no use any more */
     answer(s, u, NULL);
 }
 
@@ -202,6 +224,7 @@ void check_serve(int fd, const char *library)
     server s = {.fd = fd};
     s.table = open_library(&s.answer, library);
     if (check_send(fd, &s.answer, 0) != 0 || !s.table) give_up();
+    check_share_init(&s.share, s.table, library);
     while (check_receive(&s.question, fd, 0) == 0) {
         serve_one(&s);
         alarm(0);

@@ -101,7 +101,7 @@ int hpc_tree_open(hpc_tree_source **out, hpc_checker *c, const hpc_tree_file *f)
     *out = NULL;
     hpc_tree_source *s = hpc_alloc(1, sizeof *s);
     if (!s) return HPC_E_NOMEM;
-    TRY(check_file_create(&s->file, c, &source, true));
+    TRY(check_file_create(&s->file, c, &source, true, f->once));
     *out = s;
     s = NULL;
 out:

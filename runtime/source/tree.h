@@ -226,6 +226,9 @@ typedef struct hpc_tree_file {
     size_t n; /* at most 16 MiB */
     hpc_language language;
     const hpc_check_flags *flags; /* NULL: none */
+    /* It is one of many files, and hpc_tree_again does not follow: files share parses of standard
+     * headers. */
+    bool once;
 } hpc_tree_file;
 /* Parses it, its headers once and for all. HPC_E_UNSUPPORTED: no C or C++ (CUDA and HIP are read
  * with a few declarations of ours), or libclang does not get through it: the message says why. */

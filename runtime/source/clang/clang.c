@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/source/clang/priv.h"
 
@@ -42,6 +43,7 @@ static void close_unit(hpc_clang_unit *u)
     walk_close(u);
     if (u->unit) clang_disposeTranslationUnit(u->unit);
     if (u->index) clang_disposeIndex(u->index);
+    free(u->kept);
     free(u);
 }
 
@@ -72,14 +74,25 @@ static bool is_language(const char *const *flags, const char *name)
 }
 
 /* Headers come before what is checked: they are parsed once, without the bodies of functions, and
- * a header that is missing does not end the parse. */
-static const unsigned how = CXTranslationUnit_KeepGoing | CXTranslationUnit_PrecompiledPreamble |
-                            CXTranslationUnit_CreatePreambleOnFirstParse;
+ * a header that is missing does not end the parse. A preamble costs as much as half a parse. */
+static const unsigned how = CXTranslationUnit_KeepGoing;
+static const unsigned with_preamble =
+    CXTranslationUnit_PrecompiledPreamble | CXTranslationUnit_CreatePreambleOnFirstParse;
 static const unsigned without_bodies =
     CXTranslationUnit_SkipFunctionBodies | CXTranslationUnit_LimitSkipFunctionBodiesToPreamble;
 
+static void note_kept(CXFile file, CXSourceLocation *stack, unsigned n, CXClientData user)
+{
+    hpc_clang_unit *u = user;
+    (void)stack;
+    (void)n;
+    walk_grow(&u->kept, &u->kept_cap, u->kept_n + 1, sizeof *u->kept);
+    if (clang_getFileUniqueID(file, &u->kept[u->kept_n]) == 0) u->kept_n++;
+}
+
 static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
-                     const char *const *flags, bool bodies, char error[HPC_CLANG_ERROR_BYTES])
+                     const char *const *flags, bool bodies, bool again,
+                     char error[HPC_CLANG_ERROR_BYTES])
 {
     struct CXUnsavedFile unsaved[TEXTS_MOST];
     unsigned n = unsaved_of(unsaved, texts, texts_n);
@@ -89,13 +102,15 @@ static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t t
     u->is_c = is_language(flags, "c");
     u->is_cuda = is_language(flags, "cuda");
     u->index = create_index();
-    const unsigned options = bodies ? how : how | without_bodies;
+    const unsigned options =
+        how | (again ? with_preamble : 0u) | (bodies ? 0u : without_bodies);
     int code = CXError_Failure;
     if (u->index)
         code = (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags, count(flags),
                                                 unsaved, n, options, &u->unit);
     u->file = u->unit ? clang_getFile(u->unit, texts[0].path) : NULL;
     if (code == CXError_Success && u->file) {
+        clang_getInclusions(u->unit, note_kept, u);
         *out = u;
         return 0;
     }
@@ -103,16 +118,44 @@ static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t t
     return failed(error, "parse the file with these flags", code);
 }
 
-static int parse_unit(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n,
+static bool is_kept(const hpc_clang_unit *u, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return false;
+    for (size_t k = 0; k < u->kept_n; k++)
+        if (u->kept[k].data[0] == st.st_dev && u->kept[k].data[1] == st.st_ino) return true;
+    return false;
+}
+
+/* The line that includes the unit's own file is the last one of texts[0]. */
+static unsigned last_line(const hpc_clang_text *t)
+{
+    size_t k = t->n;
+    if (k > 0) k--;
+    while (k > 0 && t->text[k - 1] != '\n') k--;
+    return (unsigned)k;
+}
+
+static int parse_unit(hpc_clang_unit *u, const hpc_clang_text *texts, size_t texts_n, size_t own,
                       char error[HPC_CLANG_ERROR_BYTES])
 {
     struct CXUnsavedFile unsaved[TEXTS_MOST];
     unsigned n = unsaved_of(unsaved, texts, texts_n);
+    if (own > 0 && is_kept(u, texts[own].path)) return 1;
     int code =
         clang_reparseTranslationUnit(u->unit, n, unsaved, clang_defaultReparseOptions(u->unit));
     if (code != 0) return failed(error, "parse the file again", code);
-    u->file = clang_getFile(u->unit, texts[0].path);
-    return 0;
+    u->file = clang_getFile(u->unit, texts[own].path);
+    u->outer = own > 0 ? clang_getFile(u->unit, texts[0].path) : NULL;
+    u->outer_end = own > 0 ? last_line(&texts[0]) : 0;
+    return u->file ? 0 : failed(error, "find the file", 0);
+}
+
+static void suspend_unit(hpc_clang_unit *u)
+{
+    walk_close(u);
+    u->file = u->outer = NULL;
+    clang_suspendTranslationUnit(u->unit);
 }
 
 /* ---- errors --------------------------------------------------------------------------------- */
@@ -127,12 +170,20 @@ static bool is_of_parser(CXDiagnostic d)
     return is;
 }
 
-/* Of the place itself; of a macro's, where it is used. */
+/* Of the place itself; of a macro's, where it is used. What is missing at the end of the file is
+ * noticed where the text goes on that includes it. */
 static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
 {
     CXFile file;
     unsigned line, column, at;
     clang_getExpansionLocation(clang_getDiagnosticLocation(d), &file, &line, &column, &at);
+    if (file && u->outer && at >= u->outer_end && clang_File_isEqual(file, u->outer)) {
+        size_t n = 0;
+        const char *text = clang_getFileContents(u->unit, u->file, &n);
+        const unsigned end = walk_end_of(text, n);
+        clang_getExpansionLocation(clang_getLocationForOffset(u->unit, u->file, end), &file, &line,
+                                   &column, &at);
+    }
     if (!file || !u->file || !clang_File_isEqual(file, u->file)) return false;
     out->line = line;
     out->column = column;
@@ -212,6 +263,7 @@ const hpc_clang hpc_clang_table = {
     .open = open_unit,
     .parse = parse_unit,
     .issues = issues,
+    .suspend = suspend_unit,
     .tree = walk_tree,
     .close = close_unit,
 };

@@ -17,8 +17,12 @@ typedef struct walk walk;
 struct hpc_clang_unit {
     CXIndex index;
     CXTranslationUnit unit;
-    CXFile file;
+    CXFile file;        /* its own */
+    CXFile outer;       /* the one that includes it last, if that is another */
+    unsigned outer_end; /* where it does so */
     bool is_c, is_cuda;
+    CXFileUniqueID *kept; /* files of the headers that were kept */
+    size_t kept_n, kept_cap;
     walk *walk; /* NULL: no tree was asked for */
 };
 
@@ -108,6 +112,8 @@ bool walk_evaluate(int64_t *out, CXCursor c);
 bool walk_is_function(enum CXCursorKind k);
 
 /* ---- places (tree_place.c) ---------------------------------------------------------------- */
+/* Where libclang sees the end of a file: on the line end that it ends with, if it does. */
+unsigned walk_end_of(const char *text, size_t n);
 /* What follows is in this file of the unit; false: it has no text. */
 bool walk_go_to(walk *w, CXFile file);
 /* Whether a place is in the unit's own file; of a macro's, where it is used. */

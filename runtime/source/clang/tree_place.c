@@ -45,12 +45,33 @@ static bool is_own(walk *w, CXFile file)
     return false;
 }
 
+unsigned walk_end_of(const char *text, size_t n)
+{
+    const char end = n > 0 ? text[n - 1] : '\0';
+    if (end != '\n' && end != '\r') return (unsigned)n;
+    const char before = n > 1 ? text[n - 2] : '\0';
+    return (unsigned)n - (before != end && (before == '\n' || before == '\r') ? 2 : 1);
+}
+
+/* Whether a place is the end of the unit's own file: what is open there ends where the text goes on
+ * that includes it. */
+static bool is_at_end(walk *w, CXFile file, unsigned offset)
+{
+    const hpc_clang_unit *u = w->u;
+    return !w->elsewhere && u->outer && file && offset >= u->outer_end &&
+           clang_File_isEqual(file, u->outer);
+}
+
 bool walk_in_file(walk *w, CXSourceLocation l, uint32_t *at)
 {
     CXFile file;
     unsigned offset;
     if (is_plain(w, l, at)) return true;
     clang_getExpansionLocation(l, &file, NULL, NULL, &offset);
+    if (is_at_end(w, file, offset)) {
+        *at = walk_end_of(w->text, w->text_n);
+        return true;
+    }
     if (!is_own(w, file) || offset > w->text_n) return false;
     *at = offset;
     return true;
@@ -64,6 +85,7 @@ static bool of_macro(walk *w, CXSourceLocation l, uint32_t at)
     uint32_t plain;
     if (is_plain(w, l, &plain)) return plain != at;
     clang_getSpellingLocation(l, &file, NULL, NULL, &offset);
+    if (is_at_end(w, file, offset)) return at != walk_end_of(w->text, w->text_n);
     return offset != at || !is_own(w, file);
 }
 

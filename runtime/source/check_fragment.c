@@ -177,8 +177,8 @@ bool check_is_fragment(const check_issues *s, bool cpp)
     return false;
 }
 
-int check_headers_suggest(uint64_t *set, hpc_buf *includes, const hpc_tokens *t, const char *text,
-                          bool cpp)
+int check_fragment_headers(uint64_t *set, hpc_buf *includes, const hpc_tokens *t, const char *text,
+                           bool cpp)
 {
     uint64_t more = suggested(t, text, cpp) & ~*set;
     *set |= more;
@@ -188,7 +188,7 @@ int check_headers_suggest(uint64_t *set, hpc_buf *includes, const hpc_tokens *t,
     return includes->failed ? includes->failed : more != 0;
 }
 
-void check_headers_list(char *out, size_t n, uint64_t set, bool cpp)
+void check_fragment_list(char *out, size_t n, uint64_t set, bool cpp)
 {
     size_t at = 0;
     out[0] = '\0';
