@@ -465,7 +465,8 @@ static int skip_files(char ***file, int64_t *n, const char *from)
         ++*file;
         --*n;
     }
-    return *n > 0 ? HPC_OK : hpc_fail(HPC_E_ARG, "--from %s: none of the files has this name", from);
+    return *n > 0 ? HPC_OK
+                  : hpc_fail(HPC_E_ARG, "--from %s: none of the files has this name", from);
 }
 
 static int run(void *options, int argc, char **argv)
@@ -529,8 +530,14 @@ const hpc_command hpc_cmd_pragma = {
         "directives on 1, 2 and 4 threads, where it must print and write the same; then under "
         "ThreadSanitizer, if clang and Archer are installed. What it finds turns verdicts down, "
         "never up.\n\n"
+        "Workers (-j) judge files in parallel; results are printed in the order of the files, each "
+        "as soon as it is known, in JSON as elements of the list. Files with the same flags share "
+        "parses of standard headers. Each worker runs libclang in a process that may use 3 GiB and "
+        "60 s for a parse; if that crashes or takes too long, the file is named and its loops are "
+        "listed as unknown. Ctrl-C completes the files that have been begun and the output, and "
+        "says with which --from the same command does the others.\n\n"
         "Exit status: 0 done; 1 with --check, if there is a wrong directive; 2 if a file could not "
-        "be used, whatever was found in others; 3 if something else failed.",
+        "be used, whatever was found in others; 3 if it was stopped or something else failed.",
     .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
                 "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
                 "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"

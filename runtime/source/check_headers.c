@@ -430,10 +430,9 @@ static void scan_include(scan *s, const char *includer, cursor *c, int depth)
     word name = {c->at + 1, 0};
     while (name.at + name.n < c->end && name.at[name.n] != close && name.at[name.n] != '\n')
         name.n++;
-    const char *path =
-        name.n > 0 && *name.at == '/'
-            ? hpc_arena_text(s->arena, "%.*s", (int)name.n, name.at)
-            : find(s, includer, name, open == '"');
+    const char *path = name.n > 0 && *name.at == '/'
+                           ? hpc_arena_text(s->arena, "%.*s", (int)name.n, name.at)
+                           : find(s, includer, name, open == '"');
     if (!path && add_name(s->out, name.at, name.n)) return;
     if (!path && check_headers_is_missing(s->f, name.at, name.n)) /* then it reads this instead */
         path = beside(s, includer, name);

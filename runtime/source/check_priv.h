@@ -182,8 +182,8 @@ struct hpc_check_file {
     uint8_t *fresh, *used;
     int64_t fresh_cap, used_cap;
 };
-/* for_tree: all of it is the gap's surroundings, and check_file_again may follow. once: it is parsed
- * only once, with headers that other files may share. */
+/* for_tree: all of it is the gap's surroundings, and check_file_again may follow. once: it is
+ * parsed only once, with headers that other files may share. */
 int check_file_create(hpc_check_file **out, hpc_checker *c, const hpc_check_source *s,
                       bool for_tree, bool once);
 /* The file with another text, and what is found in it. */

@@ -6,7 +6,8 @@
  * an #include of the file. The preamble stays valid, whichever file comes next.
  *
  * A preamble costs more than a parse of its headers. What two files have in common gets one when
- * the time that files lost without it, which they spent in headers that no preamble had, is as long.
+ * the time that files lost without it, which they spent in headers that no preamble had, is as
+ * long.
  */
 #include <stdio.h>
 #include <string.h>
@@ -136,8 +137,7 @@ static check_shared *entry_of(check_share *s, uint64_t flags, const check_header
     return &s->item[s->n++];
 }
 
-static int64_t choose(check_share *s, const check_headers *set, bool reopened,
-                      const check_texts *t)
+static int64_t choose(check_share *s, const check_headers *set, bool reopened, const check_texts *t)
 {
     uint64_t flags = 0;
     for (size_t k = 0; t->flags[k]; k++)

@@ -44,8 +44,8 @@ typedef struct check_texts {
     const char *const *flags;
 } check_texts;
 /* Opens a file that includes a set of headers with a shared preamble, if there is one for it or one
- * is worth its cost; the latter only unless `reopened`. Returns its number, or -1: the file is to be
- * opened alone. */
+ * is worth its cost; the latter only unless `reopened`. Returns its number, or -1: the file is to
+ * be opened alone. */
 int64_t check_share_open(check_share *s, const check_headers *set, bool reopened,
                          const check_texts *t);
 /* Parses another text of the file; false: the preamble is closed, or is not one for this file. */
