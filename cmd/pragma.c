@@ -10,7 +10,7 @@
 
 #include "cmd/pragma_each.h"
 
-enum { FILE_MOST = 16 << 20, WINDOW = 256 };
+enum { FILE_MOST = 16 << 20, WINDOW = 256, PROGRESS_FILES = 10 };
 #define PROGRESS_NS INT64_C(2000000000)
 
 typedef struct judging { /* a worker has a copy, of which it changes the checker alone */
@@ -349,7 +349,7 @@ out:
     return rc;
 }
 
-/* Shown once it takes a while, and not between the lines of results. */
+/* Shown once many files take a while, and not between lines of results on the same terminal. */
 static void show_progress(int64_t done, void *user)
 {
     run_of_files *r = user;
@@ -376,7 +376,7 @@ static int print_end(run_of_files *r, int64_t done)
     return hpc_cmd_print(&r->out);
 }
 
-/* With --fix, a file that is named twice is read again when it has been changed. */
+/* With --fix, a file that is named twice is read the second time after it was changed. */
 static int has_twins(bool *out, char **path, int64_t n)
 {
     hpc_map *seen = hpc_map_create();
@@ -519,14 +519,14 @@ static int run(void *options, int argc, char **argv)
     r.n = argc;
     TRY(check_options(&j, argc));
     TRY(skip_files(&r.path, &r.n, j.o->from));
-    if (strcmp(j.o->verify, "run") != 0) { /* the user's program is to get Ctrl-C, too */
+    if (strcmp(j.o->verify, "run") != 0) { /* with it, Ctrl-C is the program's */
         TRY(hpc_cmd_signals_start(&signals, "pragma",
                                   "results of the files done so far are printed"));
         hpc_cmd_signals_follow(signals, true);
     }
     TRY(open_asker(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);
-    r.silent = j.o->quiet || isatty(STDOUT_FILENO);
+    r.silent = j.o->quiet || r.n < PROGRESS_FILES || isatty(STDOUT_FILENO);
     TRY(judge_all(&r, signals ? hpc_cmd_signals_stop(signals) : NULL));
     TRY(summarise(&j));
     rc = j.worst != EXIT_DONE ? j.worst : j.o->check && j.wrong_n > 0 ? EXIT_FINDINGS : EXIT_DONE;
@@ -571,8 +571,15 @@ const hpc_command hpc_cmd_pragma = {
         "write the same. It runs under ThreadSanitizer, if clang and Archer are installed. These "
         "findings lower verdicts, and never raise them. A message on standard error names each "
         "step that was not possible.\n\n"
+        "Workers (-j) judge files in parallel; results are printed in the order of the files, each "
+        "as soon as it is known, in JSON as elements of the list. Files with the same flags share "
+        "parses of standard headers. Each worker runs libclang in a process that may use 3 GiB and "
+        "60 s for a parse; if that crashes or takes too long, the file is named and its loops are "
+        "listed as unknown. Ctrl-C completes the files that have been begun and the output, and "
+        "says with which --from the same command does the others.\n\n"
         "Exit status: 0: done. 1: --check found a wrong directive. 2: a file could not be used or "
-        "does not compile; the other files are judged all the same. 3: something else failed.",
+        "does not compile; the other files are judged all the same. 3: it was stopped, or "
+        "something else failed.",
     .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
                 "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
                 "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"

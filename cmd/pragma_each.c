@@ -65,7 +65,8 @@ static void *work(void *arg)
 {
     member *m = arg;
     queue *q = m->q;
-    for (int64_t k = take(q); k >= 0; k = take(q)) finish(q, k, q->o->work(k, m->number, q->o->user));
+    for (int64_t k = take(q); k >= 0; k = take(q))
+        finish(q, k, q->o->work(k, m->number, q->o->user));
     return NULL;
 }
 

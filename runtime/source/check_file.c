@@ -94,7 +94,7 @@ static const char *const flags_of_cuda[] = {
     "-I" CHECK_FOLDER "/cuda", "-include",   CHECK_FOLDER "/cuda/cuda_runtime.h"};
 static const char *const flags_unless_known[] = {"-fopenmp", "-fopenmp-version=51"};
 static const char *const flags_of_trees[] = {"-D_OPENMP=201811"};
-/* Else each file makes again what a shared preamble needs of its own templates. */
+/* Without it, each file instantiates again the templates that a shared preamble uses. */
 static const char *const flags_of_shared[] = {"-fpch-instantiate-templates"};
 
 static bool is_cuda(const hpc_check_file *f)

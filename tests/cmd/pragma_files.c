@@ -270,8 +270,7 @@ static void a_failure_is_the_callers(void **state)
     hpc_error_clear();
 }
 
-#define EACH(f)                                                                                    \
-    cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+#define EACH(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {

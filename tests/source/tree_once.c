@@ -108,8 +108,7 @@ static void a_crash_costs_one_file(void **state)
     hpc_checker_close(c);
 }
 
-#define EACH(f)                                                                                    \
-    cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+#define EACH(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {

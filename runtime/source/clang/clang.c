@@ -102,8 +102,7 @@ static int open_unit(hpc_clang_unit **out, const hpc_clang_text *texts, size_t t
     u->is_c = is_language(flags, "c");
     u->is_cuda = is_language(flags, "cuda");
     u->index = create_index();
-    const unsigned options =
-        how | (again ? with_preamble : 0u) | (bodies ? 0u : without_bodies);
+    const unsigned options = how | (again ? with_preamble : 0u) | (bodies ? 0u : without_bodies);
     int code = CXError_Failure;
     if (u->index)
         code = (int)clang_parseTranslationUnit2(u->index, texts[0].path, flags, count(flags),

@@ -63,8 +63,8 @@ typedef struct hpc_clang {
     int version; /* HPC_CLANG_VERSION */
     /* texts[0] is the file, flags are NULL-terminated and none of them names it; `bodies`: those of
      * functions in headers are read, too; `again`: the headers that it begins with are kept for
-     * further parses, which they make shorter. 0, or -1 with one line in `error`. Nothing is written
-     * to a disk. */
+     * further parses, which they make shorter. 0, or -1 with one line in `error`. Nothing is
+     * written to a disk. */
     int (*open)(hpc_clang_unit **out, const hpc_clang_text *texts, size_t texts_n,
                 const char *const *flags, bool bodies, bool again,
                 char error[HPC_CLANG_ERROR_BYTES]);
