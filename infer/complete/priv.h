@@ -1,6 +1,7 @@
 /*
  * priv.h: the parts of a completion: where it ends (stop.c), what of it repeats what
- * follows (repeat.c), how it is indented (indent.c), how long a prompt may be (budget.c),
+ * follows (repeat.c), how it is indented (indent.c), the columns of
+ * fixed-form Fortran (card.c), how long a prompt may be (budget.c),
  * and what the model is shown (prompt.c).
  */
 #ifndef HPC_COMPLETE_PRIV_H
@@ -70,6 +71,11 @@ int complete_indent_create(complete_indent *i, const hpc_spot *d);
  * of its lines stays so when more of them come. */
 int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop *s,
                           const char *text, size_t n);
+
+/* ---- columns of fixed-form Fortran (card.c) ------------------------------------------ */
+/* Appends text[0..n), which comes at the cursor, in columns 1 to 72. What was appended for whole
+ * lines stays when more of them come. */
+int complete_card_put(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
 
 /* ---- tokens that are chosen anew (heal.c) ------------------------------------------------ */
 /* Whether it is worth a vocabulary to ask. */
