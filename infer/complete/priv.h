@@ -1,5 +1,5 @@
 /*
- * priv.h: the parts of a completion: where it ends (stop.c), what of it repeats what
+ * priv.h: the parts of a completion: where it ends (stop.c, outline.c), what of it repeats what
  * follows (repeat.c), how it is indented (indent.c), the columns of
  * fixed-form Fortran (card.c), how long a prompt may be (budget.c),
  * and what the model is shown (prompt.c).
@@ -45,6 +45,11 @@ void complete_stop_release(complete_stop *s);
 int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
                        bool last);
 
+/* ---- blocks by indentation (outline.c) ----------------------------------------------- */
+/* The same without a lexer. text: from the beginning of the cursor's line, which is at `lead`. */
+void complete_outline_find(size_t *end, bool *over, hpc_complete_stop kind, const char *text,
+                           size_t n, size_t lead, bool last);
+
 /* ---- what repeats (repeat.c) ------------------------------------------------------------- */
 /* As complete_stop_find, of a text that ends there: where it begins to say what follows it. */
 void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
@@ -87,7 +92,7 @@ int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, s
 
 /* ---- how long a prompt may be (budget.c) ------------------------------------------------- */
 enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
-/* From the time that the first 192 tokens of a prompt take, which stay in the cache. */
+/* From the time that the first 320 tokens of a prompt take, which stay in the cache. */
 int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
 /* Tokens that the model reads in this time, at least COMPLETE_BUDGET_LEAST. */
 int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns);
