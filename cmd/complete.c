@@ -290,6 +290,9 @@ static int print_json(completing *x)
     hpc_json_out w = {.buf = &out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "file", x->name);
+    hpc_json_put_text(&w, "language",
+                      x->spot.language == HPC_LANGUAGE_NONE ? NULL
+                                                            : hpc_language_name(x->spot.language));
     hpc_json_put_int(&w, "line", x->spot.line);
     hpc_json_put_int(&w, "col", x->spot.col);
     hpc_json_put_text(&w, "model", x->model);
@@ -399,6 +402,12 @@ static void remark_limits(const completing *x)
 {
     const hpc_completions *m = &x->made;
     const hpc_completion *c = m->n > 0 ? m->item : NULL;
+    bool free_text = !x->o->raw && strcmp(x->o->grammar, "none") == 0;
+    if (free_text && x->spot.language == HPC_LANGUAGE_NONE)
+        fprintf(stderr,
+                "hpccoder complete: %s is not C, C++, CUDA, HIP, OpenCL or Fortran by its name: "
+                "blocks end by indentation, and nothing is checked\n",
+                x->name);
     if (m->prompt_tokens < m->prompt_wanted)
         fprintf(stderr,
                 "hpccoder complete: shortened the prompt from %lld to %lld tokens to read it in "
@@ -676,14 +685,15 @@ const hpc_command hpc_cmd_complete = {
     .summary = "what goes at a place in a source file",
     .arguments = "FILE|- [-- COMPILER FLAGS]",
     .description =
-        "Prints what a language model puts at a place in a file of C, C++, CUDA or Fortran, from "
-        "what stands before and behind it. A completion ends where its line, block or function "
-        "does, does not repeat what follows, and has the file's indentation and line ends; in the "
-        "middle of a line, with more than closing marks behind it, it ends with the line. A word "
-        "or an "
-        "operator that has begun before the place is gone on with as if it had not been cut.\n\n"
-        "One completion is printed line by line as it comes. With --samples the likeliest is "
-        "printed, and --json has all of them. Ctrl-C keeps what there is.\n\n"
+        "Generates code at a position in a file of C, C++, CUDA or Fortran, from the text before "
+        "and after it. A completion ends with its line, block or function, does not repeat the "
+        "text after it, and has the file's indentation and line ends. In fixed-form Fortran it "
+        "keeps to columns 1 to 72. In the middle of a line, with more than closing brackets after "
+        "the cursor, it ends with the line. Partially typed words and operators are continued. In "
+        "files of other languages blocks end by indentation, and nothing is checked.\n\n"
+        "One completion is printed line by line while it is generated. With --samples the most "
+        "likely one is printed, and --json lists all of them. Ctrl-C prints what has been "
+        "completed so far; with --write it leaves the file unchanged.\n\n"
         "Completions are held against their place: do brackets still pair, and, by libclang, do "
         "they parse there or, with the flags of a compile_commands.json or of the command line and "
         "all headers found, compile? Those that do not sink below those that do, and --json says "

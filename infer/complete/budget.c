@@ -5,12 +5,15 @@
  * rest of it. Times of other lengths follow from the number of floating-point operations, because
  * the cost of attention grows with the length.
  */
+#include <math.h>
+
 #include "infer/complete/priv.h"
 
 enum {
-    WARM_UP = 32, /* tokens: pages of the model are touched for the first time */
-    PROBE = 192,  /* tokens, those included */
-    STEP = 512    /* a limit is a multiple, so that noise seldom changes it */
+    WARM_UP = 32, /* tokens: memory is touched for the first time */
+    CHUNK = 96,   /* tokens of a measurement; the fastest counts, so that a pause does not */
+    CHUNKS = 3,
+    STEP = 256 /* a limit is a multiple, so that noise seldom changes it */
 };
 
 /* An operation of attention takes this many times as long as one of a product: 4089 tokens of a
@@ -53,14 +56,18 @@ int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *p
 {
     const hpc_model_config *m = hpc_engine_config(e);
     int rc;
-    hpc_assert(prompt->n >= PROBE);
+    hpc_assert(prompt->n >= WARM_UP + CHUNKS * CHUNK);
+    *ns_per_flop = INFINITY;
     TRY(compute(e, prompt->id, WARM_UP));
-    int64_t before = hpc_engine_counts_of(e).computed, start = hpc_clock_ns();
-    TRY(compute(e, prompt->id, PROBE));
-    int64_t computed = hpc_engine_counts_of(e).computed - before;
-    if (computed < 1) computed = 1;
-    *ns_per_flop =
-        (double)(hpc_clock_ns() - start) / (flops_of(m, PROBE) - flops_of(m, PROBE - computed));
+    for (int k = 1; k <= CHUNKS; k++) {
+        int64_t n = WARM_UP + k * CHUNK, before = hpc_engine_counts_of(e).computed;
+        int64_t start = hpc_clock_ns();
+        TRY(compute(e, prompt->id, n));
+        int64_t computed = hpc_engine_counts_of(e).computed - before;
+        double ns = (double)(hpc_clock_ns() - start);
+        if (computed > 0)
+            *ns_per_flop = fmin(*ns_per_flop, ns / (flops_of(m, n) - flops_of(m, n - computed)));
+    }
 out:
     return rc;
 }

@@ -185,7 +185,8 @@ int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop 
 {
     const hpc_spot *d = i->d;
     bool begins = d->at == complete_line_begin(d->text.data, d->at);
-    if (d->fixed || d->language == HPC_LANGUAGE_NONE) return hpc_buf_add(out, text, n);
+    if (d->fixed) return complete_card_put(out, d, text, n);
+    if (d->language == HPC_LANGUAGE_NONE) return hpc_buf_add(out, text, n);
     for (size_t at = 0; at < n;) {
         size_t end = complete_line_end(text, n, at), from = at;
         if (at > 0 || begins) {

@@ -1,6 +1,7 @@
 /*
- * priv.h: the parts of a completion: where it ends (stop.c), what of it repeats what
- * follows (repeat.c), how it is indented (indent.c), how long a prompt may be (budget.c),
+ * priv.h: the parts of a completion: where it ends (stop.c, outline.c), what of it repeats what
+ * follows (repeat.c), how it is indented (indent.c), the columns of
+ * fixed-form Fortran (card.c), how long a prompt may be (budget.c),
  * and what the model is shown (prompt.c).
  */
 #ifndef HPC_COMPLETE_PRIV_H
@@ -77,6 +78,11 @@ int complete_body_find(complete_body *out, hpc_tokens *tokens, const hpc_spot *d
 int complete_body_judge(bool *trivial, const char **missing, const complete_body *b,
                         hpc_tokens *tokens, const hpc_spot *d, const hpc_buf *text);
 
+/* ---- blocks by indentation (outline.c) ----------------------------------------------- */
+/* The same without a lexer. text: from the beginning of the cursor's line, which is at `lead`. */
+void complete_outline_find(size_t *end, bool *over, hpc_complete_stop kind, const char *text,
+                           size_t n, size_t lead, bool last);
+
 /* ---- what repeats (repeat.c) ------------------------------------------------------------- */
 /* As complete_stop_find, of a text that ends there: where it begins to say what follows it. */
 void complete_repeat_find(size_t *end, bool *over, const hpc_spot *d, const char *text, size_t n,
@@ -104,6 +110,11 @@ int complete_indent_create(complete_indent *i, const hpc_spot *d);
 int complete_indent_apply(hpc_buf *out, complete_indent *i, const complete_stop *s,
                           const char *text, size_t n);
 
+/* ---- columns of fixed-form Fortran (card.c) ------------------------------------------ */
+/* Appends text[0..n), which comes at the cursor, in columns 1 to 72. What was appended for whole
+ * lines stays when more of them come. */
+int complete_card_put(hpc_buf *out, const hpc_spot *d, const char *text, size_t n);
+
 /* ---- tokens that are chosen anew (heal.c) ------------------------------------------------ */
 /* Whether it is worth a vocabulary to ask. */
 bool complete_heal_may(const char *text, size_t n);
@@ -114,7 +125,7 @@ int64_t complete_heal(size_t *owed, const hpc_vocabulary *v, const char *text, s
 
 /* ---- how long a prompt may be (budget.c) ------------------------------------------------- */
 enum { COMPLETE_BUDGET_LEAST = 512 }; /* tokens: shorter prompts are not limited by time */
-/* From the time that the first 192 tokens of a prompt take, which stay in the cache. */
+/* From the time that the first 320 tokens of a prompt take, which stay in the cache. */
 int complete_budget_measure(double *ns_per_flop, hpc_engine *e, const hpc_ids *prompt);
 /* Tokens that the model reads in this time, at least COMPLETE_BUDGET_LEAST. */
 int64_t complete_budget_tokens(const hpc_model_config *m, double ns_per_flop, int64_t ns);

@@ -152,11 +152,21 @@ static int64_t find_target(const complete_stop *s)
     return s->kind == HPC_STOP_LINE ? -1 : target;
 }
 
+/* The beginning of the cursor's line; of a long one, data in a line, the end of that. */
+static int lead_of_line(complete_stop *s)
+{
+    enum { LONG = 4096 };
+    const hpc_spot *d = s->d;
+    size_t begin = complete_line_begin(d->text.data, d->at);
+    if (d->at - begin > LONG) begin = d->at - LONG;
+    return hpc_buf_add(&s->lead, d->text.data + begin, d->at - begin);
+}
+
 int complete_stop_create(complete_stop *s, const hpc_spot *d, hpc_complete_stop kind)
 {
     int rc = HPC_OK;
     *s = (complete_stop){.d = d, .kind = kind, .target = -1};
-    if (d->language == HPC_LANGUAGE_NONE) return HPC_OK;
+    if (d->language == HPC_LANGUAGE_NONE) return lead_of_line(s);
     TRY(find_open(s));
     TRY(find_closed(s));
     s->target = find_target(s);
@@ -262,21 +272,26 @@ static void see_bracket(finder *x, const hpc_bracket *b)
     if (whole && wanted) end_behind_block(x, b);
 }
 
-/* The end of the first line with something on it; of a text in no language of ours, where blocks
- * are not known, the end of what stands together. */
+/* The end of the first line with something on it. */
 static void end_line(finder *x)
 {
     const char *text = x->s->text.data;
     size_t n = x->s->text.n;
-    bool something = false;
     for (size_t at = x->s->lead.n; at < n && !x->over;) {
         size_t end = complete_line_end(text, n, at);
-        bool blank = complete_is_blank(text + at, end - at);
-        if (end < n && !blank && x->s->kind == HPC_STOP_LINE) end_at(x, end);
-        if (end < n && blank && something) end_at(x, at - 1);
-        something = something || !blank;
+        if (end < n && !complete_is_blank(text + at, end - at)) end_at(x, end);
         at = end + 1;
     }
+}
+
+/* Where blocks are not known by brackets. */
+static void end_outline(finder *x)
+{
+    const complete_stop *s = x->s;
+    size_t end;
+    bool over;
+    complete_outline_find(&end, &over, s->kind, s->text.data, s->text.n, s->lead.n, x->last);
+    if (over) end_at(x, end);
 }
 
 /* A statement of Fortran ends with its line: "end" may become "end do". */
@@ -293,7 +308,10 @@ int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *te
     int rc;
     TRY(complete_stop_read(s, text, n));
     x.end = s->text.n;
-    if (s->kind == HPC_STOP_LINE || s->d->language == HPC_LANGUAGE_NONE) end_line(&x);
+    if (s->kind == HPC_STOP_LINE)
+        end_line(&x);
+    else if (s->d->language == HPC_LANGUAGE_NONE)
+        end_outline(&x);
     for (int64_t i = 0; i < s->brackets.n; i++) {
         const hpc_bracket *b = &s->brackets.item[i];
         if (x.over && b->at >= x.end) break;

@@ -344,6 +344,25 @@ static void raw_names_the_special_token_that_ended_it(void **state)
     assert_true(stopped);
 }
 
+static void other_languages_are_named_and_end_by_indentation(void **state)
+{
+    static const char *const part = "is not C, C++, CUDA, HIP, OpenCL or Fortran by its name";
+    hpc_json *root = NULL;
+    write_text(state, "a.py", "def f(x):\n    if x:", 19);
+    run(state, "complete @a.py --json -n 30");
+    hpc_test_says(o.err, part);
+    test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
+    assert_int_equal(hpc_json_kind_of(key(root, "language")), HPC_JSON_NULL);
+    hpc_json_free(root);
+    run(state, "complete @a.py --quiet -n 30");
+    assert_string_equal(o.err, "");
+    run(state, "complete @a.py --raw -n 4");
+    assert_null(strstr(o.err, part));
+    write_text(state, "dot.c", DOT, strlen(DOT));
+    run(state, "complete @dot.c --at 15 --stop line");
+    assert_null(strstr(o.err, part));
+}
+
 /* An answer that is empty is none: the file stays, and that is said. */
 static void test_nothing_to_add(void **state)
 {
@@ -416,6 +435,7 @@ int main(void)
         TEST(test_nothing_to_add),
         TEST(prompt_keeps_to_its_time_and_rates_are_measured),
         TEST(raw_names_the_special_token_that_ended_it),
+        TEST(other_languages_are_named_and_end_by_indentation),
         TEST(test_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,18 @@ static const example examples[] = {
     {"a.c", "x = v[@];\n", LINE, "i~] + 1"},
     {"a.txt", "words @", LINE, "and {~\nmore"},
     {"a.txt", "words @", BLOCK, "and }\nmore~\n\nothers"},
+    /* blocks by indentation */
+    {"a.py", "def f(x):\n    y = x@", BLOCK, " + 1\n\n    return y~\n\ndef g():\n    pass\n"},
+    {"a.py", "def f(x):@", BLOCK, "\n    if x:\n        return 1\n\n    return 2~\nf(3)\n"},
+    {"a.py", "def f(x):\n    if x:@", BLOCK, "\n        y = 1\n        z = 2~\n    return y\n"},
+    {"a.py", "def f(x):\n    if x:@", FUNCTION, "\n        y = 1\n    return y~\n\nf(1)\n"},
+    {"a.py", "class A:\n    def f(self):\n        return 1@", BLOCK, "~\n\n    def g(self):\n"},
+    {"a.py", "@", BLOCK, "def f(\n    a,\n):\n    return a~\n\nx = 1\n"},
+    {"a.py", "    @", BLOCK, "x = [\n        1\n    ]\n    y = 2~\nz = 3\n"},
+    {"a.js", "function f() {@", BLOCK, "\n  g();\n}~\nfunction g() {\n}\n"},
+    {"Makefile", "all: a b@", BLOCK, "\n\tld a b~\n\na: a.c\n\tcc a.c\n"},
+    {"Makefile", "CC = gcc\n@", BLOCK, "CFLAGS = -O2\nLDFLAGS =~\n\nall: a b\n"},
+    {"R.md", "# Title\n\n@", BLOCK, "A sentence.\nAnother one.~\n\nA paragraph.\n"},
     /* blocks: the one that is begun, */
     {"a.c", "void f() {\n@\n}\n", BLOCK, "  a = 1;\n  for (;;) {\n    b();\n  }~\n  c();\n"},
     {"a.c", "void f() {\n@\n}\n", BLOCK, "  if (a) {\n  } else {\n  }~\n  c();\n"},
