@@ -14,6 +14,7 @@ enum {
 };
 
 typedef struct prediction { /* all that a run of the command holds */
+    hpc_perf_program program;
     const predict_options *o;
     hpc_git *git;
     hpc_perf_model *model;
@@ -227,6 +228,7 @@ static int predict(prediction *x, const char *range)
     remark(x);
     x->report = (predict_report){.p = &x->p, .range = range, .warn = o->warn_on};
     x->report.fail = o->fail_on;
+    x->report.verbose = o->verbose;
     hpc_perf_model_describe(&x->report.facts, x->model);
     TRY(predict_find(&x->report));
     if (x->o->measure) TRY(measure(x));
@@ -259,6 +261,8 @@ static int run(void *options, int argc, char **argv)
     if (!range) goto out;
     TRY(parse_range(&x.ask, argv[0]));
     TRY(ask_history(&x));
+    TRY(predict_find_program(&x.program, o, a));
+    x.ask.program = &x.program;
     TRY(open_all(&x));
     TRY(predict(&x, range));
 out:
@@ -277,21 +281,23 @@ out:
 
 const hpc_command hpc_cmd_perf_predict = {
     .name = "perf predict",
-    .summary = "tells what commits do to performance, without running them",
+    .summary = "Predict what commits do to performance, without running them.",
     .arguments = "BASE..HEAD",
     .description =
-        "Reads what each commit behind HEAD and not behind BASE changes, function by function, and "
-        "tells how probable it is that the program became slower, stayed the same or became "
-        "faster, by a model that learnt from commits that were measured, and why, with the lines. "
-        "Nothing is built or run, and the repository is only read. The range as a whole is told "
-        "as if it were one commit, against the commit at which HEAD and BASE parted.\n\n"
+        "Reads what each commit after BASE and up to HEAD changes, function by function, and "
+        "predicts whether the program became slower, stayed the same or became faster, with a "
+        "probability and the lines that are the reason. The model learned from commits that were "
+        "measured. Nothing is built or run, and the repository is only read. The range as a whole "
+        "is judged as if it were one commit, against the commit at which HEAD and BASE parted.\n\n"
+        "Tests, documents and examples do not count, by the names of their folders and files: the "
+        "measured program does not contain them. --program names those that it does contain, -p a "
+        "compile_commands.json that lists the sources of its build.\n\n"
         "A verdict is \"unknown\" where the model is not sure, or the change is unlike all that it "
-        "has seen. Of changes that are not slower about a share (5 % unless the model says "
-        "otherwise) at most is called slower, and of those that are slower about a share (10 %) "
-        "at most the same; twice that is proven. It takes for granted that these changes could "
-        "have stood among those that the model learnt from. Code, machines or metrics of another "
-        "kind break that; functions are judged "
-        "as if they were commits of their own.\n\n"
+        "learned from. At most a stated share of the changes that are not slower is called slower "
+        "(5 % unless the model says otherwise), and at most a share of the slower ones is called "
+        "the same (10 %); twice these shares are proven. --verbose prints the shares of the model. "
+        "They hold for changes like those that the model learned from, not for code, machines or "
+        "metrics of another kind. Functions are judged as if they were commits.\n\n"
         "Where the model learnt from what a language model says of changes (perf train "
         "--language), --language names that, and it is asked: of each commit eight functions and "
         "2,048 tokens at most, those with most changed lines.\n\n"

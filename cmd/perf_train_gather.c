@@ -82,6 +82,7 @@ static int open_repository(source *s, const char *path, const char *name)
     else
         name_by_path(s->name, path);
     TRY(hpc_perf_reader_create(&s->reader, s->git, NULL));
+    hpc_perf_reader_set_program(s->reader, NULL); /* as perf predict does */
     TRY(hpc_perf_scanner_create(&s->scanner));
 out:
     return rc;

@@ -520,9 +520,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_options(&j, argc));
     TRY(skip_files(&r.path, &r.n, j.o->from));
     if (strcmp(j.o->verify, "run") != 0) { /* with it, Ctrl-C is the program's */
-        TRY(hpc_cmd_signals_start(&signals, "pragma",
-                                  "results of the files done so far are printed"));
-        hpc_cmd_signals_follow(signals, true);
+        TRY(hpc_cmd_signals_start(&signals, "pragma", "files that were begun are completed"));
     }
     TRY(open_asker(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);

@@ -11,10 +11,14 @@
 typedef struct predict_options {
     const char *repo, *format, *model, *language, *ack;
     double warn_on, fail_on;
-    bool all, each, measure, json, quiet;
+    bool all, each, measure, json, verbose, quiet;
+    hpc_texts program;
+    const char *database;
     asked_measure how; /* is measured */
 } predict_options;
 extern const hpc_option predict_option_table[];
+/* predict_program.c; strings live in the arena. */
+int predict_find_program(hpc_perf_program *out, const predict_options *o, hpc_arena *a);
 
 /* Something at a level: the range as a whole, a commit, or a function that the range changes. */
 typedef enum predict_kind { PREDICT_RANGE, PREDICT_COMMIT, PREDICT_FUNCTION } predict_kind;
@@ -70,6 +74,7 @@ typedef struct predict_report {
     hpc_perf_model_facts facts;
     const char *range; /* as it was asked for */
     double warn, fail;
+    bool verbose;
     const predict_measured *measured; /* NULL: nothing was */
     predict_finding *finding;         /* the highest level first, then the most probable */
     int64_t findings_n, findings_cap;

@@ -44,6 +44,19 @@ const hpc_option predict_option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(predict_options, each),
      .help = "Commits decide whether it fails, not the range as a whole."},
+    {.name = "program",
+     .kind = HPC_TEXTS,
+     .offset = offsetof(predict_options, program),
+     .argument = "PATH",
+     .help = "A file or folder of the repository that belongs to the measured program, although it "
+             "is named like tests, documents or examples, or is not built."},
+    {.name = "database",
+     .letter = 'p',
+     .kind = HPC_TEXT,
+     .offset = offsetof(predict_options, database),
+     .argument = "FILE",
+     .help = "The compile_commands.json of the program's build: sources that it does not compile "
+             "do not count."},
     {.name = "model",
      .kind = HPC_TEXT,
      .offset = offsetof(predict_options, model),
@@ -69,6 +82,12 @@ const hpc_option predict_option_table[] = {
              "that changed it."},
     ASKED_OPTIONS(offsetof(predict_options, how)),
     HPC_CMD_JSON(predict_options),
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = HPC_FLAG,
+     .offset = offsetof(predict_options, verbose),
+     .help = "Also print all probabilities, the reasons without a line, the functions that differ, "
+             "and what the model's verdicts promise."},
     HPC_CMD_QUIET(predict_options),
     {.name = NULL},
 };

@@ -1,5 +1,6 @@
 /*
- * predict_text.c: a prediction for people at a terminal.
+ * A prediction as text: the verdict in one sentence, the reasons that have a line, and on request
+ * all probabilities, commits and functions.
  */
 #include <string.h>
 
@@ -23,16 +24,69 @@ static void put_mark(hpc_buf *out, const hpc_perf_said *s)
     if (s->acknowledged) hpc_buf_printf(out, "  acknowledged: %s", s->acknowledged);
 }
 
+/* ---- the summary ---------------------------------------------------------------------------- */
+
+enum { REASONS = 5 };
+
+static void put_verdict(hpc_buf *out, const predict_report *r)
+{
+    static const char *const advice[] = {"; measure before you merge", "; no need to measure",
+                                         "; measure to confirm it",
+                                         "; measure if this code is hot"};
+    const hpc_perf_said *s = &r->p->range.said;
+    hpc_buf_printf(out, "%s: ", r->range);
+    predict_put_verdict(out, s);
+    hpc_buf_text(out, advice[s->verdict]);
+    put_mark(out, s);
+    hpc_buf_text(out, "\n");
+}
+
+typedef struct listed {
+    const hpc_perf_why *why[REASONS];
+    int n;
+} listed;
+
+static void list_reason(listed *l, const hpc_perf_why *w)
+{
+    if (w->line == 0 || l->n == REASONS) return;
+    for (int k = 0; k < l->n; k++)
+        if (strcmp(l->why[k]->text, w->text) == 0 && strcmp(l->why[k]->file, w->file) == 0) return;
+    l->why[l->n++] = w;
+}
+
+static void list_reasons(listed *l, const hpc_perf_said *s)
+{
+    for (int k = 0; k < s->why_n; k++) list_reason(l, &s->why[k]);
+}
+
+/* Those that have a line: of the whole, then of functions that have the same verdict. */
+static void put_reasons(hpc_buf *out, const hpc_perf_told *t)
+{
+    listed l = {0};
+    list_reasons(&l, &t->said);
+    for (int64_t k = 0; k < t->n; k++)
+        if (t->function[k].said.verdict == t->said.verdict) list_reasons(&l, &t->function[k].said);
+    for (int k = 0; k < l.n; k++) {
+        const hpc_perf_why *w = l.why[k];
+        hpc_buf_printf(out, "  %s%s%s (%s)\n", w->function, w->function[0] ? ": " : "", w->text,
+                       w->file);
+    }
+    if (t->aside_n > 0)
+        hpc_buf_printf(out,
+                       "  %lld file%s of tests, documents or examples, or not built, %s not "
+                       "counted (--program PATH counts them)\n",
+                       (long long)t->aside_n, t->aside_n == 1 ? "" : "s",
+                       t->aside_n == 1 ? "is" : "are");
+}
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+
 static void put_range(hpc_buf *out, const predict_report *r)
 {
     const hpc_perf_said *s = &r->p->range.said;
     char p[3][16];
     for (int k = 0; k < 3; k++) predict_percent(p[k], s->p[k]);
-    hpc_buf_printf(out, "%s: ", r->range);
-    predict_put_verdict(out, s);
-    hpc_buf_printf(out, "\n  slower %s, same %s, faster %s", p[0], p[1], p[2]);
-    put_mark(out, s);
-    hpc_buf_text(out, "\n");
+    hpc_buf_printf(out, "\nslower %s, same %s, faster %s\n", p[0], p[1], p[2]);
     put_whys(out, s, "  ");
 }
 
@@ -41,8 +95,9 @@ static bool is_quiet(const hpc_perf_said *s)
     return s->verdict == HPC_PERF_SAME && s->level == HPC_PERF_NONE && !s->acknowledged;
 }
 
-static void put_commits(hpc_buf *out, const hpc_perf_prediction *p)
+static void put_commits(hpc_buf *out, const predict_report *r)
 {
+    const hpc_perf_prediction *p = r->p;
     int64_t quiet = 0;
     char id[13], percent[16];
     for (int64_t k = 0; k < p->n; k++) quiet += is_quiet(&p->commit[k].said);
@@ -53,12 +108,12 @@ static void put_commits(hpc_buf *out, const hpc_perf_prediction *p)
         if (is_quiet(&c->said)) continue;
         predict_id(id, &c->head);
         predict_percent(percent, c->said.p[HPC_PERF_SLOWER]);
-        hpc_buf_printf(out, "  %s  %-7s  slower %-5s  %s", id,
+        hpc_buf_printf(out, "  %s  %-7s  P(slower) %s  %s", id,
                        hpc_perf_verdict_name(c->said.verdict), percent, c->subject);
         put_mark(out, &c->said);
         hpc_buf_text(out, "\n");
-        if (c->said.because) hpc_buf_printf(out, "      %s\n", c->said.because);
-        put_whys(out, &c->said, "      ");
+        if (r->verbose && c->said.because) hpc_buf_printf(out, "      %s\n", c->said.because);
+        if (r->verbose) put_whys(out, &c->said, "      ");
     }
 }
 
@@ -79,7 +134,7 @@ static void put_functions(hpc_buf *out, const hpc_perf_told *t)
         const hpc_perf_told_function *f = &t->function[k];
         if (!is_told(f) || told++ >= FUNCTIONS) continue;
         predict_percent(percent, f->said.p[HPC_PERF_SLOWER]);
-        hpc_buf_printf(out, "  %s:%u %s%s  %s, slower %s", f->file, f->line,
+        hpc_buf_printf(out, "  %s:%u %s%s  %s P(slower) %s", f->file, f->line,
                        f->name[0] ? f->name : "(in no function)", f->gone ? " (gone)" : "",
                        hpc_perf_verdict_name(f->said.verdict), percent);
         put_mark(out, &f->said);
@@ -94,12 +149,15 @@ static void put_functions(hpc_buf *out, const hpc_perf_told *t)
 int predict_put_text(hpc_buf *out, const predict_report *r)
 {
     const hpc_perf_prediction *p = r->p;
-    put_range(out, r);
-    if (p->n != 1) put_commits(out, p);
+    put_verdict(out, r);
+    put_reasons(out, &p->range);
     if (p->n == 1 && p->commit[0].said.acknowledged)
         hpc_buf_printf(out, "  acknowledged: %s\n", p->commit[0].said.acknowledged);
-    put_functions(out, &p->range);
+    if (r->verbose) put_range(out, r);
+    if (p->n != 1) put_commits(out, r);
+    if (r->verbose) put_functions(out, &p->range);
     if (r->measured) predict_put_measured(out, r->measured, p);
+    if (!r->verbose) return out->failed;
     hpc_buf_text(out, "\n");
     predict_put_promise(out, &r->facts);
     hpc_buf_text(out, "\n");

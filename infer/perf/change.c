@@ -43,12 +43,25 @@ void hpc_perf_reader_counts(int64_t *read, int64_t *kept, const hpc_perf_reader 
     *kept = r->kept_n;
 }
 
+void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p)
+{
+    r->leaves_aside = true;
+    r->program = p;
+}
+
+typedef struct filter {
+    const hpc_perf_reader *r;
+    hpc_perf_change *out;
+} filter;
+
 static bool wanted(const char *path, void *user)
 {
-    int64_t *other_n = user;
-    bool wanted = hpc_perf_kind_of_path(path) != HPC_PERF_OTHER;
-    *other_n += !wanted;
-    return wanted;
+    const filter *f = user;
+    bool other = hpc_perf_kind_of_path(path) == HPC_PERF_OTHER;
+    bool aside = !other && f->r->leaves_aside && !hpc_perf_program_has(f->r->program, path);
+    f->out->other_n += other;
+    f->out->aside_n += aside;
+    return !other && !aside;
 }
 
 static void clear(hpc_perf_change *c)
@@ -56,7 +69,7 @@ static void clear(hpc_perf_change *c)
     c->files_n = c->n = c->edits_n = 0;
     c->names.n = 0;
     c->names.failed = 0;
-    c->skipped_n = c->other_n = c->modules_n = 0;
+    c->skipped_n = c->other_n = c->aside_n = c->modules_n = 0;
     c->too_many = false;
 }
 
@@ -84,7 +97,8 @@ int hpc_perf_change_read(hpc_perf_change *out, hpc_perf_reader *r, const hpc_git
     perf_cache_trim(r);
     r->change++;
     r->change_bytes = 0;
-    rc = hpc_git_diff(&r->diff, r->git, base, head, wanted, &out->other_n, r->limits.files);
+    filter f = {r, out};
+    rc = hpc_git_diff(&r->diff, r->git, base, head, wanted, &f, r->limits.files);
     if (rc == HPC_E_UNSUPPORTED) {
         hpc_error_clear(); /* no failure: nothing can be said of it */
         out->too_many = true;

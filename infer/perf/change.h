@@ -89,10 +89,23 @@ typedef struct hpc_perf_change {
     hpc_buf names;
     int64_t skipped_n; /* files of them with a `skip` */
     int64_t other_n;   /* files of kind OTHER that differ */
+    int64_t aside_n;   /* files of SOURCE and BUILD that differ and the program does not contain */
     int64_t modules_n; /* submodules that differ */
     bool too_many;     /* more files than the limit: then it is empty */
 } hpc_perf_change;     /* zero to begin with; reused by the next call */
 void hpc_perf_change_release(hpc_perf_change *c);
+
+/* ---- the program -------------------------------------------------------------------------- */
+/* Which files of a repository the measured program contains. */
+typedef struct hpc_perf_program {
+    const char *const *part; /* files and folders that belong to it whatever their names say */
+    int64_t part_n;
+    const char *const *built; /* absolute paths of the sources that its build compiles */
+    int64_t built_n;          /* 0: not known */
+} hpc_perf_program;
+/* Sources that are not built, where that is known; else files of tests, documents and examples, by
+ * the names of folders and files, do not belong to it. p NULL: nothing is known. */
+bool hpc_perf_program_has(const hpc_perf_program *p, const char *path);
 
 typedef struct hpc_perf_limits {
     int64_t files;       /* of a change */
@@ -108,6 +121,9 @@ typedef struct hpc_perf_limits {
 typedef struct hpc_perf_reader hpc_perf_reader; /* belongs to one thread */
 /* g is borrowed for as long as it lives. limits NULL: the defaults. */
 int hpc_perf_reader_create(hpc_perf_reader **out, hpc_git *g, const hpc_perf_limits *limits);
+/* Leaves files aside that the program does not contain; borrowed as `g` is. NULL: as
+ * hpc_perf_program_has takes it. Without this call no file is left aside. */
+void hpc_perf_reader_set_program(hpc_perf_reader *r, const hpc_perf_program *p);
 void hpc_perf_reader_free(hpc_perf_reader *r);
 /* Replaces out by what differs from base to head. A zero id stands for nothing at all: give it as
  * base for the first commit of a history; for a merge give its first parent. Functions are paired

@@ -55,6 +55,8 @@ typedef struct hpc_perf_told { /* a commit against its first parent, or a range 
     hpc_perf_said said;
     hpc_perf_told_function *function; /* those that it changes, in order of file and line */
     int64_t n;
+    int64_t
+        aside_n; /* files that differ and the program does not contain: they count for nothing */
 } hpc_perf_told;
 
 typedef struct hpc_perf_prediction {
@@ -83,6 +85,7 @@ typedef struct hpc_perf_predict_options {
     int (*heat)(const hpc_hot_line **hot, int64_t *n, void *from, const hpc_git_id *commit,
                 int64_t time);
     void *heat_from;
+    const hpc_perf_program *program; /* what it contains; NULL: by the names of paths */
     void (*progress)(void *user, int64_t done, int64_t all);
     void *user;
 } hpc_perf_predict_options;

@@ -35,6 +35,8 @@ enum { PERF_SLOTS = 4096 };
 struct hpc_perf_reader {
     hpc_git *git;
     hpc_perf_limits limits;
+    bool leaves_aside; /* files that the program does not contain */
+    const hpc_perf_program *program;
     perf_kept *slot[PERF_SLOTS];
     size_t bytes;        /* of all that is kept */
     size_t change_bytes; /* of text, of this change */

@@ -151,7 +151,6 @@ static void test_text(void **state)
     hpc_test_says(o.out, text);
     hpc_test_says(o.out, "  m\n      predicted: slower\n");
     hpc_test_says(o.out, "changes within that make up for each other are not seen");
-    hpc_test_says(o.out, "(twice that is proven), if these changes could have stood among");
     run_in(p, "c1..c5", "--run @go", 0);
     hpc_test_says(o.out, "2 of 5 commits measured, 3 left alone\n");
     hpc_test_says(o.out, "no change shows between those that were measured");

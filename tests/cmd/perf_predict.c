@@ -90,8 +90,14 @@ static void test_text(void **state)
     begin(p);
     run_in(p, "first..loops", 0);
     says("first..loops: slower (");
+    says("); measure before you merge  WARNING\n  step: ");
+    says("  step: loop ");
+    says(" at line 8 (a|b/st,e:p`<x>.c)\n");
     says("2 commits, of which 1 the same");
+    lacks("Of changes that are not slower");
+    run_in(p, "first..loops --verbose", 0);
     says("in 'step' (a|b/st,e:p`<x>.c:8): loop");
+    says("1 function differs from base to head");
     says("WARNING");
     says("@all <img src=x> | [a](http://b) #1 ?::error::x");
     says("Of changes that are not slower about 5 % at most are called slower");
@@ -107,8 +113,42 @@ static void test_text(void **state)
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks -q", 0);
     assert_string_equal(o.err, "");
     run_in(p, "loops..loops", 0);
-    says("loops..loops: same (>99 %)");
+    says("loops..loops: same (>99 %); no need to measure");
     hpc_test_says(o.err, "the range has no commits");
+}
+
+/* Slower code in tests is no slower program, unless they are said to be part of it. */
+static void code_that_the_program_does_not_contain_does_not_count(void **state)
+{
+    place *p = *state;
+    script(p, "new r; mkdir -p tests src");
+    put_text(p, "r/tests/step.c", PLAIN);
+    put_text(p, "r/src/step_test.c", PLAIN);
+    put_text(p, "r/src/tool.c", PLAIN);
+    script(p, "cd r; save first; git tag first");
+    put_text(p, "r/tests/step.c", LOOPS);
+    put_text(p, "r/src/step_test.c", LOOPS);
+    script(p, "cd r; save loops; git tag loops");
+    run_in(p, "first..loops", 0);
+    says("first..loops: same (96 %); no need to measure\n");
+    says("2 files of tests, documents or examples, or not built, are not counted");
+    run_in(p, "first..loops --program tests/", 0);
+    says("first..loops: slower (");
+    says("(tests/step.c)\n");
+    run_in(p, "first..loops --program tests/step", 0);
+    says("first..loops: same (96 %)");
+    put_text(p, "r/src/tool.c", LOOPS);
+    script(p, "cd r; save tool; git tag tool");
+    put_text(p, "db", "[{\"directory\": \"/b/src\", \"file\": \"tool.c\"}]");
+    run_in(p, "loops..tool -p @db", 0);
+    says("loops..tool: slower (");
+    put_text(p, "db", "[{\"directory\": \"/b/src\", \"file\": \"other.c\"}]");
+    run_in(p, "loops..tool -p @db", 0);
+    says("loops..tool: same (96 %)");
+    run_in(p, "loops..tool -p @none", 2);
+    put_text(p, "db", "[{\"directory\": \"/b/src\"}]");
+    run_in(p, "loops..tool -p @db", 2);
+    hpc_test_says(o.err, "entry 1 names no file");
 }
 
 static void test_json(void **state)
@@ -376,10 +416,15 @@ static void test_reads_only(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
-    const struct CMUnitTest tests[] = {TEST(test_text),      TEST(test_json),
-                                       TEST(test_sarif),     TEST(test_fingerprints),
-                                       TEST(test_markdown),  TEST(test_github),
-                                       TEST(test_limits),    TEST(test_what_is_asked_wrongly),
+    const struct CMUnitTest tests[] = {TEST(test_text),
+                                       TEST(code_that_the_program_does_not_contain_does_not_count),
+                                       TEST(test_json),
+                                       TEST(test_sarif),
+                                       TEST(test_fingerprints),
+                                       TEST(test_markdown),
+                                       TEST(test_github),
+                                       TEST(test_limits),
+                                       TEST(test_what_is_asked_wrongly),
                                        TEST(test_reads_only)};
     return cmocka_run_group_tests_name("cmd/perf_predict", tests, models_setup, models_teardown);
 }
