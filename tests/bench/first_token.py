@@ -62,8 +62,9 @@ def main():
         path = os.path.join(folder, "file.c")
         lines, tokens = cut(o, path)
         words = [o.hpccoder, "complete", path, "--at", str(lines // 2), "-n", "1", "--model", o.model]
+        words += ["--prompt-seconds", "0"]
         told = subprocess.run(words + ["-v"], check=True, capture_output=True, text=True).stderr
-        shown = int(re.search(r"(\d+) tokens of prompt", told)[1])
+        shown = int(re.search(r"prompt of (\d+) tokens", told)[1])
         matrices, head, width = shape(o, os.path.join(folder, "model"))
         times, fast, plain, read = [], [], [], []
         for _ in range(o.rounds):
