@@ -149,6 +149,15 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
     const double wanted[HPC_SPLIT_N] = {
         [HPC_SPLIT_VALIDATION] = h->validation, [HPC_SPLIT_TEST] = h->test};
     char line[256];
+    if (r->kept_n > 0 && r->clusters_n < CLUSTERS_LEAST && h->validation > 0 &&
+        r->split_n[HPC_SPLIT_VALIDATION] == 0)
+    {
+        snprintf(line, sizeof line,
+                 "there is no validation split: the corpus has %lld cluster%s of repositories, a "
+                 "split takes %d or more; add repositories, or train without one",
+                 (long long)r->clusters_n, r->clusters_n == 1 ? "" : "s", CLUSTERS_LEAST);
+        hpc_cmd_warn(line, h->user);
+    }
     for (int s = HPC_SPLIT_VALIDATION; s < HPC_SPLIT_N && r->clusters_n >= CLUSTERS_LEAST; s++) {
         long want = lround(1000 * wanted[s]);
         long got = lround(1000 * (double)r->split_bytes[s] / (double)r->kept_bytes);

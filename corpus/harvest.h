@@ -75,9 +75,10 @@ hpc_hash128 corpus_plan_key(const corpus_plan *p, const corpus_harvest *h, const
                             int64_t chunk);
 
 /* ---- plan_licence.c ---------------------------------------------------------------- */
-/* Fills p->licences from HEAD: each folder that holds an entry, and those around it. Also
- * HPC_GIT_STOPPED. */
-int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, hpc_git *g);
+/* Fills p->licences from HEAD: each folder that holds an entry, and those around it. Warns of files
+ * that are named like licences and hold none that is known. Also HPC_GIT_STOPPED. */
+int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, const char *name,
+                              hpc_git *g);
 
 /* ---- judge.c: one file through all filters ------------------------------------------- */
 typedef struct corpus_judge { /* scratch of one worker; zero to begin with */

@@ -74,6 +74,7 @@ static const struct {
     {"CC-BY-NC-4.0", false},
     {"Intel", true},
     {"LicenseRef-Proprietary", false},
+    {"LicenseRef-STREAM", false}, /* limits what may be published of results */
 };
 
 /* Spellings that are common in SPDX tags and are not, or no longer, SPDX names. */
@@ -166,6 +167,7 @@ static const phrase phrases[] = {
     {"strictly prohibited", "LicenseRef-Proprietary"},
     {"this is free and unencumbered software released into the public domain", "Unlicense"},
     {"this software is in the public domain", "LicenseRef-Public-Domain"},
+    {"subject to the publication restrictions", "LicenseRef-STREAM"},
     {"universal permissive license", "UPL-1.0"},
     {"university of illinois ncsa open source license", "NCSA"},
     {"university of illinois open source license", "NCSA"},
@@ -370,18 +372,28 @@ void corpus_licence_of_file(char out[CORPUS_LICENCE], const char *text, const hp
     by_words(out, words);
 }
 
-void corpus_licence_of_text(char out[CORPUS_LICENCE], const char *text, size_t n)
+/* ---- files of licences ---------------------------------------------------------------------- */
+
+/* Of "LICENSE.txt", "COPYING.LESSER", "LICENSE.BSD", "LICENSE-2.0", but not of "licence.c". */
+static bool is_text_ending(const char *ending)
 {
-    char words[WORDS_BYTES];
-    out[0] = '\0';
-    if (spdx_tag(out, text, n)) return;
-    normalise(words, sizeof words, 0, text, n);
-    by_words(out, words);
+    static const char *const endings[] = {
+        "txt",  "text",   "md",      "markdown",  "rst",  "adoc",   "html",    "htm",
+        "lib",  "lesser", "library", "mit",       "bsd",  "apache", "gpl",     "lgpl",
+        "agpl", "boost",  "isc",     "zlib",      "mpl",  "gplv2",  "gplv3",   "lgplv2",
+        "libs", "lgplv3", "runtime", "exception", "orig", "main",   "addendum"};
+    if (ending[strspn(ending, "0123456789")] == '\0') return true;
+    if (find_known(ending, strlen(ending)) >= 0) return true;
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+        if (strcasecmp(ending, endings[k]) == 0) return true;
+    return false;
 }
 
 int corpus_licence_file_rank(const char *name)
 {
     static const char *const stems[] = {"LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "UNLICENSE"};
+    const char *dot = strrchr(name, '.');
+    if (dot && !is_text_ending(dot + 1)) return -1;
     for (size_t k = 0; k < sizeof stems / sizeof *stems; k++) {
         size_t n = strlen(stems[k]);
         if (strncasecmp(name, stems[k], n) != 0) continue;
@@ -390,6 +402,33 @@ int corpus_licence_file_rank(const char *name)
         if (name[n] == '-' || name[n] == '_') return (int)(4 * k + 2);
     }
     return -1;
+}
+
+/* A script or a source without an ending may be called like a licence: it has lines of code. */
+static bool is_code(const char *text, size_t n)
+{
+    int64_t lines = 0, code = 0;
+    for (size_t at = 0; at < n;) {
+        const char *feed = memchr(text + at, '\n', n - at);
+        size_t end = feed ? (size_t)(feed - text) : n, last = end;
+        while (last > at && isspace((unsigned char)text[last - 1])) last--;
+        if (last > at) {
+            lines++;
+            code += strchr("{};", text[last - 1]) != NULL || text[at] == '#';
+        }
+        at = end + 1;
+    }
+    return memchr(text, '\0', n) || 5 * code > lines;
+}
+
+void corpus_licence_of_text(char out[CORPUS_LICENCE], const char *text, size_t n)
+{
+    char words[WORDS_BYTES];
+    out[0] = '\0';
+    if (is_code(text, n)) return;
+    if (spdx_tag(out, text, n)) return;
+    normalise(words, sizeof words, 0, text, n);
+    by_words(out, words);
 }
 
 /* ---- expressions ---------------------------------------------------------------------------- */

@@ -152,7 +152,7 @@ int corpus_plan_make(corpus_plan *out, const corpus_harvest *h, const corpus_sou
     if (!(out->licences = hpc_map_create())) TRY(HPC_E_NOMEM);
     TRY(hpc_buf_add(&out->expressions, "", 1));
     if (!h->sketch || !corpus_sketch_repository(h->sketch, s->name))
-        TRY(corpus_plan_find_licences(out, h, g));
+        TRY(corpus_plan_find_licences(out, h, s->name, g));
     if (rc == HPC_OK) tell(out, h, s->name, &list);
 out:
     hpc_git_list_release(&list);

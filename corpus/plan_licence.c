@@ -78,6 +78,8 @@ out:
 }
 
 typedef struct folder_search {
+    const corpus_harvest *h;
+    const char *name; /* of the repository */
     hpc_git *g;
     hpc_buf names, text;
     int64_t n;
@@ -125,6 +127,15 @@ out:
     return rc;
 }
 
+/* The first file of the folder that is called like a licence; NULL: none. */
+static const char *unknown_licence(const folder_search *f)
+{
+    const char *name = f->names.data;
+    for (int64_t k = 0; k < f->n; k++, name += strlen(name) + 1)
+        if (rank_of(name) >= 0) return name;
+    return NULL;
+}
+
 static int find_licence(corpus_plan *p, folder_search *f, const char *folder, size_t n)
 {
     char bare[4096], with_slash[4096], expression[CORPUS_LICENCE];
@@ -135,6 +146,12 @@ static int find_licence(corpus_plan *p, folder_search *f, const char *folder, si
     TRY(hpc_git_list_folder(&f->names, &f->n, f->g, bare));
     if (rc != HPC_GIT_READ) return HPC_OK; /* what cannot be read states nothing */
     TRY(licence_of_folder(expression, f, with_slash));
+    const char *unknown = expression[0] ? NULL : unknown_licence(f);
+    if (unknown)
+        corpus_harvest_warn(f->h,
+                            "%s: the text of %s%s is no licence known here; the files below it "
+                            "count as files without one, unless they state one",
+                            f->name, with_slash, unknown);
     if (!expression[0]) return HPC_OK;
     TRY(hpc_map_put(p->licences, folder, n, p->expressions.n));
     TRY(hpc_buf_add(&p->expressions, expression, strlen(expression) + 1));
@@ -142,9 +159,9 @@ out:
     return rc;
 }
 
-int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, hpc_git *g)
+int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, const char *name, hpc_git *g)
 {
-    folder_search f = {.g = g};
+    folder_search f = {.h = h, .name = name, .g = g};
     int rc = HPC_OK;
     hpc_map *folders = hpc_map_create();
     if (!folders) TRY(HPC_E_NOMEM);

@@ -11,9 +11,9 @@
 #include "runtime/base/bytes.h"
 #include "corpus/harvest.h"
 
-enum { KINDS = 3, TASKS_EACH = 16, CLAIMED_MOST = 512 };
-static const hpc_reason kinds[KINDS] = {HPC_REASON_TOO_LARGE, HPC_REASON_ABSENT,
-                                        HPC_REASON_CORRUPT};
+enum { KINDS = 4, TASKS_EACH = 16, CLAIMED_MOST = 512 };
+static const hpc_reason kinds[KINDS] = {HPC_REASON_TOO_LARGE, HPC_REASON_ABSENT, HPC_REASON_CORRUPT,
+                                        HPC_REASON_LICENCE};
 
 typedef struct claimed { /* a repository that is ours for now */
     corpus_source *source;
@@ -347,16 +347,28 @@ out:
     return rc;
 }
 
+/* What is said of a kind, and of its first file. */
+static void tell_kind(const corpus_harvest *h, const claimed *c, int k)
+{
+    static const char *const what[KINDS] = {"too large", "absent", "damaged", "not allowed"};
+    const char *path = corpus_plan_entry_path(&c->plan, c->first[k]), *more = "";
+    char licence[CORPUS_LICENCE + 64] = "";
+    if (kinds[k] == HPC_REASON_ABSENT && c->plan.partial) more = " (a partial clone)";
+    if (kinds[k] == HPC_REASON_LICENCE) {
+        const char *name = corpus_plan_licence(&c->plan, path);
+        more = " by --licenses";
+        snprintf(licence, sizeof licence, ", whose folder %s%s",
+                 name[0] ? "is under " : "has no known licence", name);
+    }
+    corpus_harvest_warn(
+        h, "%s: %lld %s %s%s; the first: %s%s", c->source->name, (long long)c->passed_over[k],
+        c->passed_over[k] > 1 ? "files are" : "file is", what[k], more, path, licence);
+}
+
 static void tell_passed_over(const corpus_harvest *h, const claimed *c)
 {
-    static const char *const what[KINDS] = {"too large", "absent", "damaged"};
     for (int k = 0; k < KINDS; k++)
-        if (c->passed_over[k] > 0)
-            corpus_harvest_warn(
-                h, "%s: %lld %s %s%s; the first: %s", c->source->name, (long long)c->passed_over[k],
-                c->passed_over[k] > 1 ? "files are" : "file is", what[k],
-                kinds[k] == HPC_REASON_ABSENT && c->plan.partial ? " (a partial clone)" : "",
-                corpus_plan_entry_path(&c->plan, c->first[k]));
+        if (c->passed_over[k] > 0) tell_kind(h, c, k);
     if (__atomic_load_n(&c->source->failed, __ATOMIC_RELAXED) && c->git)
         corpus_harvest_warn(h, "%s: the repository went away while it was read", c->source->name);
 }

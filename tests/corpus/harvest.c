@@ -187,11 +187,17 @@ static void test_licences(void **state)
     write_text(p, "r0/LICENSE", mit, sizeof mit - 1);
     write_text(p, "r0/a/LICENSE", gpl, sizeof gpl - 1);
     write_text(p, "r0/LICENSES/LICENSE", gpl, sizeof gpl - 1);
+    /* Source code that is named like a licence and prints one changes nothing. */
+    b.n = 0;
+    add_code(&b, 7, 0, 4);
+    memset(b.data, ' ', 34);
+    hpc_buf_text(&b, "static const char text[] = \"The MIT License\"; /* printed */\n");
+    write_text(p, "r0/a/licence.c", b.data, b.n);
     script(p, "cd r0; mkdir -p c/LICENSE; cp a/x.c c/LICENSE/w.c; echo 'int k;' >>c/LICENSE/w.c;"
               "save");
     work *w = make_work(p, "c", 1), *all = make_work(p, "all", 1);
     run_well(w);
-    assert_int_equal(w->result.reason_n[HPC_REASON_LICENCE], 2); /* a/x.c, a/b/y.c */
+    assert_int_equal(w->result.reason_n[HPC_REASON_LICENCE], 3); /* x.c, y.c, licence.c of a/ */
     assert_int_equal(w->result.kept_n, 2);
     all->options.licences = "all";
     run_well(all);

@@ -115,6 +115,21 @@ static void test_licence_files(void **state)
     assert_true(corpus_licence_file_rank("LICENSE-MIT") < corpus_licence_file_rank("COPYING"));
     assert_true(corpus_licence_file_rank("copyright") >= 0);
     assert_int_equal(corpus_licence_file_rank("licenses.c"), -1);
+    static const char *const sources[] = {"licence.c",       "license.h",    "LICENSE.cpp",
+                                          "license_check.c", "copyright.py", "COPYING.o",
+                                          "license-gen.sh",  "LICENSE.f90",  "licence.json"};
+    for (size_t k = 0; k < sizeof sources / sizeof *sources; k++)
+        assert_int_equal(corpus_licence_file_rank(sources[k]), -1);
+    static const char *const texts[] = {"LICENSE.BSD", "LICENCE.md",         "COPYING.LESSER",
+                                        "COPYING.LIB", "LICENSE-APACHE-2.0", "LICENSE.Apache-2.0",
+                                        "License.rst", "COPYRIGHT.txt",      "LICENSE_MIT",
+                                        "COPYING3",    "LICENSE.GPLv3"};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        assert_int_equal(corpus_licence_file_rank(texts[k]) >= 0,
+                         strcmp(texts[k], "COPYING3") != 0);
+    expect_of_text("static const char mit[] =\n    \"The MIT License\";\nint main(void)\n{\n}\n",
+                   "");
+    expect_of_text("#!/bin/sh\n# prints the MIT License\ncat <<E\nE\n", "");
     assert_int_equal(corpus_licence_file_rank("README"), -1);
 }
 
