@@ -1,37 +1,30 @@
 /*
- * secrets.c: keys, tokens, passwords and e-mail addresses are replaced by fixed
- * words before a text is kept.
+ * Masking of secrets: keys, tokens, passwords and e-mail addresses become fixed words before a text
+ * is kept.
  *
- * It knows the shapes of common credentials, and strings that look random and are
- * given to a variable called password, token or the like. A secret that looks like
- * an ordinary word cannot be found, and none is tried out.
+ * This file has the shapes of common credentials, addresses and private keys;
+ * secrets_assigned.c has what is assigned to a name. A secret that looks like an ordinary word is
+ * not found, and none is tried out.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "corpus/priv.h"
+#include "corpus/secrets.h"
 
 static const char email_word[] = "email@example.com", secret_word[] = "SECRET_REMOVED";
 
-typedef struct edit {
-    size_t lo, hi; /* bytes of the text, which become `word` */
-    const char *word;
-} edit;
-
-typedef struct masking {
-    hpc_buf edits; /* as they are found */
-    const char *text;
-    size_t n;
-    size_t credential_end, key_end; /* of the last one: what is before is not looked at again */
-    bool named;                     /* somewhere there is a word for a secret */
-} masking;
+typedef secret_edit edit;
 
 static int replace(masking *m, size_t lo, size_t hi, const char *word)
 {
     edit e = {.lo = lo, .hi = hi, .word = word};
     return hpc_buf_add(&m->edits, &e, sizeof e);
+}
+
+int secret_replace(masking *m, size_t lo, size_t hi)
+{
+    return replace(m, lo, hi, secret_word);
 }
 
 static int compare_edits(const void *a, const void *b)
@@ -65,36 +58,29 @@ static int apply(hpc_buf *out, int64_t *applied, edit *e, size_t edits_n, const 
 
 /* ---- classes of characters ------------------------------------------------------- */
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_local(char c) /* of an address, before the @ */
 {
-    return is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
+    return secret_is_alnum(c) || c == '.' || c == '_' || c == '%' || c == '+' || c == '-';
 }
 
 static bool is_host(char c)
 {
-    return is_alnum(c) || c == '.' || c == '-';
+    return secret_is_alnum(c) || c == '.' || c == '-';
 }
 
-static bool is_key(char c) /* of keys in base64 and its relatives */
+static bool is_hex(char c)
 {
-    return is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/' || c == '=';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static bool is_word(char c)
+static bool is_dotted(char c) /* JWTs have dots, and what is signed like them */
 {
-    return is_alnum(c) || c == '_' || c == '-';
+    return secret_is_word(c) || c == '.';
 }
 
-static size_t run(const char *s, size_t lo, size_t hi, bool (*is)(char))
+static bool is_path(char c)
 {
-    size_t at = lo;
-    while (at < hi && is(s[at])) at++;
-    return at - lo;
+    return is_dotted(c) || c == '/';
 }
 
 /* ---- e-mail addresses and passwords in URLs ---------------------------------------- */
@@ -102,7 +88,7 @@ static size_t run(const char *s, size_t lo, size_t hi, bool (*is)(char))
 /* The length of a host name with a top-level domain of letters, or 0. */
 static size_t host_name(const char *s, size_t lo, size_t hi)
 {
-    size_t n = run(s, lo, hi, is_host);
+    size_t n = secret_run(s, lo, hi, is_host);
     while (n > 0 && (s[lo + n - 1] == '.' || s[lo + n - 1] == '-')) n--;
     size_t dot = n;
     while (dot > 0 && s[lo + dot - 1] != '.') dot--;
@@ -143,61 +129,115 @@ static int mask_at(masking *m, size_t at)
 
 /* ---- credentials by their shape -------------------------------------------------------- */
 
-enum { WORD_LEAST = 20 }; /* characters of the word in which one stands */
-
+/* Shapes: what begins a credential, and which and how many characters follow. One of a fixed length
+ * ends where its characters do. */
 static const struct {
     const char *head;
-    size_t least, most; /* characters behind the head */
+    size_t least, most;
+    bool (*is)(char);
 } credentials[] = {
-    {"AKIA", 16, 16},         {"ASIA", 16, 16},         {"AIza", 35, 35},     {"ghp_", 36, 255},
-    {"gho_", 36, 255},        {"ghu_", 36, 255},        {"ghs_", 36, 255},    {"ghr_", 36, 255},
-    {"github_pat_", 22, 255}, {"glpat-", 20, 255},      {"xoxb-", 20, 255},   {"xoxp-", 20, 255},
-    {"xoxa-", 20, 255},       {"xoxs-", 20, 255},       {"sk-ant-", 20, 255}, {"sk-", 32, 255},
-    {"sk_live_", 16, 255},    {"rk_live_", 16, 255},    {"npm_", 36, 36},     {"pypi-", 50, 255},
-    {"hf_", 30, 255},         {"eyJhbGciOi", 20, 4096},
+    {"AKIA", 16, 16, secret_is_alnum},
+    {"ASIA", 16, 16, secret_is_alnum},
+    {"ABIA", 16, 16, secret_is_alnum},
+    {"ACCA", 16, 16, secret_is_alnum},
+    {"AIza", 35, 35, secret_is_word},
+    {"AGE-SECRET-KEY-1", 58, 58, secret_is_alnum},
+    {"ATATT3", 60, 255, secret_is_key},
+    {"ghp_", 36, 255, secret_is_word},
+    {"gho_", 36, 255, secret_is_word},
+    {"ghu_", 36, 255, secret_is_word},
+    {"ghs_", 36, 255, secret_is_word},
+    {"ghr_", 36, 255, secret_is_word},
+    {"github_pat_", 22, 255, secret_is_word},
+    {"glpat-", 20, 255, secret_is_word},
+    {"glptt-", 20, 255, secret_is_word},
+    {"gldt-", 20, 255, secret_is_word},
+    {"glrt-", 20, 255, secret_is_word},
+    {"glsa_", 32, 255, secret_is_word},
+    {"glc_", 32, 255, secret_is_key},
+    {"xoxb-", 20, 255, secret_is_word},
+    {"xoxp-", 20, 255, secret_is_word},
+    {"xoxa-", 20, 255, secret_is_word},
+    {"xoxs-", 20, 255, secret_is_word},
+    {"xoxe-", 20, 255, secret_is_word},
+    {"xapp-", 20, 255, secret_is_word},
+    {"hooks.slack.com/services/", 20, 255, is_path},
+    {"sk-ant-", 20, 255, secret_is_word},
+    {"sk-", 32, 255, secret_is_word},
+    {"sk_live_", 16, 255, secret_is_word},
+    {"sk_test_", 16, 255, secret_is_word},
+    {"rk_live_", 16, 255, secret_is_word},
+    {"rk_test_", 16, 255, secret_is_word},
+    {"SK", 32, 32, is_hex},
+    {"SG.", 40, 255, is_dotted},
+    {"sq0csp-", 40, 255, secret_is_word},
+    {"sq0atp-", 20, 255, secret_is_word},
+    {"shpat_", 32, 32, secret_is_alnum},
+    {"shpca_", 32, 32, secret_is_alnum},
+    {"shppa_", 32, 32, secret_is_alnum},
+    {"shpss_", 32, 32, secret_is_alnum},
+    {"npm_", 36, 36, secret_is_alnum},
+    {"pypi-", 50, 255, secret_is_word},
+    {"hf_", 30, 255, secret_is_word},
+    {"hvs.", 24, 255, secret_is_word},
+    {"hvb.", 24, 255, secret_is_word},
+    {"dop_v1_", 64, 64, secret_is_alnum},
+    {"doo_v1_", 64, 64, secret_is_alnum},
+    {"dor_v1_", 64, 64, secret_is_alnum},
+    {"dapi", 32, 32, is_hex},
+    {"dp.pt.", 40, 64, secret_is_alnum},
+    {"lin_api_", 40, 40, secret_is_alnum},
+    {"key-", 32, 32, is_hex},
+    {"PMAK-", 40, 255, secret_is_word},
+    {"NRAK-", 27, 27, secret_is_alnum},
+    {"eyJhbGciOi", 20, 4096, is_dotted},
 };
+enum { CREDENTIALS = sizeof credentials / sizeof *credentials };
 
-static bool is_token(char c) /* JWTs have dots */
+/* Enough is read of one to see that it is too long. */
+static size_t credential_run(const char *s, size_t at, size_t hi, int k)
 {
-    return is_word(c) || c == '.';
-}
-
-/* Those of a fixed length have letters and digits only, and end where these do. */
-static size_t credential_run(const char *s, size_t at, size_t hi, size_t least, size_t most)
-{
-    if (hi - at > most) hi = at + most + 1; /* enough to see that it is too long */
-    return run(s, at, hi, least == most ? is_alnum : most > 255 ? is_token : is_word);
+    size_t most = credentials[k].most;
+    if (hi - at > most) hi = at + most + 1;
+    return secret_run(s, at, hi, credentials[k].is);
 }
 
 static size_t credential(const char *s, size_t at, size_t hi)
 {
-    for (size_t k = 0; k < sizeof credentials / sizeof *credentials; k++) {
+    for (int k = 0; k < CREDENTIALS; k++) {
         size_t head = strlen(credentials[k].head), digits = 0;
         if (hi - at < head || memcmp(s + at, credentials[k].head, head) != 0) continue;
-        size_t n = credential_run(s, at + head, hi, credentials[k].least, credentials[k].most);
-        for (size_t i = at + head; i < at + head + n; i++) digits += s[i] >= '0' && s[i] <= '9';
-        if (n >= credentials[k].least && n <= credentials[k].most && digits > 0) return head + n;
+        size_t n = credential_run(s, at + head, hi, k), after = at + head + n;
+        for (size_t i = at + head; i < after; i++) digits += s[i] >= '0' && s[i] <= '9';
+        bool ends =
+            credentials[k].least < credentials[k].most || after == hi || !secret_is_alnum(s[after]);
+        if (n >= credentials[k].least && n <= credentials[k].most && digits > 0 && ends)
+            return head + n;
     }
     return 0;
-}
-
-/* The length of the word around `at`, as far as it matters. */
-static size_t word_around(const char *s, size_t at, size_t hi)
-{
-    size_t lo = at;
-    while (lo > 0 && at - lo < WORD_LEAST && is_word(s[lo - 1])) lo--;
-    return at - lo + run(s, at, hi - at < WORD_LEAST ? hi : at + WORD_LEAST, is_word);
 }
 
 /* A head may also stand behind a prefix: "deploy-AKIA...", "x_ghp_...". */
 static int mask_credential(masking *m, size_t at)
 {
     const char *s = m->text;
-    if (at < m->credential_end || (at > 0 && is_alnum(s[at - 1]))) return HPC_OK;
+    if (at < m->credential_end || (at > 0 && secret_is_alnum(s[at - 1]))) return HPC_OK;
     size_t n = credential(s, at, m->n);
-    if (n == 0 || word_around(s, at, m->n) < WORD_LEAST) return HPC_OK;
+    if (n == 0) return HPC_OK;
     m->credential_end = at + n;
     return replace(m, at, at + n, secret_word);
+}
+
+/* "123456789:AA...": the number of a bot, and its token. */
+static int mask_bot(masking *m, size_t at)
+{
+    enum { TOKEN = 35 };
+    const char *s = m->text;
+    size_t begin = at, n = secret_run(s, at + 1, m->n, secret_is_word);
+    while (begin > 0 && s[begin - 1] >= '0' && s[begin - 1] <= '9') begin--;
+    if (at - begin < 8 || at - begin > 10 || n != TOKEN || memcmp(s + at, ":AA", 3) != 0)
+        return HPC_OK;
+    return replace(m, begin, at + 1 + n, secret_word);
 }
 
 /* ---- private keys: lines of base64 between BEGIN and END, in one token or in several ------- */
@@ -223,7 +263,7 @@ static int mask_key(masking *m, size_t at)
     const char *s = m->text;
     if (!begins_key(m, at)) return HPC_OK;
     for (at = m->key_end, m->key_end = m->n; at < m->n;) {
-        size_t n = run(s, at, m->n, is_key);
+        size_t n = secret_run(s, at, m->n, secret_is_key);
         if (n >= 8 && memcmp(s + at, "-----END", 8) == 0) {
             m->key_end = at + n;
             break;
@@ -237,103 +277,26 @@ static int mask_key(masking *m, size_t at)
     return HPC_OK;
 }
 
-/* ---- a variable called password that is given a string --------------------------------------- */
-
-static const struct {
-    const char *word;
-    size_t head; /* where the bytes stand by which it is found in a text */
-} secret_names[] = {
-    {"password", 2}, {"passwd", 2},     {"secret", 2}, {"api_key", 2},
-    {"apikey", 1},   {"access_key", 5}, {"token", 0},  {"credential", 0},
-};
-enum { SECRET_NAMES = sizeof secret_names / sizeof *secret_names };
-
-static bool names_secret(const char *s, size_t n)
-{
-    for (size_t k = 0; k < SECRET_NAMES; k++) {
-        size_t m = strlen(secret_names[k].word);
-        for (size_t i = 0; i + m <= n; i++)
-            if (strncasecmp(s + i, secret_names[k].word, m) == 0) return true;
-    }
-    return false;
-}
-
-/* The same of one place in a text, where such bytes stand. */
-static bool names_secret_at(const char *s, size_t at, size_t n)
-{
-    for (size_t k = 0; k < SECRET_NAMES; k++) {
-        const char *word = secret_names[k].word;
-        size_t lo = at - secret_names[k].head, m = strlen(word);
-        if (at >= secret_names[k].head && n - lo >= m && (s[lo] | 32) == word[0] &&
-            strncasecmp(s + lo, word, m) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Letters and digits mixed, without blanks, and spread like random ones. */
-static bool looks_random(const char *s, size_t n)
-{
-    int count[256] = {0};
-    size_t digits = 0, letters = 0;
-    double bits = 0;
-    if (n < 16 || n > 512) return false;
-    for (size_t k = 0; k < n; k++) {
-        if (!is_key(s[k])) return false;
-        bool digit = s[k] >= '0' && s[k] <= '9';
-        digits += digit;
-        letters += !digit;
-        count[(unsigned char)s[k]]++;
-    }
-    for (int c = 0; c < 256; c++)
-        if (count[c]) bits -= count[c] / (double)n * log2(count[c] / (double)n);
-    return digits > 1 && letters > 1 && bits > 3.2;
-}
-
-static int mask_assigned(masking *m, const hpc_tokens *t, int64_t string)
-{
-    const hpc_token *v = &t->item[string];
-    int64_t k = string - 1;
-    for (int back = 0; k >= 0 && back < 4; k--, back++) {
-        const hpc_token *x = &t->item[k];
-        if (x->kind == HPC_TOKEN_NAME) break;
-        if (x->kind != HPC_TOKEN_PUNCT) return 0;
-    }
-    if (k < 0 || t->item[k].kind != HPC_TOKEN_NAME || v->n < 2) return 0;
-    const char *inside = m->text + v->at + 1;
-    if (!names_secret(m->text + t->item[k].at, t->item[k].n) || !looks_random(inside, v->n - 2))
-        return 0;
-    return replace(m, v->at + 1, v->at + v->n - 1, secret_word);
-}
-
-static int mask_assignments(masking *m, const hpc_tokens *t)
-{
-    int rc = HPC_OK;
-    for (int64_t k = 0; k < t->n && rc == 0; k++)
-        if (t->item[k].kind == HPC_TOKEN_STRING && t->item[k].n >= 18) rc = mask_assigned(m, t, k);
-    return rc;
-}
-
 /* ---- all of them --------------------------------------------------------------------------- */
 
 /* Three bytes of each of the above. The rows are those, of many that were tried, in which the
  * fewest other bytes of real code pass for them. */
 static const char *const heads[] = {
     "@..",
-    "AKI ASI AIz KEY",
-    "gho ghp ghr ghs ghu hf_",
-    "git cre CRE",
-    "glp npm pyp pik PIK",
-    "sk- sk_ rk_",
-    "xox ssw SSW",
-    "eyJ tok TOK i_k I_K s_k S_K",
+    "AKI ASI AIz KEY ABI ACC AGE ATA",
+    "gho ghp ghr ghs ghu hf_ hvs hvb hoo",
+    "git glp gld glr gls glc",
+    "npm pyp shp sq0 lin dop doo dor dap dp.",
+    "sk- sk_ rk_ key",
+    "xox xap SG. PMA NRA",
+    "eyJ :AA SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb SKc SKd SKe SKf",
 };
 
 static int mask_place(masking *m, size_t at)
 {
     if (m->text[at] == '@') return mask_at(m, at);
     if (m->text[at] == 'K') return mask_key(m, at);
-    if (!m->named) m->named = names_secret_at(m->text, at, m->n);
+    if (m->text[at] == ':') return mask_bot(m, at);
     return mask_credential(m, at);
 }
 
@@ -347,7 +310,7 @@ int corpus_mask(hpc_buf *out, int64_t *n_masked, const char *text, size_t n, con
     corpus_heads_init(&h, heads, sizeof heads / sizeof *heads);
     for (size_t at = 0; (at = corpus_heads_next(&h, text, n, at)) < n; at++)
         TRY(mask_place(&m, at));
-    if (m.named) TRY(mask_assignments(&m, t));
+    TRY(secret_mask_assignments(&m, t));
     if (m.edits.n)
         TRY(apply(out, n_masked, (edit *)(void *)m.edits.data, m.edits.n / sizeof(edit), text, n));
 out:
