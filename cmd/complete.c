@@ -1,5 +1,5 @@
 /*
- * complete.c: `hpccoder complete`: what goes at a place in a file, printed or put in.
+ * `hpccoder complete`: completes code at a position in a file, and prints it or writes it.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,36 +21,7 @@ enum {
     ROUNDS = 4    /* in which completions are drawn, if all repeat what is known */
 };
 
-typedef struct completing {
-    const complete_options *o;
-    const char *file, *name; /* as given, and what says its language */
-    hpc_buf bytes;
-    hpc_spot spot;
-    char model[PATH_MAX];
-    hpc_model_files *files;
-    bool shows_others; /* parts of other files */
-    hpc_completer *completer;
-    hpc_context *context;
-    hpc_context_parts parts;
-    char known[PATH_MAX];
-    hpc_passages *passages; /* NULL: there are none to ask */
-    hpc_completions made;
-    int64_t left_out;         /* answers that repeat what is known */
-    const char *const *given; /* flags, NULL-terminated; NULL: none were given */
-    hpc_check_flags flags;
-    int64_t samples; /* answers at most */
-    bool until_good; /* no more of them than until one passes all checks */
-    int64_t most;    /* tokens of an answer */
-    hpc_checker *compiler;
-    hpc_completions_checker *checker; /* NULL: nothing is checked */
-    int64_t start_ns, loaded_ns;
-    hpc_progress progress; /* of reading the prompt */
-    bool reads;            /* it is shown */
-    hpc_buf streamed;
-    int failed; /* of what is printed on the way */
-} completing;
-
-/* ---- what is asked ----------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------- */
 
 static int read_number(int64_t *out, const char **text, const char *all)
 {
@@ -208,7 +179,7 @@ out:
     return rc;
 }
 
-/* ---- what comes of it -------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------- */
 
 static void show_reading(void *user, int64_t done, int64_t total)
 {
@@ -235,115 +206,6 @@ static void print_ready(void *user, const char *text, size_t n)
     hpc_buf_add(&x->streamed, text, n);
 }
 
-static const char *finish_name(hpc_completion_finish f)
-{
-    static const char *const names[] = {[HPC_COMPLETION_STOP] = "stop",
-                                        [HPC_COMPLETION_LENGTH] = "length",
-                                        [HPC_COMPLETION_REPETITION] = "repetition",
-                                        [HPC_COMPLETION_UNBALANCED] = "unbalanced",
-                                        [HPC_COMPLETION_TIME] = "time",
-                                        [HPC_COMPLETION_FORCED] = "forced",
-                                        [HPC_COMPLETION_CANCELLED] = "cancelled",
-                                        [HPC_COMPLETION_ERROR] = "error"};
-    return names[f];
-}
-
-static void put_completion(hpc_json_out *w, const hpc_completion *c)
-{
-    hpc_json_open(w, NULL, '{');
-    hpc_json_put_text(w, "text", c->text.n ? c->text.data : "");
-    hpc_json_put_int(w, "tokens", c->tokens);
-    hpc_json_put_real(w, "logprob", c->logprob);
-    hpc_json_put_text(w, "finish", finish_name(c->finish));
-    hpc_json_put_text(w, "stop_token", c->stop_token[0] ? c->stop_token : NULL);
-    hpc_json_put_int(w, "samples", c->times);
-    hpc_json_put_int(w, "open", c->open);
-    hpc_json_put_int(w, "retries", c->retries);
-    hpc_json_open(w, "checks", '[');
-    for (int64_t k = 0; k < c->check_n; k++) {
-        hpc_json_open(w, NULL, '{');
-        hpc_json_put_text(w, "kind", c->check[k].kind);
-        hpc_json_put_bool(w, "ok", c->check[k].ok);
-        hpc_json_put_text(w, "text", c->check[k].text);
-        hpc_json_close(w, '}');
-    }
-    hpc_json_close(w, ']');
-    complete_put_source(w, c);
-    hpc_json_close(w, '}');
-}
-
-/* What was found of the file itself. */
-static void put_base(hpc_json_out *w, const completing *x)
-{
-    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
-    hpc_json_open(w, "file_check", '{');
-    hpc_json_put_int(w, "line", b ? b->line : 0);
-    hpc_json_put_text(w, "error", b && b->error[0] ? b->error : NULL);
-    hpc_json_put_text(w, "headers", b && b->headers[0] ? b->headers : NULL);
-    hpc_json_close(w, '}');
-}
-
-static int print_json(completing *x)
-{
-    const hpc_completions *m = &x->made;
-    hpc_buf out = {0};
-    hpc_json_out w = {.buf = &out, .indent = 2};
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_text(&w, "file", x->name);
-    hpc_json_put_text(&w, "language",
-                      x->spot.language == HPC_LANGUAGE_NONE ? NULL
-                                                            : hpc_language_name(x->spot.language));
-    hpc_json_put_int(&w, "line", x->spot.line);
-    hpc_json_put_int(&w, "col", x->spot.col);
-    hpc_json_put_text(&w, "model", x->model);
-    hpc_json_put_text(&w, "passages", x->passages ? x->known : NULL);
-    hpc_json_open(&w, "completions", '[');
-    for (int64_t k = 0; k < m->n; k++) put_completion(&w, &m->item[k]);
-    hpc_json_close(&w, ']');
-    hpc_json_put_int(&w, "left_out", x->left_out);
-    hpc_json_put_int(&w, "drawn", m->drawn);
-    put_base(&w, x);
-    hpc_json_open(&w, "timing", '{');
-    hpc_json_put_real(&w, "load_ms", (double)(x->loaded_ns - x->start_ns) * 1e-6);
-    hpc_json_put_real(&w, "prompt_ms", (double)m->first_token_ns * 1e-6);
-    hpc_json_put_real(&w, "first_token_ms",
-                      (double)(x->loaded_ns - x->start_ns + m->first_token_ns) * 1e-6);
-    hpc_json_put_real(&w, "decode_tokens_per_s", hpc_completions_decode_rate(m));
-    hpc_json_put_real(&w, "prompt_tokens_per_s", hpc_completions_prompt_rate(m));
-    hpc_json_put_int(&w, "prompt_tokens", m->prompt_tokens);
-    hpc_json_put_int(&w, "prompt_tokens_without_limit", m->prompt_wanted);
-    hpc_json_close(&w, '}');
-    hpc_json_close(&w, '}');
-    hpc_buf_text(&out, "\n");
-    return hpc_cmd_print(&out);
-}
-
-static bool is_streamed(const completing *x, const hpc_buf *text)
-{
-    return x->streamed.n == text->n &&
-           (text->n == 0 || memcmp(x->streamed.data, text->data, text->n) == 0);
-}
-
-/* A better completion than the one that was streamed is printed after it. */
-static int print_text(completing *x)
-{
-    const hpc_buf *text = x->made.n > 0 ? &x->made.item[0].text : NULL;
-    hpc_buf out = {0};
-    if (!text) return HPC_OK;
-    if (x->streamed.n > 0 && !is_streamed(x, text)) {
-        hpc_buf_text(&out, "\n");
-        int rc = hpc_cmd_print(&out);
-        if (rc < 0) return rc;
-        fprintf(stderr,
-                "hpccoder complete: the text above fails its checks; the best of %lld follows\n",
-                (long long)x->made.drawn);
-        x->streamed.n = out.n = 0;
-    }
-    if (x->streamed.n == 0) hpc_buf_add(&out, text->data, text->n);
-    if (text->n > 0 && !x->o->raw) hpc_buf_text(&out, "\n");
-    return hpc_cmd_print(&out);
-}
-
 /* The bytes around the place stay what they were. A text at the end of a file ends its line. */
 static int write_file(completing *x)
 {
@@ -364,118 +226,6 @@ out:
     hpc_buf_release(&text);
     hpc_buf_release(&all);
     return rc;
-}
-
-static void remark_engine(const hpc_engine *e)
-{
-    const hpc_engine_facts f = hpc_engine_facts_of(e);
-    const hpc_model_config *c = hpc_engine_config(e);
-    fprintf(stderr,
-            "hpccoder complete: %s of %lld parameters, %s; %s %s, %d thread%s, up to %.1f MiB of "
-            "its own\n",
-            c->family, (long long)hpc_model_config_params(c), f.mapped ? "mapped" : "loaded",
-            f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
-}
-
-static void put_rate(hpc_buf *out, const char *before, double rate)
-{
-    if (isfinite(rate)) hpc_buf_printf(out, "%s%.1f tokens/s", before, rate);
-}
-
-static void remark_rates(const completing *x)
-{
-    const hpc_completions *m = &x->made;
-    const double load_ms = (double)(x->loaded_ns - x->start_ns) * 1e-6;
-    hpc_buf line = {0};
-    hpc_buf_printf(&line, "loaded in %.1f ms; prompt of %lld tokens", load_ms,
-                   (long long)m->prompt_tokens);
-    put_rate(&line, " at ", hpc_completions_prompt_rate(m));
-    hpc_buf_printf(&line, ", first token after %.1f ms; %lld tokens generated",
-                   load_ms + (double)m->first_token_ns * 1e-6, (long long)m->made);
-    put_rate(&line, " at ", hpc_completions_decode_rate(m));
-    if (line.n > 0) hpc_cmd_warn(line.data, "complete");
-    hpc_buf_release(&line);
-}
-
-/* What the user might take for granted and did not get. */
-static void remark_limits(const completing *x)
-{
-    const hpc_completions *m = &x->made;
-    const hpc_completion *c = m->n > 0 ? m->item : NULL;
-    bool free_text = !x->o->raw && strcmp(x->o->grammar, "none") == 0;
-    if (free_text && x->spot.language == HPC_LANGUAGE_NONE)
-        fprintf(stderr,
-                "hpccoder complete: %s is not C, C++, CUDA, HIP, OpenCL or Fortran by its name: "
-                "blocks end by indentation, and nothing is checked\n",
-                x->name);
-    if (m->prompt_tokens < m->prompt_wanted)
-        fprintf(stderr,
-                "hpccoder complete: shortened the prompt from %lld to %lld tokens to read it in "
-                "%g s (--prompt-seconds)\n",
-                (long long)m->prompt_wanted, (long long)m->prompt_tokens, x->o->prompt_seconds);
-    if (x->o->raw && c && c->stop_token[0])
-        fprintf(stderr, "hpccoder complete: --raw ended at the model's special token %s\n",
-                c->stop_token);
-}
-
-/* The check `complete` of the best one. */
-static const hpc_completion_check *incomplete(const completing *x)
-{
-    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
-    for (int64_t k = 0; c && k < c->check_n; k++)
-        if (strcmp(c->check[k].kind, "complete") == 0 && !c->check[k].ok) return &c->check[k];
-    return NULL;
-}
-
-static bool is_incomplete(const completing *x)
-{
-    return incomplete(x) != NULL;
-}
-
-static void remark_base(const completing *x)
-{
-    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
-    if (!b || (!b->error[0] && !b->headers[0])) return;
-    fprintf(stderr, "hpccoder complete: %s:%u: the file does not compile as it stands: %s%s%s\n",
-            x->name, b->line, b->error, b->headers[0] ? "; checked with " : "", b->headers);
-}
-
-static void remark_end(const completing *x)
-{
-    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
-    const hpc_completion_check *k = incomplete(x);
-    if (k)
-        fprintf(stderr, "hpccoder complete: %s:%lld: the completion is incomplete: %s%s\n", x->name,
-                (long long)x->spot.line, k->text,
-                x->o->write && !x->o->partial
-                    ? "; nothing was written (--partial accepts it, -n N allows more tokens)"
-                    : "");
-    else if (c && c->finish == HPC_COMPLETION_FORCED)
-        fprintf(stderr,
-                "hpccoder complete: %s:%lld: the model did not end; its brackets were closed "
-                "after the last statement\n",
-                x->name, (long long)x->spot.line);
-    else if (c && c->finish == HPC_COMPLETION_LENGTH && !x->o->json)
-        fprintf(stderr,
-                "hpccoder complete: stopped at the limit of %lld tokens; -n N allows more\n",
-                (long long)x->most);
-}
-
-static void remark(const completing *x)
-{
-    const hpc_completions *m = &x->made;
-    if (!x->o->quiet) remark_limits(x);
-    if (!x->o->quiet) remark_base(x);
-    if (!x->o->quiet) remark_end(x);
-    if (!x->o->quiet) complete_remark_source(x->o->json || m->n == 0 ? NULL : m->item, x->left_out);
-    if (!x->o->quiet && (m->n == 0 || m->item[0].text.n == 0))
-        fprintf(stderr, "hpccoder complete: %s:%lld:%lld: nothing to add\n", x->name,
-                (long long)x->spot.line, (long long)x->spot.col);
-    for (int64_t k = 0; x->o->verbose && k < x->parts.n; k++)
-        fprintf(stderr, "hpccoder complete: context %s:%lld, %zu bytes\n", x->parts.snippet[k].path,
-                (long long)x->parts.line[k], x->parts.snippet[k].n);
-    if (x->o->verbose) remark_engine(hpc_completer_engine(x->completer));
-    if (x->o->verbose) remark_rates(x);
 }
 
 /* ---- checks ------------------------------------------------------------------------------------
@@ -658,11 +408,11 @@ static int run(void *options, int argc, char **argv)
                               x.o->write ? "the file stays unchanged"
                                          : "what has been completed is printed"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
-    bool whole = x.o->partial || !is_incomplete(&x);
+    bool whole = x.o->partial || !complete_incomplete(&x);
     if (x.o->write && whole) TRY(write_file(&x));
-    if (x.o->json) TRY(print_json(&x));
-    if (!x.o->json && !x.o->write) TRY(print_text(&x));
-    remark(&x);
+    if (x.o->json) TRY(complete_print_json(&x));
+    if (!x.o->json && !x.o->write) TRY(complete_print_text(&x));
+    complete_remark(&x);
     rc = whole ? HPC_OK : EXIT_FINDINGS;
 out:
     hpc_completions_checker_close(x.checker);
@@ -682,7 +432,7 @@ out:
 
 const hpc_command hpc_cmd_complete = {
     .name = "complete",
-    .summary = "what goes at a place in a source file",
+    .summary = "Complete code at a position in a file.",
     .arguments = "FILE|- [-- COMPILER FLAGS]",
     .description =
         "Generates code at a position in a file of C, C++, CUDA or Fortran, from the text before "
@@ -691,30 +441,36 @@ const hpc_command hpc_cmd_complete = {
         "keeps to columns 1 to 72. In the middle of a line, with more than closing brackets after "
         "the cursor, it ends with the line. Partially typed words and operators are continued. In "
         "files of other languages blocks end by indentation, and nothing is checked.\n\n"
-        "One completion is printed line by line while it is generated. With --samples the most "
-        "likely one is printed, and --json lists all of them. Ctrl-C prints what has been "
+        "The first completion is checked: it must end by itself with its block or function closed, "
+        "do some work where the function asks for it, pair its brackets, and parse in the file by "
+        "libclang. With all headers found, and flags from a compile_commands.json or the command "
+        "line, it must also compile. A fragment that uses standard names it does not include is "
+        "checked with the headers that declare them. OpenMP loops must not race. Where a comment "
+        "or the signature asks for OpenMP, MPI or CUDA, the code must use it. If a check fails, "
+        "--samples auto draws up to seven more completions, until one passes; the best is printed. "
+        "On a terminal the first is printed while it is generated.\n\n"
+        "A model that repeats itself or closes too many brackets is sampled again from its last "
+        "complete statement. If the model does not end, brackets are closed after its last "
+        "statement: `finish` in JSON is then \"forced\", otherwise \"stop\", \"length\", "
+        "\"repetition\", \"unbalanced\", \"time\" or \"cancelled\". Ctrl-C prints what has been "
         "completed so far; with --write it leaves the file unchanged.\n\n"
-        "Completions are held against their place: do brackets still pair, and, by libclang, do "
-        "they parse there or, with the flags of a compile_commands.json or of the command line and "
-        "all headers found, compile? Those that do not sink below those that do, and --json says "
-        "what was found. Where headers are missing, what only they could tell is excused.\n\n"
-        "A completion that repeats 40 tokens or more of what the model was trained on, those of up "
-        "to 20 before it counted, tells whose they are, if the model has a file of passages: on "
-        "standard error, or as `source` of --json. Code that stands in three repositories or more, "
-        "or has fewer than three names, is nobody's; comments do not count.\n\n"
-        "The model may be any that `hpccoder import` reads, as a directory or a GGUF file, or "
-        "one that `hpccoder export --to packed` made, which is mapped and not read. It is "
-        "shown what follows the place if it has marks for that. If it takes 2,048 tokens or more, "
-        "it is shown parts of other files, too: of those that the file includes, that include the "
-        "same, changed together with it or lie near by, what shares the most telling names with "
-        "the text around the place; nothing outside of its git repository is read. Its weights "
-        "stay as they are stored.",
-    .examples =
-        "hpccoder complete solver.c --at 120  # at the end of line 120\n"
-        "hpccoder complete solver.c --at 120 --stop function --write\n"
-        "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
-        "hpccoder complete solver.c --at 120 --samples 8 -p build  # the likeliest that compiles\n"
-        "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
+        "A completion that repeats at least 40 tokens of the training data is attributed to its "
+        "repository and licence, if the model has a passage index: on standard error, or as "
+        "`source` in JSON. Code found in three or more repositories, or with fewer than three "
+        "names, is treated as common.\n\n"
+        "The model may be a Hugging Face directory, a GGUF file, or a file from `hpccoder export "
+        "--to packed`, which is mapped. The prompt includes the text after the cursor if the model "
+        "was trained to fill in the middle. If the model's context has 2,048 tokens or more, the "
+        "prompt also includes parts of other files of the git repository that share names with the "
+        "text around the cursor. Weights keep their stored type.\n\n"
+        "Exit status: 0: done. 1: the best completion leaves its block or function open. 2: bad "
+        "usage or input. 3: it was stopped, or something else failed.",
+    .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
+                "hpccoder complete solver.c --at 120 --stop function --write\n"
+                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
+                "hpccoder complete solver.c --at 120 --samples 8 -p build  # the best of eight "
+                "that compiles\n"
+                "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",
     .options = complete_option_table,
     .options_bytes = sizeof(complete_options),
     .flags = true,

@@ -1,0 +1,227 @@
+/*
+ * Output of `hpccoder complete`: JSON, text, and remarks on standard error.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/complete.h"
+
+/* ---- results -------------------------------------------------------------------------------- */
+
+static const char *finish_name(hpc_completion_finish f)
+{
+    static const char *const names[] = {[HPC_COMPLETION_STOP] = "stop",
+                                        [HPC_COMPLETION_LENGTH] = "length",
+                                        [HPC_COMPLETION_REPETITION] = "repetition",
+                                        [HPC_COMPLETION_UNBALANCED] = "unbalanced",
+                                        [HPC_COMPLETION_TIME] = "time",
+                                        [HPC_COMPLETION_FORCED] = "forced",
+                                        [HPC_COMPLETION_CANCELLED] = "cancelled",
+                                        [HPC_COMPLETION_ERROR] = "error"};
+    return names[f];
+}
+
+static void put_completion(hpc_json_out *w, const hpc_completion *c)
+{
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "text", c->text.n ? c->text.data : "");
+    hpc_json_put_int(w, "tokens", c->tokens);
+    hpc_json_put_real(w, "logprob", c->logprob);
+    hpc_json_put_text(w, "finish", finish_name(c->finish));
+    hpc_json_put_text(w, "stop_token", c->stop_token[0] ? c->stop_token : NULL);
+    hpc_json_put_int(w, "samples", c->times);
+    hpc_json_put_int(w, "open", c->open);
+    hpc_json_put_int(w, "retries", c->retries);
+    hpc_json_open(w, "checks", '[');
+    for (int64_t k = 0; k < c->check_n; k++) {
+        hpc_json_open(w, NULL, '{');
+        hpc_json_put_text(w, "kind", c->check[k].kind);
+        hpc_json_put_bool(w, "ok", c->check[k].ok);
+        hpc_json_put_text(w, "text", c->check[k].text);
+        hpc_json_close(w, '}');
+    }
+    hpc_json_close(w, ']');
+    complete_put_source(w, c);
+    hpc_json_close(w, '}');
+}
+
+/* What was found of the file itself. */
+static void put_base(hpc_json_out *w, const completing *x)
+{
+    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
+    hpc_json_open(w, "file_check", '{');
+    hpc_json_put_int(w, "line", b ? b->line : 0);
+    hpc_json_put_text(w, "error", b && b->error[0] ? b->error : NULL);
+    hpc_json_put_text(w, "headers", b && b->headers[0] ? b->headers : NULL);
+    hpc_json_close(w, '}');
+}
+
+int complete_print_json(completing *x)
+{
+    const hpc_completions *m = &x->made;
+    hpc_buf out = {0};
+    hpc_json_out w = {.buf = &out, .indent = 2};
+    hpc_json_open(&w, NULL, '{');
+    hpc_json_put_text(&w, "file", x->name);
+    hpc_json_put_text(&w, "language",
+                      x->spot.language == HPC_LANGUAGE_NONE ? NULL
+                                                            : hpc_language_name(x->spot.language));
+    hpc_json_put_int(&w, "line", x->spot.line);
+    hpc_json_put_int(&w, "col", x->spot.col);
+    hpc_json_put_text(&w, "model", x->model);
+    hpc_json_put_text(&w, "passages", x->passages ? x->known : NULL);
+    hpc_json_open(&w, "completions", '[');
+    for (int64_t k = 0; k < m->n; k++) put_completion(&w, &m->item[k]);
+    hpc_json_close(&w, ']');
+    hpc_json_put_int(&w, "left_out", x->left_out);
+    hpc_json_put_int(&w, "drawn", m->drawn);
+    put_base(&w, x);
+    hpc_json_open(&w, "timing", '{');
+    hpc_json_put_real(&w, "load_ms", (double)(x->loaded_ns - x->start_ns) * 1e-6);
+    hpc_json_put_real(&w, "prompt_ms", (double)m->first_token_ns * 1e-6);
+    hpc_json_put_real(&w, "first_token_ms",
+                      (double)(x->loaded_ns - x->start_ns + m->first_token_ns) * 1e-6);
+    hpc_json_put_real(&w, "decode_tokens_per_s", hpc_completions_decode_rate(m));
+    hpc_json_put_real(&w, "prompt_tokens_per_s", hpc_completions_prompt_rate(m));
+    hpc_json_put_int(&w, "prompt_tokens", m->prompt_tokens);
+    hpc_json_put_int(&w, "prompt_tokens_without_limit", m->prompt_wanted);
+    hpc_json_close(&w, '}');
+    hpc_json_close(&w, '}');
+    hpc_buf_text(&out, "\n");
+    return hpc_cmd_print(&out);
+}
+
+static bool is_streamed(const completing *x, const hpc_buf *text)
+{
+    return x->streamed.n == text->n &&
+           (text->n == 0 || memcmp(x->streamed.data, text->data, text->n) == 0);
+}
+
+/* A better completion than the one that was streamed is printed after it. */
+int complete_print_text(completing *x)
+{
+    const hpc_buf *text = x->made.n > 0 ? &x->made.item[0].text : NULL;
+    hpc_buf out = {0};
+    if (!text) return HPC_OK;
+    if (x->streamed.n > 0 && !is_streamed(x, text)) {
+        hpc_buf_text(&out, "\n");
+        int rc = hpc_cmd_print(&out);
+        if (rc < 0) return rc;
+        fprintf(stderr,
+                "hpccoder complete: the text above fails its checks; the best of %lld follows\n",
+                (long long)x->made.drawn);
+        x->streamed.n = out.n = 0;
+    }
+    if (x->streamed.n == 0) hpc_buf_add(&out, text->data, text->n);
+    if (text->n > 0 && !x->o->raw) hpc_buf_text(&out, "\n");
+    return hpc_cmd_print(&out);
+}
+
+/* ---- remarks -------------------------------------------------------------------------------- */
+
+static void remark_engine(const hpc_engine *e)
+{
+    const hpc_engine_facts f = hpc_engine_facts_of(e);
+    const hpc_model_config *c = hpc_engine_config(e);
+    fprintf(stderr,
+            "hpccoder complete: %s of %lld parameters, %s; %s %s, %d thread%s, up to %.1f MiB of "
+            "its own\n",
+            c->family, (long long)hpc_model_config_params(c), f.mapped ? "mapped" : "loaded",
+            f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
+}
+
+static void put_rate(hpc_buf *out, const char *before, double rate)
+{
+    if (isfinite(rate)) hpc_buf_printf(out, "%s%.1f tokens/s", before, rate);
+}
+
+static void remark_rates(const completing *x)
+{
+    const hpc_completions *m = &x->made;
+    const double load_ms = (double)(x->loaded_ns - x->start_ns) * 1e-6;
+    hpc_buf line = {0};
+    hpc_buf_printf(&line, "loaded in %.1f ms; prompt of %lld tokens", load_ms,
+                   (long long)m->prompt_tokens);
+    put_rate(&line, " at ", hpc_completions_prompt_rate(m));
+    hpc_buf_printf(&line, ", first token after %.1f ms; %lld tokens generated",
+                   load_ms + (double)m->first_token_ns * 1e-6, (long long)m->made);
+    put_rate(&line, " at ", hpc_completions_decode_rate(m));
+    if (line.n > 0) hpc_cmd_warn(line.data, "complete");
+    hpc_buf_release(&line);
+}
+
+/* What the user might take for granted and did not get. */
+static void remark_limits(const completing *x)
+{
+    const hpc_completions *m = &x->made;
+    const hpc_completion *c = m->n > 0 ? m->item : NULL;
+    bool free_text = !x->o->raw && strcmp(x->o->grammar, "none") == 0;
+    if (free_text && x->spot.language == HPC_LANGUAGE_NONE)
+        fprintf(stderr,
+                "hpccoder complete: %s is not C, C++, CUDA, HIP, OpenCL or Fortran by its name: "
+                "blocks end by indentation, and nothing is checked\n",
+                x->name);
+    if (m->prompt_tokens < m->prompt_wanted)
+        fprintf(stderr,
+                "hpccoder complete: shortened the prompt from %lld to %lld tokens to read it in "
+                "%g s (--prompt-seconds)\n",
+                (long long)m->prompt_wanted, (long long)m->prompt_tokens, x->o->prompt_seconds);
+    if (x->o->raw && c && c->stop_token[0])
+        fprintf(stderr, "hpccoder complete: --raw ended at the model's special token %s\n",
+                c->stop_token);
+}
+
+/* The check `complete` of the best one. */
+const hpc_completion_check *complete_incomplete(const completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
+    for (int64_t k = 0; c && k < c->check_n; k++)
+        if (strcmp(c->check[k].kind, "complete") == 0 && !c->check[k].ok) return &c->check[k];
+    return NULL;
+}
+
+static void remark_base(const completing *x)
+{
+    const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
+    if (!b || (!b->error[0] && !b->headers[0])) return;
+    fprintf(stderr, "hpccoder complete: %s:%u: the file does not compile as it stands: %s%s%s\n",
+            x->name, b->line, b->error, b->headers[0] ? "; checked with " : "", b->headers);
+}
+
+static void remark_end(const completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
+    const hpc_completion_check *k = complete_incomplete(x);
+    if (k)
+        fprintf(stderr, "hpccoder complete: %s:%lld: the completion is incomplete: %s%s\n", x->name,
+                (long long)x->spot.line, k->text,
+                x->o->write && !x->o->partial
+                    ? "; nothing was written (--partial accepts it, -n N allows more tokens)"
+                    : "");
+    else if (c && c->finish == HPC_COMPLETION_FORCED)
+        fprintf(stderr,
+                "hpccoder complete: %s:%lld: the model did not end; its brackets were closed "
+                "after the last statement\n",
+                x->name, (long long)x->spot.line);
+    else if (c && c->finish == HPC_COMPLETION_LENGTH && !x->o->json)
+        fprintf(stderr,
+                "hpccoder complete: stopped at the limit of %lld tokens; -n N allows more\n",
+                (long long)x->most);
+}
+
+void complete_remark(const completing *x)
+{
+    const hpc_completions *m = &x->made;
+    if (!x->o->quiet) remark_limits(x);
+    if (!x->o->quiet) remark_base(x);
+    if (!x->o->quiet) remark_end(x);
+    if (!x->o->quiet) complete_remark_source(x->o->json || m->n == 0 ? NULL : m->item, x->left_out);
+    if (!x->o->quiet && (m->n == 0 || m->item[0].text.n == 0))
+        fprintf(stderr, "hpccoder complete: %s:%lld:%lld: nothing to add\n", x->name,
+                (long long)x->spot.line, (long long)x->spot.col);
+    for (int64_t k = 0; x->o->verbose && k < x->parts.n; k++)
+        fprintf(stderr, "hpccoder complete: context %s:%lld, %zu bytes\n", x->parts.snippet[k].path,
+                (long long)x->parts.line[k], x->parts.snippet[k].n);
+    if (x->o->verbose) remark_engine(hpc_completer_engine(x->completer));
+    if (x->o->verbose) remark_rates(x);
+}
