@@ -178,6 +178,25 @@ static void variables_with_steps_have_their_own_clauses(void **state)
     hpc_checker_close(c);
 }
 
+/* OpenMP rejects such a loop. */
+static void first_value_from_the_variable_itself_gets_no_directive(void **state)
+{
+    static const guarded down = {
+        "down.c",
+        "double f(int n, const double *w)\n{\n    double most = w[n - 1];\n"
+        "    for (n = n - 2; n >= 0; n--)\n        if (w[n] > most) most = w[n];\n"
+        "    return most;\n}\n",
+        NULL};
+    NEED_LIBRARY;
+    (void)state;
+    hpc_checker *c = open_checker(0);
+    hpc_pragma_loops loops = find(c, &down, false);
+    assert_int_equal(loops.item[0].verdict, HPC_VERDICT_UNKNOWN);
+    assert_null(loops.item[0].pragma);
+    hpc_pragma_loops_release(&loops);
+    hpc_checker_close(c);
+}
+
 /* OpenMP allows one if clause. */
 static void condition_that_is_there_is_kept(void **state)
 {
@@ -210,6 +229,7 @@ int main(void)
         TEST(pointers_and_numbers_keep_their_types),
         TEST(names_are_valid_at_the_loop),
         TEST(variables_with_steps_have_their_own_clauses),
+        cmocka_unit_test(first_value_from_the_variable_itself_gets_no_directive),
         cmocka_unit_test(condition_that_is_there_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
