@@ -38,12 +38,13 @@ static int32_t target_of(const study *s, int32_t base)
     return kind == HPC_TYPE_POINTER || kind == HPC_TYPE_ARRAY ? s->t->type[type].to : -1;
 }
 
-/* Pointers to the same, const aside; what is not known counts as other. Integers of one size may
+/* Pointers to the same, const aside; what is not known, or differs between the instances of a
+ * template, counts as other. Integers of one size may
  * have several names, long and long long. */
 static bool alike_pointers(const study *s, int32_t p, int32_t q)
 {
     int32_t a = target_of(s, p), b = target_of(s, q);
-    if (a < 0 || b < 0) return false;
+    if (a < 0 || b < 0 || s->is_instance || kind_of(s->t, a) == HPC_TYPE_UNKNOWN) return false;
     const hpc_tree_type *x = &s->t->type[a];
     bool several = x->kind == HPC_TYPE_INTEGER && x->bytes != 2 && x->bytes != 4;
     return a == b || (!several && is_same_type(s->t, a, b));

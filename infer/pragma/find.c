@@ -336,6 +336,15 @@ out:
     return rc;
 }
 
+/* Whether the last loop is there already, as part of a template. */
+static bool is_seen(const finding *f)
+{
+    const hpc_pragma_loop *l = &f->out->item[f->out->n - 1];
+    const size_t span[2] = {l->at, l->end};
+    uint64_t k;
+    return hpc_map_get(f->seen, span, sizeof span, &k);
+}
+
 int32_t function_around(const hpc_tree *t, int32_t i)
 {
     int32_t up = t->node[i].parent;
@@ -355,7 +364,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
     out->arena = hpc_arena_create(0);
     f.seen = hpc_map_create();
     if (!work || !out->arena || !f.seen) TRY(HPC_E_NOMEM);
-    const study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
+    study base = {.text = text, .text_n = n, .language = l, .arena = work, .out = out->arena};
     TRY(find_lines(&f, text, n, work));
     TRY(program_init(&p, t, work));
     for (int32_t i = 0; i < t->n; i++) {
@@ -366,6 +375,7 @@ int hpc_pragma_find(hpc_pragma_loops *out, const hpc_tree *t, const char *text, 
         const char *name =
             hpc_arena_text(out->arena, "%s", v >= 0 ? t->name + t->symbol[v].name : "");
         TRY(add_loop(&f, i, name));
+        base.is_instance = is_seen(&f);
         TRY(judge(&out->item[out->n - 1], &p, &base, i, function, o));
         TRY(merge_twin(&f));
     }

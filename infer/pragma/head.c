@@ -224,6 +224,8 @@ static void read_for(loop_head *h, study *s, int32_t loop)
         refuse(h, s, first, "its variable has no first value in its head");
         return;
     }
+    if (mentions(s->t, start, h->symbol))
+        refuse(h, s, first, "the first value of its variable is computed from the variable");
     uint8_t op = read_test(&limit, s, h, test);
     if (!op) {
         refuse(h, s, test, "its test is not of the form i < n");

@@ -85,6 +85,7 @@ struct study {
     int32_t *slot_of; /* by symbol; -1 */
     var_state *now;   /* by slot */
     const fact *facts;
+    bool is_instance;   /* of a template: other instances may have other types */
     const fact *before; /* that hold before the loop, whether it runs or not */
     int32_t depth, order;
     var_state

@@ -14,6 +14,27 @@ static void clause(hpc_buf *b, const char *name, const hpc_buf *names)
     if (names->n > 0) hpc_buf_printf(b, " %s(%s)", name, names->data);
 }
 
+/* A step is for all variables of its clause, so each variable that has one gets its own. */
+static void linear_clauses(hpc_buf *b, const hpc_buf *names)
+{
+    hpc_buf plain = {0};
+    for (size_t at = 0; at < names->n;) {
+        const char *item = names->data + at, *end = strstr(item, ", ");
+        const size_t n = end ? (size_t)(end - item) : names->n - at;
+        const char *step = memchr(item, ':', n);
+        while (step && step[1] == ':') /* "ns::k" */
+            step = memchr(step + 2, ':', n - (size_t)(step + 2 - item));
+        if (step)
+            hpc_buf_printf(b, " linear(%.*s)", (int)n, item);
+        else
+            hpc_buf_printf(&plain, "%s%.*s", plain.n > 0 ? ", " : "", (int)n, item);
+        at += n + 2;
+    }
+    clause(b, "linear", &plain);
+    if (plain.failed) b->failed = plain.failed;
+    hpc_buf_release(&plain);
+}
+
 static const char *name_of(const proposal *p)
 {
     if (p->target) return "target teams distribute parallel for";
@@ -41,7 +62,7 @@ static const char *directive(study *s, const clauses *c, const proposal *p, bool
     clause(&b, "lastprivate", &c->last);
     if (c->conditional.n > 0)
         hpc_buf_printf(&b, " lastprivate(conditional: %s)", c->conditional.data);
-    clause(&b, "linear", &c->linear);
+    linear_clauses(&b, &c->linear);
     for (int k = 0; k < c->n; k++)
         hpc_buf_printf(&b, " reduction(%s:%s)", reduction_name(c->reduction[k].op),
                        c->reduction[k].names.data);

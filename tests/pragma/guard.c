@@ -78,6 +78,12 @@ static const guarded scopes[] = {
      "    for (int i = 0; i < N(t); i++) x[i] = A(i);\n    return G(3);\n}\n",
      "(const char *)t->a == (const char *)x || (const char *)(t->a + t->n) <= (const char *)x || "
      "(const char *)(x + t->n) <= (const char *)t->a"},
+    {"instances_of_a_template.cpp",
+     "template <class T> void f(T *x, const float *y, int n)\n{\n    " ONE_FOR
+     "x[i] = (T)y[i];\n}\ntemplate void f(float *, const float *, int);\n"
+     "template void f(unsigned short *, const float *, int);\n",
+     "(const char *)y == (const char *)x || (const char *)(y + n) <= (const char *)x || "
+     "(const char *)(x + n) <= (const char *)y"},
     {"read_by_the_head.c",
      "void f(double *x, const double *y, const int *start, int r)\n{\n"
      "    for (int i = start[r]; i < start[r + 1]; i++) x[i] = y[i];\n}\n",
@@ -152,6 +158,45 @@ static void names_are_valid_at_the_loop(void **state)
     check_guards(state, scopes, sizeof scopes / sizeof *scopes);
 }
 
+/* A step is for all variables of its clause. */
+static void variables_with_steps_have_their_own_clauses(void **state)
+{
+    static const guarded steps = {
+        "steps.c",
+        "void f(double *restrict x, const double *restrict y, int n, int m)\n{\n"
+        "    int j = 0, k = 0, l = 0, h = 0;\n    " ONE_FOR "{\n"
+        "        x[i] = y[j] + y[k] + y[l] + y[h];\n"
+        "        j += 2;\n        k += m;\n        l++;\n        h++;\n    }\n}\n",
+        NULL};
+    NEED_LIBRARY;
+    hpc_checker *c = open_checker(0);
+    hpc_pragma_loops loops = find(c, &steps, false);
+    assert_string_equal(loops.item[0].pragma,
+                        "#pragma omp parallel for linear(j:2) linear(k:m) linear(l, h)");
+    compile(state, &steps, &loops.item[0]);
+    hpc_pragma_loops_release(&loops);
+    hpc_checker_close(c);
+}
+
+/* OpenMP rejects such a loop. */
+static void first_value_from_the_variable_itself_gets_no_directive(void **state)
+{
+    static const guarded down = {
+        "down.c",
+        "double f(int n, const double *w)\n{\n    double most = w[n - 1];\n"
+        "    for (n = n - 2; n >= 0; n--)\n        if (w[n] > most) most = w[n];\n"
+        "    return most;\n}\n",
+        NULL};
+    NEED_LIBRARY;
+    (void)state;
+    hpc_checker *c = open_checker(0);
+    hpc_pragma_loops loops = find(c, &down, false);
+    assert_int_equal(loops.item[0].verdict, HPC_VERDICT_UNKNOWN);
+    assert_null(loops.item[0].pragma);
+    hpc_pragma_loops_release(&loops);
+    hpc_checker_close(c);
+}
+
 /* OpenMP allows one if clause. */
 static void condition_that_is_there_is_kept(void **state)
 {
@@ -183,6 +228,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(pointers_and_numbers_keep_their_types),
         TEST(names_are_valid_at_the_loop),
+        TEST(variables_with_steps_have_their_own_clauses),
+        cmocka_unit_test(first_value_from_the_variable_itself_gets_no_directive),
         cmocka_unit_test(condition_that_is_there_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
