@@ -65,7 +65,7 @@ typedef struct completing {
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);
 void complete_remark(const completing *x); /* on standard error */
-/* The check `complete` that the best completion failed; NULL: it passed. */
+/* The check `complete` or `brackets` that the best completion failed; NULL: it passed both. */
 const hpc_completion_check *complete_incomplete(const completing *x);
 
 #endif

@@ -176,7 +176,9 @@ const hpc_completion_check *complete_incomplete(const completing *x)
 {
     const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
     for (int64_t k = 0; c && k < c->check_n; k++)
-        if (strcmp(c->check[k].kind, "complete") == 0 && !c->check[k].ok) return &c->check[k];
+        if (!c->check[k].ok && (strcmp(c->check[k].kind, "complete") == 0 ||
+                                strcmp(c->check[k].kind, "brackets") == 0))
+            return &c->check[k];
     return NULL;
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Writes the models of chain.h: attention and MLP add nothing, so the head sees the last token
+ * alone.
+ */
 #include "tests/support/chain.h"
 
 #include <setjmp.h>
