@@ -97,6 +97,18 @@ static int report(const part *p, int n, const pack_options *o)
         o->out);
 }
 
+/* Training on an empty split fails, so it is better known now. */
+static void remark_if_empty(const part *p, const pack_options *o)
+{
+    char line[PATH_MAX + 160];
+    if (o->quiet || !p->result.complete || p->result.documents_n > 0) return;
+    snprintf(line, sizeof line,
+             "the %s split in %s has no documents: do not pass it to hpccoder train; a corpus of "
+             "more repositories, or a larger --split of corpus harvest, fills it",
+             hpc_split_name(p->split), o->out);
+    hpc_cmd_warn(line, (void *)(uintptr_t) "corpus pack");
+}
+
 static int pack_one(part *p, const hpc_pack_options *common, const char *out, bool all)
 {
     hpc_pack_options h = *common;
@@ -124,6 +136,7 @@ static int run_all(const pack_options *o, const hpc_pack_options *h)
         complete = parts[n - 1].result.complete;
     }
     TRY(report(parts, n, o));
+    for (int k = 0; k < n; k++) remark_if_empty(&parts[k], o);
     if (!complete)
         TRY(hpc_fail(HPC_E_ABORTED, "stopped; whole shards are in %s, --resume goes on", o->out));
 out:

@@ -82,8 +82,8 @@ const char *hpc_cmd_bytes(char out[32], double bytes)
 /* A path that leads nowhere is bad input; a full or failing disk is not. */
 static bool is_of_the_path(int os)
 {
-    return os == ENOENT || os == ENOTDIR || os == EISDIR || os == EACCES || os == ELOOP ||
-           os == ENAMETOOLONG;
+    return os == ENOENT || os == EEXIST || os == ENOTDIR || os == EISDIR || os == EACCES ||
+           os == EROFS || os == ELOOP || os == ENAMETOOLONG;
 }
 
 int hpc_cmd_failed(const char *command, int rc)

@@ -22,93 +22,152 @@ enum {
 
 /* ---- vendored trees --------------------------------------------------------- */
 
-static const char *const vendored_folders[] = {
-    "third_party", "third-party",  "thirdparty",   "third_parties", "3rdparty",
-    "3rd_party",   "3rd-party",    "3rdparties",   "vendor",        "vendors",
-    "vendored",    "external",     "externals",    "extern",        "externalpackages",
-    "deps",        "dependencies", "node_modules", "submodules",    "subprojects",
-    "tpl",         "tpls",         "blt",          "gtest",         "gmock",
-    "googletest",  "googlemock",   "catch2",       "pybind11",      "nlohmann",
-    "rapidjson",   "kokkos_src",   "kokkos-src",   "raja_src",      "site-packages",
-    "bundled",
+typedef struct vendored {
+    const char *name;
+    const char *project; /* the repository where this is at home; NULL: there is none */
+} vendored;
+
+static const vendored vendored_folders[] = {
+    {"third_party", NULL},
+    {"third-party", NULL},
+    {"thirdparty", NULL},
+    {"third_parties", NULL},
+    {"3rdparty", NULL},
+    {"3rd_party", NULL},
+    {"3rd-party", NULL},
+    {"3rdparties", NULL},
+    {"vendor", NULL},
+    {"vendors", NULL},
+    {"vendored", NULL},
+    {"external", NULL},
+    {"externals", NULL},
+    {"extern", NULL},
+    {"externalpackages", NULL},
+    {"deps", NULL},
+    {"dependencies", NULL},
+    {"node_modules", NULL},
+    {"submodules", NULL},
+    {"subprojects", NULL},
+    {"tpl", NULL},
+    {"tpls", NULL},
+    {"site-packages", NULL},
+    {"bundled", NULL},
+    {"kokkos_src", NULL},
+    {"kokkos-src", NULL},
+    {"raja_src", NULL},
+    {"blt", "blt"},
+    {"gtest", "googletest"},
+    {"gmock", "googletest"},
+    {"googletest", "googletest"},
+    {"googlemock", "googletest"},
+    {"catch2", "catch2"},
+    {"pybind11", "pybind11"},
+    {"nlohmann", "json"},
+    {"rapidjson", "rapidjson"},
 };
 
 /* Libraries that are copied as one or two files. */
-static const char *const vendored_files[] = {
-    "json.hpp",
-    "catch.hpp",
-    "catch_amalgamated.hpp",
-    "catch_amalgamated.cpp",
-    "doctest.h",
-    "CLI11.hpp",
-    "cxxopts.hpp",
-    "argparse.hpp",
-    "toml.hpp",
-    "sqlite3.c",
-    "sqlite3.h",
-    "miniz.c",
-    "miniz.h",
-    "tinyxml2.cpp",
-    "tinyxml2.h",
-    "pugixml.cpp",
-    "pugixml.hpp",
-    "cJSON.c",
-    "cJSON.h",
-    "lodepng.cpp",
-    "lodepng.c",
-    "lodepng.h",
-    "uthash.h",
-    "gtest.h",
-    "gtest-all.cc",
-    "gmock-gtest-all.cc",
-    "xxhash.h",
-    "xxhash.c",
-    "lz4.c",
-    "lz4.h",
-    "getopt.c",
-    "getopt.h",
-    "getopt_long.c",
-    "stb_image.h",
-    "stb_image_write.h",
-    "CL/cl.hpp",
-    "cl.hpp",
-    "cl2.hpp",
-    "opencl.hpp",
-    "miniaudio.h",
-    "khrplatform.h",
-    "glad.c",
-    "tinyobj_loader.h",
+static const vendored vendored_files[] = {
+    {"json.hpp", "json"},
+    {"catch.hpp", "catch2"},
+    {"catch_amalgamated.hpp", "catch2"},
+    {"catch_amalgamated.cpp", "catch2"},
+    {"doctest.h", "doctest"},
+    {"CLI11.hpp", "cli11"},
+    {"cxxopts.hpp", "cxxopts"},
+    {"argparse.hpp", "argparse"},
+    {"toml.hpp", "toml11"},
+    {"toml.hpp", "tomlplusplus"},
+    {"sqlite3.c", "sqlite"},
+    {"sqlite3.h", "sqlite"},
+    {"miniz.c", "miniz"},
+    {"miniz.h", "miniz"},
+    {"tinyxml2.cpp", "tinyxml2"},
+    {"tinyxml2.h", "tinyxml2"},
+    {"pugixml.cpp", "pugixml"},
+    {"pugixml.hpp", "pugixml"},
+    {"cJSON.c", "cjson"},
+    {"cJSON.h", "cjson"},
+    {"lodepng.cpp", "lodepng"},
+    {"lodepng.c", "lodepng"},
+    {"lodepng.h", "lodepng"},
+    {"uthash.h", "uthash"},
+    {"gtest.h", "googletest"},
+    {"gtest-all.cc", "googletest"},
+    {"gmock-gtest-all.cc", "googletest"},
+    {"xxhash.h", "xxhash"},
+    {"xxhash.c", "xxhash"},
+    {"lz4.c", "lz4"},
+    {"lz4.h", "lz4"},
+    {"getopt.c", "glibc"},
+    {"getopt.h", "glibc"},
+    {"getopt_long.c", "musl"},
+    {"stb_image.h", "stb"},
+    {"stb_image_write.h", "stb"},
+    {"cl.hpp", "opencl-clhpp"},
+    {"cl2.hpp", "opencl-clhpp"},
+    {"opencl.hpp", "opencl-clhpp"},
+    {"miniaudio.h", "miniaudio"},
+    {"khrplatform.h", "egl-registry"},
+    {"glad.c", "glad"},
+    {"tinyobj_loader.h", "tinyobjloader"},
+    {"tiny_obj_loader.h", "tinyobjloader"},
 };
 
 /* Whole projects under their own name inside another's tree. */
-static const char *const vendored_paths[] = {
-    "kokkos/kokkos/",     "kokkos/core/src/", "kokkos/containers/src/",
-    "raja/include/raja/", "mfem/fem/",        "hypre/src/",
+static const vendored vendored_paths[] = {
+    {"kokkos/kokkos/", "kokkos"},
+    {"kokkos/core/src/", "kokkos"},
+    {"kokkos/containers/src/", "kokkos"},
+    {"raja/include/raja/", "raja"},
+    {"mfem/fem/", "mfem"},
+    {"hypre/src/", "hypre"},
 };
 
-static const char *in_list(const char *const *list, size_t list_n, const char *name, size_t n)
+/* "DaveGamble/cJSON", "cjson.git" and "mirrors/cJSON-mirror" are cJSON's own repositories. */
+static bool is_project(const char *repository, const char *project)
 {
-    for (size_t k = 0; k < list_n; k++)
-        if (strncasecmp(list[k], name, n) == 0 && list[k][n] == '\0') return list[k];
-    return NULL;
+    static const char *const endings[] = {"",        ".git",  "-mirror",
+                                          "_mirror", "-fork", "-amalgamation"};
+    const char *slash = strrchr(repository, '/'), *name = slash ? slash + 1 : repository;
+    size_t n = project ? strlen(project) : 0;
+    if (!project || strncasecmp(name, project, n) != 0) return false;
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+        if (strcasecmp(name + n, endings[k]) == 0) return true;
+    return false;
 }
 
-const char *corpus_vendored(const char *path)
+/* The entry with that name, unless the repository is at home there. */
+static const char *in_list(const vendored *list, size_t list_n, const char *name, size_t n,
+                           const char *repository)
 {
-    const char *part = path;
+    const char *found = NULL;
+    for (size_t k = 0; k < list_n; k++) {
+        if (strncasecmp(list[k].name, name, n) != 0 || list[k].name[n]) continue;
+        if (is_project(repository, list[k].project)) return NULL;
+        found = list[k].name;
+    }
+    return found;
+}
+
+const char *corpus_vendored(const char *path, const char *repository)
+{
+    const char *part = path, *found = NULL;
     for (const char *slash; (slash = strchr(part, '/')); part = slash + 1) {
-        const char *found =
-            in_list(vendored_folders, sizeof vendored_folders / sizeof *vendored_folders, part,
-                    (size_t)(slash - part));
+        found = in_list(vendored_folders, sizeof vendored_folders / sizeof *vendored_folders, part,
+                        (size_t)(slash - part), repository);
         if (found) return found;
     }
     for (part = path; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
-        for (size_t k = 0; k < sizeof vendored_paths / sizeof *vendored_paths; k++)
-            if (strncasecmp(part, vendored_paths[k], strlen(vendored_paths[k])) == 0)
-                return vendored_paths[k];
+        for (size_t k = 0; k < sizeof vendored_paths / sizeof *vendored_paths; k++) {
+            const vendored *v = &vendored_paths[k];
+            if (strncasecmp(part, v->name, strlen(v->name)) == 0 &&
+                !is_project(repository, v->project))
+                return v->name;
+        }
     part = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     return in_list(vendored_files, sizeof vendored_files / sizeof *vendored_files, part,
-                   strlen(part));
+                   strlen(part), repository);
 }
 
 /* ---- UTF-8 -------------------------------------------------------------------- */

@@ -70,6 +70,8 @@ void corpus_plan_range(int64_t *lo, int64_t *hi, const corpus_plan *p, int64_t c
 const char *corpus_plan_entry_path(const corpus_plan *p, int64_t entry);
 /* Of the nearest folder that has one, else of the repository; "" is unknown. */
 const char *corpus_plan_licence(const corpus_plan *p, const char *path);
+/* The nearest licence file around the path was not recognised. */
+bool corpus_plan_licence_is_unknown(const corpus_plan *p, const char *path);
 /* Of a chunk: of the settings, the repository's name and the plan. */
 hpc_hash128 corpus_plan_key(const corpus_plan *p, const corpus_harvest *h, const corpus_source *s,
                             int64_t chunk);

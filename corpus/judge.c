@@ -47,7 +47,7 @@ static int judge_path(hearing *x)
         return drop(x, HPC_REASON_HELD_OUT_REPOSITORY, x->name);
     if (sketch && corpus_sketch_path(sketch, x->name, path, &pattern))
         return drop(x, HPC_REASON_HELD_OUT_PATH, pattern);
-    const char *vendored = corpus_vendored(path);
+    const char *vendored = corpus_vendored(path, x->name);
     return vendored ? drop(x, HPC_REASON_VENDORED, vendored) : 0;
 }
 

@@ -50,13 +50,24 @@ const char *corpus_plan_entry_path(const corpus_plan *p, int64_t entry)
     return p->paths.data + p->entry[entry].path;
 }
 
+/* The offset of the nearest folder's expression; false: no folder around the path has one. */
+static bool find_expression(uint64_t *at, const corpus_plan *p, const char *path)
+{
+    for (size_t n = strlen(path) + 1; n-- > 0;)
+        if ((n == 0 || path[n - 1] == '/') && hpc_map_get(p->licences, path, n, at)) return true;
+    return false;
+}
+
 const char *corpus_plan_licence(const corpus_plan *p, const char *path)
 {
     uint64_t at = 0;
-    for (size_t n = strlen(path) + 1; n-- > 0;)
-        if ((n == 0 || path[n - 1] == '/') && hpc_map_get(p->licences, path, n, &at))
-            return p->expressions.data + at;
-    return "";
+    return find_expression(&at, p, path) ? p->expressions.data + at : "";
+}
+
+bool corpus_plan_licence_is_unknown(const corpus_plan *p, const char *path)
+{
+    uint64_t at = 0;
+    return find_expression(&at, p, path) && p->expressions.data[at] == '\0';
 }
 
 hpc_hash128 corpus_plan_key(const corpus_plan *p, const corpus_harvest *h, const corpus_source *s,

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "corpus/harvest.h"
 
@@ -78,11 +79,11 @@ out:
 }
 
 typedef struct folder_search {
-    const corpus_harvest *h;
-    const char *name; /* of the repository */
     hpc_git *g;
     hpc_buf names, text;
+    hpc_buf unknown; /* the first licence file that is not recognised */
     int64_t n;
+    int64_t unknown_n; /* folders with such a file */
 } folder_search;
 
 /* The expression of the files of one rank; "" when none of them is understood. */
@@ -127,15 +128,18 @@ out:
     return rc;
 }
 
-/* The first file of the folder that is called like a licence; NULL: none. */
-static const char *unknown_licence(const folder_search *f)
+/* The first file of the folder that is named like a licence, or NULL. COPYRIGHT may list the
+ * holders alone. */
+static const char *licence_file(const folder_search *f)
 {
     const char *name = f->names.data;
     for (int64_t k = 0; k < f->n; k++, name += strlen(name) + 1)
-        if (rank_of(name) >= 0) return name;
+        if (rank_of(name) >= 0 && strncasecmp(name, "COPYRIGHT", 9) != 0) return name;
     return NULL;
 }
 
+/* A text that is not recognised makes the licence of its folder unknown: that of the folder around
+ * it does not hold there. */
 static int find_licence(corpus_plan *p, folder_search *f, const char *folder, size_t n)
 {
     char bare[4096], with_slash[4096], expression[CORPUS_LICENCE];
@@ -146,22 +150,33 @@ static int find_licence(corpus_plan *p, folder_search *f, const char *folder, si
     TRY(hpc_git_list_folder(&f->names, &f->n, f->g, bare));
     if (rc != HPC_GIT_READ) return HPC_OK; /* what cannot be read states nothing */
     TRY(licence_of_folder(expression, f, with_slash));
-    const char *unknown = expression[0] ? NULL : unknown_licence(f);
-    if (unknown)
-        corpus_harvest_warn(f->h,
-                            "%s: the text of %s%s is no licence known here; the files below it "
-                            "count as files without one, unless they state one",
-                            f->name, with_slash, unknown);
-    if (!expression[0]) return HPC_OK;
-    TRY(hpc_map_put(p->licences, folder, n, p->expressions.n));
-    TRY(hpc_buf_add(&p->expressions, expression, strlen(expression) + 1));
+    const char *unknown = expression[0] ? NULL : licence_file(f);
+    if (!expression[0] && !unknown) return HPC_OK;
+    if (unknown && f->unknown_n++ == 0)
+        TRY(hpc_buf_printf(&f->unknown, "%s%s", with_slash, unknown));
+    TRY(hpc_map_put(p->licences, folder, n, unknown ? 0 : p->expressions.n));
+    if (!unknown) TRY(hpc_buf_add(&p->expressions, expression, strlen(expression) + 1));
 out:
     return rc;
 }
 
+static void warn_of_unknown(const corpus_plan *p, const folder_search *f, const corpus_harvest *h,
+                            const char *repository)
+{
+    int64_t below = 0;
+    if (f->unknown_n == 0) return;
+    for (int64_t k = 0; k < p->n; k++)
+        below += corpus_plan_licence_is_unknown(p, corpus_plan_entry_path(p, k));
+    corpus_harvest_warn(h,
+                        "%s: %lld licence file%s not recognised; the first: %s; source files below "
+                        "that count as unlicensed unless they state a licence: %lld",
+                        repository, (long long)f->unknown_n, f->unknown_n == 1 ? " is" : "s are",
+                        f->unknown.data, (long long)below);
+}
+
 int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, const char *name, hpc_git *g)
 {
-    folder_search f = {.h = h, .name = name, .g = g};
+    folder_search f = {.g = g};
     int rc = HPC_OK;
     hpc_map *folders = hpc_map_create();
     if (!folders) TRY(HPC_E_NOMEM);
@@ -176,9 +191,11 @@ int corpus_plan_find_licences(corpus_plan *p, const corpus_harvest *h, const cha
         }
         TRY(find_licence(p, &f, folder, n));
     }
+    if (rc == HPC_OK) warn_of_unknown(p, &f, h, name);
 out:
     hpc_map_free(folders);
     hpc_buf_release(&f.names);
     hpc_buf_release(&f.text);
+    hpc_buf_release(&f.unknown);
     return rc;
 }

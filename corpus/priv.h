@@ -7,8 +7,10 @@
 #include "corpus/corpus.h"
 
 /* ---- filter.c: what makes a file worth nothing, by path and by tokens ---------------- */
-/* The component of the path that says so ("third_party"), or NULL; a static string. */
-const char *corpus_vendored(const char *path);
+/* The part of the path that marks a copy of another project ("third_party", "cJSON.c"), or NULL; a
+ * static string. NULL also for the project itself, by the name of the repository ("owner/cJSON").
+ */
+const char *corpus_vendored(const char *path, const char *repository);
 /* NULL, or why in a few words; *reason is GENERATED, MINIFIED or TOO_SHORT. */
 const char *corpus_worthless(hpc_reason *reason, const char *path, const char *text, size_t n,
                              const hpc_tokens *t);

@@ -112,7 +112,7 @@ static int read_entry(corpus_gathered *out, const reading *r, const hpc_git_entr
 {
     size_t bytes;
     const char *path = r->blobs.paths.data + e->path;
-    if (corpus_vendored(path) || corpus_held_list_foreign(r->held, r->name, path)) {
+    if (corpus_vendored(path, r->name) || corpus_held_list_foreign(r->held, r->name, path)) {
         out->foreign_n++;
         return HPC_OK;
     }

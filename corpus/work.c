@@ -329,7 +329,8 @@ static int claim(batch *b, corpus_source *s, int lock, const char *plan_path)
         return rc;
     }
     claimed *c = &b->item[b->n++];
-    *c = (claimed){.source = s, .lock = lock, .first = {INT64_MAX, INT64_MAX, INT64_MAX}};
+    *c = (claimed){.source = s, .lock = lock};
+    for (int k = 0; k < KINDS; k++) c->first[k] = INT64_MAX;
     TRY(corpus_chunk_path(&folder, h->options->folder, s->name, -1));
     TRY(hpc_file_sweep(folder.data));
     TRY(corpus_plan_load(&c->plan, plan_path));
@@ -347,37 +348,55 @@ out:
     return rc;
 }
 
-/* What is said of a kind, and of its first file. */
-static void tell_kind(const corpus_harvest *h, const claimed *c, int k)
+/* Why a file was passed over, as its record says: the file is judged again. "" when it cannot be.
+ */
+static int reason_of(hpc_buf *out, const corpus_harvest *h, const claimed *c, int64_t entry)
 {
-    static const char *const what[KINDS] = {"too large", "absent", "damaged", "not allowed"};
-    const char *path = corpus_plan_entry_path(&c->plan, c->first[k]), *more = "";
-    char licence[CORPUS_LICENCE + 64] = "";
-    if (kinds[k] == HPC_REASON_ABSENT && c->plan.partial) more = " (a partial clone)";
-    if (kinds[k] == HPC_REASON_LICENCE) {
-        const char *name = corpus_plan_licence(&c->plan, path);
-        more = " by --licenses";
-        snprintf(licence, sizeof licence, ", whose folder %s%s",
-                 name[0] ? "is under " : "has no known licence", name);
-    }
-    corpus_harvest_warn(
-        h, "%s: %lld %s %s%s; the first: %s%s", c->source->name, (long long)c->passed_over[k],
-        c->passed_over[k] > 1 ? "files are" : "file is", what[k], more, path, licence);
+    corpus_judge judge = {0};
+    corpus_record record;
+    const char *text;
+    int rc = corpus_judge_file(&record, &text, &judge, c->git, h, c->source, &c->plan, entry);
+    if (rc > 0 && record.detail[0]) rc = hpc_buf_printf(out, " (%s)", record.detail);
+    corpus_judge_release(&judge);
+    return rc;
 }
 
-static void tell_passed_over(const corpus_harvest *h, const claimed *c)
+static int tell_kind(const corpus_harvest *h, const claimed *c, int k)
 {
+    static const char *const what[KINDS] = {"too large", "absent", "damaged",
+                                            "under licences that --licenses does not allow"};
+    bool partial = kinds[k] == HPC_REASON_ABSENT && c->plan.partial;
+    hpc_buf why = {0};
+    int rc = HPC_OK;
+    TRY(hpc_buf_text(&why, ""));
+    if (kinds[k] != HPC_REASON_ABSENT) TRY(reason_of(&why, h, c, c->first[k]));
+    corpus_harvest_warn(h, "%s: %lld %s %s%s; the first: %s%s", c->source->name,
+                        (long long)c->passed_over[k],
+                        c->passed_over[k] > 1 ? "files are" : "file is", what[k],
+                        partial ? " (a partial clone)" : "",
+                        corpus_plan_entry_path(&c->plan, c->first[k]), why.data);
+    rc = HPC_OK;
+out:
+    hpc_buf_release(&why);
+    return rc;
+}
+
+static int tell_passed_over(const corpus_harvest *h, const claimed *c)
+{
+    int rc = HPC_OK;
     for (int k = 0; k < KINDS; k++)
-        if (c->passed_over[k] > 0) tell_kind(h, c, k);
+        if (c->passed_over[k] > 0) TRY(tell_kind(h, c, k));
     if (__atomic_load_n(&c->source->failed, __ATOMIC_RELAXED) && c->git)
         corpus_harvest_warn(h, "%s: the repository went away while it was read", c->source->name);
+out:
+    return rc;
 }
 
 static int run_batch(batch *b)
 {
     int rc = HPC_OK;
     if (b->tasks_n > 0) rc = hpc_pool_run(b->h->pool, work, b);
-    for (int64_t k = 0; k < b->n; k++) tell_passed_over(b->h, &b->item[k]);
+    for (int64_t k = 0; k < b->n && rc >= 0; k++) rc = tell_passed_over(b->h, &b->item[k]);
     b->h->done_n += b->done_n;
     release_batch(b);
     return rc;

@@ -85,7 +85,7 @@ int hpc_file_open(hpc_file_view *out, const char *path)
         errno = EISDIR;
         rc = S_ISDIR(st.st_mode)
                  ? hpc_fail_os(HPC_E_IO, "cannot map " SHOWN, path)
-                 : hpc_fail(HPC_E_IO, "cannot map " SHOWN ": it is not a regular file", path);
+                 : hpc_fail(HPC_E_ARG, "cannot map " SHOWN ": it is not a regular file", path);
         goto out;
     }
     if (st.st_size > 0) { /* an empty file has nothing to map, and mmap refuses it */

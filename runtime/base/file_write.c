@@ -39,7 +39,7 @@ static int find_target(hpc_file_writer *w, const char *path)
     }
     if (stat(w->path, &st) == 0) {
         if (!S_ISREG(st.st_mode)) {
-            return hpc_fail(HPC_E_IO, "cannot save " SHOWN ": it is not a regular file", path);
+            return hpc_fail(HPC_E_ARG, "cannot save " SHOWN ": it is not a regular file", path);
         }
         w->existed = true;
         w->mode = st.st_mode & 07777;

@@ -313,7 +313,7 @@ static void test_open_refuses(void **state)
     assert_error(hpc_file_open(&v, f->root), HPC_E_IO, expected);
     assert_int_equal(mkfifo(f->path, 0600), 0);
     snprintf(expected, sizeof expected, "cannot map %s: it is not a regular file", f->path);
-    assert_error(hpc_file_open(&v, f->path), HPC_E_IO, expected); /* at once */
+    assert_error(hpc_file_open(&v, f->path), HPC_E_ARG, expected); /* at once */
     assert_null(v.data);
 }
 
@@ -411,8 +411,8 @@ static void test_save_refuses(void **state)
     char path[160], expected[300];
     struct stat st;
     snprintf(expected, sizeof expected, "cannot save %s: it is not a regular file", f->root);
-    assert_error(hpc_file_save(f->root, "x", 1), HPC_E_IO, expected);
-    assert_error(hpc_file_save("/dev/null", "x", 1), HPC_E_IO, "cannot save /dev/null: it is not");
+    assert_error(hpc_file_save(f->root, "x", 1), HPC_E_ARG, expected);
+    assert_error(hpc_file_save("/dev/null", "x", 1), HPC_E_ARG, "cannot save /dev/null: it is not");
     assert_int_equal(stat("/dev/null", &st), 0);
     assert_true(S_ISCHR(st.st_mode));
     snprintf(path, sizeof path, "%s/missing/file", f->root);

@@ -94,6 +94,16 @@ static void test_usage(void **state)
     refuses(b, "corpus pack @c --tokenizer @absent --out @a -q", "absent");
     script(b->place, "printf GGUF123 >a.gguf");
     refuses(b, "corpus pack @c --tokenizer @a.gguf --out @a -q", "hpccoder import");
+    script(b->place, "ln -s absent/x link; mkdir -p folder/index.json; touch file");
+    static const char *const outs[][2] = {
+        {"link", "File exists"}, {"folder", "not a regular file"}, {"file", "Not a directory"}};
+    for (size_t k = 0; k < sizeof outs / sizeof *outs; k++) {
+        char words[128];
+        snprintf(words, sizeof words, "corpus pack @c --tokenizer @t.model --out @%s -q",
+                 outs[k][0]);
+        refuses(b, words, outs[k][1]);
+        assert_int_equal(b->outcome.code, 2);
+    }
     refuses(b, "corpus pack @c --tokenizer @t.model --out @a --task pragma -q", "loops.db");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @p --task perf", "takes --perf");
     refuses(b, "corpus pack --tokenizer @t.model --out @p --task perf -q", "--perf FILE");
@@ -163,12 +173,17 @@ static void test_results(void **state)
     assert_true(n > 10000);
     hpc_json_free(root);
     script(b->place, "test -f a/train/index.json; test -f a/test/index.json");
+    o = command(b, "corpus pack @c --tokenizer @t.model --out @v --split validation");
+    assert_int_equal(o->code, 0);
+    hpc_test_says(o->err, "the validation split in ");
+    hpc_test_says(o->err, "v has no documents: do not pass it to hpccoder train");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b --threads 3");
     assert_int_equal(o->code, 0);
     hpc_test_says(o->out, "train                 211");
     hpc_test_says(o->err, "tokens");
     script(b->place, "diff -r a/train b");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "holds a data set");
+    assert_int_equal(b->outcome.code, 2);
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume --fim-rate 0",
             "was begun with other options");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");

@@ -83,17 +83,51 @@ static void test_utf8_places(void **state)
 static void test_vendored(void **state)
 {
     (void)state;
-    assert_string_equal(corpus_vendored("a/third_party/x/y.c"), "third_party");
-    assert_string_equal(corpus_vendored("Vendor/y.c"), "vendor");
-    assert_string_equal(corpus_vendored("src/json.hpp"), "json.hpp");
-    assert_string_equal(corpus_vendored("2d/kokkos/core/src/Kokkos_Pair.hpp"), "kokkos/core/src/");
-    assert_null(corpus_vendored("core/src/Kokkos_Pair.hpp"));
-    assert_null(corpus_vendored("src/kokkos/stream.cpp"));
-    assert_null(corpus_vendored("src/vendor.c"));
-    assert_null(corpus_vendored("src/my_external/x.c"));
-    assert_null(corpus_vendored("externality/x.c"));
-    assert_null(corpus_vendored("x.c"));
-    assert_null(corpus_vendored(""));
+    assert_string_equal(corpus_vendored("a/third_party/x/y.c", "o/x"), "third_party");
+    assert_string_equal(corpus_vendored("Vendor/y.c", "o/x"), "vendor");
+    assert_string_equal(corpus_vendored("src/json.hpp", "o/x"), "json.hpp");
+    assert_string_equal(corpus_vendored("2d/kokkos/core/src/Kokkos_Pair.hpp", "o/x"),
+                        "kokkos/core/src/");
+    assert_null(corpus_vendored("core/src/Kokkos_Pair.hpp", "o/x"));
+    assert_null(corpus_vendored("src/kokkos/stream.cpp", "o/x"));
+    assert_null(corpus_vendored("src/vendor.c", "o/x"));
+    assert_null(corpus_vendored("src/my_external/x.c", "o/x"));
+    assert_null(corpus_vendored("externality/x.c", "o/x"));
+    assert_null(corpus_vendored("x.c", "o/x"));
+    assert_null(corpus_vendored("", "o/x"));
+}
+
+static void test_keeps_what_a_project_owns(void **state)
+{
+    static const struct {
+        const char *path, *repository;
+    } own[] = {{"cJSON.c", "DaveGamble/cJSON"},
+               {"cJSON.h", "cjson"},
+               {"cJSON.h", "mirrors/cJSON-mirror"},
+               {"stb_image.h", "nothings/stb"},
+               {"miniz.c", "richgel999/miniz"},
+               {"lib/lz4.c", "lz4/lz4"},
+               {"xxhash.h", "Cyan4973/xxHash"},
+               {"single_include/nlohmann/json.hpp", "nlohmann/json"},
+               {"src/catch2/catch_test_case.cpp", "catchorg/Catch2"},
+               {"googletest/include/gtest/gtest.h", "google/googletest"},
+               {"include/pybind11/cast.h", "pybind/pybind11"},
+               {"include/toml.hpp", "ToruNiina/toml11"},
+               {"include/toml.hpp", "marzer/tomlplusplus"}},
+      copies[] = {{"cJSON.c", "owner/app"},
+                  {"cJSON.c", "cJSON/app"},
+                  {"cJSON.c", "owner/cJSON-server"},
+                  {"third_party/cJSON/cJSON.c", "DaveGamble/cJSON"},
+                  {"external/lz4.c", "lz4/lz4"},
+                  {"lib/xxhash.c", "lz4/lz4"},
+                  {"tests/catch_amalgamated.cpp", "richgel999/miniz"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        if (corpus_vendored(own[k].path, own[k].repository))
+            fail_msg("%s: %s", own[k].repository, own[k].path);
+    for (size_t k = 0; k < sizeof copies / sizeof *copies; k++)
+        if (!corpus_vendored(copies[k].path, copies[k].repository))
+            fail_msg("%s: %s", copies[k].repository, copies[k].path);
 }
 
 static hpc_reason reason_of(const char *path, const char *text)
@@ -226,10 +260,10 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_utf8),     cmocka_unit_test(test_utf8_places),
-        cmocka_unit_test(test_vendored), cmocka_unit_test(test_generated),
-        cmocka_unit_test(test_phrases),  cmocka_unit_test(test_minified),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_utf8),      cmocka_unit_test(test_utf8_places),
+        cmocka_unit_test(test_vendored),  cmocka_unit_test(test_keeps_what_a_project_owns),
+        cmocka_unit_test(test_generated), cmocka_unit_test(test_phrases),
+        cmocka_unit_test(test_minified),  cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

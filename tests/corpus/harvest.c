@@ -194,10 +194,16 @@ static void test_licences(void **state)
     hpc_buf_text(&b, "static const char text[] = \"The MIT License\"; /* printed */\n");
     write_text(p, "r0/a/licence.c", b.data, b.n);
     script(p, "cd r0; mkdir -p c/LICENSE; cp a/x.c c/LICENSE/w.c; echo 'int k;' >>c/LICENSE/w.c;"
-              "save");
+              "mkdir d e; sed 's/code/more/' z.c >d/u.c; echo 'int l;' >>d/u.c; sed 's/code/less/' "
+              "z.c >e/v.c; echo 'int m, n;' >>e/v.c; echo 'All uses need our consent.' >d/LICENSE; "
+              "echo 'By several authors.' >e/COPYRIGHT; save");
     work *w = make_work(p, "c", 1), *all = make_work(p, "all", 1);
     run_well(w);
-    assert_int_equal(w->result.reason_n[HPC_REASON_LICENCE], 3); /* x.c, y.c, licence.c of a/ */
+    assert_int_equal(w->result.reason_n[HPC_REASON_LICENCE], 4); /* x.c, y.c, licence.c; u.c */
+    assert_noted(w, "owner/r0: 1 licence file is not recognised; the first: d/LICENSE; source "
+                    "files below that count as unlicensed unless they state a licence: 1");
+    assert_noted(w, "owner/r0: 4 files are under licences that --licenses does not allow; the "
+                    "first: a/b/y.c (GPL-3.0-only)");
     assert_int_equal(w->result.kept_n, 2);
     all->options.licences = "all";
     run_well(all);
