@@ -172,14 +172,21 @@ static void remark_limits(const completing *x)
 }
 
 /* The check `complete` of the best one. */
+static const hpc_completion_check *check_of(const hpc_completion *c, const char *kind)
+{
+    for (int64_t k = 0; k < c->check_n; k++)
+        if (strcmp(c->check[k].kind, kind) == 0) return &c->check[k];
+    return NULL;
+}
+
+/* Brackets count where a block or function is to be closed: a line may open one. */
 const hpc_completion_check *complete_incomplete(const completing *x)
 {
-    const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
-    for (int64_t k = 0; c && k < c->check_n; k++)
-        if (!c->check[k].ok && (strcmp(c->check[k].kind, "complete") == 0 ||
-                                strcmp(c->check[k].kind, "brackets") == 0))
-            return &c->check[k];
-    return NULL;
+    if (x->made.n == 0) return NULL;
+    const hpc_completion_check *k = check_of(&x->made.item[0], "complete");
+    const hpc_completion_check *brackets = check_of(&x->made.item[0], "brackets");
+    if (!k || !k->ok) return k;
+    return brackets && !brackets->ok ? brackets : NULL;
 }
 
 static void remark_base(const completing *x)

@@ -121,13 +121,13 @@ int complete_body_find(complete_body *out, hpc_tokens *tokens, const hpc_spot *d
 {
     *out = (complete_body){0};
     if (!is_of_c(d)) return HPC_OK;
-    int rc = hpc_lex(tokens, d->text.data, d->at, d->language, d->fixed);
+    const char *text = d->text.data ? d->text.data : "";
+    int rc = hpc_lex(tokens, text, d->at, d->language, d->fixed);
     if (rc < 0) return rc;
     int64_t i = last_code(tokens);
-    if (i >= 0 && is_mark(d->text.data, &tokens->item[i], '{'))
-        out->asks = asks_for_work(tokens, d->text.data, i);
+    if (i >= 0 && is_mark(text, &tokens->item[i], '{')) out->asks = asks_for_work(tokens, text, i);
     size_t from = d->at > ASKED_MOST ? d->at - ASKED_MOST : 0;
-    find_asked(out, tokens, d->text.data, from);
+    find_asked(out, tokens, text, from);
     return HPC_OK;
 }
 
@@ -174,9 +174,10 @@ int complete_body_judge(bool *trivial, const char **missing, const complete_body
     *trivial = false;
     *missing = NULL;
     if (!is_of_c(d)) return HPC_OK;
-    int rc = hpc_lex(tokens, text->data ? text->data : "", text->n, d->language, d->fixed);
+    const char *bytes = text->data ? text->data : "";
+    int rc = hpc_lex(tokens, bytes, text->n, d->language, d->fixed);
     if (rc < 0) return rc;
-    *trivial = b->asks && is_trivial(tokens, text->data);
-    *missing = model_missing(b, tokens, text->data);
+    *trivial = b->asks && is_trivial(tokens, bytes);
+    *missing = model_missing(b, tokens, bytes);
     return HPC_OK;
 }
