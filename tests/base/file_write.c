@@ -88,7 +88,7 @@ static void test_append(void **state)
         hpc_file_close_writer(w);
     }
     expect_content(path, "one\ntwo\none\ntwo\n");
-    assert_int_equal(hpc_file_append(&w, ((hpc_test_folder *)*state)->root), HPC_E_IO);
+    assert_int_equal(hpc_file_append(&w, ((hpc_test_folder *)*state)->root), HPC_E_ARG);
     assert_null(w);
     hpc_error_clear();
     hpc_test_fail_io(1);
