@@ -170,6 +170,7 @@ static int find_loops(pragma_file *f, judging *j)
     TRY(rc);
     TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
     if (j->asker) TRY(ask(f, j, &tree));
+    if (!j->o->target) TRY(hpc_pragma_limit(&f->loops));
     if (j->o->guard) TRY(hpc_pragma_guard(&f->loops));
     TRY(pragma_verify(f, &tree, &flags, j->checker, j->o));
     hpc_pragma_weigh(&f->loops);

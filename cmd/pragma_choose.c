@@ -8,6 +8,8 @@
 
 #include "cmd/pragma.h"
 
+#define LEAST_CONFIDENCE 0.05 /* of a loop in another one, for --fix */
+
 bool pragma_is_wrong(const hpc_pragma_loop *l)
 {
     return l->existing_is == HPC_EXISTING_RACY || l->existing_is == HPC_EXISTING_CLAUSE ||
@@ -58,6 +60,8 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
         note->because = "it runs inside a parallel region already";
     } else if (l->small && !l->vectors) {
         note->because = "it is too small to pay";
+    } else if (l->idle && !l->vectors) {
+        note->because = l->idle;
     } else {
         note->directive = l->pragma;
         note->put = true;
@@ -65,6 +69,10 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
         if (l->fixed || f->kept) {
             note->put = false;
             note->because = l->fixed ? l->fixed : f->kept;
+        }
+        if (note->put && l->outer >= 0 && !l->idle && l->confidence < LEAST_CONFIDENCE) {
+            note->put = false;
+            note->because = "a loop contains it, and experts rarely mark such a loop";
         }
     }
     return rc;

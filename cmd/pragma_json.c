@@ -15,6 +15,8 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const pragma_not
     hpc_json_put_bool(w, "put", note->put);
     hpc_json_put_text(w, "because", note->because);
     hpc_json_put_text(w, "alone", l->pragma);
+    hpc_json_put_text(w, "no_threads", l->idle);
+    hpc_json_put_text(w, "enough_iterations", l->least);
     hpc_json_put_text(w, "existing", l->existing);
     hpc_json_put_text(w, "existing_is", hpc_existing_name(l->existing_is));
     hpc_json_put_real(w, "confidence", l->confidence);

@@ -92,6 +92,7 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
         if (l->assumption[k].check) hpc_buf_printf(out, " [%s]", l->assumption[k].check);
         hpc_buf_text(out, "\n");
     }
+    if (l->idle && note->directive) hpc_buf_printf(out, "    no threads: %s\n", l->idle);
     if (note->because)
         hpc_buf_printf(out, "    %s: %s\n", note->directive ? "not put in" : "no directive",
                        note->because);

@@ -288,6 +288,13 @@ out:
 static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
 {
     const char *a = kept->pragma, *b = other->pragma;
+    if (!kept->idle) kept->idle = other->idle;
+    if (!kept->least || !other->least || strcmp(kept->least, other->least) != 0) {
+        if (!kept->idle && (kept->least || other->least))
+            kept->idle = "instantiations of the template differ in the iterations that pay";
+    }
+    if (!kept->vector || !other->vector || strcmp(kept->vector, other->vector) != 0)
+        kept->vector = NULL;
     if ((!kept->plain && !other->plain) || (a && b && strcmp(a, b) == 0)) return;
     if (kept->plain) kept->pragma = kept->plain;
     kept->plain = NULL;

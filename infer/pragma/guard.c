@@ -66,22 +66,35 @@ static const char *condition_of(const char *directive, size_t *n)
     return p;
 }
 
-/* Before OpenMP 5.0 an if clause of `parallel for simd` applies to threads alone, so each of the
- * two has its own. */
-static const char *with_clauses(hpc_arena *a, const char *directive, const char *guard)
+static const char *both_of(hpc_arena *a, const char *x, const char *y)
 {
-    static const char both[] = "#pragma omp parallel for simd";
+    return x && y ? hpc_arena_text(a, "(%s) && (%s)", x, y) : x ? x : y;
+}
+
+/* Adds conditions for threads and for vectors; NULL: none. Before OpenMP 5.0 an if clause of
+ * `parallel for simd` applies to threads alone, so each of the two has its own. */
+static const char *with_clauses(hpc_arena *a, const char *directive, const char *threads,
+                                const char *vectors)
+{
+    static const char both[] = "#pragma omp parallel for simd", modifier[] = "parallel: ";
     size_t n;
-    const char *other = condition_of(directive, &n); /* there may be one if clause alone */
+    const char *other = condition_of(directive, &n); /* a directive has at most one if clause */
     if (other) {
-        guard = hpc_arena_text(a, "(%.*s) && (%s)", (int)n, other, guard);
+        const size_t skip =
+            strncmp(other, modifier, sizeof modifier - 1) == 0 ? sizeof modifier - 1 : 0;
+        const char *had = hpc_arena_text(a, "%.*s", (int)(n - skip), other + skip);
+        if (!had) return NULL;
+        threads = both_of(a, had, threads);
+        if (skip == 0) vectors = both_of(a, had, vectors);
         directive =
             hpc_arena_text(a, "%.*s%s", (int)(other - directive) - 4, directive, other + n + 1);
-        if (!guard || !directive) return NULL;
+        if (!threads || !directive) return NULL;
     }
-    if (strncmp(directive, both, sizeof both - 1) == 0)
-        return hpc_arena_text(a, "%s if(parallel: %s) if(simd: %s)", directive, guard, guard);
-    return hpc_arena_text(a, "%s if(%s)", directive, guard);
+    if (strncmp(directive, both, sizeof both - 1) != 0)
+        return hpc_arena_text(a, "%s if(%s)", directive, threads);
+    directive = hpc_arena_text(a, "%s if(parallel: %s)", directive, threads);
+    if (!directive || !vectors) return directive;
+    return hpc_arena_text(a, "%s if(simd: %s)", directive, vectors);
 }
 
 int hpc_pragma_guard(hpc_pragma_loops *l)
@@ -89,7 +102,23 @@ int hpc_pragma_guard(hpc_pragma_loops *l)
     for (int64_t k = 0; k < l->n; k++) {
         hpc_pragma_loop *x = &l->item[k];
         if (!x->guard || !x->pragma) continue;
-        x->pragma = with_clauses(l->arena, x->pragma, x->guard);
+        x->pragma = with_clauses(l->arena, x->pragma, x->guard, x->guard);
+        if (!x->pragma) return HPC_E_NOMEM;
+    }
+    return HPC_OK;
+}
+
+int hpc_pragma_limit(hpc_pragma_loops *l)
+{
+    for (int64_t k = 0; k < l->n; k++) {
+        hpc_pragma_loop *x = &l->item[k];
+        if (x->existing) continue;
+        if (x->idle && x->vector && x->pragma) {
+            x->pragma = x->vector;
+            x->vectors = true;
+        }
+        if (!x->least || !x->pragma || x->vectors || x->idle) continue;
+        x->pragma = with_clauses(l->arena, x->pragma, x->least, NULL);
         if (!x->pragma) return HPC_E_NOMEM;
     }
     return HPC_OK;

@@ -66,15 +66,18 @@ typedef struct hpc_pragma_loop {
     double
         confidence; /* how often experts did as is proposed with such loops: a directive, or none */
     double likely;  /* that an expert would put one there, by a model; -1: none was asked */
-    const char *guess; /* of an unknown loop, by a model: nothing of it is proven; NULL */
-    bool again;        /* of a template that is instantiated in the file */
-    bool small;        /* it runs so short that threads do not pay */
-    bool vectors;      /* what is proposed makes vectors, and no threads */
-    const char *plain; /* the directive without collapse, simd and target; NULL: it has none */
-    bool inside;       /* of a parallel region, or of a loop with a directive, in the text */
-    const char *fixed; /* why no directive can be put before it; NULL */
-    const char *guard; /* is true before the loop only if all assumptions hold; NULL: nothing is
-                          assumed, or an assumption has no check */
+    const char *guess;  /* of an unknown loop, by a model: nothing of it is proven; NULL */
+    bool again;         /* of a template that is instantiated in the file */
+    bool small;         /* it runs so short that threads do not pay */
+    bool vectors;       /* what is proposed makes vectors, and no threads */
+    const char *plain;  /* the directive without collapse, simd and target; NULL: it has none */
+    const char *vector; /* a directive for vectors alone, for a loop with a reduction; NULL */
+    const char *idle;   /* why threads do not pay for each entry of the loop; NULL */
+    const char *least;  /* is true before the loop if it has enough iterations for threads; NULL */
+    bool inside;        /* of a parallel region, or of a loop with a directive, in the text */
+    const char *fixed;  /* why no directive can be put before it; NULL */
+    const char *guard;  /* is true before the loop only if all assumptions hold; NULL: nothing is
+                           assumed, or an assumption has no check */
     hpc_assumption *assumption;
     hpc_evidence *evidence; /* what decides comes first */
     int64_t assumptions_n, evidence_n;
@@ -108,6 +111,10 @@ int hpc_pragma_list(hpc_pragma_loops *out, const char *text, size_t n, hpc_langu
 /* Adds if clauses that test the guard of each conditional loop to its directive. A loop without a
  * guard keeps its directive as it is. */
 int hpc_pragma_guard(hpc_pragma_loops *l);
+
+/* Limits threads to where they pay, for loops without a directive: adds an if clause that tests
+ * `least`, and takes `vector` where `idle` is set. Call it before hpc_pragma_guard. */
+int hpc_pragma_limit(hpc_pragma_loops *l);
 
 /* Sets `confidence` of all loops of a file anew, after verdicts or `likely` have changed. It is
  * calibrated on loops of repositories that no model of ours was trained on (tests/pragma/README.md

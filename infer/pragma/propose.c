@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "infer/pragma/propose.h"
+#include "infer/pragma/profit.h"
 
 /* ---- its text -----------------------------------------------------------------------------------
  */
@@ -170,6 +170,16 @@ static void choose(proposal *p, study *s, const clauses *c, const study *base,
     p->simd = o->simd && !p->target && vector_fits(s, c);
 }
 
+/* Vectors for a reduction that threads do not pay for. Evidence stays as it is. */
+static void propose_vector(hpc_pragma_loop *out, study *s, const clauses *c)
+{
+    const proposal vector = {.collapse = 1, .simd = true};
+    const int64_t evidence_n = s->found.evidence_n;
+    if (!out->idle || c->n == 0) return;
+    if (vector_fits(s, c)) out->vector = directive(s, c, &vector, false);
+    s->found.evidence_n = evidence_n;
+}
+
 void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
              const hpc_pragma_options *o)
 {
@@ -186,5 +196,9 @@ void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base
     if (p.collapse > 1 || p.simd || p.target) out->plain = directive(s, c, &plain, o->default_none);
     out->pragma = directive(s, c, &p, o->default_none);
     out->vectors = !p.threads;
+    if (!p.target) {
+        profit_of(out, s);
+        propose_vector(out, s, c);
+    }
     hpc_buf_release(&p.maps);
 }

@@ -45,7 +45,7 @@ static void write_files(void **state, hpc_buf *names, int n)
                  "#include <cmath>\n#include <vector>\nvoid f%d(std::vector<double> &v)\n{\n"
                  "    double a[%d];\n    for (int i = 0; i < %d; i++) a[i] = std::sqrt(i);\n"
                  "    v[0] = a[1];\n}\n",
-                 k, 1000 + k, 1000 + k);
+                 k, 100000 + k, 100000 + k);
         write_text(state, name, text);
         test_ok(hpc_buf_printf(names, " @%s", name));
     }

@@ -1,0 +1,142 @@
+/*
+ * Profitability model of directives with threads. A loop is worth a fork and a join
+ * per entry only if its trip count times the cost of an iteration reaches a floor. The floor is
+ * checked here where the trip count is known, and by an if clause where it is not. The verdict of a
+ * loop does not depend on this model.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "infer/pragma/profit.h"
+
+/* A fork and a join take 5 to 100 microseconds, and more if threads outnumber processors. */
+enum { FLOOR_OPERATIONS = 200000, ENTRIES_MOST = 1 };
+
+/* ---- entries of a loop --------------------------------------------------------------------------
+ */
+
+static bool changes_in(const hpc_tree *t, int32_t around, int32_t symbol)
+{
+    const int32_t end = t->node[around].end, at = t->symbol[symbol].node;
+    if (at > around && at < end) return true;
+    for (int32_t i = around; i < end; i++) {
+        const hpc_tree_node *n = &t->node[i];
+        const int32_t to = root_of(t, hpc_tree_first(t, i));
+        const bool steps = n->kind == HPC_TREE_UNARY && n->op >= HPC_OP_PRE_INCREMENT &&
+                           n->op <= HPC_OP_POST_DECREMENT;
+        if ((n->kind == HPC_TREE_ASSIGN || steps) && to == symbol) return true;
+    }
+    return false;
+}
+
+/* Whether the nodes from `i` to `end` name a variable that the loop `around` changes. */
+static bool varies_in(const hpc_tree *t, int32_t around, int32_t i, int32_t end, int32_t own)
+{
+    for (; i < end; i++) {
+        const int32_t v = t->node[i].symbol;
+        if (t->node[i].kind == HPC_TREE_CALL) return true;
+        if (t->node[i].kind == HPC_TREE_NAME && v >= 0 && v != own && changes_in(t, around, v))
+            return true;
+    }
+    return false;
+}
+
+typedef struct entries { /* how a loop is entered */
+    int32_t loops;       /* around it, and around calls of its function */
+    bool varies;         /* its trip count differs between entries */
+} entries;
+
+/* The loops in the function around a node. `from` to `end`: nodes that decide the trip count. */
+static void count_around(entries *e, const hpc_tree *t, int32_t node, int32_t from, int32_t end,
+                         int32_t own)
+{
+    const int32_t function = function_around(t, node);
+    for (int32_t up = t->node[node].parent; up > function; up = t->node[up].parent) {
+        if (!is_loop(t->node[up].kind)) continue;
+        e->loops++;
+        e->varies |= varies_in(t, up, from, end, own);
+    }
+}
+
+/* Calls of the loop's function in the file: the one in the deepest loops counts. */
+static void count_calls(entries *e, const study *s)
+{
+    const hpc_tree *t = s->t;
+    const int32_t symbol = t->node[s->function].symbol;
+    entries most = {0};
+    for (int32_t i = 0; symbol >= 0 && i < t->n; i++) {
+        entries at = {0};
+        if (t->node[i].kind != HPC_TREE_CALL || t->node[i].symbol != symbol) continue;
+        for (int32_t a = hpc_tree_next(t, hpc_tree_first(t, i)); a; a = hpc_tree_next(t, a)) {
+            const int32_t type = t->node[a].type;
+            at.loops = 0;
+            if (is_plain_number(s, type) && t->type[type].kind != HPC_TYPE_POINTER)
+                count_around(&at, t, i, a, t->node[a].end, -1);
+        }
+        at.loops = 0;
+        count_around(&at, t, i, i, i, -1);
+        if (at.loops > most.loops) most.loops = at.loops;
+        most.varies |= at.varies;
+    }
+    e->loops += most.loops;
+    e->varies |= most.varies;
+}
+
+static entries entries_of(const study *s)
+{
+    entries e = {0};
+    count_around(&e, s->t, s->loop, s->loop + 1, s->head.body, s->head.symbol);
+    count_calls(&e, s);
+    return e;
+}
+
+/* ---- work of an entry ---------------------------------------------------------------------------
+ */
+
+/* Rounds up to one digit: a threshold that a person can read is as good as an exact one. */
+static double rounded(double trips)
+{
+    const double unit = pow(10, floor(log10(trips)));
+    return ceil(trips / unit) * unit;
+}
+
+/* "n > 4000": true only if the loop has that many trips; NULL: nothing spells the trip count. */
+static const char *condition_of_trips(study *s, double trips)
+{
+    spelling x = {.s = s};
+    const char *out = NULL;
+    int64_t stride;
+    if (!poly_is_number(s->head.stride, &stride) || stride == 0) return NULL;
+    const int64_t width = (int64_t)trips * (stride < 0 ? -stride : stride);
+    const poly *end = poly_plus(s, s->head.hi, 1), *begin = poly_plus(s, s->head.lo, width);
+    if (!end || !begin) return NULL;
+    spell_compare(&x, end, ">", begin);
+    if (!x.failed && !x.runs && !x.text.failed) out = hpc_arena_text(s->out, "%s", x.text.data);
+    hpc_buf_release(&x.text);
+    return out;
+}
+
+void profit_of(hpc_pragma_loop *out, study *s)
+{
+    const double trips = nest_trips(s, &s->head), cost = s->cost + 2;
+    const double least = ceil(FLOOR_OPERATIONS / cost);
+    const entries e = entries_of(s);
+    if (trips >= 0) {
+        if (trips < least && !s->guessed)
+            out->idle = hpc_arena_text(s->out,
+                                       "%.0f iterations of about %.0f operations do not pay for "
+                                       "starting threads",
+                                       trips, cost);
+        return;
+    }
+    if (e.varies) {
+        out->idle = "each entry has another trip count, and may be too short to pay for starting "
+                    "threads";
+    } else if (e.loops > ENTRIES_MOST) {
+        out->idle = "loops around it enter it often, and its trip count is unknown";
+    } else if (least > 1) {
+        out->least = condition_of_trips(s, rounded(least));
+        if (!out->least && e.loops > 0)
+            out->idle = "a loop enters it, and no if clause can test its trip count";
+    }
+}
