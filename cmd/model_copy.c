@@ -163,8 +163,9 @@ static int check_finite(const copying *k, const float *x, const hpc_model_tensor
         if (!isfinite(x[i]))
             return hpc_fail(HPC_E_FORMAT, "%s: tensor %s: element %lld is %s; %s", k->from, t->name,
                             (long long)i, isnan(x[i]) ? "NaN" : "infinite",
-                            k->saved ? "the run diverged: export an earlier checkpoint with --step"
-                                     : "the file is damaged, or the training that made it diverged");
+                            k->saved
+                                ? "the run diverged: export an earlier checkpoint with --step"
+                                : "the file is damaged, or the training that made it diverged");
     return HPC_OK;
 }
 

@@ -278,8 +278,8 @@ static void weights_that_are_not_finite_are_rejected(void **state)
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         const char *part = k == 0 ? " is NaN; the file is damaged" : " is infinite; the file";
         memcpy(data.data + data.n - sizeof bad[k], &bad[k], sizeof bad[k]);
-        test_ok(hpc_file_save(hpc_test_path(path, *state, "src/model.safetensors"), data.data,
-                              data.n));
+        test_ok(
+            hpc_file_save(hpc_test_path(path, *state, "src/model.safetensors"), data.data, data.n));
         refuse(state, "import @src --out @out -q", part);
         refuse(state, "export @src --to gguf --out @out.gguf -q", part);
         refuse(state, "export @src --to packed --out @out.packed -q", part);
