@@ -1,6 +1,7 @@
 /*
  * model_copy.c: see model_copy.h.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cmd/model_copy.h"
@@ -150,12 +151,55 @@ out:
     return rc;
 }
 
+static int64_t elements(const hpc_model_tensor *t)
+{
+    return t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
+}
+
+static int check_finite(const copying *k, const float *x, const hpc_model_tensor *t)
+{
+    int64_t n = elements(t);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return hpc_fail(HPC_E_FORMAT, "%s: tensor %s: element %lld is %s; %s", k->from, t->name,
+                            (long long)i, isnan(x[i]) ? "NaN" : "infinite",
+                            k->saved
+                                ? "the run diverged: export an earlier checkpoint with --step"
+                                : "the file is damaged, or the training that made it diverged");
+    return HPC_OK;
+}
+
 static int read_tensor(float *out, const hpc_model_tensor *t, void *user)
 {
     copying *k = user;
     int rc = k->saved ? hpc_saved_read(out, t, k->saved) : hpc_weights_read(out, k->w, t);
-    k->done += t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    if (rc >= 0) hpc_progress_update(&k->progress, k->done, NULL);
+    TRY(rc);
+    TRY(check_finite(k, out, t));
+    if (!t->adapter) k->done += elements(t);
+    hpc_progress_update(&k->progress, k->done, NULL);
+out:
+    return rc;
+}
+
+/* A packed file takes its numbers from the weights directly: they are checked before. */
+static int check_weights(const copying *k)
+{
+    hpc_model_tensor *list = NULL;
+    float *x = NULL;
+    int64_t n = 0, most = 0;
+    int rc;
+    TRY(hpc_model_tensors(&list, &n, &k->c));
+    for (int64_t i = 0; i < n; i++)
+        if (elements(&list[i]) > most) most = elements(&list[i]);
+    x = hpc_alloc((size_t)most, sizeof *x);
+    if (!x) TRY(HPC_E_NOMEM);
+    for (int64_t i = 0; i < n; i++) {
+        TRY(hpc_weights_read(x, k->w, &list[i]));
+        TRY(check_finite(k, x, &list[i]));
+    }
+out:
+    hpc_free(list);
+    hpc_free(x);
     return rc;
 }
 
@@ -238,6 +282,7 @@ static int copy_packed(copying *k)
         .dtype = k->dtype, .tokenizer = k->tokenizer ? k->from : NULL, .done = told_of, .user = k};
     hpc_packed *packed = NULL;
     int rc;
+    TRY(check_weights(k));
     hpc_cmd_progress(&k->progress, k->o->quiet);
     hpc_progress_start(&k->progress, k->command, "parameters", k->params);
     TRY(hpc_packed_save(k->o->out, k->w, &k->c, &save));
@@ -384,6 +429,14 @@ out:
     return rc;
 }
 
+/* Without adapters, which are merged into the matrices that they adapt. */
+static int64_t written_params(const hpc_model_config *c)
+{
+    hpc_model_config merged = *c;
+    merged.adapter = (hpc_adapter_config){0};
+    return hpc_model_config_params(&merged);
+}
+
 static int copy_model(copying *k)
 {
     static int (*const copy[MODEL_COPY_FORM_N])(copying *) = {[MODEL_COPY_FOLDER] = copy_folder,
@@ -398,7 +451,7 @@ static int copy_model(copying *k)
     TRY(is_run(k) ? open_run(k) : open_model(k));
     TRY(check_head(k));
     TRY(find_dtype(k));
-    k->params = hpc_model_config_params(&k->c);
+    k->params = written_params(&k->c);
     TRY(look_at_tokenizer(k));
     began = folder; /* a file is there whole, or not at all */
     TRY(copy[k->to](k));

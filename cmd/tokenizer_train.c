@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "corpus/corpus.h"
+#include "model/tokenizer.h"
 
 typedef struct train_options {
     const char *out;
@@ -183,23 +184,18 @@ static int write_configs(hpc_buf *path, const char *folder, const hpc_tokenizer 
     hpc_buf out = {0};
     hpc_json_out w = {.buf = &out, .indent = 2};
     hpc_tokenizer_special s = hpc_tokenizer_specials(t);
+    int32_t end;
+    hpc_tokenizer_special_name(t, HPC_SPECIAL_END, &end); /* which ends a text in training */
     TRY(hpc_tokenizer_write_json(&out, t));
     TRY(save_in(path, folder, "tokenizer.json", &out));
     out.n = 0;
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_text(&w, "tokenizer_class", "PreTrainedTokenizerFast");
-    hpc_json_put_text(&w, "bos_token", hpc_tokenizer_piece(t, s.begin, NULL));
-    hpc_json_put_text(&w, "eos_token", hpc_tokenizer_piece(t, s.end, NULL));
-    hpc_json_put_bool(&w, "clean_up_tokenization_spaces", false);
-    hpc_json_put_bool(&w, "spaces_between_special_tokens", false);
-    hpc_json_close(&w, '}');
-    hpc_buf_text(&out, "\n");
+    const hpc_model_tokenizer_options options = {.end = end, .json = true};
+    TRY(hpc_model_tokenizer_config(&out, t, &options));
     TRY(save_in(path, folder, "tokenizer_config.json", &out));
     out.n = 0;
-    w = (hpc_json_out){.buf = &out, .indent = 2};
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "bos_token", hpc_tokenizer_piece(t, s.begin, NULL));
-    hpc_json_put_text(&w, "eos_token", hpc_tokenizer_piece(t, s.end, NULL));
+    hpc_json_put_text(&w, "eos_token", hpc_tokenizer_piece(t, end, NULL));
     hpc_json_close(&w, '}');
     hpc_buf_text(&out, "\n");
     TRY(save_in(path, folder, "special_tokens_map.json", &out));

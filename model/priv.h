@@ -256,7 +256,7 @@ typedef struct model_tokens {
     const char *path, *name; /* name: of its file in a directory */
     hpc_buf file;
     hpc_tokenizer *t;
-    bool told; /* t's specials are not all as its file says */
+    bool changed; /* keys beside the file say otherwise whether tokens go around a text */
 } model_tokens;
 int model_tokens_open(model_tokens *out, const char *path); /* release it either way */
 bool model_tokens_are_json(const model_tokens *k);

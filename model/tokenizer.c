@@ -86,15 +86,15 @@ out:
 /* The keys go before what the file says by itself; they may name what only the model has. */
 static int read_keys(model_tokens *k, const hpc_gguf *g)
 {
-    const hpc_tokenizer_special is = hpc_tokenizer_specials(k->t);
-    hpc_tokenizer_special s = is;
+    const hpc_tokenizer_special own = hpc_tokenizer_specials(k->t);
+    hpc_tokenizer_special s = own;
     int32_t *const ids[] = {&s.begin, &s.end, &s.pad};
     int rc = HPC_OK;
     TRY(model_gguf_specials(&s, g));
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (!hpc_tokenizer_piece(k->t, *ids[i], NULL)) *ids[i] = -1;
     TRY(hpc_tokenizer_set_specials(k->t, &s));
-    k->told = s.add_begin != is.add_begin || s.add_end != is.add_end;
+    k->changed = s.add_begin != own.add_begin || s.add_end != own.add_end;
 out:
     return rc;
 }
@@ -127,7 +127,7 @@ static int open_packed(model_tokens *k, const hpc_packed *from, bool whole)
     s.begin = is.special.begin, s.end = is.special.end, s.pad = is.special.pad;
     s.add_begin = is.special.add_begin, s.add_end = is.special.add_end;
     TRY(hpc_tokenizer_set_specials(k->t, &s));
-    k->told = s.add_begin != own.add_begin || s.add_end != own.add_end;
+    k->changed = s.add_begin != own.add_begin || s.add_end != own.add_end;
 out:
     return rc;
 }
@@ -201,7 +201,9 @@ out:
 
 static int copy_folder(const char *dir, const char *from)
 {
-    static const char *const names[] = {MODEL, JSON, CONFIG, "special_tokens_map.json"};
+    static const char *const names[] = {
+        MODEL,        JSON,        CONFIG, "special_tokens_map.json", "added_tokens.json",
+        "vocab.json", "merges.txt"};
     hpc_buf path = {0};
     int rc = HPC_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -219,28 +221,31 @@ out:
     return rc;
 }
 
-static void put_token(hpc_json_out *w, const char *key, const hpc_tokenizer *t, int32_t id)
+/* The token that ends a text: a file of its own may have a mark for it beside its end token. */
+static int32_t end_of(const model_tokens *k)
 {
-    const char *text = hpc_tokenizer_piece(t, id, NULL);
-    if (text) hpc_json_put_text(w, key, text);
+    int32_t id = hpc_tokenizer_specials(k->t).end;
+    if (!model_is_gguf(k->path) && !hpc_is_packed(k->path))
+        hpc_tokenizer_special_name(k->t, HPC_SPECIAL_END, &id);
+    return id;
 }
 
-static int save_config(const char *dir, const hpc_tokenizer *t)
+static int save_all(const char *dir, const model_tokens *k)
 {
-    const hpc_tokenizer_special s = hpc_tokenizer_specials(t);
     hpc_buf text = {0};
-    hpc_json_out w = {.buf = &text, .indent = 2};
+    bool json = model_tokens_are_json(k);
     int rc = HPC_OK;
-    hpc_json_open(&w, NULL, '{');
-    hpc_json_put_bool(&w, "add_bos_token", s.add_begin);
-    hpc_json_put_bool(&w, "add_eos_token", s.add_end);
-    put_token(&w, "bos_token", t, s.begin);
-    put_token(&w, "eos_token", t, s.end);
-    put_token(&w, "pad_token", t, s.pad);
-    put_token(&w, "unk_token", t, s.unknown);
-    hpc_json_close(&w, '}');
-    hpc_buf_text(&text, "\n");
-    TRY(text.failed);
+    TRY(save(dir, k->name, k->file.data, k->file.n));
+    if (!json) {
+        rc = hpc_tokenizer_write_json(&text, k->t);
+        json = rc >= 0;
+        if (rc == HPC_E_UNSUPPORTED) hpc_error_clear(); /* transformers converts the .model */
+        TRY(rc == HPC_E_UNSUPPORTED ? HPC_OK : rc);
+        if (json) TRY(save(dir, JSON, text.data, text.n));
+    }
+    text.n = 0;
+    const hpc_model_tokenizer_options o = {.end = end_of(k), .json = json, .always = k->changed};
+    TRY(hpc_model_tokenizer_config(&text, k->t, &o));
     TRY(save(dir, CONFIG, text.data, text.n));
 out:
     hpc_buf_release(&text);
@@ -257,8 +262,7 @@ int hpc_model_tokenizer_copy(const char *dir, const char *model)
         TRY(copy_folder(dir, model));
     } else {
         TRY(model_tokens_open(&k, model));
-        TRY(save(dir, k.name, k.file.data, k.file.n));
-        if (k.told) TRY(save_config(dir, k.t));
+        TRY(save_all(dir, &k));
     }
 out:
     model_tokens_release(&k);

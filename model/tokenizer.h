@@ -19,10 +19,19 @@ extern "C" {
  * token go around a text is what a directory's tokenizer_config.json says (or Llama's classes
  * there), or the keys of a GGUF; begin, end and padding of a GGUF are those of its keys. */
 int hpc_model_tokenizer(hpc_tokenizer **out, const char *model);
-/* Its files into a model directory, under the names that they have in one: out of a directory those
- * that are there, out of a GGUF the file, and a tokenizer_config.json where the file cannot say all
- * of what the keys do. */
+/* Writes its files into a model directory: copies of those in a directory, or of a GGUF, packed or
+ * single file the tokenizer's file and a tokenizer_config.json. A SentencePiece model that changes
+ * no text gets a tokenizer.json too. */
 int hpc_model_tokenizer_copy(const char *dir, const char *model);
+typedef struct hpc_model_tokenizer_options {
+    int32_t end; /* the token that ends a text, or -1 */
+    bool json;   /* a tokenizer.json is beside it */
+    bool always; /* write add_bos_token and add_eos_token even where they are false */
+} hpc_model_tokenizer_options;
+/* Appends a tokenizer_config.json with which transformers and llama.cpp's converter give the ids
+ * that t gives here. */
+int hpc_model_tokenizer_config(hpc_buf *out, const hpc_tokenizer *t,
+                               const hpc_model_tokenizer_options *o);
 /* Appends a GGUF's tokenizer as the file that it is opened from; *name is "tokenizer.model" or
  * "tokenizer.json". Of models of ours it is the file that they were saved with, byte for byte.
  * Otherwise it is made of tokenizer.ggml.*, for kind llama (SentencePiece with scores) and for kind

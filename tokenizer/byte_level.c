@@ -110,11 +110,23 @@ static int find_whole(int32_t *id, const coder *c, const char *word, size_t n)
     return 1;
 }
 
-/* A byte without a piece is the unknown piece; where there is none either, U+FFFD stands for it:
- * json.c sees to it that only bytes that UTF-8 never has come to that. */
-static int put_symbols(const coder *c, const char *word, size_t n)
+static bool is_never_utf8(uint8_t byte)
+{
+    return byte == 0xc0 || byte == 0xc1 || byte > 0xf4;
+}
+
+/* U+FFFD, as far as the vocabulary has pieces for its bytes. */
+static void put_replacement(const byte_level *b, hpc_ids *symbols)
 {
     static const uint8_t replacement[] = {0xef, 0xbf, 0xbd};
+    for (int k = 0; k < 3; k++)
+        if (b->byte_id[replacement[k]] >= 0) symbols->id[symbols->n++] = b->byte_id[replacement[k]];
+}
+
+/* A byte without a piece becomes the unknown piece. Without an unknown piece it is dropped, as
+ * transformers and llama.cpp do; U+FFFD replaces a byte that UTF-8 never has. */
+static int put_symbols(const coder *c, const char *word, size_t n)
+{
     const byte_level *b = c->b;
     hpc_ids *symbols = &c->s->symbols;
     bool unknown = false;
@@ -124,16 +136,16 @@ static int put_symbols(const coder *c, const char *word, size_t n)
         if (rc < 0) return rc;
     }
     for (size_t i = 0; i < n; i++) {
-        int32_t id = b->byte_id[(uint8_t)word[i]];
+        uint8_t byte = (uint8_t)word[i];
+        int32_t id = b->byte_id[byte];
         bool again = id < 0 && unknown && b->fuse_unknown;
         unknown = id < 0;
-        if (id >= 0) {
+        if (id >= 0)
             symbols->id[symbols->n++] = id;
-        } else if (b->unknown < 0) {
-            for (int k = 0; k < 3; k++) symbols->id[symbols->n++] = b->byte_id[replacement[k]];
-        } else if (!again) {
+        else if (b->unknown < 0 && is_never_utf8(byte))
+            put_replacement(b, symbols);
+        else if (b->unknown >= 0 && !again)
             symbols->id[symbols->n++] = b->unknown;
-        }
     }
     return 0;
 }

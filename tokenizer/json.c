@@ -355,8 +355,7 @@ out:
     return rc;
 }
 
-/* The id of each byte. A byte that UTF-8 never has may go without; of any other without a piece the
- * text would be lost, so there must be an unknown then. */
+/* The id of each byte, -1 where the vocabulary has no piece for it. */
 static int find_bytes(reader *r)
 {
     byte_level *b = r->b;
@@ -377,10 +376,6 @@ static int find_bytes(reader *r)
         bool has = hpc_map_get(r->t->index, b->spelled[c], b->spelled_n[c], &id);
         b->byte_id[c] = has ? (int32_t)id : -1;
         if (has) b->bytes[id].made = true;
-        bool never = c == 0xc0 || c == 0xc1 || c > 0xf4;
-        if (has || never || b->unknown >= 0) continue;
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: model.vocab has no piece for byte 0x%02x",
-                        r->name, (unsigned)c);
     }
     return 0;
 }

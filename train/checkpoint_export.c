@@ -40,6 +40,42 @@ out:
     return rc;
 }
 
+/* "10, 20, 30", the newest ones where there are many. */
+static int list_steps(hpc_buf *text, const char *folder)
+{
+    enum { SHOWN = 12 };
+    int64_t *step = NULL, n = 0;
+    int rc;
+    TRY(checkpoint_steps(&step, &n, folder, "json"));
+    if (n > SHOWN) TRY(hpc_buf_text(text, "..., "));
+    for (int64_t k = n > SHOWN ? n - SHOWN : 0; k < n; k++)
+        TRY(hpc_buf_printf(text, "%lld%s", (long long)step[k], k + 1 < n ? ", " : ""));
+out:
+    hpc_free(step);
+    return rc;
+}
+
+/* step < 0: the newest. */
+static int find_step(int64_t *step, const char *folder)
+{
+    char path[CHECKPOINT_PATH], name[CHECKPOINT_NAME];
+    hpc_buf steps = {0};
+    int64_t newest;
+    int rc;
+    TRY(hpc_checkpoint_newest(&newest, folder));
+    if (newest < 0) TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint in it yet", folder));
+    if (*step < 0) *step = newest;
+    checkpoint_name(name, *step, "json");
+    TRY(checkpoint_path(path, folder, name));
+    if (hpc_file_exists(path)) goto out;
+    TRY(list_steps(&steps, folder));
+    TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint of step %lld; those there are: %s", folder,
+                 (long long)*step, steps.data));
+out:
+    hpc_buf_release(&steps);
+    return rc;
+}
+
 int hpc_saved_open(hpc_saved **out, const char *run, int64_t step)
 {
     hpc_saved *s = hpc_alloc(1, sizeof *s);
@@ -47,8 +83,7 @@ int hpc_saved_open(hpc_saved **out, const char *run, int64_t step)
     *out = NULL;
     TRY(rc);
     TRY(checkpoint_path(s->folder, run, "checkpoints"));
-    if (step < 0) TRY(hpc_checkpoint_newest(&step, s->folder));
-    if (step < 0) TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint in it yet", s->folder));
+    TRY(find_step(&step, s->folder));
     TRY(checkpoint_record_read(&s->record, &s->at, s->folder, step));
     TRY(read_config(s));
     TRY(checkpoint_state_open(&s->state, s->folder, step, s->record));

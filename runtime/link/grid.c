@@ -52,7 +52,7 @@ static int find_axis(hpc_axis *out, const char *name, size_t n)
         return 0;
     }
     return hpc_fail(HPC_E_ARG,
-                    "grid: there is no axis '%.*s'; axes are data, pipe, depth, row, col, expert",
+                    "grid: there is no axis '%.*s'; --help lists the axes that a command takes",
                     (int)(n < 32 ? n : 32), name);
 }
 

@@ -52,6 +52,7 @@ static void weights_of_every_type(void **state)
         assert_true(number(root, "prompt_tokens_per_s") > 0);
         assert_true(number(root, "decode_tokens_per_s") > 0);
         assert_true(number(root, "decode_fraction") > 0 && number(root, "read_gbs") > 0);
+        assert_true(number(root, "cache_bytes") >= 32 << 20);
         hpc_json_free(root);
     }
 }
@@ -64,6 +65,8 @@ static void a_table_for_people(void **state)
     assert_non_null(strstr(o.out, "5m, q8_0 weights of 5.6 MiB, 2 threads"));
     assert_non_null(strstr(o.out, "prompt of 20 "));
     assert_non_null(strstr(o.out, "decode of 3 "));
+    assert_non_null(strstr(o.out, "GB/s, partly from caches of "));
+    assert_null(strstr(o.out, "of what memory gives"));
 }
 
 static void the_model_as_a_file(void **state)

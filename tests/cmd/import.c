@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,26 @@ static void a_head_that_is_not_there_is_named(void **state)
     refuse(state, "import @src --out @out -q", "a head for classes, and it holds no score.weight");
 }
 
+/* The last element of the last tensor, so that all of the file is read. */
+static void weights_that_are_not_finite_are_rejected(void **state)
+{
+    static const float bad[] = {NAN, INFINITY};
+    char path[PATH_MAX];
+    hpc_buf data = {0};
+    make_source(state);
+    test_ok(hpc_file_read(&data, hpc_test_path(path, *state, "src/model.safetensors"), 1 << 20));
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        const char *part = k == 0 ? " is NaN; the file is damaged" : " is infinite; the file";
+        memcpy(data.data + data.n - sizeof bad[k], &bad[k], sizeof bad[k]);
+        test_ok(
+            hpc_file_save(hpc_test_path(path, *state, "src/model.safetensors"), data.data, data.n));
+        refuse(state, "import @src --out @out -q", part);
+        refuse(state, "export @src --to gguf --out @out.gguf -q", part);
+        refuse(state, "export @src --to packed --out @out.packed -q", part);
+    }
+    hpc_buf_release(&data);
+}
+
 static void damage_is_named(void **state)
 {
     char path[PATH_MAX];
@@ -365,6 +386,7 @@ int main(void)
         IN_FOLDER(numbers_are_narrowed),
         IN_FOLDER(mistakes_are_named),
         IN_FOLDER(a_head_that_is_not_there_is_named),
+        IN_FOLDER(weights_that_are_not_finite_are_rejected),
         IN_FOLDER(damage_is_named),
         IN_FOLDER(a_full_disk_leaves_nothing),
         IN_FOLDER(a_gguf_file_holds_all_of_it),

@@ -288,6 +288,8 @@ static void trains(void **state)
     assert_int_equal(number(root, "files"), 4);
     read_file(&a, p, "@/model/tokenizer.json");
     read_file(&a, p, "@/model/tokenizer_config.json");
+    assert_non_null(strstr(a.data, "\"eos_token\": \"<end>\"")); /* which ends texts in training */
+    assert_non_null(strstr(a.data, "\"add_prefix_space\": false"));
     read_file(&a, p, "@/model/special_tokens_map.json");
     read_file(&a, p, "@/model/tokenizer.model");
     wants(p, "tokenizer train " FILES " --vocab 900 -o @/again.model -q", 0);

@@ -11,8 +11,9 @@
 #include "tests/model/foreign.h"
 #include "tests/support/fault.h"
 
-#define SPM  "tests/fixtures/tokenizer/ours.model"
-#define JSON "tests/fixtures/byte_level/llama3.json"
+#define LLAMA "tests/fixtures/tokenizer/llama.model"
+#define SPM   "tests/fixtures/tokenizer/ours.model"
+#define JSON  "tests/fixtures/byte_level/llama3.json"
 
 static void put(void **state, const char *name, const char *from)
 {
@@ -138,11 +139,11 @@ static void copies_are_the_same(void **state)
     foreign_gguf(path, JSON, 0, NULL);
     test_ok(hpc_model_tokenizer_copy(to, path));
     assert_true(there(state, "to/tokenizer.json"));
-    assert_false(there(state, "to/tokenizer_config.json")); /* the template says it */
+    assert_true(there(state, "to/tokenizer_config.json"));
     same(path, to);
     foreign_gguf(path, SPM, 0, NULL);
     test_ok(hpc_model_tokenizer_copy(to, path));
-    assert_false(there(state, "to/tokenizer_config.json"));
+    assert_true(there(state, "to/tokenizer_config.json"));
     same(path, to);
     foreign_gguf(path, SPM, 0, &begins);
     test_ok(hpc_model_tokenizer_copy(to, path));
@@ -157,6 +158,65 @@ static void copies_are_the_same(void **state)
     put_text(state, "b.gguf", "no GGUF");
     hpc_test_path(path, *state, "b.gguf");
     test_fails(hpc_model_tokenizer_copy(to, path), HPC_E_FORMAT, "/b.gguf: ");
+}
+
+static const hpc_json *member(const hpc_json *o, const char *key)
+{
+    const hpc_json *v = hpc_json_get(o, key);
+    if (!v) fail_msg("no %s", key);
+    return v;
+}
+
+static void is_text(const hpc_json *o, const char *key, const char *want)
+{
+    const char *text;
+    test_ok(hpc_json_text(&text, member(o, key), key));
+    assert_string_equal(text, want);
+}
+
+static bool is_true(const hpc_json *o, const char *key)
+{
+    bool yes;
+    test_ok(hpc_json_bool(&yes, member(o, key), key));
+    return yes;
+}
+
+/* Converters take the types of pieces, the end of a text and the blank before it from here. */
+static void tokenizer_config_describes_added_tokens(void **state)
+{
+    char path[PATH_MAX], to[PATH_MAX], id[24];
+    hpc_tokenizer *t;
+    hpc_json *root;
+    float score;
+    int64_t added = 0;
+    test_ok(hpc_file_mkdir(hpc_test_path(to, *state, "to")));
+    test_ok(hpc_model_tokenizer_copy(to, SPM));
+    assert_true(there(state, "to/tokenizer.json"));
+    test_ok(hpc_json_read(&root, hpc_test_path(path, *state, "to/tokenizer_config.json")));
+    is_text(root, "tokenizer_class", "PreTrainedTokenizerFast");
+    is_text(root, "eos_token", "</s>");
+    is_text(root, "unk_token", "<unk>");
+    assert_false(is_true(root, "add_prefix_space"));
+    assert_false(is_true(root, "add_bos_token"));
+    const hpc_json *all = member(root, "added_tokens_decoder");
+    test_ok(hpc_model_tokenizer(&t, SPM));
+    for (int32_t k = 0; k < hpc_tokenizer_n(t); k++) {
+        int type = hpc_tokenizer_piece_type(&score, t, k);
+        if (type != 3 && type != 4) continue;
+        snprintf(id, sizeof id, "%d", (int)k);
+        assert_int_equal(is_true(member(all, id), "special"), type == 3);
+        if (strcmp(hpc_tokenizer_piece(t, k, NULL), "\xE2\x96\x81\xE2\x96\x81") == 0)
+            is_text(member(all, id), "content", "  ");
+        added++;
+    }
+    assert_true(added > 20 && added == hpc_json_n(all));
+    hpc_tokenizer_close(t);
+    hpc_json_free(root);
+    test_ok(hpc_model_tokenizer_copy(to, LLAMA)); /* it puts a blank before a text */
+    test_ok(hpc_json_read(&root, path));
+    is_text(root, "tokenizer_class", "LlamaTokenizer");
+    assert_true(is_true(root, "add_prefix_space"));
+    hpc_json_free(root);
 }
 
 static void a_file_gets_its_usual_name(void **state)
@@ -209,9 +269,13 @@ static void each_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(files_and_folders_open),     IN_FOLDER(tokenizer_config_is_asked),
-        IN_FOLDER(keys_go_before_a_copy),      IN_FOLDER(copies_are_the_same),
-        IN_FOLDER(a_file_gets_its_usual_name), IN_FOLDER(each_allocation_may_fail),
+        IN_FOLDER(files_and_folders_open),
+        IN_FOLDER(tokenizer_config_is_asked),
+        IN_FOLDER(keys_go_before_a_copy),
+        IN_FOLDER(copies_are_the_same),
+        IN_FOLDER(tokenizer_config_describes_added_tokens),
+        IN_FOLDER(a_file_gets_its_usual_name),
+        IN_FOLDER(each_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("model/tokenizer", tests, NULL, NULL);
 }

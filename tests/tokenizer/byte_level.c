@@ -220,6 +220,11 @@ static void test_a_byte_without_piece(void **state)
     assert_int_equal(hpc_tokenizer_decode(&c.back, c.t, c.ids.id, c.ids.n, false), 0);
     assert_string_equal(c.back.data, "a\xef\xbf\xbdz");
     coding_close(&c);
+    coding_open(&c, small_open("gpt2", "\"\xc4\x84\":", "\"no such byte\":")); /* spells 0x04 */
+    encode(&c, "a\x04z", 3, 0);
+    assert_int_equal(hpc_tokenizer_decode(&c.back, c.t, c.ids.id, c.ids.n, false), 0);
+    assert_string_equal(c.back.data, "az");
+    coding_close(&c);
 }
 
 /* ---- cutting ----------------------------------------------------------------------------- */
