@@ -55,7 +55,7 @@ static void run(void **state, int code, const char *words)
     "    for (int i = 0; i < n; i++)\n        s += x[i] * y[i];\n    return s;\n}\n"
 #define DOT_FIXED                                                                                  \
     "double dot(int n, const double *x, const double *y)\n{\n    double s = 0;\n"                  \
-    "    #pragma omp parallel for reduction(+:s) if(n > 30000)\n"                                  \
+    "    #pragma omp parallel for reduction(+:s) if(n > 200000)\n"                                 \
     "    for (int i = 0; i < n; i++)\n        s += x[i] * y[i];\n    return s;\n}\n"
 #define WAVE                                                                                       \
     "void wave(int n, double *y)\n{\n    for (int i = 1; i < n; i++) y[i] += y[i - 1];\n}\n"
@@ -79,7 +79,7 @@ static void test_text(void **state)
     hpc_test_says(o.out, "    assumes: x and y do not overlap, or are the same [x == y || x + n <= "
                          "y || y + n <= x]\n");
     hpc_test_says(o.out, "a.c:8: parallel\n");
-    hpc_test_says(o.out, "    propose: #pragma omp parallel for reduction(+:s) if(n > 30000)\n");
+    hpc_test_says(o.out, "    propose: #pragma omp parallel for reduction(+:s) if(n > 200000)\n");
     hpc_test_says(o.out, "    reduction: line 9: s is only ever folded with +");
     hpc_test_says(o.out, "a.c:14: unsafe\n");
     hpc_test_says(o.out, "the same place, 1 iteration apart\n");
@@ -179,25 +179,25 @@ static void test_fix_keeps_the_style(void **state)
 {
     NEED_LIBRARY;
     fixed(state, "", F "\tfor (int i = 0; i < n; i++)\n\t\ty[i] = 0;\n}",
-          F "\t#pragma omp parallel for if(n > 100000)\n\tfor (int i = 0; i < n; i++)\n\t\ty[i] = "
+          F "\t#pragma omp parallel for if(n > 500000)\n\tfor (int i = 0; i < n; i++)\n\t\ty[i] = "
             "0;\n}");
     fixed(state, "",
           "void f(int n, double *y) {\r\n  for (int i = 0; i < n; i++) y[i] = 0;\r\n}\r\n",
-          "void f(int n, double *y) {\r\n  #pragma omp parallel for if(n > 100000)\r\n"
+          "void f(int n, double *y) {\r\n  #pragma omp parallel for if(n > 500000)\r\n"
           "  for (int i = 0; i < n; i++) y[i] = 0;\r\n}\r\n");
     fixed(state, "", F "    if (n) for (int i = 0; i < n; i++) y[i] = 0;\n}\n",
-          F "    if (n)\n        #pragma omp parallel for if(n > 100000)\n"
+          F "    if (n)\n        #pragma omp parallel for if(n > 500000)\n"
             "        for (int i = 0; i < n; i++) y[i] = 0;\n}\n");
     fixed(state, "", F "    if (n) \\\n    for (int i = 0; i < n; i++) y[i] = 0;\n}\n",
-          F "    if (n) \\\n\n    #pragma omp parallel for if(n > 100000)\n"
+          F "    if (n) \\\n\n    #pragma omp parallel for if(n > 500000)\n"
             "    for (int i = 0; i < n; i++) y[i] = 0;\n}\n");
     fixed(state, "", "void f(int n, double *y) { for (int i = 0; i < n; i++) y[i] = 0; }",
-          "void f(int n, double *y) {\n    #pragma omp parallel for if(n > 100000)\n"
+          "void f(int n, double *y) {\n    #pragma omp parallel for if(n > 500000)\n"
           "    for (int i = 0; i < n; i++) y[i] = 0; }");
     fixed(state, "",
           F " for (int i = 0; i < n; i++) y[i] = 0; for (int i = 0; i < n; i++) y[i] += 1;\n}\n",
-          F " #pragma omp parallel for if(n > 100000)\n for (int i = 0; i < n; i++) y[i] = 0;\n"
-            "     #pragma omp parallel for if(n > 100000)\n     for (int i = 0; i < n; i++) y[i] "
+          F " #pragma omp parallel for if(n > 500000)\n for (int i = 0; i < n; i++) y[i] = 0;\n"
+            "     #pragma omp parallel for if(n > 300000)\n     for (int i = 0; i < n; i++) y[i] "
             "+= 1;\n}\n");
 }
 
@@ -210,11 +210,62 @@ static void test_fix_of_nests(void **state)
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n"
             "            y[j] = y[j] / 2 + i;\n    }\n}\n",
-          F "    #pragma omp parallel for if(n > 4000)\n"
+          F "    #pragma omp parallel for if(n > 20000)\n"
             "    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n"
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n            "
             "y[j] = y[j] / 2 + i;\n    }\n}\n");
+}
+
+/* Threads are started once per row, for a few nonzeros. */
+#define ROWS                                                                                       \
+    "void rows(int n, const int *k, double **a, int **at, const double *x, double *y)\n{\n"        \
+    "    for (int i = 0; i < n; i++) {\n        double s = 0;\n"                                   \
+    "        const double *row = a[i];\n        const int *col = at[i];\n        int m = k[i];\n"  \
+    "        for (int j = 0; j < m; j++)\n            s += row[j] * x[col[j]];\n"                  \
+    "        y[i] = s;\n    }\n}\n"
+/* A short loop in a function that loops call. */
+#define CALLED                                                                                     \
+    "static double norm(int n, const double *x)\n{\n    double s = 0;\n"                           \
+    "    for (int i = 0; i < n; i++)\n        s += x[i] * x[i];\n    return s;\n}\n"               \
+    "double all(int n, const int *m, const double *x)\n{\n    double most = 0;\n"                  \
+    "    int k = 0;\n    while (k < n && most < 9) {\n        most += norm(m[k], x);\n"            \
+    "        k += m[k];\n    }\n    return most;\n}\n"
+#define FEW       "void few(double *y)\n{\n    for (int i = 0; i < 50000; i++)\n        y[i] = 0;\n}\n"
+#define MANY      "void many(double *y)\n{\n"
+#define MANY_LOOP "    for (int i = 0; i < 9000000; i++)\n        y[i] = 0;\n}\n"
+
+static bool starts_threads(void **state, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_buf b = {0};
+    test_ok(hpc_file_read(&b, hpc_test_path(path, *state, name), 1 << 20));
+    const bool found = strstr(b.data, "omp parallel") != NULL;
+    hpc_buf_release(&b);
+    return found;
+}
+
+static void fix_starts_no_threads_where_an_entry_is_short(void **state)
+{
+    static const char *const texts[] = {ROWS, CALLED, FEW};
+    NEED_LIBRARY;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        write_text(state, "short.c", texts[k]);
+        run(state, 0, "pragma --fix --guard @short.c");
+        if (starts_threads(state, "short.c")) fail_msg("threads in text %zu", k);
+        hpc_buf before = {0};
+        char path[PATH_MAX];
+        test_ok(hpc_file_read(&before, hpc_test_path(path, *state, "short.c"), 1 << 20));
+        run(state, 0, "pragma --fix --guard @short.c");
+        holds(state, "short.c", before.data);
+        hpc_buf_release(&before);
+    }
+    fixed(state, "", MANY MANY_LOOP, MANY "    #pragma omp parallel for\n" MANY_LOOP);
+    write_text(state, "few.c", FEW);
+    run(state, 0, "pragma @few.c");
+    hpc_test_says(o.out, "do not pay for starting threads\n");
+    run(state, 0, "pragma --json @few.c");
+    hpc_test_says(o.out, "\"no_threads\"");
 }
 
 static void fix_refuses_read_only_files(void **state)
@@ -282,10 +333,10 @@ static void test_conditional(void **state)
     NEED_LIBRARY;
     fixed(state, "", HEAD AXPY, HEAD AXPY);
     fixed(state, " --guard", HEAD AXPY,
-          HEAD "    #pragma omp parallel for if((n > 40000) && (x == y || x + n <= y || y + n <= "
+          HEAD "    #pragma omp parallel for if((n > 200000) && (x == y || x + n <= y || y + n <= "
                "x))\n" AXPY);
     fixed(state, " --conditional", HEAD AXPY,
-          HEAD "    #pragma omp parallel for if(n > 40000)\n" AXPY);
+          HEAD "    #pragma omp parallel for if(n > 200000)\n" AXPY);
     fixed(state, " --guard", HELD, HELD); /* no test of *this says where q points */
 }
 
@@ -425,7 +476,7 @@ static void test_sarif(void **state)
     const hpc_json *change = at(key(at(key(at(results, 1), "fixes"), 0), "artifactChanges"), 0),
                    *replacement = at(key(change, "replacements"), 0);
     assert_string_equal(text_of(key(replacement, "insertedContent"), "text"),
-                        "    #pragma omp parallel for reduction(+:s) if(n > 30000)\n"
+                        "    #pragma omp parallel for reduction(+:s) if(n > 200000)\n"
                         "    for (int i = 0; i < n; i++)\n");
     assert_int_equal(int_of(key(replacement, "deletedRegion"), "byteLength"), 32);
     hpc_json_free(root);
@@ -573,6 +624,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_json, hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_fix_keeps_the_style, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(fix_starts_no_threads_where_an_entry_is_short,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_fix_of_nests, hpc_test_folder_setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(fix_refuses_read_only_files, hpc_test_folder_setup,
