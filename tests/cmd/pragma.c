@@ -55,7 +55,7 @@ static void run(void **state, int code, const char *words)
     "    for (int i = 0; i < n; i++)\n        s += x[i] * y[i];\n    return s;\n}\n"
 #define DOT_FIXED                                                                                  \
     "double dot(int n, const double *x, const double *y)\n{\n    double s = 0;\n"                  \
-    "    #pragma omp parallel for reduction(+:s) if(n > 30000)\n"                                  \
+    "    #pragma omp parallel for reduction(+:s) if(n > 200000)\n"                                 \
     "    for (int i = 0; i < n; i++)\n        s += x[i] * y[i];\n    return s;\n}\n"
 #define WAVE                                                                                       \
     "void wave(int n, double *y)\n{\n    for (int i = 1; i < n; i++) y[i] += y[i - 1];\n}\n"
@@ -79,7 +79,7 @@ static void test_text(void **state)
     hpc_test_says(o.out, "    assumes: x and y do not overlap, or are the same [x == y || x + n <= "
                          "y || y + n <= x]\n");
     hpc_test_says(o.out, "a.c:8: parallel\n");
-    hpc_test_says(o.out, "    propose: #pragma omp parallel for reduction(+:s) if(n > 30000)\n");
+    hpc_test_says(o.out, "    propose: #pragma omp parallel for reduction(+:s) if(n > 200000)\n");
     hpc_test_says(o.out, "    reduction: line 9: s is only ever folded with +");
     hpc_test_says(o.out, "a.c:14: unsafe\n");
     hpc_test_says(o.out, "the same place, 1 iteration apart\n");
@@ -173,32 +173,30 @@ static void fixed(void **state, const char *options, const char *before, const c
     hpc_test_says(o.out, "0 directives put in\n");
 }
 
-#define F "void f(int n, double *y)\n{\n"
-
+#define F      "void f(int n, double *y)\n{\n"
+#define OMP(x) "#pragma omp parallel for if(n > " #x "00000)\n"
 static void test_fix_keeps_the_style(void **state)
 {
     NEED_LIBRARY;
     fixed(state, "", F "\tfor (int i = 0; i < n; i++)\n\t\ty[i] = 0;\n}",
-          F "\t#pragma omp parallel for if(n > 100000)\n\tfor (int i = 0; i < n; i++)\n\t\ty[i] = "
-            "0;\n}");
+          F "\t" OMP(5) "\tfor (int i = 0; i < n; i++)\n\t\ty[i] = 0;\n}");
     fixed(state, "",
           "void f(int n, double *y) {\r\n  for (int i = 0; i < n; i++) y[i] = 0;\r\n}\r\n",
-          "void f(int n, double *y) {\r\n  #pragma omp parallel for if(n > 100000)\r\n"
+          "void f(int n, double *y) {\r\n  #pragma omp parallel for if(n > 500000)\r\n"
           "  for (int i = 0; i < n; i++) y[i] = 0;\r\n}\r\n");
     fixed(state, "", F "    if (n) for (int i = 0; i < n; i++) y[i] = 0;\n}\n",
-          F "    if (n)\n        #pragma omp parallel for if(n > 100000)\n"
+          F "    if (n)\n        #pragma omp parallel for if(n > 500000)\n"
             "        for (int i = 0; i < n; i++) y[i] = 0;\n}\n");
     fixed(state, "", F "    if (n) \\\n    for (int i = 0; i < n; i++) y[i] = 0;\n}\n",
-          F "    if (n) \\\n\n    #pragma omp parallel for if(n > 100000)\n"
+          F "    if (n) \\\n\n    #pragma omp parallel for if(n > 500000)\n"
             "    for (int i = 0; i < n; i++) y[i] = 0;\n}\n");
     fixed(state, "", "void f(int n, double *y) { for (int i = 0; i < n; i++) y[i] = 0; }",
-          "void f(int n, double *y) {\n    #pragma omp parallel for if(n > 100000)\n"
+          "void f(int n, double *y) {\n    #pragma omp parallel for if(n > 500000)\n"
           "    for (int i = 0; i < n; i++) y[i] = 0; }");
     fixed(state, "",
           F " for (int i = 0; i < n; i++) y[i] = 0; for (int i = 0; i < n; i++) y[i] += 1;\n}\n",
-          F " #pragma omp parallel for if(n > 100000)\n for (int i = 0; i < n; i++) y[i] = 0;\n"
-            "     #pragma omp parallel for if(n > 100000)\n     for (int i = 0; i < n; i++) y[i] "
-            "+= 1;\n}\n");
+          F " " OMP(5) " for (int i = 0; i < n; i++) y[i] = 0;\n"
+                       "     " OMP(3) "     for (int i = 0; i < n; i++) y[i] += 1;\n}\n");
 }
 
 /* Only the outermost loop of a nest gets a directive; a loop inside an unsafe one gets none. */
@@ -210,7 +208,7 @@ static void test_fix_of_nests(void **state)
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n"
             "            y[j] = y[j] / 2 + i;\n    }\n}\n",
-          F "    #pragma omp parallel for if(n > 4000)\n"
+          F "    #pragma omp parallel for if(n > 20000)\n"
             "    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++)\n"
             "            y[i * n + j] = 0;\n"
             "    for (int i = 0; i < n; i++) {\n        for (int j = 0; j < n; j++)\n            "
@@ -282,10 +280,9 @@ static void test_conditional(void **state)
     NEED_LIBRARY;
     fixed(state, "", HEAD AXPY, HEAD AXPY);
     fixed(state, " --guard", HEAD AXPY,
-          HEAD "    #pragma omp parallel for if((n > 40000) && (x == y || x + n <= y || y + n <= "
+          HEAD "    #pragma omp parallel for if((n > 200000) && (x == y || x + n <= y || y + n <= "
                "x))\n" AXPY);
-    fixed(state, " --conditional", HEAD AXPY,
-          HEAD "    #pragma omp parallel for if(n > 40000)\n" AXPY);
+    fixed(state, " --conditional", HEAD AXPY, HEAD "    " OMP(2) AXPY);
     fixed(state, " --guard", HELD, HELD); /* no test of *this says where q points */
 }
 
@@ -425,7 +422,7 @@ static void test_sarif(void **state)
     const hpc_json *change = at(key(at(key(at(results, 1), "fixes"), 0), "artifactChanges"), 0),
                    *replacement = at(key(change, "replacements"), 0);
     assert_string_equal(text_of(key(replacement, "insertedContent"), "text"),
-                        "    #pragma omp parallel for reduction(+:s) if(n > 30000)\n"
+                        "    #pragma omp parallel for reduction(+:s) if(n > 200000)\n"
                         "    for (int i = 0; i < n; i++)\n");
     assert_int_equal(int_of(key(replacement, "deletedRegion"), "byteLength"), 32);
     hpc_json_free(root);

@@ -150,11 +150,11 @@ static void compiler_reads_the_directive_with_its_if_clause(void **state)
     write_tool(state, "cc", script);
     run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");
     hpc_test_says(o.out,
-                  "propose: #pragma omp parallel for if((n > 50000) && (x == y || x + n <= y || ");
+                  "propose: #pragma omp parallel for if((n > 300000) && (x == y || x + n <= y || ");
     test_ok(hpc_file_read(&seen, path, 1 << 20));
     hpc_test_says(
         seen.data,
-        "_Pragma(\"omp parallel for if((n > 50000) && (x == y || x + n <= y || y + n <= x))\")");
+        "_Pragma(\"omp parallel for if((n > 300000) && (x == y || x + n <= y || y + n <= x))\")");
     hpc_buf_release(&seen);
     write_tool(state, "cc", "#!/bin/sh\necho '<stdin>:6:9: error: if' >&2\n! grep -q 'x == y'\n");
     run_with_tools(state, false, 0, "pragma @p.c --guard --verify compile --at 6");

@@ -1,0 +1,116 @@
+/*
+ * Loops that `hpccoder pragma --fix` gives threads, and loops too short to pay for them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <string.h>
+
+#include "runtime/base/base.h"
+#include "tests/source/check.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+static hpc_test_outcome o;
+
+/* Writes a file, runs a command on it and reads it. */
+static void run(void **state, const char *text, const char *words, hpc_buf *after)
+{
+    char path[PATH_MAX];
+    hpc_test_path(path, *state, "a.c");
+    if (text) test_ok(hpc_file_save(path, text, strlen(text)));
+    hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root, words);
+    if (o.code != 0) fail_msg("%s: exit code %d: %s", words, o.code, o.err);
+    hpc_buf_release(after);
+    test_ok(hpc_file_read(after, path, 1 << 20));
+}
+
+static const char rows[] =
+    "void rows(int n, const int *k, double **a, int **at, const double *x, double *y)\n"
+    "{\n"
+    "    for (int i = 0; i < n; i++) {\n"
+    "        double s = 0;\n"
+    "        const double *row = a[i];\n"
+    "        const int *col = at[i];\n"
+    "        const int m = k[i];\n"
+    "        for (int j = 0; j < m; j++) s += row[j] * x[col[j]];\n"
+    "        y[i] = s;\n"
+    "    }\n"
+    "}\n";
+static const char called_in_a_loop[] =
+    "static double norm(int n, const double *x)\n"
+    "{\n"
+    "    double s = 0;\n"
+    "    for (int i = 0; i < n; i++) s += x[i] * x[i];\n"
+    "    return s;\n"
+    "}\n"
+    "double all(int n, const int *m, const double *x)\n"
+    "{\n"
+    "    double most = 0;\n"
+    "    for (int k = 0; k < n && most < 9; k += m[k]) most += norm(m[k], x);\n"
+    "    return most;\n"
+    "}\n";
+static const char few[] = "void few(double *y)\n{\n"
+                          "    for (int i = 0; i < 50000; i++) y[i] = 0;\n}\n";
+static const char many[] = "void many(double *y)\n{\n"
+                           "    for (int i = 0; i < 9000000; i++) y[i] = 0;\n}\n";
+static const char unknown[] = "void some(int n, double *y)\n{\n"
+                              "    for (int i = 0; i < n; i++) y[i] = 0;\n}\n";
+
+static void fix_starts_no_threads_where_an_entry_is_short(void **state)
+{
+    const char *const texts[] = {rows, called_in_a_loop, few};
+    hpc_buf once = {0}, twice = {0};
+    NEED_LIBRARY;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        run(state, texts[k], "pragma --fix --guard @a.c", &once);
+        assert_null(strstr(once.data, "omp parallel"));
+        run(state, NULL, "pragma --fix --guard @a.c", &twice);
+        assert_string_equal(once.data, twice.data);
+    }
+    hpc_buf_release(&once);
+    hpc_buf_release(&twice);
+}
+
+static void fix_starts_threads_where_an_entry_is_long(void **state)
+{
+    hpc_buf text = {0};
+    NEED_LIBRARY;
+    run(state, many, "pragma --fix @a.c", &text);
+    hpc_test_says(text.data, "    #pragma omp parallel for\n");
+    run(state, unknown, "pragma --fix @a.c", &text);
+    hpc_test_says(text.data, "    #pragma omp parallel for if(n > ");
+    hpc_buf_release(&text);
+}
+
+/* The model decides about directives: proofs do not depend on it. */
+static void short_loops_keep_their_verdict_and_say_why_no_threads(void **state)
+{
+    hpc_buf text = {0};
+    NEED_LIBRARY;
+    run(state, few, "pragma @a.c", &text);
+    hpc_test_says(o.out, "a.c:3: parallel\n");
+    hpc_test_says(o.out, "do not pay for starting threads\n");
+    run(state, few, "pragma --json @a.c", &text);
+    hpc_test_says(o.out, "do not pay for starting threads\"");
+    run(state, unknown, "pragma --json @a.c", &text);
+    hpc_test_says(o.out, "\"enough_iterations\"");
+    hpc_test_says(o.out, "\"n > ");
+    hpc_buf_release(&text);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(fix_starts_no_threads_where_an_entry_is_short),
+        TEST(fix_starts_threads_where_an_entry_is_long),
+        TEST(short_loops_keep_their_verdict_and_say_why_no_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
