@@ -92,6 +92,9 @@ const hpc_command hpc_cmd_export = {
         "of "
         "--step, is put together from however many files its ranks wrote, while the run goes on or "
         "behind its end.\n\n"
+        "Name, licence and tags in the front matter of README.md, and chat templates, go into GGUF "
+        "and "
+        "packed files. A tensor with NaN or infinite elements is rejected.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder export model --to hf --out model-f16 --dtype f16\n"
                 "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp\n"

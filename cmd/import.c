@@ -62,7 +62,9 @@ const hpc_command hpc_cmd_import = {
         "is "
         "made of the pieces in files of others: tokenizer.model or tokenizer.json. A "
         "tokenizer_config.json beside it makes transformers and llama.cpp's converter give the "
-        "same ids.\n\n"
+        "same ids. Its chat templates go there as well; name, licence and the like go into the "
+        "front "
+        "matter of README.md. A directory's README.md and licence files are copied.\n\n"
         "One tensor at a time is in memory.",
     .examples = "hpccoder import deepseek-coder-1.3b-base --out model\n"
                 "hpccoder import starcoder2-3b --out model --dtype bf16 --json  # for scripts\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/model_copy.h"
+#include "model/metadata.h"
 #include "model/packed.h"
 #include "model/tokenizer.h"
 #include "train/run.h"
@@ -18,6 +19,7 @@ typedef struct copying {
     hpc_weights *w;
     hpc_saved *saved;         /* in place of w: it comes out of a checkpoint */
     hpc_json *record;         /* of that run */
+    hpc_json *metadata;       /* of the model; NULL: a run */
     hpc_dtype dtype;          /* HPC_DTYPE_N: as they are stored */
     hpc_tokenizer *tokenizer; /* NULL: there is none, or none that we can open */
     const char *words; /* where that lies: from, or as the run's record says; NULL: nowhere */
@@ -214,7 +216,12 @@ static int copy_folder(copying *k)
                                          "added_tokens.json",
                                          "vocab.json",
                                          "merges.txt",
-                                         "chat_template.jinja"};
+                                         "chat_template.jinja",
+                                         "README.md",
+                                         "LICENSE",
+                                         "LICENSE.txt",
+                                         "LICENSE.md",
+                                         "NOTICE"};
     hpc_weights_save_options save = {.dtype = k->dtype, .read = read_tensor, .user = k};
     int rc = HPC_OK;
     TRY(hpc_file_mkdir(k->o->out));
@@ -222,6 +229,7 @@ static int copy_folder(copying *k)
         TRY(copy_file(k, beside[i]));
     if (k->tokenizer && (k->from_gguf || k->saved))
         TRY(hpc_model_tokenizer_copy(k->o->out, k->words));
+    if (k->from_gguf) TRY(hpc_model_card_save(k->o->out, k->metadata));
     hpc_cmd_progress(&k->progress, k->o->quiet);
     hpc_progress_start(&k->progress, k->command, "parameters", k->params);
     TRY(hpc_weights_save(k->o->out, &k->c, &save));
@@ -256,6 +264,7 @@ static int copy_gguf(copying *k)
     hpc_gguf_options save = {.dtype = k->dtype,
                              .name = name.n > 0 && name.data[0] != '.' ? name.data : NULL,
                              .tokenizer = k->tokenizer ? k->words : NULL,
+                             .metadata = k->metadata,
                              .read = read_tensor,
                              .remark = remark,
                              .user = k};
@@ -278,8 +287,11 @@ static void told_of(int64_t parameters, void *user)
 /* What has been written is read once more. */
 static int copy_packed(copying *k)
 {
-    const hpc_packed_options save = {
-        .dtype = k->dtype, .tokenizer = k->tokenizer ? k->from : NULL, .done = told_of, .user = k};
+    const hpc_packed_options save = {.dtype = k->dtype,
+                                     .tokenizer = k->tokenizer ? k->from : NULL,
+                                     .metadata = k->metadata,
+                                     .done = told_of,
+                                     .user = k};
     hpc_packed *packed = NULL;
     int rc;
     TRY(check_weights(k));
@@ -425,6 +437,7 @@ static int open_model(copying *k)
     k->words = k->from;
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));
+    TRY(hpc_model_metadata_read(&k->metadata, k->from));
 out:
     return rc;
 }
@@ -467,6 +480,7 @@ out:
     hpc_weights_close(k->w);
     hpc_saved_close(k->saved);
     hpc_json_free(k->record);
+    hpc_json_free(k->metadata);
     hpc_buf_release(&k->path);
     return rc;
 }

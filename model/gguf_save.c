@@ -162,11 +162,13 @@ static int64_t file_type(hpc_dtype dtype)
 static int put_keys(model_gguf_list *l, const saver *v)
 {
     model_gguf_put_config(l, v->a, v->c);
-    if (v->o->name) model_gguf_put_text(l, "general.name", v->o->name);
+    bool named = hpc_json_get(v->o->metadata, "general.name") != NULL;
+    if (v->o->name && !named) model_gguf_put_text(l, "general.name", v->o->name);
     model_gguf_put_int(l, "general.file_type", file_type(v->o->dtype));
     if (hpc_dtype_get(v->o->dtype)->quantised)
         model_gguf_put_int(l, "general.quantization_version", 2);
-    return model_gguf_put_tokenizer(l, v->c, v->o);
+    int rc = v->o->metadata ? model_gguf_put_metadata(l, v->o->metadata) : HPC_OK;
+    return rc < 0 ? rc : model_gguf_put_tokenizer(l, v->c, v->o);
 }
 
 /* Reals are f32 in such a file. What it has no word for, and what a tokenizer adds, is as before.

@@ -259,6 +259,7 @@ typedef struct hpc_gguf_options {
     /* What hpc_model_tokenizer takes; NULL: none. It goes in whole, and as llama.cpp has it, with
      * no more tokens than the model has. */
     const char *tokenizer;
+    const hpc_json *metadata; /* of metadata.h; NULL: none. Its general.name goes before `name` */
     int (*read)(float *out, const hpc_model_tensor *t, void *user);
     void (*remark)(const char *line, void *user); /* may be NULL */
     void *user;

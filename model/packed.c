@@ -73,8 +73,9 @@ static int check_head(hpc_packed *k)
     if (h->data_at < sizeof *h || h->data_at > h->file_bytes ||
         h->tensors > (h->data_at - sizeof *h) / entry || h->config_bytes > CONFIG_MOST ||
         h->tokenizer_bytes > TOKENIZER_MOST || h->prepared_bytes > TOKENIZER_MOST ||
+        h->metadata_bytes > TOKENIZER_MOST ||
         model_packed_round(sizeof *h + h->tensors * entry + h->config_bytes + h->tokenizer_bytes +
-                               h->prepared_bytes,
+                               h->prepared_bytes + h->metadata_bytes,
                            MODEL_PACKED_PAGE) != h->data_at)
         return hpc_fail(HPC_E_FORMAT, "%s: its head is damaged: parts do not fit into each other",
                         k->path);
@@ -289,6 +290,13 @@ int model_packed_tokenizer_of(model_packed_tokenizer *out, const hpc_packed *k)
                                              .add_begin = h->add_begin != 0,
                                              .add_end = h->add_end != 0}};
     return HPC_OK;
+}
+
+const char *model_packed_metadata(size_t *n, const hpc_packed *k)
+{
+    const model_packed_head *h = &k->h;
+    *n = (size_t)h->metadata_bytes;
+    return config_text(k) + h->config_bytes + h->tokenizer_bytes + h->prepared_bytes;
 }
 
 static int lend_one(hpc_lent *out, const hpc_packed *k, const hpc_program *p, const char *name)

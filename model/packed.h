@@ -39,6 +39,7 @@ int hpc_packed_verify(const hpc_packed *k);
 typedef struct hpc_packed_options {
     hpc_dtype dtype;                              /* of matrices, as hpc_serve_choose takes it */
     const char *tokenizer;                        /* what hpc_model_tokenizer takes; NULL: none */
+    const hpc_json *metadata;                     /* of metadata.h; NULL: none */
     void (*done)(int64_t parameters, void *user); /* so many more are written; may be NULL */
     void *user;
 } hpc_packed_options;

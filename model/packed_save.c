@@ -20,6 +20,7 @@ typedef struct saver {
     hpc_buf config;
     model_tokens tokens;
     hpc_buf prepared; /* of a tokenizer.json */
+    hpc_buf metadata; /* JSON */
 } saver;
 
 static hpc_dtype type_of(const hpc_model_tensor *t, const void *user)
@@ -65,11 +66,22 @@ out:
     return rc;
 }
 
+static int put_metadata(saver *s)
+{
+    hpc_json_out w = {.buf = &s->metadata};
+    if (s->o->metadata)
+        hpc_json_put(&w, NULL, s->o->metadata);
+    else
+        hpc_buf_text(&s->metadata, "{}");
+    s->head.metadata_bytes = s->metadata.n;
+    return s->metadata.failed;
+}
+
 static void place(saver *s)
 {
     model_packed_head *h = &s->head;
     uint64_t at = sizeof *h + (uint64_t)s->n * sizeof *s->entry + s->config.n + s->tokens.file.n +
-                  s->prepared.n;
+                  s->prepared.n + s->metadata.n;
     h->data_at = at = model_packed_round(at, MODEL_PACKED_PAGE);
     for (int64_t k = 0; k < s->n; k++) {
         model_packed_entry *e = &s->entry[k];
@@ -92,6 +104,7 @@ static int plan(saver *s, const hpc_model_config *c)
     TRY(emit(s, c));
     TRY(hpc_model_config_write(&s->config, c));
     TRY(read_tokenizer(s));
+    TRY(put_metadata(s));
     TRY(hpc_model_tensors(&s->list, &s->n, c));
     s->entry = hpc_alloc((size_t)s->n, sizeof *s->entry);
     if (!s->entry) TRY(HPC_E_NOMEM);
@@ -123,6 +136,7 @@ static int put_head(hpc_buf *out, const saver *s)
     hpc_buf_add(out, s->config.data, s->config.n);
     if (s->tokens.file.n > 0) hpc_buf_add(out, s->tokens.file.data, s->tokens.file.n);
     if (s->prepared.n > 0) hpc_buf_add(out, s->prepared.data, s->prepared.n);
+    hpc_buf_add(out, s->metadata.data, s->metadata.n);
     TRY(out->failed);
     TRY(pad(out, (size_t)s->head.data_at));
     uint64_t hash = hpc_hash(out->data + hashed, out->n - hashed, 0);
@@ -181,6 +195,7 @@ out:
     hpc_free(s.entry);
     hpc_buf_release(&s.config);
     hpc_buf_release(&s.prepared);
+    hpc_buf_release(&s.metadata);
     model_tokens_release(&s.tokens);
     return rc;
 }

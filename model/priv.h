@@ -236,6 +236,14 @@ void model_gguf_put_config(model_gguf_list *l, const model_gguf_arch *a, const h
 int model_gguf_put_tokenizer(model_gguf_list *l, const hpc_model_config *c,
                              const hpc_gguf_options *o);
 
+/* ---- metadata (metadata.c, model_card.c) ------------------------------------------------- */
+bool model_metadata_key(const char *key); /* one of metadata.h's */
+int model_gguf_put_metadata(model_gguf_list *l, const hpc_json *metadata);
+/* A tokenizer_config.json's chat_template, where there is one. */
+int model_metadata_put_template(hpc_json_out *w, const hpc_json *metadata);
+/* The members that a README.md's front matter states; cuts `text` into them. */
+int model_card_read(hpc_json_out *w, char *text);
+
 /* ---- the file that a model may be (files.c) -------------------------------------------- */
 /* Neither of the two is there where the path is a directory, or another file. */
 typedef struct model_file {

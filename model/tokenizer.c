@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/metadata.h"
 #include "model/packed_priv.h"
 #include "model/priv.h"
 
@@ -201,9 +202,14 @@ out:
 
 static int copy_folder(const char *dir, const char *from)
 {
-    static const char *const names[] = {
-        MODEL,        JSON,        CONFIG, "special_tokens_map.json", "added_tokens.json",
-        "vocab.json", "merges.txt"};
+    static const char *const names[] = {MODEL,
+                                        JSON,
+                                        CONFIG,
+                                        "special_tokens_map.json",
+                                        "added_tokens.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "chat_template.jinja"};
     hpc_buf path = {0};
     int rc = HPC_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -233,6 +239,7 @@ static int32_t end_of(const model_tokens *k)
 static int save_all(const char *dir, const model_tokens *k)
 {
     hpc_buf text = {0};
+    hpc_json *metadata = NULL;
     bool json = model_tokens_are_json(k);
     int rc = HPC_OK;
     TRY(save(dir, k->name, k->file.data, k->file.n));
@@ -244,10 +251,14 @@ static int save_all(const char *dir, const model_tokens *k)
         if (json) TRY(save(dir, JSON, text.data, text.n));
     }
     text.n = 0;
-    const hpc_model_tokenizer_options o = {.end = end_of(k), .json = json, .always = k->changed};
+    if (model_is_gguf(k->path) || hpc_is_packed(k->path))
+        TRY(hpc_model_metadata_read(&metadata, k->path));
+    const hpc_model_tokenizer_options o = {
+        .end = end_of(k), .json = json, .metadata = metadata, .always = k->changed};
     TRY(hpc_model_tokenizer_config(&text, k->t, &o));
     TRY(save(dir, CONFIG, text.data, text.n));
 out:
+    hpc_json_free(metadata);
     hpc_buf_release(&text);
     return rc;
 }

@@ -24,9 +24,10 @@ int hpc_model_tokenizer(hpc_tokenizer **out, const char *model);
  * no text gets a tokenizer.json too. */
 int hpc_model_tokenizer_copy(const char *dir, const char *model);
 typedef struct hpc_model_tokenizer_options {
-    int32_t end; /* the token that ends a text, or -1 */
-    bool json;   /* a tokenizer.json is beside it */
-    bool always; /* write add_bos_token and add_eos_token even where they are false */
+    int32_t end;              /* the token that ends a text, or -1 */
+    bool json;                /* a tokenizer.json is beside it */
+    const hpc_json *metadata; /* of metadata.h, which has the chat templates; NULL: none */
+    bool always;              /* write add_bos_token and add_eos_token even where they are false */
 } hpc_model_tokenizer_options;
 /* Appends a tokenizer_config.json with which transformers and llama.cpp's converter give the ids
  * that t gives here. */

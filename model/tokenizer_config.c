@@ -79,6 +79,7 @@ int hpc_model_tokenizer_config(hpc_buf *out, const hpc_tokenizer *t,
     put_token(&w, "unk_token", t, s.unknown);
     hpc_json_put_bool(&w, "clean_up_tokenization_spaces", false);
     hpc_json_put_bool(&w, "spaces_between_special_tokens", false);
+    if (o->metadata) TRY(model_metadata_put_template(&w, o->metadata));
     if (pieces) TRY(put_added(&w, t));
     hpc_json_close(&w, '}');
     hpc_buf_text(out, "\n");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "model/metadata.h"
 #include "model/model.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
@@ -87,7 +88,8 @@ static void a_directory_is_written_again(void **state)
     make_source(state);
     copy(state, "tests/fixtures/byte_level/gpt2.json", "src/tokenizer.json");
     write_text(state, "src/generation_config.json", "{\"eos_token_id\":[2,3]}");
-    write_text(state, "src/README.md", "no part of the model");
+    write_text(state, "src/README.md", "---\nlicense: mit\n---\n# A model\n");
+    write_text(state, "src/notes.txt", "no part of the model");
     hpc_test_command_in(&o, root_of(state), "import @src --out @a -q");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "/a: llama, 21472 parameters in f32 (83.9 KiB), 2 layers of 32, a "
@@ -95,8 +97,9 @@ static void a_directory_is_written_again(void **state)
     hpc_test_says(o.err, "tokens, the model knows the first 61 of them"); /* a warning */
     same_file(state, "a/tokenizer.json", "src/tokenizer.json");
     same_file(state, "a/generation_config.json", "src/generation_config.json");
+    same_file(state, "a/README.md", "src/README.md");
     char path[PATH_MAX];
-    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 4);
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 5);
     hpc_test_command_in(&o, root_of(state), "export @a --out @b -q");
     assert_int_equal(o.code, 0);
     same_file(state, "a/model.safetensors", "b/model.safetensors");
@@ -201,6 +204,69 @@ static void blocks_are_a_quarter(void **state)
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "/b: llama, ");
     hpc_test_says(o.out, " parameters in f16 (");
+}
+
+static void states(void **state, const char *model, const char *key, const char *want)
+{
+    char path[PATH_MAX];
+    hpc_json *root;
+    const char *text;
+    test_ok(hpc_model_metadata_read(&root, hpc_test_path(path, *state, model)));
+    const hpc_json *v = hpc_json_get(root, key);
+    if (hpc_json_kind_of(v) == HPC_JSON_LIST) v = hpc_json_at(v, hpc_json_n(v) - 1);
+    test_ok(hpc_json_text(&text, v, key));
+    assert_string_equal(text, want);
+    hpc_json_free(root);
+}
+
+static void metadata_survives_every_format(void **state)
+{
+    static const char *const models[] = {"src", "a.gguf", "b", "c.gguf", "d.packed", "e"};
+    static const char *const steps[] = {
+        "export @src --to gguf --out @a.gguf -q", "import @a.gguf --out @b -q",
+        "export @b --to gguf --out @c.gguf -q", "export @b --to packed --out @d.packed -q",
+        "export @b --out @e -q"};
+    make_model(state);
+    write_text(state, "src/README.md",
+               "---\nlicense: apache-2.0 # of the weights\nlanguage: [en, 'fr']\n"
+               "description: |\n  lines\ntags:\n- code\n  - \"a, \\\"b\\\"\"\n"
+               "name: \"Tiny: one\"\nname: two\n---\nlicense: none\n");
+    write_text(state, "src/chat_template.jinja", "{% for m in messages %}\n{{ m }}{% endfor %}\n");
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        hpc_test_command_in(&o, root_of(state), steps[k]);
+        assert_int_equal(o.code, 0);
+    }
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        states(state, models[k], "general.license", "apache-2.0");
+        states(state, models[k], "general.languages", "fr");
+        states(state, models[k], "general.tags", "a, \"b\"");
+        states(state, models[k], "general.name", "Tiny: one");
+        states(state, models[k], "tokenizer.chat_template",
+               "{% for m in messages %}\n{{ m }}{% endfor %}\n");
+    }
+}
+
+static void named_chat_templates_survive(void **state)
+{
+    make_model(state);
+    write_text(state, "src/tokenizer_config.json",
+               "{\"chat_template\":[{\"name\":\"default\",\"template\":\"A\"},"
+               "{\"name\":\"tool_use\",\"template\":\"B\"}]}");
+    hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
+    assert_int_equal(o.code, 0);
+    hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @b -q");
+    assert_int_equal(o.code, 0);
+    states(state, "b", "tokenizer.chat_template", "A");
+    states(state, "b", "tokenizer.chat_template.tool_use", "B");
+    states(state, "b", "tokenizer.chat_templates", "tool_use");
+}
+
+static void a_readme_that_is_not_text_is_no_error(void **state)
+{
+    make_model(state);
+    write_text(state, "src/README.md", "---\nlicense: \xff\n---\n");
+    hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
+    assert_int_equal(o.code, 0);
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
@@ -327,7 +393,8 @@ static void a_file_without_a_tokenizer_has_none(void **state)
     hpc_test_command_in(&o, root_of(state), "import @a.gguf --out @a");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.err, "there is no tokenizer in the model's file");
-    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 3);
+    assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 4); /* with its name */
+    ;
     refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf: it holds no tokenizer");
 }
 
@@ -393,6 +460,9 @@ int main(void)
         IN_FOLDER(files_of_others_bring_their_tokenizer),
         IN_FOLDER(a_file_without_a_tokenizer_has_none),
         IN_FOLDER(blocks_are_a_quarter),
+        IN_FOLDER(metadata_survives_every_format),
+        IN_FOLDER(named_chat_templates_survive),
+        IN_FOLDER(a_readme_that_is_not_text_is_no_error),
         IN_FOLDER(damaged_files_are_named),
     };
     return cmocka_run_group_tests_name("cmd/import", tests, NULL, NULL);

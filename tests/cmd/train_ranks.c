@@ -59,6 +59,15 @@ static void same_file(void **state, const char *a, const char *b)
     hpc_file_close(&y);
 }
 
+/* The number before " parameters" in the report of an export. */
+static long reported_parameters(void)
+{
+    const char *at = strstr(o.out, " parameters");
+    assert_non_null(at);
+    while (at > o.out && at[-1] >= '0' && at[-1] <= '9') at--;
+    return strtol(at, NULL, 10);
+}
+
 /* Out of many files, or of one, what the run itself made of its parameters at its end. */
 static void a_model_comes_out_of_a_checkpoint(void **state)
 {
@@ -69,6 +78,8 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
     same_file(state, "two/model/config.json", "two-model/config.json");
     hpc_test_command_in(&o, root, "export @one --out @one-model --step 8");
     assert_int_equal(o.code, 0);
+    long parameters = reported_parameters();
+    assert_true(parameters > 1000);
     same_file(state, "one/model/model.safetensors", "one-model/model.safetensors");
     hpc_test_command_in(&o, root,
                         TINY "--steps 2 --init @one/model --lora-rank 2 --dtype bf16 --out @tuned "
@@ -76,6 +87,7 @@ static void a_model_comes_out_of_a_checkpoint(void **state)
     assert_int_equal(o.code, 0);
     hpc_test_command_in(&o, root, "export @tuned --out @tuned-model");
     assert_int_equal(o.code, 0);
+    assert_int_equal(reported_parameters(), parameters); /* adapters are merged */
     same_file(state, "tuned/model/model.safetensors", "tuned-model/model.safetensors");
     hpc_test_command_in(&o, root,
                         TINY "--steps 4 --prune 0.8 --prune-after 2 --dtype bf16 --out @thin "

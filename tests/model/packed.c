@@ -316,8 +316,8 @@ static void what_is_from_elsewhere_says_so(void **state)
     test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, SPM));
     BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE: this is no packed model");
     BAD(h->order, 0x04030201, HPC_E_UNSUPPORTED, "another byte order; make it again: hpccoder");
-    BAD(h->version, 1, HPC_E_UNSUPPORTED, "of version 1 are not read, but 2; make it again");
-    BAD(h->version, 3, HPC_E_UNSUPPORTED, "of version 3 are not read");
+    BAD(h->version, 1, HPC_E_UNSUPPORTED, "of version 1 are not read, but 3; make it again");
+    BAD(h->version, 4, HPC_E_UNSUPPORTED, "of version 4 are not read");
     BAD(h->layout[5], '3', HPC_E_UNSUPPORTED,
         "FILE: its numbers lie as panel36/64, and this program takes panel16/64; make it again: "
         "hpccoder export MODEL --to packed --out FILE.packed");
@@ -341,6 +341,7 @@ static void a_damaged_head_is_refused(void **state)
     BAD(h->tensors, huge / 152 + 2, HPC_E_FORMAT, "do not fit");
     BAD(h->config_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
     BAD(h->tokenizer_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
+    BAD(h->metadata_bytes, huge, HPC_E_FORMAT, "do not fit");
     BAD(h->prepared_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
     BAD(h->config_bytes, f.h->config_bytes - 9, HPC_E_FORMAT, "FILE: its configuration");
     BAD(h->tensors, f.h->tensors - 1, HPC_E_FORMAT, "FILE: ");
