@@ -1,49 +1,49 @@
 /*
- * What the files of secret masking share: edits, classes of characters, and the search for secrets
- * that are assigned to a name.
+ * secrets.h: recognisers of secrets in a text, for the masking in secrets.c.
  */
 #ifndef HPC_CORPUS_SECRETS_H
 #define HPC_CORPUS_SECRETS_H
 
 #include "corpus/priv.h"
 
-typedef struct secret_edit {
-    size_t lo, hi; /* bytes of the text, which become `word` */
-    const char *word;
-} secret_edit;
-
-typedef struct masking {
-    hpc_buf edits; /* as they are found */
-    const char *text;
-    size_t n;
-    size_t credential_end, key_end; /* of the last one: what is before is not looked at again */
-} masking;
-int secret_replace(masking *m, size_t lo, size_t hi);
-
-static inline bool secret_is_alnum(char c)
+static inline bool secrets_is_digit(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return c >= '0' && c <= '9';
 }
 
-static inline bool secret_is_key(char c) /* of keys in base64 and its relatives */
+static inline bool secrets_is_lower(char c)
 {
-    return secret_is_alnum(c) || c == '_' || c == '-' || c == '+' || c == '/' || c == '=';
+    return c >= 'a' && c <= 'z';
 }
 
-static inline bool secret_is_word(char c)
+static inline bool secrets_is_upper(char c)
 {
-    return secret_is_alnum(c) || c == '_' || c == '-';
+    return c >= 'A' && c <= 'Z';
 }
 
-static inline size_t secret_run(const char *s, size_t lo, size_t hi, bool (*is)(char))
+static inline bool secrets_is_alnum(char c)
 {
-    size_t at = lo;
-    while (at < hi && is(s[at])) at++;
-    return at - lo;
+    return secrets_is_digit(c) || secrets_is_lower(c) || secrets_is_upper(c);
 }
 
-/* secrets_assigned.c: strings given to a name like password or api_key, and "password=..." within
- * strings and comments. */
-int secret_mask_assignments(masking *m, const hpc_tokens *t);
+/* ---- secrets_shape.c: credentials that their issuers gave a fixed shape ------------------ */
+enum { SECRETS_SHAPES_MOST = 160 };
+typedef struct secrets_shapes {
+    bool word[256];           /* bytes of words */
+    uint8_t n[128], end[128]; /* shapes that begin with a byte; where they end in `order` */
+    uint8_t order[SECRETS_SHAPES_MOST];
+} secrets_shapes;
+void secrets_shapes_init(secrets_shapes *out);
+/* The first credential that begins at *at or after it: moves *at there and returns its length; 0:
+ * there is none. */
+size_t secrets_next_shape(size_t *at, const secrets_shapes *x, const char *text, size_t n);
+
+/* ---- secrets_value.c: values that are assigned to the name of a secret ------------------- */
+/* The end of the name of a secret that has its head (see secrets.c) at `at`; 0: there is none. */
+size_t secrets_name_end(const char *text, size_t n, size_t at);
+/* The value assigned to the name that ends at `end`, as [*lo, *hi), if it looks like a secret. The
+ * name is in a string or a comment that ends at `limit`, or in code (0), where only a string is a
+ * value. */
+bool secrets_value(size_t *lo, size_t *hi, const char *text, size_t n, size_t end, size_t limit);
 
 #endif
