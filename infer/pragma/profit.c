@@ -122,8 +122,8 @@ void profit_of(hpc_pragma_loop *out, study *s)
     const double trips = nest_trips(s, &s->head), cost = s->cost + 2;
     const double least = ceil(FLOOR_OPERATIONS / cost);
     const entries e = entries_of(s);
-    if (trips >= 0) {
-        if (trips < least && !s->guessed)
+    if (trips >= 0) { /* the cost may rest on a guess about an inner loop: rather no threads */
+        if (trips < least)
             out->idle = hpc_arena_text(s->out,
                                        "%.0f iterations of about %.0f operations do not pay for "
                                        "starting threads",

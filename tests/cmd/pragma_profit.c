@@ -54,6 +54,15 @@ static const char called_in_a_loop[] =
     "    for (int k = 0; k < n && most < 9; k += m[k]) most += norm(m[k], x);\n"
     "    return most;\n"
     "}\n";
+/* The nest collapses, but nothing bounds the inner trip count. */
+static const char short_nest[] = "double nest(int steps, int n, double (*y)[64], const int *stop)\n"
+                                 "{\n"
+                                 "    double s = 0;\n"
+                                 "    for (int t = 0; t < steps && !stop[t]; t += stop[t + 1])\n"
+                                 "        for (int i = 0; i < 8; i++)\n"
+                                 "            for (int j = 0; j < n; j++) s += y[i][j];\n"
+                                 "    return s;\n"
+                                 "}\n";
 static const char few[] = "void few(double *y)\n{\n"
                           "    for (int i = 0; i < 50000; i++) y[i] = 0;\n}\n";
 static const char many[] = "void many(double *y)\n{\n"
@@ -63,7 +72,7 @@ static const char unknown[] = "void some(int n, double *y)\n{\n"
 
 static void fix_starts_no_threads_where_an_entry_is_short(void **state)
 {
-    const char *const texts[] = {rows, called_in_a_loop, few};
+    const char *const texts[] = {rows, called_in_a_loop, short_nest, few};
     hpc_buf once = {0}, twice = {0};
     NEED_LIBRARY;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
