@@ -479,6 +479,8 @@ static void test_refused(void **state)
     make_model(inside(p, dir, "bare"), &c);
     snprintf(file, sizeof file, "%s/tokenizer.model", inside(p, dir, "bare"));
     assert_int_equal(unlink(file), 0);
+    snprintf(file, sizeof file, "%s/tokenizer.json", inside(p, dir, "bare"));
+    assert_int_equal(unlink(file), 0); /* the same tokenizer for other programs */
     refuses(dir, HPC_E_ARG, "tokenizer");
     c.head = HPC_HEAD_TOKENS; /* weights without a head for pairs, and a configuration with one */
     make_model(inside(p, dir, "headless"), &c);
