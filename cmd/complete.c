@@ -236,7 +236,8 @@ static bool wants_compiler(const completing *x, bool *must)
 {
     const complete_options *o = x->o;
     *must = strcmp(o->check, "compiler") == 0 || o->database || x->given;
-    return *must || strcmp(o->check, "auto") == 0;
+    bool ranked = strcmp(o->samples, "1") != 0 || o->json || o->write; /* else there is no choice */
+    return *must || (ranked && strcmp(o->check, "auto") == 0);
 }
 
 static int find_flags(completing *x)

@@ -178,7 +178,8 @@ const hpc_option complete_option_table[] = {
      .choices = checks,
      .help =
          "Checks that rank completions: none, those of the text alone, or also those of libclang. "
-         "auto: also those of libclang where it is installed."},
+         "auto: also those of libclang where it is installed, except for a single completion that "
+         "is only printed (--samples 1)."},
     {.name = "database",
      .letter = 'p',
      .kind = HPC_TEXT,

@@ -45,7 +45,7 @@ static void put_completion(hpc_json_out *w, const hpc_completion *c)
     hpc_json_close(w, '}');
 }
 
-/* What was found of the file itself. */
+/* The errors of the file itself. */
 static void put_base(hpc_json_out *w, const completing *x)
 {
     const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
@@ -150,7 +150,7 @@ static void remark_rates(const completing *x)
     hpc_buf_release(&line);
 }
 
-/* What the user might take for granted and did not get. */
+/* Limits that the user did not ask for. */
 static void remark_limits(const completing *x)
 {
     const hpc_completions *m = &x->made;

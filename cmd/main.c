@@ -94,7 +94,7 @@ int hpc_cmd_failed(const char *command, int rc)
     return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }
 
-/* Of help: $COLUMNS, or the terminal's, or 80. Longer lines than 120 are hard to read. */
+/* The width of help: $COLUMNS, the terminal's, or 80; at most 120, which is still easy to read. */
 static int help_columns(void)
 {
     const char *given = getenv("COLUMNS");

@@ -224,7 +224,7 @@ static void warn_of_errors(const pragma_file *f, judging *j)
     hpc_cmd_warn(text, "pragma");
 }
 
-/* What --verify could not do: once, if it is the same for all files. */
+/* Prints each step that --verify had to skip; once if all files have the same one. */
 static void warn_of_skipped(const pragma_file *f, judging *j)
 {
     static const char *const what[] = {"nothing was compiled", "ThreadSanitizer was not run"};

@@ -135,9 +135,9 @@ int predict_put_promise(hpc_buf *out, const hpc_perf_model_facts *f)
     int64_t n = f->examples[0] + f->examples[1] + f->examples[2];
     return hpc_buf_printf(
         out,
-        "Of changes that are not slower about %.3g %% at most are called slower, of those that are "
-        "slower about %.3g %% at most the same (twice that is proven), if these changes could have "
-        "stood among the %lld that the model learnt from%s%s. What cannot be told so is unknown.",
+        "At most about %.3g %% of the changes that are not slower are called slower, and at most "
+        "about %.3g %% of the slower ones are called the same (twice that is proven). This holds "
+        "for changes like the %lld that the model learned from%s%s. Other verdicts are unknown.",
         100 * f->alarm, 100 * f->miss, (long long)n, named ? ", by the metric " : "",
         named ? f->metric : "");
 }

@@ -1,5 +1,5 @@
 /*
- * What the measured program contains, from --program and a compile_commands.json.
+ * Files of the measured program, from --program and a compile_commands.json.
  */
 #include <string.h>
 

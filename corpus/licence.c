@@ -374,7 +374,7 @@ void corpus_licence_of_file(char out[CORPUS_LICENCE], const char *text, const hp
 
 /* ---- files of licences ---------------------------------------------------------------------- */
 
-/* Of "LICENSE.txt", "COPYING.LESSER", "LICENSE.BSD", "LICENSE-2.0", but not of "licence.c". */
+/* True for "LICENSE.txt", "COPYING.LESSER", "LICENSE.BSD", "LICENSE-2.0", not for "licence.c". */
 static bool is_text_ending(const char *ending)
 {
     static const char *const endings[] = {

@@ -198,7 +198,7 @@ static const hpc_token *literal_around(const hpc_tokens *t, size_t at)
     return literal && at < x->at + x->n ? x : NULL;
 }
 
-/* What follows a name in a comment is in the comment. */
+/* The value after a name in a comment is in the comment. */
 static int mask_value(masking *m, size_t at)
 {
     size_t end = at < m->name_end ? 0 : secrets_name_end(m->text, m->n, at), lo, hi;

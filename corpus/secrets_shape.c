@@ -186,7 +186,7 @@ static size_t match(const char *shape, const char *s, size_t n)
     return at < n && secrets_is_alnum(s[at]) ? 0 : at;
 }
 
-/* Whether digits or cases change in the word, as they do not in "task-force-of-many". */
+/* True if digits or cases change in the word, as they do not in "task-force-of-many". */
 static bool is_mixed(const char *s, size_t n)
 {
     size_t changes = 0;
@@ -273,7 +273,7 @@ static size_t shape_in(size_t *at, const secrets_shapes *x, const char *text, si
     return 0;
 }
 
-/* Of every WORD_LEAST bytes one is looked at, for no word in which a shape begins is shorter. */
+/* Looks at one byte in WORD_LEAST: no word in which a shape begins is shorter. */
 size_t secrets_next_shape(size_t *at, const secrets_shapes *x, const char *text, size_t n)
 {
     size_t from = *at;

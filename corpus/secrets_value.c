@@ -283,7 +283,7 @@ static size_t end_of_word(const cursor *c, size_t limit)
     return end;
 }
 
-/* Whether the name that ends at `end` contains the word, in any case. */
+/* True if the name that ends at `end` contains the word, in any case. */
 static bool name_has(const char *text, size_t end, const char *word)
 {
     size_t n = strlen(word), lo = end;

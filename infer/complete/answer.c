@@ -64,7 +64,7 @@ static const uint32_t *allowed(void *user)
     return free ? NULL : hpc_grammar_allowed(a->grammar);
 }
 
-/* What is owed stands in the file; a token that is no more than that is none of the answer. */
+/* Owed bytes are in the file already; a token of nothing else is not part of the answer. */
 static bool is_owed(const complete_answer *a, int32_t id)
 {
     size_t n, owed = a->grammar ? hpc_grammar_owes(a->grammar) : 0;

@@ -1,5 +1,5 @@
 /*
- * Whether a completion does what its function asks for: work at all, and with the parallel
+ * Checks that a completion does what its function asks for: work at all, and with the parallel
  * programming model that a comment or the signature names.
  *
  * From tokens alone, so that it holds for code that does not compile.
@@ -99,7 +99,7 @@ static int64_t last_code(const hpc_tokens *t)
     return -1;
 }
 
-/* Whether the function has parameters, or a comment before its declaration. */
+/* True if the function has parameters, or a comment before its declaration. */
 static bool asks_for_work(const hpc_tokens *t, const char *text, int64_t brace)
 {
     int64_t depth = 0, i = brace - 1;

@@ -159,7 +159,7 @@ static void put_pieces(card *c, const char *prefix, size_t end, bool statement)
     hpc_buf_add(c->out, p + begin, c->line.n - begin);
 }
 
-/* What a comment's further lines begin with. */
+/* The beginning of a comment's further lines. */
 static void comment_prefix(char prefix[CARD], const hpc_buf *line, size_t comment)
 {
     size_t mark = comment < CARD / 2 ? comment : 0;
@@ -199,7 +199,7 @@ out:
 /* ---- all lines -------------------------------------------------------------------------------
  */
 
-/* What stands after the cursor in its line needs columns of the completion's only line. */
+/* The rest of the cursor's line needs columns of the completion's only line. */
 static size_t columns_after(const hpc_spot *d)
 {
     size_t end = complete_line_end(d->text.data, d->text.n, d->at);

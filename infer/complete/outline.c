@@ -39,7 +39,7 @@ static bool goes_on_after(const char *text, size_t end)
     return end > 0 && strchr(":{,(", text[end - 1]);
 }
 
-/* Whether the completion is over with this line, which has something on it, or before it. */
+/* True if the completion is over with this line, which has something on it, or before it. */
 static bool ends_at(outline *x, const char *text, size_t first, size_t end, size_t indent)
 {
     if (!x->limited) find_limit(x, indent);

@@ -63,7 +63,7 @@ int complete_statement_end(size_t *end, complete_stop *s, const char *text, size
 /* Appends what closes all that complete_open_count counts, each brace on a line of its own.
  * Appends nothing for Fortran, where the name of the end statement is not known. */
 int complete_close(hpc_buf *out, complete_stop *s, const char *text, size_t n);
-/* Whether it is worth more tokens: it closes no bracket too many, and at least half of its lines
+/* *sound: it is worth more tokens. It closes no bracket too many, and at least half of its lines
  * are distinct. */
 int complete_is_sound(bool *sound, complete_stop *s, const char *text, size_t n);
 
@@ -74,7 +74,7 @@ typedef struct complete_body {
     bool model[COMPLETE_MODELS]; /* asked for before the cursor, and not used there */
 } complete_body;
 int complete_body_find(complete_body *out, hpc_tokens *tokens, const hpc_spot *d);
-/* Of a completion: whether it does no work, and the name of a model that it lacks, or NULL. */
+/* *trivial: the completion does no work. *missing: a model that it lacks, or NULL. */
 int complete_body_judge(bool *trivial, const char **missing, const complete_body *b,
                         hpc_tokens *tokens, const hpc_spot *d, const hpc_buf *text);
 

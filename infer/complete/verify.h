@@ -28,7 +28,7 @@ typedef struct hpc_completions_checker hpc_completions_checker;
 int hpc_completions_checker_open(hpc_completions_checker **out, const hpc_spot *spot,
                                  const hpc_completions_verify_options *o);
 void hpc_completions_checker_close(hpc_completions_checker *v); /* NULL is fine */
-/* What is known of the file itself, once completions have been checked; NULL: the compiler was not
+/* The state of the file itself, once completions have been checked; NULL: the compiler was not
  * asked. */
 const hpc_check_base *hpc_completions_checker_base(const hpc_completions_checker *v);
 

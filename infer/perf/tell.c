@@ -157,7 +157,7 @@ static void say_same(hpc_perf_said *s)
     s->p[HPC_PERF_SAME] = 1;
 }
 
-/* Of the 46 measured commits of the shipped histories that change nothing else, none was slower or
+/* 46 measured commits of the shipped histories change nothing else, and none was slower or
  * faster: by the rule of succession, 47 of 49. */
 static void say_aside(hpc_perf_said *s)
 {

@@ -343,7 +343,7 @@ out:
     return rc;
 }
 
-/* Whether the last loop is there already, as part of a template. */
+/* True if the last loop is there already, as part of a template. */
 static bool is_seen(const finding *f)
 {
     const hpc_pragma_loop *l = &f->out->item[f->out->n - 1];

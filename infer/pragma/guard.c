@@ -21,7 +21,7 @@ static bool put_runs(hpc_buf *b, study *s)
     return ok;
 }
 
-/* Whether an assumption before this one has the same check. */
+/* True if an assumption before this one has the same check. */
 static bool is_repeated(const found *f, int64_t k)
 {
     for (int64_t i = 0; i < k; i++)

@@ -93,7 +93,7 @@ static int32_t pointer_in(const study *s, const poly *p)
     return best;
 }
 
-/* What a pointer that the loop does not change points to, by its declaration; -1. */
+/* The declared target of a pointer that the loop does not change; -1: unknown. */
 static int32_t declared_target(const study *s, const atom *a)
 {
     int32_t type = a->kind == ATOM_SYMBOL ? s->t->symbol[a->symbol].type

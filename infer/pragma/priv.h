@@ -179,7 +179,7 @@ void head_read(loop_head *out, study *s, int32_t loop);
 /* ---- value.c ---- */
 /* What an expression is worth; records what it reads. */
 const poly *value_of(study *s, int32_t e);
-/* What a variable that the loop does not change is worth: by what it is made of, if that is known.
+/* The value of a variable that the loop does not change: by its initialiser, if that is known.
  */
 const poly *settled_value(study *s, int32_t v);
 /* The place of an lvalue; records what finding it reads, but not the access itself. */

@@ -29,7 +29,7 @@ static bool changes_in(const hpc_tree *t, int32_t around, int32_t symbol)
     return false;
 }
 
-/* Whether the nodes from `i` to `end` name a variable that the loop `around` changes. */
+/* True if the nodes from `i` to `end` name a variable that the loop `around` changes. */
 static bool varies_in(const hpc_tree *t, int32_t around, int32_t i, int32_t end, int32_t own)
 {
     for (; i < end; i++) {

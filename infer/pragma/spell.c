@@ -18,7 +18,7 @@ static int32_t scope_of(const hpc_tree *t, int32_t variable)
     return up;
 }
 
-/* Whether a local variable is in scope at the loop, hidden or not. */
+/* True if a local variable is in scope at the loop, hidden or not. */
 static bool is_in_scope(const study *s, int32_t symbol)
 {
     const hpc_tree *t = s->t;
@@ -30,7 +30,7 @@ static bool is_in_scope(const study *s, int32_t symbol)
     return scope > 0 && s->loop < t->node[scope].end;
 }
 
-/* Whether another variable of this name, declared later, is in scope. */
+/* True if another variable of this name, declared later, is in scope. */
 static bool is_hidden(const study *s, int32_t symbol, int32_t from)
 {
     const hpc_tree *t = s->t;
@@ -92,7 +92,7 @@ static void put_field(spelling *x, const char *before, int32_t field)
 
 typedef enum reading { READ_NEVER, READ_BY_ITERATIONS, READ_BEFORE } reading;
 
-/* Whether the loop's head reads at a node before the first iteration, or each iteration does. */
+/* True if the loop's head reads at a node before the first iteration, or each iteration does. */
 static reading reading_of(const study *s, const access *a)
 {
     const hpc_tree *t = s->t;
@@ -122,7 +122,7 @@ static bool is_within(const place *object, place p)
     return place_equal(&p, object);
 }
 
-/* Whether a node is looked at whenever the first part of the loop's head is, and means there what
+/* True if a node is looked at whenever the first part of the loop's head is, and means there what
  * it means right before the loop. */
 static bool is_always_read(const study *s, int32_t node)
 {
@@ -138,7 +138,7 @@ static bool is_always_read(const study *s, int32_t node)
     return true;
 }
 
-/* Whether the first part of the loop's head, `j = start[i]`, reads an object. */
+/* True if the first part of the loop's head, `j = start[i]`, reads an object. */
 static bool is_read_first(study *s, const place *object)
 {
     const hpc_tree *t = s->t;
@@ -248,7 +248,7 @@ static void put_place(spelling *x, const place *p);
 static void put_pointer(spelling *x, int32_t base);
 static void put_sum(spelling *x, const poly *p, bool is_signed, bool first);
 
-/* Whether a local variable has a value in the loop, and can be named before it. */
+/* True if a local variable has a value in the loop, and can be named before it. */
 static bool has_value(study *s, int32_t v, const poly *value)
 {
     return (s->t->symbol[v].flags & HPC_SYMBOL_LOCAL) && slot_index(s, v) < 0 && is_visible(s, v) &&

@@ -15,12 +15,12 @@ typedef struct spelling {
     bool runs; /* it reads memory that the loop reads in each iteration, but not before the first */
 } spelling;    /* zero to begin with, but for the study */
 
-/* Whether a variable can be named right before the loop, and has its value of the loop there. */
+/* True if a variable can be named right before the loop, and has its value of the loop there. */
 bool is_visible(const study *s, int32_t symbol);
 
-/* What was spelled, valid while it is; NULL when it failed. Notes what it reads. */
+/* The spelled text; NULL: it failed. Notes the variables that it reads. */
 const char *spelled(spelling *x);
-/* Whether the loop computes the index of an access in more than 32 bits, as far as is known. */
+/* True if the loop computes the index of an access in more than 32 bits, as far as is known. */
 bool has_wide_index(const study *s, const access *a);
 
 void spell_number(spelling *x, const poly *p); /* "n*m - 1" */

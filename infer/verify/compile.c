@@ -234,7 +234,7 @@ out:
     return rc;
 }
 
-/* Whether the compiler accepts the file without directives; if not, the level is skipped. */
+/* True if the compiler accepts the file without directives; if not, the level is skipped. */
 static int compile_as_it_is(bool *ok, state *z)
 {
     const hpc_buf text = {.data = (char *)(uintptr_t)z->f->text, .n = z->f->n};

@@ -275,7 +275,7 @@ static const char *runtime_package(state *z)
                        : "libclang-rt-dev";
 }
 
-/* What the probe lacks; NULL: nothing. */
+/* The tool that the probe lacks; NULL: none. */
 static const char *missing_part(state *z, const hpc_proc_result *r)
 {
     hpc_arena *a = z->l->arena;

@@ -245,7 +245,7 @@ static int turn_of(witness_state *z, const witness_finding *f)
     return f->kind == 'f' ? 0 : is_of_said(z, f) ? 2 : 1;
 }
 
-/* What iterations share though clauses combine it or give it to each thread. */
+/* Names the variables that iterations share and clauses combine or privatize. */
 typedef struct handled {
     const char *names, *clauses; /* "s, t", "reduction(+:s) private(t)"; NULL: nothing */
 } handled;

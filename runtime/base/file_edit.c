@@ -95,7 +95,7 @@ static bool copy_attributes(int to, int from)
     return same;
 }
 
-/* Whether the new file is now like the old one; `lost` names what it lacks. The owner comes
+/* True if the new file is now like the old one; `lost` names what it lacks. The owner comes
  * first: a change of owner clears bits of the mode. */
 static bool copy_identity(hpc_buf *lost, int to, int from, const target *t)
 {

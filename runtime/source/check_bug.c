@@ -32,7 +32,7 @@ static bool is_name_byte(char c)
     return isalnum((uint8_t)c) || c == '_';
 }
 
-/* Whether the file names it outside the gap: a header that is missing may declare it. */
+/* True if the file names it outside the gap: a header that is missing may declare it. */
 static bool is_named_elsewhere(const hpc_check_file *f, const char *name, size_t n)
 {
     const char *text = f->text, *end = f->text + f->n;

@@ -185,7 +185,7 @@ static int make_question(hpc_check_file *f)
     hpc_buf *b = &f->question;
     if (f->shares && check_headers_find(&f->headers, f) < 0) return HPC_E_NOMEM;
     begin(b, CHECK_OPEN, f, f->c->options.open_seconds);
-    /* What functions of headers do is part of a tree. */
+    /* A tree includes the bodies of functions of headers. */
     check_put(b, (f->for_tree ? CHECK_BODIES : 0u) | (f->once ? CHECK_ONCE : 0u) |
                      (f->reopened ? CHECK_REOPENED : 0u));
     for (size_t k = 0; k < sizeof f->headers.bits / sizeof *f->headers.bits; k++)

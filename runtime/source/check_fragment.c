@@ -156,7 +156,7 @@ static uint64_t suggested(const hpc_tokens *t, const char *text, bool cpp)
     return found;
 }
 
-/* Whether an issue is a standard name that nothing declares. */
+/* True if an issue is a standard name that nothing declares. */
 static bool is_of_fragment(const check_issues *s, const check_issue *i, bool cpp)
 {
     static const char std[] = "namespace 'std'", library[] = "undeclared library function '";

@@ -14,11 +14,11 @@
 
 enum { DEPTH_MOST = 32, FILE_MOST = 1 << 20, FILES_MOST = 512 };
 
-/* What several headers share, as bits, and the time that it takes. */
+/* Headers that several headers include, as bits, and the time that they take. */
 enum { STRING = 1 << 0, STREAM = 1 << 1, MATH = 1 << 2, PARTS_N = 3 };
 static const int part_ms[PARTS_N] = {70, 50, 60};
 
-/* Of C++, C and POSIX, with the time that libclang needs for the rest of each: milliseconds on a
+/* Headers of C++, C and POSIX, with the time that libclang needs for the rest of each: ms on a
  * core of 2023 with GCC 12's headers. Only their ratios matter, to what is worth sharing. The order
  * is that of the text that includes them. */
 static const struct {
@@ -319,7 +319,7 @@ static void define(scan *s, word w)
     if (w.n == 0 || hpc_map_put(s->defined, w.at, w.n, 1) < 0) s->stop = true;
 }
 
-/* What stands between an #if and its #endif. */
+/* The text between an #if and its #endif. */
 typedef struct branches {
     bool plain;  /* whichever branch is taken, it is directives that matter to nothing */
     bool choice; /* there is an #else or #elif */

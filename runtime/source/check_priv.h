@@ -125,7 +125,7 @@ int check_names_declare(hpc_buf *prelude, hpc_map *known, const check_version *v
 int check_excuse(uint8_t *fresh, const check_version *v, const hpc_tokens *t, const hpc_map *known);
 
 /* ---- standard headers of a fragment (check_fragment.c) ------------------------------------- */
-/* Whether a standard name is declared nowhere. */
+/* True if a standard name is declared nowhere. */
 bool check_is_fragment(const check_issues *s, bool cpp);
 /* Appends an #include of each header that names of the text suggest and that `set` does not have,
  * and adds it to `set`. 1: there were such headers. */
@@ -206,7 +206,7 @@ int check_file_ask(check_reader *answer, hpc_check_file *f, int kind);
 check_version check_version_of(const hpc_check_file *f, const check_filled *v);
 /* The process has the file open afterwards. */
 int check_open_again(hpc_check_file *f);
-/* Of f->now: an error that is a bug wherever names are declared, and one of them (check_bug.c). */
+/* An error in f->now that is a bug wherever names are declared; a missing return (check_bug.c). */
 bool check_is_bug(const hpc_check_file *f, const check_issue *i);
 bool check_lacks_return(const hpc_check_file *f, const check_issue *i);
 /* What is found with text[0..n) in the gap. 1: the process was lost over it. */

@@ -94,13 +94,14 @@ static void test_text(void **state)
     says("  step: loop ");
     says(" at line 8 (a|b/st,e:p`<x>.c)\n");
     says("2 commits, of which 1 the same");
-    lacks("Of changes that are not slower");
+    lacks("of the changes that are not slower");
     run_in(p, "first..loops --verbose", 0);
     says("in 'step' (a|b/st,e:p`<x>.c:8): loop");
     says("1 function differs from base to head");
+    says("At most about 5 % of the changes that are not slower are called slower");
     says("WARNING");
     says("@all <img src=x> | [a](http://b) #1 ?::error::x");
-    says("Of changes that are not slower about 5 % at most are called slower");
+    says("At most about 5 % of the changes that are not slower are called slower");
     lacks("\r");
     run_in(p, "renames..loops --fail-on 0.5", 1);
     says("FAIL");

@@ -233,7 +233,7 @@ static void mask(hpc_buf *out, const char *text, size_t n)
     hpc_tokens_release(&t);
 }
 
-/* Whether the text still has WINDOW characters of the secret together. */
+/* True if the text still has WINDOW characters of the secret together. */
 static bool has_part(const char *text, const char *secret)
 {
     size_t n = strlen(secret), window = n < WINDOW ? n : WINDOW;

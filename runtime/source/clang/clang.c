@@ -169,7 +169,7 @@ static bool is_of_parser(CXDiagnostic d)
     return is;
 }
 
-/* Of the place itself; of a macro's, where it is used. What is missing at the end of the file is
+/* The place itself; for a macro, where it is used. A token missing at the end of the file is
  * noticed where the text goes on that includes it. */
 static bool place(hpc_clang_issue *out, const hpc_clang_unit *u, CXDiagnostic d)
 {

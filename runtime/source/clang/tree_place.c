@@ -53,7 +53,7 @@ unsigned walk_end_of(const char *text, size_t n)
     return (unsigned)n - (before != end && (before == '\n' || before == '\r') ? 2 : 1);
 }
 
-/* Whether a place is the end of the unit's own file: what is open there ends where the text goes on
+/* True if a place is the end of the unit's own file: what is open there ends where the text goes on
  * that includes it. */
 static bool is_at_end(walk *w, CXFile file, unsigned offset)
 {
