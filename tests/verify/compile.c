@@ -141,9 +141,10 @@ static void error_in_a_header_rejects_no_loop_of_that_line(void **state)
     NEED_LIBRARY;
     hpc_verify_skip skip = {0};
     hpc_verify_compiler c = begin(&p, state, three_loops);
+    static const char sixth_line[] = "\n\n\n\n\n#error six\n#define BESIDE 2\n";
     char path[PATH_MAX];
     hpc_test_path(path, *state, "program/beside.h");
-    OK(hpc_file_save(path, "\n\n\n\n\n#error six\n#define BESIDE 2\n", 35));
+    OK(hpc_file_save(path, sixth_line, strlen(sixth_line)));
     c.checker = NULL;
     OK(hpc_verify_compile(&skip, &p.loops, &p.file, &c));
     assert_true(skip.of_file);
