@@ -269,7 +269,7 @@ out:
     return rc;
 }
 
-static hpc_complete_stop stop_of(const char *name)
+hpc_complete_stop complete_stop_of(const char *name)
 {
     if (strcmp(name, "line") == 0) return HPC_STOP_LINE;
     return strcmp(name, "function") == 0 ? HPC_STOP_FUNCTION : HPC_STOP_BLOCK;
@@ -279,7 +279,7 @@ static int open_checker(completing *x)
 {
     bool must, wants = wants_compiler(x, &must);
     (void)wants;
-    const hpc_completions_verify_options o = {.stop = stop_of(x->o->stop),
+    const hpc_completions_verify_options o = {.stop = complete_stop_of(x->o->stop),
                                               .checker = x->compiler,
                                               .path = x->name,
                                               .flags = x->flags.n > 0 ? &x->flags : NULL,
@@ -368,7 +368,7 @@ static int make(completing *x, const int *cancel)
                               .repository = x->parts.repository,
                               .snippet = x->parts.snippet,
                               .snippet_n = x->parts.n,
-                              .stop = stop_of(o->stop),
+                              .stop = complete_stop_of(o->stop),
                               .raw = o->raw,
                               .most = x->most,
                               .close = !o->partial,
@@ -464,8 +464,9 @@ const hpc_command hpc_cmd_complete = {
         "was trained to fill in the middle. If the model's context has 2,048 tokens or more, the "
         "prompt also includes parts of other files of the git repository that share names with the "
         "text around the cursor. Weights keep their stored type.\n\n"
-        "Exit status: 0: done. 1: the best completion leaves its block or function open. 2: bad "
-        "usage or input. 3: it was stopped, or something else failed.",
+        "Exit status: 0: done. 1: the best completion is incomplete: its line, block or function "
+        "does not end, brackets do not pair, or a block does not parse. 2: bad usage or input. 3: "
+        "it was stopped, or something else failed.",
     .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
                 "hpccoder complete solver.c --at 120 --stop function --write\n"
                 "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"

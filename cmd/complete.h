@@ -65,7 +65,8 @@ typedef struct completing {
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);
 void complete_remark(const completing *x); /* on standard error */
-/* The check `complete` or `brackets` that the best completion failed; NULL: it passed both. */
+hpc_complete_stop complete_stop_of(const char *name); /* of --stop */
+/* Why the best completion would break the file; NULL: it would not. */
 const hpc_completion_check *complete_incomplete(const completing *x);
 
 #endif

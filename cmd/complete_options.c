@@ -208,8 +208,8 @@ const hpc_option complete_option_table[] = {
     {.name = "partial",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, partial),
-     .help = "Accept a completion that leaves its block or function open: --write puts it into the "
-             "file, and the exit status is 0."},
+     .help = "Accept an incomplete completion: --write puts it into the file, and the exit status "
+             "is 0."},
     {.name = "force",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, force),

@@ -171,22 +171,10 @@ static void remark_limits(const completing *x)
                 c->stop_token);
 }
 
-/* The check `complete` of the best one. */
-static const hpc_completion_check *check_of(const hpc_completion *c, const char *kind)
-{
-    for (int64_t k = 0; k < c->check_n; k++)
-        if (strcmp(c->check[k].kind, kind) == 0) return &c->check[k];
-    return NULL;
-}
-
-/* Brackets count where a block or function is to be closed: a line may open one. */
 const hpc_completion_check *complete_incomplete(const completing *x)
 {
-    if (x->made.n == 0) return NULL;
-    const hpc_completion_check *k = check_of(&x->made.item[0], "complete");
-    const hpc_completion_check *brackets = check_of(&x->made.item[0], "brackets");
-    if (!k || !k->ok) return k;
-    return brackets && !brackets->ok ? brackets : NULL;
+    const hpc_complete_stop stop = hpc_complete_stop_at(&x->spot, complete_stop_of(x->o->stop));
+    return x->made.n > 0 ? hpc_completion_incomplete(&x->made.item[0], stop) : NULL;
 }
 
 static void remark_base(const completing *x)
@@ -202,11 +190,10 @@ static void remark_end(const completing *x)
     const hpc_completion *c = x->made.n > 0 ? &x->made.item[0] : NULL;
     const hpc_completion_check *k = complete_incomplete(x);
     if (k)
-        fprintf(stderr, "hpccoder complete: %s:%lld: the completion is incomplete: %s%s\n", x->name,
-                (long long)x->spot.line, k->text,
-                x->o->write && !x->o->partial
-                    ? "; nothing was written (--partial accepts it, -n N allows more tokens)"
-                    : "");
+        fprintf(stderr, "hpccoder complete: %s:%lld: the completion is incomplete: %s%s%s\n",
+                x->name, (long long)x->spot.line, k->text,
+                x->o->write && !x->o->partial ? "; nothing was written (--partial accepts it)" : "",
+                c->finish == HPC_COMPLETION_LENGTH ? "; -n N allows more tokens" : "");
     else if (c && c->finish == HPC_COMPLETION_FORCED)
         fprintf(stderr,
                 "hpccoder complete: %s:%lld: the model did not end; its brackets were closed "

@@ -170,12 +170,14 @@ static int cut_to_statement(complete_answer *a, bool open_too)
     return HPC_OK;
 }
 
+/* Not if no statement is complete: brackets alone complete nothing. */
 static int close_brackets(complete_answer *a)
 {
     complete_stop *s = &a->run->stop;
     hpc_buf closing = {0};
     int rc;
     TRY(cut_to_statement(a, false));
+    if (complete_is_blank(a->raw.data, a->end)) return HPC_OK;
     TRY(complete_close(&closing, s, a->raw.data, a->end));
     if (closing.n == 0) return HPC_OK;
     a->raw.n = a->end;
@@ -195,7 +197,7 @@ static int judge_end(complete_answer *a, bool *closes)
     int64_t open;
     int rc = complete_open_count(&open, &a->run->stop, a->raw.data, a->end);
     bool ends = a->finish == HPC_COMPLETION_STOP;
-    if (ends && a->over && open > 0) a->finish = HPC_COMPLETION_UNBALANCED;
+    if (blocks && ends && a->over && open > 0) a->finish = HPC_COMPLETION_UNBALANCED;
     bool retries = a->finish == HPC_COMPLETION_REPETITION || (ends && open > 0);
     a->resample = blocks && retries && a->retries < RETRIES && a->made < r->most;
     *closes = blocks && r->close && (!ends || open > 0) && a->finish != HPC_COMPLETION_CANCELLED;

@@ -63,7 +63,7 @@ static size_t fortran_line_end(const char *text, size_t n)
 
 int complete_statement_end(size_t *end, complete_stop *s, const char *text, size_t n, bool open_too)
 {
-    int64_t parentheses = 0;
+    int64_t depth = 0; /* of parentheses and square brackets */
     int rc = complete_stop_read(s, text, n);
     *end = 0;
     if (rc < 0 || s->d->language == HPC_LANGUAGE_NONE) return rc;
@@ -74,9 +74,10 @@ int complete_statement_end(size_t *end, complete_stop *s, const char *text, size
     for (int64_t i = 0; i < s->tokens.n; i++) {
         const hpc_token *t = &s->tokens.item[i];
         if (!hpc_token_is_code(t) || t->at + t->n <= s->lead.n) continue;
-        parentheses += is_mark(s, t, '(') - is_mark(s, t, ')');
+        depth += is_mark(s, t, '(') - is_mark(s, t, ')');
+        depth += is_mark(s, t, '[') - is_mark(s, t, ']');
         bool ends = is_mark(s, t, ';') || is_mark(s, t, '}') || (open_too && is_mark(s, t, '{'));
-        if (ends && parentheses <= 0) *end = t->at + t->n - s->lead.n;
+        if (ends && depth <= 0) *end = t->at + t->n - s->lead.n;
     }
     return HPC_OK;
 }

@@ -80,22 +80,6 @@ int64_t complete_stop_closed_by(const complete_stop *s, int kind, int64_t from)
     return -1;
 }
 
-/* A brace that stands alone below the line that opened another one of these closes that, and what
- * is inside that one is not closed: it is being written. */
-static int64_t closed_behind(const complete_stop *s, const hpc_bracket *b, const char *text,
-                             size_t n, int64_t from)
-{
-    size_t begin = complete_line_begin(text, b->at);
-    int64_t k = complete_stop_closed_by(s, b->kind, from);
-    if (complete_is_inline(b->kind) || complete_blanks(text, n, begin) != b->at ||
-        begin < s->lead.n)
-        return k;
-    size_t indent = complete_indent_of(text, n, b->at);
-    for (int64_t i = k; i >= 0; i = complete_stop_closed_by(s, b->kind, i + 1))
-        if (s->open[i].indent == indent) return i;
-    return k;
-}
-
 /* Brackets in a text that begins with the lead: those of the lead itself are known already. */
 bool complete_stop_is_known(const complete_stop *s, const hpc_bracket *b)
 {
@@ -121,21 +105,100 @@ out:
     return rc;
 }
 
+/* ---- which of it the text after the cursor closes ------------------------------------------- */
+
+typedef struct closer { /* a bracket after the cursor that closes one from before it */
+    int kind;
+    bool alone; /* on its line: its indentation is that of the block it closes */
+    size_t indent;
+} closer;
+
+typedef struct closers {
+    closer *item;
+    int64_t n, cap;
+} closers;
+
+static int list_closers(closers *c, const complete_stop *s)
+{
+    const char *text = s->text.data;
+    for (int64_t i = 0; i < s->brackets.n && c->n < 2 * s->open_n; i++) {
+        const hpc_bracket *b = &s->brackets.item[i];
+        if (complete_stop_is_known(s, b) || !complete_stop_closes_open(s, b)) continue;
+        int rc = hpc_grow(&c->item, &c->cap, c->n + 1, sizeof *c->item);
+        if (rc < 0) return rc;
+        size_t begin = complete_line_begin(text, b->at);
+        bool alone = begin >= s->lead.n && complete_blanks(text, s->text.n, begin) == b->at;
+        c->item[c->n++] = (closer){.kind = b->kind,
+                                   .alone = alone && !complete_is_inline(b->kind),
+                                   .indent = complete_indent_of(text, s->text.n, b->at)};
+    }
+    return HPC_OK;
+}
+
+/* Points for closing o with c; 0: it cannot. Any pair outweighs indentations that agree. */
+static int32_t pair_points(const closer *c, const complete_open *o)
+{
+    enum { PAIR = 1 << 16, SAME_INDENT = 1 };
+    bool in_line = complete_is_inline(o->kind);
+    if (in_line ? c->kind != o->kind : complete_is_inline(c->kind)) return 0;
+    return PAIR + (c->alone && c->indent == o->indent ? SAME_INDENT : 0);
+}
+
+/* best[i * (open_n + 1) + k]: the most points of closers from i on for what is open from k on.
+ * A parenthesis closes nothing outside a brace that is still open. */
+static void score_pairs(int32_t *best, const complete_stop *s, const closers *c)
+{
+    const int64_t width = s->open_n + 1;
+    for (int64_t i = c->n - 1; i >= 0; i--) {
+        for (int64_t k = s->open_n - 1; k >= 0; k--) {
+            int32_t *here = &best[i * width + k];
+            int32_t points = pair_points(&c->item[i], &s->open[k]);
+            int32_t skip =
+                complete_is_inline(c->item[i].kind) && !complete_is_inline(s->open[k].kind)
+                    ? 0
+                    : here[1];
+            int32_t pair = points > 0 ? points + here[width + 1] : 0;
+            *here = here[width];
+            if (skip > *here) *here = skip;
+            if (pair > *here) *here = pair;
+        }
+    }
+}
+
+/* Pairs the brackets after the cursor with those open at it so that as many as possible are closed
+ * and indentations agree. If some are closed nowhere, those are the innermost: they are being
+ * written. */
 static int find_closed(complete_stop *s)
 {
     const hpc_spot *d = s->d;
-    int64_t from = 0;
-    int rc = complete_stop_read(s, d->text.data + d->at, d->text.n - d->at);
-    if (rc < 0) return rc;
-    for (int64_t i = 0; i < s->brackets.n && from < s->open_n; i++) {
-        const hpc_bracket *b = &s->brackets.item[i];
-        if (complete_stop_is_known(s, b) || !complete_stop_closes_open(s, b)) continue;
-        int64_t k = closed_behind(s, b, s->text.data, s->text.n, from);
-        if (k < 0) continue;
-        s->open[k].closed = true;
-        from = k + 1;
+    const int64_t width = s->open_n + 1;
+    closers c = {0};
+    int32_t *best = NULL;
+    int rc;
+    TRY(complete_stop_read(s, d->text.data + d->at, d->text.n - d->at));
+    TRY(list_closers(&c, s));
+    if (c.n == 0) return HPC_OK;
+    best = hpc_alloc((size_t)((c.n + 1) * width), sizeof *best);
+    if (!best) TRY(HPC_E_NOMEM);
+    score_pairs(best, s, &c);
+    for (int64_t i = 0, k = 0; i < c.n && k < s->open_n;) {
+        const int32_t *here = &best[i * width + k];
+        if (*here == 0) break;
+        if (*here == here[1] &&
+            !(complete_is_inline(c.item[i].kind) && !complete_is_inline(s->open[k].kind)))
+        {
+            k++;
+        } else if (*here == here[width]) {
+            i++;
+        } else {
+            s->open[k++].closed = true;
+            i++;
+        }
     }
-    return HPC_OK;
+out:
+    hpc_free(best);
+    hpc_free(c.item);
+    return rc;
 }
 
 /* FUNCTION: the outermost that is in nothing but holders. */
@@ -272,6 +335,34 @@ static void see_bracket(finder *x, const hpc_bracket *b)
     if (whole && wanted) end_behind_block(x, b);
 }
 
+/* Parentheses that may hold semicolons: for (;;), and in C++ if (int a = f(); a) and switch. */
+static bool may_hold_semicolons(const complete_stop *s, const hpc_bracket *b)
+{
+    static const char *const words[] = {"for", "if", "switch", NULL};
+    int64_t k = hpc_token_at(&s->tokens, b->at) - 1;
+    while (k >= 0 && !hpc_token_is_code(&s->tokens.item[k])) k--;
+    for (const char *const *w = words; k >= 0 && *w; w++)
+        if (is_spelled(s, &s->tokens.item[k], *w)) return true;
+    return false;
+}
+
+/* A statement that ends inside a parenthesis or square bracket: nothing can close that any more. */
+static void end_broken_statement(finder *x, const hpc_bracket *b)
+{
+    const complete_stop *s = x->s;
+    int64_t braces = 0;
+    if (b->closes || b->partner >= 0 || !complete_is_inline(b->kind)) return;
+    if (may_hold_semicolons(s, b)) return;
+    for (int64_t i = hpc_token_at(&s->tokens, b->end); i < s->tokens.n && braces >= 0; i++) {
+        const hpc_token *t = &s->tokens.item[i];
+        if (!hpc_token_is_code(t)) continue;
+        braces += is_spelled(s, t, "{") - is_spelled(s, t, "}");
+        if (braces > 0 || !is_spelled(s, t, ";")) continue;
+        if (t->at >= s->lead.n) end_at(x, t->at);
+        return;
+    }
+}
+
 /* The end of the first line with something on it. */
 static void end_line(finder *x)
 {
@@ -304,6 +395,7 @@ static bool may_grow(const complete_stop *s, const hpc_bracket *b)
 int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *text, size_t n,
                        bool last)
 {
+    const bool fortran = s->d->language == HPC_LANGUAGE_FORTRAN;
     finder x = {.s = s, .last = last};
     int rc;
     TRY(complete_stop_read(s, text, n));
@@ -316,6 +408,7 @@ int complete_stop_find(size_t *end, bool *over, complete_stop *s, const char *te
         const hpc_bracket *b = &s->brackets.item[i];
         if (x.over && b->at >= x.end) break;
         if (!complete_stop_is_known(s, b) && (last || !may_grow(s, b))) see_bracket(&x, b);
+        if (!fortran && !complete_stop_is_known(s, b)) end_broken_statement(&x, b);
     }
     *end = x.end - s->lead.n;
     *over = x.over;

@@ -34,10 +34,18 @@ static hpc_completion_check *add(hpc_completion *c, const char *kind)
     return k;
 }
 
+/* Its line ends by opening a block. */
+static bool opens_block(const hpc_completion *c)
+{
+    size_t n = c->text.n;
+    while (n > 0 && complete_is_blank(c->text.data + n - 1, 1)) n--;
+    return n > 0 && c->text.data[n - 1] == '{';
+}
+
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
-static const char *reason_of(const hpc_completion *c)
+static const char *reason_of(const hpc_completion *c, int64_t open)
 {
     switch (c->finish) {
     case HPC_COMPLETION_LENGTH: return "it reached the token limit";
@@ -46,21 +54,23 @@ static const char *reason_of(const hpc_completion *c)
     case HPC_COMPLETION_TIME: return "it reached the time limit";
     case HPC_COMPLETION_CANCELLED: return "it was cancelled";
     case HPC_COMPLETION_ERROR: return "the model has no next token";
-    default: return c->open > 0 ? "the model ended it" : NULL;
+    default: return open > 0 ? "the model ended it" : NULL;
     }
 }
 
-static void check_complete(hpc_completion *c)
+/* A line may open a block; parentheses have to close. */
+static void check_complete(hpc_completion *c, bool blocks)
 {
     hpc_completion_check *k = add(c, "complete");
-    const char *reason = reason_of(c);
+    const int64_t open = c->open - (blocks ? 0 : opens_block(c));
+    const char *reason = reason_of(c, open);
     k->ok = reason == NULL;
     if (k->ok) return;
     int n = snprintf(k->text, sizeof k->text, "%s after %lld token%s", reason, (long long)c->tokens,
                      c->tokens == 1 ? "" : "s");
-    if (c->open > 0)
+    if (open > 0)
         snprintf(k->text + n, sizeof k->text - (size_t)n, ", with %lld bracket%s open",
-                 (long long)c->open, c->open == 1 ? "" : "s");
+                 (long long)open, open == 1 ? "" : "s");
 }
 
 /* ---- its function ------------------------------------------------------------------------------
@@ -105,13 +115,14 @@ static void release(bracketed *b)
     hpc_brackets_release(&b->brackets);
 }
 
-static int count(bracketed *b, const hpc_spot *d, const hpc_buf *put)
+static int count(bracketed *b, const hpc_spot *d, const hpc_buf *put, bool closes)
 {
     int rc;
     b->text.n = 0;
     b->open = b->closing = 0;
     TRY(hpc_buf_add(&b->text, d->text.data, d->at));
     if (put) TRY(hpc_buf_add(&b->text, put->data, put->n));
+    if (closes) TRY(hpc_buf_text(&b->text, "}"));
     TRY(hpc_buf_add(&b->text, d->text.data + d->at, d->text.n - d->at));
     TRY(hpc_lex(&b->tokens, b->text.data, b->text.n, d->language, d->fixed));
     TRY(hpc_brackets_find(&b->brackets, &b->tokens, b->text.data, d->language));
@@ -146,16 +157,17 @@ static void tell(hpc_completion_check *k, const bracketed *b, bool closes)
              closes ? "closes nothing" : "is not closed");
 }
 
-static int check_brackets(hpc_completions *c, const hpc_spot *d)
+static int check_brackets(hpc_completions *c, const hpc_completions_checker *v)
 {
+    const hpc_spot *d = v->spot;
     bracketed b = {0};
     int rc = HPC_OK;
     if (d->language == HPC_LANGUAGE_NONE) return HPC_OK;
-    TRY(count(&b, d, NULL));
+    TRY(count(&b, d, NULL, false));
     const int64_t open = b.open, closing = b.closing;
     for (int64_t k = 0; k < c->n; k++) {
         hpc_completion_check *check = add(&c->item[k], "brackets");
-        TRY(count(&b, d, &c->item[k].text));
+        TRY(count(&b, d, &c->item[k].text, !v->blocks && opens_block(&c->item[k])));
         if (b.closing > closing)
             tell(check, &b, true);
         else if (b.open > open)
@@ -169,18 +181,34 @@ out:
 /* ---- the compiler ------------------------------------------------------------------------------
  */
 
-static int check_one(hpc_completion *c, hpc_check_file *f, const char *kind)
+static void tell_error(hpc_completion_check *k, const hpc_check *found)
 {
+    k->ok = false;
+    if (found->line > 0)
+        snprintf(k->text, sizeof k->text, "line %u: %.200s", found->line, found->text);
+    else
+        snprintf(k->text, sizeof k->text, "%.200s", found->text);
+}
+
+/* `parse`, and where errors of the compiler count or are found, `compile`. */
+static int check_one(hpc_completion *c, hpc_completions_checker *v)
+{
+    hpc_buf text = {0};
     hpc_check found;
-    int rc = hpc_check_text(&found, f, c->text.data ? c->text.data : "", c->text.n);
-    if (rc < 0) return rc;
-    hpc_completion_check *k = add(c, kind);
-    k->ok = found.verdict == HPC_CHECK_GOOD;
-    if (!k->ok && found.line > 0)
-        snprintf(k->text, sizeof k->text, "line %u: %.200s", found.line, found.text);
-    else if (!k->ok)
-        snprintf(k->text, sizeof k->text, "%.200s", found.text);
-    return HPC_OK;
+    int rc;
+    TRY(hpc_buf_add(&text, c->text.data, c->text.n));
+    if (!v->blocks && opens_block(c)) TRY(hpc_buf_text(&text, "}"));
+    TRY(hpc_check_text(&found, v->file, text.n > 0 ? text.data : "", text.n));
+    const bool good = found.verdict == HPC_CHECK_GOOD;
+    const bool parses = good || (found.verdict == HPC_CHECK_BAD && !found.of_parser);
+    hpc_completion_check *k = add(c, "parse");
+    if (!parses) tell_error(k, &found);
+    if (!parses || (good && !hpc_check_file_base(v->file)->strict)) goto out;
+    k = add(c, "compile");
+    if (!good) tell_error(k, &found);
+out:
+    hpc_buf_release(&text);
+    return rc;
 }
 
 static int open_file(hpc_completions_checker *v)
@@ -201,8 +229,7 @@ static int check_compiler(hpc_completions *c, hpc_completions_checker *v)
     int rc = HPC_OK;
     if (!v->o.checker || !hpc_check_knows(v->spot->language)) return HPC_OK;
     TRY(open_file(v));
-    const char *kind = hpc_check_file_base(v->file)->strict ? "compile" : "parse";
-    for (int64_t k = 0; k < c->n; k++) TRY(check_one(&c->item[k], v->file, kind));
+    for (int64_t k = 0; k < c->n; k++) TRY(check_one(&c->item[k], v));
 out:
     return rc;
 }
@@ -322,8 +349,8 @@ bool hpc_completion_has_failed(const hpc_completion *c, const char *kind)
 }
 
 /* Each weighs more than all after it together. */
-static const char *const kinds[] = {"complete", "body",   "brackets", "compile",
-                                    "parse",    "openmp", "intent"};
+static const char *const kinds[] = {"complete", "body",   "brackets", "parse",
+                                    "compile",  "openmp", "intent"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int depth(const hpc_completion *c)
@@ -333,6 +360,18 @@ static int depth(const hpc_completion *c)
     if (c->finish == HPC_COMPLETION_CANCELLED) return 2 << KINDS;
     for (int k = 0; k < KINDS; k++) sum += hpc_completion_has_failed(c, kinds[k]) << (KINDS - k);
     return sum;
+}
+
+const hpc_completion_check *hpc_completion_incomplete(const hpc_completion *c,
+                                                      hpc_complete_stop stop)
+{
+    for (int64_t k = 0; k < c->check_n; k++) {
+        const char *kind = c->check[k].kind;
+        bool whole = strcmp(kind, "complete") == 0 || strcmp(kind, "brackets") == 0 ||
+                     (stop != HPC_STOP_LINE && strcmp(kind, "parse") == 0);
+        if (whole && !c->check[k].ok) return &c->check[k];
+    }
+    return NULL;
 }
 
 bool hpc_completion_is_good(const hpc_completion *c)
@@ -392,9 +431,9 @@ int hpc_completions_check(hpc_completions *c, hpc_completions_checker *v)
     int rc;
     for (int64_t k = 0; k < c->n; k++) {
         c->item[k].check_n = 0;
-        if (v->blocks) check_complete(&c->item[k]);
+        if (v->spot->language != HPC_LANGUAGE_NONE) check_complete(&c->item[k], v->blocks);
     }
-    TRY(check_brackets(c, v->spot));
+    TRY(check_brackets(c, v));
     if (v->blocks) TRY(check_body(c, v));
     hpc_completions_rank(c);
     rc = check_compiler(c, v);

@@ -34,11 +34,13 @@ const hpc_check_base *hpc_completions_checker_base(const hpc_completions_checker
 
 /* Replaces the checks of each completion, and ranks completions: fewer and lesser failures first,
  * otherwise the order stays. In order of their weight:
- *   complete   it ends by itself and leaves no bracket of its block or function open (not for LINE)
+ *   complete   it ends by itself and leaves no bracket of its block or function open; a line may
+ *              open a block, and is then judged with that closed
  *   body       it does more than return a constant where a function has parameters or a comment
  *   brackets   brackets, and statements of Fortran, pair as before
- *   parse      libclang parses it in its file; `compile` where all headers are there, and so are
- *              flags or all names: then semantic errors count
+ *   parse      libclang parses it in its file
+ *   compile    it has no semantic error; without all headers, and flags or all names, only errors
+ *              count that no declaration elsewhere could mend
  *   openmp     no loop with a directive has iterations that depend on each other, or lacks a clause
  *   intent     it uses OpenMP, MPI or CUDA where a comment or the signature asks for it
  * Completions that were closed by force rank below those that fail as much, empty ones last. */
@@ -51,6 +53,10 @@ int hpc_complete_until_good(hpc_completions *out, hpc_completer *c, const hpc_co
                             hpc_completions_checker *v);
 bool hpc_completion_has_failed(const hpc_completion *c,
                                const char *kind);     /* a check of that kind */
+/* The first failed check that means that the file would be broken: complete, brackets, or parse.
+ * NULL: none. Lines need not parse: the next line may continue the statement. */
+const hpc_completion_check *hpc_completion_incomplete(const hpc_completion *c,
+                                                      hpc_complete_stop stop);
 bool hpc_completion_is_good(const hpc_completion *c); /* not empty, not forced, all checks passed */
 
 #ifdef __cplusplus

@@ -300,7 +300,7 @@ static void prompt_keeps_to_its_time_and_rates_are_measured(void **state)
     for (int k = 0; k < 200; k++)
         hpc_buf_printf(&text, "static int f%d(int a)\n{\n    return a + %d;\n}\n\n", k, k);
     write_text(state, "long.c", text.data, text.n);
-    run(state, "complete @long.c --json --prompt-seconds 1e-6 -n 4 --stop line");
+    run(state, "complete @long.c --json --prompt-seconds 1e-6 -n 4 --stop line --partial");
     hpc_test_says(o.err, "hpccoder complete: shortened the prompt from ");
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
     assert_in_range(timing_of(root, "prompt_tokens"), 400, 512);
@@ -308,7 +308,7 @@ static void prompt_keeps_to_its_time_and_rates_are_measured(void **state)
     assert_true(timing_of(root, "prompt_tokens_per_s") > 0);
     assert_true(timing_of(root, "decode_tokens_per_s") == -1);
     hpc_json_free(root);
-    run(state, "complete @long.c --json --prompt-seconds 0 -n 4 --stop line --quiet");
+    run(state, "complete @long.c --json --prompt-seconds 0 -n 4 --stop line --quiet --partial");
     assert_string_equal(o.err, "");
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
     assert_true(timing_of(root, "prompt_tokens") == timing_of(root, "prompt_tokens_without_limit"));

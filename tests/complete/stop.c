@@ -75,6 +75,20 @@ static const example examples[] = {
     {"a.cpp", "namespace n {\nclass c {\n@\n};\n}\n", FUNCTION,
      "  int f() const { return 1; }~\n  int"},
     {"a.cpp", "namespace n {\nvoid f() {\n@", FUNCTION, "  a();\n}~\nvoid g() {}"},
+    /* too few brackets after the cursor close the outer blocks */
+    {"a.cpp", "namespace n {\nvoid f()\n{\n@\n\n} // namespace n\n", FUNCTION,
+     "  if (x) { }\n  a();\n}~\nvoid g() {}"},
+    {"a.c", "void f()\n{\n@\n\n#else\nvoid f()\n{\n}\n#endif\n", FUNCTION, "  a();\n}~\nvoid"},
+    {"a.cpp", "class c {\n  void f() {\n@\n  int a;\n};\n", FUNCTION, "    a();\n  }~\n  void g()"},
+    {"a.c", "void f() {\n  if (x) {\n    for (;;) {\n@\n  }\n}\n", BLOCK, "a();\n    }~\n    b();"},
+    {"a.c", "void f() {\n  for (;;) {\n    if (x) {\n@\n    }\n}\n", FUNCTION,
+     "      a();\n    ~}\n  }\n"},
+    /* statements that end within their brackets */
+    {"a.c", "void f() {\n@", FUNCTION, "  a[b[i] = 0~;\n}\nint"},
+    {"a.c", "void f() {\n@", FUNCTION, "  g(a, h(b)~;\n  c();\n}\nint"},
+    {"a.cpp", "void f() {\n@", BLOCK, "  for (a = 0; b[c] < 1; a++) { }~\n  d();"},
+    {"a.cpp", "void f() {\n@", FUNCTION, "  run([] { a(); b(); });\n}~\nint"},
+    {"a.c", "x = f(g(@);\n", LINE, "a)~);\ny"},
     /* comments, strings, directives */
     {"a.c", "void f() {\n  /* a { @\n", BLOCK, "} */\n  if (x) { }~\n  y"},
     {"a.c", "void f() {\n  /* a {\n   * @\n", BLOCK, "} */\n  if (x) { }~\n  y"},

@@ -38,15 +38,23 @@ out:
     return rc;
 }
 
-static void check_is(const hpc_completion *c, int k, const char *kind, const char *says)
+static const hpc_completion_check *check_of(const hpc_completion *c, const char *kind)
 {
-    assert_true(k < c->check_n);
-    assert_string_equal(c->check[k].kind, kind);
-    assert_int_equal(c->check[k].ok, says == NULL);
+    for (int64_t k = 0; k < c->check_n; k++)
+        if (strcmp(c->check[k].kind, kind) == 0) return &c->check[k];
+    return NULL;
+}
+
+/* says: NULL if it passes, else a part of its text */
+static void check_is(const hpc_completion *c, const char *kind, const char *says)
+{
+    const hpc_completion_check *k = check_of(c, kind);
+    assert_non_null(k);
+    assert_int_equal(k->ok, says == NULL);
     if (!says) says = "";
-    if (!strstr(c->check[k].text, says)) print_error("%s\n", c->check[k].text);
-    assert_non_null(strstr(c->check[k].text, says));
-    if (!*says) assert_string_equal(c->check[k].text, "");
+    if (!strstr(k->text, says)) print_error("%s\n", k->text);
+    assert_non_null(strstr(k->text, says));
+    if (!*says) assert_string_equal(k->text, "");
 }
 
 static void test_brackets(void **state)
@@ -54,18 +62,18 @@ static void test_brackets(void **state)
     (void)state;
     static const char *const text[] = {"a(b;", "if (x) {\n",   "",  "a(b);",
                                        "}",    "/* { */ b();", NULL};
-    static const int order[] = {3, 5, 0, 1, 4, 2};
+    static const int order[] = {1, 3, 5, 0, 4, 2};
     hpc_spot d = place_in("a.c", "void f(void)\n{\n    @\n}\nint g;\n");
     hpc_completions c;
     make(&c, text);
     assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].sample, order[k]);
-    check_is(&c.item[0], 0, "brackets", NULL);
-    check_is(&c.item[1], 0, "brackets", NULL);
-    check_is(&c.item[2], 0, "brackets", "line 3: \"(\" is not closed");
-    check_is(&c.item[3], 0, "brackets", "line 2: \"{\" is not closed");
-    check_is(&c.item[4], 0, "brackets", "line 4: \"}\" closes nothing");
-    for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].check_n, 1);
+    check_is(&c.item[0], "brackets", NULL);
+    check_is(&c.item[1], "brackets", NULL);
+    check_is(&c.item[2], "brackets", NULL); /* a line may open a block */
+    check_is(&c.item[3], "brackets", "line 3: \"(\" is not closed");
+    check_is(&c.item[4], "brackets", "line 4: \"}\" closes nothing");
+    for (int k = 0; k < 6; k++) assert_int_equal(c.item[k].check_n, 2);
     hpc_completions_release(&c);
     hpc_spot_close(&d);
 }
@@ -82,7 +90,8 @@ static void test_unfinished_files(void **state)
     assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.c"}), 0);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(c.item[k].sample, order[k]);
-        assert_int_equal(c.item[k].check[0].ok, k < 2);
+        assert_int_equal(check_of(&c.item[k], "brackets")->ok, k < 2);
+        assert_true((hpc_completion_incomplete(&c.item[k], HPC_STOP_BLOCK) != NULL) == (k == 2));
     }
     hpc_completions_release(&c);
     hpc_spot_close(&d);
@@ -99,7 +108,7 @@ static void test_fortran(void **state)
     make(&c, text);
     assert_int_equal(verify_all(&c, &d, &(hpc_completions_verify_options){.path = "a.f90"}), 0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
-    check_is(&c.item[1], 0, "brackets", "\"end do\" closes nothing");
+    check_is(&c.item[1], "brackets", "\"end do\" closes nothing");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
 }
@@ -136,9 +145,14 @@ static void test_the_compiler(void **state)
         verify_all(&c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     for (int k = 0; k < 3; k++) assert_int_equal(c.item[k].sample, order[k]);
-    check_is(&c.item[0], 1, "compile", NULL);
-    check_is(&c.item[1], 1, "compile", "line 4: read-only variable is not assignable");
-    check_is(&c.item[2], 1, "compile", "line 4: expected ';' after expression");
+    check_is(&c.item[0], "compile", NULL);
+    check_is(&c.item[1], "compile", "line 4: read-only variable is not assignable");
+    check_is(&c.item[1], "parse", NULL);
+    assert_null(hpc_completion_incomplete(&c.item[1], HPC_STOP_BLOCK));
+    check_is(&c.item[2], "parse", "line 4: expected ';' after expression");
+    assert_null(check_of(&c.item[2], "compile"));
+    assert_null(hpc_completion_incomplete(&c.item[2], HPC_STOP_LINE));
+    assert_non_null(hpc_completion_incomplete(&c.item[2], HPC_STOP_BLOCK));
     hpc_completions_release(&c);
     /* a header is missing: what it may declare is excused, what does not parse is not */
     hpc_spot_close(&d);
@@ -149,8 +163,8 @@ static void test_the_compiler(void **state)
         verify_all(&c, &d, &(hpc_completions_verify_options){.checker = checker, .path = "a.c"}),
         0);
     assert_int_equal(c.item[0].sample, 1);
-    check_is(&c.item[0], 1, "parse", NULL);
-    check_is(&c.item[1], 1, "parse", "line 4: ");
+    check_is(&c.item[0], "parse", NULL);
+    check_is(&c.item[1], "parse", "line 4: ");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
     hpc_checker_close(checker);
@@ -175,10 +189,10 @@ static void test_openmp(void **state)
     make(&c, text);
     assert_int_equal(verify_all(&c, &d, &o), 0);
     for (int k = 0; k < 4; k++) assert_int_equal(c.item[k].sample, order[k]);
-    check_is(&c.item[0], 2, "openmp", NULL);
-    assert_int_equal(c.item[1].check_n, 2); /* it has no directive: nothing to judge */
-    check_is(&c.item[2], 2, "openmp", "line 5: iterations depend on each other: a[i] is written");
-    check_is(&c.item[3], 2, "openmp", "line 5: a private, lastprivate or linear is missing");
+    check_is(&c.item[0], "openmp", NULL);
+    assert_null(check_of(&c.item[1], "openmp")); /* it has no directive */
+    check_is(&c.item[2], "openmp", "line 5: iterations depend on each other: a[i] is written");
+    check_is(&c.item[3], "openmp", "line 5: a private, lastprivate or linear is missing");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
     /* the directive stands before the place */
@@ -188,8 +202,8 @@ static void test_openmp(void **state)
     make(&c, bodies);
     assert_int_equal(verify_all(&c, &d, &o), 0);
     assert_int_equal(c.item[0].sample, 1);
-    check_is(&c.item[0], 2, "openmp", NULL);
-    check_is(&c.item[1], 2, "openmp", "line 4: iterations depend on each other");
+    check_is(&c.item[0], "openmp", NULL);
+    check_is(&c.item[1], "openmp", "line 4: iterations depend on each other");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
     hpc_checker_close(checker);
