@@ -64,7 +64,7 @@ typedef struct completing {
 /* ---- complete_print.c ---- */
 int complete_print_json(completing *x);
 int complete_print_text(completing *x);
-void complete_remark(const completing *x); /* on standard error */
+void complete_remark(const completing *x);            /* on standard error */
 hpc_complete_stop complete_stop_of(const char *name); /* of --stop */
 /* Why the best completion would break the file; NULL: it would not. */
 const hpc_completion_check *complete_incomplete(const completing *x);

@@ -52,7 +52,7 @@ void hpc_completions_rank(hpc_completions *c);
 int hpc_complete_until_good(hpc_completions *out, hpc_completer *c, const hpc_complete_request *r,
                             hpc_completions_checker *v);
 bool hpc_completion_has_failed(const hpc_completion *c,
-                               const char *kind);     /* a check of that kind */
+                               const char *kind); /* a check of that kind */
 /* The first failed check that means that the file would be broken: complete, brackets, or parse.
  * NULL: none. Lines need not parse: the next line may continue the statement. */
 const hpc_completion_check *hpc_completion_incomplete(const hpc_completion *c,

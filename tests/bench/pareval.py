@@ -12,7 +12,8 @@ ParEval's own drivers and validated by them at reduced problem sizes. Reports, f
 
 Methods: `greedy` (one candidate), `samples` (--n candidates, ranked by their checks), `auto` (--samples auto), and with
 --server URL, a llama.cpp server that holds the same model: `llama-greedy` and `llama-samples` (cut at the end of the
-function; its pass@1 is the mean over candidates). --half 0 or 1 takes every second problem: develop on one half.
+function; its pass@1 is the mean over candidates), and `llama-chat` (greedy; the model's chat template asks for the
+function, and the code block of the answer counts). --half 0 or 1 takes every second problem: develop on one half.
 Generated programs run under bubblewrap without network. --out FILE keeps all candidates and scores as JSON lines.
 """
 import argparse, json, os, re, statistics, subprocess, sys, tempfile, time, urllib.request
@@ -92,10 +93,27 @@ def llama(o, n):
     return complete
 
 
+def llama_chat(o):
+    """The task as a message; the body that follows the signature in the code block of the answer."""
+    def complete(prompt):
+        task = f"Complete this C++ function. Answer with the whole function in one code block and nothing else.\n\n```cpp\n{prompt}\n```"
+        body = {"messages": [{"role": "user", "content": task}], "max_tokens": o.tokens, "temperature": 0}
+        request = urllib.request.Request(o.server + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        answer = json.load(urllib.request.urlopen(request, timeout=600))["choices"][0]["message"]["content"]
+        block = re.search(r"```\w*\n(.*?)(?:```|\Z)", answer, re.S)
+        text = block.group(1) if block else answer
+        name = re.search(r"(\w+)\s*\([^()]*\)\s*\{\s*\Z", prompt)
+        start = re.search(r"\b%s\s*\([^{;]*\)\s*\{" % re.escape(name.group(1)), text) if name else None
+        text = text[start.end():] if start else text
+        return [{"text": text[: function_end(text)]}]
+
+    return complete
+
+
 def methods(o):
     all = {"greedy": ours(o, ["--samples", "1"]), "samples": ours(o, ["--samples", str(o.n)]), "auto": ours(o, ["--samples", "auto"])}
     if o.server:
-        all |= {"llama-greedy": llama(o, 1), "llama-samples": llama(o, o.n)}
+        all |= {"llama-greedy": llama(o, 1), "llama-samples": llama(o, o.n), "llama-chat": llama_chat(o)}
     chosen = o.method or [m for m in all if m != "auto"]
     return {m: all[m] for m in chosen}
 
