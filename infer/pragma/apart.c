@@ -135,12 +135,12 @@ static bool is_no_assumption(study *s, const access *a, const access *b)
     const int32_t p = a->place.base, q = b->place.base;
     uint32_t line = s->t->node[b->node].line;
     if (p < 0 || q < 0)
-        say_unknown(s, "alias", a->node, "it is not known where %s and %s lie", x, y);
+        say_alias(s, a->node, b->node, "it is not known where %s and %s lie", x, y);
     else if (s->atoms[p].varies || s->atoms[q].varies)
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) may overlap", x, y, line);
+        say_alias(s, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
     else if (p != q && atom_untyped(s, p) == atom_untyped(s, q))
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) use one pointer under two types", x,
-                    y, line);
+        say_alias(s, a->node, b->node, "%s and %s (line %u) use one pointer under two types", x, y,
+                  line);
     else
         return false;
     return true;
@@ -155,8 +155,8 @@ void assume_apart(study *s, const access *a, const access *b)
     kinship kin = same_origin(s, &a->place, &b->place);
     bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
-        say_unknown(s, "alias", a->node, "%s and %s (line %u) may come from one pointer",
-                    node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
+        say_alias(s, a->node, b->node, "%s and %s (line %u) may come from one pointer",
+                  node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
         return;
     }
     if (a->place.base > b->place.base) { /* one order for both */

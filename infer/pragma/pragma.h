@@ -31,7 +31,8 @@ typedef struct hpc_evidence {
     const char *kind;
     uint32_t line; /* 0: of none */
     const char *text;
-    hpc_verdict alone; /* what it would decide by itself: UNSAFE, UNKNOWN; PARALLEL: nothing */
+    hpc_verdict alone;     /* what it would decide by itself: UNSAFE, UNKNOWN; PARALLEL: nothing */
+    const char *access[2]; /* alias: the two accesses; NULL otherwise */
 } hpc_evidence;
 
 typedef struct hpc_assumption {

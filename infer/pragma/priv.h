@@ -287,6 +287,9 @@ void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ..
     __attribute__((format(printf, 4, 5)));
 void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* That the accesses of two nodes may overlap, which decides nothing. */
+void say_alias(study *s, int32_t a, int32_t b, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void assume(study *s, const char *text, const char *check);
 /* Not where `stronger` is assumed, and in the place of `weaker`; each may be NULL. */
 void assume_instead(study *s, const char *text, const char *check, const char *stronger,

@@ -28,27 +28,30 @@ const char *node_text(const study *s, int32_t node)
     return kept ? kept : "";
 }
 
-static void add(study *s, hpc_verdict alone, const char *kind, int32_t node, const char *format,
-                va_list args)
+static bool is_known(const found *f, uint32_t line, const char *text)
+{
+    for (int64_t i = 0; i < f->evidence_n; i++)
+        if (f->evidence[i].line == line && strcmp(f->evidence[i].text, text) == 0) return true;
+    return false;
+}
+
+/* Once, and at most EVIDENCE_MOST that decide the same. */
+static void add(study *s, hpc_evidence e, int32_t node, const char *format, va_list args)
 {
     char text[400];
     found *f = &s->found;
     int64_t alike = 0;
     vsnprintf(text, sizeof text, format, args);
-    uint32_t line = node >= 0 ? s->t->node[node].line : 0;
-    for (int64_t i = 0; i < f->evidence_n; i++) {
-        if (f->evidence[i].line == line && strcmp(f->evidence[i].text, text) == 0) return;
-        alike += f->evidence[i].alone == alone;
-    }
-    if (alike == EVIDENCE_MOST) return;
-    const char *kept = hpc_arena_text(s->out, "%s", text);
-    if (!kept ||
+    e.line = node >= 0 ? s->t->node[node].line : 0;
+    for (int64_t i = 0; i < f->evidence_n; i++) alike += f->evidence[i].alone == e.alone;
+    if (is_known(f, e.line, text) || alike == EVIDENCE_MOST) return;
+    e.text = hpc_arena_text(s->out, "%s", text);
+    if (!e.text ||
         hpc_grow(&f->evidence, &f->evidence_cap, f->evidence_n + 1, sizeof *f->evidence) < 0) {
         s->rc = HPC_E_NOMEM;
         return;
     }
-    f->evidence[f->evidence_n++] =
-        (hpc_evidence){.kind = kind, .line = line, .text = kept, .alone = alone};
+    f->evidence[f->evidence_n++] = e;
 }
 
 void say(study *s, const char *kind, int32_t node, const char *format, ...)
@@ -56,7 +59,7 @@ void say(study *s, const char *kind, int32_t node, const char *format, ...)
     va_list args;
     if (s->quiet) return;
     va_start(args, format);
-    add(s, HPC_VERDICT_PARALLEL, kind, node, format, args);
+    add(s, (hpc_evidence){.kind = kind, .alone = HPC_VERDICT_PARALLEL}, node, format, args);
     va_end(args);
 }
 
@@ -66,7 +69,7 @@ void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ..
     if (s->quiet) return;
     s->unsafe = true;
     va_start(args, format);
-    add(s, HPC_VERDICT_UNSAFE, kind, node, format, args);
+    add(s, (hpc_evidence){.kind = kind, .alone = HPC_VERDICT_UNSAFE}, node, format, args);
     va_end(args);
 }
 
@@ -76,7 +79,20 @@ void say_unknown(study *s, const char *kind, int32_t node, const char *format, .
     if (s->quiet) return;
     s->unknown = true;
     va_start(args, format);
-    add(s, HPC_VERDICT_UNKNOWN, kind, node, format, args);
+    add(s, (hpc_evidence){.kind = kind, .alone = HPC_VERDICT_UNKNOWN}, node, format, args);
+    va_end(args);
+}
+
+void say_alias(study *s, int32_t a, int32_t b, const char *format, ...)
+{
+    va_list args;
+    if (s->quiet) return;
+    s->unknown = true;
+    const hpc_evidence e = {.kind = "alias",
+                            .alone = HPC_VERDICT_UNKNOWN,
+                            .access = {node_text(s, a), node_text(s, b)}};
+    va_start(args, format);
+    add(s, e, a, format, args);
     va_end(args);
 }
 
