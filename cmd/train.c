@@ -237,6 +237,13 @@ static int check_together(const train_options *o)
     return HPC_OK;
 }
 
+static int64_t warmup_of(const train_options *o, int64_t steps)
+{
+    enum { USUAL = 100 };
+    if (o->warmup >= 0) return o->warmup;
+    return steps / 10 < USUAL ? steps / 10 : USUAL;
+}
+
 static int training_of(hpc_training_options *t, const train_options *o, hpc_arena *a)
 {
     hpc_loader_source *data, *validation;
@@ -263,7 +270,7 @@ static int training_of(hpc_training_options *t, const train_options *o, hpc_aren
     t->lr = (hpc_lr_config){.kind = index_of(hpc_lr_names, o->schedule),
                             .peak = rate_of(o),
                             .least = o->lr_least,
-                            .warmup = o->warmup,
+                            .warmup = warmup_of(o, t->steps),
                             .factor = o->lr_factor,
                             .decay = o->lr_decay};
     hpc_trainer_options *r = &t->trainer;
@@ -403,8 +410,10 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
-    if (o->warmup >= t->steps && !o->quiet)
-        hpc_cmd_warn("the rate still rises when the run ends: warmup is not below steps", "train");
+    if (t->lr.warmup >= t->steps && !o->quiet)
+        hpc_cmd_warn("the run ends during the warm-up, before the learning rate reaches its peak: "
+                     "lower --warmup or raise --steps",
+                     "train");
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;

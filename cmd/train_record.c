@@ -16,6 +16,7 @@ static train_options decided(const train_options *o, const hpc_training_options 
     const hpc_model_config *m = &t->trainer.model;
     train_options plain = *o;
     plain.lr = t->lr.peak;
+    plain.warmup = t->lr.warmup;
     plain.beta1 = c->beta1, plain.momentum = c->momentum, plain.decay = c->decay;
     plain.graft = c->graft == HPC_GRAFT_SGD ? "sgd" : "adam";
     plain.from_sgd = false; /* lr, decay and graft are as it made them */

@@ -18,9 +18,10 @@ extern char **environ;
 
 static hpc_test_outcome o;
 
-#define TINY                                                                                       \
-    "--hidden 32 --layers 2 --heads 4 --kv-heads 2 --ffn 48 --length 24 --rows 4 --warmup 4 "      \
-    "--block 16 --interval 3 --burst 2 --threads 2 "
+#define SMALL                                                                                      \
+    "--hidden 32 --layers 2 --heads 4 --kv-heads 2 --ffn 48 --length 24 --rows 4 --block 16 "      \
+    "--interval 3 --burst 2 --threads 2 "
+#define TINY SMALL "--warmup 4 "
 
 static const char *root_of(void **state)
 {
@@ -97,6 +98,30 @@ static void run_well(void **state, const char *words)
     hpc_test_command_in(&o, root_of(state), words);
     if (o.code != 0) print_error("%s: %s", words, o.err);
     assert_int_equal(o.code, 0);
+}
+
+static int64_t recorded_warmup(void **state, const char *record)
+{
+    char path[PATH_MAX];
+    hpc_json *root = NULL;
+    int64_t n;
+    test_ok(hpc_json_read(&root, hpc_test_path(path, *state, record)));
+    test_ok(hpc_json_int(&n, hpc_json_get(root, "warmup"), "warmup"));
+    hpc_json_free(root);
+    return n;
+}
+
+/* A tenth of the steps, and a resumed run keeps it. */
+static void default_warmup_fits_the_steps(void **state)
+{
+    static const char late[] = "the run ends during the warm-up";
+    run_well(state, "train " SMALL "--data @data --out @run --steps 20");
+    assert_null(strstr(o.err, late));
+    assert_int_equal(recorded_warmup(state, "run/config.json"), 2);
+    run_well(state, "train --out @run --resume --steps 40");
+    assert_int_equal(recorded_warmup(state, "run/config.json"), 2);
+    run_well(state, "train " TINY "--data @data --out @late --steps 4");
+    hpc_test_says(o.err, late);
 }
 
 /* What is not said again stays as it was; what may change is told, and what may not is refused. */
@@ -434,6 +459,7 @@ int main(void)
         IN_FOLDER(configurations),
         IN_FOLDER(what_suits),
         IN_FOLDER(killed_and_resumed),
+        IN_FOLDER(default_warmup_fits_the_steps),
         IN_FOLDER(goes_on_as_it_was),
         IN_FOLDER(prunes),
         IN_FOLDER(brings_its_tokenizer),
