@@ -27,10 +27,9 @@ typedef struct judging { /* a worker has a copy, of which it changes the checker
 
 void pragma_file_release(pragma_file *f)
 {
-    hpc_pragma_loops_release(&f->loops);
-    hpc_buf_release(&f->text);
+    hpc_directive_file_release(&f->d);
+    hpc_buf_release(&f->d.text);
     hpc_buf_release(&f->warnings);
-    hpc_arena_free(f->arena);
     *f = (pragma_file){0};
 }
 
@@ -54,19 +53,19 @@ static int read_text(pragma_file *f)
 {
     struct stat st;
     int rc = HPC_OK;
-    if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode))
-        return hpc_fail(HPC_E_ARG, "%s: no file, but a %s; name source files", f->path,
+    if (stat(f->d.path, &st) == 0 && !S_ISREG(st.st_mode))
+        return hpc_fail(HPC_E_ARG, "%s: no file, but a %s; name source files", f->d.path,
                         S_ISDIR(st.st_mode) ? "folder" : "device or pipe");
-    TRY(hpc_file_read(&f->text, f->path, FILE_MOST));
-    TRY(hpc_buf_text(&f->text, "")); /* an empty one has data too */
-    const char *zero = memchr(f->text.data, '\0', f->text.n);
+    TRY(hpc_file_read(&f->d.text, f->d.path, FILE_MOST));
+    TRY(hpc_buf_text(&f->d.text, "")); /* an empty one has data too */
+    const char *zero = memchr(f->d.text.data, '\0', f->d.text.n);
     if (zero)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->path,
-                      (size_t)(zero - f->text.data));
-    f->language = hpc_language_of(f->path, f->text.data, f->text.n);
-    if (rc >= 0 && f->language == HPC_LANGUAGE_NONE)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->d.path,
+                      (size_t)(zero - f->d.text.data));
+    f->d.language = hpc_language_of(f->d.path, f->d.text.data, f->d.text.n);
+    if (rc >= 0 && f->d.language == HPC_LANGUAGE_NONE)
         rc = hpc_fail(HPC_E_ARG, "%s: neither C, C++, CUDA, HIP, OpenCL nor Fortran by its name",
-                      f->path);
+                      f->d.path);
 out:
     return rc;
 }
@@ -75,7 +74,7 @@ out:
 static int find_flags(hpc_check_flags *out, pragma_file *f, const judging *j)
 {
     char found[PATH_MAX];
-    const char *database = j->o->database, *path = f->path;
+    const char *database = j->o->database, *path = f->d.path;
     *out = (hpc_check_flags){0};
     if (j->given) return hpc_check_flags_given(out, j->given, NULL);
     if (database && strcmp(database, "none") == 0) return HPC_OK;
@@ -89,94 +88,63 @@ static int find_flags(hpc_check_flags *out, pragma_file *f, const judging *j)
     return rc;
 }
 
-static hpc_pragma_options options_of(const pragma_options *o)
-{
-    hpc_pragma_options p = HPC_PRAGMA_DEFAULTS;
-    p.default_none = o->default_none;
-    p.simd = o->simd;
-    p.target = o->target;
-    p.line = (uint32_t)o->at;
-    return p;
-}
+typedef struct judged { /* a file, for the callbacks of its analysis */
+    pragma_file *f;
+    judging *j;
+    const hpc_check_flags *flags;
+} judged;
 
-static int read_tree(hpc_tree *tree, judging *j, const pragma_file *f, const hpc_check_flags *flags)
+static int ask(hpc_directive_file *d, const hpc_tree *tree, void *user)
 {
-    hpc_tree_source *source = NULL;
-    int rc = HPC_OK;
-    if (!j->checker) TRY(hpc_cmd_open_checker(&j->checker));
-    TRY(hpc_tree_open(&source, j->checker,
-                      &(hpc_tree_file){.path = f->path,
-                                       .text = f->text.data,
-                                       .n = f->text.n,
-                                       .language = f->language,
-                                       .flags = flags->n > 0 ? flags : NULL,
-                                       .once = true}));
-    TRY(hpc_tree_get(tree, source));
-out:
-    hpc_tree_close(source);
+    const judged *x = user;
+    pthread_mutex_lock(x->j->asking);
+    int rc = hpc_ask(&d->loops, x->j->asker, tree, d->path, d->text.data, d->text.n, d->language);
+    pthread_mutex_unlock(x->j->asking);
     return rc;
 }
 
-/* Where there is no syntax tree, loops are listed with the reason. */
-static int list(pragma_file *f, const hpc_pragma_options *o, const char *why)
+static int verify(hpc_directive_file *d, const hpc_tree *tree, void *user)
 {
-    bool fixed = f->language == HPC_LANGUAGE_FORTRAN &&
-                 hpc_language_fixed_form(f->path, f->text.data, f->text.n);
-    return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, fixed, why, o);
+    const judged *x = user;
+    (void)d;
+    return pragma_verify(x->f, tree, x->flags, x->j->checker, x->j->o);
 }
 
-static int keep_errors(pragma_file *f, const hpc_tree *t)
+/* Without libclang the loops of a file are listed with the reason. */
+static int open_checker(pragma_file *f, judging *j)
 {
-    f->errors = t->errors;
-    f->cut = t->cut;
-    memcpy(f->missing, t->missing, sizeof f->missing);
-    if (t->errors == 0) return HPC_OK;
-    const char *in = t->error_in[0] ? ": " : "";
-    f->error = t->error_line > 0 ? hpc_arena_text(f->arena, "%s%s%s:%u: %s", f->path, in,
-                                                  t->error_in, t->error_line, t->error)
-                                 : hpc_arena_text(f->arena, "%s: %s", f->path, t->error);
-    return f->error ? HPC_OK : HPC_E_NOMEM;
-}
-
-static int ask(pragma_file *f, judging *j, const hpc_tree *tree)
-{
-    pthread_mutex_lock(j->asking);
-    int rc = hpc_ask(&f->loops, j->asker, tree, f->path, f->text.data, f->text.n, f->language);
-    pthread_mutex_unlock(j->asking);
-    return rc;
+    int rc = j->checker ? HPC_OK : hpc_cmd_open_checker(&j->checker);
+    if (rc != HPC_E_UNSUPPORTED) return rc;
+    f->d.untyped = hpc_arena_text(f->d.arena, "%s", hpc_error_get()->text);
+    hpc_error_clear();
+    return f->d.untyped ? HPC_OK : HPC_E_NOMEM;
 }
 
 static int find_loops(pragma_file *f, judging *j)
 {
-    const hpc_pragma_options o = options_of(j->o);
+    const pragma_options *o = j->o;
     hpc_check_flags flags = {0};
-    hpc_tree tree = {0};
-    char why[sizeof hpc_error_get()->text];
-    int rc;
-    if (!hpc_check_knows(f->language)) {
-        snprintf(why, sizeof why, "%s is not analysed, only C, C++, CUDA and HIP are",
-                 f->language == HPC_LANGUAGE_FORTRAN ? "Fortran" : "OpenCL");
-        return list(f, &o, why);
+    judged x = {f, j, &flags};
+    hpc_directive_options d = {.loops = HPC_PRAGMA_DEFAULTS,
+                               .guard = o->guard,
+                               .conditional = o->conditional,
+                               .flags = &flags,
+                               .ask = j->asker ? ask : NULL,
+                               .verify = verify,
+                               .user = &x};
+    int rc = HPC_OK;
+    d.loops.default_none = o->default_none;
+    d.loops.simd = o->simd;
+    d.loops.target = o->target;
+    d.loops.line = (uint32_t)o->at;
+    if (hpc_check_knows(f->d.language)) {
+        TRY(find_flags(&flags, f, j));
+        TRY(open_checker(f, j));
     }
-    TRY(find_flags(&flags, f, j));
-    rc = read_tree(&tree, j, f, &flags);
-    if (rc == HPC_E_UNSUPPORTED) {
-        snprintf(why, sizeof why, "%s", hpc_error_get()->text);
-        hpc_error_clear();
-        if (!j->o->quiet) TRY(add_warning(f, why));
-        TRY(list(f, &o, why));
-        goto out;
-    }
-    TRY(rc);
-    TRY(hpc_pragma_find(&f->loops, &tree, f->text.data, f->text.n, f->language, &o));
-    if (j->asker) TRY(ask(f, j, &tree));
-    if (!j->o->target) TRY(hpc_pragma_limit(&f->loops));
-    if (j->o->guard) TRY(hpc_pragma_guard(&f->loops));
-    TRY(pragma_verify(f, &tree, &flags, j->checker, j->o));
-    hpc_pragma_weigh(&f->loops);
-    TRY(keep_errors(f, &tree));
+    TRY(hpc_directives_find(&f->d, j->checker, &d));
+    if (f->d.untyped && hpc_check_knows(f->d.language) && !o->quiet)
+        TRY(add_warning(f, f->d.untyped));
 out:
-    hpc_tree_release(&tree);
     hpc_check_flags_release(&flags);
     return rc;
 }
@@ -186,24 +154,24 @@ out:
 
 static int fix(const pragma_file *f, judging *j)
 {
-    pragma_changes c = {0};
+    hpc_directive_edits c = {0};
     hpc_buf out = {0}, report = {0};
     int rc;
-    TRY(pragma_changes_find(&c, f));
+    TRY(hpc_directive_edits_find(&c, &f->d, -1));
     if (j->o->diff) {
-        TRY(pragma_changes_diff(&report, &c, f));
+        TRY(pragma_diff(&report, &c, f));
     } else if (c.n > 0) {
-        TRY(pragma_changes_apply(&out, &c, f));
-        TRY(hpc_cmd_edit("pragma", f->path, &f->text, &out, j->o->force));
-        for (int64_t i = 0; i < f->loops.n; i++)
-            if (f->note[i].put)
-                hpc_buf_printf(&report, "%s:%u: %s\n", f->path, f->loops.item[i].line,
-                               f->note[i].directive);
+        TRY(hpc_directive_edits_apply(&out, &c, &f->d.text));
+        TRY(hpc_cmd_edit("pragma", f->d.path, &f->d.text, &out, j->o->force));
+        for (int64_t i = 0; i < f->d.loops.n; i++)
+            if (f->d.choice[i].put)
+                hpc_buf_printf(&report, "%s:%u: %s\n", f->d.path, f->d.loops.item[i].line,
+                               f->d.choice[i].directive);
     }
     j->directives_n += c.directives_n;
     rc = hpc_cmd_print(&report);
 out:
-    pragma_changes_release(&c);
+    hpc_directive_edits_release(&c);
     hpc_buf_release(&out);
     hpc_buf_release(&report);
     return rc;
@@ -214,13 +182,13 @@ out:
 static void warn_of_errors(const pragma_file *f, judging *j)
 {
     char count[40] = "", text[800];
-    if (f->errors == 0) return;
+    if (f->d.errors == 0) return;
     j->worst = EXIT_BAD_INPUT;
-    if (f->errors > 1)
-        snprintf(count, sizeof count, " (first of %lld errors)", (long long)f->errors);
-    snprintf(text, sizeof text, "%s%s; %s", f->error, count,
-             f->missing[0] ? "name the header's folder with -p or -- -I"
-                           : "give the compiler's flags with -p or after --");
+    if (f->d.errors > 1)
+        snprintf(count, sizeof count, " (first of %lld errors)", (long long)f->d.errors);
+    snprintf(text, sizeof text, "%s%s; %s", f->d.error, count,
+             f->d.missing[0] ? "name the header's folder with -p or -- -I"
+                             : "give the compiler's flags with -p or after --");
     hpc_cmd_warn(text, "pragma");
 }
 
@@ -243,18 +211,18 @@ static void remark(const pragma_file *f, judging *j)
 {
     warn_of_errors(f, j);
     warn_of_skipped(f, j);
-    if (f->cut && !j->o->quiet)
+    if (f->d.cut && !j->o->quiet)
         fprintf(stderr, "hpccoder pragma: %s: too large: functions at its end are left out\n",
-                f->path);
+                f->d.path);
 }
 
 static int tell(const pragma_file *f, judging *j)
 {
     hpc_buf out = {0};
     int rc;
-    for (int64_t i = 0; i < f->loops.n; i++) {
-        j->by_verdict[f->loops.item[i].verdict]++;
-        j->wrong_n += pragma_is_wrong(&f->loops.item[i]);
+    for (int64_t i = 0; i < f->d.loops.n; i++) {
+        j->by_verdict[f->d.loops.item[i].verdict]++;
+        j->wrong_n += hpc_directive_is_wrong(&f->d.loops.item[i]);
     }
     remark(f, j);
     if (j->o->fix || j->o->diff) return fix(f, j);
@@ -268,10 +236,10 @@ out:
 
 static int check_line(const pragma_file *f, int64_t at)
 {
-    int64_t lines = f->text.n > 0 && f->text.data[f->text.n - 1] != '\n';
-    for (size_t k = 0; k < f->text.n; k++) lines += f->text.data[k] == '\n';
+    int64_t lines = f->d.text.n > 0 && f->d.text.data[f->d.text.n - 1] != '\n';
+    for (size_t k = 0; k < f->d.text.n; k++) lines += f->d.text.data[k] == '\n';
     if (at <= lines) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld: it has %lld line%s", f->path,
+    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld: it has %lld line%s", f->d.path,
                     (long long)at, (long long)lines, lines == 1 ? "" : "s");
 }
 
@@ -279,9 +247,9 @@ static int check_line(const pragma_file *f, int64_t at)
 static int give_up_on(pragma_file *f, int rc)
 {
     if (rc == HPC_E_NOMEM || rc >= 0) return rc;
-    if (rc == HPC_E_IO && f->note) return rc; /* of what is written */
-    f->failed = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
-    f->loops.n = 0;
+    if (rc == HPC_E_IO && f->d.choice) return rc; /* of what is written */
+    f->failed = hpc_arena_text(f->d.arena, "%s", hpc_error_get()->text);
+    f->d.loops.n = 0;
     rc = add_warning(f, hpc_error_get()->text);
     hpc_error_clear();
     return f->failed ? rc : HPC_E_NOMEM;
@@ -290,13 +258,12 @@ static int give_up_on(pragma_file *f, int rc)
 static int judge(pragma_file *f, judging *j, const char *path)
 {
     int rc;
-    f->path = path;
-    f->arena = hpc_arena_create(0);
-    if (!f->arena) return HPC_E_NOMEM;
+    f->d.path = path;
+    f->d.arena = hpc_arena_create(0);
+    if (!f->d.arena) return HPC_E_NOMEM;
     TRY(read_text(f));
     TRY(check_line(f, j->o->at));
     TRY(find_loops(f, j));
-    TRY(pragma_choose(f, j->o));
 out:
     return give_up_on(f, rc);
 }

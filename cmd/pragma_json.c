@@ -3,7 +3,7 @@
  */
 #include "cmd/pragma.h"
 
-static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const pragma_note *note)
+static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const hpc_directive_choice *note)
 {
     hpc_json_open(w, NULL, '{');
     hpc_json_put_int(w, "line", l->line);
@@ -46,14 +46,14 @@ static void put_loop(hpc_json_out *w, const hpc_pragma_loop *l, const pragma_not
 void pragma_put_json(hpc_json_out *w, const pragma_file *f)
 {
     hpc_json_open(w, NULL, '{');
-    hpc_json_put_text(w, "file", f->path);
-    hpc_json_put_text(w, "language", hpc_language_name(f->language));
+    hpc_json_put_text(w, "file", f->d.path);
+    hpc_json_put_text(w, "language", hpc_language_name(f->d.language));
     hpc_json_put_text(w, "failed", f->failed);
-    hpc_json_put_int(w, "errors", f->errors);
-    hpc_json_put_text(w, "error", f->error);
-    hpc_json_put_text(w, "missing", f->missing[0] ? f->missing : NULL);
+    hpc_json_put_int(w, "errors", f->d.errors);
+    hpc_json_put_text(w, "error", f->d.error);
+    hpc_json_put_text(w, "missing", f->d.missing[0] ? f->d.missing : NULL);
     hpc_json_open(w, "loops", '[');
-    for (int64_t i = 0; i < f->loops.n; i++) put_loop(w, &f->loops.item[i], &f->note[i]);
+    for (int64_t i = 0; i < f->d.loops.n; i++) put_loop(w, &f->d.loops.item[i], &f->d.choice[i]);
     hpc_json_close(w, ']');
     hpc_json_close(w, '}');
 }

@@ -20,7 +20,7 @@ static const sarif_rule rules[] = {
 };
 
 /* False: nothing to report. */
-static bool rule_of(rule *out, const hpc_pragma_loop *l, const pragma_note *note)
+static bool rule_of(rule *out, const hpc_pragma_loop *l, const hpc_directive_choice *note)
 {
     switch (l->existing_is) {
     case HPC_EXISTING_RACY: *out = RULE_RACY; return true;
@@ -36,7 +36,7 @@ static bool rule_of(rule *out, const hpc_pragma_loop *l, const pragma_note *note
 static int64_t column_of(const hpc_buf *text, size_t at)
 {
     int64_t n = 1;
-    for (size_t k = pragma_line_begin(text, at); k < at; k++)
+    for (size_t k = hpc_line_begin(text, at); k < at; k++)
         n += ((unsigned char)text->data[k] & 0xc0) != 0x80;
     return n;
 }
@@ -46,10 +46,10 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
     hpc_json_open(w, "locations", '[');
     hpc_json_open(w, NULL, '{');
     hpc_json_open(w, "physicalLocation", '{');
-    sarif_put_place(w, f->path);
+    sarif_put_place(w, f->d.path);
     hpc_json_open(w, "region", '{');
     hpc_json_put_int(w, "startLine", l->line);
-    hpc_json_put_int(w, "startColumn", column_of(&f->text, l->at));
+    hpc_json_put_int(w, "startColumn", column_of(&f->d.text, l->at));
     hpc_json_put_int(w, "endLine", l->end_line);
     hpc_json_close(w, '}');
     hpc_json_close(w, '}');
@@ -61,7 +61,7 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
         if (e->line == 0) continue;
         hpc_json_open(w, NULL, '{');
         hpc_json_open(w, "physicalLocation", '{');
-        sarif_put_place(w, f->path);
+        sarif_put_place(w, f->d.path);
         hpc_json_open(w, "region", '{');
         hpc_json_put_int(w, "startLine", e->line);
         hpc_json_close(w, '}');
@@ -73,10 +73,10 @@ static void put_locations(hpc_json_out *w, const pragma_file *f, const hpc_pragm
 }
 
 /* As --fix has it: a line of the text becomes others. */
-static void put_fix(hpc_json_out *w, const pragma_file *f, const pragma_changes *c,
+static void put_fix(hpc_json_out *w, const pragma_file *f, const hpc_directive_edits *c,
                     const hpc_pragma_loop *l, const char *directive)
 {
-    const pragma_change *x = NULL;
+    const hpc_directive_edit *x = NULL;
     for (int64_t k = 0; k < c->n && !x; k++)
         if (c->item[k].at <= l->at && l->at < c->item[k].end) x = &c->item[k];
     if (!x) return;
@@ -91,7 +91,7 @@ static void put_fix(hpc_json_out *w, const pragma_file *f, const pragma_changes 
     sarif_put_message(w, "description", directive);
     hpc_json_open(w, "artifactChanges", '[');
     hpc_json_open(w, NULL, '{');
-    sarif_put_place(w, f->path);
+    sarif_put_place(w, f->d.path);
     hpc_json_open(w, "replacements", '[');
     hpc_json_open(w, NULL, '{');
     hpc_json_open(w, "deletedRegion", '{');
@@ -108,16 +108,17 @@ static void put_fix(hpc_json_out *w, const pragma_file *f, const pragma_changes 
     hpc_free(text);
 }
 
-static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i, const pragma_changes *c)
+static void put_result(hpc_json_out *w, const pragma_file *f, int64_t i,
+                       const hpc_directive_edits *c)
 {
-    const hpc_pragma_loop *l = &f->loops.item[i];
-    const pragma_note *note = &f->note[i];
+    const hpc_pragma_loop *l = &f->d.loops.item[i];
+    const hpc_directive_choice *note = &f->d.choice[i];
     hpc_buf text = {0};
     rule r;
     if (!rule_of(&r, l, note)) return;
     hpc_buf_text(&text, rules[r].text);
     if (note->directive) hpc_buf_printf(&text, " Proposed: %s", note->directive);
-    if (pragma_advice(l)) hpc_buf_printf(&text, " Better: %s", pragma_advice(l));
+    if (hpc_directive_advice(l)) hpc_buf_printf(&text, " Better: %s", hpc_directive_advice(l));
     for (int64_t k = 0; k < l->assumptions_n; k++)
         hpc_buf_printf(&text, "%s%s", k ? "; " : " Assumed: ", l->assumption[k].text);
     hpc_json_open(w, NULL, '{');
@@ -164,10 +165,11 @@ void pragma_put_sarif(hpc_json_out *w, const pragma_file *f, int64_t n)
     put_invocation(w, f, n);
     hpc_json_open(w, "results", '[');
     for (int64_t i = 0; i < n; i++) {
-        pragma_changes c = {0};
-        if (f[i].loops.n > 0 && pragma_changes_find(&c, &f[i]) < 0) w->buf->failed = HPC_E_NOMEM;
-        for (int64_t k = 0; k < f[i].loops.n; k++) put_result(w, &f[i], k, &c);
-        pragma_changes_release(&c);
+        hpc_directive_edits c = {0};
+        if (f[i].d.loops.n > 0 && hpc_directive_edits_find(&c, &f[i].d, -1) < 0)
+            w->buf->failed = HPC_E_NOMEM;
+        for (int64_t k = 0; k < f[i].d.loops.n; k++) put_result(w, &f[i], k, &c);
+        hpc_directive_edits_release(&c);
     }
     hpc_json_close(w, ']');
     hpc_json_close(w, '}');

@@ -23,7 +23,7 @@ static size_t head_end(const hpc_buf *text, size_t at, size_t end)
 
 static void put_source(hpc_buf *out, const hpc_buf *text, const hpc_pragma_loop *l)
 {
-    size_t begin = pragma_line_begin(text, l->at), end = pragma_line_end(text, l->at);
+    size_t begin = hpc_line_begin(text, l->at), end = hpc_line_end(text, l->at);
     size_t from = l->at, to = head_end(text, l->at, end);
     bool cut = end > begin + SHOWN;
     if (cut && from > begin + SHOWN / 2) begin = from - SHOWN / 2;
@@ -203,15 +203,15 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
     hpc_buf_printf(out, "    has: %s\n    which is %s\n", l->existing, says[l->existing_is]);
     for (int64_t k = 0; k < l->evidence_n; k++)
         if (strcmp(l->evidence[k].kind, "existing") == 0) put_line(out, &l->evidence[k], "because");
-    if (pragma_advice(l)) hpc_buf_printf(out, "    better: %s\n", pragma_advice(l));
+    if (hpc_directive_advice(l)) hpc_buf_printf(out, "    better: %s\n", hpc_directive_advice(l));
 }
 
 static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
 {
-    const hpc_pragma_loop *l = &f->loops.item[i];
-    const pragma_note *note = &f->note[i];
-    hpc_buf_printf(out, "%s:%u: %s\n", f->path, l->line, hpc_verdict_name(l->verdict));
-    put_source(out, &f->text, l);
+    const hpc_pragma_loop *l = &f->d.loops.item[i];
+    const hpc_directive_choice *note = &f->d.choice[i];
+    hpc_buf_printf(out, "%s:%u: %s\n", f->d.path, l->line, hpc_verdict_name(l->verdict));
+    put_source(out, &f->d.text, l);
     put_existing(out, l);
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
     if (l->likely >= 0)
@@ -231,12 +231,12 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
 /* What is proposed by its rank, and then the rest. */
 static int put_ranked(hpc_buf *out, const pragma_file *f)
 {
-    int64_t *at = hpc_alloc((size_t)f->loops.n + 1, sizeof *at), proposed = 0;
+    int64_t *at = hpc_alloc((size_t)f->d.loops.n + 1, sizeof *at), proposed = 0;
     if (!at) return HPC_E_NOMEM;
-    for (int64_t i = 0; i < f->loops.n; i++) proposed += f->note[i].rank > 0;
-    for (int64_t i = 0, other = proposed; i < f->loops.n; i++)
-        at[f->note[i].rank > 0 ? f->note[i].rank - 1 : other++] = i;
-    for (int64_t k = 0; k < f->loops.n; k++) put_loop(out, f, at[k]);
+    for (int64_t i = 0; i < f->d.loops.n; i++) proposed += f->d.choice[i].rank > 0;
+    for (int64_t i = 0, other = proposed; i < f->d.loops.n; i++)
+        at[f->d.choice[i].rank > 0 ? f->d.choice[i].rank - 1 : other++] = i;
+    for (int64_t k = 0; k < f->d.loops.n; k++) put_loop(out, f, at[k]);
     hpc_free(at);
     return out->failed;
 }
@@ -244,7 +244,7 @@ static int put_ranked(hpc_buf *out, const pragma_file *f)
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
 {
     if ((o->rank || o->model) && !o->check) return put_ranked(out, f);
-    for (int64_t i = 0; i < f->loops.n; i++)
-        if (!o->check || pragma_is_wrong(&f->loops.item[i])) put_loop(out, f, i);
+    for (int64_t i = 0; i < f->d.loops.n; i++)
+        if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i])) put_loop(out, f, i);
     return out->failed;
 }

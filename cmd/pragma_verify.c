@@ -27,13 +27,13 @@ static int name_within(const char **out, pragma_file *f, const char *folder)
 {
     char whole[PATH_MAX];
     const size_t n = strlen(folder);
-    if (!realpath(f->path, whole)) return hpc_fail_os(HPC_E_IO, "cannot find %.200s", f->path);
+    if (!realpath(f->d.path, whole)) return hpc_fail_os(HPC_E_IO, "cannot find %.200s", f->d.path);
     if (strncmp(whole, folder, n) != 0 || whole[n] != '/')
         return hpc_fail(HPC_E_ARG,
                         "%.200s is not in %.200s, in whose copy --verify run builds and runs: name "
                         "its folder with --folder",
-                        f->path, folder);
-    *out = hpc_arena_text(f->arena, "%s", whole + n + 1);
+                        f->d.path, folder);
+    *out = hpc_arena_text(f->d.arena, "%s", whole + n + 1);
     return *out ? HPC_OK : HPC_E_NOMEM;
 }
 
@@ -64,8 +64,8 @@ static void turn_down(hpc_pragma_loop *l, const before *b)
 
 static void settle(pragma_file *f, before *b)
 {
-    for (int64_t k = 0; k < f->loops.n; k++) {
-        hpc_pragma_loop *l = &f->loops.item[k];
+    for (int64_t k = 0; k < f->d.loops.n; k++) {
+        hpc_pragma_loop *l = &f->d.loops.item[k];
         for (int64_t i = b[k].evidence_n; i < l->evidence_n; i++)
             l->evidence[i].alone = HPC_VERDICT_PARALLEL;
         if (l->verdict != b[k].verdict) turn_down(l, &b[k]);
@@ -93,12 +93,12 @@ static int by_runs(pragma_file *f, const hpc_verify_file *file, before *b, const
     v.rtol = o->tolerance;
     v.seconds = o->seconds;
     v.sandbox = o->sandbox ? HPC_SANDBOX_REQUIRED : HPC_SANDBOX_NONE;
-    TRY(hpc_verify_witness(&f->loops, file, &v));
+    TRY(hpc_verify_witness(&f->d.loops, file, &v));
     settle(f, b);
-    TRY(hpc_verify_run(&f->loops, file, &v));
+    TRY(hpc_verify_run(&f->d.loops, file, &v));
     settle(f, b);
     hpc_verify_skip skip = {0};
-    TRY(hpc_verify_race(&skip, &f->loops, file, &v));
+    TRY(hpc_verify_race(&skip, &f->d.loops, file, &v));
     settle(f, b);
     f->skipped[1] = skip.why;
 out:
@@ -110,19 +110,19 @@ int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *f
 {
     static const hpc_verify_compiler defaults = HPC_VERIFY_COMPILER_DEFAULTS;
     const hpc_verify_file file = {
-        .tree = tree, .text = f->text.data, .n = f->text.n, .language = f->language};
+        .tree = tree, .text = f->d.text.data, .n = f->d.text.n, .language = f->d.language};
     hpc_verify_compiler c = defaults;
     int rc;
     if (strcmp(o->verify, "static") == 0) return HPC_OK;
-    c.path = f->path;
+    c.path = f->d.path;
     c.flags = flags->n > 0 ? flags : NULL;
     c.checker = checker;
-    before *b = hpc_arena_alloc(f->arena, (size_t)f->loops.n + 1, sizeof *b);
+    before *b = hpc_arena_alloc(f->d.arena, (size_t)f->d.loops.n + 1, sizeof *b);
     if (!b) return HPC_E_NOMEM;
-    for (int64_t k = 0; k < f->loops.n; k++)
-        b[k] = (before){f->loops.item[k].verdict, f->loops.item[k].evidence_n};
+    for (int64_t k = 0; k < f->d.loops.n; k++)
+        b[k] = (before){f->d.loops.item[k].verdict, f->d.loops.item[k].evidence_n};
     hpc_verify_skip skip = {0};
-    TRY(hpc_verify_compile(&skip, &f->loops, &file, &c));
+    TRY(hpc_verify_compile(&skip, &f->d.loops, &file, &c));
     settle(f, b);
     f->skipped[0] = skip.why;
     f->rejected = skip.of_file;

@@ -1,7 +1,4 @@
-/*
- * priv.h: what the files of infer/pragma share: what an iteration of a loop reads and writes, and
- * how two such accesses are held against each other.
- */
+/* Accesses of a loop's iterations, and the comparison of two of them: private to infer/pragma. */
 #ifndef HPC_PRAGMA_PRIV_H
 #define HPC_PRAGMA_PRIV_H
 
@@ -287,7 +284,7 @@ void say_unsafe(study *s, const char *kind, int32_t node, const char *format, ..
     __attribute__((format(printf, 4, 5)));
 void say_unknown(study *s, const char *kind, int32_t node, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* That the accesses of two nodes may overlap, which decides nothing. */
+/* The accesses of two nodes may overlap. */
 void say_alias(study *s, int32_t a, int32_t b, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void assume(study *s, const char *text, const char *check);

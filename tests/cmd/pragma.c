@@ -95,28 +95,6 @@ static void test_text(void **state)
     assert_null(strstr(o.out, "loops:"));
 }
 
-/* Six parts of one array give 15 pairs that may overlap: one line. */
-static void evidence_takes_few_lines(void **state)
-{
-    hpc_buf text = {0};
-    int lines = 0;
-    NEED_LIBRARY;
-    hpc_buf_text(&text, "void f(int n, double *p, const int *at)\n{\n");
-    for (int k = 0; k < 6; k++) hpc_buf_printf(&text, "    double *q%d = p + at[%d];\n", k, k);
-    hpc_buf_text(&text, "    for (int i = 0; i < n; i++) {\n");
-    for (int k = 0; k < 6; k++) hpc_buf_printf(&text, "        q%d[i] = %d;\n", k, k);
-    hpc_buf_text(&text, "    }\n}\n");
-    write_text(state, "many.c", text.data);
-    run(state, 0, "pragma @many.c");
-    for (const char *at = o.out; (at = strstr(at, "\n    ")); at++) lines++;
-    hpc_test_says(o.out, "    alias: lines 10 to 14: q0[i], q1[i], q2[i], q3[i] may overlap other "
-                         "accesses (15 pairs)\n");
-    assert_in_range(lines, 1, 7);
-    run(state, 0, "pragma @many.c --json");
-    hpc_test_says(o.out, "q4[i] and q5[i] (line 15) may come from one pointer"); /* every pair */
-    hpc_buf_release(&text);
-}
-
 static const hpc_json *key(const hpc_json *v, const char *name)
 {
     const hpc_json *at = hpc_json_get(v, name);
@@ -592,7 +570,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_text),
-        TEST(evidence_takes_few_lines),
         TEST(test_json),
         TEST(test_fix_keeps_the_style),
         TEST(test_fix_of_nests),

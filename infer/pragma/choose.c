@@ -1,40 +1,41 @@
 /*
- * pragma_choose.c: which loops of a file get a directive, and what becomes of the others.
+ * Choice of the loops that get a directive, with a reason for each other loop.
  *
- * Of a nest the outermost that may run in parallel gets one, and what runs inside of it none. A
- * loop that has a directive is left as it is.
+ * The outermost parallel loop of a nest gets one, and the loops inside it none. A loop that has a
+ * directive keeps it.
  */
 #include <string.h>
 
-#include "cmd/pragma.h"
+#include "infer/pragma/directives.h"
 
 #define LEAST_CONFIDENCE 0.05 /* of a loop in another one, for --fix */
 
-bool pragma_is_wrong(const hpc_pragma_loop *l)
+bool hpc_directive_is_wrong(const hpc_pragma_loop *l)
 {
     return l->existing_is == HPC_EXISTING_RACY || l->existing_is == HPC_EXISTING_CLAUSE ||
            l->existing_is == HPC_EXISTING_REDUCTION;
 }
 
-/* Of a directive of another kind the evidence alone says what it lacks. */
-const char *pragma_advice(const hpc_pragma_loop *l)
+/* The evidence says what a directive of another kind lacks. */
+const char *hpc_directive_advice(const hpc_pragma_loop *l)
 {
     static const char plain[] = "#pragma omp parallel for";
-    if (!pragma_is_wrong(l)) return NULL;
+    if (!hpc_directive_is_wrong(l)) return NULL;
     if (!l->pragma) return "take the directive away";
     return strncmp(l->existing, plain, sizeof plain - 1) == 0 ? l->pragma : NULL;
 }
 
 /* The nearest loop around it that gets a directive; -1. */
-static int64_t around(const pragma_file *f, int64_t i)
+static int64_t around(const hpc_directive_file *f, int64_t i)
 {
     for (int32_t k = f->loops.item[i].outer; k >= 0; k = f->loops.item[k].outer)
-        if (f->note[k].put) return k;
+        if (f->choice[k].put) return k;
     return -1;
 }
 
 /* With --guard, what is proposed has an if clause already. */
-static void choose_conditional(pragma_note *note, const hpc_pragma_loop *l, const pragma_options *o)
+static void choose_conditional(hpc_directive_choice *note, const hpc_pragma_loop *l,
+                               const hpc_directive_options *o)
 {
     note->put = o->conditional || (o->guard && l->guard);
     if (note->put) return;
@@ -43,10 +44,10 @@ static void choose_conditional(pragma_note *note, const hpc_pragma_loop *l, cons
                                "them for granted";
 }
 
-static int choose(pragma_file *f, int64_t i, const pragma_options *o)
+static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options *o)
 {
     const hpc_pragma_loop *l = &f->loops.item[i];
-    pragma_note *note = &f->note[i];
+    hpc_directive_choice *note = &f->choice[i];
     int64_t outer = around(f, i);
     int rc = HPC_OK;
     if (l->existing || !l->pragma) return HPC_OK;
@@ -78,15 +79,15 @@ static int choose(pragma_file *f, int64_t i, const pragma_options *o)
     return rc;
 }
 
-/* Of what is proposed, what experts rather did comes first; alike are as they stand. */
-static void rank(pragma_file *f)
+/* Ranks proposals by how often experts did the same; equal ones keep their order. */
+static void rank(hpc_directive_file *f)
 {
     for (int64_t i = 0; i < f->loops.n; i++) {
-        if (!f->note[i].directive) continue;
-        f->note[i].rank = 1;
+        if (!f->choice[i].directive) continue;
+        f->choice[i].rank = 1;
         for (int64_t k = 0; k < f->loops.n; k++) {
             double ahead = f->loops.item[k].confidence - f->loops.item[i].confidence;
-            f->note[i].rank += f->note[k].directive && (ahead > 0 || (ahead == 0 && k < i));
+            f->choice[i].rank += f->choice[k].directive && (ahead > 0 || (ahead == 0 && k < i));
         }
     }
 }
@@ -121,12 +122,12 @@ static bool is_header(const char *path)
     return false;
 }
 
-int pragma_choose(pragma_file *f, const pragma_options *o)
+int hpc_directives_choose(hpc_directive_file *f, const hpc_directive_options *o)
 {
     int rc = HPC_OK;
     uint32_t line = generated_at(&f->text);
-    f->note = hpc_arena_alloc(f->arena, (size_t)f->loops.n + 1, sizeof *f->note);
-    if (!f->note) return HPC_E_NOMEM;
+    f->choice = hpc_arena_alloc(f->arena, (size_t)f->loops.n + 1, sizeof *f->choice);
+    if (!f->choice) return HPC_E_NOMEM;
     if (line > 0) {
         f->kept =
             hpc_arena_text(f->arena, "the file is made from another one, as line %u says", line);

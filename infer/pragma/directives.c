@@ -1,0 +1,99 @@
+/*
+ * The analysis of one file for directives: syntax tree, loops, limits on threads, choice.
+ */
+#include "infer/pragma/directives.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int read_tree(hpc_tree *tree, const hpc_directive_file *f, hpc_checker *checker,
+                     const hpc_check_flags *flags)
+{
+    hpc_tree_source *source = NULL;
+    int rc;
+    TRY(hpc_tree_open(&source, checker,
+                      &(hpc_tree_file){.path = f->path,
+                                       .text = f->text.data,
+                                       .n = f->text.n,
+                                       .language = f->language,
+                                       .flags = flags && flags->n > 0 ? flags : NULL,
+                                       .once = true}));
+    TRY(hpc_tree_get(tree, source));
+out:
+    hpc_tree_close(source);
+    return rc;
+}
+
+/* Without a syntax tree the loops are listed with the reason. */
+static int list(hpc_directive_file *f, const hpc_pragma_options *o)
+{
+    bool fixed = f->language == HPC_LANGUAGE_FORTRAN &&
+                 hpc_language_fixed_form(f->path, f->text.data, f->text.n);
+    return hpc_pragma_list(&f->loops, f->text.data, f->text.n, f->language, fixed, f->untyped, o);
+}
+
+static int keep_errors(hpc_directive_file *f, const hpc_tree *t)
+{
+    f->errors = t->errors;
+    f->cut = t->cut;
+    memcpy(f->missing, t->missing, sizeof f->missing);
+    if (t->errors == 0) return HPC_OK;
+    const char *in = t->error_in[0] ? ": " : "";
+    f->error = t->error_line > 0 ? hpc_arena_text(f->arena, "%s%s%s:%u: %s", f->path, in,
+                                                  t->error_in, t->error_line, t->error)
+                                 : hpc_arena_text(f->arena, "%s: %s", f->path, t->error);
+    return f->error ? HPC_OK : HPC_E_NOMEM;
+}
+
+static int analyse(hpc_directive_file *f, const hpc_tree *tree, const hpc_directive_options *o)
+{
+    int rc;
+    TRY(hpc_pragma_find(&f->loops, tree, f->text.data, f->text.n, f->language, &o->loops));
+    if (o->ask) TRY(o->ask(f, tree, o->user));
+    if (!o->loops.target) TRY(hpc_pragma_limit(&f->loops));
+    if (o->guard) TRY(hpc_pragma_guard(&f->loops));
+    if (o->verify) TRY(o->verify(f, tree, o->user));
+    hpc_pragma_weigh(&f->loops);
+    rc = keep_errors(f, tree);
+out:
+    return rc;
+}
+
+static int find_loops(hpc_directive_file *f, hpc_checker *checker, const hpc_directive_options *o)
+{
+    hpc_tree tree = {0};
+    int rc = HPC_E_UNSUPPORTED;
+    if (!hpc_check_knows(f->language)) {
+        f->untyped = hpc_arena_text(f->arena, "%s is not analysed, only C, C++, CUDA and HIP are",
+                                    f->language == HPC_LANGUAGE_FORTRAN ? "Fortran" : "OpenCL");
+    } else if (!f->untyped) {
+        rc = read_tree(&tree, f, checker, o->flags);
+        if (rc == HPC_E_UNSUPPORTED)
+            f->untyped = hpc_arena_text(f->arena, "%s", hpc_error_get()->text);
+        if (rc == HPC_E_UNSUPPORTED) hpc_error_clear();
+    }
+    if (rc == HPC_E_UNSUPPORTED)
+        rc = f->untyped ? list(f, &o->loops) : HPC_E_NOMEM;
+    else if (rc >= 0)
+        rc = analyse(f, &tree, o);
+    hpc_tree_release(&tree);
+    return rc;
+}
+
+int hpc_directives_find(hpc_directive_file *f, hpc_checker *checker, const hpc_directive_options *o)
+{
+    int rc;
+    if (!f->arena) f->arena = hpc_arena_create(0);
+    if (!f->arena) return HPC_E_NOMEM;
+    TRY(find_loops(f, checker, o));
+    rc = hpc_directives_choose(f, o);
+out:
+    return rc;
+}
+
+void hpc_directive_file_release(hpc_directive_file *f)
+{
+    hpc_pragma_loops_release(&f->loops);
+    hpc_arena_free(f->arena);
+    *f = (hpc_directive_file){.path = f->path, .text = f->text, .language = f->language};
+}
