@@ -28,19 +28,3 @@ const char *const *hpc_cmd_take_flags(int *argc, char **argv)
     }
     return NULL;
 }
-
-void hpc_cmd_find_database(char *out, const char *file)
-{
-    static const char *const names[] = {"compile_commands.json", "build/compile_commands.json"};
-    char folder[PATH_MAX];
-    *out = '\0';
-    if (!realpath(file, folder)) return;
-    for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
-        *slash = '\0';
-        for (int k = 0; k < 2; k++) {
-            int n = snprintf(out, PATH_MAX, "%s/%s", folder, names[k]);
-            if (n < PATH_MAX && hpc_file_exists(out)) return;
-        }
-    }
-    *out = '\0';
-}

@@ -11,8 +11,5 @@
 int hpc_cmd_open_checker(hpc_checker **out);
 /* What is behind "--" is the compiler's: cut off, NULL-terminated; NULL when there is none. */
 const char *const *hpc_cmd_take_flags(int *argc, char **argv);
-/* The compile_commands.json of a file: in its folder, in a `build` there, or in a folder above.
- * "" when there is none. out: PATH_MAX chars. */
-void hpc_cmd_find_database(char *out, const char *file);
 
 #endif

@@ -14,6 +14,7 @@
 
 const hpc_command *const hpc_commands[] = {&hpc_cmd_complete,
                                            &hpc_cmd_pragma,
+                                           &hpc_cmd_lsp,
                                            &hpc_cmd_corpus_harvest,
                                            &hpc_cmd_corpus_check,
                                            &hpc_cmd_corpus_stats,

@@ -79,7 +79,7 @@ static int find_flags(hpc_check_flags *out, pragma_file *f, const judging *j)
     if (j->given) return hpc_check_flags_given(out, j->given, NULL);
     if (database && strcmp(database, "none") == 0) return HPC_OK;
     if (database) return hpc_check_flags_find(out, database, path);
-    hpc_cmd_find_database(found, path);
+    hpc_check_database_find(found, path);
     int rc = *found ? hpc_check_flags_find(out, found, path) : HPC_OK;
     if (rc < 0 && rc != HPC_E_NOMEM) {
         rc = add_warning(f, hpc_error_get()->text);

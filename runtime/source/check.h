@@ -42,6 +42,9 @@ typedef struct hpc_check_flags {
  * the same stem, else of the one with most folders in common (first entry wins). HPC_E_FORMAT names
  * the entry that is wrong. A database without entries gives none: from NULL, n 0. */
 int hpc_check_flags_find(hpc_check_flags *out, const char *database, const char *path);
+/* The compile_commands.json of a file: in its folder, in a `build` there, or in a folder above. ""
+ * if there is none. out: PATH_MAX chars. */
+void hpc_check_database_find(char *out, const char *file);
 /* From a list, NULL-terminated; relative folders are relative to `folder` (NULL: the working one).
  */
 int hpc_check_flags_given(hpc_check_flags *out, const char *const *list, const char *folder);

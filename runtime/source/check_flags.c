@@ -5,6 +5,8 @@
  * for bad ones: those that are known to say what a text means are kept, and nothing else.
  */
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -411,4 +413,22 @@ out:
     hpc_arena_free(s.arena);
     if (rc < 0) hpc_check_flags_release(out);
     return rc;
+}
+
+/* ---- where it lies ---------------------------------------------------------------------- */
+
+void hpc_check_database_find(char *out, const char *file)
+{
+    static const char *const names[] = {"compile_commands.json", "build/compile_commands.json"};
+    char folder[PATH_MAX];
+    *out = '\0';
+    if (!realpath(file, folder)) return;
+    for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
+        *slash = '\0';
+        for (int k = 0; k < 2; k++) {
+            int n = snprintf(out, PATH_MAX, "%s/%s", folder, names[k]);
+            if (n < PATH_MAX && hpc_file_exists(out)) return;
+        }
+    }
+    *out = '\0';
 }

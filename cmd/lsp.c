@@ -1,0 +1,160 @@
+/*
+ * lsp.c: `hpccoder lsp`: the language server on standard input and output.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/compiler.h"
+#include "infer/serve/lsp.h"
+
+typedef struct lsp_options {
+    const char *model, *passages, *database;
+    bool no_complete, no_pragma, guard;
+    int64_t tokens, threads;
+    double seconds, prompt_seconds;
+} lsp_options;
+
+enum { PROMPT_TOKENS = 4096 };
+
+static const hpc_option option_table[] = {
+    {.name = "model",
+     .letter = 'm',
+     .kind = HPC_TEXT,
+     .offset = offsetof(lsp_options, model),
+     .argument = "DIR|FILE.gguf|FILE.packed",
+     .help = "Model for completions. Default: $HPCCODER_MODEL, then the model that is installed."},
+    {.name = "passages",
+     .kind = HPC_TEXT,
+     .offset = offsetof(lsp_options, passages),
+     .argument = "FILE|none",
+     .help = "Passage index that attributes copied code. Default: FILE.passages beside FILE.gguf."},
+    {.name = "database",
+     .letter = 'p',
+     .kind = HPC_TEXT,
+     .offset = offsetof(lsp_options, database),
+     .argument = "DIR|FILE",
+     .help = "compile_commands.json with the flags of all files. Default: the nearest one in the "
+             "folders above each file, or in a build folder there."},
+    {.name = "guard",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, guard),
+     .help = "Fixes test the assumptions of conditional loops, as `hpccoder pragma --guard` does."},
+    {.name = "no-complete",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, no_complete),
+     .help = "No completions: no model is loaded."},
+    {.name = "no-pragma",
+     .kind = HPC_FLAG,
+     .offset = offsetof(lsp_options, no_pragma),
+     .help = "No diagnostics, fixes and hover for loops."},
+    {.name = "max-tokens",
+     .letter = 'n',
+     .kind = HPC_INT,
+     .offset = offsetof(lsp_options, tokens),
+     .fallback = "128",
+     .argument = "N",
+     .least = 1,
+     .most = 4096,
+     .help = "Token limit of a completion."},
+    {.name = "seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(lsp_options, seconds),
+     .fallback = "5",
+     .argument = "S",
+     .least = 0.01,
+     .most = 600,
+     .help = "Time limit of a completion."},
+    {.name = "prompt-seconds",
+     .kind = HPC_REAL,
+     .offset = offsetof(lsp_options, prompt_seconds),
+     .fallback = "1",
+     .argument = "S",
+     .least = 0,
+     .most = 600,
+     .help = "Shorten prompts that take longer to read, but not below 512 tokens. 0: no limit."},
+    HPC_CMD_THREADS(lsp_options),
+    {.name = NULL}};
+
+/* The passage index beside a model; "" if there is none. */
+static int find_passages(char out[PATH_MAX], const char *model)
+{
+    size_t n = strlen(model);
+    bool gguf = n > 5 && strcmp(model + n - 5, ".gguf") == 0;
+    int length = gguf ? snprintf(out, PATH_MAX, "%.*s.passages", (int)n - 5, model)
+                      : snprintf(out, PATH_MAX, "%s/model.passages", model);
+    if (length >= PATH_MAX) return hpc_fail(HPC_E_ARG, "%s: the path is too long", model);
+    if (!hpc_file_exists(out)) out[0] = '\0';
+    return HPC_OK;
+}
+
+/* What a part of the server lacks is reported to the editor; the other parts work. */
+static const char *why_not(char *out, size_t n, const char *part)
+{
+    snprintf(out, n, "hpccoder: no %s: %s", part, hpc_error_get()->text);
+    hpc_error_clear();
+    return out;
+}
+
+static int run(void *options, int argc, char **argv)
+{
+    const lsp_options *o = options;
+    char model[PATH_MAX], passages[PATH_MAX], no_model[1200], no_checker[1200];
+    hpc_lsp_options s = {.in = STDIN_FILENO,
+                         .out = STDOUT_FILENO,
+                         .version = HPC_VERSION,
+                         .database = o->database,
+                         .completion_tokens = o->tokens,
+                         .completion_seconds = o->seconds,
+                         .prompt_seconds = o->prompt_seconds,
+                         .guard = o->guard};
+    hpc_checker *checker = NULL;
+    int rc = HPC_OK;
+    if (argc > 0) return hpc_fail(HPC_E_ARG, "%s: lsp takes no arguments", argv[0]);
+    s.engine = (hpc_engine_options){.threads = hpc_cmd_threads(o->threads),
+                                    .weights = HPC_DTYPE_N,
+                                    .cache_tokens = PROMPT_TOKENS + o->tokens,
+                                    .requests = 1,
+                                    .guess = 11};
+    if (!o->no_pragma && hpc_cmd_open_checker(&checker) < 0)
+        s.no_checker = why_not(no_checker, sizeof no_checker, "verdicts on loops");
+    s.checker = checker;
+    if (!o->no_complete) {
+        const char *asked = o->model ? o->model : getenv("HPCCODER_MODEL");
+        if (hpc_cmd_find_model(model, asked, "pilot.gguf") < 0)
+            s.no_model = why_not(no_model, sizeof no_model, "completions");
+        else
+            s.engine.model = model;
+    }
+    if (s.engine.model && !o->passages) {
+        TRY(find_passages(passages, model));
+        if (passages[0]) s.passages = passages;
+    } else if (s.engine.model && strcmp(o->passages, "none") != 0) {
+        s.passages = o->passages;
+    }
+    rc = hpc_lsp_serve(&s);
+out:
+    hpc_checker_close(checker);
+    return rc;
+}
+
+const hpc_command hpc_cmd_lsp = {
+    .name = "lsp",
+    .summary = "Serve completions and OpenMP directives to an editor.",
+    .description =
+        "A language server (LSP 3.17) on standard input and output. An editor starts it for C, "
+        "C++, CUDA and Fortran files.\n\n"
+        "It offers inline completions, and the same as completion items for older clients; a "
+        "verdict on each loop as a diagnostic, with its evidence; fixes that insert OpenMP "
+        "directives, for one loop (quickfix) or the file (source.fixAll.hpccoder), equal to those "
+        "of `hpccoder pragma --fix`; and hover, which explains the verdict of a loop.\n\n"
+        "A new inline completion supersedes the earlier ones of its document, which are answered "
+        "with null. The model is loaded on the first completion. Code that repeats training data "
+        "is attributed before it can be accepted.\n\n"
+        "Exit status: 0: the client ended the session. 1: it ended without shutdown. 2: bad "
+        "usage. 3: the connection failed.",
+    .examples = "hpccoder lsp --no-complete  # verdicts and fixes only",
+    .options = option_table,
+    .options_bytes = sizeof(lsp_options),
+    .run = run,
+};

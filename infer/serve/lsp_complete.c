@@ -1,0 +1,246 @@
+/*
+ * Completions in the language server: one at a time, in a worker that loads the model on its first
+ * request. Copied code is attributed before it can be accepted.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "infer/complete/source.h"
+#include "infer/serve/lsp_priv.h"
+
+struct lsp_completer {
+    hpc_completer *completer; /* NULL: the model cannot be loaded */
+    hpc_passages *passages;
+};
+
+void lsp_completer_free(lsp_server *s)
+{
+    if (!s->completer) return;
+    hpc_completer_close(s->completer->completer);
+    hpc_passages_close(s->completer->passages);
+    hpc_free(s->completer);
+    s->completer = NULL;
+}
+
+/* Once. A failure is shown once, and later requests are answered with null. */
+static int load(lsp_server *s)
+{
+    int rc;
+    if (s->completer) return HPC_OK;
+    s->completer = hpc_alloc(1, sizeof *s->completer);
+    if (!s->completer) return HPC_E_NOMEM;
+    TRY(hpc_completer_open(&s->completer->completer, &s->o->engine));
+    if (s->o->passages && hpc_passages_open(&s->completer->passages, s->o->passages) < 0) {
+        lsp_message(s, "window/logMessage", 2, hpc_error_get()->text);
+        hpc_error_clear();
+    }
+    return HPC_OK;
+out:
+    lsp_message(s, "window/showMessage", 1, hpc_error_get()->text);
+    hpc_error_clear();
+    return rc;
+}
+
+/* ---- one completion ------------------------------------------------------------------------- */
+
+typedef struct completing {
+    lsp_server *s;
+    lsp_job *j;
+    size_t at; /* the cursor, in the document's text */
+    hpc_spot spot;
+    hpc_completions made;
+    size_t n;      /* bytes of the first completion that are offered */
+    bool answered; /* the request may be cancelled after that, too */
+} completing;
+
+static void wait_for_test(void *user, int64_t done, int64_t total)
+{
+    const completing *x = user;
+    struct timespec t = {x->s->o->slow_ms / 1000, x->s->o->slow_ms % 1000 * 1000000L};
+    (void)done, (void)total;
+    if (x->s->o->slow_ms > 0) nanosleep(&t, NULL);
+}
+
+/* The cursor as a line and a column that counts characters, both from 1. */
+static int open_spot(completing *x, hpc_text_position p)
+{
+    const hpc_document *d = &x->j->document;
+    const hpc_buf *text = &d->text;
+    x->at = hpc_text_offset(text, p, x->s->unit);
+    hpc_position place = {.line = 1, .col = 1};
+    for (size_t k = 0; k < x->at; k++) {
+        const uint8_t c = (uint8_t)text->data[k];
+        place.col = c == '\n' ? 1 : place.col + ((c & 0xc0) != 0x80);
+        place.line += c == '\n';
+    }
+    return hpc_spot_open(&x->spot, d->path ? d->path : d->uri, text->data, text->n, place);
+}
+
+static int draw(completing *x)
+{
+    const hpc_lsp_options *o = x->s->o;
+    const int64_t second = 1000000000;
+    const hpc_complete_request r = {
+        .spot = &x->spot,
+        .path = x->j->document.path ? strrchr(x->j->document.path, '/') + 1 : NULL,
+        .stop = HPC_STOP_BLOCK,
+        .most = o->completion_tokens,
+        .close = true,
+        .until_ns = hpc_clock_ns() + (int64_t)(o->completion_seconds * (double)second),
+        .samples = 1,
+        .prompt_ns = (int64_t)(o->prompt_seconds * (double)second),
+        .sampling = hpc_sampling_greedy(),
+        .reading = wait_for_test,
+        .user = x,
+        .cancel = &x->j->cancel};
+    return hpc_complete(&x->made, x->s->completer->completer, &r);
+}
+
+/* All of it, or, where it leaves its block open, the first line. */
+static void choose(completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? x->made.item : NULL;
+    x->n = c ? c->text.n : 0;
+    if (!c || c->open == 0) return;
+    const char *first = c->text.data;
+    while (first < c->text.data + c->text.n && *first == '\n') first++;
+    const char *end = memchr(first, '\n', c->text.n - (size_t)(first - c->text.data));
+    if (end) x->n = (size_t)(end - c->text.data);
+}
+
+/* "repeats 53 tokens of OWNER/NAME (MIT)"; "" if it repeats nothing. */
+static void attribute(char *out, size_t size, const completing *x)
+{
+    const hpc_completion *c = x->made.n > 0 ? x->made.item : NULL;
+    out[0] = '\0';
+    if (!c || c->source_n == 0) return;
+    snprintf(out, size, "repeats %lld tokens of %s (%s)", (long long)c->source[0].tokens,
+             c->source[0].repository, c->source[0].licence ? c->source[0].licence : "no licence");
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static void answer_inline(const completing *x, const char *text)
+{
+    char source[300], line[340];
+    hpc_buf out = {0};
+    hpc_json_out w;
+    attribute(source, sizeof source, x);
+    if (source[0]) {
+        snprintf(line, sizeof line, "the suggestion %s", source);
+        lsp_message(x->s, "window/showMessage", 3, line);
+    }
+    lsp_answer_begin(&w, &out, x->j->id);
+    hpc_json_open(&w, "result", '{');
+    hpc_json_open(&w, "items", '[');
+    if (*text) {
+        hpc_json_open(&w, NULL, '{');
+        hpc_json_put_text(&w, "insertText", text);
+        lsp_put_range(&w, "range", x->s, &x->j->document.text, x->at, x->at);
+        hpc_json_close(&w, '}');
+    }
+    hpc_json_close(&w, ']');
+    hpc_json_close(&w, '}');
+    lsp_answer_end(x->s, &w);
+}
+
+static bool is_of_name(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Clients filter items by the name before the cursor: the edit contains it. */
+static void put_item(hpc_json_out *w, const completing *x, const char *text)
+{
+    const hpc_buf *d = &x->j->document.text;
+    size_t begin = x->at;
+    char source[300];
+    hpc_buf now = {0}, label = {0};
+    while (begin > 0 && is_of_name(d->data[begin - 1])) begin--;
+    hpc_buf_add(&now, d->data + begin, x->at - begin);
+    hpc_buf_text(&now, text);
+    const char *first = now.data + strspn(now.data, " \t\n");
+    hpc_buf_printf(&label, "%.*s", (int)strcspn(first, "\n"), first);
+    attribute(source, sizeof source, x);
+    hpc_json_open(w, NULL, '{');
+    hpc_json_put_text(w, "label", label.data);
+    hpc_json_put_int(w, "kind", 15);
+    hpc_json_put_text(w, "detail", source[0] ? source : "hpccoder");
+    hpc_json_open(w, "documentation", '{');
+    hpc_json_put_text(w, "kind", "plaintext");
+    hpc_json_put_text(w, "value", now.data);
+    hpc_json_close(w, '}');
+    hpc_json_put_text(w, "filterText", now.data);
+    hpc_json_put_int(w, "insertTextFormat", 1);
+    hpc_json_put_int(w, "insertTextMode", 1);
+    hpc_json_open(w, "textEdit", '{');
+    lsp_put_range(w, "range", x->s, d, begin, x->at);
+    hpc_json_put_text(w, "newText", now.data);
+    hpc_json_close(w, '}');
+    hpc_json_close(w, '}');
+    hpc_buf_release(&now);
+    hpc_buf_release(&label);
+}
+
+static void answer_list(const completing *x, const char *text)
+{
+    hpc_buf out = {0};
+    hpc_json_out w;
+    lsp_answer_begin(&w, &out, x->j->id);
+    hpc_json_open(&w, "result", '{');
+    hpc_json_put_bool(&w, "isIncomplete", true);
+    hpc_json_open(&w, "items", '[');
+    if (*text) put_item(&w, x, text);
+    hpc_json_close(&w, ']');
+    hpc_json_close(&w, '}');
+    lsp_answer_end(x->s, &w);
+}
+
+static int complete(completing *x, hpc_text_position p)
+{
+    hpc_buf text = {0};
+    int rc;
+    TRY(open_spot(x, p));
+    TRY(draw(x));
+    if (__atomic_load_n(&x->j->cancel, __ATOMIC_RELAXED)) goto out;
+    choose(x);
+    if (x->s->completer->passages)
+        TRY(hpc_completions_find_sources(&x->made, &x->spot, x->s->completer->passages));
+    TRY(hpc_buf_add(&text, x->made.n > 0 ? x->made.item[0].text.data : "", x->n));
+    TRY(hpc_buf_text(&text, ""));
+    x->answered = true;
+    if (x->j->kind == LSP_INLINE_COMPLETION)
+        answer_inline(x, text.data);
+    else
+        answer_list(x, text.data);
+out:
+    hpc_buf_release(&text);
+    hpc_completions_release(&x->made);
+    hpc_spot_close(&x->spot);
+    return rc;
+}
+
+void lsp_complete(lsp_server *s, lsp_job *j)
+{
+    completing x = {.s = s, .j = j};
+    hpc_text_position p;
+    int rc = HPC_OK;
+    if (!lsp_position(&p, hpc_json_get(j->message, "params"), "position")) {
+        lsp_answer_error(s, j->id, LSP_INVALID_PARAMS, "a completion needs a position");
+        return;
+    }
+    if (load(s) < 0 || !s->completer->completer) {
+        lsp_answer_null(s, j->id);
+        return;
+    }
+    if (!__atomic_load_n(&j->cancel, __ATOMIC_RELAXED)) rc = complete(&x, p);
+    const int cancelled = __atomic_load_n(&j->cancel, __ATOMIC_RELAXED);
+    if (x.answered) return;
+    if (rc < 0 && !cancelled)
+        lsp_answer_failure(s, j->id);
+    else if (cancelled == 1)
+        lsp_answer_null(s, j->id);
+    else if (cancelled)
+        lsp_answer_error(s, j->id, LSP_CANCELLED, "cancelled");
+}
