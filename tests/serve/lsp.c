@@ -1,0 +1,276 @@
+/*
+ * Tests of the language server: life cycle, superseding, cancellation, fixes, and broken models.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <time.h>
+
+#include "infer/serve/document.h"
+#include "tests/serve/client.h"
+#include "tests/source/check.h"
+#include "tests/support/chain.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+
+#define URI      "file:///tmp/f.c"
+#define DOCUMENT "\"textDocument\":{\"uri\":\"" URI "\"}"
+#define SHUTDOWN "{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"shutdown\"}"
+#define EXIT     "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
+
+static const hpc_test_phrase phrases[] = {
+    {"    a += 1;\n", {2}}, {"    return a;\n", {3}}, {"}\n", {HPC_CHAIN_END}}};
+
+static char model[PATH_MAX];
+
+static hpc_lsp_options with_model(void **state, int slow_ms)
+{
+    hpc_test_chain(hpc_test_path(model, *state, "model"), phrases, 3);
+    return (hpc_lsp_options){.engine = {.model = model,
+                                        .threads = 1,
+                                        .weights = HPC_DTYPE_N,
+                                        .cache_tokens = 1024,
+                                        .requests = 1},
+                             .completion_tokens = 64,
+                             .completion_seconds = 60,
+                             .slow_ms = slow_ms};
+}
+
+static void begin_inline(char out[512], int id)
+{
+    snprintf(out, 512,
+             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"textDocument/inlineCompletion\","
+             "\"params\":{" DOCUMENT ",\"position\":{\"line\":2,\"character\":0}}}",
+             id);
+}
+
+static int64_t id_of(const hpc_json *answer)
+{
+    int64_t id;
+    test_ok(hpc_json_int(&id, hpc_json_get(answer, "id"), "id"));
+    return id;
+}
+
+static bool is_null(const hpc_json *answer)
+{
+    return hpc_json_kind_of(hpc_json_get(answer, "result")) == HPC_JSON_NULL &&
+           !hpc_json_get(answer, "error");
+}
+
+/* ---- life cycle ----------------------------------------------------------------------------- */
+
+static void requests_need_initialize(void **state)
+{
+    lsp_client c;
+    (void)state;
+    client_open(&c, &(hpc_lsp_options){0});
+    assert_non_null(
+        strstr(client_ask(&c, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/hover\"}"),
+               "-32002"));
+    client_begin(&c, "{}");
+    assert_non_null(strstr(
+        client_ask(&c, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"initialize\"}"), "twice"));
+    assert_non_null(
+        strstr(client_ask(&c, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x/y\"}"), "-32601"));
+    assert_non_null(strstr(client_ask(&c, "{\"jsonrpc\":"), "-32700"));
+    assert_non_null(strstr(client_ask(&c, "[1]"), "-32600"));
+    assert_non_null(strstr(client_ask(&c, SHUTDOWN), "\"result\":null"));
+    assert_non_null(
+        strstr(client_ask(&c, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"x/y\"}"), "-32600"));
+    client_send(&c, EXIT);
+    assert_int_equal(client_close(&c), 0);
+}
+
+static void end_without_shutdown_is_1(void **state)
+{
+    lsp_client c;
+    (void)state;
+    client_open(&c, &(hpc_lsp_options){0});
+    client_begin(&c, "{}");
+    assert_int_equal(client_close(&c), 1);
+}
+
+/* ---- completions ---------------------------------------------------------------------------- */
+
+/* 20 requests at 30 ms, each of which takes 100 ms at least: one answer, 19 times null. */
+static void newer_requests_supersede_older_ones(void **state)
+{
+    const hpc_lsp_options o = with_model(state, 100);
+    const struct timespec gap = {0, 30 * 1000000};
+    char text[512];
+    int nulls = 0;
+    lsp_client c;
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "int f(int a)\n{\n");
+    begin_inline(text, 100);
+    assert_non_null(strstr(client_ask(&c, text), "return a;")); /* the model is loaded */
+    for (int k = 1; k <= 20; k++) {
+        begin_inline(text, k);
+        client_send(&c, text);
+        nanosleep(&gap, NULL);
+    }
+    for (int k = 1; k <= 20; k++) {
+        hpc_json *answer = client_answer(&c);
+        assert_int_equal(is_null(answer), id_of(answer) < 20);
+        nulls += is_null(answer);
+        hpc_json_free(answer);
+    }
+    assert_int_equal(nulls, 19);
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
+static void cancelled_requests_say_so(void **state)
+{
+    const hpc_lsp_options o = with_model(state, 200);
+    char text[512];
+    lsp_client c;
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "int f(int a)\n{\n");
+    begin_inline(text, 1);
+    client_send(&c, text);
+    client_send(&c, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{\"id\":1}}");
+    hpc_json_free(client_answer(&c));
+    assert_non_null(strstr(c.body.data, "-32800"));
+    begin_inline(text, 2); /* and the next one is served */
+    assert_non_null(strstr(client_ask(&c, text), "return a;"));
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
+static void completion_items_contain_the_name_before_the_cursor(void **state)
+{
+    const hpc_lsp_options o = with_model(state, 0);
+    lsp_client c;
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "/* \xf0\x9f\x98\x80 */ int f(int a)\n{\n    a");
+    client_ask(
+        &c,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/completion\",\"params\":{" DOCUMENT
+        ",\"position\":{\"line\":2,\"character\":5}}}");
+    assert_non_null(strstr(c.body.data, "\"range\":{\"start\":{\"line\":2,\"character\":4}"));
+    assert_non_null(strstr(c.body.data, "\"newText\":\"a"));
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
+static void model_that_cannot_be_loaded_is_reported_once(void **state)
+{
+    hpc_lsp_options o = with_model(state, 0);
+    char text[512];
+    lsp_client c;
+    o.engine.model = "/no/such/model.gguf";
+    client_open(&c, &o);
+    client_begin(&c, "{}");
+    client_open_document(&c, URI, "int f(int a)\n{\n");
+    for (int k = 1; k <= 3; k++) {
+        begin_inline(text, k);
+        assert_non_null(strstr(client_ask(&c, text), "\"result\":null"));
+    }
+    assert_int_equal(c.notes, 1);
+    assert_non_null(strstr(c.note, "/no/such/model.gguf"));
+    client_ask(&c, SHUTDOWN);
+    assert_int_equal(client_close(&c), 0);
+}
+
+/* ---- fixes ---------------------------------------------------------------------------------- */
+
+#define LOOPS                                                                                      \
+    "/* \xc3\xa9\xf0\x9f\x98\x80 */ double sum(int n, const double *x)\n{\n"                       \
+    "    double s = 0;\n    /* \xf0\x9f\x98\x80 */ for (int i = 0; i < n; i++)\n"                  \
+    "        s += x[i];\n    return s;\n}\r\n"                                                     \
+    "void set(int n, double *x)\n{\n    for (int i = 0; i < n; i++) x[i] = 1;\n}\n"
+
+static hpc_text_position position(const hpc_json *v, const char *key)
+{
+    hpc_text_position p;
+    const hpc_json *x = hpc_json_get(v, key);
+    test_ok(hpc_json_int(&p.line, hpc_json_get(x, "line"), "line"));
+    test_ok(hpc_json_int(&p.character, hpc_json_get(x, "character"), "character"));
+    return p;
+}
+
+/* Applies the edits of the last action: those at the end of the file first. */
+static void apply(hpc_document *d, const hpc_json *answer, hpc_position_unit unit)
+{
+    const hpc_json *actions = hpc_json_get(answer, "result");
+    const hpc_json *action = hpc_json_at(actions, hpc_json_n(actions) - 1);
+    const hpc_json *changes = hpc_json_get(hpc_json_get(action, "edit"), "changes");
+    const hpc_json *edits = hpc_json_get(changes, URI);
+    assert_true(hpc_json_n(edits) > 0);
+    for (int64_t k = hpc_json_n(edits) - 1; k >= 0; k--) {
+        const hpc_json *e = hpc_json_at(edits, k), *range = hpc_json_get(e, "range");
+        const char *text;
+        test_ok(hpc_json_text(&text, hpc_json_get(e, "newText"), "newText"));
+        test_ok(hpc_document_edit(d, hpc_text_offset(&d->text, position(range, "start"), unit),
+                                  hpc_text_offset(&d->text, position(range, "end"), unit), text,
+                                  strlen(text)));
+    }
+}
+
+static void fixes_equal_those_of_the_command(void **state)
+{
+    static const char *const capabilities[] = {
+        "{\"general\":{\"positionEncodings\":[\"utf-16\",\"utf-8\"]}}", "{}"};
+    static const char ask[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/codeAction\",\"params\":{" DOCUMENT
+        ",\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":0,\"character\":0}},"
+        "\"context\":{\"diagnostics\":[],\"only\":[\"source.fixAll\"]}}}";
+    char path[PATH_MAX], folder[PATH_MAX];
+    hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
+    hpc_test_outcome out;
+    hpc_buf fixed = {0};
+    NEED_LIBRARY;
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "f.c"), LOOPS, sizeof LOOPS - 1));
+    hpc_test_command_in(&out, ((const hpc_test_folder *)*state)->root, "pragma @f.c --fix -q");
+    assert_int_equal(out.code, 0);
+    test_ok(hpc_file_read(&fixed, path, 1 << 20));
+    assert_non_null(strstr(fixed.data, "#pragma omp"));
+    library_folder(folder);
+    checking.library = folder;
+    for (int unit = 0; unit < 2; unit++) {
+        hpc_lsp_options o = {0};
+        hpc_documents d = {0};
+        hpc_checker *checker;
+        lsp_client c;
+        test_ok(hpc_checker_open(&checker, &checking));
+        o.checker = checker;
+        client_open(&c, &o);
+        client_begin(&c, capabilities[unit]);
+        client_open_document(&c, URI, LOOPS);
+        test_ok(hpc_documents_put(&d, URI, 1, LOOPS, sizeof LOOPS - 1));
+        client_send(&c, ask);
+        hpc_json *answer = client_answer(&c);
+        apply(hpc_documents_find(&d, URI), answer, unit == 0 ? HPC_UNIT_UTF8 : HPC_UNIT_UTF16);
+        assert_string_equal(hpc_documents_find(&d, URI)->text.data, fixed.data);
+        hpc_json_free(answer);
+        client_ask(&c, SHUTDOWN);
+        assert_int_equal(client_close(&c), 0);
+        hpc_checker_close(checker);
+        hpc_documents_release(&d);
+    }
+    hpc_buf_release(&fixed);
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(requests_need_initialize),
+        TEST(end_without_shutdown_is_1),
+        TEST(newer_requests_supersede_older_ones),
+        TEST(cancelled_requests_say_so),
+        TEST(completion_items_contain_the_name_before_the_cursor),
+        TEST(model_that_cannot_be_loaded_is_reported_once),
+        TEST(fixes_equal_those_of_the_command),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
