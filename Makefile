@@ -23,9 +23,9 @@ endif
 MAKEFLAGS += --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $@)
-
+include docs/docs.mk
 # These neither need a configured machine nor make one; what they call does.
-UNCONFIGURED := help deps deps-check deps-lint check check-long fuzz demo lint asan tsan format clean
+UNCONFIGURED += help deps deps-check deps-lint check check-long fuzz demo lint asan tsan format clean
 CONFIGURED := $(filter-out $(UNCONFIGURED),$(or $(MAKECMDGOALS),all))
 ifneq ($(CONFIGURED),)
 include $(B)/config.mk
@@ -238,7 +238,7 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/\1\t\2/p' $(filter %Makefile docs/%,$(MAKEFILE_LIST)) | expand -t 14
 
 ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
