@@ -168,11 +168,11 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%)) $(if $(shell command -v ld.go
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
-UNSEEN_tsan := base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% git/delta git/inflate% git/loose \
+UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% git/delta git/inflate% git/loose \
     git/packs_damaged git/range git/export $(addprefix corpus/,near history perf% chunk secrets store pack_encode pack_order harvest_resume) \
     $(addprefix tokenizer/,spm nfc pre% byte_level) $(addprefix model/,gguf% families pilot packed files) device/ref% device/kernels_vecmath \
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)
-UNSEEN_asan := cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
+UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
 UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
 SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
