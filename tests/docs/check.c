@@ -11,53 +11,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-
-enum { SHOWN = 1 << 16 };
-
-static char shown[SHOWN]; /* standard output and error of the last command */
-
-/* Runs a command of the shell; returns its exit status. */
-__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
-{
-    char command[4 * PATH_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(command, sizeof command - 8, format, arguments);
-    va_end(arguments);
-    assert_in_range(n, 1, sizeof command - 9);
-    strcat(command, " 2>&1");
-    FILE *from = popen(command, "r");
-    assert_non_null(from);
-    size_t used = fread(shown, 1, SHOWN - 1, from);
-    shown[used] = '\0';
-    int status = pclose(from);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void need(const char *program)
-{
-    if (shell("command -v %s", program) == 0) return;
-    print_message("SKIP: no %s\n", program);
-    skip();
-}
+#include "tests/support/shell.h"
 
 /* A repository of the fixture's two pages, with the Makefile's targets. */
 static int setup(void **state)
 {
     hpc_test_folder_setup(state);
     const hpc_test_folder *f = *state;
-    int rc =
-        shell("cp -R tests/docs/site/. '%s' && cd '%s' && printf 'check: ## test\\n' >Makefile && "
-              "git init -q . && git add -A && "
-              "git -c user.name=A -c user.email=a@example.org commit -qm 'Add pages'",
-              f->root, f->root);
-    if (rc != 0) fail_msg("%s", shown);
+    int rc = hpc_test_shell(
+        "cp -R tests/docs/site/. '%s' && cd '%s' && printf 'check: ## test\\n' >Makefile && "
+        "git init -q . && git add -A && "
+        "git -c user.name=A -c user.email=a@example.org commit -qm 'Add pages'",
+        f->root, f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
     return 0;
 }
 
@@ -65,38 +36,38 @@ static int check(const hpc_test_folder *f, const char *options)
 {
     char here[PATH_MAX], program[PATH_MAX];
     assert_non_null(getcwd(here, sizeof here));
-    return shell("cd '%s' && python3 '%s/tests/docs/check.py' --program '%s' %s", f->root, here,
-                 hpc_test_built(program, "hpccoder"), options);
+    return hpc_test_shell("cd '%s' && python3 '%s/tests/docs/check.py' --program '%s' %s", f->root,
+                          here, hpc_test_built(program, "hpccoder"), options);
 }
 
 static void says(const char *part)
 {
-    if (!strstr(shown, part)) fail_msg("expected: %s\n%s", part, shown);
+    hpc_test_says(hpc_test_shown(), part);
 }
 
 /* Edits a page by a sed script; the check then fails with this text, and passes when undone. */
 static void planted(const hpc_test_folder *f, const char *page, const char *edit, const char *part)
 {
-    assert_int_equal(shell("cd '%s' && sed -i '%s' %s && ! git diff --quiet", f->root, edit, page),
-                     0);
+    assert_int_equal(
+        hpc_test_shell("cd '%s' && sed -i '%s' %s && ! git diff --quiet", f->root, edit, page), 0);
     int rc = check(f, "");
-    if (rc != 1) fail_msg("%s: exit status %d\n%s", edit, rc, shown);
+    if (rc != 1) fail_msg("%s: exit status %d\n%s", edit, rc, hpc_test_shown());
     says(part);
     says(", 1 faults");
-    assert_int_equal(shell("cd '%s' && git checkout -q .", f->root), 0);
+    assert_int_equal(hpc_test_shell("cd '%s' && git checkout -q .", f->root), 0);
 }
 
 static void accepts_right_pages(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     int rc = check(*state, "");
-    if (rc != 0) fail_msg("exit status %d\n%s", rc, shown);
+    if (rc != 0) fail_msg("exit status %d\n%s", rc, hpc_test_shown());
     says("docs-check: 2 pages, 3 links, 4 names, 4 commands run, 0 blocks left out, 0 faults");
 }
 
 static void rejects_dead_links(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     planted(*state, "docs/usage.md", "s/README.md/READ.md/",
             "docs/usage.md:5: link ../READ.md: the repository has no READ.md");
     planted(*state, "README.md", "s/#two-lines/#three-lines/",
@@ -109,7 +80,7 @@ static void rejects_dead_links(void **state)
 
 static void rejects_options_and_commands_that_help_does_not_list(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     planted(*state, "README.md", "s/--fix/--fixed/",
             "README.md:3: hpccoder pragma has no option --fixed");
     planted(*state, "docs/usage.md", "s/--json/--jason/",
@@ -124,7 +95,7 @@ static void rejects_options_and_commands_that_help_does_not_list(void **state)
 
 static void rejects_stale_output(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     planted(*state, "README.md", "s/^third$/fourth/", "README.md:6: stale output: the page has");
     planted(*state, "README.md", "s/^a-b$/a-b-c/", "README.md:10: stale output: the page has");
     planted(*state, "README.md", "s/^first$/&\\nfirst/", "README.md:6: stale output");
@@ -133,13 +104,13 @@ static void rejects_stale_output(void **state)
 
 static void rejects_commands_that_fail(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     planted(*state, "README.md", "s/-s lines/-s line/", "README.md:18: exit status 1");
 }
 
 static void rejects_fences_of_another_kind(void **state)
 {
-    need("python3");
+    hpc_test_need("python3");
     planted(*state, "README.md", "s/sh vary/sh varies/",
             "README.md:17: 'sh varies': a shell block is sh, sh vary or sh norun");
     planted(*state, "docs/usage.md", "$a ```\\n$ true\\n```",
@@ -150,8 +121,9 @@ static void rejects_fences_of_another_kind(void **state)
 static void quick_check_leaves_out_what_takes_longer(void **state)
 {
     const hpc_test_folder *f = *state;
-    need("python3");
-    assert_int_equal(shell("cd '%s' && sed -i 's/^test/sleep 60; test/' README.md", f->root), 0);
+    hpc_test_need("python3");
+    assert_int_equal(
+        hpc_test_shell("cd '%s' && sed -i 's/^test/sleep 60; test/' README.md", f->root), 0);
     assert_int_equal(check(f, "--quick 4"), 0);
     says("3 commands run, 1 blocks left out, 0 faults");
 }
@@ -161,44 +133,46 @@ static void pages_of_the_repository_are_right(void **state)
 {
     char program[PATH_MAX];
     (void)state;
-    need("python3");
+    hpc_test_need("python3");
     if (getenv("HPC_DOCS_CHECK")) {
         print_message("SKIP: a command of the documentation runs this\n");
         skip();
     }
-    int rc = shell("python3 tests/docs/check.py --program '%s' --quick 20",
-                   hpc_test_built(program, "hpccoder"));
-    if (rc != 0) fail_msg("exit status %d\n%s", rc, shown);
+    int rc = hpc_test_shell("python3 tests/docs/check.py --program '%s' --quick 20",
+                            hpc_test_built(program, "hpccoder"));
+    if (rc != 0) fail_msg("exit status %d\n%s", rc, hpc_test_shown());
 }
 
 static void site_has_no_script_and_loads_nothing_from_elsewhere(void **state)
 {
     const hpc_test_folder *f = *state;
-    need("python3");
-    need("cmark-gfm");
-    int rc =
-        shell("python3 docs/render.py --out '%s/site' $(ls README.md docs/*.md) CONTRIBUTING.md",
-              f->root);
-    if (rc != 0) fail_msg("%s", shown);
-    assert_int_equal(shell("cd '%s/site' && ls *.html | wc -l", f->root), 0);
-    assert_true(atoi(shown) >= 2);
-    assert_int_equal(shell("cd '%s/site' && grep -nE '<script|<iframe|(src|srcset)=\"[a-z]+:|"
-                           "url\\(|@import|<link [^>]*href=\"[a-z]+:' *.html *.css",
-                           f->root),
-                     1);
+    hpc_test_need("python3");
+    hpc_test_need("cmark-gfm");
+    int rc = hpc_test_shell(
+        "python3 docs/render.py --out '%s/site' $(ls README.md docs/*.md) CONTRIBUTING.md",
+        f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    assert_int_equal(hpc_test_shell("cd '%s/site' && ls *.html | wc -l", f->root), 0);
+    assert_true(atoi(hpc_test_shown()) >= 2);
+    assert_int_equal(
+        hpc_test_shell("cd '%s/site' && grep -nE '<script|<iframe|(src|srcset)=\"[a-z]+:|"
+                       "url\\(|@import|<link [^>]*href=\"[a-z]+:' *.html *.css",
+                       f->root),
+        1);
 }
 
 static void site_keeps_anchors_links_and_pictures(void **state)
 {
     const hpc_test_folder *f = *state;
     char here[PATH_MAX];
-    need("python3");
-    need("cmark-gfm");
+    hpc_test_need("python3");
+    hpc_test_need("cmark-gfm");
     assert_non_null(getcwd(here, sizeof here));
-    int rc = shell("cd '%s' && python3 '%s/docs/render.py' --out site README.md docs/usage.md && "
-                   "cat site/index.html site/usage.html && ls site",
-                   f->root, here);
-    if (rc != 0) fail_msg("%s", shown);
+    int rc = hpc_test_shell(
+        "cd '%s' && python3 '%s/docs/render.py' --out site README.md docs/usage.md && "
+        "cat site/index.html site/usage.html && ls site",
+        f->root, here);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
     says("<a href=\"usage.html#two-lines\">usage page</a>");
     says("<h2 id=\"two-lines\">Two lines");
     says("<a href=\"index.html\">the other page</a>");
