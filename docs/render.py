@@ -56,16 +56,28 @@ def site_name(path):
     return "index.html" if stem == "README" else stem.lower() + ".html"
 
 
+def linked(path, paths):
+    """The pages that a page links to, in the order of the links."""
+    folder = os.path.dirname(path)
+    found = [os.path.normpath(os.path.join(folder, target.split("#")[0]))
+             for _, target in sorted(Page(path).links()) if not is_external(target)]
+    return [page for page in dict.fromkeys(found) if page in paths]
+
+
 def ordered(paths):
-    """Pages in the order of the links of the first one; then the others as they were given."""
-    first = Page(paths[0])
-    linked = [os.path.normpath(os.path.join(os.path.dirname(paths[0]), target.split("#")[0]))
-              for _, target in sorted(first.links()) if not is_external(target)]
-    rank = {path: linked.index(path) if path in linked else len(linked) for path in paths}
-    rank[paths[0]] = -1
-    if os.path.basename(paths[-1]) == "CONTRIBUTING.md":
-        rank[paths[-1]] = len(linked) + 1
-    return sorted(paths, key=lambda path: rank[path])
+    """The first page, those that it links to, each followed by those that it alone leads to; the
+    rest as given; CONTRIBUTING.md last."""
+    chosen = list(dict.fromkeys([paths[0]] + linked(paths[0], paths)))
+    for page in paths:
+        if page not in chosen and page not in (p for q in paths for p in linked(q, paths)):
+            chosen.append(page)
+    k = 0
+    while k < len(chosen):
+        new = [page for page in linked(chosen[k], paths) if page not in chosen]
+        chosen[k + 1:k + 1] = new
+        k += 1
+    chosen += [page for page in paths if page not in chosen]
+    return sorted(chosen, key=lambda page: os.path.basename(page) == "CONTRIBUTING.md")
 
 
 class Site:
