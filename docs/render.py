@@ -60,7 +60,8 @@ def linked(path, paths):
     """The pages that a page links to, in the order of the links."""
     folder = os.path.dirname(path)
     found = [os.path.normpath(os.path.join(folder, target.split("#")[0]))
-             for _, target in sorted(Page(path).links()) if not is_external(target)]
+             for _, target in sorted(Page(path).links(), key=lambda link: link[0])
+             if not is_external(target)]
     return [page for page in dict.fromkeys(found) if page in paths]
 
 
