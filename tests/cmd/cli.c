@@ -129,10 +129,48 @@ static void help_fits_the_columns_of_the_environment(void **state)
     unsetenv("COLUMNS");
 }
 
+static void unknown_commands_suggest_the_nearest(void **state)
+{
+    (void)state;
+    refuses("complet", "there is no command 'complet', did you mean 'complete'?");
+    refuses("prgma x.c", "there is no command 'prgma', did you mean 'pragma'?");
+    refuses("plan shwo", "there is no command 'plan shwo', did you mean 'plan show'?");
+    refuses("corpsu stats x", "there is no command 'corpsu stats', did you mean 'corpus stats'?");
+    refuses("corpsu", "there is no command 'corpsu', did you mean 'corpus'?");
+    refuses("harvest x", "there is no command 'harvest', did you mean 'corpus harvest'?");
+    refuses("plan --json", "'plan' needs a second word: plan show, plan check, plan simulate");
+    refuses("plan nothing", "'plan' needs a second word: plan show");
+    refuses("nothing", "there is no command 'nothing'; hpccoder --help lists them");
+    refuses("--verison", "unknown option --verison, did you mean --version?");
+    refuses("--json info", "option --json without a command");
+}
+
+/* Main jobs come first, each followed by its example; every command appears once. */
+static void usage_starts_with_the_main_jobs(void **state)
+{
+    static const char *const jobs[] = {"complete",       "pragma", "perf predict",
+                                       "corpus harvest", "train",  "import"};
+    char text[64], *at;
+    (void)state;
+    wants("--help", 0);
+    at = strstr(o.out, "\nMain jobs");
+    assert_non_null(at);
+    for (int k = 0; k < 6; k++) {
+        snprintf(text, sizeof text, "\n  %-16s  ", jobs[k]);
+        char *name = strstr(at, text);
+        assert_true(name && name > at);
+        snprintf(text, sizeof text, "\n      hpccoder %s ", jobs[k]);
+        at = strstr(name, text);
+        assert_non_null(at);
+    }
+    assert_true(strstr(o.out, "\n  perf collect ") > at);
+    assert_non_null(strstr(at, "\n\nPerformance histories:\n"));
+    assert_null(strstr(at, "\n  pragma "));
+}
+
 static void errors_are_one_line(void **state)
 {
     (void)state;
-    refuses("complet", "there is no command 'complet'");
     refuses("info --jsn", "json");
     refuses("info extra", "unexpected argument 'extra'");
     refuses("plan show --hidden 0", "--hidden");
@@ -266,6 +304,8 @@ int main(void)
         cmocka_unit_test(options_are_shared),
         cmocka_unit_test(help_fits_the_columns_of_the_environment),
         cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(unknown_commands_suggest_the_nearest),
+        cmocka_unit_test(usage_starts_with_the_main_jobs),
         cmocka_unit_test(info_reports),
         cmocka_unit_test(plans_are_shown),
         cmocka_unit_test(plans_recompute),

@@ -93,6 +93,25 @@ static void rejects_options_and_commands_that_help_does_not_list(void **state)
             "README.md:3: make has no target 'chek'");
 }
 
+static void rejects_options_in_examples_that_help_does_not_list(void **state)
+{
+    const hpc_test_folder *f = *state;
+    char here[PATH_MAX];
+    hpc_test_need("python3");
+    assert_non_null(getcwd(here, sizeof here));
+    int rc = hpc_test_shell(
+        "cd '%s' && printf '# Page\\n' >README.md && rm -r docs && mkdir bin && cat >bin/hpccoder "
+        "<<'END'\n"
+        "#!/bin/sh\n"
+        "[ $1 = sort ] || { echo '  sort  Sort lines.'; exit; }\n"
+        "printf '%%s\\n' '  -r, --reverse  From last to first.' '  hpccoder sort --revers'\n"
+        "END\n"
+        "chmod +x bin/hpccoder && python3 '%s/tests/docs/check.py' --program bin/hpccoder",
+        f->root, here);
+    assert_int_equal(rc, 1);
+    says("hpccoder sort --help:1: hpccoder sort has no option --revers\n");
+}
+
 static void rejects_stale_output(void **state)
 {
     hpc_test_need("python3");
@@ -187,6 +206,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(accepts_right_pages, setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_dead_links, setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_options_and_commands_that_help_does_not_list, setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(rejects_options_in_examples_that_help_does_not_list, setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_stale_output, setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_commands_that_fail, setup,

@@ -4,7 +4,8 @@
     check.py --program build/release/hpccoder [--quick SECONDS] [PAGE...]
 
 Links and anchors must exist, options and commands must be in --help, targets of make and paths in
-inline code must exist. Shell blocks are run in a scratch copy of the repository, one copy per page:
+inline code must exist; so must the options in the examples of --help. Shell blocks are run in a
+scratch copy of the repository, one copy per page:
 
     ```sh          a console transcript: each line "$ COMMAND" is run, and must print the lines that
                    follow it; a line "..." stands for any lines
@@ -148,6 +149,7 @@ class Check:
             self.fences(page)
             self.links(page)
             self.names(page)
+        self.faults.update((name, 1, fault) for name, fault in self.options.faults_of_help())
         if not self.given.no_run:
             self.run_pages()
         for path, line, text in sorted(self.faults):

@@ -13,7 +13,7 @@ class Options:
     """What one program accepts: `command` maps a name to its options, long and short."""
 
     def __init__(self, program):
-        self.program, self.command = program, {}
+        self.program, self.command, self.examples = program, {}, []
         for line in self._help([]).split("\n"):
             match = re.match(r"^ {2}([a-z]+(?: [a-z]+)?) {2,}\S", line)
             if match:
@@ -24,8 +24,11 @@ class Options:
 
     def _help(self, words):
         env = dict(os.environ, COLUMNS="100")
-        return subprocess.run([self.program] + words + ["--help"], env=env, check=True,
+        text = subprocess.run([self.program] + words + ["--help"], env=env, check=True,
                               stdout=subprocess.PIPE, encoding="utf-8").stdout
+        self.examples += [(" ".join(["hpccoder"] + words + ["--help"]), line)
+                          for line in text.split("\n") if re.match(r"^ +(mpirun|hpccoder) ", line)]
+        return text
 
     def _options(self, name):
         found, last = set(), None
@@ -86,6 +89,11 @@ class Options:
                 if option and option.group(0) not in self.known:
                     faults.append("no command of hpccoder has an option %s" % option.group(0))
         return faults
+
+    def faults_of_help(self):
+        """(command, fault) of the examples that --help prints."""
+        return [(name, fault) for name, line in self.examples for words in commands(line)
+                for fault in self.faults_of_words(words)]
 
     def faults_of_words(self, words):
         """The same for a simple command, which may start hpccoder through another program."""
