@@ -22,7 +22,7 @@ packages_of() {
         libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
         fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
-    check) echo libcmocka-dev git valgrind zstd python3 ;;
+    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
         libc6-dev-arm64-cross ;;
     docs) echo cmark-gfm python3 git ;; # the rendered documentation and its check

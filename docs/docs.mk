@@ -7,9 +7,9 @@ CONVERTER := $(shell command -v cmark-gfm >/dev/null && command -v python3 >/dev
 
 UNCONFIGURED += docs docs-check
 
-docs: deps-docs ## render the documentation to build/<variant>/html, one page per file
+docs: deps-docs ## docs: render the documentation to build/<variant>/html
 	@$(MAKE) $(SITE)/index.html
-docs-check: deps-docs ## resolve links, check options, run the commands of README and docs/
+docs-check: deps-docs ## docs: check links, options and commands of README and docs/
 	@$(MAKE) docs-check-run
 deps-docs:
 	@sh config.sh --install docs

@@ -200,6 +200,20 @@ static void site_keeps_anchors_links_and_pictures(void **state)
     says("<a href=\"usage.html\" aria-current=\"page\">Usage</a>");
 }
 
+static void make_help_groups_all_targets(void **state)
+{
+    (void)state;
+    int rc = hpc_test_shell("awk -f docs/help.awk Makefile docs/docs.mk");
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    static const char *const lines[] = {
+        "Build and install:\n  all ",  "\n\nTest:\n  tests ", "\n\nStyle:\n  lint ",
+        "\n\nDocumentation:\n  docs ", "\n  asan tsan ",      "\n  docs-check "};
+    for (int k = 0; k < 6; k++) says(lines[k]);
+    rc = hpc_test_shell("printf 'x: ## other: text\\n' | awk -f docs/help.awk");
+    assert_int_equal(rc, 1);
+    says("group 'other' is not one of docs/help.awk");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(quick_check_leaves_out_what_takes_longer, setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test(pages_of_the_repository_are_right),
+        cmocka_unit_test(make_help_groups_all_targets),
         cmocka_unit_test_setup_teardown(site_has_no_script_and_loads_nothing_from_elsewhere, setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(site_keeps_anchors_links_and_pictures, setup,
