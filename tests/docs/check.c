@@ -127,6 +127,29 @@ static void rejects_commands_that_fail(void **state)
     planted(*state, "README.md", "s/-s lines/-s line/", "README.md:18: exit status 1");
 }
 
+/* A block of varying output may show prompts and output: its commands are run, one by one. */
+static void runs_the_commands_of_a_session_that_varies(void **state)
+{
+    hpc_test_need("python3");
+    planted(*state, "docs/usage.md", "$a ```sh vary\\n$ date\\nSome day\\n$ false\\n```",
+            "docs/usage.md:11: exit status 1");
+}
+
+/* What the commands of a page make, a repository included, is gone when the next page is run. */
+static void pages_start_in_a_clean_copy(void **state)
+{
+    const hpc_test_folder *f = *state;
+    hpc_test_need("python3");
+    int rc = hpc_test_shell(
+        "cd '%s' && for page in README docs/usage; do "
+        "printf '\\n```sh vary\\nmkdir new && git -C new init && git config user.name\\n```\\n' "
+        ">>$page.md; done",
+        f->root);
+    assert_int_equal(rc, 0);
+    rc = check(f, "");
+    if (rc != 0) fail_msg("exit status %d\n%s", rc, hpc_test_shown());
+}
+
 static void rejects_fences_of_another_kind(void **state)
 {
     hpc_test_need("python3");
@@ -225,6 +248,10 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_stale_output, setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_commands_that_fail, setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(runs_the_commands_of_a_session_that_varies, setup,
+                                        hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(pages_start_in_a_clean_copy, setup,
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(rejects_fences_of_another_kind, setup,
                                         hpc_test_folder_teardown),

@@ -9,7 +9,8 @@ scratch copy of the repository, one copy per page:
 
     ```sh          a console transcript: each line "$ COMMAND" is run, and must print the lines that
                    follow it; a line "..." stands for any lines
-    ```sh vary     run; every command must succeed, whatever it prints
+    ```sh vary     run, the lines with "$ " if there are any; every command must succeed, whatever
+                   it prints
     ```sh norun    not run
 
 --quick gives each page an equal share of the time; blocks that do not finish in it are left out,
@@ -122,10 +123,10 @@ class Check:
 
     def run_block(self, page, block, scratch, seconds):
         """Whether all commands of a block ended in time."""
+        parts = transcript.parse(block.lines) or []
         if SHELL[block.info] == "vary":
-            parts = [(0, "set -e\n" + "\n".join(block.lines), None)]
-        else:
-            parts = transcript.parse(block.lines) or []
+            parts = [(offset, text, None) for offset, text, _ in parts] or \
+                [(0, "set -e\n" + "\n".join(block.lines), None)]
         done = scratch.run([text for _, text, _ in parts], seconds) if seconds > 0 else []
         for (offset, text, expected), (printed, status) in zip(parts, done):
             self.count["commands"] += 1

@@ -4,7 +4,7 @@ import re
 import shlex
 import subprocess
 
-OPTION = re.compile(r"^ {2,}(?:-(\w), )?--([a-z0-9-]+)( [^ ]+)?")
+OPTION = re.compile(r"^ {2,}(?:-(\w), )?--(\[no-\])?([a-z0-9-]+)")
 TOP = {"--help", "-h", "--version", "--completion", "--man-pages"}
 OPERATORS = re.compile(r"^[|&;()<>]+$")
 
@@ -31,16 +31,16 @@ class Options:
         return text
 
     def _options(self, name):
-        found, last = set(), None
+        found = set()
         for line in self._help(name.split()).split("\n"):
             match = OPTION.match(line)
             if match:
-                letter, last, argument = match.groups()
-                found.add("--" + last)
+                letter, negated, option = match.groups()
+                found.add("--" + option)
                 if letter:
                     found.add("-" + letter)
-                if not argument:
-                    found.add("--no-" + last)
+                if negated:
+                    found.add("--no-" + option)
         return found
 
     def split(self, words):
