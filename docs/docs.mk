@@ -17,7 +17,7 @@ deps-docs:
 docs-check-run: all
 	@python3 tests/docs/check.py --program $(B)/hpccoder
 
-$(SITE)/index.html: $(PAGES) docs/render.py docs/style.css $(wildcard docs/img/*)
+$(SITE)/index.html: $(PAGES) docs/render.py docs/pages.py docs/style.css $(wildcard docs/*/*)
 	$(call say,DOCS)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D) && python3 docs/render.py --out $(@D) $(PAGES)
 
