@@ -176,11 +176,11 @@ int hpc_cmd_unknown(const char *first, const char *second)
         guess_by_one(&g, wrote);
     }
     if (g.name[0])
-        rc = hpc_fail(HPC_E_ARG, "there is no command '%s', did you mean '%s'?", wrote, g.name);
+        rc = hpc_fail(HPC_E_ARG, "unknown command '%s', did you mean '%s'?", wrote, g.name);
     else if (known.n)
         rc = hpc_fail(HPC_E_ARG, "'%s' needs a second word: %s", first, known.data);
     else
-        rc = hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", first);
+        rc = hpc_fail(HPC_E_ARG, "unknown command '%s'; hpccoder --help lists the commands", first);
     hpc_buf_release(&known);
     return rc;
 }

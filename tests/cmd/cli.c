@@ -132,15 +132,15 @@ static void help_fits_the_columns_of_the_environment(void **state)
 static void unknown_commands_suggest_the_nearest(void **state)
 {
     (void)state;
-    refuses("complet", "there is no command 'complet', did you mean 'complete'?");
-    refuses("prgma x.c", "there is no command 'prgma', did you mean 'pragma'?");
-    refuses("plan shwo", "there is no command 'plan shwo', did you mean 'plan show'?");
-    refuses("corpsu stats x", "there is no command 'corpsu stats', did you mean 'corpus stats'?");
-    refuses("corpsu", "there is no command 'corpsu', did you mean 'corpus'?");
-    refuses("harvest x", "there is no command 'harvest', did you mean 'corpus harvest'?");
+    refuses("complet", "unknown command 'complet', did you mean 'complete'?");
+    refuses("prgma x.c", "unknown command 'prgma', did you mean 'pragma'?");
+    refuses("plan shwo", "unknown command 'plan shwo', did you mean 'plan show'?");
+    refuses("corpsu stats x", "unknown command 'corpsu stats', did you mean 'corpus stats'?");
+    refuses("corpsu", "unknown command 'corpsu', did you mean 'corpus'?");
+    refuses("harvest x", "unknown command 'harvest', did you mean 'corpus harvest'?");
     refuses("plan --json", "'plan' needs a second word: plan show, plan check, plan simulate");
     refuses("plan nothing", "'plan' needs a second word: plan show");
-    refuses("nothing", "there is no command 'nothing'; hpccoder --help lists them");
+    refuses("nothing", "unknown command 'nothing'; hpccoder --help lists the commands");
     refuses("--verison", "unknown option --verison, did you mean --version?");
     refuses("--json info", "option --json without a command");
 }
