@@ -15,6 +15,8 @@
 
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/shell.h"
 
 static hpc_test_outcome o; /* of the last command */
 
@@ -201,6 +203,25 @@ static void info_reports(void **state)
     hpc_json_free(root);
 }
 
+/* A copy of the program without its shared objects, and no other programs. */
+static void info_names_missing_features_and_their_packages(void **state)
+{
+    const hpc_test_folder *f = *state;
+    char program[PATH_MAX];
+    hpc_test_built(program, "hpccoder");
+    int rc = hpc_test_shell("cp '%s' '%s' && PATH='%s' '%s/hpccoder' info", program, f->root,
+                            f->root, f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    hpc_test_says(hpc_test_shown(), "\ntokenizer training             no: this build has no "
+                                    "hpccoder-spm.so; install libsentencepiece-dev and run `make`");
+    hpc_test_says(hpc_test_shown(), "\npictures                       no: there is no program "
+                                    "gnuplot; install gnuplot-nox\n");
+    rc = hpc_test_shell("printf x >'%s/hpccoder-spm.so' && '%s/hpccoder' info", f->root, f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    hpc_test_says(hpc_test_shown(),
+                  "hpccoder-spm.so: file too short; install libsentencepiece-dev");
+}
+
 static void plans_are_shown(void **state)
 {
     (void)state;
@@ -307,6 +328,8 @@ int main(void)
         cmocka_unit_test(unknown_commands_suggest_the_nearest),
         cmocka_unit_test(usage_starts_with_the_main_jobs),
         cmocka_unit_test(info_reports),
+        cmocka_unit_test_setup_teardown(info_names_missing_features_and_their_packages,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test(plans_are_shown),
         cmocka_unit_test(plans_recompute),
         cmocka_unit_test(a_small_model_learns),
