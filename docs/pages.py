@@ -8,7 +8,8 @@ import re
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*(.*?)\s*$")
 HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
-LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\))?)>?(?:\s+\"[^\"]*\")?\s*\)")
+LINK = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]"
+                  r"\(\s*<?([^()\s<>]+(?:\([^()\s]*\))?)>?(?:\s+\"[^\"]*\")?\s*\)")
 REFERENCE = re.compile(r"^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?(?:\s+\".*\")?\s*$")
 ATTRIBUTE = re.compile(r"<(?:a|img|source)\b[^>]*?\b(?:href|src|srcset)=\"([^\"]+)\"")
 NAMED = re.compile(r"<[a-z0-9]+\b[^>]*?\b(?:id|name)=\"([^\"]+)\"")
@@ -22,7 +23,7 @@ class Block:
 
 
 class Page:
-    """A page cut into fenced blocks and text; `text` holds (line number, line) outside of fences."""
+    """A page cut into fenced blocks and `text`: (line number, line) outside of fences."""
 
     def __init__(self, path):
         self.path, self.blocks, self.text = path, [], []
@@ -47,7 +48,7 @@ class Page:
         self.unclosed = block.line - 1 if block else 0
 
     def headings(self):
-        """(line number, level, source text, anchor) of each heading, anchors as GitHub makes them."""
+        """(line number, level, source text, anchor) of each heading."""
         seen, found = {}, []
         for number, line in self.text:
             match = HEADING.match(line)

@@ -155,7 +155,8 @@ class Site:
         anchored = re.split(r'(<a class="anchor".*?</a>)', text)
         for k in range(0, len(anchored), 2):
             part = re.sub(r'<a href="([^"]*)"[^>]*>(.*?)</a>', link, anchored[k], flags=re.S)
-            anchored[k] = re.sub(r'(<(?:img|source)\b[^>]*?\b(?:src|srcset)=")([^"]*)"', image, part)
+            anchored[k] = re.sub(r'(<(?:img|source)\b[^>]*?\b(?:src|srcset)=")([^"]*)"', image,
+                                 part)
         return "".join(anchored)
 
     def menu(self, current):

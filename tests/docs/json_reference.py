@@ -143,8 +143,8 @@ class Cases:
                    else shutil.which(need) for need in needs.split())
 
     def list(self):
-        run = subprocess.run(["sh", os.path.join(HERE, "json_cases.sh")], cwd=self.folder, env=self.env,
-                             stdout=subprocess.PIPE, encoding="utf-8", check=True)
+        run = subprocess.run(["sh", os.path.join(HERE, "json_cases.sh")], cwd=self.folder,
+                             env=self.env, stdout=subprocess.PIPE, encoding="utf-8", check=True)
         return [[part.strip() for part in line.split("|", 2)] for line in run.stdout.splitlines()]
 
     def run(self, reference, show, only):
@@ -184,7 +184,8 @@ def main():
     parser = argparse.ArgumentParser(description="Compare docs/json.md with real output.")
     parser.add_argument("--program", required=True)
     parser.add_argument("pages", nargs="*", default=[
-        os.path.relpath(path) for path in sorted(glob.glob(os.path.join(ROOT, "docs", "json*.md")))])
+        os.path.relpath(path)
+        for path in sorted(glob.glob(os.path.join(ROOT, "docs", "json*.md")))])
     parser.add_argument("--only", help="run the commands of this section, and judge no other")
     parser.add_argument("--show", help="print what the commands of this section print")
     given = parser.parse_args()
@@ -193,7 +194,8 @@ def main():
         cases = Cases(given.program, folder)
         cases.run(reference, given.show, given.only)
     if given.only:
-        cases.skipped.update((title, "--only") for title in reference.sections if title != given.only)
+        cases.skipped.update((title, "--only") for title in reference.sections
+                             if title != given.only)
     else:
         covered(reference, given.program)
     reference.faults += reference.unseen(cases.skipped)

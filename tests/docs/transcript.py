@@ -1,4 +1,4 @@
-"""Runs the shell blocks of pages in a scratch copy of the repository and compares what they print."""
+"""Runs the shell blocks of pages in a scratch copy of the repository and compares their output."""
 import os
 import re
 import secrets
@@ -54,7 +54,8 @@ class Scratch:
             path = os.path.join(self.tree, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             shutil.copy2(name, path)  # with its time: make finds the build up to date
-        with open(os.path.join(self.tree, ".git", "info", "exclude"), "a", encoding="utf-8") as file:
+        exclude = os.path.join(self.tree, ".git", "info", "exclude")
+        with open(exclude, "a", encoding="utf-8") as file:
             file.write("/build/\n")
         self._git("add", "-A")
         if self._git("status", "--porcelain"):
