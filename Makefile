@@ -23,9 +23,9 @@ endif
 MAKEFLAGS += --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-5s %s\n' $(1) $@)
-
+include docs/docs.mk
 # These neither need a configured machine nor make one; what they call does.
-UNCONFIGURED := help deps deps-check deps-lint check check-long fuzz demo lint asan tsan format clean
+UNCONFIGURED += help deps deps-check deps-lint check check-long fuzz demo lint asan tsan format clean
 CONFIGURED := $(filter-out $(UNCONFIGURED),$(or $(MAKECMDGOALS),all))
 ifneq ($(CONFIGURED),)
 include $(B)/config.mk
@@ -101,8 +101,8 @@ ifneq ($(CONFIGURED),)
 $(foreach t,FLAGS OBJECTS,$(eval $(call remember,$(t))))
 endif
 
-all: $(LIBS) $(PROGRAM) $(OPENED) $(DOCS) ## build all that can be built here (CC=, VARIANT=, CUDA=, V=1)
-objects: $(OBJECTS) ## compile the product's sources and link nothing (for another architecture)
+all: $(LIBS) $(PROGRAM) $(OPENED) $(DOCS) ## build: build everything that this machine can build
+objects: $(OBJECTS) ## build: compile the product and link nothing, for another architecture
 
 # Of an included file: made first, and again when config.sh or what was asked for has changed.
 $(B)/config.mk: config.sh $(if $(filter-out $(CUDA),$(or $(CONFIG_CUDA),$(CUDA))),force)
@@ -168,11 +168,11 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%)) $(if $(shell command -v ld.go
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
-UNSEEN_tsan := base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% git/delta git/inflate% git/loose \
+UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% git/delta git/inflate% git/loose \
     git/packs_damaged git/range git/export $(addprefix corpus/,near history perf% chunk secrets store pack_encode pack_order harvest_resume) \
     $(addprefix tokenizer/,spm nfc pre% byte_level) $(addprefix model/,gguf% families pilot packed files) device/ref% device/kernels_vecmath \
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)
-UNSEEN_asan := cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
+UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
 UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
 SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
@@ -189,44 +189,44 @@ $(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LINK)
 fuzz-run: $(FUZZERS)
 	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
 
-tests: $(TESTS) ## build the test programs
-test: all $(SEEN) ## build all and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
+tests: $(TESTS) ## test: build the test programs
+test: all $(SEEN) ## test: build, and run the quick tests of this VARIANT (ONLY=PATTERN: some of them)
 	$(if $(UNSEEN),@echo 'left out: $(patsubst $(B)/tests/%,%,$(UNSEEN))')
 	@$(RUNNER_$(VARIANT)) sh tests/run.sh $(SEEN)
-check: deps-check ## install what the tests need, build, run every quick test
+check: deps-check ## test: install packages, build, and run all quick tests
 	@$(MAKE) test
-check-long: deps-check ## the same with the tests that take longer than ten minutes, and fuzzing
+check-long: deps-check ## test: the same, with the tests that take longer than ten minutes, and fuzzing
 	@HPC_TEST_LONG=1 HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-7200} $(MAKE) test
 	@sh config.sh --install oracle
 	@python3 tests/pragma/oracle.py
 	@python3 tests/pragma/faults.py --hpccoder $(B)/hpccoder --each 6 tests/pragma/loops
 	@python3 tests/pragma/witness.py --hpccoder $(B)/hpccoder --each 2 --rounds 3 --faults 400 tests/pragma/loops
 	@HPC_LINT_DEEP=1 $(MAKE) lint fuzz
-fuzz: deps-lint ## feed what reads foreign bytes with mutated ones (FUZZ_SECONDS=600 each)
+fuzz: deps-lint ## test: run each fuzzer (FUZZ_SECONDS=600)
 	@$(MAKE) CC=clang VARIANT=fuzz fuzz-run
-asan tsan: deps-check ## the tests under the address and undefined, or the thread sanitizer
+asan tsan: deps-check ## test: run the tests under the address or the thread sanitizer
 	@HPC_TEST_TIMEOUT=$${HPC_TEST_TIMEOUT:-900} $(MAKE) VARIANT=$@ test
-demo: deps ## install what is missing, build, complete a function with the model that ships
+demo: deps ## build: install packages, build, and complete a function with the model that ships
 	@$(MAKE) all
 	@sh pilot/demo.sh $(B)/hpccoder
 
 # ---- packages, lint, installation ----
-deps: ## install the packages that building needs
+deps: ## build: install the packages that the build needs
 	@sh config.sh --install build peer
-deps-check: ## install the packages that building and testing need
+deps-check: ## build: the same, and those that the tests need
 	@sh config.sh --install build peer check
-deps-lint: ## install the packages that building, testing and linting need
+deps-lint: ## build: the same, and those that lint needs
 	@sh config.sh --install build peer check lint
 
-lint: deps-lint ## formatter, static analysis, layers, sizes, headers, an Arm compile, words
+lint: deps-lint ## style: run the formatter, static analysis and the checks of tests/lint
 	@$(MAKE) lint-run
 lint-run: $(LIBS) $(PROGRAM)
 	@CC='$(CC)' sh tests/lint/run.sh $(B)
-format: ## rewrite all C files with the pinned formatter
+format: ## style: format all C files
 	clang-format-14 -i $(FORMATTED)
 
 root = $(DESTDIR)$(PREFIX)
-install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, shared objects
+install: all ## build: install program, man pages, completion and documentation (PREFIX=, DESTDIR=)
 	install -D -m 755 $(B)/hpccoder $(root)/bin/hpccoder
 	install -D -m 644 -t $(root)/share/man/man1 $(B)/man/man1/*.1
 	install -D -m 644 $(B)/hpccoder.bash $(root)/share/bash-completion/completions/hpccoder
@@ -235,10 +235,10 @@ install: all ## install to $(DESTDIR)$(PREFIX): program, man pages, completion, 
 	install -D -m 644 -t $(root)/share/hpccoder/models/perf models/perf/model.json models/perf/real.csv.zst
 	$(if $(OPENED),install -D -m 755 -t $(root)/lib/hpccoder $(OPENED))
 
-clean: ## remove build/
+clean: ## build: remove build/
 	rm -rf build
-help: ## this list
-	@sed -n 's/^\([a-z][a-z -]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 14
+help: ## build: list these targets
+	@awk -f docs/help.awk $(filter %Makefile docs/%,$(MAKEFILE_LIST))
 
 ifneq ($(CONFIGURED),)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

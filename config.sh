@@ -5,7 +5,7 @@
 #   config.sh DIR                compile and link a probe for each library, write DIR/config.h
 #                                (macros that are always 0 or 1, and versions) and DIR/config.mk
 #   config.sh --none DIR         the same for a machine of which nothing is known
-#   config.sh --install GROUP... install the missing packages of build, peer, check, lint, oracle
+#   config.sh --install GROUP... install the missing packages of build, peer, check, lint, docs, oracle
 #
 # It does not choose compiler flags (the Makefile does) and asks nothing. CC names the compiler;
 # CUDA=auto|0|1 says whether CUDA is wanted: an unmet 1 is an error.
@@ -22,11 +22,12 @@ packages_of() {
         libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
         fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
-    check) echo libcmocka-dev git valgrind zstd ;;
+    check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
     lint) echo git clang libclang-rt-14-dev clang-format-14 clang-tidy-14 binutils gcc-aarch64-linux-gnu \
         libc6-dev-arm64-cross ;;
+    docs) echo cmark-gfm python3 git ;; # the rendered documentation and its check
     oracle) echo python3 clang libomp-dev ;; # of tests/pragma/oracle.py
-    *) die "unknown group of packages '$1': use build, peer, check, lint or oracle" ;;
+    *) die "unknown group of packages '$1': use build, peer, check, lint, docs or oracle" ;;
     esac
 }
 

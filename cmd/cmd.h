@@ -40,6 +40,12 @@ int hpc_cmd_print(hpc_buf *text);
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
 /* Of n > 0 numbers, which are put in order. (support.c) */
 double hpc_cmd_median(double *x, int64_t n);
+/* usage.c */
+#define HPC_CMD_CANNOT_WRITE "cannot write to standard output"
+int hpc_cmd_help_columns(void); /* width of help: $COLUMNS, the terminal's, or 80; at most 120 */
+int hpc_cmd_usage(FILE *to);    /* the commands; returns an exit code, of bad usage for stderr */
+/* Fails with a message that suggests the nearest command; `second`: the next argument, or "". */
+int hpc_cmd_unknown(const char *first, const char *second);
 /* manual.c: every man page under DIR/man1. */
 int hpc_cmd_write_manuals(const char *dir);
 /* ---- shared by the commands that work for long (support.c) ----------------------- */

@@ -1,24 +1,46 @@
 /*
  * info.c: what this build is and what this machine lets it do.
  */
+#include <dlfcn.h>
+#include <string.h>
+
 #include "cmd/cmd.h"
+#include "runtime/proc/proc.h"
 
 typedef struct info_options {
     bool json;
 } info_options;
 
 typedef struct fact {
-    const char *key, *name; /* for JSON, for people */
+    const char *key;
     bool have;
 } fact;
 
 /* What was found when this was built. */
 static const fact facts[] = {
-    {"cuda", "cuda toolkit (no backend yet)", HPC_HAVE_CUDA},
-    {"dnnl", "dnnl (bench peer)", HPC_HAVE_DNNL},
-    {"openblas", "openblas (bench peer)", HPC_HAVE_OPENBLAS},
+    {"cuda", HPC_HAVE_CUDA},
+    {"dnnl", HPC_HAVE_DNNL},
+    {"openblas", HPC_HAVE_OPENBLAS},
 };
 enum { FACT_N = sizeof facts / sizeof *facts };
+
+/* A feature that a shared object beside the program or another program provides. */
+typedef struct feature {
+    const char *name;
+    const char *object, *program; /* one of both */
+    const char *package;          /* Debian's, to build the object or to run the program */
+} feature;
+
+static const feature features[] = {
+    {"syntax checks and loops", "hpccoder-clang.so", NULL, "libclang-19-dev"},
+    {"tokenizer training", "hpccoder-spm.so", NULL, "libsentencepiece-dev"},
+    {"ranks over MPI", "hpccoder-mpi.so", NULL, "libopenmpi-dev and openmpi-bin"},
+    {"peers of bench op", "hpccoder-peer.so", NULL, "libdnnl-dev and libopenblas-dev"},
+    {"pictures", NULL, "gnuplot", "gnuplot-nox"},
+    {"sandbox for builds and runs", NULL, "bwrap", "bubblewrap"},
+    {"metrics cost, instructions", NULL, "valgrind", "valgrind"},
+};
+enum { FEATURE_N = sizeof features / sizeof *features };
 
 static const char *const compiler =
 #if defined(__clang__)
@@ -54,14 +76,44 @@ static void put_list(hpc_buf *out, const char *title, const char *const *item)
     hpc_buf_text(out, "\n");
 }
 
+/* Opening the object finds libraries that are missing at run time. */
+static void put_object(hpc_buf *out, const feature *f)
+{
+    char path[PATH_MAX];
+    if (hpc_cmd_find(path, f->object) < 0 || !path[0]) {
+        hpc_error_clear();
+        hpc_buf_printf(out, "no: this build has no %s; install %s and run `make`\n", f->object,
+                       f->package);
+        return;
+    }
+    void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    const char *error = object ? NULL : dlerror();
+    if (object) dlclose(object);
+    if (error)
+        hpc_buf_printf(out, "no: %s; install %s\n", error, f->package);
+    else
+        hpc_buf_text(out, "yes\n");
+}
+
+static void put_feature(hpc_buf *out, const feature *f)
+{
+    hpc_buf_printf(out, "%-30s ", f->name);
+    if (f->object)
+        put_object(out, f);
+    else if (hpc_proc_exists(f->program))
+        hpc_buf_text(out, "yes\n");
+    else
+        hpc_buf_printf(out, "no: there is no program %s; install %s\n", f->program, f->package);
+}
+
 static void put_text(hpc_buf *out, int threads)
 {
     hpc_buf_printf(out, "hpccoder %s, built with %s\n", HPC_VERSION, compiler);
     put_list(out, "backends", hpc_device_backends());
     put_list(out, "instruction sets", hpc_device_isas());
     hpc_buf_printf(out, "%-30s %d\n", "threads", threads);
-    for (int k = 0; k < FACT_N; k++)
-        hpc_buf_printf(out, "%-30s %s\n", facts[k].name, facts[k].have ? "yes" : "no");
+    for (int k = 0; k < FEATURE_N; k++) put_feature(out, &features[k]);
+    hpc_buf_printf(out, "%-30s no: no GPU backend exists yet\n", "training on GPUs");
 }
 
 static int run(void *options, int argc, char **argv)
@@ -93,9 +145,11 @@ const hpc_command hpc_cmd_info = {
     .name = "info",
     .summary = "what this build and this machine can do",
     .arguments = "",
-    .description = "Prints the version, the compiler, the backends that are built in, the "
-                   "instruction sets that this CPU runs (best first), and the threads that this "
-                   "process may use.",
+    .description =
+        "Prints the version, the compiler, the available backends, the instruction sets that this "
+        "CPU supports (best first), and the number of threads that this process may use. Then "
+        "lists each optional feature: yes, or why it is not available and which Debian package "
+        "enables it.",
     .examples = "hpccoder info --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(info_options),

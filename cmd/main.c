@@ -5,44 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-
-#define CANNOT_WRITE "cannot write to standard output"
-
-const hpc_command *const hpc_commands[] = {&hpc_cmd_complete,
-                                           &hpc_cmd_pragma,
-                                           &hpc_cmd_lsp,
-                                           &hpc_cmd_corpus_harvest,
-                                           &hpc_cmd_corpus_check,
-                                           &hpc_cmd_corpus_stats,
-                                           &hpc_cmd_corpus_loops,
-                                           &hpc_cmd_corpus_pack,
-                                           &hpc_cmd_corpus_passages,
-                                           &hpc_cmd_corpus_sketch,
-                                           &hpc_cmd_perf_collect,
-                                           &hpc_cmd_perf_train,
-                                           &hpc_cmd_perf_predict,
-                                           &hpc_cmd_perf_report,
-                                           &hpc_cmd_tokenizer_train,
-                                           &hpc_cmd_tokenizer_encode,
-                                           &hpc_cmd_tokenizer_decode,
-                                           &hpc_cmd_train,
-                                           &hpc_cmd_import,
-                                           &hpc_cmd_export,
-                                           &hpc_cmd_report,
-                                           &hpc_cmd_plan_show,
-                                           &hpc_cmd_plan_check,
-                                           &hpc_cmd_plan_simulate,
-                                           &hpc_cmd_bench_op,
-                                           &hpc_cmd_bench_step,
-                                           &hpc_cmd_bench_decode,
-                                           &hpc_cmd_bench_optimizer,
-                                           &hpc_cmd_bench_link,
-                                           &hpc_cmd_info,
-                                           NULL};
 
 int hpc_cmd_exit_code(int rc)
 {
@@ -60,7 +25,7 @@ int hpc_cmd_print(hpc_buf *text)
     int rc = text->failed ? HPC_E_NOMEM : HPC_OK;
     if (rc == HPC_OK &&
         ((text->n > 0 && fwrite(text->data, 1, text->n, stdout) != text->n) || fflush(stdout) != 0))
-        rc = hpc_fail(HPC_E_IO, CANNOT_WRITE);
+        rc = hpc_fail(HPC_E_IO, HPC_CMD_CANNOT_WRITE);
     hpc_buf_release(text);
     return rc;
 }
@@ -95,49 +60,10 @@ int hpc_cmd_failed(const char *command, int rc)
     return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }
 
-/* The width of help: $COLUMNS, the terminal's, or 80; at most 120, which is still easy to read. */
-static int help_columns(void)
-{
-    const char *given = getenv("COLUMNS");
-    struct winsize w;
-    int n = given ? atoi(given) : 0;
-    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
-    if (n <= 0) n = 80;
-    return n < 20 ? 20 : n > 120 ? 120 : n;
-}
-
-static int usage(FILE *to)
-{
-    hpc_buf list = {0};
-    int rc = hpc_options_overview(&list, hpc_commands, help_columns());
-    fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n%s", rc < 0 ? "" : list.data);
-    hpc_buf_release(&list);
-    fprintf(to,
-            "\n`hpccoder COMMAND --help` describes one command.\n"
-            "`hpccoder --completion bash` prints a completion script, `--version` the version.\n");
-    if (to == stderr) return EXIT_BAD_INPUT;
-    return fflush(to) == 0 ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
-}
-
 static int show_version(void)
 {
     bool written = printf("hpccoder %s\n", HPC_VERSION) > 0 && fflush(stdout) == 0;
-    return written ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, CANNOT_WRITE));
-}
-
-/* A first word that needs a second is told what follows it. */
-static int no_such_command(const char *word)
-{
-    hpc_buf known = {0};
-    size_t n = strlen(word);
-    for (int k = 0; hpc_commands[k]; k++)
-        if (strncmp(hpc_commands[k]->name, word, n) == 0 && hpc_commands[k]->name[n] == ' ')
-            hpc_buf_printf(&known, "%s%s", known.n ? ", " : "", hpc_commands[k]->name);
-    int rc =
-        known.n ? hpc_fail(HPC_E_ARG, "'%s' needs a second word: %s", word, known.data)
-                : hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", word);
-    hpc_buf_release(&known);
-    return rc;
+    return written ? EXIT_DONE : hpc_cmd_failed(NULL, hpc_fail(HPC_E_IO, HPC_CMD_CANNOT_WRITE));
 }
 
 /* Names have one word or two; *words says how many matched. */
@@ -155,7 +81,7 @@ static const hpc_command *find_command(int argc, char **argv, int *words)
 static int show_help(const hpc_command *c)
 {
     hpc_buf text = {0};
-    int rc = hpc_options_help(&text, c, "hpccoder", help_columns());
+    int rc = hpc_options_help(&text, c, "hpccoder", hpc_cmd_help_columns());
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);
 }
@@ -189,10 +115,10 @@ int main(int argc, char **argv)
 {
     int words = 0;
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is told as an error like any other */
-    if (argc < 2) return usage(stderr);
+    if (argc < 2) return hpc_cmd_usage(stderr);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return usage(stdout);
+        return hpc_cmd_usage(stdout);
     if (strcmp(argv[1], "--version") == 0) return show_version();
     int rc = HPC_OK;
     if (strcmp(argv[1], "--completion") == 0)
@@ -202,7 +128,7 @@ int main(int argc, char **argv)
     else {
         const hpc_command *c = find_command(argc, argv, &words);
         if (c) return run_command(c, argc - words, argv + words);
-        rc = no_such_command(argv[1]);
+        rc = hpc_cmd_unknown(argv[1], argc > 2 ? argv[2] : "");
     }
     return rc < 0 ? hpc_cmd_failed(NULL, rc) : EXIT_DONE;
 }

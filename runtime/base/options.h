@@ -59,6 +59,9 @@ int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, con
 int hpc_options_completion(hpc_buf *out, const hpc_command *const *commands, /* NULL-terminated */
                            const char *program);
 int hpc_options_record(hpc_buf *out, const hpc_command *c, const void *options); /* as JSON */
+/* Edits that turn a misspelled name into a known one: letters inserted, deleted, replaced, or
+ * swapped with a neighbour. 1 for an abbreviation; -1 if the names are too different. */
+int hpc_options_edits(const char *wrote, const char *known);
 
 #ifdef __cplusplus
 }

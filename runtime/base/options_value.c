@@ -198,21 +198,24 @@ static int distance(const char *a, const char *b)
     return row[n % 3][m];
 }
 
-/* Abbreviations are not accepted, but they are understood. */
+int hpc_options_edits(const char *wrote, const char *known)
+{
+    size_t n = strlen(wrote), m = strlen(known);
+    int most = n / 3 > 2 ? (int)(n / 3) : 2; /* beyond that it is another name */
+    if (n == 0 || n > NAME_MAX_BYTES || m > NAME_MAX_BYTES) return -1;
+    int d = n == m || n < 2 || strncmp(known, wrote, n) != 0 ? distance(wrote, known) : 1;
+    return d < (int)n && d <= most ? d : -1;
+}
+
 const hpc_option *hpc_option_nearest(const hpc_command *c, const char *name)
 {
     const hpc_option *best = NULL;
-    size_t n = strlen(name);
-    int least = n / 3 > 2 ? (int)(n / 3) : 2; /* further away is something else */
-    if (n == 0 || n > NAME_MAX_BYTES) return NULL;
+    int least = 0;
     for (const hpc_option *o = c->options; o && o->name; o++) {
-        if (strlen(o->name) > NAME_MAX_BYTES) continue;
-        bool prefix = n > 1 && strncmp(o->name, name, n) == 0;
-        int d = prefix ? 1 : distance(name, o->name);
-        if (d < (int)n && (d < least || (d == least && !best))) {
-            least = d;
-            best = o;
-        }
+        int d = hpc_options_edits(name, o->name);
+        if (d < 0 || (best && d >= least)) continue;
+        least = d;
+        best = o;
     }
     return best;
 }

@@ -15,6 +15,8 @@
 
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/shell.h"
 
 static hpc_test_outcome o; /* of the last command */
 
@@ -129,10 +131,48 @@ static void help_fits_the_columns_of_the_environment(void **state)
     unsetenv("COLUMNS");
 }
 
+static void unknown_commands_suggest_the_nearest(void **state)
+{
+    (void)state;
+    refuses("complet", "unknown command 'complet', did you mean 'complete'?");
+    refuses("prgma x.c", "unknown command 'prgma', did you mean 'pragma'?");
+    refuses("plan shwo", "unknown command 'plan shwo', did you mean 'plan show'?");
+    refuses("corpsu stats x", "unknown command 'corpsu stats', did you mean 'corpus stats'?");
+    refuses("corpsu", "unknown command 'corpsu', did you mean 'corpus'?");
+    refuses("harvest x", "unknown command 'harvest', did you mean 'corpus harvest'?");
+    refuses("plan --json", "'plan' needs a second word: plan show, plan check, plan simulate");
+    refuses("plan nothing", "'plan' needs a second word: plan show");
+    refuses("nothing", "unknown command 'nothing'; hpccoder --help lists the commands");
+    refuses("--verison", "unknown option --verison, did you mean --version?");
+    refuses("--json info", "option --json without a command");
+}
+
+/* Main jobs come first, each followed by its example; every command appears once. */
+static void usage_starts_with_the_main_jobs(void **state)
+{
+    static const char *const jobs[] = {"complete",       "pragma", "perf predict",
+                                       "corpus harvest", "train",  "import"};
+    char text[64], *at;
+    (void)state;
+    wants("--help", 0);
+    at = strstr(o.out, "\nMain jobs");
+    assert_non_null(at);
+    for (int k = 0; k < 6; k++) {
+        snprintf(text, sizeof text, "\n  %-16s  ", jobs[k]);
+        char *name = strstr(at, text);
+        assert_true(name && name > at);
+        snprintf(text, sizeof text, "\n      hpccoder %s ", jobs[k]);
+        at = strstr(name, text);
+        assert_non_null(at);
+    }
+    assert_true(strstr(o.out, "\n  perf collect ") > at);
+    assert_non_null(strstr(at, "\n\nPerformance histories:\n"));
+    assert_null(strstr(at, "\n  pragma "));
+}
+
 static void errors_are_one_line(void **state)
 {
     (void)state;
-    refuses("complet", "there is no command 'complet'");
     refuses("info --jsn", "json");
     refuses("info extra", "unexpected argument 'extra'");
     refuses("plan show --hidden 0", "--hidden");
@@ -161,6 +201,25 @@ static void info_reports(void **state)
     assert_true(hpc_json_n(hpc_json_get(root, "backends")) >= 2);
     assert_true(hpc_json_n(hpc_json_get(root, "isas")) >= 1);
     hpc_json_free(root);
+}
+
+/* A copy of the program without its shared objects, and no other programs. */
+static void info_names_missing_features_and_their_packages(void **state)
+{
+    const hpc_test_folder *f = *state;
+    char program[PATH_MAX];
+    hpc_test_built(program, "hpccoder");
+    int rc = hpc_test_shell("cp '%s' '%s' && PATH='%s' '%s/hpccoder' info", program, f->root,
+                            f->root, f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    hpc_test_says(hpc_test_shown(), "\ntokenizer training             no: this build has no "
+                                    "hpccoder-spm.so; install libsentencepiece-dev and run `make`");
+    hpc_test_says(hpc_test_shown(), "\npictures                       no: there is no program "
+                                    "gnuplot; install gnuplot-nox\n");
+    rc = hpc_test_shell("printf x >'%s/hpccoder-spm.so' && '%s/hpccoder' info", f->root, f->root);
+    if (rc != 0) fail_msg("%s", hpc_test_shown());
+    hpc_test_says(hpc_test_shown(),
+                  "hpccoder-spm.so: file too short; install libsentencepiece-dev");
 }
 
 static void plans_are_shown(void **state)
@@ -266,7 +325,11 @@ int main(void)
         cmocka_unit_test(options_are_shared),
         cmocka_unit_test(help_fits_the_columns_of_the_environment),
         cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(unknown_commands_suggest_the_nearest),
+        cmocka_unit_test(usage_starts_with_the_main_jobs),
         cmocka_unit_test(info_reports),
+        cmocka_unit_test_setup_teardown(info_names_missing_features_and_their_packages,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test(plans_are_shown),
         cmocka_unit_test(plans_recompute),
         cmocka_unit_test(a_small_model_learns),

@@ -5,7 +5,7 @@ set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL
 tree=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$tree"' EXIT
-mkdir -p "$tree/tests" && cp Makefile config.sh .clang-format .gitignore "$tree" &&
+mkdir -p "$tree/tests" "$tree/docs" && cp Makefile config.sh .clang-format .gitignore "$tree" && cp docs/docs.mk "$tree/docs" &&
     cp -r tests/lint "$tree/tests" && cd "$tree" && git init -q . || exit 1
 build=build/selftest
 scratch=$tree/build/scratch
