@@ -1,0 +1,121 @@
+/*
+ * Tests of `hpccoder lsp` with real editors: Neovim 0.11 and Emacs with eglot, if they are
+ * installed. Fixes that an editor applies leave the bytes that `hpccoder pragma --fix` leaves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/base.h"
+#include "tests/source/check.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+#define CODE                                                                                       \
+    "/* \xc3\xa9\xf0\x9f\x98\x80 */ double dot(int n, const double *x, const double *y)\n{\n"      \
+    "    double sum = 0.0;\n"                                                                      \
+    "    /* \xf0\x9f\x98\x80 */ for (int i = 0; i < n; i++)\n        sum += x[i] * y[i];\n"        \
+    "    return sum;\n}\n\n/* the sum of x */\ndouble total(int n, const double *x)\n{\n"          \
+    "    double sum = 0.0;\n"
+
+static char output[1 << 16];
+
+/* Runs a shell command; its output, both streams, is in `output`. Returns the exit status. */
+static int shell(const char *command)
+{
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t n = fread(output, 1, sizeof output - 1, f);
+    output[n] = '\0';
+    return pclose(f);
+}
+
+static void need(const char *test, const char *what)
+{
+    if (shell(test) == 0) return;
+    print_message("SKIP: %s is not installed\n", what);
+    skip();
+}
+
+static void save(void **state, const char *name)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, name), CODE, sizeof CODE - 1));
+}
+
+/* What the command leaves of the same text. */
+static void is_fixed(void **state, const char *name)
+{
+    char path[PATH_MAX], words[PATH_MAX];
+    hpc_test_outcome o;
+    hpc_buf edited = {0}, fixed = {0};
+    test_ok(hpc_file_read(&edited, hpc_test_path(path, *state, name), 1 << 20));
+    save(state, name);
+    snprintf(words, sizeof words, "pragma @%s --fix -q", name);
+    hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root, words);
+    assert_int_equal(o.code, 2); /* the function at its end is still open */
+    test_ok(hpc_file_read(&fixed, path, 1 << 20));
+    assert_non_null(strstr(fixed.data, "#pragma omp"));
+    assert_string_equal(edited.data, fixed.data);
+    hpc_buf_release(&edited);
+    hpc_buf_release(&fixed);
+}
+
+static void run(void **state, const char *format, const char *name)
+{
+    char program[PATH_MAX], path[PATH_MAX], command[4 * PATH_MAX];
+    hpc_test_built(program, "hpccoder");
+    hpc_test_path(path, *state, name);
+    snprintf(command, sizeof command, format, program, path);
+    int status = shell(command);
+    if (status != 0) fail_msg("%s: status %d: %s", command, status, output);
+}
+
+static void neovim_shows_accepts_and_fixes(void **state)
+{
+    NEED_LIBRARY;
+    need("nvim --headless -u NONE -c 'if has(\"nvim-0.11\") | qa | else | cq | endif' 2>&1",
+         "Neovim 0.11");
+    save(state, "f.c");
+    run(state,
+        "nvim --headless -u NONE -l tests/editors/nvim.lua '%s' \"$PWD/editors/nvim\" '%s' 2>&1 "
+        "</dev/null",
+        "f.c");
+    hpc_test_says(output, "diagnostic: this loop can run in parallel: #pragma omp parallel for");
+    hpc_test_says(output, "shown: 1");
+    hpc_test_says(output, "accepted: ");
+    assert_null(strstr(output, "accepted: 0 lines"));
+    is_fixed(state, "f.c");
+}
+
+static void emacs_completes_and_fixes(void **state)
+{
+    NEED_LIBRARY;
+    need("emacs --batch --eval \"(require 'eglot)\" 2>&1", "Emacs with eglot");
+    save(state, "e.c");
+    run(state,
+        "emacs --batch -l tests/editors/emacs.el '%s' \"$PWD/editors/emacs\" '%s' 2>&1 </dev/null",
+        "e.c");
+    hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
+    hpc_test_says(output, "completion: (");
+    is_fixed(state, "e.c");
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(neovim_shows_accepts_and_fixes),
+        TEST(emacs_completes_and_fixes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
