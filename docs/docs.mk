@@ -29,4 +29,9 @@ install-docs: $(if $(CONVERTER),$(SITE)/index.html)
 	    cp -R $(SITE) $(root)/share/doc/hpccoder/html; \
 	else echo 'no documentation installed: `make docs` needs cmark-gfm and python3'; fi
 
-.PHONY: docs docs-check deps-docs docs-check-run install-docs
+install: install-editors
+install-editors:
+	$(Q)mkdir -p $(root)/share/hpccoder && rm -rf $(root)/share/hpccoder/editors && \
+	    cp -R editors $(root)/share/hpccoder/editors
+
+.PHONY: install-editors docs docs-check deps-docs docs-check-run install-docs

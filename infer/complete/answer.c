@@ -170,6 +170,37 @@ static int cut_to_statement(complete_answer *a, bool open_too)
     return HPC_OK;
 }
 
+/* Before another attempt. */
+static int keep_best(complete_answer *a)
+{
+    size_t end;
+    int rc;
+    TRY(complete_statement_end(&end, &a->run->stop, a->raw.data, a->end, false));
+    if (end <= a->best.n) return HPC_OK;
+    TRY(hpc_grow(&a->best_token, &a->best_token_cap, a->token_n, sizeof *a->best_token));
+    memcpy(a->best_token, a->token, (size_t)a->token_n * sizeof *a->token);
+    a->best_token_n = a->token_n;
+    a->best.n = 0;
+    rc = hpc_buf_add(&a->best, a->raw.data, end);
+out:
+    return rc;
+}
+
+/* The best attempt replaces the last one if that has less than half as much. */
+static int return_to_best(complete_answer *a)
+{
+    int rc;
+    if (a->best.n <= 2 * a->end) return HPC_OK;
+    a->raw.n = 0;
+    TRY(hpc_buf_add(&a->raw, a->best.data, a->best.n));
+    TRY(hpc_grow(&a->token, &a->token_cap, a->best_token_n, sizeof *a->token));
+    memcpy(a->token, a->best_token, (size_t)a->best_token_n * sizeof *a->token);
+    a->token_n = a->best_token_n;
+    a->end = a->raw.n;
+out:
+    return rc;
+}
+
 /* Not if no statement is complete: brackets alone complete nothing. */
 static int close_brackets(complete_answer *a)
 {
@@ -177,6 +208,7 @@ static int close_brackets(complete_answer *a)
     hpc_buf closing = {0};
     int rc;
     TRY(cut_to_statement(a, false));
+    TRY(return_to_best(a));
     if (complete_is_blank(a->raw.data, a->end)) return HPC_OK;
     TRY(complete_close(&closing, s, a->raw.data, a->end));
     if (closing.n == 0) return HPC_OK;
@@ -285,8 +317,10 @@ int complete_answer_submit(complete_answer *a)
 /* Each retry keeps less of the text, but all that was shown. */
 static int cut_for_retry(complete_answer *a)
 {
+    int rc = keep_best(a);
+    if (rc < 0) return rc;
     a->end = a->end * (size_t)(RETRIES - a->retries) / RETRIES;
-    int rc = cut_to_statement(a, true);
+    rc = cut_to_statement(a, true);
     a->raw.n = a->end;
     while (a->token_n > 0 && a->token[a->token_n - 1].at >= a->end) a->token_n--;
     return rc;
@@ -363,5 +397,7 @@ void complete_answer_release(complete_answer *a)
     hpc_grammar_free(a->grammar);
     hpc_buf_release(&a->raw);
     hpc_buf_release(&a->shown);
+    hpc_buf_release(&a->best);
+    hpc_free(a->best_token);
     hpc_free(a->token);
 }

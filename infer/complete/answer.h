@@ -33,6 +33,9 @@ typedef struct complete_answer {
     hpc_buf raw, shown;
     complete_token *token;
     int64_t token_n, token_cap;
+    hpc_buf best; /* the longest text of complete statements of an attempt that was given up */
+    complete_token *best_token;
+    int64_t best_token_n, best_token_cap;
     size_t end;      /* of what is kept of `raw` */
     size_t told;     /* of `shown` */
     size_t told_raw; /* what of `raw` that is */

@@ -1,6 +1,7 @@
 /*
- * Tests of `hpccoder lsp` with real editors: Neovim 0.11 and Emacs with eglot, if they are
- * installed. Fixes that an editor applies leave the bytes that `hpccoder pragma --fix` leaves.
+ * Tests of `hpccoder lsp` with real editors: Neovim 0.11, Emacs with eglot and Vim with ALE, if
+ * they are installed. Fixes that an editor applies leave the bytes that `hpccoder pragma --fix`
+ * leaves.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,6 +109,20 @@ static void emacs_completes_and_fixes(void **state)
     is_fixed(state, "e.c");
 }
 
+static void vim_shows_diagnostics(void **state)
+{
+    NEED_LIBRARY;
+    need("vim -N -u NONE -i NONE -es -c 'packadd! ale' -c 'call ale#Queue(0)' -c 'qall!' 2>&1 "
+         "</dev/null",
+         "Vim with ALE");
+    save(state, "v.c");
+    run(state,
+        "PROGRAM='%s' RUNTIME=\"$PWD/editors/vim\" FILE='%s' RESULT=/dev/stdout "
+        "vim -N -u NONE -i NONE -es -S tests/editors/ale.vim 2>&1 </dev/null",
+        "v.c");
+    hpc_test_says(output, "this loop can run in parallel: #pragma omp parallel for");
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -116,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(neovim_shows_accepts_and_fixes),
         TEST(emacs_completes_and_fixes),
+        TEST(vim_shows_diagnostics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,6 +166,25 @@ static void a_model_that_ends_early_is_closed(void **state)
     end(&x);
 }
 
+/* Greedy it writes three statements; sampled it ends in one that never closes. */
+static void the_best_attempt_is_kept(void **state)
+{
+    static const hpc_test_phrase phrase[] = {
+        {"    ", {2, 3}},
+        {"a += 1;\n    a *= 2;\n    a -= 3;\n    a = a);", {1}},
+        {"a = (b + ", {3}}};
+    finished x;
+    begin(&x, state, phrase, 3, OPEN_FUNCTION);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        x.r.sampling.seed = seed;
+        const hpc_completion *c = complete(&x);
+        assert_int_equal(c->finish, HPC_COMPLETION_FORCED);
+        assert_non_null(strstr(c->text.data, "    a += 1;\n    a *= 2;\n    a -= 3;\n"));
+        assert_true(c->tokens > 0);
+    }
+    end(&x);
+}
+
 static void the_time_limit_is_time(void **state)
 {
     static const hpc_test_phrase phrase[] = {
@@ -249,6 +268,7 @@ int main(void)
         TEST(a_model_that_only_repeats_is_told),
         TEST(a_bracket_that_closes_nothing_is_unbalanced),
         TEST(a_model_that_ends_early_is_closed),
+        TEST(the_best_attempt_is_kept),
         TEST(the_time_limit_is_time),
         TEST(a_cancelled_one_says_so),
         TEST(a_long_text_gets_more_tokens),

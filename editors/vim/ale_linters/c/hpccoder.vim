@@ -1,0 +1,2 @@
+" ALE: verdicts, fixes and completions of hpccoder for c files.
+call hpccoder#define('c')

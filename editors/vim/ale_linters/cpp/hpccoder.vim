@@ -1,0 +1,2 @@
+" ALE: verdicts, fixes and completions of hpccoder for cpp files.
+call hpccoder#define('cpp')

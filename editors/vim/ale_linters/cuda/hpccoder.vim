@@ -1,0 +1,2 @@
+" ALE: verdicts, fixes and completions of hpccoder for cuda files.
+call hpccoder#define('cuda')

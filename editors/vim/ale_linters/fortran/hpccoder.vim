@@ -1,0 +1,2 @@
+" ALE: verdicts, fixes and completions of hpccoder for fortran files.
+call hpccoder#define('fortran')
