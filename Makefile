@@ -168,7 +168,7 @@ WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%)) $(if $(shell command -v ld.go
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
-UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% git/delta git/inflate% git/loose \
+UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/% pragma/% complete/% cmd/% verify/% serve/fix git/delta git/inflate% git/loose \
     git/packs_damaged git/range git/export $(addprefix corpus/,near history perf% chunk secrets store pack_encode pack_order harvest_resume) \
     $(addprefix tokenizer/,spm nfc pre% byte_level) $(addprefix model/,gguf% families pilot packed files) device/ref% device/kernels_vecmath \
     device/matmul_bytes program/place infer/engine_% infer/grammar% $(addprefix train/,optimizer checkpoint prove% columns compare drawn fit pairs% prune% volume)

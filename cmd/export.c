@@ -60,6 +60,12 @@ static const hpc_option options[] = {
      .least = 0,
      .most = 1e9,
      .help = "Of a RUN: the step whose checkpoint is taken; 0: the newest."},
+    {.name = "base",
+     .kind = HPC_TEXT,
+     .offset = offsetof(export_options, copy.base),
+     .argument = "DIR",
+     .help = "Of a RUN with --lora-rank: the base model, if it is no longer at the path that the "
+             "checkpoint records. Its weights must have the recorded hash."},
     HPC_CMD_JSON(model_copy_options),
     HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
@@ -88,10 +94,10 @@ const hpc_command hpc_cmd_export = {
         "and processes share the memory. It is for this program alone and refused by one that "
         "lays parameters out otherwise: keep the model that it was made of. Matrices keep the "
         "types that they are stored in, or get those that `complete --weights` would give them.\n\n"
-        "RUN is the folder of a run (train --out): the model in its newest checkpoint, or in that "
-        "of "
-        "--step, is put together from however many files its ranks wrote, while the run goes on or "
-        "behind its end.\n\n"
+        "RUN is the folder of a run (train --out). The newest checkpoint is exported, or that of "
+        "--step, during the run or after it, however many files its ranks wrote. Adapters are "
+        "merged into the base model, which is read from the path in the checkpoint (or --base) "
+        "and must have the recorded hash.\n\n"
         "Name, licence and tags in the front matter of README.md, and chat templates, go into GGUF "
         "and "
         "packed files. A tensor with NaN or infinite elements is rejected.\n\n"

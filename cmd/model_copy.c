@@ -421,7 +421,7 @@ static int open_run(copying *k)
     if (k->to == MODEL_COPY_PACKED)
         return hpc_fail(HPC_E_ARG, "--to packed: %s is a run; export it to a folder, and pack that",
                         k->from);
-    TRY(hpc_saved_open(&k->saved, k->from, k->o->step > 0 ? k->o->step : -1));
+    TRY(hpc_saved_open(&k->saved, k->from, k->o->step > 0 ? k->o->step : -1, k->o->base));
     k->c = *hpc_saved_config(k->saved);
     TRY(find_words(k));
 out:
@@ -434,6 +434,9 @@ static int open_model(copying *k)
     if (k->o->step > 0)
         return hpc_fail(HPC_E_ARG, "--step %lld: %s is a model, not the folder of a run",
                         (long long)k->o->step, k->from);
+    if (k->o->base)
+        return hpc_fail(HPC_E_ARG, "--base %s: %s is a model, not the folder of a run", k->o->base,
+                        k->from);
     k->words = k->from;
     TRY(hpc_model_config_read(&k->c, k->from));
     TRY(hpc_weights_open(&k->w, k->from, &k->c));

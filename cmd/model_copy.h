@@ -11,6 +11,7 @@
 typedef struct model_copy_options {
     const char *out, *dtype; /* dtype NULL: as it is stored */
     int64_t step;            /* of a run's checkpoint; 0: the newest */
+    const char *base;        /* that the checkpoint's adapters are beside; NULL: the recorded one */
     bool json, quiet;
 } model_copy_options;
 

@@ -244,6 +244,20 @@ static int64_t warmup_of(const train_options *o, int64_t steps)
     return steps / 10 < USUAL ? steps / 10 : USUAL;
 }
 
+/* A run beside a base model continues with that model, wherever it is now. */
+static int find_base(train_options *o, hpc_arena *a)
+{
+    char folder[PATH_MAX], base[HPC_BASE_PATH];
+    int rc = HPC_OK;
+    if (!o->resume || !o->out || !o->init || o->lora_rank == 0) return rc;
+    if (snprintf(folder, sizeof folder, "%s/checkpoints", o->out) >= (int)sizeof folder)
+        return hpc_fail(HPC_E_ARG, "%s: the path is too long", o->out);
+    TRY(hpc_checkpoint_base(base, folder, o->init));
+    if (base[0] && !(o->init = hpc_arena_text(a, "%s", base))) TRY(HPC_E_NOMEM);
+out:
+    return rc;
+}
+
 static int training_of(hpc_training_options *t, const train_options *o, hpc_arena *a)
 {
     hpc_loader_source *data, *validation;
@@ -455,6 +469,7 @@ static int run(void *options, int argc, char **argv)
                                 "them) with --data DIR"));
     if (!o->out && !o->dry_run)
         TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
+    TRY(find_base(o, a));
     TRY(training_of(&t, o, a));
     rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train_on_ranks(&t, o);
 out:
@@ -471,7 +486,10 @@ const hpc_command hpc_cmd_train = {
         "directory that transformers and hpccoder load. The architecture is Llama's, by --hidden, "
         "--layers and so on; that of a model directory or config.json (--model); or that of the "
         "model whose parameters the run begins with (--init), all of them trained or, with "
-        "--lora-rank, low-rank adapters beside them, merged at the end.\n\n"
+        "--lora-rank, low-rank adapters beside them, merged at the end. Checkpoints of adapters "
+        "leave out the frozen parameters and record the path of the base model (--init) and a "
+        "hash of its weights: keep that model. --resume reads it again and rejects one that has "
+        "changed; give --init DIR if it has moved.\n\n"
         "CONFIG.json is an object whose keys are the long options below; options on the command "
         "line override it, and --set KEY=VALUE is another way to write --KEY VALUE.\n\n"
         "OUT holds config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "

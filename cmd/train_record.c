@@ -75,6 +75,12 @@ static bool is_fixed(const char *name)
     return false;
 }
 
+/* A base model may move: its hash is in the checkpoint. */
+static bool may_move(const char *name, const train_options *was, const train_options *is)
+{
+    return strcmp(name, "init") == 0 && was->init && is->lora_rank > 0;
+}
+
 /* Where a run lies, and how a process goes about it. */
 static bool is_free(const char *name)
 {
@@ -117,7 +123,8 @@ static int compare(const hpc_option *o, const train_options *was, const train_op
     hpc_buf before = {0}, now = {0};
     int rc = HPC_OK;
     char line[640];
-    if (is_free(o->name) || is_fixed(o->name) == tell) return HPC_OK;
+    bool fixed = is_fixed(o->name) && !may_move(o->name, was, is);
+    if (is_free(o->name) || fixed == tell) return HPC_OK;
     hpc_cmd_train_value(&before, o, was);
     hpc_cmd_train_value(&now, o, is);
     if (before.failed || now.failed) TRY(HPC_E_NOMEM);

@@ -13,7 +13,7 @@
 
 #include "train/checkpoint_priv.h"
 
-enum { VERSION = 2 }; /* 1: all in one file */
+enum { VERSION = 3 }; /* 1: all in one file; 2: or in many; 3: or beside a base model */
 
 int checkpoint_path(char out[CHECKPOINT_PATH], const char *folder, const char *name)
 {
@@ -119,7 +119,7 @@ static void put_pruning(hpc_json_out *w, const hpc_checkpoint *c)
     hpc_json_close(w, '}');
 }
 
-int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
+int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_trainer *t,
                           const char *hash, const char *index)
 {
     hpc_json_out w = {.buf = out, .indent = 2};
@@ -127,7 +127,7 @@ int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model
     snprintf(run, sizeof run, "%016" PRIx64, c->run);
     hpc_json_open(&w, NULL, '{');
     hpc_json_put_text(&w, "format", "hpccoder-checkpoint");
-    hpc_json_put_int(&w, "version", index ? 2 : 1);
+    hpc_json_put_int(&w, "version", checkpoint_needs_base(t) ? VERSION : index ? 2 : 1);
     hpc_json_put_text(&w, "hash", hash);
     if (index) hpc_json_put_text(&w, "index", index);
     hpc_json_put_text(&w, "run", run);
@@ -140,8 +140,9 @@ int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model
     put_exact(&w, "seconds", c->seconds);
     if (c->owed) put_row(&w, &c->row);
     if (c->masks) put_pruning(&w, c);
+    checkpoint_base_put(&w, t);
     /* A model that cannot be described is no reason not to save: its export says so. */
-    int rc = put_model(&w, model);
+    int rc = put_model(&w, &t->o.model);
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) hpc_error_clear();
     hpc_json_close(&w, '}');
@@ -272,7 +273,7 @@ static int check_shapes(const checkpoint_state *s, const hpc_trainer *t)
         const hpc_value_info *info = &t->p->value[v];
         hpc_stored_tensor x;
         char want[128];
-        if (!trainer_keeps(t, v)) continue;
+        if (!trainer_stores(t, v)) continue;
         n++;
         if (!checkpoint_state_find(&x, s, info->name))
             return hpc_fail(HPC_E_SHAPE, "it has no %s: it is of another model or optimizer",
@@ -309,8 +310,19 @@ static int load_state(hpc_trainer *t, checkpoint_state *s)
 {
     int rc = check_shapes(s, t);
     for (hpc_value v = 0; v < t->p->value_n && rc >= 0; v++)
-        if (trainer_keeps(t, v)) rc = load_value(t, s, v);
+        if (trainer_stores(t, v)) rc = load_value(t, s, v);
     return rc;
+}
+
+/* What the checkpoint leaves to the base model, the trainer has read from there. */
+static int check_base(hpc_trainer *t, const hpc_json *record)
+{
+    checkpoint_base b;
+    int rc = checkpoint_base_read(&b, record);
+    if (rc < 0) return rc;
+    t->stores_base = b.path == NULL;
+    if (!b.path || t->o.model.adapter.rank == 0) return HPC_OK;
+    return checkpoint_base_compare(&b, t->o.init ? t->o.init : "", t->base_hash, "--init");
 }
 
 static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64_t step)
@@ -319,6 +331,7 @@ static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64
     hpc_json *root = NULL;
     int rc;
     TRY(checkpoint_record_read(&root, c, folder, step));
+    TRY(check_base(t, root));
     TRY(checkpoint_state_open(&s, folder, step, root));
     if (c->frozen != (t->o.masks != NULL)) {
         TRY(checkpoint_state_check(s)); /* a damaged one is passed over, pruned or not */

@@ -11,6 +11,7 @@
 
 struct hpc_saved {
     checkpoint_state *state;
+    hpc_weights *base; /* what the checkpoint leaves out; NULL: nothing */
     hpc_json *record;
     hpc_checkpoint at;
     hpc_model_config model;
@@ -76,7 +77,20 @@ out:
     return rc;
 }
 
-int hpc_saved_open(hpc_saved **out, const char *run, int64_t step)
+static int open_base(hpc_saved *s, const char *path)
+{
+    checkpoint_base b;
+    int rc = checkpoint_base_read(&b, s->record);
+    if (rc < 0) return rc;
+    if (!b.path && path)
+        return hpc_fail(HPC_E_ARG,
+                        "--base %s: the checkpoint of step %lld holds all parameters; leave it out",
+                        path, (long long)s->at.step);
+    if (!b.path) return HPC_OK;
+    return checkpoint_base_open(&s->base, &b, path, &s->model, "--base");
+}
+
+int hpc_saved_open(hpc_saved **out, const char *run, int64_t step, const char *base)
 {
     hpc_saved *s = hpc_alloc(1, sizeof *s);
     int rc = s ? HPC_OK : HPC_E_NOMEM;
@@ -87,6 +101,7 @@ int hpc_saved_open(hpc_saved **out, const char *run, int64_t step)
     TRY(checkpoint_record_read(&s->record, &s->at, s->folder, step));
     TRY(read_config(s));
     TRY(checkpoint_state_open(&s->state, s->folder, step, s->record));
+    TRY(open_base(s, base));
     *out = s;
     s = NULL;
 out:
@@ -98,6 +113,7 @@ void hpc_saved_close(hpc_saved *s)
 {
     if (!s) return;
     checkpoint_state_close(s->state);
+    hpc_weights_close(s->base);
     hpc_json_free(s->record);
     hpc_free(s);
 }
@@ -120,6 +136,22 @@ static bool find(hpc_stored_tensor *x, const hpc_saved *s, const char *name)
     return checkpoint_state_find(x, s->state, master) || checkpoint_state_find(x, s->state, name);
 }
 
+/* As the run held it: in the type that it computes in. */
+static int read_base(float *out, const hpc_saved *s, const hpc_model_tensor *t)
+{
+    int64_t n = 1;
+    void *room;
+    int rc = hpc_weights_read(out, s->base, t);
+    if (rc < 0 || s->model.dtype == HPC_F32) return rc;
+    for (int d = 0; d < t->rank; d++) n *= t->extent[d];
+    room = hpc_alloc((size_t)n + 1, hpc_dtype_get(s->model.dtype)->block_bytes);
+    if (!room) return HPC_E_NOMEM;
+    hpc_from_f32(room, s->model.dtype, out, n);
+    hpc_to_f32(out, room, s->model.dtype, n);
+    hpc_free(room);
+    return rc;
+}
+
 int hpc_saved_read(float *out, const hpc_model_tensor *t, void *saved)
 {
     static const int64_t origin[HPC_RANK_MAX];
@@ -128,6 +160,7 @@ int hpc_saved_read(float *out, const hpc_model_tensor *t, void *saved)
     int64_t n = 1;
     void *room = NULL;
     int rc;
+    if (s->base && trainer_is_base(s->base, t)) return read_base(out, s, t);
     if (!find(&x, s, t->name))
         return hpc_fail(HPC_E_FORMAT, "%s, step %lld: it has no %s", s->folder,
                         (long long)s->at.step, t->name);

@@ -108,7 +108,7 @@ int checkpoint_parts(checkpoint_part **out, int64_t *n, const hpc_trainer *t,
     int coord[HPC_AXIS_N], rc = HPC_OK;
     hpc_grid_coords(coord, trainer_shape(t), rank);
     for (hpc_value v = 0; v < t->p->value_n; v++)
-        if (trainer_keeps(t, v)) TRY(add_value(&l, t, v, coord));
+        if (trainer_stores(t, v)) TRY(add_value(&l, t, v, coord));
     TRY(add_masks(&l, t, masks, rank));
 out:
     *out = l.part;

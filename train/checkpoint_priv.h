@@ -25,11 +25,28 @@ int checkpoint_hash_read(hpc_hash128 *out, const char *text);
 /* ---- the record (checkpoint.c) ----------------------------------------------------------------
  */
 /* index: the name of its file; NULL: all is in one. */
-int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_model_config *model,
+int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_trainer *t,
                           const char *hash, const char *index);
 int checkpoint_record_read(hpc_json **root, hpc_checkpoint *c, const char *folder, int64_t step);
 /* Steps of the folder's files step-N.ENDING, ascending. */
 int checkpoint_steps(int64_t **out, int64_t *n, const char *folder, const char *ending);
+
+/* ---- the base model (checkpoint_base.c) -------------------------------------------------------
+ */
+typedef struct checkpoint_base {
+    const char *path; /* the record's; NULL: the checkpoint needs none */
+    hpc_hash128 hash;
+} checkpoint_base;
+bool checkpoint_needs_base(const hpc_trainer *t);
+/* Writes nothing if t's checkpoints need no base. */
+void checkpoint_base_put(hpc_json_out *w, const hpc_trainer *t);
+int checkpoint_base_read(checkpoint_base *out, const hpc_json *record);
+/* HPC_E_ARG: the weights at `path` have another hash than base b. option: to name a copy with. */
+int checkpoint_base_compare(const checkpoint_base *b, const char *path, hpc_hash128 found,
+                            const char *option);
+/* Opens base b at `path`, or at the recorded one (NULL), and compares. */
+int checkpoint_base_open(hpc_weights **out, const checkpoint_base *b, const char *path,
+                         const hpc_model_config *c, const char *option);
 
 /* ---- parts (checkpoint_part.c) ---------------------------------------------------------------
  */

@@ -142,7 +142,7 @@ static int copy_state(hpc_saving *s)
     if (!s->data) TRY(HPC_E_NOMEM);
     for (hpc_value v = 0; v < s->t->p->value_n; v++) {
         bool mine = k < s->part_n && s->part[k].tensor == v;
-        if (!trainer_keeps(s->t, v)) continue;
+        if (!trainer_stores(s->t, v)) continue;
         if (mine || trainer_shares(s->t, v))
             TRY(copy_value(s, v, i, mine ? &s->part[k] : NULL, &r));
         i += mine;
@@ -170,7 +170,7 @@ static int save_record(const hpc_saving *s, const char *hash, const char *index)
     int rc;
     checkpoint_name(name, s->c.step, "json");
     TRY(checkpoint_path(path, s->folder, name));
-    TRY(checkpoint_record_put(&text, &s->c, &s->t->o.model, hash, index));
+    TRY(checkpoint_record_put(&text, &s->c, s->t, hash, index));
     TRY(hpc_file_save(path, text.data, text.n));
 out:
     hpc_buf_release(&text);

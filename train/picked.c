@@ -31,7 +31,8 @@ int trainer_find_kept(hpc_trainer *t)
 {
     const hpc_program *p = t->p;
     t->keeps = hpc_alloc((size_t)p->value_n + 1, sizeof *t->keeps);
-    if (!t->keeps) return HPC_E_NOMEM;
+    t->from_base = hpc_alloc((size_t)p->value_n + 1, sizeof *t->from_base);
+    if (!t->keeps || !t->from_base) return HPC_E_NOMEM;
     for (hpc_value v = 0; v < p->value_n; v++)
         t->keeps[v] = p->value[v].kind == HPC_VALUE_STATE && p->value[v].base < 0;
     for (hpc_value v = 0; v < p->value_n; v++)

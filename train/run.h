@@ -23,7 +23,8 @@ typedef struct hpc_trainer_options {
     hpc_model_config model;
     hpc_optimizer_config optimizer;
     hpc_step_options step; /* step.model is filled in from the numbers below */
-    const char *init;      /* model directory that parameters come from; NULL: drawn from seed */
+    const char *init;      /* model directory that parameters come from; NULL: drawn from seed;
+                              with adapters it is the base model */
     int objective;         /* hpc_objective */
     int64_t length, rows;  /* of a microbatch, on all ranks together */
     int64_t documents;     /* at most so many in a row */
@@ -106,7 +107,12 @@ int hpc_trainer_export(const hpc_trainer *t, const char *dir);
  * this saving), and step-00000120.SAVE.index says which rows of which tensor lie where, with their
  * hashes. step-00000120.json is written last, with a hash of the one file or of the index, the
  * model's configuration, and where the run stood: without it there is no checkpoint. Either is
- * loaded on any grid. */
+ * loaded on any grid.
+ *
+ * Beside adapters a checkpoint leaves out the frozen parameters that trainer_options.init has. Its
+ * record then names that base model, with a hash of these parameters' values. A trainer that loads
+ * it has read them from its own init: HPC_E_ARG if the hashes differ. A checkpoint with the frozen
+ * parameters inside, from an older version, loads as well, and the run continues to store them. */
 typedef struct hpc_checkpoint {
     uint64_t run; /* its number, drawn when it began; 0 in those that were saved before there was
                      one */
@@ -152,9 +158,16 @@ int hpc_checkpoint_masks(hpc_checkpoint *c, hpc_masks **masks, const char *folde
  * left half written. Later ones are not this run's, which passed them over. */
 int hpc_checkpoint_prune(const char *folder, int64_t keep, int64_t newest);
 
-/* The model in a checkpoint of the run in folder RUN, without its trainer; step -1: the newest. */
+/* The base model of the run that the newest checkpoint in `folder` is of, before there is a
+ * trainer: `init` if that can be opened, else the recorded path. HPC_E_ARG if neither can. "":
+ * `folder` has no checkpoint, or the newest needs no base. */
+enum { HPC_BASE_PATH = 4096 };
+int hpc_checkpoint_base(char out[HPC_BASE_PATH], const char *folder, const char *init);
+
+/* The model in a checkpoint of the run in folder RUN, without its trainer; step -1: the newest.
+ * base: the base model that the checkpoint needs; NULL: the recorded one. */
 typedef struct hpc_saved hpc_saved;
-int hpc_saved_open(hpc_saved **out, const char *run, int64_t step);
+int hpc_saved_open(hpc_saved **out, const char *run, int64_t step, const char *base);
 void hpc_saved_close(hpc_saved *s);
 const hpc_model_config *hpc_saved_config(const hpc_saved *s);
 int64_t hpc_saved_step(const hpc_saved *s);

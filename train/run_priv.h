@@ -19,11 +19,14 @@ struct hpc_trainer {
     int64_t losses;    /* of a microbatch, on all ranks */
     bool dry;
     hpc_trainer_plan plan;
-    bool *keeps;     /* by value: state that goes into a checkpoint */
-    hpc_type *whole; /* by value: its type on all ranks together */
-    int part, parts; /* of a microbatch's rows, this rank's and how many */
-    uint64_t begun;  /* a hash of what all state began as, on all ranks together */
-    int64_t zero;    /* hpc_clock_ns when all ranks had opened theirs */
+    bool *keeps;           /* by value: state between steps */
+    bool *from_base;       /* by value: a frozen parameter that was read from o.init */
+    bool stores_base;      /* checkpoints hold those, as the one does that was loaded */
+    hpc_hash128 base_hash; /* of those: trainer_base_hash */
+    hpc_type *whole;       /* by value: its type on all ranks together */
+    int part, parts;       /* of a microbatch's rows, this rank's and how many */
+    uint64_t begun;        /* a hash of what all state began as, on all ranks together */
+    int64_t zero;          /* hpc_clock_ns when all ranks had opened theirs */
 };
 
 enum { RUN_PATH = 4096 };
@@ -118,5 +121,18 @@ static inline bool trainer_keeps(const hpc_trainer *t, hpc_value v)
 {
     return t->keeps[v];
 }
+
+/* State that goes into a checkpoint. */
+static inline bool trainer_stores(const hpc_trainer *t, hpc_value v)
+{
+    return t->keeps[v] && (t->stores_base || !t->from_base[v]);
+}
+
+/* ---- the base model of adapters (checkpoint_base.c) -------------------------------------------
+ */
+/* Whether checkpoints leave tensor `row` to the base model w. */
+bool trainer_is_base(const hpc_weights *w, const hpc_model_tensor *row);
+/* The hash of a base: of its tensors' hashes in the table's order, zeros where it has none. */
+hpc_hash128 trainer_base_hash(const hpc_hash128 *tensor, int64_t n);
 
 #endif

@@ -77,11 +77,14 @@ static int write_state(hpc_trainer *t)
     float *data = hpc_alloc(most ? most : 1, 1);
     void *room = hpc_alloc(most ? most : 1, 2); /* as f64 */
     hpc_model_tensor *tensor = NULL;
+    hpc_hash128 *hash = NULL; /* of the base's tensors */
     hpc_weights *w = NULL;
     int64_t n = 0;
     int rc = HPC_OK;
     if (!data || !room) TRY(HPC_E_NOMEM);
     TRY(hpc_model_tensors(&tensor, &n, &t->o.model));
+    hash = hpc_alloc((size_t)n + 1, sizeof *hash);
+    if (!hash) TRY(HPC_E_NOMEM);
     if (t->o.init) TRY(hpc_weights_open(&w, t->o.init, &t->o.model));
     for (hpc_value v = 0; v < t->p->value_n; v++) {
         if (!trainer_keeps(t, v)) continue;
@@ -92,13 +95,18 @@ static int write_state(hpc_trainer *t)
             hpc_model_init(data, row, 0, elements_of(&t->whole[v]), t->o.seed);
         else
             hpc_step_initial(data, &t->io, v, &t->whole[v], &t->o.model);
-        t->begun = hpc_hash(data, (size_t)elements_of(&t->whole[v]) * sizeof *data, t->begun);
+        size_t bytes = (size_t)elements_of(&t->whole[v]) * sizeof *data;
+        t->begun = hpc_hash(data, bytes, t->begun);
+        t->from_base[v] = row && trainer_is_base(w, row);
+        if (t->from_base[v]) hash[row - tensor] = hpc_hash_wide(data, bytes);
         TRY(write_real(t, v, data, room));
     }
+    t->base_hash = trainer_base_hash(hash, n);
     TRY(trainer_write_indices(t));
     TRY(trainer_written(t));
 out:
     hpc_weights_close(w);
+    hpc_free(hash);
     hpc_free(tensor);
     hpc_free(data);
     hpc_free(room);
@@ -272,6 +280,7 @@ void hpc_trainer_close(hpc_trainer *t)
     for (int64_t k = 0; t->batch && k < t->o.accumulate; k++) hpc_batch_free(t->batch[k]);
     hpc_free(t->batch);
     hpc_free(t->keeps);
+    hpc_free(t->from_base);
     hpc_free(t->whole);
     hpc_free(t->real);
     hpc_free(t->start);

@@ -1,5 +1,5 @@
 /*
- * Tests of the language server: life cycle, superseding, cancellation, fixes, and broken models.
+ * Tests of the language server: life cycle, superseding, cancellation, and broken models.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +9,8 @@
 #include <limits.h>
 #include <time.h>
 
-#include "infer/serve/document.h"
 #include "tests/serve/client.h"
-#include "tests/source/check.h"
 #include "tests/support/chain.h"
-#include "tests/support/command.h"
 #include "tests/support/folder.h"
 
 #define URI      "file:///tmp/f.c"
@@ -179,85 +176,6 @@ static void model_that_cannot_be_loaded_is_reported_once(void **state)
     assert_int_equal(client_close(&c), 0);
 }
 
-/* ---- fixes ---------------------------------------------------------------------------------- */
-
-#define LOOPS                                                                                      \
-    "/* \xc3\xa9\xf0\x9f\x98\x80 */ double sum(int n, const double *x)\n{\n"                       \
-    "    double s = 0;\n    /* \xf0\x9f\x98\x80 */ for (int i = 0; i < n; i++)\n"                  \
-    "        s += x[i];\n    return s;\n}\r\n"                                                     \
-    "void set(int n, double *x)\n{\n    for (int i = 0; i < n; i++) x[i] = 1;\n}\n"
-
-static hpc_text_position position(const hpc_json *v, const char *key)
-{
-    hpc_text_position p;
-    const hpc_json *x = hpc_json_get(v, key);
-    test_ok(hpc_json_int(&p.line, hpc_json_get(x, "line"), "line"));
-    test_ok(hpc_json_int(&p.character, hpc_json_get(x, "character"), "character"));
-    return p;
-}
-
-/* Applies the edits of the last action: those at the end of the file first. */
-static void apply(hpc_document *d, const hpc_json *answer, hpc_position_unit unit)
-{
-    const hpc_json *actions = hpc_json_get(answer, "result");
-    const hpc_json *action = hpc_json_at(actions, hpc_json_n(actions) - 1);
-    const hpc_json *changes = hpc_json_get(hpc_json_get(action, "edit"), "changes");
-    const hpc_json *edits = hpc_json_get(changes, URI);
-    assert_true(hpc_json_n(edits) > 0);
-    for (int64_t k = hpc_json_n(edits) - 1; k >= 0; k--) {
-        const hpc_json *e = hpc_json_at(edits, k), *range = hpc_json_get(e, "range");
-        const char *text;
-        test_ok(hpc_json_text(&text, hpc_json_get(e, "newText"), "newText"));
-        test_ok(hpc_document_edit(d, hpc_text_offset(&d->text, position(range, "start"), unit),
-                                  hpc_text_offset(&d->text, position(range, "end"), unit), text,
-                                  strlen(text)));
-    }
-}
-
-static void fixes_equal_those_of_the_command(void **state)
-{
-    static const char *const capabilities[] = {
-        "{\"general\":{\"positionEncodings\":[\"utf-16\",\"utf-8\"]}}", "{}"};
-    static const char ask[] =
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"textDocument/codeAction\",\"params\":{" DOCUMENT
-        ",\"range\":{\"start\":{\"line\":0,\"character\":0},\"end\":{\"line\":0,\"character\":0}},"
-        "\"context\":{\"diagnostics\":[],\"only\":[\"source.fixAll\"]}}}";
-    char path[PATH_MAX], folder[PATH_MAX];
-    hpc_checker_options checking = HPC_CHECKER_DEFAULTS;
-    hpc_test_outcome out;
-    hpc_buf fixed = {0};
-    NEED_LIBRARY;
-    test_ok(hpc_file_save(hpc_test_path(path, *state, "f.c"), LOOPS, sizeof LOOPS - 1));
-    hpc_test_command_in(&out, ((const hpc_test_folder *)*state)->root, "pragma @f.c --fix -q");
-    assert_int_equal(out.code, 0);
-    test_ok(hpc_file_read(&fixed, path, 1 << 20));
-    assert_non_null(strstr(fixed.data, "#pragma omp"));
-    library_folder(folder);
-    checking.library = folder;
-    for (int unit = 0; unit < 2; unit++) {
-        hpc_lsp_options o = {0};
-        hpc_documents d = {0};
-        hpc_checker *checker;
-        lsp_client c;
-        test_ok(hpc_checker_open(&checker, &checking));
-        o.checker = checker;
-        client_open(&c, &o);
-        client_begin(&c, capabilities[unit]);
-        client_open_document(&c, URI, LOOPS);
-        test_ok(hpc_documents_put(&d, URI, 1, LOOPS, sizeof LOOPS - 1));
-        client_send(&c, ask);
-        hpc_json *answer = client_answer(&c);
-        apply(hpc_documents_find(&d, URI), answer, unit == 0 ? HPC_UNIT_UTF8 : HPC_UNIT_UTF16);
-        assert_string_equal(hpc_documents_find(&d, URI)->text.data, fixed.data);
-        hpc_json_free(answer);
-        client_ask(&c, SHUTDOWN);
-        assert_int_equal(client_close(&c), 0);
-        hpc_checker_close(checker);
-        hpc_documents_release(&d);
-    }
-    hpc_buf_release(&fixed);
-}
-
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -270,7 +188,6 @@ int main(void)
         TEST(cancelled_requests_say_so),
         TEST(completion_items_contain_the_name_before_the_cursor),
         TEST(model_that_cannot_be_loaded_is_reported_once),
-        TEST(fixes_equal_those_of_the_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
