@@ -286,7 +286,6 @@ static int try_group(state *z, bool *group)
     TRY(try_chosen(&t, z));
     if (t.is == DIFFERS) { /* is it steady? */
         const char *failed = NULL;
-        const char *said = t.text;
         TRY(scratch_fresh(&z->s));
         TRY(build(z, TOOLS_PLAIN, "the build as it is", &failed));
         if (!failed) TRY(more_serial(z, MORE_SERIAL_RUNS, &failed));
@@ -296,7 +295,6 @@ static int try_group(state *z, bool *group)
             t = (trial){.is = CANNOT_TELL, .text = failed};
         } else {
             TRY(try_chosen(&t, z));
-            if (t.is == DIFFERS) t.text = said;
         }
     }
     if (t.is == SAME || n == 1) {
