@@ -126,13 +126,31 @@ static void do_while_zero_is_no_loop(void **state)
     hpc_test_says(o.out, "a.c:12: unknown\n");
 }
 
+/* mpicc knows the folder; the CUDA that libclang reads has no functions, whatever the flags. */
+static void advice_on_errors_can_be_followed(void **state)
+{
+    static const char mpi[] = "#include <mpi.h>\nint rank(MPI_Comm c);\n";
+    static const char cuda[] = "void f(void **p) { cudaMalloc(p, 8); }\n";
+    NEED_LIBRARY;
+    write_source(state, "a.c", mpi);
+    hpc_test_command_in(&o, root_of(state), "pragma -p none @a.c -- -nostdinc");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "a.c:1: 'mpi.h' file not found");
+    hpc_test_says(o.err, "; give MPI's flags after --, as -- $(mpicc --showme:compile)\n");
+    write_source(state, "a.cu", cuda);
+    hpc_test_command_in(&o, root_of(state), "pragma -p none @a.cu");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "; functions of CUDA and HIP are not declared here: what calls them is "
+                         "unknown\n");
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(fields_of_anonymous_structs_compile_in_clauses),
-                                       TEST(device_code_gets_no_directive),
-                                       TEST(do_while_zero_is_no_loop)};
+    const struct CMUnitTest tests[] = {
+        TEST(fields_of_anonymous_structs_compile_in_clauses), TEST(device_code_gets_no_directive),
+        TEST(do_while_zero_is_no_loop), TEST(advice_on_errors_can_be_followed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
