@@ -60,8 +60,12 @@ static int read_text(pragma_file *f)
     TRY(hpc_file_read(&f->text, f->path, FILE_MOST));
     TRY(hpc_buf_text(&f->text, "")); /* an empty one has data too */
     const char *zero = memchr(f->text.data, '\0', f->text.n);
-    if (zero)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->path,
+    const bool is_utf16 = f->text.n >= 2 && (memcmp(f->text.data, "\xff\xfe", 2) == 0 ||
+                                             memcmp(f->text.data, "\xfe\xff", 2) == 0);
+    if (is_utf16)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: UTF-16 text: convert it to UTF-8 first", f->path);
+    else if (zero)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: not a text: byte %zu is NUL", f->path,
                       (size_t)(zero - f->text.data));
     f->language = hpc_language_of(f->path, f->text.data, f->text.n);
     if (rc >= 0 && f->language == HPC_LANGUAGE_NONE)

@@ -389,6 +389,18 @@ static int follow(hpc_training_options *t, const train_options *o)
     return rc < 0 ? rc : EXIT_DONE;
 }
 
+/* Mistakes that are dear to notice after the run. */
+static void warn_of_options(const train_options *o, const hpc_training_options *t)
+{
+    if (o->quiet) return;
+    if (o->warmup >= t->steps)
+        hpc_cmd_warn("the rate still rises when the run ends: warmup is not below steps", "train");
+    if (!t->tokenizer)
+        hpc_cmd_warn("the model will hold no tokenizer, which complete needs: --tokenizer FILE "
+                     "copies one",
+                     "train");
+}
+
 static int train(hpc_training_options *t, const train_options *o, bool leads)
 {
     show s = {.o = o, .signals = t->user};
@@ -403,8 +415,7 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
-    if (o->warmup >= t->steps && !o->quiet)
-        hpc_cmd_warn("the rate still rises when the run ends: warmup is not below steps", "train");
+    warn_of_options(o, t);
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;
