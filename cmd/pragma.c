@@ -213,16 +213,6 @@ out:
     return rc;
 }
 
-static const char *advice_on_errors(const pragma_file *f)
-{
-    if (strcmp(f->missing, "mpi.h") == 0)
-        return "give MPI's flags after --, as -- $(mpicc --showme:compile)";
-    if (f->missing[0]) return "name the header's folder with -p or -- -I";
-    if (f->language == HPC_LANGUAGE_CUDA || f->language == HPC_LANGUAGE_HIP)
-        return "functions of CUDA and HIP are not declared here: what calls them is unknown";
-    return "give the compiler's flags with -p or after --";
-}
-
 /* The first error of the compiler, where it is, and what to do. Errors take verdicts away, so the
  * file counts as one that could not be used. */
 static void warn_of_errors(const pragma_file *f, judging *j)
@@ -232,7 +222,7 @@ static void warn_of_errors(const pragma_file *f, judging *j)
     j->worst = EXIT_BAD_INPUT;
     if (f->errors > 1)
         snprintf(count, sizeof count, " (first of %lld errors)", (long long)f->errors);
-    snprintf(text, sizeof text, "%s%s; %s", f->error, count, advice_on_errors(f));
+    snprintf(text, sizeof text, "%s%s; %s", f->error, count, pragma_error_advice(f));
     hpc_cmd_warn(text, "pragma");
 }
 

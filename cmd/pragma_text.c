@@ -120,3 +120,16 @@ int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
         if (!o->check || pragma_is_wrong(&f->loops.item[i])) put_loop(out, f, i);
     return out->failed;
 }
+
+/* ---- errors of the compiler --------------------------------------------------------------------
+ */
+
+const char *pragma_error_advice(const pragma_file *f)
+{
+    if (strcmp(f->missing, "mpi.h") == 0)
+        return "give MPI's flags after --, as -- $(mpicc --showme:compile)";
+    if (f->missing[0]) return "name the header's folder with -p or -- -I";
+    if (f->language == HPC_LANGUAGE_CUDA || f->language == HPC_LANGUAGE_HIP)
+        return "functions of CUDA and HIP are not declared here: what calls them is unknown";
+    return "give the compiler's flags with -p or after --";
+}

@@ -541,8 +541,6 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @notes.txt", "by its name");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "int a;\0int b;\n", 14));
     hpc_test_refuses(&o, root, "pragma @z.c", "not a text: byte 6 is NUL");
-    test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "\xff\xfei\0n\0", 6));
-    hpc_test_refuses(&o, root, "pragma @z.c", "UTF-16 text: convert it to UTF-8 first");
 }
 
 /* What cannot be used is named, and the others go on. */

@@ -144,6 +144,13 @@ static void advice_on_errors_can_be_followed(void **state)
                          "unknown\n");
 }
 
+static void utf16_is_named(void **state)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "\xff\xfei\0n\0", 6));
+    hpc_test_refuses(&o, root_of(state), "pragma @z.c", "UTF-16 text: convert it to UTF-8 first");
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
@@ -151,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(fields_of_anonymous_structs_compile_in_clauses), TEST(device_code_gets_no_directive),
-        TEST(do_while_zero_is_no_loop), TEST(advice_on_errors_can_be_followed)};
+        TEST(do_while_zero_is_no_loop), TEST(advice_on_errors_can_be_followed),
+        TEST(utf16_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
