@@ -275,31 +275,35 @@ out:
     return rc;
 }
 
+static int say_group(state *z, const bool *group, const trial *t)
+{
+    int rc = 0;
+    for (int64_t k = 0; k < z->l->n && rc >= 0; k++)
+        if (group[k]) rc = say(z, k, t);
+    return rc;
+}
+
 static int try_group(state *z, bool *group)
 {
+    const char *failed = z->u.all ? UNSTEADY : NULL;
     int64_t n = 0;
     trial t;
     int rc = 0;
     for (int64_t k = 0; k < z->l->n; k++) n += z->chosen[k] = group[k];
     if (n == 0) return 0;
     z->c = (compared){0};
-    TRY(try_chosen(&t, z));
-    if (t.is == DIFFERS) { /* is it steady? */
-        const char *failed = NULL;
+    if (!failed) TRY(try_chosen(&t, z));
+    if (!failed && t.is == DIFFERS) { /* is it steady? */
         TRY(scratch_fresh(&z->s));
         TRY(build(z, TOOLS_PLAIN, "the build as it is", &failed));
         if (!failed) TRY(more_serial(z, MORE_SERIAL_RUNS, &failed));
         z->c = (compared){0};
         if (!failed && z->u.all) failed = UNSTEADY;
-        if (failed) {
-            t = (trial){.is = CANNOT_TELL, .text = failed};
-        } else {
-            TRY(try_chosen(&t, z));
-        }
+        if (!failed) TRY(try_chosen(&t, z));
     }
-    if (t.is == SAME || n == 1) {
-        for (int64_t k = 0; k < z->l->n; k++)
-            if (group[k]) TRY(say(z, k, &t));
+    if (failed) t = (trial){.is = CANNOT_TELL, .text = failed};
+    if (failed || t.is == SAME || n == 1) {
+        TRY(say_group(z, group, &t));
     } else {
         TRY(try_each(z, group, &t));
     }
