@@ -207,12 +207,12 @@ static void print_ready(void *user, const char *text, size_t n)
 }
 
 /* The bytes around the place stay what they were. A text at the end of a file ends its line. */
-static int write_file(completing *x)
+static int write_file(completing *x, bool stopped)
 {
     const hpc_spot *d = &x->spot;
     hpc_buf all = {0}, text = {0};
     int rc = HPC_OK;
-    if (x->made.n > 0 && x->made.item[0].finish == HPC_COMPLETION_CANCELLED)
+    if (stopped)
         return hpc_fail(HPC_E_ABORTED, "stopped before the completion was whole; %s is unchanged",
                         x->file);
     if (x->made.n == 0 || x->made.item[0].text.n == 0) return HPC_OK;
@@ -410,7 +410,8 @@ static int run(void *options, int argc, char **argv)
                                          : "what has been completed is printed"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     bool whole = x.o->partial || !complete_incomplete(&x);
-    if (x.o->write && whole) TRY(write_file(&x));
+    bool stopped = *hpc_cmd_signals_stop(signals) != 0;
+    if (x.o->write && (whole || stopped)) TRY(write_file(&x, stopped));
     if (x.o->json) TRY(complete_print_json(&x));
     if (!x.o->json && !x.o->write) TRY(complete_print_text(&x));
     complete_remark(&x);

@@ -59,8 +59,12 @@ static int read_text(pragma_file *f)
     TRY(hpc_file_read(&f->d.text, f->d.path, FILE_MOST));
     TRY(hpc_buf_text(&f->d.text, "")); /* an empty one has data too */
     const char *zero = memchr(f->d.text.data, '\0', f->d.text.n);
-    if (zero)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->d.path,
+    const bool is_utf16 = f->d.text.n >= 2 && (memcmp(f->d.text.data, "\xff\xfe", 2) == 0 ||
+                                               memcmp(f->d.text.data, "\xfe\xff", 2) == 0);
+    if (is_utf16)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: UTF-16 text: convert it to UTF-8 first", f->d.path);
+    else if (zero)
+        rc = hpc_fail(HPC_E_FORMAT, "%s: not a text: byte %zu is NUL", f->d.path,
                       (size_t)(zero - f->d.text.data));
     f->d.language = hpc_language_of(f->d.path, f->d.text.data, f->d.text.n);
     if (rc >= 0 && f->d.language == HPC_LANGUAGE_NONE)
@@ -186,9 +190,7 @@ static void warn_of_errors(const pragma_file *f, judging *j)
     j->worst = EXIT_BAD_INPUT;
     if (f->d.errors > 1)
         snprintf(count, sizeof count, " (first of %lld errors)", (long long)f->d.errors);
-    snprintf(text, sizeof text, "%s%s; %s", f->d.error, count,
-             f->d.missing[0] ? "name the header's folder with -p or -- -I"
-                             : "give the compiler's flags with -p or after --");
+    snprintf(text, sizeof text, "%s%s; %s", f->d.error, count, pragma_error_advice(f));
     hpc_cmd_warn(text, "pragma");
 }
 

@@ -35,6 +35,7 @@ int pragma_verify(pragma_file *f, const hpc_tree *tree, const hpc_check_flags *f
 
 /* ---- pragma_text.c, pragma_json.c, pragma_sarif.c ---- */
 int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o);
+const char *pragma_error_advice(const pragma_file *f); /* on the first error of the compiler */
 /* In a list that is open. */
 void pragma_put_json(hpc_json_out *w, const pragma_file *f);
 /* Of all files: the whole log. */

@@ -248,3 +248,16 @@ int pragma_put_text(hpc_buf *out, const pragma_file *f, const pragma_options *o)
         if (!o->check || hpc_directive_is_wrong(&f->d.loops.item[i])) put_loop(out, f, i);
     return out->failed;
 }
+
+/* ---- errors of the compiler --------------------------------------------------------------------
+ */
+
+const char *pragma_error_advice(const pragma_file *f)
+{
+    if (strcmp(f->d.missing, "mpi.h") == 0)
+        return "give MPI's flags after --, as -- $(mpicc --showme:compile)";
+    if (f->d.missing[0]) return "name the header's folder with -p or -- -I";
+    if (f->d.language == HPC_LANGUAGE_CUDA || f->d.language == HPC_LANGUAGE_HIP)
+        return "functions of CUDA and HIP are not declared here: what calls them is unknown";
+    return "give the compiler's flags with -p or after --";
+}

@@ -410,6 +410,20 @@ static int follow(hpc_training_options *t, const train_options *o)
     return rc < 0 ? rc : EXIT_DONE;
 }
 
+/* Mistakes that are dear to notice after the run. */
+static void warn_of_options(const train_options *o, const hpc_training_options *t)
+{
+    if (o->quiet) return;
+    if (t->lr.warmup >= t->steps)
+        hpc_cmd_warn("the run ends during the warm-up, before the learning rate reaches its peak: "
+                     "lower --warmup or raise --steps",
+                     "train");
+    if (!t->tokenizer)
+        hpc_cmd_warn("the model will hold no tokenizer, which complete needs: --tokenizer FILE "
+                     "copies one",
+                     "train");
+}
+
 static int train(hpc_training_options *t, const train_options *o, bool leads)
 {
     show s = {.o = o, .signals = t->user};
@@ -424,10 +438,7 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     TRY(measure_peak(&t->peak_flops, t));
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
-    if (t->lr.warmup >= t->steps && !o->quiet)
-        hpc_cmd_warn("the run ends during the warm-up, before the learning rate reaches its peak: "
-                     "lower --warmup or raise --steps",
-                     "train");
+    warn_of_options(o, t);
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;

@@ -66,8 +66,10 @@ static void check_complete(hpc_completion *c, bool blocks)
     const char *reason = reason_of(c, open);
     k->ok = reason == NULL;
     if (k->ok) return;
-    int n = snprintf(k->text, sizeof k->text, "%s after %lld token%s", reason, (long long)c->tokens,
-                     c->tokens == 1 ? "" : "s");
+    int n = c->tokens == 0
+                ? snprintf(k->text, sizeof k->text, "%s within the first statement", reason)
+                : snprintf(k->text, sizeof k->text, "%s after %lld token%s", reason,
+                           (long long)c->tokens, c->tokens == 1 ? "" : "s");
     if (open > 0)
         snprintf(k->text + n, sizeof k->text - (size_t)n, ", with %lld bracket%s open",
                  (long long)open, open == 1 ? "" : "s");

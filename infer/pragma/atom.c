@@ -273,26 +273,21 @@ static bool is_zero(const poly *p)
     return poly_is_number(p, &c) && c == 0;
 }
 
-/* "s->x[i]": an index 0 right behind a pointer in front of a field is the arrow. */
+/* "s->x[i]": an index 0 directly after a pointer and before a field is the arrow. Anonymous structs
+ * and unions have no name. */
 void place_text(hpc_buf *b, const study *s, const place *p)
 {
     bool follows = p->base >= 0 && s->atoms[p->base].kind != ATOM_OBJECT;
-    int32_t k = 0;
-    if (follows && s->atoms[p->base].kind == ATOM_THIS && p->n > 1 && p->step[1].field >= 0) {
-        hpc_buf_text(b, symbol_name(s, p->step[1].field));
-        k = 2;
-    } else {
-        base_text(b, s, p->base);
-    }
-    for (; k < p->n; k++) {
+    bool member = follows && p->n > 1 && p->step[1].field >= 0;
+    bool own = member && s->atoms[p->base].kind == ATOM_THIS;
+    bool arrow = member && p->step[0].field == STEP_INDEX && is_zero(p->step[0].index);
+    const char *before = own ? "" : arrow ? "->" : ".";
+    if (!own) base_text(b, s, p->base);
+    for (int32_t k = own || arrow ? 1 : 0; k < p->n; k++) {
         const place_step *e = &p->step[k];
-        if (e->field >= 0) {
-            hpc_buf_printf(b, ".%s", symbol_name(s, e->field));
-        } else if (e->field == STEP_INDEX && k == 0 && follows && is_zero(e->index) && p->n > 1 &&
-                   p->step[1].field >= 0)
-        {
-            hpc_buf_printf(b, "->%s", symbol_name(s, p->step[1].field));
-            k++;
+        if (e->field >= 0 && *symbol_name(s, e->field)) {
+            hpc_buf_printf(b, "%s%s", before, symbol_name(s, e->field));
+            before = ".";
         } else if (e->field == STEP_INDEX) {
             hpc_buf_text(b, "[");
             poly_text(b, s, e->index);

@@ -100,6 +100,40 @@ static double rounded(double trips)
     return ceil(trips / unit) * unit;
 }
 
+/* The largest value of a factor by its type, or the least one; infinite where no type bounds it. */
+static double extreme_of_atom(const study *s, int32_t i, bool largest)
+{
+    const hpc_tree *t = s->t;
+    const atom *a = &s->atoms[i];
+    int32_t type = a->kind == ATOM_SYMBOL ? t->symbol[a->symbol].type
+                   : a->kind == ATOM_LOAD ? a->place->type
+                                          : -1;
+    type = bare_type(t, type);
+    if (kind_of(t, type) != HPC_TYPE_INTEGER) return largest ? INFINITY : -INFINITY;
+    const bool is_unsigned = t->type[type].flags & HPC_TYPE_UNSIGNED;
+    const int bits = 8 * (int)t->type[type].bytes - !is_unsigned;
+    return largest ? ldexp(1, bits) - 1 : is_unsigned ? 0 : -ldexp(1, bits);
+}
+
+/* The trip count that the types of the bounds allow. */
+static double most_trips(study *s)
+{
+    const poly *width = poly_less(s, s->head.hi, s->head.lo);
+    double most = 0;
+    int64_t stride;
+    if (!width || !poly_is_number(s->head.stride, &stride) || stride == 0) return INFINITY;
+    for (int32_t i = 0; i < width->n; i++) {
+        const term *t = &width->t[i];
+        if (t->atom[0] < 0)
+            most += (double)t->c;
+        else if (t->atom[1] < 0)
+            most += (double)t->c * extreme_of_atom(s, t->atom[0], t->c > 0);
+        else
+            return INFINITY;
+    }
+    return floor(fmax(most, 0) / fabs((double)stride)) + 1;
+}
+
 /* The head reads its bounds at each entry, so the clause may read them where no iteration runs.
  * "n > 4000": true only if the loop has that many trips; NULL: nothing spells the trip count. */
 static const char *condition_of_trips(study *s, double trips)
@@ -135,6 +169,11 @@ void profit_of(hpc_pragma_loop *out, study *s)
                     "threads";
     } else if (e.loops > ENTRIES_MOST) {
         out->idle = "loops around it enter it often, and its trip count is unknown";
+    } else if (most_trips(s) < least) {
+        out->idle = hpc_arena_text(s->out,
+                                   "its types allow at most %.0f iterations of about %.0f "
+                                   "operations: too few to pay for starting threads",
+                                   most_trips(s), cost);
     } else if (least > 1) {
         out->least = condition_of_trips(s, rounded(least));
         if (!out->least) out->idle = "no if clause can test its unknown trip count";

@@ -180,6 +180,16 @@ static void propose_vector(hpc_pragma_loop *out, study *s, const clauses *c)
     s->found.evidence_n = evidence_n;
 }
 
+/* A kernel, or a lambda in one. */
+static bool runs_on_gpu(const study *s)
+{
+    for (int32_t i = s->function; i > 0; i = function_around(s->t, i)) {
+        const int32_t symbol = s->t->node[i].symbol;
+        if (symbol >= 0 && (s->t->symbol[symbol].flags & HPC_SYMBOL_DEVICE)) return true;
+    }
+    return false;
+}
+
 void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base,
              const hpc_pragma_options *o)
 {
@@ -191,6 +201,11 @@ void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base
             s->found.assumptions_n > 0
                 ? "no two iterations meet in memory, if what is assumed holds"
                 : "no two iterations meet in memory");
+    if (runs_on_gpu(s)) {
+        out->pragma = directive(s, c, &plain, o->default_none);
+        out->idle = "each thread of a GPU runs it";
+        return;
+    }
     say_uneven(s);
     choose(&p, s, c, base, o, &out->small);
     if (p.collapse > 1 || p.simd || p.target) out->plain = directive(s, c, &plain, o->default_none);

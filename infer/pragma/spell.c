@@ -81,10 +81,15 @@ static void put_symbol(spelling *x, int32_t symbol)
     hpc_buf_text(&x->text, qualified ? text : name);
 }
 
-static void put_field(spelling *x, const char *before, int32_t field)
+/* `before`: what separates the field from the text so far. Members of an anonymous struct or union
+ * are named as if they were members of the struct around it. */
+static void put_field(spelling *x, const char **before, int32_t field)
 {
+    const char *name = symbol_name(x->s, field);
+    if (!*name) return;
     if (naming_node(x->s, HPC_TREE_MEMBER, field, 0) < 0) x->failed = true;
-    hpc_buf_printf(&x->text, "%s%s", before, symbol_name(x->s, field));
+    hpc_buf_printf(&x->text, "%s%s", *before, name);
+    *before = ".";
 }
 
 /* ---- memory that may be read before the loop ----------------------------------------------------
@@ -388,10 +393,10 @@ void spell_compare(spelling *x, const poly *a, const char *op, const poly *b)
 /* ---- places -------------------------------------------------------------------------------------
  */
 
-static void put_step(spelling *x, const place_step *e)
+static void put_step(spelling *x, const char **before, const place_step *e)
 {
     if (e->field >= 0) {
-        put_field(x, ".", e->field);
+        put_field(x, before, e->field);
     } else if (e->field == STEP_INDEX) {
         hpc_buf_text(&x->text, "[");
         spell_number(x, e->index);
@@ -410,10 +415,11 @@ static void put_steps(spelling *x, const place *p)
     const study *s = x->s;
     bool pointer = s->atoms[p->base].kind != ATOM_OBJECT;
     bool arrow = pointer && p->n > 1 && is_zero(p->step[0].index) && p->step[1].field >= 0;
-    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS && !is_hidden(s, p->step[1].field, -1);
+    bool bare = arrow && s->atoms[p->base].kind == ATOM_THIS && *symbol_name(s, p->step[1].field) &&
+                !is_hidden(s, p->step[1].field, -1);
+    const char *before = bare ? "" : arrow ? "->" : ".";
     if (!bare) put_pointer(x, p->base);
-    if (arrow) put_field(x, bare ? "" : "->", p->step[1].field);
-    for (int32_t k = arrow ? 2 : 0; k < p->n && !x->failed; k++) put_step(x, &p->step[k]);
+    for (int32_t k = arrow ? 1 : 0; k < p->n && !x->failed; k++) put_step(x, &before, &p->step[k]);
 }
 
 static void put_place(spelling *x, const place *p)

@@ -74,7 +74,26 @@ static bool same(const token *a, const token *b, const hpc_verify_options *o)
     return exact ? a->value == b->value : near(a->value, b->value, o);
 }
 
-/* A duration or a rate: a number with such a unit behind it; or how many threads there are. */
+static bool is_clock_part(char c)
+{
+    return isdigit((unsigned char)c) || c == ':';
+}
+
+/* A part of "12:05:59". */
+static bool is_of_clock(const token *t, const cursor *c)
+{
+    static const char form[] = "99:99:99";
+    const char *p = t->at, *end = t->at, *digit = form;
+    while (p > c->begin && is_clock_part(p[-1])) p--;
+    while (end < c->end && is_clock_part(*end)) end++;
+    if (end - p == (ptrdiff_t)sizeof form - 2) digit++; /* "9:05:59" */
+    if (end - p != (ptrdiff_t)strlen(digit)) return false;
+    for (; p < end; p++, digit++)
+        if ((*p == ':') != (*digit == ':')) return false;
+    return true;
+}
+
+/* A time of day; a duration or a rate, by the unit that follows it; or a number of threads. */
 static bool is_of_time(const token *t, const cursor *c)
 {
     static const char *const units[] = {
@@ -82,6 +101,7 @@ static bool is_of_time(const token *t, const cursor *c)
         "MFLOPS", "GFLOPS", "MFlops", "GFlops", "MFLOP/s", "GFLOP/s", "MB/s",    "GB/s",
         "MiB/s",  "GiB/s",  "MLUPS",  "ticks",  "Mop/s",   "cycles",  "threads", "thread"};
     const char *p = t->at + t->n;
+    if (is_of_clock(t, c)) return true;
     while (p < c->end && (*p == ' ' || *p == '[' || *p == '(')) p++;
     size_t n = 0;
     while (p + n < c->end && (is_word(p[n]) || p[n] == '/')) n++;

@@ -41,7 +41,10 @@ const char *scratch_failure(scratch *s, const hpc_proc_result *r, const char *wh
 /* Folders of tools; each holds cc, gcc, g++, clang, ... */
 #define TOOLS_WITNESS "witness"
 #define TOOLS_OPENMP  "openmp"
-#define TOOLS_RACE    "race"
+/* Builds with this variable set call compilers by the same paths, and without our flags: a program
+ * that records its compiler prints the same. */
+#define TOOLS_PLAIN "HPC_VERIFY_PLAIN=1"
+#define TOOLS_RACE  "race"
 int tools_wrap(scratch *s, const char *folder);
 /* Compiles the runtime. *why: it cannot be compiled here. */
 int tools_runtime(const char **why, scratch *s);

@@ -148,14 +148,15 @@ out:
 
 /* ---- builds --------------------------------------------------------------------------------- */
 
-static int build(state *z, const char *wrapper, const char *what, const char **failed)
+static int build(state *z, const char *exports, const char *what, const char **failed)
 {
     hpc_proc_result r = {0};
     int rc = 0;
     *failed = NULL;
     if (z->o->build) {
         const scratch_command c = {.text = z->o->build,
-                                   .wrapper = wrapper,
+                                   .wrapper = TOOLS_OPENMP,
+                                   .exports = exports,
                                    .seconds = z->o->seconds * 10,
                                    .memory_bytes = z->o->memory_bytes};
         TRY(scratch_run(&r, &z->s, &c));
@@ -167,18 +168,19 @@ out:
     return rc;
 }
 
+static const char UNSTEADY[] = "what the serial program prints changes from one run to the next";
+
 static int run_serial(state *z, const char **failed)
 {
     int rc = 0;
     TRY(scratch_fresh(&z->s));
-    TRY(build(z, NULL, "the build as it is", failed));
+    TRY(build(z, TOOLS_PLAIN, "the build as it is", failed));
     if (*failed) return 0;
     TRY(take(&z->serial, z, NULL, 1));
     if (z->serial.r.timed_out || z->serial.r.signal)
         *failed = scratch_failure(&z->s, &z->serial.r, "the serial run");
     TRY(more_serial(z, SERIAL_RUNS - 1, failed));
-    if (!*failed && z->u.all)
-        *failed = "what the serial program prints changes from one run to the next";
+    if (!*failed && z->u.all) *failed = UNSTEADY;
 out:
     return rc;
 }
@@ -207,7 +209,7 @@ static int try_chosen(trial *t, state *z)
     *t = (trial){.is = SAME};
     TRY(scratch_fresh(&z->s));
     TRY(write_directed(&z->s, z->l, z->f, z->chosen));
-    TRY(build(z, TOOLS_OPENMP, "the build with directives", &t->text));
+    TRY(build(z, NULL, "the build with directives", &t->text));
     if (t->text) {
         t->is = CANNOT_BUILD;
         return 0;
@@ -273,28 +275,35 @@ out:
     return rc;
 }
 
+static int say_group(state *z, const bool *group, const trial *t)
+{
+    int rc = 0;
+    for (int64_t k = 0; k < z->l->n && rc >= 0; k++)
+        if (group[k]) rc = say(z, k, t);
+    return rc;
+}
+
 static int try_group(state *z, bool *group)
 {
+    const char *failed = z->u.all ? UNSTEADY : NULL;
     int64_t n = 0;
     trial t;
     int rc = 0;
     for (int64_t k = 0; k < z->l->n; k++) n += z->chosen[k] = group[k];
     if (n == 0) return 0;
     z->c = (compared){0};
-    TRY(try_chosen(&t, z));
-    if (t.is == DIFFERS) { /* is it steady? */
-        const char *failed = NULL;
-        const char *said = t.text;
+    if (!failed) TRY(try_chosen(&t, z));
+    if (!failed && t.is == DIFFERS) { /* is it steady? */
         TRY(scratch_fresh(&z->s));
-        TRY(build(z, NULL, "the build as it is", &failed));
+        TRY(build(z, TOOLS_PLAIN, "the build as it is", &failed));
         if (!failed) TRY(more_serial(z, MORE_SERIAL_RUNS, &failed));
         z->c = (compared){0};
-        TRY(try_chosen(&t, z));
-        if (t.is == DIFFERS) t.text = said;
+        if (!failed && z->u.all) failed = UNSTEADY;
+        if (!failed) TRY(try_chosen(&t, z));
     }
-    if (t.is == SAME || n == 1) {
-        for (int64_t k = 0; k < z->l->n; k++)
-            if (group[k]) TRY(say(z, k, &t));
+    if (failed) t = (trial){.is = CANNOT_TELL, .text = failed};
+    if (failed || t.is == SAME || n == 1) {
+        TRY(say_group(z, group, &t));
     } else {
         TRY(try_each(z, group, &t));
     }

@@ -152,8 +152,9 @@ int hpc_file_lock(int *lock, const char *path, bool wait);
 void hpc_file_unlock(int lock); /* -1 is fine */
 
 /* ---- JSON -----------------------------------------------------------------
- * Parse errors name source, line and column; the typed getters name the key, the value and what was
- * expected. Borrowed values live as long as the root; NULL is an absent one, of kind NULL. */
+ * Integers beyond 64 bits are reals. Parse errors name source, line and column; the typed getters
+ * name the key, the value and what was expected. Borrowed values live as long as the root; NULL is
+ * an absent one, of kind NULL. */
 typedef struct hpc_json hpc_json;
 typedef enum hpc_json_kind {
     HPC_JSON_NULL,

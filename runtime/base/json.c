@@ -4,10 +4,12 @@
  * jansson parses and owns keys and scalars; a tree of nodes laid over it gives
  * children by position and by key without walking lists, because tokenizers and
  * safetensors headers have hundreds of thousands of keys. The depth limit is
- * jansson's (2048 levels). Refused besides bad syntax: duplicate keys, integers
- * beyond 64 bits, reals beyond double, invalid UTF-8, NUL inside text. Nothing
- * here writes JSON (see json_write.c).
+ * jansson's (2048 levels). Integers beyond 64 bits become reals: transformers
+ * writes 10^30 for "no limit". Rejected besides bad syntax: duplicate keys,
+ * numbers beyond double, invalid UTF-8, NUL inside text. Nothing here writes
+ * JSON (see json_write.c).
  */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +90,66 @@ static int build(hpc_json *node, const json_t *value, hpc_arena *arena)
     return json_is_array(value) ? build_list(node, value, arena) : build_object(node, value, arena);
 }
 
+/* The end of a string that begins at `at`. */
+static size_t string_end(const char *text, size_t bytes, size_t at)
+{
+    for (at++; at < bytes && text[at] != '"'; at++) at += text[at] == '\\';
+    return at < bytes ? at + 1 : bytes;
+}
+
+static size_t number_end(const char *text, size_t bytes, size_t at)
+{
+    while (at < bytes && text[at] && strchr("+-.eE0123456789", text[at])) at++;
+    return at;
+}
+
+/* jansson rejects an integer beyond 64 bits, and accepts the same number with a fraction. */
+static bool is_long_integer(const char *text, size_t n)
+{
+    enum { SHORTEST = 19 }; /* digits of 2^63 */
+    char digits[SHORTEST + 3];
+    size_t sign = n > 0 && text[0] == '-';
+    if (n - sign < SHORTEST) return false;
+    for (size_t i = sign; i < n; i++)
+        if (text[i] < '0' || text[i] > '9') return false;
+    if (n - sign > SHORTEST) return true;
+    memcpy(digits, text, n);
+    digits[n] = 0;
+    errno = 0;
+    strtoll(digits, NULL, 10);
+    return errno == ERANGE;
+}
+
+static int spell_as_reals(hpc_buf *out, const char *text, size_t bytes)
+{
+    for (size_t at = 0, end; at < bytes; at = end) {
+        bool number = text[at] == '-' || (text[at] >= '0' && text[at] <= '9');
+        end = number            ? number_end(text, bytes, at)
+              : text[at] == '"' ? string_end(text, bytes, at)
+                                : at + 1;
+        hpc_buf_add(out, text + at, end - at);
+        if (number && is_long_integer(text + at, end - at)) hpc_buf_text(out, ".0");
+    }
+    return out->failed;
+}
+
+/* A failure to parse is left in `error`. */
+static int load(json_t **out, json_error_t *error, const char *text, size_t bytes)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    json_error_t second;
+    hpc_buf reals = {0};
+    int rc = 0;
+    *out = json_loadb(text, bytes, flags, error);
+    if (*out || json_error_code(error) != json_error_numeric_overflow) return 0;
+    TRY(spell_as_reals(&reals, text, bytes));
+    *out = json_loadb(reals.data, reals.n, flags, &second);
+    if (!*out && json_error_code(&second) != json_error_numeric_overflow) *error = second;
+out:
+    hpc_buf_release(&reals);
+    return rc;
+}
+
 int hpc_json_parse(hpc_json **root, const char *text, size_t bytes, const char *source)
 {
     int rc = 0;
@@ -100,7 +162,7 @@ int hpc_json_parse(hpc_json **root, const char *text, size_t bytes, const char *
         rc = HPC_E_NOMEM;
         goto out;
     }
-    d->json = json_loadb(text ? text : "", bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    TRY(load(&d->json, &error, text ? text : "", bytes));
     if (!d->json) {
         rc = parse_failed(&error, source);
         goto out;

@@ -76,7 +76,8 @@ enum {
     HPC_SYMBOL_IN_FILE = 1 << 10,
     HPC_SYMBOL_NORETURN = 1 << 11,
     HPC_SYMBOL_KNOWN = 1 << 12, /* a variable that is const and has a constant's value: `value` */
-    HPC_SYMBOL_EXTERN_C = 1 << 13
+    HPC_SYMBOL_EXTERN_C = 1 << 13,
+    HPC_SYMBOL_DEVICE = 1 << 14 /* __global__ or __device__, and not __host__: GPU threads run it */
 };
 typedef struct hpc_symbol {
     uint8_t kind;

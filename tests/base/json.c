@@ -250,11 +250,53 @@ static void test_syntax_errors_name_line_and_column(void **state)
 static void test_numbers_too_large(void **state)
 {
     (void)state;
-    assert_refused("[9223372036854775808]",
-                   "conf.json:1:20: too big integer near '9223372036854775808'");
-    assert_refused("[-9223372036854775809]",
-                   "conf.json:1:21: too big negative integer near '-9223372036854775809'");
+    char huge[400];
+    snprintf(huge, sizeof huge, "[1%0350d]", 0);
     assert_refused("[1e400]", "conf.json:1:6: real number overflow near '1e400'");
+    hpc_json *root = NULL;
+    assert_int_equal(hpc_json_parse(&root, huge, strlen(huge), "conf.json"), HPC_E_FORMAT);
+    assert_null(root);
+}
+
+static void assert_real(double expected, const hpc_json *root, const char *key)
+{
+    const hpc_json *v = hpc_json_get(root, key);
+    double r = 0;
+    assert_int_equal(hpc_json_kind_of(v), HPC_JSON_REAL);
+    assert_int_equal(hpc_json_real(&r, v, key), 0);
+    assert_true(r == expected);
+}
+
+static void assert_int(int64_t expected, const hpc_json *root, const char *key)
+{
+    int64_t i = 0;
+    assert_int_equal(hpc_json_int(&i, hpc_json_get(root, key), key), 0);
+    assert_int_equal(i, expected);
+}
+
+static void test_integers_beyond_64_bits_are_reals(void **state)
+{
+    (void)state;
+    int64_t i = 0;
+    hpc_json *root = parse("{\"limit\": 1000000000000000019884624838656,"
+                           " \"above\": 9223372036854775808, \"below\": -9223372036854775809,"
+                           " \"max\": 9223372036854775807, \"min\": -9223372036854775808,"
+                           " \"real\": 1234567890123456789012.5, \"n\": 7,"
+                           " \"text \\\" 99999999999999999999\": \"99999999999999999999\"}");
+    assert_real(1e30, root, "limit");
+    assert_real(9223372036854775808.0, root, "above");
+    assert_real(-9223372036854775808.0, root, "below");
+    assert_real(1234567890123456789012.5, root, "real");
+    assert_int(INT64_MAX, root, "max");
+    assert_int(INT64_MIN, root, "min");
+    assert_int(7, root, "n");
+    const char *text = NULL;
+    const hpc_json *v = hpc_json_get(root, "text \" 99999999999999999999");
+    assert_int_equal(hpc_json_text(&text, v, "text"), 0);
+    assert_string_equal(text, "99999999999999999999");
+    assert_error(hpc_json_int(&i, hpc_json_get(root, "limit"), "limit"), HPC_E_FORMAT,
+                 "limit: expected an integer, found 1e+30");
+    hpc_json_free(root);
 }
 
 static void test_duplicate_keys(void **state)
@@ -428,6 +470,7 @@ int main(void)
         CASE(test_long_values_are_cut_between_characters),
         CASE(test_syntax_errors_name_line_and_column),
         CASE(test_numbers_too_large),
+        CASE(test_integers_beyond_64_bits_are_reals),
         CASE(test_duplicate_keys),
         CASE(test_bad_utf8),
         CASE(test_nul),

@@ -60,14 +60,15 @@ static void read_only_file_needs_force(void **state)
     hpc_test_refuses(&o, root_of(state), "complete @dot.c --at 4 --force", "--force needs --write");
 }
 
-/* SIGINT after `delay` seconds. */
+/* One SIGINT after `delay` seconds: without --foreground, timeout sends a second one. */
 static void interrupt(const char *root, const char *options, double delay, hpc_buf *err)
 {
     char built[PATH_MAX], log[PATH_MAX];
     hpc_buf line = {0};
     snprintf(log, sizeof log, "%.4000s/log", root);
-    hpc_buf_printf(&line, "timeout -s INT %.2f '%s' complete %s '%s' >/dev/null 2>'%s'", delay,
-                   hpc_test_built(built, "hpccoder"), options, path, log);
+    hpc_buf_printf(&line,
+                   "timeout --foreground -s INT %.2f '%s' complete %s '%s' >/dev/null 2>'%s'",
+                   delay, hpc_test_built(built, "hpccoder"), options, path, log);
     assert_int_equal(line.failed, 0);
     assert_true(system(line.data) != -1);
     err->n = 0;
@@ -92,12 +93,32 @@ static void interrupted_write_leaves_the_file_unchanged(void **state)
     hpc_buf_release(&err);
 }
 
+/* The first of many samples is whole long before the last: a stop leaves the file alone all the
+ * same. */
+static void announced_stop_leaves_the_file_unchanged(void **state)
+{
+    hpc_buf err = {0};
+    bool stopping = true;
+    int64_t stops = 0;
+    for (double delay = 0.1; delay < 30 && (stopping || stops == 0); delay *= 1.3) {
+        write_dot(state);
+        interrupt(root_of(state), "--write --samples 64 --check none --max-tokens 64", delay, &err);
+        stopping = err.n > 0 && strstr(err.data, "stopping; the file stays unchanged");
+        if (stopping) assert_true(is_unchanged());
+        if (stopping) hpc_test_says(err.data, "stopped before the completion was whole");
+        stops += stopping;
+    }
+    assert_true(stops > 0);
+    hpc_buf_release(&err);
+}
+
 #define TEST(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(read_only_file_needs_force),
-                                       TEST(interrupted_write_leaves_the_file_unchanged)};
+                                       TEST(interrupted_write_leaves_the_file_unchanged),
+                                       TEST(announced_stop_leaves_the_file_unchanged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -540,7 +540,7 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @", "no file, but a folder");
     hpc_test_refuses(&o, root, "pragma @notes.txt", "by its name");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "int a;\0int b;\n", 14));
-    hpc_test_refuses(&o, root, "pragma @z.c", "no text: byte 6 is 0");
+    hpc_test_refuses(&o, root, "pragma @z.c", "not a text: byte 6 is NUL");
 }
 
 /* What cannot be used is named, and the others go on. */

@@ -112,6 +112,28 @@ static void short_loops_keep_their_verdict_and_say_why_no_threads(void **state)
     hpc_buf_release(&text);
 }
 
+/* An if clause that no value of the bounds makes true would be noise; compilers warn of it. */
+static void types_that_bound_the_trip_count_get_no_threads(void **state)
+{
+    static const char narrow[] =
+        "#include <stdint.h>\n"
+        "void narrow(uint16_t end, uint32_t begin, int64_t n, double *restrict x)\n"
+        "{\n"
+        "    for (uint32_t k = 0; k < end; k++) x[k] = 1;\n"
+        "    for (uint32_t k = begin; k < 1024; k++) x[k] = 2;\n"
+        "    for (int64_t k = 0; k < n; k++) x[k] = 3;\n"
+        "}\n";
+    hpc_buf after = {0};
+    NEED_LIBRARY;
+    run(state, narrow, "pragma -p none @a.c", &after);
+    hpc_test_says(o.out, "no directive: its types allow at most 65535 iterations of about");
+    hpc_test_says(o.out, "no directive: its types allow at most 1024 iterations of about");
+    run(state, NULL, "pragma -p none --fix @a.c", &after);
+    hpc_test_says(o.out, "a.c:6: #pragma omp parallel for if(n > ");
+    hpc_test_says(o.out, "1 directive put in\n");
+    hpc_buf_release(&after);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)
 
 int main(void)
@@ -120,6 +142,7 @@ int main(void)
         TEST(fix_starts_no_threads_where_an_entry_is_short),
         TEST(fix_starts_threads_where_an_entry_is_long),
         TEST(short_loops_keep_their_verdict_and_say_why_no_threads),
+        TEST(types_that_bound_the_trip_count_get_no_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,30 @@ static void missing_reduction_is_named_where_iterations_conflict(void **state)
     assert_null(strstr(o.out, "no two of"));
 }
 
+/* CoMD prints the path of its compiler, which no directive changes. */
+static void program_that_prints_its_compiler_is_compared(void **state)
+{
+    static const char sum[] = "#include <stdio.h>\n"
+                              "#include \"made_by.h\"\n"
+                              "static double a[200000];\n"
+                              "int main(void)\n"
+                              "{\n"
+                              "    for (int i = 0; i < 200000; i++) a[i] = i * 0.5;\n"
+                              "    printf(\"%s %g\\n\", MADE_BY, a[99]);\n"
+                              "    return 0;\n"
+                              "}\n";
+    static const char build[] =
+        "printf '#define MADE_BY \"%s\"\\n' \"$(command -v cc)\" >made_by.h && cc p.c -o p\n";
+    char path[PATH_MAX];
+    NEED_LIBRARY;
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "p.c"), sum, strlen(sum)));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "made_by.h"), "#define MADE_BY 0\n", 18));
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "build.sh"), build, strlen(build)));
+    run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
+    hpc_test_says(o.out, "/p.c:6: parallel\n");
+    hpc_test_says(o.out, "run: with 1, 2 and 4 threads the output is the serial one");
+}
+
 /* ---- tools in PATH -----------------------------------------------------------------------------
  */
 
@@ -233,6 +257,8 @@ int main(void)
                                         hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(test_run, hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(missing_reduction_is_named_where_iterations_conflict,
+                                        hpc_test_folder_setup, hpc_test_folder_teardown),
+        cmocka_unit_test_setup_teardown(program_that_prints_its_compiler_is_compared,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),
         cmocka_unit_test_setup_teardown(compiler_reads_the_directive_with_its_if_clause,
                                         hpc_test_folder_setup, hpc_test_folder_teardown),

@@ -181,12 +181,16 @@ static void brings_its_tokenizer(void **state)
     test_ok(hpc_file_read(&text, OURS, 1 << 26));
     test_ok(hpc_file_save(hpc_test_path(path, *state, "bpe.model"), text.data, text.n));
     hpc_buf_release(&text);
-    run_well(state, "train " TINY "--data @ours --tokenizer @bpe.model --out @run --steps 2 -q");
+    run_well(state, "train " TINY "--data @ours --tokenizer @bpe.model --out @run --steps 2");
+    assert_null(strstr(o.err, "no tokenizer"));
     assert_true(hash_of(state, "run/model/tokenizer.model") == hash_of(state, "bpe.model"));
     test_ok(hpc_json_read(&root, hpc_test_path(path, *state, "run/model/config.json")));
     test_ok(hpc_json_int(&end, hpc_json_get(root, "eos_token_id"), "eos_token_id"));
     assert_int_equal(end, hpc_tokenizer_specials(t).end); /* it has no mark for it */
     hpc_json_free(root);
+    run_well(state, "train " TINY "--data @ours --out @bare --steps 2");
+    hpc_test_says(o.err, "hpccoder train: the model will hold no tokenizer, which complete needs: "
+                         "--tokenizer FILE copies one\n");
     hpc_tokenizer_close(t);
     /* A run that begins with that model has its tokenizer too, and wants the same of the data. */
     run_well(state, "export @run/model --to gguf --out @run.gguf -q");

@@ -54,6 +54,9 @@ static void what_changes_is_left_out(void **state)
     assert_true(*differ("t 0.11 e 5.0", "t 0.35 e 6.0", "t 0.12 e 5.0"));
     assert_string_equal(differ("took 0.11 s, 4 threads", "took 0.35 s, 2 threads", NULL), "");
     assert_string_equal(differ("[3.1 GFLOP/s]", "[0.2 GFLOP/s]", NULL), "");
+    assert_string_equal(differ("Nov 29 03:53:21 2026", "Nov 29 03:54:02 2026", NULL), "");
+    assert_string_equal(differ("at 9:59:59", "at 9:59:58", NULL), "");
+    assert_true(*differ("ratio 1:53", "ratio 1:54", NULL) && *differ("1:2:3:4", "1:2:3:5", NULL));
     assert_true(*differ("time step 5 energy 3.5", "time step 5 energy 4.5", NULL));
     assert_string_equal(differ("a", "b", "c"), ""); /* nothing can be said */
 }

@@ -10,7 +10,7 @@ for a in "$@"; do
     *.[cCo] | *.cc | *.cpp | *.cxx | *.c++ | *.a | *.so | *.so.*) input=1 ;;
     esac
 done
-[ "$input" ] || exec "$name" "$@"
+[ "$input" ] && [ -z "$HPC_VERIFY_PLAIN" ] || exec "$name" "$@"
 case $mode in
 openmp) exec "$name" "$@" -fopenmp ;;
 race)

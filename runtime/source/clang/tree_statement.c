@@ -189,15 +189,27 @@ static void range(walk *w, int32_t item)
     walk_end(w, node);
 }
 
+/* break and continue have no meaning in a block. */
+static bool has_jump(const walk *w, int32_t node)
+{
+    for (size_t k = (size_t)node + 1; k < w->n; k++)
+        if (w->node[k].kind == HPC_TREE_BREAK || w->node[k].kind == HPC_TREE_CONTINUE) return true;
+    return false;
+}
+
+/* "do { ... } while (0)", which macros use for one statement, is a block: it does not repeat. */
 static void do_loop(walk *w, int32_t item)
 {
     const parts p = parts_of(w, item);
+    int64_t again = 1;
     if (p.n != 2) {
         other(w, item);
         return;
     }
     const int32_t node = walk_begin(w, HPC_TREE_DO, w->item[item].c);
     walk_below(w, item);
+    if (walk_evaluate(&again, w->item[p.item[1]].c) && again == 0 && !has_jump(w, node))
+        w->node[node].kind = HPC_TREE_BLOCK;
     walk_end(w, node);
 }
 

@@ -77,6 +77,7 @@ static uint32_t scope_of(walk *w, CXCursor c, int depth)
 typedef struct attributes {
     walk *w;
     uint32_t flags;
+    bool is_host;
 } attributes;
 
 /* _Noreturn and [[noreturn]], which libclang does not tell apart from others. */
@@ -97,6 +98,9 @@ static enum CXChildVisitResult note_attribute(CXCursor c, CXCursor parent, CXCli
     switch ((int)c.kind) {
     case CXCursor_PureAttr: a->flags |= HPC_SYMBOL_PURE; break;
     case CXCursor_ConstAttr: a->flags |= HPC_SYMBOL_PURE | HPC_SYMBOL_CONST; break;
+    case CXCursor_CUDAGlobalAttr:
+    case CXCursor_CUDADeviceAttr: a->flags |= HPC_SYMBOL_DEVICE; break;
+    case CXCursor_CUDAHostAttr: a->is_host = true; break;
     case CXCursor_UnexposedAttr:
         if (says_noreturn(a->w, c)) a->flags |= HPC_SYMBOL_NORETURN;
         break;
@@ -136,7 +140,7 @@ static void set_function(walk *w, hpc_symbol *s, CXCursor c)
     s->kind = HPC_SYMBOL_FUNCTION;
     s->type = walk_type(w, clang_getResultType(t));
     clang_visitChildren(c, note_attribute, &a);
-    s->flags |= a.flags;
+    s->flags |= a.is_host ? a.flags & ~(uint32_t)HPC_SYMBOL_DEVICE : a.flags;
     if (is_class(parent)) {
         if (!clang_CXXMethod_isStatic(c)) s->flags |= HPC_SYMBOL_METHOD;
         if (clang_CXXMethod_isVirtual(c)) s->flags |= HPC_SYMBOL_VIRTUAL;

@@ -220,12 +220,3 @@ void relaxed(int n, double *restrict v, double *restrict u, double tolerance)
         }
     }
 }
-
-int once(int n, double *a)
-{
-    // loop once: safe ; noncanonical, small
-    do {
-        a[0] = n;
-    } while (0);
-    return n;
-}

@@ -1,0 +1,164 @@
+/*
+ * Loops of real code that `hpccoder pragma` lists, and the directives that it gives them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/base.h"
+#include "tests/source/check.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/values.h"
+
+static hpc_test_outcome o;
+
+static const char *root_of(void **state)
+{
+    return ((const hpc_test_folder *)*state)->root;
+}
+
+static void write_source(void **state, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, name), text, strlen(text)));
+}
+
+static void run(void **state, const char *words)
+{
+    hpc_test_command_in(&o, root_of(state), words);
+    if (o.code != 0) fail_msg("%s: exit code %d: %s", words, o.code, o.err);
+}
+
+/* Members of anonymous structs and unions are named without them. */
+static void fields_of_anonymous_structs_compile_in_clauses(void **state)
+{
+    static const char source[] = "typedef struct node {\n"
+                                 "    union {\n"
+                                 "        struct { int base, count; double *key; };\n"
+                                 "        struct { struct { long next; } free; };\n"
+                                 "    };\n"
+                                 "} node;\n"
+                                 "void scale(node *restrict d, node s, double *restrict x)\n"
+                                 "{\n"
+                                 "    for (int i = 0; i < d->count; i++) x[i] = i * 2.0;\n"
+                                 "    for (int i = 0; i < s.count; i++) x[i] = i * 3.0;\n"
+                                 "}\n";
+    char words[PATH_MAX + 64];
+    NEED_LIBRARY;
+    write_source(state, "a.c", source);
+    run(state, "pragma -p none --fix @a.c");
+    hpc_test_says(o.out, "if(d->count > ");
+    hpc_test_says(o.out, "if(s.count > ");
+    snprintf(words, sizeof words, "cd '%s' && gcc -std=c11 -Wall -Werror -fopenmp -c a.c",
+             root_of(state));
+    assert_int_equal(system(words), 0);
+}
+
+static void device_code_gets_no_directive(void **state)
+{
+    static const char source[] =
+        "__global__ void kernel(int n, const float *__restrict__ x, float *__restrict__ y)\n"
+        "{\n"
+        "    float s = 0;\n"
+        "    for (int i = 0; i < n; i++) s += x[i];\n"
+        "    y[threadIdx.x] = s;\n"
+        "}\n"
+        "__device__ float sum(int n, const float *x)\n"
+        "{\n"
+        "    float s = 0;\n"
+        "    for (int i = 0; i < n; i++) s += x[i];\n"
+        "    return s;\n"
+        "}\n"
+        "__host__ __device__ float both(int n, const float *x)\n"
+        "{\n"
+        "    float s = 0;\n"
+        "    for (int i = 0; i < n; i++) s += x[i];\n"
+        "    return s;\n"
+        "}\n"
+        "void fill(int n, float *x)\n"
+        "{\n"
+        "    for (int i = 0; i < n; i++) x[i] = i;\n"
+        "}\n";
+    NEED_LIBRARY;
+    write_source(state, "a.cu", source);
+    run(state, "pragma -p none --simd @a.cu");
+    hpc_test_says(o.out, "a.cu:4: parallel\n");
+    hpc_test_says(o.out, "    no directive: each thread of a GPU runs it\n");
+    run(state, "pragma -p none --fix --simd @a.cu");
+    assert_null(strstr(o.out, "a.cu:4:"));
+    assert_null(strstr(o.out, "a.cu:10:"));
+    hpc_test_says(o.out, "a.cu:16: #pragma omp parallel for");
+    hpc_test_says(o.out, "a.cu:21: #pragma omp parallel for");
+    hpc_test_says(o.out, "2 directives put in\n");
+}
+
+/* A macro's "do ... while (0)" is one statement: no loop itself, and none around another. */
+static void do_while_zero_is_no_loop(void **state)
+{
+    static const char source[] = "#define START(t) do { t = 1; } while (0)\n"
+                                 "int f(int n, double *x, int *t)\n"
+                                 "{\n"
+                                 "    START(t[0]);\n"
+                                 "    do {\n"
+                                 "        for (int i = 0; i < n; i++) x[i] = i * 2.0;\n"
+                                 "    } while (0);\n"
+                                 "    do {\n"
+                                 "        if (t[0]) break;\n"
+                                 "        t[1] = 2;\n"
+                                 "    } while (0);\n"
+                                 "    do { n--; } while (n);\n"
+                                 "    return n;\n"
+                                 "}\n";
+    NEED_LIBRARY;
+    write_source(state, "a.c", source);
+    run(state, "pragma -p none @a.c");
+    assert_null(strstr(o.out, "a.c:4:"));
+    assert_null(strstr(o.out, "a.c:5:"));
+    hpc_test_says(o.out, "a.c:6: parallel\n");
+    hpc_test_says(o.out, "a.c:8: unknown\n");
+    hpc_test_says(o.out, "a.c:12: unknown\n");
+}
+
+/* mpicc knows the folder; the CUDA that libclang reads has no functions, whatever the flags. */
+static void advice_on_errors_can_be_followed(void **state)
+{
+    static const char mpi[] = "#include <mpi.h>\nint rank(MPI_Comm c);\n";
+    static const char cuda[] = "void f(void **p) { cudaMalloc(p, 8); }\n";
+    NEED_LIBRARY;
+    write_source(state, "a.c", mpi);
+    hpc_test_command_in(&o, root_of(state), "pragma -p none @a.c -- -nostdinc");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "a.c:1: 'mpi.h' file not found");
+    hpc_test_says(o.err, "; give MPI's flags after --, as -- $(mpicc --showme:compile)\n");
+    write_source(state, "a.cu", cuda);
+    hpc_test_command_in(&o, root_of(state), "pragma -p none @a.cu");
+    assert_int_equal(o.code, 2);
+    hpc_test_says(o.err, "; functions of CUDA and HIP are not declared here: what calls them is "
+                         "unknown\n");
+}
+
+static void utf16_is_named(void **state)
+{
+    char path[PATH_MAX];
+    test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "\xff\xfei\0n\0", 6));
+    hpc_test_refuses(&o, root_of(state), "pragma @z.c", "UTF-16 text: convert it to UTF-8 first");
+}
+
+#define TEST(test)                                                                                 \
+    cmocka_unit_test_setup_teardown(test, hpc_test_folder_setup, hpc_test_folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(fields_of_anonymous_structs_compile_in_clauses), TEST(device_code_gets_no_directive),
+        TEST(do_while_zero_is_no_loop), TEST(advice_on_errors_can_be_followed),
+        TEST(utf16_is_named)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
