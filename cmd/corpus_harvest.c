@@ -242,27 +242,29 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, out),
      .argument = "DIR",
-     .help = "Folder of the corpus; made when it is not there."},
+     .help = "Folder for the corpus; created if missing."},
     {.name = "list",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, list),
      .argument = "FILE",
-     .help = "More repositories, one PATH or NAME=PATH a line; lines with # are comments."},
+     .help = "File that lists more repositories, one PATH or NAME=PATH per line; lines with # are "
+             "comments."},
     {.name = "history",
      .kind = HPC_FLAG,
      .offset = offsetof(harvest_options, history),
-     .help = "Every version of every file that any branch or tag reaches, not only HEAD."},
+     .help = "Include every version of every file reachable from a branch or tag, not only HEAD."},
     {.name = "licenses",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, licences),
      .fallback = "permissive",
      .argument = "permissive|all|LIST",
-     .help = "Which licences are kept; LIST: SPDX names separated by commas."},
+     .help = "Licences to keep. LIST: SPDX names separated by commas."},
     {.name = "held-out",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, held_out),
      .argument = "FILE|none",
-     .help = "Sketch of what must not enter; held-out.sketch of this program if not given."},
+     .help =
+         "Sketch of content to exclude. Default: held-out.sketch, which comes with the program."},
     {.name = "split",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, split),
@@ -274,7 +276,7 @@ static const hpc_option options[] = {
      .offset = offsetof(harvest_options, seed),
      .fallback = "0",
      .argument = "N",
-     .help = "Which clusters of repositories validate and test."},
+     .help = "Seed that assigns clusters of repositories to validation and test."},
     {.name = "max-bytes",
      .kind = HPC_INT,
      .offset = offsetof(harvest_options, max_bytes),
@@ -282,7 +284,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 268435456,
-     .help = "Larger files are dropped."},
+     .help = "Drop files larger than N bytes."},
     HPC_CMD_THREADS(harvest_options),
     HPC_CMD_RESUME(harvest_options),
     HPC_CMD_JSON(harvest_options),
@@ -292,29 +294,30 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_harvest = {
     .name = "corpus harvest",
-    .summary = "git repositories to a corpus of source code",
+    .summary = "Build a corpus of source code from git repositories.",
     .arguments = "REPO...",
     .description =
-        "Reads local git repositories, bare or not, and keeps what is worth learning from: C, C++, "
-        "CUDA, HIP, Fortran and OpenCL, under licences that allow it, neither generated nor "
-        "vendored nor held out, without secrets, and every text once. REPO is PATH or NAME=PATH; "
-        "without a name it is owner/name of the origin, else the folder's.\n\n"
-        "DIR holds harvest.json (how it was made), corpus.db (SQLite: one row for every file, also "
-        "for those that were dropped, with the reason) and content/ (texts, compressed). "
-        "Repositories that have much in common form clusters, and a whole cluster trains, "
-        "validates or tests.\n\n"
-        "The same repositories and options give the same bytes, whatever the number of threads and "
-        "processes and however often it was interrupted. Ctrl-C and TERM leave what is done in "
-        "DIR (exit code 3), and --resume goes on; so it does after a kill or a full disk. Several "
-        "processes, on one machine or on many that share DIR, may run the same command with "
-        "--resume: each takes repositories that nobody has, and the last one writes corpus.db.\n\n"
-        "A repository that cannot be opened is passed over and named, the exit code is then 2, and "
-        "--resume tries it again; when none can be opened, nothing is written. --resume also looks "
-        "through a complete corpus and makes again what is damaged or missing, to the same bytes.",
+        "Reads local git repositories, bare or not, and keeps C, C++, CUDA, HIP, Fortran and "
+        "OpenCL files under accepted licences. It drops generated, vendored and held-out files, "
+        "files with secrets, and duplicates. REPO is PATH or NAME=PATH. The default name is "
+        "owner/name of the origin, or the name of the folder.\n\n"
+        "DIR holds harvest.json (the settings), corpus.db (SQLite, one row per file; rows of "
+        "dropped files give the reason) and content/ (compressed texts). Repositories that share "
+        "much code form a cluster, and all files of a cluster go into the same split: training, "
+        "validation or test.\n\n"
+        "The result is the same, byte for byte, for any number of threads and processes and after "
+        "any number of interruptions. Ctrl-C and TERM keep the finished work in DIR (exit status "
+        "3), and --resume continues, also after a kill or a full disk. Several processes may run "
+        "the same command with --resume, on one machine or on several that share DIR. Each takes "
+        "the next free repository, and the last one writes corpus.db.\n\n"
+        "A repository that cannot be opened is reported and skipped; the exit status is then 2, "
+        "and --resume tries it again. If none can be opened, nothing is written. --resume also "
+        "checks a complete corpus and restores damaged or missing files to the same bytes.",
     .examples =
         "hpccoder corpus harvest ~/src/hypre ~/src/RAJAPerf --out corpus  # two repositories, "
         "HEAD\n"
-        "hpccoder corpus harvest --list repos.txt --history --out corpus  # every version ever\n"
+        "hpccoder corpus harvest --list repos.txt --history --out corpus  # every version of every "
+        "file\n"
         "mpirun -n 8 hpccoder corpus harvest --resume --list repos.txt --out corpus  # 8 processes",
     .options = options,
     .options_bytes = sizeof(harvest_options),

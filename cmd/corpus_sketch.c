@@ -83,17 +83,18 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(sketch_options, list),
      .argument = "FILE",
-     .help = "What is held out: lines owner/name, path:owner/name:GLOB, foreign:owner/name:GLOB."},
+     .help = "List of held-out content, with lines owner/name, path:owner/name:GLOB or "
+             "foreign:owner/name:GLOB."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
      .offset = offsetof(sketch_options, out),
      .argument = "FILE",
-     .help = "Where the sketch is written."},
+     .help = "File for the sketch."},
     {.name = "history",
      .kind = HPC_FLAG,
      .offset = offsetof(sketch_options, history),
-     .help = "Every text that was ever reachable, not only HEAD."},
+     .help = "Include every file content reachable from any commit, not only HEAD."},
     HPC_CMD_THREADS(sketch_options),
     HPC_CMD_JSON(sketch_options),
     {.name = NULL},
@@ -101,17 +102,17 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_sketch = {
     .name = "corpus sketch",
-    .summary = "make the file by which held-out content is recognised",
+    .summary = "Build a sketch that identifies content held out for evaluation.",
     .arguments = "REPOSITORY...",
     .description =
-        "Reads local copies of the repositories that serve evaluation and writes what `corpus "
-        "harvest` and `corpus check` need to recognise them: names, path patterns, git ids, and "
-        "hashes of their code. No text of theirs gets into the file.\n\n"
-        "REPOSITORY is a folder with a git repository, bare or not, or NAME=FOLDER when its "
-        "address does not tell its name. A repository that the list names only in path patterns "
-        "gives the files that match. Vendored folders, and paths that the list calls foreign, "
-        "hold code of other people and are left out. A name without a local copy is known by its "
-        "name only. The file does not depend on the number of threads.",
+        "Reads local copies of the evaluation repositories and writes what `corpus harvest` and "
+        "`corpus check` need to identify them: names, path patterns, git ids, and hashes of their "
+        "code. The sketch contains no source text.\n\n"
+        "REPOSITORY is a folder with a git repository, bare or not, or NAME=FOLDER if the address "
+        "of its origin does not contain the name. If the list names a repository only in path "
+        "patterns, only matching files are included. Vendored folders, and paths that the list "
+        "marks as foreign, contain code of other projects and are left out. A name without a local "
+        "copy is matched by name only. The file does not depend on the number of threads.",
     .examples = "hpccoder corpus sketch --history --list held-out.txt --out held-out.sketch */.git",
     .options = options,
     .options_bytes = sizeof(sketch_options),

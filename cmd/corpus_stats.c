@@ -22,14 +22,14 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(stats_options, plot),
      .argument = "FILE",
-     .help = "Also draw the counts, to a .png, .svg or .html file (needs gnuplot)."},
+     .help = "Also draw the counts to a .png, .svg or .html file (needs gnuplot)."},
     {.name = "rows",
      .kind = HPC_INT,
      .offset = offsetof(stats_options, rows),
      .fallback = "40",
      .argument = "N",
      .most = 1e9,
-     .help = "Rows of a table at most; 0: the totals only."},
+     .help = "Maximum number of rows per table; 0: totals only."},
     {0}};
 
 /* ---- tables -------------------------------------------------------------------- */
@@ -200,14 +200,13 @@ out:
 
 const hpc_command hpc_cmd_corpus_stats = {
     .name = "corpus stats",
-    .summary = "count a corpus by language, model, licence, repository, reason",
+    .summary = "Count the files of a corpus by language, licence and other properties.",
     .arguments = "CORPUS",
-    .description =
-        "Counts files, bytes, lines and tokens (of the lexer) of a harvested corpus: what "
-        "is kept by language, parallel model, licence, repository and split, and all "
-        "files by the reason for which they were dropped.",
+    .description = "Counts files, bytes, lines and tokens (of the lexer) of a harvested corpus. "
+                   "Kept files are counted by language, parallel programming model, licence, "
+                   "repository and split. Dropped files are counted by reason.",
     .examples = "hpccoder corpus stats corpus  # tables\n"
-                "hpccoder corpus stats corpus --plot corpus.png  # and a picture\n",
+                "hpccoder corpus stats corpus --plot corpus.png  # tables and a plot",
     .options = options,
     .options_bytes = sizeof(stats_options),
     .run = run};

@@ -10,7 +10,7 @@
 #define TOKENIZER_MODEL_OPTION(at)                                                                 \
     {                                                                                              \
         .name = "model", .letter = 'm', .kind = HPC_TEXT, .offset = (at), .argument = "PATH",      \
-        .help = "A tokenizer.model, a tokenizer.json, a folder with one of them, or a "            \
+        .help = "Tokenizer: a tokenizer.model, a tokenizer.json, a folder with one of them, or a " \
                 "FILE.gguf or FILE.packed."                                                        \
     }
 
