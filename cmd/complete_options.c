@@ -162,7 +162,8 @@ const hpc_option complete_option_table[] = {
      .help = "Prompt content: none shows the model only the file; repository adds parts of other "
              "files of its git repository (or of its folder, if it is in none); auto: repository "
              "if the model's context has 2,048 tokens or more."},
-    {.name = "guess",
+    {.name = "draft-tokens",
+     .former = "guess",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, guess),
      .fallback = "11",

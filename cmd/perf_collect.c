@@ -138,28 +138,28 @@ static const hpc_option options[] = {
      .offset = offsetof(collect_options, repo),
      .fallback = ".",
      .argument = "DIR",
-     .help = "The git repository; it is only read."},
+     .help = "Git repository; only read."},
     {.name = "range",
      .kind = HPC_TEXT,
      .offset = offsetof(collect_options, range),
      .fallback = "HEAD",
      .argument = "A..B",
-     .help = "The commits behind B that are not behind A, and A; of B alone all."},
+     .help = "Commits to measure: A, and those reachable from B but not from A. With B alone: all "
+             "that are reachable from B."},
     {.name = "all",
      .kind = HPC_FLAG,
      .offset = offsetof(collect_options, all),
-     .help = "What merges brought too, not first parents alone."},
+     .help = "Include all commits of merged branches, not only first parents."},
     {.name = "path",
      .kind = HPC_TEXTS,
      .offset = offsetof(collect_options, path),
      .argument = "PATH",
-     .help = "Only commits that change something there; may be given several times."},
+     .help = "Measure only commits that change this path."},
     {.name = "product",
      .kind = HPC_TEXT,
      .offset = offsetof(collect_options, product),
      .argument = "FILE",
-     .help =
-         "A file that the build makes: where it is byte for byte the parent's, nothing is run."},
+     .help = "File that the build produces. If it is identical to the parent's, nothing is run."},
     ASKED_OPTIONS(offsetof(collect_options, measure)),
     HPC_CMD_JSON(collect_options),
     HPC_CMD_QUIET(collect_options),
@@ -168,40 +168,39 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_perf_collect = {
     .name = "perf collect",
-    .summary = "builds and runs the commits of a repository and keeps what they cost",
+    .summary = "Build and run the commits of a repository, and record their cost.",
     .arguments = "",
     .description =
-        "Writes each commit of a range to a folder of its own, builds it, runs it several times, "
-        "and keeps every sample in a performance history. The repository, its index and its work "
-        "tree are only read. Commands run in the commit's folder, without its .git, as you, under "
-        "limits, and whatever they leave running is ended.\n\n"
-        "Metrics are costs: less is better. time is wall clock, user is time of processors, memory "
-        "the largest process. instructions are counted by the processor (instructions-hardware) "
-        "where its counters can be had, else by valgrind (instructions-valgrind). What valgrind "
-        "counts is the same on a noisy machine. So is cost: instructions + 10 for each miss of a "
-        "first-level cache + 100 for "
-        "each of the last level, of simulated caches, and so sees memory traffic, but neither "
-        "vector width nor threads. NAME=PATTERN is a number that the run prints: the first group "
-        "( ) of the last match, POSIX extended, with \\d for a digit; NAME/s=PATTERN one of which "
-        "more is better, kept as its inverse 1/NAME.\n\n"
-        "What valgrind counts of a build with line numbers (-g, beside -O2 or -O3, changes no "
-        "code) is kept line by line, too: perf train and perf predict --db tell by it whether what "
-        "a commit changes runs at all, and how much of the cost is there.\n\n"
-        "Neighbouring commits run by turns in changing order, so that what the machine does "
-        "meanwhile falls on all of them. Runs are repeated until the median is known to "
-        "--precision, by the spread of the samples.\n\n"
-        "What was measured is in FILE at once. The same command goes on after a kill or Ctrl-C, "
-        "and measures only what is missing; with another --build, --run or --machine all is "
-        "measured anew, beside what is there. Commits that do not build or run are recorded there "
-        "with "
-        "the end of what they printed, and not tried again without --again. Submodules come from "
-        "the clones in .git/modules; those that are not there stay empty.",
+        "Checks out each commit of a range into its own folder, builds it, runs it several times, "
+        "and stores every sample in a performance history. The repository, its index and its work "
+        "tree are only read. Commands run in the folder of the commit, without its .git, under "
+        "your account and with limits on time and memory. Processes that they leave behind are "
+        "terminated.\n\n"
+        "Metrics are costs: less is better. time is wall-clock time, user is CPU time, and memory "
+        "is the peak of the largest process. instructions are counted by the processor "
+        "(instructions-hardware) if its counters are accessible, otherwise by valgrind "
+        "(instructions-valgrind). Counts from valgrind are the same on a noisy machine. cost is "
+        "instructions + 10 per miss of a first-level cache + 100 per miss of the last level, in "
+        "simulated caches. It reflects memory traffic, but neither vector width nor threads. "
+        "NAME=PATTERN reads a number from the output of the run: the first group ( ) of the last "
+        "match of a POSIX extended regular expression, with \\d for a digit. NAME/s=PATTERN reads "
+        "a rate, for which more is better, and stores its inverse 1/NAME.\n\n"
+        "Counts from valgrind are also stored per source line if the build has line numbers (-g, "
+        "which does not change the code of -O2 or -O3). perf train and perf predict --db use this "
+        "line profile to see whether changed lines run at all, and their share of the cost.\n\n"
+        "Neighbouring commits run in alternation and in random order, so that disturbances on the "
+        "machine affect all of them. Runs repeat until the median is known to --precision.\n\n"
+        "Each sample is written to FILE at once. After a kill or Ctrl-C, the same command "
+        "continues and measures only what is missing. With another --build, --run or --machine, "
+        "all commits are measured again, and earlier samples are kept. Commits that fail to build "
+        "or run are recorded with the end of their output, and not tried again without --retry. "
+        "Submodules are taken from the clones in .git/modules; missing ones stay empty.",
     .examples =
         "hpccoder perf collect --range v1.0..HEAD --build 'make -j4' --run './bench' --db perf.db\n"
         "hpccoder perf collect --range HEAD~50..HEAD --build make --run './bench small' -m cost "
         "--db perf.db  # on a noisy machine\n"
         "hpccoder perf collect --build 'cmake -B b && cmake --build b' --run 'b/stream' -m "
-        "'triad/s=Triad: *(\\d+[.]\\d+)' --db perf.db  # a rate that is printed",
+        "'triad/s=Triad: *(\\d+[.]\\d+)' --db perf.db  # a rate from the output",
     .options = options,
     .options_bytes = sizeof(collect_options),
     .run = run,

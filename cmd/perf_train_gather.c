@@ -458,7 +458,7 @@ out:
     return rc;
 }
 
-/* Each --heat has a name, and one that something is about: before, and behind all the rest. */
+/* Each --line-profile has a name, and one that something is about: before, and behind all the rest. */
 static int check_heat(const train_set *s, const train_options *o, bool behind)
 {
     hpc_buf text = {0};
@@ -469,11 +469,11 @@ static int check_heat(const train_set *s, const train_options *o, bool behind)
         TRY(hpc_buf_text(&text, o->heat.item[k]));
         TRY(hpc_cmd_name_path(&name, &path, text.data));
         if (!name || !*name)
-            TRY(hpc_fail(HPC_E_ARG, "--heat %.200s: NAME=FILE, the name of the repository first",
+            TRY(hpc_fail(HPC_E_ARG, "--line-profile %.200s: NAME=FILE, the name of the repository first",
                          o->heat.item[k]));
         if (behind && !s->heat_used[k])
             TRY(hpc_fail(HPC_E_ARG,
-                         "--heat %.200s: nothing is about a repository %.200s; examples are if it "
+                         "--line-profile %.200s: nothing is about a repository %.200s; examples are if it "
                          "is given by --repo %.200s=DIR",
                          o->heat.item[k], name, name));
     }

@@ -67,7 +67,7 @@ static void test_it_prints(void **state)
     assert_true(strlen(o.out) > 5 && strstr(o.out, "for"));
     assert_int_equal(o.out[strlen(o.out) - 1], '\n');
     snprintf(first, sizeof first, "%s", o.out);
-    run(state, "complete @dot.c --at 15:22 --stop function --threads 1 --guess 0 --seed 3");
+    run(state, "complete @dot.c --at 15:22 --stop function --threads 1 --draft-tokens 0 --seed 3");
     assert_string_equal(o.out, first);
     run(state, "complete @dot.c --at 15 --stop function --verbose");
     assert_string_equal(o.out, first);

@@ -29,7 +29,7 @@ static void collects(void **state)
            "that do not build                                   3",
            "the build: hpccoder: it ended with status 127: sh: 1: ");
     script(p, "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
-    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --again", 0,
+    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --retry", 0,
            "measured now                                        3", "3 of 3 commits");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --json -q", 0,
            "\"there\": 3", "");

@@ -209,7 +209,7 @@ static void test_what_is_asked_wrongly(void **state)
                  {"c20..c21 --measure --run x", "--db FILE is missing"},
                  {"c20..c21 --run x", "nothing is built or run without --measure"},
                  {"c20..c21 --memory-mib 10", "nothing is built or run without --measure"},
-                 {"c20..c21 --again", "nothing is built or run without --measure"},
+                 {"c20..c21 --retry", "nothing is built or run without --measure"},
                  {"c20..c21 --measure --run x --db @h.db --all", "by first parents"},
                  {"c20..c21 --measure --run x --db @h.db --format sarif", "as text or JSON"},
                  {"c20..c21 --measure --run x --db @h.db -m speed", "metric 'speed' is none"},

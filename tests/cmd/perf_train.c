@@ -166,12 +166,12 @@ static void heat_is_learnt_and_heard(void **state)
     make_history(p, "h.db", true);
     make_heat(p);
     expect(&o, p, "--db @h.db -m cost --out @without", 0, "", "");
-    expect(&o, p, "--db @h.db -m cost --heat r=@hot.db --out @m", 0, "", "");
+    expect(&o, p, "--db @h.db -m cost --line-profile r=@hot.db --out @m", 0, "", "");
     char all[512];
     snprintf(all, sizeof all, "test $(%s) = 60", count);
     script(p, all);
     expect(&o, p,
-           "--examples @without/examples.csv --repo r=@r --heat r=@hot.db -m cost --evaluate --out "
+           "--examples @without/examples.csv --repo r=@r --line-profile r=@hot.db -m cost --evaluate --out "
            "@n",
            0, "bag of tokens", ""); /* their text is at hand */
     script(p, "cmp m/examples.csv n/examples.csv; cmp m/model.json n/model.json");
@@ -197,15 +197,15 @@ static void heat_is_learnt_and_heard(void **state)
     hpc_test_says(o.err, "hot.db is the history of another repository: none of its 1 commits");
     hpc_test_command_in(&o, p->root, "perf predict --repo @cut --model @m --db @hot.db HEAD..");
     assert_int_equal(o.code, 0); /* what is cut off might have them */
-    expect(&o, p, "--db @h.db --heat r=@other.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile r=@other.db --out @x", 2, NULL,
            "other.db is the history of another repository");
-    expect(&o, p, "--db @h.db --heat @hot.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile @hot.db --out @x", 2, NULL,
            "the name of the repository first");
-    expect(&o, p, "--db @h.db --heat s=@hot.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile s=@hot.db --out @x", 2, NULL,
            "nothing is about a repository s");
-    expect(&o, p, "--db @h.db --heat r=@cold.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile r=@cold.db --out @x", 2, NULL,
            "cold.db does not tell in which lines the cost is");
-    expect(&o, p, "--db @h.db --heat r=@none.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile r=@none.db --out @x", 2, NULL,
            "there is no such performance history");
 }
 
