@@ -297,7 +297,7 @@ static const hpc_option options[] = {
      .fallback = "adamw",
      .argument = "NAME",
      .choices = hpc_optimizer_names,
-     .help = "Which update to take."},
+     .help = "Optimizer of the update."},
     HPC_CMD_THREADS(step_options),
     {.name = "backend",
      .kind = HPC_TEXT,
@@ -309,42 +309,40 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(step_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     HPC_CMD_JSON(step_options),
     {.name = "split",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, split),
-     .help = "Then tell where the time went, by phase and op (a refresh counts as if each step had "
-             "one)."},
+     .help = "Also print the time by phase and op (a refresh counts as if each step had one)."},
     {.name = "floor",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, floor),
-     .help = "Measure between steps what this machine allows, and tell which part of a step its "
-             "floor is: operations over the rate of registers, and of the faster of oneDNN and "
-             "OpenBLAS at the products of this shape, plus the update's bytes over that of "
-             "memory."},
+     .help = "Measure the limits of this machine between steps, and print the fraction of the step "
+             "that they explain: operations at the rate of registers, and at the rate of the "
+             "faster of oneDNN and OpenBLAS for products of this shape, plus the bytes of the "
+             "update at memory bandwidth."},
     {.name = "peer",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, peer),
-     .help = "Then print the commands that take such steps in turns with PyTorch's and llm.c's."},
+     .help = "Also print the commands that run such steps in alternation with PyTorch and llm.c."},
     {.name = "demo",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, demo),
-     .help = "Say first what is being shown."},
+     .help = "Print an introduction first."},
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_bench_step = {
     .name = "bench step",
-    .summary = "time whole training steps of a small transformer",
+    .summary = "Benchmark training steps of a small transformer.",
     .arguments = "",
     .description =
-        "Emits, differentiates, places and runs training steps of a transformer of the Llama shape "
-        "in f32 on generated text, bytes as tokens, and reports the loss, the time of "
-        "a step and the rate. GFLOP/s counts products and attention by the op table. --json prints "
-        "an object for each step.",
+        "Runs training steps of a transformer of the Llama shape in f32 on generated text with "
+        "bytes as tokens, and reports the loss, the time of a step and the rate. GFLOP/s counts "
+        "products and attention, from the op table. --json prints one object per step.",
     .examples = "hpccoder bench step --steps 100  # the small default model\n"
-                "hpccoder bench step --floor  # and how near it comes to what the machine allows\n"
+                "hpccoder bench step --floor  # compared with the limits of the machine\n"
                 "hpccoder bench step --hidden 256 --layers 4 --ffn 704 --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(step_options),

@@ -91,11 +91,11 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_info = {
     .name = "info",
-    .summary = "what this build and this machine can do",
+    .summary = "Show the features of this build and this machine.",
     .arguments = "",
-    .description = "Prints the version, the compiler, the backends that are built in, the "
-                   "instruction sets that this CPU runs (best first), and the threads that this "
-                   "process may use.",
+    .description =
+        "Prints the version, the compiler, the available backends, the instruction sets that this "
+        "CPU supports (best first), and the number of threads that this process may use.",
     .examples = "hpccoder info --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(info_options),

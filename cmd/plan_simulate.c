@@ -399,17 +399,16 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(simulate_options, machine),
      .argument = "NAME|FILE",
-     .help = "Its description: dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, "
-             "cpu-cluster, two-cores, or a file like theirs."},
+     .help = "Machine: dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, cpu-cluster, "
+             "two-cores, or a JSON file of the same format."},
     {.name = "best",
      .kind = HPC_INT,
      .offset = offsetof(simulate_options, best),
      .fallback = "0",
      .argument = "N",
      .most = 65536,
-     .help =
-         "Try all grids of N ranks, with 1, 2, 4, ... microbatches, and without overlap where that "
-         "saves what is missing, and list the fastest that fit."},
+     .help = "Try all grids of N ranks with 1, 2, 4, ... microbatches, also without overlap if "
+             "that makes a plan fit into memory, and list the fastest plans that fit."},
     {.name = "top",
      .kind = HPC_INT,
      .offset = offsetof(simulate_options, top),
@@ -417,29 +416,28 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1000,
-     .help = "How many of them."},
+     .help = "Number of plans to list."},
     HPC_CMD_JSON(simulate_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_plan_simulate = {
     .name = "plan simulate",
-    .summary = "what a training step would take on a machine that is described in a file",
+    .summary = "Estimate the time of a training step on a given machine.",
     .arguments = "",
     .description =
-        "Makes the program that the first rank of the grid would run and walks it against a clock, "
-        "allocating nothing of it: each instruction takes the longer of its operations and of its "
-        "bytes at the machine's rates; each collective takes what a ring, or rings level by level, "
-        "take on the links that it crosses, which all links over the same axes use at once; "
-        "computation waits for a collective where it reads what comes of it. --sequences are those "
-        "of a step, on all ranks; of a pruned step (--prune) each part of a matrix is taken to "
-        "keep "
-        "its share.\n\n"
-        "Bytes sent by axis, operations and memory are counts, which equal those of a run. Times "
-        "are predictions, and said to be such. A machine is a JSON file: rates by type and the "
-        "share of them that products reach, memory and its bandwidth, links level by level; each "
-        "of those that come with the program names its sources. Exit code 1: the plan does not "
-        "fit into the machine's memory.",
+        "Builds the program of the first rank of the grid and simulates it without allocating its "
+        "memory. The time of an instruction is the larger of its operations and its bytes at the "
+        "rates of the machine. The time of a collective is that of a ring, or of hierarchical "
+        "rings, on the links that it crosses; all groups along the same axes use the links at the "
+        "same time. Computation waits for a collective when it reads the result. --sequences "
+        "counts the sequences of a step over all ranks. For a pruned step (--prune), each part of "
+        "a matrix is assumed to keep its share.\n\n"
+        "Bytes sent by axis, operations and memory are exact counts that match a run. Times are "
+        "predictions and marked as such. A machine is a JSON file with rates by type, the share of "
+        "these rates that matrix products reach, memory size and bandwidth, and links by level. "
+        "The machine files that come with the program name their sources. Exit status 1: the plan "
+        "does not fit into the memory of the machine.",
     .examples = "hpccoder plan simulate --machine a100-selene --shape gpt-20b --dtype bf16 "
                 "--grid data=32,row=8 --zero 1 --sequences 512 --length 2048 --accumulate 4\n"
                 "hpccoder plan simulate --machine dgx-h100 --shape gpt-40b --dtype bf16 --best 64 "

@@ -127,8 +127,9 @@ const hpc_option pragma_option_table[] = {
      .kind = HPC_FLAG,
      .offset = offsetof(pragma_options, sandbox),
      .fallback = "true",
-     .help = "Run builds and programs in bubblewrap, with a read-only system, without network, and "
-             "with write access to the copy only. --no-sandbox: limit only time and memory."},
+     .help =
+         "Run builds and programs in bubblewrap: the system is read-only, the network is "
+         "unavailable, and only the copy is writable. --no-sandbox: limit only time and memory."},
     {.name = "from",
      .kind = HPC_TEXT,
      .offset = offsetof(pragma_options, from),

@@ -31,15 +31,15 @@ static const hpc_option options[] = {
      .fallback = "tokens",
      .argument = "AXIS",
      .choices = axes,
-     .help = "What the pictures run along."},
+     .help = "Horizontal axis of the plots."},
     {.name = "smooth",
      .kind = HPC_INT,
      .offset = offsetof(report_options, smooth),
      .fallback = "0",
      .argument = "N",
      .most = 1e9,
-     .help = "Draw means of N steps, and the steps faintly behind them; 1: the steps alone; 0: a "
-             "hundredth of each run."},
+     .help = "Draw means over N steps, with the single steps faintly in the background; 1: only "
+             "the single steps; 0: a hundredth of each run."},
     {0}};
 
 /* ---- one run --------------------------------------------------------------------- */
@@ -248,19 +248,19 @@ out:
 
 const hpc_command hpc_cmd_report = {
     .name = "report",
-    .summary = "what training runs came to, as a table and as pictures",
+    .summary = "Summarize training runs in a table and plots.",
     .arguments = "RUN...",
     .description =
         "Reads RUN/metrics.csv of one or more runs, finished or not, and prints for each: steps, "
-        "tokens, the loss (mean of the last hundredth of the steps, or of as many as --smooth "
-        "says, those skipped left out), the best validation loss and its step, hours, the median "
-        "of tokens per second, and how many updates were skipped. Hours and throughput come from "
-        "the duration of the steps: pauses, validations and checkpoints do not count.\n\n"
-        "With --out, draws loss against tokens and against time, validation loss, learning rate, "
-        "norm of the gradient and throughput; an HTML page has the numbers as tables, too. Runs "
-        "are called as their folders, by the whole path where two are called alike.",
+        "tokens, the loss, the best validation loss and its step, hours, the median number of "
+        "tokens per second, and the number of skipped updates. The loss is the mean of the last "
+        "hundredth of the steps, or of --smooth steps, without skipped ones. Hours and throughput "
+        "come from the duration of the steps, without pauses, validations and checkpoints.\n\n"
+        "With --out, draws the loss against tokens and time, the validation loss, the learning "
+        "rate, the gradient norm and the throughput. An HTML page also has the numbers as tables. "
+        "Runs are named after their folders, with the whole path if two names are equal.",
     .examples = "hpccoder report runs/a runs/b  # a table\n"
-                "hpccoder report runs/* --out loss.png --x time  # a picture, along hours\n",
+                "hpccoder report runs/* --out loss.png --x time  # a plot over hours",
     .options = options,
     .options_bytes = sizeof(report_options),
     .run = run_report};

@@ -455,42 +455,44 @@ out:
 
 const hpc_command hpc_cmd_train = {
     .name = "train",
-    .summary = "train a model, or fine-tune one",
+    .summary = "Train or fine-tune a model.",
     .arguments = "[CONFIG.json]",
     .description =
-        "Trains a transformer on folders of token shards (hpccoder corpus pack) and leaves a model "
-        "directory that transformers and hpccoder load. The architecture is Llama's, by --hidden, "
-        "--layers and so on; that of a model directory or config.json (--model); or that of the "
-        "model whose parameters the run begins with (--init), all of them trained or, with "
-        "--lora-rank, low-rank adapters beside them, merged at the end.\n\n"
-        "CONFIG.json is an object whose keys are the long options below; options on the command "
-        "line override it, and --set KEY=VALUE is another way to write --KEY VALUE.\n\n"
-        "OUT holds config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
-        "last parameters) and best/ (those of the least validation loss). A run that was stopped "
-        "(Ctrl-C, TERM, --hours, a kill) goes on with --out OUT --resume, to the same bits on the "
-        "same machine: what is not given again is as config.json has it, what may change, as "
-        "--steps or --lr, is told, and what may not, as the data or the shape, is refused; USR1 "
-        "saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
+        "Trains a transformer on folders of token shards (from hpccoder corpus pack) and writes a "
+        "model directory that transformers and hpccoder can load. The architecture is Llama's with "
+        "the sizes of --hidden, --layers and so on, or that of --model, a model directory or "
+        "config.json. --init starts from the parameters of a model and trains all of them. With "
+        "--lora-rank it trains low-rank adapters instead, which are merged at the end.\n\n"
+        "CONFIG.json is an object with the long options below as keys. Options on the command line "
+        "override it. --set KEY=VALUE is the same as --KEY VALUE.\n\n"
+        "OUT contains config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
+        "last parameters) and best/ (those with the lowest validation loss). After Ctrl-C, TERM, "
+        "--hours or a kill, --out OUT --resume continues the run with bit-identical results on the "
+        "same machine. Options that are not repeated come from OUT/config.json. Changes to options "
+        "such as --steps or --lr are reported; changes to the data or the shape of the model are "
+        "rejected. USR1 saves a checkpoint at once. `hpccoder report OUT` draws the run.\n\n"
         "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
-        "jorge-newton, jorge-momentum. All but the first two precondition the matrices of the "
-        "blocks; embeddings, head and norms follow the grafting optimizer, whose step's size the "
-        "preconditioned step gets. A step whose gradients are not finite, or whose norm is --spike "
-        "times its average, changes nothing and is said.\n\n"
-        "--prune P leaves a share of 1 - P of the elements of the blocks' matrices, the largest; "
-        "embeddings, head, norms and biases are not pruned. The model computes with dense "
-        "matrices, zeros and all; gradients, masters and moments are kept of what is left alone, "
-        "with one index of 32 bits for all of them, and ranks along data send no more: with "
-        "adamw and --dtype bf16 26 - 24 P bytes for each element in place of 20, which is less "
-        "from P = 0.25 on. Of muon, shampoo and the jorge kinds momentum and graft are kept so; "
-        "preconditioners are not, which are of rows and columns, and gradient and direction are "
-        "whole matrices while one of them is computed. Not with soap, and not with --zero 2 and "
-        "3.\n\n"
-        "--dry-run prints parameters, flops, bytes by what they are for and the estimated time of "
-        "a step, and trains nothing.",
-    .examples =
-        "hpccoder train --data shards/train --validation shards/validation --out run  # small\n"
-        "hpccoder train config.json --set lr=1e-3 --resume  # a configuration, one key changed\n"
-        "hpccoder train --init model --data shards --lora-rank 8 --out tuned  # fine-tune",
+        "jorge-newton, jorge-momentum. All except sgd and adamw precondition the matrices of the "
+        "blocks. Embeddings, head and norms use the grafting optimizer, which also sets the size "
+        "of preconditioned steps. A step is skipped and reported if its gradients are not finite "
+        "or their norm reaches --spike times its average.\n\n"
+        "--prune P keeps a share of 1 - P of the elements of the blocks' matrices, those of "
+        "largest magnitude. Embeddings, head, norms and biases are not pruned. The model still "
+        "computes with dense matrices. Gradients, master parameters and moments are stored for the "
+        "remaining elements only, with one 32-bit index for all of them, and ranks along data "
+        "exchange no more than that. With adamw and --dtype bf16 this takes 26 - 24 P bytes per "
+        "element instead of 20, which saves memory from P = 0.25. muon, shampoo and the jorge "
+        "kinds store momentum and graft in this way, but not preconditioners; a matrix needs its "
+        "whole gradient and direction while its update is computed. Pruning cannot be combined "
+        "with soap, --zero 2 or --zero 3.\n\n"
+        "--dry-run prints parameters, operations, memory by purpose and the estimated time of a "
+        "step, and trains nothing.",
+    .examples = "hpccoder train --data shards/train --validation shards/validation --out run  # a "
+                "small model\n"
+                "hpccoder train config.json --set lr=1e-3 --resume  # a configuration with one key "
+                "changed\n"
+                "hpccoder train --init model --data shards --lora-rank 8 --out tuned  # fine-tune "
+                "with adapters",
     .options = hpc_cmd_train_options,
     .options_bytes = sizeof(train_options),
     .run = run,
