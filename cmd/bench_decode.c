@@ -271,11 +271,11 @@ static void put_decode(hpc_buf *out, const bench *b, double rate)
     double bytes = rate * token_bytes(b);
     hpc_buf_printf(out, "decode of %lld  %9.1f tokens/s  ", (long long)b->o->tokens, rate);
     if (is_cached(b))
-        hpc_buf_printf(out, "%.1f GB/s, partly from caches of %.0f MiB; memory gives %.1f GB/s\n",
-                       bytes * 1e-9, (double)hpc_probe_cache_bytes() / 0x1p20,
-                       b->limits.read * 1e-9);
+        hpc_buf_printf(
+            out, "%.1f GB/s, partly from caches of %.0f MiB; memory bandwidth is %.1f GB/s\n",
+            bytes * 1e-9, (double)hpc_probe_cache_bytes() / 0x1p20, b->limits.read * 1e-9);
     else
-        hpc_buf_printf(out, "%5.1f %% of what memory gives (%.1f GB/s)\n",
+        hpc_buf_printf(out, "%5.1f %% of memory bandwidth (%.1f GB/s)\n",
                        100 * bytes / b->limits.read, b->limits.read * 1e-9);
 }
 

@@ -27,16 +27,15 @@ static int read_shape(request *q)
 {
     const char *text = q->o->shape, *at = text;
     if (!text) return HPC_OK;
-    if (q->o->op.n == 0) return hpc_fail(HPC_E_ARG, "--shape says nothing without --op");
+    if (q->o->op.n == 0) return hpc_fail(HPC_E_ARG, "--shape needs --op");
     do {
         char *end;
         errno = 0;
         long long n = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ',') || errno || n < 1 || n > EXTENT_MOST)
             return hpc_fail(HPC_E_ARG,
-                            "--shape %s: whole numbers from 1 to %d, with commas, are "
-                            "expected",
-                            text, EXTENT_MOST);
+                            "--shape %s: expected integers from 1 to %d, separated by commas", text,
+                            EXTENT_MOST);
         if (q->extent_n == BENCH_EXTENTS)
             return hpc_fail(HPC_E_ARG, "--shape %s: no op takes more than %d extents", text,
                             BENCH_EXTENTS);
@@ -170,7 +169,8 @@ static int nothing_meant(const char *name, const request *q)
     hpc_buf text = {0};
     bool fits = false;
     if (q->dtype == HPC_I8)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s takes no i8; plain products (matmul) do", name);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s does not support i8; plain products (matmul) do",
+                        name);
     for (const hpc_bench_case *c = hpc_bench_cases; c->op; c++) {
         if (strcmp(c->op->sig.name, name) != 0) continue;
         fits = fits || q->extent_n == 0 || q->extent_n == hpc_bench_extent_n(c);
@@ -280,8 +280,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_names(&q.o->op));
     TRY(read_shape(&q));
     TRY(read_types(&q));
-    if (q.o->attr.n > 0 && q.o->op.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--attr says nothing without --op"));
+    if (q.o->attr.n > 0 && q.o->op.n == 0) TRY(hpc_fail(HPC_E_ARG, "--attr needs --op"));
     TRY(check_each_meant(&q));
     TRY(open_bench(&b));
     TRY(run_cases(&b, &q));

@@ -187,7 +187,7 @@ static void put_table(hpc_buf *out, const bench *b)
 {
     int64_t tokens = b->o->model.sequences * b->o->model.length;
     hpc_buf_printf(out,
-                   "blocks of %lld, %lld tokens a step, %.3g operations of the model\n\n"
+                   "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n"
                    "%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
                    (long long)b->o->block, (long long)tokens, b->model_flops, "optimizer", "apply",
                    "refresh", "every", "plain ms", "refresh", "mean ms", "of adamw", "formula");

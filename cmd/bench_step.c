@@ -195,10 +195,12 @@ static int put_floor(bench *b)
     int64_t n = b->floors < FLOORS ? b->floors : FLOORS;
     hpc_buf out = {0};
     double registers = 100 * hpc_cmd_median(b->registers, n);
-    hpc_buf_printf(&out, "\nof the floor: %.0f %% with the arithmetic at the registers' rate",
+    hpc_buf_printf(&out,
+                   "\n"
+                   "fraction of the lower bound: %.0f %% with arithmetic at the rate of registers",
                    registers);
     if (b->limits.peer)
-        hpc_buf_printf(&out, ", %.0f %% at that of the faster peer's products",
+        hpc_buf_printf(&out, ", %.0f %% at the rate of the faster peer's products",
                        100 * hpc_cmd_median(b->peer, n));
     hpc_buf_printf(&out, " (medians of %lld steps)\n", (long long)n);
     return hpc_cmd_print(&out);
@@ -235,7 +237,8 @@ static int put_peers(const bench *b)
     hpc_buf out = {0};
     if (!m->tied || m->kv_heads != m->heads || m->dropout > 0 || b->optimizer.kind != HPC_OPT_ADAMW)
     {
-        hpc_buf_text(&out, "\nno peer takes such steps: they have --tied, as many --kv-heads as "
+        hpc_buf_text(&out, "\n"
+                           "no peer runs such steps: peers need --tied, equal --kv-heads and "
                            "--heads, adamw and no dropout\n");
         return hpc_cmd_print(&out);
     }
@@ -260,9 +263,8 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     if (b.o->demo && !b.o->json)
-        printf(
-            "Completion is not there yet. This is the engine under it: a small transformer of the\n"
-            "Llama shape learns, from its own generated text of HPC loops, on your CPU.\n\n");
+        printf("A small transformer of the Llama shape learns from generated HPC loops on your "
+               "CPU.\n\n");
     TRY(open_bench(&b));
     TRY(take_steps(&b));
     if (b.ruler && !b.o->json) TRY(put_floor(&b));

@@ -57,11 +57,11 @@ static int open_spot(completing *x)
     int rc;
     x->name = x->o->name ? x->o->name : x->file;
     if (strcmp(x->file, "-") == 0) {
-        if (x->o->write)
-            return hpc_fail(HPC_E_ARG, "--write needs a file; standard input cannot be written");
+        if (x->o->write) return hpc_fail(HPC_E_ARG, "--write needs a file, not standard input");
         if (!x->o->name)
-            return hpc_fail(HPC_E_ARG, "standard input has no name: say what it is with --name "
-                                       "FILE.c, .cpp, .cu or .f90");
+            return hpc_fail(
+                HPC_E_ARG,
+                "standard input has no file name: set it with --name FILE.c, .cpp, .cu or .f90");
     }
     if (x->o->force && !x->o->write)
         return hpc_fail(HPC_E_ARG, "--force needs --write: nothing else changes the file");
@@ -84,8 +84,8 @@ static int check_device(const char *name)
     }
     int rc = known.failed;
     if (rc >= 0 && !is)
-        rc = hpc_fail(HPC_E_ARG, "--device %s: this build has no such device; it has %s", name,
-                      known.data);
+        rc =
+            hpc_fail(HPC_E_ARG, "--device %s: unknown device; this build has %s", name, known.data);
     hpc_buf_release(&known);
     return rc;
 }
@@ -213,8 +213,8 @@ static int write_file(completing *x)
     hpc_buf all = {0}, text = {0};
     int rc = HPC_OK;
     if (x->made.n > 0 && x->made.item[0].finish == HPC_COMPLETION_CANCELLED)
-        return hpc_fail(HPC_E_ABORTED, "stopped before the completion was whole; %s is unchanged",
-                        x->file);
+        return hpc_fail(HPC_E_ABORTED,
+                        "stopped before the completion was finished; %s is unchanged", x->file);
     if (x->made.n == 0 || x->made.item[0].text.n == 0) return HPC_OK;
     TRY(hpc_buf_add(&text, x->made.item[0].text.data, x->made.item[0].text.n));
     if (d->at == d->text.n && text.data[text.n - 1] != '\n') TRY(hpc_buf_text(&text, "\n"));
@@ -398,7 +398,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     x.given = hpc_cmd_take_flags(&argc, argv);
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; --help tells more");
+        return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; see --help");
     x.file = argv[0];
     TRY(open_spot(&x));
     TRY(open_compiler(&x));
@@ -407,7 +407,7 @@ static int run(void *options, int argc, char **argv)
     TRY(find_context(&x));
     TRY(hpc_cmd_signals_start(&signals, "complete",
                               x.o->write ? "the file stays unchanged"
-                                         : "what has been completed is printed"));
+                                         : "printing the text completed so far"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     bool whole = x.o->partial || !complete_incomplete(&x);
     if (x.o->write && whole) TRY(write_file(&x));

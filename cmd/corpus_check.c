@@ -55,7 +55,7 @@ static void put_summary(report *r, const hpc_check_result *found)
     hpc_buf_printf(&r->text, "%lld files checked, %lld found", (long long)found->files_n,
                    (long long)found->findings_n);
     if (found->worst_share > 0)
-        hpc_buf_printf(&r->text, "; of the others at most %.2f %% is held out: %s",
+        hpc_buf_printf(&r->text, "; closest of the others, with %.2f %% held out: %s",
                        100 * found->worst_share, found->worst);
     hpc_buf_text(&r->text, "\n");
 }
@@ -67,7 +67,7 @@ static int open_sketch(hpc_sketch **out, const char *asked)
     int rc = hpc_cmd_find_sketch(&path, room, asked);
     if (rc < 0) return rc;
     return path ? hpc_sketch_open(out, path)
-                : hpc_fail(HPC_E_ARG, "--held-out none leaves nothing to check against");
+                : hpc_fail(HPC_E_ARG, "--held-out none: a check needs a sketch");
 }
 
 static int check_file(hpc_check_result *out, const char *path, const hpc_sketch *sketch,

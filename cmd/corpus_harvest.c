@@ -153,8 +153,8 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
         r->split_n[HPC_SPLIT_VALIDATION] == 0)
     {
         snprintf(line, sizeof line,
-                 "there is no validation split: the corpus has %lld cluster%s of repositories, a "
-                 "split takes %d or more; add repositories, or train without one",
+                 "there is no validation split: the corpus has %lld cluster%s of repositories, and "
+                 "a split needs %d or more; add repositories, or train without validation",
                  (long long)r->clusters_n, r->clusters_n == 1 ? "" : "s", CLUSTERS_LEAST);
         hpc_cmd_warn(line, h->user);
     }
@@ -163,8 +163,8 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
         long got = lround(1000 * (double)r->split_bytes[s] / (double)r->kept_bytes);
         if (want == 0 || (2 * got >= want && got <= 2 * want)) continue;
         snprintf(line, sizeof line,
-                 "the %s split holds %.1f %% of the bytes instead of %.1f %%: repositories that "
-                 "share code are not cut in two, and there are %lld clusters of them",
+                 "the %s split has %.1f %% of the bytes instead of %.1f %%: repositories that "
+                 "share code stay together, and there are only %lld clusters",
                  hpc_split_name((hpc_split)s), (double)got / 10, (double)want / 10,
                  (long long)r->clusters_n);
         hpc_cmd_warn(line, h->user);
@@ -179,12 +179,13 @@ static int report(const hpc_harvest_result *r, const harvest_options *o, const s
     else
         write_table(&text, r, s);
     int rc = hpc_cmd_print_report(
-        &text, r->complete ? "the corpus is complete in" : "what is done is in", o->out);
+        &text, r->complete ? "the corpus is complete in" : "finished work is in", o->out);
     if (rc < 0) return rc;
     if (r->stopped)
-        return hpc_fail(HPC_E_ABORTED, "stopped; what is done is in %s, --resume goes on", o->out);
+        return hpc_fail(HPC_E_ABORTED, "stopped; finished work is in %s, --resume continues",
+                        o->out);
     if (!r->complete && r->failed_n == 0)
-        hpc_cmd_warn("other processes still work on some repositories; the last one to finish "
+        hpc_cmd_warn("other processes are still reading repositories; the last one to finish "
                      "writes corpus.db",
                      "corpus harvest");
     return r->failed_n > 0 ? EXIT_BAD_INPUT : EXIT_DONE;
@@ -203,15 +204,15 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     w.arena = hpc_arena_create(0);
     if (!w.arena) TRY(HPC_E_NOMEM);
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the corpus goes"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the corpus"));
     for (int k = 0; k < argc; k++) TRY(add_repository(&w, argv[k], strlen(argv[k])));
     if (o->list) TRY(read_list(&w, o->list));
-    if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository is named, as an argument or in --list"));
+    if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository: name one as an argument or in --list"));
     TRY(parse_split(&h.validation, &h.test, o->split));
     TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
     hpc_cmd_progress(&progress, o->quiet);
     TRY(hpc_cmd_signals_start(&signals, "corpus harvest",
-                              "what is done is kept, --resume continues"));
+                              "finished work is kept, --resume continues"));
     h.repository = w.item;
     h.repositories_n = w.n;
     h.folder = o->out;

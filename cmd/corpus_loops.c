@@ -42,7 +42,7 @@ static void write_counts(hpc_buf *out, const hpc_loops_result *r)
                {"loops", r->loops_n},
                {"distinct loops", r->distinct_n},
                {"  with an OpenMP directive", r->annotated_n},
-               {"    of them parallel for, parallel do", r->parallel_for_n},
+               {"    parallel for, parallel do", r->parallel_for_n},
                {"    different directives counted", r->distinct_pairs_n},
                {"  with an OpenACC directive", r->acc_n},
                {"  presumed negatives", r->presumed_n}};
@@ -175,8 +175,8 @@ static int run(void *options, int argc, char **argv)
     if (o->out && argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
     if (o->out) return run_corpus(o, argv[0]);
     if (is_corpus(argv[0]))
-        return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the loops of the corpus %s go",
-                        argv[0]);
+        return hpc_fail(HPC_E_ARG,
+                        "--out DIR is missing: the folder for the loops of the corpus %s", argv[0]);
     return run_files(o, argc, argv);
 }
 

@@ -93,7 +93,7 @@ static int report(const part *p, int n, const pack_options *o)
         hpc_buf_text(&text, "\n");
     }
     return hpc_cmd_print_report(
-        &text, p[n - 1].result.complete ? "the data set is complete in" : "whole shards are in",
+        &text, p[n - 1].result.complete ? "the data set is complete in" : "complete shards are in",
         o->out);
 }
 
@@ -103,8 +103,8 @@ static void remark_if_empty(const part *p, const pack_options *o)
     char line[PATH_MAX + 160];
     if (o->quiet || !p->result.complete || p->result.documents_n > 0) return;
     snprintf(line, sizeof line,
-             "the %s split in %s has no documents: do not pass it to hpccoder train; a corpus of "
-             "more repositories, or a larger --split of corpus harvest, fills it",
+             "the %s split in %s has no documents: do not pass it to hpccoder train; to fill it, "
+             "harvest more repositories or use a larger --split",
              hpc_split_name(p->split), o->out);
     hpc_cmd_warn(line, (void *)(uintptr_t) "corpus pack");
 }
@@ -138,7 +138,8 @@ static int run_all(const pack_options *o, const hpc_pack_options *h)
     TRY(report(parts, n, o));
     for (int k = 0; k < n; k++) remark_if_empty(&parts[k], o);
     if (!complete)
-        TRY(hpc_fail(HPC_E_ABORTED, "stopped; whole shards are in %s, --resume goes on", o->out));
+        TRY(hpc_fail(HPC_E_ABORTED, "stopped; complete shards are in %s, --resume continues",
+                     o->out));
 out:
     return rc;
 }
@@ -153,19 +154,21 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     bool perf = strcmp(o->task, "perf") == 0;
     if (argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
-    if (argc == 0 && !perf) return hpc_fail(HPC_E_ARG, "no corpus is named");
+    if (argc == 0 && !perf) return hpc_fail(HPC_E_ARG, "name a corpus");
     if (argc == 1 && perf)
         return hpc_fail(HPC_E_ARG,
                         "unexpected argument '%s': task perf takes --perf and "
                         "--repository, no corpus",
                         argv[0]);
-    if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the shards go");
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the shards");
     if (!o->tokenizer) return hpc_fail(HPC_E_ARG, "--tokenizer FILE is missing");
     if (o->held_out && !perf)
-        return hpc_fail(HPC_E_ARG, "--held-out is for task perf: a corpus leaves out what is held "
-                                   "out when it is harvested, and `corpus check` tells");
+        return hpc_fail(HPC_E_ARG,
+                        "--held-out is for task perf: `corpus harvest` excludes held-out content "
+                        "from a corpus, and `corpus check` verifies it");
     if (perf) TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
-    TRY(hpc_cmd_signals_start(&signals, "corpus pack", "what is done is kept, --resume continues"));
+    TRY(hpc_cmd_signals_start(&signals, "corpus pack",
+                              "finished work is kept, --resume continues"));
     hpc_cmd_progress(&progress, o->quiet);
     h.corpus = argc ? argv[0] : NULL;
     h.tokenizer = o->tokenizer;

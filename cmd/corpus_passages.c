@@ -54,7 +54,7 @@ static int run(void *options, int argc, char **argv)
     int64_t files;
     int rc;
     if (argc != 1 || !o->out)
-        return hpc_fail(HPC_E_ARG, "name one corpus, and with --out FILE what is to be written");
+        return hpc_fail(HPC_E_ARG, "name one corpus, and the output with --out FILE");
     hpc_cmd_progress(&progress, o->quiet);
     TRY(hpc_corpus_passages(&files, o->out, argv[0], &progress));
     TRY(hpc_passages_open(&made, o->out));
@@ -63,7 +63,7 @@ static int run(void *options, int argc, char **argv)
         put_json(&out, made, &facts, files);
     else
         put_text(&out, &facts, files, o->out);
-    TRY(hpc_cmd_print_report(&out, "the passages are in", o->out));
+    TRY(hpc_cmd_print_report(&out, "the passage index is in", o->out));
 out:
     hpc_buf_release(&out);
     hpc_passages_close(made);

@@ -33,14 +33,14 @@ static void put_json(hpc_buf *out, const hpc_sketch_facts *f)
 static void put_text(hpc_buf *out, const hpc_sketch_facts *f, const char *path)
 {
     char bytes[32];
-    hpc_buf_printf(out,
-                   "%s: %s: %lld names, %lld patterns; %lld distinct files of %s (%lld of other "
-                   "people and %lld unreadable left out), %lld distinct streams of tokens, %lld "
-                   "distinct shingles\n",
-                   path, hpc_cmd_bytes(bytes, (double)f->bytes), (long long)f->names_n,
-                   (long long)f->patterns_n, (long long)f->files_n,
-                   f->history ? "all history" : "HEAD", (long long)f->foreign_n,
-                   (long long)f->unread_n, (long long)f->streams_n, (long long)f->shingles_n);
+    hpc_buf_printf(
+        out,
+        "%s: %s: %lld names, %lld patterns; %lld distinct files of %s (without %lld foreign and "
+        "%lld unreadable ones), %lld distinct streams of tokens, %lld distinct shingles\n",
+        path, hpc_cmd_bytes(bytes, (double)f->bytes), (long long)f->names_n,
+        (long long)f->patterns_n, (long long)f->files_n, f->history ? "all history" : "HEAD",
+        (long long)f->foreign_n, (long long)f->unread_n, (long long)f->streams_n,
+        (long long)f->shingles_n);
 }
 
 static int run(void *options, int argc, char **argv)
@@ -51,7 +51,9 @@ static int run(void *options, int argc, char **argv)
     hpc_sketch_facts facts;
     hpc_buf out = {0};
     if (!o->list || !o->out)
-        return hpc_fail(HPC_E_ARG, "--list FILE says what is held out, --out FILE where to write");
+        return hpc_fail(
+            HPC_E_ARG,
+            "--list FILE and --out FILE are required: the list of held-out content and the sketch");
     hpc_repository *repository = hpc_alloc((size_t)argc + 1, sizeof *repository);
     if (!repository) goto out;
     for (int i = 0; i < argc; i++)

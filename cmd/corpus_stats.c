@@ -132,7 +132,7 @@ static void prepare(drawing *d, const hpc_stats *s, hpc_stats_key k)
         [HPC_STATS_PARALLEL] = "Kept, by parallel model (a file may use several)",
         [HPC_STATS_LICENCE] = "Kept, by licence",
         [HPC_STATS_REPOSITORY] = "Kept, by repository",
-        [HPC_STATS_REASON] = "All files, by what became of them",
+        [HPC_STATS_REASON] = "All files, by result",
         [HPC_STATS_SPLIT] = "Kept, by split"};
     int64_t n = 0, rest = 0;
     for (int64_t i = 0; i < s->rows_n[k]; i++) {
@@ -184,7 +184,7 @@ static int run(void *opaque, int argc, char **argv)
     hpc_stats s = {0};
     hpc_buf out = {0};
     int rc = 0;
-    if (argc != 1) return hpc_fail(HPC_E_ARG, "one corpus is needed: hpccoder corpus stats CORPUS");
+    if (argc != 1) return hpc_fail(HPC_E_ARG, "name one corpus: hpccoder corpus stats CORPUS");
     TRY(hpc_corpus_stats(&s, argv[0]));
     if (o->plot) TRY(draw(&s, argv[0], o->plot));
     if (o->json)

@@ -19,9 +19,9 @@ static int run(void *options, int argc, char **argv)
 {
     const export_options *o = options;
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG,
-                        "name one model directory or FILE.gguf to export, or the folder of a run; "
-                        "--help tells more");
+        return hpc_fail(
+            HPC_E_ARG,
+            "name one model directory, FILE.gguf or folder of a run to export; see --help");
     int to = MODEL_COPY_FOLDER;
     for (int k = 0; k < MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;

@@ -13,8 +13,7 @@ static int run(void *options, int argc, char **argv)
 {
     const import_options *o = options;
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG,
-                        "name one model directory or FILE.gguf to import; --help tells more");
+        return hpc_fail(HPC_E_ARG, "name one model directory or FILE.gguf to import; see --help");
     return model_copy("import", argv[0], &o->copy,
                       o->packed ? MODEL_COPY_PACKED : MODEL_COPY_FOLDER);
 }

@@ -132,9 +132,9 @@ static int no_such_command(const char *word)
     for (int k = 0; hpc_commands[k]; k++)
         if (strncmp(hpc_commands[k]->name, word, n) == 0 && hpc_commands[k]->name[n] == ' ')
             hpc_buf_printf(&known, "%s%s", known.n ? ", " : "", hpc_commands[k]->name);
-    int rc =
-        known.n ? hpc_fail(HPC_E_ARG, "'%s' needs a second word: %s", word, known.data)
-                : hpc_fail(HPC_E_ARG, "there is no command '%s'; hpccoder --help lists them", word);
+    int rc = known.n ? hpc_fail(HPC_E_ARG, "'%s' needs a second word: %s", word, known.data)
+                     : hpc_fail(HPC_E_ARG,
+                                "unknown command '%s'; hpccoder --help lists the commands", word);
     hpc_buf_release(&known);
     return rc;
 }
@@ -178,7 +178,7 @@ static int show_completion(const char *shell)
 {
     hpc_buf text = {0};
     if (strcmp(shell, "bash") != 0)
-        return hpc_fail(HPC_E_ARG, "--completion %s: only bash is known", shell);
+        return hpc_fail(HPC_E_ARG, "--completion %s: only bash is supported", shell);
     int rc = hpc_options_completion(&text, hpc_commands, "hpccoder");
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);

@@ -18,7 +18,7 @@ static int parse_range(history_options *h, asked *a, const char *range)
     const char *dots = strstr(range, "..");
     size_t n = dots ? (size_t)(dots - range) : 0;
     if (strstr(range, "..."))
-        return hpc_fail(HPC_E_ARG, "--range %.100s: two dots, as in v1..HEAD", range);
+        return hpc_fail(HPC_E_ARG, "--range %.100s: expected two dots, as in v1..HEAD", range);
     h->head = dots ? dots + 2 : range;
     if (!*h->head) h->head = "HEAD";
     if (n == 0) return HPC_OK;
@@ -64,7 +64,7 @@ static void rows_of(row out[ROWS], const history_result *r)
     const row all[ROWS] = {{"commits", "commits", r->commits},
                            {"there", "  measured before", r->there},
                            {"measured", "  measured now", r->measured},
-                           {"same", "  built to the same product as their parents", r->same},
+                           {"same", "  with the same product as their parents", r->same},
                            {"unbuilt", "  that do not build", r->unbuilt},
                            {"unrun", "  that do not run", r->unrun},
                            {"samples", "samples added", r->samples}};
@@ -94,15 +94,14 @@ static int report(const history_result *r, const collect_options *o)
     if (rc < 0) return rc;
     if (r->stopped)
         return hpc_fail(HPC_E_ABORTED,
-                        "stopped; what was measured is in %s, and the same command "
-                        "goes on",
+                        "stopped; measurements are kept in %s, and the same command continues",
                         o->measure.db);
     if (r->there + r->measured + r->same == 0)
-        return hpc_fail(
-            HPC_E_ARG,
-            "none of %lld commits could be measured: %lld do not build, %lld do not run; "
-            "what they printed is in table attempt of %s",
-            (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun, o->measure.db);
+        return hpc_fail(HPC_E_ARG,
+                        "none of %lld commits could be measured: %lld do not build, %lld do not "
+                        "run; their output is in table attempt of %s",
+                        (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun,
+                        o->measure.db);
     return EXIT_DONE;
 }
 

@@ -38,7 +38,7 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
 {
     char *dots = strstr(range, "..");
     if (strstr(range, "..."))
-        return hpc_fail(HPC_E_ARG, "%.100s: two dots, as in origin/main..HEAD", range);
+        return hpc_fail(HPC_E_ARG, "%.100s: expected two dots, as in origin/main..HEAD", range);
     ask->head = dots ? dots + 2 : range;
     if (!*ask->head) ask->head = "HEAD";
     ask->base = dots && dots > range ? range : NULL;
@@ -56,13 +56,13 @@ static int open_model(hpc_perf_model **out, const char *named)
         TRY(hpc_cmd_find(path, SHIPPED));
         if (!*path)
             TRY(hpc_fail(HPC_E_ARG,
-                         "%s does not lie where this program looks for it: name the "
-                         "folder of a model with --model",
+                         "cannot find %s in the folders of this program: name the folder of a "
+                         "model with --model",
                          SHIPPED));
     } else {
         bool folder = stat(named, &st) == 0 && S_ISDIR(st.st_mode);
         if (snprintf(path, sizeof path, "%s%s", named, folder ? "/model.json" : "") >= PATH_MAX)
-            TRY(hpc_fail(HPC_E_ARG, "--model: too long a path"));
+            TRY(hpc_fail(HPC_E_ARG, "--model: the path is too long"));
     }
     TRY(hpc_perf_model_read(out, path));
 out:
@@ -81,9 +81,9 @@ static int ask_history(prediction *x)
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
-    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure goes by first parents, without --all"));
+    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
     if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
-        TRY(hpc_fail(HPC_E_ARG, "--measure is told as text or JSON, not --format %s", o->format));
+        TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));
     *h = (history_options)HISTORY_DEFAULTS;
     a->quiet = o->quiet;
     a->command = "perf predict";
@@ -115,8 +115,7 @@ static int open_heat(prediction *x)
     TRY(perf_profiles_open(&x->profiles, x->db));
     if (perf_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
         hpc_cmd_warn(
-            "the history does not tell in which lines the cost is: perf collect -m cost of "
-            "a build with -g does",
+            "the history has no line profile: run perf collect -m cost with a build with -g",
             (void *)(uintptr_t) "perf predict");
     x->ask.heat = heat_of;
     x->ask.heat_from = x->profiles;
@@ -198,10 +197,10 @@ static int measure(prediction *x)
     x->history.stop = hpc_cmd_signals_stop(signals);
     TRY(predict_measure(m, &x->p, &x->history));
     if (m->points_n > 0 && m->measured == 0 && !m->stopped)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "none of %lld commits could be measured; what they printed is in table "
-                     "attempt of %s",
-                     (long long)m->failed, x->o->how.db));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "none of %lld commits could be measured; their output is in table attempt of %s",
+            (long long)m->failed, x->o->how.db));
     x->report.measured = m;
 out:
     hpc_cmd_signals_end(signals);
@@ -237,8 +236,7 @@ static int predict(prediction *x, const char *range)
     rc = is_failure(x) ? EXIT_FINDINGS : EXIT_DONE;
     if (x->measured.stopped)
         TRY(hpc_fail(HPC_E_ABORTED,
-                     "stopped; what was measured is in %s, and the same command "
-                     "goes on",
+                     "stopped; measurements are kept in %s, and the same command continues",
                      o->how.db));
 out:
     hpc_buf_release(&out);
@@ -254,9 +252,10 @@ static int run(void *options, int argc, char **argv)
     if (!a) goto out;
     if (argc != 1)
         TRY(argc > 1 ? hpc_fail(HPC_E_ARG, "unexpected argument '%.100s'", argv[1])
-                     : hpc_fail(HPC_E_ARG, "which commits? Give BASE..HEAD, as origin/main..HEAD"));
+                     : hpc_fail(HPC_E_ARG,
+                                "name the commits as BASE..HEAD, for example origin/main..HEAD"));
     if (o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
-        TRY(hpc_fail(HPC_E_ARG, "--json and --format %s are two formats", o->format));
+        TRY(hpc_fail(HPC_E_ARG, "--json and --format %s exclude each other", o->format));
     const char *range = hpc_arena_text(a, "%s", argv[0]);
     if (!range) goto out;
     TRY(parse_range(&x.ask, argv[0]));

@@ -112,7 +112,7 @@ const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds)
 
 const char *perf_report_built(const perf_shown *s)
 {
-    return s->build[0] ? s->build : "(nobody recorded it)";
+    return s->build[0] ? s->build : "(not recorded)";
 }
 
 const perf_commit *perf_report_commit(const perf_shown *s, int64_t at)
@@ -326,8 +326,8 @@ static int draw(const perf_report *r, const report_options *o)
     for (int64_t k = 0; k < r->n; k++) {
         rc = draw_series(r, &r->item[k], o->out);
         if (rc == HPC_E_UNSUPPORTED) {
-            hpc_cmd_warn("there are no pictures beside the page: gnuplot is not installed (Debian "
-                         "package gnuplot-nox)",
+            hpc_cmd_warn("the page has no separate plots: gnuplot is not installed (Debian package "
+                         "gnuplot-nox)",
                          (void *)(uintptr_t) "perf report");
             hpc_error_clear();
             rc = HPC_OK;
@@ -347,18 +347,18 @@ static int check(const perf_report *r)
     int64_t all = 0;
     for (int64_t k = 0; k < r->histories_n; k++) all += r->history[k].curves.all_n;
     if (r->n > 0 || all == 0) return HPC_OK;
-    return hpc_fail(
-        HPC_E_ARG,
-        "none of %lld series is of such a metric, command, build or machine; without --metric "
-        "and --series all are shown",
-        (long long)all);
+    return hpc_fail(HPC_E_ARG,
+                    "none of %lld series has this metric, command, build or machine; leave out "
+                    "--metric and --series to show all",
+                    (long long)all);
 }
 
 static int load(perf_report *r, const report_options *o)
 {
     hpc_git *git = NULL;
     int rc = HPC_OK;
-    if (o->db.n == 0) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: what perf collect made"));
+    if (o->db.n == 0)
+        TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: a performance history from perf collect"));
     r->arena = hpc_arena_create(0);
     TRY(r->arena ? HPC_OK : HPC_E_NOMEM);
     r->history = hpc_arena_alloc(r->arena, (size_t)o->db.n, sizeof *r->history);

@@ -10,8 +10,8 @@ static int check(const train_options *o)
 {
     int rc = HPC_OK;
     if (o->db.n + o->examples.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: what to learn from"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the model goes"));
+        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: the training data"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the model"));
 out:
     return rc;
 }
@@ -81,8 +81,8 @@ static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const tra
         train_tell_judgement(out, json, &j, splits[k]);
     }
     if (!json && !l->bag)
-        hpc_buf_text(out, "no bag of tokens: it needs the text of all changes, and files of "
-                          "examples have none\n");
+        hpc_buf_text(out, "no bag-of-tokens baseline: it needs the text of all changes, which "
+                          "files of examples do not have\n");
 out:
     return rc;
 }
@@ -128,11 +128,11 @@ static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_per
         hpc_json_put_real(json, "miss", facts.miss);
         train_tell_set(out, json, s);
     } else {
-        hpc_buf_printf(out,
-                       "by %s; says \"slower\" of at most %g %% of those that are not, and "
-                       "\"same\" of at most %g %% of those that are slower, if new commits are "
-                       "like these\n",
-                       facts.metric, 100 * facts.alarm, 100 * facts.miss);
+        hpc_buf_printf(
+            out,
+            "by %s; calls at most %g %% of the commits that are not slower \"slower\", and at most "
+            "%g %% of the slower ones \"same\", if new commits are exchangeable with these\n",
+            facts.metric, 100 * facts.alarm, 100 * facts.miss);
     }
     if (o->evaluate || o->judge_on.n > 0) TRY(evaluate(out, json, l, s, o));
     if (json) {

@@ -49,7 +49,7 @@ static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_confi
     TRY(hpc_step_memory_most(&c->most, &c->rank, r, model, d));
     rc = cap > 0 && c->most.all > cap
              ? hpc_fail(HPC_E_STATE,
-                        "rank %d needs %s, --memory allows %s: fewer sequences, recompute, a "
+                        "rank %d needs %s, --memory allows %s: use fewer sequences, --recompute, a "
                         "higher --zero or more ranks along row or depth",
                         c->rank, hpc_cmd_bytes(need, c->most.all), hpc_cmd_bytes(have, cap))
              : HPC_OK;

@@ -43,9 +43,10 @@ static int find_machine(hpc_machine *out, const char *asked)
     char name[64], path[PATH_MAX];
     int rc;
     if (!asked)
-        return hpc_fail(HPC_E_ARG, "--machine names a file, or one of those that come with "
-                                   "the program (dgx-h100, a100-selene, a100-perlmutter, "
-                                   "mi250x-frontier, cpu-cluster, two-cores)");
+        return hpc_fail(
+            HPC_E_ARG,
+            "--machine is missing: name a file, or a machine that comes with the program "
+            "(dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, cpu-cluster, two-cores)");
     if (access(asked, R_OK) == 0) return hpc_machine_read(out, asked);
     snprintf(name, sizeof name, "machines/%.40s.json", asked);
     TRY(hpc_cmd_find(path, name));
@@ -71,7 +72,7 @@ static int simulate(row *r, const study *t, bool place)
     int64_t rows = a->model.sequences / r->accumulate;
     ask.accumulate = r->accumulate;
     if (a->model.sequences % r->accumulate)
-        return hpc_fail(HPC_E_ARG, "--sequences %lld are not divided by --accumulate %lld",
+        return hpc_fail(HPC_E_ARG, "--sequences %lld is not a multiple of --accumulate %lld",
                         (long long)a->model.sequences, (long long)r->accumulate);
     TRY(hpc_cmd_plan_emit(&s, &ask, &t->model, &r->parallel, rows));
     if (hpc_grid_size(&r->parallel.grid) > 1)
@@ -134,10 +135,10 @@ static int try_all(study *t)
                 TRY(try_plan(t, n));
             }
     if (t->n == 0)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "no grid of %d ranks divides %lld sequences, and heads and widths "
-                     "of the model",
-                     devices, (long long)t->o->ask.model.sequences));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "no grid of %d ranks divides both %lld sequences and the heads and widths of the model",
+            devices, (long long)t->o->ask.model.sequences));
 out:
     return rc;
 }
@@ -286,8 +287,8 @@ static void put_one(hpc_buf *out, const study *t, const row *r)
                    r->parallel.zero, (long long)r->accumulate,
                    (double)hpc_model_config_params(&t->model));
     hpc_buf_printf(out,
-                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% with all "
-                   "that the program does)\n",
+                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% including "
+                   "recomputation)\n",
                    s->step_s, (double)t->tokens / s->step_s, 100 * model_share(t, r),
                    100 * program_share(t, r));
     if (s->refresh_s > 0) hpc_buf_printf(out, "refresh         %.4g s each\n", s->refresh_s);
@@ -295,7 +296,7 @@ static void put_one(hpc_buf *out, const study *t, const row *r)
     hpc_buf_printf(out,
                    "communication   %.4g s, of which %.4g s are waited for and %.0f %% hidden\n",
                    s->communication_s, s->exposed_s, 100 * hidden);
-    hpc_buf_printf(out, "at least        %.4g s, were all of the shorter one hidden\n", s->least_s);
+    hpc_buf_printf(out, "at least        %.4g s, with perfect overlap\n", s->least_s);
     hpc_buf_printf(out, "memory          %s a rank, of %s: ", hpc_cmd_bytes(a, r->memory.all),
                    hpc_cmd_bytes(b, t->machine.memory));
     hpc_buf_printf(out, "parameters %s, gradients %s, ", hpc_cmd_bytes(c, r->memory.parameters),
@@ -340,7 +341,7 @@ static void put_list(hpc_buf *out, const study *t)
                        r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all),
                        r->parallel.overlap || t->o->ask.ranks.no_overlap ? "" : "  --no-overlap");
     }
-    if (t->n == 0) hpc_buf_text(out, "none of them fits: more devices, --recompute or --zero\n");
+    if (t->n == 0) hpc_buf_text(out, "no plan fits: use more devices, --recompute or --zero\n");
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -352,7 +353,8 @@ static int run_study(study *t)
     if (t->machine.host) TRY(hpc_device_open(&t->device, NULL));
     if (o->best > 0) {
         if (o->ask.ranks.grid[0])
-            TRY(hpc_fail(HPC_E_ARG, "--grid and --best: a search chooses the grid by itself"));
+            TRY(hpc_fail(HPC_E_ARG,
+                         "--grid and --best exclude each other: --best searches for the grid"));
         TRY(try_all(t));
         TRY(keep_best(t));
         goto out;

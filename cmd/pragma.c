@@ -55,17 +55,18 @@ static int read_text(pragma_file *f)
     struct stat st;
     int rc = HPC_OK;
     if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode))
-        return hpc_fail(HPC_E_ARG, "%s: no file, but a %s; name source files", f->path,
+        return hpc_fail(HPC_E_ARG, "%s is a %s; name source files", f->path,
                         S_ISDIR(st.st_mode) ? "folder" : "device or pipe");
     TRY(hpc_file_read(&f->text, f->path, FILE_MOST));
     TRY(hpc_buf_text(&f->text, "")); /* an empty one has data too */
     const char *zero = memchr(f->text.data, '\0', f->text.n);
     if (zero)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: no text: byte %zu is 0", f->path,
+        rc = hpc_fail(HPC_E_FORMAT, "%s is not text: byte %zu is 0", f->path,
                       (size_t)(zero - f->text.data));
     f->language = hpc_language_of(f->path, f->text.data, f->text.n);
     if (rc >= 0 && f->language == HPC_LANGUAGE_NONE)
-        rc = hpc_fail(HPC_E_ARG, "%s: neither C, C++, CUDA, HIP, OpenCL nor Fortran by its name",
+        rc = hpc_fail(HPC_E_ARG,
+                      "%s: the file name is not one of C, C++, CUDA, HIP, OpenCL or Fortran",
                       f->path);
 out:
     return rc;
@@ -244,7 +245,7 @@ static void remark(const pragma_file *f, judging *j)
     warn_of_errors(f, j);
     warn_of_skipped(f, j);
     if (f->cut && !j->o->quiet)
-        fprintf(stderr, "hpccoder pragma: %s: too large: functions at its end are left out\n",
+        fprintf(stderr, "hpccoder pragma: %s: too large, functions at its end are skipped\n",
                 f->path);
 }
 
@@ -271,7 +272,7 @@ static int check_line(const pragma_file *f, int64_t at)
     int64_t lines = f->text.n > 0 && f->text.data[f->text.n - 1] != '\n';
     for (size_t k = 0; k < f->text.n; k++) lines += f->text.data[k] == '\n';
     if (at <= lines) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld: it has %lld line%s", f->path,
+    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld, the file has %lld line%s", f->path,
                     (long long)at, (long long)lines, lines == 1 ? "" : "s");
 }
 
@@ -422,8 +423,8 @@ static int judge_all(run_of_files *r, const int *stop)
     TRY(print_end(r, done));
     if (done < r->n) {
         fprintf(stderr,
-                "hpccoder pragma: stopped after %lld of %lld files; for the others give the same "
-                "command with --from %s\n",
+                "hpccoder pragma: stopped after %lld of %lld files; continue with the same command "
+                "and --from %s\n",
                 (long long)done, (long long)r->n, r->path[done]);
         r->all->worst = EXIT_FAILURE_INTERNAL;
     }
@@ -442,7 +443,7 @@ static int summarise(const judging *j)
     hpc_buf out = {0};
     if (j->o->quiet || j->o->diff || j->json || j->sarif || j->files_n == 0) return HPC_OK;
     if (j->o->fix)
-        hpc_buf_printf(&out, "%lld directive%s put in\n", (long long)j->directives_n,
+        hpc_buf_printf(&out, "%lld directive%s inserted\n", (long long)j->directives_n,
                        j->directives_n == 1 ? "" : "s");
     else if (j->o->check)
         hpc_buf_printf(&out, "%lld wrong directive%s\n", (long long)j->wrong_n,
@@ -464,7 +465,7 @@ static int check_options(judging *j, int argc)
     const pragma_options *o = j->o;
     j->sarif = strcmp(o->format, "sarif") == 0;
     j->json = !j->sarif && (o->json || strcmp(o->format, "json") == 0);
-    if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; --help tells more");
+    if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; see --help");
     if (o->diff + o->fix + o->check > 1)
         return hpc_fail(HPC_E_ARG, "--diff, --fix and --check exclude each other");
     if (o->force && !o->fix)
@@ -472,12 +473,12 @@ static int check_options(judging *j, int argc)
     if (o->guard && o->conditional)
         return hpc_fail(HPC_E_ARG, "--guard and --conditional exclude each other");
     if (o->guard && o->target)
-        return hpc_fail(HPC_E_ARG, "--guard and --target exclude each other: an if clause does "
-                                   "not keep teams from running at once");
+        return hpc_fail(HPC_E_ARG, "--guard and --target exclude each other: an if clause does not "
+                                   "stop teams from running at once");
     if (o->json && j->sarif)
-        return hpc_fail(HPC_E_ARG, "--json and --format sarif are two formats");
+        return hpc_fail(HPC_E_ARG, "--json and --format sarif exclude each other");
     if ((o->diff || o->fix) && (j->json || j->sarif))
-        return hpc_fail(HPC_E_ARG, "--diff and --fix have no JSON; ask for it without them");
+        return hpc_fail(HPC_E_ARG, "--diff and --fix have no JSON output; leave them out");
     return pragma_verify_options(o);
 }
 
@@ -521,7 +522,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_options(&j, argc));
     TRY(skip_files(&r.path, &r.n, j.o->from));
     if (strcmp(j.o->verify, "run") != 0) { /* with it, Ctrl-C is the program's */
-        TRY(hpc_cmd_signals_start(&signals, "pragma", "files that were begun are completed"));
+        TRY(hpc_cmd_signals_start(&signals, "pragma", "finishing the files in progress"));
     }
     TRY(open_asker(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);

@@ -114,7 +114,8 @@ static int read_run(report_run *r, hpc_arena *a, const char *path, int64_t smoot
     if (!file) return HPC_E_NOMEM;
     r->path = path;
     if (!hpc_file_exists(file))
-        return hpc_fail(HPC_E_ARG, "%.300s is no run's folder: it has no metrics.csv", path);
+        return hpc_fail(HPC_E_ARG, "%.300s is not the folder of a run: metrics.csv is missing",
+                        path);
     TRY(hpc_metrics_read(&r->t, file));
     if (r->t.n == 0) return hpc_fail(HPC_E_FORMAT, "%.300s has no steps yet", file);
     r->window = smooth > 0 ? smooth : (r->t.n + 99) / 100;
@@ -221,7 +222,7 @@ static int run_report(void *opaque, int argc, char **argv)
     hpc_buf text = {0};
     report_run *run = NULL;
     int x = 0, rc = HPC_E_NOMEM;
-    if (argc < 1) return hpc_fail(HPC_E_ARG, "a run's folder is needed: hpccoder report RUN...");
+    if (argc < 1) return hpc_fail(HPC_E_ARG, "name the folder of a run: hpccoder report RUN...");
     run = hpc_alloc((size_t)argc, sizeof *run);
     a = hpc_arena_create(0);
     if (!run || !a) goto out;

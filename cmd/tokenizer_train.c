@@ -54,8 +54,8 @@ static int begin_path(texts *t)
         TRY(hpc_corpus_select(t->corpus, &train));
     } else if (is_folder(&t->text, path)) {
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s is a folder and no corpus; name files, or what `hpccoder corpus "
-                     "harvest` made",
+                     "%s is a folder but not a corpus; name files, or a corpus from `hpccoder "
+                     "corpus harvest`",
                      path));
     }
     TRY(t->text.failed);
@@ -268,9 +268,8 @@ static int run_training(hpc_buf *model, texts *from, const train_options *o)
     for (int m = 1; m < HPC_MARK_N; m++) marks[m - 1] = hpc_mark_text((hpc_mark)m);
     TRY(hpc_cmd_find(library, "hpccoder-spm.so"));
     if (!*library)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "this build cannot train: hpccoder-spm.so is not beside the "
-                     "program; install libsentencepiece-dev and build again"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "this build cannot train a tokenizer: hpccoder-spm.so is "
+                                        "missing; install libsentencepiece-dev and rebuild"));
     *strrchr(library, '/') = '\0';
     hpc_cmd_progress(&progress, o->quiet);
     hpc_progress_start(&progress, "tokenizer train", "pieces", o->vocab);
@@ -293,8 +292,8 @@ static int run(void *options, int argc, char **argv)
     hpc_tokenizer *t = NULL;
     int64_t start = hpc_clock_ns();
     int rc = HPC_OK;
-    if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; --help tells more"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is needed: a folder, or a file NAME.model"));
+    if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; see --help"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is missing: a folder, or a file NAME.model"));
     TRY(measure_all(&from));
     if (!ends_with(o->out, ".model")) { /* now: nobody wants to hear of it after an hour */
         TRY(hpc_file_mkdir(o->out));
@@ -303,7 +302,7 @@ static int run(void *options, int argc, char **argv)
     TRY(run_training(&model, &from, o));
     TRY(write_all(&t, o, &model));
     if (hpc_tokenizer_n(t) < o->vocab && !o->quiet)
-        hpc_cmd_warn("the text is too small for so many pieces; there are fewer",
+        hpc_cmd_warn("the text is too small for this vocabulary; the result is smaller",
                      "tokenizer train");
     TRY(report(&from, o, t, hpc_clock_ns() - start));
 out:

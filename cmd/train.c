@@ -213,14 +213,14 @@ static int marks_of(hpc_compare_marks *out, const char *path)
     hpc_run_tokens *tokens = NULL;
     int rc = HPC_OK;
     if (!path)
-        TRY(hpc_fail(HPC_E_ARG, "objective=pairs needs the tokenizer of the shards, by whose marks "
-                                "sides are told: --tokenizer FILE"));
+        TRY(hpc_fail(HPC_E_ARG, "objective=pairs needs the tokenizer of the shards, which has the "
+                                "marks of both sides: --tokenizer FILE"));
     TRY(hpc_run_tokens_open(&tokens, path));
     for (size_t k = 0; k < sizeof mark / sizeof *mark; k++) {
         id[k] = hpc_tokenizer_find(hpc_run_tokens_of(tokens), hpc_mark_text(mark[k]));
         if (id[k] < 0)
-            TRY(hpc_fail(HPC_E_ARG, "%s has no piece for %s, by which objective=pairs tells sides",
-                         path, hpc_mark_text(mark[k])));
+            TRY(hpc_fail(HPC_E_ARG, "%s has no token for %s, which objective=pairs needs", path,
+                         hpc_mark_text(mark[k])));
     }
     *out = (hpc_compare_marks){.base = id[0], .head = id[1], .label = id[2]};
 out:
@@ -232,8 +232,7 @@ static int check_together(const train_options *o)
 {
     int kind = index_of(hpc_optimizer_names, o->optimizer);
     if (o->from_sgd && (kind == HPC_OPT_ADAMW || kind == HPC_OPT_MUON || kind == HPC_OPT_SOAP))
-        return hpc_fail(HPC_E_ARG, "from-sgd: %s does not take its step's size from sgd",
-                        o->optimizer);
+        return hpc_fail(HPC_E_ARG, "from-sgd: %s does not use the step size of sgd", o->optimizer);
     return HPC_OK;
 }
 
@@ -404,7 +403,9 @@ static int train(hpc_training_options *t, const train_options *o, bool leads)
     hpc_cmd_progress(&s.progress, o->quiet);
     hpc_progress_start(&s.progress, "train", "steps", t->steps);
     if (o->warmup >= t->steps && !o->quiet)
-        hpc_cmd_warn("the rate still rises when the run ends: warmup is not below steps", "train");
+        hpc_cmd_warn(
+            "the learning rate is still rising when the run ends: set --warmup below --steps",
+            "train");
     t->config = config.data;
     t->row = show_row;
     t->say = show_line;
@@ -422,7 +423,7 @@ out:
 static int train_on_ranks(hpc_training_options *t, const train_options *o)
 {
     hpc_cmd_signals *signals = NULL;
-    int rc = hpc_cmd_signals_start(&signals, "train", "a checkpoint is saved, --resume continues");
+    int rc = hpc_cmd_signals_start(&signals, "train", "saving a checkpoint, --resume continues");
     if (rc < 0) return rc;
     t->stop = hpc_cmd_signals_stop(signals);
     t->save = hpc_cmd_signals_save(signals);
@@ -442,10 +443,10 @@ static int run(void *options, int argc, char **argv)
     if (rc < 0) return rc;
     if (argc > 1) TRY(hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]));
     if (o->data.n == 0 && !(o->dry_run && (o->vocab || o->model || o->init)))
-        TRY(hpc_fail(HPC_E_ARG, "no data: name folders of shards (hpccoder corpus pack makes "
-                                "them) with --data DIR"));
+        TRY(hpc_fail(HPC_E_ARG,
+                     "--data DIR is missing: a folder of shards from hpccoder corpus pack"));
     if (!o->out && !o->dry_run)
-        TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
+        TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the run"));
     TRY(training_of(&t, o, a));
     rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train_on_ranks(&t, o);
 out:

@@ -122,10 +122,10 @@ static int compare(const hpc_option *o, const train_options *was, const train_op
     if (before.failed || now.failed) TRY(HPC_E_NOMEM);
     if (strcmp(before.data, now.data) == 0) goto out;
     if (!tell)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s=%.200s, and the run in %.200s has %.200s: begin another in a folder of "
-                     "its own",
-                     o->name, now.data, is->out, before.data));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "%s=%.200s, but the run in %.200s has %.200s: start a new run in another folder",
+            o->name, now.data, is->out, before.data));
     snprintf(line, sizeof line, "%s=%.200s from here on, %.200s before", o->name, now.data,
              before.data);
     if (!is->quiet) hpc_cmd_warn(line, "train");

@@ -106,7 +106,7 @@ static int lose(check_process *p, double seconds, bool late)
     if (late)
         snprintf(p->why, sizeof p->why, "libclang was not done after %g s", seconds);
     else if (WIFSIGNALED(status))
-        snprintf(p->why, sizeof p->why, "libclang was ended by signal %d (%s)", WTERMSIG(status),
+        snprintf(p->why, sizeof p->why, "libclang was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
         snprintf(p->why, sizeof p->why, "the process of libclang ended");

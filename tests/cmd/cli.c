@@ -132,7 +132,7 @@ static void help_fits_the_columns_of_the_environment(void **state)
 static void errors_are_one_line(void **state)
 {
     (void)state;
-    refuses("complet", "there is no command 'complet'");
+    refuses("complet", "unknown command 'complet'");
     refuses("info --jsn", "json");
     refuses("info extra", "unexpected argument 'extra'");
     refuses("plan show --hidden 0", "--hidden");
@@ -256,7 +256,7 @@ static void manuals_and_completion(void **state)
     hpc_buf_release(&names);
     wants("--completion bash", 0);
     assert_non_null(strstr(o.out, "complete "));
-    refuses("--completion fish", "only bash is known");
+    refuses("--completion fish", "only bash is supported");
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static void collects(void **state)
     script(p, LINE);
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1", 2,
            "that do not build                                   3",
-           "the build: hpccoder: it ended with status 127: sh: 1: ");
+           "the build: hpccoder: it exited with status 127: sh: 1: ");
     script(p, "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --retry", 0,
            "measured now                                        3", "3 of 3 commits");
@@ -50,7 +50,7 @@ static void wrong_usage_is_said(void **state)
                  {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
                  {"--repo @r --run x --db @h.db --metric speed", "metric 'speed' is none"},
                  {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
-                 {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "it is not set here"},
+                 {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "the variable is not set"},
                  {"--repo @none --run x --db @h.db", "none"},
                  {"--repo @r --run x --db @text", "file is not a database"},
                  {"--repo @r --run nobody --db @n.db -n 1",
@@ -70,8 +70,9 @@ static void histories_are_not_mixed(void **state)
                    "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
     expect(p, "--repo @r --run ./go --build @build -m time --db @h.db -n 1", 0, NULL, NULL);
     script(p, "cp h.db before");
-    expect(p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
-           "h.db is the history of another repository: none of its 3 commits is in this one");
+    expect(
+        p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
+        "h.db is the history of another repository: none of its 3 commits is in this repository");
     script(p, "cmp h.db before");
     /* Nothing came of it: then it is of nobody. */
     expect(p, "--repo @r --run nobody -m time --db @n.db -n 1", 2, NULL, NULL);

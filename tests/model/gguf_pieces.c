@@ -349,8 +349,8 @@ static void keys_that_do_not_fit_are_named(void **state)
     e = (foreign_edit){"model", HPC_GGUF_TEXT, 0, 0, "bert", 4};
     refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.model is bert; only llama");
     e.data = "none";
-    refused(state, spm, e, HPC_E_ARG, "it holds no tokenizer");
-    refused(state, spm, GONE("model"), HPC_E_ARG, "it holds no tokenizer");
+    refused(state, spm, e, HPC_E_ARG, "has no tokenizer");
+    refused(state, spm, GONE("model"), HPC_E_ARG, "has no tokenizer");
     refused(state, spm, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("merges"), HPC_E_FORMAT, "key tokenizer.ggml.merges is missing");
@@ -361,7 +361,7 @@ static void keys_that_do_not_fit_are_named(void **state)
     refused(state, spm, whole, HPC_E_FORMAT, "scores is no list of f32");
     refused(state, spm, ID("bos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
     refused(state, bytes, ID("eos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
-    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "is no whole number");
+    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "is no integer");
     refused(state, spm, ID("add_space_prefix", &much), HPC_E_FORMAT, "is no true or false");
 }
 
@@ -387,7 +387,7 @@ static void tokens_that_do_not_fit_are_named(void **state)
     e = texts(&text, "merges", (const char *const[]){"! \""}, 1);
     refused(state, bytes, e, HPC_E_FORMAT, "the result of merge 0 is no token");
     e = texts(&text, "merges", (const char *const[]){"i n", "i n"}, 2);
-    refused(state, bytes, e, HPC_E_FORMAT, "merges[1]: the same pair again");
+    refused(state, bytes, e, HPC_E_FORMAT, "merges[1]: duplicate pair");
     int32_t types[1000];
     for (int k = 0; k < 1000; k++) types[k] = k == 500 ? 7 : 1;
     e = (foreign_edit){"token_type", HPC_GGUF_LIST, HPC_GGUF_I32, 1000, types, sizeof types};

@@ -90,8 +90,8 @@ static void damage_is_named(void **state)
         size_t data;
         const char *says;
     } bad[] = {
-        {"[]", 0, "FILE: its header is no object"},
-        {"{\"a\":3}", 0, "tensor a: its entry is no object"},
+        {"[]", 0, "FILE: its header is not an object"},
+        {"{\"a\":3}", 0, "tensor a: its entry is not an object"},
         {"{\"a\":{}}", 0, "tensor a: it has no dtype"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"a\":" ENTRY("F32", "[1]", "4", "8") "}", 8,
          "duplicate"},
@@ -101,13 +101,13 @@ static void damage_is_named(void **state)
         {"{\"a\":" ENTRY("F32", "[1]", "0", "-4") "}", 4, "its data_offsets"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 3, "bytes 0 to 4 of 3: the file is cut off"},
         {"{\"a\":" ENTRY("F32", "[1]", "4", "0") "}", 4, "bytes 4 to 0 of 4"},
-        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, "not as many as its shape"},
-        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, "not as many"},
+        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, "does not match its shape"},
+        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, "does not match"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "2", "6") "}", 6,
          "tensor b: it overlaps"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "5", "9") "}", 9,
          "tensor b: there is a gap"},
-        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 7, "3 bytes behind the last"},
+        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 7, "3 bytes after the last"},
         {"{\"a\":", 0, "FILE:1:"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)

@@ -51,7 +51,7 @@ static void files_and_folders_open(void **state)
     is(SPM, "sentencepiece", 1000, false);
     is(JSON, "byte-level", 1003, true);
     test_fails(hpc_model_tokenizer(&t, root_of(state)), HPC_E_ARG,
-               "holds neither tokenizer.json nor tokenizer.model");
+               "contains neither tokenizer.json nor tokenizer.model");
     assert_null(t);
     test_fails(hpc_model_tokenizer(&t, "tests/nothing"), HPC_E_IO, "tests/nothing");
     put(state, "tokenizer.json", JSON);

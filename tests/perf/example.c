@@ -130,7 +130,7 @@ static void what_are_no_examples_is_refused(void **state)
         {"\"b, ", "b, ", "e.csv:3: it has more columns than"},
         {"second\"", "second\"x", "e.csv:3: there is something behind a quotation"},
         {",000100", ",zz0100", "is no id of a commit"},
-        {",1700000000,", ",17e8,", "time: '17e8' is no number of seconds"},
+        {",1700000000,", ",17e8,", "time: '17e8' is not a number of seconds"},
         {",1700000000,", ",99999999999999999999,", "is no number of seconds"},
         {",same,", ",unknown,", "label: 'unknown' is none of"},
         {",same,", ",same,x", "change: 'x"},

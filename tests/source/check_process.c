@@ -132,7 +132,7 @@ static void a_crash(void **state)
     hpc_check_file *f = open_text(c, HPC_LANGUAGE_C, "int f(int x)\n{\n    @\n}\n");
     hpc_check_file *g = open_text(c, HPC_LANGUAGE_CPP, "int g(int x)\n{\n    @\n}\n");
     good(f, "return x;");
-    lost(f, "\n#pragma clang __debug crash\n", "libclang was ended by signal ");
+    lost(f, "\n#pragma clang __debug crash\n", "libclang was killed by signal ");
     good(g, "return x;"); /* opened anew, each when it is asked for */
     bad(g, "return x", "expected ';'");
     good(f, "return x;");
@@ -196,7 +196,7 @@ static void too_much_memory(void **state)
     for (int k = 0; k < 26; k++)
         OK(hpc_buf_printf(&text, "\n#define A%d A%d, A%d\n", k, k + 1, k + 1));
     OK(hpc_buf_text(&text, "\n#define A26 x\nint a[] = {A0};\n"));
-    lost(f, text.data, "libclang was ended by signal ");
+    lost(f, text.data, "libclang was killed by signal ");
     good(f, "return x;");
     hpc_buf_release(&text);
     hpc_check_file_close(f);

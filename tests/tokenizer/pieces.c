@@ -170,7 +170,7 @@ static void the_unknown_piece_is_found(void **state)
     hpc_tokenizer_close(t);
     g.p.special.unknown = -1;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
-               "x.gguf: no token is the unknown one (of type 2)");
+               "x.gguf: there is no unknown token (of type 2)");
     g.piece[3].type = SPM_UNKNOWN; /* the piece goes before the id */
     g.p.special.unknown = 0;
     t = opened(&file, &g);
@@ -207,7 +207,7 @@ static void what_does_not_fit_is_named(void **state)
     make(&g, true);
     g.piece[5].score = NAN;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
-               "the score of token 5 is no number");
+               "the score of token 5 is not a number");
     make(&g, true);
     g.p.special.end = WORDS + BYTES;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,

@@ -226,7 +226,7 @@ static void what_does_not_fit_is_named(void **state)
     make(&g);
     g.piece[FIRST + 1].text = "in";
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT,
-               "x.gguf: tokens 256 and 257 are the same text");
+               "x.gguf: tokens 256 and 257 have the same text");
     make(&g);
     g.piece[FIRST + 1].text = "\xFF";
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "token 257 is not UTF-8");

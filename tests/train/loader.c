@@ -176,7 +176,7 @@ static void goes_on_where_it_was(void **state)
     test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_FORMAT, "rows given");
     wrong = at[3];
     wrong.taken[2] = 1;
-    test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_ARG, "3 data sets, here are 2");
+    test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_ARG, "3 data sets, but there are 2");
     close_reading(&r);
 }
 

@@ -547,7 +547,7 @@ static void what_cannot_be_pruned_is_said(void **state)
     test_ok(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel));
     o.optimizer.kind = HPC_OPT_SOAP;
     test_fails(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel), HPC_E_UNSUPPORTED,
-               "prune: soap's moments");
+               "prune: the moments of soap");
     o.optimizer.kind = HPC_OPT_JORGE;
     o.parallel.zero = 2;
     test_fails(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel), HPC_E_UNSUPPORTED,
