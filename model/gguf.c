@@ -344,7 +344,7 @@ static int read_counts(reader *r)
     int rc = HPC_OK;
     r->where = "the header";
     if (r->n < 4 || memcmp(r->data, "GGUF", 4) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is not a GGUF file", r->g->path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: not a GGUF file", r->g->path));
     r->at = 4;
     TRY(take_number(&version, r, sizeof version));
     TRY(check_version(r, version));

@@ -43,7 +43,7 @@ static int check_kind(const hpc_packed *k)
 {
     const model_packed_head *h = &k->h;
     if (memcmp(h->magic, MODEL_PACKED_MAGIC, sizeof h->magic) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s is not a packed model", k->path);
+        return hpc_fail(HPC_E_FORMAT, "%s: not a packed model", k->path);
     if (h->order != MODEL_PACKED_ORDER)
         return hpc_fail(HPC_E_UNSUPPORTED, "%s: its byte order is not supported" AGAIN, k->path);
     if (h->version != MODEL_PACKED_VERSION)
@@ -62,7 +62,7 @@ static int check_head(hpc_packed *k)
     const model_packed_head *h = &k->h;
     const size_t entry = sizeof(model_packed_entry),
                  hashed = offsetof(model_packed_head, file_bytes);
-    if (k->bytes < sizeof *h) return hpc_fail(HPC_E_FORMAT, "%s is not a packed model", k->path);
+    if (k->bytes < sizeof *h) return hpc_fail(HPC_E_FORMAT, "%s: not a packed model", k->path);
     memcpy(&k->h, k->data, sizeof k->h);
     int rc = check_kind(k);
     if (rc < 0) return rc;

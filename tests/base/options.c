@@ -305,12 +305,11 @@ static void test_missing_values(void **state)
     fixture *f = *state;
     REFUSED("option --max-tokens needs a value: N", "--max-tokens");
     REFUSED("option --format needs a value: text|json|sarif", "-f");
-    REFUSED("option --out needs a value: FILE; write --out=--json if that is meant to be it",
-            "--out", "--json");
-    REFUSED("option --out needs a value: FILE; write --out=-- if that is meant to be it", "-o",
-            "--", "x");
-    REFUSED("option --seed needs a value: N; write --seed=-q if that is meant to be it", "--seed",
-            "-q");
+    REFUSED("option --out needs a value: FILE; write --out=--json if this is the value", "--out",
+            "--json");
+    REFUSED("option --out needs a value: FILE; write --out=-- if this is the value", "-o", "--",
+            "x");
+    REFUSED("option --seed needs a value: N; write --seed=-q if this is the value", "--seed", "-q");
     REFUSED("option --json takes no value", "--json=true");
     REFUSED("option --no-json takes no value", "--no-json=1");
 }

@@ -253,7 +253,7 @@ static const char golden_man[] =
     "Done, with findings.\n"
     ".TP\n"
     "\\fB2\\fR\n"
-    "Bad usage or bad input; one line says what and where.\n"
+    "Bad usage or bad input; one line on standard error names it.\n"
     ".TP\n"
     "\\fB3\\fR\n"
     "A resource was missing, or an internal failure.\n";

@@ -210,10 +210,10 @@ static void where_they_lie(void **state)
     write_text(p, "m.passages", "junk", 4);
     run(p, ASK "--model @m.gguf");
     assert_string_equal(o.out, said.data);
-    hpc_test_says(o.err, "m.passages is no file of passages");
+    hpc_test_says(o.err, "m.passages is not a passage index");
     hpc_test_says(strchr(o.err, '\n') + 1, "stopped at the limit");
-    refuses(p, ASK "--model @m.gguf --no-verbatim", "m.passages is no file of passages");
-    refuses(p, ASK "--passages @m.passages", "m.passages is no file of passages");
+    refuses(p, ASK "--model @m.gguf --no-verbatim", "m.passages is not a passage index");
+    refuses(p, ASK "--passages @m.passages", "m.passages is not a passage index");
     refuses(p, ASK "--passages @nowhere", "nowhere");
     refuses(p, ASK "--passages none --no-verbatim", "has no passage index");
     hpc_buf_release(&said);

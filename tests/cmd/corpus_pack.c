@@ -149,7 +149,7 @@ static void test_shares(void **state)
     assert_true(low > n / 6 && low < n / 2);
     assert_memory_equal(all, parts, sizeof all);
     refuses(b, "corpus pack @c --tokenizer @t.model --out @e --from 0.5 --to 0.5 -q",
-            "no share of the files from 0.5 to 0.5");
+            "share of the files from 0.5 to 0.5: expected");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b --to 0.4 -q --resume",
             "was written with other options");
     free(b);
@@ -182,7 +182,7 @@ static void test_results(void **state)
     hpc_test_says(o->out, "train                 211");
     hpc_test_says(o->err, "tokens");
     script(b->place, "diff -r a/train b");
-    refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "holds a data set");
+    refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "contains a data set");
     assert_int_equal(b->outcome.code, 2);
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume --fim-rate 0",
             "was written with other options");

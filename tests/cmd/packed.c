@@ -73,7 +73,7 @@ static void it_completes_as_its_model(void **state)
     run(state, "complete @a.c --at 3 --stop function --model @q.packed");
     assert_string_equal(o.out, text);
     refuses(state, "complete @a.c --model @p.packed --weights q4_0",
-            "p.packed: its matrices are packed as they are; for q4_0, name the model");
+            "p.packed: the types of a packed model are fixed; for q4_0, use the model");
 }
 
 static void the_report_has_the_files_size(void **state)

@@ -43,19 +43,20 @@ static void wrong_usage_is_said(void **state)
 {
     static const struct {
         const char *words, *err;
-    } cases[] = {{"--repo @r --db @h.db", "--run CMD is missing"},
-                 {"--repo @r --run x", "--db FILE is missing"},
-                 {"--repo @r --run x --db @h.db --range a...b", "two dots, as in v1..HEAD"},
-                 {"--repo @r --run x --db @h.db --range HEAD~9..", "goes beyond the history"},
-                 {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
-                 {"--repo @r --run x --db @h.db --metric speed", "metric 'speed' is none"},
-                 {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
-                 {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "the variable is not set"},
-                 {"--repo @none --run x --db @h.db", "none"},
-                 {"--repo @r --run x --db @text", "file is not a database"},
-                 {"--repo @r --run nobody --db @n.db -n 1",
-                  "none of 3 commits could be measured: 0 do not build, 3 do not run"},
-                 {"--repo @r --run x --db @h.db more", "unexpected argument 'more'"}};
+    } cases[] = {
+        {"--repo @r --db @h.db", "--run CMD is missing"},
+        {"--repo @r --run x", "--db FILE is missing"},
+        {"--repo @r --run x --db @h.db --range a...b", "two dots, as in v1..HEAD"},
+        {"--repo @r --run x --db @h.db --range HEAD~9..", "is beyond the start of the history"},
+        {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
+        {"--repo @r --run x --db @h.db --metric speed", "metric 'speed' is none"},
+        {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
+        {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "the variable is not set"},
+        {"--repo @none --run x --db @h.db", "none"},
+        {"--repo @r --run x --db @text", "file is not a database"},
+        {"--repo @r --run nobody --db @n.db -n 1",
+         "none of 3 commits could be measured: 0 do not build, 3 do not run"},
+        {"--repo @r --run x --db @h.db more", "unexpected argument 'more'"}};
     place *p = *state;
     script(p, LINE "cd ..; echo text > text");
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)

@@ -110,7 +110,7 @@ static void test_text(void **state)
     put_text(p, "acks", "a|b as it must be\nnowhere at all\n");
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks", 0);
     says("FAIL  acknowledged: as it must be");
-    hpc_test_says(o.err, "acks:2: nothing here is 'nowhere', so it acknowledges nothing");
+    hpc_test_says(o.err, "acks:2: ignored, because nothing in the range matches 'nowhere'");
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks -q", 0);
     assert_string_equal(o.err, "");
     run_in(p, "loops..loops", 0);
@@ -328,7 +328,7 @@ static void sarif_has(const large *l, int64_t least, int64_t most, int64_t n)
     hpc_buf out = {0};
     hpc_json *root = NULL;
     hpc_json_out w = {.buf = &out};
-    char left_out[64];
+    char left_out[80];
     predict_put_sarif(&w, &l->r);
     assert_int_equal(out.failed, 0);
     assert_true(out.n <= 10000000);
@@ -376,7 +376,7 @@ static void test_what_is_asked_wrongly(void **state)
                  {"a..b c", "unexpected argument 'c'"},
                  {"a...b", "two dots, as in origin/main..HEAD"},
                  {"nowhere..HEAD", "nowhere"},
-                 {"HEAD~9..HEAD", "goes beyond the history"},
+                 {"HEAD~9..HEAD", "is beyond the start of the history"},
                  {"HEAD..HEAD --format html", "--format"},
                  {"HEAD..HEAD --json --format sarif", "exclude each other"},
                  {"HEAD..HEAD --fail-on 3", "--fail-on"},

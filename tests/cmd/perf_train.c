@@ -188,7 +188,7 @@ static void heat_is_learnt_and_heard(void **state)
     hpc_test_command_in(&o, p->root, "perf predict --repo @r --model @m main~2.. --json");
     assert_string_not_equal(o.out, heard);
     free(heard);
-    hpc_test_says(o.err, "no history that tells it is given (--db)");
+    hpc_test_says(o.err, "no history with one is given (--db)");
     hpc_test_command_in(&o, p->root,
                         "perf predict --repo @r --model @m --db @cold.db main~1..main");
     hpc_test_says(o.err, "the history has no line profile");

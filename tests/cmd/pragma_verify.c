@@ -99,7 +99,7 @@ static void missing_reduction_is_named_where_iterations_conflict(void **state)
     write_program(state);
     test_ok(hpc_file_save(hpc_test_path(path, *state, "p.c"), sum, strlen(sum)));
     run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
-    hpc_test_says(o.out, "which is wrong: a reduction is missing");
+    hpc_test_says(o.out, "which is wrong: a reduction clause is missing");
     hpc_test_says(
         o.out,
         "witness: 500 iterations conflict only in s, handled by reduction(+:s) (entered 1 time)\n");

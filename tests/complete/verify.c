@@ -178,7 +178,7 @@ static void test_openmp(void **state)
     check_is(&c.item[0], 2, "openmp", NULL);
     assert_int_equal(c.item[1].check_n, 2); /* it has no directive: nothing to judge */
     check_is(&c.item[2], 2, "openmp", "line 5: iterations depend on each other: a[i] is written");
-    check_is(&c.item[3], 2, "openmp", "line 5: a private, lastprivate or linear is missing");
+    check_is(&c.item[3], 2, "openmp", "line 5: a private, lastprivate or linear clause is missing");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
     /* the directive stands before the place */

@@ -421,7 +421,7 @@ static void test_other_options_are_refused(void **state)
     place *p = *state;
     job j = make_job(p, "a");
     run_well(&j);
-    refuses(&j, HPC_E_ARG, "holds a data set: resume it, or name another folder");
+    refuses(&j, HPC_E_ARG, "contains a data set: resume it, or choose another folder");
     j.o.resume = true;
     j.o.fim_rate = 0.25;
     refuses(&j, HPC_E_ARG, "was written with other options");
@@ -439,7 +439,7 @@ static void test_other_options_are_refused(void **state)
     refuses(&j, HPC_E_ARG, "task code, not pragma");
     j.o.task = "code";
     j.o.tokenizer = "tests/fixtures/byte_level/starcoder2.json";
-    refuses(&j, HPC_E_ARG, "was made with tokenizer ");
+    refuses(&j, HPC_E_ARG, "was packed with tokenizer ");
     j.o.tokenizer = OURS;
     script(p,
            "cp -r a b; rm b/00000.shard b/index.json; cp -r b kept"); /* also when none is kept */

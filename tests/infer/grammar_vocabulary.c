@@ -336,10 +336,10 @@ static void ends_are_told(void **state)
     hpc_test_grammar_begin(&b, HPC_TEST_PILOT);
     hpc_test_grammar_open(&b, hpc_test_rule(HPC_GRAMMAR_JSON), "[1", false);
     assert_false(hpc_grammar_may_end(b.g));
-    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "JSON value does not allow it");
+    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "by the JSON value");
     test_fails(hpc_grammar_take(b.g, -1), HPC_E_STATE, "token -1");
     test_fails(hpc_grammar_take(b.g, hpc_tokenizer_specials(b.t).begin), HPC_E_STATE, "may not");
-    test_fails(hpc_grammar_take(b.g, 1 << 30), HPC_E_STATE, "may not come here");
+    test_fails(hpc_grammar_take(b.g, 1 << 30), HPC_E_STATE, "is not allowed here");
     assert_false(hpc_grammar_is_over(b.g));
     hpc_test_grammar_take(&b, hpc_tokenizer_find(b.t, "]"));
     assert_true(hpc_grammar_may_end(b.g));
@@ -375,7 +375,7 @@ static void ends_are_no_text(void **state)
     assert_true(b.end >= 0);
     hpc_test_grammar_open(&b, hpc_test_rule(HPC_GRAMMAR_JSON), "[2", false);
     assert_false(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), b.end));
-    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "may not come here");
+    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "is not allowed here");
     test_ok(hpc_grammar_restart(b.g, "2", 1));
     assert_true(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), b.end));
     test_ok(hpc_grammar_take(b.g, b.end));
@@ -406,7 +406,7 @@ static void nothing_to_choose_from_is_told(void **state)
     o.prefix_n = 1;
     test_ok(hpc_grammar_create(&b.g, v, &o));
     assert_int_equal(hpc_grammar_allowed(b.g)[0], 0);
-    test_fails(hpc_error_get()->code, HPC_E_STATE, "may not end here");
+    test_fails(hpc_error_get()->code, HPC_E_STATE, "cannot end here");
     hpc_grammar_free(b.g);
     hpc_vocabulary_free(v);
     hpc_test_grammar_end(&b);

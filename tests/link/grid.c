@@ -31,7 +31,7 @@ static void refuses(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"rows=2", "no axis 'rows'; --help lists the axes"},
+        {"rows=2", "unknown axis 'rows'; see --help for the axes"},
         {"row=0", "'row=0': the extent must be a number from 1"},
         {"row=-2", "'row=-2'"},
         {"row=2x", "'row=2x'"},

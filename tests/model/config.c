@@ -124,7 +124,7 @@ static void what_cannot_be_done_is_named(void **state)
         {LLAMA ",\"num_key_value_heads\":3}", HPC_E_SHAPE,
          "heads=8 is not a multiple of kv-heads=3"},
         {LLAMA ",\"hidden_act\":\"quick_gelu\"}", HPC_E_UNSUPPORTED,
-         "hidden_act: activation quick"},
+         "hidden_act: unknown activation quick"},
         {LLAMA ",\"quantization_config\":{\"bits\":4}}", HPC_E_UNSUPPORTED, "quantization_config:"},
         {LLAMA ",\"num_local_experts\":8}", HPC_E_UNSUPPORTED, "num_local_experts:"},
         {LLAMA ",\"attn_logit_softcapping\":50.0}", HPC_E_UNSUPPORTED, "attn_logit_softcapping:"},

@@ -89,7 +89,7 @@ static void check_numbers(const hpc_gguf *g)
     assert_true(x == 1e-5);
     test_ok(model_gguf_real(&x, g, "a.f64", 0));
     assert_true(x == pi);
-    test_fails(model_gguf_real(&x, g, "a.texts", 0), HPC_E_FORMAT, "key a.texts is no");
+    test_fails(model_gguf_real(&x, g, "a.texts", 0), HPC_E_FORMAT, "key a.texts: expected");
     test_ok(model_gguf_bool(&is, g, "a.bool", false));
     assert_true(is);
     test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8 is no true or");
@@ -205,7 +205,7 @@ static void headers_are_checked(void **state)
 {
     (void)state;
     made m = {.n = 3};
-    test_fails(parse((made){.data = "GGU", .n = 3}, 0), HPC_E_FORMAT, "FILE is not a GGUF file");
+    test_fails(parse((made){.data = "GGU", .n = 3}, 0), HPC_E_FORMAT, "FILE: not a GGUF file");
     test_fails(parse(begin(1, 0, 0), 0), HPC_E_UNSUPPORTED, "GGUF version 1 is older than 2");
     test_fails(parse(begin(4, 0, 0), 0), HPC_E_UNSUPPORTED, "GGUF version 4 is newer than 3");
     test_fails(parse(begin(3 << 24, 0, 0), 0), HPC_E_UNSUPPORTED, "big-endian files");
@@ -219,7 +219,7 @@ static void headers_are_checked(void **state)
     add_number(&m, HPC_GGUF_U32, 4);
     made align = m;
     add_number(&m, 24, 4);
-    test_fails(parse(m, 0), HPC_E_FORMAT, "key general.alignment: 24 is no power of two from 8");
+    test_fails(parse(m, 0), HPC_E_FORMAT, "key general.alignment: 24 is not a power of two from 8");
     add_number(&align, 0, 4);
     test_fails(parse(align, 0), HPC_E_FORMAT, "key general.alignment: 0 is no power of two");
 }
@@ -248,7 +248,7 @@ static void keys_are_checked(void **state)
     m = key;
     add_number(&m, HPC_GGUF_TEXT, 4);
     add_number(&m, 1 << 20, 8);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: the file is cut off");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: the file is truncated");
     made many = key;
     add_number(&many, HPC_GGUF_LIST, 4);
     m = many;
@@ -290,7 +290,7 @@ static void tensors_are_checked(void **state)
         {"b", 8, 0, 33, 64, HPC_E_FORMAT, "tensor b: its offset is not aligned"},
         {"b", 8, 0, 0, 64, HPC_E_FORMAT, "tensor b: it overlaps the previous one"},
         {"b", 8, 0, 64, 96, HPC_E_FORMAT, "tensor b: there is a gap before it"},
-        {"b", 8, 0, 32, 63, HPC_E_FORMAT, "tensor b: bytes 32 to 64 of 63: the file is cut off"},
+        {"b", 8, 0, 32, 63, HPC_E_FORMAT, "tensor b: bytes 32 to 64 of 63: the file is truncated"},
         {"b", 8, 0, 32, 96, HPC_E_FORMAT, "FILE: 32 bytes after the last tensor"},
         {"b", 33, 8, 32, 96, HPC_E_FORMAT, "tensor b: its rows are not multiples of a block"},
         {"b", (uint64_t)1 << 63, 0, 32, 64, HPC_E_FORMAT, "tensor b: its extents are out of range"},
@@ -330,7 +330,7 @@ static void other_types_are_refused_when_asked_for(void **state)
     add_tensor(&m, "b", 32, 2, 96);
     m.n = (m.n + 31) / 32 * 32 + 128;
     test_ok(model_gguf_parse(&g, m.data, m.n, m.n, "FILE"));
-    test_fails(hpc_gguf_find(&t, g, "a"), HPC_E_UNSUPPORTED, "FILE: tensor a is of type Q2_K");
+    test_fails(hpc_gguf_find(&t, g, "a"), HPC_E_UNSUPPORTED, "FILE: tensor a has type Q2_K");
     test_ok(hpc_gguf_find(&t, g, "b"));
     assert_int_equal(t.dtype, HPC_Q4_0);
     hpc_gguf_close(g);

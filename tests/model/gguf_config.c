@@ -212,7 +212,7 @@ static void what_we_cannot_do_is_named(void **state)
         {"llama.block_count", &none, HPC_E_ARG, "layers=0 is not between"},
         {"llama.block_count", &eight, HPC_E_FORMAT, "tensor blk.2.attn_norm.weight is missing"},
         {"llama.block_count", &many, HPC_E_FORMAT, "3000 layers, and "},
-        {"general.architecture", &eight, HPC_E_FORMAT, "key general.architecture is no text"},
+        {"general.architecture", &eight, HPC_E_FORMAT, "key general.architecture: expected a text"},
         {"llama.attention.head_count_kv", &three, HPC_E_SHAPE, "heads=4 is not a multiple"},
     };
     hpc_test_path(path, *state, "a.gguf");

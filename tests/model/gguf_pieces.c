@@ -345,7 +345,7 @@ static void keys_that_do_not_fit_are_named(void **state)
     const foreign_edit scores = {"scores", HPC_GGUF_LIST, HPC_GGUF_F32, 2, few, 8};
     const foreign_edit whole = {"scores", HPC_GGUF_LIST, HPC_GGUF_I32, 2, few, 8};
     foreign_edit e = {"pre", HPC_GGUF_TEXT, 0, 0, "jalapeno\n", 9};
-    refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.pre is jalapeno?; what");
+    refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.pre is jalapeno?, which");
     e = (foreign_edit){"model", HPC_GGUF_TEXT, 0, 0, "bert", 4};
     refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.model is bert; only llama");
     e.data = "none";
@@ -379,7 +379,7 @@ static void tokens_that_do_not_fit_are_named(void **state)
     refused(state, bytes, e, HPC_E_FORMAT, "key tokenizer.ggml.tokens: item 0 has a NUL");
     refused(state, spm, e, HPC_E_FORMAT, "key tokenizer.ggml.tokens: item 0 has a NUL");
     e = texts(&text, "merges", other, 2);
-    refused(state, bytes, e, HPC_E_FORMAT, "merge 0 is no pair of tokens");
+    refused(state, bytes, e, HPC_E_FORMAT, "merge 0 is not a pair of tokens");
     e = texts(&text, "merges", (const char *const[]){"a nothing"}, 1);
     refused(state, bytes, e, HPC_E_FORMAT, "the second part of merge 0 is no token");
     e = texts(&text, "merges", (const char *const[]){"\xFF a"}, 1);

@@ -261,7 +261,7 @@ static void it_is_there_to_be_run(void **state)
     test_ok(pack(path, source, HPC_Q8_0, NULL));
     test_ok(hpc_model_config_read(&c, path));
     test_fails(hpc_weights_open(&w, path, &c), HPC_E_UNSUPPORTED,
-               "a.packed: a packed model is there to be run");
+               "a.packed: a packed model can only be run");
     test_fails(hpc_model_tokenizer(&t, path), HPC_E_ARG, "a.packed has no tokenizer");
     assert_true(hpc_is_packed("x.packed") && !hpc_is_packed(".packed") && !hpc_is_packed("packed"));
 }
@@ -314,7 +314,7 @@ static void what_is_from_elsewhere_says_so(void **state)
     char path[PATH_MAX], source[PATH_MAX];
     make_source(source, state);
     test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, SPM));
-    BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE is not a packed model");
+    BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE: not a packed model");
     BAD(h->order, 0x04030201, HPC_E_UNSUPPORTED,
         "its byte order is not supported; rebuild it with hpccoder");
     BAD(h->version, 1, HPC_E_UNSUPPORTED,
@@ -325,7 +325,7 @@ static void what_is_from_elsewhere_says_so(void **state)
         "hpccoder export MODEL --to packed --out FILE.packed");
     file f = read_file(path);
     memset(f.h->layout, 'x', sizeof f.h->layout);
-    refuses(&f, HPC_E_UNSUPPORTED, "lie as xxxxxxxxxxxxxxxxxxxxxxxx, and");
+    refuses(&f, HPC_E_UNSUPPORTED, "layout is xxxxxxxxxxxxxxxxxxxxxxxx, this");
     hpc_free(f.data);
 }
 

@@ -99,7 +99,8 @@ static void damage_is_named(void **state)
         {"{\"a\":" ENTRY("F32", "[-1]", "0", "4") "}", 4, "tensor a: its shape"},
         {"{\"a\":" ENTRY("F32", "[1,1,1,1,1,1,1,1,1]", "0", "4") "}", 4, "tensor a: its shape"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "-4") "}", 4, "its data_offsets"},
-        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 3, "bytes 0 to 4 of 3: the file is cut off"},
+        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 3,
+         "bytes 0 to 4 of 3: the file is truncated"},
         {"{\"a\":" ENTRY("F32", "[1]", "4", "0") "}", 4, "bytes 4 to 0 of 4"},
         {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, "does not match its shape"},
         {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, "does not match"},
@@ -142,7 +143,7 @@ static void other_types_are_refused_when_asked_for(void **state)
     memcpy(file + 8, header, n);
     test_ok(model_safetensors_parse(&s, file, 8 + n + 10, "FILE"));
     test_fails(hpc_safetensors_find(&t, s, "a"), HPC_E_UNSUPPORTED,
-               "FILE: tensor a is of dtype F8_E");
+               "FILE: tensor a has dtype F8_E");
     test_fails(hpc_safetensors_find(&t, s, "b"), HPC_E_UNSUPPORTED, "of dtype F4");
     test_ok(hpc_safetensors_find(&t, s, "c"));
     hpc_safetensors_close(s);

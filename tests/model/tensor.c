@@ -226,7 +226,7 @@ static void contradictions_are_named(void **state)
     REFUSED(c.vocab = INT64_MAX, HPC_E_ARG, "vocab=9223372036854775807 is not between");
     REFUSED(c.hidden = 30, HPC_E_SHAPE, "hidden=30 is not a multiple of heads=4");
     REFUSED(c.kv_heads = 3, HPC_E_SHAPE, "heads=4 is not a multiple of kv-heads=3");
-    REFUSED(c.head_dim = 1 << 21, HPC_E_SHAPE, "heads=4 of head-dim=2097152 are wider");
+    REFUSED(c.head_dim = 1 << 21, HPC_E_SHAPE, "heads=4 times head-dim=2097152 exceeds");
     REFUSED(c.head_dim = 7, HPC_E_SHAPE, "head-dim=7 times rope share=1: 7 rotated elements");
     REFUSED(c.rope.share = 0.1, HPC_E_SHAPE, "head-dim=8 times rope share=0.1: 0 rotated elements");
     REFUSED(c.rope.theta = 0, HPC_E_ARG, "theta=0");

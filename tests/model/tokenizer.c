@@ -103,7 +103,8 @@ static void keys_go_before_a_copy(void **state)
     hpc_tokenizer_close(t);
     value[0].kind = HPC_GGUF_TEXT;
     test_ok(hpc_gguf_save(path, value, 4, NULL, 0, NULL, NULL));
-    test_fails(hpc_model_tokenizer(&t, path), HPC_E_FORMAT, "hpccoder.tokenizer.model is no list");
+    test_fails(hpc_model_tokenizer(&t, path), HPC_E_FORMAT,
+               "hpccoder.tokenizer.model: expected a list");
     hpc_file_close(&v);
 }
 

@@ -471,7 +471,7 @@ static void test_refused(void **state)
     const place *p = *state;
     char dir[300], file[400];
     hpc_model_config c = tiny();
-    refuses(PILOT, HPC_E_ARG, "does not compare two functions");
+    refuses(PILOT, HPC_E_ARG, "does not classify changes");
     c.classes = 2;
     make_model(inside(p, dir, "two"), &c);
     refuses(inside(p, dir, "two"), HPC_E_ARG, "--objective pairs --classes 3");

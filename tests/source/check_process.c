@@ -153,7 +153,7 @@ static void a_text_that_takes_forever(void **state)
     for (int k = 0; k < 40; k++) /* 2^40 words */
         OK(hpc_buf_printf(&text, "\n#define A%d A%d A%d\n", k, k + 1, k + 1));
     OK(hpc_buf_text(&text, "\nA0\n"));
-    lost(f, text.data, "libclang was not done after 0.5 s");
+    lost(f, text.data, "libclang did not finish within 0.5 s");
     hpc_buf_release(&text);
     hpc_check_file_close(f);
     hpc_checker_close(c);

@@ -236,7 +236,7 @@ static int copy_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     const hpc_copy_attr *at = i->attr;
     const hpc_type *x = &type[COPY_X];
     if (at->dtype < 0 || at->dtype >= HPC_DTYPE_N)
-        return hpc_fail(HPC_E_ARG, "dtype %d is not known", at->dtype);
+        return hpc_fail(HPC_E_ARG, "unknown dtype %d", at->dtype);
     const hpc_dtype_info *to = hpc_dtype_get((hpc_dtype)at->dtype);
     const hpc_dtype_info *from = hpc_dtype_get((hpc_dtype)x->dtype);
     if (x->pack != HPC_PLAIN && at->dtype != x->dtype)
