@@ -34,9 +34,8 @@ const hpc_option complete_option_table[] = {
      .fallback = "none",
      .argument = "RULES",
      .choices = grammars,
-     .help =
-         "Grammar that every token of a completion must follow: balanced brackets (C, C++, CUDA), "
-         "one OpenMP directive, or JSON. The text before the cursor counts as part of it."},
+     .help = "Grammar that every token of a completion must follow: balanced brackets (C, C++, "
+             "CUDA), one OpenMP directive, or JSON. The text before the cursor is included."},
     {.name = "max-tokens",
      .letter = 'n',
      .kind = HPC_INT,

@@ -210,8 +210,9 @@ const hpc_command hpc_cmd_corpus_loops = {
         "removed from the others. Loops longer than 64 KiB or nested more than 16 deep are counted "
         "but not written. The files do not depend on the number of threads.\n\n"
         "Kinds: `annotated`: has an OpenMP loop directive. `presumed-negative`: has none, is "
-        "outside parallel regions, and is in a file that uses OpenMP. `disputed`: such a loop that "
-        "has a directive elsewhere. `acc`: has an OpenACC directive. `other`: everything else.\n\n"
+        "outside parallel regions, and is in a file that uses OpenMP. `disputed`: a loop of this "
+        "kind that has a directive elsewhere. `acc`: has an OpenACC directive. `other`: everything "
+        "else.\n\n"
         "For source files, the command prints a table, or JSON lines with --json.",
     .examples = "hpccoder corpus loops corpus --out loops  # all loops of a corpus\n"
                 "hpccoder corpus loops src/solver.c  # one file, as a table\n"

@@ -173,7 +173,7 @@ const hpc_command hpc_cmd_perf_collect = {
         "Checks out each commit of a range into its own folder, builds it, runs it several times, "
         "and stores every sample in a performance history. The repository, its index and its work "
         "tree are only read. Commands run in the folder of the commit, without its .git, under "
-        "your account and with limits on time and memory. Processes that they leave behind are "
+        "your account and with limits on time and memory. Processes that they leave running are "
         "terminated.\n\n"
         "Metrics are costs: less is better. time is wall-clock time, user is CPU time, and memory "
         "is the peak of the largest process. instructions are counted by the processor "

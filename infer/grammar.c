@@ -170,8 +170,8 @@ static int set_owed(hpc_grammar *g, const hpc_grammar_options *o)
 {
     if (o->owed == 0) return HPC_OK;
     if (o->owed > o->prefix_n || o->owed > OWED_MOST)
-        return hpc_fail(HPC_E_ARG, "a grammar that is owed %zu bytes of %zu, of %d at most",
-                        o->owed, o->prefix_n, OWED_MOST);
+        return hpc_fail(HPC_E_ARG, "a grammar with %zu pending bytes of %zu, at most %d", o->owed,
+                        o->prefix_n, OWED_MOST);
     g->owing = hpc_alloc((size_t)g->words, sizeof *g->owing);
     if (!g->owing) return HPC_E_NOMEM;
     return hpc_buf_add(&g->owed, o->prefix + (o->prefix_n - o->owed), o->owed);

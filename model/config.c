@@ -48,7 +48,8 @@ static int check_heads(const hpc_model_config *c)
         TRY(hpc_fail(HPC_E_SHAPE, "heads=%lld times head-dim=%lld exceeds %d", (long long)c->heads,
                      (long long)c->head_dim, WIDTH_MOST));
     if (c->window < 0)
-        TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 is none", (long long)c->window));
+        TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 means no window",
+                     (long long)c->window));
 out:
     return rc;
 }

@@ -205,7 +205,7 @@ static int make(const char **name, hpc_buf *file, const hpc_gguf *g)
     else if (strcmp(kind, "gpt2") == 0)
         TRY(make_json(file, &p, g, a));
     else if (!*kind || strcmp(kind, "none") == 0 || strcmp(kind, "no_vocab") == 0)
-        TRY(hpc_fail(HPC_E_ARG, "%s has no tokenizer", model_gguf_path(g)));
+        TRY(hpc_fail(HPC_E_ARG, "%s: it has no tokenizer", model_gguf_path(g)));
     else
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
                      "%s: key " KEY("model") " is %s; only llama and gpt2 are supported",

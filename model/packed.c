@@ -275,7 +275,7 @@ hpc_dtype hpc_packed_dtype(const hpc_packed *k, const hpc_model_tensor *t)
 int model_packed_tokenizer_of(model_packed_tokenizer *out, const hpc_packed *k)
 {
     const model_packed_head *h = &k->h;
-    if (h->tokenizer_bytes == 0) return hpc_fail(HPC_E_ARG, "%s has no tokenizer", k->path);
+    if (h->tokenizer_bytes == 0) return hpc_fail(HPC_E_ARG, "%s: it has no tokenizer", k->path);
     const char *file = config_text(k) + h->config_bytes;
     *out =
         (model_packed_tokenizer){.name = h->tokenizer,

@@ -177,7 +177,7 @@ static int pre_tokenizer(steps *s, const hpc_json *v, const char *where, int dep
         return each(s, v, "pretokenizers", where, depth, pre_tokenizer);
     }
     if (s->bytes) {
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %.60s behind ByteLevel", where, type);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %.60s after ByteLevel", where, type);
     }
     if (strcmp(type, "Split") == 0) return split(s, v, where);
     if (strcmp(type, "ByteLevel") == 0) return byte_step(s, v, where);
@@ -242,7 +242,7 @@ static int template(steps *s, const hpc_json *v, const char *where)
         bool *has = text ? &special->add_end : &special->add_begin;
         if (*has) {
             return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: more than one token %s a text", where,
-                            text ? "behind" : "before");
+                            text ? "after" : "before");
         }
         int rc = template_token(text ? &special->end : &special->begin, s, token,
                                 hpc_json_get(v, "special_tokens"), where);

@@ -246,7 +246,7 @@ static const row rows[] = {
       -1}, PERF_HEAT_COST},
 };
 /* clang-format on */
-_Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h says how many");
+_Static_assert(sizeof rows / sizeof *rows == HPC_PERF_FEATURES, "feature.h defines the number");
 
 const hpc_perf_feature *hpc_perf_feature_at(int i)
 {

@@ -79,7 +79,7 @@ static int data_bytes_of_ours(rlim_t *out)
     int rc;
     TRY(hpc_file_read(&text, "/proc/self/statm", 4096));
     if (sscanf(text.data, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
-        TRY(hpc_fail(HPC_E_IO, "/proc/self/statm does not say how much memory is in use"));
+        TRY(hpc_fail(HPC_E_IO, "/proc/self/statm does not contain the memory in use"));
     *out = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 out:
     hpc_buf_release(&text);

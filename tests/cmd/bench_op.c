@@ -381,7 +381,7 @@ static void bad_requests_are_told(void **state)
          "attribute kind of norm is 'other'; expected one of rms, layer"},
         {"--op norm --attr eps=x", "attribute eps of norm is 'x'; expected a number"},
         {"--op norm --attr width=3", "norm has no attribute 'width'; it has kind, eps"},
-        {"--op matmul --attr trans_a=maybe", "'maybe'; true or false is expected"},
+        {"--op matmul --attr trans_a=maybe", "'maybe'; expected true or false"},
         {"--op dropout --attr p=1", "p is 1; it must be at least 0 and below 1"},
         {"--op matmul --shape 8,100,8 --weights q8_0", "whole blocks of 32 elements"},
         {"--op matmul --shape 8,64,32 --weights q8_0 --attr trans_b=false", "set trans_b"},

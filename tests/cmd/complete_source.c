@@ -200,7 +200,7 @@ static void where_they_lie(void **state)
     refuses(p, ASK "--model @m.gguf --no-verbatim", "has no passage index");
     script(p, "cp own.passages m.passages");
     run(p, ASK "--model @m.gguf");
-    hpc_test_says(o.err, "as in me/own (MIT)");
+    hpc_test_says(o.err, "match me/own (MIT)");
     run(p, "import @m.gguf --out @d");
     script(p, "cp own.passages d/model.passages");
     run(p, ASK "--model @d --json");

@@ -191,7 +191,7 @@ static void test_results(void **state)
     script(b->place, "diff -r a/train b; truncate -s -1 b/00000.shard");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->err, "b/00000.shard is cut off: ");
+    hpc_test_says(o->err, "b/00000.shard is truncated: ");
     hpc_test_says(o->err, "; rebuilding it and all later shards\n");
     script(b->place, "diff -r a/train b");
     assert_int_equal(command(b, "corpus loops @c --out @l -q")->code, 0);

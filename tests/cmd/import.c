@@ -298,7 +298,7 @@ static void mistakes_are_named(void **state)
     refuse(state, "export @src --out @out.gguf --to gguf -q",
            "src: 1000 tokens are more than the 61 of the model");
     test_ok(hpc_file_remove(hpc_test_path(path, *state, "src/tokenizer.json")));
-    refuse(state, "import @src --out @src", "/src: it is not empty (config.json)");
+    refuse(state, "import @src --out @src", "/src: the folder is not empty (config.json)");
     refuse(state, "import @nowhere --out @out -q", "nowhere/config.json: No such file");
     replace(state, "src/config.json", "LlamaForCausalLM", "PalmaForCausalLM");
     refuse(state, "import @src --out @out -q",
@@ -396,7 +396,7 @@ static void a_file_without_a_tokenizer_has_none(void **state)
     hpc_test_says(o.err, "there is no tokenizer in the model's file");
     assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 4); /* with its name */
     ;
-    refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf has no tokenizer");
+    refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf: it has no tokenizer");
 }
 
 static void damaged_files_are_named(void **state)
@@ -406,7 +406,7 @@ static void damaged_files_are_named(void **state)
     make_source(state);
     hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
     assert_int_equal(o.code, 0);
-    refuse(state, "export @src --to gguf --out @a.gguf", "/a.gguf: it is there already");
+    refuse(state, "export @src --to gguf --out @a.gguf", "/a.gguf: the file exists");
     test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "a.gguf")));
     hpc_test_path(path, *state, "cut.gguf");
     const size_t cuts[] = {0, 3, 100, 1000, v.bytes / 2, v.bytes - 64};

@@ -62,9 +62,9 @@ static void it_completes_as_its_model(void **state)
     assert_string_equal(o.out, text);
     assert_string_equal(o.err, "");
     run(state, "complete @a.c --at 3 --stop function --model " PILOT " -v --threads 2");
-    hpc_test_says(o.err, "complete: llama of 6769920 parameters, loaded; cpu ");
+    hpc_test_says(o.err, "complete: llama with 6769920 parameters, loaded; cpu ");
     run(state, "complete @a.c --at 3 --stop function --model @p.packed -v --threads 1");
-    hpc_test_says(o.err, "complete: llama of 6769920 parameters, mapped; cpu ");
+    hpc_test_says(o.err, "complete: llama with 6769920 parameters, mapped; cpu ");
     hpc_test_says(o.err, ", 1 thread, up to ");
     run(state, "export " PILOT " --to packed --dtype q4_0 --out @q.packed -q");
     hpc_test_says(o.out, " parameters in q4_0 (");
@@ -104,14 +104,13 @@ static void mistakes_are_named(void **state)
             "--out is missing: the file to write, FILE.packed");
     refuses(state, "export " LLAMA " --to packed --out @a.gguf",
             "/a.gguf: the file name must end in .packed");
-    refuses(state, "export " LLAMA " --to packed --out @a.packed",
-            "/a.packed: it is there already");
+    refuses(state, "export " LLAMA " --to packed --out @a.packed", "/a.packed: the file exists");
     refuses(state, "import " LLAMA " --packed --out @out", "the file name must end in .packed");
     refuses(state, "import " LLAMA " --out @out --dtype q8_0",
             "--dtype q8_0: only files support it");
     refuses(state, "import @a.packed --out @out -q", "a.packed: a packed model can only be run");
     refuses(state, "export @a.packed --to gguf --out @b.gguf -q", "a packed model can only be run");
-    refuses(state, "complete @a.c --model @a.packed", "a.packed has no tokenizer");
+    refuses(state, "complete @a.c --model @a.packed", "a.packed: it has no tokenizer");
     refuses(state, "complete @a.c --model @none.packed", "none.packed: No such file");
 }
 

@@ -49,7 +49,7 @@ static void wrong_usage_is_said(void **state)
         {"--repo @r --run x --db @h.db --range a...b", "two dots, as in v1..HEAD"},
         {"--repo @r --run x --db @h.db --range HEAD~9..", "is beyond the start of the history"},
         {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
-        {"--repo @r --run x --db @h.db --metric speed", "metric 'speed' is none"},
+        {"--repo @r --run x --db @h.db --metric speed", "unknown metric 'speed'"},
         {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
         {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "the variable is not set"},
         {"--repo @none --run x --db @h.db", "none"},

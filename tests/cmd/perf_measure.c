@@ -141,7 +141,7 @@ static void test_text(void **state)
     begin(p);
     run_in(p, "c1..c21", "--run @go", 0);
     hpc_test_says(o.out, " of 21 commits measured, ");
-    hpc_test_says(o.out, " left alone: about ");
+    hpc_test_says(o.out, " not run: about ");
     hpc_test_says(o.out, " minutes saved, at ");
     char hex[41], text[128];
     hpc_git_id id = parsed(p, "r", "c14");
@@ -212,7 +212,7 @@ static void test_what_is_asked_wrongly(void **state)
                  {"c20..c21 --retry", "nothing is built or run without --measure"},
                  {"c20..c21 --measure --run x --db @h.db --all", "follows first parents"},
                  {"c20..c21 --measure --run x --db @h.db --format sarif", "prints text or JSON"},
-                 {"c20..c21 --measure --run x --db @h.db -m speed", "metric 'speed' is none"},
+                 {"c20..c21 --measure --run x --db @h.db -m speed", "unknown metric 'speed'"},
                  {"c20..c21 --measure --run x --db @go", "go"}};
     place *p = *state;
     char all[HPC_TEST_WORDS];

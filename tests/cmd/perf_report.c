@@ -223,7 +223,7 @@ static void pages_are_whole(void **state)
     hpc_test_says(page.data, text);
     snprintf(text, sizeof text, ") against %.12s: slower</title>", m.id[STEP - 1]);
     assert_int_equal(times(page.data, text), 2);
-    snprintf(text, sizeof text, "\nchange %d\nthe build failed: hpccoder: it ended", BROKEN);
+    snprintf(text, sizeof text, "\nchange %d\nthe build failed: hpccoder: it exited", BROKEN);
     assert_int_equal(times(page.data, text), 2);
     /* A mark for each label and failure, a strip for each step. */
     assert_int_equal(times(page.data, "class=\"strip\""), 2);

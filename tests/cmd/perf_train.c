@@ -86,7 +86,7 @@ static void learns_and_learns_again(void **state)
     expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0,
            "r                                     15      30      15         0          0        0",
            "");
-    hpc_test_says(o.out, "by cost; says \"slower\" of at most 5 %");
+    hpc_test_says(o.out, "by cost; calls at most 5 %");
     hpc_test_says(o.out, "leaving out the last part of each repository's history: 4 slower, 9 the "
                          "same, 5 faster, of 1 repositories");
     hpc_test_says(o.out, "AUROC of slower        1.000 [ 1.000, 1.000]   0.500");

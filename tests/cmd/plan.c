@@ -38,7 +38,7 @@ static void a_plan_that_does_not_fit(void **state)
     hpc_test_command(&o, "plan check " TINY "--grid data=2 --memory 0.001");
     assert_int_equal(o.code, 1);
     hpc_test_says(o.out, "memory   rank 0 needs ");
-    hpc_test_says(o.out, ", --memory allows 1.0 MiB: fewer sequences");
+    hpc_test_says(o.out, ", --memory allows 1.0 MiB: use fewer sequences");
     hpc_test_refuses(&o, NULL, "plan check --grid data=3", "6 and 9 are the nearest that work");
     hpc_test_refuses(&o, NULL, "plan check --shape no-such",
                      "neither a known shape nor a model directory");
@@ -107,7 +107,7 @@ static void grids_are_ranked(void **state)
     for (int k = 0; k < 5; k++) assert_true(number("ranks", k) == 8);
     for (int k = 1; k < 5; k++) assert_true(number("step_s", k) >= number("step_s", k - 1));
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --best 7 " TINY,
-                     "no grid of 7 ranks divides 8 sequences");
+                     "no grid of 7 ranks divides both 8 sequences");
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --best 8 --grid data=2",
                      "--grid and --best");
     hpc_test_refuses(&o, NULL, "plan simulate --grid data=2", "--machine is missing: name a file");
@@ -166,7 +166,7 @@ static void a_pruned_plan_is_proven(void **state)
     strcat(words, "--prune 0.9");
     hpc_test_command(&o, words);
     assert_int_equal(o.code, 0);
-    hpc_test_refuses(&o, NULL, "plan check --prune 1", "prune=1: a share of at least 0 and below");
+    hpc_test_refuses(&o, NULL, "plan check --prune 1", "prune=1 must be in [0, 1");
     hpc_test_refuses(&o, NULL, "plan check --prune 0.5 --zero 2 --grid data=2",
                      "zero=2: ranks can only shard the optimizer's state of a pruned model");
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --prune 0.5 --optimizer soap",

@@ -259,9 +259,9 @@ static void test_fix_leaves_alone(void **state)
           "generated from another one (line 1)");
     stays(state, "k.c", F "    " LOOP "\n}\n#line 7 \"y.in\"\n",
           "generated from another one (line 5)");
-    stays(state, "p.c", F "#pragma GCC ivdep\n    " LOOP "\n}\n", "the pragma of line 3 stands");
-    stays(state, "a.c", F "#pragma acc loop\n    // y\n    " LOOP "\n}\n", "the pragma of line 3");
-    stays(state, "q.c", F "    _Pragma(\"GCC ivdep\") " LOOP "\n}\n", "the pragma of line 3");
+    stays(state, "p.c", F "#pragma GCC ivdep\n    " LOOP "\n}\n", "the pragma on line 3 precedes");
+    stays(state, "a.c", F "#pragma acc loop\n    // y\n    " LOOP "\n}\n", "the pragma on line 3");
+    stays(state, "q.c", F "    _Pragma(\"GCC ivdep\") " LOOP "\n}\n", "the pragma on line 3");
     stays(state, "o.c", F "#pragma omp parallel for\n    " LOOP "\n}\n", "has: #pragma omp par");
     stays(state, "i.c", F "#pragma omp parallel\n    {\n    " LOOP "\n    }\n}\n",
           "it runs inside a parallel region already");
@@ -540,7 +540,7 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @a.c --format yaml", "yaml");
     hpc_test_refuses(&o, root, "pragma @a.c --at 0x", "0x");
     hpc_test_refuses(&o, root, "pragma @none.c", "none.c");
-    hpc_test_refuses(&o, root, "pragma @", "no file, but a folder");
+    hpc_test_refuses(&o, root, "pragma @", " is a folder; name source files");
     hpc_test_refuses(&o, root, "pragma @notes.txt", "the file name is not one of");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "int a;\0int b;\n", 14));
     hpc_test_refuses(&o, root, "pragma @z.c", "no text: byte 6 is 0");

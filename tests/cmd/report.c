@@ -211,7 +211,7 @@ static void refuses(void **state)
     save(f, "bad/metrics.csv", "step,tokens,loss,step_ms\n1,2,3,4\n2,x,3,4\n");
     hpc_test_refuses(&f->o, root, "report", "name the folder of a run");
     hpc_test_refuses(&f->o, root, "report @a @empty", "empty is not the folder of a run: ");
-    hpc_test_refuses(&f->o, root, "report @a @none", "none is no run's folder");
+    hpc_test_refuses(&f->o, root, "report @a @none", "none is not the folder of a run");
     hpc_test_refuses(&f->o, root, "report @a @bad",
                      "bad/metrics.csv:3:3: tokens 'x' is not an integer");
     hpc_test_refuses(&f->o, root, "report @new", "new/metrics.csv has no steps yet");

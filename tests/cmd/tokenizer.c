@@ -357,7 +357,7 @@ static void refuses_bad_training(void **state)
     refuses(p, "tokenizer train " SOURCE " --vocab 10 -q --out @/x.model", 2, "vocabulary of 10");
     refuses(p, "tokenizer train @/none -q --out @/x.model", 2, "none");
     write_file(p, "@/empty", "", 0);
-    refuses(p, "tokenizer train @/empty -q --out @/x.model", 2, "not text");
+    refuses(p, "tokenizer train @/empty -q --out @/x.model", 2, "no text");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

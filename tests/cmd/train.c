@@ -114,7 +114,7 @@ static void goes_on_as_it_was(void **state)
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --length 12",
                      "length=12, but the run in ");
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --data @held", "data=");
-    hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, and");
+    hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, but");
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --steps 31",
                      "is at step 32 already: set steps above 31");
 }
@@ -389,7 +389,7 @@ static void mistakes(void **state)
         {"train --data @data --out @x --memory 0.0001", "memory allows"},
         {"train --data @data --out @x --memory 4 --recompute block", "needs recompute=auto"},
         {"train --data @data --out @x --optimizer soap --from-sgd", "from-sgd: soap does not"},
-        {"train --data @data --out @x --prune 1", "prune=1: a share"},
+        {"train --data @data --out @x --prune 1", "prune=1 must be in [0, 1"},
         {"train --data @data --out @x --prune 1.5", "prune=1.5: a share"},
         {"train --data @data --out @x --prune -0.5", "prune=-0.5: a share"},
         {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: write"},

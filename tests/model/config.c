@@ -128,7 +128,7 @@ static void what_cannot_be_done_is_named(void **state)
         {LLAMA ",\"quantization_config\":{\"bits\":4}}", HPC_E_UNSUPPORTED, "quantization_config:"},
         {LLAMA ",\"num_local_experts\":8}", HPC_E_UNSUPPORTED, "num_local_experts:"},
         {LLAMA ",\"attn_logit_softcapping\":50.0}", HPC_E_UNSUPPORTED, "attn_logit_softcapping:"},
-        {LLAMA ",\"torch_dtype\":\"float8\"}", HPC_E_UNSUPPORTED, "torch_dtype: float8"},
+        {LLAMA ",\"torch_dtype\":\"float8\"}", HPC_E_UNSUPPORTED, "torch_dtype: unknown value float8"},
         {LLAMA ",\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":2}}", HPC_E_UNSUPPORTED,
          "rope_scaling: type dynamic"},
         {LLAMA ",\"rope_scaling\":{\"type\":\"linear\"}}", HPC_E_FORMAT, "factor is missing"},

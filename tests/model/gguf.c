@@ -92,10 +92,10 @@ static void check_numbers(const hpc_gguf *g)
     test_fails(model_gguf_real(&x, g, "a.texts", 0), HPC_E_FORMAT, "key a.texts: expected");
     test_ok(model_gguf_bool(&is, g, "a.bool", false));
     assert_true(is);
-    test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8 is no true or");
+    test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8: expected true or");
     test_ok(model_gguf_text(text, sizeof text, g, "general.architecture"));
     assert_string_equal(text, "lla");
-    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT, "key a.u8 is no text");
+    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT, "key a.u8: expected a text");
     test_ok(model_gguf_int(&n, g, "absent", 12));
     assert_int_equal(n, 12);
     test_fails(model_gguf_int(&n, g, "absent", MODEL_REQUIRED), HPC_E_FORMAT,
@@ -221,7 +221,7 @@ static void headers_are_checked(void **state)
     add_number(&m, 24, 4);
     test_fails(parse(m, 0), HPC_E_FORMAT, "key general.alignment: 24 is not a power of two from 8");
     add_number(&align, 0, 4);
-    test_fails(parse(align, 0), HPC_E_FORMAT, "key general.alignment: 0 is no power of two");
+    test_fails(parse(align, 0), HPC_E_FORMAT, "key general.alignment: 0 is not a power of two");
 }
 
 static void keys_are_checked(void **state)

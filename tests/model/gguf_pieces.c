@@ -354,15 +354,15 @@ static void keys_that_do_not_fit_are_named(void **state)
     refused(state, spm, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("merges"), HPC_E_FORMAT, "key tokenizer.ggml.merges is missing");
-    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens is no list of texts");
+    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens: expected list of texts");
     refused(state, spm, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, bytes, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, spm, scores, HPC_E_FORMAT, "scores has 2 items for 1000 tokens");
-    refused(state, spm, whole, HPC_E_FORMAT, "scores is no list of f32");
-    refused(state, spm, ID("bos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
-    refused(state, bytes, ID("eos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
-    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "is no integer");
-    refused(state, spm, ID("add_space_prefix", &much), HPC_E_FORMAT, "is no true or false");
+    refused(state, spm, whole, HPC_E_FORMAT, "scores: expected a list of f32");
+    refused(state, spm, ID("bos_token_id", &much), HPC_E_FORMAT, "100000 is not one of its 1000");
+    refused(state, bytes, ID("eos_token_id", &much), HPC_E_FORMAT, "100000 is not one of its 1000");
+    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "expected an integer");
+    refused(state, spm, ID("add_space_prefix", &much), HPC_E_FORMAT, "expected true or false");
 }
 
 static void tokens_that_do_not_fit_are_named(void **state)
@@ -381,11 +381,11 @@ static void tokens_that_do_not_fit_are_named(void **state)
     e = texts(&text, "merges", other, 2);
     refused(state, bytes, e, HPC_E_FORMAT, "merge 0 is not a pair of tokens");
     e = texts(&text, "merges", (const char *const[]){"a nothing"}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the second part of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the second part of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"\xFF a"}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the first part of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the first part of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"! \""}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the result of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the result of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"i n", "i n"}, 2);
     refused(state, bytes, e, HPC_E_FORMAT, "merges[1]: duplicate pair");
     int32_t types[1000];

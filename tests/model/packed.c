@@ -262,7 +262,7 @@ static void it_is_there_to_be_run(void **state)
     test_ok(hpc_model_config_read(&c, path));
     test_fails(hpc_weights_open(&w, path, &c), HPC_E_UNSUPPORTED,
                "a.packed: a packed model can only be run");
-    test_fails(hpc_model_tokenizer(&t, path), HPC_E_ARG, "a.packed has no tokenizer");
+    test_fails(hpc_model_tokenizer(&t, path), HPC_E_ARG, "a.packed: it has no tokenizer");
     assert_true(hpc_is_packed("x.packed") && !hpc_is_packed(".packed") && !hpc_is_packed("packed"));
 }
 

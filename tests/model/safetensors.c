@@ -144,7 +144,7 @@ static void other_types_are_refused_when_asked_for(void **state)
     test_ok(model_safetensors_parse(&s, file, 8 + n + 10, "FILE"));
     test_fails(hpc_safetensors_find(&t, s, "a"), HPC_E_UNSUPPORTED,
                "FILE: tensor a has dtype F8_E");
-    test_fails(hpc_safetensors_find(&t, s, "b"), HPC_E_UNSUPPORTED, "of dtype F4");
+    test_fails(hpc_safetensors_find(&t, s, "b"), HPC_E_UNSUPPORTED, "has dtype F4");
     test_ok(hpc_safetensors_find(&t, s, "c"));
     hpc_safetensors_close(s);
 }

@@ -162,7 +162,7 @@ static void what_does_not_fit_is_named(void **state)
         "tensor model.layers.0.mlp.up_proj.weight is [32,48], the configuration needs [48,32]");
     c = copy_of("llama");
     named(c, "model.norm.weight")->dtype = HPC_I32;
-    test_fails(opened(&w, *state, c, "llama"), HPC_E_FORMAT, "model.norm.weight is of whole");
+    test_fails(opened(&w, *state, c, "llama"), HPC_E_FORMAT, "model.norm.weight has integer");
     c = copy_of("llama");
     add(c, "model.layers.0.self_attn.q_norm.weight", HPC_F32, 8, ones);
     test_fails(opened(&w, *state, c, "llama"), HPC_E_UNSUPPORTED,
@@ -196,7 +196,7 @@ static void directories_are_checked(void **state)
     save_text(f, "model.safetensors.index.json", "{}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "weight_map names no file");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":{\"a\":\"../b\"}}");
-    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "'../b' is no file of this");
+    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "'../b' is not a file of this");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":[\"a\"]}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "weight_map is not an object");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":{\"a\":\"b.safetensors\"}}");

@@ -369,7 +369,7 @@ static void scale_copy_fill_rules(void **s)
     refuses(p, HPC_E_ARG, "unknown dtype 99");
     p = begin();
     hpc_fill(p, HPC_NEW, 1);
-    refuses(p, HPC_E_ARG, "fill writes state: nothing else says what shape it has");
+    refuses(p, HPC_E_ARG, "fill writes state: only the state gives its shape");
 }
 
 static void dropout_rules(void **s)

@@ -121,7 +121,7 @@ static void test_lies_are_refused(void **state)
     check_lie(&form, TEXT, UINT32_MAX, "its parts exceed its size");
     check_lie(&form, HEAD + 4, 0, "token ids do not ascend");
     check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX, "token ids do not ascend");
-    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX - 1, "id 2147483646 for only");
+    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX - 1, "id 2147483646, but only");
     check_lie(&form, lengths, UINT32_MAX, "its tokens are longer than their text");
     check_lie(&form, lengths + 4 * (pieces - 1), 0, "its tokens are shorter than their text");
     check_lie(&form, texts, 0, "a token is not UTF-8");

@@ -272,7 +272,7 @@ static void refuses(void **state)
     test_fails(train(&m, &o, -1), HPC_E_ARG, "vocabulary of 100");
     o.vocabulary = 2000;
     test_fails(train(&m, &o, 3), HPC_E_IO, "no more to be had");
-    test_fails(hpc_tokenizer_train(&m, &nothing, &o), HPC_E_ARG, "not text");
+    test_fails(hpc_tokenizer_train(&m, &nothing, &o), HPC_E_ARG, "no text");
     o.pieces = twice;
     test_fails(train(&m, &o, -1), HPC_E_ARG, "'xy' occurs twice");
     o.pieces = empty;

@@ -253,7 +253,7 @@ static int write_state(prover *w, const hpc_insn *g, const hpc_insn *i, int k, c
                      hpc_insn_role(w->p, i, k) & HPC_IN;
         char text[128];
         if (!alone)
-            return hpc_fail(HPC_E_STATE, "what it makes for %s, %s, is %s along %s",
+            return hpc_fail(HPC_E_STATE, "its result for %s, %s, is %s along %s",
                             w->p->value[i->operand[k]].name, hpc_type_text(text, t),
                             made[a] == HPC_PARTIAL      ? "a partial sum"
                             : made[a] == HPC_REPLICATED ? "the same on all ranks"
