@@ -9,10 +9,10 @@ function emit(kind, at, t) {
     gsub(/\\n/, " ", t)
     gsub(/\\"/, "\"", t)
     gsub(/[ \t]+/, " ", t)
-    print kind "\t" FILENAME ":" at "\t" t
+    print kind "\t" current ":" at "\t" t
 }
 function flush_comment(kind) {
-    kind = FILENAME ~ /\.h$/ ? "header" : comments++ ? "comment" : "opening"
+    kind = current ~ /\.h$/ ? "header" : comments++ ? "comment" : "opening"
     emit(kind, comment_at, comment)
     comment = ""
 }
@@ -64,6 +64,7 @@ FNR == 1 {
     flush_text(); flush_doc()
     inside = comments = fenced = 0
     comment = ""
+    current = FILENAME
 }
 FILENAME ~ /\.md$/ { markdown($0); next }
 /^[ \t]*#[ \t]*include/ { next }
