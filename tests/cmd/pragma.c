@@ -543,7 +543,7 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @", " is a folder; name source files");
     hpc_test_refuses(&o, root, "pragma @notes.txt", "the file name is not one of");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "int a;\0int b;\n", 14));
-    hpc_test_refuses(&o, root, "pragma @z.c", "no text: byte 6 is 0");
+    hpc_test_refuses(&o, root, "pragma @z.c", "not text: byte 6 is 0");
 }
 
 /* What cannot be used is named, and the others go on. */

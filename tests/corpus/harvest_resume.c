@@ -217,7 +217,7 @@ static void test_all_repositories_failed(void **state)
     place *p = *state;
     work *w = make_work(p, "c", 1), *three = make_work(p, "c", 3),
          *whole = make_work(p, "whole", 3);
-    assert_refused(run(w), HPC_E_ARG, "r0: no git repository");
+    assert_refused(run(w), HPC_E_ARG, "r0: not a git repository");
     assert_int_equal(w->notes.text.n, 0);
     assert_refused(run(three), HPC_E_ARG, "none of the 3 repositories can be opened; the first: ");
     assert_int_equal(three->notes.text.n, 0);

@@ -55,7 +55,7 @@ static void what_is_no_metric_is_refused(void **state)
                  {"/s=x(y)", "the name before '='"},
                  {"t=abc", "has no group ( )"},
                  {"t=(abc", "metric t: '(abc':"},
-                 {"time=(x)", "'time' cannot be parsed"},
+                 {"time=(x)", "'time' is measured directly"},
                  {"t=x([", "metric t:"}};
     history_metric m;
     (void)state;

@@ -497,7 +497,7 @@ static void test_bad_arguments(void **state)
     place *p = *state;
     job j = make_job(p, "a");
     j.o.task = "poetry";
-    refuses(&j, HPC_E_ARG, "there is no task 'poetry'");
+    refuses(&j, HPC_E_ARG, "unknown task 'poetry'");
     j = make_job(p, "a");
     j.o.fim_rate = 1.5;
     refuses(&j, HPC_E_ARG, "between 0 and 1");

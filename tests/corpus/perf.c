@@ -227,8 +227,8 @@ static void test_what_cannot_be_added(void **state)
     perf_db *d = NULL;
     hpc_test_path(path, *state, "h.db");
     assert_int_equal(perf_db_create(&d, path), 0);
-    assert_error(perf_db_add_commit(d, "HEAD", NULL, 1), HPC_E_ARG, "'HEAD' is no id of a commit");
-    assert_error(perf_db_add_commit(d, id_of(id, 1), "x", 1), HPC_E_ARG, "'x' is no id");
+    assert_error(perf_db_add_commit(d, "HEAD", NULL, 1), HPC_E_ARG, "'HEAD' is not a commit id");
+    assert_error(perf_db_add_commit(d, id_of(id, 1), "x", 1), HPC_E_ARG, "'x' is not a commit id");
     assert_int_equal(perf_db_add_commit(d, id, NULL, 1), 0);
     const double wrong[] = {0, -1, NAN, INFINITY};
     for (int k = 0; k < 4; k++)
@@ -331,7 +331,7 @@ static void test_what_is_no_history(void **state)
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
     change(path, "PRAGMA user_version = 5");
-    refuses(path, "version 5, made by a newer hpccoder; this one reads version 4");
+    refuses(path, "version 5 from a newer hpccoder; this one reads version 4");
     assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 5");
     change(path, "PRAGMA user_version = 4; PRAGMA application_id = 7");
     refuses(path, "is not a performance history");

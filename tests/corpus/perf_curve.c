@@ -207,10 +207,11 @@ static void damage_is_told(void **state)
 {
     static const struct {
         const char *sql, *part;
-    } damage[] = {{"UPDATE series SET metric = NULL", "a series has no command, metric"},
-                  {"UPDATE attempt SET log = NULL", "an attempt is incomplete"},
-                  {"UPDATE attempt SET commit_id = 'x' WHERE outcome = 'timed out'", "an id of a"},
-                  {"UPDATE sample SET value = 0 WHERE run = 5", "a sample is not above 0"}};
+    } damage[] = {
+        {"UPDATE series SET metric = NULL", "a series has no command, metric"},
+        {"UPDATE attempt SET log = NULL", "an attempt is incomplete"},
+        {"UPDATE attempt SET commit_id = 'x' WHERE outcome = 'timed out'", "an invalid commit id"},
+        {"UPDATE sample SET value = 0 WHERE run = 5", "a sample is not above 0"}};
     static const perf_curves_options all = {0};
     char path[PATH_MAX], sql[2048];
     for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {

@@ -131,7 +131,7 @@ static void refuses_damaged_packs(void **state)
         {"head -c 2000 /dev/zero >>$idx", ".idx is longer"},
         {"truncate -s 10 $pack", ".pack is truncated"},
         {"truncate -s -5 $pack", "does not end where its index ends"},
-        {"printf 'X' | dd of=$pack bs=1 seek=0 conv=notrunc", ".pack is no pack"},
+        {"printf 'X' | dd of=$pack bs=1 seek=0 conv=notrunc", ".pack is not a pack"},
         {"printf '\\011' | dd of=$pack bs=1 seek=7 conv=notrunc", "unknown version"},
         {"printf '\\011' | dd of=$pack bs=1 seek=11 conv=notrunc", "a different number of objects"},
     };

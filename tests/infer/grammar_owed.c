@@ -168,7 +168,7 @@ static void what_cannot_be_owed_is_refused(void **state)
     (void)state;
     memset(long_prefix, 'x', sizeof long_prefix);
     hpc_test_grammar_begin(&b, files[1]);
-    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "is owed 5 bytes of 4");
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "5 pending bytes of 4");
     o.prefix_n = sizeof long_prefix, o.owed = 1025;
     test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "1024 at most");
     assert_null(b.g);

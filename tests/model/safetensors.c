@@ -122,7 +122,7 @@ static void lengths_are_checked(void **state)
     (void)state;
     hpc_safetensors *s;
     uint8_t file[16] = {9};
-    test_fails(model_safetensors_parse(&s, file, 7, "FILE"), HPC_E_FORMAT, "7 bytes are no");
+    test_fails(model_safetensors_parse(&s, file, 7, "FILE"), HPC_E_FORMAT, "7 bytes are not a");
     test_fails(model_safetensors_parse(&s, file, 16, "FILE"), HPC_E_FORMAT,
                "a header of 9 bytes in a file of 16");
     memset(file, 0xFF, 8);

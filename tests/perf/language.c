@@ -490,7 +490,7 @@ static void test_refused(void **state)
     snprintf(file, sizeof file, "%s/config.json", inside(p, dir, "headless"));
     OK(hpc_file_save(file, text.data, text.n));
     hpc_buf_release(&text);
-    refuses(dir, HPC_E_FORMAT, "it holds no score.weight");
+    refuses(dir, HPC_E_FORMAT, "score.weight is missing");
     refuses(inside(p, dir, "none"), HPC_E_IO, "none");
 }
 

@@ -87,7 +87,7 @@ static void test_shards_that_the_index_does_not_mean(void **state)
     refuses(p->whole, HPC_E_FORMAT, "/whole is damaged, resume writing the data set: /");
     refuses(p->whole, HPC_E_FORMAT, "00001.shard is missing");
     assert_int_equal(hpc_file_save(path, NULL, 0), 0);
-    refuses(p->whole, HPC_E_FORMAT, "00001.shard is no token shard");
+    refuses(p->whole, HPC_E_FORMAT, "00001.shard is not a token shard");
 }
 
 static void replace(hpc_buf *text, const char *from, const char *to)
@@ -109,17 +109,17 @@ static void test_bad_indexes(void **state)
     const struct {
         const char *from, *to, *part;
     } edit[] = {
-        {"\"version\": 1", "\"version\": 2", "version 2, made by a newer hpccoder"},
+        {"\"version\": 1", "\"version\": 2", "version 2 from a newer hpccoder"},
         {"\"version\": 1", "\"version\": \"1\"", "index.json: version: expected"},
         {"hpccoder token shards", "something", "not an index of token shards"},
         {"\"vocabulary\": 1000", "\"vocabulary\": 0", "vocabulary is 0"},
-        {"\"tokenizer\": \"99", "\"tokenizer\": \"9", "tokenizer is no checksum"},
-        {"\"tokenizer\": \"99", "\"tokenizer\": \"+9", "tokenizer is no checksum"},
+        {"\"tokenizer\": \"99", "\"tokenizer\": \"9", "tokenizer is not a checksum"},
+        {"\"tokenizer\": \"99", "\"tokenizer\": \"+9", "tokenizer is not a checksum"},
         {"\"task\": \"pragma\"", "\"task\": \"\"", "no proper name"},
         {"\"task\": \"pragma\"", "\"task\": \"a task that is far too long\"", "task is too long"},
-        {"\"f32\"", "\"f16\"", "'f16' is no type of a column"},
+        {"\"f32\"", "\"f16\"", "unknown column type 'f16'"},
         {"\"seed\": -7", "\"seed\": -8", "has seed -7, not -8"},
-        {"\"hash\": \"", "\"hash\": \"0", "hash is no checksum"},
+        {"\"hash\": \"", "\"hash\": \"0", "hash is not a checksum"},
         {"\"shards\": [", "\"shards\": [ {},", "documents"},
         {"\"columns\": [", "\"columns\": {}, \"x\": [", "columns: expected a list"},
         {"\"shards\": [", "\"shards\": 7, \"x\": [", "shards: expected a list"},

@@ -205,17 +205,17 @@ static void test_damage_is_made_good(void **state)
         {"rm 00001.shard", "00001.shard is missing", true},
         {"rm 0000[1-9].shard", "00001.shard is missing", true}, /* the index lists it */
         {"rm *.shard", "00000.shard is missing", true},
-        {"truncate -s -1 00001.shard", "00001.shard is cut off", true},
+        {"truncate -s -1 00001.shard", "00001.shard is truncated", true},
         {"printf X | dd of=00000.shard bs=1 seek=1300 conv=notrunc", "00000.shard: its ", true},
-        {": >00001.shard", "00001.shard is no token shard", true},
+        {": >00001.shard", "00001.shard is not a token shard", true},
         {"cp 00000.shard 00001.shard", "00001.shard does not follow the previous shard", true},
         {"cp 00001.shard 00017.shard", "more shards than its index lists", false},
         {"echo '{' >index.json", "index.json:2:1: ", false},
-        {"sed -i 's/\"hash\": \"/&0/' index.json", "index.json: hash is no checksum", false},
+        {"sed -i 's/\"hash\": \"/&0/' index.json", "index.json: hash is not a checksum", false},
         {"sed -i '0,/\"documents\": /s/\"documents\": /&1/; s/\"hash\": \"./\"hash\": \"0/' "
          "index.json",
          "index.json does not match the existing shards", false},
-        {"truncate -s -1 00001.shard; echo '{' >index.json", "00001.shard is cut off", true},
+        {"truncate -s -1 00001.shard; echo '{' >index.json", "00001.shard is truncated", true},
     };
     place *p = *state;
     hpc_shard_spec spec = small_spec(1000);

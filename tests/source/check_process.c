@@ -168,7 +168,7 @@ static void a_base_line_that_cannot_be_had(void **state)
     static const char text[] = "#pragma clang __debug crash\nint x;\n";
     const hpc_check_source s = {
         .path = "x.c", .text = text, .n = strlen(text), .language = HPC_LANGUAGE_C};
-    unsupported(hpc_check_file_open(&f, c, &s), "x.c cannot be checked: libclang was ended by");
+    unsupported(hpc_check_file_open(&f, c, &s), "x.c cannot be checked: libclang was killed by");
     assert_null(f);
     f = open_text(c, HPC_LANGUAGE_C, "int f(int x) { @ }\n");
     good(f, "return x;");

@@ -275,7 +275,7 @@ static void another_pruning_is_another_run(void **state)
     test_ok(run(p));
     p->o.resume = true;
     p->o.prune.sparsity = 0.7;
-    test_fails(run(p), HPC_E_ARG, "prune=0.7, and the run in ");
+    test_fails(run(p), HPC_E_ARG, "prune=0.7, but the run in ");
     p->o.prune.asked = false;
     test_fails(run(p), HPC_E_ARG, "is pruned: continue with --prune 0.8");
     hpc_free(p);

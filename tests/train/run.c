@@ -442,10 +442,12 @@ static void refuses(void **state)
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
     p.o.steps = 2;
     train(&p);
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "holds a run at step 2: --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG,
+               "contains a run at step 2: continue it with --resume");
     int64_t hidden = p.o.trainer.model.hidden;
     p.o.trainer.model.hidden *= 2; /* of another shape, it is still a run that is there */
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "holds a run at step 2: --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG,
+               "contains a run at step 2: continue it with --resume");
     p.o.trainer.model.hidden = hidden;
     name_out(&p, "other");
     p.o.trainer.model.vocab = 50;
