@@ -51,7 +51,7 @@ static label label_of(const program *p, const hpc_pragma_loop *l)
         if (strncmp(at, "AS ", 3) == 0) snprintf(is.as, sizeof is.as, "%.*s", (int)n - 3, at + 3);
         if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
         if (strncmp(at, "CLEAN ", 6) == 0)
-            snprintf(is.clauses, sizeof is.clauses, "alone, handled by %.*s (", (int)n - 6, at + 6);
+            snprintf(is.clauses, sizeof is.clauses, ", handled by %.*s (", (int)n - 6, at + 6);
         is.clean |= strncmp(at, "CLEAN", 5) == 0;
         is.never |= strncmp(at, "NEVER", 5) == 0;
         is.guarded |= strncmp(at, "GUARDED", 7) == 0;
