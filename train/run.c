@@ -92,8 +92,7 @@ static int open_loaders(run *r)
     }
     TRY(hpc_loader_open(&r->data, &l));
     if (hpc_loader_vocabulary(r->data) > t->model.vocab)
-        TRY(hpc_fail(HPC_E_SHAPE,
-                     "the vocabulary of the shards has %lld tokens, the model has vocab=%lld",
+        TRY(hpc_fail(HPC_E_SHAPE, "the shards have a vocabulary of %lld, the model has vocab=%lld",
                      (long long)hpc_loader_vocabulary(r->data), (long long)t->model.vocab));
     if (r->o->validation_n == 0) goto out;
     hash = hpc_loader_tokenizer(r->data);
@@ -113,10 +112,8 @@ static int check_free(const run *r)
     int64_t step;
     int rc = hpc_checkpoint_newest(&step, r->checkpoints);
     if (rc < 0 || step < 0 || r->o->resume) return rc;
-    return hpc_fail(
-        HPC_E_ARG,
-        "%s contains a run at step %lld: continue it with --resume, or choose another folder",
-        r->o->out, (long long)step);
+    return hpc_fail(HPC_E_ARG, "%s has a run at step %lld: use --resume, or another folder",
+                    r->o->out, (long long)step);
 }
 
 static void say_to(const char *line, void *user)
@@ -197,8 +194,7 @@ static int take_lock(run *r)
     TRY(path_in(path, r, "lock"));
     TRY(hpc_file_lock(&r->lock, path, false));
     if (r->lock < 0)
-        rc = hpc_fail(HPC_E_STATE,
-                      "%s: another process is running this training run; stop it, or wait for it",
+        rc = hpc_fail(HPC_E_STATE, "%s: another process trains this run; stop it, or wait for it",
                       r->o->out);
 out:
     return rc;
@@ -213,8 +209,7 @@ static int open_trainer(run *r)
     hpc_trainer_close(r->trainer);
     int rc = hpc_trainer_open(&r->trainer, &o, false);
     if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
-    if (rc >= 0 && r->plan.unproven[0])
-        say(r, "the proof of this grid fails: %s", r->plan.unproven);
+    if (rc >= 0 && r->plan.unproven[0]) say(r, "the proof of the grid fails: %s", r->plan.unproven);
     return rc;
 }
 
@@ -548,7 +543,7 @@ out:
 int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
 {
     if (step <= steps) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s is at step %lld already: set steps above %lld", out,
+    return hpc_fail(HPC_E_ARG, "%s is at step %lld, but steps=%lld: raise steps", out,
                     (long long)step, (long long)steps);
 }
 

@@ -116,7 +116,7 @@ static void goes_on_as_it_was(void **state)
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --data @held", "data=");
     hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, but");
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --steps 31",
-                     "is at step 32 already: set steps above 31");
+                     "is at step 32, but steps=31");
 }
 
 /* A pruned run goes on as the one that it is. */

@@ -166,7 +166,7 @@ static void processes_prune(void **state)
     /* Of the dense step and of the pruned one all was proven. */
     hpc_buf log = {0};
     read_log(&log, state, "pruned4.log");
-    assert_null(strstr(log.data, "the proof of this grid fails"));
+    assert_null(strstr(log.data, "the proof of the grid fails"));
     hpc_buf_release(&log);
 }
 

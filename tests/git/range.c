@@ -55,16 +55,16 @@ static void what_names_nothing_is_refused(void **state)
 {
     static const struct {
         const char *name, *part;
-    } refused[] = {{"nobody", "'nobody' names not a commit"},
-                   {"", "names not a commit"},
-                   {"~1", "names not a commit"},
+    } refused[] = {{"nobody", "'nobody' names no commit"},
+                   {"", "names no commit"},
+                   {"~1", "names no commit"},
                    {"HEAD~100", "is beyond the start of the history"},
                    {"HEAD^3", "is beyond the start of the history"},
                    {"HEAD~-1", "not '-1'"},
                    {"HEAD^{tree}", "not '{tree}'"},
-                   {"HEAD:a.c", "names not a commit"},
-                   {"abc", "names not a commit"},
-                   {"0123456789012345678901234567890123456789", "names not a commit"},
+                   {"HEAD:a.c", "names no commit"},
+                   {"abc", "names no commit"},
+                   {"0123456789012345678901234567890123456789", "names no commit"},
                    {"blob", "not a commit"}};
     place *p = *state;
     hpc_git_id id;

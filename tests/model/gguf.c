@@ -95,7 +95,8 @@ static void check_numbers(const hpc_gguf *g)
     test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8: expected true or");
     test_ok(model_gguf_text(text, sizeof text, g, "general.architecture"));
     assert_string_equal(text, "lla");
-    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT, "key a.u8: expected a text");
+    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT,
+               "key a.u8: expected a text");
     test_ok(model_gguf_int(&n, g, "absent", 12));
     assert_int_equal(n, 12);
     test_fails(model_gguf_int(&n, g, "absent", MODEL_REQUIRED), HPC_E_FORMAT,

@@ -354,7 +354,7 @@ static void keys_that_do_not_fit_are_named(void **state)
     refused(state, spm, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("merges"), HPC_E_FORMAT, "key tokenizer.ggml.merges is missing");
-    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens: expected list of texts");
+    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens: expected a list of texts");
     refused(state, spm, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, bytes, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, spm, scores, HPC_E_FORMAT, "scores has 2 items for 1000 tokens");

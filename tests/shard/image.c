@@ -125,7 +125,7 @@ static void test_lies_are_found(void **state)
     *h = was;
     h->column[1].type = 3;
     h->hash = shard_header_hash(h);
-    assert_error(check(b.data, n), HPC_E_FORMAT, "no type");
+    assert_error(check(b.data, n), HPC_E_FORMAT, "has an unknown type");
     *h = was;
     memset(h->column[0].name, 'x', sizeof h->column[0].name);
     h->hash = shard_header_hash(h);

@@ -213,7 +213,8 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
                "special token 266 is not one of the 266 tokens");
     g.p.special.end = -2;
-    test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT, "special token -2 is not one of");
+    test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
+               "special token -2 is not one of");
     g.p.special.end = -1;
     g.p.n = ((int64_t)1 << 24) + 1; /* refused before any is looked at */
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_UNSUPPORTED, "more than 16777216");
@@ -233,7 +234,8 @@ static void specials_can_be_told(void **state)
     assert_true(s.begin == 3 && s.end == -1 && s.pad == 4 && s.add_begin && !s.add_end);
     assert_int_equal(s.unknown, 0);
     s.end = WORDS;
-    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG, "token 10 is not one of the tokenizer's");
+    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG,
+               "token 10 is not one of the tokenizer's");
     s.end = -2;
     test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG, "token -2 is not one of");
     assert_int_equal(hpc_tokenizer_specials(t).end, -1);

@@ -235,7 +235,8 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "token 257 is of type 9");
     make(&g);
     g.p.special.begin = N;
-    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "special token 266 is not one of");
+    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT,
+               "special token 266 is not one of");
     static const struct {
         const char *merge, *says;
     } cases[] = {{"", "merge 1 is not a pair of tokens with a blank between them"},

@@ -250,7 +250,7 @@ static void keeps_what_was_good(void **state)
     assert_int_equal(step, 40);
     p.o.resume = true;
     p.o.steps = 30;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "is at step 40 already: set steps above 30");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "is at step 40, but steps=30");
     p.o.steps = 60;
     p.o.spike = 0;
     assert_true(train(&p).finished);
@@ -337,8 +337,7 @@ static void one_process_at_a_time(void **state)
     assert_true(lock >= 0);
     p.o.resume = true;
     p.o.steps = 3;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE,
-               "another process is running this training run");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "another process trains this run");
     hpc_file_unlock(lock);
     assert_true(train(&p).finished);
 }
@@ -442,17 +441,14 @@ static void refuses(void **state)
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
     p.o.steps = 2;
     train(&p);
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG,
-               "contains a run at step 2: continue it with --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "has a run at step 2: use --resume");
     int64_t hidden = p.o.trainer.model.hidden;
     p.o.trainer.model.hidden *= 2; /* of another shape, it is still a run that is there */
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG,
-               "contains a run at step 2: continue it with --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "has a run at step 2: use --resume");
     p.o.trainer.model.hidden = hidden;
     name_out(&p, "other");
     p.o.trainer.model.vocab = 50;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE,
-               "the vocabulary of the shards has 64 tokens");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "the shards have a vocabulary of 64");
     p.o.trainer.model.vocab = VOCABULARY;
     p.o.trainer.length = 100;
     test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "length=100 is more than");
