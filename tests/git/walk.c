@@ -110,7 +110,8 @@ static void all_commits_are_counted(void **state)
         hpc_pool *pool;
         hpc_git_list l;
         assert_int_equal(hpc_pool_create(&pool, workers), 0);
-        assert_refused(hpc_git_list_blobs(&l, g, pool, &whole), HPC_E_UNSUPPORTED, "which is not supported");
+        assert_refused(hpc_git_list_blobs(&l, g, pool, &whole), HPC_E_UNSUPPORTED,
+                       "which is not supported");
         assert_int_equal(hpc_git_list_blobs(&l, g, pool, &head_only), 0);
         assert_int_equal(l.n, 1);
         hpc_git_list_release(&l);
