@@ -378,7 +378,7 @@ static int next_step(int64_t *step, const hpc_trainer *t, const int64_t *list, i
 static void say_passed(int64_t step, void (*say)(const char *line, void *user), void *user)
 {
     char line[700];
-    snprintf(line, sizeof line, "skipping checkpoint of step %lld, which is damaged (%s)",
+    snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): skipping it",
              (long long)step, hpc_error_get()->text);
     say(line, user);
 }

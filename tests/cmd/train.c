@@ -392,7 +392,7 @@ static void mistakes(void **state)
         {"train --data @data --out @x --prune 1", "prune=1 must be in [0, 1"},
         {"train --data @data --out @x --prune 1.5", "prune=1.5 must be in [0, 1"},
         {"train --data @data --out @x --prune -0.5", "prune=-0.5 must be in [0, 1"},
-        {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: write"},
+        {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: expected"},
         {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: the moments of soap"},
         {"train --data @data --out @x --prune 0.5 --lora-rank 2",
          "with adapters (lora-rank) the matrices are not trained"},

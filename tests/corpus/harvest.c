@@ -303,7 +303,7 @@ static void test_empty_and_shallow(void **state)
     w->options.history = true;
     run_well(w);
     assert_noted(w, "owner/r1: the repository is empty");
-    assert_noted(w, "owner/r2 is a shallow clone: its history is incomplete");
+    assert_noted(w, "owner/r2: shallow clone, its history is incomplete");
     assert_int_equal(w->result.failed_n, 0);
     assert_true(w->result.reason_n[HPC_REASON_DUPLICATE] >= 30);
     release_work(w);

@@ -542,7 +542,7 @@ static void what_cannot_be_pruned_is_said(void **state)
     (void)state;
     test_fails(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel), HPC_E_ARG, "prune=1 must");
     p.sparsity = -0.1;
-    test_fails(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel), HPC_E_ARG, "prune=-0.1: ");
+    test_fails(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel), HPC_E_ARG, "prune=-0.1 ");
     p.sparsity = 0.5;
     test_ok(hpc_prune_check(&p, &o.optimizer, &o.model, &o.parallel));
     o.optimizer.kind = HPC_OPT_SOAP;
