@@ -396,7 +396,7 @@ static void mistakes(void **state)
         {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: the moments of soap"},
         {"train --data @data --out @x --prune 0.5 --lora-rank 2",
          "with adapters (lora-rank) the matrices are not trained"},
-        {"train --data @data --out @x --prune 0.5 --zero 2", "zero=2: of a pruned model"},
+        {"train --data @data --out @x --prune 0.5 --zero 2", "zero=2: ranks can only"},
         {"train --data @data --out @x --model tests/fixtures/families/llama --hidden 512",
          "hidden=512, and the model in "},
     };
