@@ -11,7 +11,7 @@ static int take_metrics(asked *a, const hpc_texts *given)
 {
     int rc = HPC_OK;
     if (given->n > HISTORY_METRICS)
-        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d of them", HISTORY_METRICS));
+        TRY(hpc_fail(HPC_E_ARG, "--metric: at most %d metrics", HISTORY_METRICS));
     for (int64_t k = 0; k < given->n; k++)
         TRY(history_metric_parse(&a->metric[a->metrics++], given->item[k]));
     if (given->n == 0) TRY(history_metric_parse(&a->metric[a->metrics++], "time"));
@@ -31,7 +31,7 @@ static int take_environment(asked *a, const hpc_texts *given)
     for (int64_t k = 0; k < given->n; k++) {
         const char *text = given->item[k], *value = strchr(text, '=') ? "" : getenv(text);
         if (!value)
-            TRY(hpc_fail(HPC_E_ARG, "--env %.100s: it is not set here; give %.100s=VALUE", text,
+            TRY(hpc_fail(HPC_E_ARG, "--env %.100s: the variable is not set; use %.100s=VALUE", text,
                          text));
         a->environment[k] =
             strchr(text, '=') ? text : hpc_arena_text(a->arena, "%s=%s", text, value);
@@ -44,8 +44,8 @@ out:
 int asked_history(history_options *h, asked *a, const asked_measure *o)
 {
     int rc = HPC_OK;
-    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: what is measured"));
-    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: where the measurements go"));
+    if (!o->run) TRY(hpc_fail(HPC_E_ARG, "--run CMD is missing: the command to measure"));
+    if (!o->db) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: the performance history"));
     TRY(take_metrics(a, &o->metric));
     TRY(take_environment(a, &o->env));
     h->database = o->db;

@@ -33,20 +33,19 @@ void asked_release(asked *a);                 /* its arena is the caller's */
      .kind = HPC_TEXT,                                                                             \
      .offset = (base) + offsetof(asked_measure, build),                                            \
      .argument = "CMD",                                                                            \
-     .help = "A command of the shell that builds a commit, in a folder with its files."},          \
+     .help = "Shell command that builds a commit, run in a folder with its files."},               \
         {.name = "run",                                                                            \
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(asked_measure, run),                                          \
          .argument = "CMD",                                                                        \
-         .help = "What is measured, in the same folder."},                                         \
+         .help = "Shell command to measure, run in the same folder."},                             \
         {.name = "metric",                                                                         \
          .letter = 'm',                                                                            \
          .kind = HPC_TEXTS,                                                                        \
          .offset = (base) + offsetof(asked_measure, metric),                                       \
          .argument = "METRIC",                                                                     \
-         .help =                                                                                   \
-             "time (if none is given), user, memory, instructions[-hardware|-valgrind], cost, "    \
-             "NAME=PATTERN, NAME/s=PATTERN; may be given several times."},                         \
+         .help = "Metric to measure: time (default), user, memory, "                               \
+                 "instructions[-hardware|-valgrind], cost, NAME=PATTERN or NAME/s=PATTERN."},      \
         {.name = "repeat",                                                                         \
          .letter = 'n',                                                                            \
          .kind = HPC_INT,                                                                          \
@@ -55,7 +54,7 @@ void asked_release(asked *a);                 /* its arena is the caller's */
          .argument = "N",                                                                          \
          .least = 1,                                                                               \
          .most = 1000,                                                                             \
-         .help = "Runs of each commit, at least."},                                                \
+         .help = "Minimum number of runs per commit."},                                            \
         {.name = "repeat-most",                                                                    \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, most),                                         \
@@ -63,7 +62,7 @@ void asked_release(asked *a);                 /* its arena is the caller's */
          .argument = "N",                                                                          \
          .least = 1,                                                                               \
          .most = 1000,                                                                             \
-         .help = "And at most, until the median is known to --precision."},                        \
+         .help = "Maximum number of runs per commit, if --precision is not reached before."},      \
         {.name = "precision",                                                                      \
          .kind = HPC_REAL,                                                                         \
          .offset = (base) + offsetof(asked_measure, precision),                                    \
@@ -71,28 +70,29 @@ void asked_release(asked *a);                 /* its arena is the caller's */
          .argument = "PERCENT",                                                                    \
          .least = 0.001,                                                                           \
          .most = 100,                                                                              \
-         .help = "Half of the interval in which the median lies at 95 %."},                        \
+         .help = "Half-width of the 95 % confidence interval of the median at which runs stop."},  \
         {.name = "warm-up",                                                                        \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, warm_up),                                      \
          .fallback = "1",                                                                          \
          .argument = "N",                                                                          \
          .most = 100,                                                                              \
-         .help = "Runs of each commit before those that count."},                                  \
-        {.name = "together",                                                                       \
+         .help = "Warm-up runs of each commit, not measured."},                                    \
+        {.name = "interleave",                                                                     \
+         .former = "together",                                                                     \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, together),                                     \
          .fallback = "4",                                                                          \
          .argument = "N",                                                                          \
          .least = 2,                                                                               \
          .most = 64,                                                                               \
-         .help = "Neighbouring commits that are measured by turns."},                              \
+         .help = "Number of neighbouring commits to measure in alternation."},                     \
         {.name = "seed",                                                                           \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, seed),                                         \
          .fallback = "0",                                                                          \
          .argument = "N",                                                                          \
-         .help = "Of the order of turns."},                                                        \
+         .help = "Seed for the order of runs."},                                                   \
         {.name = "build-seconds",                                                                  \
          .kind = HPC_REAL,                                                                         \
          .offset = (base) + offsetof(asked_measure, build_seconds),                                \
@@ -100,7 +100,7 @@ void asked_release(asked *a);                 /* its arena is the caller's */
          .argument = "S",                                                                          \
          .least = 0.1,                                                                             \
          .most = 1e6,                                                                              \
-         .help = "A build that takes longer has failed."},                                         \
+         .help = "Time limit of a build."},                                                        \
         {.name = "run-seconds",                                                                    \
          .kind = HPC_REAL,                                                                         \
          .offset = (base) + offsetof(asked_measure, run_seconds),                                  \
@@ -108,53 +108,50 @@ void asked_release(asked *a);                 /* its arena is the caller's */
          .argument = "S",                                                                          \
          .least = 0.1,                                                                             \
          .most = 1e6,                                                                              \
-         .help =                                                                                   \
-             "A run that takes longer has failed; under valgrind too, which is 20 to 100 times "   \
-             "as slow."},                                                                          \
+         .help = "Time limit of a run, also under valgrind, which is 20 to 100 times slower."},    \
         {.name = "memory-mib",                                                                     \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, memory_mib),                                   \
          .fallback = "0",                                                                          \
          .argument = "N",                                                                          \
          .most = 1 << 30,                                                                          \
-         .help = "Address space that each process of a build or run may have; 0: no limit."},      \
+         .help = "Address-space limit for each process of a build or run; 0: no limit."},          \
         {.name = "cpus",                                                                           \
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(asked_measure, cpus),                                         \
          .argument = "LIST",                                                                       \
-         .help = "Where commands run, as in 0-3,8."},                                              \
+         .help = "CPUs to run commands on, such as 0-3,8."},                                       \
         {.name = "env",                                                                            \
          .kind = HPC_TEXTS,                                                                        \
          .offset = (base) + offsetof(asked_measure, env),                                          \
          .argument = "NAME[=VALUE]",                                                               \
-         .help =                                                                                   \
-             "A variable that commands get besides PATH, HOME and LANG=C; may be given several "   \
-             "times."},                                                                            \
+         .help = "Variable to set for commands, in addition to PATH, HOME and LANG=C."},           \
         {.name = "db",                                                                             \
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(asked_measure, db),                                           \
          .argument = "FILE",                                                                       \
-         .help = "The performance history (SQLite); made when it is not there."},                  \
+         .help = "Performance history (SQLite); created if missing."},                             \
         {.name = "machine",                                                                        \
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(asked_measure, machine),                                      \
          .argument = "NAME",                                                                       \
-         .help = "What this machine is called there; its processor's model if not given."},        \
+         .help = "Name of this machine in the history. Default: the model of its processor."},     \
         {.name = "work",                                                                           \
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(asked_measure, work),                                         \
          .argument = "DIR",                                                                        \
-         .help = "Where commits are built; FILE.work beside the history if not given."},           \
+         .help = "Folder for builds. Default: FILE.work next to the history."},                    \
         {.name = "cache-mib",                                                                      \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(asked_measure, cache_mib),                                    \
          .fallback = "4096",                                                                       \
          .argument = "N",                                                                          \
          .most = 1 << 30,                                                                          \
-         .help = "Builds that may stay there for the next time."},                                 \
+         .help = "Size limit for builds kept for later runs."},                                    \
     {                                                                                              \
-        .name = "again", .kind = HPC_FLAG, .offset = (base) + offsetof(asked_measure, again),      \
-        .help = "Try commits again whose build or run failed before."                              \
+        .name = "retry", .former = "again", .kind = HPC_FLAG,                                      \
+        .offset = (base) + offsetof(asked_measure, again),                                         \
+        .help = "Retry commits that failed to build or run before."                                \
     }
 
 #endif

@@ -271,11 +271,11 @@ static void put_decode(hpc_buf *out, const bench *b, double rate)
     double bytes = rate * token_bytes(b);
     hpc_buf_printf(out, "decode of %lld  %9.1f tokens/s  ", (long long)b->o->tokens, rate);
     if (is_cached(b))
-        hpc_buf_printf(out, "%.1f GB/s, partly from caches of %.0f MiB; memory gives %.1f GB/s\n",
-                       bytes * 1e-9, (double)hpc_probe_cache_bytes() / 0x1p20,
-                       b->limits.read * 1e-9);
+        hpc_buf_printf(
+            out, "%.1f GB/s, partly from caches of %.0f MiB; memory bandwidth is %.1f GB/s\n",
+            bytes * 1e-9, (double)hpc_probe_cache_bytes() / 0x1p20, b->limits.read * 1e-9);
     else
-        hpc_buf_printf(out, "%5.1f %% of what memory gives (%.1f GB/s)\n",
+        hpc_buf_printf(out, "%5.1f %% of memory bandwidth (%.1f GB/s)\n",
                        100 * bytes / b->limits.read, b->limits.read * 1e-9);
 }
 
@@ -350,22 +350,22 @@ static const hpc_option options[] = {
      .fallback = "134m",
      .argument = "NAME",
      .choices = shape_names,
-     .help = "A model of Llama's shape: 134m (12 blocks of 768), 1.1b (22 blocks of 2048, keys and "
-             "values of 4 heads), 5m (4 blocks of 256)."},
+     .help = "Model of the Llama shape: 134m (12 blocks of 768), 1.1b (22 blocks of 2048, 4 key "
+             "and value heads), 5m (4 blocks of 256)."},
     {.name = "weights",
      .kind = HPC_CHOICE,
      .offset = offsetof(decode_options, weights),
      .fallback = "q8_0",
      .argument = "TYPE",
      .choices = weight_names,
-     .help = "Type of all matrices; with one of 4 bits, embedding and head are q8_0."},
+     .help = "Type of all matrices; with a 4-bit type, embedding and head are q8_0."},
     {.name = "cache",
      .kind = HPC_CHOICE,
      .offset = offsetof(decode_options, cache),
      .fallback = "bf16",
      .argument = "TYPE",
      .choices = cache_names,
-     .help = "Type of keys and values."},
+     .help = "Type of the key-value cache."},
     {.name = "prompt",
      .kind = HPC_INT,
      .offset = offsetof(decode_options, prompt),
@@ -373,7 +373,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1 << 17,
-     .help = "Tokens of the prompt, all at once."},
+     .help = "Tokens of the prompt, processed at once."},
     {.name = "tokens",
      .kind = HPC_INT,
      .offset = offsetof(decode_options, tokens),
@@ -381,7 +381,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1 << 17,
-     .help = "Tokens after it, one by one."},
+     .help = "Tokens to generate after the prompt, one by one."},
     {.name = "turns",
      .kind = HPC_INT,
      .offset = offsetof(decode_options, turns),
@@ -389,37 +389,36 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1000,
-     .help = "How often, after once that is not counted; medians are told."},
+     .help = "Number of measured repetitions after one warm-up; results are medians."},
     HPC_CMD_THREADS(decode_options),
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(decode_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     {.name = "save",
      .kind = HPC_TEXT,
      .offset = offsetof(decode_options, save),
      .argument = "FILE.gguf",
-     .help = "Write the model that is timed, for another program to time."},
+     .help = "Write the benchmarked model, to benchmark it with another program."},
     {.name = "peer",
      .kind = HPC_FLAG,
      .offset = offsetof(decode_options, peer),
-     .help = "Tell the command that times llama.cpp in turns with this."},
+     .help = "Print the command that benchmarks llama.cpp in alternation with this program."},
     HPC_CMD_JSON(decode_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_bench_decode = {
     .name = "bench decode",
-    .summary = "time a prompt and single tokens of a model that answers",
+    .summary = "Benchmark prompt processing and token generation.",
     .arguments = "",
-    .description =
-        "Emits the program that answers, with weights drawn at random and packed as they are used, "
-        "runs a prompt and then one token after the other. Reports tokens per second and the share "
-        "of the limit, which it measures in the same run. For a prompt the limit is the rate of "
-        "multiply-adds in registers. For single tokens it is the rate at which memory delivers the "
-        "matrices, keys and values. A model of less than twice the size of the CPU's caches is "
-        "read partly from them: for it the rate is reported, and no share.",
+    .description = "Emits an inference program with random weights in packed form, and runs it on "
+                   "a prompt and then on single tokens. Reports tokens per second and the share of "
+                   "the hardware limit, which the same run measures. For a prompt, the limit is "
+                   "the rate of multiply-adds in registers. For single tokens, it is the memory "
+                   "bandwidth for matrices, keys and values. A model smaller than twice the CPU's "
+                   "caches is partly read from them; for it, only the rate is reported.",
     .examples = "hpccoder bench decode  # 134 M parameters in q8_0\n"
                 "hpccoder bench decode --shape 1.1b --weights q4_K --threads 1\n"
                 "hpccoder bench decode --tokens 1 --save 134m.gguf  # for llama-bench",

@@ -341,7 +341,8 @@ static const hpc_option options[] = {
      .offset = offsetof(link_options, link),
      .fallback = "threads",
      .choices = links,
-     .help = "What joins the ranks: threads of this process, or MPI, started by mpirun."},
+     .help =
+         "Connection between ranks: threads of this process, or MPI processes started by mpirun."},
     {.name = "ranks",
      .kind = HPC_INT,
      .offset = offsetof(link_options, ranks),
@@ -349,13 +350,13 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 2,
      .most = 1024,
-     .help = "Ranks as threads; those over MPI are mpirun's."},
+     .help = "Number of ranks as threads; with MPI, mpirun sets it."},
     {.name = "operation",
      .kind = HPC_CHOICE,
      .offset = offsetof(link_options, operation),
      .fallback = "all",
      .choices = operations,
-     .help = "What is measured."},
+     .help = "Operation to measure."},
     {.name = "least",
      .kind = HPC_INT,
      .offset = offsetof(link_options, least),
@@ -363,7 +364,7 @@ static const hpc_option options[] = {
      .argument = "BYTES",
      .least = 4,
      .most = 1 << 30,
-     .help = "Smallest size; the next is four times as large."},
+     .help = "Smallest size; each further size is four times as large."},
     {.name = "most",
      .kind = HPC_INT,
      .offset = offsetof(link_options, most),
@@ -379,7 +380,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = ROUNDS_MOST,
-     .help = "Samples of which the median is taken."},
+     .help = "Samples per median."},
     HPC_CMD_JSON(link_options),
     HPC_CMD_QUIET(link_options),
     {.name = NULL},
@@ -387,18 +388,18 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_bench_link = {
     .name = "bench link",
-    .summary = "time what ranks say to each other",
+    .summary = "Benchmark communication between ranks.",
     .arguments = "",
     .description =
-        "Runs all_reduce, all_gather, reduce_scatter and send on floats by size, checks each "
-        "result, "
-        "and reports the time of the slowest rank (of send: half of there and back between two "
-        "ranks), bytes over time, and that as each rank's connection sees it (bus), as nccl-tests "
-        "count: bytes are those of the whole tensor. Beside it stands a copy of as many bytes on "
-        "every rank, which is the floor, and over MPI what the library does itself; it may sum in "
-        "any order, which ours may not.",
+        "Runs all_reduce, all_gather, reduce_scatter and send on floats of increasing size, checks "
+        "each result, and reports the time of the slowest rank (for send, half of a round trip "
+        "between two ranks). Also reports the bandwidth, and the bandwidth per connection (bus) as "
+        "defined by nccl-tests; bytes are those of the whole tensor. A copy of the same size on "
+        "every rank is the lower bound. Over MPI, the MPI library's own collectives are measured "
+        "for comparison; they may sum in any order, while ours sum in rank order.",
     .examples = "hpccoder bench link --ranks 4  # ranks as threads\n"
-                "mpirun -n 4 hpccoder bench link --link mpi --json  # as processes, beside MPI",
+                "mpirun -n 4 hpccoder bench link --link mpi --json  # ranks as processes, compared "
+                "with MPI",
     .options = options,
     .options_bytes = sizeof(link_options),
     .run = run,

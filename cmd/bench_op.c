@@ -27,16 +27,15 @@ static int read_shape(request *q)
 {
     const char *text = q->o->shape, *at = text;
     if (!text) return HPC_OK;
-    if (q->o->op.n == 0) return hpc_fail(HPC_E_ARG, "--shape says nothing without --op");
+    if (q->o->op.n == 0) return hpc_fail(HPC_E_ARG, "--shape needs --op");
     do {
         char *end;
         errno = 0;
         long long n = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ',') || errno || n < 1 || n > EXTENT_MOST)
             return hpc_fail(HPC_E_ARG,
-                            "--shape %s: whole numbers from 1 to %d, with commas, are "
-                            "expected",
-                            text, EXTENT_MOST);
+                            "--shape %s: expected integers from 1 to %d, separated by commas", text,
+                            EXTENT_MOST);
         if (q->extent_n == BENCH_EXTENTS)
             return hpc_fail(HPC_E_ARG, "--shape %s: no op takes more than %d extents", text,
                             BENCH_EXTENTS);
@@ -170,7 +169,8 @@ static int nothing_meant(const char *name, const request *q)
     hpc_buf text = {0};
     bool fits = false;
     if (q->dtype == HPC_I8)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s takes no i8; plain products (matmul) do", name);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s does not support i8; plain products (matmul) do",
+                        name);
     for (const hpc_bench_case *c = hpc_bench_cases; c->op; c++) {
         if (strcmp(c->op->sig.name, name) != 0) continue;
         fits = fits || q->extent_n == 0 || q->extent_n == hpc_bench_extent_n(c);
@@ -280,8 +280,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_names(&q.o->op));
     TRY(read_shape(&q));
     TRY(read_types(&q));
-    if (q.o->attr.n > 0 && q.o->op.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--attr says nothing without --op"));
+    if (q.o->attr.n > 0 && q.o->op.n == 0) TRY(hpc_fail(HPC_E_ARG, "--attr needs --op"));
     TRY(check_each_meant(&q));
     TRY(open_bench(&b));
     TRY(run_cases(&b, &q));
@@ -304,38 +303,36 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(hpc_bench_options, op),
      .argument = "NAME",
-     .help = "Op to measure; may be repeated. All if not given."},
+     .help = "Op to measure. Default: all."},
     {.name = "shape",
      .kind = HPC_TEXT,
      .offset = offsetof(hpc_bench_options, shape),
      .argument = "N,N,...",
-     .help = "Extents in place of the usual ones, as the op takes them: M,K,N for matmul."},
+     .help = "Sizes to use instead of the default, in the op's order: M,K,N for matmul."},
     {.name = "attr",
      .kind = HPC_TEXTS,
      .offset = offsetof(hpc_bench_options, attr),
      .argument = "NAME[=VALUE]",
-     .help = "Attribute of the op, as `plan show` prints them; may be repeated."},
+     .help = "Attribute of the op, as printed by `plan show`."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(hpc_bench_options, dtype),
      .argument = "TYPE",
      .choices = dtypes,
-     .help =
-         "Elements of activations; f32 if not given. Of i8 there are plain products alone, with "
-         "sums in i32."},
+     .help = "Type of activations; f32 by default. i8 is available for plain products only, with "
+             "i32 sums."},
     {.name = "weights",
      .kind = HPC_CHOICE,
      .offset = offsetof(hpc_bench_options, weights),
      .argument = "TYPE",
      .choices = weight_dtypes,
-     .help =
-         "Elements of weights, packed beforehand as inference has them; as activations, and not "
-         "packed, if not given."},
+     .help = "Type of weights, packed in advance as in inference. Default: that of activations, "
+             "not packed."},
     {.name = "isa",
      .kind = HPC_TEXT,
      .offset = offsetof(hpc_bench_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     {.name = "backend",
      .kind = HPC_TEXT,
      .offset = offsetof(hpc_bench_options, backend),
@@ -349,52 +346,51 @@ static const hpc_option options[] = {
      .fallback = "0.3",
      .argument = "X",
      .most = 3600,
-     .help = "Time to measure each contestant of each case, after warming up."},
+     .help = "Measuring time for each contestant of each case, after a warm-up."},
     {.name = "cold",
      .kind = HPC_FLAG,
      .offset = offsetof(hpc_bench_options, cold),
-     .help = "Give each repetition its own inputs, more in all than caches hold."},
+     .help = "Give each repetition its own inputs, larger in total than the caches."},
     {.name = "peer",
      .kind = HPC_FLAG,
      .offset = offsetof(hpc_bench_options, peer),
      .fallback = "true",
-     .help = "Measure oneDNN and OpenBLAS beside our products, in turns; \"wrong\": what they "
-             "compute differs by more than rounding."},
+     .help = "Also measure oneDNN and OpenBLAS, in alternation with our products. \"wrong\" marks "
+             "peers whose results exceed the rounding bound."},
     HPC_CMD_JSON(hpc_bench_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_bench_op = {
     .name = "bench op",
-    .summary = "time each op by itself, against the machine's limits and other libraries",
+    .summary = "Benchmark single ops against hardware limits and other libraries.",
     .arguments = "",
     .description =
-        "Emits small programs that repeat one instruction, with the extents that a training step "
-        "or a decoded token of a model of 124 million parameters has, and runs them warm on the "
-        "device. Without --op, all ops are measured, forward and backward.\n\n"
-        "Reported are the median and the best time of a call, flops and bytes by the op table, and "
-        "how near that comes to the limit: the floor is the larger of flops over the measured "
-        "rate of multiply-adds in registers (or the best kernel's, where that is higher) and bytes "
-        "over the measured rate of reading memory, with the same instruction set and threads in "
-        "the same run; the fraction is the floor over the time. Above 100 % caches served what "
-        "the floor takes from memory; --cold rules that out.\n\n"
+        "Emits small programs that repeat one instruction, with the sizes of a training step or a "
+        "decoded token of a model with 124 million parameters, and runs them on the device with "
+        "warm caches. Without --op, all ops are measured, forward and backward.\n\n"
+        "Reports the median and the best time of a call, operations and bytes from the op table, "
+        "and the fraction of the limit. The lower bound of the time is the larger of two values: "
+        "operations over the measured rate of multiply-adds in registers (or the best kernel's "
+        "rate, if higher), and bytes over the measured memory read bandwidth. Both are measured in "
+        "the same run with the same instruction set and threads. The fraction is the lower bound "
+        "over the time. A fraction above 100 % means that caches supplied data that the bound "
+        "takes from memory; --cold prevents that.\n\n"
         "The error is the largest |a - b| / (1 + |b|) and the normalised mean square error of all "
-        "outputs against the same program in double, cut down where that would take long. Beside "
-        "plain products of f32, bf16 and i8, oneDNN and OpenBLAS run the same product on the same "
-        "operands and as many threads, in turns with ours, nothing packed beforehand; a number "
-        "above 1 in brackets says that ours is faster.\n\n"
-        "Where the type of weights is said, they are packed beforehand, as inference has them. "
-        "Rows "
-        "of activations are rounded to 8 bits beside a block format: the error is mostly that of "
-        "the rounding.\n\n"
-        "The op nop reports what an instruction costs that does nothing, and a barrier of all "
-        "workers; their floors are an empty call and a cache line handed over.",
-    .examples =
-        "hpccoder bench op  # everything, with the usual extents\n"
-        "hpccoder bench op --op matmul --shape 512,768,3072 --dtype bf16  # one product\n"
-        "hpccoder bench op --op matmul --shape 1,4096,4096 --weights q4_K --cold  # a token's\n"
-        "hpccoder bench op --op norm --attr kind=layer --isa avx2 --threads 1 --json  # for "
-        "scripts",
+        "outputs, compared with the same program in double precision. Long cases are reduced for "
+        "this comparison. For plain f32, bf16 and i8 products, oneDNN and OpenBLAS run the same "
+        "product on the same operands with as many threads, in alternation, without packing in "
+        "advance. A number above 1 in brackets means that ours is faster.\n\n"
+        "With --weights, weights are packed in advance, as in inference. With a block format, rows "
+        "of activations are rounded to 8 bits, which causes most of the error.\n\n"
+        "The op nop measures the overhead of an instruction that does nothing, and a barrier of "
+        "all workers. Their lower bounds are an empty call and the transfer of a cache line.",
+    .examples = "hpccoder bench op  # all ops with default sizes\n"
+                "hpccoder bench op --op matmul --shape 512,768,3072 --dtype bf16  # one product\n"
+                "hpccoder bench op --op matmul --shape 1,4096,4096 --weights q4_K --cold  # as for "
+                "one token\n"
+                "hpccoder bench op --op norm --attr kind=layer --isa avx2 --threads 1 --json  # "
+                "for scripts",
     .options = options,
     .options_bytes = sizeof(hpc_bench_options),
     .run = run,

@@ -26,7 +26,7 @@ static const hpc_field *find_field(const hpc_op *op, const char *name, size_t n)
 
 static int misfit(const hpc_op *op, const hpc_field *f, const char *value, const char *wanted)
 {
-    return hpc_fail(HPC_E_ARG, "attribute %s of %s is '%s'; %s is expected", f->name, op->sig.name,
+    return hpc_fail(HPC_E_ARG, "attribute %s of %s is '%s'; expected %s", f->name, op->sig.name,
                     value, wanted);
 }
 
@@ -65,7 +65,7 @@ static int set_number(void *at, const hpc_op *op, const hpc_field *f, const char
     }
     long long n = strtoll(value, &end, 10);
     bool fits = f->kind == HPC_FIELD_I64 || (n >= INT32_MIN && n <= INT32_MAX);
-    if (end == value || *end || errno || !fits) return misfit(op, f, value, "a whole number");
+    if (end == value || *end || errno || !fits) return misfit(op, f, value, "an integer");
     if (f->kind == HPC_FIELD_I64)
         *(int64_t *)at = n;
     else

@@ -44,14 +44,14 @@ static int tell_libraries(const char *isa, int threads)
     for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
         if (strcmp(settings[k].isa, isa) == 0)
             failed = setenv(settings[k].variable, settings[k].value, 0) != 0 || failed;
-    return failed ? hpc_fail_os(HPC_E_NOMEM, "setting the environment of the peers") : HPC_OK;
+    return failed ? hpc_fail_os(HPC_E_NOMEM, "cannot set the environment of the peers") : HPC_OK;
 }
 
 /* The executable's folder, without a final slash. */
 static int program_folder(char out[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot tell where this program lies");
+    if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot find the path of this program");
     out[n] = '\0';
     char *slash = strrchr(out, '/');
     if (slash) *slash = '\0';
@@ -62,7 +62,8 @@ static int program_folder(char out[PATH_MAX])
 static void *open_object(char note[BENCH_TEXT], const char *folder)
 {
     static const char *const places[] = {"hpccoder-peer.so", "../lib/hpccoder/hpccoder-peer.so"};
-    snprintf(note, BENCH_TEXT, "no hpccoder-peer.so: this build found neither oneDNN nor OpenBLAS");
+    snprintf(note, BENCH_TEXT,
+             "hpccoder-peer.so is missing: this build found neither oneDNN nor OpenBLAS");
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         char path[PATH_MAX];
         if (snprintf(path, sizeof path, "%s/%s", folder, places[k]) >= (int)sizeof path) continue;

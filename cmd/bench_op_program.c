@@ -162,10 +162,11 @@ static int check_fill(const char *name, int64_t n, const hpc_bench_fill *f)
     bool drawn = f->kind == HPC_FILL_INDEX || f->kind == HPC_FILL_SHUFFLE;
     if (!drawn) return HPC_OK;
     if (f->by < 1 || f->by > EXACT)
-        return hpc_fail(HPC_E_SHAPE, "%s: indices below %.0f cannot be drawn; 1 to %d can", name,
+        return hpc_fail(HPC_E_SHAPE,
+                        "%s: cannot draw indices below %.0f; the limit must be 1 to %d", name,
                         f->by, EXACT);
     if (f->kind == HPC_FILL_SHUFFLE && (double)n > f->by)
-        return hpc_fail(HPC_E_SHAPE, "%s: there are no %lld different rows of %.0f", name,
+        return hpc_fail(HPC_E_SHAPE, "%s: cannot draw %lld different rows of %.0f", name,
                         (long long)n, f->by);
     return HPC_OK;
 }

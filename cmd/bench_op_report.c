@@ -150,7 +150,7 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
 {
     hpc_buf_printf(out, "%s, %s, %d thread%s, %s\n", b->about.backend, b->about.isa,
                    b->about.threads, b->about.threads > 1 ? "s" : "",
-                   b->o->cold ? "memory cold" : "memory warm: above 100 % caches served it");
+                   b->o->cold ? "memory cold" : "memory warm: above 100 % means data from caches");
     hpc_buf_printf(out, "limits: f32 %.0f GFLOP/s", b->rate[HPC_RATE_F32] * 1e-9);
     if (b->limits.bf16 > 0)
         hpc_buf_printf(out, ", bf16 %.0f GFLOP/s", b->rate[HPC_RATE_BF16] * 1e-9);
@@ -168,7 +168,7 @@ static void put_head(hpc_buf *out, const hpc_bench *b)
         }
     if (peers)
         hpc_buf_printf(out, "peers: their GFLOP/s (our rate over theirs%s)\n",
-                       wrong ? "; wrong: they differ from ours by more than rounding" : "");
+                       wrong ? "; wrong: results exceed the rounding bound" : "");
     hpc_buf_text(out, "\n");
 }
 

@@ -90,7 +90,7 @@ static int rival_call(const rival *v, int k)
                      hpc_exec_address(e, 0, operand[PRODUCT_A]),
                      hpc_exec_address(e, 0, operand[PRODUCT_B])) == 0)
         return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED, "the peer %s failed; --no-peer goes on without peers",
+    return hpc_fail(HPC_E_UNSUPPORTED, "the peer %s failed; use --no-peer to run without peers",
                     v->peer->name);
 }
 

@@ -187,7 +187,7 @@ static void put_table(hpc_buf *out, const bench *b)
 {
     int64_t tokens = b->o->model.sequences * b->o->model.length;
     hpc_buf_printf(out,
-                   "blocks of %lld, %lld tokens a step, %.3g operations of the model\n\n"
+                   "blocks of %lld, %lld tokens per step, %.3g operations of the model\n\n"
                    "%-16s  %9s  %9s  %9s  %9s  %9s  %9s  %9s  %9s\n",
                    (long long)b->o->block, (long long)tokens, b->model_flops, "optimizer", "apply",
                    "refresh", "every", "plain ms", "refresh", "mean ms", "of adamw", "formula");
@@ -223,7 +223,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(optimizer_options, optimizer),
      .argument = "NAME",
-     .help = "One of those of hpccoder train; repeat for several. All if not given."},
+     .help = "Optimizer to measure, as in hpccoder train. Default: all."},
     {.name = "block",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, block),
@@ -231,13 +231,14 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 65536,
-     .help = "Rows of a preconditioner at most."},
-    {.name = "halves",
+     .help = "Maximum number of rows of a preconditioner."},
+    {.name = "round-bf16",
+     .former = "halves",
      .kind = HPC_CHOICE,
      .offset = offsetof(optimizer_options, halves),
      .fallback = "auto",
      .choices = optimizer_halves_names,
-     .help = "Products of the optimizer that round their factors to bf16; see train."},
+     .help = "Products of the optimizer with operands rounded to bf16; see train."},
     {.name = "interval",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, interval),
@@ -245,7 +246,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 0,
      .most = 1e9,
-     .help = "Steps between refreshes, for the mean; 0: as many as suit the optimizer."},
+     .help = "Steps between refreshes, for the average; 0: the default of the optimizer."},
     {.name = "rounds",
      .kind = HPC_INT,
      .offset = offsetof(optimizer_options, rounds),
@@ -253,7 +254,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = SAMPLES_MOST - 1,
-     .help = "Steps of each kind that are measured for each optimizer, after one that is not."},
+     .help = "Measured steps of each kind per optimizer, after one warm-up step."},
     MODEL_OPTIONS(offsetof(optimizer_options, model)),
     HPC_CMD_THREADS(optimizer_options),
     {.name = "backend",
@@ -266,7 +267,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(optimizer_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     HPC_CMD_JSON(optimizer_options),
     HPC_CMD_QUIET(optimizer_options),
     {.name = NULL},
@@ -274,17 +275,17 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_bench_optimizer = {
     .name = "bench optimizer",
-    .summary = "time what optimizers add to a training step",
+    .summary = "Benchmark the cost of optimizers in a training step.",
     .arguments = "",
     .description =
-        "Takes training steps of one model with each optimizer in turn, on generated text, and "
-        "reports the median time of a step without a refresh of preconditioners, of a refresh, and "
-        "of a mean step at --interval, over AdamW's in the same run; and beside it what the "
-        "operations of application and refresh, by formula, are over the model's own.",
+        "Runs training steps of one model with each optimizer on generated text. Reports the "
+        "median time of a step without a refresh of preconditioners, of a refresh, and of an "
+        "average step at --interval, relative to AdamW in the same run. Also reports the "
+        "operations of update and refresh, from formulas, relative to those of the model.",
     .examples = "hpccoder bench optimizer --hidden 256 --layers 6 --heads 8 --kv-heads 8 --ffn 704 "
-                "--length 256  # seven million parameters, as the README has it\n"
+                "--length 256  # a model with seven million parameters\n"
                 "hpccoder bench optimizer --optimizer jorge-newton --optimizer shampoo --json  # "
-                "two of them",
+                "two optimizers",
     .options = options,
     .options_bytes = sizeof(optimizer_options),
     .run = run,

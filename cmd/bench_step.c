@@ -195,10 +195,12 @@ static int put_floor(bench *b)
     int64_t n = b->floors < FLOORS ? b->floors : FLOORS;
     hpc_buf out = {0};
     double registers = 100 * hpc_cmd_median(b->registers, n);
-    hpc_buf_printf(&out, "\nof the floor: %.0f %% with the arithmetic at the registers' rate",
+    hpc_buf_printf(&out,
+                   "\n"
+                   "fraction of the lower bound: %.0f %% with arithmetic at the rate of registers",
                    registers);
     if (b->limits.peer)
-        hpc_buf_printf(&out, ", %.0f %% at that of the faster peer's products",
+        hpc_buf_printf(&out, ", %.0f %% at the rate of the faster peer's products",
                        100 * hpc_cmd_median(b->peer, n));
     hpc_buf_printf(&out, " (medians of %lld steps)\n", (long long)n);
     return hpc_cmd_print(&out);
@@ -235,7 +237,8 @@ static int put_peers(const bench *b)
     hpc_buf out = {0};
     if (!m->tied || m->kv_heads != m->heads || m->dropout > 0 || b->optimizer.kind != HPC_OPT_ADAMW)
     {
-        hpc_buf_text(&out, "\nno peer takes such steps: they have --tied, as many --kv-heads as "
+        hpc_buf_text(&out, "\n"
+                           "no peer runs such steps: peers need --tied, equal --kv-heads and "
                            "--heads, adamw and no dropout\n");
         return hpc_cmd_print(&out);
     }
@@ -260,9 +263,8 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     if (argc > 0) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[0]);
     if (b.o->demo && !b.o->json)
-        printf(
-            "Completion is not there yet. This is the engine under it: a small transformer of the\n"
-            "Llama shape learns, from its own generated text of HPC loops, on your CPU.\n\n");
+        printf("A small transformer of the Llama shape learns from generated HPC loops on your "
+               "CPU.\n\n");
     TRY(open_bench(&b));
     TRY(take_steps(&b));
     if (b.ruler && !b.o->json) TRY(put_floor(&b));
@@ -297,7 +299,7 @@ static const hpc_option options[] = {
      .fallback = "adamw",
      .argument = "NAME",
      .choices = hpc_optimizer_names,
-     .help = "Which update to take."},
+     .help = "Optimizer of the update."},
     HPC_CMD_THREADS(step_options),
     {.name = "backend",
      .kind = HPC_TEXT,
@@ -309,42 +311,40 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(step_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     HPC_CMD_JSON(step_options),
     {.name = "split",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, split),
-     .help = "Then tell where the time went, by phase and op (a refresh counts as if each step had "
-             "one)."},
+     .help = "Also print the time by phase and op (a refresh counts as if each step had one)."},
     {.name = "floor",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, floor),
-     .help = "Measure between steps what this machine allows, and tell which part of a step its "
-             "floor is: operations over the rate of registers, and of the faster of oneDNN and "
-             "OpenBLAS at the products of this shape, plus the update's bytes over that of "
-             "memory."},
+     .help = "Measure the limits of this machine between steps, and print the fraction of the step "
+             "that they explain: operations at the rate of registers, and at the rate of the "
+             "faster of oneDNN and OpenBLAS for products of this shape, plus the bytes of the "
+             "update at memory bandwidth."},
     {.name = "peer",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, peer),
-     .help = "Then print the commands that take such steps in turns with PyTorch's and llm.c's."},
+     .help = "Also print the commands that run such steps in alternation with PyTorch and llm.c."},
     {.name = "demo",
      .kind = HPC_FLAG,
      .offset = offsetof(step_options, demo),
-     .help = "Say first what is being shown."},
+     .help = "Print an introduction first."},
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_bench_step = {
     .name = "bench step",
-    .summary = "time whole training steps of a small transformer",
+    .summary = "Benchmark training steps of a small transformer.",
     .arguments = "",
     .description =
-        "Emits, differentiates, places and runs training steps of a transformer of the Llama shape "
-        "in f32 on generated text, bytes as tokens, and reports the loss, the time of "
-        "a step and the rate. GFLOP/s counts products and attention by the op table. --json prints "
-        "an object for each step.",
+        "Runs training steps of a transformer of the Llama shape in f32 on generated text with "
+        "bytes as tokens, and reports the loss, the time of a step and the rate. GFLOP/s counts "
+        "products and attention, from the op table. --json prints one object per step.",
     .examples = "hpccoder bench step --steps 100  # the small default model\n"
-                "hpccoder bench step --floor  # and how near it comes to what the machine allows\n"
+                "hpccoder bench step --floor  # compared with the limits of the machine\n"
                 "hpccoder bench step --hidden 256 --layers 4 --ffn 704 --json  # for scripts",
     .options = options,
     .options_bytes = sizeof(step_options),

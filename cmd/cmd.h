@@ -89,22 +89,23 @@ const char *hpc_cmd_bytes(char out[32], double bytes);
     {                                                                                              \
         .name = "threads", .letter = 'j', .kind = HPC_INT, .offset = offsetof(options, threads),   \
         .fallback = "0", .argument = "N", .most = 4096,                                            \
-        .help = "Workers; 0: one for each CPU that this process may use."                          \
+        .help = "Worker threads; 0: one for each CPU that this process may use."                   \
     }
 #define HPC_CMD_RESUME(options)                                                                    \
     {                                                                                              \
         .name = "resume", .kind = HPC_FLAG, .offset = offsetof(options, resume),                   \
-        .help = "Go on with what is in DIR and make again what is damaged there; or begin."        \
+        .help = "Continue from the existing contents of DIR and replace damaged files; start "     \
+                "afresh if DIR is empty."                                                          \
     }
 #define HPC_CMD_JSON(options)                                                                      \
     {                                                                                              \
         .name = "json", .kind = HPC_FLAG, .offset = offsetof(options, json),                       \
-        .help = "Results as JSON."                                                                 \
+        .help = "Print results as JSON."                                                           \
     }
 #define HPC_CMD_QUIET(options)                                                                     \
     {                                                                                              \
         .name = "quiet", .letter = 'q', .kind = HPC_FLAG, .offset = offsetof(options, quiet),      \
-        .help = "No progress and no remarks; results, warnings and errors remain."                 \
+        .help = "Print no progress and no notes, only results, warnings and errors."               \
     }
 
 #endif

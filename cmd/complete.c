@@ -57,11 +57,11 @@ static int open_spot(completing *x)
     int rc;
     x->name = x->o->name ? x->o->name : x->file;
     if (strcmp(x->file, "-") == 0) {
-        if (x->o->write)
-            return hpc_fail(HPC_E_ARG, "--write needs a file; standard input cannot be written");
+        if (x->o->write) return hpc_fail(HPC_E_ARG, "--write needs a file, not standard input");
         if (!x->o->name)
-            return hpc_fail(HPC_E_ARG, "standard input has no name: say what it is with --name "
-                                       "FILE.c, .cpp, .cu or .f90");
+            return hpc_fail(
+                HPC_E_ARG,
+                "standard input has no file name: set it with --name FILE.c, .cpp, .cu or .f90");
     }
     if (x->o->force && !x->o->write)
         return hpc_fail(HPC_E_ARG, "--force needs --write: nothing else changes the file");
@@ -84,8 +84,8 @@ static int check_device(const char *name)
     }
     int rc = known.failed;
     if (rc >= 0 && !is)
-        rc = hpc_fail(HPC_E_ARG, "--device %s: this build has no such device; it has %s", name,
-                      known.data);
+        rc =
+            hpc_fail(HPC_E_ARG, "--device %s: unknown device; this build has %s", name, known.data);
     hpc_buf_release(&known);
     return rc;
 }
@@ -213,8 +213,8 @@ static int write_file(completing *x, bool stopped)
     hpc_buf all = {0}, text = {0};
     int rc = HPC_OK;
     if (stopped)
-        return hpc_fail(HPC_E_ABORTED, "stopped before the completion was whole; %s is unchanged",
-                        x->file);
+        return hpc_fail(HPC_E_ABORTED,
+                        "stopped before the completion was finished; %s is unchanged", x->file);
     if (x->made.n == 0 || x->made.item[0].text.n == 0) return HPC_OK;
     TRY(hpc_buf_add(&text, x->made.item[0].text.data, x->made.item[0].text.n));
     if (d->at == d->text.n && text.data[text.n - 1] != '\n') TRY(hpc_buf_text(&text, "\n"));
@@ -398,7 +398,7 @@ static int run(void *options, int argc, char **argv)
     int rc;
     x.given = hpc_cmd_take_flags(&argc, argv);
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; --help tells more");
+        return hpc_fail(HPC_E_ARG, "name one file, or '-' for standard input; see --help");
     x.file = argv[0];
     TRY(open_spot(&x));
     TRY(open_compiler(&x));
@@ -407,7 +407,7 @@ static int run(void *options, int argc, char **argv)
     TRY(find_context(&x));
     TRY(hpc_cmd_signals_start(&signals, "complete",
                               x.o->write ? "the file stays unchanged"
-                                         : "what has been completed is printed"));
+                                         : "printing the text completed so far"));
     TRY(make(&x, hpc_cmd_signals_stop(signals)));
     bool whole = x.o->partial || !complete_incomplete(&x);
     bool stopped = *hpc_cmd_signals_stop(signals) != 0;
@@ -439,38 +439,39 @@ const hpc_command hpc_cmd_complete = {
     .description =
         "Generates code at a position in a file of C, C++, CUDA or Fortran, from the text before "
         "and after it. A completion ends with its line, block or function, does not repeat the "
-        "text after it, and has the file's indentation and line ends. In fixed-form Fortran it "
-        "keeps to columns 1 to 72. In the middle of a line, with more than closing brackets after "
-        "the cursor, it ends with the line. Partially typed words and operators are continued. In "
-        "files of other languages blocks end by indentation, and nothing is checked.\n\n"
-        "The first completion is checked: it must end by itself with its block or function closed, "
-        "do some work where the function asks for it, pair its brackets, and parse in the file by "
-        "libclang. With all headers found, and flags from a compile_commands.json or the command "
-        "line, it must also compile. A fragment that uses standard names it does not include is "
-        "checked with the headers that declare them. OpenMP loops must not race. Where a comment "
-        "or the signature asks for OpenMP, MPI or CUDA, the code must use it. If a check fails, "
-        "--samples auto draws up to seven more completions, until one passes; the best is printed. "
-        "On a terminal the first is printed while it is generated.\n\n"
-        "A model that repeats itself or closes too many brackets is sampled again from its last "
+        "text after it, and keeps the file's indentation and line ends. In fixed-form Fortran it "
+        "stays within columns 1 to 72. In the middle of a line, if more than closing brackets "
+        "follow the cursor, it ends with the line. Partially typed words and operators are "
+        "continued. In files of other languages, blocks end by indentation, and completions are "
+        "not checked.\n\n"
+        "The first completion is checked. It must end with its block or function closed, contain "
+        "statements if the function needs them, balance its brackets, and parse in the file with "
+        "libclang. If all headers are found and a compile_commands.json or the command line gives "
+        "the flags, it must also compile. A fragment that uses standard names without including "
+        "their headers is checked with these headers. OpenMP loops must be free of data races. If "
+        "a comment or the signature asks for OpenMP, MPI or CUDA, the code must use it. If a check "
+        "fails, --samples auto draws up to seven more completions until one passes, and prints the "
+        "best. On a terminal, the first completion is printed while it is generated.\n\n"
+        "If the model repeats itself or closes too many brackets, sampling restarts from its last "
         "complete statement. If the model does not end, brackets are closed after its last "
-        "statement: `finish` in JSON is then \"forced\", otherwise \"stop\", \"length\", "
-        "\"repetition\", \"unbalanced\", \"time\" or \"cancelled\". Ctrl-C prints what has been "
+        "statement and `finish` in JSON is \"forced\". Otherwise it is \"stop\", \"length\", "
+        "\"repetition\", \"unbalanced\", \"time\" or \"cancelled\". Ctrl-C prints the text "
         "completed so far; with --write it leaves the file unchanged.\n\n"
         "A completion that repeats at least 40 tokens of the training data is attributed to its "
         "repository and licence, if the model has a passage index: on standard error, or as "
         "`source` in JSON. Code found in three or more repositories, or with fewer than three "
         "names, is treated as common.\n\n"
         "The model may be a Hugging Face directory, a GGUF file, or a file from `hpccoder export "
-        "--to packed`, which is mapped. The prompt includes the text after the cursor if the model "
-        "was trained to fill in the middle. If the model's context has 2,048 tokens or more, the "
-        "prompt also includes parts of other files of the git repository that share names with the "
-        "text around the cursor. Weights keep their stored type.\n\n"
+        "--to packed`, which is mapped into memory. The prompt includes the text after the cursor "
+        "if the model was trained to fill in the middle. If the model's context has 2,048 tokens "
+        "or more, the prompt also includes parts of other files of the git repository that share "
+        "names with the text around the cursor. Weights keep their stored type.\n\n"
         "Exit status: 0: done. 1: the best completion is incomplete: its line, block or function "
         "does not end, brackets do not pair, or a block does not parse. 2: bad usage or input. 3: "
-        "it was stopped, or something else failed.",
+        "stopped, or another failure.",
     .examples = "hpccoder complete solver.c --at 120  # at the end of line 120\n"
                 "hpccoder complete solver.c --at 120 --stop function --write\n"
-                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at its end\n"
+                "hpccoder complete - --name kernel.cu --json <kernel.cu  # at the end of the file\n"
                 "hpccoder complete solver.c --at 120 --samples 8 -p build  # the best of eight "
                 "that compiles\n"
                 "hpccoder complete a.f90 --at 12:9 --samples 8 --json --model deepseek-coder.gguf",

@@ -12,16 +12,16 @@ const hpc_option complete_option_table[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, at),
      .argument = "LINE[:COL]",
-     .help = "The place, both from 1; columns count characters. Without COL the end of the line, "
-             "without either the end of the file."},
+     .help = "Cursor position, counted from 1; columns count characters. Without COL: the end of "
+             "the line. Without --at: the end of the file."},
     {.name = "stop",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, stop),
      .fallback = "block",
      .argument = "WHERE",
      .choices = stops,
-     .help = "Where a completion ends: with its line, with the block that it begins or the one "
-             "around it, or with the function."},
+     .help = "Where a completion ends: at the end of the line, of the block that it starts or is "
+             "in, or of the function."},
     {.name = "raw",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, raw),
@@ -34,8 +34,8 @@ const hpc_option complete_option_table[] = {
      .fallback = "none",
      .argument = "RULES",
      .choices = grammars,
-     .help = "What completions must follow token by token: balanced brackets (C, C++, CUDA), one "
-             "OpenMP directive, or JSON; what stands before the place counts."},
+     .help = "Grammar that every token of a completion must follow: balanced brackets (C, C++, "
+             "CUDA), one OpenMP directive, or JSON. The text before the cursor is included."},
     {.name = "max-tokens",
      .letter = 'n',
      .kind = HPC_INT,
@@ -43,24 +43,22 @@ const hpc_option complete_option_table[] = {
      .fallback = "0",
      .argument = "N",
      .most = 65536,
-     .help =
-         "Token limit of a completion. 0: up to 1,024 while the text is sound, a quarter of the "
-         "model's context at most; 256 with --raw."},
+     .help = "Token limit of a completion. 0: up to 1,024 while the text is sound, but at most a "
+             "quarter of the model's context; 256 with --raw."},
     {.name = "seconds",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, seconds),
      .fallback = "30",
      .argument = "S",
      .most = 86400,
-     .help = "Time limit of all completions together, from when the model is loaded; 0: none."},
+     .help = "Time limit for all completions together, after the model is loaded; 0: no limit."},
     {.name = "samples",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, samples),
      .fallback = "auto",
      .argument = "N|auto",
-     .help =
-         "Completions to draw, up to 256; the best by their checks comes first. auto: draw one, "
-         "and where checks can decide, up to 8 until one passes them all."},
+     .help = "Completions to draw, up to 256; the one that does best in the checks is printed "
+             "first. auto: draw one, and if the checks reject it, up to 8 until one passes."},
     {.name = "temperature",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, temperature),
@@ -68,28 +66,29 @@ const hpc_option complete_option_table[] = {
      .argument = "T",
      .least = -1,
      .most = 100,
-     .help = "0: always the likeliest token; -1: 0 for one sample, 0.6 for several."},
+     .help = "Sampling temperature. 0: always take the most probable token; -1: 0 for one sample, "
+             "0.6 for several."},
     {.name = "top-p",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, top_p),
      .fallback = "1",
      .argument = "P",
      .most = 1,
-     .help = "Draw from the likeliest tokens that together have this probability."},
+     .help = "Sample from the smallest set of most probable tokens with this total probability."},
     {.name = "top-k",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, top_k),
      .fallback = "0",
      .argument = "K",
      .most = 1e9,
-     .help = "Draw from so many of the likeliest tokens; 0: from all."},
+     .help = "Sample from the K most probable tokens; 0: from all."},
     {.name = "min-p",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, min_p),
      .fallback = "0",
      .argument = "P",
      .most = 1,
-     .help = "Leave out what is less probable than this part of the likeliest."},
+     .help = "Exclude tokens less probable than P times the most probable one."},
     {.name = "repeat-penalty",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, repeat),
@@ -97,46 +96,45 @@ const hpc_option complete_option_table[] = {
      .argument = "X",
      .least = 0.01,
      .most = 100,
-     .help = "Divides the logits of tokens that came before; 1: off."},
+     .help = "Divide the logits of tokens that occurred before by X; 1: off."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, seed),
      .fallback = "0",
      .argument = "N",
      .most = 9e18,
-     .help = "The same seed draws the same completions from the same prompt."},
+     .help = "Seed of the sampler. The same seed and prompt give the same completions."},
     {.name = "model",
      .letter = 'm',
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, model),
      .argument = "DIR|FILE.gguf|FILE.packed",
-     .help = "What completes: $HPCCODER_MODEL if not given, or the model that comes with the "
+     .help = "Model to complete with. Default: $HPCCODER_MODEL, or the model that comes with the "
              "program."},
     {.name = "passages",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, passages),
      .argument = "FILE|none",
-     .help = "What it was trained on, as `hpccoder corpus passages` has it; FILE.passages of "
-             "FILE.gguf, or model.passages in DIR, if not given."},
+     .help = "Passage index of the model's training data, from `hpccoder corpus passages`. "
+             "Default: FILE.passages next to FILE.gguf, or model.passages in DIR."},
     {.name = "no-verbatim",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, no_verbatim),
-     .help = "Leave out completions that repeat that. If none is left they are drawn anew, up to "
-             "three times, at temperatures of 0.6, 0.9 and 1.2 at least."},
+     .help = "Drop completions that repeat the training data. If none is left, draw again up to "
+             "three times, at temperatures of at least 0.6, 0.9 and 1.2."},
     {.name = "weights",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, weights),
      .fallback = "stored",
      .argument = "TYPE",
-     .help =
-         "Type of its matrices in memory: stored (as in the file; a FILE.packed takes no other), "
-         "f32, bf16, f16, q8_0, q4_0, q4_K."},
+     .help = "Type of the model's matrices in memory: stored (as in the file; the only choice for "
+             "FILE.packed), f32, bf16, f16, q8_0, q4_0 or q4_K."},
     {.name = "cache",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, cache),
      .fallback = "f32",
      .argument = "TYPE",
-     .help = "Type of keys and values: f32 or bf16."},
+     .help = "Type of the key-value cache: f32 or bf16."},
     {.name = "prompt-tokens",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, prompt_tokens),
@@ -144,7 +142,7 @@ const hpc_option complete_option_table[] = {
      .argument = "N",
      .least = 16,
      .most = 1 << 24,
-     .help = "Longest prompt; the model may take less."},
+     .help = "Longest prompt in tokens; the model's context may limit it further."},
     {.name = "prompt-seconds",
      .kind = HPC_REAL,
      .offset = offsetof(complete_options, prompt_seconds),
@@ -160,51 +158,52 @@ const hpc_option complete_option_table[] = {
      .fallback = "auto",
      .argument = "WHAT",
      .choices = contexts,
-     .help =
-         "Show the model nothing but the file, or parts of other files of its git repository "
-         "too, or of its folder where there is none; auto: where the model takes 2,048 tokens."},
-    {.name = "guess",
+     .help = "Prompt content: none shows the model only the file; repository adds parts of other "
+             "files of its git repository (or of its folder, if it is in none); auto: repository "
+             "if the model's context has 2,048 tokens or more."},
+    {.name = "draft-tokens",
+     .former = "guess",
      .kind = HPC_INT,
      .offset = offsetof(complete_options, guess),
      .fallback = "11",
      .argument = "N",
      .most = 64,
-     .help = "Tokens guessed ahead where the text repeats itself; it changes no completion."},
+     .help =
+         "Tokens to speculate ahead where the text repeats itself. The completions do not change."},
     {.name = "check",
      .kind = HPC_CHOICE,
      .offset = offsetof(complete_options, check),
      .fallback = "auto",
      .argument = "HOW",
      .choices = checks,
-     .help =
-         "Checks that rank completions: none, those of the text alone, or also those of libclang. "
-         "auto: also those of libclang where it is installed, except for a single completion that "
-         "is only printed (--samples 1)."},
+     .help = "Checks that rank completions: none; those of the text alone; or also those of "
+             "libclang. auto: also those of libclang if it is installed, except for a single "
+             "completion that is only printed (--samples 1)."},
     {.name = "database",
      .letter = 'p',
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, database),
      .argument = "DIR|FILE",
-     .help = "The compile_commands.json that has the file's flags; or give them behind \"--\"."},
+     .help = "compile_commands.json with the file's flags. Flags can also follow \"--\"."},
     {.name = "name",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, name),
      .argument = "FILE",
-     .help = "What the file is called: for its language and where it lies, and shown to the model. "
-             "Needed with '-'."},
+     .help = "Name of the file: it determines the language and the folder, and the model sees it. "
+             "Required with '-'."},
     {.name = "device",
      .kind = HPC_TEXT,
      .offset = offsetof(complete_options, device),
      .fallback = "cpu",
      .argument = "NAME",
-     .help = "Device; `hpccoder info` lists them."},
+     .help = "Device to run on; `hpccoder info` lists them."},
     HPC_CMD_THREADS(complete_options),
     {.name = "write",
      .letter = 'w',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, write),
-     .help = "Put the best completion into the file, whole or not at all, and print nothing. "
-             "Owner, mode, ACLs, extended attributes and links stay."},
+     .help = "Insert the best completion into the file, completely or not at all, and print "
+             "nothing. Owner, mode, ACLs, extended attributes and links are kept."},
     {.name = "partial",
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, partial),
@@ -219,8 +218,9 @@ const hpc_option complete_option_table[] = {
      .letter = 'v',
      .kind = HPC_FLAG,
      .offset = offsetof(complete_options, verbose),
-     .help = "Tell on standard error what runs on what, how long what took, and which parts of "
-             "other files were found, the most telling first; as many are shown as fit."},
+     .help = "Print on standard error the model and the device, the time of each phase, and the "
+             "parts of other files that were found, most relevant first. The prompt shows as many "
+             "of them as fit."},
     HPC_CMD_QUIET(complete_options),
     {.name = NULL},
 };

@@ -124,8 +124,8 @@ static void remark_engine(const hpc_engine *e)
     const hpc_engine_facts f = hpc_engine_facts_of(e);
     const hpc_model_config *c = hpc_engine_config(e);
     fprintf(stderr,
-            "hpccoder complete: %s of %lld parameters, %s; %s %s, %d thread%s, up to %.1f MiB of "
-            "its own\n",
+            "hpccoder complete: %s with %lld parameters, %s; %s %s, %d thread%s, up to %.1f MiB of "
+            "private memory\n",
             c->family, (long long)hpc_model_config_params(c), f.mapped ? "mapped" : "loaded",
             f.backend, f.isa, f.threads, f.threads == 1 ? "" : "s", (double)f.bytes / 0x1p20);
 }
@@ -158,8 +158,8 @@ static void remark_limits(const completing *x)
     bool free_text = !x->o->raw && strcmp(x->o->grammar, "none") == 0;
     if (free_text && x->spot.language == HPC_LANGUAGE_NONE)
         fprintf(stderr,
-                "hpccoder complete: %s is not C, C++, CUDA, HIP, OpenCL or Fortran by its name: "
-                "blocks end by indentation, and nothing is checked\n",
+                "hpccoder complete: %s: the file name is not one of C, C++, CUDA, HIP, OpenCL or "
+                "Fortran: blocks end by indentation, and the completion is not checked\n",
                 x->name);
     if (m->prompt_tokens < m->prompt_wanted)
         fprintf(stderr,
@@ -181,7 +181,7 @@ static void remark_base(const completing *x)
 {
     const hpc_check_base *b = x->checker ? hpc_completions_checker_base(x->checker) : NULL;
     if (!b || (!b->error[0] && !b->headers[0])) return;
-    fprintf(stderr, "hpccoder complete: %s:%u: the file does not compile as it stands: %s%s%s\n",
+    fprintf(stderr, "hpccoder complete: %s:%u: the unchanged file does not compile: %s%s%s\n",
             x->name, b->line, b->error, b->headers[0] ? "; checked with " : "", b->headers);
 }
 

@@ -18,7 +18,7 @@ int complete_open_passages(hpc_passages **out, char known[PATH_MAX], const compl
         length = snprintf(known, PATH_MAX, "%.*s.passages", (int)n - 5, model);
     else
         length = snprintf(known, PATH_MAX, "%s/model.passages", model);
-    if (length >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--passages: too long a path");
+    if (length >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--passages: the path is too long");
     if (o->passages ? strcmp(o->passages, "none") != 0 : hpc_file_exists(known))
         rc = hpc_passages_open(out, known);
     if (rc < 0 && rc != HPC_E_NOMEM && !o->passages && !o->no_verbatim) {
@@ -27,9 +27,7 @@ int complete_open_passages(hpc_passages **out, char known[PATH_MAX], const compl
         rc = HPC_OK;
     }
     if (rc >= 0 && o->no_verbatim && !*out)
-        rc = hpc_fail(HPC_E_ARG,
-                      "--no-verbatim: it is not known what %s was trained on: name the "
-                      "file that tells with --passages",
+        rc = hpc_fail(HPC_E_ARG, "--no-verbatim: %s has no passage index: name one with --passages",
                       model);
     return rc;
 }
@@ -60,11 +58,10 @@ void complete_put_source(hpc_json_out *w, const hpc_completion *c)
 void complete_remark_source(const hpc_completion *c, int64_t left_out)
 {
     if (left_out > 0)
-        fprintf(stderr,
-                "hpccoder complete: left out: %lld that repeat what the model was trained on\n",
+        fprintf(stderr, "hpccoder complete: dropped %lld that repeat the training data\n",
                 (long long)left_out);
     for (int64_t k = 0; c && k < c->source_n; k++)
-        fprintf(stderr, "hpccoder complete: lines %lld to %lld: %lld tokens as in %s (%s)\n",
+        fprintf(stderr, "hpccoder complete: lines %lld to %lld: %lld tokens match %s (%s)\n",
                 (long long)c->source[k].line, (long long)c->source[k].end_line,
                 (long long)c->source[k].tokens, c->source[k].repository, c->source[k].licence);
 }

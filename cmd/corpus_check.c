@@ -55,7 +55,7 @@ static void put_summary(report *r, const hpc_check_result *found)
     hpc_buf_printf(&r->text, "%lld files checked, %lld found", (long long)found->files_n,
                    (long long)found->findings_n);
     if (found->worst_share > 0)
-        hpc_buf_printf(&r->text, "; of the others at most %.2f %% is held out: %s",
+        hpc_buf_printf(&r->text, "; closest of the others, with %.2f %% held out: %s",
                        100 * found->worst_share, found->worst);
     hpc_buf_text(&r->text, "\n");
 }
@@ -67,7 +67,7 @@ static int open_sketch(hpc_sketch **out, const char *asked)
     int rc = hpc_cmd_find_sketch(&path, room, asked);
     if (rc < 0) return rc;
     return path ? hpc_sketch_open(out, path)
-                : hpc_fail(HPC_E_ARG, "--held-out none leaves nothing to check against");
+                : hpc_fail(HPC_E_ARG, "--held-out none: a check needs a sketch");
 }
 
 static int check_file(hpc_check_result *out, const char *path, const hpc_sketch *sketch,
@@ -138,13 +138,13 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(check_options, held_out),
      .argument = "SKETCH",
-     .help = "The sketch to check against; without it, the one that comes with the program."},
+     .help = "Sketch to check against. Default: the sketch that comes with the program."},
     {.name = "share",
      .kind = HPC_REAL,
      .offset = offsetof(check_options, share),
      .fallback = "0.05",
      .argument = "SHARE",
-     .help = "A file fails when more than this share of its 50-token shingles is held out.",
+     .help = "Report a file if more than this share of its 50-token shingles is held out.",
      .least = 0,
      .most = 1},
     HPC_CMD_THREADS(check_options),
@@ -155,20 +155,20 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_check = {
     .name = "corpus check",
-    .summary = "whether anything held out for evaluation is in a corpus or in files",
+    .summary = "Check a corpus or files for content held out for evaluation.",
     .arguments = "CORPUS|FILE...",
     .description =
-        "Compares every file that a corpus would train on, or single files, with a sketch of what "
-        "is held out for evaluation: the name of its repository, its path, its git id, the hash "
-        "of all its code, and the share of its 50-token shingles, after comments (licence headers "
-        "among them) are taken away. Shingles with fewer than five distinct names, such as tables "
-        "of numbers, do not count.\n\n"
-        "Each finding is a line: where, which rule, and what it found. The last line counts the "
-        "files and names the one that came closest.\n\n"
-        "Exit status: 0 nothing found, 1 something found, 2 something could not be read, whatever "
-        "else was found.",
-    .examples = "hpccoder corpus check corpus/  # what was harvested\n"
-                "hpccoder corpus check --share 0.01 src/*.c  # files, more strictly",
+        "Compares the training files of a corpus, or single files, with a sketch of the content "
+        "that is held out for evaluation. It compares the name of the repository, the path, the "
+        "git id, the hash of all code, and the share of 50-token shingles. Comments, including "
+        "licence headers, are removed first. Shingles with fewer than five distinct names, such as "
+        "tables of numbers, do not count.\n\n"
+        "Each finding is one line: the file, the rule and the match. The last line counts the "
+        "files and names the one closest to the limit.\n\n"
+        "Exit status: 0: nothing found. 1: held-out content found. 2: a file could not be read, "
+        "whatever else was found.",
+    .examples = "hpccoder corpus check corpus/  # the training files of a corpus\n"
+                "hpccoder corpus check --share 0.01 src/*.c  # single files, with a stricter limit",
     .options = options,
     .options_bytes = sizeof(check_options),
     .run = run,

@@ -153,8 +153,8 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
         r->split_n[HPC_SPLIT_VALIDATION] == 0)
     {
         snprintf(line, sizeof line,
-                 "there is no validation split: the corpus has %lld cluster%s of repositories, a "
-                 "split takes %d or more; add repositories, or train without one",
+                 "there is no validation split: the corpus has %lld cluster%s of repositories, and "
+                 "a split needs %d or more; add repositories, or train without validation",
                  (long long)r->clusters_n, r->clusters_n == 1 ? "" : "s", CLUSTERS_LEAST);
         hpc_cmd_warn(line, h->user);
     }
@@ -163,8 +163,8 @@ static void remark_on_splits(const hpc_harvest_result *r, const hpc_harvest_opti
         long got = lround(1000 * (double)r->split_bytes[s] / (double)r->kept_bytes);
         if (want == 0 || (2 * got >= want && got <= 2 * want)) continue;
         snprintf(line, sizeof line,
-                 "the %s split holds %.1f %% of the bytes instead of %.1f %%: repositories that "
-                 "share code are not cut in two, and there are %lld clusters of them",
+                 "the %s split has %.1f %% of the bytes instead of %.1f %%: repositories that "
+                 "share code stay together, and there are only %lld clusters",
                  hpc_split_name((hpc_split)s), (double)got / 10, (double)want / 10,
                  (long long)r->clusters_n);
         hpc_cmd_warn(line, h->user);
@@ -179,12 +179,13 @@ static int report(const hpc_harvest_result *r, const harvest_options *o, const s
     else
         write_table(&text, r, s);
     int rc = hpc_cmd_print_report(
-        &text, r->complete ? "the corpus is complete in" : "what is done is in", o->out);
+        &text, r->complete ? "the corpus is complete in" : "finished work is in", o->out);
     if (rc < 0) return rc;
     if (r->stopped)
-        return hpc_fail(HPC_E_ABORTED, "stopped; what is done is in %s, --resume goes on", o->out);
+        return hpc_fail(HPC_E_ABORTED, "stopped; finished work is in %s, --resume continues",
+                        o->out);
     if (!r->complete && r->failed_n == 0)
-        hpc_cmd_warn("other processes still work on some repositories; the last one to finish "
+        hpc_cmd_warn("other processes are still reading repositories; the last one to finish "
                      "writes corpus.db",
                      "corpus harvest");
     return r->failed_n > 0 ? EXIT_BAD_INPUT : EXIT_DONE;
@@ -203,15 +204,15 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     w.arena = hpc_arena_create(0);
     if (!w.arena) TRY(HPC_E_NOMEM);
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the corpus goes"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the corpus"));
     for (int k = 0; k < argc; k++) TRY(add_repository(&w, argv[k], strlen(argv[k])));
     if (o->list) TRY(read_list(&w, o->list));
-    if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository is named, as an argument or in --list"));
+    if (w.n == 0) TRY(hpc_fail(HPC_E_ARG, "no repository: name one as an argument or in --list"));
     TRY(parse_split(&h.validation, &h.test, o->split));
     TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
     hpc_cmd_progress(&progress, o->quiet);
     TRY(hpc_cmd_signals_start(&signals, "corpus harvest",
-                              "what is done is kept, --resume continues"));
+                              "finished work is kept, --resume continues"));
     h.repository = w.item;
     h.repositories_n = w.n;
     h.folder = o->out;
@@ -242,27 +243,29 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, out),
      .argument = "DIR",
-     .help = "Folder of the corpus; made when it is not there."},
+     .help = "Folder for the corpus; created if missing."},
     {.name = "list",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, list),
      .argument = "FILE",
-     .help = "More repositories, one PATH or NAME=PATH a line; lines with # are comments."},
+     .help = "File that lists more repositories, one PATH or NAME=PATH per line; lines with # are "
+             "comments."},
     {.name = "history",
      .kind = HPC_FLAG,
      .offset = offsetof(harvest_options, history),
-     .help = "Every version of every file that any branch or tag reaches, not only HEAD."},
+     .help = "Include every version of every file reachable from a branch or tag, not only HEAD."},
     {.name = "licenses",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, licences),
      .fallback = "permissive",
      .argument = "permissive|all|LIST",
-     .help = "Which licences are kept; LIST: SPDX names separated by commas."},
+     .help = "Licences to keep. LIST: SPDX names separated by commas."},
     {.name = "held-out",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, held_out),
      .argument = "FILE|none",
-     .help = "Sketch of what must not enter; held-out.sketch of this program if not given."},
+     .help =
+         "Sketch of content to exclude. Default: held-out.sketch, which comes with the program."},
     {.name = "split",
      .kind = HPC_TEXT,
      .offset = offsetof(harvest_options, split),
@@ -274,7 +277,7 @@ static const hpc_option options[] = {
      .offset = offsetof(harvest_options, seed),
      .fallback = "0",
      .argument = "N",
-     .help = "Which clusters of repositories validate and test."},
+     .help = "Seed that assigns clusters of repositories to validation and test."},
     {.name = "max-bytes",
      .kind = HPC_INT,
      .offset = offsetof(harvest_options, max_bytes),
@@ -282,7 +285,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 268435456,
-     .help = "Larger files are dropped."},
+     .help = "Drop files larger than N bytes."},
     HPC_CMD_THREADS(harvest_options),
     HPC_CMD_RESUME(harvest_options),
     HPC_CMD_JSON(harvest_options),
@@ -292,29 +295,30 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_harvest = {
     .name = "corpus harvest",
-    .summary = "git repositories to a corpus of source code",
+    .summary = "Build a corpus of source code from git repositories.",
     .arguments = "REPO...",
     .description =
-        "Reads local git repositories, bare or not, and keeps what is worth learning from: C, C++, "
-        "CUDA, HIP, Fortran and OpenCL, under licences that allow it, neither generated nor "
-        "vendored nor held out, without secrets, and every text once. REPO is PATH or NAME=PATH; "
-        "without a name it is owner/name of the origin, else the folder's.\n\n"
-        "DIR holds harvest.json (how it was made), corpus.db (SQLite: one row for every file, also "
-        "for those that were dropped, with the reason) and content/ (texts, compressed). "
-        "Repositories that have much in common form clusters, and a whole cluster trains, "
-        "validates or tests.\n\n"
-        "The same repositories and options give the same bytes, whatever the number of threads and "
-        "processes and however often it was interrupted. Ctrl-C and TERM leave what is done in "
-        "DIR (exit code 3), and --resume goes on; so it does after a kill or a full disk. Several "
-        "processes, on one machine or on many that share DIR, may run the same command with "
-        "--resume: each takes repositories that nobody has, and the last one writes corpus.db.\n\n"
-        "A repository that cannot be opened is passed over and named, the exit code is then 2, and "
-        "--resume tries it again; when none can be opened, nothing is written. --resume also looks "
-        "through a complete corpus and makes again what is damaged or missing, to the same bytes.",
+        "Reads local git repositories, bare or not, and keeps C, C++, CUDA, HIP, Fortran and "
+        "OpenCL files under accepted licences. It drops generated, vendored and held-out files, "
+        "files with secrets, and duplicates. REPO is PATH or NAME=PATH. The default name is "
+        "owner/name of the origin, or the name of the folder.\n\n"
+        "DIR holds harvest.json (the settings), corpus.db (SQLite, one row per file; rows of "
+        "dropped files give the reason) and content/ (compressed texts). Repositories that share "
+        "much code form a cluster, and all files of a cluster go into the same split: training, "
+        "validation or test.\n\n"
+        "The result is the same, byte for byte, for any number of threads and processes and after "
+        "any number of interruptions. Ctrl-C and TERM keep the finished work in DIR (exit status "
+        "3), and --resume continues, also after a kill or a full disk. Several processes may run "
+        "the same command with --resume, on one machine or on several that share DIR. Each takes "
+        "the next free repository, and the last one writes corpus.db.\n\n"
+        "A repository that cannot be opened is reported and skipped; the exit status is then 2, "
+        "and --resume tries it again. If none can be opened, nothing is written. --resume also "
+        "checks a complete corpus and restores damaged or missing files to the same bytes.",
     .examples =
         "hpccoder corpus harvest ~/src/hypre ~/src/RAJAPerf --out corpus  # two repositories, "
         "HEAD\n"
-        "hpccoder corpus harvest --list repos.txt --history --out corpus  # every version ever\n"
+        "hpccoder corpus harvest --list repos.txt --history --out corpus  # every version of every "
+        "file\n"
         "mpirun -n 8 hpccoder corpus harvest --resume --list repos.txt --out corpus  # 8 processes",
     .options = options,
     .options_bytes = sizeof(harvest_options),

@@ -42,7 +42,7 @@ static void write_counts(hpc_buf *out, const hpc_loops_result *r)
                {"loops", r->loops_n},
                {"distinct loops", r->distinct_n},
                {"  with an OpenMP directive", r->annotated_n},
-               {"    of them parallel for, parallel do", r->parallel_for_n},
+               {"    parallel for, parallel do", r->parallel_for_n},
                {"    different directives counted", r->distinct_pairs_n},
                {"  with an OpenACC directive", r->acc_n},
                {"  presumed negatives", r->presumed_n}};
@@ -175,8 +175,8 @@ static int run(void *options, int argc, char **argv)
     if (o->out && argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
     if (o->out) return run_corpus(o, argv[0]);
     if (is_corpus(argv[0]))
-        return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the loops of the corpus %s go",
-                        argv[0]);
+        return hpc_fail(HPC_E_ARG,
+                        "--out DIR is missing: the folder for the loops of the corpus %s", argv[0]);
     return run_files(o, argc, argv);
 }
 
@@ -186,7 +186,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(loops_options, out),
      .argument = "DIR",
-     .help = "Folder for loops.db and loops.jsonl of a corpus; made when it is not there."},
+     .help = "Folder for loops.db and loops.jsonl of a corpus; created if missing."},
     HPC_CMD_THREADS(loops_options),
     HPC_CMD_JSON(loops_options),
     HPC_CMD_QUIET(loops_options),
@@ -195,27 +195,27 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_loops = {
     .name = "corpus loops",
-    .summary = "loops with their directives, of a corpus or of source files",
+    .summary = "Extract loops and their directives from a corpus or source files.",
     .arguments = "CORPUS|FILE...",
     .description =
-        "Finds every `for` of C, C++, CUDA, HIP and OpenCL and every `do` of Fortran with the "
-        "OpenMP and OpenACC directives on it: over several lines, as _Pragma or as an attribute, "
-        "several on one loop. Loops inside macros and inside #if 0 are left out; `while` is no "
-        "loop in this sense.\n\n"
-        "Of a corpus it writes DIR/loops.db (SQLite; the view `loops` has all columns) and "
-        "DIR/loops.jsonl, which adds the text of each loop and the header of its function. Loops "
-        "that differ only in blanks, comments and their own directive are the same; each pair of "
-        "loop and directive is kept once, with the number of its occurrences. A loop that occurs "
-        "in several splits belongs to test before validation before train, and is left out of the "
-        "others. Loops longer than 64 KiB or more than 16 deep are counted, not written. The files "
-        "do "
-        "not depend on the number of threads.\n\n"
-        "Kinds: `annotated` has an OpenMP directive for loops; `presumed-negative` has none, "
-        "outside parallel regions, in a file that uses OpenMP; `disputed` is such a loop that has "
-        "a directive elsewhere; `acc` has an OpenACC directive; `other` is everything else.\n\n"
-        "Of source files it prints a table, or JSON lines with --json.",
-    .examples = "hpccoder corpus loops corpus --out loops  # the loops of a corpus\n"
-                "hpccoder corpus loops src/solver.c  # of one file, as a table\n"
+        "Finds every `for` loop of C, C++, CUDA, HIP and OpenCL and every `do` loop of Fortran, "
+        "with its OpenMP and OpenACC directives. A directive may span lines, be written as _Pragma "
+        "or as an attribute, and share its loop with other directives. Loops inside macros and "
+        "inside #if 0 are excluded, and so are `while` loops.\n\n"
+        "For a corpus, the command writes DIR/loops.db (SQLite; the view `loops` has all columns) "
+        "and DIR/loops.jsonl, which adds the text of each loop and the header of its function. "
+        "Loops that differ only in white space, comments and their own directive are the same. "
+        "Each pair of loop and directive is stored once, with its number of occurrences. A loop "
+        "that occurs in several splits is assigned to test before validation before training, and "
+        "removed from the others. Loops longer than 64 KiB or nested more than 16 deep are counted "
+        "but not written. The files do not depend on the number of threads.\n\n"
+        "Kinds: `annotated`: has an OpenMP loop directive. `presumed-negative`: has none, is "
+        "outside parallel regions, and is in a file that uses OpenMP. `disputed`: a loop of this "
+        "kind that has a directive elsewhere. `acc`: has an OpenACC directive. `other`: everything "
+        "else.\n\n"
+        "For source files, the command prints a table, or JSON lines with --json.",
+    .examples = "hpccoder corpus loops corpus --out loops  # all loops of a corpus\n"
+                "hpccoder corpus loops src/solver.c  # one file, as a table\n"
                 "hpccoder corpus loops --json src/*.f90  # for scripts",
     .options = options,
     .options_bytes = sizeof(loops_options),

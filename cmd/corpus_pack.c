@@ -93,7 +93,7 @@ static int report(const part *p, int n, const pack_options *o)
         hpc_buf_text(&text, "\n");
     }
     return hpc_cmd_print_report(
-        &text, p[n - 1].result.complete ? "the data set is complete in" : "whole shards are in",
+        &text, p[n - 1].result.complete ? "the data set is complete in" : "complete shards are in",
         o->out);
 }
 
@@ -103,8 +103,8 @@ static void remark_if_empty(const part *p, const pack_options *o)
     char line[PATH_MAX + 160];
     if (o->quiet || !p->result.complete || p->result.documents_n > 0) return;
     snprintf(line, sizeof line,
-             "the %s split in %s has no documents: do not pass it to hpccoder train; a corpus of "
-             "more repositories, or a larger --split of corpus harvest, fills it",
+             "the %s split in %s has no documents: do not pass it to hpccoder train; to fill it, "
+             "harvest more repositories or use a larger --split",
              hpc_split_name(p->split), o->out);
     hpc_cmd_warn(line, (void *)(uintptr_t) "corpus pack");
 }
@@ -138,7 +138,8 @@ static int run_all(const pack_options *o, const hpc_pack_options *h)
     TRY(report(parts, n, o));
     for (int k = 0; k < n; k++) remark_if_empty(&parts[k], o);
     if (!complete)
-        TRY(hpc_fail(HPC_E_ABORTED, "stopped; whole shards are in %s, --resume goes on", o->out));
+        TRY(hpc_fail(HPC_E_ABORTED, "stopped; complete shards are in %s, --resume continues",
+                     o->out));
 out:
     return rc;
 }
@@ -153,19 +154,21 @@ static int run(void *options, int argc, char **argv)
     int rc = HPC_OK;
     bool perf = strcmp(o->task, "perf") == 0;
     if (argc > 1) return hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]);
-    if (argc == 0 && !perf) return hpc_fail(HPC_E_ARG, "no corpus is named");
+    if (argc == 0 && !perf) return hpc_fail(HPC_E_ARG, "name a corpus");
     if (argc == 1 && perf)
         return hpc_fail(HPC_E_ARG,
                         "unexpected argument '%s': task perf takes --perf and "
                         "--repository, no corpus",
                         argv[0]);
-    if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: where the shards go");
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the shards");
     if (!o->tokenizer) return hpc_fail(HPC_E_ARG, "--tokenizer FILE is missing");
     if (o->held_out && !perf)
-        return hpc_fail(HPC_E_ARG, "--held-out is for task perf: a corpus leaves out what is held "
-                                   "out when it is harvested, and `corpus check` tells");
+        return hpc_fail(HPC_E_ARG,
+                        "--held-out is for task perf: `corpus harvest` excludes held-out content "
+                        "from a corpus, and `corpus check` verifies it");
     if (perf) TRY(hpc_cmd_find_sketch(&h.held_out, sketch, o->held_out));
-    TRY(hpc_cmd_signals_start(&signals, "corpus pack", "what is done is kept, --resume continues"));
+    TRY(hpc_cmd_signals_start(&signals, "corpus pack",
+                              "finished work is kept, --resume continues"));
     hpc_cmd_progress(&progress, o->quiet);
     h.corpus = argc ? argv[0] : NULL;
     h.tokenizer = o->tokenizer;
@@ -197,97 +200,99 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, tokenizer),
      .argument = "FILE",
-     .help = "A tokenizer.model, a tokenizer.json, or a folder that has one."},
+     .help = "Tokenizer: a tokenizer.model, a tokenizer.json, or a folder with one of them."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, out),
      .argument = "DIR",
-     .help = "Folder of the data set; made when it is not there."},
+     .help = "Folder for the data set; created if missing."},
     {.name = "task",
      .kind = HPC_CHOICE,
      .offset = offsetof(pack_options, task),
      .fallback = "code",
      .choices = tasks,
-     .help = "What the documents are: files, loops with their directive, or changed functions."},
+     .help = "Documents to pack: files (code), loops with their directives (pragma), or changed "
+             "functions (perf)."},
     {.name = "split",
      .kind = HPC_CHOICE,
      .offset = offsetof(pack_options, split),
      .fallback = "train",
      .choices = splits,
-     .help = "Which part of the corpus; all: each into a folder of its name in DIR."},
+     .help = "Split of the corpus to pack. all: each split into its own folder in DIR."},
     {.name = "fim-rate",
      .kind = HPC_REAL,
      .offset = offsetof(pack_options, fim_rate),
      .fallback = "0.5",
      .argument = "R",
      .most = 1,
-     .help = "Task code: share of the documents that are filled in the middle."},
+     .help = "Task code: share of the documents arranged for fill-in-the-middle training."},
     {.name = "suffix-first",
      .kind = HPC_REAL,
      .offset = offsetof(pack_options, suffix_first),
      .fallback = "0.5",
      .argument = "S",
      .most = 1,
-     .help = "Task code: of those, share with the suffix before the prefix."},
+     .help =
+         "Task code: share of the fill-in-the-middle documents with the suffix before the prefix."},
     {.name = "window",
      .kind = HPC_INT,
      .offset = offsetof(pack_options, window),
      .fallback = "0",
      .argument = "BYTES",
      .most = 1e9,
-     .help =
-         "Task code: cut files, at lines, into documents of about so many bytes, each filled in "
-         "the middle by itself; 0: whole files."},
+     .help = "Task code: cut files at line ends into documents of about this many bytes, each "
+             "arranged for fill-in-the-middle on its own; 0: whole files."},
     {.name = "from",
      .kind = HPC_REAL,
      .offset = offsetof(pack_options, from),
      .fallback = "0",
      .argument = "S",
      .most = 1,
-     .help = "Task code: files, with what is near to them, are drawn between 0 and 1 by --seed; "
-             "only those from S on, so that --to and --from the same S part a data set in two."},
+     .help = "Task code: --seed assigns a number between 0 and 1 to each group of near-duplicate "
+             "files; pack only files at or above S. --to S and --from S together divide a data set "
+             "in two."},
     {.name = "to",
      .kind = HPC_REAL,
      .offset = offsetof(pack_options, to),
      .fallback = "1",
      .argument = "S",
      .most = 1,
-     .help = "Task code: only those below S."},
+     .help = "Task code: pack only files below S."},
     {.name = "loops",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, loops),
      .argument = "DIR",
-     .help = "Task pragma: folder of loops.db; the corpus if not given."},
+     .help = "Task pragma: folder of loops.db. Default: the corpus."},
     {.name = "negatives",
      .kind = HPC_REAL,
      .offset = offsetof(pack_options, negatives),
      .fallback = "1",
      .argument = "R",
      .most = 1e6,
-     .help = "Task pragma: presumed negatives for each loop with a directive."},
+     .help = "Task pragma: presumed negatives per annotated loop."},
     {.name = "perf",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, perf),
      .argument = "FILE",
-     .help = "Task perf: the performance history."},
+     .help = "Task perf: performance history."},
     {.name = "repository",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, repository),
      .argument = "DIR",
-     .help = "Task perf: the git repository that the history is about."},
+     .help = "Task perf: git repository of the performance history."},
     {.name = "held-out",
      .kind = HPC_TEXT,
      .offset = offsetof(pack_options, held_out),
      .argument = "FILE|none",
-     .help = "Task perf: sketch of what must not enter; held-out.sketch of this program if not "
-             "given."},
+     .help = "Task perf: sketch of content to exclude. Default: held-out.sketch, which comes with "
+             "the program."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(pack_options, seed),
      .fallback = "0",
      .argument = "N",
-     .help = "Of all draws: what is filled in the middle and where, which negatives stay."},
+     .help = "Seed for fill-in-the-middle cuts and the choice of negatives."},
     {.name = "shard-tokens",
      .kind = HPC_INT,
      .offset = offsetof(pack_options, shard_tokens),
@@ -295,7 +300,7 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1ll << 40,
-     .help = "A shard is closed when it holds so many."},
+     .help = "Start a new shard after this many tokens."},
     HPC_CMD_THREADS(pack_options),
     HPC_CMD_RESUME(pack_options),
     HPC_CMD_JSON(pack_options),
@@ -305,41 +310,40 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_pack = {
     .name = "corpus pack",
-    .summary = "a corpus, its loops, or a performance history as token shards",
+    .summary = "Tokenize a corpus, its loops or a performance history into shards.",
     .arguments = "[CORPUS]",
     .description =
-        "Writes the documents of a task as token ids into memory-mapped shards, 00000.shard and "
-        "on, with columns of labels, and index.json last. Every section has a checksum; the "
-        "tokenizer's hash goes in, and whoever reads the data set with another is refused.\n\n"
-        "Task code: the kept files of a split. Those of a repository follow each other, what a "
-        "file includes or uses before the file itself. A share of them is cut at two places "
-        "between characters, and the middle moves to the end. Columns: file, language, "
+        "Writes the documents of a task as token ids into memory-mapped shards (00000.shard and "
+        "following) with label columns. It writes index.json last. Every section has a checksum. "
+        "The shards record the hash of the tokenizer, and readers reject a different tokenizer.\n\n"
+        "Task code: the kept files of a split. Files of a repository follow each other; a file "
+        "comes after the files that it includes or uses. A share of the files is cut at two "
+        "positions between characters, and the middle moves to the end. Columns: file, language, "
         "repository, fim (0 no, 1 prefix first, 2 suffix first).\n\n"
-        "Task pragma: each distinct loop with an OpenMP directive, in its context and without it, "
-        "then the directive as the answer, without clauses about numbers of threads, offloading "
-        "and "
-        "style; and presumed negatives, whose answer is empty. Needs "
-        "loops.db of `hpccoder corpus loops`. Columns: label (1 annotated), answer (where it "
-        "begins), loop, words.\n\n"
-        "Task perf: functions before and after a commit, then slower, same or faster, by the "
-        "medians of the history's samples of that commit and its parent: a change of more than 5 % "
-        "and of three standard errors; what is neither that nor surely within 5 % is left out. "
-        "Columns: label (0 slower, 1 same, 2 faster), answer, change, pair. The latest tenth of "
-        "the "
-        "commits is for validation and test. Secrets are masked as in a harvest, and a commit is "
-        "left out whole, and counted, when its repository, the path of a file that it changes, "
-        "such a file or a changed function is held out; --held-out none packs what is itself for "
-        "evaluation.\n\n"
-        "Marks are single tokens. Tokenizers of StarCoder, Qwen, CodeLlama and DeepSeek-Coder have "
-        "some of them under names of their own, which are used; those that they lack are spelled "
-        "as text, but for the marks of the middle, without which --fim-rate must be 0. index.json "
-        "tells which is which.\n\n"
+        "Task pragma: each distinct loop with an OpenMP directive, with its context and without "
+        "it, followed by the directive as the answer. The answer leaves out clauses for numbers of "
+        "threads, offloading and style. Presumed negatives have an empty answer. The task needs "
+        "loops.db from `hpccoder corpus loops`. Columns: label (1 annotated), answer (its first "
+        "token), loop, words.\n\n"
+        "Task perf: functions before and after a commit, followed by slower, same or faster. The "
+        "label comes from the medians of the history's samples of the commit and its parent. A "
+        "change counts if it exceeds 5 % and three standard errors; pairs that are neither changed "
+        "nor certainly within 5 % are left out. Columns: label (0 slower, 1 same, 2 faster), "
+        "answer, change, pair. The latest tenth of the commits is used for validation and test. "
+        "Secrets are masked as by `corpus harvest`. A commit is left out and counted if its "
+        "repository, the path or content of a file that it changes, or a changed function is held "
+        "out; --held-out none packs evaluation data.\n\n"
+        "Marks are single tokens. The tokenizers of StarCoder, Qwen, CodeLlama and DeepSeek-Coder "
+        "have some of these marks under other names, which are used. Missing marks are spelled as "
+        "text, except fill-in-the-middle marks: without these, --fim-rate must be 0. index.json "
+        "records the marks.\n\n"
         "The same input and options give the same bytes for any number of threads. Ctrl-C, TERM, a "
-        "kill or a full disk leave whole shards, and --resume goes on to the same result.",
+        "kill or a full disk leave only complete shards, and --resume continues to the same "
+        "result.",
     .examples =
         "hpccoder corpus pack corpus --tokenizer tokenizer.model --out data --split all  # files\n"
-        "hpccoder corpus pack corpus --task pragma --loops loops --tokenizer tokenizer.model "
-        "--out pragma  # loops\n"
+        "hpccoder corpus pack corpus --task pragma --loops loops --tokenizer tokenizer.model --out "
+        "pragma  # loops\n"
         "hpccoder corpus pack --task perf --perf hypre.db --repository ~/src/hypre --tokenizer "
         "tokenizer.model --out perf  # commits",
     .options = options,

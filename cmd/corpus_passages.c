@@ -54,7 +54,7 @@ static int run(void *options, int argc, char **argv)
     int64_t files;
     int rc;
     if (argc != 1 || !o->out)
-        return hpc_fail(HPC_E_ARG, "name one corpus, and with --out FILE what is to be written");
+        return hpc_fail(HPC_E_ARG, "name one corpus, and the output with --out FILE");
     hpc_cmd_progress(&progress, o->quiet);
     TRY(hpc_corpus_passages(&files, o->out, argv[0], &progress));
     TRY(hpc_passages_open(&made, o->out));
@@ -63,7 +63,7 @@ static int run(void *options, int argc, char **argv)
         put_json(&out, made, &facts, files);
     else
         put_text(&out, &facts, files, o->out);
-    TRY(hpc_cmd_print_report(&out, "the passages are in", o->out));
+    TRY(hpc_cmd_print_report(&out, "the passage index is in", o->out));
 out:
     hpc_buf_release(&out);
     hpc_passages_close(made);
@@ -76,7 +76,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(passages_options, out),
      .argument = "FILE",
-     .help = "Where the passages are written: MODEL.passages beside MODEL.gguf."},
+     .help = "File for the passage index: MODEL.passages next to MODEL.gguf."},
     HPC_CMD_JSON(passages_options),
     HPC_CMD_QUIET(passages_options),
     {.name = NULL},
@@ -84,16 +84,15 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_passages = {
     .name = "corpus passages",
-    .summary = "make the file by which completions that repeat a corpus are recognised",
+    .summary = "Build a passage index, to attribute completions that repeat a corpus.",
     .arguments = "CORPUS",
-    .description =
-        "Reads what a corpus has for training and writes hashes of its code, with the names and "
-        "licences of its repositories: what `hpccoder complete` needs to say of a completion of 40 "
-        "tokens and more that it repeats what the model was trained on, and whose that is. No code "
-        "gets into the file. It takes about a byte for each five tokens of the lexer. The same "
-        "corpus gives the same bytes.\n\n"
-        "Code that stands in three repositories or more is nobody's, and comments and white space "
-        "do not count; renaming every identifier evades it.",
+    .description = "Writes hashes of the training code of a corpus, with the names and licences of "
+                   "its repositories. `hpccoder complete` uses this index to report that a "
+                   "completion repeats 40 or more tokens of the training data, and from which "
+                   "repository. The index contains no code. It takes about one byte per five "
+                   "tokens of the lexer. The same corpus gives the same bytes.\n\n"
+                   "Code found in three or more repositories is treated as common. Comments and "
+                   "white space do not count. Renaming every identifier evades the index.",
     .examples = "hpccoder corpus passages corpus --out model.passages",
     .options = options,
     .options_bytes = sizeof(passages_options),

@@ -33,14 +33,14 @@ static void put_json(hpc_buf *out, const hpc_sketch_facts *f)
 static void put_text(hpc_buf *out, const hpc_sketch_facts *f, const char *path)
 {
     char bytes[32];
-    hpc_buf_printf(out,
-                   "%s: %s: %lld names, %lld patterns; %lld distinct files of %s (%lld of other "
-                   "people and %lld unreadable left out), %lld distinct streams of tokens, %lld "
-                   "distinct shingles\n",
-                   path, hpc_cmd_bytes(bytes, (double)f->bytes), (long long)f->names_n,
-                   (long long)f->patterns_n, (long long)f->files_n,
-                   f->history ? "all history" : "HEAD", (long long)f->foreign_n,
-                   (long long)f->unread_n, (long long)f->streams_n, (long long)f->shingles_n);
+    hpc_buf_printf(
+        out,
+        "%s: %s: %lld names, %lld patterns; %lld distinct files of %s (without %lld foreign and "
+        "%lld unreadable ones), %lld distinct streams of tokens, %lld distinct shingles\n",
+        path, hpc_cmd_bytes(bytes, (double)f->bytes), (long long)f->names_n,
+        (long long)f->patterns_n, (long long)f->files_n, f->history ? "all history" : "HEAD",
+        (long long)f->foreign_n, (long long)f->unread_n, (long long)f->streams_n,
+        (long long)f->shingles_n);
 }
 
 static int run(void *options, int argc, char **argv)
@@ -51,7 +51,9 @@ static int run(void *options, int argc, char **argv)
     hpc_sketch_facts facts;
     hpc_buf out = {0};
     if (!o->list || !o->out)
-        return hpc_fail(HPC_E_ARG, "--list FILE says what is held out, --out FILE where to write");
+        return hpc_fail(
+            HPC_E_ARG,
+            "--list FILE and --out FILE are required: the list of held-out content and the sketch");
     hpc_repository *repository = hpc_alloc((size_t)argc + 1, sizeof *repository);
     if (!repository) goto out;
     for (int i = 0; i < argc; i++)
@@ -83,17 +85,18 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(sketch_options, list),
      .argument = "FILE",
-     .help = "What is held out: lines owner/name, path:owner/name:GLOB, foreign:owner/name:GLOB."},
+     .help = "List of held-out content, with lines owner/name, path:owner/name:GLOB or "
+             "foreign:owner/name:GLOB."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
      .offset = offsetof(sketch_options, out),
      .argument = "FILE",
-     .help = "Where the sketch is written."},
+     .help = "File for the sketch."},
     {.name = "history",
      .kind = HPC_FLAG,
      .offset = offsetof(sketch_options, history),
-     .help = "Every text that was ever reachable, not only HEAD."},
+     .help = "Include every file content reachable from any commit, not only HEAD."},
     HPC_CMD_THREADS(sketch_options),
     HPC_CMD_JSON(sketch_options),
     {.name = NULL},
@@ -101,17 +104,17 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_corpus_sketch = {
     .name = "corpus sketch",
-    .summary = "make the file by which held-out content is recognised",
+    .summary = "Build a sketch that identifies content held out for evaluation.",
     .arguments = "REPOSITORY...",
     .description =
-        "Reads local copies of the repositories that serve evaluation and writes what `corpus "
-        "harvest` and `corpus check` need to recognise them: names, path patterns, git ids, and "
-        "hashes of their code. No text of theirs gets into the file.\n\n"
-        "REPOSITORY is a folder with a git repository, bare or not, or NAME=FOLDER when its "
-        "address does not tell its name. A repository that the list names only in path patterns "
-        "gives the files that match. Vendored folders, and paths that the list calls foreign, "
-        "hold code of other people and are left out. A name without a local copy is known by its "
-        "name only. The file does not depend on the number of threads.",
+        "Reads local copies of the evaluation repositories and writes what `corpus harvest` and "
+        "`corpus check` need to identify them: names, path patterns, git ids, and hashes of their "
+        "code. The sketch contains no source text.\n\n"
+        "REPOSITORY is a folder with a git repository, bare or not, or NAME=FOLDER if the address "
+        "of its origin does not contain the name. If the list names a repository only in path "
+        "patterns, only matching files are included. Vendored folders, and paths that the list "
+        "marks as foreign, contain code of other projects and are left out. A name without a local "
+        "copy is matched by name only. The file does not depend on the number of threads.",
     .examples = "hpccoder corpus sketch --history --list held-out.txt --out held-out.sketch */.git",
     .options = options,
     .options_bytes = sizeof(sketch_options),

@@ -22,14 +22,14 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(stats_options, plot),
      .argument = "FILE",
-     .help = "Also draw the counts, to a .png, .svg or .html file (needs gnuplot)."},
+     .help = "Also draw the counts to a .png, .svg or .html file (needs gnuplot)."},
     {.name = "rows",
      .kind = HPC_INT,
      .offset = offsetof(stats_options, rows),
      .fallback = "40",
      .argument = "N",
      .most = 1e9,
-     .help = "Rows of a table at most; 0: the totals only."},
+     .help = "Maximum number of rows per table; 0: totals only."},
     {0}};
 
 /* ---- tables -------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static void prepare(drawing *d, const hpc_stats *s, hpc_stats_key k)
         [HPC_STATS_PARALLEL] = "Kept, by parallel model (a file may use several)",
         [HPC_STATS_LICENCE] = "Kept, by licence",
         [HPC_STATS_REPOSITORY] = "Kept, by repository",
-        [HPC_STATS_REASON] = "All files, by what became of them",
+        [HPC_STATS_REASON] = "All files, by result",
         [HPC_STATS_SPLIT] = "Kept, by split"};
     int64_t n = 0, rest = 0;
     for (int64_t i = 0; i < s->rows_n[k]; i++) {
@@ -184,7 +184,7 @@ static int run(void *opaque, int argc, char **argv)
     hpc_stats s = {0};
     hpc_buf out = {0};
     int rc = 0;
-    if (argc != 1) return hpc_fail(HPC_E_ARG, "one corpus is needed: hpccoder corpus stats CORPUS");
+    if (argc != 1) return hpc_fail(HPC_E_ARG, "name one corpus: hpccoder corpus stats CORPUS");
     TRY(hpc_corpus_stats(&s, argv[0]));
     if (o->plot) TRY(draw(&s, argv[0], o->plot));
     if (o->json)
@@ -200,14 +200,13 @@ out:
 
 const hpc_command hpc_cmd_corpus_stats = {
     .name = "corpus stats",
-    .summary = "count a corpus by language, model, licence, repository, reason",
+    .summary = "Count the files of a corpus by language, licence and other properties.",
     .arguments = "CORPUS",
-    .description =
-        "Counts files, bytes, lines and tokens (of the lexer) of a harvested corpus: what "
-        "is kept by language, parallel model, licence, repository and split, and all "
-        "files by the reason for which they were dropped.",
+    .description = "Counts files, bytes, lines and tokens (of the lexer) of a harvested corpus. "
+                   "Kept files are counted by language, parallel programming model, licence, "
+                   "repository and split. Dropped files are counted by reason.",
     .examples = "hpccoder corpus stats corpus  # tables\n"
-                "hpccoder corpus stats corpus --plot corpus.png  # and a picture\n",
+                "hpccoder corpus stats corpus --plot corpus.png  # tables and a plot",
     .options = options,
     .options_bytes = sizeof(stats_options),
     .run = run};

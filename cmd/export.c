@@ -19,9 +19,9 @@ static int run(void *options, int argc, char **argv)
 {
     const export_options *o = options;
     if (argc != 1)
-        return hpc_fail(HPC_E_ARG,
-                        "name one model directory or FILE.gguf to export, or the folder of a run; "
-                        "--help tells more");
+        return hpc_fail(
+            HPC_E_ARG,
+            "name one model directory, FILE.gguf or folder of a run to export; see --help");
     int to = MODEL_COPY_FOLDER;
     for (int k = 0; k < MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;
@@ -34,24 +34,23 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(export_options, copy.out),
      .argument = "PATH",
-     .help = "Folder to write, which is made, or empty; with --to gguf the file, FILE.gguf, with "
-             "--to packed FILE.packed."},
+     .help = "Folder to write; created, or empty. With --to gguf: the file, FILE.gguf. With --to "
+             "packed: FILE.packed."},
     {.name = "dtype",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, copy.dtype),
      .argument = "TYPE",
      .choices = model_copy_dtypes,
-     .help = "Type of the numbers written: f32, bf16 or f16, and in files q8_0, q4_0 or q4_K too; "
-             "as the model has it if not given."},
+     .help = "Type of the numbers to write: f32, bf16 or f16, in files also q8_0, q4_0 or q4_K. "
+             "Default: the type of the model."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),
      .fallback = "hf",
      .argument = "FORMAT",
      .choices = formats,
-     .help =
-         "hf: a directory for transformers; gguf: one file for llama.cpp; packed: one file that "
-         "`complete` maps."},
+     .help = "Target format. hf: a directory for transformers; gguf: one file for llama.cpp; "
+             "packed: one file that `complete` maps."},
     {.name = "step",
      .kind = HPC_INT,
      .offset = offsetof(export_options, copy.step),
@@ -59,13 +58,13 @@ static const hpc_option options[] = {
      .fallback = "0",
      .least = 0,
      .most = 1e9,
-     .help = "Of a RUN: the step whose checkpoint is taken; 0: the newest."},
+     .help = "For a RUN: step of the checkpoint to export; 0: the newest."},
     {.name = "base",
      .kind = HPC_TEXT,
      .offset = offsetof(export_options, copy.base),
      .argument = "DIR",
-     .help = "Of a RUN with --lora-rank: the base model, if it is no longer at the path that the "
-             "checkpoint records. Its weights must have the recorded hash."},
+     .help = "For a RUN with --lora-rank: the base model, if it is no longer at the recorded path. "
+             "Its weights must have the recorded hash."},
     HPC_CMD_JSON(model_copy_options),
     HPC_CMD_QUIET(model_copy_options),
     {.name = NULL},
@@ -73,39 +72,38 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_export = {
     .name = "export",
-    .summary = "a model of ours for other programs",
+    .summary = "Export a model for other programs.",
     .arguments = "DIR|FILE.gguf|RUN",
     .description =
-        "Writes a model directory, or a FILE.gguf, again: as a directory in the names, fusions and "
-        "layout of its family, which transformers loads unchanged (config.json, model.safetensors, "
-        "in parts when it is larger than 5 GiB, generation_config.json and the tokenizer's files), "
-        "or as one GGUF file, which llama.cpp loads and which has the tokenizer inside; or "
-        "packed.\n\n"
-        "In a GGUF file norms, biases and learned positions are f32, and matrices are of the type "
-        "that is asked for. With q4_0 and q4_K the embedding and the head are q8_0. A matrix whose "
-        "rows are no multiples of 256 is q8_0 instead of q4_K, and one whose rows are no multiples "
-        "of 32 is f16; how many, is said. What such a file cannot say is refused by its name: an "
-        "activation that readers do not compute, biases that they do not have. Readers of others "
-        "take no notice of an attention window, compute GPT-NeoX's erf GELU by tanh, and refuse a "
-        "head for classes.\n\n"
-        "A packed file holds the configuration, the tokenizer (a tokenizer.json also in a form "
-        "that is opened without parsing it) and every parameter in the type and layout in which "
-        "programs run it. `complete --model FILE.packed` maps it: parameters are there at once, "
-        "and processes share the memory. It is for this program alone and refused by one that "
-        "lays parameters out otherwise: keep the model that it was made of. Matrices keep the "
-        "types that they are stored in, or get those that `complete --weights` would give them.\n\n"
-        "RUN is the folder of a run (train --out). The newest checkpoint is exported, or that of "
-        "--step, during the run or after it, however many files its ranks wrote. Adapters are "
-        "merged into the base model, which is read from the path in the checkpoint (or --base) "
-        "and must have the recorded hash.\n\n"
-        "Name, licence and tags in the front matter of README.md, and chat templates, go into GGUF "
-        "and "
-        "packed files. A tensor with NaN or infinite elements is rejected.\n\n"
-        "One tensor at a time is in memory.",
+        "Converts a model directory or a FILE.gguf. The result is a directory with the tensor "
+        "names and layout of its family, which transformers loads unchanged; one GGUF file, which "
+        "llama.cpp loads and which contains the tokenizer; or a packed file. A directory has "
+        "config.json, model.safetensors (in parts above 5 GiB), generation_config.json and the "
+        "tokenizer's files.\n\n"
+        "In a GGUF file, norms, biases and learned positions are f32, and matrices have the "
+        "requested type. With q4_0 and q4_K, the embedding and the head are q8_0. A matrix with "
+        "row lengths that are no multiple of 256 becomes q8_0 instead of q4_K, and one with no "
+        "multiple of 32 becomes f16; a note gives the number. Features that GGUF cannot express "
+        "are rejected with an error that names them, such as an activation or biases that its "
+        "readers lack. Other readers ignore an attention window, compute GPT-NeoX's erf GELU with "
+        "tanh, and reject a classification head.\n\n"
+        "A packed file contains the configuration, the tokenizer (a tokenizer.json also in a form "
+        "that needs no parsing) and every parameter in the type and layout that programs use. "
+        "`complete --model FILE.packed` maps it: parameters are available at once, and processes "
+        "share the memory. Only this program reads it, and a version with a different layout "
+        "rejects it, so keep the original model. Matrices keep their stored types, or get those "
+        "that `complete --weights` would give them.\n\n"
+        "RUN is the folder of a training run (train --out). The model is assembled from its newest "
+        "checkpoint, or from that of --step, whatever the number of files, during the run or after "
+        "its end. Adapters are merged into the base model, which is read from the recorded path "
+        "(or --base) and must have the recorded hash.\n\n"
+        "Name, licence and tags in the front matter of README.md, and chat templates, are copied "
+        "into GGUF and packed files. A tensor with NaN or infinite elements is rejected.\n\n"
+        "Memory holds one tensor at a time.",
     .examples = "hpccoder export model --to hf --out model-f16 --dtype f16\n"
                 "hpccoder export model --to gguf --dtype q4_K --out model.gguf  # for llama.cpp\n"
-                "hpccoder export model.gguf --to packed --out model.packed  # to start at once\n"
-                "hpccoder export run --out model-so-far  # out of the newest checkpoint",
+                "hpccoder export model.gguf --to packed --out model.packed  # for a fast start\n"
+                "hpccoder export run --out model-so-far  # from the newest checkpoint",
     .options = options,
     .options_bytes = sizeof(export_options),
     .run = run,

@@ -32,47 +32,50 @@ static inline hpc_parallel parallel_of(const grid_options *g)
      .offset = (base) + offsetof(grid_options, grid),                                              \
      .fallback = "",                                                                               \
      .argument = "AXIS=N,...",                                                                     \
-     .help = "Ranks along each axis: data and depth, which split rows, row, which splits heads, "  \
-             "the MLP and matrices, and col, which splits the width and matrices." ranks},         \
+     .help = "Ranks along each axis. data and depth split rows; row splits heads, the MLP and "    \
+             "matrices; col splits the width and matrices." ranks},                                \
         {.name = "zero",                                                                           \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(grid_options, zero),                                          \
          .fallback = "0",                                                                          \
          .argument = "N",                                                                          \
          .most = 3,                                                                                \
-         .help = "What ranks along data share out: 1 the optimizer's state, 2 gradients too, 3 "   \
-                 "parameters too."},                                                               \
+         .help = "State to shard over the ranks along data: 1 the optimizer's state, 2 also "      \
+                 "gradients, 3 also parameters."},                                                 \
         {.name = "keep-depth",                                                                     \
          .kind = HPC_FLAG,                                                                         \
          .offset = (base) + offsetof(grid_options, keep_depth),                                    \
-         .help = "Keep parameters that depth shares out gathered between uses."},                  \
+         .help = "Keep parameters that are sharded over depth gathered between uses."},            \
         {.name = "no-overlap",                                                                     \
          .kind = HPC_FLAG,                                                                         \
          .offset = (base) + offsetof(grid_options, no_overlap),                                    \
-         .help = "Wait for communication where it stands, and hide none behind computing: the "    \
-                 "same bits, in less memory and more time."},                                      \
+         .help = "Do not overlap communication with computation: the same bits, with less memory " \
+                 "and more time."},                                                                \
         {.name = "ahead",                                                                          \
          .kind = HPC_INT,                                                                          \
          .offset = (base) + offsetof(grid_options, ahead),                                         \
          .fallback = "1",                                                                          \
          .argument = "N",                                                                          \
          .most = 1000,                                                                             \
-         .help = "Blocks before its own at which the gathering of a block's parameters begins."},  \
+         .help = "Number of blocks in advance at which the all-gather of a block's parameters "    \
+                 "starts."},                                                                       \
         {.name = "overdecompose",                                                                  \
          .kind = HPC_FLAG,                                                                         \
          .offset = (base) + offsetof(grid_options, overdecompose),                                 \
-         .help = "Take a rank's rows through in two halves, so that one computes while what row "  \
-                 "sums of the other is under way: as many bytes, twice the messages."},            \
+         .help = "Split the rows of a rank into two parts, so that the row reductions of one "     \
+                 "overlap with the computation of the other. The traffic stays the same, with "    \
+                 "twice as many messages."},                                                       \
         {.name = "sequence",                                                                       \
          .kind = HPC_FLAG,                                                                         \
          .offset = (base) + offsetof(grid_options, sequence),                                      \
-         .help = "Split what row sums by tokens, up to where the next matrices read it: norms, "   \
-                 "residual additions and dropout on a share of the tokens, less memory."},         \
+         .help = "Sequence parallelism: split norms, residual additions and dropout along row by " \
+                 "tokens, up to the next matrix product. Saves memory."},                          \
     {                                                                                              \
         .name = "bucket-kib", .kind = HPC_INT,                                                     \
         .offset = (base) + offsetof(grid_options, bucket_kib), .fallback = "1024",                 \
         .argument = "N", .most = 1 << 21,                                                          \
-        .help = "Gradients are summed over ranks together, so many KiB at a time; 0: each alone."  \
+        .help = "Size of the buckets in which gradients are reduced over ranks; 0: reduce each "   \
+                "gradient separately."                                                             \
     }
 
 #endif

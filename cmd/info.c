@@ -143,7 +143,7 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_info = {
     .name = "info",
-    .summary = "what this build and this machine can do",
+    .summary = "Show the features of this build and this machine.",
     .arguments = "",
     .description =
         "Prints the version, the compiler, the available backends, the instruction sets that this "

@@ -105,7 +105,7 @@ static int show_completion(const char *shell)
 {
     hpc_buf text = {0};
     if (strcmp(shell, "bash") != 0)
-        return hpc_fail(HPC_E_ARG, "--completion %s: only bash is known", shell);
+        return hpc_fail(HPC_E_ARG, "--completion %s: only bash is supported", shell);
     int rc = hpc_options_completion(&text, hpc_commands, "hpccoder");
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);

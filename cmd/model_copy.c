@@ -47,11 +47,11 @@ static bool is_gguf(const char *path)
 static int check_file(const model_copy_options *o, model_copy_form to)
 {
     const char *ending = to == MODEL_COPY_GGUF ? "gguf" : "packed";
-    if (!o->out) return hpc_fail(HPC_E_ARG, "--out is needed: the file to write, FILE.%s", ending);
+    if (!o->out) return hpc_fail(HPC_E_ARG, "--out is missing: the file to write, FILE.%s", ending);
     if (!(to == MODEL_COPY_GGUF ? is_gguf(o->out) : hpc_is_packed(o->out)))
-        return hpc_fail(HPC_E_ARG, "--out %s: the name of such a file ends in .%s", o->out, ending);
+        return hpc_fail(HPC_E_ARG, "--out %s: the file name must end in .%s", o->out, ending);
     if (hpc_file_exists(o->out))
-        return hpc_fail(HPC_E_ARG, "--out %s: it is there already; name another file", o->out);
+        return hpc_fail(HPC_E_ARG, "--out %s: the file exists; name another one", o->out);
     return HPC_OK;
 }
 
@@ -60,12 +60,12 @@ static int check_out(const model_copy_options *o)
     hpc_buf names = {0};
     int64_t n = 0;
     int rc = HPC_OK;
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is needed: a folder that is made, or empty"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is missing: a new or empty folder"));
     if (!hpc_file_exists(o->out)) goto out;
     TRY(hpc_file_list(&names, &n, o->out));
     if (n > 0)
-        TRY(hpc_fail(HPC_E_ARG, "--out %s: it is not empty (%.200s); name another folder", o->out,
-                     names.data));
+        TRY(hpc_fail(HPC_E_ARG, "--out %s: the folder is not empty (%.200s); name another one",
+                     o->out, names.data));
 out:
     hpc_buf_release(&names);
     return rc;
@@ -77,7 +77,8 @@ static int find_dtype(copying *k)
     k->dtype = k->to == MODEL_COPY_PACKED ? HPC_DTYPE_N : k->saved ? HPC_F32 : k->c.dtype;
     if (k->o->dtype) TRY(hpc_dtype_find(&k->dtype, k->o->dtype));
     if (k->to == MODEL_COPY_FOLDER && hpc_dtype_get(k->dtype)->quantised)
-        TRY(hpc_fail(HPC_E_ARG, "--dtype %s: a directory holds f32, bf16 or f16; a file holds it",
+        TRY(hpc_fail(HPC_E_ARG,
+                     "--dtype %s: only files support it; a directory has f32, bf16 or f16",
                      k->o->dtype));
 out:
     return rc;
@@ -113,7 +114,7 @@ static int look_at_tokenizer(copying *k)
     if (!there) {
         if (!k->o->quiet)
             hpc_cmd_warn(k->from_gguf ? "there is no tokenizer in the model's file"
-                                      : "there is no tokenizer beside the model",
+                                      : "there is no tokenizer next to the model",
                          (void *)k->command);
         return HPC_OK;
     }
@@ -121,14 +122,14 @@ static int look_at_tokenizer(copying *k)
     if (rc < 0) {
         snprintf(line, sizeof line, "the tokenizer is %s: %s",
                  k->to != MODEL_COPY_FOLDER || k->from_gguf
-                     ? "left out, because it cannot be used here"
-                     : "copied, but cannot be used here",
+                     ? "left out, because this program cannot use it"
+                     : "copied, but this program cannot use it",
                  hpc_error_get()->text);
         hpc_cmd_warn(line, (void *)k->command);
         hpc_error_clear();
     } else if (hpc_tokenizer_n(k->tokenizer) > k->c.vocab && k->to != MODEL_COPY_GGUF) {
         snprintf(line, sizeof line,
-                 "the tokenizer has %lld tokens, the model knows the first %lld of them",
+                 "the tokenizer has %lld tokens, the vocabulary of the model only the first %lld",
                  (long long)hpc_tokenizer_n(k->tokenizer), (long long)k->c.vocab);
         hpc_cmd_warn(line, (void *)k->command);
     }
@@ -165,9 +166,8 @@ static int check_finite(const copying *k, const float *x, const hpc_model_tensor
         if (!isfinite(x[i]))
             return hpc_fail(HPC_E_FORMAT, "%s: tensor %s: element %lld is %s; %s", k->from, t->name,
                             (long long)i, isnan(x[i]) ? "NaN" : "infinite",
-                            k->saved
-                                ? "the run diverged: export an earlier checkpoint with --step"
-                                : "the file is damaged, or the training that made it diverged");
+                            k->saved ? "the run diverged: export an earlier checkpoint with --step"
+                                     : "the file is damaged, or the training run diverged");
     return HPC_OK;
 }
 
@@ -382,7 +382,7 @@ static int check_head(const copying *k)
     for (int64_t i = 0; i < n && rc >= 0 && k->w; i++)
         if (!hpc_weights_has(k->w, &list[i]))
             rc = hpc_fail(HPC_E_FORMAT,
-                          "%s: its configuration has a head for classes, and it holds no %s",
+                          "%s: its configuration has a classification head, but %s is missing",
                           k->from, list[i].name);
     hpc_free(list);
     return rc;
@@ -419,8 +419,9 @@ static int open_run(copying *k)
 {
     int rc;
     if (k->to == MODEL_COPY_PACKED)
-        return hpc_fail(HPC_E_ARG, "--to packed: %s is a run; export it to a folder, and pack that",
-                        k->from);
+        return hpc_fail(
+            HPC_E_ARG, "--to packed: %s is a run; export it to a folder first, and pack the folder",
+            k->from);
     TRY(hpc_saved_open(&k->saved, k->from, k->o->step > 0 ? k->o->step : -1, k->o->base));
     k->c = *hpc_saved_config(k->saved);
     TRY(find_words(k));

@@ -48,7 +48,7 @@ static inline int optimizer_halves(const char *name, int kind, hpc_dtype dtype)
         MODEL_INT(hidden, "hidden", "128", base, "Width of the residual stream."),                 \
         MODEL_INT(layers, "layers", "2", base, "Number of blocks."),                               \
         MODEL_INT(heads, "heads", "4", base, "Query heads."),                                      \
-        MODEL_INT(kv_heads, "kv-heads", "2", base, "Key and value heads; divides heads."),         \
+        MODEL_INT(kv_heads, "kv-heads", "2", base, "Key and value heads; a divisor of --heads."),  \
         MODEL_INT(ffn, "ffn", "352", base, "Width of the SwiGLU."),                                \
         MODEL_INT(sequences, "sequences", "8", base, "Sequences in a step."),                      \
         MODEL_INT(length, "length", "64", base, "Tokens in a sequence."),                          \
@@ -58,14 +58,14 @@ static inline int optimizer_halves(const char *name, int kind, hpc_dtype dtype)
          .fallback = "0",                                                                          \
          .argument = "P",                                                                          \
          .most = 0.99,                                                                             \
-         .help = "Dropout after embedding, attention and MLP."},                                   \
+         .help = "Dropout rate after embedding, attention and MLP."},                              \
         {.name = "dtype",                                                                          \
          .kind = HPC_CHOICE,                                                                       \
          .offset = (base) + offsetof(model_options, dtype),                                        \
          .fallback = "f32",                                                                        \
          .choices = compute_dtypes,                                                                \
-         .help =                                                                                   \
-             "Of parameters and activations as the model computes; bf16 keeps masters in f32."},   \
+         .help = "Type of parameters and activations in computation; bf16 keeps f32 master "       \
+                 "parameters."},                                                                   \
     {                                                                                              \
         .name = "tied", .kind = HPC_FLAG, .offset = (base) + offsetof(model_options, tied),        \
         .help = "Use the embedding as the head."                                                   \

@@ -18,7 +18,7 @@ static int parse_range(history_options *h, asked *a, const char *range)
     const char *dots = strstr(range, "..");
     size_t n = dots ? (size_t)(dots - range) : 0;
     if (strstr(range, "..."))
-        return hpc_fail(HPC_E_ARG, "--range %.100s: two dots, as in v1..HEAD", range);
+        return hpc_fail(HPC_E_ARG, "--range %.100s: expected two dots, as in v1..HEAD", range);
     h->head = dots ? dots + 2 : range;
     if (!*h->head) h->head = "HEAD";
     if (n == 0) return HPC_OK;
@@ -64,7 +64,7 @@ static void rows_of(row out[ROWS], const history_result *r)
     const row all[ROWS] = {{"commits", "commits", r->commits},
                            {"there", "  measured before", r->there},
                            {"measured", "  measured now", r->measured},
-                           {"same", "  built to the same product as their parents", r->same},
+                           {"same", "  with the same product as their parents", r->same},
                            {"unbuilt", "  that do not build", r->unbuilt},
                            {"unrun", "  that do not run", r->unrun},
                            {"samples", "samples added", r->samples}};
@@ -94,15 +94,14 @@ static int report(const history_result *r, const collect_options *o)
     if (rc < 0) return rc;
     if (r->stopped)
         return hpc_fail(HPC_E_ABORTED,
-                        "stopped; what was measured is in %s, and the same command "
-                        "goes on",
+                        "stopped; measurements are kept in %s, and the same command continues",
                         o->measure.db);
     if (r->there + r->measured + r->same == 0)
-        return hpc_fail(
-            HPC_E_ARG,
-            "none of %lld commits could be measured: %lld do not build, %lld do not run; "
-            "what they printed is in table attempt of %s",
-            (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun, o->measure.db);
+        return hpc_fail(HPC_E_ARG,
+                        "none of %lld commits could be measured: %lld do not build, %lld do not "
+                        "run; their output is in table attempt of %s",
+                        (long long)r->commits, (long long)r->unbuilt, (long long)r->unrun,
+                        o->measure.db);
     return EXIT_DONE;
 }
 
@@ -138,28 +137,28 @@ static const hpc_option options[] = {
      .offset = offsetof(collect_options, repo),
      .fallback = ".",
      .argument = "DIR",
-     .help = "The git repository; it is only read."},
+     .help = "Git repository; only read."},
     {.name = "range",
      .kind = HPC_TEXT,
      .offset = offsetof(collect_options, range),
      .fallback = "HEAD",
      .argument = "A..B",
-     .help = "The commits behind B that are not behind A, and A; of B alone all."},
+     .help = "Commits to measure: A, and those reachable from B but not from A. With B alone: all "
+             "that are reachable from B."},
     {.name = "all",
      .kind = HPC_FLAG,
      .offset = offsetof(collect_options, all),
-     .help = "What merges brought too, not first parents alone."},
+     .help = "Include all commits of merged branches, not only first parents."},
     {.name = "path",
      .kind = HPC_TEXTS,
      .offset = offsetof(collect_options, path),
      .argument = "PATH",
-     .help = "Only commits that change something there; may be given several times."},
+     .help = "Measure only commits that change this path."},
     {.name = "product",
      .kind = HPC_TEXT,
      .offset = offsetof(collect_options, product),
      .argument = "FILE",
-     .help =
-         "A file that the build makes: where it is byte for byte the parent's, nothing is run."},
+     .help = "File that the build produces. If it is identical to the parent's, nothing is run."},
     ASKED_OPTIONS(offsetof(collect_options, measure)),
     HPC_CMD_JSON(collect_options),
     HPC_CMD_QUIET(collect_options),
@@ -168,40 +167,39 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_perf_collect = {
     .name = "perf collect",
-    .summary = "builds and runs the commits of a repository and keeps what they cost",
+    .summary = "Build and run the commits of a repository, and record their cost.",
     .arguments = "",
     .description =
-        "Writes each commit of a range to a folder of its own, builds it, runs it several times, "
-        "and keeps every sample in a performance history. The repository, its index and its work "
-        "tree are only read. Commands run in the commit's folder, without its .git, as you, under "
-        "limits, and whatever they leave running is ended.\n\n"
-        "Metrics are costs: less is better. time is wall clock, user is time of processors, memory "
-        "the largest process. instructions are counted by the processor (instructions-hardware) "
-        "where its counters can be had, else by valgrind (instructions-valgrind). What valgrind "
-        "counts is the same on a noisy machine. So is cost: instructions + 10 for each miss of a "
-        "first-level cache + 100 for "
-        "each of the last level, of simulated caches, and so sees memory traffic, but neither "
-        "vector width nor threads. NAME=PATTERN is a number that the run prints: the first group "
-        "( ) of the last match, POSIX extended, with \\d for a digit; NAME/s=PATTERN one of which "
-        "more is better, kept as its inverse 1/NAME.\n\n"
-        "What valgrind counts of a build with line numbers (-g, beside -O2 or -O3, changes no "
-        "code) is kept line by line, too: perf train and perf predict --db tell by it whether what "
-        "a commit changes runs at all, and how much of the cost is there.\n\n"
-        "Neighbouring commits run by turns in changing order, so that what the machine does "
-        "meanwhile falls on all of them. Runs are repeated until the median is known to "
-        "--precision, by the spread of the samples.\n\n"
-        "What was measured is in FILE at once. The same command goes on after a kill or Ctrl-C, "
-        "and measures only what is missing; with another --build, --run or --machine all is "
-        "measured anew, beside what is there. Commits that do not build or run are recorded there "
-        "with "
-        "the end of what they printed, and not tried again without --again. Submodules come from "
-        "the clones in .git/modules; those that are not there stay empty.",
+        "Checks out each commit of a range into its own folder, builds it, runs it several times, "
+        "and stores every sample in a performance history. The repository, its index and its work "
+        "tree are only read. Commands run in the folder of the commit, without its .git, under "
+        "your account and with limits on time and memory. Processes that they leave running are "
+        "terminated.\n\n"
+        "Metrics are costs: less is better. time is wall-clock time, user is CPU time, and memory "
+        "is the peak of the largest process. instructions are counted by the processor "
+        "(instructions-hardware) if its counters are accessible, otherwise by valgrind "
+        "(instructions-valgrind). Counts from valgrind are the same on a noisy machine. cost is "
+        "instructions + 10 per miss of a first-level cache + 100 per miss of the last level, in "
+        "simulated caches. It reflects memory traffic, but neither vector width nor threads. "
+        "NAME=PATTERN reads a number from the output of the run: the first group ( ) of the last "
+        "match of a POSIX extended regular expression, with \\d for a digit. NAME/s=PATTERN reads "
+        "a rate, for which more is better, and stores its inverse 1/NAME.\n\n"
+        "Counts from valgrind are also stored per source line if the build has line numbers (-g, "
+        "which does not change the code of -O2 or -O3). perf train and perf predict --db use this "
+        "line profile to see whether changed lines run at all, and their share of the cost.\n\n"
+        "Neighbouring commits run in alternation and in random order, so that disturbances on the "
+        "machine affect all of them. Runs repeat until the median is known to --precision.\n\n"
+        "Each sample is written to FILE at once. After a kill or Ctrl-C, the same command "
+        "continues and measures only what is missing. With another --build, --run or --machine, "
+        "all commits are measured again, and earlier samples are kept. Commits that fail to build "
+        "or run are recorded with the end of their output, and not tried again without --retry. "
+        "Submodules are taken from the clones in .git/modules; missing ones stay empty.",
     .examples =
         "hpccoder perf collect --range v1.0..HEAD --build 'make -j4' --run './bench' --db perf.db\n"
         "hpccoder perf collect --range HEAD~50..HEAD --build make --run './bench small' -m cost "
         "--db perf.db  # on a noisy machine\n"
         "hpccoder perf collect --build 'cmake -B b && cmake --build b' --run 'b/stream' -m "
-        "'triad/s=Triad: *(\\d+[.]\\d+)' --db perf.db  # a rate that is printed",
+        "'triad/s=Triad: *(\\d+[.]\\d+)' --db perf.db  # a rate from the output",
     .options = options,
     .options_bytes = sizeof(collect_options),
     .run = run,

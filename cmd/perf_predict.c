@@ -38,7 +38,7 @@ static int parse_range(hpc_perf_predict_options *ask, char *range)
 {
     char *dots = strstr(range, "..");
     if (strstr(range, "..."))
-        return hpc_fail(HPC_E_ARG, "%.100s: two dots, as in origin/main..HEAD", range);
+        return hpc_fail(HPC_E_ARG, "%.100s: expected two dots, as in origin/main..HEAD", range);
     ask->head = dots ? dots + 2 : range;
     if (!*ask->head) ask->head = "HEAD";
     ask->base = dots && dots > range ? range : NULL;
@@ -56,13 +56,13 @@ static int open_model(hpc_perf_model **out, const char *named)
         TRY(hpc_cmd_find(path, SHIPPED));
         if (!*path)
             TRY(hpc_fail(HPC_E_ARG,
-                         "%s does not lie where this program looks for it: name the "
-                         "folder of a model with --model",
+                         "cannot find %s in the folders of this program: name the folder of a "
+                         "model with --model",
                          SHIPPED));
     } else {
         bool folder = stat(named, &st) == 0 && S_ISDIR(st.st_mode);
         if (snprintf(path, sizeof path, "%s%s", named, folder ? "/model.json" : "") >= PATH_MAX)
-            TRY(hpc_fail(HPC_E_ARG, "--model: too long a path"));
+            TRY(hpc_fail(HPC_E_ARG, "--model: the path is too long"));
     }
     TRY(hpc_perf_model_read(out, path));
 out:
@@ -81,9 +81,9 @@ static int ask_history(prediction *x)
     int rc = HPC_OK;
     if (!o->measure)
         return given ? hpc_fail(HPC_E_ARG, "nothing is built or run without --measure") : rc;
-    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure goes by first parents, without --all"));
+    if (o->all) TRY(hpc_fail(HPC_E_ARG, "--measure follows first parents and excludes --all"));
     if (!o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
-        TRY(hpc_fail(HPC_E_ARG, "--measure is told as text or JSON, not --format %s", o->format));
+        TRY(hpc_fail(HPC_E_ARG, "--measure prints text or JSON, not --format %s", o->format));
     *h = (history_options)HISTORY_DEFAULTS;
     a->quiet = o->quiet;
     a->command = "perf predict";
@@ -115,8 +115,7 @@ static int open_heat(prediction *x)
     TRY(perf_profiles_open(&x->profiles, x->db));
     if (perf_profiles_n(x->profiles) == 0 && !x->o->measure && !x->o->quiet)
         hpc_cmd_warn(
-            "the history does not tell in which lines the cost is: perf collect -m cost of "
-            "a build with -g does",
+            "the history has no line profile: run perf collect -m cost with a build with -g",
             (void *)(uintptr_t) "perf predict");
     x->ask.heat = heat_of;
     x->ask.heat_from = x->profiles;
@@ -198,10 +197,10 @@ static int measure(prediction *x)
     x->history.stop = hpc_cmd_signals_stop(signals);
     TRY(predict_measure(m, &x->p, &x->history));
     if (m->points_n > 0 && m->measured == 0 && !m->stopped)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "none of %lld commits could be measured; what they printed is in table "
-                     "attempt of %s",
-                     (long long)m->failed, x->o->how.db));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "none of %lld commits could be measured; their output is in table attempt of %s",
+            (long long)m->failed, x->o->how.db));
     x->report.measured = m;
 out:
     hpc_cmd_signals_end(signals);
@@ -237,8 +236,7 @@ static int predict(prediction *x, const char *range)
     rc = is_failure(x) ? EXIT_FINDINGS : EXIT_DONE;
     if (x->measured.stopped)
         TRY(hpc_fail(HPC_E_ABORTED,
-                     "stopped; what was measured is in %s, and the same command "
-                     "goes on",
+                     "stopped; measurements are kept in %s, and the same command continues",
                      o->how.db));
 out:
     hpc_buf_release(&out);
@@ -254,9 +252,10 @@ static int run(void *options, int argc, char **argv)
     if (!a) goto out;
     if (argc != 1)
         TRY(argc > 1 ? hpc_fail(HPC_E_ARG, "unexpected argument '%.100s'", argv[1])
-                     : hpc_fail(HPC_E_ARG, "which commits? Give BASE..HEAD, as origin/main..HEAD"));
+                     : hpc_fail(HPC_E_ARG,
+                                "name the commits as BASE..HEAD, for example origin/main..HEAD"));
     if (o->json && strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0)
-        TRY(hpc_fail(HPC_E_ARG, "--json and --format %s are two formats", o->format));
+        TRY(hpc_fail(HPC_E_ARG, "--json and --format %s exclude each other", o->format));
     const char *range = hpc_arena_text(a, "%s", argv[0]);
     if (!range) goto out;
     TRY(parse_range(&x.ask, argv[0]));
@@ -281,48 +280,49 @@ out:
 
 const hpc_command hpc_cmd_perf_predict = {
     .name = "perf predict",
-    .summary = "Predict what commits do to performance, without running them.",
+    .summary = "Predict how commits change performance, without running them.",
     .arguments = "BASE..HEAD",
     .description =
-        "Reads what each commit after BASE and up to HEAD changes, function by function, and "
-        "predicts whether the program became slower, stayed the same or became faster, with a "
-        "probability and the lines that are the reason. The model learned from commits that were "
-        "measured. Nothing is built or run, and the repository is only read. The range as a whole "
-        "is judged as if it were one commit, against the commit at which HEAD and BASE parted.\n\n"
-        "Tests, documents and examples do not count, by the names of their folders and files: the "
-        "measured program does not contain them. --program names those that it does contain, -p a "
-        "compile_commands.json that lists the sources of its build.\n\n"
-        "A verdict is \"unknown\" where the model is not sure, or the change is unlike all that it "
-        "learned from. At most a stated share of the changes that are not slower is called slower "
-        "(5 % unless the model says otherwise), and at most a share of the slower ones is called "
-        "the same (10 %); twice these shares are proven. --verbose prints the shares of the model. "
-        "They hold for changes like those that the model learned from, not for code, machines or "
-        "metrics of another kind. Functions are judged as if they were commits.\n\n"
-        "Where the model learnt from what a language model says of changes (perf train "
-        "--language), --language names that, and it is asked: of each commit eight functions and "
-        "2,048 tokens at most, those with most changed lines.\n\n"
-        "Where the model learnt from in which lines the cost of a program is, --db names a "
-        "history of commits before these, made by perf collect with -m cost of builds with -g: "
-        "what did not run there hardly matters, and what took half of the time does.\n\n"
-        "It is advisory unless --fail-on is given: then the exit status is 1 if the range as a "
-        "whole is slower with that probability and not unknown; if nothing can be said of the "
-        "whole, or with --each, if a commit is. What is known and accepted does not count: a "
-        "commit with a line \"Perf-Ack: REASON\" in its message, and what the file .perf-ack of "
-        "HEAD names, in lines \"ID REASON\", \"PATH REASON\" or \"PATH:FUNCTION REASON\".\n\n"
-        "With --measure, what the prediction leaves open is built and run, as perf collect does "
-        "it and into such a history: the commits on both sides of each change that is not "
-        "predicted to be the same, and the ends of each stretch that is. Where a stretch changed "
-        "it is bisected to the commit. It is told how many commits were left alone and what time "
-        "that saved. A slow-down is missed where it is predicted to be the same, as about one in "
-        "ten is, and another change in its stretch makes up for it. Then --fail-on, whatever the "
-        "probability, fails on a slow-down that was measured.",
+        "Compares each commit after BASE and up to HEAD with its parent, function by function. "
+        "Predicts whether the program became slower, stayed the same or became faster, with a "
+        "probability and the lines that are the reason. The model was trained on measured commits. "
+        "Nothing is built or run, and the repository is only read. The range as a whole is judged "
+        "like one commit, against the merge base of HEAD and BASE.\n\n"
+        "Tests, documentation and examples do not count. They are recognised by the names of "
+        "folders and files. --program adds files that belong to the measured program. -p names a "
+        "compile_commands.json with the sources of its build.\n\n"
+        "The verdict is \"unknown\" if the model is not certain, or if the change is unlike its "
+        "training data. The model bounds two error rates: the share of changes that are not slower "
+        "but called slower (5 % by default), and the share of slower changes that are called the "
+        "same (10 %). Twice these rates are proven. --verbose prints the rates of the model. They "
+        "apply to changes like the training data, not to other kinds of code, machines or metrics. "
+        "Functions are judged as if they were commits.\n\n"
+        "If the model was trained with a language model (perf train --language), --language names "
+        "that language model. It reads at most eight functions and 2,048 tokens per commit, those "
+        "with the most changed lines first.\n\n"
+        "If the model was trained with line profiles, --db names a history of earlier commits, "
+        "from perf collect -m cost and builds with -g. Lines that did not run there hardly matter, "
+        "and lines with half of the cost matter most.\n\n"
+        "The result is advisory without --fail-on. With it, the exit status is 1 if the range as a "
+        "whole is slower with that probability and the verdict is not unknown. Single commits "
+        "decide if no verdict exists for the range, or with --each. Acknowledged slow-downs do not "
+        "count: commits with a line \"Perf-Ack: REASON\" in their message, and entries of the file "
+        ".perf-ack in HEAD, which are lines \"ID REASON\", \"PATH REASON\" or \"PATH:FUNCTION "
+        "REASON\".\n\n"
+        "With --measure, commits that the prediction leaves open are built and run as by perf "
+        "collect, into the same kind of history. These are the commits on both sides of each "
+        "change that is not predicted to be the same, and both ends of each stretch that is. A "
+        "stretch that changed is bisected to the commit. The summary counts the commits that were "
+        "not run and the time saved. A slow-down is missed if it is predicted to be the same, "
+        "which happens to about one in ten, and if another change in its stretch compensates for "
+        "it. --fail-on then fails on a measured slow-down, whatever its predicted probability.",
     .examples =
-        "hpccoder perf predict origin/main..HEAD  # what a branch does\n"
+        "hpccoder perf predict origin/main..HEAD  # effect of a branch\n"
         "hpccoder perf predict HEAD~1.. --fail-on 0.9  # exit status 1 if it is probably slower\n"
         "hpccoder perf predict origin/main..HEAD --format markdown >comment.md\n"
         "hpccoder perf predict v1..v2 --format sarif >perf.sarif\n"
         "hpccoder perf predict v1..v2 --measure --build make --run ./bench -m cost --db perf.db  # "
-        "and measure what that leaves open",
+        "also measure the open cases",
     .options = predict_option_table,
     .options_bytes = sizeof(predict_options),
     .run = run,

@@ -112,7 +112,7 @@ const char *perf_report_date(char out[PERF_REPORT_TEXT], int64_t seconds)
 
 const char *perf_report_built(const perf_shown *s)
 {
-    return s->build[0] ? s->build : "(nobody recorded it)";
+    return s->build[0] ? s->build : "(not recorded)";
 }
 
 const perf_commit *perf_report_commit(const perf_shown *s, int64_t at)
@@ -326,8 +326,8 @@ static int draw(const perf_report *r, const report_options *o)
     for (int64_t k = 0; k < r->n; k++) {
         rc = draw_series(r, &r->item[k], o->out);
         if (rc == HPC_E_UNSUPPORTED) {
-            hpc_cmd_warn("there are no pictures beside the page: gnuplot is not installed (Debian "
-                         "package gnuplot-nox)",
+            hpc_cmd_warn("the page has no separate plots: gnuplot is not installed (Debian package "
+                         "gnuplot-nox)",
                          (void *)(uintptr_t) "perf report");
             hpc_error_clear();
             rc = HPC_OK;
@@ -347,18 +347,18 @@ static int check(const perf_report *r)
     int64_t all = 0;
     for (int64_t k = 0; k < r->histories_n; k++) all += r->history[k].curves.all_n;
     if (r->n > 0 || all == 0) return HPC_OK;
-    return hpc_fail(
-        HPC_E_ARG,
-        "none of %lld series is of such a metric, command, build or machine; without --metric "
-        "and --series all are shown",
-        (long long)all);
+    return hpc_fail(HPC_E_ARG,
+                    "none of %lld series has this metric, command, build or machine; leave out "
+                    "--metric and --series to show all",
+                    (long long)all);
 }
 
 static int load(perf_report *r, const report_options *o)
 {
     hpc_git *git = NULL;
     int rc = HPC_OK;
-    if (o->db.n == 0) TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: what perf collect made"));
+    if (o->db.n == 0)
+        TRY(hpc_fail(HPC_E_ARG, "--db FILE is missing: a performance history from perf collect"));
     r->arena = hpc_arena_create(0);
     TRY(r->arena ? HPC_OK : HPC_E_NOMEM);
     r->history = hpc_arena_alloc(r->arena, (size_t)o->db.n, sizeof *r->history);
@@ -407,31 +407,30 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(report_options, db),
      .argument = "FILE",
-     .help = "A performance history, as perf collect makes it; may be given several times."},
+     .help = "Performance history from perf collect."},
     {.name = "repo",
      .kind = HPC_TEXT,
      .offset = offsetof(report_options, repo),
      .argument = "DIR",
-     .help = "The git repository, for what commits say of themselves; it is only read."},
+     .help = "Git repository for authors, dates and messages of commits; only read."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
      .offset = offsetof(report_options, out),
      .argument = "DIR",
-     .help = "Also write a page, DIR/index.html, and a picture of each series, DIR/1-time.png, "
-             "... (these need gnuplot)."},
+     .help = "Also write a page, DIR/index.html, and a plot of each series, DIR/1-time.png and so "
+             "on (needs gnuplot)."},
     {.name = "metric",
      .letter = 'm',
      .kind = HPC_TEXTS,
      .offset = offsetof(report_options, metric),
      .argument = "METRIC",
-     .help = "Only series of that metric; may be given several times."},
+     .help = "Report only series with this metric."},
     {.name = "series",
      .kind = HPC_TEXTS,
      .offset = offsetof(report_options, series),
      .argument = "TEXT",
-     .help = "Only series with that in their command, their build or machine; may be given several "
-             "times."},
+     .help = "Report only series with TEXT in their command, build or machine."},
     {.name = "threshold",
      .kind = HPC_REAL,
      .offset = offsetof(report_options, threshold),
@@ -439,34 +438,34 @@ static const hpc_option options[] = {
      .argument = "PERCENT",
      .least = 0,
      .most = 1000,
-     .help = "Smaller changes are none; 0: labels beyond 1 % for cost and instructions, beyond 5 % "
-             "else, change points beyond 0.5 %."},
+     .help = "Ignore smaller changes. 0: labels from 1 % for cost and instructions and from 5 % "
+             "for other metrics; change points from 0.5 %."},
     HPC_CMD_JSON(report_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_perf_report = {
     .name = "perf report",
-    .summary = "where a program became slower or faster over its commits",
+    .summary = "Report which commits made a program slower or faster.",
     .arguments = "",
     .description =
-        "Reads what perf collect measured. For each series (a command, what built it, a metric, a "
-        "machine): "
-        "the commits in the order of their parents, with the median of each and the interval in "
-        "which "
-        "it lies at 95 %; which commits are slower or faster than the one before that was "
-        "measured; and change points, at which the level changed for good: by all commits before "
-        "and after, so that they are found where no two neighbours show them. A change point has "
-        "an interval, and the commits at which it may have happened. Printed are the change "
-        "points, the largest first, and the labels.\n\n"
-        "Every metric is a cost: +10 % is slower. Labels bound the rate of false discoveries among "
-        "all commits of a series by 5 %; change points are expected falsely once in 2,000 commits. "
-        "Commits that were built to the bytes of the one before cost what that does. Commits of "
-        "branches have labels and take no part in change points.\n\n"
-        "The page has each series as a plot that says which commit is pointed at, its tables, and "
-        "the end of what failed builds and runs printed. It needs no script and no network.",
-    .examples = "hpccoder perf report --db perf.db --repo . --out report  # a page and pictures\n"
-                "hpccoder perf report --db perf.db -m cost --json  # for other programs\n",
+        "Reads measurements from perf collect. A series is a combination of command, build, metric "
+        "and machine. For each series, the report lists the commits in parent order with the "
+        "median and its 95 % confidence interval. It labels commits that are slower or faster than "
+        "the previous measured commit. It also finds change points, where the level changes "
+        "permanently. These use all commits before and after, so they are found even if no two "
+        "neighbouring commits differ clearly. Each change point has a confidence interval and a "
+        "list of commits at which it may have happened. The command prints the change points, "
+        "largest first, and the labels.\n\n"
+        "Every metric is a cost: +10 % is slower. The rate of false labels among all commits of a "
+        "series is at most 5 %. The expected rate of false change points is one in 2,000 commits. "
+        "A commit with a byte-identical build has the cost of the previous commit. Commits on "
+        "branches have labels but do not take part in change points.\n\n"
+        "The page contains a plot of each series that shows the commit under the pointer, the "
+        "tables, and the end of the output of failed builds and runs. It needs no script and no "
+        "network.",
+    .examples = "hpccoder perf report --db perf.db --repo . --out report  # a page and plots\n"
+                "hpccoder perf report --db perf.db -m cost --json  # for other programs",
     .options = options,
     .options_bytes = sizeof(report_options),
     .run = run};

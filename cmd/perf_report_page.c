@@ -125,7 +125,7 @@ static void put_changes(hpc_buf *out, const perf_report *r, const perf_shown *of
     for (int64_t k = 0; k < r->changes_n; k++) {
         if (of && r->change[k].of != of) continue;
         if (n == 0)
-            open_table(out, of ? "Change points" : "Change points, the largest first",
+            open_table(out, of ? "Change points" : "Change points, largest first",
                        of ? "#change|interval (95 %)|commit|date|where it may have happened|#p"
                           : "#change|interval (95 %)|series|commit|date|"
                             "where it may have happened|#p",
@@ -165,7 +165,7 @@ static void put_labels(hpc_buf *out, const perf_report *r, const perf_shown *s)
         perf_label l = s->curve->point[k].effect.label;
         if (l != PERF_SLOWER && l != PERF_FASTER) continue;
         if (n == 0)
-            open_table(out, "Commits against the one before that was measured",
+            open_table(out, "Commits compared with the previous measured commit",
                        "#change|interval (95 %)|label|commit|date|against|#q|#median|#runs",
                        r->repository);
         if (n++ < ROWS) put_label(out, r, s, k);
@@ -180,7 +180,7 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
         const perf_failure *f = s->curve->point[k].failure;
         if (!f) continue;
         if (n == 0)
-            open_table(out, "Failed builds and runs", "commit|date|what|the end of its log",
+            open_table(out, "Failed builds and runs", "commit|date|what|end of the log",
                        r->repository);
         if (n++ >= ROWS) continue;
         const char *stage = perf_report_line(r->arena, f->stage, 40);
@@ -210,14 +210,14 @@ static void put_facts(hpc_buf *out, const perf_shown *s)
     int64_t label[PERF_UNDECIDED + 1];
     hpc_buf_printf(out, "<p>%lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);
-    if (c->same_n)
-        hpc_buf_printf(out, ", %lld built to the same bytes as before", (long long)c->same_n);
+    if (c->same_n) hpc_buf_printf(out, ", %lld with a byte-identical build", (long long)c->same_n);
     if (c->failed_n) hpc_buf_printf(out, ", %lld failed", (long long)c->failed_n);
     if (c->beside_n)
-        hpc_buf_printf(out, "; %lld are of branches, which have labels and are not drawn",
+        hpc_buf_printf(out, "; %lld on branches, which have labels but are not drawn",
                        (long long)c->beside_n);
     perf_report_labels(label, s);
-    hpc_buf_printf(out, ". Against the one before (changes beyond %.3g %%):", 100 * c->threshold);
+    hpc_buf_printf(
+        out, ". Compared with the previous commit (changes above %.3g %%):", 100 * c->threshold);
     for (int k = 0; k <= PERF_UNDECIDED; k++)
         hpc_buf_printf(out, "%s %lld %s", k ? "," : "", (long long)label[k], perf_label_name(k));
     hpc_buf_text(out, ".</p>\n<p class=\"dim\">");
@@ -269,11 +269,12 @@ int perf_report_page(hpc_buf *out, const perf_report *r)
     int rc = HPC_OK;
     hpc_buf_text(out, head);
     hpc_plot_inline_style(out);
-    hpc_buf_text(out,
-                 "</style>\n</head>\n<body>\n<h1>What commits cost</h1>\n"
-                 "<p class=\"dim\">Every metric is a cost: +10 % is slower. Point at a plot to "
-                 "see which commit is there. Pale strips are where a change point may lie.</p>"
-                 "\n");
+    hpc_buf_text(out, "</style>\n"
+                      "</head>\n"
+                      "<body>\n"
+                      "<h1>Measured cost per commit</h1>\n"
+                      "<p class=\"dim\">Every metric is a cost: +10 % is slower. Point at a plot "
+                      "to see the commit. Pale strips mark the intervals of change points.</p>\n");
     if (r->n == 0)
         hpc_buf_text(out, "<p>Nothing was measured.</p>\n");
     else if (r->n > 1)

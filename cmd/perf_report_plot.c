@@ -199,7 +199,7 @@ out:
 static int add_branches(drawing *d)
 {
     const hpc_plot_series like = {
-        .name = "of a branch", .colour = 6, .mark = HPC_PLOT_MARK_RING, .apart = true};
+        .name = "on a branch", .colour = 6, .mark = HPC_PLOT_MARK_RING, .apart = true};
     int64_t n = d->s->of->curves.line.n;
     double *x, *y;
     int rc;
@@ -276,7 +276,10 @@ static void put_effect(hpc_buf *out, const drawing *d, const perf_point *p)
     if (p->base < 0) return;
     const char *base = perf_report_commit(d->s, p->base)->id;
     if (p->same)
-        hpc_buf_printf(out, "\nbuilt to the bytes of %.12s", base);
+        hpc_buf_printf(out,
+                       "\n"
+                       "byte-identical build to %.12s",
+                       base);
     else if (p->samples.n > 0)
         hpc_buf_printf(out, "\n%s (%s) against %.12s: %s", perf_report_share(a, p->effect.change),
                        perf_report_range(b, p->effect.low, p->effect.high), base,

@@ -16,12 +16,12 @@ void perf_report_noise(hpc_buf *out, const perf_curve *c)
     if (c->noise.freedom > 0)
         hpc_buf_printf(out, "runs scatter by %.2g %%", 100 * c->noise.sd);
     else
-        hpc_buf_text(out, "no commit was run twice");
+        hpc_buf_text(out, "no commit was run more than once");
     if (c->steps.noise == 0)
-        hpc_buf_text(out, "; too little to look for change points");
+        hpc_buf_text(out, "; too few commits to find change points");
     else
-        hpc_buf_printf(out, ", change points are told from noise of %.2g %%", 100 * c->steps.noise);
-    if (c->steps.waves > 1) hpc_buf_text(out, " that is slow");
+        hpc_buf_printf(out, ", noise level for change points %.2g %%", 100 * c->steps.noise);
+    if (c->steps.waves > 1) hpc_buf_text(out, " (slow drift)");
     if (c->steps.drifts_n > 0)
         hpc_buf_printf(out, "; %lld of %lld levels drift", (long long)c->steps.drifts_n,
                        (long long)c->steps.stretches_n);
@@ -36,12 +36,10 @@ static void put_series(hpc_buf *out, const perf_shown *s, bool histories)
     if (histories) hpc_buf_printf(out, ", %s", s->of->name);
     hpc_buf_printf(out, "\n    %lld of %lld commits measured", (long long)c->measured_n,
                    (long long)s->of->curves.line.n);
-    if (c->same_n)
-        hpc_buf_printf(out, ", %lld built to the same bytes as before", (long long)c->same_n);
+    if (c->same_n) hpc_buf_printf(out, ", %lld with a byte-identical build", (long long)c->same_n);
     if (c->failed_n) hpc_buf_printf(out, ", %lld failed", (long long)c->failed_n);
     if (c->beside_n)
-        hpc_buf_printf(out, "; %lld are of branches, without change points",
-                       (long long)c->beside_n);
+        hpc_buf_printf(out, "; %lld on branches, without change points", (long long)c->beside_n);
     hpc_buf_text(out, "\n    ");
     perf_report_noise(out, c);
     perf_report_labels(label, s);
@@ -93,16 +91,20 @@ void perf_report_text(hpc_buf *out, const perf_report *r)
     if (r->changes_n == 0)
         hpc_buf_text(out, "\nno change points\n");
     else
-        hpc_buf_printf(out, "\nchange points, the largest first\n  %10s  %-22s  %s  %-12s  %s\n",
+        hpc_buf_printf(out,
+                       "\n"
+                       "change points, largest first\n"
+                       "  %10s  %-22s  %s  %-12s  %s\n",
                        "change", "interval (95 %)", "of ", "commit", "where it may have happened");
     for (int64_t k = 0; k < r->changes_n; k++) put_change(out, &r->change[k], r);
     size_t before = out->n;
-    hpc_buf_text(out, "\ncommits against the one before that was measured\n");
+    hpc_buf_text(out, "\n"
+                      "commits compared with the previous measured commit\n");
     size_t head = out->n;
     for (int64_t k = 0; k < r->n; k++) put_labels(out, &r->item[k]);
     if (out->n > head || out->failed) return;
     out->n = before;
-    hpc_buf_text(out, "no commit is slower or faster than the one before that was measured\n");
+    hpc_buf_text(out, "no commit is slower or faster than the previous measured commit\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -10,8 +10,8 @@ static int check(const train_options *o)
 {
     int rc = HPC_OK;
     if (o->db.n + o->examples.n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: what to learn from"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: where the model goes"));
+        TRY(hpc_fail(HPC_E_ARG, "--db FILE or --examples FILE.csv is missing: the training data"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the model"));
 out:
     return rc;
 }
@@ -81,8 +81,8 @@ static int evaluate(hpc_buf *out, hpc_json_out *json, const lesson *l, const tra
         train_tell_judgement(out, json, &j, splits[k]);
     }
     if (!json && !l->bag)
-        hpc_buf_text(out, "no bag of tokens: it needs the text of all changes, and files of "
-                          "examples have none\n");
+        hpc_buf_text(out, "no bag-of-tokens baseline: it needs the text of all changes, which "
+                          "files of examples do not have\n");
 out:
     return rc;
 }
@@ -128,11 +128,11 @@ static int tell(hpc_buf *out, const lesson *l, const train_set *s, const hpc_per
         hpc_json_put_real(json, "miss", facts.miss);
         train_tell_set(out, json, s);
     } else {
-        hpc_buf_printf(out,
-                       "by %s; says \"slower\" of at most %g %% of those that are not, and "
-                       "\"same\" of at most %g %% of those that are slower, if new commits are "
-                       "like these\n",
-                       facts.metric, 100 * facts.alarm, 100 * facts.miss);
+        hpc_buf_printf(
+            out,
+            "by %s; calls at most %g %% of the commits that are not slower \"slower\", and at most "
+            "%g %% of the slower ones \"same\", if new commits are exchangeable with these\n",
+            facts.metric, 100 * facts.alarm, 100 * facts.miss);
     }
     if (o->evaluate || o->judge_on.n > 0) TRY(evaluate(out, json, l, s, o));
     if (json) {
@@ -176,48 +176,47 @@ static const hpc_option options[] = {
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, db),
      .argument = "FILE",
-     .help = "A performance history of perf collect; may be given several times."},
+     .help = "Performance history from perf collect."},
     {.name = "repo",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, repo),
      .argument = "[NAME=]DIR",
      .help =
-         "A repository that a history is about: that with its commits is taken; where the "
-         "history says it was if none is given. Of examples of repository NAME, features are found "
-         "anew in it. May be given several times."},
+         "Repository of a history, recognised by its commits. Default: the path that the history "
+         "records. NAME=DIR also recomputes the features of the examples of repository NAME."},
     {.name = "examples",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, examples),
      .argument = "FILE.csv",
-     .help = "Examples that perf train wrote before, also packed by zstd; may be given several "
-             "times."},
-    {.name = "heat",
+     .help = "Examples from an earlier perf train, plain or compressed with zstd."},
+    {.name = "line-profile",
+     .former = "heat",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, heat),
      .argument = "NAME=FILE",
-     .help = "A history that tells in which lines the cost of repository NAME is (perf collect -m "
-             "cost of builds with -g), where the one that its labels are of does not, and for "
-             "examples whose features are found anew. May be given several times."},
+     .help =
+         "History with a line profile of repository NAME (perf collect -m cost of builds with -g), "
+         "if the history with its labels has none, and for examples with recomputed features."},
     {.name = "language",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, language),
      .argument = "[NAME=]MODEL",
-     .help = "A language model of train --objective pairs: what it says of the commits of "
-             "repository NAME, or of those without one of their own, is learnt from too. It must "
-             "not have learnt from these commits itself. May be given several times."},
+     .help = "Language model from train --objective pairs: its scores for the commits of "
+             "repository NAME, or of repositories without their own model, become features. It "
+             "must not have been trained on these commits."},
     {.name = "out",
      .letter = 'o',
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, out),
      .argument = "DIR",
-     .help = "Where model.json and examples.csv go; made when it is not there."},
+     .help = "Folder for model.json and examples.csv; created if missing."},
     {.name = "metric",
      .letter = 'm',
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, metric),
      .argument = "METRIC",
-     .help = "Only labels by this; given several times, a commit is learnt by the first that it "
-             "has. If none is given: cost, instructions, time, user, memory, any other."},
+     .help = "Use only labels of this metric. If several are given, each commit uses the first one "
+             "that it has. Default order: cost, instructions, time, user, memory, any other."},
     {.name = "threshold",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, threshold),
@@ -225,8 +224,8 @@ static const hpc_option options[] = {
      .argument = "PERCENT",
      .least = 0,
      .most = 100,
-     .help = "From which change on a commit is slower or faster; 0: 1 for cost and instructions, "
-             "5 for what is measured."},
+     .help = "Smallest change that counts as slower or faster; 0: 1 for cost and instructions, 5 "
+             "for measured times and memory."},
     {.name = "alarm",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, alarm),
@@ -234,7 +233,7 @@ static const hpc_option options[] = {
      .argument = "PERCENT",
      .least = 0.01,
      .most = 50,
-     .help = "Of commits that are not slower (not faster), how many may be called so."},
+     .help = "Maximum share of commits that are not slower (not faster) but are called so."},
     {.name = "miss",
      .kind = HPC_REAL,
      .offset = offsetof(train_options, miss),
@@ -242,56 +241,56 @@ static const hpc_option options[] = {
      .argument = "PERCENT",
      .least = 0.01,
      .most = 50,
-     .help = "Of commits that are slower, how many may be called the same."},
+     .help = "Maximum share of slower commits that are called the same."},
     {.name = "evaluate",
      .kind = HPC_FLAG,
      .offset = offsetof(train_options, evaluate),
-     .help = "Tell how good it is on what was left out, beside what is simpler."},
+     .help = "Report the accuracy on held-out commits, next to simpler baselines."},
     {.name = "judge-on",
      .kind = HPC_TEXTS,
      .offset = offsetof(train_options, judge_on),
      .argument = "FILE.csv",
-     .help = "Examples that nothing is learnt from: tell how good it is on these, instead of on "
-             "what --evaluate leaves out. May be given several times."},
+     .help = "Test examples: report the accuracy on these instead of the commits that --evaluate "
+             "leaves out. Nothing is trained on them."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(train_options, seed),
      .fallback = "1",
      .argument = "N",
-     .help = "Of the intervals that --evaluate tells; the model has no chance in it."},
+     .help = "Seed of the bootstrap intervals of --evaluate. The model does not depend on it."},
     HPC_CMD_JSON(train_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_perf_train = {
     .name = "perf train",
-    .summary = "learns from performance histories what a change comes to",
+    .summary = "Train a predictor of performance changes on performance histories.",
     .arguments = "",
     .description =
-        "Reads performance histories and the repositories that they are about, finds what each "
-        "commit changed (loops, calls, allocations, accesses, flags, ...: nothing is built or "
-        "run), and learns to tell slower, same and faster from that. Writes DIR/model.json and "
-        "DIR/examples.csv: features and labels with names of repositories and ids of commits, "
-        "from which --examples learns again without any repository, also together with "
-        "histories of one's own. At least 10 slower, 20 same and 5 faster commits in which code "
-        "differs are needed.\n\n"
-        "A commit is held against the nearest before it that was measured. Where that cannot be "
-        "decided it is left out. Probabilities are calibrated, and the model abstains, by "
-        "examples that the part which judges them did not see: by repository where there are "
-        "four or more, else by stretches of time. It says \"slower\" of a share of about --alarm "
-        "at most of commits that are not slower, and \"same\" of a share of about --miss at most "
-        "of those that are (cross-conformal; at worst twice as much). This takes for granted "
-        "that a new commit is like the examples (exchangeable with them); it fails for code, "
-        "machines or metrics of another kind.\n\n"
-        "--evaluate leaves out each repository in its turn, and the last 30 % of each "
-        "repository's time, and says how the learner does on these, beside the shares of the "
-        "labels alone, logistic regression on the size of the diff, and one on the tokens of "
-        "added and removed lines. Every figure has its interval of 95 %, by a bootstrap over "
-        "commits.",
+        "Reads performance histories and their repositories and extracts features of each commit "
+        "(loops, calls, allocations, memory accesses, flags and so on) without building or running "
+        "anything. Trains a classifier with the classes slower, same and faster. Writes "
+        "DIR/model.json and DIR/examples.csv, which has features and labels with names of "
+        "repositories and ids of commits. --examples trains from such a file without the "
+        "repositories, also in combination with your own histories. The training data must contain "
+        "at least 10 slower, 20 same and 5 faster commits that change code.\n\n"
+        "Each commit is compared with the nearest earlier commit that was measured. Undecided "
+        "pairs are left out. Probabilities and abstentions are calibrated on examples that the "
+        "classifier was not trained on: by repository if there are at least four, otherwise by "
+        "periods of time. The model calls at most about --alarm of the commits that are not slower "
+        "\"slower\", and at most about --miss of the slower commits \"same\". The method is "
+        "cross-conformal prediction; the proven bound is twice as large. It assumes that new "
+        "commits are exchangeable with the examples. It fails for other kinds of code, machines or "
+        "metrics.\n\n"
+        "--evaluate leaves out each repository in turn, and then the last 30 % of each "
+        "repository's history, and reports the accuracy on these. Baselines are the class "
+        "frequencies, logistic regression on the size of the diff, and logistic regression on the "
+        "tokens of added and removed lines. Every figure has a 95 % confidence interval from a "
+        "bootstrap over commits.",
     .examples = "hpccoder perf train --db perf.db --out model\n"
                 "hpccoder perf train --db a.db --db b.db --metric cost --evaluate --out model\n"
                 "hpccoder perf train --db perf.db --examples model/examples.csv --out both  # with "
-                "what others measured",
+                "examples from others",
     .options = options,
     .options_bytes = sizeof(train_options),
     .run = run,

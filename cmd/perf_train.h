@@ -38,7 +38,7 @@ typedef struct train_set {
     int64_t rows;
     int64_t *chosen; /* each commit once; those that are learnt from first */
     int64_t chosen_n, learnt_n;
-    bool *heat_used; /* of each --heat */
+    bool *heat_used; /* of each --line-profile */
     int64_t given_n; /* of all, those to learn from */
 } train_set;         /* zero to begin with */
 void train_set_release(train_set *s);

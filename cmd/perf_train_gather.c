@@ -141,12 +141,14 @@ static int find_repository(source *s, const train_options *o, perf_db *db, const
     TRY(perf_db_repository(&path, &name, db));
     if (path.n == 0)
         TRY(hpc_fail(HPC_E_ARG, "%s",
-                     o->repo.n > 0 ? "none of the repositories that are given has its commits"
-                                   : "it does not say where its repository is: give it by --repo"));
+                     o->repo.n > 0
+                         ? "none of the repositories given contains its commits"
+                         : "it does not record the path of its repository: name it with --repo"));
     TRY(open_repository(s, path.data, name.data));
     TRY(commits_in(&n, s, l));
     if (n == 0)
-        TRY(hpc_fail(HPC_E_ARG, "%.300s has none of its commits: give its repository by --repo",
+        TRY(hpc_fail(HPC_E_ARG,
+                     "%.300s contains none of its commits: name its repository with --repo",
                      path.data));
 out:
     hpc_buf_release(&path);
@@ -291,10 +293,9 @@ static int open_heat(train_set *set, source *s, const train_options *o)
         TRY(perf_db_expect(s->heat, s->git));
         TRY(perf_profiles_open(&s->profiles, s->heat));
         if (perf_profiles_n(s->profiles) == 0)
-            TRY(hpc_fail(HPC_E_ARG,
-                         "%.300s does not tell in which lines the cost is: perf collect -m cost "
-                         "of a build with -g does",
-                         path));
+            TRY(hpc_fail(
+                HPC_E_ARG,
+                "%.300s has no line profile: run perf collect -m cost with a build with -g", path));
         set->heat_used[k] = true;
     }
 out:
@@ -341,7 +342,8 @@ static int add_history(train_set *set, train_row *row, const train_options *o)
     TRY(add_labels(set, row, &s, &l, o->evaluate));
     TRY(train_language_put(&s.language, set));
     if (row->lacking == l.n)
-        TRY(hpc_fail(HPC_E_ARG, "its repository, %.200s, has the files of none of its commits",
+        TRY(hpc_fail(HPC_E_ARG,
+                     "its repository, %.200s, does not contain the files of any of its commits",
                      s.name));
 out:
     if (rc < 0 && db) hpc_error_where("%.200s", row->path);
@@ -416,11 +418,10 @@ static int add_example(train_set *set, train_row *row, const train_options *o,
     TRY(again);
     row->lacking += s->git && again == 0;
     if (file->lacks && again == 0)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%.200s: it was made without %s, which is found in the repository: give it "
-                     "by --repo %.200s=DIR%s",
-                     row->path, file->lacks, name,
-                     s->git ? "; that which was given lacks commits" : ""));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "%.200s: it lacks %s; recompute it from the repository with --repo %.200s=DIR%s",
+            row->path, file->lacks, name, s->git ? "; the one given lacks commits" : ""));
     TRY(hpc_perf_examples_add(&set->all, &e, name, metric, &from->base, &from->head));
     bool added = rc == 1;
     if (added) count(row, &e);
@@ -458,7 +459,8 @@ out:
     return rc;
 }
 
-/* Each --heat has a name, and one that something is about: before, and behind all the rest. */
+/* Each --line-profile has a name, and one that something is about: before, and behind all the rest.
+ */
 static int check_heat(const train_set *s, const train_options *o, bool behind)
 {
     hpc_buf text = {0};
@@ -469,12 +471,14 @@ static int check_heat(const train_set *s, const train_options *o, bool behind)
         TRY(hpc_buf_text(&text, o->heat.item[k]));
         TRY(hpc_cmd_name_path(&name, &path, text.data));
         if (!name || !*name)
-            TRY(hpc_fail(HPC_E_ARG, "--heat %.200s: NAME=FILE, the name of the repository first",
-                         o->heat.item[k]));
+            TRY(hpc_fail(
+                HPC_E_ARG,
+                "--line-profile %.200s: expected NAME=FILE with the name of the repository",
+                o->heat.item[k]));
         if (behind && !s->heat_used[k])
             TRY(hpc_fail(HPC_E_ARG,
-                         "--heat %.200s: nothing is about a repository %.200s; examples are if it "
-                         "is given by --repo %.200s=DIR",
+                         "--line-profile %.200s: no history is about repository %.200s; for "
+                         "examples, also name it with --repo %.200s=DIR",
                          o->heat.item[k], name, name));
     }
 out:

@@ -58,8 +58,8 @@ void train_tell_set(hpc_buf *out, hpc_json_out *json, const train_set *s)
     }
     if (s->rows > 1) say_row(out, &all);
     hpc_buf_printf(out,
-                   "* of them, those in which no code differs: they are the same, and nothing is "
-                   "learnt from them\n%lld commits are learnt from, each by one metric\n",
+                   "* commits without a change of code: labelled the same, not used for training\n"
+                   "%lld commits used for training, each with one metric\n",
                    (long long)s->learnt_n);
 }
 
@@ -124,7 +124,7 @@ static void say_rivals(hpc_buf *out, const hpc_perf_judgement *j)
             if (j->has[r] && is_told((hpc_perf_rival)r, f)) say_interval(out, j->figure[r][f]);
         hpc_buf_text(out, "\n");
     }
-    hpc_buf_text(out, "the learner's less theirs\n");
+    hpc_buf_text(out, "the learner's minus theirs\n");
     for (int f = 0; f < HPC_PERF_COVERAGE; f++) {
         hpc_buf_printf(out, "%-20s  %22s", hpc_perf_figure_name((hpc_perf_figure)f), "");
         for (int r = HPC_PERF_LEARNER + 1; r < HPC_PERF_RIVALS; r++)
@@ -140,9 +140,9 @@ void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judge
                                        [HPC_PERF_BY_TIME] = "by_time",
                                        [HPC_PERF_APART] = "apart"};
     static const char *const words[] = {
-        [HPC_PERF_BY_GROUP] = "each repository in its turn left out",
-        [HPC_PERF_BY_TIME] = "the last part of each repository's time left out",
-        [HPC_PERF_APART] = "commits that nothing was learnt from"};
+        [HPC_PERF_BY_GROUP] = "leaving out each repository in turn",
+        [HPC_PERF_BY_TIME] = "leaving out the last part of each repository's history",
+        [HPC_PERF_APART] = "commits not used for training"};
     if (json) {
         hpc_json_open(json, keys[split], '{');
         put_judgement(json, j);
@@ -155,7 +155,9 @@ void train_tell_judgement(hpc_buf *out, hpc_json_out *json, const hpc_perf_judge
                    words[split], (long long)j->n[HPC_PERF_SLOWER], (long long)j->n[HPC_PERF_SAME],
                    (long long)j->n[HPC_PERF_FASTER], (long long)j->groups);
     if (j->left_out > 0)
-        hpc_buf_printf(out, "%lld repositories could not be judged: the rest is too little\n",
-                       (long long)j->left_out);
+        hpc_buf_printf(
+            out,
+            "%lld repositories could not be judged: the remaining training data is too small\n",
+            (long long)j->left_out);
     say_rivals(out, j);
 }

@@ -62,7 +62,7 @@ int hpc_cmd_plan_model(hpc_model_config *out, const plan_ask *a)
         return HPC_OK;
     }
     int rc = hpc_model_config_read(out, a->shape);
-    if (rc < 0) return hpc_error_where("--shape: no known shape, and no model directory");
+    if (rc < 0) return hpc_error_where("--shape: neither a known shape nor a model directory");
     out->dtype = compute_dtype(a->model.dtype);
     out->dropout = a->model.dropout;
     if (out->positions < a->model.length) out->positions = a->model.length;

@@ -48,8 +48,8 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .kind = HPC_TEXT,                                                                         \
          .offset = (base) + offsetof(plan_ask, shape),                                             \
          .argument = "NAME|DIR",                                                                   \
-         .help = "A known model in place of the numbers above (gpt-5b to gpt-640b, gpt3-175b, "    \
-                 "llama-7b), or a model directory's."},                                            \
+         .help = "Known model instead of the sizes above (gpt-5b to gpt-640b, gpt3-175b, "         \
+                 "llama-7b), or a model directory."},                                              \
         GRID_OPTIONS((base) + offsetof(plan_ask, ranks), ""),                                      \
         PRUNE_OPTIONS((base) + offsetof(plan_ask, pruned)),                                        \
         {.name = "accumulate",                                                                     \
@@ -59,26 +59,26 @@ extern const char *const hpc_cmd_plan_policies[]; /* by hpc_recompute_policy */
          .argument = "N",                                                                          \
          .least = 1,                                                                               \
          .most = 1e6,                                                                              \
-         .help = "Microbatches in a step."},                                                       \
+         .help = "Microbatches per step."},                                                        \
         {.name = "optimizer",                                                                      \
          .kind = HPC_CHOICE,                                                                       \
          .offset = (base) + offsetof(plan_ask, optimizer),                                         \
          .fallback = "adamw",                                                                      \
          .argument = "NAME",                                                                       \
          .choices = hpc_optimizer_names,                                                           \
-         .help = "Whose update and refresh it has."},                                              \
+         .help = "Optimizer of the update and the refresh."},                                      \
         {.name = "recompute",                                                                      \
          .kind = HPC_CHOICE,                                                                       \
          .offset = (base) + offsetof(plan_ask, recompute),                                         \
          .fallback = "none",                                                                       \
          .argument = "POLICY",                                                                     \
          .choices = hpc_cmd_plan_policies,                                                         \
-         .help = "What backward makes again instead of keeping it: all of a block, or what is "    \
-                 "cheap."},                                                                        \
+         .help = "Values that the backward pass recomputes instead of storing: all of a block "    \
+                 "(block), or only cheap ones (selective)."},                                      \
     {                                                                                              \
         .name = "recompute-blocks", .kind = HPC_INT,                                               \
         .offset = (base) + offsetof(plan_ask, recompute_blocks), .fallback = "0", .argument = "N", \
-        .most = 32767, .help = "Recompute in the first N blocks only; 0: in all."                  \
+        .most = 32767, .help = "Recompute only in the first N blocks; 0: in all."                  \
     }
 
 #endif

@@ -49,7 +49,7 @@ static int check_memory(check *c, const hpc_step_ranks *r, const hpc_model_confi
     TRY(hpc_step_memory_most(&c->most, &c->rank, r, model, d));
     rc = cap > 0 && c->most.all > cap
              ? hpc_fail(HPC_E_STATE,
-                        "rank %d needs %s, --memory allows %s: fewer sequences, recompute, a "
+                        "rank %d needs %s, --memory allows %s: use fewer sequences, --recompute, a "
                         "higher --zero or more ranks along row or depth",
                         c->rank, hpc_cmd_bytes(need, c->most.all), hpc_cmd_bytes(have, cap))
              : HPC_OK;
@@ -168,7 +168,7 @@ static const hpc_option options[] = {
      .fallback = "0",
      .argument = "GIB",
      .most = 1e6,
-     .help = "What a rank may allocate; 0: any amount."},
+     .help = "Memory limit per rank; 0: no limit."},
     {.name = "backend",
      .kind = HPC_TEXT,
      .offset = offsetof(check_options, backend),
@@ -179,7 +179,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(check_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     HPC_CMD_THREADS(check_options),
     HPC_CMD_JSON(check_options),
     {.name = NULL},
@@ -187,22 +187,23 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_plan_check = {
     .name = "plan check",
-    .summary = "prove a training step on many ranks before any of them starts",
+    .summary = "Verify a training step on many ranks before it starts.",
     .arguments = "",
     .description =
-        "Makes the programs of all ranks of the grid (of more than 64, of those that stand for "
-        "all: the first, second and last along each axis) and proves three things. Order: all "
-        "start the same collectives, of the same kinds, types and sizes, over the same axes, in "
-        "the same order, so that none waits for ever. Layouts: each instruction of one rank's step "
-        "is done once on all of its elements; partial sums are summed once before anything is made "
-        "of them that is not linear, replicas agree, parts cover their tensor once, random numbers "
-        "go with their elements, and what is kept gathered is gathered again when it was written. "
-        "Memory: what the rank that needs most allocates, by what it is for, stays below "
-        "--memory. Of a pruned step (--prune) each part of a matrix is taken to keep its share, "
-        "which those of a mask that was drawn need not.\n\n"
-        "The proof takes programs as they are and knows nothing of how they were made; it trusts "
-        "the op table's rules, which other tests hold against one rank's numbers. Exit code 1: "
-        "something does not hold, and the line says which instruction, tensor and rank.",
+        "Builds the programs of all ranks of the grid and proves three properties. With more than "
+        "64 ranks, it builds those of representative ranks: the first, second and last along each "
+        "axis. Order: all ranks start the same collectives, with the same kinds, types and sizes, "
+        "over the same axes, in the same order, so that none waits forever. Layouts: each "
+        "instruction of the step of one rank is done exactly once on all of its elements. Partial "
+        "sums are reduced once before any nonlinear use; replicas agree; parts cover their tensor "
+        "once; random numbers belong to their elements; and gathered values are gathered again "
+        "after they were written. Memory: the allocations of the rank that needs most, listed by "
+        "purpose, stay below --memory. For a pruned step (--prune), each part of a matrix is "
+        "assumed to keep its share, which a real mask need not do.\n\n"
+        "The proof reads the finished programs and does not depend on how they were made. It "
+        "relies on the rules of the op table; other tests compare these with the results of one "
+        "rank. Exit status 1: a property is violated, and the message names the instruction, "
+        "tensor and rank.",
     .examples = "hpccoder plan check --grid data=2,depth=2,row=2 --zero 1\n"
                 "hpccoder plan check --shape gpt-20b --dtype bf16 --grid data=64,row=8 --zero 1 "
                 "--sequences 64 --length 2048 --memory 80",

@@ -103,28 +103,29 @@ static const hpc_option options[] = {
      .fallback = "0",
      .argument = "N",
      .most = 1e6,
-     .help = "Whose program to show."},
+     .help = "Rank to show."},
     {.name = "optimizer",
      .kind = HPC_CHOICE,
      .offset = offsetof(plan_options, optimizer),
      .fallback = "adamw",
      .argument = "NAME",
      .choices = hpc_optimizer_names,
-     .help = "Whose update and refresh to show."},
+     .help = "Optimizer of the update and the refresh."},
     {.name = "recompute",
      .kind = HPC_CHOICE,
      .offset = offsetof(plan_options, recompute),
      .fallback = "none",
      .argument = "POLICY",
      .choices = hpc_cmd_plan_policies,
-     .help = "What backward makes again instead of keeping it: all of a block, or what is cheap."},
+     .help = "Values that the backward pass recomputes instead of storing: all of a block (block), "
+             "or only cheap ones (selective)."},
     {.name = "recompute-blocks",
      .kind = HPC_INT,
      .offset = offsetof(plan_options, recompute_blocks),
      .fallback = "0",
      .argument = "N",
      .most = 32767,
-     .help = "Recompute in the first N blocks only; 0: in all."},
+     .help = "Recompute only in the first N blocks; 0: in all."},
     {.name = "backend",
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, backend),
@@ -135,28 +136,27 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(plan_options, isa),
      .argument = "NAME",
-     .help = "Instruction set; the best that this CPU runs if not given."},
+     .help = "Instruction set. Default: the best that this CPU supports."},
     HPC_CMD_THREADS(plan_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_plan_show = {
     .name = "plan show",
-    .summary = "a training step as the program that a rank runs",
+    .summary = "Show a training step as the program that a rank runs.",
     .arguments = "",
     .description =
-        "Emits a transformer of the Llama shape, differentiates it, lets backward recompute what "
-        "--recompute says, shards it over the grid, puts communication behind computing "
-        "(backward[1] "
-        "is the last of several microbatches, with the norm), "
-        "selects kernels, places every value, and prints the result, one line per instruction: "
-        "outputs, op and inputs, attributes, types with layouts, block, the kernel, the address of "
-        "the first output, and the barriers before it.\n\n"
-        "State carries its version behind an @. The footer counts instructions and barriers by "
-        "segment and bytes by arena, with the largest set alive at once as their floor.",
-    .examples = "hpccoder plan show --layers 1  # one block, on one rank\n"
-                "hpccoder plan show --grid data=2 --rank 1  # what the second of two ranks runs\n"
-                "hpccoder plan show --recompute block  # less memory for more flops",
+        "Emits a transformer of the Llama shape, differentiates it, applies recomputation "
+        "(--recompute), shards it over the grid, overlaps communication with computation, selects "
+        "kernels, and assigns an address to every value. Prints the result with one line per "
+        "instruction: outputs, op and inputs, attributes, types with layouts, block, kernel, "
+        "address of the first output, and the barriers before it. backward[1] is the last of "
+        "several microbatches and includes the norm.\n\n"
+        "The version of a state follows an @. The footer counts instructions and barriers by "
+        "segment and bytes by arena, with the largest set of live values as a lower bound.",
+    .examples = "hpccoder plan show --layers 1  # one block on one rank\n"
+                "hpccoder plan show --grid data=2 --rank 1  # the second of two ranks\n"
+                "hpccoder plan show --recompute block  # less memory for more operations",
     .options = options,
     .options_bytes = sizeof(plan_options),
     .run = run,

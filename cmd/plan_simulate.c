@@ -43,9 +43,10 @@ static int find_machine(hpc_machine *out, const char *asked)
     char name[64], path[PATH_MAX];
     int rc;
     if (!asked)
-        return hpc_fail(HPC_E_ARG, "--machine names a file, or one of those that come with "
-                                   "the program (dgx-h100, a100-selene, a100-perlmutter, "
-                                   "mi250x-frontier, cpu-cluster, two-cores)");
+        return hpc_fail(
+            HPC_E_ARG,
+            "--machine is missing: name a file, or a machine that comes with the program "
+            "(dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, cpu-cluster, two-cores)");
     if (access(asked, R_OK) == 0) return hpc_machine_read(out, asked);
     snprintf(name, sizeof name, "machines/%.40s.json", asked);
     TRY(hpc_cmd_find(path, name));
@@ -71,7 +72,7 @@ static int simulate(row *r, const study *t, bool place)
     int64_t rows = a->model.sequences / r->accumulate;
     ask.accumulate = r->accumulate;
     if (a->model.sequences % r->accumulate)
-        return hpc_fail(HPC_E_ARG, "--sequences %lld are not divided by --accumulate %lld",
+        return hpc_fail(HPC_E_ARG, "--sequences %lld is not a multiple of --accumulate %lld",
                         (long long)a->model.sequences, (long long)r->accumulate);
     TRY(hpc_cmd_plan_emit(&s, &ask, &t->model, &r->parallel, rows));
     if (hpc_grid_size(&r->parallel.grid) > 1)
@@ -134,10 +135,10 @@ static int try_all(study *t)
                 TRY(try_plan(t, n));
             }
     if (t->n == 0)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "no grid of %d ranks divides %lld sequences, and heads and widths "
-                     "of the model",
-                     devices, (long long)t->o->ask.model.sequences));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "no grid of %d ranks divides both %lld sequences and the heads and widths of the model",
+            devices, (long long)t->o->ask.model.sequences));
 out:
     return rc;
 }
@@ -286,8 +287,8 @@ static void put_one(hpc_buf *out, const study *t, const row *r)
                    r->parallel.zero, (long long)r->accumulate,
                    (double)hpc_model_config_params(&t->model));
     hpc_buf_printf(out,
-                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% with all "
-                   "that the program does)\n",
+                   "step            %.4g s, %.4g tokens/s, %.1f %% of peak (%.1f %% including "
+                   "recomputation)\n",
                    s->step_s, (double)t->tokens / s->step_s, 100 * model_share(t, r),
                    100 * program_share(t, r));
     if (s->refresh_s > 0) hpc_buf_printf(out, "refresh         %.4g s each\n", s->refresh_s);
@@ -295,7 +296,7 @@ static void put_one(hpc_buf *out, const study *t, const row *r)
     hpc_buf_printf(out,
                    "communication   %.4g s, of which %.4g s are waited for and %.0f %% hidden\n",
                    s->communication_s, s->exposed_s, 100 * hidden);
-    hpc_buf_printf(out, "at least        %.4g s, were all of the shorter one hidden\n", s->least_s);
+    hpc_buf_printf(out, "at least        %.4g s, with perfect overlap\n", s->least_s);
     hpc_buf_printf(out, "memory          %s a rank, of %s: ", hpc_cmd_bytes(a, r->memory.all),
                    hpc_cmd_bytes(b, t->machine.memory));
     hpc_buf_printf(out, "parameters %s, gradients %s, ", hpc_cmd_bytes(c, r->memory.parameters),
@@ -340,7 +341,7 @@ static void put_list(hpc_buf *out, const study *t)
                        r->s.least_s, 100 * model_share(t, r), hpc_cmd_bytes(bytes, r->memory.all),
                        r->parallel.overlap || t->o->ask.ranks.no_overlap ? "" : "  --no-overlap");
     }
-    if (t->n == 0) hpc_buf_text(out, "none of them fits: more devices, --recompute or --zero\n");
+    if (t->n == 0) hpc_buf_text(out, "no plan fits: use more devices, --recompute or --zero\n");
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -352,7 +353,8 @@ static int run_study(study *t)
     if (t->machine.host) TRY(hpc_device_open(&t->device, NULL));
     if (o->best > 0) {
         if (o->ask.ranks.grid[0])
-            TRY(hpc_fail(HPC_E_ARG, "--grid and --best: a search chooses the grid by itself"));
+            TRY(hpc_fail(HPC_E_ARG,
+                         "--grid and --best exclude each other: --best searches for the grid"));
         TRY(try_all(t));
         TRY(keep_best(t));
         goto out;
@@ -399,17 +401,16 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(simulate_options, machine),
      .argument = "NAME|FILE",
-     .help = "Its description: dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, "
-             "cpu-cluster, two-cores, or a file like theirs."},
+     .help = "Machine: dgx-h100, a100-selene, a100-perlmutter, mi250x-frontier, cpu-cluster, "
+             "two-cores, or a JSON file of the same format."},
     {.name = "best",
      .kind = HPC_INT,
      .offset = offsetof(simulate_options, best),
      .fallback = "0",
      .argument = "N",
      .most = 65536,
-     .help =
-         "Try all grids of N ranks, with 1, 2, 4, ... microbatches, and without overlap where that "
-         "saves what is missing, and list the fastest that fit."},
+     .help = "Try all grids of N ranks with 1, 2, 4, ... microbatches, also without overlap if "
+             "that makes a plan fit into memory, and list the fastest plans that fit."},
     {.name = "top",
      .kind = HPC_INT,
      .offset = offsetof(simulate_options, top),
@@ -417,29 +418,28 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1000,
-     .help = "How many of them."},
+     .help = "Number of plans to list."},
     HPC_CMD_JSON(simulate_options),
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_plan_simulate = {
     .name = "plan simulate",
-    .summary = "what a training step would take on a machine that is described in a file",
+    .summary = "Estimate the time of a training step on a given machine.",
     .arguments = "",
     .description =
-        "Makes the program that the first rank of the grid would run and walks it against a clock, "
-        "allocating nothing of it: each instruction takes the longer of its operations and of its "
-        "bytes at the machine's rates; each collective takes what a ring, or rings level by level, "
-        "take on the links that it crosses, which all links over the same axes use at once; "
-        "computation waits for a collective where it reads what comes of it. --sequences are those "
-        "of a step, on all ranks; of a pruned step (--prune) each part of a matrix is taken to "
-        "keep "
-        "its share.\n\n"
-        "Bytes sent by axis, operations and memory are counts, which equal those of a run. Times "
-        "are predictions, and said to be such. A machine is a JSON file: rates by type and the "
-        "share of them that products reach, memory and its bandwidth, links level by level; each "
-        "of those that come with the program names its sources. Exit code 1: the plan does not "
-        "fit into the machine's memory.",
+        "Builds the program of the first rank of the grid and simulates it without allocating its "
+        "memory. The time of an instruction is the larger of its operations and its bytes at the "
+        "rates of the machine. The time of a collective is that of a ring, or of hierarchical "
+        "rings, on the links that it crosses; all groups along the same axes use the links at the "
+        "same time. Computation waits for a collective when it reads the result. --sequences "
+        "counts the sequences of a step over all ranks. For a pruned step (--prune), each part of "
+        "a matrix is assumed to keep its share.\n\n"
+        "Bytes sent by axis, operations and memory are exact counts that match a run. Times are "
+        "predictions and marked as such. A machine is a JSON file with rates by type, the share of "
+        "these rates that matrix products reach, memory size and bandwidth, and links by level. "
+        "The machine files that come with the program name their sources. Exit status 1: the plan "
+        "does not fit into the memory of the machine.",
     .examples = "hpccoder plan simulate --machine a100-selene --shape gpt-20b --dtype bf16 "
                 "--grid data=32,row=8 --zero 1 --sequences 512 --length 2048 --accumulate 4\n"
                 "hpccoder plan simulate --machine dgx-h100 --shape gpt-40b --dtype bf16 --best 64 "

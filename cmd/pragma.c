@@ -54,7 +54,7 @@ static int read_text(pragma_file *f)
     struct stat st;
     int rc = HPC_OK;
     if (stat(f->d.path, &st) == 0 && !S_ISREG(st.st_mode))
-        return hpc_fail(HPC_E_ARG, "%s: no file, but a %s; name source files", f->d.path,
+        return hpc_fail(HPC_E_ARG, "%s is a %s; name source files", f->d.path,
                         S_ISDIR(st.st_mode) ? "folder" : "device or pipe");
     TRY(hpc_file_read(&f->d.text, f->d.path, FILE_MOST));
     TRY(hpc_buf_text(&f->d.text, "")); /* an empty one has data too */
@@ -64,11 +64,12 @@ static int read_text(pragma_file *f)
     if (is_utf16)
         rc = hpc_fail(HPC_E_FORMAT, "%s: UTF-16 text: convert it to UTF-8 first", f->d.path);
     else if (zero)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: not a text: byte %zu is NUL", f->d.path,
+        rc = hpc_fail(HPC_E_FORMAT, "%s is not text: byte %zu is NUL", f->d.path,
                       (size_t)(zero - f->d.text.data));
     f->d.language = hpc_language_of(f->d.path, f->d.text.data, f->d.text.n);
     if (rc >= 0 && f->d.language == HPC_LANGUAGE_NONE)
-        rc = hpc_fail(HPC_E_ARG, "%s: neither C, C++, CUDA, HIP, OpenCL nor Fortran by its name",
+        rc = hpc_fail(HPC_E_ARG,
+                      "%s: the file name is not one of C, C++, CUDA, HIP, OpenCL or Fortran",
                       f->d.path);
 out:
     return rc;
@@ -214,7 +215,7 @@ static void remark(const pragma_file *f, judging *j)
     warn_of_errors(f, j);
     warn_of_skipped(f, j);
     if (f->d.cut && !j->o->quiet)
-        fprintf(stderr, "hpccoder pragma: %s: too large: functions at its end are left out\n",
+        fprintf(stderr, "hpccoder pragma: %s: too large, functions at its end are skipped\n",
                 f->d.path);
 }
 
@@ -241,7 +242,7 @@ static int check_line(const pragma_file *f, int64_t at)
     int64_t lines = f->d.text.n > 0 && f->d.text.data[f->d.text.n - 1] != '\n';
     for (size_t k = 0; k < f->d.text.n; k++) lines += f->d.text.data[k] == '\n';
     if (at <= lines) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld: it has %lld line%s", f->d.path,
+    return hpc_fail(HPC_E_ARG, "%s: there is no line %lld, the file has %lld line%s", f->d.path,
                     (long long)at, (long long)lines, lines == 1 ? "" : "s");
 }
 
@@ -391,8 +392,8 @@ static int judge_all(run_of_files *r, const int *stop)
     TRY(print_end(r, done));
     if (done < r->n) {
         fprintf(stderr,
-                "hpccoder pragma: stopped after %lld of %lld files; for the others give the same "
-                "command with --from %s\n",
+                "hpccoder pragma: stopped after %lld of %lld files; continue with the same command "
+                "and --from %s\n",
                 (long long)done, (long long)r->n, r->path[done]);
         r->all->worst = EXIT_FAILURE_INTERNAL;
     }
@@ -411,7 +412,7 @@ static int summarise(const judging *j)
     hpc_buf out = {0};
     if (j->o->quiet || j->o->diff || j->json || j->sarif || j->files_n == 0) return HPC_OK;
     if (j->o->fix)
-        hpc_buf_printf(&out, "%lld directive%s put in\n", (long long)j->directives_n,
+        hpc_buf_printf(&out, "%lld directive%s inserted\n", (long long)j->directives_n,
                        j->directives_n == 1 ? "" : "s");
     else if (j->o->check)
         hpc_buf_printf(&out, "%lld wrong directive%s\n", (long long)j->wrong_n,
@@ -433,7 +434,7 @@ static int check_options(judging *j, int argc)
     const pragma_options *o = j->o;
     j->sarif = strcmp(o->format, "sarif") == 0;
     j->json = !j->sarif && (o->json || strcmp(o->format, "json") == 0);
-    if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; --help tells more");
+    if (argc == 0) return hpc_fail(HPC_E_ARG, "name source files; see --help");
     if (o->diff + o->fix + o->check > 1)
         return hpc_fail(HPC_E_ARG, "--diff, --fix and --check exclude each other");
     if (o->force && !o->fix)
@@ -441,12 +442,12 @@ static int check_options(judging *j, int argc)
     if (o->guard && o->conditional)
         return hpc_fail(HPC_E_ARG, "--guard and --conditional exclude each other");
     if (o->guard && o->target)
-        return hpc_fail(HPC_E_ARG, "--guard and --target exclude each other: an if clause does "
-                                   "not keep teams from running at once");
+        return hpc_fail(HPC_E_ARG, "--guard and --target exclude each other: an if clause does not "
+                                   "stop teams from running at once");
     if (o->json && j->sarif)
-        return hpc_fail(HPC_E_ARG, "--json and --format sarif are two formats");
+        return hpc_fail(HPC_E_ARG, "--json and --format sarif exclude each other");
     if ((o->diff || o->fix) && (j->json || j->sarif))
-        return hpc_fail(HPC_E_ARG, "--diff and --fix have no JSON; ask for it without them");
+        return hpc_fail(HPC_E_ARG, "--diff and --fix have no JSON output; leave them out");
     return pragma_verify_options(o);
 }
 
@@ -490,7 +491,7 @@ static int run(void *options, int argc, char **argv)
     TRY(check_options(&j, argc));
     TRY(skip_files(&r.path, &r.n, j.o->from));
     if (strcmp(j.o->verify, "run") != 0) { /* with it, Ctrl-C is the program's */
-        TRY(hpc_cmd_signals_start(&signals, "pragma", "files that were begun are completed"));
+        TRY(hpc_cmd_signals_start(&signals, "pragma", "finishing the files in progress"));
     }
     TRY(open_asker(&j));
     hpc_cmd_progress(&r.progress, j.o->quiet);
@@ -506,55 +507,54 @@ out:
 
 const hpc_command hpc_cmd_pragma = {
     .name = "pragma",
-    .summary = "which loops may run in parallel, under which directive, and why",
+    .summary = "Suggest OpenMP directives, with evidence.",
     .arguments = "FILE... [-- COMPILER FLAGS]",
     .description =
-        "Judges every loop of files of C, C++, CUDA and HIP, by libclang and an analysis of what "
-        "iterations read and write. `parallel`: proven. `conditional`: proven, if what is listed "
-        "holds, such as that two pointers do not overlap, each with an expression that tests it "
-        "where there is one. `unsafe`: the evidence names what iterations hand to each other. "
-        "`unknown`: it says what stopped the analysis. Programs are taken to be free of undefined "
-        "behaviour, and sums of floating-point numbers may be added up in another order.\n\n"
-        "Of nested loops the outermost is proposed, with collapse where all loops of the nest are "
-        "independent and the outer one runs less than 64 times, or its length is not known and "
-        "loops that are taken hold another one. Loops inside a parallel region, loops that "
-        "are too small to pay and loops that have a directive are not. --simd proposes vectors for "
-        "innermost loops of plain arithmetic, also where threads do not pay; --target offloads "
-        "loops of which it is known what memory they touch, with map clauses. --fix puts a line "
-        "above "
-        "each loop that is proposed and proven; with --guard or --conditional above those, too, "
-        "that rest on assumptions. Indentation and line ends are the file's, and a second run "
-        "changes nothing. What comes out of macros is not touched, nor are headers and files that "
-        "were made from others (#line).\n\n"
-        "Flags are those of the nearest compile_commands.json, of the one that -p names, or those "
-        "behind \"--\". What a missing header would tell is unknown. Loops of Fortran and OpenCL "
-        "are listed as unknown.\n\n"
-        "`confidence` in JSON says how often experts did as is proposed with such loops, to put a "
-        "directive there or none. With --rank a model is asked as well, and what is told begins "
-        "with the loops that experts would rather mark.\n\n"
-        "--verify compile has libclang and the compiler read each proposed directive, with its if "
-        "clause. --verify run also builds and runs the program in a copy of its folder "
-        "(--folder). It runs serially, and records each access of the loops to find iterations "
-        "that conflict. It runs with the directives on 1, 2 and 4 threads, and must print and "
-        "write the same. It runs under ThreadSanitizer, if clang and Archer are installed. These "
-        "findings lower verdicts, and never raise them. A message on standard error names each "
-        "step that was not possible.\n\n"
-        "Workers (-j) judge files in parallel; results are printed in the order of the files, each "
-        "as soon as it is known, in JSON as elements of the list. Files with the same flags share "
-        "parses of standard headers. Each worker runs libclang in a process that may use 3 GiB and "
-        "60 s for a parse; if that crashes or takes too long, the file is named and its loops are "
-        "listed as unknown. Ctrl-C completes the files that have been begun and the output, and "
-        "says with which --from the same command does the others.\n\n"
-        "Exit status: 0: done. 1: --check found a wrong directive. 2: a file could not be used or "
-        "does not compile; the other files are judged all the same. 3: it was stopped, or "
-        "something else failed.",
-    .examples = "hpccoder pragma solver.c  # what is found of each loop, and why\n"
-                "hpccoder pragma solver.c --at 120  # of the loops around line 120\n"
+        "Judges every loop in files of C, C++, CUDA and HIP, with libclang and an analysis of the "
+        "memory that iterations read and write. The verdicts are: `parallel`: proven. "
+        "`conditional`: proven under the assumptions listed, for example that two pointers do not "
+        "overlap; each comes with an expression that tests it, if there is one. `unsafe`: the "
+        "evidence names the values that one iteration passes to another. `unknown`: the evidence "
+        "names the obstacle. The analysis assumes that programs are free of undefined behaviour "
+        "and that sums of floating-point numbers may be reordered.\n\n"
+        "In a nest, the outermost loop is proposed. The directive has a collapse clause if all "
+        "loops of the nest are independent and the outer loop has fewer than 64 iterations, or an "
+        "unknown number of them and a proposed loop contains another one. Loops inside a parallel "
+        "region, loops too small to pay and loops that already have a directive are not proposed. "
+        "--simd proposes vectorization for innermost loops of plain arithmetic, also where threads "
+        "do not pay. --target offloads loops whose memory accesses are known, with map clauses. "
+        "--fix inserts a line above each proposed loop that is proven; with --guard or "
+        "--conditional also above loops that depend on assumptions. It keeps indentation and line "
+        "ends, and a second run changes nothing. It does not touch loops from macros, headers, and "
+        "generated files (#line).\n\n"
+        "Compiler flags come from the nearest compile_commands.json, from the file given with -p, "
+        "or from the command line after \"--\". Loops that depend on a missing header are unknown. "
+        "Loops in Fortran and OpenCL are listed as unknown.\n\n"
+        "`confidence` in JSON is the share of similar loops on which experts did what is proposed: "
+        "add a directive, or none. With --rank, a model is asked as well, and the loops that "
+        "experts would most probably annotate come first.\n\n"
+        "With --verify compile, libclang and the compiler read each proposed directive with its if "
+        "clause. --verify run also builds and runs the program in a copy of its folder (--folder). "
+        "A serial run records every access of the loops and finds iterations that conflict. Runs "
+        "with the directives on 1, 2 and 4 threads must give the same output and the same files. A "
+        "run under ThreadSanitizer follows if clang and Archer are installed. These findings can "
+        "lower a verdict, never raise it. A message on standard error names each step that could "
+        "not be done.\n\n"
+        "Workers (-j) judge files in parallel. Results appear in the order of the files, each as "
+        "soon as available; in JSON they are elements of one list. Files with the same flags share "
+        "the parsed standard headers. Each worker runs libclang in a process limited to 3 GiB and "
+        "60 s per parse. If that process crashes or exceeds a limit, a message names the file, and "
+        "its loops are listed as unknown. Ctrl-C finishes the files in progress and the output, "
+        "and prints the --from option that continues with the remaining files.\n\n"
+        "Exit status: 0: done. 1: --check found a wrong directive. 2: a file cannot be used or "
+        "does not compile; the other files are judged. 3: stopped, or another failure.",
+    .examples = "hpccoder pragma solver.c  # verdict and evidence for each loop\n"
+                "hpccoder pragma solver.c --at 120  # only the loops around line 120\n"
                 "hpccoder pragma --diff solver.c -- -Iinclude -DN=512 | git apply\n"
                 "hpccoder pragma --rank src/*.c  # the most promising loops of each file first\n"
                 "hpccoder pragma --fix --guard src/*.c  # with if clauses that test assumptions\n"
                 "hpccoder pragma solver.c --verify run --build make --run './solver 100'\n"
-                "hpccoder pragma --check src/*.cpp  # for CI: wrong directives alone\n"
+                "hpccoder pragma --check src/*.cpp  # in CI: wrong directives only\n"
                 "hpccoder pragma --format sarif src/*.c >pragma.sarif",
     .options = pragma_option_table,
     .options_bytes = sizeof(pragma_options),

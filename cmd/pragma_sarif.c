@@ -11,12 +11,12 @@ typedef enum rule { RULE_PARALLEL, RULE_CONDITIONAL, RULE_RACY, RULE_CLAUSE, RUL
 static const sarif_rule rules[] = {
     [RULE_PARALLEL] = {"parallel", "note", "The loop may run in parallel."},
     [RULE_CONDITIONAL] = {"conditional", "note",
-                          "The loop may run in parallel, if what is assumed holds."},
+                          "The loop may run in parallel if the assumptions hold."},
     [RULE_RACY] = {"racy", "error", "Iterations of a loop with a directive depend on each other."},
     [RULE_CLAUSE] = {"clause", "error",
-                     "A private, lastprivate or linear of a directive is missing or wrong."},
+                     "A private, lastprivate or linear clause of a directive is missing or wrong."},
     [RULE_REDUCTION] = {"reduction", "error",
-                        "A reduction of a directive is missing or has another operator."},
+                        "A reduction clause of a directive is missing or has the wrong operator."},
 };
 
 /* False: nothing to report. */

@@ -194,11 +194,12 @@ static void put_existing(hpc_buf *out, const hpc_pragma_loop *l)
         [HPC_EXISTING_NONE] = "",
         [HPC_EXISTING_RIGHT] = "right",
         [HPC_EXISTING_RACY] = "wrong: iterations depend on each other",
-        [HPC_EXISTING_CLAUSE] = "wrong: a private, lastprivate or linear is missing or not right",
-        [HPC_EXISTING_REDUCTION] = "wrong: a reduction is missing, or has another operator",
+        [HPC_EXISTING_CLAUSE] =
+            "wrong: a private, lastprivate or linear clause is missing or wrong",
+        [HPC_EXISTING_REDUCTION] = "wrong: a reduction clause is missing or has the wrong operator",
         [HPC_EXISTING_UNPROVEN] = "not proven",
-        [HPC_EXISTING_HARMLESS] = "right; some of it serves nothing",
-        [HPC_EXISTING_REDUNDANT] = "right; some of it holds anyway"};
+        [HPC_EXISTING_HARMLESS] = "right; part of it has no effect",
+        [HPC_EXISTING_REDUNDANT] = "right; part of it is redundant"};
     if (!l->existing) return;
     hpc_buf_printf(out, "    has: %s\n    which is %s\n", l->existing, says[l->existing_is]);
     for (int64_t k = 0; k < l->evidence_n; k++)
@@ -216,13 +217,13 @@ static void put_loop(hpc_buf *out, const pragma_file *f, int64_t i)
     if (note->directive) hpc_buf_printf(out, "    propose: %s\n", note->directive);
     if (l->likely >= 0)
         hpc_buf_printf(out,
-                       "    likely: by the model, experts mark such a loop in %.0f of 100 cases\n",
+                       "    likely: the model expects experts to annotate %.0f of 100 such loops\n",
                        100 * l->likely);
-    if (l->guess) hpc_buf_printf(out, "    guess: %s, of which nothing is proven\n", l->guess);
+    if (l->guess) hpc_buf_printf(out, "    guess: %s (not proven)\n", l->guess);
     put_assumptions(out, l);
     if (l->idle && note->directive) hpc_buf_printf(out, "    no threads: %s\n", l->idle);
     if (note->because)
-        hpc_buf_printf(out, "    %s: %s\n", note->directive ? "not put in" : "no directive",
+        hpc_buf_printf(out, "    %s: %s\n", note->directive ? "not inserted" : "no directive",
                        note->because);
     put_evidence(out, l);
     hpc_buf_text(out, "\n");

@@ -14,11 +14,10 @@ int pragma_verify_options(const pragma_options *o)
 {
     const bool runs = strcmp(o->verify, "run") == 0;
     if (runs && !o->run)
-        return hpc_fail(HPC_E_ARG,
-                        "--verify run needs --run 'COMMAND', and --build 'COMMAND' if the "
-                        "program is to be built");
+        return hpc_fail(HPC_E_ARG, "--verify run needs --run 'COMMAND', and --build 'COMMAND' if "
+                                   "the program must be built first");
     if (!runs && (o->run || o->build))
-        return hpc_fail(HPC_E_ARG, "--run and --build go with --verify run");
+        return hpc_fail(HPC_E_ARG, "--run and --build need --verify run");
     return HPC_OK;
 }
 
@@ -30,7 +29,7 @@ static int name_within(const char **out, pragma_file *f, const char *folder)
     if (!realpath(f->d.path, whole)) return hpc_fail_os(HPC_E_IO, "cannot find %.200s", f->d.path);
     if (strncmp(whole, folder, n) != 0 || whole[n] != '/')
         return hpc_fail(HPC_E_ARG,
-                        "%.200s is not in %.200s, in whose copy --verify run builds and runs: name "
+                        "%.200s is not in %.200s, which --verify run copies to build and run: name "
                         "its folder with --folder",
                         f->d.path, folder);
     *out = hpc_arena_text(f->d.arena, "%s", whole + n + 1);

@@ -116,7 +116,7 @@ int predict_put_finding(hpc_buf *out, const predict_finding *f)
     if (f->kind == PREDICT_RANGE) hpc_buf_text(out, "The range as a whole");
     if (f->kind == PREDICT_COMMIT) hpc_buf_printf(out, "Commit %s", id);
     if (f->kind == PREDICT_FUNCTION)
-        hpc_buf_printf(out, f->function[0] ? "'%s'" : "What is in no function", f->function);
+        hpc_buf_printf(out, f->function[0] ? "'%s'" : "Code outside functions", f->function);
     hpc_buf_printf(out,
                    s->verdict == HPC_PERF_SLOWER ? " is probably slower (%s)"
                                                  : " may be slower (%s; not sure)",
@@ -136,8 +136,8 @@ int predict_put_promise(hpc_buf *out, const hpc_perf_model_facts *f)
     return hpc_buf_printf(
         out,
         "At most about %.3g %% of the changes that are not slower are called slower, and at most "
-        "about %.3g %% of the slower ones are called the same (twice that is proven). This holds "
-        "for changes like the %lld that the model learned from%s%s. Other verdicts are unknown.",
+        "about %.3g %% of the slower ones are called the same (twice these rates are proven). This "
+        "holds for changes like the %lld in the training data%s%s. Other verdicts are unknown.",
         100 * f->alarm, 100 * f->miss, (long long)n, named ? ", by the metric " : "",
         named ? f->metric : "");
 }

@@ -52,7 +52,7 @@ static void put_acknowledged(hpc_buf *out, const hpc_perf_said *s)
 static void put_head(hpc_buf *out, const predict_report *r)
 {
     static const char *const title[] = {
-        [HPC_PERF_NONE] = "nothing to warn of",
+        [HPC_PERF_NONE] = "no warning",
         [HPC_PERF_WARN] = ":warning: it may run slower",
         [HPC_PERF_FAIL] = ":x: it probably runs slower",
     };
@@ -126,7 +126,7 @@ static void put_function(hpc_buf *out, const hpc_perf_prediction *p, int64_t k)
 {
     const hpc_perf_told_function *f = &p->range.function[k];
     hpc_buf_text(out, "- ");
-    put_code(out, f->name[0] ? f->name : "(in no function)");
+    put_code(out, f->name[0] ? f->name : "(outside functions)");
     hpc_buf_text(out, " in ");
     put_code(out, f->file);
     put_said(out, &f->said);
@@ -168,8 +168,8 @@ int predict_put_markdown(hpc_buf *out, const predict_report *r)
     TRY(put_folded(out, p, "changed function", p->range.n, put_function, room));
     TRY(predict_put_promise(&promise, &r->facts));
     TRY(hpc_buf_printf(out,
-                       "\n<sub>Told from the text of the change alone, without running it. %s"
-                       "</sub>\n",
+                       "\n"
+                       "<sub>Predicted from the text of the change, without running it. %s</sub>\n",
                        promise.data));
 out:
     hpc_buf_release(&promise);

@@ -32,9 +32,10 @@ static void put_saved(hpc_buf *out, const predict_measured *m)
     hpc_buf_printf(out, "%lld of %lld commits measured", (long long)m->measured,
                    (long long)m->points_n);
     if (m->failed > 0) hpc_buf_printf(out, ", %lld do not build or run", (long long)m->failed);
-    hpc_buf_printf(out, ", %lld left alone", (long long)m->left);
+    hpc_buf_printf(out, ", %lld not run", (long long)m->left);
     if (!isnan(saved))
-        hpc_buf_printf(out, ": about %.1f minutes saved, at %.1f s for each of %lld measured now",
+        hpc_buf_printf(out,
+                       ": about %.1f minutes saved, at %.1f s for each of the %lld measured now",
                        saved / 60, m->seconds / (double)m->now, (long long)m->now);
     hpc_buf_text(out, "\n");
 }
@@ -44,12 +45,11 @@ int predict_put_measured(hpc_buf *out, const predict_measured *m, const hpc_perf
     hpc_buf_text(out, "\n");
     put_saved(out, m);
     for (int64_t k = 0; k < m->n; k++) put_culprit(out, m, &m->item[k], p);
-    if (m->n == 0) hpc_buf_text(out, "  no change shows between those that were measured\n");
+    if (m->n == 0) hpc_buf_text(out, "  no change between the measured commits\n");
     if (m->undecided > 0)
-        hpc_buf_printf(out, "  of %lld pairs of them the samples cannot tell\n",
-                       (long long)m->undecided);
-    return hpc_buf_text(out, "  What is predicted to be the same is measured at its ends alone: "
-                             "changes within that make up for each other are not seen.\n");
+        hpc_buf_printf(out, "  the samples of %lld pairs do not decide\n", (long long)m->undecided);
+    return hpc_buf_text(out, "  Stretches predicted to be the same are measured only at both ends: "
+                             "changes inside that compensate each other are missed.\n");
 }
 
 static void put_id(hpc_json_out *w, const char *key, const hpc_git_id *id)

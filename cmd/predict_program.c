@@ -33,7 +33,7 @@ static int read_database(hpc_perf_program *out, const char *path, hpc_arena *a)
     TRY(hpc_file_read(&text, path, DATABASE_BYTES));
     TRY(hpc_json_parse(&root, text.data, text.n, path));
     if (hpc_json_kind_of(root) != HPC_JSON_LIST)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is no compile_commands.json: it holds no list", path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is not a compile_commands.json: it is not a list", path));
     const char **list = hpc_arena_alloc(a, (size_t)hpc_json_n(root) + 1, sizeof *list);
     if (!list) TRY(HPC_E_NOMEM);
     out->built = list;

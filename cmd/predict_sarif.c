@@ -10,7 +10,8 @@
 enum { RESERVE = 256 << 10 }; /* more than a result and the log's end take */
 
 static const sarif_rule rules[] = {
-    [PREDICT_RANGE] = {"slower-range", "warning", "All commits together probably run slower."},
+    [PREDICT_RANGE] = {"slower-range", "warning",
+                       "The range as a whole probably makes the program slower."},
     [PREDICT_COMMIT] = {"slower-commit", "warning", "A commit probably makes the program slower."},
     [PREDICT_FUNCTION] = {"slower-function", "warning", "A changed function probably runs slower."},
 };
@@ -95,7 +96,7 @@ static void put_invocation(hpc_json_out *w, const predict_report *r, int64_t lef
     hpc_json_open(w, "toolExecutionNotifications", '[');
     put_note(w, promise.data ? promise.data : "");
     for (int64_t k = 0; k < r->p->remarks_n; k++) put_note(w, r->p->remark[k]);
-    snprintf(text, sizeof text, "%lld results are left out, the least probable ones",
+    snprintf(text, sizeof text, "%lld results with the lowest probabilities are omitted",
              (long long)left_out);
     if (left_out > 0) put_note(w, text);
     hpc_json_close(w, ']');

@@ -135,14 +135,14 @@ static void put_functions(hpc_buf *out, const hpc_perf_told *t)
         if (!is_told(f) || told++ >= FUNCTIONS) continue;
         predict_percent(percent, f->said.p[HPC_PERF_SLOWER]);
         hpc_buf_printf(out, "  %s:%u %s%s  %s P(slower) %s", f->file, f->line,
-                       f->name[0] ? f->name : "(in no function)", f->gone ? " (gone)" : "",
+                       f->name[0] ? f->name : "(outside functions)", f->gone ? " (gone)" : "",
                        hpc_perf_verdict_name(f->said.verdict), percent);
         put_mark(out, &f->said);
         hpc_buf_text(out, "\n");
         put_whys(out, &f->said, "      ");
     }
     if (told > FUNCTIONS)
-        hpc_buf_printf(out, "  and %lld more: --format json tells of all\n",
+        hpc_buf_printf(out, "  and %lld more: --format json lists all\n",
                        (long long)(told - FUNCTIONS));
 }
 

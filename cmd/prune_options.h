@@ -21,13 +21,14 @@ typedef struct prune_options {
      .offset = (base) + offsetof(prune_options, gradients),                                        \
      .fallback = "auto",                                                                           \
      .choices = hpc_gradients_names,                                                               \
-     .help = "As which ranks sum gradients, with --zero 0 or 1, and updates read them; auto: "     \
-             "f32, but bf16 of a pruned model with --dtype bf16."},                                \
+     .help = "Type of gradients in reductions over ranks (with --zero 0 or 1) and in updates. "    \
+             "auto: f32, but bf16 for a pruned model with --dtype bf16."},                         \
     {                                                                                              \
         .name = "prune", .kind = HPC_REAL, .offset = (base) + offsetof(prune_options, prune),      \
         .fallback = "-1", .argument = "P",                                                         \
-        .help = "Share of the elements of the blocks' matrices that become zero for good, those "  \
-                "of the least magnitude; -1: none. What is left has all of the state."             \
+        .help =                                                                                    \
+            "Share of the elements of the blocks' matrices to prune permanently, smallest "        \
+            "magnitude first; -1: none. Optimizer state is kept for the remaining elements only."  \
     }
 
 /* And those of a run; type: the struct that has them. */
@@ -38,8 +39,8 @@ typedef struct prune_options {
          .offset = offsetof(type, prune_after),                                                    \
          .fallback = "early-bird",                                                                 \
          .argument = "STEPS|early-bird",                                                           \
-         .help = "When; early-bird: as soon as masks drawn some steps apart have agreed four "     \
-                 "times on end."},                                                                 \
+         .help = "Step at which to prune. early-bird: as soon as masks computed some steps apart " \
+                 "have agreed four times in a row."},                                              \
         {.name = "prune-every",                                                                    \
          .kind = HPC_INT,                                                                          \
          .offset = offsetof(type, prune_every),                                                    \
@@ -47,7 +48,7 @@ typedef struct prune_options {
          .argument = "N",                                                                          \
          .least = 1,                                                                               \
          .most = 1e12,                                                                             \
-         .help = "Steps between those masks."},                                                    \
+         .help = "Steps between the masks that early-bird compares."},                             \
         {.name = "prune-distance",                                                                 \
          .kind = HPC_REAL,                                                                         \
          .offset = offsetof(type, prune_distance),                                                 \
@@ -55,14 +56,12 @@ typedef struct prune_options {
          .argument = "D",                                                                          \
          .least = 0,                                                                               \
          .most = 1,                                                                                \
-         .help =                                                                                   \
-             "Their Hamming distance up to which they agree; 1: they have nothing in common."},    \
+         .help = "Hamming distance up to which two masks agree; 1: always."},                      \
     {                                                                                              \
         .name = "prune-over", .kind = HPC_CHOICE, .offset = offsetof(type, prune_over),            \
         .fallback = "each", .choices = prune_overs,                                                \
-        .help =                                                                                    \
-            "P is the share of each matrix, or of all together, which empties those that begin "   \
-            "small (o and down)."                                                                  \
+        .help = "Apply --prune to each matrix separately, or to all together; all empties "        \
+                "matrices with small initial values (o and down)."                                 \
     }
 
 #endif

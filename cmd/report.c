@@ -31,15 +31,15 @@ static const hpc_option options[] = {
      .fallback = "tokens",
      .argument = "AXIS",
      .choices = axes,
-     .help = "What the pictures run along."},
+     .help = "Horizontal axis of the plots."},
     {.name = "smooth",
      .kind = HPC_INT,
      .offset = offsetof(report_options, smooth),
      .fallback = "0",
      .argument = "N",
      .most = 1e9,
-     .help = "Draw means of N steps, and the steps faintly behind them; 1: the steps alone; 0: a "
-             "hundredth of each run."},
+     .help = "Draw means over N steps, with the single steps faintly in the background; 1: only "
+             "the single steps; 0: a hundredth of each run."},
     {0}};
 
 /* ---- one run --------------------------------------------------------------------- */
@@ -114,7 +114,8 @@ static int read_run(report_run *r, hpc_arena *a, const char *path, int64_t smoot
     if (!file) return HPC_E_NOMEM;
     r->path = path;
     if (!hpc_file_exists(file))
-        return hpc_fail(HPC_E_ARG, "%.300s is no run's folder: it has no metrics.csv", path);
+        return hpc_fail(HPC_E_ARG, "%.300s is not the folder of a run: metrics.csv is missing",
+                        path);
     TRY(hpc_metrics_read(&r->t, file));
     if (r->t.n == 0) return hpc_fail(HPC_E_FORMAT, "%.300s has no steps yet", file);
     r->window = smooth > 0 ? smooth : (r->t.n + 99) / 100;
@@ -221,7 +222,7 @@ static int run_report(void *opaque, int argc, char **argv)
     hpc_buf text = {0};
     report_run *run = NULL;
     int x = 0, rc = HPC_E_NOMEM;
-    if (argc < 1) return hpc_fail(HPC_E_ARG, "a run's folder is needed: hpccoder report RUN...");
+    if (argc < 1) return hpc_fail(HPC_E_ARG, "name the folder of a run: hpccoder report RUN...");
     run = hpc_alloc((size_t)argc, sizeof *run);
     a = hpc_arena_create(0);
     if (!run || !a) goto out;
@@ -248,19 +249,19 @@ out:
 
 const hpc_command hpc_cmd_report = {
     .name = "report",
-    .summary = "what training runs came to, as a table and as pictures",
+    .summary = "Summarize training runs in a table and plots.",
     .arguments = "RUN...",
     .description =
         "Reads RUN/metrics.csv of one or more runs, finished or not, and prints for each: steps, "
-        "tokens, the loss (mean of the last hundredth of the steps, or of as many as --smooth "
-        "says, those skipped left out), the best validation loss and its step, hours, the median "
-        "of tokens per second, and how many updates were skipped. Hours and throughput come from "
-        "the duration of the steps: pauses, validations and checkpoints do not count.\n\n"
-        "With --out, draws loss against tokens and against time, validation loss, learning rate, "
-        "norm of the gradient and throughput; an HTML page has the numbers as tables, too. Runs "
-        "are called as their folders, by the whole path where two are called alike.",
+        "tokens, the loss, the best validation loss and its step, hours, the median number of "
+        "tokens per second, and the number of skipped updates. The loss is the mean of the last "
+        "hundredth of the steps, or of --smooth steps, without skipped ones. Hours and throughput "
+        "come from the duration of the steps, without pauses, validations and checkpoints.\n\n"
+        "With --out, draws the loss against tokens and time, the validation loss, the learning "
+        "rate, the gradient norm and the throughput. An HTML page also has the numbers as tables. "
+        "Runs are named after their folders, with the whole path if two names are equal.",
     .examples = "hpccoder report runs/a runs/b  # a table\n"
-                "hpccoder report runs/* --out loss.png --x time  # a picture, along hours\n",
+                "hpccoder report runs/* --out loss.png --x time  # a plot over hours",
     .options = options,
     .options_bytes = sizeof(report_options),
     .run = run_report};

@@ -140,7 +140,7 @@ int hpc_cmd_signals_start(hpc_cmd_signals **out, const char *command, const char
     pthread_sigmask(SIG_BLOCK, &set, &s->before);
     errno = pthread_create(&s->thread, NULL, wait_for_signals, s);
     if (errno) {
-        rc = hpc_fail_os(HPC_E_NOMEM, "cannot start the thread that waits for Ctrl-C");
+        rc = hpc_fail_os(HPC_E_NOMEM, "cannot start the thread that handles Ctrl-C");
         pthread_sigmask(SIG_SETMASK, &s->before, NULL);
         hpc_free(s);
         return rc;
@@ -184,7 +184,7 @@ int hpc_cmd_find(char *out, const char *name)
     char folder[PATH_MAX];
     out[0] = '\0';
     ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot tell where this program lies");
+    if (n < 0) return hpc_fail_os(HPC_E_IO, "cannot find the path of this program");
     folder[n] = '\0';
     char *slash = strrchr(folder, '/');
     if (slash) slash[1] = '\0';
@@ -203,14 +203,13 @@ int hpc_cmd_find_model(char out[PATH_MAX], const char *asked, const char *name)
     if (!asked || !*asked) {
         TRY(hpc_cmd_find(out, name));
         if (!*out)
-            rc = hpc_fail(HPC_E_ARG,
-                          "%s does not lie where this program looks for it: name a model with "
-                          "--model",
-                          name);
+            rc = hpc_fail(
+                HPC_E_ARG,
+                "cannot find %s in the folders of this program: name a model with --model", name);
         return rc;
     }
     int n = snprintf(out, PATH_MAX, "%s", asked);
-    if (n >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--model: too long a path");
+    if (n >= PATH_MAX) return hpc_fail(HPC_E_ARG, "--model: the path is too long");
     const char *end = n > 5 ? out + n - 5 : out;
     if (stat(out, &st) == 0 && !S_ISDIR(st.st_mode) && strcmp(end, ".gguf") != 0 &&
         !hpc_is_packed(out))
@@ -228,8 +227,9 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
     if (rc < 0) return rc;
     *out = room;
     if (*room) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "held-out.sketch does not lie where this program looks for it: "
-                               "name it with --held-out");
+    return hpc_fail(
+        HPC_E_ARG,
+        "cannot find held-out.sketch in the folders of this program: name it with --held-out");
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */

@@ -61,19 +61,19 @@ static const hpc_option options[] = {
     {.name = "skip-specials",
      .kind = HPC_FLAG,
      .offset = offsetof(decode_options, skip_specials),
-     .help = "Leave special tokens out."},
+     .help = "Omit special tokens."},
     {.name = NULL},
 };
 
 const hpc_command hpc_cmd_tokenizer_decode = {
     .name = "tokenizer decode",
-    .summary = "the text of ids",
+    .summary = "Decode token ids to text.",
     .arguments = "IDS|-",
-    .description = "Reads ids from a file or standard input (numbers separated by blanks, line "
-                   "ends or commas; a JSON list is fine) and prints the bytes that they stand for, "
-                   "without a newline of its own.",
+    .description =
+        "Reads ids from a file or standard input (numbers separated by blanks, line ends or "
+        "commas; a JSON list is accepted) and prints their text without an additional newline.",
     .examples = "hpccoder tokenizer encode a.c --model model | hpccoder tokenizer decode - --model "
-                "model  # a.c again",
+                "model  # prints a.c",
     .options = options,
     .options_bytes = sizeof(decode_options),
     .run = run,

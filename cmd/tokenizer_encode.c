@@ -260,23 +260,24 @@ static const hpc_option options[] = {
     {.name = "specials",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, specials),
-     .help = "Special tokens spelled in the text become their ids; otherwise they are text."},
+     .help =
+         "Encode special tokens that are spelled out in the text as their ids instead of as text."},
     {.name = "begin",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, begin),
-     .help = "Begin with the tokenizer's own begin token."},
+     .help = "Start with the tokenizer's begin-of-text token."},
     {.name = "end",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, end),
-     .help = "End with its end token."},
+     .help = "Finish with the tokenizer's end-of-text token."},
     {.name = "pieces",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, pieces),
-     .help = "A line for each id, with the piece as the tokenizer spells it."},
+     .help = "Print one line per id, with the token as the tokenizer spells it."},
     {.name = "count",
      .kind = HPC_FLAG,
      .offset = offsetof(encode_options, count),
-     .help = "Only how many ids there are."},
+     .help = "Print only the number of ids."},
     HPC_CMD_THREADS(encode_options),
     HPC_CMD_JSON(encode_options),
     {.name = NULL},
@@ -284,15 +285,14 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_tokenizer_encode = {
     .name = "tokenizer encode",
-    .summary = "the ids of a text",
+    .summary = "Encode a text as token ids.",
     .arguments = "FILE|-",
-    .description =
-        "Prints the ids of a whole file on one line, separated by blanks. They are those "
-        "of the library that the tokenizer belongs to; bytes that are not UTF-8 go "
-        "through byte pieces where the tokenizer has them, and so does a U+2581.",
+    .description = "Prints the ids of a file on one line, separated by blanks. They equal the ids "
+                   "of the library that the tokenizer belongs to. Bytes that are not UTF-8, and "
+                   "U+2581, become byte tokens if the tokenizer has them.",
     .examples = "hpccoder tokenizer encode a.c --model model  # ids\n"
-                "hpccoder tokenizer encode a.c --model model --pieces  # and what they stand for\n"
-                "hpccoder tokenizer encode - --model model --count <a.c  # how many",
+                "hpccoder tokenizer encode a.c --model model --pieces  # ids and their tokens\n"
+                "hpccoder tokenizer encode - --model model --count <a.c  # number of ids",
     .options = options,
     .options_bytes = sizeof(encode_options),
     .run = run,

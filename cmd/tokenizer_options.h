@@ -10,7 +10,7 @@
 #define TOKENIZER_MODEL_OPTION(at)                                                                 \
     {                                                                                              \
         .name = "model", .letter = 'm', .kind = HPC_TEXT, .offset = (at), .argument = "PATH",      \
-        .help = "A tokenizer.model, a tokenizer.json, a folder with one of them, or a "            \
+        .help = "Tokenizer: a tokenizer.model, a tokenizer.json, a folder with one of them, or a " \
                 "FILE.gguf or FILE.packed."                                                        \
     }
 
@@ -20,7 +20,8 @@ static inline int tokenizer_open_for(hpc_tokenizer **out, const char *model, int
 {
     *out = NULL;
     if (argc != 1) return hpc_fail(HPC_E_ARG, "name one %s, or - for standard input", what);
-    if (!model) return hpc_fail(HPC_E_ARG, "--model is needed: a tokenizer, its folder or a GGUF");
+    if (!model)
+        return hpc_fail(HPC_E_ARG, "--model is missing: a tokenizer, its folder or a GGUF file");
     return hpc_model_tokenizer(out, model);
 }
 

@@ -54,8 +54,8 @@ static int begin_path(texts *t)
         TRY(hpc_corpus_select(t->corpus, &train));
     } else if (is_folder(&t->text, path)) {
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s is a folder and no corpus; name files, or what `hpccoder corpus "
-                     "harvest` made",
+                     "%s is a folder but not a corpus; name files, or a corpus from `hpccoder "
+                     "corpus harvest`",
                      path));
     }
     TRY(t->text.failed);
@@ -268,9 +268,8 @@ static int run_training(hpc_buf *model, texts *from, const train_options *o)
     for (int m = 1; m < HPC_MARK_N; m++) marks[m - 1] = hpc_mark_text((hpc_mark)m);
     TRY(hpc_cmd_find(library, "hpccoder-spm.so"));
     if (!*library)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "this build cannot train: hpccoder-spm.so is not beside the "
-                     "program; install libsentencepiece-dev and build again"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "this build cannot train a tokenizer: hpccoder-spm.so is "
+                                        "missing; install libsentencepiece-dev and rebuild"));
     *strrchr(library, '/') = '\0';
     hpc_cmd_progress(&progress, o->quiet);
     hpc_progress_start(&progress, "tokenizer train", "pieces", o->vocab);
@@ -293,8 +292,8 @@ static int run(void *options, int argc, char **argv)
     hpc_tokenizer *t = NULL;
     int64_t start = hpc_clock_ns();
     int rc = HPC_OK;
-    if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; --help tells more"));
-    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is needed: a folder, or a file NAME.model"));
+    if (argc < 1) TRY(hpc_fail(HPC_E_ARG, "name a corpus or files to train on; see --help"));
+    if (!o->out) TRY(hpc_fail(HPC_E_ARG, "--out is missing: a folder, or a file NAME.model"));
     TRY(measure_all(&from));
     if (!ends_with(o->out, ".model")) { /* now: nobody wants to hear of it after an hour */
         TRY(hpc_file_mkdir(o->out));
@@ -303,7 +302,7 @@ static int run(void *options, int argc, char **argv)
     TRY(run_training(&model, &from, o));
     TRY(write_all(&t, o, &model));
     if (hpc_tokenizer_n(t) < o->vocab && !o->quiet)
-        hpc_cmd_warn("the text is too small for so many pieces; there are fewer",
+        hpc_cmd_warn("the text is too small for this vocabulary; the result is smaller",
                      "tokenizer train");
     TRY(report(&from, o, t, hpc_clock_ns() - start));
 out:
@@ -321,7 +320,7 @@ static const hpc_option options[] = {
      .kind = HPC_TEXT,
      .offset = offsetof(train_options, out),
      .argument = "PATH",
-     .help = "Folder to write, or only the model when it ends in .model."},
+     .help = "Folder to write; only the model if the name ends in .model."},
     {.name = "vocab",
      .kind = HPC_INT,
      .offset = offsetof(train_options, vocab),
@@ -329,22 +328,22 @@ static const hpc_option options[] = {
      .argument = "N",
      .least = 1,
      .most = 1048576,
-     .help = "Pieces in all; 8192 suits small models."},
+     .help = "Size of the vocabulary; 8192 suits small models."},
     {.name = "bytes",
      .kind = HPC_INT,
      .offset = offsetof(train_options, bytes),
      .fallback = "0",
      .argument = "N",
      .most = 1e15,
-     .help =
-         "Of more text than this, use blocks of lines all over it, about so many bytes; 0: all."},
+     .help = "Train on about this many bytes, sampled as blocks of lines from all of the text; 0: "
+             "on all."},
     {.name = "seed",
      .kind = HPC_INT,
      .offset = offsetof(train_options, seed),
      .fallback = "0",
      .argument = "N",
      .most = 9e15,
-     .help = "Which blocks."},
+     .help = "Seed for the choice of blocks."},
     HPC_CMD_JSON(train_options),
     HPC_CMD_QUIET(train_options),
     {.name = NULL},
@@ -352,21 +351,21 @@ static const hpc_option options[] = {
 
 const hpc_command hpc_cmd_tokenizer_train = {
     .name = "tokenizer train",
-    .summary = "a corpus or files to a tokenizer",
+    .summary = "Train a tokenizer on a corpus or files.",
     .arguments = "CORPUS|FILE...",
     .description =
         "Trains a SentencePiece BPE model with byte fallback on the training split of a corpus "
-        "(what `hpccoder corpus harvest` made) or on plain files. Nothing is normalised, so every "
-        "UTF-8 text comes back exactly. Ends of lines, indentation up to 32 blanks or 8 tabs and "
-        "common words of HPC codes are single pieces, digits are split, and the marks of samples "
-        "are special tokens.\n\n"
-        "The folder gets tokenizer.model for the SentencePiece library, and tokenizer.json, "
-        "tokenizer_config.json and special_tokens_map.json for transformers, which gives the same "
-        "ids, special tokens in the text included.\n\n"
+        "from `hpccoder corpus harvest`, or on plain files. Text is not normalised, so every UTF-8 "
+        "text round-trips exactly. Line ends, indentation of up to 32 spaces or 8 tabs, and common "
+        "words of HPC code are single tokens. Digits are split, and the marks of samples are "
+        "special tokens.\n\n"
+        "The folder contains tokenizer.model for the SentencePiece library. It also contains "
+        "tokenizer.json, tokenizer_config.json and special_tokens_map.json for transformers, which "
+        "produces the same ids, also for special tokens in the text.\n\n"
         "The same files, options and version of the library give the same bytes.",
-    .examples = "hpccoder tokenizer train corpus --out model  # 32,768 pieces\n"
+    .examples = "hpccoder tokenizer train corpus --out model  # 32,768 tokens\n"
                 "hpccoder tokenizer train corpus --out small.model --vocab 8192 --bytes 50000000\n"
-                "hpccoder tokenizer train src/*.c --out mine --vocab 2048  # of a few files",
+                "hpccoder tokenizer train src/*.c --out mine --vocab 2048  # on a few files",
     .options = options,
     .options_bytes = sizeof(train_options),
     .run = run,

@@ -213,14 +213,14 @@ static int marks_of(hpc_compare_marks *out, const char *path)
     hpc_run_tokens *tokens = NULL;
     int rc = HPC_OK;
     if (!path)
-        TRY(hpc_fail(HPC_E_ARG, "objective=pairs needs the tokenizer of the shards, by whose marks "
-                                "sides are told: --tokenizer FILE"));
+        TRY(hpc_fail(HPC_E_ARG, "objective=pairs needs the tokenizer of the shards, which has the "
+                                "marks of both sides: --tokenizer FILE"));
     TRY(hpc_run_tokens_open(&tokens, path));
     for (size_t k = 0; k < sizeof mark / sizeof *mark; k++) {
         id[k] = hpc_tokenizer_find(hpc_run_tokens_of(tokens), hpc_mark_text(mark[k]));
         if (id[k] < 0)
-            TRY(hpc_fail(HPC_E_ARG, "%s has no piece for %s, by which objective=pairs tells sides",
-                         path, hpc_mark_text(mark[k])));
+            TRY(hpc_fail(HPC_E_ARG, "%s has no token for %s, which objective=pairs needs", path,
+                         hpc_mark_text(mark[k])));
     }
     *out = (hpc_compare_marks){.base = id[0], .head = id[1], .label = id[2]};
 out:
@@ -232,8 +232,7 @@ static int check_together(const train_options *o)
 {
     int kind = index_of(hpc_optimizer_names, o->optimizer);
     if (o->from_sgd && (kind == HPC_OPT_ADAMW || kind == HPC_OPT_MUON || kind == HPC_OPT_SOAP))
-        return hpc_fail(HPC_E_ARG, "from-sgd: %s does not take its step's size from sgd",
-                        o->optimizer);
+        return hpc_fail(HPC_E_ARG, "from-sgd: %s does not use the step size of sgd", o->optimizer);
     return HPC_OK;
 }
 
@@ -456,7 +455,7 @@ out:
 static int train_on_ranks(hpc_training_options *t, const train_options *o)
 {
     hpc_cmd_signals *signals = NULL;
-    int rc = hpc_cmd_signals_start(&signals, "train", "a checkpoint is saved, --resume continues");
+    int rc = hpc_cmd_signals_start(&signals, "train", "saving a checkpoint, --resume continues");
     if (rc < 0) return rc;
     t->stop = hpc_cmd_signals_stop(signals);
     t->save = hpc_cmd_signals_save(signals);
@@ -476,10 +475,10 @@ static int run(void *options, int argc, char **argv)
     if (rc < 0) return rc;
     if (argc > 1) TRY(hpc_fail(HPC_E_ARG, "unexpected argument '%s'", argv[1]));
     if (o->data.n == 0 && !(o->dry_run && (o->vocab || o->model || o->init)))
-        TRY(hpc_fail(HPC_E_ARG, "no data: name folders of shards (hpccoder corpus pack makes "
-                                "them) with --data DIR"));
+        TRY(hpc_fail(HPC_E_ARG,
+                     "--data DIR is missing: a folder of shards from hpccoder corpus pack"));
     if (!o->out && !o->dry_run)
-        TRY(hpc_fail(HPC_E_ARG, "no folder for the run: name it with --out DIR"));
+        TRY(hpc_fail(HPC_E_ARG, "--out DIR is missing: the folder for the run"));
     TRY(find_base(o, a));
     TRY(training_of(&t, o, a));
     rc = o->dry_run ? hpc_cmd_train_dry(&t.trainer, o) : train_on_ranks(&t, o);
@@ -490,45 +489,47 @@ out:
 
 const hpc_command hpc_cmd_train = {
     .name = "train",
-    .summary = "train a model, or fine-tune one",
+    .summary = "Train or fine-tune a model.",
     .arguments = "[CONFIG.json]",
     .description =
-        "Trains a transformer on folders of token shards (hpccoder corpus pack) and leaves a model "
-        "directory that transformers and hpccoder load. The architecture is Llama's, by --hidden, "
-        "--layers and so on; that of a model directory or config.json (--model); or that of the "
-        "model whose parameters the run begins with (--init), all of them trained or, with "
-        "--lora-rank, low-rank adapters beside them, merged at the end. Checkpoints of adapters "
-        "leave out the frozen parameters and record the path of the base model (--init) and a "
-        "hash of its weights: keep that model. --resume reads it again and rejects one that has "
-        "changed; give --init DIR if it has moved.\n\n"
-        "CONFIG.json is an object whose keys are the long options below; options on the command "
-        "line override it, and --set KEY=VALUE is another way to write --KEY VALUE.\n\n"
-        "OUT holds config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
-        "last parameters) and best/ (those of the least validation loss). A run that was stopped "
-        "(Ctrl-C, TERM, --hours, a kill) goes on with --out OUT --resume, to the same bits on the "
-        "same machine: what is not given again is as config.json has it, what may change, as "
-        "--steps or --lr, is told, and what may not, as the data or the shape, is refused; USR1 "
-        "saves a checkpoint at once. `hpccoder report OUT` draws it.\n\n"
+        "Trains a transformer on folders of token shards (from hpccoder corpus pack) and writes a "
+        "model directory that transformers and hpccoder can load. The architecture is Llama's with "
+        "the sizes of --hidden, --layers and so on, or that of --model, a model directory or "
+        "config.json. --init starts from the parameters of a model and trains all of them. With "
+        "--lora-rank it trains low-rank adapters instead, which are merged at the end. Checkpoints "
+        "of adapters leave out the frozen parameters and record the path of the base model and a "
+        "hash of its weights, so keep that model. --resume reads it again and rejects one that has "
+        "changed; --init DIR names one that has moved.\n\n"
+        "CONFIG.json is an object with the long options below as keys. Options on the command line "
+        "override it. --set KEY=VALUE is the same as --KEY VALUE.\n\n"
+        "OUT contains config.json, metrics.csv, TensorBoard event files, checkpoints/, model/ (the "
+        "last parameters) and best/ (those with the lowest validation loss). After Ctrl-C, TERM, "
+        "--hours or a kill, --out OUT --resume continues the run with bit-identical results on the "
+        "same machine. Options that are not repeated come from OUT/config.json. Changes to options "
+        "such as --steps or --lr are reported; changes to the data or the shape of the model are "
+        "rejected. USR1 saves a checkpoint at once. `hpccoder report OUT` draws the run.\n\n"
         "Optimizers: sgd, adamw, muon, shampoo, soap, jorge (as published), jorge-symmetric, "
-        "jorge-newton, jorge-momentum. All but the first two precondition the matrices of the "
-        "blocks; embeddings, head and norms follow the grafting optimizer, whose step's size the "
-        "preconditioned step gets. A step whose gradients are not finite, or whose norm is --spike "
-        "times its average, changes nothing and is said.\n\n"
-        "--prune P leaves a share of 1 - P of the elements of the blocks' matrices, the largest; "
-        "embeddings, head, norms and biases are not pruned. The model computes with dense "
-        "matrices, zeros and all; gradients, masters and moments are kept of what is left alone, "
-        "with one index of 32 bits for all of them, and ranks along data send no more: with "
-        "adamw and --dtype bf16 26 - 24 P bytes for each element in place of 20, which is less "
-        "from P = 0.25 on. Of muon, shampoo and the jorge kinds momentum and graft are kept so; "
-        "preconditioners are not, which are of rows and columns, and gradient and direction are "
-        "whole matrices while one of them is computed. Not with soap, and not with --zero 2 and "
-        "3.\n\n"
-        "--dry-run prints parameters, flops, bytes by what they are for and the estimated time of "
-        "a step, and trains nothing.",
-    .examples =
-        "hpccoder train --data shards/train --validation shards/validation --out run  # small\n"
-        "hpccoder train config.json --set lr=1e-3 --resume  # a configuration, one key changed\n"
-        "hpccoder train --init model --data shards --lora-rank 8 --out tuned  # fine-tune",
+        "jorge-newton, jorge-momentum. All except sgd and adamw precondition the matrices of the "
+        "blocks. Embeddings, head and norms use the grafting optimizer, which also sets the size "
+        "of preconditioned steps. A step is skipped and reported if its gradients are not finite "
+        "or their norm reaches --spike times its average.\n\n"
+        "--prune P keeps a share of 1 - P of the elements of the blocks' matrices, those of "
+        "largest magnitude. Embeddings, head, norms and biases are not pruned. The model still "
+        "computes with dense matrices. Gradients, master parameters and moments are stored for the "
+        "remaining elements only, with one 32-bit index for all of them, and ranks along data "
+        "exchange no more than that. With adamw and --dtype bf16 this takes 26 - 24 P bytes per "
+        "element instead of 20, which saves memory from P = 0.25. muon, shampoo and the jorge "
+        "kinds store momentum and graft in this way, but not preconditioners; a matrix needs its "
+        "whole gradient and direction while its update is computed. Pruning cannot be combined "
+        "with soap, --zero 2 or --zero 3.\n\n"
+        "--dry-run prints parameters, operations, memory by purpose and the estimated time of a "
+        "step, and trains nothing.",
+    .examples = "hpccoder train --data shards/train --validation shards/validation --out run  # a "
+                "small model\n"
+                "hpccoder train config.json --set lr=1e-3 --resume  # a configuration with one key "
+                "changed\n"
+                "hpccoder train --init model --data shards --lora-rank 8 --out tuned  # fine-tune "
+                "with adapters",
     .options = hpc_cmd_train_options,
     .options_bytes = sizeof(train_options),
     .run = run,

@@ -20,8 +20,10 @@ static double bytes_of(const hpc_trainer_plan *p)
 int hpc_cmd_train_recompute(hpc_trainer_options *t, const train_options *o)
 {
     if (o->memory > 0 && o->recompute[0] != 'a')
-        return hpc_fail(HPC_E_ARG, "recompute=%s and memory=%g: a budget chooses by itself (auto)",
-                        o->recompute, o->memory);
+        return hpc_fail(
+            HPC_E_ARG,
+            "recompute=%s and memory=%g exclude each other: a memory budget needs recompute=auto",
+            o->recompute, o->memory);
     t->step.recompute = HPC_RECOMPUTE_NONE;
     if (o->recompute[0] == 's') t->step.recompute = HPC_RECOMPUTE_SELECTIVE;
     if (o->recompute[0] == 'b') t->step.recompute = HPC_RECOMPUTE_BLOCK;
@@ -47,7 +49,7 @@ int hpc_cmd_train_prune(hpc_prune_config *out, const train_options *o, const hpc
     if (!out->early_bird) {
         out->after = strtoll(o->prune_after, &end, 10);
         if (end == o->prune_after || *end || out->after < 0)
-            return hpc_fail(HPC_E_ARG, "prune-after=%s: write a number of steps or early-bird",
+            return hpc_fail(HPC_E_ARG, "prune-after=%s: expected a number of steps or early-bird",
                             o->prune_after);
     }
     return hpc_prune_check(out, &t->optimizer, &t->model, &t->parallel);
@@ -165,8 +167,7 @@ static void put_text(hpc_buf *out, const estimate *e)
                 {"activations", p->activation_bytes},
                 {"peak", bytes_of(p)}};
     hpc_buf_printf(out, "parameters      %lld", (long long)p->params);
-    if (p->trained != p->params)
-        hpc_buf_printf(out, ", of which %lld learn", (long long)p->trained);
+    if (p->trained != p->params) hpc_buf_printf(out, ", %lld trainable", (long long)p->trained);
     hpc_buf_printf(out, "\nflops a token   %.3g\nflops a step    %.3g", p->model_flops,
                    p->step_flops);
     if (p->refresh_flops > 0) hpc_buf_printf(out, ", and %.3g of a refresh", p->refresh_flops);
@@ -187,8 +188,8 @@ static int check_alone(const hpc_trainer_options *t, const train_options *o)
     if (hpc_grid_size(&q.grid) == 1) goto out;
     TRY(hpc_parallel_check(&q, &t->model, t->rows, t->length));
     TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                 "dry-run: it plans for one rank, and grid=%s has %d: `hpccoder plan check` says "
-                 "what a rank of a grid holds, `plan simulate` what it sends and how long it takes",
+                 "dry-run plans for one rank, but grid=%s has %d: `hpccoder plan check` prints the "
+                 "memory of a rank, `plan simulate` communication and time",
                  o->ranks.grid, hpc_grid_size(&q.grid)));
 out:
     return rc;

@@ -88,7 +88,7 @@ static int check_size(const ranks *r, int size)
 {
     int n = hpc_grid_size(&r->shape);
     if (n == size) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, and %d were started", r->o->ranks.grid, n,
+    return hpc_fail(HPC_E_ARG, "grid=%s has %d ranks, but %d were started", r->o->ranks.grid, n,
                     size);
 }
 

@@ -64,11 +64,11 @@ int hpc_cmd_train_under(char path[PATH_MAX], const void *options)
 static bool is_fixed(const char *name)
 {
     static const char *const fixed[] = {
-        "data",   "objective",  "classes",   "model",    "init",       "vocab",
-        "hidden", "layers",     "heads",     "kv-heads", "ffn",        "positions",
-        "tied",   "rope-theta", "lora-rank", "length",   "lora-alpha", "lora-targets",
-        "rows",   "accumulate", "documents", "dtype",    "optimizer",  "block",
-        "seed",   "even",       "graft",     "prune",    "prune-over",
+        "data",   "objective",      "classes",   "model",    "init",       "vocab",
+        "hidden", "layers",         "heads",     "kv-heads", "ffn",        "positions",
+        "tied",   "rope-theta",     "lora-rank", "length",   "lora-alpha", "lora-targets",
+        "rows",   "accumulate",     "documents", "dtype",    "optimizer",  "block",
+        "seed",   "normalize-beta", "graft",     "prune",    "prune-over",
     };
     for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++)
         if (strcmp(fixed[k], name) == 0) return true;
@@ -130,10 +130,10 @@ static int compare(const hpc_option *o, const train_options *was, const train_op
     if (before.failed || now.failed) TRY(HPC_E_NOMEM);
     if (strcmp(before.data, now.data) == 0) goto out;
     if (!tell)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s=%.200s, and the run in %.200s has %.200s: begin another in a folder of "
-                     "its own",
-                     o->name, now.data, is->out, before.data));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "%s=%.200s, but the run in %.200s has %.200s: start a new run in another folder",
+            o->name, now.data, is->out, before.data));
     snprintf(line, sizeof line, "%s=%.200s from here on, %.200s before", o->name, now.data,
              before.data);
     if (!is->quiet) hpc_cmd_warn(line, "train");

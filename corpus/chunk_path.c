@@ -26,8 +26,8 @@ int corpus_chunk_path(hpc_buf *out, const char *folder, const char *repository, 
     out->n = 0;
     if (!is_name(repository))
         TRY(hpc_fail(HPC_E_FORMAT,
-                     "'%.200s' cannot be the name of a repository: at most %d bytes of UTF-8, no "
-                     "control characters, no dot or slash to begin with",
+                     "'%.200s' is not a valid name of a repository: expected at most %d bytes of "
+                     "UTF-8 without control characters, not starting with a dot or slash",
                      repository, NAME_MOST));
     TRY(hpc_buf_printf(out, "%s/content/", folder));
     for (const char *p = repository; *p; p++) {

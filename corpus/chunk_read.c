@@ -43,7 +43,7 @@ static int read_header(corpus_chunk *c)
 {
     const uint8_t *h = c->file.data;
     if (c->file.bytes < CHUNK_HEADER || memcmp(h, CHUNK_MAGIC, 8) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s is no chunk of a corpus", c->path.data);
+        return hpc_fail(HPC_E_FORMAT, "%s is not a chunk of a corpus", c->path.data);
     uint32_t version = hpc_get32(h + CHUNK_AT_VERSION);
     if (version != CHUNK_VERSION)
         return hpc_fail(HPC_E_FORMAT, "%s has format version %u; this program knows version %d",
@@ -60,14 +60,14 @@ static int read_header(corpus_chunk *c)
     if (c->table_at < CHUNK_HEADER || c->table_at > c->file.bytes ||
         tables > c->file.bytes - c->table_at ||
         c->strings_bytes != c->file.bytes - c->table_at - tables || c->strings_bytes == 0)
-        return damaged(c, "it has another size than it says");
+        return damaged(c, "its size differs from the size in its header");
     c->blocks = h + c->table_at;
     c->records = c->blocks + (size_t)c->blocks_n * CHUNK_BLOCK;
     c->signatures = c->records + (size_t)c->records_n * CHUNK_RECORD;
     c->strings = (const char *)c->signatures + (size_t)c->signatures_n * CHUNK_SIGNATURE;
     hpc_hash128 all = hpc_hash_wide(c->blocks, c->file.bytes - c->table_at);
     if (!hpc_same_hash(corpus_chunk_digest(h, all), c->hash))
-        return damaged(c, "its checksum is another");
+        return damaged(c, "its checksum is wrong");
     return HPC_OK;
 }
 
@@ -85,7 +85,7 @@ static int check_blocks(corpus_chunk *c)
             return damaged(c, "a block is too large");
     }
     c->block_at[c->blocks_n] = at;
-    return at == c->table_at ? HPC_OK : damaged(c, "its blocks do not fill it");
+    return at == c->table_at ? HPC_OK : damaged(c, "its blocks do not fill the file");
 }
 
 static bool record_is_sound(const corpus_chunk *c, const uint8_t *row, uint32_t *signatures)
@@ -111,11 +111,11 @@ static int check_records(const corpus_chunk *c)
 {
     uint32_t signatures = 0;
     if (c->strings[0] != '\0' || c->strings[c->strings_bytes - 1] != '\0')
-        return damaged(c, "its strings do not end");
+        return damaged(c, "its strings are not terminated");
     for (uint32_t k = 0; k < c->records_n; k++)
         if (!record_is_sound(c, c->records + (size_t)k * CHUNK_RECORD, &signatures))
-            return damaged(c, "a record points outside of it");
-    return signatures == c->signatures_n ? HPC_OK : damaged(c, "signatures are left over");
+            return damaged(c, "a record points outside the file");
+    return signatures == c->signatures_n ? HPC_OK : damaged(c, "it has excess signatures");
 }
 
 int corpus_chunk_open(corpus_chunk **out, const char *path)
@@ -210,7 +210,7 @@ static int check_block(const corpus_chunk *c, uint32_t block)
 {
     const uint8_t *row = c->blocks + (size_t)block * CHUNK_BLOCK;
     if (hpc_hash(c->file.data + c->block_at[block], hpc_get32(row), 0) != hpc_get64(row + 8))
-        return damaged(c, "the checksum of a block is another");
+        return damaged(c, "the checksum of a block is wrong");
     return HPC_OK;
 }
 
@@ -230,10 +230,10 @@ static int unpack(corpus_chunk *c, uint32_t block)
     c->held = CHUNK_NO_TEXT;
     TRY(check_block(c, block));
     if (!c->unpacker && !(c->unpacker = ZSTD_createDCtx()))
-        TRY(hpc_fail(HPC_E_NOMEM, "no memory for a decompressor"));
+        TRY(hpc_fail(HPC_E_NOMEM, "out of memory for a decompressor"));
     TRY(corpus_reserve(&c->text, bytes));
     size_t n = ZSTD_decompressDCtx(c->unpacker, c->text.data, bytes, packed, packed_bytes);
-    if (ZSTD_isError(n) || n != bytes) TRY(damaged(c, "a block does not unpack"));
+    if (ZSTD_isError(n) || n != bytes) TRY(damaged(c, "a block cannot be decompressed"));
     c->text.n = bytes;
     c->held = block;
 out:
@@ -248,7 +248,7 @@ int corpus_chunk_text(hpc_buf *out, corpus_chunk *c, int64_t slot)
     out->n = 0;
     uint32_t block = hpc_get32(row + RECORD_AT_BLOCK), n = hpc_get32(row + RECORD_AT_STORED);
     if (block == CHUNK_NO_TEXT)
-        return hpc_fail(HPC_E_ARG, "%s: the file of slot %lld was dropped, its text is not there",
+        return hpc_fail(HPC_E_ARG, "%s: the file of slot %lld was dropped, its text is not stored",
                         c->path.data, (long long)slot);
     if (n == 0) return hpc_buf_add(out, "", 0);
     if (block != c->held) TRY(unpack(c, block));

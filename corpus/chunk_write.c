@@ -25,7 +25,7 @@ struct corpus_chunk_writer {
 static int make_packer(ZSTD_CCtx **out)
 {
     *out = ZSTD_createCCtx();
-    if (!*out) return hpc_fail(HPC_E_NOMEM, "no memory for a compressor");
+    if (!*out) return hpc_fail(HPC_E_NOMEM, "out of memory for a compressor");
     size_t n = ZSTD_CCtx_setParameter(*out, ZSTD_c_compressionLevel, LEVEL);
     if (!ZSTD_isError(n)) n = ZSTD_CCtx_setParameter(*out, ZSTD_c_windowLog, WINDOW_LOG);
     if (ZSTD_isError(n)) return hpc_fail(HPC_E_UNSUPPORTED, "zstd: %s", ZSTD_getErrorName(n));

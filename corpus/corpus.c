@@ -61,7 +61,7 @@ static int check_version(hpc_corpus *c)
     TRY(one_number(c, "PRAGMA application_id", &application));
     TRY(one_number(c, "PRAGMA user_version", &version));
     if (application != CORPUS_DB_APPLICATION)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is no corpus of hpccoder", c->path.data));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is not a corpus of hpccoder", c->path.data));
     if (version != CORPUS_DB_VERSION) /* a newer one is not damaged */
         TRY(hpc_fail(version > CORPUS_DB_VERSION ? HPC_E_UNSUPPORTED : HPC_E_FORMAT,
                      "%s has format version %lld; this program knows version %d", c->path.data,
@@ -97,12 +97,12 @@ static int read_settings(hpc_corpus *c)
     TRY(hpc_json_parse(&root, text, strlen(text), c->path.data));
     const hpc_json *held_out = hpc_json_get(root, "held-out");
     if (hpc_json_kind_of(held_out) != HPC_JSON_TEXT)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: its settings do not say what was held out; " REPAIR,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: its settings lack the held-out content; " REPAIR,
                      c->path.data));
     TRY(hpc_json_text(&sketch, held_out, "held-out"));
     c->used_sketch = strcmp(sketch, "none") != 0;
     if (c->used_sketch && !parse_hash(&c->sketch, sketch))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is no hash of a sketch; " REPAIR, c->path.data,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is not the hash of a sketch; " REPAIR, c->path.data,
                      sketch));
 out:
     sqlite3_finalize(q);
@@ -158,8 +158,8 @@ int hpc_corpus_open(hpc_corpus **out, const char *folder)
     TRY(hpc_buf_printf(&c->path, "%s/corpus.db", folder));
     if (!hpc_file_exists(c->path.data))
         TRY(hpc_fail(HPC_E_IO,
-                     "%s is not there: %s holds no complete corpus; `hpccoder corpus harvest` "
-                     "makes one, and goes on with --resume",
+                     "%s is missing: %s has no complete corpus; `hpccoder corpus harvest` makes "
+                     "one, or completes it with --resume",
                      c->path.data, folder));
     TRY(open_database(c));
     *out = c;
@@ -284,7 +284,7 @@ static int check_chunk(hpc_corpus *c, const corpus_chunk *chunk, const char *rep
     sqlite3_reset(q);
     if (code != SQLITE_ROW && code != SQLITE_DONE) return refused(c, code);
     if (same) return HPC_OK;
-    return hpc_fail(HPC_E_FORMAT, "%s is not the chunk that %s was made from; " REPAIR, path,
+    return hpc_fail(HPC_E_FORMAT, "%s is not the chunk that %s was built from; " REPAIR, path,
                     c->path.data);
 }
 
@@ -318,12 +318,12 @@ int hpc_corpus_read(hpc_buf *out, hpc_corpus *c, const hpc_corpus_file *file)
     int rc = HPC_OK;
     out->n = 0;
     if (file->chunk < 0)
-        return hpc_fail(HPC_E_ARG, "%s:%s was dropped (%s), its text is not there",
+        return hpc_fail(HPC_E_ARG, "%s:%s was dropped (%s), its text is not stored",
                         file->repository, file->path, hpc_reason_name(file->reason));
     TRY(go_to_chunk(c, file->repository, file->chunk));
     TRY(corpus_chunk_record(&r, c->chunk, file->slot));
     if (memcmp(&r.id, &file->git_id, sizeof r.id) != 0 || r.stored_bytes != file->stored_bytes)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld is another one in its chunk; " REPAIR,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is damaged: file %lld differs from its chunk; " REPAIR,
                      c->path.data, (long long)file->id));
     TRY(corpus_chunk_text(out, c->chunk, file->slot));
 out:

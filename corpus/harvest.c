@@ -39,7 +39,7 @@ static int must_merge(bool *out, const corpus_harvest *h, const hpc_buf *chunks,
     if (rc < 0 || !hpc_file_exists(path->data)) return rc;
     rc = corpus_verify(&same, &then, h->options->folder, chunks);
     if (rc == HPC_E_FORMAT) {
-        corpus_harvest_warn(h, "corpus.db is damaged; it is made again from the chunks");
+        corpus_harvest_warn(h, "corpus.db is damaged; rebuilding it from the chunks");
         hpc_error_clear();
         return HPC_OK;
     }
@@ -78,7 +78,7 @@ static int give_up(const corpus_harvest *h)
         TRY(corpus_harvest_path(&path, h, "harvest.json"));
         TRY(hpc_file_remove(path.data));
     }
-    rc = hpc_fail(HPC_E_ARG, "no repository can be read, so there is nothing to harvest");
+    rc = hpc_fail(HPC_E_ARG, "no repository can be read; there is nothing to harvest");
 out:
     hpc_buf_release(&path);
     return rc;

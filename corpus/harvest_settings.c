@@ -86,7 +86,7 @@ static int find_names(corpus_harvest *h)
     const hpc_harvest_options *o = h->options;
     hpc_buf path = {0};
     int rc = HPC_OK;
-    if (o->repositories_n < 1) TRY(hpc_fail(HPC_E_ARG, "no repository is named"));
+    if (o->repositories_n < 1) TRY(hpc_fail(HPC_E_ARG, "no repository given"));
     h->sources_n = o->repositories_n;
     h->source = hpc_arena_alloc(h->arena, (size_t)h->sources_n, sizeof *h->source);
     if (!h->source) TRY(HPC_E_NOMEM);
@@ -99,7 +99,7 @@ static int find_names(corpus_harvest *h)
     for (int64_t k = 1; k < h->sources_n; k++)
         if (strcmp(h->source[k - 1].name, h->source[k].name) == 0)
             TRY(hpc_fail(HPC_E_ARG,
-                         "%s and %s are both called '%s'; name one of them otherwise, as NAME=PATH",
+                         "%s and %s have the same name '%s'; rename one of them with NAME=PATH",
                          h->source[k - 1].path, h->source[k].path, h->source[k].name));
 out:
     hpc_buf_release(&path);
@@ -157,7 +157,7 @@ static void show_value(char *out, size_t size, const hpc_json *v)
     case HPC_JSON_TEXT:
         if (hpc_json_text(&text, v, "") == 0) snprintf(out, size, "%s", text);
         break;
-    default: snprintf(out, size, "something else");
+    default: snprintf(out, size, "another value");
     }
 }
 
@@ -172,8 +172,8 @@ static int compare_repositories(const char *path, const hpc_json *then, const co
         if (order != 0)
             return hpc_fail(HPC_E_ARG, "%s: repository '%s' %s; choose another folder for --out",
                             path, order < 0 ? old : h->source[b].name,
-                            order < 0 ? "was harvested and is not named now"
-                                      : "is named now and was not then");
+                            order < 0 ? "was harvested but is not given now"
+                                      : "is given now but was not harvested");
         a++;
         b++;
     }
@@ -202,11 +202,10 @@ static int compare_settings(const corpus_harvest *h, const char *path)
         show_value(is, sizeof is, value);
         show_value(was, sizeof was, hpc_json_get(then, key));
         if (strcmp(is, was) != 0)
-            TRY(hpc_fail(
-                HPC_E_ARG,
-                "%s: the corpus was begun with %s = %.150s, now it is %.150s; use the same, or "
-                "another folder for --out",
-                path, key, was, is));
+            TRY(hpc_fail(HPC_E_ARG,
+                         "%s: the corpus was started with %s = %.150s, now it is %.150s; use the "
+                         "same value, or another folder for --out",
+                         path, key, was, is));
     }
     TRY(compare_repositories(path, hpc_json_get(then, "repositories"), h));
 out:
@@ -228,7 +227,7 @@ static int claim_folder(corpus_harvest *h, const char *path)
     }
     if (!h->options->resume)
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s already holds a corpus; --resume goes on with it, or choose another "
+                     "%s already contains a corpus; continue it with --resume, or choose another "
                      "folder for --out",
                      h->options->folder));
     TRY(hpc_file_read(&old, path, SETTINGS_MOST));
@@ -244,11 +243,12 @@ static int check_options(const hpc_harvest_options *o)
     int rc = HPC_OK;
     TRY(corpus_licence_check_list(o->licences));
     if (!(o->validation >= 0 && o->test >= 0 && o->validation + o->test <= 0.9))
-        TRY(hpc_fail(HPC_E_ARG,
-                     "validation and test cannot get the shares %g and %g: together at most 0.9",
-                     o->validation, o->test));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "validation and test cannot have the shares %g and %g: their sum is at most 0.9",
+            o->validation, o->test));
     if (o->file_bytes < 1 || o->file_bytes > CORPUS_TEXT_MOST)
-        TRY(hpc_fail(HPC_E_ARG, "files of at most %lld bytes: choose from 1 to %d",
+        TRY(hpc_fail(HPC_E_ARG, "size limit of files %lld bytes: expected 1 to %d",
                      (long long)o->file_bytes, CORPUS_TEXT_MOST));
 out:
     return rc;

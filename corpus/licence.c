@@ -533,8 +533,8 @@ int corpus_licence_check_list(const char *allowed)
         size_t n = strcspn(p, ",");
         if (n == 0 || find_known(p, n) < 0)
             return hpc_fail(HPC_E_ARG,
-                            "licence '%.*s' is not known; say permissive, all, or SPDX names "
-                            "separated by commas, such as MIT,BSD-3-Clause",
+                            "unknown licence '%.*s'; use permissive, all, or SPDX names separated "
+                            "by commas, such as MIT,BSD-3-Clause",
                             n < 60 ? (int)n : 60, p);
         if (!p[n]) return 0;
         p += n + 1;

@@ -39,7 +39,8 @@ static int read_value(int64_t *number, hpc_hash128 *hash, const loops_db *d, con
     } else {
         const char *text = (const char *)sqlite3_column_text(q, 0);
         if (!text || strspn(text, "0123456789abcdef") != 32 || text[32]) {
-            rc = hpc_fail(HPC_E_FORMAT, "%s is damaged: its corpus is no hash", d->path.data);
+            rc = hpc_fail(HPC_E_FORMAT, "%s is damaged: the hash of its corpus is invalid",
+                          d->path.data);
         } else {
             memcpy(half, text, 16);
             hash->high = strtoull(half, NULL, 16);
@@ -58,7 +59,7 @@ static int check(loops_db *d)
     TRY(read_value(&application, NULL, d, "PRAGMA application_id"));
     TRY(read_value(&version, NULL, d, "PRAGMA user_version"));
     if (application != LOOPS_DB_APPLICATION)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is no table of loops of hpccoder", d->path.data));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is not a table of loops of hpccoder", d->path.data));
     if (version != LOOPS_DB_VERSION)
         TRY(hpc_fail(HPC_E_FORMAT, "%s has format version %lld; this program knows version %d",
                      d->path.data, (long long)version, LOOPS_DB_VERSION));
@@ -81,7 +82,8 @@ int loops_db_open(loops_db **out, const char *folder)
     if (!d) return HPC_E_NOMEM;
     TRY(hpc_buf_printf(&d->path, "%s/loops.db", folder));
     if (!hpc_file_exists(d->path.data))
-        TRY(hpc_fail(HPC_E_IO, "%s is not there; `hpccoder corpus loops` makes it", d->path.data));
+        TRY(hpc_fail(HPC_E_IO, "%s is missing; create it with `hpccoder corpus loops`",
+                     d->path.data));
     int code =
         sqlite3_open_v2(d->path.data, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) TRY(refused(d, code));

@@ -308,9 +308,7 @@ int hpc_corpus_loops_text(hpc_buf *out, hpc_loops_result *counts, const char *pa
     int rc = HPC_OK;
     if (lang == HPC_LANGUAGE_NONE)
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s is no source file of C, C++, CUDA, HIP, OpenCL or Fortran, by "
-                     "its name",
-                     path));
+                     "%s: the file name is not one of C, C++, CUDA, HIP, OpenCL or Fortran", path));
     TRY(loops_tally_init(&tally));
     TRY(loops_of_text(&records, &s, &added.loops_n, &like, text, n,
                       hpc_language_fixed_form(path, text, n)));

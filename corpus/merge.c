@@ -63,13 +63,14 @@ static int add_chunk(merge *m, const corpus_plan *plan, uint32_t source, int64_t
     TRY(open_chunk(&c, m, &p));
     if (!hpc_same_hash(corpus_chunk_key(c),
                        corpus_plan_key(plan, m->h, &m->h->source[source], number)))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is of another harvest; run it again with --resume",
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "%s belongs to another harvest; run the harvest again with --resume",
                      m->path.data));
     TRY(hpc_grow(&m->place, &m->places_cap, m->places_n + 1, sizeof *m->place));
     m->place[m->places_n++] = p;
     int64_t n = corpus_chunk_n(c);
     if (n > INT32_MAX - 1 - m->n)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "a corpus holds at most 2^31 - 2 files"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "a corpus has at most 2^31 - 2 files"));
     TRY(hpc_grow(&m->item, &m->cap, m->n + n, sizeof *m->item));
     TRY(hpc_grow(&m->key, &m->keys_cap, m->n + n, sizeof *m->key));
     for (int64_t k = 0; k < n; k++) {

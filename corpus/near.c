@@ -189,7 +189,7 @@ static int make_room(corpus_near *x, int64_t item)
 {
     int rc = HPC_OK;
     if (x->turn == UINT32_MAX || x->slots_n == UINT32_MAX - 1 || item < 0 || item >= UINT32_MAX)
-        return hpc_fail(HPC_E_UNSUPPORTED, "item %lld: at most 2^32 - 2 can be compared",
+        return hpc_fail(HPC_E_UNSUPPORTED, "item %lld: at most 2^32 - 2 items can be compared",
                         (long long)item);
     TRY(hpc_grow(&x->slot_of, &x->items_cap, item + 1, sizeof *x->slot_of));
     if (x->slot_of[item])

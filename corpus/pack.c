@@ -222,21 +222,21 @@ static int other_request(const char *folder, const hpc_buf *before)
     hpc_json *root = NULL;
     if (!before->data)
         return hpc_fail(HPC_E_ARG,
-                        "%s has shards and no pack.json, which says of what they are made: remove "
-                        "them, or name another folder",
+                        "%s has shards but no pack.json with their settings: remove them, or "
+                        "choose another folder",
                         folder);
     int rc = hpc_json_parse(&root, before->data, before->n, "pack.json");
     hpc_json_free(root);
     hpc_error_clear();
-    if (rc == HPC_E_NOMEM) return hpc_fail(rc, "no memory to read pack.json");
+    if (rc == HPC_E_NOMEM) return hpc_fail(rc, "out of memory to read pack.json");
     if (rc < 0)
         return hpc_fail(HPC_E_FORMAT,
-                        "%s/pack.json is damaged, and so it is not known of what the shards there "
-                        "are made: remove them, or name another folder",
+                        "%s/pack.json is damaged, so the settings of its shards are unknown: "
+                        "remove them, or choose another folder",
                         folder);
     return hpc_fail(HPC_E_ARG,
-                    "%s was begun with other options, another corpus or another hpccoder, as "
-                    "pack.json there says: name another folder",
+                    "pack.json in %s was written with other options, another corpus or another "
+                    "version of hpccoder: choose another folder",
                     folder);
 }
 
@@ -263,7 +263,7 @@ static int tell_damage(const hpc_pack_options *o, const char *damage)
     hpc_buf line = {0};
     int rc = HPC_OK;
     if (!damage || !o->warn) return HPC_OK;
-    TRY(hpc_buf_printf(&line, "%s; from there on all is made again", damage));
+    TRY(hpc_buf_printf(&line, "%s; rebuilding it and all later shards", damage));
     o->warn(line.data, o->user);
 out:
     hpc_buf_release(&line);
@@ -278,16 +278,16 @@ static int options_check(const pack_task **task, const hpc_pack_options *o)
 {
     for (size_t k = 0; k < sizeof tasks / sizeof *tasks; k++)
         if (strcmp(o->task, tasks[k]->name) == 0) *task = tasks[k];
-    if (!*task) return hpc_fail(HPC_E_ARG, "there is no task '%s': code, pragma or perf", o->task);
+    if (!*task)
+        return hpc_fail(HPC_E_ARG, "unknown task '%s': expected code, pragma or perf", o->task);
     if (!(o->fim_rate >= 0 && o->fim_rate <= 1 && o->suffix_first >= 0 && o->suffix_first <= 1))
-        return hpc_fail(HPC_E_ARG, "shares of documents are between 0 and 1");
+        return hpc_fail(HPC_E_ARG, "shares of documents must be between 0 and 1");
     if (!(o->from >= 0 && o->from < o->to && o->to <= 1))
-        return hpc_fail(HPC_E_ARG,
-                        "there is no share of the files from %g to %g: 0 <= from < to <= 1",
+        return hpc_fail(HPC_E_ARG, "share of the files from %g to %g: expected 0 <= from < to <= 1",
                         o->from, o->to);
     if (!(o->negatives >= 0 && o->negatives <= 1e6))
-        return hpc_fail(HPC_E_ARG, "%g negatives for each loop cannot be", o->negatives);
-    if ((unsigned)o->split >= HPC_SPLIT_N) return hpc_fail(HPC_E_ARG, "there is no such split");
+        return hpc_fail(HPC_E_ARG, "%g negatives per loop: expected a number from 0", o->negatives);
+    if ((unsigned)o->split >= HPC_SPLIT_N) return hpc_fail(HPC_E_ARG, "unknown split");
     if ((*task)->needs_corpus && !o->corpus)
         return hpc_fail(HPC_E_ARG, "task %s needs a corpus", o->task);
     return HPC_OK;
@@ -389,8 +389,8 @@ static int run(hpc_pack_result *out, pack *p)
     if (pack_stopped(p)) goto out;
     if (done > p->documents)
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s holds %" PRId64 " documents, but there are only %" PRId64
-                     " to pack: name another folder",
+                     "%s has %" PRId64 " documents, but there are only %" PRId64
+                     " to pack: choose another folder",
                      p->options->out, done, p->documents));
     TRY(run_batches(&out->complete, p, shards, done));
     if (out->complete) {

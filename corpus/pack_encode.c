@@ -53,13 +53,13 @@ static int open_mark(pack_encoder *e, hpc_tokenizer_scratch *s, hpc_mark m, cons
     if (id >= 0) return add_id(&e->mark[m], id);
     if (m == HPC_MARK_END)
         return hpc_fail(HPC_E_ARG,
-                        "%.200s has no piece for %s, nor an end token: train one with `hpccoder "
-                        "tokenizer train`",
+                        "%.200s has neither a token for %s nor an end token: train a tokenizer "
+                        "with `hpccoder tokenizer train`",
                         name, text);
     if (NEVER_TEXT >> m & 1)
         return hpc_fail(HPC_E_ARG,
-                        "%.200s has no piece for %s: pack with --fim-rate 0, or train one with "
-                        "`hpccoder tokenizer train`",
+                        "%.200s has no token for %s: pack with --fim-rate 0, or train a tokenizer "
+                        "with `hpccoder tokenizer train`",
                         name, text);
     return hpc_tokenizer_encode(&e->mark[m], e->tokenizer, s, text, strlen(text), HPC_ENCODE_INNER);
 }

@@ -51,8 +51,8 @@ static int add_loop(pragma_plan *plan, const loops_record *r, int64_t id, const 
     int rc = HPC_OK;
     if (file < 0)
         return hpc_fail(HPC_E_FORMAT,
-                        "%.200s: loop %" PRId64 " is in file %" PRId64 ", which the corpus does "
-                        "not hold: run `hpccoder corpus loops` again",
+                        "%.200s: loop %" PRId64 " is in file %" PRId64
+                        ", which is not in the corpus: run `hpccoder corpus loops` again",
                         folder, id, r->file);
     TRY(hpc_grow(&plan->item, &plan->cap, plan->n + 1, sizeof *plan->item));
     bool annotated = r->kind == LOOPS_ANNOTATED;
@@ -82,7 +82,7 @@ static int load_loops(pragma_plan *plan, const pack *p)
     hpc_hash128 of = loops_db_corpus(db);
     if (of.low != corpus.low || of.high != corpus.high)
         TRY(hpc_fail(HPC_E_ARG,
-                     "%.200s/loops.db was made from another corpus than %.200s: run `hpccoder "
+                     "%.200s/loops.db was built from a different corpus than %.200s: run `hpccoder "
                      "corpus loops` again",
                      folder, p->options->corpus));
     TRY(loops_db_select(db, 1u << LOOPS_ANNOTATED | 1u << LOOPS_PRESUMED, 1u << p->options->split));

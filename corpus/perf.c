@@ -51,11 +51,12 @@ static int version_check(int64_t *out, perf_db *d)
     TRY(number(&tables, d, "SELECT count(*) FROM sqlite_master"));
     if (application == 0 && version == 0 && tables == 0) goto out;
     if (application != PERF_DB_APPLICATION)
-        TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", d->path.data));
+        TRY(hpc_fail(HPC_E_FORMAT, "%.300s is not a performance history of hpccoder",
+                     d->path.data));
     if (version > PERF_DB_VERSION)
         TRY(hpc_fail(HPC_E_FORMAT,
-                     "%.300s is a performance history of version %lld, made by a newer hpccoder; "
-                     "this one reads version %d",
+                     "%.300s is a performance history of version %lld from a newer hpccoder; this "
+                     "one reads version %d",
                      d->path.data, (long long)version, PERF_DB_VERSION));
     if (version < 1) TRY(hpc_fail(HPC_E_FORMAT, "%.300s is damaged: no version", d->path.data));
     *out = version;
@@ -154,7 +155,7 @@ int perf_db_open(perf_db **out, const char *path)
     TRY(open_at(&d, path, SQLITE_OPEN_READONLY));
     TRY(version_check(&version, d));
     if (version == 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%.300s is no performance history of hpccoder", path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%.300s is not a performance history of hpccoder", path));
     d->version = version;
     TRY(prepare_reading(d, version));
     *out = d;
@@ -190,7 +191,7 @@ int perf_next_commit(const char **id, const char **parent, int64_t *time, perf_d
     *id = (const char *)sqlite3_column_text(d->commits, 0);
     *parent = (const char *)sqlite3_column_text(d->commits, 1);
     *time = sqlite3_column_int64(d->commits, 2);
-    if (!is_id(*id) || (*parent && !is_id(*parent))) return damaged(d, "an id of a commit is none");
+    if (!is_id(*id) || (*parent && !is_id(*parent))) return damaged(d, "an invalid commit id");
     return 1;
 }
 
@@ -201,8 +202,8 @@ int perf_next_sample(int64_t *series, const char **commit, double *value, perf_d
     *series = sqlite3_column_int64(d->samples, 0);
     *commit = (const char *)sqlite3_column_text(d->samples, 1);
     *value = sqlite3_column_double(d->samples, 2);
-    if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
-    if (!(isfinite(*value) && *value > 0)) return damaged(d, "a sample is no cost above 0");
+    if (!is_id(*commit)) return damaged(d, "an invalid commit id");
+    if (!(isfinite(*value) && *value > 0)) return damaged(d, "a sample is not above 0");
     return 1;
 }
 
@@ -213,9 +214,9 @@ int perf_next_product(const char **commit, uint64_t *how, const char **product, 
     *commit = (const char *)sqlite3_column_text(d->products, 0);
     const char *text = (const char *)sqlite3_column_text(d->products, 1);
     *product = (const char *)sqlite3_column_text(d->products, 2);
-    if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
+    if (!is_id(*commit)) return damaged(d, "an invalid commit id");
     if (!text || !*product || strlen(*product) != PERF_PRODUCT - 1)
-        return damaged(d, "a product's hash is none");
+        return damaged(d, "the hash of a product is invalid");
     *how = hpc_hash(text, strlen(text), 0);
     return 1;
 }
@@ -246,9 +247,9 @@ int perf_next_failure(const char **commit, perf_attempt *a, perf_db *d)
                         .log = (const char *)sqlite3_column_text(d->failures, 5),
                         .seconds = sqlite3_column_double(d->failures, 6),
                         .build = (const char *)sqlite3_column_text(d->failures, 7)};
-    if (!is_id(*commit)) return damaged(d, "an id of a commit is none");
+    if (!is_id(*commit)) return damaged(d, "an invalid commit id");
     if (!a->stage || !a->command || !a->machine || !a->outcome || !a->log || !a->build)
-        return damaged(d, "an attempt lacks something");
+        return damaged(d, "an attempt is incomplete");
     return 1;
 }
 

@@ -122,8 +122,7 @@ static int step(perf_db *d, int which)
     int code = sqlite3_step(q);
     clear(q);
     if (code == SQLITE_CONSTRAINT)
-        return hpc_fail(HPC_E_ARG, "%.300s: something of a commit that was not added",
-                        d->path.data);
+        return hpc_fail(HPC_E_ARG, "%.300s: a record refers to a missing commit", d->path.data);
     return code == SQLITE_DONE ? HPC_OK : perf_refused(d, code);
 }
 
@@ -131,7 +130,7 @@ static int id_check(const char *id)
 {
     hpc_git_id parsed;
     if (hpc_git_id_parse(&parsed, id)) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "'%.60s' is no id of a commit: 40 hexadecimal digits", id);
+    return hpc_fail(HPC_E_ARG, "'%.60s' is not a commit id of 40 hexadecimal digits", id);
 }
 
 int perf_db_add_commit(perf_db *d, const char *id, const char *parent, int64_t time)

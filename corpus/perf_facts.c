@@ -77,7 +77,7 @@ int perf_db_repository(hpc_buf *path, hpc_buf *name, perf_db *d)
                      "ORDER BY id DESC LIMIT 1",
                      -1));
     if (text.n > 0 && hpc_json_parse(&facts, text.data, text.n, d->path.data) < 0)
-        TRY(hpc_error_where("the facts of a session"));
+        TRY(hpc_error_where("the properties of a session"));
     TRY(put(path, facts, "repository"));
     TRY(put(name, facts, "repository_name"));
 out:
@@ -117,8 +117,8 @@ int perf_db_expect(perf_db *d, hpc_git *g)
     TRY(hpc_git_describe(&facts, g));
     if (facts.shallow || facts.partial) return HPC_OK; /* who knows what is cut off */
     TRY(hpc_fail(HPC_E_ARG,
-                 "%.300s is the history of another repository: none of its %lld commits is in "
-                 "this one",
+                 "%.300s is the history of another repository: none of its %lld commits is in this "
+                 "repository",
                  d->path.data, (long long)n));
 out:
     return rc;

@@ -132,9 +132,9 @@ static void tell(const corpus_plan *p, const corpus_harvest *h, const char *name
     if (p->empty)
         corpus_harvest_warn(h, "%s: the repository is empty", name);
     else if (!h->options->history && memcmp(&p->head, &none, sizeof none) == 0)
-        corpus_harvest_warn(h, "%s: HEAD names no commit, so there is nothing to take", name);
+        corpus_harvest_warn(h, "%s: HEAD names no commit; there is nothing to harvest", name);
     if (p->shallow && h->options->history)
-        corpus_harvest_warn(h, "%s: a shallow clone: its history is cut off", name);
+        corpus_harvest_warn(h, "%s: shallow clone, its history is incomplete", name);
     corpus_plan_tell_missing(p, h, name, list->first_miss.data);
 }
 

@@ -58,9 +58,7 @@ int hpc_corpus_passages(int64_t *files_n, const char *out, const char *folder,
     TRY(read_all(&r, false));
     TRY(read_all(&r, true));
     if (progress) hpc_progress_end(progress, r.done);
-    if (r.done == 0)
-        TRY(hpc_fail(HPC_E_ARG, "%s has no files for training: there is nothing to recognise",
-                     folder));
+    if (r.done == 0) TRY(hpc_fail(HPC_E_ARG, "%s has no training files to index", folder));
     TRY(hpc_passage_maker_finish(&file, r.maker));
     TRY(hpc_file_save(out, file.data, file.n));
     *files_n = r.done / 2;

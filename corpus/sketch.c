@@ -30,8 +30,8 @@ static int check_header(hpc_sketch *s, const char *path)
     uint32_t version = hpc_get32(d + SKETCH_AT_VERSION);
     if (version != SKETCH_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s has version %u of the format, this build reads version %d: make it "
-                        "again with `hpccoder corpus sketch`",
+                        "%s has format version %u, this program reads version %d: rebuild it with "
+                        "`hpccoder corpus sketch`",
                         path, version, SKETCH_VERSION);
     size_t body = s->view.bytes - SKETCH_HASH;
     s->hash = hpc_hash_wide(d, body);
@@ -40,8 +40,8 @@ static int check_header(hpc_sketch *s, const char *path)
     int rc = hpc_lexer_hash(&lexer);
     if (rc >= 0 && lexer != hpc_get64(d + SKETCH_AT_LEXER))
         rc = hpc_fail(HPC_E_UNSUPPORTED,
-                      "%s was made by a build that cuts source code into other tokens, and would "
-                      "find nothing: make it again with `hpccoder corpus sketch`",
+                      "%s was built with a different lexer and would find nothing: rebuild it with "
+                      "`hpccoder corpus sketch`",
                       path);
     return rc;
 }

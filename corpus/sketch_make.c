@@ -38,12 +38,12 @@ static int read_one(maker *m, const hpc_repository *repository)
     TRY(hpc_git_describe(&facts, git));
     const char *name = repository->name ? repository->name : facts.name;
     if (!*name) {
-        rc = hpc_fail(HPC_E_ARG, "%s has no origin that tells its name: give it as OWNER/NAME=%s",
+        rc = hpc_fail(HPC_E_ARG, "%s has no origin with a name: use OWNER/NAME=%s",
                       repository->path, repository->path);
         goto out;
     }
     if (!corpus_held_list_has(&m->held, name) && !corpus_held_list_touches(&m->held, name)) {
-        rc = hpc_fail(HPC_E_ARG, "%s is %s, which %s does not name: add it there, or leave it out",
+        rc = hpc_fail(HPC_E_ARG, "%s is %s, which is not in %s: add it there, or leave it out",
                       repository->path, name, m->options->list);
         goto out;
     }
@@ -74,7 +74,7 @@ static void warn_of_absent(const maker *m)
     char line[768];
     for (int64_t i = 0; i < m->held.names_n; i++) {
         if (m->seen[i]) continue;
-        snprintf(line, sizeof line, "%s: no local copy was given, it will be known by name only",
+        snprintf(line, sizeof line, "%s: no local copy given, it is matched by name only",
                  m->held.name[i]);
         warn(m, line);
     }

@@ -16,16 +16,16 @@ static int unpack(hpc_buf *out, const hpc_buf *packed, size_t most)
     ZSTD_DCtx *unpacker = ZSTD_createDCtx();
     size_t left = 1;
     int rc = HPC_OK;
-    if (!unpacker) TRY(hpc_fail(HPC_E_NOMEM, "no memory for a decompressor"));
+    if (!unpacker) TRY(hpc_fail(HPC_E_NOMEM, "out of memory for a decompressor"));
     while (in.pos < in.size) {
         ZSTD_outBuffer part = {piece, sizeof piece, 0};
         left = ZSTD_decompressStream(unpacker, &part, &in);
-        if (ZSTD_isError(left)) TRY(hpc_fail(HPC_E_FORMAT, "it does not unpack"));
+        if (ZSTD_isError(left)) TRY(hpc_fail(HPC_E_FORMAT, "it cannot be decompressed"));
         if (out->n + part.pos > most)
-            TRY(hpc_fail(HPC_E_FORMAT, "unpacked it has more than %zu bytes", most));
+            TRY(hpc_fail(HPC_E_FORMAT, "it decompresses to more than %zu bytes", most));
         TRY(hpc_buf_add(out, piece, part.pos));
     }
-    if (left != 0) TRY(hpc_fail(HPC_E_FORMAT, "it ends within what is packed"));
+    if (left != 0) TRY(hpc_fail(HPC_E_FORMAT, "it ends inside the compressed data"));
 out:
     ZSTD_freeDCtx(unpacker);
     return rc;

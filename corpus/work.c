@@ -226,7 +226,7 @@ static int plan_all(corpus_harvest *h)
         TRY(look_for_plan(h, s, path.data));
         if (rc == 0) {
             if (hpc_file_exists(path.data))
-                corpus_harvest_warn(h, "%s: its plan is damaged; it is made again", s->name);
+                corpus_harvest_warn(h, "%s: its plan is damaged; rebuilding it", s->name);
             TRY(plan_one(h, s, path.data));
         }
         hpc_file_unlock(lock);
@@ -265,7 +265,7 @@ static int chunk_is_done(bool *done, hpc_hash128 *hash, const corpus_harvest *h,
     rc = corpus_chunk_open(&there, path->data);
     if (rc >= 0) rc = corpus_chunk_verify(there);
     if (rc == HPC_E_FORMAT) {
-        corpus_harvest_warn(h, "%s: chunk %lld is damaged; it is made again", s->name,
+        corpus_harvest_warn(h, "%s: chunk %lld is damaged; rebuilding it", s->name,
                             (long long)chunk);
         hpc_error_clear();
         rc = HPC_OK;
@@ -311,10 +311,9 @@ static void tell_if_moved(const corpus_harvest *h, const claimed *c)
     }
     if (memcmp(&now.head, &c->plan.head, sizeof now.head) != 0 ||
         (h->options->history && now.refs != c->plan.refs))
-        corpus_harvest_warn(h,
-                            "%s: its branches have moved since it was planned; what was "
-                            "planned is harvested",
-                            c->source->name);
+        corpus_harvest_warn(
+            h, "%s: its branches have moved since it was planned; harvesting the planned commits",
+            c->source->name);
 }
 
 /* The repository's lock is the batch's from here on. */
@@ -387,7 +386,7 @@ static int tell_passed_over(const corpus_harvest *h, const claimed *c)
     for (int k = 0; k < KINDS; k++)
         if (c->passed_over[k] > 0) TRY(tell_kind(h, c, k));
     if (__atomic_load_n(&c->source->failed, __ATOMIC_RELAXED) && c->git)
-        corpus_harvest_warn(h, "%s: the repository went away while it was read", c->source->name);
+        corpus_harvest_warn(h, "%s: the repository disappeared while it was read", c->source->name);
 out:
     return rc;
 }

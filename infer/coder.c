@@ -22,8 +22,8 @@ int hpc_coder_open(hpc_coder *out, const hpc_tokenizer *t, unsigned marks, const
         out->mark[m] = marks >> m & 1 ? find(t, (hpc_mark)m) : -1;
         if (marks >> m & 1 && out->mark[m] < 0)
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "%s: its tokenizer has no %s: the model did not learn from %s as "
-                            "`hpccoder corpus pack --task %s` shows them",
+                            "%s: its tokenizer has no %s: the model was not trained on %s from "
+                            "`hpccoder corpus pack --task %s`",
                             model, hpc_mark_text((hpc_mark)m), things, task);
     }
     return hpc_tokenizer_scratch_create(&out->scratch, t);

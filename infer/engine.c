@@ -111,14 +111,14 @@ static int64_t room(const hpc_engine *e)
 static int check_request(const hpc_engine *e, const hpc_request *r)
 {
     if (r->n < 1 || r->most < 1)
-        return hpc_fail(HPC_E_ARG, "a request has a token at least, and wants one at least");
+        return hpc_fail(HPC_E_ARG, "a request needs at least one prompt token and one new token");
     if (r->n > room(e))
-        return hpc_fail(HPC_E_ARG, "a text of %lld tokens: model and cache take %lld",
+        return hpc_fail(HPC_E_ARG, "a text of %lld tokens: model and cache allow %lld",
                         (long long)r->n, (long long)room(e));
     for (int64_t k = 0; k < r->n; k++)
         if (r->token[k] < 0 || r->token[k] >= e->m.c.vocab)
-            return hpc_fail(HPC_E_ARG, "token %d: the model has %lld", r->token[k],
-                            (long long)e->m.c.vocab);
+            return hpc_fail(HPC_E_ARG, "token %d: the vocabulary of the model has %lld",
+                            r->token[k], (long long)e->m.c.vocab);
     return hpc_sampling_check(&r->sampling);
 }
 

@@ -42,10 +42,10 @@ static int open_files(engine_model *m, const hpc_engine_options *o)
     m->packed = hpc_model_files_packed(m->files);
     if (!m->packed) TRY(hpc_model_files_weights(&m->from, m->files));
     if (m->packed && m->weights != HPC_DTYPE_N)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "its matrices are packed as they are; for %s, name the model that it was made "
-                     "of",
-                     hpc_dtype_get(m->weights)->name));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "the types of a packed model are fixed; for %s, use the model that it was made from",
+            hpc_dtype_get(m->weights)->name));
 out:
     return rc;
 }

@@ -170,8 +170,8 @@ static int set_owed(hpc_grammar *g, const hpc_grammar_options *o)
 {
     if (o->owed == 0) return HPC_OK;
     if (o->owed > o->prefix_n || o->owed > OWED_MOST)
-        return hpc_fail(HPC_E_ARG, "a grammar that is owed %zu bytes of %zu, of %d at most",
-                        o->owed, o->prefix_n, OWED_MOST);
+        return hpc_fail(HPC_E_ARG, "a grammar with %zu pending bytes of %zu, at most %d", o->owed,
+                        o->prefix_n, OWED_MOST);
     g->owing = hpc_alloc((size_t)g->words, sizeof *g->owing);
     if (!g->owing) return HPC_E_NOMEM;
     return hpc_buf_add(&g->owed, o->prefix + (o->prefix_n - o->owed), o->owed);
@@ -242,7 +242,7 @@ int hpc_grammar_restart(hpc_grammar *g, const char *prefix, size_t n)
     g->owed_at = g->owed.n;
     g->ended = at < n;
     if (at == n) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "the text before is no %s from byte %lld on: \"%.*s\"",
+    return hpc_fail(HPC_E_ARG, "the text before the cursor is not a %s from byte %lld: \"%.*s\"",
                     g->kind->name, (long long)at, (int)(n - at < 40 ? n - at : 40), prefix + at);
 }
 
@@ -313,7 +313,7 @@ const uint32_t *hpc_grammar_allowed(hpc_grammar *g)
     uint64_t hash = hpc_hash(g->state.word, sizeof g->state.word, 0);
 
     if (g->ended) {
-        (void)hpc_fail(HPC_E_STATE, "the %s has ended: no token may come", g->kind->name);
+        (void)hpc_fail(HPC_E_STATE, "the %s has ended: no token is allowed", g->kind->name);
         return g->none;
     }
     mask owing = {.used = 0}, *m = hpc_grammar_owes(g) > 0 ? &owing : find_mask(g, hash);
@@ -326,9 +326,9 @@ const uint32_t *hpc_grammar_allowed(hpc_grammar *g)
     }
     m->used = ++g->now;
     if (m->nothing)
-        (void)hpc_fail(HPC_E_STATE, "no token of the vocabulary may come, and the %s %s",
+        (void)hpc_fail(HPC_E_STATE, "no token of the vocabulary is allowed, and the %s %s",
                        g->kind->name,
-                       hpc_grammar_may_end(g) ? "has no end token" : "may not end here");
+                       hpc_grammar_may_end(g) ? "has no end token" : "cannot end here");
     return bits;
 }
 
@@ -353,8 +353,8 @@ int hpc_grammar_take(hpc_grammar *g, int32_t token)
         }
     }
     if (!taken)
-        return hpc_fail(HPC_E_STATE, "token %d may not come here: the %s does not allow it",
-                        (int)token, g->kind->name);
+        return hpc_fail(HPC_E_STATE, "token %d is not allowed here by the %s", (int)token,
+                        g->kind->name);
     g->state = s;
     g->owed_at = owed;
     g->first = false;

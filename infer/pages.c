@@ -254,7 +254,7 @@ int hpc_pages_reserve(hpc_pages *p, hpc_past *past, int64_t tokens)
     int rc;
 
     if (wanted - past->page_n > p->count.empty + p->count.idle)
-        return hpc_fail(HPC_E_STATE, "the cache has %lld of %lld pages left, %lld are wanted",
+        return hpc_fail(HPC_E_STATE, "the cache has %lld of %lld pages left, %lld are needed",
                         (long long)(p->count.empty + p->count.idle), (long long)p->n,
                         (long long)(wanted - past->page_n));
     rc = hpc_grow(&past->page, &past->page_cap, wanted, sizeof *past->page);

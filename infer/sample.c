@@ -30,15 +30,17 @@ hpc_sampling hpc_sampling_greedy(void)
 int hpc_sampling_check(const hpc_sampling *s)
 {
     if (!(s->temperature >= 0 && s->temperature <= 100))
-        return hpc_fail(HPC_E_ARG, "temperature %g: it goes from 0 (the likeliest) to 100",
+        return hpc_fail(HPC_E_ARG, "temperature %g: expected 0 (most probable token) to 100",
                         s->temperature);
-    if (s->top_k < 0) return hpc_fail(HPC_E_ARG, "top-k %lld: 0 is all", (long long)s->top_k);
+    if (s->top_k < 0)
+        return hpc_fail(HPC_E_ARG, "top-k %lld: expected 0 (all) or more", (long long)s->top_k);
     if (!(s->top_p > 0 && s->top_p <= 1))
-        return hpc_fail(HPC_E_ARG, "top-p %g: it is above 0 and at most 1 (all)", s->top_p);
+        return hpc_fail(HPC_E_ARG, "top-p %g: expected a number above 0, at most 1 (all)",
+                        s->top_p);
     if (!(s->min_p >= 0 && s->min_p <= 1))
-        return hpc_fail(HPC_E_ARG, "min-p %g: it goes from 0 (all) to 1", s->min_p);
+        return hpc_fail(HPC_E_ARG, "min-p %g: expected 0 (all) to 1", s->min_p);
     if (!(s->repeat > 0 && s->repeat <= 100))
-        return hpc_fail(HPC_E_ARG, "a repetition penalty of %g: it is above 0, 1 is none",
+        return hpc_fail(HPC_E_ARG, "repetition penalty %g: expected a number above 0 (1: off)",
                         s->repeat);
     if (s->repeat_last < -1)
         return hpc_fail(HPC_E_ARG, "a repetition penalty looks back %lld tokens: -1 is all",
@@ -118,7 +120,7 @@ static int read_logits(hpc_sampler *s, const hpc_choice *c)
         s->logit[t] = is_allowed(c, t) ? x : -INFINITY;
         left += s->logit[t] > -INFINITY;
     }
-    if (left == 0) return hpc_fail(HPC_E_STATE, "no token is left to choose from");
+    if (left == 0) return hpc_fail(HPC_E_STATE, "no token is left to sample from");
     return HPC_OK;
 }
 

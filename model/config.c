@@ -45,10 +45,11 @@ static int check_heads(const hpc_model_config *c)
     if (c->head_dim == 0) TRY(check_divides("hidden", c->hidden, "heads", c->heads));
     TRY(check_divides("heads", c->heads, "kv-heads", c->kv_heads));
     if (c->head_dim > WIDTH_MOST / c->heads)
-        TRY(hpc_fail(HPC_E_SHAPE, "heads=%lld of head-dim=%lld are wider than %d together",
-                     (long long)c->heads, (long long)c->head_dim, WIDTH_MOST));
+        TRY(hpc_fail(HPC_E_SHAPE, "heads=%lld times head-dim=%lld exceeds %d", (long long)c->heads,
+                     (long long)c->head_dim, WIDTH_MOST));
     if (c->window < 0)
-        TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 is none", (long long)c->window));
+        TRY(hpc_fail(HPC_E_ARG, "window=%lld is negative; 0 means no window",
+                     (long long)c->window));
 out:
     return rc;
 }
@@ -56,16 +57,16 @@ out:
 static int check_scaling(const hpc_rope_config *r)
 {
     if (r->scaling < HPC_ROPE_PLAIN || r->scaling > HPC_ROPE_YARN)
-        return hpc_fail(HPC_E_ARG, "rope scaling %d is not known", r->scaling);
+        return hpc_fail(HPC_E_ARG, "unknown rope scaling %d", r->scaling);
     if (r->scaling == HPC_ROPE_PLAIN) return HPC_OK;
     if (!(r->factor > 0 && isfinite(r->factor)))
-        return hpc_fail(HPC_E_ARG, "rope factor=%g is not above 0", r->factor);
+        return hpc_fail(HPC_E_ARG, "rope factor=%g must be above 0", r->factor);
     if (r->scaling == HPC_ROPE_LINEAR) return HPC_OK;
     if (r->original < 1)
         return hpc_fail(HPC_E_ARG, "rope original=%lld: positions before scaling are needed",
                         (long long)r->original);
     if (!(r->low > 0 && r->high > r->low && isfinite(r->high)))
-        return hpc_fail(HPC_E_ARG, "rope low=%g is not between 0 and high=%g", r->low, r->high);
+        return hpc_fail(HPC_E_ARG, "rope low=%g must be between 0 and high=%g", r->low, r->high);
     if (!(r->attention >= 0 && isfinite(r->attention)))
         return hpc_fail(HPC_E_ARG, "rope attention=%g is negative", r->attention);
     return HPC_OK;
@@ -76,34 +77,34 @@ static int check_positions(const hpc_model_config *c)
     int64_t d = hpc_model_config_head_dim(c);
     if (c->position == HPC_LEARNED) return HPC_OK;
     if (c->position != HPC_ROTARY)
-        return hpc_fail(HPC_E_ARG, "position kind %d is not known", c->position);
+        return hpc_fail(HPC_E_ARG, "unknown kind of positions %d", c->position);
     if (!(c->rope.theta > 1 && isfinite(c->rope.theta)))
-        return hpc_fail(HPC_E_ARG, "rope theta=%g is not above 1", c->rope.theta);
+        return hpc_fail(HPC_E_ARG, "rope theta=%g must be above 1", c->rope.theta);
     if (!(c->rope.share > 0 && c->rope.share <= 1))
-        return hpc_fail(HPC_E_ARG, "rope share=%g is not in (0, 1]", c->rope.share);
+        return hpc_fail(HPC_E_ARG, "rope share=%g must be in (0, 1]", c->rope.share);
     int64_t turned = (int64_t)((double)d * c->rope.share);
     if (turned < 2 || turned % 2)
-        return hpc_fail(HPC_E_SHAPE,
-                        "head-dim=%lld by rope share=%g: %lld elements are turned; an even number "
-                        "is needed",
-                        (long long)d, c->rope.share, (long long)turned);
+        return hpc_fail(
+            HPC_E_SHAPE,
+            "head-dim=%lld times rope share=%g: %lld rotated elements; the number must be even",
+            (long long)d, c->rope.share, (long long)turned);
     return check_scaling(&c->rope);
 }
 
 static int check_kinds(const hpc_model_config *c)
 {
     if (c->norm != HPC_RMS && c->norm != HPC_LAYER)
-        return hpc_fail(HPC_E_ARG, "norm kind %d is not known", c->norm);
+        return hpc_fail(HPC_E_ARG, "unknown kind of norm %d", c->norm);
     if (!(c->norm_eps >= 0 && isfinite(c->norm_eps)))
-        return hpc_fail(HPC_E_ARG, "norm-eps=%g is not at least 0", c->norm_eps);
+        return hpc_fail(HPC_E_ARG, "norm-eps=%g must be at least 0", c->norm_eps);
     if (c->act <= HPC_ACT_NONE || c->act > HPC_RELU2)
-        return hpc_fail(HPC_E_ARG, "activation %d is not known", c->act);
+        return hpc_fail(HPC_E_ARG, "unknown activation %d", c->act);
     if (!(c->dropout >= 0 && c->dropout < 1))
-        return hpc_fail(HPC_E_ARG, "dropout=%g is not in [0, 1)", c->dropout);
+        return hpc_fail(HPC_E_ARG, "dropout=%g must be in [0, 1)", c->dropout);
     if (!(c->init_std >= 0 && isfinite(c->init_std)))
-        return hpc_fail(HPC_E_ARG, "init-std=%g is not at least 0", c->init_std);
+        return hpc_fail(HPC_E_ARG, "init-std=%g must be at least 0", c->init_std);
     if (!hpc_dtype_get(c->dtype)->real || hpc_dtype_get(c->dtype)->quantised)
-        return hpc_fail(HPC_E_ARG, "dtype=%s: parameters are f32, bf16, f16 or f64",
+        return hpc_fail(HPC_E_ARG, "dtype=%s: expected f32, bf16, f16 or f64",
                         hpc_dtype_get(c->dtype)->name);
     return HPC_OK;
 }
@@ -111,9 +112,9 @@ static int check_kinds(const hpc_model_config *c)
 static int check_head(const hpc_model_config *c)
 {
     if (c->head < HPC_HEAD_TOKENS || c->head > HPC_HEAD_PAIRS)
-        return hpc_fail(HPC_E_ARG, "head kind %d is not known", c->head);
+        return hpc_fail(HPC_E_ARG, "unknown kind of head %d", c->head);
     if (c->head != HPC_HEAD_TOKENS && (c->classes < 2 || c->classes > ROWS_MOST))
-        return hpc_fail(HPC_E_ARG, "classes=%lld: a class head needs at least 2",
+        return hpc_fail(HPC_E_ARG, "classes=%lld: a classification head needs at least 2",
                         (long long)c->classes);
     return HPC_OK;
 }
@@ -126,14 +127,14 @@ static int check_adapter(const hpc_model_config *c)
         return hpc_fail(HPC_E_ARG, "adapter rank=%lld is not between 1 and %d", (long long)a->rank,
                         RANK_MOST);
     if (!isfinite(a->alpha) || a->alpha == 0)
-        return hpc_fail(HPC_E_ARG, "adapter alpha=%g leaves nothing to train", a->alpha);
+        return hpc_fail(HPC_E_ARG, "adapter alpha=%g must be above 0", a->alpha);
     if (a->targets == 0)
         return hpc_fail(HPC_E_ARG, "an adapter of rank %lld has no targets", (long long)a->rank);
     for (int part = 0; part < 32; part++) {
         hpc_model_tensor t;
         if (!(a->targets & 1u << part)) continue;
         if (part >= HPC_PART_N || !model_tensor_at(&t, c, part, 0, 1))
-            return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such product",
+            return hpc_fail(HPC_E_ARG, "adapter target %s: this model has no such matrix",
                             part < HPC_PART_N ? model_part_name(part) : "beyond the last part");
     }
     return HPC_OK;

@@ -65,8 +65,7 @@ static void unknown(const char *key, const char *name)
     for (const model_family *const *f = model_families; *f; f++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", known[0] ? ", " : "",
                  (*f)->name);
-    hpc_fail(HPC_E_UNSUPPORTED, "%s: %.80s is not known; the families known are %s", key, name,
-             known);
+    hpc_fail(HPC_E_UNSUPPORTED, "%s: unknown family %.80s; expected one of %s", key, name, known);
 }
 
 /* By the first of `architectures`, or by model_type where there is none. */
@@ -139,7 +138,7 @@ static int read_act(int *out, const hpc_json *v, const char *key)
     const char *name;
     int rc = hpc_json_text(&name, v, key);
     if (rc < 0 || model_act_find(out, name)) return rc;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: activation %.40s is not known", key, name);
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: unknown activation %.40s", key, name);
 }
 
 static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
@@ -193,7 +192,7 @@ static int read_dtype(hpc_dtype *out, const hpc_json *o)
             *out = names[k].dtype;
             return HPC_OK;
         }
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %.40s is not known", key, name);
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: unknown value %.40s", key, name);
 }
 
 /* ---- rotary positions ----------------------------------------------------------------------- */
@@ -238,10 +237,10 @@ static int read_scaling(hpc_model_config *c, const hpc_json *o)
     int rc = HPC_OK;
     for (int64_t k = 0; hpc_json_key(o, k, &inner); k++)
         if (hpc_json_kind_of(inner) == HPC_JSON_OBJECT)
-            TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                         "rope_parameters: some for each kind of layer (%.40s) "
-                         "are not supported",
-                         hpc_json_key(o, k, NULL)));
+            TRY(hpc_fail(
+                HPC_E_UNSUPPORTED,
+                "rope_parameters: separate values for each kind of layer (%.40s) are not supported",
+                hpc_json_key(o, k, NULL)));
     if (!given(v)) v = hpc_json_get(o, "type");
     if (given(v) || given(hpc_json_get(o, "factor")))
         TRY(hpc_json_text(&type, v, "rope_scaling: rope_type"));
@@ -303,13 +302,15 @@ static int read_rope(hpc_model_config *c, const model_family *f, const hpc_json 
     if (given(old)) {
         TRY(read_real(&theta, old, "rope_theta", c->rope.theta));
         if (theta != c->rope.theta || given(hpc_json_get(old, "partial_rotary_factor")))
-            TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling: what it says beside the scaling is read "
-                                            "from keys of its own, or from rope_parameters"));
+            TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                         "rope_scaling: only scaling keys are supported here; put other values "
+                         "into separate keys or into rope_parameters"));
         TRY(read_scaling(given(all) ? &plain : c, old));
     }
     if (!given(all)) goto out;
     if (plain.rope.scaling != HPC_ROPE_PLAIN)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "rope_scaling stands beside rope_parameters: leave one"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "rope_scaling and rope_parameters exclude each other: remove one"));
     TRY(read_real(&c->rope.theta, all, "rope_theta", c->rope.theta));
     TRY(read_share(c, f, all));
     TRY(read_scaling(c, all));
@@ -371,8 +372,8 @@ static int read_head(hpc_model_config *c, const hpc_json *o)
     if (!given(ours)) return HPC_OK;
     TRY(hpc_json_text(&head, hpc_json_get(ours, "head"), "hpccoder: head"));
     if (strcmp(head, "pairs") != 0)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "hpccoder: head %.40s is not known; is this file newer?",
-                     head));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "hpccoder: unknown head %.40s; the file may come from a newer version", head));
     c->head = HPC_HEAD_PAIRS;
     TRY(hpc_json_int(&c->classes, hpc_json_get(ours, "classes"), "hpccoder: classes"));
 out:
@@ -388,8 +389,10 @@ static int check_tokens_head(const hpc_model_config *c, const model_family *f, c
     if (!given(first) || c->head != HPC_HEAD_TOKENS || c->tied) return HPC_OK;
     TRY(hpc_json_text(&name, first, "architectures"));
     if (strcmp(skip(name, f->architecture), "Model") == 0)
-        rc = hpc_fail(HPC_E_UNSUPPORTED, "architectures: a %s has no head, for tokens or classes",
-                      name);
+        rc = hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "architectures: a %s has neither a language-model head nor a classification head",
+            name);
 out:
     return rc;
 }
@@ -427,7 +430,7 @@ static int or_where_it_is(int rc, const char *dir)
     hpc_buf path = {0};
     if (hpc_buf_printf(&path, "%s/model/config.json", dir) >= 0 && hpc_file_exists(path.data)) {
         hpc_error_clear();
-        rc = hpc_fail(HPC_E_ARG, "%s is a run's folder: its model is %s/model", dir, dir);
+        rc = hpc_fail(HPC_E_ARG, "%s is the folder of a run: use its model, %s/model", dir, dir);
     }
     hpc_buf_release(&path);
     return rc;

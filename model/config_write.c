@@ -231,8 +231,8 @@ static int check_read_back(const hpc_buf *text, const hpc_model_config *c)
     const char *key = model_config_difference(&wrote, &read, c, &back);
     if (key)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s=%.9g: a %s directory cannot say so, it would be read as %.9g", key, wrote,
-                     c->family, read));
+                     "%s=%.9g: a %s directory cannot express this value, readers would use %.9g",
+                     key, wrote, c->family, read));
 out:
     hpc_json_free(root);
     return rc;
@@ -244,7 +244,7 @@ int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c)
     hpc_buf text = {0};
     hpc_json_out w = {.buf = &text, .indent = 2};
     int rc = HPC_OK;
-    if (!f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", c->family));
+    if (!f) TRY(hpc_fail(HPC_E_ARG, "unknown family=%s", c->family));
     TRY(hpc_model_config_check(c));
     put_all(&w, f, c);
     TRY(hpc_buf_text(&text, "\n"));

@@ -137,11 +137,11 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
         return hpc_fail(HPC_E_SHAPE, "%lld sequences do not fit into %lld tokens",
                         (long long)e->sequences, (long long)e->tokens);
     if (e->behind && c->head != HPC_HEAD_TOKENS)
-        return hpc_fail(HPC_E_UNSUPPORTED, "only a head for tokens reads rows apart");
+        return hpc_fail(HPC_E_UNSUPPORTED, "only a language-model head reads rows separately");
     if (c->head == HPC_HEAD_PAIRS && e->sequences % 2)
-        return hpc_fail(HPC_E_SHAPE, "%lld sequences are no pairs", (long long)e->sequences);
+        return hpc_fail(HPC_E_SHAPE, "%lld sequences cannot form pairs", (long long)e->sequences);
     if (e->kv_heads % c->kv_heads || (e->kv_heads && c->heads % e->kv_heads))
-        return hpc_fail(HPC_E_SHAPE, "%lld heads of keys, for %lld queries, repeated to %lld",
+        return hpc_fail(HPC_E_SHAPE, "%lld key heads, for %lld query heads, repeated to %lld",
                         (long long)c->kv_heads, (long long)c->heads, (long long)e->kv_heads);
     return HPC_OK;
 }

@@ -330,8 +330,7 @@ int model_stored_of(model_stored *out, const model_family *f, const hpc_model_co
     bool head = t->part == HPC_PART_HEAD || t->part == HPC_PART_CLASSES;
     int slot = f->fusion == MODEL_APART ? -1 : slot_of(t->part);
     if (!f->part[t->part] || t->adapter)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: the files of a %s have no place for it", t->name,
-                        f->name);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: files of a %s cannot store it", t->name, f->name);
     *out = (model_stored){.rank = t->rank, .slots = 1, .run = t->extent[0]};
     out->prefix_n = head ? 0 : strlen(f->prefix);
     if (t->block >= 0) snprintf(block, sizeof block, "%s%d.", f->block, t->block);

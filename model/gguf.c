@@ -117,7 +117,7 @@ static void look_at(reader *r, const char *what, const char *name)
 
 static int take(const uint8_t **out, reader *r, uint64_t bytes)
 {
-    if (bytes > r->n - r->at) return bad(r, "the file is cut off, or a length in it is damaged");
+    if (bytes > r->n - r->at) return bad(r, "the file is truncated, or a length in it is damaged");
     *out = r->data + r->at;
     r->at += (size_t)bytes;
     return HPC_OK;
@@ -142,7 +142,7 @@ static int take_name(const char **out, reader *r, uint64_t most)
     TRY(take(&from, r, n));
     for (uint64_t i = 0; i < n; i++)
         if (from[i] < 0x21 || from[i] > 0x7E)
-            TRY(bad(r, "a name has bytes that are no printable ASCII"));
+            TRY(bad(r, "a name has bytes that are not printable ASCII"));
     char *copy = hpc_arena_alloc(r->g->arena, (size_t)n + 1, 1);
     if (!copy) TRY(HPC_E_NOMEM);
     memcpy(copy, from, (size_t)n);
@@ -174,12 +174,12 @@ static int read_list(hpc_gguf_value *v, reader *r)
     int rc = HPC_OK;
     TRY(take_number(&item, r, sizeof item));
     TRY(take_number(&n, r, sizeof n));
-    if (item >= HPC_GGUF_KIND_N) TRY(bad(r, "its items are of an unknown kind"));
+    if (item >= HPC_GGUF_KIND_N) TRY(bad(r, "its items have an unknown type"));
     if (item == HPC_GGUF_LIST)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: %s: lists of lists are not read", r->g->path,
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: %s: lists of lists are not supported", r->g->path,
                      r->where));
     size_t least = item == HPC_GGUF_TEXT ? sizeof n : model_gguf_kind_bytes((int)item);
-    if (n > (r->n - r->at) / least) TRY(bad(r, "it has more items than the file has room for"));
+    if (n > (r->n - r->at) / least) TRY(bad(r, "it has more items than fit into the file"));
     v->item = (int)item;
     v->n = (int64_t)n;
     v->data = r->data + r->at;
@@ -198,7 +198,7 @@ static int read_value(hpc_gguf_value *v, reader *r)
     uint64_t bytes;
     int rc = HPC_OK;
     TRY(take_number(&kind, r, sizeof kind));
-    if (kind >= HPC_GGUF_KIND_N) TRY(bad(r, "its value is of an unknown kind"));
+    if (kind >= HPC_GGUF_KIND_N) TRY(bad(r, "its value has an unknown type"));
     v->kind = (int)kind;
     if (kind == HPC_GGUF_LIST) return read_list(v, r);
     bytes = model_gguf_kind_bytes(v->kind);
@@ -222,7 +222,7 @@ static int read_values(reader *r)
         r->where = "the keys";
         TRY(take_name(&v->key, r, KEY_MOST));
         look_at(r, "key", v->key);
-        if (hpc_map_get(g->keys, v->key, strlen(v->key), NULL)) TRY(bad(r, "it is there twice"));
+        if (hpc_map_get(g->keys, v->key, strlen(v->key), NULL)) TRY(bad(r, "it occurs twice"));
         TRY(hpc_map_put(g->keys, v->key, strlen(v->key), (uint64_t)k));
         TRY(read_value(v, r));
     }
@@ -239,8 +239,8 @@ static int find_type(const model_gguf_type **out, const reader *r, uint32_t numb
             *out = &types[k];
             return HPC_OK;
         }
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %s is of type %u, which is not known", r->g->path,
-                    r->where, (unsigned)number);
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: %s has the unknown type %u", r->g->path, r->where,
+                    (unsigned)number);
 }
 
 /* Files have the contiguous extent first. */
@@ -276,7 +276,7 @@ static int read_entry(entry *e, reader *r)
     TRY(find_type(&e->type, r, number));
     TRY(take_number(&e->from, r, sizeof e->from));
     int64_t row = e->rank > 0 ? e->extent[e->rank - 1] : 1;
-    if (row % e->type->block != 0) TRY(bad(r, "its rows are not of whole blocks"));
+    if (row % e->type->block != 0) TRY(bad(r, "its rows are not multiples of a block"));
     e->bytes = e->bytes / (uint64_t)e->type->block * e->type->bytes;
 out:
     return rc;
@@ -291,7 +291,7 @@ static int read_entries(reader *r)
     for (int64_t k = 0; k < g->n; k++) {
         const char **name = &g->entry[k].name;
         TRY(read_entry(&g->entry[k], r));
-        if (hpc_map_get(g->names, *name, strlen(*name), NULL)) TRY(bad(r, "it is there twice"));
+        if (hpc_map_get(g->names, *name, strlen(*name), NULL)) TRY(bad(r, "it occurs twice"));
         TRY(hpc_map_put(g->names, *name, strlen(*name), (uint64_t)k));
     }
 out:
@@ -305,12 +305,12 @@ static int check_places(reader *r, uint64_t data_bytes, uint64_t align)
     for (int64_t k = 0; k < r->g->n; k++) {
         const entry *e = &r->g->entry[k];
         look_at(r, "tensor", e->name);
-        if (e->from % align != 0) return bad(r, "its place is not aligned");
-        if (e->from < at) return bad(r, "it overlaps the one before it");
+        if (e->from % align != 0) return bad(r, "its offset is not aligned");
+        if (e->from < at) return bad(r, "it overlaps the previous one");
         if (e->from - at >= align) return bad(r, "there is a gap before it");
         if (e->from > data_bytes || e->bytes > data_bytes - e->from)
             return hpc_fail(HPC_E_FORMAT,
-                            "%s: tensor %s: bytes %llu to %llu of %llu: the file is cut off, or "
+                            "%s: tensor %s: bytes %llu to %llu of %llu: the file is truncated, or "
                             "its header is damaged",
                             r->g->path, e->name, (unsigned long long)e->from,
                             (unsigned long long)(e->from + e->bytes),
@@ -318,7 +318,7 @@ static int check_places(reader *r, uint64_t data_bytes, uint64_t align)
         at = e->from + e->bytes;
     }
     if (data_bytes - at < align) return HPC_OK;
-    return hpc_fail(HPC_E_FORMAT, "%s: %llu bytes behind the last tensor", r->g->path,
+    return hpc_fail(HPC_E_FORMAT, "%s: %llu bytes after the last tensor", r->g->path,
                     (unsigned long long)(data_bytes - at));
 }
 
@@ -329,9 +329,10 @@ static int check_version(const reader *r, uint32_t version)
     const char *path = r->g->path;
     if (version >= VERSION_LEAST && version <= VERSION_MOST) return HPC_OK;
     if (version > 0 && version % 65536 == 0)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: it is big-endian, which is not read", path);
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: GGUF version %u is %s than %d, the %s that is read",
-                    path, (unsigned)version, version < VERSION_LEAST ? "older" : "newer",
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: big-endian files are not supported", path);
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "%s: GGUF version %u is %s than %d, the %s supported version", path,
+                    (unsigned)version, version < VERSION_LEAST ? "older" : "newer",
                     version < VERSION_LEAST ? VERSION_LEAST : VERSION_MOST,
                     version < VERSION_LEAST ? "oldest" : "newest");
 }
@@ -343,7 +344,7 @@ static int read_counts(reader *r)
     int rc = HPC_OK;
     r->where = "the header";
     if (r->n < 4 || memcmp(r->data, "GGUF", 4) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: this is no GGUF file", r->g->path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: not a GGUF file", r->g->path));
     r->at = 4;
     TRY(take_number(&version, r, sizeof version));
     TRY(check_version(r, version));
@@ -366,7 +367,7 @@ static int read_align(uint64_t *out, const hpc_gguf *g)
     *out = (uint64_t)align;
     if (align >= ALIGN_LEAST && align <= ALIGN_MOST && (align & (align - 1)) == 0) return HPC_OK;
     return hpc_fail(HPC_E_FORMAT,
-                    "%s: key general.alignment: %lld is no power of two from %d to %d", g->path,
+                    "%s: key general.alignment: %lld is not a power of two from %d to %d", g->path,
                     (long long)align, ALIGN_LEAST, ALIGN_MOST);
 }
 
@@ -375,8 +376,9 @@ static int check_parts(const hpc_gguf *g)
     int64_t parts;
     int rc = model_gguf_int(&parts, g, "split.count", 0);
     if (rc < 0 || parts <= 1) return rc;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s: key split.count: one of %lld parts; merge them first",
-                    g->path, (long long)parts);
+    return hpc_fail(HPC_E_UNSUPPORTED,
+                    "%s: key split.count: the file is one of %lld parts; merge them first", g->path,
+                    (long long)parts);
 }
 
 static int parse(hpc_gguf *g, const void *data, size_t bytes, size_t file_bytes)
@@ -486,7 +488,7 @@ int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i)
         .name = e->name, .rank = e->rank, .data = g->data + e->from, .bytes = (size_t)e->bytes};
     memcpy(out->extent, e->extent, sizeof e->extent);
     if (e->type->ours < 0)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s is of type %s, which is not read",
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s has type %s, which is not supported",
                         g->path, e->name, e->type->name);
     out->dtype = (hpc_dtype)e->type->ours;
     return HPC_OK;

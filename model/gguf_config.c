@@ -54,13 +54,13 @@ static int find_arch(source *s)
     s->a = model_gguf_arch_find(name);
     if (!s->a)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: general.architecture: '%s' is not known; those known are llama, qwen2, "
-                     "starcoder2, gptneox, gpt2",
+                     "%s: general.architecture: unknown value '%s'; expected llama, qwen2, "
+                     "starcoder2, gptneox or gpt2",
                      model_gguf_path(s->g), name));
     TRY(model_gguf_int(&version, s->g, "hpccoder.version", VERSION));
     if (version > VERSION)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: hpccoder.version: %lld is newer than %d, the newest that is read",
+                     "%s: hpccoder.version: %lld is newer than %d, the newest supported version",
                      model_gguf_path(s->g), (long long)version, VERSION));
 out:
     return rc;
@@ -103,7 +103,7 @@ static int read_sizes(hpc_model_config *c, source *s)
     TRY(read_int(&c->window, s, ".attention.sliding_window", 0));
     TRY(read_int(&c->head_dim, s, ".attention.key_length", 0));
     TRY(read_int(&width, s, ".attention.value_length", c->head_dim));
-    if (width != c->head_dim) TRY(unsupported(s->g, s->key, "another width than that of keys"));
+    if (width != c->head_dim) TRY(unsupported(s->g, s->key, "a width different from that of keys"));
     if (c->heads > 0 && c->hidden % c->heads == 0 && c->head_dim == c->hidden / c->heads)
         c->head_dim = 0; /* as usual */
     TRY(read_real(&c->norm_eps, s,
@@ -152,7 +152,7 @@ static int read_llama3(hpc_model_config *c, source *s, const hpc_stored_tensor *
         same = fabsf(stored[i] - made[i]) <= 1e-4f * fabsf(made[i]);
     if (!same)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: tensor %s: frequencies that are none of Llama 3 are not supported",
+                     "%s: tensor %s: only the frequencies of Llama 3 are supported",
                      model_gguf_path(s->g), t->name));
 out:
     hpc_free(made);
@@ -186,7 +186,7 @@ static int read_scaling(hpc_model_config *c, source *s)
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
         double x;
         TRY(read_real(&x, s, others[k], 1));
-        if (x != 1) TRY(unsupported(s->g, s->key, "another number than 1"));
+        if (x != 1) TRY(unsupported(s->g, s->key, "a number other than 1"));
     }
 out:
     return rc;
@@ -203,11 +203,11 @@ static int read_rope(hpc_model_config *c, source *s)
     TRY(read_int(&turned, s, ".rope.dimension_count", width));
     if (width > 0) c->rope.share = (double)turned / (double)width;
     if (turned != width && s->a->names.paired)
-        TRY(unsupported(s->g, s->key, "heads that are turned in part"));
+        TRY(unsupported(s->g, s->key, "partially rotated heads"));
     TRY(read_scaling(c, s));
     if (!model_gguf_has(s->g, MODEL_GGUF_DIVISORS)) return HPC_OK;
     if (c->rope.scaling != HPC_ROPE_PLAIN)
-        TRY(unsupported(s->g, s->key, "scaling beside " MODEL_GGUF_DIVISORS));
+        TRY(unsupported(s->g, s->key, "scaling in addition to " MODEL_GGUF_DIVISORS));
     TRY(hpc_model_config_check(c)); /* so that there is a width, and a base */
     TRY(hpc_gguf_find(&t, s->g, MODEL_GGUF_DIVISORS));
     TRY(read_llama3(c, s, &t));

@@ -15,7 +15,7 @@ enum { TYPE_NORMAL = 1, TYPE_BYTE = 6, NAME_BYTES = 64 };
 
 static int other_kind(const hpc_gguf *g, const char *key, const char *want)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s: key %s is no %s", model_gguf_path(g), key, want);
+    return hpc_fail(HPC_E_FORMAT, "%s: key %s: expected %s", model_gguf_path(g), key, want);
 }
 
 /* ---- special tokens ------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static int read_id(int32_t *id, const hpc_gguf *g, const char *key)
     int rc = HPC_OK;
     TRY(model_gguf_int(&is, g, key, *id));
     if (is >= n)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: key %s: %lld is none of its %lld tokens",
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: key %s: %lld is not one of its %lld tokens",
                      model_gguf_path(g), key, (long long)is, (long long)n));
     *id = is < 0 ? -1 : (int32_t)is;
 out:
@@ -74,7 +74,7 @@ static int read_texts(const char *const **out, int64_t *n, const hpc_gguf *g, co
 {
     const hpc_gguf_value *v;
     int rc = HPC_OK;
-    TRY(read_list(&v, g, key, HPC_GGUF_TEXT, "list of texts", true));
+    TRY(read_list(&v, g, key, HPC_GGUF_TEXT, "a list of texts", true));
     const uint8_t *at = v->data;
     const char **list = hpc_arena_alloc(a, (size_t)v->n + 1, sizeof *list);
     char *to = hpc_arena_alloc(a, v->bytes + 1, 1);
@@ -130,8 +130,8 @@ static int read_pieces(hpc_tokenizer_pieces *p, const hpc_gguf *g, bool scored, 
     const uint8_t *type, *score;
     int rc = HPC_OK;
     TRY(read_texts(&text, &p->n, g, KEY("tokens"), a));
-    TRY(read_numbers(&type, g, KEY("token_type"), HPC_GGUF_I32, "list of i32", p->n));
-    TRY(read_numbers(&score, g, KEY("scores"), HPC_GGUF_F32, "list of f32", p->n));
+    TRY(read_numbers(&type, g, KEY("token_type"), HPC_GGUF_I32, "a list of i32", p->n));
+    TRY(read_numbers(&score, g, KEY("scores"), HPC_GGUF_F32, "a list of f32", p->n));
     hpc_tokenizer_given *piece = hpc_arena_alloc(a, (size_t)p->n + 1, sizeof *piece);
     if (!piece) TRY(HPC_E_NOMEM);
     p->piece = piece;
@@ -169,8 +169,7 @@ static int find_pre(const model_pre **out, const hpc_gguf *g)
     if (rc < 0) return rc;
     *out = model_pre_find(*name ? name : "default");
     if (*out) return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED,
-                    "%s: key " KEY("pre") " is %s; what that does to text is not known here",
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s: key " KEY("pre") " is %s, which is not supported",
                     model_gguf_path(g), name);
 }
 
@@ -206,10 +205,10 @@ static int make(const char **name, hpc_buf *file, const hpc_gguf *g)
     else if (strcmp(kind, "gpt2") == 0)
         TRY(make_json(file, &p, g, a));
     else if (!*kind || strcmp(kind, "none") == 0 || strcmp(kind, "no_vocab") == 0)
-        TRY(hpc_fail(HPC_E_ARG, "%s: it holds no tokenizer", model_gguf_path(g)));
+        TRY(hpc_fail(HPC_E_ARG, "%s: it has no tokenizer", model_gguf_path(g)));
     else
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: key " KEY("model") " is %s; only llama and gpt2 are read",
+                     "%s: key " KEY("model") " is %s; only llama and gpt2 are supported",
                      model_gguf_path(g), kind));
 out:
     hpc_arena_free(a);
@@ -224,8 +223,8 @@ int hpc_gguf_tokenizer(const char **name, hpc_buf *file, const hpc_gguf *g)
     if (!copy) return make(name, file, g);
     bool model = strcmp(copy->key, MODEL_GGUF_TOKENIZER_MODEL) == 0;
     if (model && (copy->kind != HPC_GGUF_LIST || copy->item != HPC_GGUF_U8))
-        return other_kind(g, copy->key, "list of bytes");
-    if (!model && copy->kind != HPC_GGUF_TEXT) return other_kind(g, copy->key, "text");
+        return other_kind(g, copy->key, "a list of bytes");
+    if (!model && copy->kind != HPC_GGUF_TEXT) return other_kind(g, copy->key, "a text");
     *name = model ? "tokenizer.model" : "tokenizer.json";
     return hpc_buf_add(file, copy->data, copy->bytes);
 }

@@ -37,9 +37,7 @@ static int check_support(const saver *v)
     bool is = false, rest = b == MODEL_BIAS_ALL;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) is |= v->o->dtype == known[k];
     if (!is)
-        return hpc_fail(HPC_E_ARG,
-                        "dtype=%s: GGUF files are written in f32, f16, bf16, q8_0, "
-                        "q4_0 and q4_K",
+        return hpc_fail(HPC_E_ARG, "dtype=%s: GGUF files need f32, f16, bf16, q8_0, q4_0 or q4_K",
                         hpc_dtype_get(v->o->dtype)->name);
     if (c->act != v->a->act && (!v->a->act_too || c->act != v->a->act_too))
         return refuse(v, "act", "has another activation");
@@ -85,10 +83,9 @@ static void tell_of_window(const saver *v)
 {
     char line[160];
     if (v->c->window == 0 || v->c->window >= v->c->positions || !v->o->remark) return;
-    snprintf(
-        line, sizeof line,
-        "llama.cpp takes no notice of the window: it computes something else beyond %lld tokens",
-        (long long)v->c->window);
+    snprintf(line, sizeof line,
+             "llama.cpp ignores the attention window: its results differ beyond %lld tokens",
+             (long long)v->c->window);
     v->o->remark(line, v->o->user);
 }
 
@@ -100,13 +97,15 @@ static void tell(const saver *v)
     if (wide + eight == 0 || !v->o->remark) return;
     int n = 0;
     if (eight)
-        n = snprintf(line, sizeof line,
-                     "tensors of q8_0 and not q4_K, for rows that are no multiples of 256: %lld",
-                     (long long)eight);
+        n = snprintf(
+            line, sizeof line,
+            "tensors in q8_0 instead of q4_K, because their rows are not multiples of 256: %lld",
+            (long long)eight);
     if (wide)
-        n += snprintf(line + n, sizeof line - (size_t)n,
-                      "%stensors of f16 and not %s, for rows that are no multiples of 32: %lld",
-                      n ? "; " : "", hpc_dtype_get(v->o->dtype)->name, (long long)wide);
+        n += snprintf(
+            line + n, sizeof line - (size_t)n,
+            "%stensors in f16 instead of %s, because their rows are not multiples of 32: %lld",
+            n ? "; " : "", hpc_dtype_get(v->o->dtype)->name, (long long)wide);
     snprintf(line + n, sizeof line - (size_t)n, " (%s, ...)", v->example);
     v->o->remark(line, v->o->user);
 }
@@ -203,8 +202,8 @@ static int check_read_back(const char *path, const saver *v, const model_gguf_li
     const char *key = model_config_difference(&was, &is, &wrote, &read);
     if (key)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s=%.9g: GGUF's %s cannot say so, it would be read as %.9g", key, was,
-                     v->a->name, is));
+                     "%s=%.9g: GGUF's %s cannot express this value, readers would use %.9g", key,
+                     was, v->a->name, is));
 out:
     hpc_gguf_close(g);
     hpc_buf_release(&header);
@@ -217,8 +216,7 @@ int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc
     model_gguf_list l = {.arena = hpc_arena_create(0)};
     int rc = HPC_OK;
     if (!l.arena) TRY(HPC_E_NOMEM);
-    if (!v.a)
-        TRY(hpc_fail(HPC_E_ARG, "family=%s is none that GGUF files are written for", c->family));
+    if (!v.a) TRY(hpc_fail(HPC_E_ARG, "family=%s cannot be written as GGUF", c->family));
     TRY(hpc_model_config_check(c));
     TRY(check_support(&v));
     TRY(plan(&v));

@@ -86,10 +86,10 @@ static void tell_of_pieces(const model_tokens *s, const hpc_gguf_options *o)
         bytes += type == TYPE_BYTE;
     }
     if (unused > 0)
-        what = "llama.cpp makes other tokens of some texts: the tokenizer has unused pieces";
+        what = "llama.cpp encodes some texts differently: the tokenizer has unused tokens";
     if (hpc_tokenizer_specials(s->t).normalises)
-        what = "llama.cpp makes other tokens of some texts: the tokenizer normalises them first";
-    if (bytes < 256) what = "llama.cpp fails on some texts: the tokenizer has no pieces for bytes";
+        what = "llama.cpp encodes some texts differently: the tokenizer normalises text first";
+    if (bytes < 256) what = "llama.cpp fails on some texts: the tokenizer has no byte tokens";
     if (what && o->remark) o->remark(what, o->user);
 }
 
@@ -126,8 +126,8 @@ static int put_byte_level(model_gguf_list *l, const model_tokens *s, const hpc_g
     TRY(hpc_json_parse(&root, s->file.data, s->file.n, s->path));
     const char *name = model_pre_name(root);
     if (!name && o->remark)
-        o->remark("llama.cpp has no name for what tokenizer.json does before merging: it will "
-                  "refuse the file, which we read",
+        o->remark("llama.cpp has no equivalent of the pre-tokenizer in tokenizer.json: it will "
+                  "reject the file, hpccoder reads it",
                   o->user);
     model_gguf_put_text(l, "tokenizer.ggml.pre", name ? name : "hpccoder");
     TRY(put_merges(l, hpc_json_get(hpc_json_get(root, "model"), "merges")));

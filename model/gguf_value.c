@@ -16,7 +16,7 @@ static int missing(const hpc_gguf *g, const char *key)
 
 static int other_kind(const hpc_gguf *g, const char *key, const char *want)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s: key %s is no %s", model_gguf_path(g), key, want);
+    return hpc_fail(HPC_E_FORMAT, "%s: key %s: expected %s", model_gguf_path(g), key, want);
 }
 
 int model_gguf_int(int64_t *out, const hpc_gguf *g, const char *key, int64_t fallback)
@@ -36,10 +36,10 @@ int model_gguf_int(int64_t *out, const hpc_gguf *g, const char *key, int64_t fal
     case HPC_GGUF_I16: *out = (int16_t)bits; return HPC_OK;
     case HPC_GGUF_I32: *out = (int32_t)bits; return HPC_OK;
     case HPC_GGUF_U64:
-        if (bits > INT64_MAX) return other_kind(g, key, "whole number of 63 bits");
+        if (bits > INT64_MAX) return other_kind(g, key, "a 63-bit integer");
         *out = (int64_t)bits;
         return HPC_OK;
-    default: return other_kind(g, key, "whole number");
+    default: return other_kind(g, key, "an integer");
     }
 }
 
@@ -90,7 +90,7 @@ int model_gguf_text(char *out, size_t room, const hpc_gguf *g, const char *key)
     const hpc_gguf_value *v = hpc_gguf_get(g, key);
     out[0] = '\0';
     if (!v) return HPC_OK;
-    if (v->kind != HPC_GGUF_TEXT) return other_kind(g, key, "text");
+    if (v->kind != HPC_GGUF_TEXT) return other_kind(g, key, "a text");
     size_t n = v->bytes < room ? v->bytes : room - 1;
     memcpy(out, v->data, n);
     for (size_t i = 0; i < n; i++) /* it goes into messages of one line */

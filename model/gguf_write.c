@@ -64,8 +64,9 @@ static int check_tensor(const hpc_stored_tensor *t, const char *path)
                         "%s: tensor %s: GGUF has names of at most %d bytes and at most %d extents",
                         path, t->name, NAME_MOST, RANK_MOST);
     if (row % type->block != 0)
-        return hpc_fail(HPC_E_SHAPE, "%s: tensor %s: rows of %lld are no blocks of %s (%lld)", path,
-                        t->name, (long long)row, type->name, (long long)type->block);
+        return hpc_fail(HPC_E_SHAPE,
+                        "%s: tensor %s: rows of %lld are not a multiple of the block of %s (%lld)",
+                        path, t->name, (long long)row, type->name, (long long)type->block);
     for (int k = 0; k < t->rank; k++) n *= t->extent[k];
     hpc_assert((size_t)(n / type->block) * type->bytes == t->bytes);
     return HPC_OK;

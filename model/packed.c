@@ -14,7 +14,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are read where they lie");
 
-#define AGAIN "; make it again: hpccoder export MODEL --to packed --out FILE.packed"
+#define AGAIN "; rebuild it with hpccoder export MODEL --to packed --out FILE.packed"
 
 enum { CONFIG_MOST = 1 << 20, TOKENIZER_MOST = 256 << 20 };
 #define EXTENT_MOST  ((int64_t)1 << 40)
@@ -43,17 +43,16 @@ static int check_kind(const hpc_packed *k)
 {
     const model_packed_head *h = &k->h;
     if (memcmp(h->magic, MODEL_PACKED_MAGIC, sizeof h->magic) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s: this is no packed model", k->path);
+        return hpc_fail(HPC_E_FORMAT, "%s: not a packed model", k->path);
     if (h->order != MODEL_PACKED_ORDER)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: its numbers are in another byte order" AGAIN,
-                        k->path);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: its byte order is not supported" AGAIN, k->path);
     if (h->version != MODEL_PACKED_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: packed models of version %u are not read, but %d" AGAIN, k->path,
-                        (unsigned)h->version, MODEL_PACKED_VERSION);
+                        "%s: packed models of version %u are not supported, only version %d" AGAIN,
+                        k->path, (unsigned)h->version, MODEL_PACKED_VERSION);
     if (!memchr(h->layout, '\0', sizeof h->layout) || strcmp(h->layout, MODEL_PACKED_LAYOUT) != 0)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: its numbers lie as %.*s, and this program takes %s" AGAIN, k->path,
+                        "%s: its data layout is %.*s, this program needs %s" AGAIN, k->path,
                         (int)strnlen(h->layout, sizeof h->layout), h->layout, MODEL_PACKED_LAYOUT);
     return HPC_OK;
 }
@@ -63,12 +62,12 @@ static int check_head(hpc_packed *k)
     const model_packed_head *h = &k->h;
     const size_t entry = sizeof(model_packed_entry),
                  hashed = offsetof(model_packed_head, file_bytes);
-    if (k->bytes < sizeof *h) return hpc_fail(HPC_E_FORMAT, "%s: this is no packed model", k->path);
+    if (k->bytes < sizeof *h) return hpc_fail(HPC_E_FORMAT, "%s: not a packed model", k->path);
     memcpy(&k->h, k->data, sizeof k->h);
     int rc = check_kind(k);
     if (rc < 0) return rc;
     if (h->file_bytes != k->bytes)
-        return hpc_fail(HPC_E_FORMAT, "%s: the file is cut off, or damaged: %zu bytes of %llu",
+        return hpc_fail(HPC_E_FORMAT, "%s: the file is truncated or damaged: %zu bytes of %llu",
                         k->path, k->bytes, (unsigned long long)h->file_bytes);
     if (h->data_at < sizeof *h || h->data_at > h->file_bytes ||
         h->tensors > (h->data_at - sizeof *h) / entry || h->config_bytes > CONFIG_MOST ||
@@ -77,12 +76,12 @@ static int check_head(hpc_packed *k)
         model_packed_round(sizeof *h + h->tensors * entry + h->config_bytes + h->tokenizer_bytes +
                                h->prepared_bytes + h->metadata_bytes,
                            MODEL_PACKED_PAGE) != h->data_at)
-        return hpc_fail(HPC_E_FORMAT, "%s: its head is damaged: parts do not fit into each other",
+        return hpc_fail(HPC_E_FORMAT, "%s: its header is damaged: the parts are inconsistent",
                         k->path);
     if (hpc_hash(k->data + hashed, (size_t)h->data_at - hashed, 0) != h->hash)
-        return hpc_fail(HPC_E_FORMAT, "%s: its head is damaged: it has another hash", k->path);
+        return hpc_fail(HPC_E_FORMAT, "%s: its header is damaged: the hash is wrong", k->path);
     if (!memchr(h->tokenizer, '\0', sizeof h->tokenizer))
-        return hpc_fail(HPC_E_FORMAT, "%s: the name of its tokenizer has no end", k->path);
+        return hpc_fail(HPC_E_FORMAT, "%s: the name of its tokenizer is not terminated", k->path);
     return HPC_OK;
 }
 
@@ -101,7 +100,7 @@ static int check_name(const hpc_packed *k, const model_packed_entry *e)
     if (!prints || !memchr(e->dtype, '\0', sizeof e->dtype))
         return hpc_fail(HPC_E_FORMAT, "%s: the name of a tensor or of its type is damaged",
                         k->path);
-    if (hpc_map_get(k->names, e->name, n, NULL)) return bad(k, e, "it is there twice");
+    if (hpc_map_get(k->names, e->name, n, NULL)) return bad(k, e, "it occurs twice");
     return hpc_map_put(k->names, e->name, n, (uint64_t)(e - k->entry));
 }
 
@@ -122,15 +121,15 @@ static int check_type(const hpc_packed *k, const model_packed_entry *e)
     if (hpc_dtype_find(&d, e->dtype) < 0) return hpc_error_where("%s: tensor %s", k->path, e->name);
     if (e->rank < 1 || e->rank > 2) return bad(k, e, "it is neither a vector nor a matrix");
     if (e->pack != HPC_PLAIN && (e->pack != HPC_PANEL16 || e->rank != 2))
-        return bad(k, e, "it lies in no way that is known");
+        return bad(k, e, "its layout is unknown");
     for (uint32_t i = 0; i < e->rank; i++) {
         if (e->extent[i] < 1 || e->extent[i] > EXTENT_MOST ||
             __builtin_mul_overflow(n, e->extent[i], &n) || n > NUMBERS_MOST)
             return bad(k, e, "its extents are out of range");
     }
-    if (!hpc_dtype_get(d)->real) return bad(k, e, "it is of whole numbers");
+    if (!hpc_dtype_get(d)->real) return bad(k, e, "its elements are integers");
     if (e->extent[e->rank - 1] % hpc_dtype_get(d)->block)
-        return bad(k, e, "its rows are not of whole blocks");
+        return bad(k, e, "its rows are not multiples of a block");
     return HPC_OK;
 }
 
@@ -141,11 +140,11 @@ static int check_entry(hpc_packed *k, const model_packed_entry *e, uint64_t *at)
     TRY(check_name(k, e));
     TRY(check_type(k, e));
     hpc_type type = type_of(e);
-    if (e->bytes != hpc_type_bytes(&type)) TRY(bad(k, e, "its bytes are not those of its shape"));
+    if (e->bytes != hpc_type_bytes(&type)) TRY(bad(k, e, "its size does not match its shape"));
     *at = model_packed_round(*at, HPC_ALIGN);
-    if (e->at != *at) TRY(bad(k, e, "it does not lie behind the one before it"));
+    if (e->at != *at) TRY(bad(k, e, "it does not follow the previous one"));
     if (e->at > k->bytes || e->bytes > k->bytes - e->at)
-        TRY(bad(k, e, "it goes beyond the end of the file"));
+        TRY(bad(k, e, "it extends beyond the end of the file"));
     *at += e->bytes;
 out:
     return rc;
@@ -161,7 +160,7 @@ static int check_entries(hpc_packed *k)
     memcpy(k->entry, k->data + sizeof k->h, (size_t)k->h.tensors * sizeof *k->entry);
     for (uint64_t i = 0; i < k->h.tensors; i++) TRY(check_entry(k, &k->entry[i], &at));
     if (at != k->bytes)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: %llu bytes behind the last tensor", k->path,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: %llu bytes after the last tensor", k->path,
                      (unsigned long long)(k->bytes - at)));
 out:
     return rc;
@@ -205,10 +204,10 @@ static int check_tensors(const hpc_packed *k)
         if (!e) TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %s is missing", k->path, list[i].name));
         bool same = (int)e->rank == list[i].rank && e->extent[0] == list[i].extent[0];
         if (!same || (e->rank == 2 && e->extent[1] != list[i].extent[1]))
-            TRY(bad(k, e, "it has not the shape that the configuration makes it"));
+            TRY(bad(k, e, "its shape differs from the configuration"));
     }
     if (n != (int64_t)k->h.tensors)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: %llu tensors, the configuration makes %lld", k->path,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: %llu tensors, the configuration needs %lld", k->path,
                      (unsigned long long)k->h.tensors, (long long)n));
 out:
     hpc_free(list);
@@ -276,7 +275,7 @@ hpc_dtype hpc_packed_dtype(const hpc_packed *k, const hpc_model_tensor *t)
 int model_packed_tokenizer_of(model_packed_tokenizer *out, const hpc_packed *k)
 {
     const model_packed_head *h = &k->h;
-    if (h->tokenizer_bytes == 0) return hpc_fail(HPC_E_ARG, "%s: it holds no tokenizer", k->path);
+    if (h->tokenizer_bytes == 0) return hpc_fail(HPC_E_ARG, "%s: it has no tokenizer", k->path);
     const char *file = config_text(k) + h->config_bytes;
     *out =
         (model_packed_tokenizer){.name = h->tokenizer,
@@ -307,7 +306,7 @@ static int lend_one(hpc_lent *out, const hpc_packed *k, const hpc_program *p, co
     const hpc_type is = type_of(e), *want = &p->value[v].type;
     char a[128], b[128];
     if (is.dtype != want->dtype || is.pack != want->pack || e->bytes != hpc_type_bytes(want))
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s is %s, and this program takes %s" AGAIN,
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s is %s, this program needs %s" AGAIN,
                         k->path, name, hpc_type_text(a, &is), hpc_type_text(b, want));
     *out = (hpc_lent){.state = v, .data = k->data + e->at, .bytes = (size_t)e->bytes};
     return HPC_OK;
@@ -339,8 +338,8 @@ static int verify_tokenizer(const hpc_packed *k)
     TRY(model_packed_tokenizer_of(&t, k));
     TRY(hpc_tokenizer_prepare(&again, t.data, t.bytes, k->path));
     if (again.n != t.prepared_bytes || memcmp(again.data, t.prepared, again.n) != 0)
-        rc = hpc_fail(HPC_E_FORMAT,
-                      "%s: its prepared tokenizer is not that of its tokenizer's file", k->path);
+        rc = hpc_fail(HPC_E_FORMAT, "%s: its prepared tokenizer does not match its tokenizer file",
+                      k->path);
 out:
     hpc_buf_release(&again);
     return rc;
@@ -351,7 +350,7 @@ int hpc_packed_verify(const hpc_packed *k)
     for (uint64_t i = 0; i < k->h.tensors; i++) {
         const model_packed_entry *e = &k->entry[i];
         if (hpc_hash(k->data + e->at, (size_t)e->bytes, 0) != e->hash)
-            return bad(k, e, "it is damaged: it has another hash");
+            return bad(k, e, "it is damaged: the hash is wrong");
     }
     return verify_tokenizer(k);
 }

@@ -151,7 +151,7 @@ static int check_range(const float *x, int64_t n, hpc_dtype dtype, const char *n
     bool blocks = hpc_dtype_get(dtype)->quantised;
     for (int64_t i = 0; i < n; i++)
         if (isfinite(x[i]) ? fabsf(x[i]) >= most : blocks)
-            return hpc_fail(HPC_E_ARG, "tensor %s: %g is more than %s can hold", name, (double)x[i],
+            return hpc_fail(HPC_E_ARG, "tensor %s: %g exceeds the range of %s", name, (double)x[i],
                             hpc_dtype_get(dtype)->name);
     return HPC_OK;
 }

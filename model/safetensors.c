@@ -88,26 +88,26 @@ static int read_entry(entry *e, const hpc_safetensors *s, const hpc_json *v)
     int64_t range[2];
     int two = 0, rc = HPC_OK;
     const hpc_json *dtype = hpc_json_get(v, "dtype");
-    if (hpc_json_kind_of(v) != HPC_JSON_OBJECT) return bad(s, e, "its entry is no object");
+    if (hpc_json_kind_of(v) != HPC_JSON_OBJECT) return bad(s, e, "its entry is not an object");
     if (hpc_json_kind_of(dtype) != HPC_JSON_TEXT) return bad(s, e, "it has no dtype");
     TRY(hpc_json_text(&e->spelling, dtype, "dtype"));
     e->dtype = -1;
     for (int k = 0; k < DTYPES; k++)
         if (strcmp(dtypes[k].name, e->spelling) == 0) e->dtype = k;
     if (!read_counts(e->extent, &e->rank, hpc_json_get(v, "shape"), RANK_MOST))
-        return bad(s, e, "its shape is no list of at most 8 sizes");
+        return bad(s, e, "its shape is not a list of at most 8 sizes");
     if (!read_counts(range, &two, hpc_json_get(v, "data_offsets"), 2) || two != 2)
-        return bad(s, e, "its data_offsets are no pair of offsets");
+        return bad(s, e, "its data_offsets are not a pair of offsets");
     e->from = (uint64_t)range[0];
     e->to = (uint64_t)range[1];
     if (e->from > e->to || e->to > s->data_bytes)
         return hpc_fail(HPC_E_FORMAT,
-                        "%s: tensor %.200s: bytes %llu to %llu of %llu: the file is cut off, or "
+                        "%s: tensor %.200s: bytes %llu to %llu of %llu: the file is truncated, or "
                         "its header is damaged",
                         s->path, e->name, (unsigned long long)e->from, (unsigned long long)e->to,
                         (unsigned long long)s->data_bytes);
     if (e->dtype >= 0 && !bytes_are(e, e->to - e->from))
-        return bad(s, e, "its bytes are not as many as its shape and dtype say");
+        return bad(s, e, "its size does not match its shape and dtype");
 out:
     return rc;
 }
@@ -127,12 +127,12 @@ static int check_places(const hpc_safetensors *s)
 {
     uint64_t at = 0;
     for (int64_t k = 0; k < s->n; k++) {
-        if (s->entry[k].from < at) return bad(s, &s->entry[k], "it overlaps the one before it");
+        if (s->entry[k].from < at) return bad(s, &s->entry[k], "it overlaps the previous one");
         if (s->entry[k].from > at) return bad(s, &s->entry[k], "there is a gap before it");
         at = s->entry[k].to;
     }
     if (at == s->data_bytes) return HPC_OK;
-    return hpc_fail(HPC_E_FORMAT, "%s: %llu bytes behind the last tensor", s->path,
+    return hpc_fail(HPC_E_FORMAT, "%s: %llu bytes after the last tensor", s->path,
                     (unsigned long long)(s->data_bytes - at));
 }
 
@@ -164,18 +164,18 @@ static int parse(hpc_safetensors *s, const uint8_t *data, size_t bytes)
     uint64_t length = 0;
     int rc = HPC_OK;
     if (bytes < LENGTH_BYTES)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: %zu bytes are no safetensors file", s->path, bytes));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: %zu bytes are not a safetensors file", s->path, bytes));
     memcpy(&length, data, LENGTH_BYTES);
     if (length > HEADER_MOST || length > bytes - LENGTH_BYTES)
         TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s: a header of %llu bytes in a file of %zu: it is cut off, or no "
+                     "%s: a header of %llu bytes in a file of %zu: the file is truncated, or not a "
                      "safetensors file",
                      s->path, (unsigned long long)length, bytes));
     s->data = data + LENGTH_BYTES + length;
     s->data_bytes = bytes - LENGTH_BYTES - length;
     TRY(hpc_json_parse(&s->header, (const char *)data + LENGTH_BYTES, (size_t)length, s->path));
     if (hpc_json_kind_of(s->header) != HPC_JSON_OBJECT)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: its header is no object", s->path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: its header is not an object", s->path));
     TRY(read_entries(s));
 out:
     return rc;
@@ -259,8 +259,9 @@ int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t
                                .bytes = (size_t)(e->to - e->from)};
     memcpy(out->extent, e->extent, sizeof out->extent);
     if (e->dtype < 0 || dtypes[e->dtype].ours < 0)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %.200s is of dtype %.20s, which is not read",
-                        s->path, e->name, e->spelling);
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%s: tensor %.200s has dtype %.20s, which is not supported", s->path,
+                        e->name, e->spelling);
     out->dtype = (hpc_dtype)dtypes[e->dtype].ours;
     return HPC_OK;
 }

@@ -107,7 +107,7 @@ static int check_blocks(const hpc_model_config *c, const hpc_serve_emission *e)
         if (all[k].rank < 2) continue;
         const hpc_dtype_info *d = hpc_dtype_get(e->dtype(&all[k], e->user));
         if (all[k].extent[1] % d->block)
-            TRY(hpc_fail(HPC_E_SHAPE, "%s: rows of %lld are no whole blocks of %s, which are %d",
+            TRY(hpc_fail(HPC_E_SHAPE, "%s: rows of %lld are not a multiple of the block of %s, %d",
                          all[k].name, (long long)all[k].extent[1], d->name, (int)d->block));
     }
 out:
@@ -120,13 +120,14 @@ static int check_emission(const hpc_model_config *c, const hpc_serve_emission *e
     int rc = hpc_model_config_check(c);
     if (rc < 0) return rc;
     if (c->head != HPC_HEAD_TOKENS)
-        return hpc_fail(HPC_E_UNSUPPORTED, "a head for classes says nothing of the next token");
+        return hpc_fail(HPC_E_UNSUPPORTED, "a classification head does not predict tokens");
     if (c->adapter.rank > 0)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "adapters are not answered with: export the model, which merges them");
+        return hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "models with adapters cannot generate: export the model, which merges them");
     if (e->tokens < 1 || e->sequences < 1 || e->outputs < 1 || e->pages < 1 || e->page < 1 ||
         e->sequence_pages < 1)
-        return hpc_fail(HPC_E_SHAPE, "tokens, sequences, outputs and pages are at least 1");
+        return hpc_fail(HPC_E_SHAPE, "tokens, sequences, outputs and pages must be at least 1");
     return check_blocks(c, e);
 }
 

@@ -70,7 +70,7 @@ static int open_folder(model_tokens *k)
     TRY(hpc_buf_printf(&config, "%s/%s", k->path, CONFIG));
     bool first = hpc_file_exists(model.data), second = hpc_file_exists(json.data);
     if (!first && !second)
-        TRY(hpc_fail(HPC_E_ARG, "%s holds neither %s nor %s", k->path, JSON, MODEL));
+        TRY(hpc_fail(HPC_E_ARG, "%s contains neither %s nor %s", k->path, JSON, MODEL));
     rc = open_file(k, first ? model.data : json.data);
     if (first && second && (rc == HPC_E_FORMAT || rc == HPC_E_UNSUPPORTED)) {
         hpc_error_clear();

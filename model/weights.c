@@ -36,7 +36,7 @@ static int open_file(hpc_weights *w, const char *dir, const char *name)
     for (int64_t i = 0; i < hpc_safetensors_n(s); i++) {
         const char *stored = model_safetensors_name(s, i);
         if (hpc_map_get(w->where, stored, strlen(stored), NULL))
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %.200s is in another file of the directory too",
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: tensor %.200s is also in another file of the directory",
                          path.data, stored));
         TRY(hpc_map_put(w->where, stored, strlen(stored), (uint64_t)w->file_n - 1));
     }
@@ -58,9 +58,9 @@ static int open_parts(hpc_weights *w, const char *dir, const char *path)
     for (int64_t k = 0; k < hpc_json_n(map); k++) {
         tensor = hpc_json_key(map, k, &v);
         TRY(tensor ? hpc_json_text(&file, v, tensor)
-                   : hpc_fail(HPC_E_FORMAT, "%s: weight_map is no object", path));
+                   : hpc_fail(HPC_E_FORMAT, "%s: weight_map is not an object", path));
         if (strchr(file, '/')) /* a directory is read, and nothing beside it */
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.200s' is no file of this directory", path, file));
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.200s' is not a file of this directory", path, file));
         if (!hpc_map_get(opened, file, strlen(file), &at)) {
             at = (uint64_t)w->file_n;
             TRY(open_file(w, dir, file));
@@ -100,8 +100,8 @@ static int take_gguf(hpc_weights *w)
     int rc = HPC_OK;
     TRY(model_gguf_text(arch, sizeof arch, w->gguf, "general.architecture"));
     if (!a || strcmp(a->name, arch) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: general.architecture is '%s', that of a %s is %s", w->dir,
-                     arch, w->c.family, a ? a->name : "unknown"));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: general.architecture is '%s', a %s has %s", w->dir, arch,
+                     w->c.family, a ? a->name : "unknown"));
     w->f = &a->names;
     for (int64_t i = 0; i < hpc_gguf_n(w->gguf); i++) {
         const char *stored = model_gguf_name(w->gguf, i);
@@ -120,8 +120,7 @@ static int open_files(hpc_weights *w, const model_file *f)
     if (w->gguf) return take_gguf(w);
     if (f->packed)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s: a packed model is there to be run; for all else name the model that "
-                        "it was made of",
+                        "%s: a packed model can only be run; use the model that it was made from",
                         dir);
     TRY(find_weights(&name, &path, dir));
     if (strcmp(name, "model.safetensors.index.json") == 0)
@@ -130,8 +129,8 @@ static int open_files(hpc_weights *w, const model_file *f)
         TRY(open_file(w, dir, name));
     else
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s has pickled weights only, which can run code; let transformers write it "
-                     "again with save_pretrained, as safetensors",
+                     "%s has only pickled weights, which can run code; convert it to safetensors "
+                     "with save_pretrained of transformers",
                      dir));
 out:
     hpc_buf_release(&path);
@@ -159,18 +158,18 @@ static int check_shape(const hpc_weights *w, const model_stored *s, const hpc_st
     char shape[128] = "";
     for (int k = 0; k < s->rank && same; k++) same = t->extent[k] == s->extent[k];
     if (same && s->rank == 1 && hpc_dtype_get(t->dtype)->quantised)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s: a vector of %s is not read", w->dir,
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s: tensor %s: vectors of %s are not supported", w->dir,
                         t->name, hpc_dtype_get(t->dtype)->name);
     if (same && hpc_dtype_get(t->dtype)->real) return HPC_OK;
     if (same)
-        return hpc_fail(HPC_E_FORMAT, "%s: tensor %s is of whole numbers (%s)", w->dir, t->name,
+        return hpc_fail(HPC_E_FORMAT, "%s: tensor %s has integer elements (%s)", w->dir, t->name,
                         hpc_dtype_get(t->dtype)->name);
     for (int k = 0; k < t->rank; k++)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld", k ? "," : "",
                  (long long)t->extent[k]);
     return hpc_fail(HPC_E_FORMAT,
-                    s->rank == 2 ? "%s: tensor %s is [%s], the configuration makes it [%lld,%lld]"
-                                 : "%s: tensor %s is [%s], the configuration makes it [%lld]",
+                    s->rank == 2 ? "%s: tensor %s is [%s], the configuration needs [%lld,%lld]"
+                                 : "%s: tensor %s is [%s], the configuration needs [%lld]",
                     w->dir, t->name, shape, (long long)s->extent[0], (long long)s->extent[1]);
 }
 
@@ -214,8 +213,8 @@ static int check_tied(const hpc_weights *w, const char *name)
     TRY(hpc_safetensors_find(&b, w->file[file], name));
     if (a.dtype != b.dtype || a.bytes != b.bytes || memcmp(a.data, b.data, a.bytes) != 0)
         rc = hpc_fail(HPC_E_UNSUPPORTED,
-                      "%s: tensor %s is not the embedding, as tie_word_embeddings says: which of "
-                      "the two is meant? Set it to false, or take the tensor out",
+                      "%s: tensor %s differs from the embedding, but tie_word_embeddings is set: "
+                      "set it to false, or remove the tensor",
                       w->dir, name);
 out:
     return rc;
@@ -234,8 +233,8 @@ static int check_rest(const hpc_weights *w)
         TRY(check_tied(w, name));
         if (model_is_buffer(name) || is_unused_head(w, name)) continue;
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s: tensor %s has no place in this %s: %s another model, or one that is not "
-                     "supported",
+                     "%s: tensor %s does not belong to this %s: %s another model, or one that is "
+                     "not supported",
                      w->gguf ? w->dir : model_safetensors_path(w->file[file]), name, w->c.family,
                      w->gguf ? "its keys describe" : "config.json describes"));
     }
@@ -251,7 +250,7 @@ static int open_all(hpc_weights *w, const model_file *f)
     w->where = hpc_map_create();
     w->known = hpc_map_create();
     if (!w->where || !w->known) TRY(HPC_E_NOMEM);
-    if (!w->f) TRY(hpc_fail(HPC_E_ARG, "family=%s is not known", w->c.family));
+    if (!w->f) TRY(hpc_fail(HPC_E_ARG, "unknown family=%s", w->c.family));
     TRY(open_files(w, f));
     if (w->c.layers > hpc_map_n(w->where))
         TRY(hpc_fail(HPC_E_FORMAT, "%s: %lld layers, and %lld tensors", w->dir,

@@ -87,7 +87,7 @@ static int count_ids(reader *r, const hpc_json *vocab, const hpc_json *added)
     if (!r->given) TRY(vocab_most(&most, r, vocab));
     TRY(added_most(&most, r, added));
     if (most >= 2 * pieces + GAPS_FREE) {
-        return hpc_fail(HPC_E_FORMAT, "%.200s: id %lld for only %lld pieces", r->name,
+        return hpc_fail(HPC_E_FORMAT, "%.200s: id %lld, but only %lld tokens", r->name,
                         (long long)most, (long long)pieces);
     }
     r->t->n = most + 1;
@@ -143,7 +143,7 @@ static int read_pair(pair_text *m, const reader *r, const hpc_json *v, int64_t i
         m->right_n = strlen(m->right);
         return 0;
     }
-    return hpc_fail(HPC_E_FORMAT, "%.200s: model.merges[%lld] is not a pair of pieces", r->name,
+    return hpc_fail(HPC_E_FORMAT, "%.200s: model.merges[%lld] is not a pair of tokens", r->name,
                     (long long)i);
 }
 
@@ -178,7 +178,7 @@ int json_add_merge(reader *r, const json_merge *m, int64_t i)
     int rc = tokenizer_merges_add(r->b->merges, m->left, m->right, (int32_t)i, m->merged);
     if (rc < 0) return rc;
     if (tokenizer_merges_n(r->b->merges) != i + 1) {
-        return hpc_fail(HPC_E_FORMAT, "%.200s: model.merges[%lld]: the same pair again", r->name,
+        return hpc_fail(HPC_E_FORMAT, "%.200s: model.merges[%lld]: duplicate pair", r->name,
                         (long long)i);
     }
     r->b->bytes[m->merged].made = true;
@@ -233,12 +233,12 @@ static int check_added(const reader *r, const char *content, int64_t id, const c
     bool same = r->t->piece[id].text && strcmp(r->t->piece[id].text, content) == 0;
     if (same && r->t->piece[id].kind == PIECE_NORMAL) return 0;
     if (hpc_map_get(r->t->index, content, n, &other)) {
-        return hpc_fail(HPC_E_FORMAT, "%.200s: \"%.60s\" is already there, with id %lld", where,
+        return hpc_fail(HPC_E_FORMAT, "%.200s: \"%.60s\" already exists, with id %lld", where,
                         content, (long long)other);
     }
     if (r->t->piece[id].text) {
-        return hpc_fail(HPC_E_FORMAT, "%.200s: id %lld is that of \"%.60s\"", where, (long long)id,
-                        r->t->piece[id].text);
+        return hpc_fail(HPC_E_FORMAT, "%.200s: id %lld already belongs to \"%.60s\"", where,
+                        (long long)id, r->t->piece[id].text);
     }
     return 0;
 }
@@ -328,15 +328,15 @@ static int read_options(reader *r, const char *where)
     const hpc_json *v = hpc_json_get(r->model, "type");
     if (v && hpc_json_kind_of(v) == HPC_JSON_TEXT) TRY(hpc_json_text(&type, v, "type"));
     if (strcmp(type, "BPE") != 0) {
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.200s: a %.60s model is not supported, only BPE is",
-                     where, type));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.200s: a %.60s model is not supported, only BPE", where,
+                     type));
     }
     TRY(json_known_keys(r->model, keys, where));
     TRY(json_flag(&fallback, r->model, "byte_fallback", where));
     if (fallback) {
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%.200s.byte_fallback: this is a SentencePiece model in another form; give "
-                     "its tokenizer.model",
+                     "%.200s.byte_fallback: this is a converted SentencePiece model; use its "
+                     "tokenizer.model",
                      where));
     }
     for (const char *const *key = nothing; *key; key++) {

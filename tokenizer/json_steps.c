@@ -27,7 +27,7 @@ int json_known_keys(const hpc_json *object, const char *const *keys, const char 
         const char *const *k = keys;
         while (*k && strcmp(*k, key) != 0) k++;
         if (*k) continue;
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: \"%.60s\" is not known here", where, key);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: unknown value \"%.60s\"", where, key);
     }
     return 0;
 }
@@ -92,10 +92,10 @@ static int normalizer(steps *s, const hpc_json *v, const char *where, int depth)
         return each(s, v, "normalizers", where, depth, normalizer);
     }
     if (strcmp(type, "Prepend") == 0 || strcmp(type, "Replace") == 0) {
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%.200s: %s is not supported; if the tokenizer has a tokenizer.model as "
-                        "well, give that",
-                        where, type);
+        return hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "%.200s: %s is not supported; if the tokenizer also has a tokenizer.model, use that",
+            where, type);
     }
     if (strcmp(type, "NFC") != 0) return unsupported(where, type);
     s->nfc = true;
@@ -158,7 +158,7 @@ static int byte_step(steps *s, const hpc_json *v, const char *where)
     TRY(json_flag(&b->prefix_space, v, "add_prefix_space", where));
     if (use) TRY(json_flag(&regex, v, "use_regex", where));
     if (b->prefix_space && b->split.n > 0) {
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: add_prefix_space behind other steps", where);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: add_prefix_space after other steps", where);
     }
     if (regex) TRY(tokenizer_split_regex(&b->split, gpt2_pattern, SPLIT_ISOLATED, false, where));
     s->bytes = true;
@@ -177,7 +177,7 @@ static int pre_tokenizer(steps *s, const hpc_json *v, const char *where, int dep
         return each(s, v, "pretokenizers", where, depth, pre_tokenizer);
     }
     if (s->bytes) {
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %.60s behind ByteLevel", where, type);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: %.60s after ByteLevel", where, type);
     }
     if (strcmp(type, "Split") == 0) return split(s, v, where);
     if (strcmp(type, "ByteLevel") == 0) return byte_step(s, v, where);
@@ -212,16 +212,15 @@ static int template_token(int32_t *out, steps *s, const hpc_json *token, const h
     const hpc_json *entry = specials ? hpc_json_get(specials, name) : NULL;
     const hpc_json *ids = entry ? hpc_json_get(entry, "ids") : NULL;
     if (!ids || hpc_json_n(ids) != 1) {
-        return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: special token \"%.60s\" has not one id", where,
-                        name);
+        return hpc_fail(HPC_E_UNSUPPORTED,
+                        "%.200s: special token \"%.60s\" must have exactly one id", where, name);
     }
     int rc = hpc_json_int(&id, hpc_json_at(ids, 0), "ids");
     if (rc < 0) return hpc_error_where("%.200s", where);
     if (id < 0 || id >= s->t->n || !s->t->piece[id].text) {
         return hpc_fail(HPC_E_FORMAT,
-                        "%.200s: special token \"%.60s\" has id %lld, which no piece "
-                        "has",
-                        where, name, (long long)id);
+                        "%.200s: special token \"%.60s\" has id %lld, but no token has it", where,
+                        name, (long long)id);
     }
     *out = (int32_t)id;
     return 0;
@@ -243,7 +242,7 @@ static int template(steps *s, const hpc_json *v, const char *where)
         bool *has = text ? &special->add_end : &special->add_begin;
         if (*has) {
             return hpc_fail(HPC_E_UNSUPPORTED, "%.200s: more than one token %s a text", where,
-                            text ? "behind" : "before");
+                            text ? "after" : "before");
         }
         int rc = template_token(text ? &special->end : &special->begin, s, token,
                                 hpc_json_get(v, "special_tokens"), where);
@@ -251,7 +250,7 @@ static int template(steps *s, const hpc_json *v, const char *where)
         *has = true;
     }
     if (text) return 0;
-    return hpc_fail(HPC_E_FORMAT, "%.200s: \"single\" is no template with one text", where);
+    return hpc_fail(HPC_E_FORMAT, "%.200s: \"single\" is not a template with one text", where);
 }
 
 static int post_processor(steps *s, const hpc_json *v, const char *where, int depth)
@@ -295,8 +294,8 @@ int json_read_steps(hpc_tokenizer *t, byte_level *b, const hpc_json *root, const
     TRY(part(&s, root, "decoder", name, decoder));
     if (!s.bytes) {
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%.200s: pre_tokenizer has no ByteLevel; only byte-level BPE is read from a "
-                     "tokenizer.json (if there is a tokenizer.model as well, give that)",
+                     "%.200s: pre_tokenizer has no ByteLevel; only byte-level BPE is supported in "
+                     "a tokenizer.json (if there is also a tokenizer.model, use that)",
                      name));
     }
     if (s.nfc) TRY(tokenizer_nfc_create(&b->nfc, &b->unicode, t->arena));

@@ -30,7 +30,7 @@ typedef struct field {
 
 static int damaged(const reader *r, const char *what)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s: %s at byte %zu; this is not a whole tokenizer.model",
+    return hpc_fail(HPC_E_FORMAT, "%s: %s at byte %zu; the tokenizer.model is damaged or truncated",
                     r->name, what, (size_t)(r->at - r->start));
 }
 
@@ -39,7 +39,7 @@ static int read_varint(uint64_t *out, reader *r)
     if (r->at < r->end && *r->at < 0x80) return *out = *r->at++, HPC_OK; /* nearly all */
     *out = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (r->at == r->end) return damaged(r, "a number is cut short");
+        if (r->at == r->end) return damaged(r, "a number is truncated");
         uint8_t byte = *r->at++;
         *out |= (uint64_t)(byte & 0x7F) << shift;
         if (byte < 0x80) return HPC_OK;
@@ -50,7 +50,7 @@ static int read_varint(uint64_t *out, reader *r)
 static int read_fixed(uint64_t *out, reader *r, size_t bytes)
 {
     *out = 0;
-    if ((size_t)(r->end - r->at) < bytes) return damaged(r, "a number is cut short");
+    if ((size_t)(r->end - r->at) < bytes) return damaged(r, "a number is truncated");
     for (size_t i = 0; i < bytes; i++) *out |= (uint64_t)r->at[i] << 8 * i;
     r->at += bytes;
     return HPC_OK;
@@ -71,11 +71,11 @@ static int read_field(field *f, reader *r)
     case 5: TRY(read_fixed(&f->value, r, 4)); break;
     case 2:
         TRY(read_varint(&n, r));
-        if (n > (uint64_t)(r->end - r->at)) TRY(damaged(r, "a field is cut short"));
+        if (n > (uint64_t)(r->end - r->at)) TRY(damaged(r, "a field is truncated"));
         f->bytes = (reader){.at = r->at, .end = r->at + n, .start = r->start, .name = r->name};
         r->at += n;
         break;
-    default: TRY(damaged(r, "a field is of an unknown kind"));
+    default: TRY(damaged(r, "a field has an unknown type"));
     }
     return 1;
 out:
@@ -84,7 +84,7 @@ out:
 
 static int wire_is(const field *f, const reader *r, unsigned wire)
 {
-    return f->wire == wire ? HPC_OK : damaged(r, "a field is not of its kind");
+    return f->wire == wire ? HPC_OK : damaged(r, "a field has the wrong type");
 }
 
 static int read_flag(bool *out, const field *f, const reader *r)
@@ -115,7 +115,7 @@ static int kind_of(uint8_t *out, uint64_t type, const reader *r)
 {
     static const uint8_t kinds[] = {[1] = PIECE_NORMAL, [2] = PIECE_UNKNOWN, [3] = PIECE_CONTROL,
                                     [4] = PIECE_USER,   [5] = PIECE_UNUSED,  [6] = PIECE_BYTE};
-    if (type < 1 || type >= sizeof kinds) return damaged(r, "a piece of an unknown type");
+    if (type < 1 || type >= sizeof kinds) return damaged(r, "a token of an unknown type");
     *out = kinds[type];
     return HPC_OK;
 }
@@ -144,9 +144,9 @@ static int read_piece(spm_file *m, char **texts, reader *r)
         }
     }
     if (rc < 0) goto out;
-    if (n == 0) TRY(damaged(r, "an empty piece"));
-    if (n > SPM_PIECE_MOST) TRY(damaged(r, "a piece of more than 1024 bytes"));
-    if (isnan(p.score)) TRY(damaged(r, "a score that is no number"));
+    if (n == 0) TRY(damaged(r, "an empty token"));
+    if (n > SPM_PIECE_MOST) TRY(damaged(r, "a token of more than 1024 bytes"));
+    if (isnan(p.score)) TRY(damaged(r, "a score that is not a number"));
     p.n = (uint32_t)n;
     m->piece[m->n++] = p;
 out:
@@ -239,7 +239,7 @@ out:
 static int refuse(const char *name, const char *what)
 {
     return hpc_fail(HPC_E_UNSUPPORTED,
-                    "%s: %s; only BPE models with blanks as prefixes can be used here", name, what);
+                    "%s: %s; only BPE models with blanks as prefixes are supported", name, what);
 }
 
 static int check_support(const spm_file *m, const char *name)

@@ -67,7 +67,7 @@ int pieces_check(const hpc_tokenizer_pieces *p)
                                p->special.pad};
     for (size_t k = 0; k < sizeof special / sizeof *special; k++)
         if (special[k] < -1 || special[k] >= p->n)
-            return hpc_fail(HPC_E_FORMAT, "%s: special token %d is none of the %lld tokens",
+            return hpc_fail(HPC_E_FORMAT, "%s: special token %d is not one of the %lld tokens",
                             p->name, (int)special[k], (long long)p->n);
     return HPC_OK;
 }
@@ -91,7 +91,7 @@ static int put_piece(hpc_buf *out, hpc_buf *one, hpc_buf *text, const hpc_tokeni
         return hpc_fail(HPC_E_UNSUPPORTED, "%s: token %lld has %zu bytes, at most %d", p->name,
                         (long long)id, n, SPM_PIECE_MOST);
     if (isnan(g->score))
-        return hpc_fail(HPC_E_FORMAT, "%s: the score of token %lld is no number", p->name,
+        return hpc_fail(HPC_E_FORMAT, "%s: the score of token %lld is not a number", p->name,
                         (long long)id);
     one->n = 0;
     put_bytes(one, 1, user ? text->data : g->text, n);
@@ -161,7 +161,7 @@ int hpc_tokenizer_make_model(hpc_buf *out, const hpc_tokenizer_pieces *p)
     TRY(pieces_check(p));
     int32_t unknown = unknown_of(p);
     if (unknown < 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: no token is the unknown one (of type %d)", p->name,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: there is no unknown token (of type %d)", p->name,
                      TYPE_UNKNOWN));
     TRY(put_pieces(out, &bytes, p, unknown));
     put_trainer(out, p, unknown, bytes);

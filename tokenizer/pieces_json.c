@@ -33,7 +33,7 @@ static int index_pieces(making *m)
         const char *text = p->piece[id].text;
         uint64_t other;
         if (hpc_map_get(m->ids, text, strlen(text), &other))
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: tokens %lld and %lld are the same text", p->name,
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: tokens %lld and %lld have the same text", p->name,
                          (long long)other, (long long)id));
         TRY(hpc_map_put(m->ids, text, strlen(text), (uint64_t)id));
         m->in_vocab[id] = !is_added(&p->piece[id]) && p->piece[id].type != TYPE_UNUSED;
@@ -47,7 +47,7 @@ static int find(making *m, int64_t i, const char *what, const char *text, size_t
 {
     uint64_t id;
     if (!hpc_map_get(m->ids, text, n, &id))
-        return hpc_fail(HPC_E_FORMAT, "%s: %s of merge %lld is no token", m->p->name, what,
+        return hpc_fail(HPC_E_FORMAT, "%s: %s of merge %lld is not a token", m->p->name, what,
                         (long long)i);
     m->in_vocab[id] = true;
     return HPC_OK;
@@ -58,8 +58,9 @@ static int read_merge(making *m, int64_t i)
     const char *text = m->p->merge[i], *blank = strchr(text, ' ');
     int rc = HPC_OK;
     if (!blank || blank == text || strchr(blank + 1, ' '))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: merge %lld is no pair of tokens with a blank between",
-                     m->p->name, (long long)i));
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "%s: merge %lld is not a pair of tokens with a blank between them", m->p->name,
+                     (long long)i));
     m->text.n = 0;
     TRY(hpc_buf_add(&m->text, text, (size_t)(blank - text)));
     TRY(hpc_buf_text(&m->text, blank + 1));

@@ -41,7 +41,7 @@ static int check_ids(const json_given *g, const char *name)
     int64_t before = -1;
     for (int64_t i = 0; i < g->pieces_n; i++) {
         int64_t id = hpc_get32(g->id + 4 * i);
-        if (id <= before || id >= INT32_MAX) return damaged(name, "ids of pieces do not rise");
+        if (id <= before || id >= INT32_MAX) return damaged(name, "token ids do not ascend");
         before = id;
     }
     return HPC_OK;
@@ -55,15 +55,15 @@ int json_given_pieces(json_reader *r)
     int rc = HPC_OK;
     for (int64_t i = 0; i < g->pieces_n; i++) {
         size_t n = hpc_get32(g->length + 4 * i);
-        if (n > left) return damaged(r->name, "its pieces are longer than their text");
+        if (n > left) return damaged(r->name, "its tokens are longer than their text");
         if (memchr(text, '\0', n) || tokenizer_valid(text, n) != n)
-            return damaged(r->name, "a piece is not UTF-8");
+            return damaged(r->name, "a token is not UTF-8");
         TRY(json_add_piece(r, (int32_t)hpc_get32(g->id + 4 * i), text, n, PIECE_NORMAL, true));
-        if (hpc_map_n(r->t->index) != i + 1) return damaged(r->name, "a piece is there twice");
+        if (hpc_map_n(r->t->index) != i + 1) return damaged(r->name, "a token occurs twice");
         text += n;
         left -= n;
     }
-    if (left > 0) return damaged(r->name, "its pieces are shorter than their text");
+    if (left > 0) return damaged(r->name, "its tokens are shorter than their text");
 out:
     return rc;
 }
@@ -90,7 +90,7 @@ int json_given_merges(json_reader *r)
         const uint8_t *at = g->merge + MERGE * i;
         const json_merge m = {(int32_t)hpc_get32(at), (int32_t)hpc_get32(at + 4),
                               (int32_t)hpc_get32(at + 8)};
-        if (!joins(r->t, &m)) return damaged(r->name, "a merge does not give its piece");
+        if (!joins(r->t, &m)) return damaged(r->name, "a merge does not match its token");
         TRY(json_add_merge(r, &m, i));
     }
 out:
@@ -102,11 +102,11 @@ int hpc_tokenizer_open_prepared(hpc_tokenizer **out, const void *data, size_t n,
     const uint8_t *at = data;
     *out = NULL;
     if (n < HEAD || memcmp(at, magic, sizeof magic) != 0)
-        return damaged(name, "it does not begin as one");
+        return damaged(name, "its header is wrong");
     const uint64_t rest = hpc_get32(at + AT_REST), pieces = hpc_get32(at + AT_PIECES),
                    merges = hpc_get32(at + AT_MERGES), text = hpc_get32(at + AT_TEXT);
     if (n - HEAD != pieces * PIECE + merges * MERGE + rest + text || merges > INT32_MAX)
-        return damaged(name, "its parts do not fit into it");
+        return damaged(name, "its parts exceed its size");
     const uint8_t *lists = at + HEAD, *json = lists + pieces * PIECE + merges * MERGE;
     const json_given given = {.id = lists,
                               .length = lists + 4 * pieces,

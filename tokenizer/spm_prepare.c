@@ -82,7 +82,7 @@ static int byte_of(int32_t *out, const building *b, const tokenizer_piece *p)
     bool framed = p->n == 6 && memcmp(p->text, "<0x", 3) == 0 && p->text[5] == '>';
     int high = framed ? hex_digit(p->text[3]) : -1, low = framed ? hex_digit(p->text[4]) : -1;
     if (high < 0 || low < 0)
-        return hpc_fail(HPC_E_FORMAT, "%s: the byte piece '%.16s' is none", b->name, p->text);
+        return hpc_fail(HPC_E_FORMAT, "%s: invalid byte token '%.16s'", b->name, p->text);
     *out = high * 16 + low;
     return HPC_OK;
 }
@@ -91,7 +91,7 @@ static int byte_of(int32_t *out, const building *b, const tokenizer_piece *p)
 
 static int there_twice(const building *b, int64_t id)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s: piece %lld, '%.64s', is there twice", b->name, (long long)id,
+    return hpc_fail(HPC_E_FORMAT, "%s: token %lld, '%.64s', occurs twice", b->name, (long long)id,
                     b->t->piece[id].text);
 }
 
@@ -107,12 +107,12 @@ static int add_reserved(building *b, int64_t id)
     *text = (spm_text){p->text, p->n};
     if (p->kind == PIECE_UNKNOWN) {
         if (b->t->special.unknown >= 0)
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: it has two unknown pieces", b->name));
+            TRY(hpc_fail(HPC_E_FORMAT, "%s has two unknown tokens", b->name));
         b->t->special.unknown = (int32_t)id;
         *text = (spm_text){b->m->file->unknown_text, (uint32_t)strlen(b->m->file->unknown_text)};
     } else if (p->kind == PIECE_BYTE) {
         if (!b->m->file->byte_fallback)
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: it has byte pieces but byte_fallback is off", b->name));
+            TRY(hpc_fail(HPC_E_FORMAT, "%s has byte tokens but byte_fallback is off", b->name));
         TRY(byte_of(&byte, b, p));
         b->m->byte[byte] = (int32_t)id;
         char *one = hpc_arena_alloc(b->t->arena, 2, 1);
@@ -186,7 +186,7 @@ static int add_pieces(building *b)
         if (in_text(&t->piece[id]) && !m->symbol[id].text) TRY(add_apart(b, id));
     for (int64_t id = 0; id < t->n; id++)
         if (!in_text(&t->piece[id])) TRY(add_reserved(b, id));
-    if (t->special.unknown < 0) TRY(hpc_fail(HPC_E_FORMAT, "%s: it has no unknown piece", b->name));
+    if (t->special.unknown < 0) TRY(hpc_fail(HPC_E_FORMAT, "%s has no unknown token", b->name));
     t->special.dummy_prefix = m->file->dummy_prefix;
     t->special.normalises = m->file->rules_n > 0 || m->file->squeeze_blanks;
     t->special.begin = special_of(b, m->file->begin);
@@ -195,7 +195,7 @@ static int add_pieces(building *b)
     for (int i = 0; i < 256; i++) {
         if (!m->file->byte_fallback) m->byte[i] = t->special.unknown;
         if (m->byte[i] < 0)
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: byte_fallback is on, but byte %d has no piece", b->name,
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: byte_fallback is on, but byte %d has no token", b->name,
                          i));
     }
 out:
@@ -305,7 +305,7 @@ int spm_prepare(hpc_tokenizer *t, const spm_file *file, const char *name)
     t->state = m;
     t->family = &tokenizer_spm;
     if (t->n > SPM_PIECES_MOST)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: more than %d pieces", name, SPM_PIECES_MOST));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s: more than %d tokens", name, SPM_PIECES_MOST));
     b.reserved = hpc_map_create();
     m->character = hpc_map_create();
     if (!b.reserved || !m->character) TRY(HPC_E_NOMEM);

@@ -25,7 +25,7 @@ static int open_file(hpc_tokenizer **out, const char *path)
     TRY(hpc_file_read(&data, path, FILE_MOST));
     if (data.n >= 4 && memcmp(data.data, "GGUF", 4) == 0)
         TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s is a GGUF model: name the folder that `hpccoder import` makes of it",
+                     "%s is a GGUF model: convert it with `hpccoder import` and name the folder",
                      path));
     if (ends_with(path, ".json"))
         TRY(hpc_tokenizer_open_json(out, data.data, data.n, path));
@@ -62,7 +62,7 @@ int hpc_tokenizer_open(hpc_tokenizer **out, const char *path)
     else if (hpc_file_exists(json) || hpc_file_exists(model))
         TRY(open_folder(out, model, json));
     else
-        TRY(hpc_fail(HPC_E_ARG, "%s holds neither tokenizer.json nor tokenizer.model", path));
+        TRY(hpc_fail(HPC_E_ARG, "%s contains neither tokenizer.json nor tokenizer.model", path));
 out:
     hpc_arena_free(a);
     return rc;
@@ -128,7 +128,7 @@ int hpc_tokenizer_set_specials(hpc_tokenizer *t, const hpc_tokenizer_special *s)
     const int32_t ids[] = {s->begin, s->end, s->pad};
     for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
         if (ids[k] != -1 && !hpc_tokenizer_piece(t, ids[k], NULL))
-            return hpc_fail(HPC_E_ARG, "special token %d is none of the tokenizer's %lld",
+            return hpc_fail(HPC_E_ARG, "special token %d is not one of the tokenizer's %lld",
                             (int)ids[k], (long long)t->n);
     t->special.begin = s->begin;
     t->special.end = s->end;

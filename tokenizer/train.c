@@ -198,11 +198,12 @@ static int check_value(const char *what, const char *value)
 {
     uint32_t point;
     size_t n = strlen(value);
-    if (n == 0 || n > 256) return hpc_fail(HPC_E_ARG, "a %s of %zu bytes: give 1 to 256", what, n);
+    if (n == 0 || n > 256)
+        return hpc_fail(HPC_E_ARG, "a %s of %zu bytes: expected 1 to 256", what, n);
     for (size_t i = 0; i < n;) {
         int length = tokenizer_utf8(value + i, n - i, &point);
         if (length == 0 || point == 0x2581)
-            return hpc_fail(HPC_E_ARG, "%s '%s' is not UTF-8 or has a U+2581", what, value);
+            return hpc_fail(HPC_E_ARG, "%s '%s' is not UTF-8 or contains U+2581", what, value);
         i += (size_t)length;
     }
     return HPC_OK;
@@ -214,7 +215,7 @@ static int check_nested(const char *const *list, int64_t n)
         int nested = 0;
         for (int64_t k = 0; k < n; k++) nested += strncmp(list[i], list[k], strlen(list[k])) == 0;
         if (nested > NESTED_MOST)
-            return hpc_fail(HPC_E_ARG, "more than %d pieces are beginnings of '%s'", NESTED_MOST,
+            return hpc_fail(HPC_E_ARG, "more than %d tokens are prefixes of '%s'", NESTED_MOST,
                             list[i]);
     }
     return HPC_OK;
@@ -229,7 +230,7 @@ static int read_list(hpc_buf *out, tokenizer_matcher *m, hpc_map *seen, int64_t 
         if (*n >= LIST_MOST) TRY(hpc_fail(HPC_E_ARG, "more than %d %ss", LIST_MOST, what));
         TRY(check_value(what, list[*n]));
         if (hpc_map_get(seen, list[*n], strlen(list[*n]), NULL))
-            TRY(hpc_fail(HPC_E_ARG, "%s '%s' is there twice", what, list[*n]));
+            TRY(hpc_fail(HPC_E_ARG, "%s '%s' occurs twice", what, list[*n]));
         TRY(hpc_map_put(seen, list[*n], strlen(list[*n]), 1));
         add_value(out, list[*n]);
         if (m) TRY(tokenizer_matcher_add(m, list[*n], strlen(list[*n]), 0));
@@ -250,8 +251,8 @@ static int check_vocabulary(int64_t vocabulary, int64_t marks_n, int64_t pieces_
     int64_t least = 3 + 256 + marks_n + pieces_n + 95 + VOCABULARY_LEAST_FREE;
     if (vocabulary >= least && vocabulary <= VOCABULARY_MOST) return HPC_OK;
     return hpc_fail(HPC_E_ARG,
-                    "a vocabulary of %lld pieces: bytes, marks and fixed pieces alone need %lld; "
-                    "at most %d can be had",
+                    "a vocabulary of %lld tokens: bytes, marks and fixed tokens alone need %lld; "
+                    "the maximum is %d",
                     (long long)vocabulary, (long long)least, VOCABULARY_MOST);
 }
 
@@ -264,11 +265,10 @@ static int open_library(void **handle, const hpc_spm **table, const char *folder
     *handle = n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     *table = *handle ? dlsym(*handle, HPC_SPM_SYMBOL) : NULL;
     if (*table && (*table)->version == HPC_SPM_VERSION) return HPC_OK;
-    if (*table)
-        return hpc_fail(HPC_E_UNSUPPORTED, "%s is of another version; build both again", path);
+    if (*table) return hpc_fail(HPC_E_UNSUPPORTED, "%s has another version; rebuild both", path);
     return hpc_fail(HPC_E_UNSUPPORTED,
                     "training needs %s, which is built where libsentencepiece-dev is installed: %s",
-                    path, *handle ? "it lacks its table" : dlerror());
+                    path, *handle ? "its function table is missing" : dlerror());
 }
 
 static int run_library(hpc_buf *model, const hpc_spm *table, handing *h, const char *marks,

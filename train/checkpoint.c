@@ -47,7 +47,7 @@ int checkpoint_hash_file(char out[CHECKPOINT_HASH], const char *path)
 int checkpoint_hash_read(hpc_hash128 *out, const char *text)
 {
     if (strlen(text) != CHECKPOINT_HASH - 1 || text[strspn(text, "0123456789abcdef")] != '\0')
-        return hpc_fail(HPC_E_FORMAT, "hash: '%.40s' is none", text);
+        return hpc_fail(HPC_E_FORMAT, "hash: '%.40s' is invalid", text);
     char high[17];
     memcpy(high, text, 16);
     high[16] = '\0';
@@ -157,8 +157,9 @@ static int parse_exact(double *out, const char *text, const char *key)
 {
     char *end;
     *out = strtod(text, &end);
-    return end != text && *end == '\0' ? HPC_OK
-                                       : hpc_fail(HPC_E_FORMAT, "%s: '%s' is no number", key, text);
+    return end != text && *end == '\0'
+               ? HPC_OK
+               : hpc_fail(HPC_E_FORMAT, "%s: '%s' is not a number", key, text);
 }
 
 static int get_exact(double *out, const hpc_json *o, const char *key)
@@ -276,7 +277,7 @@ static int check_shapes(const checkpoint_state *s, const hpc_trainer *t)
         if (!trainer_stores(t, v)) continue;
         n++;
         if (!checkpoint_state_find(&x, s, info->name))
-            return hpc_fail(HPC_E_SHAPE, "it has no %s: it is of another model or optimizer",
+            return hpc_fail(HPC_E_SHAPE, "it has no %s: it belongs to another model or optimizer",
                             info->name);
         if (!same_shape(&x, &t->whole[v]))
             TRY(hpc_fail(HPC_E_SHAPE, "its %s is %s of rank %d, this run's is %s", info->name,
@@ -284,8 +285,8 @@ static int check_shapes(const checkpoint_state *s, const hpc_trainer *t)
     }
     if (n != checkpoint_state_n(s))
         TRY(hpc_fail(HPC_E_SHAPE,
-                     "it has %lld values of state, this run has %lld: it is of another "
-                     "model or optimizer",
+                     "it has %lld values of state, this run has %lld: it belongs to another model "
+                     "or optimizer",
                      (long long)checkpoint_state_n(s), (long long)n));
 out:
     return rc;
@@ -335,7 +336,7 @@ static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64
     TRY(checkpoint_state_open(&s, folder, step, root));
     if (c->frozen != (t->o.masks != NULL)) {
         TRY(checkpoint_state_check(s)); /* a damaged one is passed over, pruned or not */
-        rc = hpc_fail(HPC_E_SHAPE, "it is %s, and this trainer is %s",
+        rc = hpc_fail(HPC_E_SHAPE, "it is %s, this trainer is %s",
                       c->frozen ? "pruned" : "not pruned", c->frozen ? "not" : "pruned");
     } else {
         rc = load_state(t, s);
@@ -390,7 +391,7 @@ static int next_step(int64_t *step, const hpc_trainer *t, const int64_t *list, i
 static void say_passed(int64_t step, void (*say)(const char *line, void *user), void *user)
 {
     char line[700];
-    snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): passed over",
+    snprintf(line, sizeof line, "checkpoint of step %lld is damaged (%s): skipping it",
              (long long)step, hpc_error_get()->text);
     say(line, user);
 }
@@ -419,7 +420,7 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
     if (*found)
         rc = trainer_written(t);
     else if (tried > 0)
-        rc = hpc_fail(HPC_E_FORMAT, "%s: none of its %lld checkpoints is whole (%s)", folder,
+        rc = hpc_fail(HPC_E_FORMAT, "%s: all of its %lld checkpoints are damaged (%s)", folder,
                       (long long)tried, first);
 out:
     hpc_free(list);

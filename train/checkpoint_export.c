@@ -27,8 +27,8 @@ static int read_config(hpc_saved *s)
     int rc;
     if (!model || !adapter)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s, step %lld: it was saved by a version that did not describe the model, "
-                        "or could not; train --resume for a step more writes another",
+                        "%s, step %lld: the checkpoint does not describe the model; run train "
+                        "--resume for one more step to write a new one",
                         s->folder, (long long)s->at.step);
     TRY(hpc_model_config_load(&s->model, model));
     TRY(hpc_json_int(&rank, hpc_json_get(adapter, "rank"), "rank"));
@@ -64,13 +64,13 @@ static int find_step(int64_t *step, const char *folder)
     int64_t newest;
     int rc;
     TRY(hpc_checkpoint_newest(&newest, folder));
-    if (newest < 0) TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint in it yet", folder));
+    if (newest < 0) TRY(hpc_fail(HPC_E_ARG, "%s has no checkpoint yet", folder));
     if (*step < 0) *step = newest;
     checkpoint_name(name, *step, "json");
     TRY(checkpoint_path(path, folder, name));
     if (hpc_file_exists(path)) goto out;
     TRY(list_steps(&steps, folder));
-    TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint of step %lld; those there are: %s", folder,
+    TRY(hpc_fail(HPC_E_ARG, "%s: there is no checkpoint of step %lld; available steps: %s", folder,
                  (long long)*step, steps.data));
 out:
     hpc_buf_release(&steps);
@@ -165,7 +165,7 @@ int hpc_saved_read(float *out, const hpc_model_tensor *t, void *saved)
         return hpc_fail(HPC_E_FORMAT, "%s, step %lld: it has no %s", s->folder,
                         (long long)s->at.step, t->name);
     if (x.rank != t->rank || memcmp(x.extent, t->extent, (size_t)x.rank * sizeof *x.extent) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s, step %lld: its %s is of another shape", s->folder,
+        return hpc_fail(HPC_E_FORMAT, "%s, step %lld: its %s has another shape", s->folder,
                         (long long)s->at.step, t->name);
     for (int d = 0; d < x.rank; d++) n *= x.extent[d];
     room = hpc_alloc((size_t)n + 1, hpc_dtype_get(x.dtype)->block_bytes);

@@ -88,7 +88,7 @@ static int get_extents(int64_t *out, int *n, const hpc_json *list, const char *n
 {
     int rc = HPC_OK;
     if (hpc_json_kind_of(list) != HPC_JSON_LIST || hpc_json_n(list) > HPC_RANK_MAX)
-        return bad(name, "no list of at most four numbers");
+        return bad(name, "expected a list of at most four numbers");
     *n = (int)hpc_json_n(list);
     for (int d = 0; d < *n; d++) {
         TRY(hpc_json_int(&out[d], hpc_json_at(list, d), name));
@@ -126,7 +126,7 @@ static int get_part(checkpoint_part *p, const hpc_json *v, const checkpoint_tens
     p->file = file >= 0 && file < x->file_n ? (int)file : -1;
     p->at = (uint64_t)at;
     if (dims != p->rank || at < 0 || !fits(p, t, x))
-        TRY(bad(t->name, "a part lies outside of its tensor or file"));
+        TRY(bad(t->name, "a part lies outside its tensor or file"));
     p->bytes = (size_t)checkpoint_part_elements(p) * hpc_dtype_get(t->dtype)->block_bytes;
 out:
     return rc;
@@ -164,7 +164,7 @@ static int get_file(checkpoint_file *f, const hpc_json *v)
     TRY(hpc_json_text(&name, hpc_json_get(v, "name"), "name"));
     TRY(hpc_json_int(&bytes, hpc_json_get(v, "bytes"), "bytes"));
     if (strchr(name, '/') || strlen(name) >= sizeof f->name || bytes < 0)
-        TRY(bad("files", "no name of a file in the folder"));
+        TRY(bad("files", "expected the name of a file in the folder"));
     snprintf(f->name, sizeof f->name, "%s", name);
     f->bytes = (uint64_t)bytes;
 out:

@@ -50,9 +50,9 @@ static int read_mask(hpc_mask *m, checkpoint_state *s)
     int rc;
     checkpoint_mask_name(name, m);
     if (!checkpoint_state_find(&x, s, name))
-        return hpc_fail(HPC_E_FORMAT, "it is pruned, and has no %s", name);
+        return hpc_fail(HPC_E_FORMAT, "it is pruned, but has no %s", name);
     if (x.dtype != HPC_I32 || x.rank != 1 || x.extent[0] > m->n)
-        return hpc_fail(HPC_E_FORMAT, "%s is no list of elements", name);
+        return hpc_fail(HPC_E_FORMAT, "%s is not a list of elements", name);
     list = hpc_alloc((size_t)x.extent[0] + 1, sizeof *list);
     if (!list) return HPC_E_NOMEM;
     TRY(checkpoint_state_read(list, s, name, origin, x.extent));

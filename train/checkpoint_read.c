@@ -76,15 +76,14 @@ static bool is_of_another(const checkpoint_state *s, const hpc_safetensors *file
     const char *save = hpc_safetensors_says(file, "save");
     if (!run || !step || !save) return false;
     if (strtoull(run, NULL, 16) != s->index.run)
-        hpc_fail(HPC_E_FORMAT, "%s is a shard of another run: put this run's back", path);
+        hpc_fail(HPC_E_FORMAT, "%s is a shard of another run: restore the shard of this run", path);
     else if (strtoll(step, NULL, 10) != s->index.step)
-        hpc_fail(HPC_E_FORMAT, "%s is a shard of step %.20s: put that of step %lld back", path,
+        hpc_fail(HPC_E_FORMAT, "%s is a shard of step %.20s: restore the shard of step %lld", path,
                  step, (long long)s->index.step);
     else if (strcmp(save, s->index.save) != 0)
         hpc_fail(HPC_E_FORMAT,
-                 "%s was written when this step was saved another time (%.20s): put that of %s "
-                 "back",
-                 path, save, s->index.save);
+                 "%s comes from another save of this step (%.20s): restore the shard of %s", path,
+                 save, s->index.save);
     else
         return false;
     return true;
@@ -109,7 +108,7 @@ static int open_file(hpc_file_view **out, checkpoint_state *s, int file)
     int rc = checkpoint_path(path, s->folder, f->name);
     if (rc < 0 || v->data) return rc;
     if (!hpc_file_exists(path))
-        return hpc_fail(HPC_E_FORMAT, "%s is missing, one of its %lld shards: put it back", path,
+        return hpc_fail(HPC_E_FORMAT, "%s is missing, one of its %lld shards: restore it", path,
                         (long long)s->index.file_n);
     rc = hpc_file_open(v, path);
     if (rc < 0 || v->bytes == f->bytes) return rc;
@@ -139,9 +138,8 @@ static int check_part(const uint8_t **out, checkpoint_state *s, const checkpoint
     if (h.low != p->hash.low || h.high != p->hash.high) {
         TRY(checkpoint_path(path, s->folder, s->index.file[p->file].name));
         snprintf(why, sizeof why,
-                 "bytes %" PRIu64 " to %" PRIu64 ", of %.100s, are not what was "
-                 "saved",
-                 p->at, p->at + p->bytes, s->index.tensor[p->tensor].name);
+                 "bytes %" PRIu64 " to %" PRIu64 ", of %.100s, differ from the saved ones", p->at,
+                 p->at + p->bytes, s->index.tensor[p->tensor].name);
         TRY(not_ours(s, path, why));
     }
 out:
@@ -183,7 +181,8 @@ static int read_parts(uint8_t *out, checkpoint_state *s, const checkpoint_tensor
         if (touches(&s->index.part[k], b))
             TRY(read_part(&read, out, s, &s->index.part[k], b, element));
     if (read != elements_of(b))
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: the index has not all of %.100s", s->folder, t->name));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: the index does not cover all of %.100s", s->folder,
+                     t->name));
 out:
     return rc;
 }
@@ -261,7 +260,7 @@ static int check_hash(const char *path, const hpc_json *record)
     TRY(hpc_json_text(&hash, hpc_json_get(record, "hash"), "hash"));
     TRY(checkpoint_hash_file(seen, path));
     if (strcmp(seen, hash) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s: its content is not what was saved", path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s: its content differs from the saved content", path));
 out:
     return rc;
 }
@@ -284,7 +283,7 @@ static int open_index(checkpoint_state *s, int64_t step, const hpc_json *record)
     const char *name;
     int rc;
     TRY(hpc_json_text(&name, hpc_json_get(record, "index"), "index"));
-    if (strchr(name, '/')) TRY(hpc_fail(HPC_E_FORMAT, "index: '%.60s' is no file's name", name));
+    if (strchr(name, '/')) TRY(hpc_fail(HPC_E_FORMAT, "index: '%.60s' is not a file name", name));
     TRY(checkpoint_path(path, s->folder, name));
     TRY(check_hash(path, record));
     TRY(checkpoint_index_read(&s->index, path));

@@ -242,8 +242,8 @@ static int check_shards(const hpc_saving *s)
         hpc_error_clear();
         if (!whole)
             TRY(hpc_fail(HPC_E_IO,
-                         "%s, which rank %lld wrote, is not to be seen by the first rank: --out "
-                         "must be on a file system that all ranks share",
+                         "rank 0 cannot see %s, which rank %lld wrote: --out must be on a file "
+                         "system that all ranks share",
                          path, (long long)k));
     }
 out:
@@ -281,7 +281,7 @@ static int start_thread(hpc_saving *s)
 {
     s->ended = 0;
     if (pthread_create(&s->thread, NULL, work, s) != 0)
-        return hpc_fail(HPC_E_NOMEM, "cannot start a thread that writes the checkpoint");
+        return hpc_fail(HPC_E_NOMEM, "cannot start the thread that writes the checkpoint");
     s->running = true;
     return HPC_OK;
 }

@@ -45,7 +45,7 @@ int hpc_trainer_fit(hpc_trainer_options *o, double budget)
     TRY(needs(&bytes, o, HPC_RECOMPUTE_BLOCK, most));
     if (bytes > budget)
         TRY(hpc_fail(HPC_E_ARG,
-                     "%s needs %.3g GiB with every block recomputed, memory allows %.3g: fewer "
+                     "%s needs %.3g GiB with every block recomputed, memory allows %.3g: use fewer "
                      "rows, a shorter length%s or a smaller model",
                      o->grid ? "a rank" : "the run", bytes / 0x1p30, budget / 0x1p30,
                      o->grid ? ", more ranks" : ""));

@@ -91,7 +91,7 @@ static int check_source(const hpc_loader *l, const source *s, const char *path)
     bool answer = l->o.objective == HPC_OBJECTIVE_ANSWER;
     if (l->documents && (answer ? s->answer : s->label) < 0)
         return hpc_fail(HPC_E_ARG,
-                        "%s: its task is %s and it has no column '%s', which this objective reads",
+                        "%s: its task is %s and it has no column '%s', which this objective needs",
                         path, hpc_shards_spec(s->shards)->task, answer ? "answer" : "label");
     if (s->rows > 0) return HPC_OK;
     return hpc_fail(HPC_E_ARG, "%s: %lld tokens do not fill one row of %lld", path,
@@ -106,8 +106,8 @@ static int check_labels(const hpc_loader *l, const source *s, const char *path)
         double label = hpc_shards_value(s->shards, s->label, i);
         if (!(label >= -1 && label <= most))
             return hpc_fail(HPC_E_ARG,
-                            "%s: the label of document %lld is %g; with classes=%lld they go from "
-                            "0 to %g, and -1 is none",
+                            "%s: the label of document %lld is %g; with classes=%lld, labels are 0 "
+                            "to %g, or -1 for none",
                             path, (long long)i, label, (long long)l->o.classes, most);
     }
     return HPC_OK;
@@ -126,11 +126,10 @@ static int check_changes(hpc_loader *l, const source *s, const char *path)
     hpc_compare c;
     for (int64_t i = 0; i < s->rows; i++)
         if (!hpc_compare_find(&c, l->document, read_document(l, s, i), &l->o.marks))
-            return hpc_fail(
-                HPC_E_ARG,
-                "%s: document %lld is no change, with the marks of one: objective=pairs "
-                "is for task perf, this is task %s",
-                path, (long long)i, hpc_shards_spec(s->shards)->task);
+            return hpc_fail(HPC_E_ARG,
+                            "%s: document %lld lacks the marks of a change: objective=pairs needs "
+                            "task perf, this is task %s",
+                            path, (long long)i, hpc_shards_spec(s->shards)->task);
     return HPC_OK;
 }
 
@@ -169,7 +168,7 @@ static int open_source(hpc_loader *l, int64_t k)
     TRY(check_source(l, s, path));
     TRY(check_labels(l, s, path));
     if (hpc_shards_spec(s->shards)->vocabulary != hpc_loader_vocabulary(l))
-        TRY(hpc_fail(HPC_E_ARG, "%s: a vocabulary of %lld, that of %s is %lld", path,
+        TRY(hpc_fail(HPC_E_ARG, "%s has a vocabulary of %lld, but %s has %lld", path,
                      (long long)hpc_shards_spec(s->shards)->vocabulary, l->o.source[0].path,
                      (long long)hpc_loader_vocabulary(l)));
 out:
@@ -179,9 +178,10 @@ out:
 static int check_weight(const hpc_loader *l, const hpc_loader_source *s)
 {
     if (!isfinite(s->weight) || s->weight < 0)
-        return hpc_fail(HPC_E_ARG, "%s: weight %g is no share", s->path, s->weight);
+        return hpc_fail(HPC_E_ARG, "%s: weight %g must be above 0", s->path, s->weight);
     if ((s->weight > 0) != (l->o.source[0].weight > 0))
-        return hpc_fail(HPC_E_ARG, "%s has a weight and %s has none: give all of them one, or none",
+        return hpc_fail(HPC_E_ARG,
+                        "%s has a weight and %s has none: set it for all data sets, or for none",
                         s->weight > 0 ? s->path : l->o.source[0].path,
                         s->weight > 0 ? l->o.source[0].path : s->path);
     return HPC_OK;
@@ -209,8 +209,8 @@ int hpc_loader_open(hpc_loader **out, const hpc_loader_options *o)
     int rc = HPC_OK;
     *out = NULL;
     if (o->source_n < 1 || o->source_n > HPC_LOADER_SOURCES)
-        return hpc_fail(HPC_E_ARG, "%lld data sets: from 1 to %d are possible",
-                        (long long)o->source_n, HPC_LOADER_SOURCES);
+        return hpc_fail(HPC_E_ARG, "%lld data sets: expected 1 to %d", (long long)o->source_n,
+                        HPC_LOADER_SOURCES);
     hpc_loader *l = hpc_alloc(1, sizeof *l);
     if (!l) return HPC_E_NOMEM;
     l->o = *o;
@@ -281,12 +281,12 @@ int hpc_loader_seek(hpc_loader *l, const hpc_loader_state *s)
     int64_t sum = 0;
     for (int64_t k = 0; k < HPC_LOADER_SOURCES; k++) {
         if (s->taken[k] < 0 || (k >= l->source_n && s->taken[k] > 0))
-            return hpc_fail(HPC_E_ARG, "a place in %lld data sets, here are %lld", (long long)k + 1,
-                            (long long)l->source_n);
+            return hpc_fail(HPC_E_ARG, "a position in %lld data sets, but there are %lld",
+                            (long long)k + 1, (long long)l->source_n);
         sum += s->taken[k];
     }
     if (sum != s->rows)
-        return hpc_fail(HPC_E_FORMAT, "%lld rows given, but %lld taken", (long long)s->rows,
+        return hpc_fail(HPC_E_FORMAT, "%lld rows given, but %lld needed", (long long)s->rows,
                         (long long)sum);
     l->at = *s;
     return HPC_OK;

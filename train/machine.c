@@ -103,7 +103,7 @@ int hpc_machine_parse(hpc_machine *out, const hpc_json *root, const char *source
 {
     *out = (hpc_machine){.level_n = 0};
     if (hpc_json_kind_of(root) != HPC_JSON_OBJECT)
-        return hpc_fail(HPC_E_FORMAT, "%s: a machine is an object", source);
+        return hpc_fail(HPC_E_FORMAT, "%s: expected an object", source);
     return read_fields(out, root) < 0 ? hpc_error_where("%s", source) : HPC_OK;
 }
 

@@ -68,8 +68,8 @@ static int find_columns(int *n, hpc_buf *header, const hpc_buf *text, const char
         if (header->failed) return header->failed;
         if (text->n >= header->n && memcmp(text->data, header->data, header->n) == 0) return HPC_OK;
     }
-    return hpc_fail(HPC_E_FORMAT, "%.300s: other columns than this version writes; begin a new run",
-                    path);
+    return hpc_fail(HPC_E_FORMAT,
+                    "%.300s: its columns differ from those of this version; start a new run", path);
 }
 
 /* Bytes of `text` to be kept: its header and the rows up to `step`. */

@@ -64,16 +64,17 @@ static int read_header(metrics_reader *r, cell rest)
     cell c;
     while (next_cell(&rest, &c)) {
         int m = find_metric(&c);
-        if (m < HPC_METRIC_N && found[m]) return wrong(r, &c, "column", "is there twice");
+        if (m < HPC_METRIC_N && found[m]) return wrong(r, &c, "column", "occurs twice");
         if (r->columns == (int)(sizeof r->column / sizeof *r->column))
-            return wrong(r, &c, "column", "is one too many: 64 are allowed");
+            return wrong(r, &c, "column", "exceeds the limit of 64");
         r->column[r->columns++] = m;
         found[m] = true;
     }
     for (int m = 0; m < HPC_METRIC_N; m++)
         if (metric_column_of((hpc_metric)m)->required && !found[m])
-            return hpc_fail(HPC_E_FORMAT, "%.300s:1:1: no column '%s': this is no metrics.csv",
-                            r->path, hpc_metric_name((hpc_metric)m));
+            return hpc_fail(HPC_E_FORMAT,
+                            "%.300s:1:1: no column '%s': the file is not a metrics.csv", r->path,
+                            hpc_metric_name((hpc_metric)m));
     return HPC_OK;
 }
 
@@ -82,7 +83,8 @@ int metrics_reader_begin(metrics_reader *r, const char *path, const char *text, 
     cell line;
     *r = (metrics_reader){.path = path, .text = text, .n = n};
     if (!next_line(r, &line))
-        return hpc_fail(HPC_E_FORMAT, "%.300s:1:1: no header line: this is no metrics.csv", path);
+        return hpc_fail(HPC_E_FORMAT, "%.300s:1:1: no header line: the file is not a metrics.csv",
+                        path);
     return read_header(r, line);
 }
 
@@ -124,11 +126,11 @@ static int read_cell(metrics_reader *r, hpc_metrics_row *row, int m, const cell 
     text[n] = '\0';
     bool fits = n == (size_t)c->n && strlen(text) == n;
     if (column->whole && !(fits && parse_whole(&row->value[m], text)))
-        return wrong(r, c, column->name, "is not a whole number");
+        return wrong(r, c, column->name, "is not an integer");
     if (!column->whole && !(fits && parse_real(&row->value[m], text)))
         return wrong(r, c, column->name, "is not a number");
     if (m == HPC_METRIC_STEP && row->value[m] <= r->step)
-        return wrong(r, c, column->name, "does not follow the step before");
+        return wrong(r, c, column->name, "does not follow the previous step");
     row->absent[m] = false;
     return HPC_OK;
 }

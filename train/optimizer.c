@@ -31,19 +31,19 @@ int hpc_optimizer_find(int *kind, const char *name)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "",
                               hpc_optimizer_names[*kind]);
     }
-    return hpc_fail(HPC_E_ARG, "there is no optimizer '%s', but %s", name, known);
+    return hpc_fail(HPC_E_ARG, "unknown optimizer '%s': expected one of %s", name, known);
 }
 
 static int check_share(const char *key, double x)
 {
     if (x >= 0 && x < 1) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s=%g is not in [0, 1)", key, x);
+    return hpc_fail(HPC_E_ARG, "%s=%g must be in [0, 1)", key, x);
 }
 
 static int check_positive(const char *key, double x)
 {
     if (x > 0 && isfinite(x)) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s=%g: more than 0 is needed", key, x);
+    return hpc_fail(HPC_E_ARG, "%s=%g must be above 0", key, x);
 }
 
 int hpc_optimizer_check(const hpc_optimizer_config *o)

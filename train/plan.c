@@ -31,7 +31,7 @@ static int check_row_and_col(const hpc_parallel *q, const hpc_model_config *c)
     TRY(check_divides("hidden", c->hidden, "col must", col));
     TRY(check_divides("vocab", c->vocab, "row and col must", row * col));
     if (c->adapter.rank > 0 && row * col > 1)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s=%d: adapters are trained on data and depth alone",
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "%s=%d: adapters can only be trained along data and depth",
                      row > 1 ? "row" : "col", row > 1 ? row : col));
 out:
     return rc;
@@ -42,7 +42,8 @@ static int check_sequence(const hpc_parallel *q, const hpc_model_config *c, int6
 {
     int rc = HPC_OK;
     if (c->head != HPC_HEAD_TOKENS)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "sequence: a head for classes reads tokens of all shares"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "sequence: a classification head reads tokens of all ranks"));
     TRY(check_divides(q->halves ? "tokens (of a rank, in half a microbatch)"
                                 : "tokens (of a rank, in a microbatch)",
                       tokens, "row must", extent_of(&q->grid, HPC_AXIS_ROW)));
@@ -66,10 +67,11 @@ int hpc_parallel_check(const hpc_parallel *q, const hpc_model_config *c, int64_t
     if (q->zero < 0 || q->zero > 3)
         return hpc_fail(HPC_E_ARG, "zero=%d: the stages are 0 to 3", q->zero);
     TRY(check_divides("rows (of all ranks, in a microbatch)", rows,
-                      q->halves ? "data, depth and halves" : "data and depth",
+                      q->halves ? "data, depth and overdecompose" : "data and depth",
                       parts * (1 + q->halves)));
     if (q->halves && c->head != HPC_HEAD_TOKENS)
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "halves: a head for classes reads rows of both"));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED,
+                     "overdecompose: a classification head reads rows of both parts"));
     TRY(check_row_and_col(q, c));
     if (q->sequence && extent_of(&q->grid, HPC_AXIS_ROW) > 1)
         TRY(check_sequence(q, c, rows / parts / (1 + q->halves) * length));

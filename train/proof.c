@@ -78,7 +78,7 @@ int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step
         hpc_error_clear();
         rc = HPC_OK;
     }
-    if (rc < 0) hpc_error_where("the programs of this grid's ranks do not fit together");
+    if (rc < 0) hpc_error_where("the programs of this grid's ranks are inconsistent");
 out:
     hpc_step_ranks_release(r);
     hpc_free(r);

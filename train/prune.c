@@ -20,22 +20,21 @@ int hpc_prune_check(const hpc_prune_config *c, const hpc_optimizer_config *o,
 {
     if (!c->asked) return HPC_OK;
     if (!(c->sparsity >= 0 && c->sparsity < 1))
-        return hpc_fail(HPC_E_ARG, "prune=%g: a share of at least 0 and below 1 is pruned",
-                        c->sparsity);
+        return hpc_fail(HPC_E_ARG, "prune=%g must be in [0, 1)", c->sparsity);
     if (c->early_bird && c->every < 1)
-        return hpc_fail(HPC_E_ARG, "prune-every=%lld: at least 1 is needed", (long long)c->every);
+        return hpc_fail(HPC_E_ARG, "prune-every=%lld must be at least 1", (long long)c->every);
     if (o->kind == HPC_OPT_SOAP)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "prune: soap's moments are those of whole matrices in another basis, and "
-                        "cannot be pruned; take another --optimizer");
+                        "prune: the moments of soap belong to whole matrices in another basis and "
+                        "cannot be pruned; choose another --optimizer");
     if (m->adapter.rank > 0)
-        return hpc_fail(HPC_E_UNSUPPORTED, "prune: the matrices do not learn beside adapters "
-                                           "(lora-rank)");
-    if (q->zero > 1)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "zero=%d: of a pruned model ranks share out the optimizer's state alone: "
-                        "zero=1",
-                        q->zero);
+                        "prune: with adapters (lora-rank) the matrices are not trained");
+    if (q->zero > 1)
+        return hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "zero=%d: ranks can only shard the optimizer's state of a pruned model: use zero=1",
+            q->zero);
     return HPC_OK;
 }
 

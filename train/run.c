@@ -92,7 +92,7 @@ static int open_loaders(run *r)
     }
     TRY(hpc_loader_open(&r->data, &l));
     if (hpc_loader_vocabulary(r->data) > t->model.vocab)
-        TRY(hpc_fail(HPC_E_SHAPE, "the shards have %lld tokens, the model's vocab=%lld",
+        TRY(hpc_fail(HPC_E_SHAPE, "the shards have a vocabulary of %lld, the model has vocab=%lld",
                      (long long)hpc_loader_vocabulary(r->data), (long long)t->model.vocab));
     if (r->o->validation_n == 0) goto out;
     hash = hpc_loader_tokenizer(r->data);
@@ -112,8 +112,7 @@ static int check_free(const run *r)
     int64_t step;
     int rc = hpc_checkpoint_newest(&step, r->checkpoints);
     if (rc < 0 || step < 0 || r->o->resume) return rc;
-    return hpc_fail(HPC_E_ARG,
-                    "%s holds a run at step %lld: --resume goes on with it, or name another folder",
+    return hpc_fail(HPC_E_ARG, "%s has a run at step %lld: use --resume, or another folder",
                     r->o->out, (long long)step);
 }
 
@@ -155,7 +154,7 @@ static int set_aside(const run *r, const char *why)
     int rc;
     TRY(path_in(from, r, "metrics.csv"));
     TRY(path_in(to, r, "metrics.csv.damaged"));
-    say(r, "%s: it is metrics.csv.damaged now, and another goes on", why);
+    say(r, "%s: renamed to metrics.csv.damaged, starting a new file", why);
     TRY(hpc_file_open(&v, from));
     TRY(hpc_file_save(to, v.data, v.bytes));
     TRY(hpc_file_remove(from));
@@ -195,7 +194,7 @@ static int take_lock(run *r)
     TRY(path_in(path, r, "lock"));
     TRY(hpc_file_lock(&r->lock, path, false));
     if (r->lock < 0)
-        rc = hpc_fail(HPC_E_STATE, "%s: another process is at this run; stop it, or wait for it",
+        rc = hpc_fail(HPC_E_STATE, "%s: another process trains this run; stop it, or wait for it",
                       r->o->out);
 out:
     return rc;
@@ -210,7 +209,7 @@ static int open_trainer(run *r)
     hpc_trainer_close(r->trainer);
     int rc = hpc_trainer_open(&r->trainer, &o, false);
     if (rc >= 0) r->plan = hpc_trainer_about(r->trainer);
-    if (rc >= 0 && r->plan.unproven[0]) say(r, "not proven of this grid: %s", r->plan.unproven);
+    if (rc >= 0 && r->plan.unproven[0]) say(r, "the proof of the grid fails: %s", r->plan.unproven);
     return rc;
 }
 
@@ -242,7 +241,7 @@ static int same_data(run *r)
                        (long long)hpc_loader_tokens(other), hpc_loader_hash(other));
     TRY(lines.failed);
     TRY(hpc_link_same(hpc_grid_world(r->o->trainer.grid), lines.data,
-                      "give all ranks the same files"));
+                      "use the same files on all ranks"));
 out:
     hpc_buf_release(&lines);
     return rc;
@@ -255,10 +254,10 @@ static int same_trainer(run *r)
     char lines[200];
     snprintf(lines, sizeof lines, "backend=%s\nisa=%s\n", d.backend, d.isa);
     hpc_link *world = hpc_grid_world(r->o->trainer.grid);
-    int rc = hpc_link_same(world, lines, "give all ranks the same, with --isa one that all have");
+    int rc = hpc_link_same(world, lines, "use the same instruction set on all ranks, with --isa");
     if (rc < 0) return rc;
     snprintf(lines, sizeof lines, "parameters=hash %016" PRIx64 "\n", r->trainer->begun);
-    return hpc_link_same(world, lines, "give all ranks the same --init and the same libraries");
+    return hpc_link_same(world, lines, "use the same --init and the same libraries on all ranks");
 }
 
 static int open_run(run *r)
@@ -423,12 +422,12 @@ static int note_skipped(run *r, const hpc_trainer_result *s)
     }
     r->out->skipped++;
     r->in_a_row++;
-    say(r, "step %lld skipped: the gradients' norm is %g, its average %g", (long long)r->at.step,
+    say(r, "step %lld skipped: the gradient norm is %g, its average %g", (long long)r->at.step,
         s->grad_norm, r->at.norm_average);
     if (r->in_a_row < HOPELESS) return HPC_OK;
     return hpc_fail(HPC_E_STATE,
-                    "%d steps on end were skipped up to step %lld: go on from the checkpoint "
-                    "before them (--resume) at a lower rate (--lr)",
+                    "%d steps in a row were skipped up to step %lld: resume from the checkpoint "
+                    "before them (--resume) with a lower learning rate (--lr)",
                     HOPELESS, (long long)r->at.step);
 }
 
@@ -544,7 +543,7 @@ out:
 int hpc_training_steps_left(const char *out, int64_t step, int64_t steps)
 {
     if (step <= steps) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s stands at step %lld, and steps=%lld: more are needed", out,
+    return hpc_fail(HPC_E_ARG, "%s is at step %lld, but steps=%lld: raise steps", out,
                     (long long)step, (long long)steps);
 }
 
@@ -558,7 +557,7 @@ static int take_steps(run *r)
             TRY(save(r));
             TRY(settle(r, true));
             TRY(trace(r, true));
-            say(r, "%s at step %lld of %lld: saved, --resume goes on",
+            say(r, "%s at step %lld of %lld: saved, --resume continues",
                 !asked(r->o->stop) && is_late(r) ? "out of time" : "stopped", (long long)r->at.step,
                 (long long)r->o->steps);
             return HPC_OK;

@@ -21,13 +21,13 @@ int run_prune_open(run_prune *p, const hpc_training_options *o, const char *chec
     p->frozen = c.frozen;
     p->sparsity = c.sparsity;
     if (p->masks && !o->prune.asked)
-        TRY(hpc_fail(HPC_E_ARG, "the run in %s is pruned: go on with --prune %g", o->out,
+        TRY(hpc_fail(HPC_E_ARG, "the run in %s is pruned: continue with --prune %g", o->out,
                      c.sparsity));
     if (p->masks && c.sparsity != o->prune.sparsity)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "prune=%g, and the run in %s has masks of %g: begin another in a folder of "
-                     "its own",
-                     o->prune.sparsity, o->out, c.sparsity));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "prune=%g, but the run in %s has masks of %g: start a new run in another folder",
+            o->prune.sparsity, o->out, c.sparsity));
 out:
     return rc;
 }
@@ -111,7 +111,7 @@ int run_prune_draw(run_prune *p, char say[160], const hpc_trainer *t, int64_t st
     p->agreed = !first && far <= p->o->distance ? p->agreed + 1 : 0;
     p->frozen = !p->o->early_bird || p->agreed == HPC_PRUNE_STAYS;
     if (p->frozen)
-        snprintf(say, 160, "step %lld: %lld of %lld elements of the matrices stay, for good",
+        snprintf(say, 160, "step %lld: pruned, %lld of %lld elements of the matrices remain",
                  (long long)step, (long long)now->kept, (long long)now->n);
     else if (!first)
         snprintf(say, 160, "step %lld: masks %lld steps apart differ by %.3f", (long long)step,
@@ -122,6 +122,6 @@ int run_prune_draw(run_prune *p, char say[160], const hpc_trainer *t, int64_t st
 const char *run_prune_missed(const run_prune *p)
 {
     if (!p->o->asked || p->frozen) return NULL;
-    return p->o->early_bird ? "nothing was pruned: masks went on to differ"
-                            : "nothing was pruned: the run has no step behind prune-after";
+    return p->o->early_bird ? "nothing was pruned: the masks did not converge"
+                            : "nothing was pruned: the run ends before prune-after";
 }

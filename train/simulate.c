@@ -127,7 +127,7 @@ static int check_kind(const hpc_insn *i)
     int k = i->op->comm;
     if (k < 0 || k == HPC_ALL_REDUCE || k == HPC_ALL_GATHER || k == HPC_REDUCE_SCATTER)
         return HPC_OK;
-    return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost to be simulated with", i->op->sig.name);
+    return hpc_fail(HPC_E_UNSUPPORTED, "%s has no cost model for the simulation", i->op->sig.name);
 }
 
 /* From one fence to the next; the step's sums take it `times` times. */

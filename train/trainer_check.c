@@ -18,9 +18,9 @@ static int check_head(const hpc_trainer_options *o)
     const char *objective = head == HPC_HEAD_PAIRS ? "pairs" : "classes";
     if (head == head_of(o->objective)) return HPC_OK;
     if (head == HPC_HEAD_TOKENS)
-        return hpc_fail(HPC_E_ARG, "objective=%s needs a head for them: classes=N",
+        return hpc_fail(HPC_E_ARG, "objective=%s needs a classification head: set classes=N",
                         o->objective == HPC_OBJECTIVE_PAIRS ? "pairs" : "classes");
-    return hpc_fail(HPC_E_ARG, "the model's head is for %lld classes%s: objective=%s",
+    return hpc_fail(HPC_E_ARG, "the head of the model has %lld classes%s: use objective=%s",
                     (long long)o->model.classes, head == HPC_HEAD_PAIRS ? " of pairs" : "",
                     objective);
 }

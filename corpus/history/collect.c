@@ -520,17 +520,18 @@ static int check(const history_options *o)
     if (o->metrics < 1 || o->metrics > HISTORY_METRICS)
         TRY(hpc_fail(HPC_E_ARG, "1 to %d metrics", HISTORY_METRICS));
     if (o->least < 1 || o->most < o->least || o->most > PERF_RUNS_MOST)
-        TRY(hpc_fail(HPC_E_ARG, "runs: at least 1, at most %d, and not more at least than at most",
+        TRY(hpc_fail(HPC_E_ARG, "runs: expected 1 to %d, with the minimum not above the maximum",
                      PERF_RUNS_MOST));
     if (o->together < 2 || o->together > 64)
-        TRY(hpc_fail(HPC_E_ARG, "2 to 64 commits by turns, not %d", o->together));
+        TRY(hpc_fail(HPC_E_ARG, "commits to interleave: expected 2 to 64, not %d", o->together));
     if (wants(o, true) && !hpc_proc_exists("valgrind"))
         TRY(hpc_fail(HPC_E_ARG,
                      "instructions and cost are counted by valgrind, which is not in PATH"));
     if (history_wants(o, HISTORY_HARDWARE) && !hpc_proc_counts(HPC_COUNTER_INSTRUCTIONS))
-        TRY(hpc_fail(HPC_E_ARG, "instructions-hardware: the processor's counters cannot be had "
-                                "(a virtual machine, or /proc/sys/kernel/perf_event_paranoid above "
-                                "2): take instructions-valgrind"));
+        TRY(hpc_fail(HPC_E_ARG,
+                     "instructions-hardware: the processor's counters are not accessible (a "
+                     "virtual machine, or /proc/sys/kernel/perf_event_paranoid above 2): use "
+                     "instructions-valgrind"));
     if (o->cpus) TRY(history_bind(o->cpus));
 out:
     return rc;

@@ -127,7 +127,8 @@ int history_facts(hpc_buf *out, const history_options *o, hpc_git *g, const char
 
 static int wrong(const char *cpus)
 {
-    return hpc_fail(HPC_E_ARG, "cpus '%.60s': a list such as 0-3,8 of CPUs that there are", cpus);
+    return hpc_fail(HPC_E_ARG, "cpus '%.60s': expected a list of existing CPUs, such as 0-3,8",
+                    cpus);
 }
 
 int history_bind(const char *cpus)

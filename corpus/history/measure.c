@@ -168,9 +168,10 @@ static int judge(history_run *out, const hpc_proc_result *r, size_t most, bool c
     if (!r->timed_out) out->outcome = HISTORY_FAILED;
     TRY(history_put_log(&out->log, r, most));
     if (counted && strstr(why, "signal 4 "))
-        rc = hpc_buf_text(&out->log, "hpccoder: valgrind does not know that instruction (it knows "
-                                     "no AVX-512, and little of SSE 4.2's strings): build for an "
-                                     "older processor, as by -march=x86-64\n");
+        rc = hpc_buf_text(
+            &out->log,
+            "hpccoder: valgrind does not support that instruction (AVX-512, or an SSE 4.2 string "
+            "instruction): build for an older processor, for example with -march=x86-64\n");
 out:
     return rc;
 }

@@ -75,7 +75,8 @@ static int parsed_metric(history_metric *out, const char *text, size_t n)
     hpc_buf_release(&name);
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (strcmp(out->name, names[k]) == 0)
-            TRY(hpc_fail(HPC_E_ARG, "metric '%s' cannot be parsed: it is measured", names[k]));
+            TRY(hpc_fail(HPC_E_ARG, "metric '%s' is measured directly and takes no pattern",
+                         names[k]));
     TRY(compile(&tried, text + n + 1, out->name));
     regfree(&tried);
     out->pattern = hpc_alloc(strlen(text + n + 1) + 1, 1);
@@ -99,11 +100,11 @@ int history_metric_parse(history_metric *out, const char *text)
         memcpy(out->name, names[k], strlen(names[k]) + 1);
         return HPC_OK;
     }
-    return hpc_fail(HPC_E_ARG,
-                    "metric '%.60s' is none: time, user, memory, instructions, "
-                    "instructions-hardware, instructions-valgrind, cost, NAME=PATTERN or, if more "
-                    "is better, NAME/s=PATTERN",
-                    text);
+    return hpc_fail(
+        HPC_E_ARG,
+        "unknown metric '%.60s': expected time, user, memory, instructions, instructions-hardware, "
+        "instructions-valgrind, cost, NAME=PATTERN or, if more is better, NAME/s=PATTERN",
+        text);
 }
 
 void history_metric_release(history_metric *m)
@@ -150,8 +151,8 @@ int history_parse(double *out, const history_metric *m, const hpc_buf *printed)
     }
     regfree(&pattern);
     if (found) return HPC_OK;
-    return hpc_fail(HPC_E_FORMAT, "metric %s: %s in what was printed", m->name,
-                    any ? "no number above 0 is matched" : "nothing matches");
+    return hpc_fail(HPC_E_FORMAT, "metric %s: %s in the output", m->name,
+                    any ? "the pattern matches no number above 0" : "the pattern does not match");
 }
 
 /* ---- what valgrind counted ----------------------------------------------------------------------

@@ -33,7 +33,7 @@ static int system_do(hpc_buf *out, const char *const *argv)
     TRY(hpc_proc_run(&r, &o));
     if (r.status != 0 || r.timed_out)
         rc = hpc_fail(HPC_E_IO, "%s: %.200s", argv[0],
-                      r.err.data && r.err.n ? r.err.data : "it did not end well");
+                      r.err.data && r.err.n ? r.err.data : "it failed");
     else if (out)
         rc = hpc_buf_add(out, r.out.data ? r.out.data : "", r.out.n);
     hpc_proc_release(&r);
@@ -135,7 +135,8 @@ int history_work_open(history_work *w, hpc_git *g, const history_options *o)
     TRY(hpc_file_mkdir(w->built));
     TRY(hpc_file_lock(&w->lock, lock, false));
     if (w->lock < 0)
-        TRY(hpc_fail(HPC_E_STATE, "%.200s is used by another collect: give another folder",
+        TRY(hpc_fail(HPC_E_STATE,
+                     "another perf collect uses %.200s: choose another folder with --work",
                      w->root));
     TRY(for_each(w, sweep, NULL));
     TRY(set_environment(w));
@@ -234,9 +235,9 @@ void history_failure(char out[128], const hpc_proc_result *r)
     if (r->timed_out)
         snprintf(out, 128, "did not end within %.0f s", r->seconds);
     else if (signal)
-        snprintf(out, 128, "was ended by signal %d (%s)", signal, strsignal(signal));
+        snprintf(out, 128, "was killed by signal %d (%s)", signal, strsignal(signal));
     else if (r->status != 0)
-        snprintf(out, 128, "ended with status %d", r->status);
+        snprintf(out, 128, "exited with status %d", r->status);
 }
 
 int history_put_log(hpc_buf *out, const hpc_proc_result *r, size_t most)
@@ -276,7 +277,7 @@ static int hash_product(history_build *b, const history_work *w)
     if (!hpc_file_exists(path) || hpc_file_open(&v, path) < 0) {
         hpc_error_clear();
         b->outcome = HISTORY_FAILED;
-        return hpc_buf_printf(&b->log, "hpccoder: the build made no %s\n", w->o->product);
+        return hpc_buf_printf(&b->log, "hpccoder: the build did not produce %s\n", w->o->product);
     }
     hpc_hash128 h = hpc_hash_wide(v.bytes ? v.data : (const uint8_t *)"", v.bytes);
     hpc_file_close(&v);

@@ -260,9 +260,10 @@ static void release(complete_run *x)
 static int check(const hpc_completer *c, const hpc_complete_request *r)
 {
     if (r->samples < 1 || r->most < 1)
-        return hpc_fail(HPC_E_ARG, "a completion has one answer and one token at least");
+        return hpc_fail(HPC_E_ARG, "a completion needs at least one sample and one token");
     if (r->most >= c->room)
-        return hpc_fail(HPC_E_ARG, "%lld new tokens: model and cache take %lld with the prompt",
+        return hpc_fail(HPC_E_ARG,
+                        "%lld new tokens: model and cache allow %lld including the prompt",
                         (long long)r->most, (long long)c->room);
     return hpc_sampling_check(&r->sampling);
 }
@@ -282,7 +283,7 @@ static int make_prompt(hpc_completer *c, const hpc_complete_request *r, int64_t 
     c->prompter.vocabulary = heals ? c->vocabulary : NULL;
     TRY(complete_prompt(&c->prompt, &c->prompter, r, most));
     if (c->prompt.n > 0) return rc;
-    if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the model needs a text to begin with");
+    if (end < 0) return hpc_fail(HPC_E_UNSUPPORTED, "the prompt is empty");
     TRY(hpc_grow(&c->prompt.id, &c->prompt.cap, 1, sizeof end));
     c->prompt.id[c->prompt.n++] = end;
 out:

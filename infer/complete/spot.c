@@ -42,13 +42,12 @@ static int check(const char *path, const char *bytes, size_t n)
 {
     const char *nul = n ? memchr(bytes, 0, n) : NULL;
     if (n > MOST)
-        return hpc_fail(HPC_E_FORMAT, "%s: %zu bytes are more than the %d of a source file", path,
-                        n, MOST);
+        return hpc_fail(HPC_E_FORMAT, "%s: %zu bytes exceed the limit of %d for a source file",
+                        path, n, MOST);
     if (n >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
         return hpc_fail(HPC_E_FORMAT, "%s: UTF-16 text: convert it to UTF-8 first", path);
     if (nul)
-        return hpc_fail(HPC_E_FORMAT, "%s: not a text: byte %zu is NUL", path,
-                        (size_t)(nul - bytes));
+        return hpc_fail(HPC_E_FORMAT, "%s: not text: byte %zu is NUL", path, (size_t)(nul - bytes));
     return HPC_OK;
 }
 

@@ -89,12 +89,12 @@ static int check_body(hpc_completions *c, hpc_completions_checker *v)
         if (v->body.asks) {
             hpc_completion_check *k = add(&c->item[i], "body");
             k->ok = !trivial;
-            if (trivial) snprintf(k->text, sizeof k->text, "it does no work");
+            if (trivial) snprintf(k->text, sizeof k->text, "it has no statements");
         }
         if (!missing) continue;
         hpc_completion_check *k = add(&c->item[i], "intent");
         k->ok = false;
-        snprintf(k->text, sizeof k->text, "%s is asked for and not used", missing);
+        snprintf(k->text, sizeof k->text, "%s is requested but not used", missing);
     }
 out:
     return rc;
@@ -291,8 +291,8 @@ static const char *fault_of(const hpc_pragma_loop *l)
 {
     switch (l->existing_is) {
     case HPC_EXISTING_RACY: return "iterations depend on each other";
-    case HPC_EXISTING_CLAUSE: return "a private, lastprivate or linear is missing or wrong";
-    case HPC_EXISTING_REDUCTION: return "a reduction is missing or wrong";
+    case HPC_EXISTING_CLAUSE: return "a private, lastprivate or linear clause is missing or wrong";
+    case HPC_EXISTING_REDUCTION: return "a reduction clause is missing or wrong";
     default: return NULL;
     }
 }

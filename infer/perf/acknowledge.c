@@ -48,8 +48,8 @@ static int read_line(perf_acks *out, hpc_perf_prediction *p, char *line, int32_t
     if (*reason) *reason++ = '\0';
     reason += strspn(reason, " \t");
     if (!*reason)
-        return perf_remark(p, "%s:%d: it acknowledges nothing, as it gives no reason behind '%s'",
-                           out->name, number, line);
+        return perf_remark(p, "%s:%d: ignored, because no reason follows '%s'", out->name, number,
+                           line);
     TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
     perf_ack *a = &out->item[out->n];
     *a = (perf_ack){.line = number};
@@ -97,9 +97,7 @@ int perf_acks_trailer(hpc_perf_told *c, hpc_perf_prediction *p, const char *mess
         reason += strspn(reason, " \t");
         hpc_git_id_text(hex, &c->head);
         if (!*reason) {
-            TRY(perf_remark(p,
-                            "commit %.12s: its " TRAILER " gives no reason, and so counts for "
-                            "nothing",
+            TRY(perf_remark(p, "commit %.12s: its " TRAILER " gives no reason and is ignored",
                             hex));
             continue;
         }
@@ -197,7 +195,7 @@ static int tell_unused(const perf_acks *acks, hpc_perf_prediction *p, hpc_git *g
         if (commit && hpc_git_resolve(&id, g, a->what) == HPC_OK) continue;
         if (commit && hpc_error_get()->code == HPC_E_NOMEM) return HPC_E_NOMEM;
         hpc_error_clear();
-        TRY(perf_remark(p, "%s:%d: nothing here is '%s', so it acknowledges nothing", acks->name,
+        TRY(perf_remark(p, "%s:%d: ignored, because nothing in the range matches '%s'", acks->name,
                         a->line, a->what));
     }
 out:

@@ -103,11 +103,11 @@ static int next_field(char **out, bool *last, reader *r)
         if (!*from) break;
         *to++ = *from;
     }
-    if (quoted && *from != '"') return hpc_fail(HPC_E_FORMAT, "a quotation has no end");
+    if (quoted && *from != '"') return hpc_fail(HPC_E_FORMAT, "a quoted field is not closed");
     from += quoted;
     if (*from == '\r') from++;
     if (*from && *from != ',' && *from != '\n')
-        return hpc_fail(HPC_E_FORMAT, "there is something behind a quotation");
+        return hpc_fail(HPC_E_FORMAT, "text follows a quoted field");
     *last = *from != ',';
     r->at = from + (*from != '\0');
     *to = '\0';
@@ -123,8 +123,9 @@ static int next_line(reader *r)
         int most = r->line > 1 ? r->columns : COLUMNS;
         if (r->fields >= most)
             TRY(hpc_fail(HPC_E_FORMAT,
-                         r->line > 1 ? "it has more columns than the %d of the first line"
-                                     : "it has more than %d columns: they are of another version",
+                         r->line > 1
+                             ? "it has more columns than the first line (%d)"
+                             : "it has more than %d columns: the file belongs to another version",
                          most));
         TRY(next_field(&r->field[r->fields], &last, r));
     }
@@ -147,21 +148,21 @@ static int read_heads(hpc_perf_examples *x, reader *r)
     TRY(next_line(r));
     r->columns = r->fields;
     if (r->columns < HEADS)
-        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns: these are no examples", r->columns));
+        TRY(hpc_fail(HPC_E_FORMAT, "it has %d columns: not a file of examples", r->columns));
     for (int k = 0; k < r->columns; k++) {
         const char *name = r->field[k];
         if (k < HEADS) {
             if (strcmp(name, heads[k]) != 0)
-                TRY(hpc_fail(HPC_E_FORMAT, "column %d is '%.60s', not '%s': these are no examples",
+                TRY(hpc_fail(HPC_E_FORMAT, "column %d is '%.60s', not '%s': not a file of examples",
                              k + 1, name, heads[k]));
             continue;
         }
         int f = r->feature[k] = hpc_perf_feature_named(name);
         if (f < 0 || seen[f])
             TRY(hpc_fail(HPC_E_FORMAT,
-                         "column %d, '%.60s', is %s: they are of another version; make them again "
-                         "from the histories",
-                         k + 1, name, f < 0 ? "no feature" : "there twice"));
+                         "column %d, '%.60s', is %s: the file belongs to another version; rebuild "
+                         "it from the histories",
+                         k + 1, name, f < 0 ? "not a feature" : "repeated"));
         seen[f] = true;
     }
     for (int f = 0; f < HPC_PERF_FEATURES && !x->lacks; f++)
@@ -176,7 +177,8 @@ static int get_number(double *out, const char *text, const char *name)
     char *end;
     *out = strtod(text, &end);
     if (end == text || *end || !(fabs(*out) <= VALUE_MOST))
-        return hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is no number within %g", name, text, VALUE_MOST);
+        return hpc_fail(HPC_E_FORMAT, "%s: '%.40s' is not a number within %g", name, text,
+                        VALUE_MOST);
     return HPC_OK;
 }
 
@@ -186,7 +188,7 @@ static int get_time(int64_t *out, const char *text)
     errno = 0;
     *out = strtoll(text, &end, 10);
     if (end == text || *end || errno)
-        return hpc_fail(HPC_E_FORMAT, "time: '%.40s' is no number of seconds", text);
+        return hpc_fail(HPC_E_FORMAT, "time: '%.40s' is not a number of seconds", text);
     return HPC_OK;
 }
 
@@ -197,7 +199,7 @@ static int get_label(hpc_perf_verdict *out, const char *text)
             *out = (hpc_perf_verdict)v;
             return HPC_OK;
         }
-    return hpc_fail(HPC_E_FORMAT, "label: '%.40s' is none of slower, same and faster", text);
+    return hpc_fail(HPC_E_FORMAT, "label: '%.40s' must be slower, same or faster", text);
 }
 
 static int get_name(const char *text, const char *what)
@@ -215,7 +217,7 @@ static int read_example(hpc_perf_examples *x, reader *r)
     TRY(get_name(r->field[REPOSITORY], heads[REPOSITORY]));
     TRY(get_name(r->field[METRIC], heads[METRIC]));
     if (!hpc_git_id_parse(&head, r->field[COMMIT]) || !hpc_git_id_parse(&base, r->field[BASE]))
-        TRY(hpc_fail(HPC_E_FORMAT, "'%.40s' or '%.40s' is no id of a commit", r->field[COMMIT],
+        TRY(hpc_fail(HPC_E_FORMAT, "'%.40s' or '%.40s' is not a commit id", r->field[COMMIT],
                      r->field[BASE]));
     TRY(get_time(&e.time, r->field[TIME]));
     TRY(get_label(&e.label, r->field[LABEL]));
@@ -235,7 +237,7 @@ int hpc_perf_examples_parse(hpc_perf_examples *x, hpc_buf *text, const char *pat
     int rc = HPC_OK;
     if (!r) TRY(HPC_E_NOMEM);
     if (text->n == 0 || strlen(text->data) != text->n)
-        TRY(hpc_fail(HPC_E_FORMAT, "%.300s: it is empty, or no text", path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%.300s: empty, or not text", path));
     r->at = text->data;
     rc = read_heads(x, r);
     while (rc >= 0 && *r->at) rc = read_example(x, r);

@@ -192,10 +192,10 @@ static int figure(trial *t)
     }
     if (n == 0)
         TRY(hpc_fail(HPC_E_ARG,
-                     "nothing can be judged: %s, what is left is too little to learn from",
+                     "nothing can be judged: %s, the remaining training data is too small",
                      t->rule->split == HPC_PERF_BY_GROUP  ? "without one repository"
                      : t->rule->split == HPC_PERF_BY_TIME ? "without the last part of the time"
-                                                          : "without what is to be judged"));
+                                                          : "without the test examples"));
     for (int r = 0; r < HPC_PERF_RIVALS; r++) said[r] = t->said[r];
     TRY(judge_figures(t->out, label, group, said, n, t->rule->resamples, t->rule->seed));
 out:

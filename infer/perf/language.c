@@ -18,8 +18,8 @@ static int check_model(const hpc_perf_language *l, const char *model)
 {
     if (l->c.head != HPC_HEAD_PAIRS || l->c.classes != 3)
         return hpc_fail(HPC_E_ARG,
-                        "%s: its head does not compare two functions for slower, same and faster: "
-                        "`hpccoder train --objective pairs --classes 3` makes such a model",
+                        "%s: its head does not classify changes as slower, same and faster: train "
+                        "a model with `hpccoder train --objective pairs --classes 3`",
                         model);
     if (hpc_tokenizer_n(l->tokenizer) > l->c.vocab)
         return hpc_fail(HPC_E_FORMAT, "%s: the tokenizer has %lld tokens, the model %lld", model,
@@ -75,9 +75,8 @@ static int check_weights(const hpc_perf_language *l, const hpc_weights *w, const
     for (int64_t k = 0; rc >= 0 && k < n; k++)
         if (!hpc_weights_has(w, &list[k]))
             rc = hpc_fail(HPC_E_FORMAT,
-                          "%s: its configuration has a head for pairs, and it holds "
-                          "no %s",
-                          model, list[k].name);
+                          "%s: its configuration has a head for pairs, but %s is missing", model,
+                          list[k].name);
     hpc_free(list);
     return rc;
 }

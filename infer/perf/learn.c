@@ -356,13 +356,13 @@ static int select_examples(learner *l, const hpc_perf_example *e, int64_t n)
     if (count[HPC_PERF_SLOWER] < HPC_PERF_LEAST_SLOWER ||
         count[HPC_PERF_SAME] < HPC_PERF_LEAST_SAME ||
         count[HPC_PERF_FASTER] < HPC_PERF_LEAST_FASTER)
-        TRY(hpc_fail(HPC_E_ARG,
-                     "too few examples in which code differs: %lld slower, %lld the same, %lld "
-                     "faster; it takes at least %d, %d and %d: measure more commits, or add the "
-                     "examples of others",
-                     (long long)count[HPC_PERF_SLOWER], (long long)count[HPC_PERF_SAME],
-                     (long long)count[HPC_PERF_FASTER], HPC_PERF_LEAST_SLOWER, HPC_PERF_LEAST_SAME,
-                     HPC_PERF_LEAST_FASTER));
+        TRY(hpc_fail(
+            HPC_E_ARG,
+            "too few examples with a change of code: %lld slower, %lld the same, %lld faster; at "
+            "least %d, %d and %d are needed: measure more commits, or add other examples",
+            (long long)count[HPC_PERF_SLOWER], (long long)count[HPC_PERF_SAME],
+            (long long)count[HPC_PERF_FASTER], HPC_PERF_LEAST_SLOWER, HPC_PERF_LEAST_SAME,
+            HPC_PERF_LEAST_FASTER));
 out:
     return rc;
 }

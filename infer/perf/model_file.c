@@ -142,7 +142,7 @@ static int get_items(const hpc_json **list, const hpc_json *v, const char *key, 
                      int64_t most)
 {
     int64_t n = hpc_json_n(v);
-    if (hpc_json_kind_of(v) != HPC_JSON_LIST) return wrong(key, "is no list");
+    if (hpc_json_kind_of(v) != HPC_JSON_LIST) return wrong(key, "is not a list");
     if (n < least || n > most)
         return hpc_fail(HPC_E_FORMAT, "%s: has %lld items, not %lld to %lld", key, (long long)n,
                         (long long)least, (long long)most);
@@ -239,16 +239,15 @@ static int check_columns(const hpc_json *root)
     if (hpc_json_n(list) != PERF_WIDTH)
         TRY(hpc_fail(
             HPC_E_FORMAT,
-            "it has %lld columns, and this version has %d: it is of another version; train "
-            "it again",
+            "it has %lld columns, this version has %d: it belongs to another version; retrain it",
             (long long)hpc_json_n(list), (int)PERF_WIDTH));
     for (int i = 0; i < PERF_WIDTH; i++) {
         TRY(hpc_json_text(&name, hpc_json_at(list, i), "columns"));
         if (strcmp(name, column_name(i)) != 0)
-            TRY(hpc_fail(HPC_E_FORMAT,
-                         "columns: '%.60s' stands where '%s' should: it is of another "
-                         "version; train it again",
-                         name, column_name(i)));
+            TRY(hpc_fail(
+                HPC_E_FORMAT,
+                "columns: '%.60s' instead of '%s': it belongs to another version; retrain it", name,
+                column_name(i)));
     }
 out:
     return rc;
@@ -260,10 +259,11 @@ static int check_version(const hpc_json *root)
     int64_t version;
     int rc = HPC_OK;
     TRY(hpc_json_text(&format, hpc_json_get(root, "format"), "format"));
-    if (strcmp(format, FORMAT) != 0) TRY(wrong("format", "it is no performance model"));
+    if (strcmp(format, FORMAT) != 0) TRY(wrong("format", "not a performance model"));
     TRY(get_int(&version, hpc_json_get(root, "version"), "version", 1, INT64_MAX));
     if (version > VERSION)
-        TRY(hpc_fail(HPC_E_FORMAT, "version: %lld is newer than this program, which knows %d",
+        TRY(hpc_fail(HPC_E_FORMAT,
+                     "version: %lld is newer than %d, the newest that this program supports",
                      (long long)version, VERSION));
 out:
     return rc;
@@ -278,7 +278,7 @@ static int get_counts(hpc_perf_model *m, const hpc_json *root)
         const char *name = hpc_perf_verdict_name((hpc_perf_verdict)v);
         TRY(get_int(&m->examples[v], hpc_json_get(hpc_json_get(root, "examples"), name), name, 0,
                     EXAMPLES_MOST));
-        if (m->examples[v] != scored[v]) TRY(wrong(name, "not as many as are scored"));
+        if (m->examples[v] != scored[v]) TRY(wrong(name, "their number differs from the scores"));
     }
     TRY(get_int(&m->groups, hpc_json_get(root, "groups"), "groups", 1, m->n));
 out:

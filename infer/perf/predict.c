@@ -31,8 +31,8 @@ static int cut_off(const hpc_git_id *id)
     char hex[41];
     hpc_git_id_text(hex, id);
     return hpc_fail(HPC_E_ARG,
-                    "what lies before commit %.12s is not in this clone, so the range's beginning "
-                    "is not known: fetch it with git fetch --unshallow, or clone with its history",
+                    "the history before commit %.12s is not in this clone, so the start of the "
+                    "range is unknown: run git fetch --unshallow, or clone with history",
                     hex);
 }
 
@@ -106,14 +106,14 @@ static int listen(hpc_perf_prediction *p, perf_teller *t, int64_t commits, const
     int rc = HPC_OK;
     hpc_perf_model_describe(&facts, m);
     if (!facts.language && o->language)
-        TRY(hpc_fail(HPC_E_ARG, "the model did not learn from what a language model says: perf "
-                                "train --language makes one that does"));
+        TRY(hpc_fail(HPC_E_ARG,
+                     "the model was trained without a language model: use perf train --language"));
     if (facts.language && !o->language)
-        TRY(perf_remark(p, "the model learnt from what a language model says, and none is given: "
-                           "it knows less than it could"));
+        TRY(perf_remark(p, "the model was trained with a language model, but --language is not "
+                           "given: predictions are less certain"));
     if (facts.heat && !o->heat)
-        TRY(perf_remark(p, "the model learnt from where the cost of a program is, and no history "
-                           "that tells it is given (--db): it knows less than it could"));
+        TRY(perf_remark(p, "the model was trained with line profiles, but no history with one is "
+                           "given (--db): predictions are less certain"));
     if (!o->language) goto out;
     t->language = o->language;
     hpc_perf_language_clear(t->language);

@@ -197,8 +197,8 @@ static int say_place(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_f
 static int say_heat(hpc_perf_reasons *out, const hpc_perf_reason *r, double parts)
 {
     double percent = 100 * (exp2(r->value) - 1) / parts;
-    return hpc_buf_printf(&out->text, "%.2g %% of the cost %s, by what was measured before",
-                          percent, parts > 1000 ? "is in one line there" : "is in these lines");
+    return hpc_buf_printf(&out->text, "%.2g %% of the cost %s, by the line profile", percent,
+                          parts > 1000 ? "is in one line there" : "is in these lines");
 }
 
 static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
@@ -216,18 +216,15 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
                               1 - exp2(-r->value));
     case PERF_LANGUAGE_SLOWER:
         return hpc_buf_printf(&out->text,
-                              "a language model holds %s for %.3g times as likely as %s",
+                              "a language model considers %s %.3g times as probable as %s",
                               r->value > 0 ? "slower" : "faster", exp2(fabs(r->value)),
                               r->value > 0 ? "faster" : "slower");
     case PERF_HEAT: return say_heat(out, r, 1000);
     case PERF_HEAT_NEAR: return say_heat(out, r, 10000);
-    case PERF_COLD:
-        return hpc_buf_text(&out->text, "nothing of it ran in what was measured before");
-    case PERF_NO_EFFECT:
-        return hpc_buf_text(&out->text, "nothing but comments and white space changed");
-    case PERF_ONLY_NAMES:
-        return hpc_buf_text(&out->text, "nothing but names of what is local changed");
-    case PERF_ONLY_STRINGS: return hpc_buf_text(&out->text, "nothing but strings changed");
+    case PERF_COLD: return hpc_buf_text(&out->text, "none of it ran in the line profile");
+    case PERF_NO_EFFECT: return hpc_buf_text(&out->text, "only comments and white space changed");
+    case PERF_ONLY_NAMES: return hpc_buf_text(&out->text, "only local names changed");
+    case PERF_ONLY_STRINGS: return hpc_buf_text(&out->text, "only strings changed");
     case PERF_ONLY_ORDER: return hpc_buf_text(&out->text, "the same code in another order");
     default: return say_plainly(&out->text, r);
     }

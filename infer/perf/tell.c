@@ -164,10 +164,10 @@ static void say_aside(hpc_perf_said *s)
     s->verdict = HPC_PERF_SAME;
     s->p[HPC_PERF_SAME] = 47.0 / 49;
     s->p[HPC_PERF_SLOWER] = s->p[HPC_PERF_FASTER] = 1.0 / 49;
-    s->why[0] = (hpc_perf_why){.text = "only tests, documents or examples differ, and what the "
-                                       "build does not compile",
-                               .file = "",
-                               .function = ""};
+    s->why[0] =
+        (hpc_perf_why){.text = "only tests, documents, examples or files outside the build differ",
+                       .file = "",
+                       .function = ""};
     s->why_n = 1;
 }
 
@@ -183,13 +183,12 @@ static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_esti
 {
     hpc_buf text = {0};
     int rc = HPC_OK;
-    s->because = "not sure: no verdict is likely enough";
+    s->because = "not sure: no verdict is probable enough";
     if (!e->outside) return HPC_OK;
-    s->because = "unlike all changes that the model has seen";
+    s->because = "unlike all changes in the training data";
     if (e->outside_feature < 0) return HPC_OK;
     TRY(perf_feature_say(&text, e->outside_feature, x->value[e->outside_feature]));
-    s->because =
-        hpc_arena_text(t->arena, "unlike all changes that the model has seen: %s", text.data);
+    s->because = hpc_arena_text(t->arena, "unlike all changes in the training data: %s", text.data);
     TRY(s->because ? HPC_OK : HPC_E_NOMEM);
 out:
     hpc_buf_release(&text);
@@ -299,7 +298,8 @@ int perf_tell(hpc_perf_told *out, perf_teller *t)
     TRY(hpc_perf_change_read(&t->change, t->reader, &out->base, &out->head));
     if (is_readable(rc, t)) return tell_change(out, t);
     snprintf(because, sizeof because, "%.200s",
-             rc == HPC_GIT_READ ? "more files differ than are looked into" : t->change.names.data);
+             rc == HPC_GIT_READ ? "more files differ than the limit for analysis"
+                                : t->change.names.data);
     rc = say_unknown(&out->said, t, because);
 out:
     return rc;

@@ -135,12 +135,12 @@ static bool is_no_assumption(study *s, const access *a, const access *b)
     const int32_t p = a->place.base, q = b->place.base;
     uint32_t line = s->t->node[b->node].line;
     if (p < 0 || q < 0)
-        say_alias(s, a->node, b->node, "it is not known where %s and %s lie", x, y);
+        say_alias(s, a->node, b->node, "the addresses of %s and %s are unknown", x, y);
     else if (s->atoms[p].varies || s->atoms[q].varies)
         say_alias(s, a->node, b->node, "%s and %s (line %u) may overlap", x, y, line);
     else if (p != q && atom_untyped(s, p) == atom_untyped(s, q))
-        say_alias(s, a->node, b->node, "%s and %s (line %u) use one pointer under two types", x, y,
-                  line);
+        say_alias(s, a->node, b->node, "%s and %s (line %u) access one pointer with two types", x,
+                  y, line);
     else
         return false;
     return true;
@@ -155,7 +155,7 @@ void assume_apart(study *s, const access *a, const access *b)
     kinship kin = same_origin(s, &a->place, &b->place);
     bool as_one = kin != KIN_PARTS && !both_hold && harmless_as_one(s, a, b);
     if (kin == KIN_PARTS || (kin == KIN_SAME && !as_one)) {
-        say_alias(s, a->node, b->node, "%s and %s (line %u) may come from one pointer",
+        say_alias(s, a->node, b->node, "%s and %s (line %u) may derive from one pointer",
                   node_text(s, a->node), node_text(s, b->node), s->t->node[b->node].line);
         return;
     }
@@ -168,7 +168,7 @@ void assume_apart(study *s, const access *a, const access *b)
     hpc_buf_text(&text, " and ");
     owner_text(&text, s, &b->place);
     hpc_buf_text(&text, both_hold ? " are not the same object" : " do not overlap");
-    hpc_buf_printf(&weak, "%s, or are the same", text.data ? text.data : "");
+    hpc_buf_printf(&weak, "%s, or are equal", text.data ? text.data : "");
     apart_check(&check, a, b, as_one);
     if (!text.failed && !weak.failed)
         assume_instead(s, as_one ? weak.data : text.data, spelled(&check),

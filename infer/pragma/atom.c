@@ -262,7 +262,7 @@ const char *symbol_name(const study *s, int32_t symbol)
 static void base_text(hpc_buf *b, const study *s, int32_t base)
 {
     if (base < 0)
-        hpc_buf_text(b, "memory that is not known");
+        hpc_buf_text(b, "unknown memory");
     else
         atom_text(b, s, base);
 }
@@ -309,7 +309,7 @@ void atom_text(hpc_buf *b, const study *s, int32_t i)
     case ATOM_OBJECT:
     case ATOM_ITERATION:
     case ATOM_INNER:
-        hpc_buf_text(b, a->symbol >= 0 ? symbol_name(s, a->symbol) : "its place");
+        hpc_buf_text(b, a->symbol >= 0 ? symbol_name(s, a->symbol) : "its location");
         break;
     case ATOM_THIS: hpc_buf_text(b, "this"); break;
     case ATOM_LOAD: place_text(b, s, a->place); break;

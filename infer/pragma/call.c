@@ -104,7 +104,7 @@ static const poly *call_of_file(study *s, int32_t call)
     s->cost += 20;
     if (!f) {
         arguments(s, call, &plain);
-        say_unknown(s, "call", call, "what %s calls is not known", node_text(s, call));
+        say_unknown(s, "call", call, "the target of the call %s is unknown", node_text(s, call));
         return NULL;
     }
     arguments(s, call, f);
@@ -117,8 +117,8 @@ static const poly *call_of_file(study *s, int32_t call)
         say_unknown(s, "call", call, "%s %s", symbol_name(s, v), f->why);
     else
         say(s, "call", call, "%s %s", symbol_name(s, v),
-            f->kind == EFFECT_NONE ? "depends on its arguments alone"
-                                   : "touches nothing but what its arguments point to");
+            f->kind == EFFECT_NONE ? "depends only on its arguments"
+                                   : "accesses only memory that its arguments point to");
     return NULL;
 }
 
@@ -163,7 +163,7 @@ static const poly *call_method(study *s, int32_t call, call_known is)
         return NULL;
     }
     if (place_of_call(&p, s, call) && p.base >= 0) return load_from(s, &p, call);
-    say_unknown(s, "call", call, "what %s gives is not followed", name);
+    say_unknown(s, "call", call, "the result of %s is not analysed", name);
     return NULL;
 }
 
@@ -185,14 +185,14 @@ static const poly *call_library(study *s, int32_t call, call_known is)
     switch (is) {
     case CALL_ALLOCATES: return poly_atom(s, atom_fresh(s, call));
     case CALL_STATE:
-        say_unsafe(s, "call", call,
-                   "%s has hidden state: what it gives depends on the order of calls", name);
+        say_unsafe(s, "call", call, "%s has hidden state: its result depends on the order of calls",
+                   name);
         break;
     case CALL_IO:
         say_unsafe(s, "call", call, "%s: input and output must happen in order", name);
         break;
-    case CALL_LEAVES: say_unsafe(s, "control", call, "%s ends the program", name); break;
-    case CALL_LOCK: say_unknown(s, "call", call, "%s: locks are not followed", name); break;
+    case CALL_LEAVES: say_unsafe(s, "control", call, "%s terminates the program", name); break;
+    case CALL_LOCK: say_unknown(s, "call", call, "%s: locks are not analysed", name); break;
     case CALL_FREES: {
         int32_t arg = hpc_tree_child(s->t, call, 1);
         place p = {.base = -1};
@@ -200,7 +200,7 @@ static const poly *call_library(study *s, int32_t call, call_known is)
         bool own =
             p.base >= 0 && s->atoms[p.base].kind == ATOM_OPAQUE && s->atoms[p.base].op == 'F';
         if (!own)
-            say_unknown(s, "memory", call, "memory is freed that the iteration did not allocate");
+            say_unknown(s, "memory", call, "frees memory that the iteration did not allocate");
         break;
     }
     default: break;
@@ -220,7 +220,7 @@ static const poly *construct(study *s, int32_t call)
     int32_t v = t->node[call].symbol;
     bool plain = hpc_tree_first(t, call) == 0 && v < 0;
     if ((!library && !plain && v >= 0 && t->symbol[v].node >= 0) || locks)
-        say_unknown(s, "call", call, "what making an object of %s does is not followed",
+        say_unknown(s, "call", call, "the constructor of %s is not analysed",
                     name[0] ? name : "its class");
     return NULL;
 }

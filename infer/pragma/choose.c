@@ -21,7 +21,7 @@ const char *hpc_directive_advice(const hpc_pragma_loop *l)
 {
     static const char plain[] = "#pragma omp parallel for";
     if (!hpc_directive_is_wrong(l)) return NULL;
-    if (!l->pragma) return "take the directive away";
+    if (!l->pragma) return "remove the directive";
     return strncmp(l->existing, plain, sizeof plain - 1) == 0 ? l->pragma : NULL;
 }
 
@@ -39,9 +39,10 @@ static void choose_conditional(hpc_directive_choice *note, const hpc_pragma_loop
 {
     note->put = o->conditional || (o->guard && l->guard);
     if (note->put) return;
-    note->because = o->guard ? "--guard cannot test everything that it assumes"
-                             : "it rests on assumptions: --guard tests them, --conditional takes "
-                               "them for granted";
+    note->because =
+        o->guard
+            ? "--guard cannot test all of its assumptions"
+            : "it depends on assumptions: --guard tests them, --conditional takes them for granted";
 }
 
 static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options *o)
@@ -52,10 +53,9 @@ static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options 
     int rc = HPC_OK;
     if (l->existing || !l->pragma) return HPC_OK;
     if (outer >= 0) {
-        note->because = hpc_arena_text(f->arena,
-                                       "it runs inside the loop of line %u, which is "
-                                       "to run in parallel",
-                                       f->loops.item[outer].line);
+        note->because =
+            hpc_arena_text(f->arena, "it runs inside the loop on line %u, which gets a directive",
+                           f->loops.item[outer].line);
         if (!note->because) rc = HPC_E_NOMEM;
     } else if (l->inside) {
         note->because = "it runs inside a parallel region already";
@@ -73,7 +73,7 @@ static int choose(hpc_directive_file *f, int64_t i, const hpc_directive_options 
         }
         if (note->put && l->outer >= 0 && !l->idle && l->confidence < LEAST_CONFIDENCE) {
             note->put = false;
-            note->because = "a loop contains it, and experts rarely mark such a loop";
+            note->because = "it is nested in a loop, and experts rarely annotate such loops";
         }
     }
     return rc;
@@ -130,10 +130,10 @@ int hpc_directives_choose(hpc_directive_file *f, const hpc_directive_options *o)
     if (!f->choice) return HPC_E_NOMEM;
     if (line > 0) {
         f->kept =
-            hpc_arena_text(f->arena, "the file is made from another one, as line %u says", line);
+            hpc_arena_text(f->arena, "the file is generated from another one (line %u)", line);
         if (!f->kept) return HPC_E_NOMEM;
     } else if (is_header(f->path)) {
-        f->kept = "the file is a header, which others include";
+        f->kept = "the file is a header, which other files include";
     }
     for (int64_t i = 0; i < f->loops.n; i++) TRY(choose(f, i, o));
     rank(f);

@@ -106,7 +106,7 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
     uint32_t line = t->node[e].line;
     int32_t root = root_of(t, e);
     if (t->node[e].type >= 0 && (t->type[t->node[e].type].flags & HPC_TYPE_VOLATILE))
-        worse(f, EFFECT_BAD, line, "accesses something volatile");
+        worse(f, EFFECT_BAD, line, "accesses a volatile object");
     int mine = reaches_object(t, e);
     if (mine > 0) {
         f->object |= write ? ARG_WRITE : ARG_READ;
@@ -127,7 +127,7 @@ static void touch(effect *f, const program *p, int32_t function, int32_t e, bool
     }
     if (k < 0) {
         worse(f, EFFECT_UNKNOWN, line,
-              write ? "writes where it is not known" : "reads where it is not known");
+              write ? "writes to unknown memory" : "reads from unknown memory");
         return;
     }
     bool one = from == root && reaches_one(t, e) && p->use[from].writes_n == 0;
@@ -152,7 +152,7 @@ static void pass_on(effect *f, study *s, int32_t function, int32_t call, const e
             f->arg[mine] = (uint8_t)((f->arg[mine] | g->arg[k]) & ~ARG_ONE);
             worse(f, write ? EFFECT_WRITES : EFFECT_READS, t->node[call].line, "");
         } else if (from < 0 || is_mutable_global(t, from)) {
-            worse(f, EFFECT_UNKNOWN, t->node[call].line, "hands on a pointer that is not known");
+            worse(f, EFFECT_UNKNOWN, t->node[call].line, "passes on an unknown pointer");
         }
     }
 }
@@ -173,11 +173,11 @@ static void look_at_known(effect *f, study *s, int32_t function, int32_t call, c
         break;
     case CALL_STATE: worse(f, EFFECT_BAD, line, "calls a function with hidden state"); return;
     case CALL_IO: worse(f, EFFECT_BAD, line, "reads or writes files"); return;
-    case CALL_LEAVES: worse(f, EFFECT_BAD, line, "may end the program"); return;
+    case CALL_LEAVES: worse(f, EFFECT_BAD, line, "may terminate the program"); return;
     case CALL_ALLOCATES:
     case CALL_FREES: worse(f, EFFECT_UNKNOWN, line, "allocates or frees memory"); return;
     case CALL_LOCK: worse(f, EFFECT_UNKNOWN, line, "takes a lock"); return;
-    default: worse(f, EFFECT_UNKNOWN, line, "calls a function that is not known"); return;
+    default: worse(f, EFFECT_UNKNOWN, line, "calls an unknown function"); return;
     }
     pass_on(f, s, function, call, &g);
 }
@@ -272,25 +272,27 @@ static void look_at_node(effect *f, study *s, int32_t function, int32_t i)
     case HPC_TREE_ASSIGN: touch(f, s->program, function, c, true); break;
     case HPC_TREE_CALL: look_at_call(f, s, function, i); break;
     case HPC_TREE_CONSTRUCT:
-        if (c) worse(f, EFFECT_UNKNOWN, n->line, "makes an object of a class");
+        if (c) worse(f, EFFECT_UNKNOWN, n->line, "constructs an object of a class");
         break;
     case HPC_TREE_VARIABLE:
         if (n->symbol >= 0 && is_mutable_global(t, n->symbol))
             worse(f, EFFECT_BAD, n->line, "keeps a static variable");
         else if (n->symbol >= 0 && (t->symbol[n->symbol].flags & HPC_SYMBOL_STATIC) && c &&
                  !is_constant(t, c))
-            worse(f, EFFECT_BAD, n->line, "gives a static variable its value in the first call");
+            worse(f, EFFECT_BAD, n->line, "initialises a static variable in its first call");
         break;
     case HPC_TREE_THROW: worse(f, EFFECT_BAD, n->line, "may throw"); break;
     case HPC_TREE_THIS:
         if (t->node[n->parent].kind != HPC_TREE_MEMBER && !returns_object(t, i))
-            worse(f, EFFECT_UNKNOWN, n->line, "hands on its object");
+            worse(f, EFFECT_UNKNOWN, n->line, "passes on its object");
         break;
     case HPC_TREE_LAMBDA:
     case HPC_TREE_NEW:
     case HPC_TREE_DELETE:
     case HPC_TREE_ASM:
-    case HPC_TREE_OTHER: worse(f, EFFECT_UNKNOWN, n->line, "is not understood"); break;
+    case HPC_TREE_OTHER:
+        worse(f, EFFECT_UNKNOWN, n->line, "contains a construct that is not analysed");
+        break;
     default:
         if (n->kind == HPC_TREE_UNARY && is_step(n->op) && c)
             touch(f, s->program, function, c, true);
@@ -313,7 +315,7 @@ const effect *effect_of(study *s, int32_t symbol)
         f->kind = (v->flags & HPC_SYMBOL_CONST) ? EFFECT_NONE : EFFECT_READS;
         for (int k = 0; k < 8 && f->kind == EFFECT_READS; k++) f->arg[k] = ARG_READ;
     } else if (v->node < 0 || t->node[v->node].kind != HPC_TREE_FUNCTION) {
-        worse(f, EFFECT_UNKNOWN, v->line, "is not in this file");
+        worse(f, EFFECT_UNKNOWN, v->line, "is not defined in this file");
     } else if (v->flags & HPC_SYMBOL_VIRTUAL) {
         worse(f, EFFECT_UNKNOWN, v->line, "is virtual");
     } else if (t->node[v->node].flags & HPC_TREE_ERRORS) {

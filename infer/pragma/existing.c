@@ -77,16 +77,16 @@ static const char *before(const directives *d, int64_t k, hpc_arena *a)
         if (t[k].flags & HPC_TOKEN_IN_DIRECTIVE) {
             k = sentinel(d, k);
             if (is_text(d, &t[k + 1], "pragma"))
-                return hpc_arena_text(a, "the pragma of line %u stands before it", t[k].line);
+                return hpc_arena_text(a, "the pragma on line %u precedes it", t[k].line);
         } else if (t[k].kind != HPC_TOKEN_COMMENT) {
             break;
         }
     }
     if (k >= 1 && is_text(d, &t[k], "]") && is_text(d, &t[k - 1], "]"))
-        return hpc_arena_text(a, "the attribute of line %u stands before it", t[k].line);
+        return hpc_arena_text(a, "the attribute on line %u precedes it", t[k].line);
     if (k >= 3 && is_text(d, &t[k], ")") && t[k - 1].kind == HPC_TOKEN_STRING &&
         is_text(d, &t[k - 3], "_Pragma"))
-        return hpc_arena_text(a, "the pragma of line %u stands before it", t[k].line);
+        return hpc_arena_text(a, "the pragma on line %u precedes it", t[k].line);
     return "";
 }
 
@@ -115,7 +115,7 @@ static bool is_constexpr(const directives *d, const hpc_loop *x)
 static int find_fixed(hpc_pragma_loop *l, const directives *d, int64_t loop, hpc_arena *a)
 {
     if (loop < 0) {
-        l->fixed = "it comes out of a macro";
+        l->fixed = "it is expanded from a macro";
         return HPC_OK;
     }
     const hpc_loop *x = &d->loops.item[loop];
@@ -209,8 +209,8 @@ static int add_lost(hpc_pragma_loops *out, const directives *d, const hpc_pragma
     hpc_evidence *why = hpc_arena_alloc(out->arena, 1, sizeof *why);
     if (!why || !moved) TRY(HPC_E_NOMEM);
     *why = (hpc_evidence){.kind = "form",
-                          .text = "the compiler does not get there: what is around it does not "
-                                  "compile, or is left out by an #if",
+                          .text = "the compiler does not reach it: the code around it does not "
+                                  "compile, or an #if excludes it",
                           .alone = HPC_VERDICT_UNKNOWN};
     for (int64_t i = 0; i < d->loops.n; i++) {
         const hpc_loop *x = &d->loops.item[i];

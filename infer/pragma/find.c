@@ -125,7 +125,7 @@ static void check_errno(study *s)
     for (int32_t i = s->loop; i < end; i++) calls |= t->node[i].kind == HPC_TREE_CALL;
     if (calls && names_errno(s, end, t->node[s->function].end))
         say_unsafe(s, "order", s->loop,
-                   "errno is read behind the loop, and each thread has its own");
+                   "errno is read after the loop, but each thread has its own errno");
 }
 
 bool study_walk(study *s)
@@ -135,7 +135,7 @@ bool study_walk(study *s)
     head_read(&s->head, s, s->loop);
     s->quiet = false;
     if (t->node[s->loop].flags & HPC_TREE_ERRORS)
-        say_unknown(s, "form", s->loop, "the compiler finds an error in it");
+        say_unknown(s, "form", s->loop, "the compiler reports an error in it");
     if (s->head.reason || !s->head.body) {
         s->unknown = true;
         if (s->head.reason) {
@@ -291,7 +291,8 @@ static void keep_common(hpc_pragma_loop *kept, const hpc_pragma_loop *other)
     if (!kept->idle) kept->idle = other->idle;
     if (!kept->least || !other->least || strcmp(kept->least, other->least) != 0) {
         if (!kept->idle && (kept->least || other->least))
-            kept->idle = "instantiations of the template differ in the iterations that pay";
+            kept->idle =
+                "instantiations of the template differ in the number of iterations that pays";
     }
     if (!kept->vector || !other->vector || strcmp(kept->vector, other->vector) != 0)
         kept->vector = NULL;

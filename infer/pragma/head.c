@@ -23,8 +23,7 @@ static int32_t read_first(loop_head *h, study *s, int32_t first)
     int32_t c = hpc_tree_first(t, first);
     if (t->node[first].kind == HPC_TREE_DECLARE && c && t->node[c].kind == HPC_TREE_VARIABLE) {
         int32_t value = hpc_tree_first(t, c);
-        if (hpc_tree_next(t, c))
-            refuse(h, s, first, "more than one variable is declared in its head");
+        if (hpc_tree_next(t, c)) refuse(h, s, first, "its header declares more than one variable");
         h->symbol = t->node[c].symbol;
         h->own = true;
         return value;
@@ -146,24 +145,24 @@ static bool calls_are_plain(study *s, int32_t e)
 static void check_variable(loop_head *h, study *s, int32_t first)
 {
     if (h->symbol < 0) {
-        refuse(h, s, first, "its first part gives no variable a first value");
+        refuse(h, s, first, "its first clause does not initialise a variable");
         return;
     }
     const hpc_symbol *v = &s->t->symbol[h->symbol];
     const hpc_tree_type *type = v->type >= 0 ? &s->t->type[v->type] : NULL;
     if (!type || type->kind == HPC_TYPE_UNKNOWN)
-        refuse(h, s, first, "the type of its variable is not known");
+        refuse(h, s, first, "the type of its loop variable is unknown");
     else if (type->kind == HPC_TYPE_FLOAT)
-        refuse(h, s, first, "its variable is a floating-point number");
+        refuse(h, s, first, "its loop variable is a floating-point number");
     else if (type->kind != HPC_TYPE_INTEGER && type->kind != HPC_TYPE_POINTER)
-        refuse(h, s, first, "its variable is no integer and no pointer");
+        refuse(h, s, first, "its loop variable is neither an integer nor a pointer");
     else if (type->flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC))
-        refuse(h, s, first, "its variable is volatile or atomic");
+        refuse(h, s, first, "its loop variable is volatile or atomic");
     else if (changes(s->t, h->body, s->t->node[h->body].end, h->symbol))
-        refuse(h, s, first, "its variable is changed in the body, or its address is taken there");
+        refuse(h, s, first, "the body changes its loop variable or takes its address");
     else if (!(v->flags & HPC_SYMBOL_LOCAL) && has_call(s->t, h->body) &&
              !calls_are_plain(s, h->body))
-        refuse(h, s, first, "its variable is visible to functions that the body calls");
+        refuse(h, s, first, "its loop variable is visible to functions that the body calls");
 }
 
 static void check_part(loop_head *h, study *s, int32_t e, const char *what)
@@ -198,7 +197,7 @@ static void read_direction(loop_head *h, study *s, uint8_t op, int32_t test, int
     bool up_test = op == '<' || op == HPC_OP_LESS_EQUAL,
          down_test = op == '>' || op == HPC_OP_GREATER_EQUAL;
     if (!up_test && !down_test && op != HPC_OP_NOT_EQUAL)
-        refuse(h, s, test, "its test does not compare its variable with a bound");
+        refuse(h, s, test, "its condition does not compare the loop variable with a bound");
     if ((up_test && down) || (down_test && !down))
         refuse(h, s, test, "it steps away from its bound");
     if (op == HPC_OP_NOT_EQUAL && !(poly_is_number(h->stride, &c) && (c == 1 || c == -1)))
@@ -213,7 +212,7 @@ static void read_for(loop_head *h, study *s, int32_t loop)
     bool down = false;
     h->body = hpc_tree_child(t, loop, 3);
     if (!first || !h->body) {
-        refuse(h, s, loop, "it is not understood");
+        refuse(h, s, loop, "its form is not supported");
         h->body = 0;
         return;
     }
@@ -221,22 +220,23 @@ static void read_for(loop_head *h, study *s, int32_t loop)
     check_variable(h, s, first);
     if (h->symbol < 0) return;
     if (!start) {
-        refuse(h, s, first, "its variable has no first value in its head");
+        refuse(h, s, first, "its header does not initialise the loop variable");
         return;
     }
     if (mentions(s->t, start, h->symbol))
-        refuse(h, s, first, "the first value of its variable is computed from the variable");
+        refuse(h, s, first,
+               "the initial value of its loop variable depends on the variable itself");
     uint8_t op = read_test(&limit, s, h, test);
     if (!op) {
-        refuse(h, s, test, "its test is not of the form i < n");
+        refuse(h, s, test, "its condition does not have the form i < n");
         return;
     }
     if (!read_step(&by, &down, s, h, step)) {
-        refuse(h, s, step, "its step is not of the form i += c");
+        refuse(h, s, step, "its step does not have the form i += c");
         return;
     }
-    check_part(h, s, limit, "its bound may change while it runs");
-    if (by) check_part(h, s, by, "its step may change while it runs");
+    check_part(h, s, limit, "its bound may change during the loop");
+    if (by) check_part(h, s, by, "its step may change during the loop");
     h->limit = limit;
     h->first = value_of(s, start);
     const poly *last = value_of(s, limit);
@@ -254,7 +254,7 @@ static void read_range(loop_head *h, study *s, int32_t loop)
     h->first = h->lo = poly_number(s, 0);
     h->stride = poly_number(s, 1);
     if (!h->body) {
-        refuse(h, s, loop, "it is not understood");
+        refuse(h, s, loop, "its form is not supported");
         h->body = 0;
         return;
     }
@@ -273,10 +273,10 @@ void head_read(loop_head *out, study *s, int32_t loop)
     case HPC_TREE_RANGE: read_range(out, s, loop); break;
     case HPC_TREE_WHILE:
         out->body = hpc_tree_child(t, loop, 1);
-        refuse(out, s, loop, "a while loop does not say how often it runs");
+        refuse(out, s, loop, "the trip count of a while loop is unknown");
         break;
     default:
         out->body = hpc_tree_child(t, loop, 0);
-        refuse(out, s, loop, "a do loop does not say how often it runs");
+        refuse(out, s, loop, "the trip count of a do loop is unknown");
     }
 }

@@ -189,7 +189,7 @@ static bool reduce_array(study *s, clauses *c, const access *a)
     }
     if (ok && !b.failed) {
         clauses_reduce(c, op, b.data);
-        say(s, "reduction", a->node, "%s is only ever folded with %s", b.data, reduction_name(op));
+        say(s, "reduction", a->node, "%s is only updated with %s", b.data, reduction_name(op));
     }
     hpc_buf_release(&b);
     return ok;
@@ -227,13 +227,13 @@ static void say_sure(study *s, const access *a, const access *b, int64_t by)
         s->sure_other = o->node;
     }
     if (w == o || w->node == o->node)
-        say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same place", x,
+        say_unsafe(s, "dependence", w->node, "%s: iterations %lld apart write the same location", x,
                    (long long)by);
     else
         say_unsafe(
             s, "dependence", w->node,
-            "%s is written here, %s is %s at line %u: the same place, %lld iteration%s apart", x, y,
-            verb(o), s->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
+            "%s is written here, %s is %s at line %u: the same location, %lld iteration%s apart", x,
+            y, verb(o), s->t->node[o->node].line, (long long)by, by == 1 ? "" : "s");
 }
 
 static void say_maybe(study *s, const access *a, const access *b)
@@ -244,14 +244,14 @@ static void say_maybe(study *s, const access *a, const access *b)
     if (is_indirect(s, &w->place) || is_indirect(s, &o->place))
         say_unsafe(
             s, "dependence", w->node,
-            "%s and %s (line %u): the index is read from memory, where a value may stand twice", x,
-            y, line);
+            "%s and %s (line %u): the index is read from memory, which may contain a value twice",
+            x, y, line);
     else if (w->node == o->node)
-        say_unknown(s, "dependence", w->node, "%s: two iterations may write the same place", x);
+        say_unknown(s, "dependence", w->node, "%s: two iterations may write the same location", x);
     else
         say_unknown(s, "dependence", w->node,
-                    "%s and %s (%s at line %u) may be the same place in different iterations", x, y,
-                    verb(o), line);
+                    "%s and %s (%s at line %u) may be the same location in different iterations", x,
+                    y, verb(o), line);
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static bool keeps_last(study *s, clauses *c, const access *a)
     }
     if (!always) return false;
     clauses_add(&c->last, name);
-    say(s, "scalar", a->node, "%s keeps what the last iteration assigns", name);
+    say(s, "scalar", a->node, "%s keeps the value from the last iteration", name);
     return true;
 }
 
@@ -293,7 +293,7 @@ static bool make_private(study *s, clauses *c, const access *a)
     if (v < 0 && keeps_last(s, c, a)) return true;
     if (v < 0 || !is_private(s, v)) return false;
     clauses_add(&c->privates, symbol_name(s, v));
-    say(s, "scalar", a->node, "%s is written before it is read: each thread has its own",
+    say(s, "scalar", a->node, "%s is written before it is read: each thread gets a private copy",
         symbol_name(s, v));
     return true;
 }
@@ -321,7 +321,8 @@ static void judge_meeting(study *s, clauses *c, const access *a, const access *b
     if (a->update && a->update == b->update && reduce_array(s, c, a)) return;
     if (m == MEETING_MAYBE && assume_index(s, a, b)) return;
     if (is_open_type(s, a))
-        say_unknown(s, "scalar", a->node, "the type of %s is not known before the template is used",
+        say_unknown(s, "scalar", a->node,
+                    "the type of %s is unknown until the template is instantiated",
                     node_text(s, a->node));
     else if (m == MEETING_SURE)
         say_sure(s, a, b, by);

@@ -270,11 +270,11 @@ static const char *objection_of(study *outer, const clauses *c, const study *bas
     if (s.unsafe)
         why = "its iterations depend on each other";
     else if (s.unknown)
-        why = "its iterations are not proven to be independent";
+        why = "its iterations are not proven independent";
     else if (!same_clauses(&own, c))
-        why = "by itself it needs other clauses than the loop around it";
+        why = "it needs different clauses from the enclosing loop";
     else if (!same_assumptions(&s.found, &outer->found))
-        why = "it rests on more assumptions";
+        why = "it depends on further assumptions";
     if (rc < 0 || s.rc < 0) outer->rc = HPC_E_NOMEM;
     clauses_release(&own);
     study_end(&s);
@@ -312,10 +312,10 @@ static bool pays(const nest *n, const study *s, int loops, int32_t inner)
 static void say_does_not_pay(study *s, const nest *n, int32_t inner)
 {
     if (n->known >= 0)
-        say(s, "form", s->loop, "no collapse: its %.0f iterations are enough for threads",
+        say(s, "form", s->loop, "no collapse: its %.0f iterations suffice for the threads",
             n->known);
     else
-        say(s, "form", inner, "no collapse: the innermost loop stays whole, for vectors");
+        say(s, "form", inner, "no collapse: the innermost loop is kept for vectorization");
 }
 
 static bool is_integer(const study *s, int32_t symbol)
@@ -330,11 +330,10 @@ static const char *form_of(loop_head *h, study *s, const clauses *c, int32_t out
     head_read(h, s, inner);
     s->quiet = false;
     if (h->reason || !is_integer(s, h->symbol) || !is_integer(s, s->head.symbol))
-        return "not both loops count by an integer";
-    if (!is_tight(s, outer, inner)) return "a directive or an #if stands between the loops";
-    if (!nest_is_settled(s, h))
-        return "its bounds may differ from one iteration to the next, or look at memory";
-    if (keeps_values(c)) return "a value of the last iteration is kept";
+        return "not both loop variables are integers";
+    if (!is_tight(s, outer, inner)) return "a directive or an #if separates the loops";
+    if (!nest_is_settled(s, h)) return "its bounds may vary between iterations or depend on memory";
+    if (keeps_values(c)) return "a value from the last iteration is kept";
     return NULL;
 }
 
@@ -365,7 +364,7 @@ int nest_collapse(study *s, const clauses *c, const study *base, bool all)
     while (loops < LOOPS_MOST) {
         int32_t inner = loop_within(s->t, at, &beside);
         if (!inner && beside && (all || n.known < TRIPS_ENOUGH))
-            say(s, "form", beside, "no collapse: line %u stands between the loops",
+            say(s, "form", beside, "no collapse: line %u separates the loops",
                 s->t->node[beside].line);
         if (!inner) break;
         bool wanted = all || pays(&n, s, loops, inner);

@@ -158,21 +158,21 @@ void profit_of(hpc_pragma_loop *out, study *s)
     const entries e = entries_of(s);
     if (trips >= 0) { /* the cost may rest on a guess about an inner loop: rather no threads */
         if (trips < least)
-            out->idle = hpc_arena_text(s->out,
-                                       "%.0f iterations of about %.0f operations do not pay for "
-                                       "starting threads",
-                                       trips, cost);
+            out->idle = hpc_arena_text(
+                s->out,
+                "%.0f iterations of about %.0f operations do not pay for the start of threads",
+                trips, cost);
         return;
     }
     if (e.varies) {
-        out->idle = "each entry has another trip count, and may be too short to pay for starting "
-                    "threads";
+        out->idle = "the trip count differs between entries and may be too small to pay for the "
+                    "start of threads";
     } else if (e.loops > ENTRIES_MOST) {
-        out->idle = "loops around it enter it often, and its trip count is unknown";
+        out->idle = "enclosing loops enter it often, and its trip count is unknown";
     } else if (most_trips(s) < least) {
         out->idle = hpc_arena_text(s->out,
                                    "its types allow at most %.0f iterations of about %.0f "
-                                   "operations: too few to pay for starting threads",
+                                   "operations: too few to pay for the start of threads",
                                    most_trips(s), cost);
     } else if (least > 1) {
         out->least = condition_of_trips(s, rounded(least));

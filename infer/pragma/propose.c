@@ -118,7 +118,7 @@ static const char *plain_node(const study *s, int32_t i, bool vectors)
     if (flags & (HPC_TYPE_VOLATILE | HPC_TYPE_ATOMIC)) return "it is volatile or atomic";
     switch (n->kind) {
     case HPC_TREE_CALL: return plain_call(s, i);
-    case HPC_TREE_SWITCH: return vectors ? "a switch has no vectors" : NULL;
+    case HPC_TREE_SWITCH: return vectors ? "a switch cannot be vectorized" : NULL;
     case HPC_TREE_OTHER:
     case HPC_TREE_TRY:
     case HPC_TREE_ASM:
@@ -129,7 +129,7 @@ static const char *plain_node(const study *s, int32_t i, bool vectors)
     case HPC_TREE_DELETE:
     case HPC_TREE_CONSTRUCT:
     case HPC_TREE_STRING:
-    case HPC_TREE_LAMBDA: return "it is no plain arithmetic";
+    case HPC_TREE_LAMBDA: return "it is not plain arithmetic";
     default: return NULL;
     }
 }
@@ -141,7 +141,7 @@ bool propose_is_plain(const char **why, int32_t *node, const study *s, bool vect
     *why = NULL;
     for (size_t i = l->at; i < l->to && i < s->text_n; i++)
         if (s->text[i] == '#' || (l->to - i > 7 && memcmp(s->text + i, "_Pragma", 7) == 0))
-            *why = "other directives stand in it";
+            *why = "it contains other directives";
     for (int32_t i = s->loop + 1; i < l->end && !*why; i++) {
         *why = plain_node(s, i, vectors);
         *node = i;
@@ -199,8 +199,8 @@ void propose(hpc_pragma_loop *out, study *s, const clauses *c, const study *base
     if (s->found.evidence_n == 0 && (!out->small || s->guessed))
         say(s, "dependence", s->loop,
             s->found.assumptions_n > 0
-                ? "no two iterations meet in memory, if what is assumed holds"
-                : "no two iterations meet in memory");
+                ? "iterations do not conflict in memory if the assumptions hold"
+                : "iterations do not conflict in memory");
     if (runs_on_gpu(s)) {
         out->pragma = directive(s, c, &plain, o->default_none);
         out->idle = "each thread of a GPU runs it";

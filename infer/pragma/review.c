@@ -160,7 +160,8 @@ static void set_aside(review *r, const clauses *alone)
         bool own = name && whole && review_lists(&r->clauses, name);
         if (c && a->update && review_ops_differ(c->op, a->update))
             review_wrong(r, HPC_EXISTING_REDUCTION, a->node,
-                         "%s is folded here with another operator than its reduction says", name);
+                         "the operator that updates %s here differs from that of its reduction",
+                         name);
         if (c && (whole || c->section)) {
             if (c->op != a->update) r->unproven = true;
         } else if (own) {
@@ -196,11 +197,11 @@ static void review_memory(review *r, const clauses *alone)
     bool bound = r->binds || r->region;
     if (sure && bound && !r->clauses.has_if && !review_under_condition(r, s->sure, false) &&
         !review_under_condition(r, s->sure_other, false))
-        review_wrong(r, HPC_EXISTING_RACY, s->sure, "%s is what another iteration has, too",
+        review_wrong(r, HPC_EXISTING_RACY, s->sure, "%s is the same in another iteration",
                      node_text(s, s->sure));
     else if (c.reduction[0].names.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_REDUCTION, r->l->node,
-                     "all threads fold into %s at once: a reduction is missing",
+                     "all threads update %s at once: a reduction is missing",
                      c.reduction[0].names.data);
     else if (c.privates.n > 0 && bound && r->binds)
         review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node, "all threads write %s: private is missing",

@@ -86,11 +86,10 @@ static void review_head(review *r, int32_t symbol, const char *name)
         clause_of(&r->clauses, CLAUSE_LINEAR, name) || !is_live(r->s, symbol))
         return;
     if (review_shares(r, symbol) && surely_read(r, symbol))
-        review_wrong(
-            r, HPC_EXISTING_CLAUSE, r->l->node,
-            "%s is read behind the loop, where it has not the value of the last iteration: "
-            "lastprivate is missing",
-            name);
+        review_wrong(r, HPC_EXISTING_CLAUSE, r->l->node,
+                     "%s is read after the loop, but does not have the value from the last "
+                     "iteration: lastprivate is missing",
+                     name);
     else
         r->unproven = true;
 }
@@ -102,22 +101,22 @@ static void review_fold(review *r, const slot *x, const char *name)
     if (c && c->op == x->update) return;
     if (c && review_ops_differ(c->op, x->update))
         review_wrong(r, HPC_EXISTING_REDUCTION, x->update_write,
-                     "%s is folded here with another operator than its reduction says", name);
+                     "the operator that updates %s here differs from that of its reduction", name);
     else if (c || (up && !r->binds && up->op != x->update))
         r->unproven = true;
     else if (up && !r->binds)
         return;
     else if (review_lists(&r->clauses, name)) {
         if (surely_read(r, x->symbol) && !clause_of(&r->clauses, CLAUSE_LINEAR, name))
-            review_wrong(r, HPC_EXISTING_REDUCTION, x->update_write,
-                         "what the threads fold into %s, each its own, is lost: a reduction is "
-                         "missing",
-                         name);
+            review_wrong(
+                r, HPC_EXISTING_REDUCTION, x->update_write,
+                "each thread updates its own %s, and the results are lost: a reduction is missing",
+                name);
         else
             r->unproven = true;
     } else if (review_shares(r, x->symbol) && !review_under_condition(r, x->update_write, true)) {
         review_wrong(r, HPC_EXISTING_REDUCTION, x->update_write,
-                     "all threads fold into %s at once: a reduction is missing", name);
+                     "all threads update %s at once: a reduction is missing", name);
     } else {
         r->unproven = true;
     }
@@ -138,8 +137,8 @@ static void review_plain(review *r, const slot *x, const char *name)
     } else if (own || !review_shares(r, x->symbol)) {
         if (own && live && surely_read(r, x->symbol) && x->always)
             review_wrong(r, HPC_EXISTING_CLAUSE, x->write,
-                         "%s is read behind the loop, where what is assigned here is lost: "
-                         "lastprivate in place of private",
+                         "%s is read after the loop, but the value assigned here is lost: use "
+                         "lastprivate instead of private",
                          name);
         else if (live)
             r->unproven = true;
@@ -163,11 +162,12 @@ static void review_step(review *r, const slot *x, const char *name)
         r->unproven = true;
     else if (count)
         review_wrong(r, HPC_EXISTING_REDUCTION, x->step_node,
-                     "all threads step %s: a reduction is missing", name);
+                     "all threads increment %s: a reduction is missing", name);
     else
-        review_wrong(r, HPC_EXISTING_CLAUSE, x->step_node,
-                     "all threads step %s, whose value each iteration needs: linear is missing",
-                     name);
+        review_wrong(
+            r, HPC_EXISTING_CLAUSE, x->step_node,
+            "all threads increment %s, and each iteration needs its value: linear is missing",
+            name);
 }
 
 static void review_slot(review *r, const slot *x)
@@ -186,9 +186,9 @@ static void review_slot(review *r, const slot *x)
         if (listed || !shared || review_under_condition(r, x->write, false))
             r->unproven = true;
         else
-            review_wrong(r, HPC_EXISTING_RACY, x->exposed,
-                         "%s is read here before this iteration assigns it, and all threads do",
-                         name);
+            review_wrong(
+                r, HPC_EXISTING_RACY, x->exposed,
+                "%s is read here before this iteration assigns it, and all threads share it", name);
     } else if (x->update == 0 && x->write >= 0) {
         review_plain(r, x, name);
     } else if (x->update == OP_MIXED || (x->update && x->write >= 0)) {
@@ -196,7 +196,7 @@ static void review_slot(review *r, const slot *x)
             r->unproven = true;
         else
             review_wrong(r, HPC_EXISTING_RACY, x->update_write,
-                         "%s is folded here in more than one way, by all threads", name);
+                         "all threads update %s here with different operators", name);
     } else if (x->update && x->plain_read >= 0) {
         const clause_item *c = clause_of(&r->clauses, CLAUSE_REDUCTION, name);
         bool sum = c && c->op == x->update && (c->op == '+' || c->op == '*');
@@ -204,7 +204,7 @@ static void review_slot(review *r, const slot *x)
             r->unproven = true;
         else
             review_wrong(r, HPC_EXISTING_RACY, x->plain_read,
-                         "%s is read here while all threads still fold into it", name);
+                         "%s is read here while other threads still update it", name);
     } else if (x->update) {
         review_fold(r, x, name);
     } else if (x->escaped && !listed) {
@@ -270,10 +270,10 @@ static void review_item(review *r, const clause_item *c, const char *named)
             clause_of(&r->clauses, CLAUSE_LAST, named))
             r->unproven = true;
         else
-            review_wrong(r, HPC_EXISTING_CLAUSE, use,
-                         "%s is private and nothing assigns it before it is read here: shared, or "
-                         "firstprivate",
-                         named);
+            review_wrong(
+                r, HPC_EXISTING_CLAUSE, use,
+                "%s is private and has no value when it is read here: use shared or firstprivate",
+                named);
     } else if (simple) {
         r->unproven = true;
     }

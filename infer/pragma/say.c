@@ -15,7 +15,7 @@ const char *node_text(const study *s, int32_t node)
     const hpc_tree_node *n = &s->t->node[node];
     char text[TEXT_MOST + 4];
     size_t k = 0;
-    if (n->flags & HPC_TREE_ELSEWHERE) return "code of a header";
+    if (n->flags & HPC_TREE_ELSEWHERE) return "code in a header";
     for (size_t i = n->at; i < n->to && i < s->text_n && k < TEXT_MOST; i++) {
         char c = s->text[i];
         bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -117,16 +117,16 @@ static void name_shared(study *s, clauses *c, const slot *x)
     }
     if (!live) {
         clauses_add(&c->privates, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write, "%s is assigned before it is read: each thread has its own",
-            name);
+        say(s, "scalar", x->write,
+            "%s is assigned before it is read: each thread gets a private copy", name);
     } else if (x->always) {
         clauses_add(&c->last, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write, "%s keeps what the last iteration assigns%s", name,
-            global ? ", as it outlives the function" : "");
+        say(s, "scalar", x->write, "%s keeps the value from the last iteration%s", name,
+            global ? ", because it outlives the function" : "");
     } else {
         clauses_add(&c->conditional, name_in_clause(s, x->symbol));
-        say(s, "scalar", x->write, "%s keeps what the last assignment leaves, in some iteration",
-            name);
+        say(s, "scalar", x->write,
+            "%s keeps the value from its last assignment, which may be in any iteration", name);
     }
 }
 
@@ -141,14 +141,13 @@ static void reduce(study *s, clauses *c, const slot *x)
     int32_t type = s->t->symbol[x->symbol].type;
     bool bits = x->update == '&' || x->update == '|' || x->update == '^';
     if (bits && kind_of(s->t, type) == HPC_TYPE_FLOAT) {
-        say_unknown(s, "reduction", x->update_write, "%s is no integer", name);
+        say_unknown(s, "reduction", x->update_write, "%s is not an integer", name);
         return;
     }
     clauses_reduce(c, x->update, name_in_clause(s, x->symbol));
-    say(s, "reduction", x->update_write, "%s is only ever folded with %s%s", name,
+    say(s, "reduction", x->update_write, "%s is only updated with %s%s", name,
         reduction_name(x->update),
-        sums_floats(s, type, x->update) ? "; floating-point numbers are added up in another order"
-                                        : "");
+        sums_floats(s, type, x->update) ? "; the order of floating-point operations changes" : "");
 }
 
 static void induct(study *s, clauses *c, const slot *x)
@@ -163,11 +162,11 @@ static void induct(study *s, clauses *c, const slot *x)
     if (b.text.failed)
         s->rc = b.text.failed;
     else if (b.failed || b.runs)
-        say_unknown(s, "scalar", x->step_node, "the step of %s has no name before the loop",
+        say_unknown(s, "scalar", x->step_node, "the step of %s cannot be expressed before the loop",
                     symbol_name(s, x->symbol));
     else
         clauses_add(&c->linear, b.text.data);
-    say(s, "scalar", x->step_node, "%s steps by the same in each iteration",
+    say(s, "scalar", x->step_node, "%s advances by the same step in each iteration",
         symbol_name(s, x->symbol));
     hpc_buf_release(&b.text);
 }
@@ -189,8 +188,8 @@ static void against_memory(study *s, const slot *x)
         }
         atom_text(&b, s, s->item[i].place.base);
         if (!b.failed) {
-            const char *text =
-                hpc_arena_text(s->out, "%s does not reach %s", b.data, symbol_name(s, x->symbol));
+            const char *text = hpc_arena_text(s->out, "%s does not point to %s", b.data,
+                                              symbol_name(s, x->symbol));
             if (text) assume(s, text, NULL);
         }
         hpc_buf_release(&b);
@@ -210,19 +209,20 @@ static void judge(study *s, clauses *c, const slot *x)
     int32_t type = s->t->symbol[x->symbol].type;
     uint8_t flags = type >= 0 ? s->t->type[type].flags : 0;
     if (flags & HPC_TYPE_VOLATILE) {
-        say_unsafe(s, "memory", x->write, "%s is volatile: each access must happen in its turn",
+        say_unsafe(s, "memory", x->write, "%s is volatile: its accesses must keep their order",
                    name);
     } else if (flags & HPC_TYPE_ATOMIC) {
         say_unsafe(s, "dependence", x->write, "%s is atomic, but its value depends on the order",
                    name);
     } else if (thread) {
-        say_unknown(s, "scalar", x->write, "%s is one for each thread", name);
+        say_unknown(s, "scalar", x->write, "%s is thread-local", name);
     } else if (is_static_member(s, x->symbol)) {
         say_unknown(s, "scalar", x->write >= 0 ? x->write : x->update_write,
-                    "%s is a static member, which no clause takes", name);
+                    "%s is a static member, which cannot appear in a clause", name);
     } else if (x->stride) {
         if (x->exposed >= 0 || x->update == OP_MIXED)
-            say_unsafe(s, "dependence", x->step_node, "%s carries its value on", name);
+            say_unsafe(s, "dependence", x->step_node,
+                       "%s carries a value from one iteration to the next", name);
         else if (x->plain_read < 0 &&
                  kind_of(s->t, s->t->symbol[x->symbol].type) == HPC_TYPE_INTEGER)
             clauses_reduce(c, '+', name_in_clause(s, x->symbol));
@@ -230,16 +230,17 @@ static void judge(study *s, clauses *c, const slot *x)
             induct(s, c, x);
     } else if (x->exposed >= 0 && x->write >= 0) {
         say_unsafe(s, "dependence", x->exposed,
-                   "%s is read here before this iteration assigns it (line %u): it carries its "
-                   "value on",
+                   "%s is read here before this iteration assigns it (line %u): it carries a value "
+                   "from one iteration to the next",
                    name, s->t->node[x->write].line);
     } else if (x->update == 0 && x->write >= 0) {
         name_shared(s, c, x);
     } else if (x->update == OP_MIXED) {
-        say_unsafe(s, "dependence", x->update_write, "%s is folded in more than one way", name);
+        say_unsafe(s, "dependence", x->update_write, "%s is updated with different operators",
+                   name);
     } else if (x->update && (x->plain_read >= 0 || x->write >= 0)) {
         say_unsafe(s, "dependence", x->plain_read >= 0 ? x->plain_read : x->write,
-                   "%s is used here while it is being folded with %s (line %u)", name,
+                   "%s is used here, but it is also updated with %s (line %u)", name,
                    reduction_name(x->update), s->t->node[x->update_write].line);
     } else if (x->update) {
         reduce(s, c, x);

@@ -261,7 +261,8 @@ static bool is_simple(const study *s, const atom *a)
 static bool add_base(mapping *m, const clauses *c, const access *a)
 {
     study *s = m->s;
-    if (a->place.base < 0) return refuse(m, a->node, "may lie anywhere", node_text(s, a->node));
+    if (a->place.base < 0)
+        return refuse(m, a->node, "has an unknown address", node_text(s, a->node));
     const atom base = s->atoms[a->place.base];
     bool pointer = base.kind == ATOM_SYMBOL && !base.varies &&
                    kind_of(s->t, s->t->symbol[base.symbol].type) == HPC_TYPE_POINTER;
@@ -269,22 +270,22 @@ static bool add_base(mapping *m, const clauses *c, const access *a)
     if (base.kind == ATOM_OBJECT && is_private(c, symbol_name(s, base.symbol))) return true;
     if (!pointer && !(base.kind == ATOM_OBJECT && is_variable(s, &base)))
         return refuse(m, a->node,
-                      "is no pointer variable and no array, so its section is not known",
+                      "is neither a pointer variable nor an array, so its section is unknown",
                       base_name(s, a->place.base));
     if (pointer && !is_copied(s, target_type(s, a->place.base)))
-        return refuse(m, a->node, "points to what cannot be copied as it is",
+        return refuse(m, a->node, "points to objects that cannot be copied bytewise",
                       base_name(s, a->place.base));
     if (is_summed(c, symbol_name(s, base.symbol)))
-        return refuse(m, a->node, "is summed up, and no plain variable",
+        return refuse(m, a->node, "is reduced, but is not a scalar variable",
                       base_name(s, a->place.base));
     if (is_ambiguous(s, base.symbol))
-        return refuse(m, a->node, "is the name of several variables", base_name(s, a->place.base));
+        return refuse(m, a->node, "names several variables", base_name(s, a->place.base));
     mapped *x = item_of(m, a->place.base, a->node);
-    if (!x) return refuse(m, a->node, "too much memory is touched", NULL);
+    if (!x) return refuse(m, a->node, "too many memory regions are accessed", NULL);
     x->written |= a->write;
     x->read |= !a->write;
     if (pointer && is_certain(m, a) && !widen(m, x, a))
-        return refuse(m, a->node, "is touched where names at the loop do not say",
+        return refuse(m, a->node, "has a section that names at the loop cannot express",
                       base_name(s, a->place.base));
     return true;
 }
@@ -300,7 +301,8 @@ static bool check_sections(mapping *m)
             const access *a = &s->item[i];
             if (!pointer || a->place.base != x->base) continue;
             if (!is_covered(s, x, a))
-                return refuse(m, a->node, "is touched where conditions or other loops say",
+                return refuse(m, a->node,
+                              "is accessed at positions that depend on conditions or other loops",
                               base_name(s, x->base));
             filled |= fills(m, x, a);
         }
@@ -325,14 +327,14 @@ static bool check_name(mapping *m, const clauses *c, int32_t i)
     const study *s = m->s;
     const hpc_tree *t = s->t;
     int32_t v = t->node[i].symbol;
-    if (t->node[i].kind == HPC_TREE_THIS) return refuse(m, i, "an object's members are used", NULL);
+    if (t->node[i].kind == HPC_TREE_THIS)
+        return refuse(m, i, "members of an object are used", NULL);
     if (t->node[i].kind != HPC_TREE_NAME) return true;
-    if (v < 0) return refuse(m, i, "a name is not known", NULL);
+    if (v < 0) return refuse(m, i, "a name is unknown", NULL);
     const hpc_symbol *x = &t->symbol[v];
     if (x->kind > HPC_SYMBOL_PARAMETER || is_inside(s, v) || v == s->head.symbol) return true;
     if (x->node > s->loop && x->node < t->node[s->loop].end) return true;
-    if (x->flags & HPC_SYMBOL_THREAD)
-        return refuse(m, i, "is one for each thread", symbol_name(s, v));
+    if (x->flags & HPC_SYMBOL_THREAD) return refuse(m, i, "is thread-local", symbol_name(s, v));
     switch (kind_of(t, x->type)) {
     case HPC_TYPE_INTEGER:
     case HPC_TYPE_FLOAT:
@@ -341,8 +343,8 @@ static bool check_name(mapping *m, const clauses *c, int32_t i)
     case HPC_TYPE_ARRAY:
     case HPC_TYPE_RECORD:
         if (is_mapped(m, v) || is_private(c, symbol_name(s, v))) return true;
-        return refuse(m, i, "is not what its memory is known by", symbol_name(s, v));
-    default: return refuse(m, i, "is a reference, or of no known type", symbol_name(s, v));
+        return refuse(m, i, "is not the pointer by which its memory is mapped", symbol_name(s, v));
+    default: return refuse(m, i, "is a reference or has an unknown type", symbol_name(s, v));
     }
 }
 
@@ -360,7 +362,7 @@ static void assume_maps_apart(mapping *m)
             if (relate(s, &p, &q) == RELATION_APART) continue;
             const char *text = hpc_arena_text(s->out, "%s and %s do not overlap",
                                               base_name(s, x->base), base_name(s, y->base)),
-                       *weak = text ? hpc_arena_text(s->out, "%s, or are the same", text) : NULL;
+                       *weak = text ? hpc_arena_text(s->out, "%s, or are equal", text) : NULL;
             if (weak) assume_instead(s, text, NULL, text, weak);
         }
 }
@@ -406,14 +408,14 @@ static bool is_fit(mapping *m, const clauses *c)
     const char *why;
     int32_t node;
     if (s->t->node[s->loop].kind != HPC_TREE_FOR || s->head.symbol < 0 || !s->head.hi)
-        return refuse(m, s->loop, "it is no loop that counts by a variable", NULL);
+        return refuse(m, s->loop, "it is not a for loop with a loop variable", NULL);
     if (!propose_is_plain(&why, &node, s, false)) return refuse(m, node, why, NULL);
-    if (!is_by_one(s->head.stride)) return refuse(m, s->loop, "it does not step by 1", NULL);
+    if (!is_by_one(s->head.stride)) return refuse(m, s->loop, "its step is not 1", NULL);
     if (c->last.n + c->conditional.n + c->linear.n > 0)
-        return refuse(m, s->loop, "a value of its last iteration is kept", NULL);
+        return refuse(m, s->loop, "a value from its last iteration is kept", NULL);
     for (int k = 0; k < c->n; k++)
         if (strpbrk(c->reduction[k].names.data, "[:"))
-            return refuse(m, s->loop, "more than plain variables are summed up", NULL);
+            return refuse(m, s->loop, "an array is reduced", NULL);
     return true;
 }
 
@@ -423,7 +425,7 @@ bool target_maps(hpc_buf *maps, study *s, const clauses *c)
     const poly *count = poly_plus(s, poly_less(s, s->head.hi, s->head.lo), 1);
     bool ok = is_fit(&m, c);
     if (ok && (!count || !is_named(s, count)))
-        ok = refuse(&m, s->loop, "names at the loop do not say how often it runs", NULL);
+        ok = refuse(&m, s->loop, "names at the loop cannot express its trip count", NULL);
     if (ok) add_runs(&m, count);
     for (int64_t i = 0; i < s->n && ok; i++) ok = add_base(&m, c, &s->item[i]);
     ok = ok && check_sections(&m);

@@ -151,7 +151,7 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
 {
     if (s->quiet || kind_of(s->t, p->type) == HPC_TYPE_ARRAY) return;
     if (is_volatile(s, p))
-        say_unsafe(s, "memory", node, "%s is volatile: each access must happen in its turn",
+        say_unsafe(s, "memory", node, "%s is volatile: its accesses must keep their order",
                    node_text(s, node));
     if (write && may_refer(s, p)) access_everything(s, node);
     if (base_is_private(s, p)) return;
@@ -180,7 +180,7 @@ void access_add(study *s, const place *p, int32_t node, bool write, uint8_t upda
 void access_everything(study *s, int32_t node)
 {
     if (!s->quiet)
-        say_unknown(s, "memory", node, "it is not known what %s reads or writes",
+        say_unknown(s, "memory", node, "the memory that %s reads or writes is unknown",
                     node_text(s, node));
 }
 
@@ -546,7 +546,7 @@ const poly *value_of(study *s, int32_t e)
     case HPC_TREE_NEW: value_of_parts(s, e); return poly_atom(s, atom_fresh(s, e));
     case HPC_TREE_CONSTRUCT: return call_value(s, e);
     case HPC_TREE_LAMBDA:
-        say_unknown(s, "call", e, "a lambda: what it does is not looked into");
+        say_unknown(s, "call", e, "the body of a lambda is not analysed");
         return NULL;
     case HPC_TREE_DELETE:
         say_unknown(s, "memory", e, "memory is freed");
@@ -556,7 +556,7 @@ const poly *value_of(study *s, int32_t e)
         return value_of_parts(s, e);
     case HPC_TREE_OTHER:
     case HPC_TREE_ASM:
-        say_unknown(s, "form", e, "%s is not understood", node_text(s, e));
+        say_unknown(s, "form", e, "%s is not analysed", node_text(s, e));
         return value_of_parts(s, e);
     default: return value_of_parts(s, e);
     }

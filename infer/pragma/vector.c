@@ -61,15 +61,17 @@ bool vector_fits(study *s, const clauses *c)
     }
     for (int64_t i = 0; i < s->n; i++)
         if (!is_near(s, &s->item[i])) {
-            say(s, "form", s->item[i].node, "no vectors: %s is not next to what follows it",
+            say(s, "form", s->item[i].node,
+                "no vectors: successive iterations of %s are not adjacent in memory",
                 node_text(s, s->item[i].node));
             return false;
         }
-    why = trips >= 0 && trips < TRIPS_LEAST    ? "it has too few iterations"
-          : s->uneven                          ? "its iterations differ much"
-          : c->conditional.n + c->linear.n > 0 ? "a variable is stepped, or kept under a condition"
-          : sums_arrays(c)                     ? "an array is summed up"
-                                               : NULL;
+    why = trips >= 0 && trips < TRIPS_LEAST ? "it has too few iterations"
+          : s->uneven                       ? "its iterations differ too much"
+          : c->conditional.n + c->linear.n > 0
+              ? "a variable advances, or is assigned under a condition"
+          : sums_arrays(c) ? "an array is reduced"
+                           : NULL;
     if (why) say(s, "form", s->loop, "no vectors: %s", why);
     return !why;
 }

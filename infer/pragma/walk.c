@@ -191,7 +191,7 @@ static void walk_if(study *s, int32_t i)
     if (other) walk_statement(s, other);
     s->depth--;
     if (of_then > 50 + 4 * (s->cost - cost - of_then))
-        note_uneven(s, i, "most of the work stands under this condition");
+        note_uneven(s, i, "most of the work depends on this condition");
     s->facts = then_ends ? no : other_ends ? yes : facts;
     if (other_ends && !then_ends)
         s->now = after;
@@ -317,8 +317,9 @@ static const char *how_often(study *s, const loop_head *h)
     const poly *width = poly_less(s, h->hi, h->lo), *c, *rest;
     bool linear = width && poly_split(s, width, s->iteration, &c, &rest) && !poly_varies(s, c) &&
                   !poly_varies(s, rest);
-    return linear ? "how often this loop runs grows or falls with each of them, as in a triangle"
-                  : "how often this loop runs is another in each of them";
+    return linear ? "the trip count of this loop grows or shrinks from one iteration to the next, "
+                    "as in a triangle"
+                  : "the trip count of this loop varies between iterations";
 }
 
 static void walk_counted(study *s, int32_t loop, loop_head *h)
@@ -403,7 +404,7 @@ static void walk_uncounted(study *s, int32_t loop)
                                             : a;
     inner in;
     if (!a || !b || !body) return;
-    note_uneven(s, loop, "how often this loop runs is not known before it ends");
+    note_uneven(s, loop, "the trip count of this loop is unknown until it ends");
     if (kind == HPC_TREE_FOR) walk_statement(s, a);
     inner_begin(&in, s);
     state_forget(s, loop);
@@ -487,7 +488,7 @@ static void walk_jump(study *s, int32_t i)
         for (int32_t c = hpc_tree_first(s->t, i); c; c = hpc_tree_next(s->t, c)) value_of(s, c);
         say_unsafe(s, "control", i, "return leaves the loop");
         break;
-    default: say_unsafe(s, "control", i, "goto: where it leads is not followed");
+    default: say_unsafe(s, "control", i, "goto: its target is not analysed");
     }
 }
 
@@ -513,7 +514,7 @@ void walk_statement(study *s, int32_t i)
         int32_t last = 0;
         for (int32_t c = hpc_tree_first(t, i); c; c = hpc_tree_next(t, c)) last = c;
         if (n->kind == HPC_TREE_LABEL)
-            say_unknown(s, "control", i, "a label: gotos are not followed");
+            say_unknown(s, "control", i, "a label: gotos are not analysed");
         if (last) walk_statement(s, last);
         break;
     }

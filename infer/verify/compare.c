@@ -154,10 +154,10 @@ const char *texts_differ(scratch *s, compared *c, const hpc_buf *serial, const h
         bool more = next(&a, &p), more_b = next(&b, &q);
         if (!more && !more_b) return NULL;
         if (!more)
-            return hpc_arena_text(s->arena, "there is more: '%.*s' in line %u",
+            return hpc_arena_text(s->arena, "the output is longer: '%.*s' on line %u",
                                   (int)(b.n < 40 ? b.n : 40), b.at, q.line);
         if (!more_b)
-            return hpc_arena_text(s->arena, "the end is missing, from '%.*s' in line %u on",
+            return hpc_arena_text(s->arena, "the output ends before '%.*s' on line %u",
                                   (int)(a.n < 40 ? a.n : 40), a.at, p.line);
         if (u && k < u->known && u->token[k]) continue;
         c->numbers += a.number;
@@ -205,7 +205,7 @@ const char *files_differ(scratch *s, compared *c, const hpc_buf *serial, const h
     if (all_near(serial, other, sizeof(double), s->o)) return NULL;
     if (all_near(serial, other, sizeof(float), s->o)) return NULL;
     if (serial->n != other->n)
-        return hpc_arena_text(s->arena, "it has %zu bytes where the serial run writes %zu",
-                              other->n, serial->n);
-    return "its bytes are others, and not as numbers within the tolerance";
+        return hpc_arena_text(s->arena, "it has %zu bytes, the serial run writes %zu", other->n,
+                              serial->n);
+    return "its bytes differ, also as numbers within the tolerance";
 }

@@ -165,7 +165,7 @@ static int compile(state *z, const hpc_buf *text, const char **message, uint32_t
     o.seconds = z->c->seconds;
     TRY(hpc_proc_run(&r, &o));
     if (r.timed_out)
-        *message = "it does not end in time";
+        *message = "it exceeds the time limit";
     else if (r.status != 0)
         *message = first_error(z->arena, &r.err, line);
     if (r.status != 0 && !*message)
@@ -249,8 +249,8 @@ static int compile_as_it_is(bool *ok, state *z)
     z->skip->of_file = true;
     char at[16] = "";
     if (line > 0) snprintf(at, sizeof at, ":%u", line);
-    z->skip->why = hpc_arena_text(z->l->arena, "%s%s: %s rejects the file as it is: %s", z->c->path,
-                                  at, z->compiler, message);
+    z->skip->why = hpc_arena_text(z->l->arena, "%s%s: %s rejects the unchanged file: %s",
+                                  z->c->path, at, z->compiler, message);
     if (!z->skip->why) rc = HPC_E_NOMEM;
 out:
     return rc;
@@ -297,10 +297,10 @@ static int compile_all(state *z)
 static const char *why_no_compiler(const state *z, bool known)
 {
     bool cpp = z->f->language == HPC_LANGUAGE_CPP;
-    if (!known) return "only C and C++ are compiled";
+    if (!known) return "only C and C++ can be compiled";
     if (z->c->compiler || hpc_proc_exists(z->compiler)) return NULL;
-    return cpp ? "there is no c++ in PATH; install a C++ compiler, as Debian's package g++"
-               : "there is no cc in PATH; install a C compiler, as Debian's package gcc";
+    return cpp ? "there is no c++ in PATH; install a C++ compiler, for example Debian's package g++"
+               : "there is no cc in PATH; install a C compiler, for example Debian's package gcc";
 }
 
 int hpc_verify_compile(hpc_verify_skip *skip, hpc_pragma_loops *l, const hpc_verify_file *f,

@@ -409,15 +409,15 @@ static const char *unfit(const site *s)
         size_t n = strlen(words[k]);
         spelled |= strncmp(text, words[k], n) == 0 && !is_word(text[n]);
     }
-    if (!spelled) return "the loop is made by a macro";
+    if (!spelled) return "the loop is expanded from a macro";
     for (size_t k = 0; k < sizeof locks / sizeof *locks; k++)
         if (memmem(text, d->to - d->at, locks[k], strlen(locks[k])))
-            return "the loop synchronises its iterations, and the witness knows nothing of that";
+            return "the loop synchronises its iterations, which the recorded run does not model";
     for (int32_t i = s->l->node; i < d->end; i++)
         if (t->node[i].kind == HPC_TREE_GOTO || t->node[i].kind == HPC_TREE_ASM)
-            return "the loop has a goto or assembler in it";
-    if (d->flags & HPC_TREE_ERRORS) return "the compiler does not understand the loop";
-    if (!s->body || !s->w->end) return "the loop has no body that calls could be put into";
+            return "the loop contains a goto or assembler";
+    if (d->flags & HPC_TREE_ERRORS) return "the compiler rejects the loop";
+    if (!s->body || !s->w->end) return "the loop has no body that can be instrumented";
     return NULL;
 }
 

@@ -96,7 +96,7 @@ static int conclude(state *z, const report *r)
     l->verdict = HPC_VERDICT_UNSAFE;
     if (z->said[k]++ >= SAID_MOST) return 0;
     return evidence_add(z->l, l, "race", a->lines_n ? a->line[0] : l->line,
-                        "one thread %s %s at %s, another %s it at %s, and nothing keeps them apart",
+                        "one thread %s %s at %s, another %s it at %s, without synchronisation",
                         a->what, r->name[0] ? r->name : "memory", a->place ? a->place : "?",
                         b->what, b->place ? b->place : "?");
 }
@@ -203,13 +203,11 @@ static int run_chosen(state *z)
                                 "under ThreadSanitizer the program does not end within %.0f s",
                                 z->o->seconds * 10);
     else if (r.signal)
-        failed = hpc_arena_text(z->s.arena,
-                                "under ThreadSanitizer the program is ended by "
-                                "signal %d",
-                                r.signal);
+        failed = hpc_arena_text(
+            z->s.arena, "under ThreadSanitizer the program is killed by signal %d", r.signal);
     rc = say_all(z, failed ? failed
-                           : "no race on 4 threads under ThreadSanitizer, as far as this run "
-                             "comes to the loop");
+                           : "no race on 4 threads under ThreadSanitizer, in the part of the loop "
+                             "that this run executes");
 out:
     hpc_proc_release(&r);
     return rc;

@@ -101,10 +101,11 @@ static const char *difference(state *z, outcome *x)
     scratch *s = &z->s;
     const hpc_proc_result *a = &z->serial.r, *b = &x->r;
     if (b->signal && b->signal != a->signal)
-        return hpc_arena_text(s->arena, "it is ended by signal %d (%s)", b->signal,
+        return hpc_arena_text(s->arena, "it is killed by signal %d (%s)", b->signal,
                               strsignal(b->signal));
     if (a->status != b->status)
-        return hpc_arena_text(s->arena, "its exit status is %d, not %d", b->status, a->status);
+        return hpc_arena_text(s->arena, "its exit status is %d instead of %d", b->status,
+                              a->status);
     const char *text = texts_differ(s, &z->c, &a->out, &b->out, &z->u);
     if (text) return text;
     for (int k = 0; k < z->serial.files_n; k++) {
@@ -174,7 +175,7 @@ static int run_serial(state *z, const char **failed)
 {
     int rc = 0;
     TRY(scratch_fresh(&z->s));
-    TRY(build(z, TOOLS_PLAIN, "the build as it is", failed));
+    TRY(build(z, TOOLS_PLAIN, "the unchanged build", failed));
     if (*failed) return 0;
     TRY(take(&z->serial, z, NULL, 1));
     if (z->serial.r.timed_out || z->serial.r.signal)
@@ -230,16 +231,16 @@ static int say(state *z, int64_t k, const trial *t)
     switch (t->is) {
     case SAME:
         if (z->serial.r.out.n == 0 && z->serial.files_n == 0)
-            return evidence_add(z->l, l, "run", 0,
-                                "with 1, 2 and 4 threads it ends as the serial run does; it prints "
-                                "and writes nothing that could be compared");
+            return evidence_add(
+                z->l, l, "run", 0,
+                "with 1, 2 and 4 threads it ends like the serial run, without output to compare");
         if (z->u.n || z->c.of_time)
             snprintf(left_out, sizeof left_out,
-                     "; %lld that change between serial runs and %lld of time are left out",
+                     "; ignored: %lld that change between serial runs, %lld that measure time",
                      (long long)z->u.n, (long long)z->c.of_time / runs);
         return evidence_add(
             z->l, l, "run", 0,
-            "with %s1, 2 and 4 threads the output is the serial one (%lld numbers "
+            "with %s1, 2 and 4 threads the output equals that of the serial run (%lld numbers "
             "within %g, %d files)%s",
             l->existing && directive_of(l) == l->pragma ? "the better directive on " : "",
             (long long)z->c.numbers / runs, z->o->rtol, z->serial.files_n, left_out);
@@ -256,7 +257,7 @@ static int try_each(state *z, const bool *group, const trial *together)
     int64_t tried = 0, guilty = 0;
     int rc = 0;
     for (int64_t k = 0; k < z->l->n; k++) {
-        trial t = {.is = CANNOT_TELL, .text = "too many loops differ to try each alone"};
+        trial t = {.is = CANNOT_TELL, .text = "too many loops differ to test each of them alone"};
         if (!group[k]) continue;
         for (int64_t i = 0; i < z->l->n; i++) z->chosen[i] = i == k;
         z->c = (compared){0};
@@ -295,7 +296,7 @@ static int try_group(state *z, bool *group)
     if (!failed) TRY(try_chosen(&t, z));
     if (!failed && t.is == DIFFERS) { /* is it steady? */
         TRY(scratch_fresh(&z->s));
-        TRY(build(z, TOOLS_PLAIN, "the build as it is", &failed));
+        TRY(build(z, TOOLS_PLAIN, "the unchanged build", &failed));
         if (!failed) TRY(more_serial(z, MORE_SERIAL_RUNS, &failed));
         z->c = (compared){0};
         if (!failed && z->u.all) failed = UNSTEADY;

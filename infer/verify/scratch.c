@@ -52,8 +52,8 @@ static int measure(const scratch *s)
     hpc_proc_release(&r);
     if (bytes <= s->o->copy_bytes) return 0;
     return hpc_fail(HPC_E_ARG,
-                    "%.200s holds %lld MiB, and at most %lld are copied to run a program in: give "
-                    "a smaller folder, or allow more",
+                    "%.200s has %lld MiB, and at most %lld are copied to run a program: choose a "
+                    "smaller folder, or raise the limit",
                     s->source, bytes >> 20, (long long)(s->o->copy_bytes >> 20));
 }
 
@@ -142,12 +142,13 @@ int scratch_read(hpc_buf *out, scratch *s, const char *name)
 static int check(const hpc_verify_options *o)
 {
     if (!o->folder || !o->path || !o->run || !o->scratch)
-        return hpc_fail(HPC_E_ARG, "to run a program takes its folder, a file of it, a command and "
-                                   "a folder for copies");
+        return hpc_fail(
+            HPC_E_ARG,
+            "running a program needs its folder, a file in it, a command and a folder for copies");
     if (o->path[0] == '/' || strncmp(o->path, "../", 3) == 0 || strstr(o->path, "/../"))
         return hpc_fail(HPC_E_ARG,
-                        "%.200s is not within the folder that the command runs in: give a folder "
-                        "around both",
+                        "%.200s is outside the folder that the command runs in: choose a folder "
+                        "that contains both",
                         o->path);
     return 0;
 }
@@ -160,7 +161,7 @@ static int name_all(scratch *s)
     s->source = hpc_arena_text(s->arena, "%s", whole);
     snprintf(template, sizeof template, "%s/hpc-verify-XXXXXX", s->o->scratch);
     if (!mkdtemp(template))
-        return hpc_fail_os(HPC_E_IO, "cannot make a folder in %.200s", s->o->scratch);
+        return hpc_fail_os(HPC_E_IO, "cannot create a folder in %.200s", s->o->scratch);
     if (!realpath(template, whole)) return hpc_fail_os(HPC_E_IO, "cannot open %.200s", template);
     s->root = hpc_arena_text(s->arena, "%s", whole);
     if (!s->root) return HPC_E_NOMEM;
@@ -271,7 +272,7 @@ const char *scratch_failure(scratch *s, const hpc_proc_result *r, const char *wh
     const char *said = line_of(s, &r->err);
     const char *colon = *said ? ": " : "";
     if (r->signal)
-        return hpc_arena_text(s->arena, "%s was ended by signal %d (%s)%s%s", what, r->signal,
+        return hpc_arena_text(s->arena, "%s was killed by signal %d (%s)%s%s", what, r->signal,
                               strsignal(r->signal), colon, said);
-    return hpc_arena_text(s->arena, "%s ended with status %d%s%s", what, r->status, colon, said);
+    return hpc_arena_text(s->arena, "%s exited with status %d%s%s", what, r->status, colon, said);
 }

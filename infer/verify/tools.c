@@ -98,7 +98,7 @@ int tools_runtime(const char **why, scratch *s)
     o.sandbox = s->o->sandbox;
     o.readable = s->o->readable;
     TRY(hpc_proc_run(&r, &o));
-    *why = scratch_failure(s, &r, "compiling the witness's runtime");
+    *why = scratch_failure(s, &r, "compiling the runtime of the recorded run");
 out:
     hpc_proc_release(&r);
     return rc;

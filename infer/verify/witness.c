@@ -61,7 +61,7 @@ static void read_line(witness_state *z, const char *line, int *places)
     } else if (strcmp(line, "end") == 0) {
         z->ended = true;
     } else if (strcmp(line, "memory") == 0 && !z->failed) {
-        z->failed = "the witness needs more memory than it may have";
+        z->failed = "the recorded run exceeds its memory limit";
     }
 }
 
@@ -182,7 +182,7 @@ out:
 
 static const char *line_text(witness_state *z, const witness_place *p)
 {
-    if (p->line == 0) return "a line that is not known";
+    if (p->line == 0) return "an unknown line";
     if (p->file) return hpc_arena_text(z->s.arena, "%s:%u", p->file, p->line);
     return hpc_arena_text(z->s.arena, "line %u", p->line);
 }
@@ -300,18 +300,18 @@ static int say_no_conflict(witness_state *z, int64_t k)
     hpc_pragma_loop *l = &z->l->item[k];
     const witness_passage *seen = &z->seen[k];
     const handled h = find_handled(z, k);
-    const char *hidden = seen->hidden ? "; clang hides arrays on the stack from the witness" : "";
+    const char *hidden = seen->hidden ? "; arrays on the stack are not recorded with clang" : "";
     const char *then = z->failed ? "; then " : "", *failed = z->failed ? z->failed : "";
     const char *times = seen->entered == 1 ? "" : "s";
     if (!h.names)
         return evidence_add(z->l, l, "witness", 0,
                             "no two of %lld iterations conflict (entered %lld time%s)%s%s%s",
                             seen->iterations, seen->entered, times, hidden, then, failed);
-    return evidence_add(z->l, l, "witness", 0,
-                        "%lld iterations conflict in %s alone, handled by %s (entered %lld "
-                        "time%s)%s%s%s",
-                        seen->iterations, h.names, h.clauses ? h.clauses : "a clause",
-                        seen->entered, times, hidden, then, failed);
+    return evidence_add(
+        z->l, l, "witness", 0,
+        "%lld iterations conflict only in %s, handled by %s (entered %lld time%s)%s%s%s",
+        seen->iterations, h.names, h.clauses ? h.clauses : "a clause", seen->entered, times, hidden,
+        then, failed);
 }
 
 static int conclude_loop(witness_state *z, int64_t k)
@@ -339,15 +339,16 @@ static int conclude_loop(witness_state *z, int64_t k)
         l->verdict = HPC_VERDICT_UNSAFE;
     if (said) return 0;
     if (guarded)
-        return evidence_add(z->l, l, "witness", 0,
-                            "iterations meet only where the program lets one thread in at a time");
+        return evidence_add(
+            z->l, l, "witness", 0,
+            "iterations conflict only where the program admits one thread at a time");
     const char *why = w->why_not ? w->why_not : z->failed;
-    if (!w->on) return evidence_add(z->l, l, "witness", 0, "not watched: %s", why ? why : "?");
+    if (!w->on) return evidence_add(z->l, l, "witness", 0, "not recorded: %s", why ? why : "?");
     if (seen->iterations > 0) return say_no_conflict(z, k);
-    if (z->failed) return evidence_add(z->l, l, "witness", 0, "not watched: %s", z->failed);
+    if (z->failed) return evidence_add(z->l, l, "witness", 0, "not recorded: %s", z->failed);
     TRY(evidence_add(z->l, l, "witness", 0, "%s",
-                     seen->entered ? "not watched: it had no iteration in this run"
-                                   : "not watched: this run does not come to it, or the build does "
+                     seen->entered ? "not recorded: it had no iteration in this run"
+                                   : "not recorded: this run does not reach it, or the build does "
                                      "not compile it with a compiler from PATH"));
 out:
     return rc;
@@ -387,7 +388,7 @@ static int leave_out(witness_state *z, const hpc_buf *said)
                 best = k;
         if (best < 0) continue;
         z->w.item[best].on = false;
-        z->w.item[best].why_not = "the compiler does not take the calls that the witness needs";
+        z->w.item[best].why_not = "the compiler rejects the instrumentation";
         left++;
     }
     return left;
@@ -435,7 +436,7 @@ static int run(witness_state *z, const char *wanted)
                                .seconds = z->o->seconds * 10,
                                .memory_bytes = z->o->memory_bytes * 6};
     TRY(scratch_run(&r, &z->s, &c));
-    const char *failed = scratch_failure(&z->s, &r, "the watched run");
+    const char *failed = scratch_failure(&z->s, &r, "the recorded run");
     TRY(read_report(z, report));
     /* Programs may say what they like with their status, as long as they come to their end. */
     if (failed && !(z->ended && !r.timed_out && !r.signal) && !z->failed) z->failed = failed;

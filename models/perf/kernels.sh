@@ -13,7 +13,7 @@
 set -eu
 folder=${1:?usage: kernels.sh FOLDER [OPTION of hpccoder perf collect]...}
 shift
-[ $# -gt 0 ] || set -- --metric cost --together 16
+[ $# -gt 0 ] || set -- --metric cost --interleave 16
 kernels=$(cd "$(dirname "$0")/kernels" && pwd)
 program=${HPCCODER:-hpccoder}
 mkdir -p "$folder/patches"

@@ -130,7 +130,7 @@ static int overwrite_or_restore(hpc_file_writer *w, int fd, const target *t, con
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = overwrite(fd, t->path, to);
     if (rc < 0 && overwrite(fd, t->path, from) < 0)
-        hpc_error_where("only a part may be written, %s has all of it", hpc_file_keep_temp(w));
+        hpc_error_where("the file may be incomplete, %s has all of it", hpc_file_keep_temp(w));
     fchmod(fd, t->st.st_mode & 07777); /* writing clears the bits that change the user */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
@@ -143,8 +143,8 @@ static int check_unchanged(int fd, const char *path, const hpc_buf *from)
     hpc_buf now = {0};
     int rc = hpc_file_read_all(&now, fd, path, SIZE_MAX);
     if (rc >= 0 && (now.n != from->n || (now.n > 0 && memcmp(now.data, from->data, now.n) != 0)))
-        rc = hpc_fail(HPC_E_ARG, "cannot change " SHOWN ": another program changed it meanwhile",
-                      path);
+        rc = hpc_fail(HPC_E_ARG,
+                      "cannot change " SHOWN ": another program changed it in the meantime", path);
     hpc_buf_release(&now);
     return rc;
 }

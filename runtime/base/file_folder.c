@@ -43,13 +43,13 @@ static int make_one(const char *path, const char *whole)
         os = ENOTDIR;
     }
     errno = os;
-    return hpc_fail_os(HPC_E_IO, "cannot make the folder " SHOWN, whole);
+    return hpc_fail_os(HPC_E_IO, "cannot create the folder " SHOWN, whole);
 }
 
 int hpc_file_mkdir(const char *path)
 {
     char part[PATH_MAX];
-    int rc = hpc_file_copy_path(part, path, "make the folder");
+    int rc = hpc_file_copy_path(part, path, "create the folder");
     if (rc < 0) return rc;
     for (char *p = part + 1; *p; p++) {
         if (*p != '/') continue;

@@ -67,7 +67,7 @@ static int create_temp(hpc_file_writer *w, const char *path)
         }
         if (errno != EEXIST) break;
     }
-    return hpc_fail_os(HPC_E_IO, "cannot create a temporary file beside " SHOWN, path);
+    return hpc_fail_os(HPC_E_IO, "cannot create a temporary file next to " SHOWN, path);
 }
 
 int hpc_file_write_all(int fd, const void *data, size_t bytes, const char *path)

@@ -39,7 +39,7 @@ typedef struct document {
 static int parse_failed(json_error_t *e, const char *source)
 {
     if (json_error_code(e) == json_error_out_of_memory) {
-        return hpc_fail(HPC_E_NOMEM, "no memory to parse %.300s", source);
+        return hpc_fail(HPC_E_NOMEM, "out of memory to parse %.300s", source);
     }
     return hpc_fail(HPC_E_FORMAT, "%.300s:%d:%d: %s", source, e->line > 0 ? e->line : 1,
                     e->column > 0 ? e->column : 1, e->text);

@@ -104,7 +104,7 @@ static int next_value(parser *p, const hpc_option *o, const char **value)
     bool number = o->kind == HPC_INT || o->kind == HPC_REAL;
     if (looks_like_option(p, next) && !(number && isdigit((unsigned char)next[1]))) {
         return hpc_fail(HPC_E_ARG,
-                        "option --%s needs a value: %s; write --%s=%.60s if that is meant to be it",
+                        "option --%s needs a value: %s; write --%s=%.60s if this is the value",
                         o->name, name, o->name, next);
     }
     *value = next;

@@ -25,7 +25,10 @@ typedef struct hpc_texts {
 } hpc_texts;
 typedef struct hpc_option {
     const char *name; /* long name and JSON key ("max-tokens"); NULL ends a table */
-    char letter;      /* short form, or 0 */
+    /* Earlier name, or NULL: accepted as before, not documented, and still the JSON key of records.
+     */
+    const char *former;
+    char letter; /* short form, or 0 */
     hpc_option_kind kind;
     size_t offset;        /* of bool, int64_t, double, const char *, hpc_texts in the struct */
     const char *fallback; /* default as text; NULL: unset (false, 0, NULL) */

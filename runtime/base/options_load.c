@@ -104,16 +104,17 @@ int hpc_options_load(void *out, const hpc_command *c, hpc_arena *a, const hpc_js
 
 static void record_one(hpc_json_out *w, const hpc_option *o, const void *field)
 {
+    const char *key = o->former ? o->former : o->name;
     switch (o->kind) {
-    case HPC_FLAG: hpc_json_put_bool(w, o->name, *(const bool *)field); return;
-    case HPC_INT: hpc_json_put_int(w, o->name, *(const int64_t *)field); return;
-    case HPC_REAL: hpc_json_put_real(w, o->name, *(const double *)field); return;
+    case HPC_FLAG: hpc_json_put_bool(w, key, *(const bool *)field); return;
+    case HPC_INT: hpc_json_put_int(w, key, *(const int64_t *)field); return;
+    case HPC_REAL: hpc_json_put_real(w, key, *(const double *)field); return;
     case HPC_TEXT:
-    case HPC_CHOICE: hpc_json_put_text(w, o->name, *(const char *const *)field); return;
+    case HPC_CHOICE: hpc_json_put_text(w, key, *(const char *const *)field); return;
     case HPC_TEXTS: break;
     }
     const hpc_texts *t = field;
-    hpc_json_open(w, o->name, '[');
+    hpc_json_open(w, key, '[');
     for (int64_t i = 0; i < t->n; i++) hpc_json_put_text(w, NULL, t->item[i]);
     hpc_json_close(w, ']');
 }

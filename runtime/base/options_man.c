@@ -156,9 +156,17 @@ int hpc_options_man(hpc_buf *out, const hpc_command *c, const char *program, con
     write_options(out, c);
     write_examples(out, c->examples);
     hpc_buf_text(out, ".SH EXIT STATUS\n"
-                      ".TP\n\\fB0\\fR\nDone; nothing to report.\n"
-                      ".TP\n\\fB1\\fR\nDone, with findings.\n"
-                      ".TP\n\\fB2\\fR\nBad usage or bad input; one line says what and where.\n"
-                      ".TP\n\\fB3\\fR\nA resource was missing, or an internal failure.\n");
+                      ".TP\n"
+                      "\\fB0\\fR\n"
+                      "Done; nothing to report.\n"
+                      ".TP\n"
+                      "\\fB1\\fR\n"
+                      "Done, with findings.\n"
+                      ".TP\n"
+                      "\\fB2\\fR\n"
+                      "Bad usage or bad input; one line on standard error names it.\n"
+                      ".TP\n"
+                      "\\fB3\\fR\n"
+                      "A missing resource or an internal failure.\n");
     return out->failed;
 }

@@ -165,10 +165,15 @@ int hpc_options_n(const hpc_command *c)
     return n;
 }
 
+static bool is_name(const char *option, const char *name, size_t n)
+{
+    return strncmp(option, name, n) == 0 && option[n] == '\0';
+}
+
 const hpc_option *hpc_option_find(const hpc_command *c, const char *name, size_t n)
 {
     for (const hpc_option *o = c->options; o && o->name; o++) {
-        if (strncmp(o->name, name, n) == 0 && o->name[n] == '\0') return o;
+        if (is_name(o->name, name, n) || (o->former && is_name(o->former, name, n))) return o;
     }
     return NULL;
 }

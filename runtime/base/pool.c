@@ -41,7 +41,7 @@ static void run_share(member *w)
     hpc_pool *p = w->pool;
     w->rc = p->fn(w->number, p->n, p->user);
     if (w->rc < 0) {
-        hpc_fail(w->rc, "worker %d failed with code %d and gave no reason", w->number, w->rc);
+        hpc_fail(w->rc, "worker %d failed with code %d without a message", w->number, w->rc);
         w->error = *hpc_error_get();
     }
     hpc_error_clear();
@@ -142,7 +142,7 @@ int hpc_pool_create(hpc_pool **out, int n)
     hpc_pool *p = NULL;
     *out = NULL;
     if (n < 1 || n > MOST)
-        return hpc_fail(HPC_E_ARG, "%d threads asked for; choose from 1 to %d", n, MOST);
+        return hpc_fail(HPC_E_ARG, "%d threads requested; expected 1 to %d", n, MOST);
     p = hpc_alloc_aligned(1, sizeof *p, 64);
     if (!p) goto out;
     p->n = n;
@@ -188,7 +188,7 @@ int hpc_pool_run(hpc_pool *p, int (*fn)(int worker, int workers, void *user), vo
     follow(p);
     hpc_ticket_advance(&p->start, hpc_ticket_read(&p->start));
     int rc = fn(0, p->n, user);
-    if (rc < 0) hpc_fail(rc, "worker 0 failed with code %d and gave no reason", rc);
+    if (rc < 0) hpc_fail(rc, "worker 0 failed with code %d without a message", rc);
     hpc_barrier_wait(&p->finish);
     for (int i = 1; i < p->n && rc >= 0; i++)
         rc = p->members[i].rc < 0 ? hpc_error_adopt(&p->members[i].error) : 0;

@@ -163,7 +163,7 @@ static int tree_of(hpc_git_id *out, diff *d, const hpc_git_id *commit)
     int rc = git_get(&raw, d->g, commit, GIT_OBJECT_COMMIT, GIT_META_BYTES, d->why);
     if (rc != HPC_GIT_READ) return rc;
     if (!git_header_id(out, (const char *)raw.data, raw.n, &at, "tree ")) {
-        snprintf(d->why, sizeof d->why, "a commit names no tree");
+        snprintf(d->why, sizeof d->why, "a commit has no tree");
         rc = HPC_GIT_CORRUPT;
     }
     git_raw_release(&raw);
@@ -183,7 +183,7 @@ static int add_folder(diff *d, const folder *in, const char *name, const entry *
     folder f = {.path = d->paths.n, .depth = in->depth + 1};
     int rc = HPC_OK;
     if (f.depth > DEPTH_MOST || d->n >= FOLDERS_MOST)
-        return hpc_fail(HPC_E_UNSUPPORTED, "folders are nested too deep, or are too many: refused");
+        return hpc_fail(HPC_E_UNSUPPORTED, "folders are nested too deep, or too many");
     id_of(&f.base, a);
     id_of(&f.head, b);
     TRY(hpc_grow(&d->folder, &d->cap, d->n + 1, sizeof *d->folder));
@@ -312,5 +312,6 @@ int hpc_git_diff(hpc_git_changes *out, hpc_git *g, const hpc_git_id *base, const
     int rc = git_compare(out, &read, g, base, head, want, user, most);
     if (rc != HPC_GIT_TOO_LARGE) return rc;
     out->paths.n = 0;
-    return hpc_fail(HPC_E_UNSUPPORTED, "more than %lld files differ: refused", (long long)most);
+    return hpc_fail(HPC_E_UNSUPPORTED, "more than %lld files differ, which is not supported",
+                    (long long)most);
 }

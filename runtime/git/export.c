@@ -56,7 +56,7 @@ static int get(git_raw *raw, export *e, const git_name *n, size_t most)
     int rc = git_get(raw, e->g, &id, GIT_OBJECT_BLOB, most, why);
     if (rc <= 0) return rc;
     return refused(e, rc == HPC_GIT_ABSENT      ? "is not in this clone"
-                      : rc == HPC_GIT_TOO_LARGE ? "is larger than is read"
+                      : rc == HPC_GIT_TOO_LARGE ? "exceeds the size limit"
                                                 : "is damaged");
 }
 
@@ -191,7 +191,7 @@ static int put_folder(export *e, const git_name *n, int folder, int depth)
     hpc_git_id tree;
     int into, rc;
     memcpy(tree.byte, n->id, sizeof tree.byte);
-    if (depth == DEPTH_MOST) return refused(e, "lies too deep");
+    if (depth == DEPTH_MOST) return refused(e, "is nested too deep");
     TRY(enter(&into, e, n, folder));
     TRY(tree_into(e, &tree, into, depth + 1));
 out:
@@ -201,13 +201,13 @@ out:
 
 static int put(export *e, const git_name *n, int folder, int depth)
 {
-    if (!may_be_named(n)) return refused(e, "is no name of a file that git would write");
+    if (!may_be_named(n)) return refused(e, "is not a valid file name in git");
     switch (n->mode & 0170000) {
     case 0040000: return put_folder(e, n, folder, depth);
     case 0100000: return put_file(e, n, folder);
     case 0120000: return put_link(e, n, folder);
     case 0160000: return put_module(e, n, folder);
-    default: return refused(e, "is of a kind that nobody knows");
+    default: return refused(e, "is of an unknown kind");
     }
 }
 

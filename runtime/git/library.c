@@ -58,7 +58,7 @@ static int missing(const char *name)
 {
     const char *why = dlerror();
     return hpc_fail(HPC_E_UNSUPPORTED,
-                    "git repositories cannot be read: %.300s; install libgit2, or build again",
+                    "git repositories cannot be read: %.300s; install libgit2, or rebuild",
                     why ? why : name);
 }
 

@@ -61,7 +61,7 @@ static int read_body(git_raw *out, size_t header_n, git_inflater *f, const hpc_f
     hpc_free(data);
     return corrupt(why, rc == GIT_INFLATE_BROKEN
                             ? "a loose object that does not inflate: truncated or damaged"
-                            : "a loose object of another size than its header tells");
+                            : "a loose object with a size different from its header");
 }
 
 /* Whether a file that does not open is itself to blame: the rest of the repository can be read. Too

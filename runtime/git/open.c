@@ -26,9 +26,9 @@ static void set_options(const git_library *l)
 
 static int none_there(const char *path)
 {
-    return hpc_fail(HPC_E_IO,
-                    SHOWN ": no git repository: give a folder that has .git, or a bare repository",
-                    path);
+    return hpc_fail(
+        HPC_E_IO, SHOWN ": not a git repository: use a folder that has .git, or a bare repository",
+        path);
 }
 
 /* "gitdir: WHERE" in a file of that name, as worktrees and submodules have it. */

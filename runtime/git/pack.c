@@ -48,11 +48,12 @@ static const char *pack_fault(const git_pack *p)
 {
     const hpc_file_view *pack = &p->file, *index = &p->index;
     if (pack->bytes < 32) return "is truncated";
-    if (memcmp(pack->data, "PACK", 4) != 0) return "is no pack";
+    if (memcmp(pack->data, "PACK", 4) != 0) return "is not a pack";
     if (big32(pack->data + 4) < 2 || big32(pack->data + 4) > 3) return "is of an unknown version";
-    if (big32(pack->data + 8) != p->objects) return "has not as many objects as its index";
+    if (big32(pack->data + 8) != p->objects)
+        return "has a different number of objects from its index";
     if (memcmp(pack->data + pack->bytes - 20, index->data + index->bytes - 40, 20) != 0)
-        return "does not end as its index says: truncated or damaged";
+        return "does not end where its index ends: truncated or damaged";
     return NULL;
 }
 
@@ -88,7 +89,7 @@ static int add_pack(git_packs *s, const char *path, size_t stem, const char *sho
         fault = pack_fault(&p);
     }
     if (fault)
-        rc = hpc_fail(HPC_E_FORMAT, SHOWN ": %.160s %s; `git fsck` tells more", shown,
+        rc = hpc_fail(HPC_E_FORMAT, SHOWN ": %.160s %s; run `git fsck` for details", shown,
                       strrchr(at, '/') + 1, fault);
     else if (s->n < MOST_PACKS) {
         s->item[s->n++] = p;

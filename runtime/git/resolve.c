@@ -116,8 +116,9 @@ static int by_digits(hpc_git_id *out, hpc_git *g, const char *name, size_t n)
     for (int64_t k = 0; k < g->packs->n; k++) TRY(search_pack(&s, &g->packs->item[k]));
     for (int k = 0; k < g->folders_n; k++) TRY(search_loose(&s, g->folder[k]));
     if (s.commits > 1)
-        TRY(hpc_fail(HPC_E_ARG, SHOWN ": the ids of %d commits begin with %.40s: give more of it",
-                     g->path, s.commits, s.digits));
+        TRY(hpc_fail(HPC_E_ARG,
+                     SHOWN ": the ids of %d commits start with %.40s: use a longer prefix", g->path,
+                     s.commits, s.digits));
     *out = s.found;
     rc = s.commits;
 out:
@@ -135,7 +136,7 @@ static int to_commit(hpc_git_id *id, hpc_git *g, const char *name)
     char hex[41];
     hpc_git_id_text(hex, id);
     return hpc_fail(HPC_E_ARG, SHOWN ": '%.100s' is %s, which is %s", g->path, name, hex,
-                    type == GIT_OBJECT_INVALID ? "not in this clone" : "no commit");
+                    type == GIT_OBJECT_INVALID ? "not in this clone" : "not a commit");
 }
 
 /* The k-th parent, from 1. */
@@ -145,8 +146,8 @@ static int to_parent(hpc_git_id *id, hpc_git *g, long k, const char *name)
     int rc;
     TRY(git_read_commit(&c, g, id));
     if (rc != HPC_GIT_READ || k > c.parents)
-        TRY(hpc_fail(HPC_E_ARG, SHOWN ": '%.100s' goes beyond the history%s", g->path, name,
-                     rc == HPC_GIT_ABSENT ? " that this clone has" : ""));
+        TRY(hpc_fail(HPC_E_ARG, SHOWN ": '%.100s' is beyond the start of the history%s", g->path,
+                     name, rc == HPC_GIT_ABSENT ? " that this clone has" : ""));
     *id = c.parent[k - 1];
 out:
     git_commit_release(&c);
@@ -164,7 +165,7 @@ static int go(hpc_git_id *id, hpc_git *g, const char *steps, const char *name)
         if (counted) at = end;
         if ((kind != '~' && kind != '^') || n < 0 || n > STEPS_MOST)
             TRY(hpc_fail(HPC_E_ARG,
-                         SHOWN ": '%.100s': behind a name there may be ~N, ^ and ^N, not '%.20s'",
+                         SHOWN ": '%.100s': a name can be followed by ~N, ^ and ^N, not by '%.20s'",
                          g->path, name, step));
         long times = kind == '~' ? n : n > 0, parent = kind == '~' ? 1 : n;
         for (long k = 0; k < times; k++) TRY(to_parent(id, g, parent, name));

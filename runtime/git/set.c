@@ -28,7 +28,7 @@ git_set *git_set_create(void)
     if (!s) return NULL;
     for (; s->made < SHARDS; s->made++) {
         if (pthread_mutex_init(&s->shard[s->made].lock, NULL) == 0) continue;
-        hpc_fail(HPC_E_NOMEM, "cannot make a lock");
+        hpc_fail(HPC_E_NOMEM, "cannot create a lock");
         git_set_free(s);
         return NULL;
     }
@@ -73,7 +73,7 @@ static int add(shard *h, git_key k)
     if (h->n >= h->slots_n / 4 * 3) {
         if (h->n >= SHARD_MOST)
             return hpc_fail(HPC_E_UNSUPPORTED,
-                            "has more than %d million trees and files at their paths: refused",
+                            "has more than %d million trees and files, which is not supported",
                             SHARD_MOST / 1000000 * SHARDS);
         int rc = grow(h);
         if (rc < 0) return rc;

@@ -119,7 +119,7 @@ static int get_by_libgit2(git_raw *out, hpc_git *g, const git_oid *id, git_objec
         g->lib.odb_object_type(out->packed) == out->type)
         return HPC_GIT_READ;
     git_raw_release(out);
-    snprintf(why, 200, "is not of the size that its header tells");
+    snprintf(why, 200, "has a size different from its header");
     return HPC_GIT_CORRUPT;
 }
 

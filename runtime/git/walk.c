@@ -70,7 +70,7 @@ static int walk_commit(walker *v, const hpc_git_id *id, bool parents)
     if (rc != HPC_GIT_READ) return git_walk_miss(v, "commit", id, why);
     const char *text = (const char *)commit.data;
     bool good = git_header_id(&tree, text, commit.n, &at, "tree ");
-    rc = good ? HPC_OK : git_walk_miss(v, "commit", id, "names no tree");
+    rc = good ? HPC_OK : git_walk_miss(v, "commit", id, "has no tree");
     parents = parents && good && !git_boundary_has(&v->w->boundary, id);
     if (rc >= 0 && parents) rc = queue_parents(v->w, text, commit.n, at);
     git_raw_release(&commit);
@@ -211,8 +211,8 @@ static int check_found(const git_found *found, int workers, const char *of)
     }
     if (!miss) return HPC_OK;
     return hpc_fail(HPC_E_FORMAT,
-                    "nothing%s can be read: %.180s; run `git fsck`, or clone it anew and whole", of,
-                    miss->first_miss.data);
+                    "nothing%s can be read: %.180s; run `git fsck`, or clone it again completely",
+                    of, miss->first_miss.data);
 }
 
 static int walk_all(walk *w, hpc_pool *pool)

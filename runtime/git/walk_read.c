@@ -65,7 +65,8 @@ void git_walk_forget(walker *v)
 
 int git_walk_too_many(void)
 {
-    return hpc_fail(HPC_E_UNSUPPORTED, "has more than %d paths: refused", GIT_MOST_PATHS);
+    return hpc_fail(HPC_E_UNSUPPORTED, "has more than %d paths, which is not supported",
+                    GIT_MOST_PATHS);
 }
 
 /* *n: paths below a tree, whose own are in `known`; above the limit not all of them. Whatever

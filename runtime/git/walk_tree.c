@@ -155,7 +155,7 @@ static int enter(walker *v, int *depth, const uint8_t id[20], size_t path_n)
     rc = count_path(v, hash);
     if (rc < 0) return rc;
     memcpy(tree.byte, id, sizeof tree.byte);
-    if (*depth == GIT_LEVELS) return git_walk_miss(v, "tree", &tree, "lies too deep");
+    if (*depth == GIT_LEVELS) return git_walk_miss(v, "tree", &tree, "is nested too deep");
     level *l = &v->level[*depth];
     rc = git_walk_read(&l->tree, v, &tree, why);
     if (rc < 0) return rc;
@@ -172,7 +172,7 @@ static int visit(walker *v, int *depth, const git_name *name)
     const level *l = &v->level[*depth - 1];
     size_t n = l->path_n + name->n;
     if (n + 1 > GIT_PATH_BYTES)
-        return git_walk_miss(v, "tree", &l->id, "holds a path that is too long");
+        return git_walk_miss(v, "tree", &l->id, "contains a path that is too long");
     memcpy(v->path + l->path_n, name->name, name->n + 1);
     switch (name->mode & 0170000) {
     case 0040000: v->path[n] = '/'; return enter(v, depth, name->id, n + 1);

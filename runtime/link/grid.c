@@ -51,8 +51,7 @@ static int find_axis(hpc_axis *out, const char *name, size_t n)
         *out = (hpc_axis)a;
         return 0;
     }
-    return hpc_fail(HPC_E_ARG,
-                    "grid: there is no axis '%.*s'; --help lists the axes that a command takes",
+    return hpc_fail(HPC_E_ARG, "grid: unknown axis '%.*s'; see --help for the axes",
                     (int)(n < 32 ? n : 32), name);
 }
 
@@ -74,7 +73,7 @@ static int parse_item(hpc_grid_shape *out, const char *item, size_t n)
     const char *equals = memchr(item, '=', n);
     int shown = (int)(n < 64 ? n : 64);
     if (!equals)
-        return hpc_fail(HPC_E_ARG, "grid: '%.*s' is not of the form axis=number", shown, item);
+        return hpc_fail(HPC_E_ARG, "grid: '%.*s' does not have the form axis=number", shown, item);
     int rc = find_axis(&a, item, (size_t)(equals - item));
     if (rc < 0) return rc;
     if (out->extent[a] != 0)

@@ -80,7 +80,8 @@ int hpc_message_compare(hpc_error *why, const hpc_comm *send, int from, const hp
 {
     char s[96], r[96];
     if (send->dtype == recv->dtype && send->n == recv->n) return 0;
-    return hpc_error_note(why, HPC_E_SHAPE, "%s of rank %d meets %s of rank %d under tag %d",
+    return hpc_error_note(why, HPC_E_SHAPE,
+                          "%s of rank %d does not match %s of rank %d with tag %d",
                           hpc_comm_text(s, send), from, hpc_comm_text(r, recv), to, send->tag);
 }
 

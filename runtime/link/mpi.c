@@ -38,8 +38,8 @@ static int check_launch(void)
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
         if (getenv(ways[k])) return 0;
     return hpc_fail(HPC_E_UNSUPPORTED,
-                    "srun started %s tasks without what they find each other by: srun --mpi=pmix "
-                    "(srun --mpi=list shows what there is), or mpirun within the job",
+                    "srun started %s tasks without a process manager: use srun --mpi=pmix (srun "
+                    "--mpi=list lists the available ones), or mpirun within the job",
                     tasks);
 }
 
@@ -58,9 +58,7 @@ int hpc_link_library(void **out, const char *library, const char *name, const ch
         path[0] = '\0';
     }
     if (!path[0] || !hpc_file_exists(path))
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s is not there: this build has none; install %s and build again", name,
-                        package);
+        return hpc_fail(HPC_E_UNSUPPORTED, "%s is missing: install %s and rebuild", name, package);
     /* Global, because plug-ins of the library look for its symbols; never unloaded, because its
      * threads and handlers outlive every call. */
     *out = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
@@ -78,7 +76,7 @@ int hpc_mpi_open(hpc_link **world, const char *library)
     TRY(hpc_link_library(&object, library, "hpccoder-mpi.so", "libopenmpi-dev"));
     const hpc_wire *wire = dlsym(object, HPC_WIRE_SYMBOL);
     if (!wire || wire->version != HPC_WIRE_VERSION)
-        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-mpi.so is of another version; build again");
+        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-mpi.so has another version; rebuild it");
     TRY(hpc_office_open(&o, wire));
     rc = hpc_wire_world(world, o);
     if (rc < 0) hpc_office_close(o, 0);

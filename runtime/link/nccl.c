@@ -157,7 +157,7 @@ static int expire(nccl_link *l, const nccl_op *op)
     char what[96];
     if (l->failed) return broken(l);
     hpc_error_note(&l->why, HPC_E_ABORTED,
-                   "%s on %s: gave up after %g s; NCCL does not tell which rank is missing",
+                   "%s on %s: gave up after %g s; NCCL does not report the missing rank",
                    hpc_comm_text(what, &op->call.c), *l->base.name ? l->base.name : "a link",
                    l->base.timeout_s);
     end_all(l);
@@ -266,7 +266,7 @@ static int find_rail(const hpc_rail **out, int device, const char *library)
     TRY(hpc_link_library(&object, library, "hpccoder-nccl.so", "CUDA and libnccl-dev"));
     const hpc_rail *rail = dlsym(object, HPC_RAIL_SYMBOL);
     if (!rail || rail->version != HPC_RAIL_VERSION)
-        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-nccl.so is of another version; build again");
+        return hpc_fail(HPC_E_UNSUPPORTED, "hpccoder-nccl.so has another version; rebuild it");
     if (rail->devices(&n, why) != 0 || n == 0)
         return hpc_fail(HPC_E_UNSUPPORTED, "nccl: no CUDA device here%s%s", *why ? ": " : "", why);
     if (device < 0 || device >= n)

@@ -53,7 +53,7 @@ static void join(self_message *a, self_message *b)
         move(recv, send);
     } else {
         char s[96], r[96];
-        hpc_error_note(&a->error, HPC_E_SHAPE, "rank 0: %s meets %s of rank 0 under tag %d",
+        hpc_error_note(&a->error, HPC_E_SHAPE, "rank 0: %s does not match %s of rank 0 with tag %d",
                        hpc_comm_text(s, send), hpc_comm_text(r, recv), send->tag);
         b->error = a->error;
     }

@@ -157,7 +157,7 @@ static void leave(wire_link *l, const letter_head *h)
     for (wire_op *op = l->live; op; op = op->next) {
         if (op->wide && op->state == OP_MOVING && op->seq >= h->seq)
             hpc_office_abort(l->office, l->member[h->from],
-                             "it closed its link amid a collective of long data");
+                             "it closed its link during a collective");
         if (op->state == OP_JOINING &&
             hpc_wire_refusal(&why, l, op->seq, op->wide ? -1 : op->comm.peer) < 0)
             hpc_wire_fail(op, &why);
@@ -274,7 +274,7 @@ static void put_absent(char *out, size_t cap, const wire_op *op)
     int absent = 0;
     if (!op->wide) {
         snprintf(out, cap, "rank %d %s", l->member[op->comm.peer],
-                 joining ? "has not started the other end" : "does not go on");
+                 joining ? "has not started the other end" : "does not make progress");
         return;
     }
     char list[160] = "";
@@ -286,11 +286,11 @@ static void put_absent(char *out, size_t cap, const wire_op *op)
         absent++;
     }
     if (absent == 0)
-        snprintf(out, cap, "others do not take what this rank sends");
+        snprintf(out, cap, "other ranks do not receive the data of this rank");
     else
         snprintf(out, cap, "%s %s%s %s", absent > 1 ? "ranks" : "rank", list,
                  n + 16 < sizeof list ? "" : ", ...",
-                 !joining     ? "began, but the data do not come"
+                 !joining     ? "started, but the data do not arrive"
                  : absent > 1 ? "have not started it"
                               : "has not started it");
 }

@@ -79,7 +79,7 @@ static void table(hpc_buf *out, const hpc_plot *p)
 int plot_page(hpc_buf *out, const hpc_figure *f, const hpc_buf *svg)
 {
     const char *picture = svg->data ? strstr(svg->data, "<svg") : NULL;
-    if (!picture) return hpc_fail(HPC_E_IO, "gnuplot gave something that is no SVG");
+    if (!picture) return hpc_fail(HPC_E_IO, "gnuplot did not produce SVG");
     hpc_buf_text(out, head);
     hpc_plot_escape(out, f->title ? f->title : "hpccoder");
     hpc_buf_text(out, "</title>\n</head>\n<body>\n");

@@ -78,10 +78,10 @@ int proc_sandbox(proc_command *c, hpc_arena *a, const hpc_proc_options *o)
     words w = {0};
     int rc = 0;
     if (!hpc_proc_exists("bwrap"))
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "'%.200s' is to run in a sandbox, and bwrap is not "
-                        "installed (Debian package bubblewrap)",
-                        o->argv[0]);
+        return hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "'%.200s' needs a sandbox, but bwrap is not installed (Debian package bubblewrap)",
+            o->argv[0]);
     TRY(proc_resolve(c->file, "bwrap"));
     TRY(fill(&w, a, o));
     c->argv = hpc_arena_alloc(a, (size_t)w.n + 1, sizeof *c->argv);
@@ -102,8 +102,8 @@ int proc_sandbox_result(hpc_proc_result *r, const hpc_buf *reports, const char *
     if (r->timed_out) return 0;
     if (!reports->data || !strstr(reports->data, "child-pid"))
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "'%.100s' is to run in a sandbox, which cannot be made "
-                        "here (user namespaces must be allowed): %.*s",
+                        "'%.100s' needs a sandbox, which cannot be created here (user namespaces "
+                        "must be allowed): %.*s",
                         name, (int)strcspn(said, "\n"), said);
     if (strncmp(said, exec_failed, sizeof exec_failed - 1) == 0 &&
         !strstr(reports->data, "\"exit-code\": 0"))

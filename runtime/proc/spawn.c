@@ -168,7 +168,7 @@ static int open_ends(ends *e, bool with_status)
         pipe2(e->err, O_CLOEXEC) == 0 && pipe2(e->failure, O_CLOEXEC) == 0 &&
         (!with_status || pipe2(e->status, O_CLOEXEC) == 0))
         return 0;
-    return hpc_fail_os(HPC_E_IO, "cannot make pipes for a child process");
+    return hpc_fail_os(HPC_E_IO, "cannot create pipes for a child process");
 }
 
 static int take(int *from)

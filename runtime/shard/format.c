@@ -30,7 +30,7 @@ int shard_type_named(hpc_shard_type *out, const char *name)
         *out = (hpc_shard_type)k;
         return HPC_OK;
     }
-    return hpc_fail(HPC_E_FORMAT, "'%s' is no type of a column: i32, i64 or f32", name);
+    return hpc_fail(HPC_E_FORMAT, "unknown column type '%s': expected i32, i64 or f32", name);
 }
 
 /* ---- specifications ---------------------------------------------------------- */
@@ -50,7 +50,7 @@ static int column_check(int code, const hpc_shard_spec *s, int64_t k)
     if (!is_name(c->name, sizeof c->name))
         return hpc_fail(code, "column %" PRId64 " of a data set has no proper name", k);
     if ((unsigned)c->type >= TYPES_N)
-        return hpc_fail(code, "column '%s' has no type that is known", c->name);
+        return hpc_fail(code, "column '%s' has an unknown type", c->name);
     for (int64_t j = 0; j < k; j++)
         if (strcmp(s->column[j].name, c->name) == 0)
             return hpc_fail(code, "there are two columns '%s'", c->name);
@@ -60,7 +60,7 @@ static int column_check(int code, const hpc_shard_spec *s, int64_t k)
 int shard_spec_check(int code, const hpc_shard_spec *s)
 {
     if (s->vocabulary < 1 || s->vocabulary > INT32_MAX)
-        return hpc_fail(code, "a vocabulary of %" PRId64 " tokens: 1 to 2^31-1 are possible",
+        return hpc_fail(code, "a vocabulary of %" PRId64 " tokens: expected 1 to 2^31-1",
                         s->vocabulary);
     if (!is_name(s->task, sizeof s->task))
         return hpc_fail(code, "the task of a data set has no proper name");
@@ -78,16 +78,16 @@ int shard_tokenizer_same(hpc_hash128 has, hpc_hash128 asked, const char *name)
 {
     if (has.low == asked.low && has.high == asked.high) return HPC_OK;
     return hpc_fail(HPC_E_ARG,
-                    "%s was made with tokenizer %016" PRIx64 "%016" PRIx64 ", not with %016" PRIx64
-                    "%016" PRIx64 ": give that one, or pack again",
+                    "%s was packed with tokenizer %016" PRIx64 "%016" PRIx64
+                    ", not with %016" PRIx64 "%016" PRIx64 ": use the former, or pack again",
                     name, has.high, has.low, asked.high, asked.low);
 }
 
 static int differs(const char *name, const char *what, int64_t has, int64_t asked)
 {
     if (has == asked) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "%s has %s %" PRId64 ", not %" PRId64 ": name another folder", name,
-                    what, has, asked);
+    return hpc_fail(HPC_E_ARG, "%s has %s %" PRId64 ", not %" PRId64 ": choose another folder",
+                    name, what, has, asked);
 }
 
 int shard_spec_same(const hpc_shard_spec *has, const hpc_shard_spec *asked, const char *name)
@@ -96,14 +96,14 @@ int shard_spec_same(const hpc_shard_spec *has, const hpc_shard_spec *asked, cons
     TRY(shard_tokenizer_same(has->tokenizer, asked->tokenizer, name));
     TRY(differs(name, "vocabulary", has->vocabulary, asked->vocabulary));
     if (strcmp(has->task, asked->task) != 0)
-        TRY(hpc_fail(HPC_E_ARG, "%s is of task %s, not %s: name another folder", name, has->task,
+        TRY(hpc_fail(HPC_E_ARG, "%s has task %s, not %s: choose another folder", name, has->task,
                      asked->task));
     TRY(differs(name, "seed", has->seed, asked->seed));
     TRY(differs(name, "columns", has->columns_n, asked->columns_n));
     for (int64_t k = 0; k < has->columns_n; k++) {
         const hpc_shard_column *a = &has->column[k], *b = &asked->column[k];
         if (strcmp(a->name, b->name) != 0 || a->type != b->type)
-            TRY(hpc_fail(HPC_E_ARG, "%s has a column %s of %s, not %s of %s: name another folder",
+            TRY(hpc_fail(HPC_E_ARG, "%s has a column %s of %s, not %s of %s: choose another folder",
                          name, a->name, shard_type_name(a->type), b->name,
                          shard_type_name(b->type)));
     }

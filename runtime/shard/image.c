@@ -20,7 +20,7 @@ static int counts_check(const shard_header *h, const char *name)
     if (h->shard_tokens < 1 || h->columns_n > HPC_SHARD_COLUMNS) goto wrong;
     return HPC_OK;
 wrong:
-    return hpc_fail(HPC_E_FORMAT, "%s: its header counts more than can be", name);
+    return hpc_fail(HPC_E_FORMAT, "%s: the counts in its header are out of range", name);
 }
 
 /* What is left must be what we would have written ourselves. */
@@ -36,7 +36,7 @@ static int layout_check(const shard_header *h, const hpc_shard_spec *s, const ch
     for (int k = 0; k < SHARD_COLUMN + (int)h->columns_n; k++)
         want.section[k].hash = h->section[k].hash;
     if (memcmp(&want, h, sizeof want) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s: its header places the sections wrongly", name);
+        return hpc_fail(HPC_E_FORMAT, "%s: the offsets in its header are wrong", name);
     return HPC_OK;
 }
 
@@ -47,16 +47,16 @@ static int header_check(shard_header *h, const uint8_t *data, size_t bytes, cons
     memset(h, 0, sizeof *h);
     if (bytes > 0) memcpy(h, data, bytes < sizeof *h ? bytes : sizeof *h);
     if (bytes < sizeof h->magic || memcmp(h->magic, SHARD_MAGIC, sizeof h->magic) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s is no token shard: it does not begin with " SHARD_MAGIC,
-                        name);
+        return hpc_fail(HPC_E_FORMAT,
+                        "%s is not a token shard: it does not start with " SHARD_MAGIC, name);
     if (bytes >= offsetof(shard_header, header_bytes) && h->version > HPC_SHARD_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s is of shard format version %" PRIu32 ", made by a newer hpccoder; "
-                        "this one reads version %d",
+                        "%s has shard format version %" PRIu32
+                        " from a newer hpccoder; this one reads version %d",
                         name, h->version, HPC_SHARD_VERSION);
     if (bytes < sizeof *h)
-        return hpc_fail(HPC_E_FORMAT, "%s is cut off in its header: %zu of %zu bytes", name, bytes,
-                        sizeof *h);
+        return hpc_fail(HPC_E_FORMAT, "%s is truncated in its header: %zu of %zu bytes", name,
+                        bytes, sizeof *h);
     if (h->version != HPC_SHARD_VERSION || h->header_bytes != sizeof *h ||
         h->hash != shard_header_hash(h))
         return hpc_fail(HPC_E_FORMAT, "%s: its header is damaged", name);
@@ -65,10 +65,10 @@ static int header_check(shard_header *h, const uint8_t *data, size_t bytes, cons
     TRY(shard_spec_check(HPC_E_FORMAT, &spec));
     TRY(layout_check(h, &spec, name));
     if (bytes < h->bytes)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s is cut off: %zu of %" PRIu64 " bytes", name, bytes,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s is truncated: %zu of %" PRIu64 " bytes", name, bytes,
                      h->bytes));
     if (bytes > h->bytes)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s has %zu bytes behind its end", name,
+        TRY(hpc_fail(HPC_E_FORMAT, "%s has %zu bytes after its end", name,
                      bytes - (size_t)h->bytes));
 out:
     return rc;
@@ -131,10 +131,10 @@ static int tokens_check(const shard_image *m, const char *name)
                                : all_at_most32(t, n / 4, (uint32_t)(h->vocabulary - 1));
     }
     if (hash != h->section[SHARD_TOKENS].hash)
-        return hpc_fail(HPC_E_FORMAT, "%s: its tokens are damaged: the checksum is another", name);
+        return hpc_fail(HPC_E_FORMAT, "%s: its tokens are damaged: the checksum is wrong", name);
     if (!below)
-        return hpc_fail(HPC_E_FORMAT, "%s: it holds a token beyond its vocabulary of %" PRId64,
-                        name, h->vocabulary);
+        return hpc_fail(HPC_E_FORMAT, "%s: it has a token beyond its vocabulary of %" PRId64, name,
+                        h->vocabulary);
     return HPC_OK;
 }
 
@@ -145,7 +145,7 @@ static int offsets_check(const shard_image *m, const char *name)
     unsigned falls = 0;
     if (shard_hash(offset, (size_t)h->section[SHARD_OFFSETS].bytes) !=
         h->section[SHARD_OFFSETS].hash)
-        return hpc_fail(HPC_E_FORMAT, "%s: its offsets are damaged: the checksum is another", name);
+        return hpc_fail(HPC_E_FORMAT, "%s: its offsets are damaged: the checksum is wrong", name);
     for (int64_t k = 0; k < h->documents; k++) falls |= offset[k] > offset[k + 1];
     if (falls || offset[0] != 0 || offset[h->documents] != (uint64_t)h->tokens)
         return hpc_fail(HPC_E_FORMAT, "%s: its offsets do not fit its tokens", name);
@@ -178,7 +178,7 @@ int shard_check(shard_image *out, const uint8_t *data, size_t bytes, const char 
         out->column[k] = data + h->section[SHARD_COLUMN + k].at;
         if (shard_hash(out->column[k], (size_t)h->section[SHARD_COLUMN + k].bytes) !=
             h->section[SHARD_COLUMN + k].hash)
-            TRY(hpc_fail(HPC_E_FORMAT, "%s: its column '%s' is damaged: the checksum is another",
+            TRY(hpc_fail(HPC_E_FORMAT, "%s: its column '%s' is damaged: the checksum is wrong",
                          name, h->column[k].name));
     }
     for (int k = 0; k < SHARD_COLUMN + (int)h->columns_n; k++) TRY(padding_check(h, k, data, name));

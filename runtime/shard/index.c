@@ -76,9 +76,9 @@ static void put_shards(hpc_json_out *w, const shard_index *x)
 static int facts_check(const char *facts)
 {
     hpc_json *root = NULL;
-    int rc = hpc_json_parse(&root, facts, strlen(facts), "the facts of a data set");
+    int rc = hpc_json_parse(&root, facts, strlen(facts), "the properties of a data set");
     if (rc >= 0 && hpc_json_kind_of(root) != HPC_JSON_OBJECT)
-        rc = hpc_fail(HPC_E_ARG, "the facts of a data set are no JSON object");
+        rc = hpc_fail(HPC_E_ARG, "the properties of a data set are not a JSON object");
     hpc_json_free(root);
     return rc;
 }
@@ -143,7 +143,7 @@ static int get_int(int64_t *out, const hpc_json *o, const char *key, int64_t lea
     int rc = get(&v, o, key);
     if (rc >= 0) rc = hpc_json_int(out, v, key);
     if (rc >= 0 && (*out < least || *out > most))
-        rc = hpc_fail(HPC_E_FORMAT, "%s is %" PRId64 ": it cannot be that", key, *out);
+        rc = hpc_fail(HPC_E_FORMAT, "%s is %" PRId64 ", which is out of range", key, *out);
     return rc;
 }
 
@@ -156,7 +156,7 @@ static int get_hash(uint64_t *out, int n, const hpc_json *o, const char *key)
     bool right = strlen(text) == (size_t)n * 16 && strspn(text, "0123456789abcdef") == strlen(text);
     for (int k = 0; k < n && right; k++)
         right = sscanf(text + k * 16, "%16" SCNx64, &out[n - 1 - k]) == 1;
-    return right ? HPC_OK : hpc_fail(HPC_E_FORMAT, "%s is no checksum: '%.40s'", key, text);
+    return right ? HPC_OK : hpc_fail(HPC_E_FORMAT, "%s is not a checksum: '%.40s'", key, text);
 }
 
 static int get_name(char *out, size_t size, const hpc_json *o, const char *key)
@@ -222,15 +222,15 @@ static int get_format(const hpc_json *root)
     int64_t version = 0;
     int rc = HPC_OK;
     if (hpc_json_kind_of(root) != HPC_JSON_OBJECT)
-        TRY(hpc_fail(HPC_E_FORMAT, "it is no index of token shards"));
+        TRY(hpc_fail(HPC_E_FORMAT, "not an index of token shards"));
     TRY(get_text(&format, root, "format"));
     if (strcmp(format, SHARD_FORMAT) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT, "it is no index of token shards"));
+        TRY(hpc_fail(HPC_E_FORMAT, "not an index of token shards"));
     TRY(get_int(&version, root, "version", 1, INT64_MAX));
     if (version > HPC_SHARD_VERSION)
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "it is of shard format version %" PRId64 ", made by a newer hpccoder; this "
-                     "one reads version %d",
+                     "it has shard format version %" PRId64
+                     " from a newer hpccoder; this one reads version %d",
                      version, HPC_SHARD_VERSION));
 out:
     return rc;

@@ -80,7 +80,7 @@ static int open_folder(hpc_shards *s, const char *folder, const hpc_hash128 *tok
         TRY(open_listed(s, &index, k, name.data));
     }
 out:
-    if (rc == HPC_E_FORMAT) hpc_error_where("%s is damaged, resume its writing", folder);
+    if (rc == HPC_E_FORMAT) hpc_error_where("%s is damaged, resume writing the data set", folder);
     shard_index_release(&index);
     hpc_buf_release(&name);
     return rc;
@@ -98,13 +98,12 @@ static int open_any(hpc_shards *s, const char *path, const hpc_hash128 *tokenize
     }
     TRY(shard_path(&name, path, 0));
     if (hpc_file_exists(name.data))
-        TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s has no " SHARD_INDEX ": resume its writing, it was not finished", path));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s has no " SHARD_INDEX ": it is incomplete, resume writing it",
+                     path));
     name.n = 0;
     TRY(hpc_buf_printf(&name, "%s/.", path));
     if (hpc_file_exists(name.data))
-        TRY(hpc_fail(HPC_E_ARG,
-                     "%s has no token shards: `hpccoder corpus pack` makes some of a corpus",
+        TRY(hpc_fail(HPC_E_ARG, "%s has no token shards: create them with `hpccoder corpus pack`",
                      path));
     TRY(open_file(s, path));
     if (tokenizer) TRY(shard_tokenizer_same(s->spec.tokenizer, *tokenizer, path));

@@ -197,8 +197,8 @@ int hpc_shard_add(hpc_shard_writer *w, const int32_t *token, int64_t n, const do
         return hpc_fail(w->failed, "%s: an earlier document could not be written", w->folder);
     if (w->closed)
         return hpc_fail(HPC_E_STATE,
-                        "%s: all its shards are closed, but there are more documents than when it "
-                        "was written: name another folder",
+                        "%s: all its shards are closed, but there are more documents than before: "
+                        "choose another folder",
                         w->folder);
     TRY(tokens_check(w, token, n));
     TRY(values_check(&w->index.spec, value));
@@ -280,10 +280,9 @@ static int same_request(const hpc_shard_writer *w, const hpc_shard_spec *spec, i
 {
     int rc = shard_spec_same(spec, &w->index.spec, name);
     if (rc < 0 || shard_tokens == w->index.shard_tokens) return rc;
-    return hpc_fail(HPC_E_ARG,
-                    "%s was made with shards of %" PRId64 " tokens, not of %" PRId64
-                    ": name another folder",
-                    name, shard_tokens, w->index.shard_tokens);
+    return hpc_fail(
+        HPC_E_ARG, "%s has shards of %" PRId64 " tokens, not of %" PRId64 ": choose another folder",
+        name, shard_tokens, w->index.shard_tokens);
 }
 
 static int keep_check(const hpc_shard_writer *w, const shard_header *h, const char *name)
@@ -293,7 +292,7 @@ static int keep_check(const hpc_shard_writer *w, const shard_header *h, const ch
     shard_header_spec(&spec, h);
     TRY(same_request(w, &spec, h->shard_tokens, name));
     if (h->number != w->index.n || h->first != w->documents || w->closed)
-        TRY(hpc_fail(HPC_E_FORMAT, "%s does not follow the shard before it", name));
+        TRY(hpc_fail(HPC_E_FORMAT, "%s does not follow the previous shard", name));
 out:
     return rc;
 }
@@ -335,7 +334,7 @@ static int index_check(const hpc_shard_writer *w, const shard_index *x, int64_t 
     for (int64_t k = 0; k < w->index.n && same; k++)
         same = x->entry[k].hash == w->index.entry[k].hash;
     if (!same)
-        return hpc_fail(HPC_E_FORMAT, "%s/" SHARD_INDEX " lists other shards than there are",
+        return hpc_fail(HPC_E_FORMAT, "%s/" SHARD_INDEX " does not match the existing shards",
                         w->folder);
     if (x->n > w->index.n) return hpc_fail(HPC_E_FORMAT, "%s is missing", w->path.data);
     if (shards > x->n)
@@ -366,12 +365,12 @@ static int open_folder(hpc_shard_writer *w, bool resume)
     TRY(hpc_buf_printf(&w->path, "%s/.lock", w->folder));
     TRY(hpc_file_lock(&w->lock, w->path.data, false));
     if (w->lock < 0)
-        TRY(hpc_fail(HPC_E_STATE, "%s: another process is writing it: wait for it or end it",
+        TRY(hpc_fail(HPC_E_STATE, "%s: another process is writing it: wait for it, or stop it",
                      w->folder));
     TRY(hpc_file_sweep(w->folder));
     TRY(look(&shards, &indexed, w->folder));
     if (!resume && (shards > 0 || indexed))
-        TRY(hpc_fail(HPC_E_ARG, "%s holds a data set: resume it, or name another folder",
+        TRY(hpc_fail(HPC_E_ARG, "%s contains a data set: resume it, or choose another folder",
                      w->folder));
     TRY(keep_shards(w));
     if (indexed)
@@ -392,7 +391,7 @@ int hpc_shard_create(hpc_shard_writer **out, int64_t *documents, const char *fol
     *documents = 0;
     TRY(shard_spec_check(HPC_E_ARG, spec));
     if (shard_tokens < 0 || shard_tokens > SHARD_MOST)
-        TRY(hpc_fail(HPC_E_ARG, "shards of %" PRId64 " tokens cannot be", shard_tokens));
+        TRY(hpc_fail(HPC_E_ARG, "shards of %" PRId64 " tokens: expected 1 or more", shard_tokens));
     w = hpc_alloc(1, sizeof *w);
     if (!w) TRY(HPC_E_NOMEM);
     w->lock = -1;

@@ -79,7 +79,7 @@ static int data_bytes_of_ours(rlim_t *out)
     int rc;
     TRY(hpc_file_read(&text, "/proc/self/statm", 4096));
     if (sscanf(text.data, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
-        TRY(hpc_fail(HPC_E_IO, "/proc/self/statm does not say how much memory is in use"));
+        TRY(hpc_fail(HPC_E_IO, "/proc/self/statm does not contain the memory in use"));
     *out = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 out:
     hpc_buf_release(&text);
@@ -104,9 +104,9 @@ static int lose(check_process *p, double seconds, bool late)
     while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR) continue;
     p->pid = 0;
     if (late)
-        snprintf(p->why, sizeof p->why, "libclang was not done after %g s", seconds);
+        snprintf(p->why, sizeof p->why, "libclang did not finish within %g s", seconds);
     else if (WIFSIGNALED(status))
-        snprintf(p->why, sizeof p->why, "libclang was ended by signal %d (%s)", WTERMSIG(status),
+        snprintf(p->why, sizeof p->why, "libclang was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
         snprintf(p->why, sizeof p->why, "the process of libclang ended");
@@ -122,7 +122,7 @@ static int greet(check_process *p)
     TRY(check_receive(&hello, p->fd, until));
     if (rc == 1) {
         lose(p, START_SECONDS, hpc_clock_ns() >= until);
-        TRY(hpc_fail(HPC_E_UNSUPPORTED, "no check of code: %s", p->why));
+        TRY(hpc_fail(HPC_E_UNSUPPORTED, "code cannot be checked: %s", p->why));
     }
     if (hello.n > 0)
         TRY(hpc_fail(HPC_E_UNSUPPORTED, "%.*s", (int)(hello.n > 480 ? 480 : hello.n), hello.data));
@@ -155,7 +155,7 @@ int check_process_start(check_process *p, const char *library, size_t memory_byt
     int rc;
     TRY(data_bytes_of_ours(&data_bytes));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        TRY(hpc_fail_os(HPC_E_IO, "cannot make a socket for the process of libclang"));
+        TRY(hpc_fail_os(HPC_E_IO, "cannot create a socket for the process of libclang"));
     if (memory_bytes > RLIM_INFINITY - data_bytes) memory_bytes = RLIM_INFINITY - data_bytes;
     rc = fork_child(p, ends, library, data_bytes + memory_bytes);
     close(ends[1]);

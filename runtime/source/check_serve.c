@@ -47,12 +47,12 @@ static const hpc_clang *open_library(hpc_buf *why, const char *folder)
     const hpc_clang *table = handle ? dlsym(handle, HPC_CLANG_SYMBOL) : NULL;
     if (table && table->version == HPC_CLANG_VERSION) return table;
     if (table)
-        hpc_buf_printf(why, "%.300s is of another version; build both again", path);
+        hpc_buf_printf(why, "%.300s has another version; rebuild both", path);
     else
         hpc_buf_printf(why,
                        "checking code needs %.200s, which is built where libclang-19-dev is "
                        "installed: %.200s",
-                       path, handle ? "it lacks its table" : dlerror());
+                       path, handle ? "its function table is missing" : dlerror());
     return NULL;
 }
 

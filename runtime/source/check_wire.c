@@ -116,7 +116,7 @@ int check_get_issues(check_issues *out, check_reader *r)
         TRY(hpc_grow(&out->item, &out->cap, out->n + 1, sizeof *out->item));
         TRY(get_issue(out, r));
     }
-    if (r->failed) rc = hpc_fail(HPC_E_FORMAT, "the process of libclang answers nonsense");
+    if (r->failed) rc = hpc_fail(HPC_E_FORMAT, "the process of libclang sent an invalid answer");
 out:
     return rc;
 }

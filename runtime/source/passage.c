@@ -39,12 +39,12 @@ static int check_header(const hpc_passages *p)
     const uint8_t *d = p->data;
     uint64_t lexer = 0;
     if (p->bytes < PASSAGE_HEADER + PASSAGE_HASH || memcmp(d, PASSAGE_MAGIC, 8) != 0)
-        return hpc_fail(HPC_E_FORMAT, "%s is no file of passages", p->name);
+        return hpc_fail(HPC_E_FORMAT, "%s is not a passage index", p->name);
     uint32_t version = hpc_get32(d + PASSAGE_AT_VERSION);
     if (version != PASSAGE_VERSION)
         return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s has version %u of the format, this build reads version %d: make it "
-                        "again with `hpccoder corpus passages`",
+                        "%s has format version %u, this program reads version %d: rebuild it with "
+                        "`hpccoder corpus passages`",
                         p->name, version, PASSAGE_VERSION);
     size_t body = p->bytes - PASSAGE_HASH;
     if (!hpc_same_hash(hpc_hash_wide(d, body), hpc_get_hash(d + body)))
@@ -52,15 +52,15 @@ static int check_header(const hpc_passages *p)
     int rc = hpc_lexer_hash(&lexer);
     if (rc >= 0 && lexer != hpc_get64(d + PASSAGE_AT_LEXER))
         rc = hpc_fail(HPC_E_UNSUPPORTED,
-                      "%s was made by a build that cuts source code into other tokens, and would "
-                      "find nothing: make it again with `hpccoder corpus passages`",
+                      "%s was built with a different lexer and would find nothing: rebuild it with "
+                      "`hpccoder corpus passages`",
                       p->name);
     return rc;
 }
 
 static int does_not_fit(const hpc_passages *p)
 {
-    return hpc_fail(HPC_E_FORMAT, "%s: numbers in it do not fit each other", p->name);
+    return hpc_fail(HPC_E_FORMAT, "%s: its numbers are inconsistent", p->name);
 }
 
 /* "repository TAB licence LF" of each. */

@@ -137,8 +137,7 @@ static int source_number(uint16_t *out, hpc_passage_maker *m, const char *reposi
     if (hpc_map_n(m->source_of) == HPC_PASSAGE_SOURCES_MOST &&
         !hpc_map_get(m->source_of, name.data, name.n, &source))
         TRY(hpc_fail(HPC_E_UNSUPPORTED,
-                     "%s, %s: more than %d repositories, by licence: make "
-                     "passages of fewer",
+                     "%s, %s: more than %d pairs of repository and licence: use fewer repositories",
                      repository, licence, HPC_PASSAGE_SOURCES_MOST));
     TRY(number_of(&source, m->source_of, name.data, name.n));
     TRY(number_of(&of, m->repository_of, repository, strlen(repository)));

@@ -35,7 +35,7 @@ typedef struct taking {
 
 static int wrong(const char *what, int64_t i)
 {
-    return hpc_fail(HPC_E_FORMAT, "the process of libclang answers nonsense: %s %lld", what,
+    return hpc_fail(HPC_E_FORMAT, "the process of libclang sent an invalid answer: %s %lld", what,
                     (long long)i);
 }
 

@@ -417,7 +417,7 @@ static void test_save_refuses(void **state)
     assert_true(S_ISCHR(st.st_mode));
     snprintf(path, sizeof path, "%s/missing/file", f->root);
     snprintf(expected, sizeof expected,
-             "cannot create a temporary file beside %s: No such file or directory", path);
+             "cannot create a temporary file next to %s: No such file or directory", path);
     assert_error(hpc_file_save(path, "x", 1), HPC_E_IO, expected);
     assert_error(hpc_file_save("", "x", 1), HPC_E_IO, "cannot save ''");
     assert_int_equal(entries(f->root), 0);
@@ -506,11 +506,11 @@ static void test_mkdir(void **state)
     assert_int_equal(hpc_file_mkdir(path), 0);
     assert_int_equal(hpc_file_mkdir("/"), 0);
     assert_int_equal(hpc_file_mkdir("."), 0);
-    assert_error(hpc_file_mkdir(""), HPC_E_IO, "cannot make the folder ''");
+    assert_error(hpc_file_mkdir(""), HPC_E_IO, "cannot create the folder ''");
 
     assert_int_equal(hpc_file_save(f->path, "x", 1), 0);
     snprintf(path, sizeof path, "%s/below", f->path);
-    snprintf(expected, sizeof expected, "cannot make the folder %s: Not a directory", path);
+    snprintf(expected, sizeof expected, "cannot create the folder %s: Not a directory", path);
     assert_error(hpc_file_mkdir(path), HPC_E_IO, expected);
     assert_error(hpc_file_mkdir(f->path), HPC_E_IO, "Not a directory");
     assert_false(hpc_file_exists(path));
@@ -519,7 +519,7 @@ static void test_mkdir(void **state)
     int depth = 0;
     for (const char *p = path + 1; *p; p++) depth += *p == '/';
     hpc_test_fail_io(depth + 1); /* the last folder */
-    assert_error(hpc_file_mkdir(path), HPC_E_IO, "cannot make the folder");
+    assert_error(hpc_file_mkdir(path), HPC_E_IO, "cannot create the folder");
     assert_false(hpc_file_exists(path));
 }
 

@@ -78,7 +78,7 @@ static void file_changed_meanwhile_is_refused(void **state)
 {
     make(state, "theirs");
     assert_int_equal(edit(lost, path, "old", "new", true), HPC_E_ARG);
-    assert_non_null(strstr(hpc_error_get()->text, "changed it meanwhile"));
+    assert_non_null(strstr(hpc_error_get()->text, "changed it in the meantime"));
     hpc_error_clear();
     expect_content(path, "theirs");
 }

@@ -305,12 +305,11 @@ static void test_missing_values(void **state)
     fixture *f = *state;
     REFUSED("option --max-tokens needs a value: N", "--max-tokens");
     REFUSED("option --format needs a value: text|json|sarif", "-f");
-    REFUSED("option --out needs a value: FILE; write --out=--json if that is meant to be it",
-            "--out", "--json");
-    REFUSED("option --out needs a value: FILE; write --out=-- if that is meant to be it", "-o",
-            "--", "x");
-    REFUSED("option --seed needs a value: N; write --seed=-q if that is meant to be it", "--seed",
-            "-q");
+    REFUSED("option --out needs a value: FILE; write --out=--json if this is the value", "--out",
+            "--json");
+    REFUSED("option --out needs a value: FILE; write --out=-- if this is the value", "-o", "--",
+            "x");
+    REFUSED("option --seed needs a value: N; write --seed=-q if this is the value", "--seed", "-q");
     REFUSED("option --json takes no value", "--json=true");
     REFUSED("option --no-json takes no value", "--no-json=1");
 }
@@ -480,6 +479,36 @@ static void test_record_loads_again(void **state)
     hpc_buf_release(&twice);
 }
 
+/* An option that was renamed: scripts, configurations and records keep working. */
+static void former_name_is_accepted_and_recorded(void **state)
+{
+    static const hpc_option renamed[] = {
+        {.name = "normalize", .former = "even", .kind = HPC_FLAG, .offset = offsetof(opts, json)},
+        {.name = "limit", .former = "most", .kind = HPC_INT, .offset = offsetof(opts, n)},
+        {0},
+    };
+    static const hpc_command c = {
+        .name = "op", .summary = "", .options = renamed, .options_bytes = sizeof(opts)};
+    fixture *f = *state;
+    hpc_buf once = {0}, twice = {0}, help = {0};
+    assert_int_equal(parse(f, &c, "--even", "--most=3", (char *)NULL), 0);
+    assert_true(f->o.json);
+    assert_int_equal(f->o.n, 3);
+    assert_int_equal(hpc_options_record(&once, &c, &f->o), 0);
+    assert_string_equal(once.data, "{\n  \"even\": true,\n  \"most\": 3\n}");
+    assert_int_equal(parse(f, &c, "--normalize", "--limit", "3", (char *)NULL), 0);
+    assert_int_equal(hpc_options_record(&twice, &c, &f->o), 0);
+    assert_string_equal(once.data, twice.data);
+    assert_error(parse(f, &c, "--most", "x", (char *)NULL), HPC_E_ARG,
+                 "option --limit: 'x' is not allowed, it must be an integer");
+    assert_int_equal(hpc_options_help(&help, &c, "hpccoder", 80), 0);
+    assert_null(strstr(help.data, "--even"));
+    assert_non_null(strstr(help.data, "--normalize"));
+    hpc_buf_release(&once);
+    hpc_buf_release(&twice);
+    hpc_buf_release(&help);
+}
+
 static int load_body(void *user)
 {
     fixture *f = user;
@@ -526,6 +555,7 @@ int main(void)
         CASE(test_load_refuses),
         CASE(test_record),
         CASE(test_record_loads_again),
+        CASE(former_name_is_accepted_and_recorded),
         CASE(test_load_and_record_without_memory),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

@@ -253,10 +253,10 @@ static const char golden_man[] =
     "Done, with findings.\n"
     ".TP\n"
     "\\fB2\\fR\n"
-    "Bad usage or bad input; one line says what and where.\n"
+    "Bad usage or bad input; one line on standard error names it.\n"
     ".TP\n"
     "\\fB3\\fR\n"
-    "A resource was missing, or an internal failure.\n";
+    "A missing resource or an internal failure.\n";
 
 static void test_man(void **state)
 {

@@ -115,11 +115,11 @@ static void a_failure_without_words_gets_some(void **state)
     assert_int_equal(hpc_pool_create(&p, 2), 0);
     tally t = {.caller = pthread_self(), .rc = theirs, .wordless = true};
     assert_int_equal(hpc_pool_run(p, count, &t), HPC_E_STATE);
-    assert_string_equal(hpc_error_get()->text, "worker 1 failed with code -7 and gave no reason");
+    assert_string_equal(hpc_error_get()->text, "worker 1 failed with code -7 without a message");
     hpc_error_clear();
     t.rc = ours;
     assert_int_equal(hpc_pool_run(p, count, &t), HPC_E_STATE);
-    assert_string_equal(hpc_error_get()->text, "worker 0 failed with code -7 and gave no reason");
+    assert_string_equal(hpc_error_get()->text, "worker 0 failed with code -7 without a message");
     hpc_pool_free(p);
 }
 
@@ -203,7 +203,7 @@ static void bad_sizes_are_refused(void **state)
         hpc_error_clear();
         assert_int_equal(hpc_pool_create(&p, sizes[i]), HPC_E_ARG);
         assert_null(p);
-        assert_non_null(strstr(hpc_error_get()->text, "threads asked for"));
+        assert_non_null(strstr(hpc_error_get()->text, "threads requested"));
     }
 }
 

@@ -39,7 +39,7 @@ def main():
 
         def ours(n):
             return [o.hpccoder, "complete", path, "--raw", "--model", o.packed or o.model, "--temperature", "0", "-n", str(n),
-                    "--guess", "0", "-j", str(o.threads), "--cache", "bf16", "--json", "--check", "none"]
+                    "--draft-tokens", "0", "-j", str(o.threads), "--cache", "bf16", "--json", "--check", "none"]
 
         def theirs(n):
             return [o.program, "-m", o.model, "-f", path, "-n", str(n), "--temp", "0", "--no-warmup", "-no-cnv", "--ignore-eos",

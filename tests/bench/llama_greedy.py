@@ -72,7 +72,7 @@ class Llama:
 
 def ours(o, text):
     command = [o.hpccoder, "complete", "-", "--name", "text.txt", "--raw", "--quiet", "--model", o.model, "--temperature", "0",
-               "--max-tokens", str(o.tokens), "--threads", str(o.threads), "--guess", "0"]
+               "--max-tokens", str(o.tokens), "--threads", str(o.threads), "--draft-tokens", "0"]
     return subprocess.run(command, input=text, capture_output=True, check=True).stdout  # bytes: JSON would mend them
 
 

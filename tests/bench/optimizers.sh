@@ -33,8 +33,8 @@ extra_of() {
     sgd) echo --decay 1e-4 ;;
     jorge | jorge-symmetric) echo --interval 1 ;;
     jorge-newton) echo --interval 50 ;;
-    jorge-momentum) echo --interval 1 --halves all ;;
-    muon) echo --halves update ;;
+    jorge-momentum) echo --interval 1 --round-bf16 all ;;
+    muon) echo --round-bf16 update ;;
     shampoo | soap) echo --interval 10 ;;
     esac
 }
@@ -53,9 +53,9 @@ momentum-average-0 jorge-momentum --average 0
 momentum-average-0.75 jorge-momentum --average 0.75
 momentum-0.9 jorge-momentum --momentum 0.9
 momentum-block-128 jorge-momentum --block 128
-momentum-no-halves jorge-momentum --halves none
+momentum-no-halves jorge-momentum --round-bf16 none
 muon-0.9 muon --momentum 0.9
-muon-no-halves muon --halves none
+muon-no-halves muon --round-bf16 none
 adamw-beta1-0.95 adamw --beta1 0.95
 newton-every-10 jorge-newton --interval 10
 shampoo-every-50 shampoo --interval 50

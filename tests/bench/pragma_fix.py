@@ -108,7 +108,7 @@ def check_program(program):
                        "        y[i] = 0;\n}\n")
         done = subprocess.run([os.path.abspath(program), "pragma", "--fix", "a.c"], cwd=folder,
                               capture_output=True, text=True, check=False)
-        if "1 directive put in" not in done.stdout + done.stderr:
+        if "1 directive inserted" not in done.stdout + done.stderr:
             sys.exit(f"{program} cannot analyse code: {done.stderr.strip()}")
 
 
@@ -133,7 +133,7 @@ def build(app, kind, given, folder):
         done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
         if done.returncode > 1:
             sys.stderr.write(f"{app['name']}: pragma exits {done.returncode}: {done.stderr[-400:]}\n")
-        words = re.findall(r"(\d+) directives? put in", done.stdout + done.stderr)
+        words = re.findall(r"(\d+) directives? inserted", done.stdout + done.stderr)
         put = int(words[-1]) if words else 0
     is_cpp = any(f.endswith((".cc", ".cpp", ".cxx")) for f in files)
     compiler = given.cxx if is_cpp else given.cc

@@ -344,7 +344,7 @@ static void a_peer_that_saturates_is_told(void **state)
                                   "--seconds 0.001");
         assert_int_equal(o->code, 0);
         assert_int_equal(strstr(o->out, ", wrong)") != NULL, wrong);
-        assert_int_equal(strstr(o->out, "by more than rounding") != NULL, wrong);
+        assert_int_equal(strstr(o->out, "exceed the rounding bound") != NULL, wrong);
         free(o);
     }
     hpc_json_free(root);
@@ -370,24 +370,24 @@ static void bad_requests_are_told(void **state)
         {"--op norm --shape 1,2,3", "--shape 1,2,3 has 3 extents; norm takes R,C"},
         {"--op norm --op sgd --shape 4,8", "--shape 4,8 has 2 extents; sgd takes N"},
         {"--op nop --shape 3", "--shape 3 has 1 extents; nop takes no shape"},
-        {"--shape 3,3,3", "--shape says nothing without --op"},
-        {"--attr p=1", "--attr says nothing without --op"},
-        {"--op matmul --shape 3,x,4", "--shape 3,x,4: whole numbers from 1 to 16777216"},
-        {"--op matmul --shape 3,0,4", "--shape 3,0,4: whole numbers from 1 to 16777216"},
-        {"--op matmul --shape 3,4,", "--shape 3,4,: whole numbers from 1 to 16777216"},
+        {"--shape 3,3,3", "--shape needs --op"},
+        {"--attr p=1", "--attr needs --op"},
+        {"--op matmul --shape 3,x,4", "--shape 3,x,4: expected integers from 1 to 16777216"},
+        {"--op matmul --shape 3,0,4", "--shape 3,0,4: expected integers from 1 to 16777216"},
+        {"--op matmul --shape 3,4,", "--shape 3,4,: expected integers from 1 to 16777216"},
         {"--op sgd --shape 1,2,3,4,5,6", "no op takes more than 5 extents"},
         {"--op norm --weights q8_0", "norm has no weights of their own type"},
         {"--op norm --attr kind=other",
-         "attribute kind of norm is 'other'; one of rms, layer is expected"},
-        {"--op norm --attr eps=x", "attribute eps of norm is 'x'; a number is expected"},
+         "attribute kind of norm is 'other'; expected one of rms, layer"},
+        {"--op norm --attr eps=x", "attribute eps of norm is 'x'; expected a number"},
         {"--op norm --attr width=3", "norm has no attribute 'width'; it has kind, eps"},
-        {"--op matmul --attr trans_a=maybe", "'maybe'; true or false is expected"},
+        {"--op matmul --attr trans_a=maybe", "'maybe'; expected true or false"},
         {"--op dropout --attr p=1", "p is 1; it must be at least 0 and below 1"},
         {"--op matmul --shape 8,100,8 --weights q8_0", "whole blocks of 32 elements"},
         {"--op matmul --shape 8,64,32 --weights q8_0 --attr trans_b=false", "set trans_b"},
         {"--op matmul --shape 8,64,32 --attr int8", "int8 takes a block format in panels alone"},
         {"--op attention --shape 8,4,3,16", "4 query heads are no multiple of 3"},
-        {"--op scatter --shape 8,4,16", "there are no 8 different rows of 4"},
+        {"--op scatter --shape 8,4,16", "cannot draw 8 different rows of 4"},
         {"--op matmul --shape 16777216,16777216,8", "is too large to measure"},
         {"--dtype f16", "option --dtype: 'f16' is not allowed"},
         {"--isa avx9", "no instruction set 'avx9'"},

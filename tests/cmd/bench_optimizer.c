@@ -93,7 +93,7 @@ static void some_of_them(void **state)
     assert_null(strstr(o.out, "shampoo"));
     hpc_test_command(&o, TINY "--optimizer adam");
     assert_int_equal(o.code, 2);
-    hpc_test_says(o.err, "there is no optimizer 'adam'");
+    hpc_test_says(o.err, "unknown optimizer 'adam'");
 }
 
 /* `bench step --split`: the shares of all ops, forward and backward, add up. */
@@ -136,8 +136,8 @@ static void how_near_the_floor(void **state)
     hpc_json_free(line);
     hpc_test_command(&o, "bench step --steps 2 --floor --peer");
     assert_int_equal(o.code, 0);
-    hpc_test_says(o.out, "of the floor: ");
-    hpc_test_says(o.out, "no peer takes such steps: they have --tied");
+    hpc_test_says(o.out, "fraction of the lower bound: ");
+    hpc_test_says(o.out, "no peer runs such steps: peers need --tied");
     hpc_test_command(&o, "bench step --steps 1 --peer --length 32 --tied --kv-heads 4");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "tests/bench/torch_step.py --hidden 128 --layers 2 --heads 4 --ffn 352 "

@@ -315,7 +315,7 @@ static void manuals_and_completion(void **state)
     hpc_buf_release(&names);
     wants("--completion bash", 0);
     assert_non_null(strstr(o.out, "complete "));
-    refuses("--completion fish", "only bash is known");
+    refuses("--completion fish", "only bash is supported");
 }
 
 int main(void)

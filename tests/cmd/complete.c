@@ -67,7 +67,7 @@ static void test_it_prints(void **state)
     assert_true(strlen(o.out) > 5 && strstr(o.out, "for"));
     assert_int_equal(o.out[strlen(o.out) - 1], '\n');
     snprintf(first, sizeof first, "%s", o.out);
-    run(state, "complete @dot.c --at 15:22 --stop function --threads 1 --guess 0 --seed 3");
+    run(state, "complete @dot.c --at 15:22 --stop function --threads 1 --draft-tokens 0 --seed 3");
     assert_string_equal(o.out, first);
     run(state, "complete @dot.c --at 15 --stop function --verbose");
     assert_string_equal(o.out, first);
@@ -346,7 +346,8 @@ static void raw_names_the_special_token_that_ended_it(void **state)
 
 static void other_languages_are_named_and_end_by_indentation(void **state)
 {
-    static const char *const part = "is not C, C++, CUDA, HIP, OpenCL or Fortran by its name";
+    static const char *const part =
+        "the file name is not one of C, C++, CUDA, HIP, OpenCL or Fortran";
     hpc_json *root = NULL;
     write_text(state, "a.py", "def f(x):\n    if x:", 19);
     run(state, "complete @a.py --json -n 30");
@@ -409,8 +410,9 @@ static void test_mistakes(void **state)
     refuses(state, "complete @dot.c --model @none", "none");
     refuses(state, "complete @dot.c --model @dot.c", "dot.c: neither a model directory nor");
     refuses(state, "complete @dot.c --device cuda",
-            "--device cuda: this build has no such device; it has cpu, mock");
-    refuses(state, "complete @dot.c --device cuda:1 --model @none", "--device cuda:1: this build");
+            "--device cuda: unknown device; this build has cpu, mock");
+    refuses(state, "complete @dot.c --device cuda:1 --model @none",
+            "--device cuda:1: unknown device");
     refuses(state, "complete @dot.c --cache q8_0", "q8_0");
     refuses(state, "complete @dot.c --weights f99", "f99");
     refuses(state, "complete @dot.c -p @none", "none");

@@ -93,7 +93,7 @@ static void it_says_whose(void **state)
     run(p, ASK "--passages @own.passages");
     assert_string_equal(o.out, said.data);
     hpc_test_says(o.err, "hpccoder complete: lines 6 to ");
-    hpc_test_says(o.err, " tokens as in me/own (MIT)\n");
+    hpc_test_says(o.err, " tokens match me/own (MIT)\n");
     run(p, ASK "--passages @own.passages --quiet");
     assert_string_equal(o.err, "");
     run(p, ASK "--passages @own.passages --json");
@@ -148,7 +148,7 @@ static void it_does_without(void **state)
     hpc_json_free(root);
     run(p, ASK "--passages @own.passages --no-verbatim");
     assert_string_equal(o.out, other);
-    hpc_test_says(o.err, "hpccoder complete: left out: ");
+    hpc_test_says(o.err, "hpccoder complete: dropped ");
     free(other);
     run(p, ASK "--passages @own.passages --no-verbatim --samples 4 --temperature 0 --json");
     root = json_out();
@@ -173,7 +173,7 @@ static void nothing_is_left(void **state)
     hpc_json_free(root);
     run(p, ASK "--passages @own.passages --no-verbatim --top-k 1");
     assert_string_equal(o.out, "");
-    hpc_test_says(o.err, "left out: 4 that repeat what the model was trained on\n");
+    hpc_test_says(o.err, "dropped 4 that repeat the training data\n");
     hpc_test_says(o.err, "a.c:6:1: nothing to add\n");
     hpc_buf_release(&said);
 }
@@ -197,10 +197,10 @@ static void where_they_lie(void **state)
     hpc_json *root = json_out();
     assert_int_equal(hpc_json_kind_of(key(root, "passages")), HPC_JSON_NULL);
     hpc_json_free(root);
-    refuses(p, ASK "--model @m.gguf --no-verbatim", "not known what");
+    refuses(p, ASK "--model @m.gguf --no-verbatim", "has no passage index");
     script(p, "cp own.passages m.passages");
     run(p, ASK "--model @m.gguf");
-    hpc_test_says(o.err, "as in me/own (MIT)");
+    hpc_test_says(o.err, "match me/own (MIT)");
     run(p, "import @m.gguf --out @d");
     script(p, "cp own.passages d/model.passages");
     run(p, ASK "--model @d --json");
@@ -210,12 +210,12 @@ static void where_they_lie(void **state)
     write_text(p, "m.passages", "junk", 4);
     run(p, ASK "--model @m.gguf");
     assert_string_equal(o.out, said.data);
-    hpc_test_says(o.err, "m.passages is no file of passages");
+    hpc_test_says(o.err, "m.passages is not a passage index");
     hpc_test_says(strchr(o.err, '\n') + 1, "stopped at the limit");
-    refuses(p, ASK "--model @m.gguf --no-verbatim", "m.passages is no file of passages");
-    refuses(p, ASK "--passages @m.passages", "m.passages is no file of passages");
+    refuses(p, ASK "--model @m.gguf --no-verbatim", "m.passages is not a passage index");
+    refuses(p, ASK "--passages @m.passages", "m.passages is not a passage index");
     refuses(p, ASK "--passages @nowhere", "nowhere");
-    refuses(p, ASK "--passages none --no-verbatim", "--no-verbatim: it is not known");
+    refuses(p, ASK "--passages none --no-verbatim", "has no passage index");
     hpc_buf_release(&said);
 }
 

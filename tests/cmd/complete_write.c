@@ -84,7 +84,7 @@ static void interrupted_write_leaves_the_file_unchanged(void **state)
     for (double delay = 0.02; delay < 8 && !stopped; delay *= 1.3) {
         write_dot(state);
         interrupt(root_of(state), "--write --raw --max-tokens 900", delay, &err);
-        stopped = err.n > 0 && strstr(err.data, "stopped before the completion was whole");
+        stopped = err.n > 0 && strstr(err.data, "stopped before the completion was finished");
         if (stopped) assert_true(is_unchanged());
         assert_null(err.n > 0 ? strstr(err.data, "--resume") : NULL);
     }

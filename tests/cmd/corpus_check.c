@@ -101,7 +101,7 @@ static void asks_for_a_share(void **state)
     hpc_buf_release(&text);
     expect(b, "check --held-out @s @half.c", 1, "half.c: held-out-shingles: ", NULL);
     hpc_test_says(b->outcome.out, " %: ");
-    expect(b, "check --share 0.9 --held-out @s @half.c", 0, "of the others at most ", NULL);
+    expect(b, "check --share 0.9 --held-out @s @half.c", 0, "closest of the others, with ", NULL);
     hpc_test_says(b->outcome.out, "half.c");
     free(b);
 }
@@ -130,7 +130,7 @@ static void says_what_is_wrong(void **state)
     } wrong[] = {
         {"check --held-out @s", "name a corpus or files"},
         {"check --held-out @absent @c.c", "absent"},
-        {"check --held-out none @c.c", "nothing to check against"},
+        {"check --held-out none @c.c", "a check needs a sketch"},
         {"check --held-out @list @c.c", "is not a sketch"},
         {"check --held-out @s --share 1.5 @c.c", "share"},
         {"check -q --held-out @s @one", "no complete corpus"},
@@ -138,7 +138,7 @@ static void says_what_is_wrong(void **state)
         {"sketch --out @t held/one=@one", "--list"},
         {"sketch --list @list held/one=@one", "--out"},
         {"sketch --list @c.c --out @t held/one=@one", "c.c:1"},
-        {"sketch --list @list --out @t other/one=@one", "does not name"},
+        {"sketch --list @list --out @t other/one=@one", "which is not in"},
         {"sketch --list @list --out @t held/one=@nothing", "nothing"},
         {"sketch --list @list --out @t @one", "no origin"},
         {"sketch --list @list --out @t held/one=", "expected PATH or NAME=PATH"},

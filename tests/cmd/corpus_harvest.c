@@ -37,14 +37,14 @@ static void test_usage(void **state)
     static const struct {
         const char *words, *says;
     } wrong[] = {{"@r0 --held-out none", "--out DIR is missing"},
-                 {"--out @c --held-out none", "no repository is named"},
+                 {"--out @c --held-out none", "no repository: name one"},
                  {"--out @c --list @absent --held-out none", "absent"},
                  {"@r0 --out @c --split 0.1 --held-out none", "expected two shares"},
                  {"@r0 --out @c --split 0.1,x --held-out none", "expected two shares"},
-                 {"@r0 --out @c --split 0.5,0.5 --held-out none", "together at most 0.9"},
+                 {"@r0 --out @c --split 0.5,0.5 --held-out none", "their sum is at most 0.9"},
                  {"@r0 --out @c --licenses MIT,Nonsense --held-out none", "Nonsense"},
                  {"=@r0 --out @c --held-out none", "expected PATH or NAME=PATH"},
-                 {"x/y=@r0 x/y=@r1 --out @c --held-out none", "are both called 'x/y'"},
+                 {"x/y=@r0 x/y=@r1 --out @c --held-out none", "have the same name 'x/y'"},
                  {"@r0 --out @c --held-out @absent.sketch", "absent.sketch"},
                  {"@r0 --out @c --max-bytes 0 --held-out none", "max-bytes"}};
     bench *b = make_bench(*state);
@@ -87,7 +87,7 @@ static void test_results(void **state)
     script(b->place, "diff -r c d; test -d c/content/a+b; test -d c/content/r1");
     o = harvest(b, "@r0 --out @c --held-out none");
     assert_int_equal(o->code, 2);
-    hpc_test_says(o->err, "already holds a corpus; --resume goes on with it");
+    hpc_test_says(o->err, "already contains a corpus; continue it with --resume");
     o = harvest(b, "@absent @r1 --out @e --held-out none -q");
     assert_int_equal(o->code, 2);
     hpc_test_says(o->err, "absent: ");
@@ -101,7 +101,7 @@ static void test_mistyped(void **state)
     bench *b = make_bench(*state);
     write_repository(b->place, 0, 5, 1);
     hpc_test_refuses(&b->outcome, b->place->root, "corpus harvest @ro --out @c --held-out none",
-                     "ro: no git repository");
+                     "ro: not a git repository");
     assert_int_equal(b->outcome.code, 2);
     script(b->place, "test ! -e c");
     assert_int_equal(harvest(b, "@r0 --out @c --held-out none -q")->code, 0);
@@ -131,9 +131,9 @@ static void test_remarks(void **state)
     for (int k = 0; k < 4; k++) write_repository(b->place, k, 8, 1);
     const hpc_test_outcome *o = harvest(b, "@r0 @r1 @r2 @r3 --out @c --held-out none");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->err, "the validation split holds 0.0 % of the bytes instead of 5.0 %");
-    hpc_test_says(o->err, "the test split holds 0.0 % of the bytes instead of 5.0 %");
-    hpc_test_says(o->err, "there are 4 clusters of them\n");
+    hpc_test_says(o->err, "the validation split has 0.0 % of the bytes instead of 5.0 %");
+    hpc_test_says(o->err, "the test split has 0.0 % of the bytes instead of 5.0 %");
+    hpc_test_says(o->err, "there are only 4 clusters\n");
     assert_string_equal(harvest(b, "@r0 @r1 @r2 @r3 --out @d --held-out none -q")->err, "");
     o = harvest(b, "@r0 @r1 @r2 @r3 --out @e --held-out none --split 0.25,0.25");
     assert_null(strstr(o->err, "split"));
@@ -185,7 +185,7 @@ static void test_printed_shares(void **state)
     assert_true(harvest_share(b, 2 * ceil(1000 * share) / 1000) == share);
     assert_null(strstr(b->outcome.err, "validation"));
     assert_true(harvest_share(b, (2 * ceil(1000 * share) + 1) / 1000) == share);
-    hpc_test_says(b->outcome.err, "the validation split holds ");
+    hpc_test_says(b->outcome.err, "the validation split has ");
     free(b);
 }
 

@@ -85,7 +85,7 @@ static void test_bad_files(void **state)
 {
     bench *b = make_bench(state);
     const hpc_test_outcome *o = loops(b, "@notes.txt @absent.c @a.c", 2);
-    hpc_test_says(o->err, "notes.txt is no source file");
+    hpc_test_says(o->err, "notes.txt: the file name is not one of");
     hpc_test_says(o->err, "absent.c");
     hpc_test_says(strchr(o->err, '\n'), "hpccoder corpus loops: ");
     hpc_test_says(o->out, "a.c:8-8 ");
@@ -96,7 +96,7 @@ static void test_usage(void **state)
 {
     bench *b = make_bench(state);
     hpc_test_says(loops(b, "", 2)->err, "name a corpus");
-    hpc_test_says(loops(b, "@absent --out @o", 3)->err, "holds no complete corpus");
+    hpc_test_says(loops(b, "@absent --out @o", 3)->err, "has no complete corpus");
     hpc_test_says(loops(b, "@a @b --out @o", 2)->err, "unexpected argument");
     hpc_test_says(loops(b, "@a.c --threads x", 2)->err, "threads");
     free(b);

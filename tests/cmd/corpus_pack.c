@@ -82,7 +82,7 @@ static void refuses(bench *b, const char *words, const char *says)
 static void test_usage(void **state)
 {
     bench *b = make_bench(*state);
-    refuses(b, "corpus pack --tokenizer @t.model --out @a", "no corpus is named");
+    refuses(b, "corpus pack --tokenizer @t.model --out @a", "name a corpus");
     refuses(b, "corpus pack @c @d --tokenizer @t.model --out @a", "unexpected argument");
     refuses(b, "corpus pack @c --tokenizer @t.model", "--out DIR is missing");
     refuses(b, "corpus pack @c --out @a", "--tokenizer FILE is missing");
@@ -149,9 +149,9 @@ static void test_shares(void **state)
     assert_true(low > n / 6 && low < n / 2);
     assert_memory_equal(all, parts, sizeof all);
     refuses(b, "corpus pack @c --tokenizer @t.model --out @e --from 0.5 --to 0.5 -q",
-            "no share of the files from 0.5 to 0.5");
+            "share of the files from 0.5 to 0.5: expected");
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b --to 0.4 -q --resume",
-            "was begun with other options");
+            "was written with other options");
     free(b);
 }
 
@@ -182,17 +182,17 @@ static void test_results(void **state)
     hpc_test_says(o->out, "train                 211");
     hpc_test_says(o->err, "tokens");
     script(b->place, "diff -r a/train b");
-    refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "holds a data set");
+    refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q", "contains a data set");
     assert_int_equal(b->outcome.code, 2);
     refuses(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume --fim-rate 0",
-            "was begun with other options");
+            "was written with other options");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");
     assert_int_equal(o->code, 0);
     script(b->place, "diff -r a/train b; truncate -s -1 b/00000.shard");
     o = command(b, "corpus pack @c --tokenizer @t.model --out @b -q --resume");
     assert_int_equal(o->code, 0);
-    hpc_test_says(o->err, "b/00000.shard is cut off: ");
-    hpc_test_says(o->err, "; from there on all is made again\n");
+    hpc_test_says(o->err, "b/00000.shard is truncated: ");
+    hpc_test_says(o->err, "; rebuilding it and all later shards\n");
     script(b->place, "diff -r a/train b");
     assert_int_equal(command(b, "corpus loops @c --out @l -q")->code, 0);
     o = command(b, "corpus pack @c --task pragma --loops @l --tokenizer @t.model --out @d -q");
@@ -261,7 +261,7 @@ static void test_perf(void **state)
     o = command(b, PACK_PERF "--held-out none --out @e");
     assert_int_equal(o->code, 0);
     hpc_test_says(o->out, ", 0 left out\n");
-    refuses(b, PACK_PERF "--out @e --resume", "was begun with other options");
+    refuses(b, PACK_PERF "--out @e --resume", "was written with other options");
     free(b);
 }
 

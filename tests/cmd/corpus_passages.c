@@ -171,7 +171,7 @@ static void says_what_is_wrong(void **state)
                  {"corpus passages --out @x", "name one corpus"},
                  {"corpus passages @c @c --out @x", "name one corpus"},
                  {"corpus passages -q @one --out @x", "no complete corpus"},
-                 {"corpus passages -q @e --out @x", "has no files for training"},
+                 {"corpus passages -q @e --out @x", "has no training files"},
                  {"corpus passages -q @c --out @none/x", "none/x"}};
     place *p = *state;
     make_corpus(p);

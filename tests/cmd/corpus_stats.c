@@ -116,7 +116,7 @@ static void refuses(void **state)
 {
     static const struct {
         const char *words, *says;
-    } cases[] = {{"stats", "one corpus is needed"},
+    } cases[] = {{"stats", "name one corpus"},
                  {"stats @none", "none"},
                  {"stats @c --plot @c.jpg", ".png, .svg or .html"}};
     place *p = *state;

@@ -94,7 +94,7 @@ static void a_directory_is_written_again(void **state)
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "/a: llama, 21472 parameters in f32 (83.9 KiB), 2 layers of 32, a "
                          "vocabulary of 61, a tokenizer of ");
-    hpc_test_says(o.err, "tokens, the model knows the first 61 of them"); /* a warning */
+    hpc_test_says(o.err, "tokens, the vocabulary of the model only the first 61"); /* a warning */
     same_file(state, "a/tokenizer.json", "src/tokenizer.json");
     same_file(state, "a/generation_config.json", "src/generation_config.json");
     same_file(state, "a/README.md", "src/README.md");
@@ -115,7 +115,7 @@ static void numbers_are_narrowed(void **state)
     int64_t n;
     hpc_test_command_in(&o, root_of(state), "import " LLAMA " --out @a --dtype bf16 --json");
     assert_int_equal(o.code, 0);
-    hpc_test_says(o.err, "hpccoder import: there is no tokenizer beside the model");
+    hpc_test_says(o.err, "hpccoder import: there is no tokenizer next to the model");
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "report"));
     test_ok(hpc_json_int(&n, hpc_json_get(root, "parameters"), "parameters"));
     assert_int_equal(n, 21472);
@@ -192,8 +192,8 @@ static void blocks_are_a_quarter(void **state)
     hpc_test_command_in(&o, root_of(state),
                         "export @src --to gguf --dtype q4_K --out @a.gguf --json");
     assert_int_equal(o.code, 0);
-    hpc_test_says(o.err, "hpccoder export: tensors of q8_0 and not q4_K, for rows that are no "
-                         "multiples of 256: 1 (blk.0.ffn_down.weight");
+    hpc_test_says(o.err, "hpccoder export: tensors in q8_0 instead of q4_K, because their rows are "
+                         "not multiples of 256: 1 (blk.0.ffn_down.weight");
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "report"));
     test_ok(hpc_json_text(&text, hpc_json_get(root, "dtype"), "dtype"));
     assert_string_equal(text, "q4_K");
@@ -286,33 +286,33 @@ static void mistakes_are_named(void **state)
     make_source(state);
     refuse(state, "import", "name one model directory or FILE.gguf to");
     refuse(state, "import @src @src", "name one model directory");
-    refuse(state, "import @src", "--out is needed");
+    refuse(state, "import @src", "--out is missing");
     refuse(state, "import @src --out @out --dtype f8", "--dtype");
-    refuse(state, "export @src @src --out @out", "name one model directory or FILE.gguf to export");
+    refuse(state, "export @src @src --out @out",
+           "name one model directory, FILE.gguf or folder of a run to export");
     refuse(state, "export @src --out @out --to onnx", "--to");
-    refuse(state, "export @src --to gguf", "--out is needed: the file to write, FILE.gguf");
-    refuse(state, "export @src --out @out --to gguf",
-           "/out: the name of such a file ends in .gguf");
-    refuse(state, "export @src --out @out --dtype q8_0", "--dtype q8_0: a directory holds f32");
+    refuse(state, "export @src --to gguf", "--out is missing: the file to write, FILE.gguf");
+    refuse(state, "export @src --out @out --to gguf", "/out: the file name must end in .gguf");
+    refuse(state, "export @src --out @out --dtype q8_0", "--dtype q8_0: only files support it");
     copy(state, "tests/fixtures/byte_level/gpt2.json", "src/tokenizer.json");
     refuse(state, "export @src --out @out.gguf --to gguf -q",
            "src: 1000 tokens are more than the 61 of the model");
     test_ok(hpc_file_remove(hpc_test_path(path, *state, "src/tokenizer.json")));
-    refuse(state, "import @src --out @src", "/src: it is not empty (config.json)");
+    refuse(state, "import @src --out @src", "/src: the folder is not empty (config.json)");
     refuse(state, "import @nowhere --out @out -q", "nowhere/config.json: No such file");
     replace(state, "src/config.json", "LlamaForCausalLM", "PalmaForCausalLM");
     refuse(state, "import @src --out @out -q",
-           "src/config.json: architectures: PalmaForCausalLM is not known; the families known are");
+           "src/config.json: architectures: unknown family PalmaForCausalLM; expected one of");
     replace(state, "src/config.json", "PalmaForCausalLM", "LlamaForCausalLM");
     replace(state, "src/config.json", "\"intermediate_size\": 48", "\"intermediate_size\": 49");
-    refuse(state, "import @src --out @out -q", "is [48,32], the configuration makes it [49,32]");
+    refuse(state, "import @src --out @out -q", "is [48,32], the configuration needs [49,32]");
     replace(state, "src/config.json", "\"intermediate_size\": 49", "\"intermediate_size\": 48");
     replace(state, "src/model.safetensors", "model.layers.1.mlp.up", "model.layers.1.mlp.op");
     refuse(state, "import @src --out @out -q", "model.layers.1.mlp.up_proj.weight is missing");
     test_ok(hpc_file_remove(hpc_test_path(path, *state, "src/model.safetensors")));
     refuse(state, "import @src --out @out -q", "src has no model.safetensors");
     write_text(state, "src/pytorch_model.bin", "x");
-    refuse(state, "import @src --out @out -q", "pickled weights only");
+    refuse(state, "import @src --out @out -q", "only pickled weights");
 }
 
 /* What a fine-tuning would draw is missed before anything is written. */
@@ -330,7 +330,8 @@ static void a_head_that_is_not_there_is_named(void **state)
     test_ok(hpc_file_save(path, other.data, other.n));
     hpc_buf_release(&text);
     hpc_buf_release(&other);
-    refuse(state, "import @src --out @out -q", "a head for classes, and it holds no score.weight");
+    refuse(state, "import @src --out @out -q",
+           "a classification head, but score.weight is missing");
 }
 
 /* The last element of the last tensor, so that all of the file is read. */
@@ -395,7 +396,7 @@ static void a_file_without_a_tokenizer_has_none(void **state)
     hpc_test_says(o.err, "there is no tokenizer in the model's file");
     assert_int_equal(hpc_test_entries(hpc_test_path(path, *state, "a")), 4); /* with its name */
     ;
-    refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf: it holds no tokenizer");
+    refuse(state, "tokenizer decode - --model @a.gguf", "/a.gguf: it has no tokenizer");
 }
 
 static void damaged_files_are_named(void **state)
@@ -405,7 +406,7 @@ static void damaged_files_are_named(void **state)
     make_source(state);
     hpc_test_command_in(&o, root_of(state), "export @src --to gguf --out @a.gguf -q");
     assert_int_equal(o.code, 0);
-    refuse(state, "export @src --to gguf --out @a.gguf", "/a.gguf: it is there already");
+    refuse(state, "export @src --to gguf --out @a.gguf", "/a.gguf: the file exists");
     test_ok(hpc_file_open(&v, hpc_test_path(path, *state, "a.gguf")));
     hpc_test_path(path, *state, "cut.gguf");
     const size_t cuts[] = {0, 3, 100, 1000, v.bytes / 2, v.bytes - 64};

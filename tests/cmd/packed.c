@@ -62,9 +62,9 @@ static void it_completes_as_its_model(void **state)
     assert_string_equal(o.out, text);
     assert_string_equal(o.err, "");
     run(state, "complete @a.c --at 3 --stop function --model " PILOT " -v --threads 2");
-    hpc_test_says(o.err, "complete: llama of 6769920 parameters, loaded; cpu ");
+    hpc_test_says(o.err, "complete: llama with 6769920 parameters, loaded; cpu ");
     run(state, "complete @a.c --at 3 --stop function --model @p.packed -v --threads 1");
-    hpc_test_says(o.err, "complete: llama of 6769920 parameters, mapped; cpu ");
+    hpc_test_says(o.err, "complete: llama with 6769920 parameters, mapped; cpu ");
     hpc_test_says(o.err, ", 1 thread, up to ");
     run(state, "export " PILOT " --to packed --dtype q4_0 --out @q.packed -q");
     hpc_test_says(o.out, " parameters in q4_0 (");
@@ -73,7 +73,7 @@ static void it_completes_as_its_model(void **state)
     run(state, "complete @a.c --at 3 --stop function --model @q.packed");
     assert_string_equal(o.out, text);
     refuses(state, "complete @a.c --model @p.packed --weights q4_0",
-            "p.packed: its matrices are packed as they are; for q4_0, name the model");
+            "p.packed: the types of a packed model are fixed; for q4_0, use the model");
 }
 
 static void the_report_has_the_files_size(void **state)
@@ -93,7 +93,7 @@ static void the_report_has_the_files_size(void **state)
     hpc_file_close(&v);
     hpc_json_free(root);
     run(state, "export " LLAMA " --to packed --out @b.packed");
-    hpc_test_says(o.err, "there is no tokenizer beside the model");
+    hpc_test_says(o.err, "there is no tokenizer next to the model");
 }
 
 static void mistakes_are_named(void **state)
@@ -101,19 +101,16 @@ static void mistakes_are_named(void **state)
     make_source(state);
     run(state, "export " LLAMA " --to packed --dtype q8_0 --out @a.packed -q");
     refuses(state, "export " LLAMA " --to packed",
-            "--out is needed: the file to write, FILE.packed");
+            "--out is missing: the file to write, FILE.packed");
     refuses(state, "export " LLAMA " --to packed --out @a.gguf",
-            "/a.gguf: the name of such a file ends in .packed");
-    refuses(state, "export " LLAMA " --to packed --out @a.packed",
-            "/a.packed: it is there already");
-    refuses(state, "import " LLAMA " --packed --out @out",
-            "the name of such a file ends in .packed");
+            "/a.gguf: the file name must end in .packed");
+    refuses(state, "export " LLAMA " --to packed --out @a.packed", "/a.packed: the file exists");
+    refuses(state, "import " LLAMA " --packed --out @out", "the file name must end in .packed");
     refuses(state, "import " LLAMA " --out @out --dtype q8_0",
-            "--dtype q8_0: a directory holds f32");
-    refuses(state, "import @a.packed --out @out -q", "a.packed: a packed model is there to be run");
-    refuses(state, "export @a.packed --to gguf --out @b.gguf -q",
-            "a packed model is there to be run");
-    refuses(state, "complete @a.c --model @a.packed", "a.packed: it holds no tokenizer");
+            "--dtype q8_0: only files support it");
+    refuses(state, "import @a.packed --out @out -q", "a.packed: a packed model can only be run");
+    refuses(state, "export @a.packed --to gguf --out @b.gguf -q", "a packed model can only be run");
+    refuses(state, "complete @a.c --model @a.packed", "a.packed: it has no tokenizer");
     refuses(state, "complete @a.c --model @none.packed", "none.packed: No such file");
 }
 
@@ -135,12 +132,12 @@ static void damaged_files_are_named(void **state)
     }
     all.data[200] ^= 1;
     test_ok(hpc_file_save(path, all.data, all.n));
-    refuses(state, "complete @a.c --model @bad.packed", "its head is damaged: it has another hash");
+    refuses(state, "complete @a.c --model @bad.packed", "its header is damaged: the hash is wrong");
     all.data[200] ^= 1;
     memcpy(all.data + 16, "panel32/64", sizeof "panel32/64");
     test_ok(hpc_file_save(path, all.data, all.n));
     refuses(state, "complete @a.c --model @bad.packed",
-            "its numbers lie as panel32/64, and this program takes panel16/64; make it again: "
+            "its data layout is panel32/64, this program needs panel16/64; rebuild it with "
             "hpccoder export MODEL --to packed --out FILE.packed");
     hpc_buf_release(&all);
 }

@@ -27,9 +27,9 @@ static void collects(void **state)
     script(p, LINE);
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1", 2,
            "that do not build                                   3",
-           "the build: hpccoder: it ended with status 127: sh: 1: ");
+           "the build: hpccoder: it exited with status 127: sh: 1: ");
     script(p, "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
-    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --again", 0,
+    expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --retry", 0,
            "measured now                                        3", "3 of 3 commits");
     expect(p, "--repo @r --run ./go --build @build --metric time --db @h.db -n 1 --json -q", 0,
            "\"there\": 3", "");
@@ -43,19 +43,20 @@ static void wrong_usage_is_said(void **state)
 {
     static const struct {
         const char *words, *err;
-    } cases[] = {{"--repo @r --db @h.db", "--run CMD is missing"},
-                 {"--repo @r --run x", "--db FILE is missing"},
-                 {"--repo @r --run x --db @h.db --range a...b", "two dots, as in v1..HEAD"},
-                 {"--repo @r --run x --db @h.db --range HEAD~9..", "goes beyond the history"},
-                 {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
-                 {"--repo @r --run x --db @h.db --metric speed", "metric 'speed' is none"},
-                 {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
-                 {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "it is not set here"},
-                 {"--repo @none --run x --db @h.db", "none"},
-                 {"--repo @r --run x --db @text", "file is not a database"},
-                 {"--repo @r --run nobody --db @n.db -n 1",
-                  "none of 3 commits could be measured: 0 do not build, 3 do not run"},
-                 {"--repo @r --run x --db @h.db more", "unexpected argument 'more'"}};
+    } cases[] = {
+        {"--repo @r --db @h.db", "--run CMD is missing"},
+        {"--repo @r --run x", "--db FILE is missing"},
+        {"--repo @r --run x --db @h.db --range a...b", "two dots, as in v1..HEAD"},
+        {"--repo @r --run x --db @h.db --range HEAD~9..", "is beyond the start of the history"},
+        {"--repo @r --run x --db @h.db --range HEAD..HEAD", "has no commits"},
+        {"--repo @r --run x --db @h.db --metric speed", "unknown metric 'speed'"},
+        {"--repo @r --run x --db @h.db -m time -m time", "time is given twice"},
+        {"--repo @r --run x --db @h.db --env NOBODY_SET_THIS", "the variable is not set"},
+        {"--repo @none --run x --db @h.db", "none"},
+        {"--repo @r --run x --db @text", "file is not a database"},
+        {"--repo @r --run nobody --db @n.db -n 1",
+         "none of 3 commits could be measured: 0 do not build, 3 do not run"},
+        {"--repo @r --run x --db @h.db more", "unexpected argument 'more'"}};
     place *p = *state;
     script(p, LINE "cd ..; echo text > text");
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
@@ -70,8 +71,9 @@ static void histories_are_not_mixed(void **state)
                    "printf '#!/bin/sh\\ncp bench go; chmod +x go\\n' > build; chmod +x build");
     expect(p, "--repo @r --run ./go --build @build -m time --db @h.db -n 1", 0, NULL, NULL);
     script(p, "cp h.db before");
-    expect(p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
-           "h.db is the history of another repository: none of its 3 commits is in this one");
+    expect(
+        p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
+        "h.db is the history of another repository: none of its 3 commits is in this repository");
     script(p, "cmp h.db before");
     /* Nothing came of it: then it is of nobody. */
     expect(p, "--repo @r --run nobody -m time --db @n.db -n 1", 2, NULL, NULL);

@@ -77,7 +77,8 @@ static void predicts(place *p)
 {
     char deaf[sizeof o.out];
     trained(p, PREDICT "--model @b --json");
-    hpc_test_says(o.err, "the model learnt from what a language model says, and none is given");
+    hpc_test_says(o.err,
+                  "the model was trained with a language model, but --language is not given");
     snprintf(deaf, sizeof deaf, "%s", o.out);
     trained(p, PREDICT "--model @b --language @model --json");
     assert_string_equal(o.err, "");
@@ -88,7 +89,7 @@ static void predicts(place *p)
     trained(p, PREDICT "--model @a");
     assert_string_equal(o.err, "");
     hpc_test_refuses(&o, p->root, PREDICT "--model @a --language @model",
-                     "the model did not learn from what a language model says");
+                     "the model was trained without a language model");
     hpc_test_refuses(&o, p->root, PREDICT "--model @b --language @none", "none");
 }
 
@@ -111,7 +112,7 @@ static void test_language(void **state)
     predicts(p);
     hpc_test_refuses(&o, p->root, TRAIN "--out @x --language @none", "none");
     hpc_test_refuses(&o, p->root, TRAIN "--out @x --language pilot/pilot.gguf",
-                     "does not compare two functions");
+                     "does not classify changes");
 }
 
 int main(void)

@@ -141,7 +141,7 @@ static void test_text(void **state)
     begin(p);
     run_in(p, "c1..c21", "--run @go", 0);
     hpc_test_says(o.out, " of 21 commits measured, ");
-    hpc_test_says(o.out, " left alone: about ");
+    hpc_test_says(o.out, " not run: about ");
     hpc_test_says(o.out, " minutes saved, at ");
     char hex[41], text[128];
     hpc_git_id id = parsed(p, "r", "c14");
@@ -150,10 +150,10 @@ static void test_text(void **state)
              "  slower by 50.0 %% (t): %.12s  m\n      predicted: same; found by bisecting\n", hex);
     hpc_test_says(o.out, text);
     hpc_test_says(o.out, "  m\n      predicted: slower\n");
-    hpc_test_says(o.out, "changes within that make up for each other are not seen");
+    hpc_test_says(o.out, "changes inside that compensate each other are missed");
     run_in(p, "c1..c5", "--run @go", 0);
-    hpc_test_says(o.out, "2 of 5 commits measured, 3 left alone\n");
-    hpc_test_says(o.out, "no change shows between those that were measured");
+    hpc_test_says(o.out, "2 of 5 commits measured, 3 not run\n");
+    hpc_test_says(o.out, "no change between the measured commits");
 }
 
 /* Commits that do not run are passed over; where that leaves several, all of them are told. */
@@ -209,10 +209,10 @@ static void test_what_is_asked_wrongly(void **state)
                  {"c20..c21 --measure --run x", "--db FILE is missing"},
                  {"c20..c21 --run x", "nothing is built or run without --measure"},
                  {"c20..c21 --memory-mib 10", "nothing is built or run without --measure"},
-                 {"c20..c21 --again", "nothing is built or run without --measure"},
-                 {"c20..c21 --measure --run x --db @h.db --all", "by first parents"},
-                 {"c20..c21 --measure --run x --db @h.db --format sarif", "as text or JSON"},
-                 {"c20..c21 --measure --run x --db @h.db -m speed", "metric 'speed' is none"},
+                 {"c20..c21 --retry", "nothing is built or run without --measure"},
+                 {"c20..c21 --measure --run x --db @h.db --all", "follows first parents"},
+                 {"c20..c21 --measure --run x --db @h.db --format sarif", "prints text or JSON"},
+                 {"c20..c21 --measure --run x --db @h.db -m speed", "unknown metric 'speed'"},
                  {"c20..c21 --measure --run x --db @go", "go"}};
     place *p = *state;
     char all[HPC_TEST_WORDS];

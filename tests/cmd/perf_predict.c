@@ -110,7 +110,7 @@ static void test_text(void **state)
     put_text(p, "acks", "a|b as it must be\nnowhere at all\n");
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks", 0);
     says("FAIL  acknowledged: as it must be");
-    hpc_test_says(o.err, "acks:2: nothing here is 'nowhere', so it acknowledges nothing");
+    hpc_test_says(o.err, "acks:2: ignored, because nothing in the range matches 'nowhere'");
     run_in(p, "renames..loops --fail-on 0.5 --ack @acks -q", 0);
     assert_string_equal(o.err, "");
     run_in(p, "loops..loops", 0);
@@ -258,7 +258,7 @@ static void test_markdown(void **state)
         assert_int_equal(bars, 4);
     }
     run_in(p, "first..renames --format markdown", 0);
-    says("### Performance: nothing to warn of\n");
+    says("### Performance: no warning\n");
     lacks("| what |");
 }
 
@@ -328,7 +328,7 @@ static void sarif_has(const large *l, int64_t least, int64_t most, int64_t n)
     hpc_buf out = {0};
     hpc_json *root = NULL;
     hpc_json_out w = {.buf = &out};
-    char left_out[64];
+    char left_out[80];
     predict_put_sarif(&w, &l->r);
     assert_int_equal(out.failed, 0);
     assert_true(out.n <= 10000000);
@@ -336,7 +336,7 @@ static void sarif_has(const large *l, int64_t least, int64_t most, int64_t n)
     const hpc_json *results = at(root, "runs/0/results");
     assert_in_range(hpc_json_n(results), least, most);
     hpc_test_says(out.data, "'worst' is probably slower (99 %)");
-    snprintf(left_out, sizeof left_out, "%lld results are left out",
+    snprintf(left_out, sizeof left_out, "%lld results with the lowest probabilities are omitted",
              (long long)(n - hpc_json_n(results)));
     hpc_test_says(out.data, left_out);
     hpc_json_free(root);
@@ -372,13 +372,13 @@ static void test_what_is_asked_wrongly(void **state)
 {
     static const struct {
         const char *words, *err;
-    } cases[] = {{"", "Give BASE..HEAD"},
+    } cases[] = {{"", "name the commits as BASE..HEAD"},
                  {"a..b c", "unexpected argument 'c'"},
                  {"a...b", "two dots, as in origin/main..HEAD"},
                  {"nowhere..HEAD", "nowhere"},
-                 {"HEAD~9..HEAD", "goes beyond the history"},
+                 {"HEAD~9..HEAD", "is beyond the start of the history"},
                  {"HEAD..HEAD --format html", "--format"},
-                 {"HEAD..HEAD --json --format sarif", "two formats"},
+                 {"HEAD..HEAD --json --format sarif", "exclude each other"},
                  {"HEAD..HEAD --fail-on 3", "--fail-on"},
                  {"HEAD..HEAD --repo @f", "f"},
                  {"HEAD..HEAD --repo @none", "none"},

@@ -58,7 +58,7 @@ static void make_history(place *p, const made *m, const char *name, bool counted
     for (int k = 1; k <= COMMITS; k++) {
         perf_attempt a = {.stage = "build", .command = "make", .machine = "box", .outcome = "done"};
         a.log = "cc f.c\nf.c:1: error: <b>no</b> \033[1msemicolon\n\n"
-                "hpccoder: it ended with status 1\n";
+                "hpccoder: it exited with status 1\n";
         if (k == BROKEN) a.outcome = "failed";
         assert_int_equal(
             perf_db_add_commit(d, m->id[k], k > 1 ? m->id[k - 1] : NULL, 1700000000 + 86400LL * k),
@@ -108,7 +108,7 @@ static void steps_are_printed(void **state)
     hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box\n"
                          "    29 of 30 commits measured, 1 failed\n");
     hpc_test_says(o.out, "labels: 1 slower, 27 same, 0 faster, 0 undecided\n");
-    hpc_test_says(o.out, "change points, the largest first\n");
+    hpc_test_says(o.out, "change points, largest first\n");
     snprintf(line, sizeof line, "[1]  %.12s  this one                  slow it down\n", m.id[STEP]);
     hpc_test_says(o.out, line);
     snprintf(line, sizeof line, "[1]  %.12s  slower against %.12s  slow it down\n", m.id[STEP],
@@ -170,7 +170,7 @@ static void steps_are_in_the_json(void **state)
         assert_int_equal(hpc_json_n(failed), 1);
         assert_string_equal(word(hpc_json_at(failed, 0), "commit"), m.id[BROKEN]);
         assert_string_equal(word(hpc_json_at(failed, 0), "log"),
-                            "hpccoder: it ended with status 1: f.c:1: error: <b>no</b> "
+                            "hpccoder: it exited with status 1: f.c:1: error: <b>no</b> "
                             "[1msemicolon");
         x = hpc_json_at(points, HOSTILE - 1);
         assert_string_equal(word(x, "subject"),
@@ -216,14 +216,14 @@ static void pages_are_whole(void **state)
     /* All change points, each in its series, and each among the labels of its series. */
     assert_int_equal(times(page.data, "<td class=\"wrap\">slow it down</td>"), 6);
     assert_int_equal(times(page.data, "<td>this one</td>"), 4);
-    hpc_test_says(page.data, "<td class=\"wrap\">hpccoder: it ended with status 1: f.c:1: error: "
+    hpc_test_says(page.data, "<td class=\"wrap\">hpccoder: it exited with status 1: f.c:1: error: "
                              "&lt;b&gt;no&lt;/b&gt; [1msemicolon</td>");
     snprintf(text, sizeof text, "<title>%d: %.12s  2023-12-04\nslow it down\n22.0", STEP,
              m.id[STEP]);
     hpc_test_says(page.data, text);
     snprintf(text, sizeof text, ") against %.12s: slower</title>", m.id[STEP - 1]);
     assert_int_equal(times(page.data, text), 2);
-    snprintf(text, sizeof text, "\nchange %d\nthe build failed: hpccoder: it ended", BROKEN);
+    snprintf(text, sizeof text, "\nchange %d\nthe build failed: hpccoder: it exited", BROKEN);
     assert_int_equal(times(page.data, text), 2);
     /* A mark for each label and failure, a strip for each step. */
     assert_int_equal(times(page.data, "class=\"strip\""), 2);
@@ -312,7 +312,7 @@ static void builds_are_told_apart(void **state)
     assert_int_equal(perf_db_commit(d), 0);
     perf_db_close(d);
     o = run(p, "--db @h.db");
-    hpc_test_says(o.out, "[3] time of './bench <a> & 'b'' on box, built by '(nobody recorded it)'");
+    hpc_test_says(o.out, "[3] time of './bench <a> & 'b'' on box, built by '(not recorded)'");
     o = run(p, "--db @h.db --series fast");
     hpc_test_says(o.out, "[1] time of './bench <a> & 'b'' on box\n");
     o = run(p, "--db @h.db --json");
@@ -330,9 +330,9 @@ static void branches_are_shown(void **state)
     make_history(p, &m, "h.db", false);
     for (int round = 0; round < 2; round++) {
         hpc_test_outcome o = run(p, "--db @h.db --out @r");
-        assert_int_equal(times(o.out, "are of branches"), round);
+        assert_int_equal(times(o.out, "on branches"), round);
         read_file(&page, p, "r/index.html");
-        assert_int_equal(times(page.data, "of a branch<"), round);
+        assert_int_equal(times(page.data, "on a branch<"), round);
         page.n = 0;
         assert_int_equal(perf_db_create(&d, in(p, "h.db")), 0);
         for (int k = 1; k <= 2; k++) {
@@ -373,8 +373,8 @@ static void refuses(void **state)
     } cases[] = {{"", "--db FILE is missing"},
                  {"--db @none.db", "none.db: there is no such performance history"},
                  {"--db @text", "file is not a database"},
-                 {"--db @h.db --metric speed", "none of 1 series is of such a metric"},
-                 {"--db @h.db --series nobody", "none of 1 series is of such"},
+                 {"--db @h.db --metric speed", "none of 1 series has this metric"},
+                 {"--db @h.db --series nobody", "none of 1 series has this"},
                  {"--db @h.db --repo @none", "none"},
                  {"--db @h.db --threshold -1", "threshold"},
                  {"--db @h.db --out @text", "text"},

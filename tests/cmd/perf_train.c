@@ -86,13 +86,14 @@ static void learns_and_learns_again(void **state)
     expect(&o, p, "--db @h.db --metric cost --evaluate --out @m", 0,
            "r                                     15      30      15         0          0        0",
            "");
-    hpc_test_says(o.out, "by cost; says \"slower\" of at most 5 %");
-    hpc_test_says(o.out, "the last part of each repository's time left out: 4 slower, 9 the same, "
-                         "5 faster, of 1 repositories");
+    hpc_test_says(o.out, "by cost; calls at most 5 %");
+    hpc_test_says(o.out, "leaving out the last part of each repository's history: 4 slower, 9 the "
+                         "same, 5 faster, of 1 repositories");
     hpc_test_says(o.out, "AUROC of slower        1.000 [ 1.000, 1.000]   0.500");
     hpc_test_says(o.out, "bag of tokens");
     /* The same from the file of examples alone, to the last bit, and no path of ours in it. */
-    expect(&o, p, "--examples @m/examples.csv --out @n --evaluate", 0, "no bag of tokens: ", "");
+    expect(&o, p, "--examples @m/examples.csv --out @n --evaluate", 0,
+           "no bag-of-tokens baseline: ", "");
     script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv; ! grep -q / "
               "m/examples.csv; test $(wc -l < m/examples.csv) = 61");
     /* Packed, and as before there were the last two features: these are found in the repository. */
@@ -100,7 +101,7 @@ static void learns_and_learns_again(void **state)
               "sed -E 's/(,[^,]*){8}$//' m/examples.csv >old");
     expect(&o, p, "--examples @packed --out @n", 0, "", "");
     script(p, "cmp m/examples.csv n/examples.csv");
-    expect(&o, p, "--examples @old --out @n", 2, NULL, "old: it was made without estimate_change");
+    expect(&o, p, "--examples @old --out @n", 2, NULL, "old: it lacks estimate_change");
     expect(&o, p, "--examples @old --repo other=@r --out @n", 2, NULL, "--repo r=DIR");
     expect(&o, p, "--examples @old --repo r=@r --out @n", 0, "", "");
     script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv");
@@ -166,12 +167,13 @@ static void heat_is_learnt_and_heard(void **state)
     make_history(p, "h.db", true);
     make_heat(p);
     expect(&o, p, "--db @h.db -m cost --out @without", 0, "", "");
-    expect(&o, p, "--db @h.db -m cost --heat r=@hot.db --out @m", 0, "", "");
+    expect(&o, p, "--db @h.db -m cost --line-profile r=@hot.db --out @m", 0, "", "");
     char all[512];
     snprintf(all, sizeof all, "test $(%s) = 60", count);
     script(p, all);
     expect(&o, p,
-           "--examples @without/examples.csv --repo r=@r --heat r=@hot.db -m cost --evaluate --out "
+           "--examples @without/examples.csv --repo r=@r --line-profile r=@hot.db -m cost "
+           "--evaluate --out "
            "@n",
            0, "bag of tokens", ""); /* their text is at hand */
     script(p, "cmp m/examples.csv n/examples.csv; cmp m/model.json n/model.json");
@@ -186,10 +188,10 @@ static void heat_is_learnt_and_heard(void **state)
     hpc_test_command_in(&o, p->root, "perf predict --repo @r --model @m main~2.. --json");
     assert_string_not_equal(o.out, heard);
     free(heard);
-    hpc_test_says(o.err, "no history that tells it is given (--db)");
+    hpc_test_says(o.err, "no history with one is given (--db)");
     hpc_test_command_in(&o, p->root,
                         "perf predict --repo @r --model @m --db @cold.db main~1..main");
-    hpc_test_says(o.err, "the history does not tell in which lines the cost is");
+    hpc_test_says(o.err, "the history has no line profile");
     script(p, "new s; echo 'int f;' > f.c; save; echo 'int g;' > f.c; save; cd ..; "
               "git clone -q --depth 1 \"file://$PWD/s\" cut");
     hpc_test_command_in(&o, p->root, "perf predict --repo @s --model @m --db @hot.db HEAD~1..");
@@ -197,15 +199,15 @@ static void heat_is_learnt_and_heard(void **state)
     hpc_test_says(o.err, "hot.db is the history of another repository: none of its 1 commits");
     hpc_test_command_in(&o, p->root, "perf predict --repo @cut --model @m --db @hot.db HEAD..");
     assert_int_equal(o.code, 0); /* what is cut off might have them */
-    expect(&o, p, "--db @h.db --heat r=@other.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile r=@other.db --out @x", 2, NULL,
            "other.db is the history of another repository");
-    expect(&o, p, "--db @h.db --heat @hot.db --out @x", 2, NULL,
-           "the name of the repository first");
-    expect(&o, p, "--db @h.db --heat s=@hot.db --out @x", 2, NULL,
-           "nothing is about a repository s");
-    expect(&o, p, "--db @h.db --heat r=@cold.db --out @x", 2, NULL,
-           "cold.db does not tell in which lines the cost is");
-    expect(&o, p, "--db @h.db --heat r=@none.db --out @x", 2, NULL,
+    expect(&o, p, "--db @h.db --line-profile @hot.db --out @x", 2, NULL,
+           "with the name of the repository");
+    expect(&o, p, "--db @h.db --line-profile s=@hot.db --out @x", 2, NULL,
+           "no history is about repository s");
+    expect(&o, p, "--db @h.db --line-profile r=@cold.db --out @x", 2, NULL,
+           "cold.db has no line profile");
+    expect(&o, p, "--db @h.db --line-profile r=@none.db --out @x", 2, NULL,
            "there is no such performance history");
 }
 
@@ -216,9 +218,10 @@ static void repositories_are_found(void **state)
     make_repository(p);
     make_history(p, "h.db", false);
     script(p, "new other; echo a > a; save; cd ..; git clone -q --depth 3 file://$PWD/r cut");
-    expect(&o, p, "--db @h.db -o @m", 2, NULL, "h.db: it does not say where its repository is");
+    expect(&o, p, "--db @h.db -o @m", 2, NULL,
+           "h.db: it does not record the path of its repository");
     expect(&o, p, "--db @h.db -o @m --repo @other", 2, NULL,
-           "none of the repositories that are given has its commits");
+           "none of the repositories given contains its commits");
     expect(&o, p, "--db @h.db -o @m --repo @none", 2, NULL, "none");
     expect(&o, p, "--db @h.db -o @m --repo @other --repo mine=@r -m cost", 0, "\nmine  ", "");
     script(p, "grep -q '^mine,cost,' m/examples.csv");
@@ -230,7 +233,7 @@ static void repositories_are_found(void **state)
     expect(&o, p, "--db @said.db -o @m --repo @moved", 0, "\nmoved  ", "");
     /* Learnt by cost, which comes first; both are kept. */
     script(p, "test $(grep -c '^moved,time,' m/examples.csv) = 60");
-    hpc_test_says(o.out, "60 commits are learnt from");
+    hpc_test_says(o.out, "60 commits used for training");
     hpc_test_says(o.out, "by cost; ");
 }
 

@@ -38,10 +38,10 @@ static void a_plan_that_does_not_fit(void **state)
     hpc_test_command(&o, "plan check " TINY "--grid data=2 --memory 0.001");
     assert_int_equal(o.code, 1);
     hpc_test_says(o.out, "memory   rank 0 needs ");
-    hpc_test_says(o.out, ", --memory allows 1.0 MiB: fewer sequences");
+    hpc_test_says(o.out, ", --memory allows 1.0 MiB: use fewer sequences");
     hpc_test_refuses(&o, NULL, "plan check --grid data=3", "6 and 9 are the nearest that work");
     hpc_test_refuses(&o, NULL, "plan check --shape no-such",
-                     "no known shape, and no model directory");
+                     "neither a known shape nor a model directory");
     hpc_test_refuses(&o, NULL, "plan check extra", "unexpected argument 'extra'");
 }
 
@@ -107,13 +107,13 @@ static void grids_are_ranked(void **state)
     for (int k = 0; k < 5; k++) assert_true(number("ranks", k) == 8);
     for (int k = 1; k < 5; k++) assert_true(number("step_s", k) >= number("step_s", k - 1));
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --best 7 " TINY,
-                     "no grid of 7 ranks divides 8 sequences");
+                     "no grid of 7 ranks divides both 8 sequences");
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --best 8 --grid data=2",
                      "--grid and --best");
-    hpc_test_refuses(&o, NULL, "plan simulate --grid data=2", "--machine names a file");
+    hpc_test_refuses(&o, NULL, "plan simulate --grid data=2", "--machine is missing: name a file");
     hpc_test_refuses(&o, NULL, "plan simulate --machine nowhere", "--machine nowhere: neither");
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --accumulate 3",
-                     "--sequences 8 are not divided by --accumulate 3");
+                     "--sequences 8 is not a multiple of --accumulate 3");
 }
 
 #define PRUNED "--hidden 64 --ffn 96 --kv-heads 4 --length 32 --dtype bf16 "
@@ -166,11 +166,11 @@ static void a_pruned_plan_is_proven(void **state)
     strcat(words, "--prune 0.9");
     hpc_test_command(&o, words);
     assert_int_equal(o.code, 0);
-    hpc_test_refuses(&o, NULL, "plan check --prune 1", "prune=1: a share of at least 0 and below");
+    hpc_test_refuses(&o, NULL, "plan check --prune 1", "prune=1 must be in [0, 1");
     hpc_test_refuses(&o, NULL, "plan check --prune 0.5 --zero 2 --grid data=2",
-                     "zero=2: of a pruned model ranks share out the optimizer's state alone");
+                     "zero=2: ranks can only shard the optimizer's state of a pruned model");
     hpc_test_refuses(&o, NULL, "plan simulate --machine dgx-h100 --prune 0.5 --optimizer soap",
-                     "prune: soap's moments");
+                     "prune: the moments of soap");
     hpc_test_command(&o, "plan show --layers 1 --grid data=2,row=2 --prune 0.9 --rank 3");
     assert_int_equal(o.code, 0);
     hpc_test_says(o.out, "self_attn.o_proj.weight@1 = pick(x=");

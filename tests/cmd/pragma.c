@@ -76,13 +76,13 @@ static void test_text(void **state)
     assert_string_equal(o.err, "");
     hpc_test_says(o.out, "a.c:3: conditional\n     3 |     for (int i = 0; i < n; i++) y[i]");
     hpc_test_says(o.out, "\n       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n");
-    hpc_test_says(o.out, "    assumes: x and y do not overlap, or are the same [x == y || x + n <= "
-                         "y || y + n <= x]\n");
+    hpc_test_says(o.out, "    assumes: x and y do not overlap, or are equal [x == y || "
+                         "x + n <= y || y + n <= x]\n");
     hpc_test_says(o.out, "a.c:8: parallel\n");
     hpc_test_says(o.out, "    propose: #pragma omp parallel for reduction(+:s) if(n > 200000)\n");
-    hpc_test_says(o.out, "    reduction: line 9: s is only ever folded with +");
+    hpc_test_says(o.out, "    reduction: line 9: s is only updated with +");
     hpc_test_says(o.out, "a.c:14: unsafe\n");
-    hpc_test_says(o.out, "the same place, 1 iteration apart\n");
+    hpc_test_says(o.out, "the same location, 1 iteration apart\n");
     hpc_test_says(o.out, "a.c:19: unknown\n");
     hpc_test_says(o.out, "a.c:23: parallel\n");
     hpc_test_says(o.out, "    no directive: it is too small to pay\n");
@@ -145,7 +145,7 @@ static void test_json(void **state)
         assert_int_equal(hpc_json_n(assumed), i == 0);
         if (i == 0) {
             assert_string_equal(text_of(hpc_json_at(assumed, 0), "text"),
-                                "x and y do not overlap, or are the same");
+                                "x and y do not overlap, or are equal");
             assert_string_equal(text_of(hpc_json_at(assumed, 0), "check"),
                                 "x == y || x + n <= y || y + n <= x");
         }
@@ -170,7 +170,7 @@ static void fixed(void **state, const char *options, const char *before, const c
     holds(state, "f.cpp", after);
     run(state, 0, words); /* again, it changes nothing */
     holds(state, "f.cpp", after);
-    hpc_test_says(o.out, "0 directives put in\n");
+    hpc_test_says(o.out, "0 directives inserted\n");
 }
 
 #define F      "void f(int n, double *y)\n{\n"
@@ -225,10 +225,10 @@ static void fix_refuses_read_only_files(void **state)
     assert_int_equal(chmod(hpc_test_path(path, *state, "locked.c"), 0444), 0);
     run(state, 2, "pragma --fix @locked.c @open.c");
     hpc_test_says(o.err, "locked.c: it is read-only (mode 0444); --force changes it");
-    hpc_test_says(o.out, "1 directive put in\n");
+    hpc_test_says(o.out, "1 directive inserted\n");
     holds(state, "locked.c", text);
     run(state, 0, "pragma --fix --force @locked.c @open.c");
-    hpc_test_says(o.out, "1 directive put in\n");
+    hpc_test_says(o.out, "1 directive inserted\n");
 }
 
 static void stays(void **state, const char *name, const char *text, const char *because)
@@ -237,7 +237,7 @@ static void stays(void **state, const char *name, const char *text, const char *
     write_text(state, name, text);
     snprintf(words, sizeof words, "pragma --fix --conditional @%s", name);
     run(state, 0, words);
-    hpc_test_says(o.out, "0 directives put in\n");
+    hpc_test_says(o.out, "0 directives inserted\n");
     holds(state, name, text);
     snprintf(words, sizeof words, "pragma @%s", name);
     run(state, 0, words);
@@ -251,15 +251,15 @@ static void test_fix_leaves_alone(void **state)
     NEED_LIBRARY;
     stays(state, "m.c",
           "#define EACH(i, n) for (int i = 0; i < n; i++)\n" F "    EACH(i, n) y[i] = 0;\n}\n",
-          "it comes out of a macro");
+          "it is expanded from a macro");
     stays(state, "b.c", "#define ZERO " LOOP "\n" F "    ZERO\n}\n", NULL);
     stays(state, "h.h", "static inline " F "    " LOOP "\n}\n", "is a header");
-    stays(state, "l.c", "# 1 \"y.in\"\n" F "    " LOOP "\n}\n", "made from another one, as line 1");
+    stays(state, "l.c", "# 1 \"y.in\"\n" F "    " LOOP "\n}\n", "from another one (line 1)");
     stays(state, "k.c", F "    " LOOP "\n}\n#line 7 \"y.in\"\n",
-          "made from another one, as line 5");
-    stays(state, "p.c", F "#pragma GCC ivdep\n    " LOOP "\n}\n", "the pragma of line 3 stands");
-    stays(state, "a.c", F "#pragma acc loop\n    // y\n    " LOOP "\n}\n", "the pragma of line 3");
-    stays(state, "q.c", F "    _Pragma(\"GCC ivdep\") " LOOP "\n}\n", "the pragma of line 3");
+          "generated from another one (line 5)");
+    stays(state, "p.c", F "#pragma GCC ivdep\n    " LOOP "\n}\n", "the pragma on line 3 precedes");
+    stays(state, "a.c", F "#pragma acc loop\n    // y\n    " LOOP "\n}\n", "the pragma on line 3");
+    stays(state, "q.c", F "    _Pragma(\"GCC ivdep\") " LOOP "\n}\n", "the pragma on line 3");
     stays(state, "o.c", F "#pragma omp parallel for\n    " LOOP "\n}\n", "has: #pragma omp par");
     stays(state, "i.c", F "#pragma omp parallel\n    {\n    " LOOP "\n    }\n}\n",
           "it runs inside a parallel region already");
@@ -357,9 +357,9 @@ static void test_check(void **state)
     run(state, 1, "pragma --check @good.c @bad.c");
     hpc_test_says(o.out, "bad.c:4: unsafe\n");
     hpc_test_says(o.out, "    which is wrong: iterations depend on each other\n");
-    hpc_test_says(o.out, "    better: take the directive away\n");
+    hpc_test_says(o.out, "    better: remove the directive\n");
     hpc_test_says(o.out, "bad.c:10: parallel\n");
-    hpc_test_says(o.out, "    which is wrong: a reduction is missing, or has another operator\n");
+    hpc_test_says(o.out, "wrong: a reduction clause is missing or has the wrong operator\n");
     hpc_test_says(o.out, "    better: #pragma omp parallel for reduction(+:s)\n");
     assert_null(strstr(o.out, "bad.c:16"));
     hpc_test_says(o.out, "\n2 wrong directives\n");
@@ -441,7 +441,7 @@ static void test_languages(void **state)
                "kernel void f(global float *a, int n)\n{\n"
                "    for (int i = 0; i < n; i++) a[i] = 0;\n}\n");
     run(state, 0, "pragma --fix @a.f90 @b.f @c.cl");
-    hpc_test_says(o.out, "0 directives put in\n");
+    hpc_test_says(o.out, "0 directives inserted\n");
     run(state, 0, "pragma --check @a.f90");
     run(state, 0, "pragma @a.f90 @b.f @c.cl");
     hpc_test_says(o.out, "a.f90:5: unknown\n     5 |   do i = 1, n\n       |   ^~~~~~~~~~~\n");
@@ -533,14 +533,14 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @a.c --guard --conditional", "exclude each other");
     hpc_test_refuses(&o, root, "pragma @a.c --guard --target", "exclude each other");
     hpc_test_refuses(&o, root, "pragma @a.c --fix --json", "have no JSON");
-    hpc_test_refuses(&o, root, "pragma @a.c --json --format sarif", "two formats");
+    hpc_test_refuses(&o, root, "pragma @a.c --json --format sarif", "exclude each other");
     hpc_test_refuses(&o, root, "pragma @a.c --format yaml", "yaml");
     hpc_test_refuses(&o, root, "pragma @a.c --at 0x", "0x");
     hpc_test_refuses(&o, root, "pragma @none.c", "none.c");
-    hpc_test_refuses(&o, root, "pragma @", "no file, but a folder");
-    hpc_test_refuses(&o, root, "pragma @notes.txt", "by its name");
+    hpc_test_refuses(&o, root, "pragma @", " is a folder; name source files");
+    hpc_test_refuses(&o, root, "pragma @notes.txt", "the file name is not one of");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "z.c"), "int a;\0int b;\n", 14));
-    hpc_test_refuses(&o, root, "pragma @z.c", "not a text: byte 6 is NUL");
+    hpc_test_refuses(&o, root, "pragma @z.c", "is not text: byte 6 is NUL");
 }
 
 /* What cannot be used is named, and the others go on. */

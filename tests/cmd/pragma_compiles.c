@@ -48,7 +48,7 @@ static int64_t fix(const char *root, const char *name, const char *options)
     hpc_test_command_in(&o, root, words);
     if (o.code != 0) fail_msg("%s: %s", name, o.err);
     for (const char *p = o.out; p; p = strchr(p, '\n'), p = p ? p + 1 : NULL)
-        if (strstr(p, " put in")) n = strtoll(p, NULL, 10);
+        if (strstr(p, " inserted")) n = strtoll(p, NULL, 10);
     return n;
 }
 

@@ -95,7 +95,7 @@ static void a_crash_costs_one_file_and_is_named(void **state)
     write_files(state, &names, 3);
     write_text(state, "f1.cpp", "#pragma clang __debug crash\nvoid f() { for (;;) {} }\n");
     hpc_test_command_in(&o, root_of(state), "pragma --json -j 2 @f0.cpp @f1.cpp @f2.cpp");
-    hpc_test_says(o.err, "f1.cpp cannot be checked: libclang was ended by signal ");
+    hpc_test_says(o.err, "f1.cpp cannot be checked: libclang was killed by signal ");
     test_ok(hpc_json_parse(&root, o.out, strlen(o.out), "out"));
     assert_int_equal(hpc_json_n(root), 3);
     for (int k = 0; k < 3; k++) {
@@ -115,7 +115,7 @@ static void fix_sees_what_it_did_to_a_file_named_twice(void **state)
     NEED_LIBRARY;
     write_files(state, &names, 1);
     run(&o, state, 0, "pragma --fix -j 4 @f0.cpp @f0.cpp");
-    hpc_test_says(o.out, "1 directive put in");
+    hpc_test_says(o.out, "1 directive inserted");
     hpc_buf_release(&names);
 }
 

@@ -103,9 +103,9 @@ static void short_loops_keep_their_verdict_and_say_why_no_threads(void **state)
     NEED_LIBRARY;
     run(state, few, "pragma @a.c", &text);
     hpc_test_says(o.out, "a.c:3: parallel\n");
-    hpc_test_says(o.out, "do not pay for starting threads\n");
+    hpc_test_says(o.out, "do not pay for the start of threads\n");
     run(state, few, "pragma --json @a.c", &text);
-    hpc_test_says(o.out, "do not pay for starting threads\"");
+    hpc_test_says(o.out, "do not pay for the start of threads\"");
     run(state, unknown, "pragma --json @a.c", &text);
     hpc_test_says(o.out, "\"enough_iterations\"");
     hpc_test_says(o.out, "\"n > ");

@@ -103,9 +103,9 @@ static void test_text(void **state)
     assert_true(fill && stencil && call && wave);
     assert_int_equal(stencil < fill, stencil_first);
     assert_true(fill < call && stencil < call && call < wave);
-    hpc_test_says(o.out, "    likely: by the model, experts mark such a loop in ");
+    hpc_test_says(o.out, "    likely: the model expects experts to annotate ");
     hpc_test_says(o.out, "    guess: #pragma omp ");
-    hpc_test_says(o.out, ", of which nothing is proven\n");
+    hpc_test_says(o.out, " (not proven)\n");
     hpc_json_free(root);
 }
 
@@ -115,7 +115,7 @@ static void test_fix(void **state)
     char path[PATH_MAX];
     hpc_buf b = {0};
     run(state, 0, "pragma --fix --rank @a.c");
-    hpc_test_says(o.out, "2 directives put in\n");
+    hpc_test_says(o.out, "2 directives inserted\n");
     test_ok(hpc_file_read(&b, hpc_test_path(path, *state, "a.c"), 1 << 20));
     const char *call = strstr(b.data, "void call(");
     assert_non_null(call);

@@ -99,10 +99,11 @@ static void missing_reduction_is_named_where_iterations_conflict(void **state)
     write_program(state);
     test_ok(hpc_file_save(hpc_test_path(path, *state, "p.c"), sum, strlen(sum)));
     run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
-    hpc_test_says(o.out, "which is wrong: a reduction is missing");
-    hpc_test_says(o.out, "witness: 500 iterations conflict in s alone, handled by reduction(+:s) "
-                         "(entered 1 time)\n");
-    hpc_test_says(o.out, "run: with the better directive on 1, 2 and 4 threads the output is");
+    hpc_test_says(o.out, "which is wrong: a reduction clause is missing");
+    hpc_test_says(
+        o.out,
+        "witness: 500 iterations conflict only in s, handled by reduction(+:s) (entered 1 time)\n");
+    hpc_test_says(o.out, "run: with the better directive on 1, 2 and 4 threads the output equals");
     assert_null(strstr(o.out, "no two of"));
 }
 
@@ -228,9 +229,10 @@ static void test_run(void **state)
     hpc_test_says(o.out, "    witness: line 13: iteration i = 0 writes y[0] at line 13, iteration "
                          "i = 1 reads it at line 13\n");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    witness: 2000 iterations conflict in s alone, handled by "
+    hpc_test_says(o.out, "    witness: 2000 iterations conflict only in s, handled by "
                          "reduction(+:s) (entered 2 times)\n");
-    hpc_test_says(o.out, "    run: with 1, 2 and 4 threads the output is the serial one");
+    hpc_test_says(o.out,
+                  "    run: with 1, 2 and 4 threads the output equals that of the serial run");
     assert_false(hpc_file_exists(hpc_test_path(path, *state, "p")));
 }
 
@@ -241,13 +243,13 @@ static void test_mistakes(void **state)
     run(state, 2, "pragma @p.c --verify run");
     hpc_test_says(o.err, "--verify run needs --run 'COMMAND'");
     run(state, 2, "pragma @p.c --at 900");
-    hpc_test_says(o.err, "p.c: there is no line 900: it has 30 lines\n");
+    hpc_test_says(o.err, "p.c: there is no line 900, the file has 30 lines\n");
     hpc_test_command_in(&o, ((const hpc_test_folder *)*state)->root, "pragma @p.c --run ./p");
     assert_int_equal(o.code, 2);
-    hpc_test_says(o.err, "--run and --build go with --verify run");
+    hpc_test_says(o.err, "--run and --build need --verify run");
     run(state, 0, "pragma @p.c --folder @ --at 18 --verify run --build cc\tq.c --run ./p");
     hpc_test_says(o.out, "/p.c:18: parallel\n");
-    hpc_test_says(o.out, "    run: not compared: the build as it is ended with status 1");
+    hpc_test_says(o.out, "    run: not compared: the unchanged build exited with status 1");
 }
 
 int main(void)

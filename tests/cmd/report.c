@@ -209,11 +209,11 @@ static void refuses(void **state)
     ok(hpc_file_mkdir(hpc_test_path(path, f->folder, "bad")));
     ok(hpc_file_mkdir(hpc_test_path(path, f->folder, "empty")));
     save(f, "bad/metrics.csv", "step,tokens,loss,step_ms\n1,2,3,4\n2,x,3,4\n");
-    hpc_test_refuses(&f->o, root, "report", "a run's folder is needed");
-    hpc_test_refuses(&f->o, root, "report @a @empty", "empty is no run's folder: it has no");
-    hpc_test_refuses(&f->o, root, "report @a @none", "none is no run's folder");
+    hpc_test_refuses(&f->o, root, "report", "name the folder of a run");
+    hpc_test_refuses(&f->o, root, "report @a @empty", "empty is not the folder of a run: ");
+    hpc_test_refuses(&f->o, root, "report @a @none", "none is not the folder of a run");
     hpc_test_refuses(&f->o, root, "report @a @bad",
-                     "bad/metrics.csv:3:3: tokens 'x' is not a whole number");
+                     "bad/metrics.csv:3:3: tokens 'x' is not an integer");
     hpc_test_refuses(&f->o, root, "report @new", "new/metrics.csv has no steps yet");
     hpc_test_refuses(&f->o, root, "report @a --x hours", "tokens, time, step");
     hpc_test_refuses(&f->o, root, "report @a --out @r.pdf", ".png, .svg or .html");

@@ -213,7 +213,7 @@ static void refuses_bad_requests(void **state)
     refuses(p, "tokenizer decode @/ids --model " MODEL, 2, "1000");
     refuses(p, "tokenizer train", 2, "name a corpus");
     refuses(p, "tokenizer train " SOURCE, 2, "--out");
-    refuses(p, "tokenizer train @ --out @/model", 2, "no corpus");
+    refuses(p, "tokenizer train @ --out @/model", 2, "not a corpus");
 }
 
 /* By the shell, which stops at the first failure, in the temporary folder: $e encodes, $d decodes,

@@ -137,11 +137,11 @@ static void goes_on_as_it_was(void **state)
     assert_null(strstr(o.err, "decay"));
     assert_null(strstr(o.err, "threads"));
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --length 12",
-                     "length=12, and the run in ");
+                     "length=12, but the run in ");
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --data @held", "data=");
-    hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, and");
+    hpc_test_refuses(&o, root_of(state), "train @run/config.json --resume --seed 9", "seed=9, but");
     hpc_test_refuses(&o, root_of(state), "train --out @run --resume --steps 31",
-                     "stands at step 32, and steps=31");
+                     "is at step 32, but steps=31");
 }
 
 /* A pruned run goes on as the one that it is. */
@@ -149,13 +149,13 @@ static void prunes(void **state)
 {
     run_well(state, "train " TINY "--data @data --out @pruned --steps 4 --prune 0.9 "
                     "--prune-after 2 --dtype bf16");
-    hpc_test_says(o.err, " elements of the matrices stay, for good");
+    hpc_test_says(o.err, " elements of the matrices remain");
     hpc_test_refuses(&o, root_of(state), "train --out @pruned --resume --steps 6 --prune 0.8",
-                     "prune=0.8, and the run in ");
+                     "prune=0.8, but the run in ");
     hpc_test_refuses(&o, root_of(state), "train --out @pruned --resume --steps 6 --prune -1",
-                     "prune=-1, and the run in ");
+                     "prune=-1, but the run in ");
     run_well(state, "train --out @pruned --resume --steps 6");
-    assert_null(strstr(o.err, "for good"));
+    assert_null(strstr(o.err, "remain"));
 }
 
 /* Bytes of a tokenizer that a data set is made for, under another name. */
@@ -361,9 +361,8 @@ static void dry_run(void **state)
     hpc_test_command_in(&o, root_of(state),
                         "train " TINY "--vocab 100 --dry-run --json --grid data=1");
     assert_int_equal(o.code, 0);
-    hpc_test_refuses(
-        &o, root_of(state), "train " TINY "--vocab 100 --dry-run --grid data=2",
-        "dry-run: it plans for one rank, and grid=data=2 has 2: `hpccoder plan check`");
+    hpc_test_refuses(&o, root_of(state), "train " TINY "--vocab 100 --dry-run --grid data=2",
+                     "dry-run plans for one rank, but grid=data=2 has 2: `hpccoder plan check`");
     hpc_test_refuses(&o, root_of(state), "train " TINY "--vocab 100 --dry-run --grid row=3",
                      "heads=4: row must split them");
 }
@@ -398,8 +397,8 @@ static void mistakes(void **state)
     static const struct {
         const char *words, *says;
     } bad[] = {
-        {"train --out @x", "no data: name folders of shards"},
-        {"train --data @data", "no folder for the run"},
+        {"train --out @x", "--data DIR is missing"},
+        {"train --data @data", "--out DIR is missing"},
         {"train --data @none --out @x", "none"},
         {"train --data @data --out @x --hidden 33", "hidden"},
         {"train --data @data --out @x --heads 8 --kv-heads 3", "kv"},
@@ -411,21 +410,23 @@ static void mistakes(void **state)
         {"train --data @data --out @x --objective classes", "no column 'label'"},
         {"train --data @data --out @x --objective pairs --classes 3", "--tokenizer FILE"},
         {"train --data @data --out @x --objective pairs --tokenizer " OURS,
-         "has no piece for <perf_base>"},
+         "has no token for <perf_base>"},
         {"train --data @data --out @x --tokenizer @data", "tokenizer"},
         {"train --data @data --out @x --init @data", "config.json"},
         {"train @wrong.json --out @x", "unknown key 'learning-rate'"},
         {"train @broken.json --out @x", "broken.json"},
         {"train --data @data --out @x --memory 0.0001", "memory allows"},
-        {"train --data @data --out @x --memory 4 --recompute block", "chooses by itself"},
+        {"train --data @data --out @x --memory 4 --recompute block", "needs recompute=auto"},
         {"train --data @data --out @x --optimizer soap --from-sgd", "from-sgd: soap does not"},
-        {"train --data @data --out @x --prune 1", "prune=1: a share"},
-        {"train --data @data --out @x --prune 1.5", "prune=1.5: a share"},
-        {"train --data @data --out @x --prune -0.5", "prune=-0.5: a share"},
-        {"train --data @data --out @x --prune 0.5 --prune-after soon", "prune-after=soon: write"},
-        {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: soap's moments"},
-        {"train --data @data --out @x --prune 0.5 --lora-rank 2", "beside adapters"},
-        {"train --data @data --out @x --prune 0.5 --zero 2", "zero=2: of a pruned model"},
+        {"train --data @data --out @x --prune 1", "prune=1 must be in [0, 1"},
+        {"train --data @data --out @x --prune 1.5", "prune=1.5 must be in [0, 1"},
+        {"train --data @data --out @x --prune -0.5", "prune=-0.5 must be in [0, 1"},
+        {"train --data @data --out @x --prune 0.5 --prune-after soon",
+         "prune-after=soon: expected"},
+        {"train --data @data --out @x --prune 0.5 --optimizer soap", "prune: the moments of soap"},
+        {"train --data @data --out @x --prune 0.5 --lora-rank 2",
+         "with adapters (lora-rank) the matrices are not trained"},
+        {"train --data @data --out @x --prune 0.5 --zero 2", "zero=2: ranks can only"},
         {"train --data @data --out @x --model tests/fixtures/families/llama --hidden 512",
          "hidden=512, and the model in "},
     };

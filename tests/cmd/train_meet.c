@@ -53,7 +53,7 @@ static void data_differ(void **state)
     "train --hidden 32 --layers 2 --heads 4 --ffn 48 --length 24 --rows 8 --threads 1 --lr 0.01 "  \
     "--data data -q --steps 8 --out @b"
     REFUSES("-n 1 --wdir @node0 $H " HERE " : -n 1 --wdir @node1 $H " HERE,
-            "rank 1: data=", "and on rank 0 ", "give all ranks the same files");
+            "rank 1: data=", "and on rank 0 ", "use the same files on all ranks");
 }
 
 static void parameters_differ(void **state)
@@ -67,7 +67,7 @@ static void parameters_differ(void **state)
     assert_int_equal(o.code, 0);
 #define TUNE TINY "--steps 8 --out @c --init model"
     REFUSES("-n 1 --wdir @first $H " TUNE " : -n 1 --wdir @second $H " TUNE,
-            "rank 1: parameters=hash ", "give all ranks the same --init");
+            "rank 1: parameters=hash ", "use the same --init");
     REFUSES("-n 2 $H " TINY "--steps 8 --out @c : -n 1 $H " TINY "--steps 8 --out @c",
             "rows (of all ranks, in a microbatch)=8: data and depth split them in 3");
 }
@@ -102,8 +102,8 @@ static void checkpoints_do_not_fit(void **state)
     test_ok(hpc_file_remove(path));
     hpc_buf_release(&names);
     REFUSES("-n 2 $H " TINY "--steps 8 --out @e --zero 1 --resume",
-            "none of its 1 checkpoints is whole",
-            "1-of-2.safetensors is missing, one of its 2 shards: put it back");
+            "all of its 1 checkpoints are damaged",
+            "1-of-2.safetensors is missing, one of its 2 shards: restore it");
 }
 
 int main(void)

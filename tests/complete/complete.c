@@ -219,13 +219,13 @@ static void test_mistakes(void **state)
     hpc_spot d = place_in("scale.c", FILE_);
     hpc_complete_request r = asked(&d);
     r.samples = 0;
-    refused(c, &r, "one answer and one token at least");
+    refused(c, &r, "at least one sample and one token");
     r = asked(&d);
     r.most = 0;
-    refused(c, &r, "one answer and one token at least");
+    refused(c, &r, "at least one sample and one token");
     r = asked(&d);
     r.most = 1024;
-    refused(c, &r, "1024 new tokens: model and cache take 1024 with the prompt");
+    refused(c, &r, "1024 new tokens: model and cache allow 1024 including the prompt");
     r = asked(&d);
     r.sampling.temperature = -1;
     refused(c, &r, "temperature");

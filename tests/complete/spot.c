@@ -81,7 +81,7 @@ static void test_mistakes(void **state)
     refused("ab\ncd", 5, 2, 4, HPC_E_ARG, "a.c:2:4: the line has only 3 columns");
     refused("", 0, 1, 2, HPC_E_ARG, "a.c:1:2: the line has only 1 column");
     refused("ab", 2, -1, 0, HPC_E_ARG, "a.c:-1:0: lines and columns count from 1");
-    refused("a\0b", 3, 0, 0, HPC_E_FORMAT, "a.c: not a text: byte 1 is NUL");
+    refused("a\0b", 3, 0, 0, HPC_E_FORMAT, "a.c: not text: byte 1 is NUL");
     refused("\xff\xfe"
             "a\0",
             4, 0, 0, HPC_E_FORMAT, "a.c: UTF-16 text: convert it to UTF-8 first");

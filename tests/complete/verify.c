@@ -192,7 +192,7 @@ static void test_openmp(void **state)
     check_is(&c.item[0], "openmp", NULL);
     assert_null(check_of(&c.item[1], "openmp")); /* it has no directive */
     check_is(&c.item[2], "openmp", "line 5: iterations depend on each other: a[i] is written");
-    check_is(&c.item[3], "openmp", "line 5: a private, lastprivate or linear is missing");
+    check_is(&c.item[3], "openmp", "line 5: a private, lastprivate or linear clause is missing");
     hpc_completions_release(&c);
     hpc_spot_close(&d);
     /* the directive stands before the place */

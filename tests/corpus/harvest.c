@@ -262,7 +262,7 @@ static void test_settings(void **state)
     make_repositories(p, 2);
     work *w = make_work(p, "c", 2);
     run_well(w);
-    assert_refused(run(w), HPC_E_ARG, "already holds a corpus; --resume");
+    assert_refused(run(w), HPC_E_ARG, "already contains a corpus; continue it with --resume");
     w->options.resume = true;
     run_well(w);
     w->options.history = true;
@@ -275,19 +275,19 @@ static void test_settings(void **state)
     assert_refused(run(w), HPC_E_ARG, "test = 0.2");
     w->options.test = 0.2;
     w->options.repositories_n = 1;
-    assert_refused(run(w), HPC_E_ARG, "'owner/r1' was harvested and is not named now");
+    assert_refused(run(w), HPC_E_ARG, "'owner/r1' was harvested but is not given now");
     w->options.repositories_n = 2;
     w->repository[1].name = "owner/r9";
     assert_refused(run(w), HPC_E_ARG, "'owner/r1' was harvested");
     w->repository[1].name = "owner/r0";
-    assert_refused(run(w), HPC_E_ARG, "are both called 'owner/r0'");
+    assert_refused(run(w), HPC_E_ARG, "have the same name 'owner/r0'");
     w->repository[1].name = "../r1";
-    assert_refused(run(w), HPC_E_FORMAT, "cannot be the name");
+    assert_refused(run(w), HPC_E_FORMAT, "is not a valid name");
     w->repository[1].name = "owner/r1";
     script(p, "sed -i 's/\"version\": 1/\"version\": 2/' c/harvest.json");
     assert_refused(run(w), HPC_E_FORMAT, "format version 2; this program knows version 1");
     w->options.validation = 0.95;
-    assert_refused(run(w), HPC_E_ARG, "together at most 0.9");
+    assert_refused(run(w), HPC_E_ARG, "their sum is at most 0.9");
     release_work(w);
 }
 
@@ -303,7 +303,7 @@ static void test_empty_and_shallow(void **state)
     w->options.history = true;
     run_well(w);
     assert_noted(w, "owner/r1: the repository is empty");
-    assert_noted(w, "owner/r2: a shallow clone: its history is cut off");
+    assert_noted(w, "owner/r2: shallow clone, its history is incomplete");
     assert_int_equal(w->result.failed_n, 0);
     assert_true(w->result.reason_n[HPC_REASON_DUPLICATE] >= 30);
     release_work(w);

@@ -96,24 +96,25 @@ static void test_repairs(void **state)
     static const damage all[] = {
         {"rm c/content/owner+r0/00000.chunk", NULL},
         {"rm -r c/content/owner+r0/*.chunk c/content/owner+r1/*.chunk", NULL},
-        {"printf x >c/content/owner+r0/00000.chunk", "owner/r0: chunk 0 is damaged; it is made"},
+        {"printf x >c/content/owner+r0/00000.chunk", "owner/r0: chunk 0 is damaged; rebuilding"},
         {"f=c/content/owner+r0/00000.chunk; head -c -1 $f >x; mv x $f",
-         "owner/r0: chunk 0 is damaged; it is made"},
+         "owner/r0: chunk 0 is damaged; rebuilding"},
         {"f=c/content/owner+r1/00000.chunk; printf '\\377\\0' | " /* in a text */
          "dd of=$f bs=1 seek=200 conv=notrunc",
-         "owner/r1: chunk 0 is damaged; it is made"},
+         "owner/r1: chunk 0 is damaged; rebuilding"},
         {"cp c/content/owner+r0/00000.chunk c/content/owner+r1/00000.chunk", NULL}, /* sound */
         {"rm c/content/owner+r1/plan", NULL},
         {"f=c/content/owner+r1/plan; head -c 60 $f >x; mv x $f",
-         "owner/r1: its plan is damaged; it is made again"},
+         "owner/r1: its plan is damaged; rebuilding it"},
         {"rm -r c/content/owner+r1", NULL},
         {"rm c/corpus.db", NULL},
-        {": >c/corpus.db", "corpus.db is damaged; it is made again from the chunks"},
-        {"echo no database >c/corpus.db", "corpus.db is damaged; it is made again"},
-        {"head -c 30000 c/corpus.db >x; mv x c/corpus.db", "corpus.db is damaged; it is made"},
+        {": >c/corpus.db", "corpus.db is damaged; rebuilding it from the chunks"},
+        {"echo no database >c/corpus.db", "corpus.db is damaged; rebuilding it"},
+        {"head -c 30000 c/corpus.db >x; mv x c/corpus.db", "corpus.db is damaged; rebuilding"},
         {"dd if=/dev/zero of=c/corpus.db bs=8192 seek=3 count=1 conv=notrunc",
-         "corpus.db is damaged; it is made"},
-        {"rm -r c/content/owner+r1/00000.chunk; : >c/corpus.db", "corpus.db is damaged; it is"},
+         "corpus.db is damaged; rebuilding"},
+        {"rm -r c/content/owner+r1/00000.chunk; : >c/corpus.db",
+         "corpus.db is damaged; rebuilding"},
         {"touch c/corpus.db.new c/harvest.lock c/content/owner+r1++lock", NULL}, /* as if killed */
     };
     place *p = *state;
@@ -216,7 +217,7 @@ static void test_all_repositories_failed(void **state)
     place *p = *state;
     work *w = make_work(p, "c", 1), *three = make_work(p, "c", 3),
          *whole = make_work(p, "whole", 3);
-    assert_refused(run(w), HPC_E_ARG, "r0: no git repository");
+    assert_refused(run(w), HPC_E_ARG, "r0: not a git repository");
     assert_int_equal(w->notes.text.n, 0);
     assert_refused(run(three), HPC_E_ARG, "none of the 3 repositories can be opened; the first: ");
     assert_int_equal(three->notes.text.n, 0);

@@ -153,10 +153,10 @@ static void what_cannot_be_built_or_run_is_kept(void **state)
     assert_string_equal(rows(&b, "SELECT DISTINCT value FROM sample ORDER BY value"),
                         "10.0 30.0 40.0");
     assert_string_equal(
-        rows(&b, "SELECT stage, outcome, instr(log, 'cannot stat') > 0, "
-                 "instr(log, 'ended with status 7') > 0, instr(log, 'nothing matches') > 0, "
-                 "instr(log, 'signal 11') > 0 FROM attempt JOIN commits ON commit_id = id "
-                 "WHERE outcome <> 'done' ORDER BY time"),
+        rows(&b,
+             "SELECT stage, outcome, instr(log, 'cannot stat') > 0, instr(log, 'exited with status "
+             "7') > 0, instr(log, 'the pattern does not match') > 0, instr(log, 'signal 11') > 0 "
+             "FROM attempt JOIN commits ON commit_id = id WHERE outcome <> 'done' ORDER BY time"),
         "build|failed|1|0|0|0 run|failed|0|1|0|0 run|failed|0|0|1|0 run|failed|0|0|0|1");
     collect(&b); /* not tried again, unless asked for */
     assert_int_equal(b.r.samples, 0);
@@ -222,9 +222,10 @@ static void the_same_product_is_not_run(void **state)
     b.o.machine = "other";
     collect(&b);
     assert_int_equal(b.r.unbuilt, 5);
-    assert_string_equal(rows(&b, "SELECT count(*) FROM attempt WHERE log LIKE "
-                                 "'%the build made no nothing%'"),
-                        "5");
+    assert_string_equal(
+        rows(&b,
+             "SELECT count(*) FROM attempt WHERE log LIKE '%the build did not produce nothing%'"),
+        "5");
     tear_down(&b);
 }
 
@@ -400,7 +401,7 @@ static void work_stays_within_its_room(void **state)
     script(*state, "[ $(ls work/builds | wc -l) = 0 ]");
     /* Another process that works there is not disturbed. */
     script(*state, "flock work/lock sleep 1 & sleep 0.2");
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_STATE, "is used by another collect");
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_STATE, "another perf collect uses");
     tear_down(&b);
 }
 
@@ -421,10 +422,10 @@ static void wrong_requests_are_refused(void **state)
     b.o.cpus = "0-";
     assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "cpus '0-'");
     b.o.cpus = "1023";
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "of CPUs that there are");
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "expected a list of existing CPUs");
     b.o.cpus = NULL;
     b.o.least = 9;
-    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "runs: at least 1");
+    assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "runs: expected 1");
     b.o.least = 2;
     snprintf(b.repository, sizeof b.repository, "%s/none", ((place *)*state)->root);
     assert_int_equal(history_collect(&b.r, &b.o), HPC_E_ARG);
@@ -521,7 +522,7 @@ static void the_processor_counts(void **state)
                                      "metric) FROM sample JOIN series ON series = series.id"),
                             "1|1");
     } else {
-        assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "take instructions-valgrind");
+        assert_refused(history_collect(&b.r, &b.o), HPC_E_ARG, "use instructions-valgrind");
         assert_false(hpc_file_exists(b.database));
     }
     tear_down(&b);

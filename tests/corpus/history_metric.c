@@ -49,13 +49,13 @@ static void what_is_no_metric_is_refused(void **state)
 {
     static const struct {
         const char *metric, *part;
-    } cases[] = {{"speed", "'speed' is none: time, user"},
-                 {"", "is none"},
+    } cases[] = {{"speed", "unknown metric 'speed': expected time, user"},
+                 {"", "unknown metric"},
                  {"=x(y)", "the name before '='"},
                  {"/s=x(y)", "the name before '='"},
                  {"t=abc", "has no group ( )"},
                  {"t=(abc", "metric t: '(abc':"},
-                 {"time=(x)", "'time' cannot be parsed"},
+                 {"time=(x)", "'time' is measured directly"},
                  {"t=x([", "metric t:"}};
     history_metric m;
     (void)state;

@@ -126,7 +126,7 @@ static void test_texts(void **state)
     hpc_json_free(v);
     assert_int_equal(hpc_corpus_loops_text(&lines, &r, "README.md", serial, strlen(serial)),
                      HPC_E_ARG);
-    assert_non_null(strstr(hpc_error_get()->text, "README.md is no source file"));
+    assert_non_null(strstr(hpc_error_get()->text, "README.md: the file name is not one of"));
     hpc_error_clear();
     hpc_buf_release(&lines);
 }
@@ -398,9 +398,9 @@ static void test_damage(void **state)
     hpc_loops_result r;
     loops_db *d = NULL;
     char text[40];
-    fails(loops_to(p, "out", 1, &r), HPC_E_IO, "holds no complete corpus");
+    fails(loops_to(p, "out", 1, &r), HPC_E_IO, "has no complete corpus");
     script(p, "mkdir bad empty");
-    fails(loops_db_open(&d, in(p, "empty")), HPC_E_IO, "`hpccoder corpus loops` makes it");
+    fails(loops_db_open(&d, in(p, "empty")), HPC_E_IO, "create it with `hpccoder corpus loops`");
     put(p, "bad/loops.db", "not a database, but long enough to be taken for one......", 57);
     fails(loops_db_open(&d, in(p, "bad")), HPC_E_FORMAT, "loops.db");
     make_corpus(p, 1);
@@ -414,7 +414,7 @@ static void test_damage(void **state)
     memcpy(db.data + 60, text, 4);
     db.data[71] ^= 1; /* application_id */
     put(p, "bad/loops.db", db.data, db.n);
-    fails(loops_db_open(&d, in(p, "bad")), HPC_E_FORMAT, "no table of loops");
+    fails(loops_db_open(&d, in(p, "bad")), HPC_E_FORMAT, "not a table of loops");
     db.data[71] ^= 1;
     /* Any byte may be wrong: rows or an error, never more. */
     for (size_t at = 100; at < db.n; at += db.n / 200 + 1) {

@@ -38,7 +38,7 @@ static inline void add_build(perf_db *d, int commit, const char *command, const 
                       .command = command,
                       .machine = machine,
                       .outcome = product ? "done" : "failed",
-                      .log = product ? "" : "x.c:3: error\n\nhpccoder: it ended with status 2\n"};
+                      .log = product ? "" : "x.c:3: error\n\nhpccoder: it exited with status 2\n"};
     if (product) snprintf(a.product, sizeof a.product, "%032d", product);
     assert_int_equal(perf_db_add_attempt(d, id_of(id, commit), &a), 0);
 }

@@ -353,7 +353,7 @@ static void test_loops_of_another_corpus(void **state)
     j.o.task = "pragma";
     snprintf(loops, sizeof loops, "%s/old", p->root);
     j.o.loops = loops;
-    refuses(&j, HPC_E_ARG, "was made from another corpus");
+    refuses(&j, HPC_E_ARG, "was built from a different corpus");
 }
 
 /* ---- stopping and going on ------------------------------------------------------------------ */
@@ -421,13 +421,13 @@ static void test_other_options_are_refused(void **state)
     place *p = *state;
     job j = make_job(p, "a");
     run_well(&j);
-    refuses(&j, HPC_E_ARG, "holds a data set: resume it, or name another folder");
+    refuses(&j, HPC_E_ARG, "contains a data set: resume it, or choose another folder");
     j.o.resume = true;
     j.o.fim_rate = 0.25;
-    refuses(&j, HPC_E_ARG, "was begun with other options");
+    refuses(&j, HPC_E_ARG, "was written with other options");
     j.o.fim_rate = 0.5;
     j.o.split = HPC_SPLIT_TEST;
-    refuses(&j, HPC_E_ARG, "was begun with other options");
+    refuses(&j, HPC_E_ARG, "was written with other options");
     j.o.split = HPC_SPLIT_TRAIN;
     j.o.seed = 9;
     refuses(&j, HPC_E_ARG, "has seed 5, not 9");
@@ -439,18 +439,18 @@ static void test_other_options_are_refused(void **state)
     refuses(&j, HPC_E_ARG, "task code, not pragma");
     j.o.task = "code";
     j.o.tokenizer = "tests/fixtures/byte_level/starcoder2.json";
-    refuses(&j, HPC_E_ARG, "was made with tokenizer ");
+    refuses(&j, HPC_E_ARG, "was packed with tokenizer ");
     j.o.tokenizer = OURS;
     script(p,
            "cp -r a b; rm b/00000.shard b/index.json; cp -r b kept"); /* also when none is kept */
     snprintf(j.out, sizeof j.out, "%s/b", p->root);
     j.o.shard_tokens = 10;
-    refuses(&j, HPC_E_ARG, "was begun with other options");
+    refuses(&j, HPC_E_ARG, "was written with other options");
     j.o.shard_tokens = 3000;
     script(p, "diff -r b kept; truncate -s -5 b/pack.json");
-    refuses(&j, HPC_E_FORMAT, "pack.json is damaged, and so it is not known");
+    refuses(&j, HPC_E_FORMAT, "pack.json is damaged, so the settings");
     script(p, "rm b/pack.json");
-    refuses(&j, HPC_E_ARG, "has shards and no pack.json");
+    refuses(&j, HPC_E_ARG, "has shards but no pack.json");
 }
 
 static void note(const char *line, void *user)
@@ -497,7 +497,7 @@ static void test_bad_arguments(void **state)
     place *p = *state;
     job j = make_job(p, "a");
     j.o.task = "poetry";
-    refuses(&j, HPC_E_ARG, "there is no task 'poetry'");
+    refuses(&j, HPC_E_ARG, "unknown task 'poetry'");
     j = make_job(p, "a");
     j.o.fim_rate = 1.5;
     refuses(&j, HPC_E_ARG, "between 0 and 1");
@@ -505,10 +505,10 @@ static void test_bad_arguments(void **state)
     refuses(&j, HPC_E_ARG, "between 0 and 1");
     j = make_job(p, "a");
     j.o.negatives = -1;
-    refuses(&j, HPC_E_ARG, "cannot be");
+    refuses(&j, HPC_E_ARG, "expected a number");
     j = make_job(p, "a");
     j.o.tokenizer = "tests/fixtures/byte_level/gpt2.json";
-    refuses(&j, HPC_E_ARG, "has no piece for <fim_prefix>: pack with --fim-rate 0");
+    refuses(&j, HPC_E_ARG, "has no token for <fim_prefix>: pack with --fim-rate 0");
     j = make_job(p, "a");
     snprintf(j.corpus, sizeof j.corpus, "%s/absent", p->root);
     assert_true(run(&j) < 0);

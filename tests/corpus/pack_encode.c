@@ -156,8 +156,8 @@ static void test_marks_that_are_needed(void **state)
     pack_encoder e;
     assert_int_equal(pack_encoder_open(&e, t, CODE, "gpt2.json"), HPC_E_ARG);
     assert_string_equal(hpc_error_get()->text,
-                        "gpt2.json has no piece for <fim_prefix>: pack with --fim-rate 0, or train "
-                        "one with `hpccoder tokenizer train`");
+                        "gpt2.json has no token for <fim_prefix>: pack with --fim-rate 0, or train "
+                        "a tokenizer with `hpccoder tokenizer train`");
     hpc_error_clear();
     assert_int_equal(pack_encoder_open(&e, t, CODE & ~FIM, "gpt2.json"), 0);
     pack_encoder_release(&e);

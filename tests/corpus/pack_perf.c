@@ -417,11 +417,11 @@ static void test_another_sketch(void **state)
     const char *const sketches[] = {other, NULL};
     for (int k = 0; k < 2; k++) {
         b.sketch = sketches[k];
-        assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "begun with other options");
+        assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "written with other options");
     }
     b.sketch = one;
     script(b.p, "cd r; git config remote.origin.url https://host/owner/s.git");
-    assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "begun with other options");
+    assert_refused(pack_history(&b, "a", 1, &result), HPC_E_ARG, "written with other options");
     script(b.p, "diff -r a b; echo x >> one");
     assert_refused(pack_history(&b, "c", 1, &result), HPC_E_FORMAT, "one");
 }
@@ -436,7 +436,7 @@ static void test_what_does_not_fit(void **state)
     assert_int_equal(pack_history(&b, "a", 1, &result), 0);
     measure(&b, "h.db");
     assert_int_equal(pack_history(&b, "a", 1, &result), HPC_E_ARG);
-    assert_non_null(strstr(hpc_error_get()->text, "was begun with other options"));
+    assert_non_null(strstr(hpc_error_get()->text, "was written with other options"));
     hpc_error_clear();
     script(b.p, "mv r gone");
     assert_true(pack_history(&b, "c", 1, &result) < 0);

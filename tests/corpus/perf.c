@@ -227,15 +227,15 @@ static void test_what_cannot_be_added(void **state)
     perf_db *d = NULL;
     hpc_test_path(path, *state, "h.db");
     assert_int_equal(perf_db_create(&d, path), 0);
-    assert_error(perf_db_add_commit(d, "HEAD", NULL, 1), HPC_E_ARG, "'HEAD' is no id of a commit");
-    assert_error(perf_db_add_commit(d, id_of(id, 1), "x", 1), HPC_E_ARG, "'x' is no id");
+    assert_error(perf_db_add_commit(d, "HEAD", NULL, 1), HPC_E_ARG, "'HEAD' is not a commit id");
+    assert_error(perf_db_add_commit(d, id_of(id, 1), "x", 1), HPC_E_ARG, "'x' is not a commit id");
     assert_int_equal(perf_db_add_commit(d, id, NULL, 1), 0);
     const double wrong[] = {0, -1, NAN, INFINITY};
     for (int k = 0; k < 4; k++)
         assert_error(perf_db_add(d, &(perf_way){"make", "a", "m"}, "time", id, wrong[k]), HPC_E_ARG,
                      "cannot be");
     assert_error(perf_db_add(d, &(perf_way){"make", "a", "m"}, "time", id_of(id, 2), 1), HPC_E_ARG,
-                 "was not added");
+                 "refers to a missing commit");
     perf_db_close(d);
 }
 
@@ -279,7 +279,8 @@ static void test_profiles(void **state)
     assert_int_equal(perf_db_add_profile(d, &a, id_of(id, 2), first, 2), 0); /* in its place */
     assert_int_equal(perf_db_add_profile(d, &b, id_of(id, 2), second, 2), 0);
     assert_int_equal(perf_db_add_profile(d, &a, id_of(id, 4), third, 3), 0);
-    assert_error(perf_db_add_profile(d, &a, id_of(id, 9), first, 2), HPC_E_ARG, "was not added");
+    assert_error(perf_db_add_profile(d, &a, id_of(id, 9), first, 2), HPC_E_ARG,
+                 "refers to a missing commit");
     assert_int_equal(perf_db_commit(d), 0);
     perf_db_close(d);
     assert_int_equal(perf_db_open(&d, path), 0);
@@ -330,14 +331,14 @@ static void test_what_is_no_history(void **state)
     assert_error(perf_db_open(&d, path), HPC_E_IO, "there is no such performance history");
     assert_int_equal(fill(path), 0);
     change(path, "PRAGMA user_version = 5");
-    refuses(path, "version 5, made by a newer hpccoder; this one reads version 4");
+    refuses(path, "version 5 from a newer hpccoder; this one reads version 4");
     assert_error(perf_db_create(&d, path), HPC_E_FORMAT, "version 5");
     change(path, "PRAGMA user_version = 4; PRAGMA application_id = 7");
-    refuses(path, "is no performance history");
+    refuses(path, "is not a performance history");
     assert_int_equal(hpc_file_save(path, "some text that is no database at all", 36), 0);
     refuses(path, "not a database");
     assert_int_equal(hpc_file_save(path, "", 0), 0);
-    refuses(path, "is no performance history");
+    refuses(path, "is not a performance history");
 }
 
 static void test_damaged_rows(void **state)

@@ -112,7 +112,7 @@ static void points_have_costs(void **state)
     assert_true(isnan(p->median) && p->source == -1);
     assert_string_equal(p->failure->stage, "build");
     assert_string_equal(p->failure->outcome, "failed");
-    assert_string_equal(p->failure->words, "hpccoder: it ended with status 2: x.c:3: error");
+    assert_string_equal(p->failure->words, "hpccoder: it exited with status 2: x.c:3: error");
     p = point_of(&c, SERIES_A_TIME, 15);
     assert_string_equal(p->failure->words, "hpccoder: it took longer than 3 s: step 2");
     assert_null(point_of(&c, SERIES_B, 15)->failure);
@@ -207,10 +207,11 @@ static void damage_is_told(void **state)
 {
     static const struct {
         const char *sql, *part;
-    } damage[] = {{"UPDATE series SET metric = NULL", "a series has no command, metric"},
-                  {"UPDATE attempt SET log = NULL", "an attempt lacks something"},
-                  {"UPDATE attempt SET commit_id = 'x' WHERE outcome = 'timed out'", "an id of a"},
-                  {"UPDATE sample SET value = 0 WHERE run = 5", "a sample is no cost above 0"}};
+    } damage[] = {
+        {"UPDATE series SET metric = NULL", "a series has no command, metric"},
+        {"UPDATE attempt SET log = NULL", "an attempt is incomplete"},
+        {"UPDATE attempt SET commit_id = 'x' WHERE outcome = 'timed out'", "an invalid commit id"},
+        {"UPDATE sample SET value = 0 WHERE run = 5", "a sample is not above 0"}};
     static const perf_curves_options all = {0};
     char path[PATH_MAX], sql[2048];
     for (size_t k = 0; k < sizeof damage / sizeof *damage; k++) {

@@ -188,7 +188,7 @@ static void damaged_products_are_told(void **state)
     change(path, "UPDATE attempt SET product = 'short' WHERE product LIKE '%2'");
     assert_int_equal(perf_db_open(&d, path), 0);
     assert_int_equal(perf_line_load(&l, d), HPC_E_FORMAT);
-    assert_non_null(strstr(hpc_error_get()->text, "is damaged: a product's hash is none"));
+    assert_non_null(strstr(hpc_error_get()->text, "is damaged: the hash of a product is invalid"));
     hpc_error_clear();
     perf_db_close(d);
 }

@@ -183,7 +183,7 @@ static void clones_may_be_partial(void **state)
               "git clone -q --filter=tree:0 file://$PWD/r0 r2");
     work *w = make_work(p, "c", true);
     run(w, 0);
-    assert_noted(w, "owner/r1: ", "a shallow clone: its history is cut off");
+    assert_noted(w, "owner/r1: ", "shallow clone, its history is incomplete");
     assert_int_equal(noted(w, "owner/r1: ", "cannot be read"), 0);
     assert_int_equal(stored(p, "c", "owner/r1", "missing"), 0);
     assert_int_equal(stored(p, "c", "owner/r1", "commits"), 2);

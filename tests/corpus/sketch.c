@@ -360,7 +360,7 @@ static void wrong_repositories(void **state)
     making *m = make_making(p);
     static const struct {
         const char *path, *name, *says;
-    } wrong[] = {{"two", "free/unknown", "does not name"},
+    } wrong[] = {{"two", "free/unknown", "which is not in"},
                  {"two", NULL, "no origin"},
                  {"nothing", "held/one", "nothing"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

@@ -263,22 +263,22 @@ static void test_refused(void **state)
         const char *sql, *says;
     } lie[] = {
         {"PRAGMA user_version = 2", "format version 2; this program knows version 1"},
-        {"PRAGMA application_id = 7", "is no corpus"},
+        {"PRAGMA application_id = 7", "is not a corpus"},
         {"DROP TABLE chunk", "no such table"},
         {"DELETE FROM meta", "settings are missing"},
         {"UPDATE meta SET value = '{'", "corpus.db"},
-        {"UPDATE meta SET value = '{\"held-out\": \"x\"}'", "no hash of a sketch"},
-        {"UPDATE meta SET value = '{\"held-out\": 3}'", "do not say what was held out"},
-        {"UPDATE meta SET value = '{}'", "do not say what was held out; harvest again"},
-        {"UPDATE meta SET value = '[]'", "do not say what was held out"},
+        {"UPDATE meta SET value = '{\"held-out\": \"x\"}'", "not the hash of a sketch"},
+        {"UPDATE meta SET value = '{\"held-out\": 3}'", "lack the held-out content"},
+        {"UPDATE meta SET value = '{}'", "lack the held-out content; harvest again"},
+        {"UPDATE meta SET value = '[]'", "lack the held-out content"},
         {"UPDATE file SET git_id = x'00' WHERE id = 7", "out of range"},
         {"UPDATE file SET bytes = -1 WHERE id = 7", "out of range"},
         {"UPDATE file SET language = -64 WHERE id = 7", "out of range"},
         {"UPDATE file SET slot = 4000 WHERE id = 7", "no slot 4000"},
-        {"UPDATE file SET slot = 4 WHERE id = 7", "is another one"},
+        {"UPDATE file SET slot = 4 WHERE id = 7", "differs from its chunk"},
         {"UPDATE file SET chunk = 9 WHERE id = 7", "00009.chunk"},
         {"UPDATE file SET chunk = -1 WHERE id = 7", "out of range"},
-        {"UPDATE repository SET name = '../../x' WHERE id = 1", "cannot be the name"},
+        {"UPDATE repository SET name = '../../x' WHERE id = 1", "is not a valid name"},
         {"UPDATE chunk SET hash = x'00' WHERE repository = 1", "is not the chunk"},
     };
     char folder[PATH_MAX], name[32];
@@ -300,7 +300,7 @@ static void test_absent_and_damaged(void **state)
     char folder[PATH_MAX], path[PATH_MAX];
     hpc_buf b = {0};
     hpc_test_path(folder, *state, "corpus");
-    assert_refused(read_all(folder), HPC_E_IO, "holds no complete corpus");
+    assert_refused(read_all(folder), HPC_E_IO, "has no complete corpus");
     assert_int_equal(write_corpus(folder), 0);
     hpc_test_path(path, *state, "corpus/corpus.db");
     assert_int_equal(hpc_file_read(&b, path, SIZE_MAX), 0);

@@ -113,7 +113,7 @@ static void test_wanted_and_limited(void **state)
     assert_int_equal(c.n, 3);
     assert_int_equal(asked, 6);
     assert_int_equal(hpc_git_diff(&c, g, &base, &head, wants_c, &asked, 2), HPC_E_UNSUPPORTED);
-    assert_string_equal(hpc_error_get()->text, "more than 2 files differ: refused");
+    assert_string_equal(hpc_error_get()->text, "more than 2 files differ, which is not supported");
     assert_int_equal(c.n, 0);
     hpc_error_clear();
     hpc_git_changes_release(&c);

@@ -112,7 +112,7 @@ static void names_that_lead_out_are_refused(void **state)
         hpc_git_id id = parsed(p, "r", "HEAD");
         int rc = hpc_git_export(&x, g, &id, folder);
         if (k < 3)
-            assert_refused(rc, HPC_E_FORMAT, "no name of a file that git would write");
+            assert_refused(rc, HPC_E_FORMAT, "not a valid file name in git");
         else
             assert_refused(rc, HPC_E_IO, "cannot write a");
         script(p, "[ ! -e x ]; [ ! -e away/x ]");

@@ -121,9 +121,9 @@ static void headers_are_not_trusted(void **state)
     static const struct {
         const char *raw, *says;
     } form[] = {
-        {"blob 3\\0abcd", "another size"},
-        {"blob 0\\0abcd", "another size"},
-        {"blob 5\\0abcd", "another size"},
+        {"blob 3\\0abcd", "a size different from its header"},
+        {"blob 0\\0abcd", "a size different from its header"},
+        {"blob 5\\0abcd", "a size different from its header"},
         {"blob 99999999999999999999\\0abcd", "proper header"},
         {"blob 4abcd", "proper header"},
         {"blob  4\\0abcd", "proper header"},

@@ -130,10 +130,10 @@ static void refuses_damaged_packs(void **state)
         {"printf '\\011' | dd of=$idx bs=1 seek=7 conv=notrunc", "unknown version"},
         {"head -c 2000 /dev/zero >>$idx", ".idx is longer"},
         {"truncate -s 10 $pack", ".pack is truncated"},
-        {"truncate -s -5 $pack", "does not end as its index says"},
-        {"printf 'X' | dd of=$pack bs=1 seek=0 conv=notrunc", ".pack is no pack"},
+        {"truncate -s -5 $pack", "does not end where its index ends"},
+        {"printf 'X' | dd of=$pack bs=1 seek=0 conv=notrunc", ".pack is not a pack"},
         {"printf '\\011' | dd of=$pack bs=1 seek=7 conv=notrunc", "unknown version"},
-        {"printf '\\011' | dd of=$pack bs=1 seek=11 conv=notrunc", "not as many objects"},
+        {"printf '\\011' | dd of=$pack bs=1 seek=11 conv=notrunc", "a different number of objects"},
     };
     script(p, ONE_COMMIT "git -C a gc -q; chmod u+w a/.git/objects/pack/*");
     for (size_t k = 0; k < sizeof harm / sizeof *harm; k++) {

@@ -58,14 +58,14 @@ static void what_names_nothing_is_refused(void **state)
     } refused[] = {{"nobody", "'nobody' names no commit"},
                    {"", "names no commit"},
                    {"~1", "names no commit"},
-                   {"HEAD~100", "goes beyond the history"},
-                   {"HEAD^3", "goes beyond the history"},
-                   {"HEAD~-1", "not '-1'"},
-                   {"HEAD^{tree}", "not '{tree}'"},
+                   {"HEAD~100", "is beyond the start of the history"},
+                   {"HEAD^3", "is beyond the start of the history"},
+                   {"HEAD~-1", "not by '-1'"},
+                   {"HEAD^{tree}", "not by '{tree}'"},
                    {"HEAD:a.c", "names no commit"},
                    {"abc", "names no commit"},
                    {"0123456789012345678901234567890123456789", "names no commit"},
-                   {"blob", "no commit"}};
+                   {"blob", "not a commit"}};
     place *p = *state;
     hpc_git_id id;
     script(p, BRANCHES "git tag blob $(git rev-parse HEAD:a.c); ");
@@ -90,7 +90,7 @@ static void a_beginning_of_several_is_refused(void **state)
     char *many = text_of(p, "many");
     int rc = hpc_git_resolve(&id, g, twice);
     if (atoi(many) > 1)
-        assert_refused(rc, HPC_E_ARG, "commits begin with");
+        assert_refused(rc, HPC_E_ARG, "commits start with");
     else
         assert_int_equal(rc, HPC_OK);
     hpc_free(twice);

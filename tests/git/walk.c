@@ -71,7 +71,8 @@ static void assert_too_many(place *p)
         int64_t paths = 0;
         hpc_git_list_options o = {.history = k & 1, .want = count_and_refuse, .user = &paths};
         assert_int_equal(hpc_pool_create(&pool, 1 + k / 2), 0);
-        assert_refused(hpc_git_list_blobs(&l, g, pool, &o), HPC_E_UNSUPPORTED, "paths: refused");
+        assert_refused(hpc_git_list_blobs(&l, g, pool, &o), HPC_E_UNSUPPORTED,
+                       "paths, which is not supported");
         assert_true(paths < 300000); /* found out long before all were visited */
         hpc_pool_free(pool);
     }
@@ -109,7 +110,8 @@ static void all_commits_are_counted(void **state)
         hpc_pool *pool;
         hpc_git_list l;
         assert_int_equal(hpc_pool_create(&pool, workers), 0);
-        assert_refused(hpc_git_list_blobs(&l, g, pool, &whole), HPC_E_UNSUPPORTED, "refused");
+        assert_refused(hpc_git_list_blobs(&l, g, pool, &whole), HPC_E_UNSUPPORTED,
+                       "which is not supported");
         assert_int_equal(hpc_git_list_blobs(&l, g, pool, &head_only), 0);
         assert_int_equal(l.n, 1);
         hpc_git_list_release(&l);
@@ -230,7 +232,7 @@ static void head_itself_may_be_missing(void **state)
         {"f=$(file HEAD^{tree}); cp $(file HEAD:d/f) x; chmod u+w $f; cp x $f", "is a blob"},
         {"printf 'tree x\\n\\nm' | git hash-object -t commit --literally -w --stdin >../id; "
          "cp ../id .git/refs/heads/main",
-         "names no tree"},
+         "has no tree"},
         {": >.git/refs/heads/main", "HEAD cannot be read: corrupted loose reference"},
         {"echo nonsense >.git/HEAD", "HEAD cannot be read: "},
         /* Licences and what counts as today's come from HEAD: other branches do not stand in. */

@@ -556,11 +556,12 @@ static void what_cannot_be_is_refused(void **state)
     assert_null(e);
     e = engine_of(model_in(model, *state, false), 1, 64, 32, 1);
     r.n = 65;
-    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "65 tokens: model and cache take 64");
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "65 tokens: model and cache allow 64");
     r.n = 0;
-    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "a token at least");
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "at least one prompt token");
     r.n = 5, text[3] = VOCAB;
-    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "token 48: the model has 48");
+    test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG,
+               "token 48: the vocabulary of the model has 48");
     text[3] = 0, r.sampling.top_p = 7;
     test_fails(hpc_engine_submit(e, &r, &id), HPC_E_ARG, "top-p 7");
     hpc_engine_close(e);

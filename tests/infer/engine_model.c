@@ -194,7 +194,7 @@ static void another_type_is_refused(void **state)
     hpc_engine_options o = options_of(p.packed, NULL);
     o.weights = HPC_Q4_0;
     test_fails(ask(&a, &o), HPC_E_ARG,
-               "model.packed: its matrices are packed as they are; for q4_0, name the model");
+               "model.packed: the types of a packed model are fixed; for q4_0, use the model");
 }
 
 static int ask_packed(void *user)

@@ -144,8 +144,8 @@ static void what_is_owed_binds(void **state)
     assert_true(hpc_grammar_allowed(x.b.g) == hpc_grammar_allowed(x.b.g));
     assert_true(hpc_test_grammar_is_in(hpc_grammar_allowed(x.b.g), plus));
     assert_true(hpc_test_grammar_is_in(hpc_grammar_allowed(x.b.g), inc));
-    test_fails(hpc_grammar_take(x.b.g, other), HPC_E_STATE, "the text does not allow it");
-    test_fails(hpc_grammar_take(x.b.g, x.b.end), HPC_E_STATE, "may not come here");
+    test_fails(hpc_grammar_take(x.b.g, other), HPC_E_STATE, "by the text");
+    test_fails(hpc_grammar_take(x.b.g, x.b.end), HPC_E_STATE, "is not allowed here");
     assert_int_equal(hpc_grammar_owes(x.b.g), 1);
     test_ok(hpc_grammar_take(x.b.g, inc));
     assert_int_equal(hpc_grammar_owes(x.b.g), 0);
@@ -168,9 +168,9 @@ static void what_cannot_be_owed_is_refused(void **state)
     (void)state;
     memset(long_prefix, 'x', sizeof long_prefix);
     hpc_test_grammar_begin(&b, files[1]);
-    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "is owed 5 bytes of 4");
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "5 pending bytes of 4");
     o.prefix_n = sizeof long_prefix, o.owed = 1025;
-    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "1024 at most");
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "at most 1024");
     assert_null(b.g);
     hpc_test_grammar_end(&b);
 }

@@ -336,10 +336,11 @@ static void ends_are_told(void **state)
     hpc_test_grammar_begin(&b, HPC_TEST_PILOT);
     hpc_test_grammar_open(&b, hpc_test_rule(HPC_GRAMMAR_JSON), "[1", false);
     assert_false(hpc_grammar_may_end(b.g));
-    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "JSON value does not allow it");
+    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "by the JSON value");
     test_fails(hpc_grammar_take(b.g, -1), HPC_E_STATE, "token -1");
-    test_fails(hpc_grammar_take(b.g, hpc_tokenizer_specials(b.t).begin), HPC_E_STATE, "may not");
-    test_fails(hpc_grammar_take(b.g, 1 << 30), HPC_E_STATE, "may not come here");
+    test_fails(hpc_grammar_take(b.g, hpc_tokenizer_specials(b.t).begin), HPC_E_STATE,
+               "is not allowed");
+    test_fails(hpc_grammar_take(b.g, 1 << 30), HPC_E_STATE, "is not allowed here");
     assert_false(hpc_grammar_is_over(b.g));
     hpc_test_grammar_take(&b, hpc_tokenizer_find(b.t, "]"));
     assert_true(hpc_grammar_may_end(b.g));
@@ -358,7 +359,7 @@ static void ends_are_told(void **state)
     assert_true(hpc_grammar_may_end(b.g));
     assert_false(hpc_grammar_is_over(b.g)); /* 12 may come of it */
     test_fails(hpc_grammar_restart(b.g, "[1}", 3), HPC_E_ARG,
-               "no JSON value from byte 2 on: \"}\"");
+               "not a JSON value from byte 2: \"}\"");
     assert_true(hpc_grammar_is_over(b.g));
     hpc_test_grammar_close(&b);
     hpc_test_grammar_end(&b);
@@ -375,7 +376,7 @@ static void ends_are_no_text(void **state)
     assert_true(b.end >= 0);
     hpc_test_grammar_open(&b, hpc_test_rule(HPC_GRAMMAR_JSON), "[2", false);
     assert_false(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), b.end));
-    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "may not come here");
+    test_fails(hpc_grammar_take(b.g, b.end), HPC_E_STATE, "is not allowed here");
     test_ok(hpc_grammar_restart(b.g, "2", 1));
     assert_true(hpc_test_grammar_is_in(hpc_grammar_allowed(b.g), b.end));
     test_ok(hpc_grammar_take(b.g, b.end));
@@ -406,7 +407,7 @@ static void nothing_to_choose_from_is_told(void **state)
     o.prefix_n = 1;
     test_ok(hpc_grammar_create(&b.g, v, &o));
     assert_int_equal(hpc_grammar_allowed(b.g)[0], 0);
-    test_fails(hpc_error_get()->code, HPC_E_STATE, "may not end here");
+    test_fails(hpc_error_get()->code, HPC_E_STATE, "cannot end here");
     hpc_grammar_free(b.g);
     hpc_vocabulary_free(v);
     hpc_test_grammar_end(&b);
@@ -421,7 +422,7 @@ static void what_cannot_be_is_refused(void **state)
 
     (void)state;
     hpc_test_grammar_begin(&b, files[1]);
-    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "no line of OpenMP from byte 20 on");
+    test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "not a line of OpenMP from byte 20");
     assert_null(b.g);
     o.prefix_n = 0, o.end = (int32_t[]){1 << 20}, o.end_n = 1;
     test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "end token 1048576");
@@ -457,7 +458,7 @@ static void names_are_copied_and_checked(void **state)
         test_ok(hpc_grammar_restart(b.g, o.prefix, o.prefix_n));
     }
     assert_int_equal(hpc_grammar_counts_of(b.g).made, 1);
-    test_fails(hpc_grammar_restart(b.g, "#pragma omp for private(x", 25), HPC_E_ARG, "byte 24 on");
+    test_fails(hpc_grammar_restart(b.g, "#pragma omp for private(x", 25), HPC_E_ARG, "byte 24");
     hpc_grammar_free(b.g);
     o.rule.names_n = 0;
     test_fails(hpc_grammar_create(&b.g, b.v, &o), HPC_E_ARG, "of 0 names");

@@ -217,7 +217,7 @@ static void what_does_not_fit_is_refused(void **state)
     test_ok(hpc_pages_begin(p, &one, text, 10, &found));
     test_ok(hpc_pages_reserve(p, &one, 9));
     test_ok(hpc_pages_begin(p, &two, text, 10, &found));
-    test_fails(hpc_pages_reserve(p, &two, 5), HPC_E_STATE, "1 of 4 pages left, 2 are wanted");
+    test_fails(hpc_pages_reserve(p, &two, 5), HPC_E_STATE, "1 of 4 pages left, 2 are needed");
     assert_int_equal(two.page_n, 0);
     hpc_pages_cut(p, &one, 3, &left);
     assert_int_equal(left, 3);

@@ -283,7 +283,7 @@ static void what_cannot_be_is_refused(void **state)
     bad = good, bad.min_p = 1.5;
     test_fails(hpc_sampling_check(&bad), HPC_E_ARG, "min-p 1.5");
     bad = good, bad.repeat = 0;
-    test_fails(hpc_sampling_check(&bad), HPC_E_ARG, "penalty of 0");
+    test_fails(hpc_sampling_check(&bad), HPC_E_ARG, "penalty 0");
     bad = good, bad.repeat_last = -2;
     test_fails(hpc_sampling_check(&bad), HPC_E_ARG, "-2 tokens");
     x[33] = NAN;

@@ -31,17 +31,17 @@ static void refuses(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"rows=2", "no axis 'rows'; --help lists the axes"},
+        {"rows=2", "unknown axis 'rows'; see --help for the axes"},
         {"row=0", "'row=0': the extent must be a number from 1"},
         {"row=-2", "'row=-2'"},
         {"row=2x", "'row=2x'"},
         {"row=", "'row='"},
-        {"row", "'row' is not of the form axis=number"},
+        {"row", "'row' does not have the form axis=number"},
         {"row=2,row=3", "axis 'row' is given twice"},
         {"row=1,row=3", "axis 'row' is given twice"},
-        {"data=2,,row=2", "'' is not of the form"},
-        {"data=2,", "'' is not of the form"},
-        {"=2", "no axis ''"},
+        {"data=2,,row=2", "'' does not have the form"},
+        {"data=2,", "'' does not have the form"},
+        {"=2", "unknown axis ''"},
         {"row=99999999999999999999", "the extent must be a number"},
         {"row=65536,col=65536", "more ranks than can be counted"},
     };

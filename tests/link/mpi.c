@@ -277,8 +277,7 @@ static void a_build_without_mpi_says_so(void **state)
     assert_int_equal(hpc_mpi_open(&world, hpc_test_built(path, "no-such.so")), HPC_E_UNSUPPORTED);
     assert_null(world);
     assert_string_equal(hpc_error_get()->text,
-                        "hpccoder-mpi.so is not there: this build has none; install "
-                        "libopenmpi-dev and build again");
+                        "hpccoder-mpi.so is missing: install libopenmpi-dev and rebuild");
 }
 
 int main(int argc, char **argv)

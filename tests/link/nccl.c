@@ -58,9 +58,8 @@ static void without_a_device(void **state)
 static int opens_nothing(hpc_link *host, void *user)
 {
     hpc_link *l;
-    EXPECT_FAILURE(
-        hpc_nccl_open(&l, host, 0, user), HPC_E_UNSUPPORTED,
-        "hpccoder-nccl.so is not there: this build has none; install CUDA and libnccl-dev");
+    EXPECT_FAILURE(hpc_nccl_open(&l, host, 0, user), HPC_E_UNSUPPORTED,
+                   "hpccoder-nccl.so is missing: install CUDA and libnccl-dev");
     EXPECT(!l);
     return 0;
 }

@@ -91,6 +91,12 @@ int hpc_device_answer(void)
     return hpc_base_answer() + 1;
 }
 END
+# No offences are left to this tree, and its subjects count from its first commit on.
+: >tests/lint/words_left.txt
+commit() { # subject
+    git -c user.name=t -c user.email=t@t commit -q --allow-empty -m "$1"
+}
+commit 'Begin' && git rev-parse HEAD >tests/lint/subjects_since
 rebuild
 for lint in format layers link globals sizes headers words tidy arm; do clean $lint; done
 
@@ -186,6 +192,27 @@ echo '/* see /'work/main */ | planted words runtime/base/bad.c 'path of one mach
 echo 'char *p = "/'tmp/x'";' | planted words runtime/base/bad.c 'use a folder'
 echo '/* from pypi''.org */' | planted words runtime/base/bad.c 'package registry'
 echo '/* TO''DO: later */' | planted words runtime/base/bad.c 'names no issue'
+
+echo '/* bad.c: what is told of a change. */' | planted words runtime/base/bad.c '": what is": start with the subject'
+echo '/* bad.c: a file. */ const char *bad = "the words be" "hind it";' |
+    planted words runtime/base/bad.c 'bad.c:1: " behind ": write after'
+printf '/* bad.h: a file. */\n/* Frees it, as\n * it is. */\n' | planted words runtime/base/bad.h 'bad.h:2: .*unchanged'
+printf '/* bad.c: a file. */\nint x; /* rests on it */\n' | planted words runtime/base/bad.c "1 offences in kind 'comment'"
+printf '# Title\n\nNobody reads\nthis.\n' | planted words docs/bad.md 'bad.md:3: .*name the actor'
+printf '# Title\n\nA sentence%s.\n' "$(yes ' and more' | head -n 20 | tr -d '\n')" |
+    planted words docs/bad.md 'a sentence of 42 words, at most 40'
+printf '/* bad.h: a file\n * of%s. */\n' "$(yes ' many words' | head -n 20 | tr -d '\n')" |
+    planted words runtime/base/bad.h 'a sentence of 44 words'
+printf '# Title\n\n`behind` is code, %s.\n' 'and so is `anew`' >good.md
+clean words
+rm good.md
+commit "Add $(yes a | head -n 69 | tr -d '\n')" # 73 characters
+echo 'int hpc_bad(void);' | planted words runtime/base/fine.h '73 characters'
+commit 'Count' && git rev-parse HEAD >tests/lint/subjects_since
+echo 'docs doc 2' >tests/lint/words_left.txt && git add -f tests/lint/words_left.txt && commit 'Two'
+echo 'docs doc 1' >tests/lint/words_left.txt && git add tests/lint/words_left.txt && commit 'One'
+clean words
+printf 'docs doc 2\n' | planted words tests/lint/words_left.txt 'docs doc rises from 1 to 2'
 
 planted tidy runtime/base/bad.c 'core.NullDereference' <<'END'
 int hpc_bad(int x);

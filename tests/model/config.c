@@ -117,18 +117,19 @@ static void what_cannot_be_done_is_named(void **state)
         {"[]", HPC_E_FORMAT, "expected an object"},
         {"{}", HPC_E_FORMAT, "model_type: expected a text, found nothing"},
         {"{\"architectures\":[\"GemmaForCausalLM\"]}", HPC_E_UNSUPPORTED,
-         "architectures: GemmaForCausalLM is not known; the families known are llama, mistral"},
+         "architectures: unknown family GemmaForCausalLM; expected one of llama, mistral"},
         {"{\"architectures\":[\"LlamaForQuestionAnswering\"]}", HPC_E_UNSUPPORTED, "LlamaForQ"},
         {"{\"architectures\":[\"LlamaForCausalLM\"]}", HPC_E_FORMAT, "vocab_size: the key is"},
         {LLAMA ",\"num_key_value_heads\":\"two\"}", HPC_E_FORMAT, "num_key_value_heads: expected"},
         {LLAMA ",\"num_key_value_heads\":3}", HPC_E_SHAPE,
          "heads=8 is not a multiple of kv-heads=3"},
         {LLAMA ",\"hidden_act\":\"quick_gelu\"}", HPC_E_UNSUPPORTED,
-         "hidden_act: activation quick"},
+         "hidden_act: unknown activation quick"},
         {LLAMA ",\"quantization_config\":{\"bits\":4}}", HPC_E_UNSUPPORTED, "quantization_config:"},
         {LLAMA ",\"num_local_experts\":8}", HPC_E_UNSUPPORTED, "num_local_experts:"},
         {LLAMA ",\"attn_logit_softcapping\":50.0}", HPC_E_UNSUPPORTED, "attn_logit_softcapping:"},
-        {LLAMA ",\"torch_dtype\":\"float8\"}", HPC_E_UNSUPPORTED, "torch_dtype: float8"},
+        {LLAMA ",\"torch_dtype\":\"float8\"}", HPC_E_UNSUPPORTED,
+         "torch_dtype: unknown value float8"},
         {LLAMA ",\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":2}}", HPC_E_UNSUPPORTED,
          "rope_scaling: type dynamic"},
         {LLAMA ",\"rope_scaling\":{\"type\":\"linear\"}}", HPC_E_FORMAT, "factor is missing"},
@@ -136,16 +137,16 @@ static void what_cannot_be_done_is_named(void **state)
         {LLAMA ",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,\"mscale\":1}}",
          HPC_E_UNSUPPORTED, "mscale"},
         {LLAMA ",\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"default\"}}}",
-         HPC_E_UNSUPPORTED, "some for each kind of layer (full_attention)"},
+         HPC_E_UNSUPPORTED, "separate values for each kind of layer (full_attention)"},
         {LLAMA ",\"rope_scaling\":{\"factor\":2}}", HPC_E_FORMAT, "rope_type: expected a text"},
         {LLAMA ",\"partial_rotary_factor\":0.5}", HPC_E_UNSUPPORTED, "partial_rotary_factor: 0.5"},
         {LLAMA ",\"rope_parameters\":{\"partial_rotary_factor\":0.5}}", HPC_E_UNSUPPORTED,
          "partial_rotary_factor: 0.5"},
         {LLAMA ",\"rope_parameters\":{\"rope_type\":\"default\",\"rope_theta\":1e6},"
                "\"rope_scaling\":{\"type\":\"linear\",\"factor\":4}}",
-         HPC_E_UNSUPPORTED, "rope_scaling stands beside rope_parameters"},
+         HPC_E_UNSUPPORTED, "rope_scaling and rope_parameters exclude each other"},
         {LLAMA ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":4,\"rope_theta\":1e6}}",
-         HPC_E_UNSUPPORTED, "rope_scaling: what it says beside the scaling"},
+         HPC_E_UNSUPPORTED, "rope_scaling: only scaling keys"},
         {"{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":64,\"num_hidden_layers\":1,"
          "\"num_attention_heads\":8,\"intermediate_size\":null}",
          HPC_E_ARG, "ffn=0"},
@@ -153,7 +154,7 @@ static void what_cannot_be_done_is_named(void **state)
          "\"n_layer\":1,\"n_head\":1}",
          HPC_E_ARG, "hidden=-9223372036854775808"},
         {"{\"architectures\":[\"MistralModel\"],\"num_key_value_heads\":8," SIZES "}",
-         HPC_E_UNSUPPORTED, "architectures: a MistralModel has no head"},
+         HPC_E_UNSUPPORTED, "architectures: a MistralModel has neither"},
         {MISTRAL ",\"layer_types\":[\"sliding_attention\",\"full_attention\"]}", HPC_E_UNSUPPORTED,
          "layer_types: full_attention in layer 1"},
         {QWEN2 ",\"use_sliding_window\":true,\"max_window_layers\":1}", HPC_E_UNSUPPORTED,
@@ -231,9 +232,8 @@ static void what_a_family_cannot_say_is_named(void **state)
         test_fails(hpc_model_config_write(&out, &c), HPC_E_UNSUPPORTED, text);                     \
     } while (0)
     REFUSED("llama", c.qkv_bias = true,
-            "out-bias=0: a llama directory cannot say so, it would be "
-            "read as 1");
-    REFUSED("llama", c.window = 5, "window=5: a llama directory cannot say so");
+            "out-bias=0: a llama directory cannot express this value, readers would use 1");
+    REFUSED("llama", c.window = 5, "window=5: a llama directory cannot express this value");
     REFUSED("llama", c.norm = HPC_LAYER, "norm=1");
     REFUSED("llama", c.gated = false, "gated=0");
     REFUSED("llama", c.rope.share = 0.5, "rope share=0.5");
@@ -244,7 +244,7 @@ static void what_a_family_cannot_say_is_named(void **state)
     REFUSED("gpt_neox", c.kv_heads = 2, "kv-heads=2");
 #undef REFUSED
     c = small("gemma");
-    test_fails(hpc_model_config_write(&out, &c), HPC_E_ARG, "family=gemma is not known");
+    test_fails(hpc_model_config_write(&out, &c), HPC_E_ARG, "unknown family=gemma");
     assert_int_equal(out.n, 0);
 }
 
@@ -289,7 +289,7 @@ static void what_else_is_named(void **state)
     test_fails(hpc_model_config_read(&c, run), HPC_E_FORMAT, "model_type");
     test_ok(hpc_file_save(hpc_test_path(path, *state, "run/model/config.json"), LLAMA "}",
                           strlen(LLAMA "}")));
-    test_fails(hpc_model_config_read(&c, run), HPC_E_ARG, "run's folder: its model is ");
+    test_fails(hpc_model_config_read(&c, run), HPC_E_ARG, "folder of a run: use its model, ");
     test_ok(hpc_model_config_read(&c, folder));
     test_ok(hpc_model_config_read(&c, path));
     assert_int_equal(c.ffn, 96);

@@ -114,7 +114,7 @@ static void so_is_a_packed_file(void **state)
     test_ok(hpc_model_files_tokenizer(&t[1], f));
     check_tokenizer(t[0], t[1]);
     test_ok(hpc_packed_verify(hpc_model_files_packed(f)));
-    test_fails(hpc_model_files_weights(&w, f), HPC_E_UNSUPPORTED, "is there to be run");
+    test_fails(hpc_model_files_weights(&w, f), HPC_E_UNSUPPORTED, "can only be run");
     assert_null(w);
     for (int k = 0; k < 2; k++) hpc_tokenizer_close(t[k]);
     hpc_model_files_close(f);
@@ -132,7 +132,7 @@ static void of_a_directory_each_is_read_in_turn(void **state)
     test_ok(hpc_model_files_weights(&w[1], f));
     check_weights(w[0], w[1], c);
     for (int k = 0; k < 2; k++) hpc_weights_close(w[k]);
-    test_fails(hpc_model_files_tokenizer(&t, f), HPC_E_ARG, LLAMA " holds neither");
+    test_fails(hpc_model_files_tokenizer(&t, f), HPC_E_ARG, LLAMA " contains neither");
     assert_null(t);
     hpc_model_files_close(f);
     test_fails(hpc_model_files_open(&f, "/nowhere"), HPC_E_IO, "/nowhere");

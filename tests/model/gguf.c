@@ -83,19 +83,20 @@ static void check_numbers(const hpc_gguf *g)
         test_ok(model_gguf_real(&x, g, whole[k].key, 0));
         assert_true(x == (double)whole[k].is);
     }
-    test_fails(model_gguf_int(&n, g, "a.u64", 0), HPC_E_FORMAT, "key a.u64 is no whole number of");
-    test_fails(model_gguf_int(&n, g, "a.f32", 0), HPC_E_FORMAT, "key a.f32 is no whole number");
+    test_fails(model_gguf_int(&n, g, "a.u64", 0), HPC_E_FORMAT, "key a.u64: expected a 63-bit");
+    test_fails(model_gguf_int(&n, g, "a.f32", 0), HPC_E_FORMAT, "key a.f32: expected an integer");
     test_ok(model_gguf_real(&x, g, "a.f32", 0));
     assert_true(x == 1e-5);
     test_ok(model_gguf_real(&x, g, "a.f64", 0));
     assert_true(x == pi);
-    test_fails(model_gguf_real(&x, g, "a.texts", 0), HPC_E_FORMAT, "key a.texts is no");
+    test_fails(model_gguf_real(&x, g, "a.texts", 0), HPC_E_FORMAT, "key a.texts: expected");
     test_ok(model_gguf_bool(&is, g, "a.bool", false));
     assert_true(is);
-    test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8 is no true or");
+    test_fails(model_gguf_bool(&is, g, "a.u8", false), HPC_E_FORMAT, "key a.u8: expected true or");
     test_ok(model_gguf_text(text, sizeof text, g, "general.architecture"));
     assert_string_equal(text, "lla");
-    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT, "key a.u8 is no text");
+    test_fails(model_gguf_text(text, sizeof text, g, "a.u8"), HPC_E_FORMAT,
+               "key a.u8: expected a text");
     test_ok(model_gguf_int(&n, g, "absent", 12));
     assert_int_equal(n, 12);
     test_fails(model_gguf_int(&n, g, "absent", MODEL_REQUIRED), HPC_E_FORMAT,
@@ -205,10 +206,10 @@ static void headers_are_checked(void **state)
 {
     (void)state;
     made m = {.n = 3};
-    test_fails(parse((made){.data = "GGU", .n = 3}, 0), HPC_E_FORMAT, "FILE: this is no GGUF file");
+    test_fails(parse((made){.data = "GGU", .n = 3}, 0), HPC_E_FORMAT, "FILE: not a GGUF file");
     test_fails(parse(begin(1, 0, 0), 0), HPC_E_UNSUPPORTED, "GGUF version 1 is older than 2");
     test_fails(parse(begin(4, 0, 0), 0), HPC_E_UNSUPPORTED, "GGUF version 4 is newer than 3");
-    test_fails(parse(begin(3 << 24, 0, 0), 0), HPC_E_UNSUPPORTED, "it is big-endian");
+    test_fails(parse(begin(3 << 24, 0, 0), 0), HPC_E_UNSUPPORTED, "big-endian files");
     test_fails(parse(begin(3, 1 << 20, 0), 0), HPC_E_FORMAT, "1048576 tensors do not fit into 32");
     test_fails(parse(begin(3, UINT64_MAX, 0), 0), HPC_E_FORMAT, "do not fit");
     test_fails(parse(begin(3, 0, UINT64_MAX), 0), HPC_E_FORMAT, "18446744073709551615 keys");
@@ -219,9 +220,9 @@ static void headers_are_checked(void **state)
     add_number(&m, HPC_GGUF_U32, 4);
     made align = m;
     add_number(&m, 24, 4);
-    test_fails(parse(m, 0), HPC_E_FORMAT, "key general.alignment: 24 is no power of two from 8");
+    test_fails(parse(m, 0), HPC_E_FORMAT, "key general.alignment: 24 is not a power of two from 8");
     add_number(&align, 0, 4);
-    test_fails(parse(align, 0), HPC_E_FORMAT, "key general.alignment: 0 is no power of two");
+    test_fails(parse(align, 0), HPC_E_FORMAT, "key general.alignment: 0 is not a power of two");
 }
 
 static void keys_are_checked(void **state)
@@ -229,7 +230,7 @@ static void keys_are_checked(void **state)
     (void)state;
     made m = begin(3, 0, 1);
     add_name(&m, "a b");
-    test_fails(parse(m, 64), HPC_E_FORMAT, "the keys: a name has bytes that are no printable");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "the keys: a name has bytes that are not printable");
     m = begin(3, 0, 1);
     add_name(&m, "");
     test_fails(parse(m, 64), HPC_E_FORMAT, "the length of a name is out of range");
@@ -240,7 +241,7 @@ static void keys_are_checked(void **state)
     add_name(&key, "k");
     m = key;
     add_number(&m, 13, 4);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: its value is of an unknown kind");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: its value has an unknown type");
     m = key;
     add_number(&m, HPC_GGUF_BOOL, 4);
     add_number(&m, 2, 1);
@@ -248,29 +249,29 @@ static void keys_are_checked(void **state)
     m = key;
     add_number(&m, HPC_GGUF_TEXT, 4);
     add_number(&m, 1 << 20, 8);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: the file is cut off");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: the file is truncated");
     made many = key;
     add_number(&many, HPC_GGUF_LIST, 4);
     m = many;
     add_number(&m, HPC_GGUF_LIST, 4);
     add_number(&m, 1, 8);
-    test_fails(parse(m, 64), HPC_E_UNSUPPORTED, "key k: lists of lists are not read");
+    test_fails(parse(m, 64), HPC_E_UNSUPPORTED, "key k: lists of lists are not supported");
     m = many;
     add_number(&m, 99, 4);
     add_number(&m, 1, 8);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: its items are of an unknown kind");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: its items have an unknown type");
     m = many;
     add_number(&m, HPC_GGUF_F64, 4);
     add_number(&m, (uint64_t)1 << 61, 8);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: it has more items than the file has room for");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: it has more items than fit into the file");
     m = begin(3, 0, 2);
     for (int k = 0; k < 2; k++) add_name(&m, "k"), add_number(&m, HPC_GGUF_U8, 4), add(&m, "x", 1);
-    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: it is there twice");
+    test_fails(parse(m, 64), HPC_E_FORMAT, "key k: it occurs twice");
     m = begin(3, 0, 1);
     add_name(&m, "split.count");
     add_number(&m, HPC_GGUF_U16, 4);
     add_number(&m, 3, 2);
-    test_fails(parse(m, 64), HPC_E_UNSUPPORTED, "key split.count: one of 3 parts");
+    test_fails(parse(m, 64), HPC_E_UNSUPPORTED, "key split.count: the file is one of 3 parts");
 }
 
 static void tensors_are_checked(void **state)
@@ -285,14 +286,14 @@ static void tensors_are_checked(void **state)
         int code;
         const char *says;
     } bad[] = {
-        {"a", 8, 0, 32, 64, HPC_E_FORMAT, "tensor a: it is there twice"},
-        {"b", 8, 4, 32, 64, HPC_E_UNSUPPORTED, "tensor b is of type 4, which is not known"},
-        {"b", 8, 0, 33, 64, HPC_E_FORMAT, "tensor b: its place is not aligned"},
-        {"b", 8, 0, 0, 64, HPC_E_FORMAT, "tensor b: it overlaps the one before it"},
+        {"a", 8, 0, 32, 64, HPC_E_FORMAT, "tensor a: it occurs twice"},
+        {"b", 8, 4, 32, 64, HPC_E_UNSUPPORTED, "tensor b has the unknown type 4"},
+        {"b", 8, 0, 33, 64, HPC_E_FORMAT, "tensor b: its offset is not aligned"},
+        {"b", 8, 0, 0, 64, HPC_E_FORMAT, "tensor b: it overlaps the previous one"},
         {"b", 8, 0, 64, 96, HPC_E_FORMAT, "tensor b: there is a gap before it"},
-        {"b", 8, 0, 32, 63, HPC_E_FORMAT, "tensor b: bytes 32 to 64 of 63: the file is cut off"},
-        {"b", 8, 0, 32, 96, HPC_E_FORMAT, "FILE: 32 bytes behind the last tensor"},
-        {"b", 33, 8, 32, 96, HPC_E_FORMAT, "tensor b: its rows are not of whole blocks"},
+        {"b", 8, 0, 32, 63, HPC_E_FORMAT, "tensor b: bytes 32 to 64 of 63: the file is truncated"},
+        {"b", 8, 0, 32, 96, HPC_E_FORMAT, "FILE: 32 bytes after the last tensor"},
+        {"b", 33, 8, 32, 96, HPC_E_FORMAT, "tensor b: its rows are not multiples of a block"},
         {"b", (uint64_t)1 << 63, 0, 32, 64, HPC_E_FORMAT, "tensor b: its extents are out of range"},
         {"b", (uint64_t)1 << 61, 28, 32, 64, HPC_E_FORMAT, "tensor b: its extents are out of"},
         {"b", (uint64_t)1 << 59, 28, 32, 64, HPC_E_FORMAT, "tensor b: bytes 32 to 46116860184273"},
@@ -330,7 +331,7 @@ static void other_types_are_refused_when_asked_for(void **state)
     add_tensor(&m, "b", 32, 2, 96);
     m.n = (m.n + 31) / 32 * 32 + 128;
     test_ok(model_gguf_parse(&g, m.data, m.n, m.n, "FILE"));
-    test_fails(hpc_gguf_find(&t, g, "a"), HPC_E_UNSUPPORTED, "FILE: tensor a is of type Q2_K");
+    test_fails(hpc_gguf_find(&t, g, "a"), HPC_E_UNSUPPORTED, "FILE: tensor a has type Q2_K");
     test_ok(hpc_gguf_find(&t, g, "b"));
     assert_int_equal(t.dtype, HPC_Q4_0);
     hpc_gguf_close(g);
@@ -342,7 +343,7 @@ static void what_gguf_does_not_have_is_not_written(void **state)
     hpc_test_path(path, *state, "a.gguf");
     hpc_stored_tensor t = {"x", HPC_Q4_K, 2, {2, 32}, NULL, 36};
     test_fails(hpc_gguf_save(path, NULL, 0, &t, 1, give, NULL), HPC_E_SHAPE,
-               "a.gguf: tensor x: rows of 32 are no blocks of Q4_K (256)");
+               "a.gguf: tensor x: rows of 32 are not a multiple of the block of Q4_K (256)");
     memset(name, 'x', sizeof name - 1);
     name[79] = '\0';
     t = (hpc_stored_tensor){name, HPC_F32, 1, {2}, NULL, 8};

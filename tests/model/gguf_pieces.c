@@ -345,24 +345,24 @@ static void keys_that_do_not_fit_are_named(void **state)
     const foreign_edit scores = {"scores", HPC_GGUF_LIST, HPC_GGUF_F32, 2, few, 8};
     const foreign_edit whole = {"scores", HPC_GGUF_LIST, HPC_GGUF_I32, 2, few, 8};
     foreign_edit e = {"pre", HPC_GGUF_TEXT, 0, 0, "jalapeno\n", 9};
-    refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.pre is jalapeno?; what");
+    refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.pre is jalapeno?, which");
     e = (foreign_edit){"model", HPC_GGUF_TEXT, 0, 0, "bert", 4};
     refused(state, bytes, e, HPC_E_UNSUPPORTED, "key tokenizer.ggml.model is bert; only llama");
     e.data = "none";
-    refused(state, spm, e, HPC_E_ARG, "it holds no tokenizer");
-    refused(state, spm, GONE("model"), HPC_E_ARG, "it holds no tokenizer");
+    refused(state, spm, e, HPC_E_ARG, "has no tokenizer");
+    refused(state, spm, GONE("model"), HPC_E_ARG, "has no tokenizer");
     refused(state, spm, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("tokens"), HPC_E_FORMAT, "key tokenizer.ggml.tokens is missing");
     refused(state, bytes, GONE("merges"), HPC_E_FORMAT, "key tokenizer.ggml.merges is missing");
-    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens is no list of texts");
+    refused(state, spm, list, HPC_E_FORMAT, "key tokenizer.ggml.tokens: expected a list of texts");
     refused(state, spm, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, bytes, types, HPC_E_FORMAT, "token_type has 2 items for 1000 tokens");
     refused(state, spm, scores, HPC_E_FORMAT, "scores has 2 items for 1000 tokens");
-    refused(state, spm, whole, HPC_E_FORMAT, "scores is no list of f32");
-    refused(state, spm, ID("bos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
-    refused(state, bytes, ID("eos_token_id", &much), HPC_E_FORMAT, "100000 is none of its 1000");
-    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "is no whole number");
-    refused(state, spm, ID("add_space_prefix", &much), HPC_E_FORMAT, "is no true or false");
+    refused(state, spm, whole, HPC_E_FORMAT, "scores: expected a list of f32");
+    refused(state, spm, ID("bos_token_id", &much), HPC_E_FORMAT, "100000 is not one of its 1000");
+    refused(state, bytes, ID("eos_token_id", &much), HPC_E_FORMAT, "100000 is not one of its 1000");
+    refused(state, bytes, BOOL("eos_token_id", "\1"), HPC_E_FORMAT, "expected an integer");
+    refused(state, spm, ID("add_space_prefix", &much), HPC_E_FORMAT, "expected true or false");
 }
 
 static void tokens_that_do_not_fit_are_named(void **state)
@@ -379,15 +379,15 @@ static void tokens_that_do_not_fit_are_named(void **state)
     refused(state, bytes, e, HPC_E_FORMAT, "key tokenizer.ggml.tokens: item 0 has a NUL");
     refused(state, spm, e, HPC_E_FORMAT, "key tokenizer.ggml.tokens: item 0 has a NUL");
     e = texts(&text, "merges", other, 2);
-    refused(state, bytes, e, HPC_E_FORMAT, "merge 0 is no pair of tokens");
+    refused(state, bytes, e, HPC_E_FORMAT, "merge 0 is not a pair of tokens");
     e = texts(&text, "merges", (const char *const[]){"a nothing"}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the second part of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the second part of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"\xFF a"}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the first part of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the first part of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"! \""}, 1);
-    refused(state, bytes, e, HPC_E_FORMAT, "the result of merge 0 is no token");
+    refused(state, bytes, e, HPC_E_FORMAT, "the result of merge 0 is not a token");
     e = texts(&text, "merges", (const char *const[]){"i n", "i n"}, 2);
-    refused(state, bytes, e, HPC_E_FORMAT, "merges[1]: the same pair again");
+    refused(state, bytes, e, HPC_E_FORMAT, "merges[1]: duplicate pair");
     int32_t types[1000];
     for (int k = 0; k < 1000; k++) types[k] = k == 500 ? 7 : 1;
     e = (foreign_edit){"token_type", HPC_GGUF_LIST, HPC_GGUF_I32, 1000, types, sizeof types};

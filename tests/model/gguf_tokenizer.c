@@ -142,7 +142,7 @@ static void byte_level_goes_in(void **state)
         test_ok(model_gguf_text(pre, sizeof pre, g, "tokenizer.ggml.pre"));
         assert_string_equal(pre, known[k].pre);
         bool named = strcmp(pre, "hpccoder") != 0;
-        assert_int_equal(strstr(line, "llama.cpp has no name") == NULL, named);
+        assert_int_equal(strstr(line, "llama.cpp has no equivalent") == NULL, named);
         texts_of(&text, g, "tokenizer.ggml.merges", 0);
         assert_non_null(memchr(text.data, ' ', text.n));
         hpc_gguf_close(g);
@@ -156,8 +156,8 @@ static void what_llama_cpp_does_otherwise_is_remarked_upon(void **state)
         const char *file, *says;
     } cases[] = {{"ours", ""},
                  {"llama", ""},
-                 {"unused", "the tokenizer has unused pieces"},
-                 {"nfkc", "the tokenizer has no pieces for bytes"}};
+                 {"unused", "the tokenizer has unused tokens"},
+                 {"nfkc", "the tokenizer has no byte tokens"}};
     char path[PATH_MAX], file[PATH_MAX], line[400];
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         hpc_model_config c = small(1000);

@@ -235,18 +235,16 @@ static void rows_that_are_no_blocks_fall_back(void **state)
     is[HPC_PART_EMBED] = is[HPC_PART_HEAD] = is[HPC_PART_DOWN] = HPC_Q8_0;
     test_ok(hpc_weights_save_gguf(path, &c, &o));
     check_types(path, &c, is);
-    assert_string_equal(line,
-                        "tensors of q8_0 and not q4_K, for rows that are no multiples of 256: 1 "
-                        "(blk.0.ffn_down.weight, ...)");
+    assert_string_equal(line, "tensors in q8_0 instead of q4_K, because their rows are not "
+                              "multiples of 256: 1 (blk.0.ffn_down.weight, ...)");
     c = wide(90);
     is[HPC_PART_DOWN] = HPC_F16;
     test_ok(hpc_weights_save_gguf(path, &c, &o));
     check_types(path, &c, is);
     test_ok(hpc_model_config_read(&again, path));
     assert_int_equal(again.dtype, HPC_F32); /* not all is f16 */
-    assert_string_equal(line,
-                        "tensors of f16 and not q4_K, for rows that are no multiples of 32: 1 "
-                        "(blk.0.ffn_down.weight, ...)");
+    assert_string_equal(line, "tensors in f16 instead of q4_K, because their rows are not "
+                              "multiples of 32: 1 (blk.0.ffn_down.weight, ...)");
 }
 
 /* The same numbers as in a directory, where the sums are checked. */
@@ -273,8 +271,8 @@ static void a_window_is_remarked_upon(void **state)
     hpc_model_config c = fixture("mistral", NULL); /* of 4, and 64 positions */
     hpc_gguf_options o = {.dtype = HPC_F32, .read = draw, .remark = keep, .user = line};
     test_ok(hpc_weights_save_gguf(hpc_test_path(path, *state, "a.gguf"), &c, &o));
-    assert_string_equal(line, "llama.cpp takes no notice of the window: it computes something else "
-                              "beyond 4 tokens");
+    assert_string_equal(
+        line, "llama.cpp ignores the attention window: its results differ beyond 4 tokens");
 }
 
 static int infinite(float *out, const hpc_model_tensor *t, void *user)
@@ -316,11 +314,10 @@ static void what_gguf_cannot_say_is_named(void **state)
     c = fixture("llama", NULL);
     c.parallel = true;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
-               "parallel=1: GGUF's llama cannot say so, it would be read as 0");
+               "parallel=1: GGUF's llama cannot express this value, readers would use 0");
     c = fixture("llama", NULL);
     c.rope.share = 0.5;
-    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
-               "heads that are turned in part");
+    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED, "partially rotated heads");
     c = fixture("llama_yarn", NULL);
     c.rope.attention = 2;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED, "rope attention=2: GGUF's");
@@ -342,10 +339,10 @@ static void what_gguf_cannot_say_is_named(void **state)
     c = fixture("llama", NULL);
     c.norm = HPC_LAYER;
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
-               "the files of a llama in GGUF have no place for it");
+               "files of a llama in GGUF cannot store it");
     c = fixture("llama", NULL);
     o.dtype = HPC_Q6_K;
-    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q6_K: GGUF files are");
+    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q6_K: GGUF files need");
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */

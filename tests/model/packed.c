@@ -261,8 +261,8 @@ static void it_is_there_to_be_run(void **state)
     test_ok(pack(path, source, HPC_Q8_0, NULL));
     test_ok(hpc_model_config_read(&c, path));
     test_fails(hpc_weights_open(&w, path, &c), HPC_E_UNSUPPORTED,
-               "a.packed: a packed model is there to be run");
-    test_fails(hpc_model_tokenizer(&t, path), HPC_E_ARG, "a.packed: it holds no tokenizer");
+               "a.packed: a packed model can only be run");
+    test_fails(hpc_model_tokenizer(&t, path), HPC_E_ARG, "a.packed: it has no tokenizer");
     assert_true(hpc_is_packed("x.packed") && !hpc_is_packed(".packed") && !hpc_is_packed("packed"));
 }
 
@@ -314,16 +314,18 @@ static void what_is_from_elsewhere_says_so(void **state)
     char path[PATH_MAX], source[PATH_MAX];
     make_source(source, state);
     test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, SPM));
-    BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE: this is no packed model");
-    BAD(h->order, 0x04030201, HPC_E_UNSUPPORTED, "another byte order; make it again: hpccoder");
-    BAD(h->version, 1, HPC_E_UNSUPPORTED, "of version 1 are not read, but 3; make it again");
-    BAD(h->version, 4, HPC_E_UNSUPPORTED, "of version 4 are not read");
+    BAD(h->magic[0], 'h', HPC_E_FORMAT, "FILE: not a packed model");
+    BAD(h->order, 0x04030201, HPC_E_UNSUPPORTED,
+        "its byte order is not supported; rebuild it with hpccoder");
+    BAD(h->version, 1, HPC_E_UNSUPPORTED,
+        "of version 1 are not supported, only version 3; rebuild it");
+    BAD(h->version, 4, HPC_E_UNSUPPORTED, "of version 4 are not supported");
     BAD(h->layout[5], '3', HPC_E_UNSUPPORTED,
-        "FILE: its numbers lie as panel36/64, and this program takes panel16/64; make it again: "
+        "FILE: its data layout is panel36/64, this program needs panel16/64; rebuild it with "
         "hpccoder export MODEL --to packed --out FILE.packed");
     file f = read_file(path);
     memset(f.h->layout, 'x', sizeof f.h->layout);
-    refuses(&f, HPC_E_UNSUPPORTED, "lie as xxxxxxxxxxxxxxxxxxxxxxxx, and");
+    refuses(&f, HPC_E_UNSUPPORTED, "layout is xxxxxxxxxxxxxxxxxxxxxxxx, this");
     hpc_free(f.data);
 }
 
@@ -333,37 +335,37 @@ static void a_damaged_head_is_refused(void **state)
     const uint64_t huge = UINT64_MAX;
     make_source(source, state);
     test_ok(pack(hpc_test_path(path, *state, "a.packed"), source, HPC_Q8_0, SPM));
-    BAD(h->file_bytes, f.n + 64, HPC_E_FORMAT, "cut off, or damaged");
-    BAD(h->data_at, f.h->data_at + 4096, HPC_E_FORMAT, "do not fit into each other");
-    BAD(h->data_at, 0, HPC_E_FORMAT, "do not fit");
-    BAD(h->data_at, huge, HPC_E_FORMAT, "do not fit");
-    BAD(h->tensors, huge, HPC_E_FORMAT, "do not fit");
-    BAD(h->tensors, huge / 152 + 2, HPC_E_FORMAT, "do not fit");
-    BAD(h->config_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
-    BAD(h->tokenizer_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
-    BAD(h->metadata_bytes, huge, HPC_E_FORMAT, "do not fit");
-    BAD(h->prepared_bytes, huge - 100, HPC_E_FORMAT, "do not fit");
+    BAD(h->file_bytes, f.n + 64, HPC_E_FORMAT, "truncated or damaged");
+    BAD(h->data_at, f.h->data_at + 4096, HPC_E_FORMAT, "the parts are inconsistent");
+    BAD(h->data_at, 0, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->data_at, huge, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->tensors, huge, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->tensors, huge / 152 + 2, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->config_bytes, huge - 100, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->tokenizer_bytes, huge - 100, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->metadata_bytes, huge, HPC_E_FORMAT, "are inconsistent");
+    BAD(h->prepared_bytes, huge - 100, HPC_E_FORMAT, "are inconsistent");
     BAD(h->config_bytes, f.h->config_bytes - 9, HPC_E_FORMAT, "FILE: its configuration");
     BAD(h->tensors, f.h->tensors - 1, HPC_E_FORMAT, "FILE: ");
     BAD(e[0].name[0], '\n', HPC_E_FORMAT, "the name of a tensor or of its type is damaged");
     BAD(e[0].name[0], '\0', HPC_E_FORMAT, "the name of a tensor");
     BAD(e[1].name[0], 'n', HPC_E_FORMAT, "is missing");
-    BAD(e[2], f.e[1], HPC_E_FORMAT, "it is there twice");
+    BAD(e[2], f.e[1], HPC_E_FORMAT, "it occurs twice");
     BAD(e[1].dtype[1], '9', HPC_E_ARG, "FILE: tensor model.layers.0.input_layernorm.weight: ");
     BAD(e[1].rank, 0, HPC_E_FORMAT, "neither a vector nor a matrix");
     BAD(e[1].rank, 3, HPC_E_FORMAT, "neither a vector nor a matrix");
-    BAD(e[1].pack, HPC_PANEL16, HPC_E_FORMAT, "no way that is known");
-    BAD(e[0].pack, 7, HPC_E_FORMAT, "no way that is known");
+    BAD(e[1].pack, HPC_PANEL16, HPC_E_FORMAT, "its layout is unknown");
+    BAD(e[0].pack, 7, HPC_E_FORMAT, "its layout is unknown");
     BAD(e[0].extent[0], 0, HPC_E_FORMAT, "out of range");
     BAD(e[0].extent[0], -1, HPC_E_FORMAT, "out of range");
     BAD(e[0].extent[0], INT64_MAX, HPC_E_FORMAT, "out of range");
     BAD(e[0].extent[1], (int64_t)1 << 41, HPC_E_FORMAT, "out of range");
-    BAD(e[0].extent[1], 33, HPC_E_FORMAT, "not of whole blocks");
-    BAD(e[0].extent[0], 41, HPC_E_FORMAT, "not those of its shape");
-    BAD(e[0].bytes, huge, HPC_E_FORMAT, "not those of its shape");
-    BAD(e[1].at, f.e[1].at - 64, HPC_E_FORMAT, "does not lie behind the one before it");
-    BAD(e[1].at, f.e[1].at + 1, HPC_E_FORMAT, "does not lie behind");
-    BAD(e[1].at, huge, HPC_E_FORMAT, "does not lie behind");
+    BAD(e[0].extent[1], 33, HPC_E_FORMAT, "not multiples of a block");
+    BAD(e[0].extent[0], 41, HPC_E_FORMAT, "does not match its shape");
+    BAD(e[0].bytes, huge, HPC_E_FORMAT, "does not match its shape");
+    BAD(e[1].at, f.e[1].at - 64, HPC_E_FORMAT, "does not follow the previous one");
+    BAD(e[1].at, f.e[1].at + 1, HPC_E_FORMAT, "does not follow");
+    BAD(e[1].at, huge, HPC_E_FORMAT, "does not follow");
     file f = read_file(path);
     f.data[f.n - 1] ^= 1; /* of a number: opened, and found when it is looked for */
     hpc_packed *k;
@@ -371,7 +373,7 @@ static void a_damaged_head_is_refused(void **state)
     test_fails(hpc_packed_verify(k), HPC_E_FORMAT, "FILE: tensor lm_head.weight: it is damaged");
     hpc_packed_close(k);
     f.data[f.h->data_at - 1] ^= 1;
-    test_fails(model_packed_parse(&k, f.data, f.n, "FILE"), HPC_E_FORMAT, "another hash");
+    test_fails(model_packed_parse(&k, f.data, f.n, "FILE"), HPC_E_FORMAT, "the hash is wrong");
     hpc_free(f.data);
 }
 
@@ -379,7 +381,8 @@ static void a_damaged_head_is_refused(void **state)
  * is looked for. */
 static void a_damaged_tokenizer_is_found(void **state)
 {
-    static const char *const says[] = {"a.packed:", "a.packed: its prepared tokenizer is not that"};
+    static const char *const says[] = {"a.packed:",
+                                       "a.packed: its prepared tokenizer does not match"};
     char path[PATH_MAX], source[PATH_MAX];
     hpc_packed *k;
     hpc_tokenizer *t;
@@ -400,7 +403,7 @@ static void a_damaged_tokenizer_is_found(void **state)
         hpc_packed_close(k);
         if (prepared)
             test_fails(hpc_model_tokenizer(&t, source), HPC_E_FORMAT,
-                       "a.packed: the prepared tokenizer is damaged: it does not begin as one");
+                       "a.packed: the prepared tokenizer is damaged: its header is wrong");
         hpc_free(f.data);
     }
 }
@@ -427,8 +430,8 @@ static void another_layout_is_not_lent(void **state)
     test_ok(hpc_buf_add(&all, zeros, (size_t)more));
     test_ok(hpc_file_save(path, all.data, all.n));
     test_fails(open_served(&s, path, HPC_DTYPE_N), HPC_E_UNSUPPORTED,
-               "model.embed_tokens.weight is bf16[40,32]/panel16, and this program takes "
-               "bf16[40,32]; make it again");
+               "model.embed_tokens.weight is bf16[40,32]/panel16, this program needs bf16[40,32]; "
+               "rebuild it");
     close_served(&s);
     hpc_buf_release(&all);
     hpc_free(f.data);

@@ -90,8 +90,8 @@ static void damage_is_named(void **state)
         size_t data;
         const char *says;
     } bad[] = {
-        {"[]", 0, "FILE: its header is no object"},
-        {"{\"a\":3}", 0, "tensor a: its entry is no object"},
+        {"[]", 0, "FILE: its header is not an object"},
+        {"{\"a\":3}", 0, "tensor a: its entry is not an object"},
         {"{\"a\":{}}", 0, "tensor a: it has no dtype"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"a\":" ENTRY("F32", "[1]", "4", "8") "}", 8,
          "duplicate"},
@@ -99,15 +99,16 @@ static void damage_is_named(void **state)
         {"{\"a\":" ENTRY("F32", "[-1]", "0", "4") "}", 4, "tensor a: its shape"},
         {"{\"a\":" ENTRY("F32", "[1,1,1,1,1,1,1,1,1]", "0", "4") "}", 4, "tensor a: its shape"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "-4") "}", 4, "its data_offsets"},
-        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 3, "bytes 0 to 4 of 3: the file is cut off"},
+        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 3,
+         "bytes 0 to 4 of 3: the file is truncated"},
         {"{\"a\":" ENTRY("F32", "[1]", "4", "0") "}", 4, "bytes 4 to 0 of 4"},
-        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, "not as many as its shape"},
-        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, "not as many"},
+        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, "does not match its shape"},
+        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, "does not match"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "2", "6") "}", 6,
          "tensor b: it overlaps"},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "5", "9") "}", 9,
          "tensor b: there is a gap"},
-        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 7, "3 bytes behind the last"},
+        {"{\"a\":" ENTRY("F32", "[1]", "0", "4") "}", 7, "3 bytes after the last"},
         {"{\"a\":", 0, "FILE:1:"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
@@ -121,7 +122,7 @@ static void lengths_are_checked(void **state)
     (void)state;
     hpc_safetensors *s;
     uint8_t file[16] = {9};
-    test_fails(model_safetensors_parse(&s, file, 7, "FILE"), HPC_E_FORMAT, "7 bytes are no");
+    test_fails(model_safetensors_parse(&s, file, 7, "FILE"), HPC_E_FORMAT, "7 bytes are not a");
     test_fails(model_safetensors_parse(&s, file, 16, "FILE"), HPC_E_FORMAT,
                "a header of 9 bytes in a file of 16");
     memset(file, 0xFF, 8);
@@ -142,8 +143,8 @@ static void other_types_are_refused_when_asked_for(void **state)
     memcpy(file + 8, header, n);
     test_ok(model_safetensors_parse(&s, file, 8 + n + 10, "FILE"));
     test_fails(hpc_safetensors_find(&t, s, "a"), HPC_E_UNSUPPORTED,
-               "FILE: tensor a is of dtype F8_E");
-    test_fails(hpc_safetensors_find(&t, s, "b"), HPC_E_UNSUPPORTED, "of dtype F4");
+               "FILE: tensor a has dtype F8_E");
+    test_fails(hpc_safetensors_find(&t, s, "b"), HPC_E_UNSUPPORTED, "has dtype F4");
     test_ok(hpc_safetensors_find(&t, s, "c"));
     hpc_safetensors_close(s);
 }

@@ -334,16 +334,16 @@ static void what_cannot_answer_is_refused(void **state)
     (void)state;
     matrices = HPC_Q4_K;
     refused(&c, e, HPC_E_SHAPE,
-            "model.embed_tokens.weight: rows of 64 are no whole blocks of q4_K");
+            "model.embed_tokens.weight: rows of 64 are not a multiple of the block of q4_K");
     matrices = HPC_F32;
     c.adapter.rank = 2, c.adapter.alpha = 1, c.adapter.targets = 1u << HPC_PART_Q;
     refused(&c, e, HPC_E_UNSUPPORTED, "export the model, which merges them");
     c = llama();
     c.head = HPC_HEAD_CLASSES, c.classes = 2;
-    refused(&c, e, HPC_E_UNSUPPORTED, "says nothing of the next token");
+    refused(&c, e, HPC_E_UNSUPPORTED, "does not predict tokens");
     c = llama();
     e.pages = 0;
-    refused(&c, e, HPC_E_SHAPE, "at least 1");
+    refused(&c, e, HPC_E_SHAPE, "must be at least 1");
 }
 
 int main(void)

@@ -226,30 +226,30 @@ static void contradictions_are_named(void **state)
     REFUSED(c.vocab = INT64_MAX, HPC_E_ARG, "vocab=9223372036854775807 is not between");
     REFUSED(c.hidden = 30, HPC_E_SHAPE, "hidden=30 is not a multiple of heads=4");
     REFUSED(c.kv_heads = 3, HPC_E_SHAPE, "heads=4 is not a multiple of kv-heads=3");
-    REFUSED(c.head_dim = 1 << 21, HPC_E_SHAPE, "heads=4 of head-dim=2097152 are wider");
-    REFUSED(c.head_dim = 7, HPC_E_SHAPE, "head-dim=7 by rope share=1: 7 elements are turned");
-    REFUSED(c.rope.share = 0.1, HPC_E_SHAPE, "head-dim=8 by rope share=0.1: 0 elements");
+    REFUSED(c.head_dim = 1 << 21, HPC_E_SHAPE, "heads=4 times head-dim=2097152 exceeds");
+    REFUSED(c.head_dim = 7, HPC_E_SHAPE, "head-dim=7 times rope share=1: 7 rotated elements");
+    REFUSED(c.rope.share = 0.1, HPC_E_SHAPE, "head-dim=8 times rope share=0.1: 0 rotated elements");
     REFUSED(c.rope.theta = 0, HPC_E_ARG, "theta=0");
     REFUSED(c.rope.scaling = HPC_ROPE_LINEAR; c.rope.factor = 0, HPC_E_ARG, "factor=0");
     REFUSED(c.rope.scaling = HPC_ROPE_YARN, HPC_E_ARG, "rope original=0");
     REFUSED(c.rope.scaling = HPC_ROPE_LLAMA3; c.rope.original = 8; c.rope.low = 4;
-            c.rope.high = 1, HPC_E_ARG, "low=4 is not between 0 and high=1");
+            c.rope.high = 1, HPC_E_ARG, "low=4 must be between 0 and high=1");
     REFUSED(c.window = -1, HPC_E_ARG, "window=-1");
     REFUSED(c.act = HPC_ACT_NONE, HPC_E_ARG, "activation 0");
     REFUSED(c.norm_eps = NAN, HPC_E_ARG, "norm-eps=nan");
-    REFUSED(c.dropout = 1, HPC_E_ARG, "dropout=1 is not in [0, 1)");
+    REFUSED(c.dropout = 1, HPC_E_ARG, "dropout=1 must be in [0, 1)");
     REFUSED(c.dtype = HPC_I32, HPC_E_ARG, "dtype=i32");
     REFUSED(c.head = HPC_HEAD_PAIRS, HPC_E_ARG, "classes=0");
     REFUSED(c.adapter.rank = 2; c.adapter.alpha = 1, HPC_E_ARG, "rank 2 has no targets");
     REFUSED(c.gated = false; c.adapter = ((hpc_adapter_config){2, 1, 1u << HPC_PART_GATE}),
-                             HPC_E_ARG, "mlp.gate_proj.weight: this model has no such product");
+                             HPC_E_ARG, "mlp.gate_proj.weight: this model has no such matrix");
 #undef REFUSED
     hpc_model_io io;
     hpc_program *p = hpc_program_create();
     c = small();
     c.head = HPC_HEAD_PAIRS, c.classes = 2;
     test_fails(hpc_model_emit(&io, p, &c, &(hpc_model_emission){.tokens = 9, .sequences = 3}),
-               HPC_E_SHAPE, "3 sequences are no pairs");
+               HPC_E_SHAPE, "3 sequences cannot form pairs");
     c.dtype = HPC_F16;
     test_fails(hpc_model_emit(&io, p, &c, &(hpc_model_emission){.tokens = 9, .sequences = 2}),
                HPC_E_UNSUPPORTED, "dtype=f16");

@@ -51,7 +51,7 @@ static void files_and_folders_open(void **state)
     is(SPM, "sentencepiece", 1000, false);
     is(JSON, "byte-level", 1003, true);
     test_fails(hpc_model_tokenizer(&t, root_of(state)), HPC_E_ARG,
-               "holds neither tokenizer.json nor tokenizer.model");
+               "contains neither tokenizer.json nor tokenizer.model");
     assert_null(t);
     test_fails(hpc_model_tokenizer(&t, "tests/nothing"), HPC_E_IO, "tests/nothing");
     put(state, "tokenizer.json", JSON);
@@ -103,7 +103,8 @@ static void keys_go_before_a_copy(void **state)
     hpc_tokenizer_close(t);
     value[0].kind = HPC_GGUF_TEXT;
     test_ok(hpc_gguf_save(path, value, 4, NULL, 0, NULL, NULL));
-    test_fails(hpc_model_tokenizer(&t, path), HPC_E_FORMAT, "hpccoder.tokenizer.model is no list");
+    test_fails(hpc_model_tokenizer(&t, path), HPC_E_FORMAT,
+               "hpccoder.tokenizer.model: expected a list");
     hpc_file_close(&v);
 }
 

@@ -119,7 +119,7 @@ static void a_head_that_is_not_the_embedding_is_refused(void **state)
     c->t[c->n].data = other;
     c->t[c->n++].name = "lm_head.weight";
     test_fails(opened(&w, *state, c, "gpt2"), HPC_E_UNSUPPORTED,
-               "tensor lm_head.weight is not the embedding, as tie_word_embeddings says");
+               "tensor lm_head.weight differs from the embedding, but tie_word_embeddings is set");
 }
 
 static void data_need_not_be_aligned(void **state)
@@ -157,19 +157,19 @@ static void what_does_not_fit_is_named(void **state)
     c = copy_of("llama");
     hpc_stored_tensor *t = named(c, "model.layers.0.mlp.up_proj.weight");
     t->extent[0] = 32, t->extent[1] = 48;
-    test_fails(opened(&w, *state, c, "llama"), HPC_E_FORMAT,
-               "tensor model.layers.0.mlp.up_proj.weight is [32,48], the configuration makes it "
-               "[48,32]");
+    test_fails(
+        opened(&w, *state, c, "llama"), HPC_E_FORMAT,
+        "tensor model.layers.0.mlp.up_proj.weight is [32,48], the configuration needs [48,32]");
     c = copy_of("llama");
     named(c, "model.norm.weight")->dtype = HPC_I32;
-    test_fails(opened(&w, *state, c, "llama"), HPC_E_FORMAT, "model.norm.weight is of whole");
+    test_fails(opened(&w, *state, c, "llama"), HPC_E_FORMAT, "model.norm.weight has integer");
     c = copy_of("llama");
     add(c, "model.layers.0.self_attn.q_norm.weight", HPC_F32, 8, ones);
     test_fails(opened(&w, *state, c, "llama"), HPC_E_UNSUPPORTED,
-               "tensor model.layers.0.self_attn.q_norm.weight has no place in this llama");
+               "tensor model.layers.0.self_attn.q_norm.weight does not belong to this llama");
     c = copy_of("llama");
     add(c, "model.layers.0.self_attn.q_proj.bias", HPC_F32, 32, ones);
-    test_fails(opened(&w, *state, c, "llama"), HPC_E_UNSUPPORTED, "q_proj.bias has no place");
+    test_fails(opened(&w, *state, c, "llama"), HPC_E_UNSUPPORTED, "q_proj.bias does not belong");
     assert_null(w);
 }
 
@@ -187,17 +187,18 @@ static void directories_are_checked(void **state)
     test_ok(hpc_model_config_read(&c, FIXTURE "llama"));
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "has no model.safetensors");
     save_text(f, "pytorch_model.bin", "x");
-    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_UNSUPPORTED, "has pickled weights only");
+    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_UNSUPPORTED, "has only pickled weights");
     save_text(f, "model.safetensors", "x");
-    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "1 bytes are no safetensors file");
+    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT,
+               "1 bytes are not a safetensors file");
     char whole[PATH_MAX];
     test_ok(hpc_file_remove(hpc_test_path(whole, f, "model.safetensors")));
     save_text(f, "model.safetensors.index.json", "{}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "weight_map names no file");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":{\"a\":\"../b\"}}");
-    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "'../b' is no file of this");
+    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "'../b' is not a file of this");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":[\"a\"]}");
-    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "weight_map is no object");
+    test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_FORMAT, "weight_map is not an object");
     save_text(f, "model.safetensors.index.json", "{\"weight_map\":{\"a\":\"b.safetensors\"}}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_IO, "b.safetensors");
     save_text(f, "b.safetensors", "\2\0\0\0");
@@ -215,7 +216,7 @@ static void directories_are_checked(void **state)
     save_text(f, "model.safetensors.index.json",
               "{\"weight_map\":{\"lm_head.weight\":\"b.safetensors\"}}");
     test_fails(hpc_weights_open(&w, f->root, &c), HPC_E_UNSUPPORTED,
-               "input_layernorm.bias: the files of a llama have no place for it");
+               "input_layernorm.bias: files of a llama cannot store it");
 }
 
 static void a_class_head_may_be_missing(void **state)
@@ -333,7 +334,7 @@ static void narrow_types_round_and_do_not_overflow(void **state)
         scale = 1e5;
         if (types[k] == HPC_BF16) continue;
         test_fails(hpc_weights_save(hpc_test_path(dir, *state, "b"), &c, &o), HPC_E_ARG,
-                   "is more than f16 can hold");
+                   "exceeds the range of f16");
     }
 }
 

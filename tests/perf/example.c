@@ -119,23 +119,22 @@ static void what_are_no_examples_is_refused(void **state)
 {
     static const struct {
         const char *from, *to, *why;
-    } cases[] = {
-        {"repository,", "repo,", "e.csv:1: column 1 is 'repo', not 'repository'"},
-        {"lines_added", "lines_more", "e.csv:1: column 8, 'lines_more', is no feature"},
-        {"lines_added", "lines_removed", "there twice"},
-        {"lines_added,", "", "e.csv:2: it has more columns than the 174 of the first line"},
-        {"\na,", "\na,x,", "e.csv:2: it has more columns than the 175 of the first line"},
-        {"\na,", "\n,", "e.csv:2: repository: it has no name"},
-        {"\na,", "\n\"a,", "e.csv:2: "},
-        {"\"b, ", "b, ", "e.csv:3: it has more columns than"},
-        {"second\"", "second\"x", "e.csv:3: there is something behind a quotation"},
-        {",000100", ",zz0100", "is no id of a commit"},
-        {",1700000000,", ",17e8,", "time: '17e8' is no number of seconds"},
-        {",1700000000,", ",99999999999999999999,", "is no number of seconds"},
-        {",same,", ",unknown,", "label: 'unknown' is none of"},
-        {",same,", ",same,x", "change: 'x"},
-        {",same,", ",same,nan", "change: 'nan"},
-        {",same,", ",same,1e300", "change: '1e300"}};
+    } cases[] = {{"repository,", "repo,", "e.csv:1: column 1 is 'repo', not 'repository'"},
+                 {"lines_added", "lines_more", "e.csv:1: column 8, 'lines_more', is not a feature"},
+                 {"lines_added", "lines_removed", "repeated"},
+                 {"lines_added,", "", "e.csv:2: it has more columns than the first line (174)"},
+                 {"\na,", "\na,x,", "e.csv:2: it has more columns than the first line (175)"},
+                 {"\na,", "\n,", "e.csv:2: repository: it has no name"},
+                 {"\na,", "\n\"a,", "e.csv:2: "},
+                 {"\"b, ", "b, ", "e.csv:3: it has more columns than"},
+                 {"second\"", "second\"x", "e.csv:3: text follows a quoted field"},
+                 {",000100", ",zz0100", "is not a commit id"},
+                 {",1700000000,", ",17e8,", "time: '17e8' is not a number of seconds"},
+                 {",1700000000,", ",99999999999999999999,", "is not a number of seconds"},
+                 {",same,", ",unknown,", "label: 'unknown' must be"},
+                 {",same,", ",same,x", "change: 'x"},
+                 {",same,", ",same,nan", "change: 'nan"},
+                 {",same,", ",same,1e300", "change: '1e300"}};
     hpc_perf_examples x = {0};
     hpc_buf text = {0};
     char path[4096];

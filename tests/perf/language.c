@@ -471,7 +471,7 @@ static void test_refused(void **state)
     const place *p = *state;
     char dir[300], file[400];
     hpc_model_config c = tiny();
-    refuses(PILOT, HPC_E_ARG, "does not compare two functions");
+    refuses(PILOT, HPC_E_ARG, "does not classify changes");
     c.classes = 2;
     make_model(inside(p, dir, "two"), &c);
     refuses(inside(p, dir, "two"), HPC_E_ARG, "--objective pairs --classes 3");
@@ -490,7 +490,7 @@ static void test_refused(void **state)
     snprintf(file, sizeof file, "%s/config.json", inside(p, dir, "headless"));
     OK(hpc_file_save(file, text.data, text.n));
     hpc_buf_release(&text);
-    refuses(dir, HPC_E_FORMAT, "it holds no score.weight");
+    refuses(dir, HPC_E_FORMAT, "score.weight is missing");
     refuses(inside(p, dir, "none"), HPC_E_IO, "none");
 }
 

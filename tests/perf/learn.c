@@ -211,7 +211,7 @@ static void too_little_is_refused(void **state)
     hpc_perf_model *m;
     (void)state;
     assert_int_equal(hpc_perf_learn(&m, e, 20, NULL), HPC_E_ARG);
-    assert_non_null(strstr(hpc_error_get()->text, "it takes at least 10, 20 and 5"));
+    assert_non_null(strstr(hpc_error_get()->text, "at least 10, 20 and 5 are needed"));
     hpc_error_clear();
     assert_int_equal(hpc_perf_learn(&m, NULL, 0, NULL), HPC_E_ARG);
     hpc_error_clear();
@@ -350,23 +350,23 @@ static void damaged_files_are_refused(void **state)
     static const struct {
         const char *from, *to, *why;
     } cases[] = {
-        {"hpccoder performance model", "x", "it is no performance model"},
-        {"\"version\":1", "\"version\":2", "newer than this program"},
-        {"\"lines_added\"", "\"lines_more\"", "'lines_more' stands where 'lines_added'"},
+        {"hpccoder performance model", "x", "not a performance model"},
+        {"\"version\":1", "\"version\":2", "the newest that this program supports"},
+        {"\"lines_added\"", "\"lines_more\"", "'lines_more' instead of 'lines_added'"},
         {"\"alarm\":0.05", "\"alarm\":1.5", "alarm: 1.5 is not in 0 to 1"},
         {"\"alarm\":0.05", "\"alarm\":null", "alarm"},
         {"\"slope\":[", "\"slope\":[1.0,", "slope: has 3 items"},
         {"\"slope\":[", "\"slope\":[-1.0,", "slope"},
         {"\"weight\":[", "\"weight\":[1e300,", "weight"},
         {"\"share\":", "\"share\":7,\"x\":", "share: 7 is not in 0 to 1"},
-        {"\"trees\":[", "\"trees\":[{}],\"x\":[", "column: is no list"},
-        {"\"trees\":", "\"trees\":{},\"x\":", "trees: is no list"},
+        {"\"trees\":[", "\"trees\":[{}],\"x\":[", "column: is not a list"},
+        {"\"trees\":", "\"trees\":{},\"x\":", "trees: is not a list"},
         {"\"members\":[", "\"members\":[],\"x\":[", "members: has 0 items"},
         {"\"scored\":[[", "\"scored\":[[9,", "scored: has 5 items"},
         {"\"scored\":[[0", "\"scored\":[[9", "scored: 9 is not in 0 to"},
-        {"\"scored\":[", "\"scored\":[[0,1,0.5,0.5],", "not as many as are scored"},
+        {"\"scored\":[", "\"scored\":[[0,1,0.5,0.5],", "their number differs from the scores"},
         {"\"groups\":2", "\"groups\":0", "groups: 0"},
-        {"\"columns\":[", "\"columns\":[\"x\",", "it is of another version; train it again"},
+        {"\"columns\":[", "\"columns\":[\"x\",", "it belongs to another version; retrain it"},
         {"}", "", "model.json"}};
     enum { N = 160 };
     const planted rule = {.strength = 0.5, .changed = -1, .groups = 2};

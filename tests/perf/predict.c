@@ -165,7 +165,7 @@ static void test_what_has_no_effect(void **state)
     predict(&t, "first", "comment");
     says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_true(t.x.range.said.p[HPC_PERF_SAME] == 1);
-    assert_non_null(strstr(t.x.range.said.why[0].text, "nothing but comments"));
+    assert_non_null(strstr(t.x.range.said.why[0].text, "only comments"));
     predict(&t, "comment", "empty");
     assert_int_equal(t.x.n, 1);
     assert_true(t.x.commit[0].said.p[HPC_PERF_SAME] == 1);
@@ -226,7 +226,7 @@ static void test_beginnings(void **state)
     refused(&t, "second", "alone", "second and alone have no commit in common");
     refused(&t, "second", "nowhere", "nowhere");
     refused(&t, "nowhere", "second", "nowhere");
-    refused(&t, "HEAD~5", "second", "goes beyond the history");
+    refused(&t, "HEAD~5", "second", "is beyond the start of the history");
     hpc_git_close(t.git);
     t.git = opened(p, "s");
     refused(&t, "HEAD~1", "HEAD", "HEAD~1");
@@ -285,7 +285,8 @@ static void test_many_files(void **state)
     assert_int_equal(t.x.range.n, 1000);
     predict(&t, "c2", "c3");
     says(&t.x.range.said, HPC_PERF_UNKNOWN, HPC_PERF_NONE);
-    assert_non_null(strstr(t.x.range.said.because, "more files differ than are looked into"));
+    assert_non_null(
+        strstr(t.x.range.said.because, "more files differ than the limit for analysis"));
     assert_true(isnan(t.x.range.said.p[0]));
     assert_int_equal(t.x.range.n, 0);
     end(&t);

@@ -36,9 +36,9 @@ static const struct {
      "void f(int n)\n{\n    for (;;) g(n + 1, 64);\n}\n", "changed in a loop of depth 1 at line 3",
      "changed_depth", 3, false},
     {"a.c", "void f(int n)\n{\n    g(n); /* a */\n}\n", "void f(int n)\n{\n    g(n); /* b */\n}\n",
-     "nothing but comments and white space changed", NULL, 0, false},
+     "only comments and white space changed", NULL, 0, false},
     {"a.c", "void f(int n)\n{\n    g(n);\n}\n", "void f(int m)\n{\n    g(m);\n}\n",
-     "nothing but names of what is local changed", NULL, 0, false},
+     "only local names changed", NULL, 0, false},
     {"Makefile", "F = -O2\n", "F = -O0\n", "flag '-O0' added at line 1", "flag_o0", 1, false},
     {"a.f90",
      "subroutine s(a, n)\n  do j = 1, n\n    do i = 1, n\n      a(i, j) = 0\n    end do\n"

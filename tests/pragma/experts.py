@@ -95,17 +95,17 @@ def calls_of_tree(tree, more):
 
 def generic(text):
     """Evidence without what it is about."""
-    known = ("is not in this file", "reads where it is not known", "writes where it is not known",
-             "calls a function that is not known", "hands on its object", "hands on a pointer that is not known",
-             "allocates or frees memory", "calls a method of another object", "makes an object of a class",
-             "is not understood", "is virtual", "does not compile", "reads a variable that others may change",
-             "what is around it does not compile", "the compiler finds an error", "may be the same place",
-             "two iterations may write the same place", "is not followed", "calls is not known", "too large",
-             "changes a variable that outlives it", "the index is read from memory", "carries its value on",
-             "is used here while it is being folded", "the same place", "input and output", "ends the program",
-             "no integer and no pointer", "type of its variable is not known", "hidden state", "may throw",
-             "is left early", "static member", "address of", "folded in more than one way", "may end the program",
-             "what it accesses is not known", "takes a lock", "reads or writes files")
+    known = ("is not defined in this file", "reads from unknown memory", "writes to unknown memory",
+             "calls an unknown function", "passes on its object", "passes on an unknown pointer",
+             "allocates or frees memory", "calls a method of another object", "constructs an object of a class",
+             "is not analysed", "its form is not supported", "is virtual", "does not compile", "reads a variable that others may change",
+             "the code around it does not compile", "the compiler reports an error", "may be the same location",
+             "two iterations may write the same location", "target of the call", "is unknown", "too large",
+             "changes a variable that outlives it", "the index is read from memory", "carries a value from one iteration",
+             "but it is also updated with", "the same location", "input and output", "terminates the program",
+             "neither an integer nor a pointer", "type of its loop variable", "hidden state", "may throw",
+             "is left early", "static member", "address of", "updated with different operators", "may terminate the program",
+             "the memory that", "takes a lock", "reads or writes files")
     for k in known:
         if k in text:
             return k

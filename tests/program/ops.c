@@ -176,7 +176,7 @@ static void matmul_refuses(void **s)
     p = begin();
     row.act = 77;
     hpc_matmul(p, REAL(p, 3, 4), REAL(p, 5, 4), row);
-    refuses(p, HPC_E_ARG, "act 77 is not known");
+    refuses(p, HPC_E_ARG, "unknown activation 77");
     p = begin();
     hpc_value operand[] = {HPC_NEW, HPC_NONE, REAL(p, 3, 4), REAL(p, 4, 5), HPC_NONE, HPC_NONE};
     hpc_emit(p, &hpc_op_matmul, operand, NULL);
@@ -366,10 +366,10 @@ static void scale_copy_fill_rules(void **s)
     refuses(p, HPC_E_SHAPE, "x is f32[32]: no conversion to q8_0");
     p = begin();
     hpc_copy(p, REAL(p, 32), (hpc_dtype)99);
-    refuses(p, HPC_E_ARG, "dtype 99 is not known");
+    refuses(p, HPC_E_ARG, "unknown dtype 99");
     p = begin();
     hpc_fill(p, HPC_NEW, 1);
-    refuses(p, HPC_E_ARG, "fill writes state: nothing else says what shape it has");
+    refuses(p, HPC_E_ARG, "fill writes state: only the state gives its shape");
 }
 
 static void dropout_rules(void **s)

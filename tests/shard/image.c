@@ -43,13 +43,13 @@ static void test_every_length_is_found(void **state)
         void *cut = malloc(n ? n : 1);
         memcpy(cut, b.data, n);
         assert_error(check(cut, n), HPC_E_FORMAT,
-                     n < 8                      ? "is no token shard"
-                     : n < sizeof(shard_header) ? "cut off in its header"
-                                                : "is cut off");
+                     n < 8                      ? "is not a token shard"
+                     : n < sizeof(shard_header) ? "truncated in its header"
+                                                : "is truncated");
         free(cut);
     }
     assert_int_equal(hpc_buf_add(&b, "", 1), 0);
-    assert_error(check(b.data, b.n), HPC_E_FORMAT, "it has 1 bytes behind its end");
+    assert_error(check(b.data, b.n), HPC_E_FORMAT, "it has 1 bytes after its end");
     hpc_buf_release(&b);
 }
 
@@ -106,26 +106,26 @@ static void test_lies_are_found(void **state)
     for (size_t f = 2; f < 5; f++) {
         *field[f] = -1;
         seal(&b);
-        assert_error(check(b.data, n), HPC_E_FORMAT, "its header counts");
+        assert_error(check(b.data, n), HPC_E_FORMAT, "the counts in its header");
         *h = was;
     }
     for (int k = 0; k < SHARD_SECTIONS; k++) {
         h->section[k].at += SHARD_ALIGN;
         h->hash = shard_header_hash(h);
-        assert_error(check(b.data, n), HPC_E_FORMAT, "places the sections wrongly");
+        assert_error(check(b.data, n), HPC_E_FORMAT, "the offsets in its header are wrong");
         *h = was;
         h->section[k].bytes = UINT64_MAX - 8;
         h->hash = shard_header_hash(h);
-        assert_error(check(b.data, n), HPC_E_FORMAT, "places the sections wrongly");
+        assert_error(check(b.data, n), HPC_E_FORMAT, "the offsets in its header are wrong");
         *h = was;
     }
     h->columns_n = HPC_SHARD_COLUMNS + 1;
     h->hash = shard_header_hash(h);
-    assert_error(check(b.data, n), HPC_E_FORMAT, "its header counts");
+    assert_error(check(b.data, n), HPC_E_FORMAT, "the counts in its header");
     *h = was;
     h->column[1].type = 3;
     h->hash = shard_header_hash(h);
-    assert_error(check(b.data, n), HPC_E_FORMAT, "no type");
+    assert_error(check(b.data, n), HPC_E_FORMAT, "has an unknown type");
     *h = was;
     memset(h->column[0].name, 'x', sizeof h->column[0].name);
     h->hash = shard_header_hash(h);
@@ -137,7 +137,7 @@ static void test_lies_are_found(void **state)
     *h = was;
     h->version = 2;
     assert_error(check(b.data, n), HPC_E_UNSUPPORTED,
-                 "it is of shard format version 2, made by a newer hpccoder");
+                 "it has shard format version 2 from a newer hpccoder");
     assert_error(check(b.data, 100), HPC_E_UNSUPPORTED, "version 2");
     hpc_buf_release(&b);
 }

@@ -52,7 +52,7 @@ static void test_another_tokenizer(void **state)
     char path[160];
     hpc_shards *s = NULL;
     hpc_hash128 right = small_spec(1).tokenizer, wrong = {.low = 1, .high = 2};
-    const char *const part = "was made with tokenizer 99aabbccddeeff001122334455667788, not with "
+    const char *const part = "was packed with tokenizer 99aabbccddeeff001122334455667788, not with "
                              "00000000000000020000000000000001";
     assert_error(hpc_shards_open(&s, p->whole, &wrong), HPC_E_ARG, part);
     assert_error(hpc_shards_open(&s, at(path, p->whole, "00000.shard"), &wrong), HPC_E_ARG, part);
@@ -69,9 +69,9 @@ static void test_what_is_not_there(void **state)
     place *p = *state;
     char path[160];
     refuses(p->other, HPC_E_IO, "other: No such file or directory");
-    refuses(p->root, HPC_E_ARG, "has no token shards: `hpccoder corpus pack` makes some");
+    refuses(p->root, HPC_E_ARG, "has no token shards: create them with `hpccoder corpus pack`");
     assert_int_equal(unlink(at(path, p->whole, "index.json")), 0);
-    refuses(p->whole, HPC_E_FORMAT, "has no index.json: resume its writing, it was not finished");
+    refuses(p->whole, HPC_E_FORMAT, "has no index.json: it is incomplete, resume writing it");
 }
 
 static void test_shards_that_the_index_does_not_mean(void **state)
@@ -84,10 +84,10 @@ static void test_shards_that_the_index_does_not_mean(void **state)
     assert_int_equal(rename(at(other, p->other, "00001.shard"), path), 0);
     refuses(p->whole, HPC_E_FORMAT, "00001.shard is not the shard that its index lists");
     assert_int_equal(unlink(path), 0);
-    refuses(p->whole, HPC_E_FORMAT, "/whole is damaged, resume its writing: /");
+    refuses(p->whole, HPC_E_FORMAT, "/whole is damaged, resume writing the data set: /");
     refuses(p->whole, HPC_E_FORMAT, "00001.shard is missing");
     assert_int_equal(hpc_file_save(path, NULL, 0), 0);
-    refuses(p->whole, HPC_E_FORMAT, "00001.shard is no token shard");
+    refuses(p->whole, HPC_E_FORMAT, "00001.shard is not a token shard");
 }
 
 static void replace(hpc_buf *text, const char *from, const char *to)
@@ -109,17 +109,17 @@ static void test_bad_indexes(void **state)
     const struct {
         const char *from, *to, *part;
     } edit[] = {
-        {"\"version\": 1", "\"version\": 2", "version 2, made by a newer hpccoder"},
+        {"\"version\": 1", "\"version\": 2", "version 2 from a newer hpccoder"},
         {"\"version\": 1", "\"version\": \"1\"", "index.json: version: expected"},
-        {"hpccoder token shards", "something", "it is no index of token shards"},
+        {"hpccoder token shards", "something", "not an index of token shards"},
         {"\"vocabulary\": 1000", "\"vocabulary\": 0", "vocabulary is 0"},
-        {"\"tokenizer\": \"99", "\"tokenizer\": \"9", "tokenizer is no checksum"},
-        {"\"tokenizer\": \"99", "\"tokenizer\": \"+9", "tokenizer is no checksum"},
+        {"\"tokenizer\": \"99", "\"tokenizer\": \"9", "tokenizer is not a checksum"},
+        {"\"tokenizer\": \"99", "\"tokenizer\": \"+9", "tokenizer is not a checksum"},
         {"\"task\": \"pragma\"", "\"task\": \"\"", "no proper name"},
         {"\"task\": \"pragma\"", "\"task\": \"a task that is far too long\"", "task is too long"},
-        {"\"f32\"", "\"f16\"", "'f16' is no type of a column"},
+        {"\"f32\"", "\"f16\"", "unknown column type 'f16'"},
         {"\"seed\": -7", "\"seed\": -8", "has seed -7, not -8"},
-        {"\"hash\": \"", "\"hash\": \"0", "hash is no checksum"},
+        {"\"hash\": \"", "\"hash\": \"0", "hash is not a checksum"},
         {"\"shards\": [", "\"shards\": [ {},", "documents"},
         {"\"columns\": [", "\"columns\": {}, \"x\": [", "columns: expected a list"},
         {"\"shards\": [", "\"shards\": 7, \"x\": [", "shards: expected a list"},

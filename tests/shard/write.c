@@ -164,7 +164,7 @@ static void test_what_differs_is_named(void **state)
     hpc_shard_writer *w = NULL;
     int64_t done;
     assert_error(hpc_shard_create(&w, &done, p->whole, &spec, SHARD_OF, false), HPC_E_ARG,
-                 "whole holds a data set: resume it, or name another folder");
+                 "whole contains a data set: resume it, or choose another folder");
     refuses(p, &spec, SHARD_OF + 1, "shards of 40 tokens, not of 41");
     spec.tokenizer.low++;
     refuses(
@@ -205,17 +205,17 @@ static void test_damage_is_made_good(void **state)
         {"rm 00001.shard", "00001.shard is missing", true},
         {"rm 0000[1-9].shard", "00001.shard is missing", true}, /* the index lists it */
         {"rm *.shard", "00000.shard is missing", true},
-        {"truncate -s -1 00001.shard", "00001.shard is cut off", true},
+        {"truncate -s -1 00001.shard", "00001.shard is truncated", true},
         {"printf X | dd of=00000.shard bs=1 seek=1300 conv=notrunc", "00000.shard: its ", true},
-        {": >00001.shard", "00001.shard is no token shard", true},
-        {"cp 00000.shard 00001.shard", "00001.shard does not follow the shard before it", true},
+        {": >00001.shard", "00001.shard is not a token shard", true},
+        {"cp 00000.shard 00001.shard", "00001.shard does not follow the previous shard", true},
         {"cp 00001.shard 00017.shard", "more shards than its index lists", false},
         {"echo '{' >index.json", "index.json:2:1: ", false},
-        {"sed -i 's/\"hash\": \"/&0/' index.json", "index.json: hash is no checksum", false},
+        {"sed -i 's/\"hash\": \"/&0/' index.json", "index.json: hash is not a checksum", false},
         {"sed -i '0,/\"documents\": /s/\"documents\": /&1/; s/\"hash\": \"./\"hash\": \"0/' "
          "index.json",
-         "index.json lists other shards", false},
-        {"truncate -s -1 00001.shard; echo '{' >index.json", "00001.shard is cut off", true},
+         "index.json does not match the existing shards", false},
+        {"truncate -s -1 00001.shard; echo '{' >index.json", "00001.shard is truncated", true},
     };
     place *p = *state;
     hpc_shard_spec spec = small_spec(1000);
@@ -256,10 +256,10 @@ static void test_what_is_not_ours_stays(void **state)
                  "shards of 40 tokens, not of 41");
     shell(p, "cp ../whole/* .; printf '\\2' | dd of=00001.shard bs=1 seek=8 conv=notrunc");
     assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_UNSUPPORTED,
-                 "made by a newer hpccoder");
+                 "from a newer hpccoder");
     shell(p, "cp ../whole/* .; sed -i 's/\"version\": 1/\"version\": 2/' index.json");
     assert_error(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), HPC_E_UNSUPPORTED,
-                 "made by a newer hpccoder");
+                 "from a newer hpccoder");
     assert_null(w);
 }
 
@@ -301,8 +301,8 @@ static void test_bad_documents(void **state)
     token[1] = -1;
     assert_error(hpc_shard_add(w, token, 2, value), HPC_E_ARG, "token -1 is not in a vocabulary");
     assert_int_equal(hpc_shard_add(w, token, 1, value), 0);
-    assert_error(hpc_shard_finish(w, "[1]"), HPC_E_ARG, "no JSON object");
-    assert_error(hpc_shard_finish(w, "{"), HPC_E_FORMAT, "the facts of a data set:1:");
+    assert_error(hpc_shard_finish(w, "[1]"), HPC_E_ARG, "not a JSON object");
+    assert_error(hpc_shard_finish(w, "{"), HPC_E_FORMAT, "the properties of a data set:1:");
     assert_int_equal(hpc_shard_finish(w, NULL), 0);
     assert_int_equal(hpc_shard_written(w).documents, 3);
     hpc_shard_discard(w);

@@ -132,7 +132,7 @@ static void a_crash(void **state)
     hpc_check_file *f = open_text(c, HPC_LANGUAGE_C, "int f(int x)\n{\n    @\n}\n");
     hpc_check_file *g = open_text(c, HPC_LANGUAGE_CPP, "int g(int x)\n{\n    @\n}\n");
     good(f, "return x;");
-    lost(f, "\n#pragma clang __debug crash\n", "libclang was ended by signal ");
+    lost(f, "\n#pragma clang __debug crash\n", "libclang was killed by signal ");
     good(g, "return x;"); /* opened anew, each when it is asked for */
     bad(g, "return x", "expected ';'");
     good(f, "return x;");
@@ -153,7 +153,7 @@ static void a_text_that_takes_forever(void **state)
     for (int k = 0; k < 40; k++) /* 2^40 words */
         OK(hpc_buf_printf(&text, "\n#define A%d A%d A%d\n", k, k + 1, k + 1));
     OK(hpc_buf_text(&text, "\nA0\n"));
-    lost(f, text.data, "libclang was not done after 0.5 s");
+    lost(f, text.data, "libclang did not finish within 0.5 s");
     hpc_buf_release(&text);
     hpc_check_file_close(f);
     hpc_checker_close(c);
@@ -168,7 +168,7 @@ static void a_base_line_that_cannot_be_had(void **state)
     static const char text[] = "#pragma clang __debug crash\nint x;\n";
     const hpc_check_source s = {
         .path = "x.c", .text = text, .n = strlen(text), .language = HPC_LANGUAGE_C};
-    unsupported(hpc_check_file_open(&f, c, &s), "x.c cannot be checked: libclang was ended by");
+    unsupported(hpc_check_file_open(&f, c, &s), "x.c cannot be checked: libclang was killed by");
     assert_null(f);
     f = open_text(c, HPC_LANGUAGE_C, "int f(int x) { @ }\n");
     good(f, "return x;");
@@ -196,7 +196,7 @@ static void too_much_memory(void **state)
     for (int k = 0; k < 26; k++)
         OK(hpc_buf_printf(&text, "\n#define A%d A%d, A%d\n", k, k + 1, k + 1));
     OK(hpc_buf_text(&text, "\n#define A26 x\nint a[] = {A0};\n"));
-    lost(f, text.data, "libclang was ended by signal ");
+    lost(f, text.data, "libclang was killed by signal ");
     good(f, "return x;");
     hpc_buf_release(&text);
     hpc_check_file_close(f);

@@ -327,18 +327,18 @@ static void damage_is_seen(void **state)
     static const struct {
         int at;
         const char *says;
-    } wrong[] = {{0, "no file of passages"},
+    } wrong[] = {{0, "not a passage index"},
                  {PASSAGE_AT_VERSION, "version 200"},
-                 {PASSAGE_AT_LEXER, "other tokens"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_TEXT_BYTES, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_TEXT_BYTES + 7, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SOURCES_N, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N + 7, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_WIDTH, "do not fit"},
-                 {PASSAGE_AT_MAP + 8, "do not fit"},
-                 {PASSAGE_AT_MAP + 16, "do not fit"},
-                 {PASSAGE_AT_MAP + 23, "do not fit"}};
+                 {PASSAGE_AT_LEXER, "a different lexer"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_TEXT_BYTES, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_TEXT_BYTES + 7, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SOURCES_N, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N + 7, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_WIDTH, "are inconsistent"},
+                 {PASSAGE_AT_MAP + 8, "are inconsistent"},
+                 {PASSAGE_AT_MAP + 16, "are inconsistent"},
+                 {PASSAGE_AT_MAP + 23, "are inconsistent"}};
     hpc_buf file = {0};
     add_texts(&file);
     uint8_t *d = (uint8_t *)file.data;
@@ -356,12 +356,12 @@ static void damage_is_seen(void **state)
     char *tab = memchr(d + PASSAGE_HEADER, '\t', 40);
     *tab = ' ';
     seal(&file);
-    refuses(&file, file.n, "do not fit");
+    refuses(&file, file.n, "are inconsistent");
     *tab = '\t';
     size_t sets = PASSAGE_HEADER + hpc_get64(d + PASSAGE_AT_COUNTS);
     d[sets] = 9;
     seal(&file);
-    refuses(&file, file.n, "do not fit");
+    refuses(&file, file.n, "are inconsistent");
     hpc_buf_release(&file);
     hpc_passages *p;
     assert_int_equal(hpc_passages_open(&p, "build/no.passages"), HPC_E_IO);

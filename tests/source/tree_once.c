@@ -102,7 +102,7 @@ static void a_crash_costs_one_file(void **state)
                                                         .language = HPC_LANGUAGE_CPP,
                                                         .once = true}),
                          HPC_E_UNSUPPORTED);
-        assert_non_null(strstr(hpc_error_get()->text, "libclang was ended by signal"));
+        assert_non_null(strstr(hpc_error_get()->text, "libclang was killed by signal"));
         hpc_error_clear();
     }
     hpc_checker_close(c);

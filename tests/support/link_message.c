@@ -67,7 +67,7 @@ static int misfit(hpc_link *l, void *user)
     int32_t x[4] = {1, 2, 3, 4}, y[4] = {0};
     hpc_comm c = l->rank == 0 ? send_i32(1, 7, x, 4) : recv_i32(0, 7, y, 3);
     EXPECT_FAILURE(hpc_link_run(l, &c), HPC_E_SHAPE,
-                   "send i32[4] of rank 0 meets recv i32[3] of rank 1 under tag 7");
+                   "send i32[4] of rank 0 does not match recv i32[3] of rank 1 with tag 7");
     EXPECT(y[0] == 0);
     if (l->rank == 0) c.dtype = HPC_F32;
     c.n = 3;

@@ -43,33 +43,33 @@ static void test_constructs_refused(void **state)
         const char *family, *from, *to, *message;
     } cases[] = {
         {"gpt2", "\"type\":\"BPE\"", "\"type\":\"Unigram\"",
-         "t.json: model: a Unigram model is not supported, only BPE is"},
+         "t.json: model: a Unigram model is not supported, only BPE"},
         {"gpt2", "\"dropout\":null", "\"dropout\":0.1", "t.json: model.dropout is not supported"},
         {"gpt2", "\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\"",
          "t.json: model.end_of_word_suffix is not supported"},
         {"gpt2", "\"byte_fallback\":false", "\"byte_fallback\":true",
-         "t.json: model.byte_fallback: this is a SentencePiece model in another form; give its "
+         "t.json: model.byte_fallback: this is a converted SentencePiece model; use its "
          "tokenizer.model"},
-        {"gpt2", "\"dropout\":null", "\"cache\":1", "t.json: model: \"cache\" is not known here"},
-        {"gpt2", "\"version\"", "\"colour\":1,\"version\"", "t.json: \"colour\" is not known here"},
+        {"gpt2", "\"dropout\":null", "\"cache\":1", "t.json: model: unknown value \"cache\""},
+        {"gpt2", "\"version\"", "\"colour\":1,\"version\"", "t.json: unknown value \"colour\""},
         {"gpt2", "\"normalizer\":null", "\"normalizer\":{\"type\":\"Lowercase\"}",
          "t.json: normalizer: Lowercase is not supported"},
         {"strip", "{\"type\":\"NFC\"}", "{\"type\":\"NFC\"},{\"type\":\"NFKC\"}",
          "t.json: normalizer.normalizers[1]: NFKC is not supported"},
         {"strip", "{\"type\":\"NFC\"}", "{\"type\":\"Prepend\",\"prepend\":\"x\"}",
-         "t.json: normalizer.normalizers[0]: Prepend is not supported; if the tokenizer has a "
-         "tokenizer.model as well, give that"},
+         "t.json: normalizer.normalizers[0]: Prepend is not supported; if the tokenizer also has a "
+         "tokenizer.model, use that"},
         {"gpt2", "{\"type\":\"ByteLevel\",", "{\"type\":\"Metaspace\",",
          "t.json: pre_tokenizer: Metaspace is not supported"},
         {"starcoder2", "{\"type\":\"Digits\",\"individual_digits\":true}",
          "{\"type\":\"Whitespace\"}",
          "t.json: pre_tokenizer.pretokenizers[0]: Whitespace is not supported"},
         {"starcoder2", "{\"type\":\"Digits\"", "{\"type\":\"ByteLevel\"},{\"type\":\"Digits\"",
-         "t.json: pre_tokenizer.pretokenizers[1]: Digits behind ByteLevel"},
+         "t.json: pre_tokenizer.pretokenizers[1]: Digits after ByteLevel"},
         {"starcoder2", "\"add_prefix_space\":false", "\"add_prefix_space\":true",
-         "t.json: pre_tokenizer.pretokenizers[1]: add_prefix_space behind other steps"},
+         "t.json: pre_tokenizer.pretokenizers[1]: add_prefix_space after other steps"},
         {"starcoder2", "\"individual_digits\"", "\"individual\"",
-         "t.json: pre_tokenizer.pretokenizers[0]: \"individual\" is not known here"},
+         "t.json: pre_tokenizer.pretokenizers[0]: unknown value \"individual\""},
         {"qwen2", "\"behavior\":\"Isolated\"", "\"behavior\":\"Lost\"",
          "t.json: pre_tokenizer.pretokenizers[0]: behavior \"Lost\" is not supported"},
         {"qwen2", "{\"Regex\":\"", "{\"Regex\":\"\\\\w|",
@@ -80,7 +80,7 @@ static void test_constructs_refused(void **state)
         {"gpt2", "\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"Metaspace\"",
          "t.json: decoder: Metaspace is not supported"},
         {"gpt2", "\"special\":true", "\"special\":true,\"bold\":true",
-         "t.json: added_tokens[0]: \"bold\" is not known here"},
+         "t.json: added_tokens[0]: unknown value \"bold\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_refused(cases[i].family, cases[i].from, cases[i].to, HPC_E_UNSUPPORTED,
@@ -108,7 +108,7 @@ static void test_no_byte_level(void **state)
     hpc_tokenizer *t =
         small_open("starcoder2", ",{\"type\":\"ByteLevel\"", "],\"x\":[{\"type\":\"B\"");
     assert_null(t);
-    assert_string_equal(hpc_error_get()->text, "t.json: pre_tokenizer: \"x\" is not known here");
+    assert_string_equal(hpc_error_get()->text, "t.json: pre_tokenizer: unknown value \"x\"");
     hpc_error_clear();
     t = small_open("gpt2", "\"pre_tokenizer\":{", "\"pre_tokenizer\":null,\"padding\":{");
     assert_null(t); /* padding is there twice */
@@ -136,41 +136,40 @@ static void test_hostile_files(void **state)
         {"\"!\":1,", "\"!\":1.5,", "t.json: model.vocab: \"!\" has no id from 0 to 2147483646"},
         {"\"!\":1,", "\"!\":2147483647,",
          "t.json: model.vocab: \"!\" has no id from 0 to 2147483646"},
-        {"\"!\":1,", "\"!\":2147483646,", "t.json: id 2147483646 for only 1001 pieces"},
+        {"\"!\":1,", "\"!\":2147483646,", "t.json: id 2147483646, but only 1001 tokens"},
         {"\"merges\":[", "\"merges\":[[\"q\",\"!\"],",
          "t.json: model.merges[0]: \"q!\" is not in model.vocab"},
         {"\"merges\":[", "\"merges\":[[\"zzzz\",\"!\"],",
          "t.json: model.merges[0]: \"zzzz\" is not in model.vocab"},
-        {"\"merges\":[", "\"merges\":[\"q\",", "t.json: model.merges[0] is not a pair of pieces"},
+        {"\"merges\":[", "\"merges\":[\"q\",", "t.json: model.merges[0] is not a pair of tokens"},
         {"\"merges\":[", "\"merges\":[\"a b c\",",
-         "t.json: model.merges[0] is not a pair of pieces"},
+         "t.json: model.merges[0] is not a pair of tokens"},
         {"\"merges\":[", "\"merges\":[[\"a\",1],",
-         "t.json: model.merges[0] is not a pair of pieces"},
+         "t.json: model.merges[0] is not a pair of tokens"},
         {"\"merges\":[", "\"merges\":[[\"\xc4\xa0\",\"\xc4\xa0\"],",
-         "t.json: model.merges[1]: the same pair again"},
+         "t.json: model.merges[1]: duplicate pair"},
         {"\"ignore_merges\":false", "\"ignore_merges\":3",
          "t.json: model: ignore_merges: expected true or false, found 3"},
         {"\"merges\":[", "\"merges\":7,\"vocabulary\":[",
-         "t.json: model: \"vocabulary\" is not known here"},
+         "t.json: model: unknown value \"vocabulary\""},
         {"\"added_tokens\":[", "\"added_tokens\":[3,", "t.json: an added token without id"},
         {"\"added_tokens\":[", "\"added_tokens\":[{\"id\":5},",
          "t.json: added_tokens[0]: no text \"content\""},
         {"\"added_tokens\":[", "\"added_tokens\":[{\"id\":5,\"content\":\"new\"},",
-         "t.json: added_tokens[0]: id 5 is that of \"%\""},
+         "t.json: added_tokens[0]: id 5 already belongs to \"%\""},
         {"\"added_tokens\":[", "\"added_tokens\":[{\"id\":5,\"content\":\"!\"},",
-         "t.json: added_tokens[0]: \"!\" is already there, with id 1"},
+         "t.json: added_tokens[0]: \"!\" already exists, with id 1"},
         {"\"added_tokens\":[", "\"added_tokens\":[{\"id\":0,\"content\":\"<|endoftext|>\"},",
-         "t.json: added_tokens[1]: \"<|endoftext|>\" is already there, with id 0"},
+         "t.json: added_tokens[1]: \"<|endoftext|>\" already exists, with id 0"},
         {"\"special\":true", "\"special\":1",
          "t.json: added_tokens[0]: special: expected true or false, found 1"},
         {"\"unk_token\":null", "\"unk_token\":\"nobody\"",
          "t.json: model.unk_token \"nobody\" is not in the vocabulary"},
-        {"\"vocab\":{", "\"vocab\":[],\"dropout2\":{",
-         "t.json: model: \"dropout2\" is not known here"},
-        {"\"model\":{", "\"truncation2\":{", "t.json: \"truncation2\" is not known here"},
+        {"\"vocab\":{", "\"vocab\":[],\"dropout2\":{", "t.json: model: unknown value \"dropout2\""},
+        {"\"model\":{", "\"truncation2\":{", "t.json: unknown value \"truncation2\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int code = strstr(cases[i].message, "not known") ? HPC_E_UNSUPPORTED : HPC_E_FORMAT;
+        int code = strstr(cases[i].message, "unknown value") ? HPC_E_UNSUPPORTED : HPC_E_FORMAT;
         assert_refused("gpt2", cases[i].from, cases[i].to, code, cases[i].message);
     }
 }

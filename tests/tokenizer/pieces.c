@@ -170,7 +170,7 @@ static void the_unknown_piece_is_found(void **state)
     hpc_tokenizer_close(t);
     g.p.special.unknown = -1;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
-               "x.gguf: no token is the unknown one (of type 2)");
+               "x.gguf: there is no unknown token (of type 2)");
     g.piece[3].type = SPM_UNKNOWN; /* the piece goes before the id */
     g.p.special.unknown = 0;
     t = opened(&file, &g);
@@ -207,13 +207,14 @@ static void what_does_not_fit_is_named(void **state)
     make(&g, true);
     g.piece[5].score = NAN;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
-               "the score of token 5 is no number");
+               "the score of token 5 is not a number");
     make(&g, true);
     g.p.special.end = WORDS + BYTES;
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
-               "special token 266 is none of the 266 tokens");
+               "special token 266 is not one of the 266 tokens");
     g.p.special.end = -2;
-    test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT, "special token -2 is none");
+    test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
+               "special token -2 is not one of");
     g.p.special.end = -1;
     g.p.n = ((int64_t)1 << 24) + 1; /* refused before any is looked at */
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_UNSUPPORTED, "more than 16777216");
@@ -233,9 +234,10 @@ static void specials_can_be_told(void **state)
     assert_true(s.begin == 3 && s.end == -1 && s.pad == 4 && s.add_begin && !s.add_end);
     assert_int_equal(s.unknown, 0);
     s.end = WORDS;
-    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG, "token 10 is none of the tokenizer's");
+    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG,
+               "token 10 is not one of the tokenizer's");
     s.end = -2;
-    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG, "token -2 is none");
+    test_fails(hpc_tokenizer_set_specials(t, &s), HPC_E_ARG, "token -2 is not one of");
     assert_int_equal(hpc_tokenizer_specials(t).end, -1);
     hpc_tokenizer_close(t);
     hpc_buf_release(&file);

@@ -226,7 +226,7 @@ static void what_does_not_fit_is_named(void **state)
     make(&g);
     g.piece[FIRST + 1].text = "in";
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT,
-               "x.gguf: tokens 256 and 257 are the same text");
+               "x.gguf: tokens 256 and 257 have the same text");
     make(&g);
     g.piece[FIRST + 1].text = "\xFF";
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "token 257 is not UTF-8");
@@ -235,15 +235,16 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "token 257 is of type 9");
     make(&g);
     g.p.special.begin = N;
-    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT, "special token 266 is none");
+    test_fails(hpc_tokenizer_make_json(&file, &g.p), HPC_E_FORMAT,
+               "special token 266 is not one of");
     static const struct {
         const char *merge, *says;
-    } cases[] = {{"", "merge 1 is no pair of tokens with a blank between"},
-                 {" ", "merge 1 is no pair"},
-                 {"in", "merge 1 is no pair"},
-                 {" in", "merge 1 is no pair"},
-                 {"in ", "the second part of merge 1 is no token"},
-                 {"in t t", "merge 1 is no pair"},
+    } cases[] = {{"", "merge 1 is not a pair of tokens with a blank between them"},
+                 {" ", "merge 1 is not a pair"},
+                 {"in", "merge 1 is not a pair"},
+                 {" in", "merge 1 is not a pair"},
+                 {"in ", "the second part of merge 1 is not a token"},
+                 {"in t t", "merge 1 is not a pair"},
                  {"xx t", "the first part of merge 1"},
                  {"t i", "the result of merge 1"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

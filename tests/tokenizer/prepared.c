@@ -114,30 +114,30 @@ static void test_lies_are_refused(void **state)
     static const char damaged[] = "t.packed: the prepared tokenizer is damaged: ";
     assert_true(pieces > 900 && merges > 500 && texts + text == form.n);
     check_lie(&form, 0, 0, damaged);
-    check_lie(&form, 0, 0, "it does not begin as one");
-    check_lie(&form, REST, rest + 1, "its parts do not fit into it");
-    check_lie(&form, PIECES, UINT32_MAX, "its parts do not fit");
-    check_lie(&form, MERGES, UINT32_MAX, "its parts do not fit");
-    check_lie(&form, TEXT, UINT32_MAX, "its parts do not fit");
-    check_lie(&form, HEAD + 4, 0, "ids of pieces do not rise");
-    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX, "ids of pieces do not rise");
-    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX - 1, "id 2147483646 for only");
-    check_lie(&form, lengths, UINT32_MAX, "its pieces are longer than their text");
-    check_lie(&form, lengths + 4 * (pieces - 1), 0, "its pieces are shorter than their text");
-    check_lie(&form, texts, 0, "a piece is not UTF-8");
-    check_lie(&form, texts, 0xff, "a piece is not UTF-8");
+    check_lie(&form, 0, 0, "its header is wrong");
+    check_lie(&form, REST, rest + 1, "its parts exceed its size");
+    check_lie(&form, PIECES, UINT32_MAX, "its parts exceed its size");
+    check_lie(&form, MERGES, UINT32_MAX, "its parts exceed its size");
+    check_lie(&form, TEXT, UINT32_MAX, "its parts exceed its size");
+    check_lie(&form, HEAD + 4, 0, "token ids do not ascend");
+    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX, "token ids do not ascend");
+    check_lie(&form, HEAD + 4 * (pieces - 1), INT32_MAX - 1, "id 2147483646, but only");
+    check_lie(&form, lengths, UINT32_MAX, "its tokens are longer than their text");
+    check_lie(&form, lengths + 4 * (pieces - 1), 0, "its tokens are shorter than their text");
+    check_lie(&form, texts, 0, "a token is not UTF-8");
+    check_lie(&form, texts, 0xff, "a token is not UTF-8");
     size_t twice = texts, k = 0; /* two pieces of one byte */
     while (hpc_get32(p + lengths + 4 * k) != 1 || hpc_get32(p + lengths + 4 * k + 4) != 1)
         twice += hpc_get32(p + lengths + 4 * k++);
     const uint32_t letters = hpc_get32(p + twice);
-    check_lie(&form, twice, (letters & ~0xff00u) | (letters & 0xff) << 8, "a piece is there twice");
-    check_lie(&form, pair, UINT32_MAX, "a merge does not give its piece");
-    check_lie(&form, pair + 4, INT32_MAX, "a merge does not give its piece");
-    check_lie(&form, pair + 8, pieces + 100000, "a merge does not give its piece");
-    check_lie(&form, pair + 8, 0, "a merge does not give its piece");
+    check_lie(&form, twice, (letters & ~0xff00u) | (letters & 0xff) << 8, "a token occurs twice");
+    check_lie(&form, pair, UINT32_MAX, "a merge does not match its token");
+    check_lie(&form, pair + 4, INT32_MAX, "a merge does not match its token");
+    check_lie(&form, pair + 8, pieces + 100000, "a merge does not match its token");
+    check_lie(&form, pair + 8, 0, "a merge does not match its token");
     check_lie(&form, json, 0x20202020, "t.packed:");
     memcpy(p + pair + 12, p + pair, 12);
-    check_lie(&form, pair, hpc_get32(p + pair), "model.merges[1]: the same pair again");
+    check_lie(&form, pair, hpc_get32(p + pair), "model.merges[1]: duplicate pair");
     hpc_buf_release(&form);
 }
 

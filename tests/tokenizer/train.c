@@ -274,7 +274,7 @@ static void refuses(void **state)
     test_fails(train(&m, &o, 3), HPC_E_IO, "no more to be had");
     test_fails(hpc_tokenizer_train(&m, &nothing, &o), HPC_E_ARG, "no text");
     o.pieces = twice;
-    test_fails(train(&m, &o, -1), HPC_E_ARG, "'xy' is there twice");
+    test_fails(train(&m, &o, -1), HPC_E_ARG, "'xy' occurs twice");
     o.pieces = empty;
     test_fails(train(&m, &o, -1), HPC_E_ARG, "0 bytes");
     o.pieces = broken;

@@ -197,7 +197,7 @@ static void half_written(void **state)
     path_in(about, &p, "step-00000001.json");
     cut(about, 30);
     test_fails(hpc_checkpoint_load(&c, &found, t, p.folder, hear, &p), HPC_E_FORMAT,
-               "none of its 1 checkpoints is whole");
+               "all of its 1 checkpoints are damaged");
     hpc_trainer_close(t);
     hpc_loader_close(p.l);
 }

@@ -299,14 +299,14 @@ static void copy(const char *to, const char *from)
  * taken, on all ranks alike. */
 static void damage_is_named(void **state)
 {
-    static const char *const says[] = {"is missing, one of its 4 shards: put it back",
+    static const char *const says[] = {"is missing, one of its 4 shards: restore it",
                                        "is damaged: bytes ",
                                        "is damaged: it has ",
-                                       "is a shard of step 2: put that of step 4",
+                                       "is a shard of step 2: restore the shard of step 4",
                                        "is a shard of another run",
-                                       "its content is not what was saved",
+                                       "its content differs from the saved content",
                                        "cannot open",
-                                       "was written when this step was saved "};
+                                       "comes from another save of this step"};
     for (int way = 0; way < 8; way++) {
         char name[32], path[PATH_MAX], other[PATH_MAX];
         snprintf(name, sizeof name, "damaged%d", way);
@@ -362,7 +362,7 @@ static void one_alone_is_an_error(void **state)
     test_ok(run_job(j, save_rank));
     find(path, j, "step-00000002", "3-of-4");
     test_ok(hpc_file_remove(path));
-    test_fails(run_job(j, load_rank), HPC_E_FORMAT, "none of its 1 checkpoints is whole (rank ");
+    test_fails(run_job(j, load_rank), HPC_E_FORMAT, "all of its 1 checkpoints are damaged (rank ");
     assert_int_equal(j->said, 0);
     hpc_free(j);
 }

@@ -85,8 +85,8 @@ static void no_changes(void **state)
     hpc_loader_source s = {.path = data_set(path[0], *state, "none", 20, "label")};
     hpc_loader_options o = options_of(&s, 1);
     test_fails(hpc_loader_open(&l, &o), HPC_E_ARG,
-               "document 0 is no change, with the marks of one: objective=pairs is for task perf, "
-               "this is task code");
+               "document 0 lacks the marks of a change: objective=pairs needs task perf, this is "
+               "task code");
     s.path = hpc_test_path(path[1], *state, "some");
     changes_make(path[1], 20, 7, 0);
     o.classes = 2;
@@ -176,14 +176,15 @@ static void heads_and_objectives(void **state)
     hpc_trainer *t;
     (void)state;
     o.model.head = HPC_HEAD_TOKENS;
-    test_fails(hpc_trainer_open(&t, &o, true), HPC_E_ARG, "objective=pairs needs a head for them");
+    test_fails(hpc_trainer_open(&t, &o, true), HPC_E_ARG,
+               "objective=pairs needs a classification head");
     o.model.head = HPC_HEAD_CLASSES;
     test_fails(hpc_trainer_open(&t, &o, true), HPC_E_ARG,
-               "the model's head is for 3 classes: objective=classes");
+               "the head of the model has 3 classes: use objective=classes");
     o.model.head = HPC_HEAD_PAIRS;
     o.objective = HPC_OBJECTIVE_CLASSES;
     test_fails(hpc_trainer_open(&t, &o, true), HPC_E_ARG,
-               "the model's head is for 3 classes of pairs: objective=pairs");
+               "the head of the model has 3 classes of pairs: use objective=pairs");
     o.objective = HPC_OBJECTIVE_PAIRS;
     test_ok(hpc_trainer_open(&t, &o, true));
     hpc_trainer_close(t);

@@ -176,7 +176,7 @@ static void goes_on_where_it_was(void **state)
     test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_FORMAT, "rows given");
     wrong = at[3];
     wrong.taken[2] = 1;
-    test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_ARG, "3 data sets, here are 2");
+    test_fails(hpc_loader_seek(r.l, &wrong), HPC_E_ARG, "3 data sets, but there are 2");
     close_reading(&r);
 }
 
@@ -309,7 +309,7 @@ static void refuses(void **state)
     o.source_n = 1;
     o.length = 24;
     s[0].weight = INFINITY;
-    test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "weight inf is no share");
+    test_fails(hpc_loader_open(&l, &o), HPC_E_ARG, "weight inf must be above 0");
     s[0].path = hpc_test_path(path[2], *state, "nothing");
     o = options_of(s, 1);
     test_fails(hpc_loader_open(&l, &o), HPC_E_IO, "nothing");

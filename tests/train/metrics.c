@@ -153,8 +153,8 @@ static void older_files_get_the_columns(void **state)
 static void what_is_not_understood_is_kept(void **state)
 {
     static const char *const text[] = {"step,tokens,loss,step_ms\n1,2,3,4\n", HEADER ROW1 "2,x\n"};
-    static const char *const says[] = {"other columns than this version writes",
-                                       "metrics.csv:3:3: tokens 'x' is not a whole number"};
+    static const char *const says[] = {"its columns differ from those of this version",
+                                       "metrics.csv:3:3: tokens 'x' is not an integer"};
     hpc_metrics *m;
     for (int k = 0; k < 2; k++) {
         save(*state, text[k]);
@@ -183,7 +183,7 @@ static void damage_is_named(void **state)
     refuses(f, "", "metrics.csv:1:1: no header line");
     refuses(f, "step,tokens", "metrics.csv:1:1: no header line");
     refuses(f, "a,b\n1,2\n", "metrics.csv:1:1: no column 'step'");
-    refuses(f, "step,tokens,step\n", "metrics.csv:1:13: column 'step' is there twice");
+    refuses(f, "step,tokens,step\n", "metrics.csv:1:13: column 'step' occurs twice");
     const char *const rows[][2] = {
         {"1,2,3,4\n5", "no"},
         {"1,2,3\n", ":2:5: 3 cells, the header has 4"},
@@ -192,9 +192,9 @@ static void damage_is_named(void **state)
         {"1,,3,4\n", ":2:3: tokens '' must not be empty"},
         {"1,2,3,4\n1,2,3,4\n", ":3:1: step '1' does not follow"},
         {"0,2,3,4\n", ":2:1: step '0' does not follow"},
-        {"1,2.5,3,4\n", ":2:3: tokens '2.5' is not a whole number"},
-        {"1,-2,3,4\n", ":2:3: tokens '-2' is not a whole number"},
-        {"1,9007199254740993000,3,4\n", "is not a whole number"},
+        {"1,2.5,3,4\n", ":2:3: tokens '2.5' is not an integer"},
+        {"1,-2,3,4\n", ":2:3: tokens '-2' is not an integer"},
+        {"1,9007199254740993000,3,4\n", "is not an integer"},
         {"1,2,0x3,4\n", ":2:5: loss '0x3' is not a number"},
         {"1,2,3.4.5,4\n", ":2:5: loss '3.4.5' is not a number"},
         {"1,2,infinity,4\n", ":2:5: loss 'infinity' is not a number"},
@@ -210,7 +210,7 @@ static void damage_is_named(void **state)
     char many[1024] = "step,tokens,loss,step_ms";
     for (int k = 0; k < 61; k++) strcat(many, ",more");
     strcat(many, "\n");
-    refuses(f, many, "column 'more' is one too many");
+    refuses(f, many, "column 'more' exceeds the limit");
 }
 
 static void other_columns_and_torn_lines_are_passed_over(void **state)

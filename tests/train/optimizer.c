@@ -469,7 +469,7 @@ static void settings_from_sgd(void **state)
     hpc_optimizer_from_sgd(&o);
     assert_true(fabs(o.decay - 1e-3) < 1e-12 && o.graft == HPC_GRAFT_SGD);
     o.momentum = 1;
-    test_fails(hpc_optimizer_check(&o), HPC_E_ARG, "momentum=1 is not in [0, 1)");
+    test_fails(hpc_optimizer_check(&o), HPC_E_ARG, "momentum=1 must be in [0, 1)");
 }
 
 int main(void)

@@ -153,7 +153,7 @@ static void a_sum_that_is_dropped_repeated_or_turned_is_found(void **state)
     static const struct {
         void (*plant)(hpc_program *, place);
         const char *says;
-    } fault[] = {{drop, "is a partial sum along row that nobody has summed up"},
+    } fault[] = {{drop, "is a partial sum along row and must be reduced first"},
                  {drop, "forward[0] #"},
                  {repeat, "ranks along row hold the same of"},
                  {repeat, "their sum counts it 2 times"},

@@ -227,9 +227,9 @@ static void skips_what_is_not_finite(void **state)
     open_place(&p, state, HPC_OPT_SGD, NULL);
     p.o.lr = (hpc_lr_config){.kind = HPC_LR_CONSTANT, .peak = 1e30};
     p.o.steps = 200;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps on end were skipped");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps in a row were skipped");
     assert_true(r.skipped == 50 && p.said == 50 && r.step < 60);
-    assert_non_null(strstr(p.line, "skipped: the gradients' norm is"));
+    assert_non_null(strstr(p.line, "skipped: the gradient norm is"));
 }
 
 /* From the 51st step on all are skipped: what was saved before them stays. */
@@ -244,13 +244,13 @@ static void keeps_what_was_good(void **state)
     p.o.save_every = 20;
     p.o.keep = 1;
     p.o.spike = 1e-6;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps on end were skipped");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "50 steps in a row were skipped");
     assert_int_equal(r.step, 100);
     test_ok(hpc_checkpoint_newest(&step, hpc_test_path(folder, p.f, "run/checkpoints")));
     assert_int_equal(step, 40);
     p.o.resume = true;
     p.o.steps = 30;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "stands at step 40, and steps=30");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "is at step 40, but steps=30");
     p.o.steps = 60;
     p.o.spike = 0;
     assert_true(train(&p).finished);
@@ -316,7 +316,7 @@ static void a_damaged_record_is_set_aside(void **state)
     assert_true(train(&p).finished);
     assert_int_equal(p.said, 1);
     assert_non_null(strstr(p.line, "metrics.csv:4"));
-    assert_non_null(strstr(p.line, "it is metrics.csv.damaged now"));
+    assert_non_null(strstr(p.line, "renamed to metrics.csv.damaged"));
     read_metrics(&t, &p, "run");
     assert_true(t.n == 3 && t.column[HPC_METRIC_STEP][0] == 6);
     hpc_metrics_release(&t);
@@ -337,7 +337,7 @@ static void one_process_at_a_time(void **state)
     assert_true(lock >= 0);
     p.o.resume = true;
     p.o.steps = 3;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "another process is at this run");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_STATE, "another process trains this run");
     hpc_file_unlock(lock);
     assert_true(train(&p).finished);
 }
@@ -441,20 +441,20 @@ static void refuses(void **state)
     open_place(&p, state, HPC_OPT_ADAMW, NULL);
     p.o.steps = 2;
     train(&p);
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "holds a run at step 2: --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "has a run at step 2: use --resume");
     int64_t hidden = p.o.trainer.model.hidden;
     p.o.trainer.model.hidden *= 2; /* of another shape, it is still a run that is there */
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "holds a run at step 2: --resume");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "has a run at step 2: use --resume");
     p.o.trainer.model.hidden = hidden;
     name_out(&p, "other");
     p.o.trainer.model.vocab = 50;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "the shards have 64 tokens");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "the shards have a vocabulary of 64");
     p.o.trainer.model.vocab = VOCABULARY;
     p.o.trainer.length = 100;
     test_fails(hpc_training_run(&r, &p.o), HPC_E_SHAPE, "length=100 is more than");
     p.o.trainer.length = 24;
     p.o.trainer.optimizer.beta2 = 1;
-    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "beta2=1 is not in [0, 1)");
+    test_fails(hpc_training_run(&r, &p.o), HPC_E_ARG, "beta2=1 must be in [0, 1)");
 }
 
 /* ---- models, out and in ---------------------------------------------------------------------- */

@@ -128,7 +128,7 @@ static void what_does_not_divide_is_named(void **state)
     j->o.model.classes = 3;
     j->o.objective = HPC_OBJECTIVE_CLASSES;
     test_fails(hpc_threads_run(4, run_refused, j), HPC_E_UNSUPPORTED,
-               "sequence: a head for classes reads tokens of all shares");
+               "sequence: a classification head reads tokens of all ranks");
     hpc_free(j);
 }
 

@@ -65,7 +65,7 @@ static void races(void **state)
     static const char *const places[2][2] = {{"line 5", "line 13"}, {"line 15", "line 1"}};
     for (int k = 2; k < 4; k++) {
         const hpc_pragma_loop *l = &p.loops.item[k];
-        const hpc_evidence *e = evidence_of(l, "race", "and nothing keeps them apart");
+        const hpc_evidence *e = evidence_of(l, "race", "without synchronisation");
         if (!e || !strstr(e->text, places[k - 2][0]) || !strstr(e->text, places[k - 2][1]))
             show_loop(l);
         assert_int_equal(l->verdict, HPC_VERDICT_UNSAFE);
@@ -99,7 +99,7 @@ static void cannot_be_told(void **state)
     NEED_LIBRARY;
     need_archer();
     expect(state, "gcc x.c -o x -lno_such_library", "./x",
-           "not run under ThreadSanitizer: the build with clang ended with status");
+           "not run under ThreadSanitizer: the build with clang exited with status");
     expect(state, "/usr/bin/gcc x.c -o x", "./x", "does not use clang's OpenMP");
     expect(state, "gcc x.c -o x", "./x; sleep 60", "does not end within 3 s");
 }

@@ -41,8 +41,8 @@ static void numbers_have_a_tolerance(void **state)
     assert_string_equal(differ("n = 1000000", "n = 1000001", NULL),
                         "line 1 has '1000001' where the serial run has '1000000'");
     assert_string_equal(differ("ok", "no", NULL), "line 1 has 'no' where the serial run has 'ok'");
-    assert_string_equal(differ("1 2", "1", NULL), "the end is missing, from '2' in line 1 on");
-    assert_string_equal(differ("1", "1\n2", NULL), "there is more: '2' in line 2");
+    assert_string_equal(differ("1 2", "1", NULL), "the output ends before '2' on line 1");
+    assert_string_equal(differ("1", "1\n2", NULL), "the output is longer: '2' on line 2");
     assert_true(*differ("1e-13", "2e-13", NULL) == '\0'); /* within atol */
     assert_true(*differ("nan", "1", NULL) && *differ("v1", "v2", NULL));
 }
@@ -99,7 +99,7 @@ static void right_directives(void **state)
     assert_int_equal(p.loops.n, 3);
     for (int64_t k = 0; k < 3; k++)
         expect(&p, k, HPC_VERDICT_PARALLEL,
-               "with 1, 2 and 4 threads the output is the serial one (2 numbers");
+               "with 1, 2 and 4 threads the output equals that of the serial run (2 numbers");
     assert_int_equal(hpc_test_entries(p.folder), 1);
     program_close(&p);
 }
@@ -111,9 +111,9 @@ static void wrong_among_right(void **state)
     begin(&p, state, HEAD FILL SUM COPY SHOW TAIL);
     p.loops.item[1].pragma = "#pragma omp parallel for firstprivate(s)"; /* the sum is lost */
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
-    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     expect(&p, 1, HPC_VERDICT_UNSAFE, "line 1 has '0' where the serial run has '");
-    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     program_close(&p);
 }
 
@@ -128,7 +128,7 @@ static void wrong_within_right(void **state)
     p.loops.item[1].pragma = "#pragma omp parallel for firstprivate(t)";
     p.loops.item[1].verdict = HPC_VERDICT_PARALLEL;
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
-    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     expect(&p, 1, HPC_VERDICT_UNSAFE, "line 1 has '9' where the serial run has '45'");
     program_close(&p);
 }
@@ -140,7 +140,7 @@ static void does_not_compile(void **state)
     begin(&p, state, HEAD FILL COPY SHOW TAIL);
     p.loops.item[1].pragma = "#pragma omp parallel for private(nothing_of_that_name)";
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
-    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 0, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     expect(&p, 1, HPC_VERDICT_UNKNOWN, "nothing_of_that_name");
     program_close(&p);
 }
@@ -155,13 +155,13 @@ static void existing_directive(void **state)
     p.loops.item[1].existing_is = HPC_EXISTING_UNPROVEN;
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
     expect(&p, 1, HPC_VERDICT_UNSAFE, "where the serial run has");
-    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 2, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     program_close(&p);
     begin(&p, state, HEAD FILL "#pragma omp parallel for firstprivate(s)\n" SUM COPY SHOW TAIL);
     p.loops.item[1].existing = "#pragma omp parallel for firstprivate(s)";
     p.loops.item[1].existing_is = HPC_EXISTING_REDUCTION; /* the proposal stands for it */
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
-    expect(&p, 1, HPC_VERDICT_PARALLEL, "the output is the serial one");
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "the output equals that of the serial run");
     program_close(&p);
 }
 
@@ -202,7 +202,7 @@ static void changes_by_itself(void **state)
                              "    for (long n = t.tv_nsec; n; n /= 2) printf(\"x%c \", 'a' + n % "
                              "26);\n" TAIL);
     OK(hpc_verify_run(&p.loops, &p.file, &p.options));
-    expect(&p, 1, HPC_VERDICT_PARALLEL, "changes from one run to the next");
+    expect(&p, 1, HPC_VERDICT_PARALLEL, "changes from run to run");
     program_close(&p);
 }
 
@@ -223,16 +223,17 @@ static void one_loop(void **state, const char *more, const char *build, const ch
 static void ends_of_all_kinds(void **state)
 {
     NEED_LIBRARY;
-    one_loop(state, "    if (c) abort();\n", "cc x.c -o x", "the serial run was ended by signal 6");
+    one_loop(state, "    if (c) abort();\n", "cc x.c -o x",
+             "the serial run was killed by signal 6");
     one_loop(state, "    for (;;) b[0]++;\n", "cc x.c -o x", "the serial run did not end within");
     one_loop(state,
              "    char *q = malloc(1 << 29);\n    if (q) for (int i = 0; i < 1 << 29; i++) "
              "q[i] = 1;\n    if (!q) raise(SIGKILL);\n",
-             "cc -include signal.h x.c -o x", "the serial run was ended by signal 9");
-    one_loop(state, "", "cc x.c -o x -lno_such_library", "the build as it is ended with status");
+             "cc -include signal.h x.c -o x", "the serial run was killed by signal 9");
+    one_loop(state, "", "cc x.c -o x -lno_such_library", "the unchanged build exited with status");
     one_loop(state, "#ifdef _OPENMP\n    for (;;) b[0]++;\n#endif\n", "cc x.c -o x",
              "with 1 threads it does not end within");
-    one_loop(state, "    return 5;\n", "cc x.c -o x", "nothing that could be compared");
+    one_loop(state, "    return 5;\n", "cc x.c -o x", "without output to compare");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, hpc_test_folder_setup, hpc_test_folder_teardown)

@@ -6,7 +6,7 @@
  *     // WITNESS TEXT     one line of evidence is this; @N is the N-th line from the loop's
  *     // CLEAN            it ran, and no two iterations conflict
  *     // CLEAN CLAUSES    it ran, and iterations conflict only in what the clauses handle
- *     // NEVER            the run does not come to it
+ *     // NEVER            the run does not reach it
  *     // GUARDED          they met under an atomic or a critical
  *     // UNSAFE           the verdict was a better one before
  */
@@ -51,7 +51,7 @@ static label label_of(const program *p, const hpc_pragma_loop *l)
         if (strncmp(at, "AS ", 3) == 0) snprintf(is.as, sizeof is.as, "%.*s", (int)n - 3, at + 3);
         if (strncmp(at, "WITNESS ", 8) == 0) resolve(is.witness, at + 8, n - 8, l->line);
         if (strncmp(at, "CLEAN ", 6) == 0)
-            snprintf(is.clauses, sizeof is.clauses, "alone, handled by %.*s (", (int)n - 6, at + 6);
+            snprintf(is.clauses, sizeof is.clauses, ", handled by %.*s (", (int)n - 6, at + 6);
         is.clean |= strncmp(at, "CLEAN", 5) == 0;
         is.never |= strncmp(at, "NEVER", 5) == 0;
         is.guarded |= strncmp(at, "GUARDED", 7) == 0;
@@ -64,9 +64,9 @@ static int hold_against(const hpc_pragma_loop *l, const label *is, hpc_verdict b
 {
     bool right;
     if (is->never)
-        right = evidence_of(l, "witness", "does not come to it") != NULL;
+        right = evidence_of(l, "witness", "does not reach it") != NULL;
     else if (is->guarded)
-        right = evidence_of(l, "witness", "one thread in at a time") != NULL;
+        right = evidence_of(l, "witness", "one thread at a time") != NULL;
     else if (is->clean)
         right = evidence_of(l, "witness", is->clauses[0] ? is->clauses : "no two of ") != NULL;
     else
@@ -159,7 +159,7 @@ static void hidden_arrays(void **state)
     p.options.build = "clang x.c -o x";
     p.options.run = "./x";
     OK(hpc_verify_witness(&p.loops, &p.file, &p.options));
-    assert_non_null(evidence_of(&p.loops.item[0], "witness", "clang hides arrays"));
+    assert_non_null(evidence_of(&p.loops.item[0], "witness", "not recorded with clang"));
     program_close(&p);
 }
 
@@ -199,10 +199,10 @@ static void ends_of_all_kinds(void **state)
 {
     NEED_LIBRARY;
     expect(state, "gcc x.c -o x", "./x", "no two of 100 iterations conflict");
-    expect(state, "gcc x.c -o x", "./x hang", "the watched run did not end within");
-    expect(state, "gcc x.c -o x", "./x crash", "the watched run was ended by signal 6");
+    expect(state, "gcc x.c -o x", "./x hang", "the recorded run did not end within");
+    expect(state, "gcc x.c -o x", "./x crash", "the recorded run was killed by signal 6");
     expect(state, "gcc x.c -o x && echo cannot build >&2 && exit 7", "./x",
-           "the instrumented build ended with status 7: cannot build");
+           "the instrumented build exited with status 7: cannot build");
     expect(state, "gcc -DNO_MAIN y.c -o x", "./x", "error: y.c: No such file");
     expect(state, "gcc x.c -o x", "./no-such-program", "status 127");
 }

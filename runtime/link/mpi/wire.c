@@ -48,7 +48,7 @@ static int start(mpi_wire *w, char why[HPC_WIRE_TEXT])
     MPI_Initialized(&up);
     MPI_Finalized(&down);
     if (down) {
-        snprintf(why, HPC_WIRE_TEXT, "MPI has been ended in this process and cannot start again");
+        snprintf(why, HPC_WIRE_TEXT, "MPI was finalized in this process and cannot start again");
         return MPI_ERR_OTHER;
     }
     rc = up ? MPI_Query_thread(&level) : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);

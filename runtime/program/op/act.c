@@ -28,7 +28,7 @@ static const hpc_field act_field[] = {
 int hpc_op_check_act(int act)
 {
     if (act >= HPC_ACT_NONE && act <= HPC_RELU2) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "act %d is not known", act);
+    return hpc_fail(HPC_E_ARG, "unknown activation %d", act);
 }
 
 /* All inputs, from operand `first` on, are real and of one shape. */

@@ -236,11 +236,11 @@ static int copy_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     const hpc_copy_attr *at = i->attr;
     const hpc_type *x = &type[COPY_X];
     if (at->dtype < 0 || at->dtype >= HPC_DTYPE_N)
-        return hpc_fail(HPC_E_ARG, "dtype %d is not known", at->dtype);
+        return hpc_fail(HPC_E_ARG, "unknown dtype %d", at->dtype);
     const hpc_dtype_info *to = hpc_dtype_get((hpc_dtype)at->dtype);
     const hpc_dtype_info *from = hpc_dtype_get((hpc_dtype)x->dtype);
     if (x->pack != HPC_PLAIN && at->dtype != x->dtype)
-        return hpc_misfit(i, type, COPY_X, -1, "what is packed keeps its elements");
+        return hpc_misfit(i, type, COPY_X, -1, "a packed value keeps its elements");
     if (at->dtype != x->dtype && (to->quantised || (from->quantised && !to->real) || !from->real))
         return hpc_misfit(i, type, COPY_X, -1, "no conversion to %s", to->name);
     hpc_type y = hpc_op_like(x, (hpc_dtype)at->dtype);
@@ -307,7 +307,7 @@ static int fill_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
 {
     (void)p;
     if (i->operand[FILL_Y] == HPC_NEW)
-        return hpc_fail(HPC_E_ARG, "fill writes state: nothing else says what shape it has");
+        return hpc_fail(HPC_E_ARG, "fill writes state: only the state gives its shape");
     return hpc_op_expect(i, type, FILL_Y, HPC_OP_ANY, 0, HPC_RANK_MAX);
 }
 

@@ -20,7 +20,7 @@ static const hpc_field reduce_field[] = {
 static int check_attr(const hpc_reduce_attr *at)
 {
     if (at->kind < HPC_SUM || at->kind > HPC_FINITE)
-        return hpc_fail(HPC_E_ARG, "kind %d is not known", at->kind);
+        return hpc_fail(HPC_E_ARG, "unknown kind %d", at->kind);
     if (at->over < HPC_OVER_ALL || at->over > HPC_OVER_COLS)
         return hpc_fail(HPC_E_ARG, "over %d is not all, rows or cols", at->over);
     if (at->kind == HPC_FINITE && at->over != HPC_OVER_ALL)

@@ -86,7 +86,7 @@ static int view_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
         return hpc_fail(HPC_E_ARG, "a view makes its own output: it is written through x");
     if (at->rank < 0 || at->rank > HPC_RANK_MAX)
         return hpc_fail(HPC_E_ARG, "rank %lld is not 0 to %d", (long long)at->rank, HPC_RANK_MAX);
-    if (x->pack != HPC_PLAIN) return hpc_misfit(i, type, VIEW_X, -1, "what is packed has no view");
+    if (x->pack != HPC_PLAIN) return hpc_misfit(i, type, VIEW_X, -1, "a packed value has no view");
     hpc_type y = hpc_type_of((hpc_dtype)x->dtype, (int)at->rank, at->extent);
     if (!is_whole(at, x) && !is_rows(at, x)) {
         char text[128];
@@ -235,7 +235,7 @@ static int nop_shape(const hpc_program *p, const hpc_insn *i, hpc_type *type)
     if (i->operand[NOP_X] >= 0)
         return hpc_op_output(i, type, NOP_Y, hpc_op_like(x, (hpc_dtype)x->dtype));
     if (i->operand[NOP_Y] != HPC_NEW) return HPC_OK;
-    return hpc_fail(HPC_E_ARG, "without x nothing says what shape y has: give state for it");
+    return hpc_fail(HPC_E_ARG, "without x the shape of y is unknown: pass a state for it");
 }
 
 static int nop_select(hpc_plan *plan, const hpc_kernels *k, int workers, const void *args)

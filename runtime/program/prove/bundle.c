@@ -64,10 +64,10 @@ static int take_apart(prover *w, const hpc_insn *i)
         if (first == at->row && map_elements(&m) == n) return prove_hold(w, i->operand[0], &m);
         first += map_elements(&m);
     }
-    return hpc_fail(HPC_E_STATE,
-                    "takes %lld elements from %lld on out of a bundle, which are none "
-                    "of its values",
-                    (long long)n, (long long)at->row);
+    return hpc_fail(
+        HPC_E_STATE,
+        "takes %lld elements from %lld on out of a bundle, which do not match its values",
+        (long long)n, (long long)at->row);
 }
 
 int prove_bundle(prover *w, const hpc_insn *i)

@@ -176,14 +176,14 @@ static int check_operand(const prover *w, const hpc_insn *g, const hpc_insn *i, 
     hpc_type_text(type, local);
     hpc_type_text(all, global);
     if (!placed)
-        return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s: that is no part of %s", name, text,
+        return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s, which is not a part of %s", name, text,
                         type, all);
     for (int a = 0; a < HPC_AXIS_N; a++) {
         const char *axis = hpc_axis_name((hpc_axis)a);
         if (held->partial[a] && !want.partial[a])
             return hpc_fail(HPC_E_STATE,
-                            "operand %s, %s, is a partial sum along %s that nobody has summed up",
-                            name, text, axis);
+                            "operand %s, %s, is a partial sum along %s that was not reduced", name,
+                            text, axis);
         if (!held->partial[a] && want.partial[a])
             return hpc_fail(HPC_E_STATE,
                             "operand %s, %s, is no partial sum along %s, as its type "
@@ -253,7 +253,7 @@ static int write_state(prover *w, const hpc_insn *g, const hpc_insn *i, int k, c
                      hpc_insn_role(w->p, i, k) & HPC_IN;
         char text[128];
         if (!alone)
-            return hpc_fail(HPC_E_STATE, "what it makes for %s, %s, is %s along %s",
+            return hpc_fail(HPC_E_STATE, "its result for %s, %s, is %s along %s",
                             w->p->value[i->operand[k]].name, hpc_type_text(text, t),
                             made[a] == HPC_PARTIAL      ? "a partial sum"
                             : made[a] == HPC_REPLICATED ? "the same on all ranks"

@@ -116,7 +116,7 @@ int prove_picked(const prover *w, const hpc_insn *g, const hpc_dims *dims)
         index = by;
     }
     if (index < 0 && !selects) return HPC_OK;
-    if (index < 0) return hpc_fail(HPC_E_UNSUPPORTED, "an index that is no mask has no rule");
+    if (index < 0) return hpc_fail(HPC_E_UNSUPPORTED, "an index that is not a mask has no rule");
     if (!selects && g->op->localise) return no_rule(w, index, "their places count");
     if (!selects) return check_others(w, g, dims, index);
     for (int k = 0; k < g->op->sig.operand_n && rc >= 0; k++)

@@ -86,7 +86,7 @@ static int check_split(const prover *w, const hpc_insn *i, const hpc_dims *dims,
         if (is == want) continue;
         return hpc_fail(HPC_E_STATE, "operand %s, %s, is %s along %s, where others are split",
                         i->op->sig.operand[k].name, prove_value(text, w, i->operand[k]),
-                        is == HPC_PARTIAL ? "a partial sum that nobody has summed up" : "whole",
+                        is == HPC_PARTIAL ? "a partial sum that was not reduced" : "whole",
                         hpc_axis_name((hpc_axis)a));
     }
     return HPC_OK;
@@ -110,8 +110,7 @@ static int check_partial(bool *passes, const prover *w, const hpc_insn *i, const
         if (dims->linear[s] == partial) return HPC_OK;
     if (partial == 0) return HPC_OK;
     return hpc_fail(HPC_E_STATE,
-                    "operand %s, %s, is a partial sum along %s that nobody has summed up: it must "
-                    "be reduced first",
+                    "operand %s, %s, is a partial sum along %s and must be reduced first",
                     i->op->sig.operand[first].name, prove_value(text, w, i->operand[first]),
                     hpc_axis_name((hpc_axis)a));
 }

@@ -22,8 +22,8 @@ static int check_one(const hpc_exec *e, const hpc_lent *l)
         return hpc_fail(HPC_E_SHAPE, "%%%d (%s) is %s, %zu bytes; %zu were lent", l->state, name,
                         hpc_type_text(text, &v->type), hpc_type_bytes(&v->type), l->bytes);
     if (!l->data || (uintptr_t)l->data % HPC_ALIGN)
-        return hpc_fail(HPC_E_ARG, "%%%d (%s): what is lent is not aligned to %d bytes", l->state,
-                        name, HPC_ALIGN);
+        return hpc_fail(HPC_E_ARG, "%%%d (%s): the lent memory is not aligned to %d bytes",
+                        l->state, name, HPC_ALIGN);
     if (e->lent[l->state]) return hpc_fail(HPC_E_ARG, "%%%d (%s) is lent twice", l->state, name);
     return HPC_OK;
 }

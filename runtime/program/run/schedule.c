@@ -62,8 +62,8 @@ static int in_order(scheduler *s)
     int rc = HPC_OK;
     for (int k = 0; k < s->n; k++) {
         if (!may_start(s, k))
-            TRY(hpc_fail(HPC_E_STATE,
-                         "task %d cannot run: what it comes after is later in the list", k));
+            TRY(hpc_fail(HPC_E_STATE, "task %d cannot run: its predecessor is later in the list",
+                         k));
         TRY(start(s, k));
         TRY(hpc_exec_run(s->e, s->task[k].segment, s->task[k].slot));
         finish(s, k);
