@@ -37,6 +37,8 @@ int hpc_cmd_print(hpc_buf *text);
 /* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
  * is complete in" WHERE. */
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
+/* The width of text: $COLUMNS, the terminal's, or 80; 20 to 120. (support.c) */
+int hpc_cmd_columns(void);
 /* Of n > 0 numbers, which are put in order. (support.c) */
 double hpc_cmd_median(double *x, int64_t n);
 /* manual.c: every man page under DIR/man1. */

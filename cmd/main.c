@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -94,21 +93,10 @@ int hpc_cmd_failed(const char *command, int rc)
     return rc == HPC_E_IO && is_of_the_path(e->os) ? EXIT_BAD_INPUT : hpc_cmd_exit_code(rc);
 }
 
-/* The width of help: $COLUMNS, the terminal's, or 80; at most 120, which is still easy to read. */
-static int help_columns(void)
-{
-    const char *given = getenv("COLUMNS");
-    struct winsize w;
-    int n = given ? atoi(given) : 0;
-    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
-    if (n <= 0) n = 80;
-    return n < 20 ? 20 : n > 120 ? 120 : n;
-}
-
 static int usage(FILE *to)
 {
     hpc_buf list = {0};
-    int rc = hpc_options_overview(&list, hpc_commands, help_columns());
+    int rc = hpc_options_overview(&list, hpc_commands, hpc_cmd_columns());
     fprintf(to, "usage: hpccoder COMMAND [OPTIONS]\n\ncommands:\n%s", rc < 0 ? "" : list.data);
     hpc_buf_release(&list);
     fprintf(to,
@@ -154,7 +142,7 @@ static const hpc_command *find_command(int argc, char **argv, int *words)
 static int show_help(const hpc_command *c)
 {
     hpc_buf text = {0};
-    int rc = hpc_options_help(&text, c, "hpccoder", help_columns());
+    int rc = hpc_options_help(&text, c, "hpccoder", hpc_cmd_columns());
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);
 }
