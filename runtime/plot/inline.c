@@ -16,7 +16,7 @@ enum {
     TICKS_Y = 8,
     TICKS_X = 10,
     TICKS_MOST = 64,
-    TICK_WIDTH = 80 /* of a label below the plot */
+    TICK_WIDTH = 60 /* of a label below the plot */
 };
 enum { COLOURS = 8 };
 #define LETTER 7.0 /* the width of one, about */
