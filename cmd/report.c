@@ -139,7 +139,7 @@ const hpc_command hpc_cmd_report = {
         "The loss is the mean of the last hundredth of the steps, or of the last N with "
         "--smooth N, without skipped steps. Tokens per second are a median. Time and throughput "
         "count steps only: no pauses, validations or checkpoints. A run has diverged if its last "
-        "losses are not finite or were all skipped.\n\n"
+        "five steps have no finite loss or were skipped.\n\n"
         "--out FILE.html writes one page with the same summary, plots, and folded tables. Plots "
         "show training loss against tokens and against time, validation loss, learning rate, "
         "gradient norm and throughput. The page needs no script and no other file. Where two "

@@ -30,6 +30,7 @@ int report_read_config(report_run *r, hpc_arena *a);
 int report_name(report_run *run, int64_t n, hpc_arena *a); /* sets name and label */
 void report_release(report_run *r);
 double report_last(const report_run *r, hpc_metric m);
+/* Its last five losses, or all of them, are not finite or belong to skipped steps. */
 bool report_has_diverged(const report_run *r);
 /* The first row of those without a usable loss at the end of a diverged run. */
 int64_t report_diverged_row(const report_run *r);

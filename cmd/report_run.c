@@ -8,7 +8,7 @@
 #include "cmd/page.h"
 #include "cmd/report.h"
 
-enum { LABEL = 32, CONFIG_BYTES = 1 << 20 };
+enum { LABEL = 32, DIVERGED = 5 /* steps at the end without a usable loss */ };
 
 /* ---- means ---- */
 
@@ -153,16 +153,17 @@ static bool is_usable(const report_run *r, int64_t row)
            !(r->t.column[HPC_METRIC_SKIPPED][row] > 0);
 }
 
-bool report_has_diverged(const report_run *r)
-{
-    return isnan(r->loss) || !isfinite(r->t.column[HPC_METRIC_LOSS][r->t.n - 1]);
-}
-
 int64_t report_diverged_row(const report_run *r)
 {
     int64_t row = r->t.n - 1;
     while (row > 0 && !is_usable(r, row - 1)) row--;
     return row;
+}
+
+bool report_has_diverged(const report_run *r)
+{
+    int64_t lost = is_usable(r, r->t.n - 1) ? 0 : r->t.n - report_diverged_row(r);
+    return lost >= DIVERGED || lost == r->t.n;
 }
 
 /* ---- names ------------------------------------------------------------------------ */

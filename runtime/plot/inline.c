@@ -61,7 +61,7 @@ int hpc_plot_inline_style(hpc_buf *out)
         ".plot .grid{stroke:var(--grid)}.plot .axis{stroke:currentColor;opacity:.6}\n"
         ".plot .strip{fill:var(--strip)}.plot .pale{opacity:.35;stroke-width:1}\n"
         ".plot .c1{color:#0072b2}.plot .c2{color:#c98500}.plot .c3{color:#009e73}\n"
-        ".plot .c4{color:#d55e00}.plot .c5{color:#3a9bd0}.plot .c6{color:#cc79a7}\n"
+        ".plot .c4{color:#d55e00}.plot .c5{color:#7a5cc9}.plot .c6{color:#cc79a7}\n"
         ".plot .c7{color:#888}.plot .c8{color:#a89b00}\n"
         ".plot .line{fill:none;stroke:currentColor;stroke-linejoin:round}\n"
         ".plot .mark{fill:currentColor;stroke:currentColor}\n"
@@ -69,7 +69,7 @@ int hpc_plot_inline_style(hpc_buf *out)
         ".plot .hint{fill:#888;fill-opacity:0}.plot .hint:hover{fill-opacity:.3}\n"
         "@media (prefers-color-scheme:dark){.plot{--grid:#3a3a3a;--strip:#54382a}\n"
         ".plot .c1{color:#56b4e9}.plot .c2{color:#f0b040}.plot .c3{color:#2fd0a0}\n"
-        ".plot .c4{color:#ff8a3c}.plot .c7{color:#aaa}}\n");
+        ".plot .c4{color:#ff8a3c}.plot .c5{color:#a58bff}.plot .c7{color:#aaa}}\n");
 }
 
 /* ---- axes ------------------------------------------------------------------- */
