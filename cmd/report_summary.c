@@ -16,6 +16,7 @@ typedef struct builder {
     int64_t n;
     report_summary *out;
     hpc_texts differences;
+    bool skips; /* some run skipped a step */
 } builder;
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -91,12 +92,14 @@ static int say_states(builder *b, hpc_buf *text)
         unfinished += !report_has_diverged(&b->run[k]) && !has_finished(&b->run[k]) &&
                       planned(&b->run[k]) > 0;
     }
-    hpc_buf_printf(text, "%lld runs: ", (long long)b->n);
+    hpc_buf_printf(text, "%lld runs", (long long)b->n);
+    if (finished + diverged + unfinished > 0) hpc_buf_text(text, ": ");
     put_part(text, &parts, finished, "finished");
     put_part(text, &parts, diverged, "diverged");
     put_part(text, &parts, unfinished, "unfinished");
-    put_part(text, &parts, b->n - finished - diverged - unfinished,
-             "with an unknown number of steps");
+    if (parts > 0)
+        put_part(text, &parts, b->n - finished - diverged - unfinished,
+                 "with an unknown number of steps");
     hpc_buf_text(text, ".");
     return add_sentence(b, text);
 }
@@ -160,11 +163,12 @@ static int say_one(builder *b, hpc_buf *text)
     const report_run *r = &b->run[0];
     char time[REPORT_TEXT];
     const char *state = state_of(b->arena, r);
+    double step = report_last(r, HPC_METRIC_STEP);
     int rc = HPC_OK;
     if (!state) return HPC_E_NOMEM;
-    hpc_buf_printf(text, "%s: %s%s%.0f steps, %.0f tokens, %s.", r->label,
-                   strcmp(state, "-") == 0 ? "" : state, strcmp(state, "-") == 0 ? "" : "; ",
-                   report_last(r, HPC_METRIC_STEP), report_last(r, HPC_METRIC_TOKENS),
+    hpc_buf_printf(text, "%s: %s%s%.0f step%s, %.0f tokens, %s.", r->label,
+                   strcmp(state, "-") == 0 ? "" : state, strcmp(state, "-") == 0 ? "" : "; ", step,
+                   step == 1 ? "" : "s", report_last(r, HPC_METRIC_TOKENS),
                    report_duration(time, r->seconds[r->t.n - 1]));
     TRY(add_sentence(b, text));
     if (isnan(r->loss))
@@ -208,9 +212,11 @@ static int say_settings(builder *b, hpc_buf *text)
     }
     if (unknown == 0) goto out;
     if (b->n == 1)
-        hpc_buf_text(text, "The settings are unknown: the run has no config.json.");
+        hpc_buf_text(text, "The settings are unknown: the run has no readable config.json.");
+    else if (unknown == b->n)
+        hpc_buf_text(text, "The settings are unknown: no run has a readable config.json.");
     else
-        hpc_buf_printf(text, "The settings of %lld run%s are unknown (no config.json).",
+        hpc_buf_printf(text, "The settings of %lld run%s are unknown (no readable config.json).",
                        (long long)unknown, unknown == 1 ? "" : "s");
     TRY(add_sentence(b, text));
 out:
@@ -261,8 +267,7 @@ static const char *number(hpc_arena *a, const char *format, double v)
 static int add_result(builder *b, int64_t row)
 {
     const report_run *r = &b->run[row];
-    const report_table *t = &b->out->results;
-    const char **cell = &t->cell[row * t->columns];
+    const char **cell = &b->out->results.cell[row * RESULTS];
     hpc_arena *a = b->arena;
     char time[REPORT_TEXT];
     cell[RUN] = r->label;
@@ -274,10 +279,34 @@ static int add_result(builder *b, int64_t row)
     cell[TOKENS] = number(a, "%.0f", report_last(r, HPC_METRIC_TOKENS));
     cell[TIME] = hpc_arena_text(a, "%s", report_duration(time, r->seconds[r->t.n - 1]));
     cell[SPEED] = number(a, "%.0f", r->tokens_per_s);
-    if (t->columns > SKIPPED) cell[SKIPPED] = number(a, "%.0f", (double)r->skipped);
-    for (int64_t k = 0; k < t->columns; k++)
+    cell[SKIPPED] = number(a, "%.0f", b->skips ? (double)r->skipped : (double)NAN);
+    for (int k = 0; k < RESULTS; k++)
         if (!cell[k]) return HPC_E_NOMEM;
     return HPC_OK;
+}
+
+/* Removes columns in which no run has a value, so that the others fit a terminal. */
+static void drop_empty(report_table *t)
+{
+    int64_t kept = 0, columns = t->columns;
+    for (int64_t c = 0; c < columns; c++) {
+        bool empty = c > 0;
+        for (int64_t r = 0; r < t->rows; r++) empty &= strcmp(t->cell[r * columns + c], "-") == 0;
+        if (empty) continue;
+        t->head[kept] = t->head[c];
+        t->number[kept] = t->number[c];
+        for (int64_t r = 0; r < t->rows; r++) {
+            t->cell[r * columns + kept] = t->cell[r * columns + c];
+            t->best[r * columns + kept] = t->best[r * columns + c];
+        }
+        kept++;
+    }
+    for (int64_t r = 0; r < t->rows; r++)
+        for (int64_t c = 0; c < kept; c++) {
+            t->cell[r * kept + c] = t->cell[r * columns + c];
+            t->best[r * kept + c] = t->best[r * columns + c];
+        }
+    t->columns = kept;
 }
 
 static int add_results(builder *b)
@@ -295,18 +324,17 @@ static int add_results(builder *b)
         {loss_of, LOSS, false}, {validation_of, VALIDATION, false}, {speed_of, SPEED, true}};
     report_table *t = &b->out->results;
     int rc = HPC_OK;
-    int64_t skipped = 0;
-    for (int64_t k = 0; k < b->n; k++) skipped += b->run[k].skipped;
-    TRY(make_table(t, b->arena, b->n, skipped > 0 ? RESULTS : SKIPPED));
-    for (int64_t k = 0; k < t->columns; k++) {
+    TRY(make_table(t, b->arena, b->n, RESULTS));
+    for (int k = 0; k < RESULTS; k++) {
         t->head[k] = head[k];
         t->number[k] = k > STATE;
     }
     for (int64_t k = 0; k < b->n; k++) TRY(add_result(b, k));
     for (int k = 0; k < 3 && b->n > 1; k++) {
         int64_t row = best_of(b, best[k].value, best[k].largest);
-        if (row >= 0) t->best[row * t->columns + best[k].column] = true;
+        if (row >= 0) t->best[row * RESULTS + best[k].column] = true;
     }
+    drop_empty(t);
 out:
     return rc;
 }
@@ -338,6 +366,7 @@ int report_summarise(report_summary *out, const report_run *run, int64_t n, hpc_
     builder b = {.arena = a, .run = run, .n = n, .out = out};
     int rc;
     *out = (report_summary){0};
+    for (int64_t k = 0; k < n; k++) b.skips |= run[k].skipped > 0;
     TRY(report_differences(&b.differences, run, n, a));
     TRY(say_all(&b));
     TRY(add_results(&b));

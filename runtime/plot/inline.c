@@ -180,7 +180,9 @@ static void put_axes(canvas *c)
         double x = place_of(&c->x, tick[k]);
         snprintf(text, sizeof text, "%.6g", fabs(tick[k]) < 1e-12 ? 0 : tick[k]);
         put_line(c, "axis", x, bottom, x, bottom + 4);
-        put_text(c, x, bottom + 17, "middle", text);
+        /* A label at the right end stays within the picture. */
+        double half = LETTER * (double)strlen(text) / 2;
+        put_text(c, x + half > c->width ? c->width - half : x, bottom + 17, "middle", text);
     }
     put_line(c, "axis", LEFT, bottom, right, bottom);
     put_line(c, "axis", LEFT, c->top, LEFT, bottom);

@@ -148,7 +148,7 @@ static void labels_tell_runs_apart(void **state)
     make_run(f, "y/run", 30);
     make_run(f, "other", 5);
     run(f, "report @x/run @y/run/ @other");
-    hpc_test_says(f->o.out, "3 runs: 3 with an unknown number of steps.\n");
+    hpc_test_says(f->o.out, "3 runs.\n");
     cell_is(f->o.out, "x/run", "steps", "20");
     cell_is(f->o.out, "y/run", "steps", "30");
     cell_is(f->o.out, "other", "tokens", "3000");
@@ -157,6 +157,12 @@ static void labels_tell_runs_apart(void **state)
     run(f, "report @other");
     hpc_test_says(f->o.out, "other: 5 steps, 3000 tokens, 5 s.\n");
     hpc_test_says(f->o.out, "Training loss at the end: 98.7500; no validation.\n");
+    /* Columns without a value are left out. */
+    hpc_test_says(f->o.out, "\nrun       loss  steps  tokens  time  tokens/s\n"
+                            "other  98.7500      5    3000   5 s       600\n");
+    make_run(f, "first", 1);
+    run(f, "report @first");
+    hpc_test_says(f->o.out, "first: 1 step, 600 tokens, 1 s.\n");
 }
 
 /* ---- the summary ----------------------------------------------------------------- */
@@ -219,7 +225,7 @@ static void damaged_config_is_a_warning(void **state)
     assert_int_equal(f->o.code, 0);
     hpc_test_says(f->o.err, "a/config.json");
     hpc_test_says(f->o.err, "the report leaves its settings out");
-    hpc_test_says(f->o.out, "The settings of 1 run are unknown (no config.json).\n");
+    hpc_test_says(f->o.out, "The settings of 1 run are unknown (no readable config.json).\n");
     run(f, "report @a @b --json"); /* JSON needs no settings: no warning */
     make_config(f, "a", "[1]");
     hpc_test_command_in(&f->o, f->folder->root, "report @a @b");
