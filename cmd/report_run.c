@@ -10,7 +10,7 @@
 
 enum { LABEL = 32, DIVERGED = 5 /* steps at the end without a usable loss */ };
 
-/* ---- means ---- */
+/* ---- means ----------------------------------------------------------------------- */
 
 int report_smooth(double *out, const double *y, const double *skipped, int64_t n, int64_t window)
 {

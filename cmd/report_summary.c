@@ -138,19 +138,19 @@ static int say_best(builder *b, hpc_buf *text)
     int64_t k = best_of(b, validation_of, false);
     int rc = HPC_OK;
     if (k >= 0) {
-        hpc_buf_printf(text, "Lowest validation loss: %.4f, %s at step %.0f.", b->run[k].best,
+        hpc_buf_printf(text, "Lowest validation loss: %.4f (%s, step %.0f).", b->run[k].best,
                        b->run[k].label, best_step(&b->run[k]));
         TRY(add_sentence(b, text));
     }
     k = best_of(b, loss_of, false);
     if (k >= 0) {
-        hpc_buf_printf(text, "Lowest training loss at the end: %.4f, %s.", b->run[k].loss,
+        hpc_buf_printf(text, "Lowest training loss at the end: %.4f (%s).", b->run[k].loss,
                        b->run[k].label);
         TRY(add_sentence(b, text));
     }
     k = best_of(b, speed_of, true);
     if (k >= 0) {
-        hpc_buf_printf(text, "Highest throughput: %.0f tokens/s, %s.", b->run[k].tokens_per_s,
+        hpc_buf_printf(text, "Highest throughput: %.0f tokens/s (%s).", b->run[k].tokens_per_s,
                        b->run[k].label);
         TRY(add_sentence(b, text));
     }

@@ -187,9 +187,9 @@ static void summary_equals_the_metrics(void **state)
     hpc_test_says(f->o.out, "2 runs: 1 finished, 1 unfinished.\n");
     run(f, "report @a @b --smooth 11");
     hpc_test_says(f->o.out, "2 runs: 1 finished, 1 unfinished.\n"
-                            "Lowest validation loss: 3.2500, a at step 100.\n"
-                            "Lowest training loss at the end: 51.3750, a.\n"
-                            "Highest throughput: 600 tokens/s, a.\n"
+                            "Lowest validation loss: 3.2500 (a, step 100).\n"
+                            "Lowest training loss at the end: 51.3750 (a).\n"
+                            "Highest throughput: 600 tokens/s (a).\n"
                             "The configurations differ in steps, optimizer.\n"
                             "Common settings: lr 0.01.\n\nrun  state ");
     cell_is(f->o.out, "a", "loss", "51.3750"); /* the mean of steps 190 to 199 */
@@ -292,7 +292,7 @@ static void page_begins_with_the_summary(void **state)
     make_config(f, "<b>", "{\"steps\": 40, \"optimizer\": \"<script>\", \"lr\": 0.25}");
     read_page(f, &page, "report @a @<b> --out @r.html");
     const char *order[] = {"2 runs: 2 finished.",
-                           "Lowest validation loss: 3.2500, a at step 100.",
+                           "Lowest validation loss: 3.2500 (a, step 100).",
                            "<h2>Results</h2>",
                            "<td class=\"n best\">3.2500</td>",
                            "<h2>Differences in configuration</h2>",
@@ -395,7 +395,7 @@ static void diverged_run_does_not_set_the_scale(void **state)
     read_page(f, &page, "report @lost @fine --out @r.html");
     hpc_test_says(f->o.out, "1 diverged, 1 with an unknown number of steps.\n");
     hpc_test_says(f->o.out, "diverged at step 60");
-    hpc_test_says(f->o.out, "Lowest training loss at the end: 50.3750, fine.\n");
+    hpc_test_says(f->o.out, "Lowest training loss at the end: 50.3750 (fine).\n");
     cell_is(f->o.out, "lost", "loss", "-");
     hpc_test_says(page.data, "Losses above 110 lie on the upper edge; the largest is 5.9e+21.");
     hpc_test_says(page.data, "A cross marks the last finite loss of a run that diverged.");
