@@ -38,12 +38,13 @@ int hpc_cmd_print(hpc_buf *text);
 /* The same for a report on what is done: if it cannot be written, that is said, as in "the corpus
  * is complete in" WHERE. */
 int hpc_cmd_print_report(hpc_buf *text, const char *done, const char *where);
+/* The width of text: $COLUMNS, the terminal's, or 80; 20 to 120. (support.c) */
+int hpc_cmd_columns(void);
 /* Of n > 0 numbers, which are put in order. (support.c) */
 double hpc_cmd_median(double *x, int64_t n);
 /* usage.c */
 #define HPC_CMD_CANNOT_WRITE "cannot write to standard output"
-int hpc_cmd_help_columns(void); /* width of help: $COLUMNS, the terminal's, or 80; at most 120 */
-int hpc_cmd_usage(FILE *to);    /* the commands; returns an exit code, of bad usage for stderr */
+int hpc_cmd_usage(FILE *to); /* the commands; returns an exit code, of bad usage for stderr */
 /* Fails with a message that suggests the nearest command; `second`: the next argument, or "". */
 int hpc_cmd_unknown(const char *first, const char *second);
 /* manual.c: every man page under DIR/man1. */

@@ -81,7 +81,7 @@ static const hpc_command *find_command(int argc, char **argv, int *words)
 static int show_help(const hpc_command *c)
 {
     hpc_buf text = {0};
-    int rc = hpc_options_help(&text, c, "hpccoder", hpc_cmd_help_columns());
+    int rc = hpc_options_help(&text, c, "hpccoder", hpc_cmd_columns());
     if (rc < 0) hpc_buf_release(&text);
     return rc < 0 ? rc : hpc_cmd_print(&text);
 }

@@ -22,56 +22,6 @@ enum { SUBJECT = 120, COMMAND = 200 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* A character of UTF-8, and how many bytes it has; of what is none, one byte, and '?'. */
-static uint32_t decode(int *bytes, const unsigned char *p)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int n = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc0 ? 2 : 0;
-    uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    *bytes = 1;
-    for (int k = 1; k < n; k++) {
-        if ((p[k] & 0xc0) != 0x80) return '?';
-        c = c << 6 | (p[k] & 0x3f);
-    }
-    if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return '?';
-    *bytes = n;
-    return c;
-}
-
-static bool is_blank(uint32_t c)
-{
-    return c <= ' ' || (c >= 0x7f && c < 0xa0);
-}
-
-/* Marks of direction, of lines, of order. */
-static bool is_unseen(uint32_t c)
-{
-    return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff;
-}
-
-const char *perf_report_line(hpc_arena *a, const char *text, size_t most)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    char *out = hpc_arena_alloc(a, most + 8, 1);
-    size_t n = 0;
-    bool blank = false;
-    if (!out) return NULL;
-    for (int bytes; *p; p += bytes) {
-        uint32_t c = decode(&bytes, p);
-        blank = blank || is_blank(c);
-        if (is_blank(c) || is_unseen(c)) continue;
-        if (n + (size_t)bytes + blank > most) return strcat(out, "...");
-        if (blank && n > 0) out[n++] = ' ';
-        blank = false;
-        if (bytes == 1)
-            out[n++] = (char)c;
-        else
-            for (int k = 0; k < bytes; k++) out[n++] = (char)p[k];
-    }
-    return out;
-}
-
 const char *perf_report_cost(char out[PERF_REPORT_TEXT], const perf_shown *s, double value)
 {
     snprintf(out, PERF_REPORT_TEXT, "%.5g%s%s", value / s->unit, s->unit_name[0] ? " " : "",
@@ -177,7 +127,7 @@ static int load_subjects(perf_history *h, hpc_arena *a, hpc_git *g)
         if (rc != HPC_GIT_READ || !message.data) continue;
         char *line = message.data + strspn(message.data, " \t\r\n");
         line[strcspn(line, "\n")] = '\0';
-        h->subject[k] = perf_report_line(a, line, SUBJECT);
+        h->subject[k] = hpc_cmd_line(a, line, SUBJECT);
         TRY(h->subject[k] ? HPC_OK : HPC_E_NOMEM);
     }
     rc = HPC_OK;
@@ -219,10 +169,10 @@ static int add_series(perf_report *r, const perf_history *h, const perf_curve *c
     *s = (perf_shown){.of = h,
                       .curve = c,
                       .number = (int)r->n,
-                      .command = perf_report_line(r->arena, c->way.command, COMMAND),
-                      .metric = perf_report_line(r->arena, c->metric, COMMAND),
-                      .machine = perf_report_line(r->arena, c->way.machine, COMMAND),
-                      .build = perf_report_line(r->arena, c->way.build, COMMAND),
+                      .command = hpc_cmd_line(r->arena, c->way.command, COMMAND),
+                      .metric = hpc_cmd_line(r->arena, c->metric, COMMAND),
+                      .machine = hpc_cmd_line(r->arena, c->way.machine, COMMAND),
+                      .build = hpc_cmd_line(r->arena, c->way.build, COMMAND),
                       .unit = u.size,
                       .unit_name = u.name};
     return s->command && s->metric && s->machine && s->build ? HPC_OK : HPC_E_NOMEM;

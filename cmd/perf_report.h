@@ -5,6 +5,7 @@
 #define HPC_CMD_PERF_REPORT_H
 
 #include "cmd/cmd.h"
+#include "cmd/page.h"
 #include "corpus/perf_curve.h"
 #include "runtime/plot/plot.h"
 
@@ -40,9 +41,6 @@ typedef struct perf_report {
 } perf_report;
 
 /* ---- perf_report.c: words ---- */
-/* Text of others as one line of UTF-8: without what moves a cursor or turns the direction of
- * writing, at most `most` bytes and dots. NULL: out of memory. */
-const char *perf_report_line(hpc_arena *a, const char *text, size_t most);
 enum { PERF_REPORT_TEXT = 64 };
 const char *perf_report_cost(char out[PERF_REPORT_TEXT], const perf_shown *s, double value);
 const char *perf_report_share(char out[PERF_REPORT_TEXT], double change); /* "+12.3 %" */

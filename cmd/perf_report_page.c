@@ -2,7 +2,7 @@
  * perf_report_page.c: the page of `hpccoder perf report`: needs no script, no other file and no
  * network.
  *
- * All that comes from commits, logs and commands was made fit to be shown by perf_report_line, and
+ * All that comes from commits, logs and commands was made fit to be shown by hpc_cmd_line, and
  * goes through hpc_plot_escape.
  */
 #include <math.h>
@@ -12,24 +12,10 @@
 
 enum { WIDTH = 1160, HEIGHT = 420, ROWS = 500 /* of a table */ };
 
-static const char head[] =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'\">\n<title>What commits cost</title>\n<style>\n"
-    ":root{color-scheme:light dark;--line:#ddd;--dim:#666;--slower:#b34700;--faster:#007a56}\n"
-    "@media (prefers-color-scheme:dark){:root{--line:#444;--dim:#aaa;--slower:#ff9a5c;"
-    "--faster:#4fd8ae}}\n"
-    "body{font:15px/1.45 'DejaVu Sans',sans-serif;margin:2em auto;max-width:1180px;padding:0 1em}\n"
-    "h1{font-size:1.6em}h2{font-size:1.2em;margin:2.5em 0 .3em;border-top:1px solid var(--line);"
-    "padding-top:1em;overflow-wrap:anywhere}h3{font-size:1em;margin:1.5em 0 .3em}\n"
-    "p{margin:.4em 0}.dim{color:var(--dim)}.scroll{overflow-x:auto}\n"
-    "table{border-collapse:collapse;font-size:.9em}\n"
-    "th,td{padding:.2em .8em .2em 0;border-bottom:1px solid var(--line);text-align:left;"
-    "white-space:nowrap;vertical-align:top}\n"
-    "td.n,th.n{text-align:right}td.wrap{white-space:normal;min-width:20em;overflow-wrap:anywhere}\n"
-    "code{font:.95em 'DejaVu Sans Mono',monospace}.slower{color:var(--slower)}"
-    ".faster{color:var(--faster)}\n";
+static const char style[] =
+    ":root{--slower:#b34700;--faster:#007a56}\n"
+    "@media (prefers-color-scheme:dark){:root{--slower:#ff9a5c;--faster:#4fd8ae}}\n"
+    ".slower{color:var(--slower)}.faster{color:var(--faster)}\n";
 
 static void put_id(hpc_buf *out, const perf_shown *s, int64_t at)
 {
@@ -37,18 +23,11 @@ static void put_id(hpc_buf *out, const perf_shown *s, int64_t at)
     hpc_buf_printf(out, "<code title=\"%s\">%.12s</code>", id, id);
 }
 
-static void put_cell(hpc_buf *out, const char *class, const char *text)
-{
-    hpc_buf_printf(out, class[0] ? "<td class=\"%s\">" : "<td>", class);
-    hpc_plot_escape(out, text);
-    hpc_buf_text(out, "</td>");
-}
-
 static void put_share(hpc_buf *out, double change, double low, double high)
 {
     char text[PERF_REPORT_TEXT];
-    put_cell(out, change > 0 ? "n slower" : "n faster", perf_report_share(text, change));
-    put_cell(out, "", perf_report_range(text, low, high));
+    hpc_cmd_page_cell(out, change > 0 ? "n slower" : "n faster", perf_report_share(text, change));
+    hpc_cmd_page_cell(out, "", perf_report_range(text, low, high));
 }
 
 static void put_commit(hpc_buf *out, const perf_shown *s, int64_t at)
@@ -57,12 +36,12 @@ static void put_commit(hpc_buf *out, const perf_shown *s, int64_t at)
     hpc_buf_text(out, "<td>");
     put_id(out, s, at);
     hpc_buf_text(out, "</td>");
-    put_cell(out, "", perf_report_date(date, perf_report_commit(s, at)->time));
+    hpc_cmd_page_cell(out, "", perf_report_date(date, perf_report_commit(s, at)->time));
 }
 
 static void put_subject(hpc_buf *out, const perf_report *r, const perf_shown *s, int64_t at)
 {
-    if (r->repository) put_cell(out, "wrap", s->of->subject[at]);
+    if (r->repository) hpc_cmd_page_cell(out, "wrap", s->of->subject[at]);
 }
 
 /* Below that digits say nothing: no noise is known so far out. */
@@ -72,15 +51,10 @@ static void put_chance(hpc_buf *out, double p)
                    p);
 }
 
-/* Columns, apart by '|'; those that begin with '#' are of numbers. */
 static void open_table(hpc_buf *out, const char *title, const char *columns, bool subjects)
 {
-    hpc_buf_printf(out, "<h3>%s</h3>\n<div class=\"scroll\"><table>\n<tr>", title);
-    for (const char *p = columns; *p; p += strcspn(p, "|"), p += *p == '|') {
-        bool number = *p == '#';
-        hpc_buf_printf(out, "<th%s>%.*s</th>", number ? " class=\"n\"" : "",
-                       (int)strcspn(p, "|") - number, p + number);
-    }
+    hpc_buf_printf(out, "<h3>%s</h3>\n", title);
+    hpc_cmd_page_columns(out, columns);
     hpc_buf_text(out, subjects ? "<th>subject</th></tr>\n" : "</tr>\n");
 }
 
@@ -146,13 +120,13 @@ static void put_label(hpc_buf *out, const perf_report *r, const perf_shown *s, i
     const perf_point *p = &s->curve->point[k];
     hpc_buf_text(out, "<tr>");
     put_share(out, p->effect.change, p->effect.low, p->effect.high);
-    put_cell(out, perf_label_name(p->effect.label), perf_label_name(p->effect.label));
+    hpc_cmd_page_cell(out, perf_label_name(p->effect.label), perf_label_name(p->effect.label));
     put_commit(out, s, k);
     hpc_buf_text(out, "<td>");
     put_id(out, s, p->base);
     hpc_buf_text(out, "</td>");
     put_chance(out, p->effect.q);
-    put_cell(out, "n", perf_report_cost(text, s, p->median));
+    hpc_cmd_page_cell(out, "n", perf_report_cost(text, s, p->median));
     hpc_buf_printf(out, "<td class=\"n\">%lld</td>", (long long)p->samples.n);
     put_subject(out, r, s, k);
     hpc_buf_text(out, "</tr>\n");
@@ -183,9 +157,9 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
             open_table(out, "Failed builds and runs", "commit|date|what|end of the log",
                        r->repository);
         if (n++ >= ROWS) continue;
-        const char *stage = perf_report_line(r->arena, f->stage, 40);
-        const char *outcome = perf_report_line(r->arena, f->outcome, 40);
-        const char *words = perf_report_line(r->arena, f->words, PERF_WORDS);
+        const char *stage = hpc_cmd_line(r->arena, f->stage, 40);
+        const char *outcome = hpc_cmd_line(r->arena, f->outcome, 40);
+        const char *words = hpc_cmd_line(r->arena, f->words, PERF_WORDS);
         if (!stage || !outcome || !words) return HPC_E_NOMEM;
         hpc_buf_text(out, "<tr>");
         put_commit(out, s, k);
@@ -194,7 +168,7 @@ static int put_failures(hpc_buf *out, const perf_report *r, const perf_shown *s)
         hpc_buf_text(out, " ");
         hpc_plot_escape(out, outcome);
         hpc_buf_text(out, "</td>");
-        put_cell(out, "wrap", words);
+        hpc_cmd_page_cell(out, "wrap", words);
         put_subject(out, r, s, k);
         hpc_buf_text(out, "</tr>\n");
     }
@@ -267,12 +241,8 @@ out:
 int perf_report_page(hpc_buf *out, const perf_report *r)
 {
     int rc = HPC_OK;
-    hpc_buf_text(out, head);
-    hpc_plot_inline_style(out);
-    hpc_buf_text(out, "</style>\n"
-                      "</head>\n"
-                      "<body>\n"
-                      "<h1>Measured cost per commit</h1>\n"
+    hpc_cmd_page_open(out, "Measured cost per commit", style);
+    hpc_buf_text(out, "<h1>Measured cost per commit</h1>\n"
                       "<p class=\"dim\">Every metric is a cost: +10 % is slower. Point at a plot "
                       "to see the commit. Pale strips mark the intervals of change points.</p>\n");
     if (r->n == 0)
@@ -280,7 +250,7 @@ int perf_report_page(hpc_buf *out, const perf_report *r)
     else if (r->n > 1)
         put_changes(out, r, NULL);
     for (int64_t k = 0; k < r->n; k++) TRY(put_series(out, r, &r->item[k]));
-    TRY(hpc_buf_text(out, "</body>\n</html>\n"));
+    TRY(hpc_cmd_page_close(out));
 out:
     return rc;
 }

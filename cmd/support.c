@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -230,6 +231,18 @@ int hpc_cmd_find_sketch(const char **out, char room[PATH_MAX], const char *asked
     return hpc_fail(
         HPC_E_ARG,
         "cannot find held-out.sketch in the folders of this program: name it with --held-out");
+}
+
+/* ---- the terminal --------------------------------------------------------------------------- */
+
+int hpc_cmd_columns(void)
+{
+    const char *given = getenv("COLUMNS");
+    struct winsize w;
+    int n = given ? atoi(given) : 0;
+    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
+    if (n <= 0) n = 80;
+    return n < 20 ? 20 : n > 120 ? 120 : n;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */

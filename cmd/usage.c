@@ -3,8 +3,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
 
@@ -67,16 +65,6 @@ static const char *const examples[] = {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-int hpc_cmd_help_columns(void)
-{
-    const char *given = getenv("COLUMNS");
-    struct winsize w;
-    int n = given ? atoi(given) : 0;
-    if (n <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0) n = w.ws_col;
-    if (n <= 0) n = 80;
-    return n < 20 ? 20 : n > 120 ? 120 : n;
-}
-
 static int write_commands(hpc_buf *out, int columns)
 {
     int g = 0, rc = HPC_OK;
@@ -94,7 +82,7 @@ out:
 int hpc_cmd_usage(FILE *to)
 {
     hpc_buf list = {0};
-    int rc = write_commands(&list, hpc_cmd_help_columns());
+    int rc = write_commands(&list, hpc_cmd_columns());
     fprintf(to, "usage: hpccoder COMMAND [OPTION]...\n%s", rc < 0 ? "" : list.data);
     hpc_buf_release(&list);
     fprintf(to,

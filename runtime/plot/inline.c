@@ -11,9 +11,15 @@
 
 #include "runtime/plot/priv.h"
 
-enum { LEFT = 70, RIGHT = 16, TOP = 30, BOTTOM = 46, TICKS_Y = 8, TICKS_X = 10 };
-enum { TICKS_MOST = 64 };
-#define LETTER 7.0 /* its width, more or less */
+enum { LEFT = 70, RIGHT = 16, HEAD = 30, BOTTOM = 46, KEY_ROW = 18, SAMPLE = 24 /* of a key */ };
+enum {
+    TICKS_Y = 8,
+    TICKS_X = 10,
+    TICKS_MOST = 64,
+    TICK_WIDTH = 60 /* of a label below the plot */
+};
+enum { COLOURS = 8 };
+#define LETTER 7.0 /* the width of one, about */
 
 typedef struct axis {
     double from, to; /* shown; of logarithms if log */
@@ -24,6 +30,7 @@ typedef struct canvas {
     hpc_buf *out;
     const hpc_plot *p;
     axis x, y;
+    int width, height, top; /* of the picture; the upper end of the y axis */
 } canvas;
 
 int hpc_plot_escape(hpc_buf *out, const char *text)
@@ -54,15 +61,15 @@ int hpc_plot_inline_style(hpc_buf *out)
         ".plot .grid{stroke:var(--grid)}.plot .axis{stroke:currentColor;opacity:.6}\n"
         ".plot .strip{fill:var(--strip)}.plot .pale{opacity:.35;stroke-width:1}\n"
         ".plot .c1{color:#0072b2}.plot .c2{color:#c98500}.plot .c3{color:#009e73}\n"
-        ".plot .c4{color:#d55e00}.plot .c5{color:#3a9bd0}.plot .c6{color:#cc79a7}\n"
+        ".plot .c4{color:#d55e00}.plot .c5{color:#7a5cc9}.plot .c6{color:#cc79a7}\n"
         ".plot .c7{color:#888}.plot .c8{color:#a89b00}\n"
         ".plot .line{fill:none;stroke:currentColor;stroke-linejoin:round}\n"
         ".plot .mark{fill:currentColor;stroke:currentColor}\n"
-        ".plot .open{fill:none;stroke:currentColor}\n"
+        ".plot .open{fill:none;stroke:currentColor}.plot .dash{stroke-dasharray:7 4}\n"
         ".plot .hint{fill:#888;fill-opacity:0}.plot .hint:hover{fill-opacity:.3}\n"
         "@media (prefers-color-scheme:dark){.plot{--grid:#3a3a3a;--strip:#54382a}\n"
         ".plot .c1{color:#56b4e9}.plot .c2{color:#f0b040}.plot .c3{color:#2fd0a0}\n"
-        ".plot .c4{color:#ff8a3c}.plot .c7{color:#aaa}}\n");
+        ".plot .c4{color:#ff8a3c}.plot .c5{color:#a58bff}.plot .c7{color:#aaa}}\n");
 }
 
 /* ---- axes ------------------------------------------------------------------- */
@@ -91,11 +98,11 @@ static void close_axis(axis *a, double share)
     a->to += room;
 }
 
-static void find_axes(canvas *c, int width, int height)
+static void find_axes(canvas *c)
 {
     const hpc_plot *p = c->p;
-    c->x = (axis){NAN, NAN, p->log_x, LEFT, width - LEFT - RIGHT};
-    c->y = (axis){NAN, NAN, p->log_y, height - BOTTOM, -(height - TOP - BOTTOM)};
+    c->x = (axis){NAN, NAN, p->log_x, LEFT, c->width - LEFT - RIGHT};
+    c->y = (axis){NAN, NAN, p->log_y, c->height - BOTTOM, -(c->height - c->top - BOTTOM)};
     for (int64_t s = 0; s < p->series_n; s++)
         for (int64_t k = 0; k < p->series[s].n; k++) {
             const hpc_plot_series *v = &p->series[s];
@@ -156,9 +163,10 @@ static void put_line(canvas *c, const char *class, double x0, double y0, double 
                    class, x0, y0, x1, y1);
 }
 
-static void put_axes(canvas *c, int width, int height)
+static void put_axes(canvas *c)
 {
-    double tick[TICKS_MOST], bottom = height - BOTTOM, right = width - RIGHT;
+    double tick[TICKS_MOST], bottom = c->height - BOTTOM, right = c->width - RIGHT;
+    int most = (c->width - LEFT - RIGHT) / TICK_WIDTH;
     char text[32];
     int n = find_ticks(tick, &c->y, TICKS_Y);
     for (int k = 0; k < n; k++) {
@@ -167,16 +175,18 @@ static void put_axes(canvas *c, int width, int height)
         put_line(c, "grid", LEFT, y, right, y);
         put_text(c, LEFT - 6, y + 4, "end", text);
     }
-    n = find_ticks(tick, &c->x, TICKS_X);
+    n = find_ticks(tick, &c->x, most < 1 ? 1 : most < TICKS_X ? most : TICKS_X);
     for (int k = 0; k < n; k++) {
         double x = place_of(&c->x, tick[k]);
         snprintf(text, sizeof text, "%.6g", fabs(tick[k]) < 1e-12 ? 0 : tick[k]);
         put_line(c, "axis", x, bottom, x, bottom + 4);
-        put_text(c, x, bottom + 17, "middle", text);
+        /* A label at the right end stays within the picture. */
+        double half = LETTER * (double)strlen(text) / 2;
+        put_text(c, x + half > c->width ? c->width - half : x, bottom + 17, "middle", text);
     }
     put_line(c, "axis", LEFT, bottom, right, bottom);
-    put_line(c, "axis", LEFT, TOP, LEFT, bottom);
-    put_text(c, (LEFT + right) / 2, height - 8, "middle", c->p->x_label);
+    put_line(c, "axis", LEFT, c->top, LEFT, bottom);
+    put_text(c, (LEFT + right) / 2, c->height - 8, "middle", c->p->x_label);
     put_text(c, LEFT - 50, 14, "start", c->p->y_label);
 }
 
@@ -212,7 +222,14 @@ static const char *fill_of(hpc_plot_mark mark)
 static int colour_of(const hpc_plot *p, int64_t s)
 {
     int colour = p->series[s].colour;
-    return (int)((colour > 0 ? colour - 1 : s) % 8) + 1;
+    return (int)((colour > 0 ? colour - 1 : s) % COLOURS) + 1;
+}
+
+/* Lines are dashed from the ninth on, because their colours repeat. */
+static const char *dash_of(const hpc_plot *p, int64_t s)
+{
+    int colour = p->series[s].colour;
+    return (colour > 0 ? colour - 1 : s) >= COLOURS ? " dash" : "";
 }
 
 /* From low to high: one path of all lines, or of areas, there and back. */
@@ -245,8 +262,9 @@ static void put_joined(canvas *c, int64_t s)
 {
     const hpc_plot_series *v = &c->p->series[s];
     bool joined = false;
-    hpc_buf_printf(c->out, "<path class=\"c%d line%s\" stroke-width=\"%s\" d=\"",
-                   colour_of(c->p, s), v->faint ? " pale" : "", v->thin ? "1" : "2.2");
+    hpc_buf_printf(c->out, "<path class=\"c%d line%s%s\" stroke-width=\"%s\" d=\"",
+                   colour_of(c->p, s), dash_of(c->p, s), v->faint ? " pale" : "",
+                   v->thin ? "1" : "2.2");
     for (int64_t k = 0; k < v->n; k++) {
         bool there = is_there(v, k);
         if (there)
@@ -278,38 +296,70 @@ static void put_series(canvas *c)
     }
 }
 
-/* From the right, above the plot: the last name first. */
-static void put_key(canvas *c, int width)
+/* ---- the key, above the plot ------------------------------------------------ */
+
+static double text_width(const char *text)
 {
-    double at = width - RIGHT;
-    for (int64_t s = c->p->series_n - 1; s >= 0; s--) {
-        const hpc_plot_series *v = &c->p->series[s];
-        if (!v->name) continue;
-        at -= LETTER * (double)strlen(v->name) + 24;
-        put_text(c, at + 18, 14, "start", v->name);
-        hpc_buf_printf(c->out, "<path class=\"c%d %s\" stroke-width=\"%d\" d=\"",
-                       colour_of(c->p, s), fill_of(v->mark), v->mark ? 1 : 2);
-        if (v->mark)
-            put_mark(c, v->mark, at + 7, 10);
-        else
-            hpc_buf_printf(c->out, "M%.1f,10h14", at);
-        hpc_buf_text(c->out, "\"/>\n");
-    }
+    double n = 0;
+    for (const char *p = text ? text : ""; *p; p++) n += (*p & 0xc0) != 0x80;
+    return LETTER * n;
 }
 
-static void put_strips(canvas *c, int height)
+static double key_width(const canvas *c)
+{
+    double sum = 0;
+    for (int64_t s = 0; s < c->p->series_n; s++)
+        if (c->p->series[s].name) sum += text_width(c->p->series[s].name) + SAMPLE;
+    return sum;
+}
+
+static void put_key_entry(canvas *c, int64_t s, double x, double y)
+{
+    const hpc_plot_series *v = &c->p->series[s];
+    put_text(c, x + 18, y, "start", v->name);
+    hpc_buf_printf(c->out, "<path class=\"c%d %s%s\" stroke-width=\"%d\" d=\"", colour_of(c->p, s),
+                   fill_of(v->mark), dash_of(c->p, s), v->mark ? 1 : 2);
+    if (v->mark)
+        put_mark(c, v->mark, x + 7, y - 4);
+    else
+        hpc_buf_printf(c->out, "M%.1f,%.1fh14", x, y - 4);
+    hpc_buf_text(c->out, "\"/>\n");
+}
+
+/* Puts the key beside the y axis's name if it fits there, else into rows below it. Returns how many
+ * rows these are. */
+static int lay_key(canvas *c, bool draws)
+{
+    double free = c->width - RIGHT - (LEFT - 50) - text_width(c->p->y_label), sum = key_width(c);
+    double x = c->width - RIGHT - sum, end = c->width - RIGHT;
+    int row = 0;
+    if (sum > free) x = LEFT, row = 1;
+    for (int64_t s = 0; s < c->p->series_n; s++) {
+        const char *name = c->p->series[s].name;
+        double own = name ? text_width(name) + SAMPLE : 0;
+        if (!name) continue;
+        if (row > 0 && x > LEFT && x + own > end) x = LEFT, row++;
+        if (draws) put_key_entry(c, s, x, 14 + KEY_ROW * row);
+        x += own;
+    }
+    return row;
+}
+
+/* ---- what lies behind and above --------------------------------------------- */
+
+static void put_strips(canvas *c)
 {
     for (int64_t k = 0; k < c->p->strips_n; k++) {
         double from = place_of(&c->x, c->p->strip[k].from), to = place_of(&c->x, c->p->strip[k].to);
         if (to - from < 1.5) to = from + 1.5;
         hpc_buf_printf(c->out,
                        "<rect class=\"strip\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
-                       from, TOP, to - from, height - TOP - BOTTOM);
+                       from, c->top, to - from, c->height - c->top - BOTTOM);
     }
 }
 
 /* A hint reaches half of the way to its neighbours. */
-static void put_hints(canvas *c, int height)
+static void put_hints(canvas *c)
 {
     const hpc_plot *p = c->p;
     for (int64_t k = 0; k < p->hints_n; k++) {
@@ -321,7 +371,7 @@ static void put_hints(canvas *c, int height)
         hpc_buf_printf(c->out,
                        "<rect class=\"hint\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\">"
                        "<title>",
-                       from, TOP, place_of(&c->x, to) - from, height - TOP - BOTTOM);
+                       from, c->top, place_of(&c->x, to) - from, c->height - c->top - BOTTOM);
         hpc_plot_escape(c->out, h->text);
         hpc_buf_text(c->out, "</title></rect>\n");
     }
@@ -329,22 +379,23 @@ static void put_hints(canvas *c, int height)
 
 int hpc_plot_inline(hpc_buf *out, const hpc_plot *p, int width, int height)
 {
-    canvas c = {.out = out, .p = p};
+    canvas c = {.out = out, .p = p, .width = width, .height = height};
     const hpc_figure f = {.plot = p, .n = 1};
     int rc = p->kind == HPC_PLOT_LINES ? plot_check(&f)
                                        : hpc_fail(HPC_E_ARG, "a plot within a page is of lines");
     if (rc < 0) return rc;
-    find_axes(&c, width, height);
+    c.top = HEAD + KEY_ROW * lay_key(&c, false);
+    find_axes(&c);
     hpc_buf_printf(out,
                    "<svg class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
                    "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
                    width, height, width, height);
     hpc_plot_escape(out, p->title);
     hpc_buf_text(out, "\">\n");
-    put_strips(&c, height);
-    put_axes(&c, width, height);
+    put_strips(&c);
+    put_axes(&c);
     put_series(&c);
-    put_key(&c, width);
-    put_hints(&c, height);
+    lay_key(&c, true);
+    put_hints(&c);
     return hpc_buf_text(out, "</svg>\n");
 }

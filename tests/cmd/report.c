@@ -1,6 +1,5 @@
 /*
- * Tests of `hpccoder report` as a user runs it: the numbers of a table, of JSON
- * and of pages; what is no run.
+ * Tests of `hpccoder report` as a user runs it: summary, JSON, pages, pictures and errors.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -10,6 +9,7 @@
 #include <cmocka.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/command.h"
@@ -118,23 +118,154 @@ static void numbers_are_right(void **state)
     }
 }
 
-static void tables_name_runs(void **state)
+/* The cells of a run's row, in the tables of the terminal, under the header `head`. */
+static void cell_is(const char *text, const char *run, const char *head, const char *cell)
+{
+    char table[HPC_TEST_OUT], name[64], value[64];
+    snprintf(table, sizeof table, "%s", text);
+    bool wanted = false;
+    int64_t at = -1;
+    for (char *save = NULL, *line = strtok_r(table, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save))
+    {
+        const char *found = strncmp(line, "run ", 4) == 0 ? strstr(line, head) : NULL;
+        if (strncmp(line, "run ", 4) == 0) wanted = found != NULL;
+        if (found) at = found - line + (int64_t)strlen(head);
+        if (!wanted || sscanf(line, "%63s", name) != 1 || strcmp(name, run) != 0) continue;
+        int64_t from = at;
+        while (from > 0 && line[from - 1] != ' ') from--;
+        snprintf(value, sizeof value, "%.*s", (int)(at - from), line + from);
+        assert_string_equal(value, cell);
+        return;
+    }
+    fail_msg("no '%s' of '%s' in:\n%s", head, run, text);
+}
+
+static void labels_tell_runs_apart(void **state)
 {
     fixture *f = *state;
-    char path[PATH_MAX], line[2 * PATH_MAX];
     make_run(f, "x/run", 20);
     make_run(f, "y/run", 30);
     make_run(f, "other", 5);
     run(f, "report @x/run @y/run/ @other");
-    snprintf(line, sizeof line, "\n%s            20", hpc_test_path(path, f->folder, "x/run "));
-    hpc_test_says(f->o.out, line);
-    snprintf(line, sizeof line, "\n%s           30", hpc_test_path(path, f->folder, "y/run/ "));
-    hpc_test_says(f->o.out, line);
-    hpc_test_says(f->o.out, "\nother ");
-    hpc_test_says(f->o.out, "      3000       98.7500             -             -         0.001 ");
+    hpc_test_says(f->o.out, "3 runs.\n");
+    cell_is(f->o.out, "x/run", "steps", "20");
+    cell_is(f->o.out, "y/run", "steps", "30");
+    cell_is(f->o.out, "other", "tokens", "3000");
+    cell_is(f->o.out, "other", "loss", "98.7500");
+    cell_is(f->o.out, "other", "validation", "-");
     run(f, "report @other");
-    hpc_test_says(f->o.out, "\nother             5          3000 ");
+    hpc_test_says(f->o.out, "other: 5 steps, 3000 tokens, 5 s.\n");
+    hpc_test_says(f->o.out, "Training loss at the end: 98.7500; no validation.\n");
+    /* Columns without a value are left out. */
+    hpc_test_says(f->o.out, "\nrun       loss  steps  tokens  time  tokens/s\n"
+                            "other  98.7500      5    3000   5 s       600\n");
+    make_run(f, "first", 1);
+    run(f, "report @first");
+    hpc_test_says(f->o.out, "first: 1 step, 600 tokens, 1 s.\n");
 }
+
+/* ---- the summary ----------------------------------------------------------------- */
+
+static void make_config(const fixture *f, const char *run, const char *text)
+{
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%s/config.json", run);
+    save(f, name, text);
+}
+
+/* The expected values come from make_run's formulas, which wrote metrics.csv. */
+static void summary_equals_the_metrics(void **state)
+{
+    fixture *f = *state;
+    make_run(f, "a", 200);
+    make_run(f, "b", 100);
+    make_config(f, "a", "{\"steps\": 200, \"lr\": 0.01, \"optimizer\": \"sgd\", \"out\": \"a\"}");
+    make_config(f, "b", "{\"steps\": 300, \"lr\": 0.01, \"optimizer\": \"adamw\", \"out\": \"b\"}");
+    run(f, "report @a @b");
+    cell_is(f->o.out, "b", "loss", "-"); /* the last step was skipped: not enough to diverge */
+    hpc_test_says(f->o.out, "2 runs: 1 finished, 1 unfinished.\n");
+    run(f, "report @a @b --smooth 11");
+    hpc_test_says(f->o.out, "2 runs: 1 finished, 1 unfinished.\n"
+                            "Lowest validation loss: 3.2500 (a, step 100).\n"
+                            "Lowest training loss at the end: 51.3750 (a).\n"
+                            "Highest throughput: 600 tokens/s (a).\n"
+                            "The configurations differ in steps, optimizer.\n"
+                            "Common settings: lr 0.01.\n\nrun  state ");
+    cell_is(f->o.out, "a", "loss", "51.3750"); /* the mean of steps 190 to 199 */
+    cell_is(f->o.out, "a", "validation", "3.2500");
+    cell_is(f->o.out, "a", "at step", "100");
+    cell_is(f->o.out, "a", "tokens/s", "600");
+    cell_is(f->o.out, "a", "skipped", "4");
+    cell_is(f->o.out, "b", "tokens", "60000");
+    hpc_test_says(f->o.out, "step 100 of 300");
+    hpc_test_says(f->o.out, "run  steps  optimizer\na    200    sgd\nb    300    adamw\n");
+}
+
+static void single_run_shows_its_settings(void **state)
+{
+    fixture *f = *state;
+    make_run(f, "a", 199);
+    make_config(f, "a", "{\"steps\": 400, \"lr\": 0.01, \"hidden\": 32, \"data\": [\"x\"]}");
+    run(f, "report @a");
+    hpc_test_says(f->o.out, "a: step 199 of 400; 199 steps, 119400 tokens, 3.95 min.\n");
+    hpc_test_says(f->o.out, "lowest validation loss: 3.2500 at step 100.\nThroughput: 600 tokens/s."
+                            "\nSettings: hidden 32, lr 0.01, steps 400.\n");
+    assert_null(strstr(f->o.out, "differ"));
+}
+
+static void damaged_config_is_a_warning(void **state)
+{
+    fixture *f = *state;
+    make_run(f, "a", 5);
+    make_run(f, "b", 5);
+    make_config(f, "a", "{\"lr\": ");
+    make_config(f, "b", "{\"lr\": 0.5}");
+    hpc_test_command_in(&f->o, f->folder->root, "report @a @b");
+    assert_int_equal(f->o.code, 0);
+    hpc_test_says(f->o.err, "a/config.json");
+    hpc_test_says(f->o.err, "the report leaves its settings out");
+    hpc_test_says(f->o.out, "The settings of 1 run are unknown (no readable config.json).\n");
+    run(f, "report @a @b --json"); /* JSON needs no settings: no warning */
+    make_config(f, "a", "[1]");
+    hpc_test_command_in(&f->o, f->folder->root, "report @a @b");
+    hpc_test_says(f->o.err, "is not a JSON object");
+}
+
+static int longest_line(const char *text)
+{
+    int most = 0, n = 0;
+    for (; *text; text++) {
+        n = *text == '\n' ? 0 : n + ((*text & 0xc0) != 0x80);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Columns that do not fit follow in a table below; nothing is lost. */
+static void text_fits_the_terminal(void **state)
+{
+    fixture *f = *state;
+    make_run(f, "a-run-with-a-name-that-is-longer-than-most-names-of-folders", 200);
+    make_run(f, "b", 200);
+    make_config(f, "b", "{\"steps\": 200, \"optimizer\": \"jorge-newton\", \"hidden\": 256}");
+    make_config(f, "a-run-with-a-name-that-is-longer-than-most-names-of-folders",
+                "{\"steps\": 300, \"optimizer\": \"adamw\", \"hidden\": 512}");
+    for (int width = 60; width <= 120; width += 20) {
+        char columns[16];
+        snprintf(columns, sizeof columns, "%d", width);
+        setenv("COLUMNS", columns, 1);
+        run(f, "report @b @a-run-with-a-name-that-is-longer-than-most-names-of-folders");
+        unsetenv("COLUMNS");
+        assert_in_range(longest_line(f->o.out), 40, width - 1);
+        cell_is(f->o.out, "b", "skipped", "4");
+        cell_is(f->o.out, "b", "tokens/s", "600");
+        hpc_test_says(f->o.out, "...");
+        hpc_test_says(f->o.out, "jorge-newton");
+    }
+}
+
+/* ---- pages ------------------------------------------------------------------------ */
 
 static void read_page(fixture *f, hpc_buf *page, const char *words)
 {
@@ -151,28 +282,63 @@ static int times(const char *text, const char *part)
     return n;
 }
 
-static void pages_have_the_numbers(void **state)
+static void page_begins_with_the_summary(void **state)
 {
     fixture *f = *state;
     hpc_buf page = {0};
-    make_run(f, "first", 200);
-    make_run(f, "second", 40);
-    read_page(f, &page, "report @first @second --out @r.html --smooth 1");
-    hpc_test_says(page.data, "<svg");
-    hpc_test_says(page.data, "<caption>Training loss against tokens</caption>");
-    hpc_test_says(page.data, "<caption>Training loss against time</caption>");
-    hpc_test_says(page.data, "<th>tokens</th><th>first</th><th>second</th>");
-    hpc_test_says(page.data, "<td>600</td><td>99.75</td><td></td>"); /* step 1 */
-    hpc_test_says(page.data, "<td>600</td><td></td><td>99.75</td>");
-    hpc_test_says(page.data, "<th>minutes</th>");
-    hpc_test_says(page.data, "<td>0.15</td><td>97.75</td><td></td>"); /* after 9 s */
-    read_page(f, &page, "report @first --out @r.html --x step --smooth 5");
-    hpc_test_says(page.data, "<caption>Training loss against steps</caption>");
+    make_run(f, "a", 199);
+    make_run(f, "<b>", 40);
+    make_config(f, "a", "{\"steps\": 199, \"optimizer\": \"sgd\", \"lr\": 0.25}");
+    make_config(f, "<b>", "{\"steps\": 40, \"optimizer\": \"<script>\", \"lr\": 0.25}");
+    read_page(f, &page, "report @a @<b> --out @r.html");
+    const char *order[] = {"2 runs: 2 finished.",
+                           "Lowest validation loss: 3.2500 (a, step 100).",
+                           "<h2>Results</h2>",
+                           "<td class=\"n best\">3.2500</td>",
+                           "<h2>Differences in configuration</h2>",
+                           "&lt;script&gt;",
+                           "<h2>Training loss against tokens</h2>",
+                           "<h2>Training loss against time</h2>",
+                           "<h2>Validation loss</h2>",
+                           "<h2>Learning rate</h2>",
+                           "<h2>Gradient norm</h2>",
+                           "<h2>Throughput</h2>",
+                           "Numbers of a</summary>",
+                           "Numbers of &lt;b&gt;</summary>",
+                           "All settings</summary>"};
+    const char *at = page.data;
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+        const char *next = strstr(at, order[k]);
+        if (!next) fail_msg("'%s' is not on the page, or too early", order[k]);
+        at = next;
+    }
+    assert_int_equal(times(page.data, "<table>"), 5);
+    assert_int_equal(times(page.data, "<details>"), 3);
+    assert_int_equal(times(page.data, "<svg class=\"plot\""), 2 * 6); /* wide and narrow */
+    assert_null(strstr(page.data, "<script"));
+    assert_null(strstr(page.data, "http-equiv=\"refresh"));
+    assert_null(strstr(page.data, "src="));
+    assert_null(strstr(page.data, "<b>"));
+    hpc_buf_release(&page);
+}
+
+static void page_tables_equal_the_metrics(void **state)
+{
+    fixture *f = *state;
+    hpc_buf page = {0};
+    make_run(f, "first", 60);
+    read_page(f, &page, "report @first --out @r.html --smooth 5 --x step");
+    hpc_test_says(page.data, "Training loss against steps");
     hpc_test_says(page.data, "first, means of 5 steps");
-    hpc_test_says(page.data, "<th>steps</th><th>first</th></tr>\n<tr><td>1</td><td>99.75</td>");
-    hpc_test_says(page.data, "<td>49</td><td>87.8125</td>"); /* the mean without the skipped 50 */
-    assert_null(strstr(page.data, "<td>1000000000</td>"));
-    assert_int_equal(times(page.data, "<caption>"), 6);
+    /* Step, tokens, time, loss, mean, validation, rate, norm and throughput. */
+    hpc_test_says(page.data,
+                  "<tr><td class=\"n\">20</td><td class=\"n\">12000</td><td class=\"n\">24 s</td>"
+                  "<td class=\"n\">95</td><td class=\"n\">95</td><td class=\"n\">24</td>"
+                  "<td class=\"n\">0.001</td><td class=\"n\">0</td><td class=\"n\">200</td>");
+    /* The mean leaves out the skipped step 50. */
+    hpc_test_says(page.data, "<td class=\"n\">87.75</td><td class=\"n\">87.8125</td>");
+    hpc_test_says(page.data, "<td>skipped</td>");
+    assert_int_equal(times(page.data, "<td class=\"n\">600</td>"), 60 - 6 + 1 + 1); /* tokens/s */
     read_page(f, &page, "report @first --out @r.html --x time");
     assert_true(strstr(page.data, "against time") < strstr(page.data, "against tokens"));
     hpc_buf_release(&page);
@@ -180,24 +346,96 @@ static void pages_have_the_numbers(void **state)
     run(f, "report @first --out @r.svg");
 }
 
-/* Long runs are thinned; the last step stays. */
-static void long_runs_are_thinned(void **state)
+static void page_of_a_long_run_is_small(void **state)
 {
     fixture *f = *state;
     hpc_buf page = {0}, csv = {0};
     hpc_buf_text(&csv, "step,tokens,loss,step_ms\n");
-    for (int k = 1; k <= 10001; k++) hpc_buf_printf(&csv, "%d,%d,2,100\n", k, k);
+    for (int k = 1; k <= 100001; k++)
+        hpc_buf_printf(&csv, "%d,%d,%.4f,100\n", k, 100 * k, k == 77777 ? 9.0 : 2 + k % 7 / 100.0);
     char path[PATH_MAX];
     ok(hpc_file_mkdir(hpc_test_path(path, f->folder, "long")));
     save(f, "long/metrics.csv", csv.data);
-    read_page(f, &page, "report @long --out @r.html");
-    int rows = times(page.data, "<td>2</td>");
-    assert_in_range(rows, 2 * 190, 2 * 200); /* in two tables */
-    assert_int_equal(times(page.data, "<td>10001</td><td>2</td>"), 1);
-    assert_int_equal(times(page.data, "<caption>"), 3); /* no column: no plot */
+    read_page(f, &page, "report @long --out @r.html --smooth 1");
+    assert_true(page.n < 100000);
+    assert_in_range(times(page.data, "<tr>"), 90, 110);
+    hpc_test_says(page.data, "<tr><td class=\"n\">100001</td>");
+    assert_int_equal(times(page.data, "<h2>Learning rate"), 0); /* no column: no plot */
+    hpc_test_says(page.data, "million tokens");
+    hpc_test_says(page.data, "the largest is 9."); /* a spike of one step stays */
     hpc_buf_release(&page);
     hpc_buf_release(&csv);
 }
+
+/* Losses of a run that diverges without skipping, at the end NaN. */
+static void make_diverging(const fixture *f, const char *name)
+{
+    char path[PATH_MAX];
+    hpc_buf csv = {0};
+    hpc_buf_text(&csv, "step,tokens,loss,step_ms,lr,validation_loss\n");
+    for (int k = 1; k <= 100; k++) {
+        const char *validation = k == 40 ? "1e30" : k == 20 ? "3.5" : "";
+        if (k < 60)
+            hpc_buf_printf(&csv, "%d,%d,%g,100,10,%s\n", k, k, k < 30 ? 4 : 1e20 * k, validation);
+        else
+            hpc_buf_printf(&csv, "%d,%d,nan,100,10,%s\n", k, k, k == 80 ? "nan" : "");
+    }
+    ok(hpc_file_mkdir(hpc_test_path(path, f->folder, name)));
+    snprintf(path, sizeof path, "%s/metrics.csv", name);
+    save(f, path, csv.data);
+    hpc_buf_release(&csv);
+}
+
+static void diverged_run_does_not_set_the_scale(void **state)
+{
+    fixture *f = *state;
+    hpc_buf page = {0};
+    make_diverging(f, "lost");
+    make_run(f, "fine", 199);
+    read_page(f, &page, "report @lost @fine --out @r.html");
+    hpc_test_says(f->o.out, "1 diverged, 1 with an unknown number of steps.\n");
+    hpc_test_says(f->o.out, "diverged at step 60");
+    hpc_test_says(f->o.out, "Lowest training loss at the end: 50.3750 (fine).\n");
+    cell_is(f->o.out, "lost", "loss", "-");
+    hpc_test_says(page.data, "Losses above 110 lie on the upper edge; the largest is 5.9e+21.");
+    hpc_test_says(page.data, "A cross marks the last finite loss of a run that diverged.");
+    hpc_test_says(page.data,
+                  ">80</text>"); /* a tick of losses, of which the other run has 50 to 100 */
+    assert_null(strstr(page.data, ">nan<"));
+    assert_null(strstr(page.data, "e+21</text>"));
+    assert_null(strstr(page.data, "inf"));
+    read_page(f, &page, "report @lost --out @r.html --smooth 1");
+    hpc_test_says(f->o.out, "lost: diverged at step 60; 100 steps");
+    hpc_test_says(f->o.out, "No loss at the end; lowest validation loss: 3.5000 at step 20.\n");
+    run(f, "report @lost @fine --out @r.png");
+    hpc_buf_release(&page);
+}
+
+static void page_of_ten_runs_names_all(void **state)
+{
+    fixture *f = *state;
+    hpc_buf page = {0}, words = {0};
+    hpc_buf_text(&words, "report --out @r.html");
+    for (int k = 0; k < 10; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "run-%d", k);
+        make_run(f, name, k == 3 ? 1 : 60 + k);
+        hpc_buf_printf(&words, " @run-%d", k);
+    }
+    read_page(f, &page, words.data);
+    assert_int_equal(times(page.data, "class=\"plot swatch\""), 10);
+    for (int k = 0; k < 10; k++) {
+        char label[64];
+        snprintf(label, sizeof label, "start\">run-%d</text>", k);
+        /* In the key of six plots, but run 3, which has no validation, of five; twice each. */
+        assert_int_equal(times(page.data, label), k == 3 ? 10 : 12);
+    }
+    assert_null(strstr(page.data, "x=\"-"));
+    hpc_buf_release(&words);
+    hpc_buf_release(&page);
+}
+
+/* ---- errors ------------------------------------------------------------------------ */
 
 static void refuses(void **state)
 {
@@ -225,8 +463,18 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_are_right),     TEST(tables_name_runs), TEST(pages_have_the_numbers),
-        TEST(long_runs_are_thinned), TEST(refuses),
+        TEST(numbers_are_right),
+        TEST(labels_tell_runs_apart),
+        TEST(summary_equals_the_metrics),
+        TEST(single_run_shows_its_settings),
+        TEST(damaged_config_is_a_warning),
+        TEST(text_fits_the_terminal),
+        TEST(page_begins_with_the_summary),
+        TEST(page_tables_equal_the_metrics),
+        TEST(page_of_a_long_run_is_small),
+        TEST(diverged_run_does_not_set_the_scale),
+        TEST(page_of_ten_runs_names_all),
+        TEST(refuses),
     };
     return cmocka_run_group_tests_name("cmd/report", tests, NULL, NULL);
 }

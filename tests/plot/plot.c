@@ -270,6 +270,33 @@ static void test_axes_within_a_page(void **state)
     hpc_buf_release(&svg);
 }
 
+/* Ten names do not fit beside the y axis's name: the key has rows, and the plot begins below them.
+ * The ninth line has the first one's colour, so it is dashed. */
+static void test_key_of_many_lines_has_rows(void **state)
+{
+    hpc_plot_series s[10];
+    hpc_buf svg = {0};
+    (void)state;
+    for (int k = 0; k < 10; k++)
+        s[k] = (hpc_plot_series){.name = "a run of ours", .x = x, .y = y, .n = 4, .colour = k + 1};
+    hpc_plot p = {.kind = HPC_PLOT_LINES, .y_label = "loss", .series = s, .series_n = 3};
+    assert_int_equal(hpc_plot_inline(&svg, &p, 400, 300), 0);
+    assert_int_equal(times(svg.data, "y=\"14.0\""), 1); /* the axis's name alone */
+    assert_int_equal(times(svg.data, " y=\"32.0\" text-anchor=\"start\">a run of ours"), 2);
+    assert_int_equal(times(svg.data, " y=\"50.0\" text-anchor=\"start\">a run of ours"), 1);
+    assert_int_equal(times(svg.data, "y1=\"66.0\""), 1); /* the y axis */
+    p.series_n = 10;
+    svg.n = 0;
+    assert_int_equal(hpc_plot_inline(&svg, &p, 1160, 420), 0);
+    assert_int_equal(times(svg.data, " dash"), 4); /* two lines and their entries in the key */
+    assert_null(strstr(svg.data, "x=\"-"));
+    svg.n = 0;
+    p.series_n = 3;
+    assert_int_equal(hpc_plot_inline(&svg, &p, 1160, 420), 0);
+    assert_int_equal(times(svg.data, "y=\"14.0\""), 4);
+    hpc_buf_release(&svg);
+}
+
 static void expect_refused(const char *path, const hpc_figure *f, int code, const char *words)
 {
     assert_int_equal(hpc_plot_save(path, f), code);
@@ -307,6 +334,7 @@ int main(void)
                                        TEST(test_intervals_in_a_picture),
                                        TEST(test_plots_within_a_page),
                                        TEST(test_axes_within_a_page),
+                                       TEST(test_key_of_many_lines_has_rows),
                                        TEST(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
