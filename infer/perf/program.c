@@ -2,7 +2,6 @@
  * Files that a measured program does not contain: tests, documents, examples, by their paths, and
  * sources that no target of its build compiles.
  */
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,7 +9,7 @@
 
 /* ---- by path -------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *word, size_t n, const char *const *list)
+bool perf_is_one_of(const char *word, size_t n, const char *const *list)
 {
     for (; *list; list++)
         if (strlen(*list) == n && strncasecmp(word, *list, n) == 0) return true;
@@ -25,7 +24,7 @@ static bool is_folder_aside(const char *name, size_t n)
         "documents",  "example",    "examples", "tutorial", "tutorials", "sample",
         "samples",    ".github",    "fuzz",     "fuzzing",  "fuzzer",    "fuzzers",
         "testsuite",  "test-suite", NULL};
-    return is_one_of(name, n, names);
+    return perf_is_one_of(name, n, names);
 }
 
 /* "test_x.c", "x_test.c", "x_tests.cpp", "x_unittest.cc", "test.c" */
@@ -36,7 +35,7 @@ static bool is_file_aside(const char *name)
     size_t n = dot ? (size_t)(dot - name) : strlen(name), last = n;
     while (last > 0 && name[last - 1] != '_' && name[last - 1] != '-') last--;
     bool first = n > 5 && strncasecmp(name, "test", 4) == 0 && (name[4] == '_' || name[4] == '-');
-    return first || is_one_of(name + last, n - last, ends);
+    return first || perf_is_one_of(name + last, n - last, ends);
 }
 
 static bool is_aside(const char *path)
@@ -53,7 +52,7 @@ static bool is_compiled_file(const char *path)
 {
     static const char *const ends[] = {"c", "cc", "cpp", "cxx", "c++", "cu", "hip", NULL};
     const char *dot = strrchr(path, '.');
-    return dot && is_one_of(dot + 1, strlen(dot + 1), ends);
+    return dot && perf_is_one_of(dot + 1, strlen(dot + 1), ends);
 }
 
 /* Paths of a build are absolute; those of a repository begin at its root. */
