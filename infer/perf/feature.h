@@ -103,7 +103,7 @@ typedef struct hpc_perf_event {
 } hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
-enum { HPC_PERF_FEATURES = 168 };
+enum { HPC_PERF_FEATURES = 167 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
     int event; /* that it counts, or -1 */

@@ -38,8 +38,6 @@ static const row rows[] = {
     {{"only_names", "1: nothing but names of what is local changed", -1}, PERF_ONLY_NAMES},
     {{"only_strings", "1: nothing but strings changed", -1}, PERF_ONLY_STRINGS},
     {{"only_order", "1: the same code in another order", -1}, PERF_ONLY_ORDER},
-    {{"aside", "share of the changed tokens in folders of tests, documents and examples",
-      -1}, PERF_ASIDE},
     {{"headers", "share of the changed tokens in headers", -1}, PERF_HEADERS},
     {{"changed_depth", "loops around the innermost change", -1}, PERF_CHANGED_DEPTH},
     {{"changed_work", "changed tokens, each times 8 for every loop around it, as log2(1 + n)",
@@ -300,7 +298,6 @@ void perf_sums_add(perf_sums *to, const perf_sums *s)
     for (int k = 0; k < PERF_SPECIALS; k++) to->special[k] += s->special[k];
     to->special[PERF_CHANGED_DEPTH] = depth;
     to->tokens += s->tokens;
-    to->aside += s->aside;
     to->headers += s->headers;
     if (s->effect > to->effect) to->effect = s->effect;
 }
@@ -317,7 +314,6 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_ONLY_NAMES: return s->effect == PERF_EFFECT_NAMES;
     case PERF_ONLY_STRINGS: return s->effect == PERF_EFFECT_STRINGS;
     case PERF_ONLY_ORDER: return s->effect == PERF_EFFECT_ORDER;
-    case PERF_ASIDE: return share(s->aside, s->tokens);
     case PERF_HEADERS: return share(s->headers, s->tokens);
     case PERF_CHANGED_INNER: return share(s->special[which], s->tokens);
     case PERF_NESTING: return s->nesting[1] - s->nesting[0];

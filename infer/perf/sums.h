@@ -42,7 +42,6 @@ typedef enum perf_special { /* features that count no event */
                             PERF_ONLY_NAMES,
                             PERF_ONLY_STRINGS,
                             PERF_ONLY_ORDER,
-                            PERF_ASIDE,
                             PERF_HEADERS,
                             PERF_CHANGED_DEPTH,
                             PERF_CHANGED_WORK,
@@ -66,7 +65,7 @@ typedef enum perf_special { /* features that count no event */
 typedef struct perf_sums {
     double event[2][PERF_MEASURES][HPC_PERF_EVENTS]; /* of base, of head */
     double special[PERF_SPECIALS];                   /* as they are summed, not yet as features */
-    double tokens, aside, headers;                   /* changed; of them, in tests; in headers */
+    double tokens, headers;                          /* changed; of them, in headers */
     double nesting[2];                               /* the deepest loop */
     perf_effect effect;
 } perf_sums;

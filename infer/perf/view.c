@@ -208,8 +208,8 @@ void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
 
 void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
 {
-    static const char *const less[] = {"no_effect",  "only_names", "only_strings",
-                                       "only_order", "aside",      "cold"};
+    static const char *const less[] = {"no_effect", "only_names", "only_strings", "only_order",
+                                       "cold"};
     for (int i = 0; i < PERF_WIDTH; i++) {
         int event = i < HPC_PERF_FEATURES ? hpc_perf_feature_at(i)->event : -1;
         sign[i] = 1;
