@@ -86,8 +86,8 @@ const hpc_option predict_option_table[] = {
      .letter = 'v',
      .kind = HPC_FLAG,
      .offset = offsetof(predict_options, verbose),
-     .help = "Also print all probabilities, the reasons without a line, the functions that differ, "
-             "and what the model's verdicts promise."},
+     .help = "Also print all probabilities, all reasons, the functions that differ, and what the "
+             "model's verdicts promise."},
     HPC_CMD_QUIET(predict_options),
     {.name = NULL},
 };

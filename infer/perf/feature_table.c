@@ -262,17 +262,6 @@ int hpc_perf_feature_named(const char *name)
     return -1;
 }
 
-int perf_feature_say(hpc_buf *out, int feature, double value)
-{
-    const char *meaning = rows[feature].feature.meaning, *as = strstr(meaning, ", as log2(1 + n)");
-    const char *sign = strstr(meaning, ", as signed log2(1 + n)");
-    if (sign)
-        return hpc_buf_printf(out, "%.*s: %+.0f", (int)(sign - meaning), meaning,
-                              value < 0 ? 1 - exp2(-value) : exp2(value) - 1);
-    if (!as) return hpc_buf_printf(out, "%s: %+.3g", meaning, value);
-    return hpc_buf_printf(out, "%.*s: %.0f", (int)(as - meaning), meaning, exp2(value) - 1);
-}
-
 bool perf_feature_is_special(int feature, perf_special *which)
 {
     if (rows[feature].feature.event >= 0) return false;

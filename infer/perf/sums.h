@@ -73,8 +73,11 @@ void perf_sums_add(perf_sums *to, const perf_sums *s);
 /* feature_table.c */
 void perf_sums_vector(hpc_perf_vector *out, const perf_sums *s);
 bool perf_feature_is_special(int feature, perf_special *which);
-/* "code tokens added: 30", where the feature is a logarithm of that. */
+/* phrase.c: "30 tokens of code added", "more calls of other functions (+3)". */
 int perf_feature_say(hpc_buf *out, int feature, double value);
+
+/* view.c: 1: slower, -1: faster, 0: neither, by experience and without a model. */
+int perf_expected_effect(int feature, double value);
 
 bool perf_is_header(const char *path); /* feature.c */
 /* effect.c: of two versions of a function that differ in their code. */

@@ -99,6 +99,14 @@ static bool speaks(const hpc_perf_said *s, double score)
     return s->verdict != HPC_PERF_FASTER || score < 0;
 }
 
+/* Documents count among other files, and are no reason. */
+static bool is_reason(const perf_teller *t, const hpc_perf_reason *r)
+{
+    perf_special which;
+    bool other = perf_feature_is_special(r->feature, &which) && which == PERF_OTHER_FILES;
+    return !other || t->change.other_n > t->change.other_aside_n;
+}
+
 static int put_reason(hpc_perf_said *s, perf_teller *t, const hpc_perf_reason *r, double score)
 {
     const hpc_perf_change *c = &t->change;
@@ -106,6 +114,9 @@ static int put_reason(hpc_perf_said *s, perf_teller *t, const hpc_perf_reason *r
     int rc;
     *w = (hpc_perf_why){.file = "", .function = "", .line = r->line, .gone = r->base};
     w->score = score;
+    int effect = perf_expected_effect(r->feature, r->value);
+    w->contrary = (s->verdict == HPC_PERF_SLOWER && effect < 0) ||
+                  (s->verdict == HPC_PERF_FASTER && effect > 0);
     TRY(keep(&w->text, t, t->reasons.text.data + r->text));
     if (r->function >= 0) {
         const hpc_perf_function *f = &c->function[r->function];
@@ -130,7 +141,8 @@ static int put_reasons(hpc_perf_said *s, perf_teller *t, int64_t function, const
         for (int64_t k = 0; k < t->reasons.n && s->why_n < HPC_PERF_WHY_MOST; k++) {
             const hpc_perf_reason *r = &t->reasons.item[k];
             double score = weighed ? r->score : 0;
-            if (pass > 0 || (weighed && speaks(s, score))) TRY(put_reason(s, t, r, score));
+            if (!is_reason(t, r) || (pass == 0 && !(weighed && speaks(s, score)))) continue;
+            TRY(put_reason(s, t, r, score));
         }
     }
 out:
@@ -194,7 +206,7 @@ static int say_why_unknown(hpc_perf_said *s, perf_teller *t, const hpc_perf_esti
 {
     hpc_buf text = {0};
     int rc = HPC_OK;
-    s->because = "not sure: no verdict is likely enough";
+    s->because = "not sure: no outcome is certain enough";
     if (!e->outside) return HPC_OK;
     s->because = "unlike all changes that the model has seen";
     if (e->outside_feature < 0) return HPC_OK;

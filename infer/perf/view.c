@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
+#include "infer/perf/sums.h"
 
 /* What one more event costs as a rule, against others; the scale does not matter. */
 static const signed char cost[HPC_PERF_EVENTS] = {
@@ -112,6 +113,15 @@ static bool turns(int feature) /* its sign, in the reverse */
     return f->event >= 0 || strcmp(f->name, "nesting") == 0 ||
            strcmp(f->name, "constants_growth") == 0 || strcmp(f->name, "language_slower") == 0 ||
            strcmp(f->name, "estimate_change") == 0 || strcmp(f->name, "heat_cost") == 0;
+}
+
+int perf_expected_effect(int feature, double value)
+{
+    const hpc_perf_feature *f = hpc_perf_feature_at(feature);
+    double effect = f->event >= 0 ? cost[f->event] * value : 0;
+    if (strcmp(f->name, "estimate_change") == 0 || strcmp(f->name, "heat_cost") == 0)
+        effect = value;
+    return (effect > 0) - (effect < 0);
 }
 
 /* The one of those of an event that tells most: how often it is done, if that is told. */

@@ -100,7 +100,7 @@ static void it_is_a_reason(void **state)
     assert_int_equal(hpc_perf_reasons_find(&r, &f, 0, weight, 3), 0);
     assert_int_equal(r.n, 1);
     assert_string_equal(r.text.data + r.item[0].text,
-                        "a language model holds slower for 4 times as likely as faster");
+                        "a language model finds slower 4 times as likely as faster");
     weight[hpc_perf_feature_named("language_changed")] = 2;
     assert_int_equal(hpc_perf_reasons_find(&r, &f, 0, weight, 3), 0);
     assert_int_equal(r.n, 1);
@@ -110,7 +110,7 @@ static void it_is_a_reason(void **state)
     weight[hpc_perf_feature_named("language_changed")] = 0;
     assert_int_equal(hpc_perf_reasons_find(&r, &f, 0, weight, 3), 0);
     assert_string_equal(r.text.data + r.item[0].text,
-                        "a language model holds faster for 4 times as likely as slower");
+                        "a language model finds faster 4 times as likely as slower");
     assert_int_equal(hpc_perf_reasons_find(&r, &f, 0, NULL, 3), 0); /* it needs a weight */
     assert_int_equal(r.n, 0);
     hpc_perf_reasons_release(&r);

@@ -165,7 +165,7 @@ static void test_what_has_no_effect(void **state)
     predict(&t, "first", "comment");
     says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
     assert_true(t.x.range.said.p[HPC_PERF_SAME] == 1);
-    assert_non_null(strstr(t.x.range.said.why[0].text, "nothing but comments"));
+    assert_non_null(strstr(t.x.range.said.why[0].text, "only comments"));
     predict(&t, "comment", "empty");
     assert_int_equal(t.x.n, 1);
     assert_true(t.x.commit[0].said.p[HPC_PERF_SAME] == 1);
