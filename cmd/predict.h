@@ -86,7 +86,7 @@ int predict_find(predict_report *r); /* fills in `finding`, to be freed */
 const char *predict_percent(char out[16], double p);
 /* "slower (81 %)", "unknown (not sure: ...)" */
 int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s);
-/* "in 'f' (a.c:12): loop 'for' added at line 12", in plain text. */
+/* "tile: division moved into an inner loop (a.c:188)", in plain text. */
 int predict_put_why(hpc_buf *out, const hpc_perf_why *w);
 /* What is found, in a line: "Probably slower (81 %): ...". */
 int predict_put_finding(hpc_buf *out, const predict_finding *f);

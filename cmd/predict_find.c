@@ -100,11 +100,11 @@ int predict_put_verdict(hpc_buf *out, const hpc_perf_said *s)
 
 int predict_put_why(hpc_buf *out, const hpc_perf_why *w)
 {
-    if (w->function[0]) hpc_buf_printf(out, "in '%s' (%s", w->function, w->file);
-    if (!w->function[0] && w->file[0]) hpc_buf_printf(out, "%s", w->file);
-    if (w->file[0] && w->line > 0 && !w->gone) hpc_buf_printf(out, ":%u", w->line);
-    return hpc_buf_printf(out, "%s%s%s", w->function[0] ? ")" : "", w->file[0] ? ": " : "",
-                          w->text);
+    if (w->function[0]) hpc_buf_printf(out, "%s: ", w->function);
+    hpc_buf_text(out, w->text);
+    if (!w->file[0]) return out->failed;
+    if (w->line == 0) return hpc_buf_printf(out, " (%s)", w->file);
+    return hpc_buf_printf(out, " (%s:%u%s)", w->file, w->line, w->gone ? " before the change" : "");
 }
 
 int predict_put_finding(hpc_buf *out, const predict_finding *f)

@@ -85,8 +85,8 @@ const hpc_option predict_option_table[] = {
      .letter = 'v',
      .kind = HPC_FLAG,
      .offset = offsetof(predict_options, verbose),
-     .help = "Also print all probabilities, reasons without a line number, the functions that "
-             "differ, and the error rates of the model."},
+     .help = "Also print all probabilities, all reasons, the functions that differ, and the error "
+             "rates of the model."},
     HPC_CMD_QUIET(predict_options),
     {.name = NULL},
 };

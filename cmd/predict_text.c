@@ -1,6 +1,6 @@
 /*
- * A prediction as text: the verdict in one sentence, the reasons that have a line, and on request
- * all probabilities, commits and functions.
+ * A prediction as text: the verdict in one sentence, at most five reasons, and on request all
+ * probabilities, commits and functions.
  */
 #include <string.h>
 
@@ -46,37 +46,54 @@ typedef struct listed {
     int n;
 } listed;
 
-static void list_reason(listed *l, const hpc_perf_why *w)
+/* One reason for each line. The model may have learned that added arithmetic makes code faster; a
+ * reader learns nothing from that. */
+static void list_reason(listed *l, const hpc_perf_why *w, bool has_line)
 {
-    if (w->line == 0 || l->n == REASONS) return;
-    for (int k = 0; k < l->n; k++)
-        if (strcmp(l->why[k]->text, w->text) == 0 && strcmp(l->why[k]->file, w->file) == 0) return;
+    if (w->contrary || (w->line > 0) != has_line || l->n == REASONS) return;
+    for (int k = 0; k < l->n; k++) {
+        const hpc_perf_why *o = l->why[k];
+        bool line = has_line && o->line == w->line && o->gone == w->gone;
+        bool text = strcmp(o->text, w->text) == 0 && strcmp(o->function, w->function) == 0;
+        if ((line || text) && strcmp(o->file, w->file) == 0) return;
+    }
     l->why[l->n++] = w;
 }
 
-static void list_reasons(listed *l, const hpc_perf_said *s)
+static void list_reasons(listed *l, const hpc_perf_told *t, bool has_line)
 {
-    for (int k = 0; k < s->why_n; k++) list_reason(l, &s->why[k]);
+    const hpc_perf_said *s = &t->said;
+    for (int k = 0; k < s->why_n; k++) list_reason(l, &s->why[k], has_line);
+    for (int64_t f = 0; f < t->n && s->verdict != HPC_PERF_SAME; f++) {
+        const hpc_perf_said *own = &t->function[f].said;
+        for (int k = 0; k < own->why_n && own->verdict == s->verdict; k++)
+            list_reason(l, &own->why[k], has_line);
+    }
 }
 
-/* Those that have a line: of the whole, then of functions that have the same verdict. */
+/* Reasons with a line come first, those of the whole before those of functions with the same
+ * verdict. What differs is no reason for staying the same, unless nothing that runs differs. */
 static void put_reasons(hpc_buf *out, const hpc_perf_told *t)
 {
+    const hpc_perf_said *s = &t->said;
     listed l = {0};
-    list_reasons(&l, &t->said);
-    for (int64_t k = 0; k < t->n; k++)
-        if (t->function[k].said.verdict == t->said.verdict) list_reasons(&l, &t->function[k].said);
+    if (s->verdict == HPC_PERF_SAME && s->p[HPC_PERF_SAME] < 1) return;
+    list_reasons(&l, t, true);
+    list_reasons(&l, t, false);
     for (int k = 0; k < l.n; k++) {
-        const hpc_perf_why *w = l.why[k];
-        hpc_buf_printf(out, "  %s%s%s (%s)\n", w->function, w->function[0] ? ": " : "", w->text,
-                       w->file);
+        hpc_buf_text(out, "  ");
+        predict_put_why(out, l.why[k]);
+        hpc_buf_text(out, "\n");
     }
-    if (t->aside_n > 0)
-        hpc_buf_printf(out,
-                       "  %lld file%s of tests, documents or examples, or not built, %s not "
-                       "counted (--program PATH counts them)\n",
-                       (long long)t->aside_n, t->aside_n == 1 ? "" : "s",
-                       t->aside_n == 1 ? "is" : "are");
+}
+
+static void put_aside(hpc_buf *out, int64_t n)
+{
+    if (n == 0) return;
+    hpc_buf_printf(out,
+                   "  %lld file%s of tests, documents or examples, or not built, %s not counted "
+                   "(--program PATH counts them)\n",
+                   (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
 /* ---- the rest ------------------------------------------------------------------------------- */
@@ -151,6 +168,7 @@ int predict_put_text(hpc_buf *out, const predict_report *r)
     const hpc_perf_prediction *p = r->p;
     put_verdict(out, r);
     put_reasons(out, &p->range);
+    put_aside(out, p->range.aside_n);
     if (p->n == 1 && p->commit[0].said.acknowledged)
         hpc_buf_printf(out, "  acknowledged: %s\n", p->commit[0].said.acknowledged);
     if (r->verbose) put_range(out, r);

@@ -112,7 +112,6 @@ static int flag_kind(const char *word, size_t n)
         {"-fbounds-check", true, HPC_PERF_FLAG_SANITIZE},
         {"-fstack-protector", false, HPC_PERF_FLAG_SANITIZE},
         {"-pg", true, HPC_PERF_FLAG_PROFILE},
-        {"-p", true, HPC_PERF_FLAG_PROFILE},
         {"--coverage", true, HPC_PERF_FLAG_PROFILE},
         {"-fprofile-arcs", true, HPC_PERF_FLAG_PROFILE},
         {"-finstrument-functions", true, HPC_PERF_FLAG_PROFILE},
@@ -172,15 +171,51 @@ static int type_kind(const char *word, size_t n)
     return release ? HPC_PERF_FLAG_RELEASE : -1;
 }
 
+/* ---- commands ------------------------------------------------------------------------------- */
+
+typedef struct command { /* on the line of a recipe */
+    uint32_t line;
+    bool starts;   /* the next word is a command */
+    bool compiles; /* not known to be another tool */
+} command;
+
+/* "@mkdir", "-rm", "/usr/bin/install"; "$(MKDIR)" is such a word between parentheses. */
+static bool is_other_tool(const char *word, size_t n)
+{
+    static const char *const tools[] = {"chmod", "cp",  "curl",  "git",   "install", "ln",
+                                        "mkdir", "mv",  "rm",    "rsync", "sort",    "ssh",
+                                        "strip", "tar", "touch", "unzip", "wget",    NULL};
+    size_t from = n;
+    while (from > 0 && !strchr("/@-", word[from - 1])) from--;
+    return perf_is_one_of(word + from, n - from, tools);
+}
+
+/* Takes the word at i: options of tools that compile nothing are no flags of the compiler. */
+static void follow_command(command *c, const perf_scan *x, int64_t i)
+{
+    static const char *const before[] = {";", "&&", "||", "|",    "&",  "(",    "{",       "=",
+                                         "@", "-",  "!",  "then", "do", "else", "COMMAND", NULL};
+    const hpc_token *t = perf_token(x, i), *last = i > 0 ? perf_token(x, i - 1) : NULL;
+    const char *text = x->s->text.data;
+    bool continued = last && same(text + last->at, last->n, "\\");
+    if (!last || (t->line != c->line && !continued))
+        *c = (command){.starts = true, .compiles = true};
+    c->line = t->line;
+    if (c->starts) c->compiles = !is_other_tool(text + t->at, t->n);
+    c->starts = perf_is_one_of(text + t->at, t->n, before);
+}
+
 int perf_scan_build(perf_scan *x)
 {
-    int64_t since = 1 << 20; /* words behind CMAKE_BUILD_TYPE */
+    command c = {0};
+    int64_t since = 1 << 20; /* words after CMAKE_BUILD_TYPE */
     int rc = HPC_OK;
     for (int64_t i = 0; i < x->n; i++, since++) {
         const hpc_token *t = perf_token(x, i);
         const char *word = x->s->text.data + t->at;
+        follow_command(&c, x, i);
         if (same(word, t->n, "CMAKE_BUILD_TYPE") || same(word, t->n, "buildtype")) since = 0;
-        int kind = flag_kind(word, t->n);
+        int kind = c.compiles ? flag_kind(word, t->n) : -1;
         if (kind < 0 && since < 4) kind = type_kind(word, t->n);
         if (kind >= 0) TRY(perf_event_add(x, (hpc_perf_event_kind)kind, i));
     }

@@ -58,9 +58,10 @@ static bool wanted(const char *path, void *user)
 {
     const filter *f = user;
     bool other = hpc_perf_kind_of_path(path) == HPC_PERF_OTHER;
-    bool aside = !other && f->r->leaves_aside && !hpc_perf_program_has(f->r->program, path);
+    bool aside = f->r->leaves_aside && !hpc_perf_program_has(f->r->program, path);
     f->out->other_n += other;
     f->out->aside_n += aside;
+    f->out->other_aside_n += other && aside;
     return !other && !aside;
 }
 
@@ -69,7 +70,8 @@ static void clear(hpc_perf_change *c)
     c->files_n = c->n = c->edits_n = 0;
     c->names.n = 0;
     c->names.failed = 0;
-    c->skipped_n = c->other_n = c->aside_n = c->modules_n = 0;
+    c->skipped_n = c->other_n = c->modules_n = 0;
+    c->aside_n = c->other_aside_n = 0;
     c->too_many = false;
 }
 

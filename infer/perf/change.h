@@ -87,12 +87,13 @@ typedef struct hpc_perf_change {
     hpc_perf_edit *edit;
     int64_t edits_n, edits_cap;
     hpc_buf names;
-    int64_t skipped_n; /* files of them with a `skip` */
-    int64_t other_n;   /* files of kind OTHER that differ */
-    int64_t aside_n;   /* files of SOURCE and BUILD that differ and the program does not contain */
-    int64_t modules_n; /* submodules that differ */
-    bool too_many;     /* more files than the limit: then it is empty */
-} hpc_perf_change;     /* zero to begin with; reused by the next call */
+    int64_t skipped_n;     /* files of them with a `skip` */
+    int64_t other_n;       /* files of kind OTHER that differ */
+    int64_t aside_n;       /* files of any kind that differ and the program does not contain */
+    int64_t other_aside_n; /* files of kind OTHER among these */
+    int64_t modules_n;     /* submodules that differ */
+    bool too_many;         /* more files than the limit: then it is empty */
+} hpc_perf_change;         /* zero to begin with; reused by the next call */
 void hpc_perf_change_release(hpc_perf_change *c);
 
 /* ---- the program -------------------------------------------------------------------------- */
@@ -103,8 +104,9 @@ typedef struct hpc_perf_program {
     const char *const *built; /* absolute paths of the sources that its build compiles */
     int64_t built_n;          /* 0: not known */
 } hpc_perf_program;
-/* Sources that are not built, where that is known; else files of tests, documents and examples, by
- * the names of folders and files, do not belong to it. p NULL: nothing is known. */
+/* False for sources that are not built, where that is known; else for files of tests, documents and
+ * examples, by the names of folders and files. Benchmarks among tests belong to it: they are what
+ * is measured. p NULL: nothing is known. */
 bool hpc_perf_program_has(const hpc_perf_program *p, const char *path);
 
 typedef struct hpc_perf_limits {

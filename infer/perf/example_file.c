@@ -13,7 +13,7 @@
 static const char *const heads[] = {"repository", "metric", "commit", "base",
                                     "time",       "label",  "change"};
 enum { REPOSITORY, METRIC, COMMIT, BASE, TIME, LABEL, CHANGE, HEADS };
-enum { COLUMNS = HEADS + HPC_PERF_FEATURES };
+enum { COLUMNS = HEADS + HPC_PERF_FEATURES + 1 /* retired */ };
 static const double VALUE_MOST = 1e9;
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -141,6 +141,12 @@ static bool is_optional(const char *feature)
     return strstr(feature, "heat") || strcmp(feature, "cold") == 0;
 }
 
+/* Files with this column have features of a version that counted tests too. */
+static bool is_retired(const char *feature)
+{
+    return strcmp(feature, "aside") == 0;
+}
+
 static int read_heads(hpc_perf_examples *x, reader *r)
 {
     bool seen[HPC_PERF_FEATURES] = {0};
@@ -158,6 +164,10 @@ static int read_heads(hpc_perf_examples *x, reader *r)
             continue;
         }
         int f = r->feature[k] = hpc_perf_feature_named(name);
+        if (is_retired(name)) {
+            x->lacks = "features of the measured program alone";
+            continue;
+        }
         if (f < 0 || seen[f])
             TRY(hpc_fail(HPC_E_FORMAT,
                          "column %d, '%.60s', is %s: the file belongs to another version; rebuild "
@@ -224,7 +234,8 @@ static int read_example(hpc_perf_examples *x, reader *r)
     TRY(get_number(&e.change, r->field[CHANGE], heads[CHANGE]));
     for (int k = HEADS; k < r->columns; k++) {
         int f = r->feature[k];
-        if (*r->field[k]) TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
+        if (f >= 0 && *r->field[k])
+            TRY(get_number(&e.x.value[f], r->field[k], hpc_perf_feature_at(f)->name));
     }
     TRY(hpc_perf_examples_add(x, &e, r->field[REPOSITORY], r->field[METRIC], &base, &head));
 out:

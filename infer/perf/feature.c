@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "infer/perf/sums.h"
 #include "infer/perf/work.h"
@@ -292,20 +291,6 @@ out:
 
 /* ---- what is known without reading ----------------------------------------------------------- */
 
-/* Folders of what is not part of a program. */
-static bool is_aside(const char *path)
-{
-    static const char *const folders[] = {"test",     "doc",    "example",
-                                          "tutorial", "sample", ".github"};
-    for (const char *p = path; p;) {
-        for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
-            if (strncasecmp(p, folders[k], strlen(folders[k])) == 0 && strchr(p, '/')) return true;
-        p = strchr(p, '/');
-        if (p) p++;
-    }
-    return false;
-}
-
 bool perf_is_header(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -331,7 +316,6 @@ static void finish_function(hpc_perf_scanner *s, int64_t k)
     special[PERF_OUTSIDE] = !function && effect;
     special[PERF_WORK_CHANGE] = perf_work_change_of(s->work[0], s->work[1], f);
     special[PERF_WORK_SHARE] = s->share;
-    s->one.aside = is_aside(path) ? s->one.tokens : 0;
     s->one.headers = perf_is_header(path) ? s->one.tokens : 0;
     perf_sums_vector(&s->out->function[k], &s->one);
     perf_sums_add(&s->all, &s->one);

@@ -103,7 +103,7 @@ typedef struct hpc_perf_event {
 } hpc_perf_event;
 
 /* ---- features ------------------------------------------------------------------------------- */
-enum { HPC_PERF_FEATURES = 168 };
+enum { HPC_PERF_FEATURES = 167 };
 typedef struct hpc_perf_feature {
     const char *name, *meaning;
     int event; /* that it counts, or -1 */
@@ -172,7 +172,7 @@ typedef struct hpc_perf_reason {
     int64_t function;    /* of the change */
     uint32_t line;       /* that drives it, 0: none */
     bool base;           /* the line is of base: it is gone */
-    size_t text;         /* in `text` below: one line, without an end */
+    size_t text;         /* in `text` below: one line, without an end and without its place */
 } hpc_perf_reason;
 typedef struct hpc_perf_reasons {
     hpc_perf_reason *item;

@@ -38,8 +38,6 @@ static const row rows[] = {
     {{"only_names", "1: only local names changed", -1}, PERF_ONLY_NAMES},
     {{"only_strings", "1: only strings changed", -1}, PERF_ONLY_STRINGS},
     {{"only_order", "1: the same code in another order", -1}, PERF_ONLY_ORDER},
-    {{"aside", "share of the changed tokens in folders of tests, documents and examples",
-      -1}, PERF_ASIDE},
     {{"headers", "share of the changed tokens in headers", -1}, PERF_HEADERS},
     {{"changed_depth", "loops around the innermost change", -1}, PERF_CHANGED_DEPTH},
     {{"changed_work", "changed tokens, weighted by 8 for each enclosing loop, as log2(1 + n)",
@@ -267,17 +265,6 @@ int hpc_perf_feature_named(const char *name)
     return -1;
 }
 
-int perf_feature_say(hpc_buf *out, int feature, double value)
-{
-    const char *meaning = rows[feature].feature.meaning, *as = strstr(meaning, ", as log2(1 + n)");
-    const char *sign = strstr(meaning, ", as signed log2(1 + n)");
-    if (sign)
-        return hpc_buf_printf(out, "%.*s: %+.0f", (int)(sign - meaning), meaning,
-                              value < 0 ? 1 - exp2(-value) : exp2(value) - 1);
-    if (!as) return hpc_buf_printf(out, "%s: %+.3g", meaning, value);
-    return hpc_buf_printf(out, "%.*s: %.0f", (int)(as - meaning), meaning, exp2(value) - 1);
-}
-
 bool perf_feature_is_special(int feature, perf_special *which)
 {
     if (rows[feature].feature.event >= 0) return false;
@@ -303,7 +290,6 @@ void perf_sums_add(perf_sums *to, const perf_sums *s)
     for (int k = 0; k < PERF_SPECIALS; k++) to->special[k] += s->special[k];
     to->special[PERF_CHANGED_DEPTH] = depth;
     to->tokens += s->tokens;
-    to->aside += s->aside;
     to->headers += s->headers;
     if (s->effect > to->effect) to->effect = s->effect;
 }
@@ -320,7 +306,6 @@ static double special(const perf_sums *s, perf_special which)
     case PERF_ONLY_NAMES: return s->effect == PERF_EFFECT_NAMES;
     case PERF_ONLY_STRINGS: return s->effect == PERF_EFFECT_STRINGS;
     case PERF_ONLY_ORDER: return s->effect == PERF_EFFECT_ORDER;
-    case PERF_ASIDE: return share(s->aside, s->tokens);
     case PERF_HEADERS: return share(s->headers, s->tokens);
     case PERF_CHANGED_INNER: return share(s->special[which], s->tokens);
     case PERF_NESTING: return s->nesting[1] - s->nesting[0];

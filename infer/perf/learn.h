@@ -29,7 +29,8 @@
  * folds; tests find the shares themselves.) It holds whatever the model is worth: a bad one
  * abstains. What it takes for granted is that a new commit could have stood among the examples as
  * well as any of them (they are exchangeable). That fails where code, machine or metric are of
- * another kind, and where examples were picked.
+ * another kind, and where examples were picked. A verdict also has a probability of at least 45 %;
+ * anything else is unknown.
  */
 #ifndef HPC_PERF_LEARN_H
 #define HPC_PERF_LEARN_H

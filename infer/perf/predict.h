@@ -24,6 +24,7 @@ typedef struct hpc_perf_why { /* a reason, in words */
     uint32_t line;               /* 0: none */
     bool gone;                   /* the line is of the commit before: it is not there any more */
     double score;                /* above 0: for slower; 0: it speaks for no side */
+    bool contrary;               /* by experience it does the opposite of the verdict */
 } hpc_perf_why;
 enum { HPC_PERF_WHY_MOST = 3 };
 

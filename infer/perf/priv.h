@@ -65,6 +65,11 @@ int perf_line_edits(hpc_perf_change *out, hpc_perf_function *f, hpc_perf_reader 
 bool perf_is_build(const char *path);
 int perf_build_words(hpc_tokens *out, const char *text, size_t n);
 
+/* ---- program.c --------------------------------------------------------------------------------
+ */
+/* NULL ends the list; case does not matter. */
+bool perf_is_one_of(const char *word, size_t n, const char *const *list);
+
 /* ---- words.c ----------------------------------------------------------------------------------
  */
 enum {                       /* when a word counts */

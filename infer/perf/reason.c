@@ -2,6 +2,7 @@
  * reason.c: why a change may be slower or faster, in words: what moved a feature most, with its
  * line.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static const char *const nouns[HPC_PERF_EVENTS] = {
     [HPC_PERF_INDIRECT] = "indirect call or cast",
     [HPC_PERF_INSERT] = "insertion into a container",
     [HPC_PERF_LOOKUP] = "look-up in a container",
-    [HPC_PERF_SCAN] = "pass through a string or container",
+    [HPC_PERF_SCAN] = "linear scan",
     [HPC_PERF_SORT] = "sort",
     [HPC_PERF_MESSAGE] = "message",
     [HPC_PERF_COLLECTIVE] = "collective operation",
@@ -54,12 +55,12 @@ static const char *const nouns[HPC_PERF_EVENTS] = {
     [HPC_PERF_TARGET] = "region for a device",
     [HPC_PERF_UNROLL] = "directive",
     [HPC_PERF_NOWAIT] = "clause",
-    [HPC_PERF_DOUBLE] = "type",
-    [HPC_PERF_SINGLE] = "type",
-    [HPC_PERF_HALF] = "type",
-    [HPC_PERF_WIDE] = "type",
-    [HPC_PERF_NARROW] = "type",
-    [HPC_PERF_INTEGER] = "type",
+    [HPC_PERF_DOUBLE] = "use of type",
+    [HPC_PERF_SINGLE] = "use of type",
+    [HPC_PERF_HALF] = "use of type",
+    [HPC_PERF_WIDE] = "use of type",
+    [HPC_PERF_NARROW] = "use of type",
+    [HPC_PERF_INTEGER] = "use of type",
     [HPC_PERF_CONST] = "qualifier",
     [HPC_PERF_RESTRICT] = "qualifier",
     [HPC_PERF_INLINE] = "qualifier",
@@ -116,27 +117,35 @@ static int64_t main_shift(int64_t *others, const hpc_perf_features *f, int64_t l
     return best;
 }
 
+static const char *loop_of(int depth)
+{
+    return depth > 1 ? "an inner loop" : "a loop";
+}
+
+/* A keyword or an operator only repeats what the noun says. */
+static bool is_named(int kind, const char *word)
+{
+    unsigned char c = (unsigned char)word[0];
+    bool flag = c == '-' && isalnum((unsigned char)word[1]);
+    bool name = c == '_' || flag || c >= 0x80 || isalnum(c);
+    return name && kind != HPC_PERF_LOOP && kind != HPC_PERF_BRANCH && kind != HPC_PERF_EXIT &&
+           kind != HPC_PERF_SAME_BOUND;
+}
+
 static int say_shift(hpc_buf *out, const hpc_perf_features *f, const hpc_perf_shift *s)
 {
     const char *noun = nouns[s->kind], *word = f->words.data + s->word;
     int base = s->base_depth, head = s->head_depth;
     int rc = HPC_OK;
-    TRY(hpc_buf_printf(out, "%s '%s' ", noun, word));
-    if (base < 0 && head == 0) return hpc_buf_printf(out, "added at line %u", s->head_line);
-    if (base < 0)
-        return hpc_buf_printf(out, "added in a loop of depth %d at line %u", head, s->head_line);
-    if (head < 0 && base == 0)
-        return hpc_buf_printf(out, "removed, at line %u before", s->base_line);
-    if (head < 0)
-        return hpc_buf_printf(out, "removed from a loop of depth %d, at line %u before", base,
-                              s->base_line);
-    if (head > base)
-        return hpc_buf_printf(out, "moved into a loop of depth %d at line %u", head, s->head_line);
-    if (head == 0)
-        return hpc_buf_printf(out, "moved out of a loop of depth %d to line %u", base,
-                              s->head_line);
-    return hpc_buf_printf(out, "moved from a loop of depth %d into one of depth %d at line %u",
-                          base, head, s->head_line);
+    TRY(is_named(s->kind, word) ? hpc_buf_printf(out, "%s '%s' ", noun, word)
+                                : hpc_buf_printf(out, "%s ", noun));
+    if (base < 0 && head == 0) return hpc_buf_text(out, "added");
+    if (base < 0) return hpc_buf_printf(out, "added in %s", loop_of(head));
+    if (head < 0 && base == 0) return hpc_buf_text(out, "removed");
+    if (head < 0) return hpc_buf_printf(out, "removed from %s", loop_of(base));
+    if (head > base) return hpc_buf_printf(out, "moved into %s", loop_of(head));
+    if (head == 0) return hpc_buf_printf(out, "moved out of %s", loop_of(base));
+    return hpc_buf_text(out, "moved out of an inner loop");
 out:
     return rc;
 }
@@ -174,9 +183,9 @@ static int say_constant(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_per
     }
     if (!best) return say_plainly(&out->text, r);
     r->line = best->head_line;
-    TRY(hpc_buf_printf(&out->text, "constant %s became %s at line %u", f->words.data + best->base,
-                       f->words.data + best->head, best->head_line));
-    if (best->depth > 0) TRY(hpc_buf_printf(&out->text, ", in a loop of depth %d", best->depth));
+    TRY(hpc_buf_printf(&out->text, "constant %s became %s", f->words.data + best->base,
+                       f->words.data + best->head));
+    if (best->depth > 0) TRY(hpc_buf_printf(&out->text, " in %s", loop_of(best->depth)));
 out:
     return rc;
 }
@@ -187,18 +196,15 @@ static int say_place(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_f
     if (!t || t->line == 0) return say_plainly(&out->text, r);
     r->line = t->line;
     r->base = t->gone;
-    const char *before = t->gone ? " before" : "";
-    if (t->depth == 0)
-        return hpc_buf_printf(&out->text, "changed outside of loops at line %u%s", t->line, before);
-    return hpc_buf_printf(&out->text, "changed in a loop of depth %d at line %u%s", t->depth,
-                          t->line, before);
+    if (t->depth == 0) return hpc_buf_text(&out->text, "code outside of loops changed");
+    return hpc_buf_printf(&out->text, "code in %s changed", loop_of(t->depth));
 }
 
 static int say_heat(hpc_perf_reasons *out, const hpc_perf_reason *r, double parts)
 {
     double percent = 100 * (exp2(r->value) - 1) / parts;
-    return hpc_buf_printf(&out->text, "%.2g %% of the cost %s, by the line profile", percent,
-                          parts > 1000 ? "is in one line there" : "is in these lines");
+    return hpc_buf_printf(&out->text, "%.2g %% of the cost measured before is in %s", percent,
+                          parts > 1000 ? "one of these lines" : "these lines");
 }
 
 static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf_features *f,
@@ -221,7 +227,8 @@ static int say_special(hpc_perf_reasons *out, hpc_perf_reason *r, const hpc_perf
                               r->value > 0 ? "faster" : "slower");
     case PERF_HEAT: return say_heat(out, r, 1000);
     case PERF_HEAT_NEAR: return say_heat(out, r, 10000);
-    case PERF_COLD: return hpc_buf_text(&out->text, "none of it ran in the line profile");
+    case PERF_COLD:
+        return hpc_buf_text(&out->text, "none of the changed lines ran in earlier measurements");
     case PERF_NO_EFFECT: return hpc_buf_text(&out->text, "only comments and white space changed");
     case PERF_ONLY_NAMES: return hpc_buf_text(&out->text, "only local names changed");
     case PERF_ONLY_STRINGS: return hpc_buf_text(&out->text, "only strings changed");
@@ -258,7 +265,8 @@ static bool is_of_commit(int feature)
 static bool is_size(int feature)
 {
     perf_special which;
-    return perf_feature_is_special(feature, &which) && which <= PERF_FILES;
+    return perf_feature_is_special(feature, &which) &&
+           (which <= PERF_FILES || which == PERF_WORK_SHARE || which == PERF_HEADERS);
 }
 
 /* What says something by itself, not only how much changed. */

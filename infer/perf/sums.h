@@ -42,7 +42,6 @@ typedef enum perf_special { /* features that count no event */
                             PERF_ONLY_NAMES,
                             PERF_ONLY_STRINGS,
                             PERF_ONLY_ORDER,
-                            PERF_ASIDE,
                             PERF_HEADERS,
                             PERF_CHANGED_DEPTH,
                             PERF_CHANGED_WORK,
@@ -66,7 +65,7 @@ typedef enum perf_special { /* features that count no event */
 typedef struct perf_sums {
     double event[2][PERF_MEASURES][HPC_PERF_EVENTS]; /* of base, of head */
     double special[PERF_SPECIALS];                   /* as they are summed, not yet as features */
-    double tokens, aside, headers;                   /* changed; of them, in tests; in headers */
+    double tokens, headers;                          /* changed; of them, in headers */
     double nesting[2];                               /* the deepest loop */
     perf_effect effect;
 } perf_sums;
@@ -74,8 +73,11 @@ void perf_sums_add(perf_sums *to, const perf_sums *s);
 /* feature_table.c */
 void perf_sums_vector(hpc_perf_vector *out, const perf_sums *s);
 bool perf_feature_is_special(int feature, perf_special *which);
-/* "code tokens added: 30", where the feature is a logarithm of that. */
+/* phrase.c: "30 tokens of code added", "more calls of other functions (+3)". */
 int perf_feature_say(hpc_buf *out, int feature, double value);
+
+/* view.c: 1: slower, -1: faster, 0: neither, by experience and without a model. */
+int perf_expected_effect(int feature, double value);
 
 bool perf_is_header(const char *path); /* feature.c */
 /* effect.c: of two versions of a function that differ in their code. */

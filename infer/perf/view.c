@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "infer/perf/learn_priv.h"
+#include "infer/perf/sums.h"
 
 /* What one more event costs as a rule, against others; the scale does not matter. */
 static const signed char cost[HPC_PERF_EVENTS] = {
@@ -114,6 +115,15 @@ static bool turns(int feature) /* its sign, in the reverse */
            strcmp(f->name, "estimate_change") == 0 || strcmp(f->name, "heat_cost") == 0;
 }
 
+int perf_expected_effect(int feature, double value)
+{
+    const hpc_perf_feature *f = hpc_perf_feature_at(feature);
+    double effect = f->event >= 0 ? cost[f->event] * value : 0;
+    if (strcmp(f->name, "estimate_change") == 0 || strcmp(f->name, "heat_cost") == 0)
+        effect = value;
+    return (effect > 0) - (effect < 0);
+}
+
 /* The one of those of an event that tells most: how often it is done, if that is told. */
 static bool is_last_of_event(int feature)
 {
@@ -208,8 +218,8 @@ void perf_view_prior(double weight[PERF_WIDTH], perf_question q)
 
 void perf_view_signs(signed char sign[PERF_WIDTH], perf_question q)
 {
-    static const char *const less[] = {"no_effect",  "only_names", "only_strings",
-                                       "only_order", "aside",      "cold"};
+    static const char *const less[] = {"no_effect", "only_names", "only_strings", "only_order",
+                                       "cold"};
     for (int i = 0; i < PERF_WIDTH; i++) {
         int event = i < HPC_PERF_FEATURES ? hpc_perf_feature_at(i)->event : -1;
         sign[i] = 1;

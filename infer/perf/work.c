@@ -357,14 +357,23 @@ static void forget(perf_work *w)
 /* ---- what begins ------------------------------------------------------------------------------
  */
 
-/* That function in the other version, or -1. */
-static int64_t same_in(const perf_work *other, const node *f)
+/* Functions of that name in that file: overloads, and variants for the preprocessor. */
+static int64_t variants(int64_t *first, const perf_work *w, uint32_t name, int64_t file)
 {
-    for (int64_t i = find(other, f->name); i >= 0 && i < other->nodes_n; i++) {
-        if (other->node[i].name != f->name) break;
-        if (other->node[i].file == f->file) return i;
-    }
-    return -1;
+    int64_t i = find(w, name), n = 0;
+    while (i >= 0 && i < w->nodes_n && w->node[i].name == name && w->node[i].file != file) i++;
+    *first = i;
+    while (i >= 0 && i < w->nodes_n && w->node[i].name == name && w->node[i].file == file) i++, n++;
+    return n;
+}
+
+/* Function i of w in the other version: the one with the same number among as many variants; -1:
+ * there is none. */
+static int64_t same_in(const perf_work *other, const perf_work *w, int64_t i)
+{
+    const node *f = &w->node[i];
+    int64_t mine, its, n = variants(&mine, w, f->name, f->file);
+    return variants(&its, other, f->name, f->file) == n ? its + (i - mine) : -1;
 }
 
 typedef struct root { /* what begins, in both versions */
@@ -396,7 +405,7 @@ static int find_others(perf_work *base, perf_work *head, const hpc_perf_change *
     for (int64_t i = 0; i < base->nodes_n; i++) {
         const node *f = &base->node[i];
         bool hidden = c->file[f->file].base->language != HPC_LANGUAGE_C;
-        int64_t k = !hidden || f->called || f->cost >= 0 ? -1 : same_in(head, f);
+        int64_t k = !hidden || f->called || f->cost >= 0 ? -1 : same_in(head, base, i);
         if (k < 0 || head->node[k].called || head->node[k].cost >= 0) continue;
         if (fabs(growth(cost_of(base, i), cost_of(head, k))) < 1e-9) continue;
         TRY(add_root(base, i, k));
@@ -414,11 +423,11 @@ static int find_roots(perf_work *base, perf_work *head, const hpc_perf_change *c
     base->roots_n = 0;
     for (int64_t i = find(base, main); i >= 0 && i < base->nodes_n && !mains; i++) {
         if (base->node[i].name != main) break;
-        mains = same_in(head, &base->node[i]) >= 0;
+        mains = same_in(head, base, i) >= 0;
     }
     for (int64_t i = 0; i < base->nodes_n; i++) {
         const node *f = &base->node[i];
-        int64_t k = same_in(head, f);
+        int64_t k = same_in(head, base, i);
         if (k < 0 || (mains ? f->name != main : f->called || head->node[k].called)) continue;
         TRY(add_root(base, i, k));
     }

@@ -161,7 +161,7 @@ static void test_hook(void **state)
                  "git commit -q --amend -m 'Loops, in any case' -m 'Perf-Ack: more exact'; "
                  "git push -q origin main:refs/heads/new");
     file_has(p, "new", ": slower (");
-    file_has(p, "new", "step: changed in a loop of depth 2 at line 8 (step.c)");
+    file_has(p, "new", "step: code in an inner loop changed (step.c:8)");
     /* without the program, or a history that it can read, it does not stand in the way */
     script_of(p, "rm bin/hpccoder; cd r; git push -q -f origin loops:main 2> ../without");
     file_has(p, "without", "pre-push: so nothing is told of performance");

@@ -109,6 +109,33 @@ static void lacks(void **state, int columns, const char *feature)
     hpc_buf_release(&old);
 }
 
+/* Features of a file with a column `aside` counted tests, too. */
+static void features_with_tests_are_found_again(void **state)
+{
+    hpc_perf_examples x = {0};
+    char path[4096];
+    hpc_test_path(path, *state, "old.csv");
+    assert_int_equal(fill(&x), 0);
+    assert_int_equal(hpc_perf_examples_write(&x, path), 0);
+    hpc_perf_examples_release(&x);
+    hpc_buf text = {0}, old = {0};
+    assert_int_equal(hpc_file_read(&text, path, 1 << 20), 0);
+    const char *end = strchr(text.data, '\n');
+    hpc_buf_printf(&old, "%.*s,aside", (int)(end - text.data), text.data);
+    for (const char *line = end + 1; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        hpc_buf_printf(&old, "\n%.*s,0.5", (int)(end - line), line);
+    }
+    hpc_buf_text(&old, "\n");
+    assert_int_equal(hpc_file_save(path, old.data, old.n), 0);
+    assert_int_equal(hpc_perf_examples_read(&x, path), 0);
+    assert_int_equal(x.n, 12);
+    assert_string_equal(x.lacks, "features of the measured program alone");
+    hpc_perf_examples_release(&x);
+    hpc_buf_release(&text);
+    hpc_buf_release(&old);
+}
+
 static void features_that_are_lacking_are_named(void **state)
 {
     lacks(state, 6, NULL);
@@ -122,8 +149,8 @@ static void what_are_no_examples_is_refused(void **state)
     } cases[] = {{"repository,", "repo,", "e.csv:1: column 1 is 'repo', not 'repository'"},
                  {"lines_added", "lines_more", "e.csv:1: column 8, 'lines_more', is not a feature"},
                  {"lines_added", "lines_removed", "repeated"},
-                 {"lines_added,", "", "e.csv:2: it has more columns than the first line (174)"},
-                 {"\na,", "\na,x,", "e.csv:2: it has more columns than the first line (175)"},
+                 {"lines_added,", "", "e.csv:2: it has more columns than the first line (173)"},
+                 {"\na,", "\na,x,", "e.csv:2: it has more columns than the first line (174)"},
                  {"\na,", "\n,", "e.csv:2: repository: it has no name"},
                  {"\na,", "\n\"a,", "e.csv:2: "},
                  {"\"b, ", "b, ", "e.csv:3: it has more columns than"},
@@ -197,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_commit_is_there_once_for_each_metric),
         FOLDER(a_file_comes_back_to_equal_bits),
         FOLDER(features_that_are_lacking_are_named),
+        FOLDER(features_with_tests_are_found_again),
         FOLDER(what_are_no_examples_is_refused),
         FOLDER(every_allocation_fails),
     };

@@ -156,11 +156,12 @@ static void test_reasons(void **state)
     history_open(&h, NULL);
     heat(&h, 2, "heat");
     assert_string_equal(first_reason(&h, "heat"),
-                        "75 % of the cost is in these lines, by the line profile");
+                        "75 % of the cost measured before is in these lines");
     assert_string_equal(first_reason(&h, "heat_near"),
-                        "75 % of the cost is in one line there, by the line profile");
+                        "75 % of the cost measured before is in one of these lines");
     heat(&h, 3, "cold");
-    assert_string_equal(first_reason(&h, "cold"), "none of it ran in the line profile");
+    assert_string_equal(first_reason(&h, "cold"),
+                        "none of the changed lines ran in earlier measurements");
     history_close(&h);
 }
 

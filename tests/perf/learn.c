@@ -255,6 +255,31 @@ static void draw(tally *t, const planted *rule, uint64_t seed, int n, bool turne
     free(other);
 }
 
+/* Slower ones are rare and hard to find: the limits alone would allow verdicts that are improbable.
+ */
+static void a_verdict_is_probable(void **state)
+{
+    enum { N = 600 };
+    static const double LEAST = 0.45;
+    const planted rule = {.strength = 0.7, .changed = -2, .groups = 5};
+    hpc_perf_example *e = planted_examples(&rule, 3, N), *other = planted_examples(&rule, 4, N);
+    hpc_perf_model *m = learnt(e, N);
+    int improbable = 0;
+    (void)state;
+    for (int k = 0; k < N; k++) {
+        hpc_perf_estimate y = estimate(m, &other[k].x);
+        double up = y.p[HPC_PERF_SLOWER], down = y.p[HPC_PERF_FASTER];
+        bool slower = up >= down && y.alarm_slower <= 0.05;
+        bool faster = down > up && y.alarm_faster <= 0.05;
+        improbable += !y.outside && (slower || faster) && fmax(up, down) < LEAST;
+        if (y.verdict != HPC_PERF_UNKNOWN) assert_true(y.p[y.verdict] >= LEAST);
+    }
+    assert_true(improbable > 5);
+    hpc_perf_model_free(m);
+    free(e);
+    free(other);
+}
+
 /* By 5 % and 10 %, whether there is much to learn or nothing, and three standard errors more. */
 static void false_alarms_stay_within_their_share(void **state)
 {
@@ -439,6 +464,7 @@ int main(void)
         cmocka_unit_test(nothing_is_the_same),
         cmocka_unit_test(what_is_unlike_all_is_outside),
         cmocka_unit_test(too_little_is_refused),
+        cmocka_unit_test(a_verdict_is_probable),
         cmocka_unit_test(false_alarms_stay_within_their_share),
         cmocka_unit_test(the_promise_takes_likeness_for_granted),
         FOLDER(a_file_comes_back_to_equal_bits),

@@ -254,8 +254,8 @@ static void what_it_says_is_measured(void **state)
     assert_int_equal(measure_all(*state, NULL), 0);
 }
 
-/* What is wanted is 80 % (`planted predict` fails below that); the model that ships reaches 77 %,
- * and may not fall back behind three quarters. */
+/* The aim is 80 % (`planted predict` fails below that). The shipped model reaches 75 %, and must
+ * not fall below three quarters. */
 static void most_are_predicted(void **state)
 {
     tally all = {0}, harmless = {0};

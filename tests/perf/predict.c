@@ -176,6 +176,41 @@ static void test_what_has_no_effect(void **state)
     end(&t);
 }
 
+/* Loops in a test are loops that the program does not run; those of a benchmark are measured. */
+static void tests_and_documents_drive_no_verdict(void **state)
+{
+    place *p = *state;
+    begin_repository(p);
+    script(p, "cd r; mkdir -p tests docs bench; cp step.c tests/step_tests.c; cp step.c bench/b.c; "
+              "echo x > tests/Makefile; save base; git tag base");
+    write_file(p, "r/tests/step_tests.c", LOOPS);
+    script(p, "cd r; echo 'CFLAGS = -O0' > tests/Makefile; echo y > docs/x.md; save t; git tag t; "
+              "echo z > README.md; save prose; git tag prose");
+    write_file(p, "r/bench/b.c", LOOPS);
+    script(p, "cd r; save benchmark; git tag benchmark");
+    step(p, "loops", LOOPS, "the program alone\n");
+    step(p, "back", PLAIN, "back\n");
+    write_file(p, "r/tests/step_tests.c", PLAIN);
+    step(p, "both", LOOPS, "the program and its test\n");
+    told t = begin(p);
+    predict(&t, "base", "t");
+    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    assert_int_equal(t.x.range.aside_n, 3);
+    assert_non_null(strstr(t.x.range.said.why[0].text, "only tests, documents or examples differ"));
+    predict(&t, "t", "prose");
+    says(&t.x.range.said, HPC_PERF_SAME, HPC_PERF_NONE);
+    assert_int_equal(t.x.range.aside_n, 1);
+    predict(&t, "prose", "benchmark");
+    says(&t.x.range.said, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    predict(&t, "benchmark", "loops");
+    double alone = t.x.range.said.p[HPC_PERF_SLOWER];
+    predict(&t, "back", "both");
+    says(&t.x.range.said, HPC_PERF_SLOWER, HPC_PERF_WARN);
+    assert_true(t.x.range.said.p[HPC_PERF_SLOWER] == alone);
+    assert_string_equal(t.x.range.said.why[0].file, "step.c");
+    end(&t);
+}
+
 /* Base went on by itself, a merge brings it in: what is told is head's part alone. */
 static void test_merges(void **state)
 {
@@ -443,6 +478,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(test_verdicts),
                                        TEST(test_levels),
                                        TEST(test_what_has_no_effect),
+                                       TEST(tests_and_documents_drive_no_verdict),
                                        TEST(test_merges),
                                        TEST(test_beginnings),
                                        TEST(test_other_files),

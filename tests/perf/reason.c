@@ -1,6 +1,7 @@
 /*
  * Tests of infer/perf/reason.c: the sentences, their lines, and which of them come first.
  */
+#include "infer/perf/sums.h"
 #include "tests/perf/history.h"
 
 static const struct {
@@ -15,38 +16,36 @@ static const struct {
      "        for (int j = 0; j < n; j++)\n            g(t);\n}\n",
      "void f(int n)\n{\n    for (int i = 0; i < n; i++)\n        for (int j = 0; j < n; j++) {\n"
      "            double *t = malloc(8);\n            g(t);\n        }\n}\n",
-     "allocation 'malloc' moved into a loop of depth 2 at line 5", NULL, 5, false},
+     "allocation 'malloc' moved into an inner loop", NULL, 5, false},
     {"a.c", "void f(int n)\n{\n    for (int i = 0; i < n; i++)\n        g(i / n);\n}\n",
      "void f(int n)\n{\n    int k = 1 / n;\n    for (int i = 0; i < n; i++)\n        g(i * "
      "k);\n}\n",
-     "division '/' moved out of a loop of depth 1 to line 3", "divisions_work", 3, false},
+     "division moved out of a loop", "divisions_work", 3, false},
     {"a.c",
      "void f(int n)\n{\n    for (int i = 0; i < n; i++) {\n        g(i);\n"
      "        printf(\"x\");\n    }\n}\n",
      "void f(int n)\n{\n    for (int i = 0; i < n; i++) {\n        g(i);\n    }\n}\n",
-     "input or output 'printf' removed from a loop of depth 1, at line 5 before", "io_work", 5,
-     true},
+     "input or output 'printf' removed from a loop", "io_work", 5, true},
     {"a.c", "void f(int n)\n{\n    g(n);\n}\n",
      "void f(int n)\n{\n    g(n);\n    exp(1);\n    exp(2);\n}\n",
-     "costly function 'exp' added at line 4, and 1 more", "math", 4, false},
+     "costly function 'exp' added, and 1 more", "math", 4, false},
     {"a.c", "void f(int n)\n{\n    for (;;) g(n, 64);\n}\n",
-     "void f(int n)\n{\n    for (;;) g(n, 256);\n}\n",
-     "constant 64 became 256 at line 3, in a loop of depth 1", NULL, 3, false},
+     "void f(int n)\n{\n    for (;;) g(n, 256);\n}\n", "constant 64 became 256 in a loop", NULL, 3,
+     false},
     {"a.c", "void f(int n)\n{\n    for (;;) g(n, 64);\n}\n",
-     "void f(int n)\n{\n    for (;;) g(n + 1, 64);\n}\n", "changed in a loop of depth 1 at line 3",
-     "changed_depth", 3, false},
+     "void f(int n)\n{\n    for (;;) g(n + 1, 64);\n}\n", "code in a loop changed", "changed_depth",
+     3, false},
     {"a.c", "void f(int n)\n{\n    g(n); /* a */\n}\n", "void f(int n)\n{\n    g(n); /* b */\n}\n",
      "only comments and white space changed", NULL, 0, false},
     {"a.c", "void f(int n)\n{\n    g(n);\n}\n", "void f(int m)\n{\n    g(m);\n}\n",
      "only local names changed", NULL, 0, false},
-    {"Makefile", "F = -O2\n", "F = -O0\n", "flag '-O0' added at line 1", "flag_o0", 1, false},
+    {"Makefile", "F = -O2\n", "F = -O0\n", "flag '-O0' added", "flag_o0", 1, false},
     {"a.f90",
      "subroutine s(a, n)\n  do j = 1, n\n    do i = 1, n\n      a(i, j) = 0\n    end do\n"
      "  end do\nend subroutine\n",
      "subroutine s(a, n)\n  do i = 1, n\n    do j = 1, n\n      a(i, j) = 0\n    end do\n"
      "  end do\nend subroutine\n",
-     "access that strides through array 'a' added in a loop of depth 2 at line 4", "strided_work",
-     4, false},
+     "access that strides through array 'a' added in an inner loop", "strided_work", 4, false},
 };
 
 static void test_sentences(void **state)
@@ -115,11 +114,55 @@ static void test_order(void **state)
     history_close(&h);
 }
 
+static void phrases_state_amounts_in_words(void **state)
+{
+    static const struct {
+        const char *feature;
+        double value;
+        const char *phrase;
+    } of[] = {
+        {"estimate_change", -9.48, "less than 1 % of the work, by a rough count of operations"},
+        {"estimate_change", 6.443, "about 2 times the work, by a rough count of operations"},
+        {"estimate_change", 3.4, "about 10 % more work, by a rough count of operations"},
+        {"estimate_change", -0.1, "slightly less work, by a rough count of operations"},
+        {"estimate_change", 12, "more than 100 times the work, by a rough count of operations"},
+        {"headers", 0.25, "25 % of the change is in headers"},
+        {"headers", 1, "all of the change is in headers"},
+        {"other_files", 1, "1 file that is not source code changed"},
+        {"other_files", 2, "3 files that are not source code changed"},
+        {"nesting", -1, "the deepest loop nest is 1 less deep"},
+        {"calls_in_loops", 3, "more calls of other functions in loops (+3)"},
+        {"calls_work", -2, "calls of other functions: done less often, by a factor of about 4"},
+        {"tokens_before", 10, "the changed functions and files have 1023 tokens of code"},
+    };
+    hpc_buf text = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        text.n = 0;
+        int feature = hpc_perf_feature_named(of[k].feature);
+        assert_int_equal(perf_feature_say(&text, feature, of[k].value), 0);
+        assert_string_equal(text.data, of[k].phrase);
+    }
+    hpc_buf_release(&text);
+}
+
+static void expected_effects_have_a_side(void **state)
+{
+    (void)state;
+    assert_int_equal(perf_expected_effect(hpc_perf_feature_named("allocations"), 2), 1);
+    assert_int_equal(perf_expected_effect(hpc_perf_feature_named("allocations"), -2), -1);
+    assert_int_equal(perf_expected_effect(hpc_perf_feature_named("simd"), 1), -1);
+    assert_int_equal(perf_expected_effect(hpc_perf_feature_named("estimate_change"), -3), -1);
+    assert_int_equal(perf_expected_effect(hpc_perf_feature_named("constants"), 3), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sentences, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_order, place_setup, place_teardown),
+        cmocka_unit_test(phrases_state_amounts_in_words),
+        cmocka_unit_test(expected_effects_have_a_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,9 @@ typedef struct estimate {
 #define HANDED(inside)                                                                             \
     "static int cmp(int x)\n{\n    " inside "\n}\n"                                                \
     "int main(void)\n{\n    for (int i = 0; i < 10; i++) each(i, cmp);\n    return 0;\n}\n"
+#define VARIANTS                                                                                   \
+    "#ifdef A\nint f(int x) { return x; }\n#else\nint f(int x) { return x / 7 / (x + 1) / 5; }\n"  \
+    "#endif\n"
 #define LOOP(before, head)                                                                         \
     before "int main(void)\n{\n    double s = 0;\n    " head " s += s * s;\n"                      \
            "    return s > 0;\n}\n"
@@ -56,6 +59,9 @@ static const estimate cases[] = {
     {"a second call of itself", "int f(int n) { return n < 2 ? n : f(n - 1) + 1; }\n",
      "int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n", 30, 90, 90, 100},
     {"what is handed over", HANDED("return x + 1;"), HANDED("return x / 3;"), 10, 150, 10, 100},
+    {"variants of a function are compared each with itself",
+     VARIANTS "int g(int x) { return x; }\n", VARIANTS "int g(int x) { return (int)x; }\n", 0, 0, 0,
+     100},
     {"names", CALLED("return x + 1;"),
      "static double plus(double x)\n{\n    return x + 1;\n}\nint main(void)\n{\n    double s = 0;\n"
      "    for (int i = 0; i < 1000; i++) s += plus(i);\n    return s > 0;\n}\n",
