@@ -335,7 +335,7 @@ static void damage_is_seen(void **state)
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SOURCES_N, "do not fit"},
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N, "do not fit"},
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N + 7, "do not fit"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_WIDTH, "do not fit"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_BITS, "do not fit"},
                  {PASSAGE_AT_MAP + 8, "do not fit"},
                  {PASSAGE_AT_MAP + 16, "do not fit"},
                  {PASSAGE_AT_MAP + 23, "do not fit"}};
