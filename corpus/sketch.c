@@ -206,8 +206,9 @@ static void say(corpus_held_out *out, hpc_reason reason, const char *detail)
 
 /* The filter accepts one foreign window in 16. Copied code makes long runs of accepted windows,
  * foreign code short ones. A window counts as found in a run of at least RUN, which one foreign
- * window in 17,000 is. All windows of a text that has fewer than RUN must be accepted. */
-enum { RUN = 4 };
+ * window in 17,000 is. A text that is too short for RUN windows counts as found if all are
+ * accepted, as one foreign text in 16 with a single window is. */
+enum { RUN = 4, SHORT = CORPUS_HELD_OUT_SHINGLE + RUN - 1 };
 typedef struct tally {
     int64_t asked, found, run; /* run: accepted windows that end with the last one */
 } tally;
@@ -230,7 +231,7 @@ static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
     if (!f->slots) return;
     corpus_passage_start(&p, c);
     while ((n = corpus_passage_next(key, &p)) >= 0) tally_add(out, find_keys(f, key, n), n);
-    if (out->asked < RUN && out->run == out->asked) out->found = out->asked;
+    if (c->n < SHORT && out->run == out->asked) out->found = out->asked;
 }
 
 /* A sample of pairs of consecutive windows decides for most files. A pair is accepted if both of

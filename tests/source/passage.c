@@ -86,9 +86,10 @@ static hpc_passage_list asked(const hpc_passages *p, const hpc_tokens *t)
     return l;
 }
 
-/* Of the texts at every offset, between other code: from 40 tokens on all are found. Of shorter
- * ones than 37 one window or two must be there by accident, 3 in 256 each, before or behind the
- * run. */
+/* Excerpts of the texts at every offset, between other code: all of 40 tokens and more are found.
+ * For 33 to 36 tokens a foreign window before or after the run must get a value that fits, for 29
+ * to 32 two of them; each does in 3 of 128 cases. The means are 47 and 1.6 of 1,000 excerpts.
+ * Neighbouring excerpts share windows, so the counts vary more than independent ones. */
 static void every_run_is_found(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void every_run_is_found(void **state)
                 assert_int_equal(x->sources_n, 1);
                 assert_string_equal(s->repository, owner[k].repository);
                 assert_string_equal(s->licence, owner[k].licence);
-                assert_in_range(x->first, 42, 53); /* some too many by accident */
+                assert_in_range(x->first, 42, 53); /* foreign windows that fit */
                 assert_in_range(x->last, 50 + n - 3, 50 + n + 8);
                 exact += x->first >= 50 && x->last <= 50 + n;
                 assert_int_equal(x->tokens, x->last - x->first);
@@ -127,7 +128,7 @@ static void every_run_is_found(void **state)
         }
         if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 10 * 9, LENGTH);
         if (n <= 36) assert_in_range(found, 0, LENGTH / 20);
-        if (n <= 32) assert_in_range(found, 0, LENGTH / 200);
+        if (n <= 32) assert_in_range(found, 0, LENGTH / 100);
     }
     hpc_passages_close(p);
     hpc_buf_release(&file);
