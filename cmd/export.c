@@ -25,6 +25,8 @@ static int run(void *options, int argc, char **argv)
     int to = MODEL_COPY_FOLDER;
     for (int k = 0; k < MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;
+    if (o->copy.base && *o->copy.base && to != MODEL_COPY_GGUF)
+        return hpc_fail(HPC_E_ARG, "--base writes a FILE.gguf: add --to gguf");
     return model_copy("export", argv[0], &o->copy, (model_copy_form)to);
 }
 
@@ -52,6 +54,12 @@ static const hpc_option options[] = {
      .help =
          "hf: a directory for transformers; gguf: one file for llama.cpp; packed: one file that "
          "`complete` maps."},
+    {.name = "base",
+     .kind = HPC_TEXT,
+     .offset = offsetof(export_options, copy.base),
+     .argument = "FILE.gguf",
+     .help = "With --to gguf: write the differences from this model, in 1.8 bits per parameter, "
+             "rounded."},
     {.name = "step",
      .kind = HPC_INT,
      .offset = offsetof(export_options, copy.step),
@@ -82,6 +90,10 @@ const hpc_command hpc_cmd_export = {
         "activation that readers do not compute, biases that they do not have. Readers of others "
         "take no notice of an attention window, compute GPT-NeoX's erf GELU by tanh, and refuse a "
         "head for classes.\n\n"
+        "--base writes a fine-tuned model as its differences from the model that it began as. "
+        "The result takes a fifth of q8_0. Keep it in the folder of its base: every command then "
+        "reads it like a whole model, with the tokenizer of the base. llama.cpp does not read "
+        "it.\n\n"
         "A packed file holds the configuration, the tokenizer (a tokenizer.json also in a form "
         "that is opened without parsing it) and every parameter in the type and layout in which "
         "programs run it. `complete --model FILE.packed` maps it: parameters are there at once, "

@@ -256,8 +256,21 @@ static int name_of(hpc_buf *out, const char *path)
     return hpc_buf_printf(out, "%.*s", (int)(n - from), path + from);
 }
 
+static int copy_differences(copying *k)
+{
+    const hpc_delta_options save = {.base = k->o->base, .read = read_tensor, .user = k};
+    int rc;
+    hpc_cmd_progress(&k->progress, k->o->quiet);
+    hpc_progress_start(&k->progress, k->command, "parameters", k->params);
+    TRY(hpc_delta_save(k->o->out, &k->c, &save));
+    hpc_progress_end(&k->progress, k->done);
+out:
+    return rc;
+}
+
 static int copy_gguf(copying *k)
 {
+    if (k->o->base && *k->o->base) return copy_differences(k);
     hpc_buf name = {0};
     int rc = HPC_OK;
     TRY(name_of(&name, k->from));

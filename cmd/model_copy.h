@@ -10,6 +10,7 @@
 
 typedef struct model_copy_options {
     const char *out, *dtype; /* dtype NULL: as it is stored */
+    const char *base;        /* FILE.gguf: write the differences from it; NULL: the whole model */
     int64_t step;            /* of a run's checkpoint; 0: the newest */
     bool json, quiet;
 } model_copy_options;

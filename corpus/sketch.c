@@ -235,10 +235,10 @@ static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
 }
 
 /* A sample of pairs of consecutive windows decides for most files. A pair is accepted if both of
- * its windows are: one foreign pair in 256. A run of RUN windows has RUN - 1 pairs, so a file at the
- * limit has at least EXPECTED accepted pairs in the sample, and one such file in 400,000 has no more
- * than ALLOWED. A foreign file has two or three; 19 in 20 have no more than ALLOWED, and the others
- * are counted in full. All pairs of a held-out file are accepted. */
+ * its windows are: one foreign pair in 256. A run of RUN windows has RUN - 1 pairs, so a file at
+ * the limit has at least EXPECTED accepted pairs in the sample, and one such file in 400,000 has no
+ * more than ALLOWED. A foreign file has two or three; 19 in 20 have no more than ALLOWED, and the
+ * others are counted in full. All pairs of a held-out file are accepted. */
 enum { EXPECTED = 24, ALLOWED = 5, SAMPLE_MOST = 1024 };
 
 static bool sample_is_clean(const hpc_fuse *f, const corpus_code *c, double limit)

@@ -265,6 +265,15 @@ typedef struct hpc_gguf_options {
     void *user;
 } hpc_gguf_options;
 int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc_gguf_options *o);
+/* A fine-tuned model as its differences from `base`, a FILE.gguf of the same configuration, in 1.8
+ * bits per parameter: rounded, not exact. The file must lie beside its base, and is then read like
+ * any FILE.gguf, with the tokenizer of the base. */
+typedef struct hpc_delta_options {
+    const char *base;
+    int (*read)(float *out, const hpc_model_tensor *t, void *user);
+    void *user;
+} hpc_delta_options;
+int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_options *o);
 
 #ifdef __cplusplus
 }

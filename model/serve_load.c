@@ -49,7 +49,8 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     int rc = model_source_of(&out->from, w, t);
     out->type = type;
     out->to = to;
-    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype;
+    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype &&
+                 !out->from.delta;
     if (rc < 0) return rc;
     out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
     if (out->chunk_rows == 0) out->chunk_rows = step_of(out);

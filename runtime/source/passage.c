@@ -108,8 +108,7 @@ static int read_body(hpc_passages *p)
     if (hpc_get32(d + PASSAGE_AT_VERSION) == 1) bits = bits <= 2 ? 8 * bits : 0;
     uint64_t segments = hpc_get64(d + PASSAGE_AT_MAP + 16);
     if (p->count[PASSAGE_SOURCES_N] > HPC_PASSAGE_SOURCES_MOST || sets > 0x8000 ||
-        bits - 1 >= HPC_FUSE_BITS_MOST ||
-        log2 > 63 || segments > UINT32_MAX || text > left ||
+        bits - 1 >= HPC_FUSE_BITS_MOST || log2 > 63 || segments > UINT32_MAX || text > left ||
         sets * 2 * HPC_PASSAGE_SOURCES > left - text)
         return does_not_fit(p);
     left -= text + sets * 2 * HPC_PASSAGE_SOURCES;

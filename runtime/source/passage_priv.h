@@ -15,7 +15,7 @@
  * behind these COMMON; whatever is larger is no value. */
 #define PASSAGE_MAGIC "HPCPASSG"
 enum {
-    PASSAGE_VERSION = 2, /* 1: PASSAGE_BITS is in bytes */
+    PASSAGE_VERSION = 2,    /* 1: PASSAGE_BITS is in bytes */
     PASSAGE_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
     PASSAGE_AT_LEXER = 16,  /* hpc_lexer_hash() of whoever made it */
     PASSAGE_AT_COUNTS = 24,

@@ -88,7 +88,8 @@ static void samples_are_pairs_of_windows(void **state)
     make_program(&b, 3, 2000);
     for (int k = 0; k < 300; k++) hpc_buf_printf(&b, "%d, ", k); /* where none counts */
     code_of(&c, &b);
-    uint64_t *all = malloc((size_t)c.n * sizeof *all), *some = malloc((size_t)c.n * 2 * sizeof *some);
+    uint64_t *all = malloc((size_t)c.n * sizeof *all),
+             *some = malloc((size_t)c.n * 2 * sizeof *some);
     int64_t all_n = 0, windows = c.n - CORPUS_HELD_OUT_SHINGLE + 1;
     corpus_passage_start(&p, &c);
     for (int n; (n = corpus_passage_next(all + all_n, &p)) >= 0; all_n += n) continue;
