@@ -17,7 +17,7 @@
 #include "runtime/base/bytes.h"
 
 /* A matrix is stored as words of 32 bits: the direction, one number per column; then each row: the
- * factor of the direction, the scale, and the digits. */
+ * factor of the direction, the scale, and the digits, five in a byte. */
 enum { DIGITS = 20 /* of a word */, ROW_HEAD = 2, HASH_TEXT = 33, STEPS = 8 };
 static const char KIND[] = "hpccoder.ternary";
 
@@ -103,15 +103,27 @@ static float number_at(const uint8_t *at)
     return x;
 }
 
+/* The digits of four bytes, five in each. */
+static void read_digits(int8_t out[DIGITS], const uint8_t *bytes)
+{
+    static const int8_t value[3] = {0, 1, -1};
+    for (int b = 0; b < 4; b++) {
+        uint32_t x = bytes[b];
+        for (int k = 0; k < DIGITS / 4; k++, x /= 3) out[DIGITS / 4 * b + k] = value[x % 3];
+    }
+}
+
 static void add_row(float *out, const uint8_t *row, const uint8_t *direction, int64_t cols)
 {
-    float factor = number_at(row), scale = number_at(row + 4), by_digit[3] = {0, scale, -scale};
+    float factor = number_at(row), scale = number_at(row + 4), v[DIGITS] = {0};
+    int8_t digit[DIGITS];
     const uint8_t *digits = row + (size_t)4 * ROW_HEAD;
     for (int64_t c = 0; c < cols; c += DIGITS, digits += 4) {
-        uint32_t word = hpc_get32(digits);
         int64_t n = cols - c < DIGITS ? cols - c : DIGITS;
-        for (int64_t k = 0; k < n; k++, word /= 3)
-            out[c + k] += factor * number_at(direction + 4 * (c + k)) + by_digit[word % 3];
+        read_digits(digit, digits);
+        memcpy(v, direction + 4 * c, (size_t)n * sizeof *v);
+        for (int k = 0; k < DIGITS; k++) v[k] = factor * v[k] + scale * (float)digit[k];
+        for (int64_t k = 0; k < n; k++) out[c + k] += v[k];
     }
 }
 
@@ -189,12 +201,10 @@ static void pack_row(uint8_t *out, float *d, const float *v, int64_t cols)
     put_number(out, factor);
     put_number(out + 4, above_n > 0 ? above / (double)above_n : 0);
     out += (size_t)4 * ROW_HEAD;
-    for (int64_t c = 0; c < cols; c += DIGITS, out += 4) {
-        uint32_t word = 0;
-        int64_t n = cols - c < DIGITS ? cols - c : DIGITS;
-        for (int64_t k = n; k-- > 0;)
-            word = 3 * word + (fabsf(d[c + k]) > least ? (d[c + k] > 0 ? 1 : 2) : 0);
-        hpc_put32(out, word);
+    memset(out, 0, 4 * (size_t)(row_words(cols) - ROW_HEAD));
+    for (int64_t k = cols; k-- > 0;) {
+        int digit = fabsf(d[k]) <= least ? 0 : d[k] > 0 ? 1 : 2;
+        out[k / (DIGITS / 4)] = (uint8_t)(3 * out[k / (DIGITS / 4)] + digit);
     }
 }
 
@@ -250,10 +260,26 @@ out:
 static int check_alike(const char *base, const hpc_model_config *c, const hpc_model_config *of_base)
 {
     double was, is;
-    const char *key = model_config_difference(&was, &is, c, of_base);
-    return !key ? HPC_OK
-                : hpc_fail(HPC_E_ARG, "--base %s: its %s is %.9g, the model's is %.9g", base, key,
-                           is, was);
+    hpc_model_config alike = *c;
+    alike.dtype = of_base->dtype; /* numbers are f32 here */
+    alike.init_std = of_base->init_std;
+    const char *key = model_config_difference(&was, &is, &alike, of_base);
+    if (!key) return HPC_OK;
+    return hpc_fail(HPC_E_ARG, "--base %s: its %s is %.9g, that of the model is %.9g", base, key,
+                    is, was);
+}
+
+static int put_keys(model_gguf_list *l, const model_file *base, const hpc_model_config *c)
+{
+    char hash[HASH_TEXT];
+    const char *slash = strrchr(base->path, '/');
+    hash_text(hash, base->gguf);
+    model_gguf_put_text(l, "general.architecture", model_gguf_arch_of(c->family)->name);
+    model_gguf_put_text(l, "general.type", "adapter");
+    model_gguf_put_text(l, "adapter.type", KIND);
+    model_gguf_put_text(l, "adapter.base", slash ? slash + 1 : base->path);
+    model_gguf_put_text(l, "adapter.base_hash", hash);
+    return l->failed;
 }
 
 int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_options *o)
@@ -261,9 +287,7 @@ int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_
     saver v = {.o = o};
     model_gguf_list l = {.arena = hpc_arena_create(0)};
     model_file f = {0};
-    hpc_model_config of_base, alike = *c;
-    char hash[HASH_TEXT];
-    const char *name = strrchr(o->base, '/');
+    hpc_model_config of_base;
     int rc = HPC_OK;
     if (!l.arena) TRY(HPC_E_NOMEM);
     if (c->adapter.rank > 0)
@@ -273,17 +297,10 @@ int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_
     if (!f.gguf || f.delta)
         TRY(hpc_fail(HPC_E_ARG, "--base %s is not a FILE.gguf with a whole model", o->base));
     TRY(model_file_config(&of_base, &f));
-    alike.dtype = of_base.dtype;
-    alike.init_std = of_base.init_std;
-    TRY(check_alike(o->base, &alike, &of_base));
+    TRY(check_alike(o->base, c, &of_base));
     TRY(model_file_weights(&v.base, &f, &of_base));
     TRY(plan(&v, &of_base));
-    hash_text(hash, f.gguf);
-    model_gguf_put_text(&l, "general.architecture", model_gguf_arch_of(c->family)->name);
-    model_gguf_put_text(&l, "general.type", "adapter");
-    model_gguf_put_text(&l, "adapter.type", KIND);
-    model_gguf_put_text(&l, "adapter.base", name ? name + 1 : o->base);
-    model_gguf_put_text(&l, "adapter.base_hash", hash);
+    TRY(put_keys(&l, &f, &of_base));
     TRY(hpc_gguf_save(path, l.value, l.n, v.stored, v.n, write_tensor, &v));
 out:
     hpc_weights_close(v.base);

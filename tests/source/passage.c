@@ -127,7 +127,7 @@ static void every_run_is_found(void **state)
             hpc_tokens_release(&t);
         }
         if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 10 * 9, LENGTH);
-        if (n <= 36) assert_in_range(found, 0, LENGTH / 20);
+        if (n <= 36) assert_in_range(found, 0, LENGTH / 10);
         if (n <= 32) assert_in_range(found, 0, LENGTH / 100);
     }
     hpc_passages_close(p);
