@@ -51,9 +51,9 @@ typedef struct corpus_passage {
 void corpus_passage_start(corpus_passage *p, const corpus_code *c);
 /* The hashes of the next windows that count; how many there are, or -1 at the end. */
 int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p);
-/* Two consecutive windows from each of `n` parts of equal length, at a fixed pseudo-random position.
- * key[2 k] and key[2 k + 1] are the hashes of a pair whose windows both count. Returns the number of
- * such pairs. The text must have more than n windows. */
+/* Two consecutive windows from each of `n` parts of equal length, at fixed pseudo-random positions.
+ * key[2 k] and key[2 k + 1] are the hashes of a pair whose windows both count; returns how many
+ * such pairs there are. The text must have more than n windows. */
 int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n);
 uint64_t corpus_passage_stream(const corpus_code *c); /* hash of all of it */
 
