@@ -43,8 +43,9 @@ static const hpc_option options[] = {
      .offset = offsetof(export_options, copy.dtype),
      .argument = "TYPE",
      .choices = model_copy_dtypes,
-     .help = "Type of the numbers written: f32, bf16 or f16, and in files q8_0, q4_0 or q4_K too; "
-             "as the model has it if not given."},
+     .help =
+         "Type of the numbers written: f32, bf16 or f16, and in files q8_0, q6_K, q4_0 or q4_K; "
+         "as the model has it if not given."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),
@@ -85,7 +86,8 @@ const hpc_command hpc_cmd_export = {
         "packed.\n\n"
         "In a GGUF file norms, biases and learned positions are f32, and matrices are of the type "
         "that is asked for. With q4_0 and q4_K the embedding and the head are q8_0. A matrix whose "
-        "rows are no multiples of 256 is q8_0 instead of q4_K, and one whose rows are no multiples "
+        "rows are no multiples of 256 is q8_0 instead of q6_K or q4_K, and one whose rows are no "
+        "multiples "
         "of 32 is f16; how many, is said. What such a file cannot say is refused by its name: an "
         "activation that readers do not compute, biases that they do not have. Readers of others "
         "take no notice of an attention window, compute GPT-NeoX's erf GELU by tanh, and refuse a "

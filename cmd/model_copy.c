@@ -10,7 +10,8 @@
 #include "model/tokenizer.h"
 #include "train/run.h"
 
-const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
+const char *const model_copy_dtypes[] = {"f32",  "bf16", "f16",  "q8_0",
+                                         "q6_K", "q4_0", "q4_K", NULL};
 
 typedef struct copying {
     const char *command, *from;

@@ -249,10 +249,10 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
  * head in pairs, gpt_neox's q, k and v one below the other, Llama 3's scaling of positions as
  * rope_freqs.weight. A class head is cls.output.weight, which is ours alone. What such a file
  * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
- * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q4_0,
- * q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of 256 go
- * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of what llama.cpp
- * does otherwise. */
+ * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q6_K,
+ * q4_0, q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of
+ * 256 go from q6_K and q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of
+ * what llama.cpp does otherwise. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */
