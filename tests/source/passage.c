@@ -126,7 +126,8 @@ static void every_run_is_found(void **state)
             hpc_passage_list_release(&l);
             hpc_tokens_release(&t);
         }
-        if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 10 * 9, LENGTH);
+        /* No foreign window fits at either end: about 900 of 960 here. */
+        if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 20 * 17, LENGTH);
         if (n <= 36) assert_in_range(found, 0, LENGTH / 10);
         if (n <= 32) assert_in_range(found, 0, LENGTH / 100);
     }
@@ -370,6 +371,45 @@ static void damage_is_seen(void **state)
     hpc_error_clear();
 }
 
+/* Version 1 has the width of a slot in bytes. */
+static void reads_version_1(void **state)
+{
+    (void)state;
+    enum { MANY = 41 }; /* sources enough for slots of 16 bits */
+    hpc_passage_maker *m = NULL;
+    hpc_buf file = {0};
+    char name[32];
+    hpc_tokens t[MANY];
+    assert_int_equal(hpc_passage_maker_create(&m), 0);
+    for (int k = 0; k < MANY; k++) {
+        t[k] = code((uint64_t)k, 200);
+        assert_int_equal(hpc_passage_maker_pick(m, &t[k]), 0);
+    }
+    for (int k = 0; k < MANY; k++) {
+        snprintf(name, sizeof name, "a/%d", k);
+        assert_int_equal(hpc_passage_maker_learn(m, name, "MIT", &t[k]), 0);
+    }
+    assert_int_equal(hpc_passage_maker_finish(&file, m), 0);
+    uint8_t *d = (uint8_t *)file.data, *bits = d + PASSAGE_AT_COUNTS + 8 * PASSAGE_BITS;
+    assert_int_equal(hpc_get64(bits), 16);
+    hpc_put32(d + PASSAGE_AT_VERSION, 1);
+    seal(&file);
+    refuses(&file, file.n, "do not fit"); /* 16 bytes */
+    hpc_put64(bits, 2);
+    seal(&file);
+    hpc_passages *p = parsed(&file);
+    for (int k = 0; k < MANY; k++) {
+        hpc_passage_list l = asked(p, &t[k]);
+        assert_int_equal(l.n, 1);
+        assert_int_equal(l.item[0].source[0], k);
+        hpc_passage_list_release(&l);
+        hpc_tokens_release(&t[k]);
+    }
+    hpc_passages_close(p);
+    hpc_passage_maker_free(m);
+    hpc_buf_release(&file);
+}
+
 static int make_and_find(void *user)
 {
     hpc_tokens *t = user;
@@ -413,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup(many_sources, setup),
         cmocka_unit_test_setup(nothing_at_all, setup),
         cmocka_unit_test_setup(damage_is_seen, setup),
+        cmocka_unit_test_setup(reads_version_1, setup),
         cmocka_unit_test_setup(out_of_memory, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
