@@ -25,6 +25,8 @@ static int run(void *options, int argc, char **argv)
     int to = MODEL_COPY_FOLDER;
     for (int k = 0; k < MODEL_COPY_FORM_N; k++)
         if (strcmp(formats[k], o->to) == 0) to = k;
+    if (o->copy.delta_from && *o->copy.delta_from && to != MODEL_COPY_GGUF)
+        return hpc_fail(HPC_E_ARG, "--delta-from writes a FILE.gguf: add --to gguf");
     return model_copy("export", argv[0], &o->copy, (model_copy_form)to);
 }
 
@@ -41,8 +43,9 @@ static const hpc_option options[] = {
      .offset = offsetof(export_options, copy.dtype),
      .argument = "TYPE",
      .choices = model_copy_dtypes,
-     .help = "Type of the numbers to write: f32, bf16 or f16, in files also q8_0, q4_0 or q4_K. "
-             "Default: the type of the model."},
+     .help =
+         "Type of the numbers to write: f32, bf16 or f16, in files also q8_0, q6_K, q4_0 or q4_K. "
+         "Default: the type of the model."},
     {.name = "to",
      .kind = HPC_CHOICE,
      .offset = offsetof(export_options, to),
@@ -51,6 +54,12 @@ static const hpc_option options[] = {
      .choices = formats,
      .help = "Target format. hf: a directory for transformers; gguf: one file for llama.cpp; "
              "packed: one file that `complete` maps."},
+    {.name = "delta-from",
+     .kind = HPC_TEXT,
+     .offset = offsetof(export_options, copy.delta_from),
+     .argument = "FILE.gguf",
+     .help = "With --to gguf: write the differences from this model, in 1.8 bits per parameter, "
+             "rounded."},
     {.name = "step",
      .kind = HPC_INT,
      .offset = offsetof(export_options, copy.step),
@@ -82,11 +91,16 @@ const hpc_command hpc_cmd_export = {
         "tokenizer's files.\n\n"
         "In a GGUF file, norms, biases and learned positions are f32, and matrices have the "
         "requested type. With q4_0 and q4_K, the embedding and the head are q8_0. A matrix with "
-        "row lengths that are no multiple of 256 becomes q8_0 instead of q4_K, and one with no "
+        "row lengths that are no multiple of 256 becomes q8_0 instead of q6_K or q4_K, and one "
+        "with no "
         "multiple of 32 becomes f16; a note gives the number. Features that GGUF cannot express "
         "are rejected with an error that names them, such as an activation or biases that its "
         "readers lack. Other readers ignore an attention window, compute GPT-NeoX's erf GELU with "
         "tanh, and reject a classification head.\n\n"
+        "--delta-from writes a fine-tuned model as its differences from the model that it started "
+        "from. The file is a fifth of the size of q8_0. Keep it in the folder of that model: every "
+        "command then reads it like a whole model, with the tokenizer of the other. llama.cpp does "
+        "not read it.\n\n"
         "A packed file contains the configuration, the tokenizer (a tokenizer.json also in a form "
         "that needs no parsing) and every parameter in the type and layout that programs use. "
         "`complete --model FILE.packed` maps it: parameters are available at once, and processes "

@@ -10,7 +10,8 @@
 #include "model/tokenizer.h"
 #include "train/run.h"
 
-const char *const model_copy_dtypes[] = {"f32", "bf16", "f16", "q8_0", "q4_0", "q4_K", NULL};
+const char *const model_copy_dtypes[] = {"f32",  "bf16", "f16",  "q8_0",
+                                         "q6_K", "q4_0", "q4_K", NULL};
 
 typedef struct copying {
     const char *command, *from;
@@ -256,8 +257,21 @@ static int name_of(hpc_buf *out, const char *path)
     return hpc_buf_printf(out, "%.*s", (int)(n - from), path + from);
 }
 
+static int copy_differences(copying *k)
+{
+    const hpc_delta_options save = {.base = k->o->delta_from, .read = read_tensor, .user = k};
+    int rc;
+    hpc_cmd_progress(&k->progress, k->o->quiet);
+    hpc_progress_start(&k->progress, k->command, "parameters", k->params);
+    TRY(hpc_delta_save(k->o->out, &k->c, &save));
+    hpc_progress_end(&k->progress, k->done);
+out:
+    return rc;
+}
+
 static int copy_gguf(copying *k)
 {
+    if (k->o->delta_from && *k->o->delta_from) return copy_differences(k);
     hpc_buf name = {0};
     int rc = HPC_OK;
     TRY(name_of(&name, k->from));

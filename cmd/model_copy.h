@@ -10,6 +10,7 @@
 
 typedef struct model_copy_options {
     const char *out, *dtype; /* dtype NULL: as it is stored */
+    const char *delta_from;  /* FILE.gguf: write the differences from it; NULL: the whole model */
     int64_t step;            /* of a run's checkpoint; 0: the newest */
     const char *base;        /* that the checkpoint's adapters are beside; NULL: the recorded one */
     bool json, quiet;

@@ -104,6 +104,17 @@ __attribute__((target("avx512f,avx512dq"))) static uint64_t sum_avx512(const uin
 }
 #endif
 
+/* The sum of the window that begins with token `at`. */
+static uint64_t window_sum(const corpus_code *c, int64_t at, const powers *p, bool wide)
+{
+#ifdef __x86_64__
+    if (wide && at + 8 * EIGHTS <= c->n) return sum_avx512(c->hash + at, p);
+#else
+    (void)wide;
+#endif
+    return sum_of(c->hash + at, p);
+}
+
 /* Names by the lower bits of their numbers: at most as many as there are. */
 static uint64_t name_bits(const uint32_t *name, int n)
 {
@@ -151,24 +162,21 @@ static bool counts(const uint32_t *name, bool wide)
 
 int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n)
 {
-    int64_t windows = c->n - WIDTH + 1, kept = 0;
+    int64_t pairs = c->n - WIDTH, kept = 0;
     bool wide = false;
     powers p;
     find_powers(&p);
 #ifdef __x86_64__
     wide = __builtin_cpu_supports("avx512dq");
 #endif
-    hpc_assert(n > 0 && windows >= n);
+    hpc_assert(n > 0 && pairs >= n);
     for (int64_t k = 0; k < n; k++) {
-        int64_t lo = windows * k / n, hi = windows * (k + 1) / n;
+        int64_t lo = pairs * k / n, hi = pairs * (k + 1) / n;
         int64_t at = lo + (int64_t)(hpc_mix((uint64_t)k + 1) % (uint64_t)(hi - lo));
-        if (!counts(c->name + at, wide)) continue;
-#ifdef __x86_64__
-        if (wide && at + 8 * EIGHTS <= c->n)
-            key[kept++] = hpc_mix(sum_avx512(c->hash + at, &p));
-        else
-#endif
-            key[kept++] = hpc_mix(sum_of(c->hash + at, &p));
+        if (!counts(c->name + at, wide) || !counts(c->name + at + 1, wide)) continue;
+        uint64_t sum = window_sum(c, at, &p, wide);
+        key[kept++] = hpc_mix(sum);
+        key[kept++] = hpc_mix((sum - c->hash[at] * p.of[0]) * HPC_ROLL_BASE + c->hash[at + WIDTH]);
     }
-    return kept;
+    return kept / 2;
 }

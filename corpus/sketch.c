@@ -77,19 +77,20 @@ static int check_sections(hpc_sketch *s, const char *path)
     if (log2 > 63 || segments > UINT32_MAX) goto bad;
     s->fuse = (hpc_fuse){.seed = hpc_get64(d + SKETCH_AT_FILTER),
                          .segment_log2 = (uint32_t)log2,
-                         .segments = (uint32_t)segments};
-    uint64_t slots = hpc_fuse_slots(&s->fuse);
-    if ((slots == 0) != (segments == 0)) goto bad;
+                         .segments = (uint32_t)segments,
+                         .bits = SKETCH_BITS};
+    uint64_t bytes = hpc_fuse_bytes(&s->fuse);
+    if ((bytes == 0) != (segments == 0)) goto bad;
     list = section(s, &at, (uint64_t)s->count[SKETCH_LIST_BYTES], 1);
     s->ids = section(s, &at, (uint64_t)s->count[SKETCH_IDS], 8);
     s->streams = section(s, &at, (uint64_t)s->count[SKETCH_STREAMS], 8);
-    s->fuse.slots = section(s, &at, slots, 1);
+    s->fuse.slots = section(s, &at, bytes, 1);
     if (!list || !s->ids || !s->streams || !s->fuse.slots || at != s->view.bytes - SKETCH_HASH)
         goto bad;
     if (!ascending(s->ids, s->count[SKETCH_IDS]) ||
         !ascending(s->streams, s->count[SKETCH_STREAMS]))
         goto bad;
-    if (slots == 0) s->fuse.slots = NULL;
+    if (bytes == 0) s->fuse.slots = NULL;
     size_t n = strnlen((const char *)list, (size_t)s->count[SKETCH_LIST_BYTES]);
     return corpus_held_list_parse(&s->list, (const char *)list, n, path);
 bad:
@@ -100,9 +101,9 @@ bad:
 static int copy_slots(hpc_sketch *s)
 {
     enum { HUGE_PAGE = 2 << 20 };
-    size_t bytes = (size_t)hpc_fuse_slots(&s->fuse);
+    size_t bytes = (size_t)hpc_fuse_bytes(&s->fuse);
     if (!s->fuse.slots) return HPC_OK;
-    s->slots = hpc_alloc_aligned(bytes, 1, HUGE_PAGE);
+    s->slots = hpc_alloc_aligned(bytes + HPC_FUSE_PAD, 1, HUGE_PAGE);
     if (!s->slots) return HPC_E_NOMEM;
     memcpy(s->slots, s->fuse.slots, bytes);
     s->fuse.slots = s->slots;
@@ -190,9 +191,9 @@ static uint64_t find_keys(const hpc_fuse *f, const uint64_t *key, int n)
     uint64_t found = 0;
     for (int i = 0; i < n; i++) {
         place[i] = hpc_fuse_place(f, key[i]);
-        for (int k = 0; k < 3; k++) __builtin_prefetch(&f->slots[place[i].at[k]]);
+        for (int k = 0; k < 3; k++) __builtin_prefetch(hpc_fuse_byte(f, place[i].at[k]));
     }
-    for (int i = 0; i < n; i++) found |= (uint64_t)(hpc_fuse_narrow(f, &place[i]) == 0) << i;
+    for (int i = 0; i < n; i++) found |= (uint64_t)(hpc_fuse_value(f, &place[i]) == 0) << i;
     return found;
 }
 
@@ -203,21 +204,20 @@ static void say(corpus_held_out *out, hpc_reason reason, const char *detail)
     snprintf(out->detail, sizeof out->detail, "%s", detail);
 }
 
-/* The filter answers yes for one foreign window in 256. Copied code makes runs of such windows,
- * accidents are single: a window counts as found only beside another one, which leaves an accident
- * in 32,000 windows. The only window of a text has no neighbour and counts by itself. */
+/* The filter accepts one foreign window in 16. Copied code makes long runs of accepted windows,
+ * foreign code short ones. A window counts as found in a run of at least RUN, which one foreign
+ * window in 17,000 is. A text that is too short for RUN windows counts as found if all are
+ * accepted, as one foreign text in 16 with a single window is. */
+enum { RUN = 4, SHORT = CORPUS_HELD_OUT_SHINGLE + RUN - 1 };
 typedef struct tally {
-    int64_t asked, found;
-    bool before, counted; /* the window before was found; and is in `found` */
+    int64_t asked, found, run; /* run: accepted windows that end with the last one */
 } tally;
 
-static void tally_add(tally *t, uint64_t found, int n)
+static void tally_add(tally *t, uint64_t accepted, int n)
 {
-    for (int i = 0; i < n; i++, found >>= 1) {
-        bool here = found & 1;
-        if (here && t->before) t->found += 1 + !t->counted;
-        t->counted = here && t->before;
-        t->before = here;
+    for (int i = 0; i < n; i++, accepted >>= 1) {
+        t->run = accepted & 1 ? t->run + 1 : 0;
+        t->found += t->run > RUN ? 1 : t->run == RUN ? RUN : 0;
     }
     t->asked += n;
 }
@@ -231,27 +231,30 @@ static void count_windows(tally *out, const hpc_fuse *f, const corpus_code *c)
     if (!f->slots) return;
     corpus_passage_start(&p, c);
     while ((n = corpus_passage_next(key, &p)) >= 0) tally_add(out, find_keys(f, key, n), n);
-    if (out->asked == 1) out->found = out->before;
+    if (c->n < SHORT && out->run == out->asked) out->found = out->asked;
 }
 
-/* A sample of windows in which EXPECTED would be found at the limit, and at most ALLOWED are,
- * settles the matter: of files at the limit one in 400,000 passes. A foreign file has two accidents
- * in the sample and passes in 97 of 100 cases; the others are counted in full. The whole code of a
- * held-out file does not pass, as every window of it is found. */
+/* A sample of pairs of consecutive windows decides for most files. A pair is accepted if both of
+ * its windows are: one foreign pair in 256. A run of RUN windows has RUN - 1 pairs, so a file at
+ * the limit has at least EXPECTED accepted pairs in the sample, and one such file in 400,000 has no
+ * more than ALLOWED. A foreign file has two or three; 19 in 20 have no more than ALLOWED, and the
+ * others are counted in full. All pairs of a held-out file are accepted. */
 enum { EXPECTED = 24, ALLOWED = 5, SAMPLE_MOST = 1024 };
 
 static bool sample_is_clean(const hpc_fuse *f, const corpus_code *c, double limit)
 {
-    uint64_t key[SAMPLE_MOST];
-    double least = EXPECTED / (limit > 1e-3 ? limit : 1e-3);
+    uint64_t key[2 * SAMPLE_MOST];
+    const uint64_t first = UINT64_MAX / 3; /* the even bits */
+    double least = EXPECTED * RUN / (RUN - 1.0) / (limit > 1e-3 ? limit : 1e-3);
     int64_t sample = (int64_t)(1.25 * least); /* some windows do not count */
     if (sample > SAMPLE_MOST || c->n < 2 * sample || !f->slots) return false;
-    int64_t asked = corpus_passage_sample(key, c, sample), found = 0;
-    for (int64_t k = 0; k < asked; k += CORPUS_PASSAGE_MOST) {
-        int64_t n = asked - k < CORPUS_PASSAGE_MOST ? asked - k : CORPUS_PASSAGE_MOST;
-        found += __builtin_popcountll(find_keys(f, key + k, (int)n));
+    int64_t pairs = corpus_passage_sample(key, c, sample), found = 0;
+    for (int64_t k = 0; k < 2 * pairs; k += CORPUS_PASSAGE_MOST) {
+        int64_t n = 2 * pairs - k < CORPUS_PASSAGE_MOST ? 2 * pairs - k : CORPUS_PASSAGE_MOST;
+        uint64_t accepted = find_keys(f, key + k, (int)n);
+        found += __builtin_popcountll(accepted & accepted >> 1 & first);
     }
-    return found <= ALLOWED && (double)asked >= least;
+    return found <= ALLOWED && (double)pairs >= least;
 }
 
 int corpus_sketch_content(corpus_held_out *out, const hpc_sketch *s, const hpc_git_id *id,

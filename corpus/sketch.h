@@ -11,11 +11,12 @@
 
 /* ---- the file: all numbers little-endian ------------------------------------------
  * Header, then the list of names and patterns as text, git ids (their first eight bytes), hashes of
- * token streams (both sorted), the filter of shingles (one byte a slot), and the XXH3-128 of
+ * token streams (both sorted), the filter of shingles (SKETCH_BITS a slot), and the XXH3-128 of
  * everything before it. */
 #define SKETCH_MAGIC "HPCSKTCH"
 enum {
-    SKETCH_VERSION = 2,    /* 1: slots of two bytes */
+    SKETCH_VERSION = 3,    /* 1: slots of 16 bits; 2: of 8 */
+    SKETCH_BITS = 4,       /* of a slot: the filter accepts one foreign window in 16 */
     SKETCH_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
     SKETCH_AT_LEXER = 16,  /* corpus_lexer() of whoever made it */
     SKETCH_AT_COUNTS = 24,
@@ -50,8 +51,9 @@ typedef struct corpus_passage {
 void corpus_passage_start(corpus_passage *p, const corpus_code *c);
 /* The hashes of the next windows that count; how many there are, or -1 at the end. */
 int corpus_passage_next(uint64_t key[CORPUS_PASSAGE_MOST], corpus_passage *p);
-/* One window from each of `n` parts of equal length, by an accident that is always the same; the
- * hashes of those that count, and how many they are. At least n windows there must be. */
+/* Two consecutive windows from each of `n` parts of equal length, at fixed pseudo-random positions.
+ * key[2 k] and key[2 k + 1] are the hashes of a pair whose windows both count; returns how many
+ * such pairs there are. The text must have more than n windows. */
 int64_t corpus_passage_sample(uint64_t *key, const corpus_code *c, int64_t n);
 uint64_t corpus_passage_stream(const corpus_code *c); /* hash of all of it */
 

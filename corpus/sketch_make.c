@@ -159,7 +159,7 @@ static int write_file(const char *path, const maker *m)
     put_keys(&out, &m->all.ids);
     put_keys(&out, &m->all.streams);
     TRY(out.failed);
-    TRY(hpc_fuse_build(&fuse, &out, m->all.shingles.key, NULL, m->all.shingles.n, 1));
+    TRY(hpc_fuse_build(&fuse, &out, m->all.shingles.key, NULL, m->all.shingles.n, SKETCH_BITS));
     TRY(put_header((uint8_t *)out.data, m, list_bytes, &fuse));
     hpc_put_hash(hash, hpc_hash_wide(out.data, out.n));
     TRY(hpc_buf_add(&out, hash, sizeof hash));

@@ -17,13 +17,17 @@ struct hpc_model_files {
 int model_file_open(model_file *out, const char *path)
 {
     *out = (model_file){.path = path};
-    if (model_is_gguf(path)) return hpc_gguf_open(&out->gguf, path);
+    if (model_is_gguf(path)) {
+        int rc = hpc_gguf_open(&out->gguf, path);
+        return rc < 0 ? rc : model_delta_open(out);
+    }
     return hpc_is_packed(path) ? hpc_packed_open(&out->packed, path) : HPC_OK;
 }
 
 void model_file_close(model_file *f)
 {
     hpc_gguf_close(f->gguf);
+    hpc_gguf_close(f->delta);
     hpc_packed_close(f->packed);
     *f = (model_file){0};
 }

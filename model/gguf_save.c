@@ -31,13 +31,15 @@ static int refuse(const saver *v, const char *key, const char *why)
 
 static int check_support(const saver *v)
 {
-    static const hpc_dtype known[] = {HPC_F32, HPC_F16, HPC_BF16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K};
+    static const hpc_dtype known[] = {HPC_F32,  HPC_F16,  HPC_BF16, HPC_Q8_0,
+                                      HPC_Q6_K, HPC_Q4_0, HPC_Q4_K};
     const hpc_model_config *c = v->c;
     model_bias b = v->a->biases;
     bool is = false, rest = b == MODEL_BIAS_ALL;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) is |= v->o->dtype == known[k];
     if (!is)
-        return hpc_fail(HPC_E_ARG, "dtype=%s: GGUF files need f32, f16, bf16, q8_0, q4_0 or q4_K",
+        return hpc_fail(HPC_E_ARG,
+                        "dtype=%s: GGUF files need f32, f16, bf16, q8_0, q6_K, q4_0 or q4_K",
                         hpc_dtype_get(v->o->dtype)->name);
     if (c->act != v->a->act && (!v->a->act_too || c->act != v->a->act_too))
         return refuse(v, "act", "has another activation");
@@ -69,7 +71,7 @@ static void choose(saver *v, int64_t i)
     const hpc_stored_tensor *l = &v->all.list[i];
     hpc_dtype want = wanted(v, &v->all.piece[i].t[0]), d = want;
     int64_t row = l->extent[l->rank - 1];
-    if (d == HPC_Q4_K && row % hpc_dtype_get(d)->block != 0) d = HPC_Q8_0;
+    if ((d == HPC_Q4_K || d == HPC_Q6_K) && row % hpc_dtype_get(d)->block != 0) d = HPC_Q8_0;
     if (row % hpc_dtype_get(d)->block != 0) d = HPC_F16;
     if (d != want) {
         v->fallen[d]++;
@@ -97,10 +99,10 @@ static void tell(const saver *v)
     if (wide + eight == 0 || !v->o->remark) return;
     int n = 0;
     if (eight)
-        n = snprintf(
-            line, sizeof line,
-            "tensors in q8_0 instead of q4_K, because their rows are not multiples of 256: %lld",
-            (long long)eight);
+        n = snprintf(line, sizeof line,
+                     "tensors in q8_0 instead of %s, because their rows are not multiples of 256: "
+                     "%lld",
+                     hpc_dtype_get(v->o->dtype)->name, (long long)eight);
     if (wide)
         n += snprintf(
             line + n, sizeof line - (size_t)n,
@@ -153,6 +155,7 @@ static int64_t file_type(hpc_dtype dtype)
     case HPC_Q4_0: return 2;
     case HPC_Q8_0: return 7;
     case HPC_Q4_K: return 14;
+    case HPC_Q6_K: return 18;
     case HPC_BF16: return 32;
     default: return 0;
     }

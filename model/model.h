@@ -131,7 +131,7 @@ typedef struct hpc_model_tensor {
     int init;
     double std;      /* of NORMAL; output projections have init_std / sqrt(2 layers) */
     bool decay;      /* matrices, the embedding and the head */
-    bool trainable;  /* false of what an adapter stands beside */
+    bool trainable;  /* false of a matrix that has an adapter */
     int8_t row, col; /* dimension split over that axis of the grid, or -1: a "normal" layer splits
                         its outputs over rows and inputs over columns, a "transposed" one (o, down)
                         the reverse; words (embedding, head) lie over both, rows the coarser */
@@ -249,10 +249,10 @@ int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weigh
  * head in pairs, gpt_neox's q, k and v one below the other, Llama 3's scaling of positions as
  * rope_freqs.weight. A class head is cls.output.weight, which is ours alone. What such a file
  * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
- * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q4_0,
- * q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of 256 go
- * from q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of what llama.cpp
- * does otherwise. */
+ * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q6_K,
+ * q4_0, q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of
+ * 256 go from q6_K and q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of
+ * what llama.cpp does otherwise. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
     const char *name; /* of the model; NULL: none */
@@ -265,6 +265,15 @@ typedef struct hpc_gguf_options {
     void *user;
 } hpc_gguf_options;
 int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc_gguf_options *o);
+/* A fine-tuned model as its differences from `base`, a FILE.gguf of the same configuration, in 1.8
+ * bits per parameter: rounded, not exact. The file must be in the folder of its base, and is then
+ * read like any FILE.gguf, with the tokenizer of the base. */
+typedef struct hpc_delta_options {
+    const char *base;
+    int (*read)(float *out, const hpc_model_tensor *t, void *user);
+    void *user;
+} hpc_delta_options;
+int hpc_delta_save(const char *path, const hpc_model_config *c, const hpc_delta_options *o);
 
 #ifdef __cplusplus
 }

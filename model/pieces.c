@@ -138,6 +138,7 @@ static float too_much(hpc_dtype dtype)
     case HPC_BF16: return 0x1.ffp127f;
     case HPC_Q8_0: return 65520.0f * 127;
     case HPC_Q4_0: return 65520.0f * 8;
+    case HPC_Q6_K: return 65520.0f * 127;
     case HPC_Q4_K: return 65520.0f * 63;
     default: return INFINITY;
     }

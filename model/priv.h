@@ -114,6 +114,8 @@ typedef struct model_source {
     hpc_stored_tensor t;
     const hpc_file_view *view; /* that t lies in */
     int64_t rows, cols;        /* of ours; cols 1: a vector */
+    const uint8_t *delta;      /* differences that reading adds, or NULL */
+    bool vector;               /* of delta */
 } model_source;
 int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t);
 void model_source_read(float *out, const model_source *s, int64_t first, int64_t n);
@@ -123,7 +125,7 @@ void model_source_copy(void *out, const model_source *s, int64_t first, int64_t 
 const void *model_source_rows(const model_source *s, int64_t first, int64_t n);
 /* They have been read: what of them is in memory may go; of a transposed tensor, all of it. */
 void model_source_drop(const model_source *s, int64_t first, int64_t n);
-/* What a file may hold and nobody reads: masks and tables that old versions stored. */
+/* Tensors that files may hold and readers ignore: masks and tables that old versions stored. */
 bool model_is_buffer(const char *name);
 
 /* ---- tensors as they are written (pieces.c) ------------------------------------------------- */
@@ -249,6 +251,7 @@ int model_card_read(hpc_json_out *w, char *text);
 typedef struct model_file {
     const char *path; /* the caller's */
     hpc_gguf *gguf;
+    hpc_gguf *delta; /* differences from gguf, which is their base; NULL: a whole model */
     hpc_packed *packed;
 } model_file;
 int model_file_open(model_file *out, const char *path); /* close it either way */
@@ -258,6 +261,14 @@ int model_file_config(hpc_model_config *out, const model_file *f);
 int model_file_tokenizer(hpc_tokenizer **out, const model_file *f);
 /* f's GGUF stays open as long as they are used. */
 int model_file_weights(hpc_weights **out, const model_file *f, const hpc_model_config *c);
+
+/* ---- differences from a base (delta.c) ---------------------------------------------------------
+ */
+/* f->gguf may be a delta: then it becomes f->delta, and its base is opened. */
+int model_delta_open(model_file *f);
+int model_delta_find(const uint8_t **out, const hpc_gguf *g, const hpc_model_tensor *t);
+/* Rows [first, first + n) of s, which has a delta. */
+void model_delta_add(float *out, const model_source *s, int64_t first, int64_t n);
 
 /* ---- tokenizers (tokenizer.c), GGUF's (gguf_pieces.c) and its names of steps (gguf_pre.c) ---- */
 typedef struct model_tokens {

@@ -49,7 +49,8 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     int rc = model_source_of(&out->from, w, t);
     out->type = type;
     out->to = to;
-    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype;
+    out->alike = t->rank == 2 && !out->from.s.transposed && out->from.t.dtype == type->dtype &&
+                 !out->from.delta;
     if (rc < 0) return rc;
     out->chunk_rows = CHUNK / (int64_t)row_bytes(out) / step_of(out) * step_of(out);
     if (out->chunk_rows == 0) out->chunk_rows = step_of(out);
@@ -129,9 +130,12 @@ out:
 hpc_dtype hpc_serve_stored(const hpc_weights *w, const hpc_model_tensor *t)
 {
     model_source s;
-    if (model_source_of(&s, w, t) >= 0) return s.s.transposed ? HPC_F32 : s.t.dtype;
-    hpc_error_clear();
-    return HPC_F32;
+    if (model_source_of(&s, w, t) < 0) {
+        hpc_error_clear();
+        return HPC_F32;
+    }
+    if (s.delta && hpc_dtype_get(s.t.dtype)->quantised) return HPC_Q8_0; /* packed fast, and well */
+    return s.s.transposed ? HPC_F32 : s.t.dtype;
 }
 
 hpc_dtype hpc_serve_choose(const hpc_weights *w, const hpc_model_tensor *t, hpc_dtype d)

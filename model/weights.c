@@ -14,8 +14,10 @@
 struct hpc_weights {
     hpc_model_config c;
     const model_family *f;
-    hpc_gguf *own;        /* opened for it alone */
-    const hpc_gguf *gguf; /* or NULL: a directory, of */
+    hpc_gguf *own;         /* opened for it alone */
+    hpc_gguf *own_delta;   /* likewise */
+    const hpc_gguf *gguf;  /* or NULL: a directory, of */
+    const hpc_gguf *delta; /* differences from gguf, or NULL */
     hpc_safetensors **file;
     int64_t file_n, file_cap;
     hpc_map *where; /* stored name to file */
@@ -117,6 +119,7 @@ static int open_files(hpc_weights *w, const model_file *f)
     hpc_buf path = {0};
     int rc = HPC_OK;
     w->gguf = f->gguf;
+    w->delta = f->delta;
     if (w->gguf) return take_gguf(w);
     if (f->packed)
         return hpc_fail(HPC_E_UNSUPPORTED,
@@ -184,6 +187,8 @@ static int check_tensor(hpc_weights *w, const hpc_model_tensor *t)
     TRY(find(&stored, w, &s));
     TRY(check_shape(w, &s, &stored));
     TRY(hpc_map_put(w->known, stored.name, strlen(stored.name), 0));
+    const uint8_t *delta;
+    if (w->delta) TRY(model_delta_find(&delta, w->delta, t));
 out:
     return rc;
 }
@@ -287,6 +292,7 @@ int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config 
     TRY(model_file_open(&f, dir));
     TRY(model_file_weights(out, &f, c));
     (*out)->own = f.gguf;
+    (*out)->own_delta = f.delta;
     return rc;
 out:
     model_file_close(&f);
@@ -298,6 +304,7 @@ void hpc_weights_close(hpc_weights *w)
     if (!w) return;
     for (int64_t k = 0; k < w->file_n; k++) hpc_safetensors_close(w->file[k]);
     hpc_gguf_close(w->own);
+    hpc_gguf_close(w->own_delta);
     hpc_map_free(w->where);
     hpc_map_free(w->known);
     hpc_free(w->file);
@@ -324,6 +331,8 @@ int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_ten
     out->view = w->gguf ? model_gguf_view(w->gguf) : model_safetensors_view(w->file[file]);
     out->rows = t->extent[0];
     out->cols = t->rank == 2 ? t->extent[1] : 1;
+    out->vector = t->rank == 1;
+    if (w->delta) TRY(model_delta_find(&out->delta, w->delta, t));
 out:
     return rc;
 }

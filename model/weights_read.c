@@ -61,14 +61,12 @@ static void read_columns(float *out, const model_source *s, int64_t first, int64
 
 void model_source_read(float *out, const model_source *s, int64_t first, int64_t n)
 {
-    if (s->s.transposed) {
-        read_columns(out, s, first, n);
-        return;
-    }
-    for (int64_t r = 0, some; r < n; r += some) {
+    if (s->s.transposed) read_columns(out, s, first, n);
+    for (int64_t r = 0, some; !s->s.transposed && r < n; r += some) {
         some = run_from(s, first + r, n - r);
         to_f32(out + r * s->cols, row_at(s, first + r), s->t.dtype, some * s->cols);
     }
+    if (s->delta) model_delta_add(out, s, first, n);
 }
 
 const void *model_source_rows(const model_source *s, int64_t first, int64_t n)

@@ -41,5 +41,5 @@ pack held --fim-rate 0.5 --window 1500 --to 0.01
     --hidden 256 --layers 6 --heads 4 --kv-heads 4 --ffn 672 --length 1024 --positions 1024 --rows 4 --dtype bf16 \
     --optimizer jorge-momentum --round-bf16 all --lr 0.005 --lr-least 0.05 --schedule cosine --warmup 200 \
     --tokens "$TOKENS" --validate-every 500 --validate-batches 60 --save-every 500 --keep 2
-"$hpccoder" export "$out/run/model" --to gguf --dtype q8_0 --out "$out/pilot.gguf"
+"$hpccoder" export "$out/run/model" --to gguf --dtype q6_K --out "$out/pilot.gguf"
 "$hpccoder" corpus passages -q "$out/corpus" --out "$out/pilot.passages"

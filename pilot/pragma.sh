@@ -32,4 +32,6 @@ done <"$here/loops.txt" >"$out/list"
     --data "$out/loops/train" --validation "$out/loops/validation" \
     --length 1024 --rows 4 --accumulate 2 --steps "$STEPS" --warmup 40 --dtype bf16 \
     --validate-every 60 --validate-batches 75 --save-every 60 --keep 3
-"$hpccoder" export "$out/run/model" --to gguf --dtype q4_0 --out "$out/pragma.gguf"
+# Only the differences from the pilot are stored: both files must stay in one folder.
+cp "$here/pilot.gguf" "$out/pilot.gguf"
+"$hpccoder" export "$out/run/model" --to gguf --delta-from "$out/pilot.gguf" --out "$out/pragma.gguf"

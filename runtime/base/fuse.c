@@ -31,6 +31,11 @@ uint64_t hpc_fuse_slots(const hpc_fuse *f)
     return ((uint64_t)f->segments + 2) << f->segment_log2;
 }
 
+uint64_t hpc_fuse_bytes(const hpc_fuse *f)
+{
+    return (hpc_fuse_slots(f) * f->bits + 7) / 8;
+}
+
 /* A segment of about n^(1/log2(3.33)), as the authors measured; more room at every further try, so
  * that few keys, which need more than 1.125 places each, get it. */
 static void choose_shape(hpc_fuse *f, uint64_t n, int try)
@@ -87,22 +92,27 @@ static bool peel(builder *b, const hpc_fuse *f, const uint64_t *keys, const uint
     return b->order_n == n;
 }
 
-/* In the opposite order, so that a key's own place is set after its other two. */
-static int assign(hpc_buf *out, const hpc_fuse *f, const builder *b, int width)
+/* A slot that is still 0. */
+static void set_slot(uint8_t *slots, uint64_t at, uint32_t bits, uint32_t value)
+{
+    uint8_t *byte = slots + (at * bits >> 3);
+    hpc_put32(byte, hpc_get32(byte) | value << (at * bits & 7));
+}
+
+/* In the opposite order, so that a key's own slot is set after its other two. */
+static int assign(hpc_buf *out, const hpc_fuse *f, const builder *b)
 {
     hpc_fuse filled = *f;
-    uint8_t *slots = hpc_alloc(b->slots, (size_t)width);
+    uint8_t *slots = hpc_alloc(hpc_fuse_bytes(f) + HPC_FUSE_PAD, 1);
     if (!slots) return HPC_E_NOMEM;
     filled.slots = slots;
     for (uint64_t i = b->order_n; i-- > 0;) {
         const peeled *o = &b->order[i];
         hpc_fuse_at p = hpc_fuse_place(f, o->hash_key);
-        uint16_t found = width == 2 ? hpc_fuse_wide(&filled, &p) : hpc_fuse_narrow(&filled, &p);
-        uint16_t change = found ^ o->value; /* of a slot that is 0 as yet */
-        slots[(uint64_t)width * o->at] = (uint8_t)change;
-        if (width == 2) slots[2 * o->at + 1] = (uint8_t)(change >> 8);
+        uint32_t wanted = o->value & ((1u << f->bits) - 1);
+        set_slot(slots, o->at, f->bits, hpc_fuse_value(&filled, &p) ^ wanted);
     }
-    int rc = hpc_buf_add(out, slots, (size_t)width * b->slots);
+    int rc = hpc_buf_add(out, slots, hpc_fuse_bytes(f));
     hpc_free(slots);
     return rc;
 }
@@ -132,12 +142,12 @@ static int reserve(builder *b, uint64_t slots, uint64_t n, bool values)
 }
 
 int hpc_fuse_build(hpc_fuse *f, hpc_buf *out, const uint64_t *keys, const uint16_t *value,
-                   int64_t n, int width)
+                   int64_t n, int bits)
 {
     int rc = HPC_OK;
-    hpc_assert(width == 1 || width == 2);
+    hpc_assert(bits >= 1 && bits <= HPC_FUSE_BITS_MOST);
     builder b = {0};
-    *f = (hpc_fuse){.slots = f->slots};
+    *f = (hpc_fuse){.slots = f->slots, .bits = (uint32_t)bits};
     for (int try = 0; n > 0; try++) {
         if (try == TRIES) {
             rc = hpc_fail(HPC_E_STATE, "no filter found for %lld keys: are they distinct?",
@@ -148,7 +158,7 @@ int hpc_fuse_build(hpc_fuse *f, hpc_buf *out, const uint64_t *keys, const uint16
         if (!b.keys || hpc_fuse_slots(f) != b.slots)
             TRY(reserve(&b, hpc_fuse_slots(f), (uint64_t)n, value != NULL));
         if (!peel(&b, f, keys, value, (uint64_t)n)) continue;
-        TRY(assign(out, f, &b, width));
+        TRY(assign(out, f, &b));
         break;
     }
 out:

@@ -1,30 +1,34 @@
 /*
- * fuse.h: a map from 64-bit keys to small numbers that keeps no keys, in 1.13 slots each.
+ * fuse.h: a map from 64-bit keys to small numbers that stores no keys, in 1.13 slots per key.
  *
- * A binary fuse filter (Graf and Lemire 2022) of three places a key. A key that is in it always
- * gives its value; any other gives an accident, each value as likely as the next. It takes slots of
- * one byte or two. A set is such a map whose values are all 0.
+ * A binary fuse filter (Graf and Lemire 2022) with three slots per key. A key of the map gives its
+ * value. Any other key gives a random value. A slot has 1 to 16 bits, packed without gaps. A set is
+ * a map with the value 0 for every key: of B bits, it accepts one foreign key in 2^B.
  */
 #ifndef HPC_FUSE_H
 #define HPC_FUSE_H
 
+#include "runtime/base/bytes.h"
 #include "runtime/base/mix.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* HPC_FUSE_PAD bytes after the slots must be readable; their values do not matter. */
+enum { HPC_FUSE_BITS_MOST = 16, HPC_FUSE_PAD = 3 };
 typedef struct hpc_fuse {
     uint64_t seed;
-    uint32_t segment_log2, segments;
+    uint32_t segment_log2, segments, bits;
     const uint8_t *slots; /* NULL when it is empty */
 } hpc_fuse;
-/* Appends the slots, of `width` 1 or 2 bytes, to out; keys are distinct. value NULL: all 0; else
- * `width` bytes of each count. Leaves f->slots alone. The same keys give the same bytes on every
- * machine. */
+/* Appends the slots, of `bits` bits each, to out; keys are distinct. value NULL: all 0; else the
+ * low `bits` bits of each value. Sets all of *f except f->slots. The same keys give the same bytes
+ * on every machine. */
 int hpc_fuse_build(hpc_fuse *f, hpc_buf *out, const uint64_t *keys, const uint16_t *value,
-                   int64_t n, int width);
-uint64_t hpc_fuse_slots(const hpc_fuse *f); /* how many there are; 0: no such map */
+                   int64_t n, int bits);
+uint64_t hpc_fuse_slots(const hpc_fuse *f); /* number of slots; 0: the fields fit no map */
+uint64_t hpc_fuse_bytes(const hpc_fuse *f); /* size of the slots, without HPC_FUSE_PAD */
 
 typedef struct hpc_fuse_at {
     uint64_t at[3];
@@ -39,17 +43,17 @@ static inline hpc_fuse_at hpc_fuse_place(const hpc_fuse *f, uint64_t key)
                      (uint16_t)(h ^ h >> 32)};
     return p;
 }
-/* Of slots of two bytes, and of one. */
-static inline uint16_t hpc_fuse_wide(const hpc_fuse *f, const hpc_fuse_at *p)
+/* The byte in which a slot begins, to prefetch it. */
+static inline const uint8_t *hpc_fuse_byte(const hpc_fuse *f, uint64_t at)
 {
-    uint16_t value = p->print;
-    for (int k = 0; k < 3; k++)
-        value = (uint16_t)(value ^ f->slots[2 * p->at[k]] ^ f->slots[2 * p->at[k] + 1] << 8);
-    return value;
+    return f->slots + (at * f->bits >> 3);
 }
-static inline uint8_t hpc_fuse_narrow(const hpc_fuse *f, const hpc_fuse_at *p)
+static inline uint32_t hpc_fuse_value(const hpc_fuse *f, const hpc_fuse_at *p)
 {
-    return (uint8_t)(p->print ^ f->slots[p->at[0]] ^ f->slots[p->at[1]] ^ f->slots[p->at[2]]);
+    uint32_t value = p->print;
+    for (int k = 0; k < 3; k++)
+        value ^= hpc_get32(hpc_fuse_byte(f, p->at[k])) >> (p->at[k] * f->bits & 7);
+    return value & ((1u << f->bits) - 1);
 }
 
 #ifdef __cplusplus

@@ -41,11 +41,12 @@ static int check_header(const hpc_passages *p)
     if (p->bytes < PASSAGE_HEADER + PASSAGE_HASH || memcmp(d, PASSAGE_MAGIC, 8) != 0)
         return hpc_fail(HPC_E_FORMAT, "%s is not a passage index", p->name);
     uint32_t version = hpc_get32(d + PASSAGE_AT_VERSION);
-    if (version != PASSAGE_VERSION)
-        return hpc_fail(HPC_E_UNSUPPORTED,
-                        "%s has format version %u, this program reads version %d: rebuild it with "
-                        "`hpccoder corpus passages`",
-                        p->name, version, PASSAGE_VERSION);
+    if (version < 1 || version > PASSAGE_VERSION)
+        return hpc_fail(
+            HPC_E_UNSUPPORTED,
+            "%s has format version %u, this program reads versions 1 to %d: rebuild it with "
+            "`hpccoder corpus passages`",
+            p->name, version, PASSAGE_VERSION);
     size_t body = p->bytes - PASSAGE_HASH;
     if (!hpc_same_hash(hpc_hash_wide(d, body), hpc_get_hash(d + body)))
         return hpc_fail(HPC_E_FORMAT, "%s is damaged: its checksum is wrong", p->name);
@@ -104,20 +105,22 @@ static int read_body(hpc_passages *p)
     const uint8_t *d = p->data, *at = d + PASSAGE_HEADER;
     for (int k = 0; k < PASSAGE_COUNTS; k++) p->count[k] = hpc_get64(d + PASSAGE_AT_COUNTS + 8 * k);
     uint64_t text = p->count[PASSAGE_TEXT_BYTES], sets = p->count[PASSAGE_SETS_N];
-    uint64_t log2 = hpc_get64(d + PASSAGE_AT_MAP + 8), width = p->count[PASSAGE_WIDTH];
+    uint64_t log2 = hpc_get64(d + PASSAGE_AT_MAP + 8), bits = p->count[PASSAGE_BITS];
+    if (hpc_get32(d + PASSAGE_AT_VERSION) == 1) bits = bits <= 2 ? 8 * bits : 0;
     uint64_t segments = hpc_get64(d + PASSAGE_AT_MAP + 16);
-    if (p->count[PASSAGE_SOURCES_N] > HPC_PASSAGE_SOURCES_MOST || sets > 0x8000 || width - 1 > 1 ||
-        log2 > 63 || segments > UINT32_MAX || text > left ||
+    if (p->count[PASSAGE_SOURCES_N] > HPC_PASSAGE_SOURCES_MOST || sets > 0x8000 ||
+        bits - 1 >= HPC_FUSE_BITS_MOST || log2 > 63 || segments > UINT32_MAX || text > left ||
         sets * 2 * HPC_PASSAGE_SOURCES > left - text)
         return does_not_fit(p);
     left -= text + sets * 2 * HPC_PASSAGE_SOURCES;
     p->common = (uint32_t)(p->count[PASSAGE_SOURCES_N] + sets);
     p->map = (hpc_fuse){.seed = hpc_get64(d + PASSAGE_AT_MAP),
                         .segment_log2 = (uint32_t)log2,
-                        .segments = (uint32_t)segments};
+                        .segments = (uint32_t)segments,
+                        .bits = (uint32_t)bits};
     uint64_t slots = hpc_fuse_slots(&p->map);
-    if ((slots == 0) != (segments == 0) || left % width != 0 || slots != left / width)
-        return does_not_fit(p);
+    if ((slots == 0) != (segments == 0) || hpc_fuse_bytes(&p->map) != left) return does_not_fit(p);
+    _Static_assert((int)PASSAGE_HASH >= (int)HPC_FUSE_PAD, "the checksum follows the slots");
     if (slots > 0) p->map.slots = at + text + sets * 2 * HPC_PASSAGE_SOURCES;
     int rc = read_names(p, at);
     return rc < 0 ? rc : read_sets(p, at + text);
@@ -240,13 +243,12 @@ static int look_up(search *s)
 {
     const hpc_passages *p = s->p;
     int64_t n = passage_windows(&s->code);
-    bool wide = p->count[PASSAGE_WIDTH] == 2;
     uint64_t sum = 0;
     int rc = hpc_grow(&s->value, &s->value_cap, n + 1, sizeof *s->value);
     if (rc < 0) return rc;
     for (int64_t i = 0; i < n; i++) {
         hpc_fuse_at at = hpc_fuse_place(&p->map, passage_key(&sum, &s->code, i));
-        s->value[i] = wide ? hpc_fuse_wide(&p->map, &at) : hpc_fuse_narrow(&p->map, &at);
+        s->value[i] = hpc_fuse_value(&p->map, &at);
     }
     return HPC_OK;
 }

@@ -7,9 +7,9 @@
 
 #include "runtime/source/passage_priv.h"
 
-/* So many sets of sources have values of their own; with few sources a slot is one byte, and most
- * of its 256 values are none: that tells a window that is not there. */
-enum { FEW_SOURCES = 40, FEW_SETS = 48, SETS_MOST = 4096 };
+/* How many sets of sources get their own value. With few sources a slot has 7 bits: a window that
+ * is not in the map gets one of the at most 49 values that are in use in 49 of 128 cases. */
+enum { FEW_SOURCES = 40, FEW_SETS = 48, FEW_BITS = 7, SETS_MOST = 4096, MANY_BITS = 16 };
 enum { NOBODY, COMMON, FIRST_SET }; /* numbers of sets while they are made */
 
 typedef struct who { /* several sources, ascending */
@@ -255,7 +255,7 @@ static int choose_values(int64_t *sets, hpc_buf *text, hpc_passage_maker *m)
 }
 
 static int put_map(hpc_buf *out, hpc_fuse *f, int64_t *common_n, const hpc_passage_maker *m,
-                   int64_t common, int width)
+                   int64_t common, int bits)
 {
     int rc = HPC_E_NOMEM;
     int64_t n = 0;
@@ -270,7 +270,7 @@ static int put_map(hpc_buf *out, hpc_fuse *f, int64_t *common_n, const hpc_passa
         value[n++] = is_common ? (uint16_t)common : w->value;
         *common_n += is_common;
     }
-    TRY(hpc_fuse_build(f, out, key, value, n, width));
+    TRY(hpc_fuse_build(f, out, key, value, n, bits));
 out:
     hpc_free(key);
     hpc_free(value);
@@ -309,7 +309,7 @@ int hpc_passage_maker_finish(hpc_buf *out, hpc_passage_maker *m)
     static const uint8_t zeros[PASSAGE_HEADER] = {0};
     const size_t begin = out->n;
     int64_t sets = 0, common_n = 0, sources = hpc_map_n(m->source_of);
-    int width = sources > FEW_SOURCES ? 2 : 1;
+    int bits = sources > FEW_SOURCES ? MANY_BITS : FEW_BITS;
     uint8_t hash[PASSAGE_HASH];
     hpc_fuse map = {0};
     int rc;
@@ -317,11 +317,11 @@ int hpc_passage_maker_finish(hpc_buf *out, hpc_passage_maker *m)
     TRY(put_names(out, m));
     size_t text = out->n - begin - PASSAGE_HEADER;
     TRY(choose_values(&sets, out, m));
-    TRY(put_map(out, &map, &common_n, m, sources + sets, width));
+    TRY(put_map(out, &map, &common_n, m, sources + sets, bits));
     const uint64_t count[PASSAGE_COUNTS] = {[PASSAGE_TEXT_BYTES] = text,
                                             [PASSAGE_SOURCES_N] = (uint64_t)sources,
                                             [PASSAGE_SETS_N] = (uint64_t)sets,
-                                            [PASSAGE_WIDTH] = (uint64_t)width,
+                                            [PASSAGE_BITS] = (uint64_t)bits,
                                             [PASSAGE_TOKENS_N] = (uint64_t)m->tokens_n,
                                             [PASSAGE_WINDOWS_N] = (uint64_t)m->n,
                                             [PASSAGE_COMMON_N] = (uint64_t)common_n};

@@ -15,7 +15,7 @@
  * behind these COMMON; whatever is larger is no value. */
 #define PASSAGE_MAGIC "HPCPASSG"
 enum {
-    PASSAGE_VERSION = 1,
+    PASSAGE_VERSION = 2,    /* 1: PASSAGE_BITS is in bytes */
     PASSAGE_AT_VERSION = 8, /* 32 bits, then 32 of zero; all others 64 */
     PASSAGE_AT_LEXER = 16,  /* hpc_lexer_hash() of whoever made it */
     PASSAGE_AT_COUNTS = 24,
@@ -29,7 +29,7 @@ enum {
     PASSAGE_TEXT_BYTES, /* of the names, with their padding */
     PASSAGE_SOURCES_N,
     PASSAGE_SETS_N,
-    PASSAGE_WIDTH, /* bytes of a slot */
+    PASSAGE_BITS, /* of a slot */
     PASSAGE_TOKENS_N,
     PASSAGE_WINDOWS_N,
     PASSAGE_COMMON_N

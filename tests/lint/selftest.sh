@@ -98,7 +98,7 @@ commit() { # subject
 }
 commit 'Begin' && git rev-parse HEAD >tests/lint/subjects_since
 rebuild
-for lint in format layers link globals sizes headers words tidy arm; do clean $lint; done
+for lint in format layers link globals sizes tree headers words tidy arm; do clean $lint; done
 
 planted format runtime/base/bad.c 'bad.c:2' <<'END'
 /* bad.c: badly laid out. */
@@ -183,6 +183,7 @@ sed '4,43p' "$scratch/long.c" |
 printf '/* bad.c: wide. */\n/* %099d */\n' 0 | planted sizes runtime/base/bad.c '105 columns'
 echo 'int hpc_bad(void);' | planted sizes runtime/base/bad.c 'not what it is for'
 
+head -c 32000000 /dev/zero | planted tree data/bad.bin 'tree: 32[0-9]* bytes.*data/bad.bin 32000000'
 echo 'int hpc_bad(size_t n);' | planted headers runtime/base/bad.h 'alone as C11'
 printf '#include <stddef.h>\nint hpc_bad(char *new);\n' |
     planted headers runtime/link/link.h 'alone as C\+\+17'

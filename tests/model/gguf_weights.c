@@ -200,8 +200,9 @@ static void every_type_is_what_it_rounds_to(void **state)
     static const struct {
         hpc_dtype dtype, embed;
         int64_t number;
-    } types[] = {{HPC_F32, HPC_F32, 0},   {HPC_F16, HPC_F16, 1},   {HPC_BF16, HPC_BF16, 32},
-                 {HPC_Q8_0, HPC_Q8_0, 7}, {HPC_Q4_0, HPC_Q8_0, 2}, {HPC_Q4_K, HPC_Q8_0, 14}};
+    } types[] = {{HPC_F32, HPC_F32, 0},   {HPC_F16, HPC_F16, 1},    {HPC_BF16, HPC_BF16, 32},
+                 {HPC_Q8_0, HPC_Q8_0, 7}, {HPC_Q6_K, HPC_Q6_K, 18}, {HPC_Q4_0, HPC_Q8_0, 2},
+                 {HPC_Q4_K, HPC_Q8_0, 14}};
     char path[PATH_MAX], line[400] = "";
     hpc_model_config c = wide(512), again;
     hpc_test_path(path, *state, "a.gguf");
@@ -341,8 +342,8 @@ static void what_gguf_cannot_say_is_named(void **state)
     test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_UNSUPPORTED,
                "files of a llama in GGUF cannot store it");
     c = fixture("llama", NULL);
-    o.dtype = HPC_Q6_K;
-    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q6_K: GGUF files need");
+    o.dtype = HPC_Q5_K;
+    test_fails(hpc_weights_save_gguf(path, &c, &o), HPC_E_ARG, "dtype=q5_K: GGUF files need");
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */

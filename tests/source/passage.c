@@ -86,9 +86,10 @@ static hpc_passage_list asked(const hpc_passages *p, const hpc_tokens *t)
     return l;
 }
 
-/* Of the texts at every offset, between other code: from 40 tokens on all are found. Of shorter
- * ones than 37 one window or two must be there by accident, 3 in 256 each, before or behind the
- * run. */
+/* Excerpts of the texts at every offset, between other code: all of 40 tokens and more are found.
+ * For 33 to 36 tokens a foreign window before or after the run must get a value that fits, for 29
+ * to 32 two of them; each does in 3 of 128 cases. The means are 47 and 1.6 of 1,000 excerpts.
+ * Neighbouring excerpts share windows, so the counts vary more than independent ones. */
 static void every_run_is_found(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void every_run_is_found(void **state)
                 assert_int_equal(x->sources_n, 1);
                 assert_string_equal(s->repository, owner[k].repository);
                 assert_string_equal(s->licence, owner[k].licence);
-                assert_in_range(x->first, 42, 53); /* some too many by accident */
+                assert_in_range(x->first, 42, 53); /* foreign windows that fit */
                 assert_in_range(x->last, 50 + n - 3, 50 + n + 8);
                 exact += x->first >= 50 && x->last <= 50 + n;
                 assert_int_equal(x->tokens, x->last - x->first);
@@ -125,9 +126,10 @@ static void every_run_is_found(void **state)
             hpc_passage_list_release(&l);
             hpc_tokens_release(&t);
         }
-        if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 10 * 9, LENGTH);
-        if (n <= 36) assert_in_range(found, 0, LENGTH / 20);
-        if (n <= 32) assert_in_range(found, 0, LENGTH / 200);
+        /* No foreign window fits at either end: about 900 of 960 here. */
+        if (n >= HPC_PASSAGE_TOKENS) assert_in_range(exact, LENGTH / 20 * 17, LENGTH);
+        if (n <= 36) assert_in_range(found, 0, LENGTH / 10);
+        if (n <= 32) assert_in_range(found, 0, LENGTH / 100);
     }
     hpc_passages_close(p);
     hpc_buf_release(&file);
@@ -335,7 +337,7 @@ static void damage_is_seen(void **state)
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SOURCES_N, "are inconsistent"},
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N, "are inconsistent"},
                  {PASSAGE_AT_COUNTS + 8 * PASSAGE_SETS_N + 7, "are inconsistent"},
-                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_WIDTH, "are inconsistent"},
+                 {PASSAGE_AT_COUNTS + 8 * PASSAGE_BITS, "are inconsistent"},
                  {PASSAGE_AT_MAP + 8, "are inconsistent"},
                  {PASSAGE_AT_MAP + 16, "are inconsistent"},
                  {PASSAGE_AT_MAP + 23, "are inconsistent"}};
@@ -367,6 +369,45 @@ static void damage_is_seen(void **state)
     assert_int_equal(hpc_passages_open(&p, "build/no.passages"), HPC_E_IO);
     assert_non_null(strstr(hpc_error_get()->text, "no.passages"));
     hpc_error_clear();
+}
+
+/* Version 1 has the width of a slot in bytes. */
+static void reads_version_1(void **state)
+{
+    (void)state;
+    enum { MANY = 41 }; /* sources enough for slots of 16 bits */
+    hpc_passage_maker *m = NULL;
+    hpc_buf file = {0};
+    char name[32];
+    hpc_tokens t[MANY];
+    assert_int_equal(hpc_passage_maker_create(&m), 0);
+    for (int k = 0; k < MANY; k++) {
+        t[k] = code((uint64_t)k, 200);
+        assert_int_equal(hpc_passage_maker_pick(m, &t[k]), 0);
+    }
+    for (int k = 0; k < MANY; k++) {
+        snprintf(name, sizeof name, "a/%d", k);
+        assert_int_equal(hpc_passage_maker_learn(m, name, "MIT", &t[k]), 0);
+    }
+    assert_int_equal(hpc_passage_maker_finish(&file, m), 0);
+    uint8_t *d = (uint8_t *)file.data, *bits = d + PASSAGE_AT_COUNTS + 8 * PASSAGE_BITS;
+    assert_int_equal(hpc_get64(bits), 16);
+    hpc_put32(d + PASSAGE_AT_VERSION, 1);
+    seal(&file);
+    refuses(&file, file.n, "do not fit"); /* 16 bytes */
+    hpc_put64(bits, 2);
+    seal(&file);
+    hpc_passages *p = parsed(&file);
+    for (int k = 0; k < MANY; k++) {
+        hpc_passage_list l = asked(p, &t[k]);
+        assert_int_equal(l.n, 1);
+        assert_int_equal(l.item[0].source[0], k);
+        hpc_passage_list_release(&l);
+        hpc_tokens_release(&t[k]);
+    }
+    hpc_passages_close(p);
+    hpc_passage_maker_free(m);
+    hpc_buf_release(&file);
 }
 
 static int make_and_find(void *user)
@@ -412,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup(many_sources, setup),
         cmocka_unit_test_setup(nothing_at_all, setup),
         cmocka_unit_test_setup(damage_is_seen, setup),
+        cmocka_unit_test_setup(reads_version_1, setup),
         cmocka_unit_test_setup(out_of_memory, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
