@@ -106,7 +106,8 @@ int report_read(report_run *r, hpc_arena *a, const char *path, int64_t smooth)
     if (!file) return HPC_E_NOMEM;
     r->path = path;
     if (!hpc_file_exists(file))
-        return hpc_fail(HPC_E_ARG, "%.300s is no run's folder: it has no metrics.csv", path);
+        return hpc_fail(HPC_E_ARG, "%.300s is not the folder of a run: metrics.csv is missing",
+                        path);
     TRY(hpc_metrics_read(&r->t, file));
     if (r->t.n == 0) return hpc_fail(HPC_E_FORMAT, "%.300s has no steps yet", file);
     r->window = smooth > 0 ? smooth : (r->t.n + 99) / 100;

@@ -169,7 +169,7 @@ out:
     return rc;
 }
 
-static const char UNSTEADY[] = "what the serial program prints changes from one run to the next";
+static const char UNSTEADY[] = "the output of the serial program changes from run to run";
 
 static int run_serial(state *z, const char **failed)
 {

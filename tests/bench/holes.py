@@ -8,7 +8,8 @@ Every second block keeps its closing bracket, as editors insert it. Report, for 
   complete    exit status 0: the program reports the completion as complete
   empty       complete, and nothing was added
   parse       of the complete ones: the file has no syntax error (by `clang -fsyntax-only`) that it did not have before
-  close       of the complete ones: the file's brackets pair as they did before
+  close       of the complete ones: the file's brackets pair as they did before; for a line without braces, since it may
+              open a block
   duplicate   of the complete ones: the last line repeats the next line of the file (longer than four characters)
   exact       of the complete ones: the text that was removed, blanks aside
   seconds     median and 95th percentile of the time per hole
@@ -89,7 +90,8 @@ def line_hole(text, bare, draw):
 
 
 def block_hole(text, bare, draw, function):
-    chosen = [b for b in blocks(bare) if is_function(bare, b[0]) == function and (not function or b[1] - b[0] < 4000)]
+    alone = lambda b: re.match(r"[ \t]*;?[ \t]*\n", bare[b[1] + 1 :])  # nothing else on the line of its end
+    chosen = [b for b in blocks(bare) if alone(b) and is_function(bare, b[0]) == function and (not function or b[1] - b[0] < 4000)]
     if not chosen:
         return None
     begin, end, _ = draw.choice(chosen)
@@ -142,7 +144,7 @@ def score(o, hole, kind):
     truth = next((l.strip() for l in reversed(text[begin:end].split("\n")) if l.strip()), "")
     return {"kind": kind, "file": str(path), "begin": begin, "end": end, "text": added, "finish": first.get("finish", first.get("stop")), "complete": status == 0,
             "empty": not added.strip(), "seconds": seconds,
-            "parse": syntax_errors(path, filled) <= syntax_errors(path, text), "close": brackets(code(filled)) == brackets(code(text)),
+            "parse": syntax_errors(path, filled) <= syntax_errors(path, text), "close": brackets(code(filled))[kind == "line":] == brackets(code(text))[kind == "line":],
             "duplicate": len(last) > 4 and last == following and truth != following,
             "exact": "".join(added.split()) == "".join(text[begin:end].split())}
 

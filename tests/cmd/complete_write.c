@@ -105,7 +105,7 @@ static void announced_stop_leaves_the_file_unchanged(void **state)
         interrupt(root_of(state), "--write --samples 64 --check none --max-tokens 64", delay, &err);
         stopping = err.n > 0 && strstr(err.data, "stopping; the file stays unchanged");
         if (stopping) assert_true(is_unchanged());
-        if (stopping) hpc_test_says(err.data, "stopped before the completion was whole");
+        if (stopping) hpc_test_says(err.data, "stopped before the completion was finished");
         stops += stopping;
     }
     assert_true(stops > 0);

@@ -130,7 +130,7 @@ static void types_that_bound_the_trip_count_get_no_threads(void **state)
     hpc_test_says(o.out, "no directive: its types allow at most 1024 iterations of about");
     run(state, NULL, "pragma -p none --fix @a.c", &after);
     hpc_test_says(o.out, "a.c:6: #pragma omp parallel for if(n > ");
-    hpc_test_says(o.out, "1 directive put in\n");
+    hpc_test_says(o.out, "1 directive inserted\n");
     hpc_buf_release(&after);
 }
 

@@ -96,7 +96,7 @@ static void device_code_gets_no_directive(void **state)
     assert_null(strstr(o.out, "a.cu:10:"));
     hpc_test_says(o.out, "a.cu:16: #pragma omp parallel for");
     hpc_test_says(o.out, "a.cu:21: #pragma omp parallel for");
-    hpc_test_says(o.out, "2 directives put in\n");
+    hpc_test_says(o.out, "2 directives inserted\n");
 }
 
 /* A macro's "do ... while (0)" is one statement: no loop itself, and none around another. */

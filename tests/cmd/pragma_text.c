@@ -42,7 +42,7 @@ static void evidence_takes_few_lines(void **state)
                          "accesses (15 pairs)\n");
     assert_in_range(lines, 1, 7);
     run(state, "pragma @many.c --json");
-    hpc_test_says(o.out, "q4[i] and q5[i] (line 15) may come from one pointer"); /* every pair */
+    hpc_test_says(o.out, "q4[i] and q5[i] (line 15) may derive from one pointer"); /* every pair */
     hpc_buf_release(&text);
 }
 

@@ -128,7 +128,7 @@ static void program_that_prints_its_compiler_is_compared(void **state)
     test_ok(hpc_file_save(hpc_test_path(path, *state, "build.sh"), build, strlen(build)));
     run(state, 0, "pragma @p.c --folder @ --verify run --build sh\tbuild.sh --run ./p");
     hpc_test_says(o.out, "/p.c:6: parallel\n");
-    hpc_test_says(o.out, "run: with 1, 2 and 4 threads the output is the serial one");
+    hpc_test_says(o.out, "run: with 1, 2 and 4 threads the output equals that of the serial run");
 }
 
 /* ---- tools in PATH -----------------------------------------------------------------------------

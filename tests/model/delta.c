@@ -170,7 +170,7 @@ static void rejects_missing_and_changed_base(void **state)
     test_ok(hpc_file_save(p.base, bytes.data, bytes.n));
     rejects(hpc_model_config_read(&c, p.delta), "from another base.gguf");
     assert_int_equal(remove(p.base), 0);
-    rejects(hpc_model_config_read(&c, p.delta), "base.gguf, which is not beside it");
+    rejects(hpc_model_config_read(&c, p.delta), "base.gguf, which is not in its folder");
     hpc_buf_release(&bytes);
 }
 
