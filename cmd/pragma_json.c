@@ -1,5 +1,5 @@
 /*
- * pragma_json.c: what is found of files' loops, for programs: the list that the README describes.
+ * JSON output of `hpccoder pragma`; docs/json.md describes the keys.
  */
 #include "cmd/pragma.h"
 

@@ -1,6 +1,6 @@
 /*
- * pragma_sarif.c: what is found of files' loops as a log in SARIF 2.1.0: directives that are
- * proposed, with the change that puts them in, and those that are wrong.
+ * SARIF 2.1.0 output of `hpccoder pragma`: proposed directives with the edits that insert them, and
+ * wrong directives.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * pragma_text.c: what is found of a file's loops, for people: where, the source with a line under
- * it, what is proposed, what that assumes, and what it rests on.
+ * Text output of `hpccoder pragma`: for each loop its position and source line, the directive, its
+ * assumptions, and a few lines of evidence.
  */
 #include <string.h>
 

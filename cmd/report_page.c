@@ -2,7 +2,7 @@
  * report_page.c: a training report as one HTML page: summary, plots, and folded tables of numbers
  * and settings. It needs no script, no gnuplot and no other file.
  *
- * Each plot is there twice, for wide and for narrow windows; the style sheet shows one of them.
+ * Each plot occurs twice, for wide and for narrow windows; the style sheet shows one of them.
  */
 #include <math.h>
 #include <string.h>

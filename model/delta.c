@@ -58,15 +58,17 @@ static int open_base(model_file *f)
     const char *end = strrchr(f->path, '/');
     TRY(hpc_buf_printf(&path, "%.*s%s", end ? (int)(end + 1 - f->path) : 0, f->path, name));
     if (!hpc_file_exists(path.data))
-        TRY(hpc_fail(HPC_E_IO, "%s holds differences from %s, which is not in its folder: put it there",
+        TRY(hpc_fail(HPC_E_IO,
+                     "%s holds differences from %s, which is not in its folder: put it there",
                      f->path, name));
     TRY(hpc_gguf_open(&f->gguf, path.data));
     hash_text(is, f->gguf);
     if (strcmp(is, hash) != 0)
-        TRY(hpc_fail(HPC_E_FORMAT,
-                     "%s holds differences from another %s than the one in its folder: put the base "
-                     "that it was exported with there, or export it again with --delta-from",
-                     f->path, name));
+        TRY(hpc_fail(
+            HPC_E_FORMAT,
+            "%s holds differences from another %s than the one in its folder: put the base "
+            "that it was exported with there, or export it again with --delta-from",
+            f->path, name));
 out:
     hpc_buf_release(&path);
     return rc;

@@ -141,7 +141,7 @@ static bool is_optional(const char *feature)
     return strstr(feature, "heat") || strcmp(feature, "cold") == 0;
 }
 
-/* Files with this column have features of a version that counted tests too. */
+/* Files with this column come from a version that also counted tests. */
 static bool is_retired(const char *feature)
 {
     return strcmp(feature, "aside") == 0;

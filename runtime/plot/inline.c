@@ -326,8 +326,8 @@ static void put_key_entry(canvas *c, int64_t s, double x, double y)
     hpc_buf_text(c->out, "\"/>\n");
 }
 
-/* Puts the key beside the y axis's name if it fits there, else into rows below it. Returns how many
- * rows these are. */
+/* Puts the key next to the y axis's name if it fits there, else into rows below it. Returns how
+ * many rows these are. */
 static int lay_key(canvas *c, bool draws)
 {
     double free = c->width - RIGHT - (LEFT - 50) - text_width(c->p->y_label), sum = key_width(c);
@@ -345,7 +345,7 @@ static int lay_key(canvas *c, bool draws)
     return row;
 }
 
-/* ---- what lies behind and above --------------------------------------------- */
+/* ---- background and foreground --------------------------------------------- */
 
 static void put_strips(canvas *c)
 {

@@ -57,7 +57,9 @@ static void model_that_only_repeats_is_closed_or_incomplete(void **state)
     hpc_test_says(o.out, "    a += 1;\n}\n");
     complete(state, broken, 1, COMPLETE);
     assert_int_equal(o.code, 1);
-    hpc_test_says(o.err, "f.c:3: the completion is incomplete: the model repeats itself within the first statement");
+    hpc_test_says(
+        o.err,
+        "f.c:3: the completion is incomplete: the model repeats itself within the first statement");
 }
 
 static void model_that_never_ends_stops_at_a_limit(void **state)
@@ -79,7 +81,9 @@ static void model_that_ends_at_once_has_nothing_to_add(void **state)
     static const hpc_test_phrase silent[] = {{"\n\n", {HPC_CHAIN_END}}};
     complete(state, silent, 1, COMPLETE " --write");
     assert_int_equal(o.code, 1);
-    hpc_test_says(o.err, "f.c:3: the completion is incomplete: the model ended it within the first statement");
+    hpc_test_says(
+        o.err,
+        "f.c:3: the completion is incomplete: the model ended it within the first statement");
     assert_true(file_is_unchanged(state));
 }
 

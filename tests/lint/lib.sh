@@ -18,7 +18,7 @@ files() {
 
 # The C files of the product, tests aside.
 product() {
-    files '*.c' '*.h' | grep -v '^tests/'
+    files '*.c' '*.h' | grep -vE '^(tests|examples)/'
 }
 
 # FILE:LINE:TEXT of code: comments removed and strings emptied, so that only code is searched.

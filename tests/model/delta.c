@@ -1,6 +1,6 @@
 /*
- * delta.c: models stored as differences from a base: what they round to, that every reader merges
- * them, and what is rejected.
+ * Tests of model/delta.c: rounding of differences from a base model, merging by every reader, and
+ * rejected files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -237,7 +237,7 @@ static void wrong_attributes_are_named(void **state)
          2,
          .attr.matmul = {.alpha = 1, .act = 17},
          HPC_E_ARG,
-         "act 17"},
+         "unknown activation 17"},
         {&hpc_op_matmul,
          2,
          {test_type(HPC_I8, 4, 5), test_type(HPC_I8, 5, 7)},

@@ -394,7 +394,7 @@ static void reads_version_1(void **state)
     assert_int_equal(hpc_get64(bits), 16);
     hpc_put32(d + PASSAGE_AT_VERSION, 1);
     seal(&file);
-    refuses(&file, file.n, "do not fit"); /* 16 bytes */
+    refuses(&file, file.n, "are inconsistent"); /* 16 bytes */
     hpc_put64(bits, 2);
     seal(&file);
     hpc_passages *p = parsed(&file);

@@ -169,7 +169,7 @@ static void a_damaged_checkpoint_falls_back_to_the_one_before(void **state)
     assert_non_null(strstr(j.line, "step 3 is damaged"));
     damage(&j, "step-00000002.safetensors");
     test_fails(hpc_checkpoint_load(&c, &found, t, j.folder, hear, &j), HPC_E_FORMAT,
-               "none of its 2 checkpoints is whole");
+               "all of its 2 checkpoints are damaged");
     hpc_trainer_close(t);
     hpc_loader_close(j.loader);
 }
