@@ -48,6 +48,7 @@ class Check:
             f for f in self.files if f == "Makefile" or f.endswith(".mk"))
         self.faults, self.count = set(), dict.fromkeys(("links", "names", "commands", "left"), 0)
         self.given = given
+        self.updates = []  # (page, index of the first line, lines, what replaces them)
 
     def fault(self, page, line, text):
         self.faults.add((page.path, line, text))
@@ -138,12 +139,24 @@ class Check:
                 self.fault(page, line, "exit status %d: %s" % (status, text))
             elif expected is not None:
                 wrong = transcript.difference(expected, printed)
-                if wrong:
+                if wrong and self.given.update and not any(x.strip() == "..." for x in expected):
+                    self.updates.append((page.path, line + text.count("\n"), len(expected),
+                                         printed))
+                elif wrong:
                     self.fault(page, line, wrong)
         late = len(done) < len(parts)
         if late and not self.given.quick:
             self.fault(page, block.line, "runs longer than %d s" % self.given.limit)
         return not late
+
+    def update(self):
+        for path, at, n, printed in sorted(self.updates, reverse=True):
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            lines[at:at + n] = printed.rstrip("\n").split("\n") if printed.strip() else []
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+            print("%s:%d: updated" % (path, at))
 
     def run(self):
         for page in self.pages.values():
@@ -153,6 +166,7 @@ class Check:
         self.faults.update((name, 1, fault) for name, fault in self.options.faults_of_help())
         if not self.given.no_run:
             self.run_pages()
+            self.update()
         for path, line, text in sorted(self.faults):
             print("%s:%d: %s" % (path, line, text))
         print("docs-check: %d pages, %d links, %d names, %d commands run, %d blocks left out, "
@@ -182,6 +196,8 @@ def main():
     parser.add_argument("--program", required=True, help="the hpccoder to run")
     parser.add_argument("--quick", type=float, metavar="SECONDS", help="time for all commands")
     parser.add_argument("--limit", type=float, default=900, help="seconds for one block")
+    parser.add_argument("--update", action="store_true",
+                        help="put the printed lines into the pages; then read the difference")
     parser.add_argument("--no-run", action="store_true", help="run no commands")
     parser.add_argument("pages", nargs="*", help="README.md, CONTRIBUTING.md and docs/*.md")
     given = parser.parse_args()
