@@ -88,7 +88,7 @@ static int find_passages(char out[PATH_MAX], const char *model)
     return HPC_OK;
 }
 
-/* What a part of the server lacks is reported to the editor; the other parts work. */
+/* The editor gets one message for a part that cannot start; the other parts work. */
 static const char *why_not(char *out, size_t n, const char *part)
 {
     snprintf(out, n, "hpccoder: no %s: %s", part, hpc_error_get()->text);

@@ -46,7 +46,7 @@ static size_t put_context(hunk *h, size_t at, uint32_t most)
     return end;
 }
 
-/* What stays of the line is no change, if it stays as it is. */
+/* A line that the edit keeps becomes context. */
 static void put_change(hunk *h, const hpc_directive_edits *c, const hpc_directive_edit *x)
 {
     const char *old = h->f->d.text.data + x->at, *to = c->text.data + x->to;

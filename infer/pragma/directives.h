@@ -53,7 +53,7 @@ int hpc_directives_find(hpc_directive_file *f, hpc_checker *checker,
 /* All but path and text. */
 void hpc_directive_file_release(hpc_directive_file *f);
 
-/* Whether the directive that a loop has gives a wrong result. */
+/* The loop has a directive that gives a wrong result. */
 bool hpc_directive_is_wrong(const hpc_pragma_loop *l);
 const char *hpc_directive_advice(const hpc_pragma_loop *l); /* what to do about it; NULL: nothing */
 

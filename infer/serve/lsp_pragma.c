@@ -268,7 +268,7 @@ out:
     return rc;
 }
 
-/* Whether the client asks for actions of this kind: "source" asks for all below it. */
+/* The client asks for actions of this kind: "source" asks for all kinds below it. */
 static bool is_wanted(const hpc_json *params, const char *kind)
 {
     const hpc_json *context = hpc_json_get(params, "context");

@@ -51,7 +51,7 @@ static void save(void **state, const char *name)
     test_ok(hpc_file_save(hpc_test_path(path, *state, name), CODE, sizeof CODE - 1));
 }
 
-/* What the command leaves of the same text. */
+/* The command leaves the same bytes. */
 static void is_fixed(void **state, const char *name)
 {
     char path[PATH_MAX], words[PATH_MAX];

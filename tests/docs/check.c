@@ -135,7 +135,7 @@ static void runs_the_commands_of_a_session_that_varies(void **state)
             "docs/usage.md:11: exit status 1");
 }
 
-/* What the commands of a page make, a repository included, is gone when the next page is run. */
+/* Each page starts without the files and repositories that the page before it made. */
 static void pages_start_in_a_clean_copy(void **state)
 {
     const hpc_test_folder *f = *state;
