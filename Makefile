@@ -156,14 +156,16 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 	$(call say,GEN)
 	$(Q)$< --completion bash > $@.new && mv $@.new $@
 
-# ---- tests: tests/<room>/<file>.c is one program; tests/support/ is linked to all ----
+# ---- tests: tests/<room>/<file>.c is one program; each links what it uses of tests/support/ ----
 TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
-SUPPORT := $(call obj,$(wildcard tests/support/*.c))
+SRC_support := $(wildcard tests/support/*.c)
+SUPPORT := $(if $(SRC_support),$(B)/libhpc-support.a)
+$(eval $(call room,support))
 WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
         fsync rename ftruncate close fstat mkdir
 # Gold, where it is there, links three hundred programs in half the time.
-WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%)) $(if $(shell command -v ld.gold),-fuse-ld=gold)
+WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.gold),-fuse-ld=gold)
 # The thread sanitizer of gcc 12 needs a plain address space; where that is refused, it must do.
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
@@ -177,7 +179,7 @@ UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
 SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
 $(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
 	$(call say,LINK)
-	$(Q)$(LINKER) $(WRAPPED) $< $(SUPPORT) -Wl,--start-group $(LINK) -Wl,--end-group -lcmocka \
+	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LINK) -Wl,--end-group -lcmocka \
 	    $(LIBRARIES) -o $@
 
 # Fuzz targets are libFuzzer's, so clang builds them: `make fuzz`.

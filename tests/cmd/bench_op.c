@@ -18,7 +18,7 @@
 #include "runtime/device/device.h"
 #include "tests/support/command.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 /* ---- running the program ------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "train/train.h"
 
 static hpc_test_outcome o;

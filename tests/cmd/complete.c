@@ -16,7 +16,7 @@
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static hpc_test_outcome o;
 

@@ -14,7 +14,7 @@
 #include "tests/support/chain.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static hpc_test_outcome o;
 

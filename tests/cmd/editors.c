@@ -17,7 +17,7 @@
 #include "tests/source/check.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define CODE                                                                                       \
     "/* \xc3\xa9\xf0\x9f\x98\x80 */ double dot(int n, const double *x, const double *y)\n{\n"      \

@@ -19,7 +19,7 @@
 #include "model/model.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define LLAMA "tests/fixtures/families/llama"
 

@@ -15,7 +15,7 @@
 #include "runtime/base/base.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define PILOT "pilot/pilot.gguf"
 #define LLAMA "tests/fixtures/families/llama"

@@ -18,7 +18,7 @@
 #include "cmd/pragma_each.h"
 #include "tests/source/check.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static hpc_test_outcome o, other;
 

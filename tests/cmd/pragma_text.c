@@ -13,7 +13,7 @@
 #include "tests/source/check.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static hpc_test_outcome o;
 

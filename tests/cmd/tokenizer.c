@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/command.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "tokenizer/tokenizer.h"
 
 #define MODEL  "tests/fixtures/tokenizer/ours.model"

@@ -8,7 +8,7 @@
 
 #include "infer/complete/context.h"
 #include "tests/complete/at.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static const hpc_context_options usual = HPC_CONTEXT_DEFAULTS;
 

@@ -12,7 +12,7 @@
 #include "infer/complete/priv.h"
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define SUB "      subroutine s(n, a)\n      real a(n)\n"
 #define ABC "alpha(i) + beta(i) + "

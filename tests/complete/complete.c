@@ -14,7 +14,7 @@
 #include "model/tokenizer.h"
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define PILOT "pilot/pilot.gguf"
 #define FILE_                                                                                      \

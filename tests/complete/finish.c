@@ -14,7 +14,7 @@
 #include "tests/complete/at.h"
 #include "tests/support/chain.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define OPEN_FUNCTION "int f(int a)\n{\n@"
 

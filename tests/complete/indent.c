@@ -13,7 +13,7 @@
 #include "infer/complete/priv.h"
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define FOUR "void f(void)\n{\n    int a;\n    for (;;) {\n        a++;\n        b();\n    }\n}\n"
 #define TWO  "void f(void)\n{\n  int a;\n  for (;;) {\n    a++;\n    b();\n  }\n}\n"

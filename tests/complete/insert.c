@@ -16,7 +16,7 @@
 #include "runtime/source/bracket.h"
 #include "tests/support/chain.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { POSITIONS = 1000, PHRASES = 16, TOKENS = 40 };
 

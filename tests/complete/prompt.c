@@ -14,7 +14,7 @@
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
 #include "tests/support/tokenizer.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define OURS "tests/fixtures/tokenizer/ours.model"
 

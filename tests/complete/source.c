@@ -13,7 +13,7 @@
 #include "infer/complete/source.h"
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { MOST = 4 };
 

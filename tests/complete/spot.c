@@ -11,7 +11,7 @@
 
 #include "infer/complete/complete.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 typedef struct example {
     const char *bytes;

@@ -13,7 +13,7 @@
 #include "infer/complete/priv.h"
 #include "tests/complete/at.h"
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 /* '~' is where the text that comes ends; without one all of it belongs to the place. */
 typedef struct example {

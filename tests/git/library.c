@@ -11,7 +11,7 @@
 
 #include "config.h"
 #include "runtime/git/priv.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static void all_functions_are_found(void **state)
 {

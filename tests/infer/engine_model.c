@@ -18,7 +18,7 @@
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { PROMPT = 40, MADE = 12, REPEATED = 1 << 16 };
 

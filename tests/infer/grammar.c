@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tests/support/grammar.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 /* ---- brackets -------------------------------------------------------------------------------- */
 

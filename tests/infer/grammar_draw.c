@@ -12,7 +12,7 @@
 #include "infer/grammar_openmp.h"
 #include "tests/support/grammar.h"
 #include "tests/support/loops.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { MOST_TEXT = 4096 };
 

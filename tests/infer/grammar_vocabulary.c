@@ -12,7 +12,7 @@
 #include "infer/engine.h"
 #include "tests/support/fault.h"
 #include "tests/support/grammar.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static const char *const files[] = {
     HPC_TEST_PILOT,

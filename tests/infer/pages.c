@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "infer/pages.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { PAGE = 4, PAGES = 40, MOST = 64, SEQUENCES = 6, OPERATIONS = 30000 };
 

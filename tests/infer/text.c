@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "infer/text.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static const char *const files[] = {
     "tests/fixtures/tokenizer/llama.model", "tests/fixtures/tokenizer/ours.model",

@@ -15,7 +15,7 @@
 
 #include "model/model.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define SIZES                                                                                      \
     "\"vocab_size\":100,\"hidden_size\":64,\"num_hidden_layers\":3,\"num_attention_heads\":8,"     \

@@ -15,7 +15,7 @@
 #include "model/priv.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 #define PILOT "pilot/pilot.gguf"
 #define LLAMA "tests/fixtures/families/llama"

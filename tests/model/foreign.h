@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/model/gguf.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 typedef struct foreign_edit {
     const char *key; /* "" or a key of tokenizer.ggml, without that */

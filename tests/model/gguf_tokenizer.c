@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tests/model/gguf.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "tokenizer/tokenizer.h"
 
 static int zeros(float *out, const hpc_model_tensor *t, void *user)

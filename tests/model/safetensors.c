@@ -14,7 +14,7 @@
 #include "model/priv.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static const float matrix[6] = {1, 2, 3, -4, 5, 0.5f};
 static const uint16_t halves[3] = {0x3F80, 0xC000, 0x0000};

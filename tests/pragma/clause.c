@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "infer/pragma/clause.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static clause_list read(hpc_arena *a, const char *text)
 {

@@ -11,7 +11,7 @@
 
 #include "infer/serve/lsp.h"
 #include "infer/serve/rpc.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 typedef struct lsp_client {
     hpc_lsp_options o;

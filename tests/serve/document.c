@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "infer/serve/document.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 /* e with an acute accent has 2 bytes and 1 unit of UTF-16, the smiling face has 4 and 2. */
 #define FACE "\xf0\x9f\x98\x80"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "infer/serve/rpc.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 /* Reads a stream, which is at most a pipe's capacity. Returns what the last read returned. */
 static int read_all(const char *stream, int *messages, hpc_buf *last)

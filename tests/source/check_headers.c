@@ -11,7 +11,7 @@
 
 #include "runtime/source/check_priv.h"
 #include "tests/support/folder.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 static hpc_checker checker;
 

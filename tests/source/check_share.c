@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "runtime/source/check_share.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 struct hpc_clang_unit {
     int number;

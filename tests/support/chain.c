@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { BYTES = 256, END = BYTES, FIRST = BYTES + 1, HEAD = 64, SHARP = 8 };
 

@@ -11,7 +11,7 @@
 
 #include "model/tokenizer.h"
 #include "tests/support/grammar.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 hpc_grammar_rule hpc_test_rule(hpc_grammar_kind kind)
 {

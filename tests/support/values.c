@@ -12,24 +12,6 @@
 #include "runtime/program/run/priv.h"
 #include "tests/support/values.h"
 
-void hpc_test_ok(int rc, const char *expr, const char *file, int line)
-{
-    if (rc >= 0) return;
-    print_error("%s:%d: %s: %s\n", file, line, expr, hpc_error_get()->text);
-    _assert_true(0, expr, file, line);
-}
-
-void hpc_test_fails(int rc, int code, const char *part, const char *file, int line)
-{
-    const char *text = hpc_error_get()->text;
-    bool right = rc == code && strstr(text, part);
-    if (!right)
-        print_error("%s:%d: code %d, text '%s'; wanted %d, '%s'\n", file, line, rc, text, code,
-                    part);
-    hpc_error_clear();
-    _assert_true(right, part, file, line);
-}
-
 int64_t hpc_test_n(const hpc_program *p, hpc_value v)
 {
     int64_t n = 1;

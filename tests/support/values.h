@@ -7,13 +7,7 @@
 
 #include "runtime/program/op/op.h"
 #include "runtime/program/run/run.h"
-
-/* Asserts rc >= 0, printing the recorded error otherwise. */
-#define test_ok(expr) hpc_test_ok((expr), #expr, __FILE__, __LINE__)
-void hpc_test_ok(int rc, const char *expr, const char *file, int line);
-/* Asserts that rc == code and that the recorded text contains `part`; clears the record. */
-#define test_fails(expr, code, part) hpc_test_fails((expr), (code), (part), __FILE__, __LINE__)
-void hpc_test_fails(int rc, int code, const char *part, const char *file, int line);
+#include "tests/support/expect.h"
 
 int64_t hpc_test_n(const hpc_program *p, hpc_value v);
 /* Elements as doubles, rounded to the value's dtype; integers too. */

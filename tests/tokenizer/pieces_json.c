@@ -5,7 +5,7 @@
 #include "tests/tokenizer/small.h"
 
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 
 enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "tokenizer/priv.h"
 
 static int setup(void **state)

@@ -9,7 +9,7 @@
 
 #include "tests/support/fault.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "tokenizer/priv.h"
 
 static int setup(void **state)

@@ -5,7 +5,7 @@
 #include "tests/tokenizer/spm_model.h"
 
 #include "tests/support/fault.h"
-#include "tests/support/values.h"
+#include "tests/support/expect.h"
 #include "tokenizer/priv.h"
 
 static int setup(void **state)
