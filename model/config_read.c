@@ -161,6 +161,7 @@ static int read_key(hpc_model_config *c, const model_key *k, const hpc_json *o)
     case MODEL_KEY_ACT:
         *(int *)at = (int)k->fallback;
         return absent ? HPC_OK : read_act(at, v, k->name);
+    case MODEL_KEY_ALIAS:
     case MODEL_KEY_ZERO: break;
     }
     return HPC_OK;
@@ -173,7 +174,9 @@ static int read_token(int64_t *out, const hpc_model_config *c, const hpc_json *o
     const hpc_json *v = hpc_json_get(o, key);
     *out = !v && fallback < c->vocab ? fallback : -1;
     if (hpc_json_kind_of(v) == HPC_JSON_LIST) v = hpc_json_at(v, 0);
-    return given(v) ? hpc_json_int(out, v, key) : HPC_OK;
+    int rc = given(v) ? hpc_json_int(out, v, key) : HPC_OK;
+    if (*out >= c->vocab) *out = -1; /* a default of the family that the vocabulary does not reach */
+    return rc;
 }
 
 static int read_dtype(hpc_dtype *out, const hpc_json *o)
@@ -266,7 +269,7 @@ out:
 static const model_key *key_of(const model_family *f, size_t offset)
 {
     for (const model_key *k = f->key; k->name; k++)
-        if (k->offset == offset && k->kind != MODEL_KEY_ZERO) return k;
+        if (k->offset == offset && k->kind < MODEL_KEY_ALIAS) return k;
     return NULL;
 }
 

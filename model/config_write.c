@@ -45,7 +45,8 @@ static void put_key(hpc_json_out *w, const model_key *k, const hpc_model_config 
 {
     const void *at = (const char *)c + k->offset;
     switch (k->kind) {
-    case MODEL_KEY_INT: put_int(w, k, c); break;
+    case MODEL_KEY_INT:
+    case MODEL_KEY_ALIAS: put_int(w, k, c); break;
     case MODEL_KEY_REAL: hpc_json_put_real(w, k->name, *(const double *)at); break;
     case MODEL_KEY_BOOL: hpc_json_put_bool(w, k->name, *(const bool *)at); break;
     case MODEL_KEY_ACT: hpc_json_put_text(w, k->name, model_act_name(*(const int *)at)); break;

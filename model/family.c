@@ -208,6 +208,7 @@ static const model_key gpt2_key[] = {
     {"n_head", MODEL_KEY_INT, AT(heads), MODEL_REQUIRED},
     {"n_inner", MODEL_KEY_INT, AT(ffn), 0},
     {"n_positions", MODEL_KEY_INT, AT(positions), 1024},
+    {"n_ctx", MODEL_KEY_ALIAS, AT(positions), 1024},
     {"activation_function", MODEL_KEY_ACT, AT(act), HPC_GELU_TANH},
     {"layer_norm_epsilon", MODEL_KEY_REAL, AT(norm_eps), 1e-5},
     {"initializer_range", MODEL_KEY_REAL, AT(init_std), 0.02},

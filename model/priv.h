@@ -56,7 +56,8 @@ typedef enum model_key_kind {
     MODEL_KEY_REAL,
     MODEL_KEY_BOOL,
     MODEL_KEY_ACT,
-    MODEL_KEY_ZERO /* written as 0, and not read: dropout, which is 0.1 there if nothing is said */
+    MODEL_KEY_ALIAS, /* an integer that repeats another key for readers that require it; not read */
+    MODEL_KEY_ZERO   /* written as 0 and not read: dropout, which defaults to 0.1 there */
 } model_key_kind;
 enum { MODEL_REQUIRED = -2 }; /* as a fallback: there must be the key */
 /* A key of config.json and the member that it sets; one key may have several rows. */

@@ -78,6 +78,9 @@ static void keys_are_read_in_all_their_forms(void **state)
     assert_true(c.end == 7 && c.begin == 1 && c.pad == -1 && c.dtype == HPC_BF16);
     c = loaded(LLAMA ",\"eos_token_id\":null}");
     assert_true(c.begin == 1 && c.end == -1);
+    c = loaded("{\"model_type\":\"gpt2\",\"vocab_size\":50,\"n_embd\":64,\"n_layer\":1,"
+               "\"n_head\":4,\"eos_token_id\":50256}");
+    assert_true(c.end == -1); /* no token of this vocabulary */
     c = loaded(QWEN2 ",\"head_dim\":16}");
     assert_int_equal(c.head_dim, 16);
     c = loaded(LLAMA ",\"dtype\":\"float16\",\"torch_dtype\":\"float32\",\"head_dim\":16}");
@@ -191,6 +194,25 @@ static hpc_model_config written(const hpc_model_config *c)
     return out;
 }
 
+/* llama.cpp's converter takes the number of positions of a GPT-2 from n_ctx alone. */
+static void gpt2_is_written_with_n_ctx(void **state)
+{
+    (void)state;
+    hpc_model_config c = small("gpt2");
+    hpc_buf text = {0};
+    c.position = HPC_LEARNED;
+    c.norm = HPC_LAYER;
+    c.positions = 96;
+    c.kv_heads = c.heads;
+    c.gated = false;
+    c.act = HPC_GELU_TANH;
+    c.tied = c.qkv_bias = c.out_bias = c.mlp_bias = true;
+    test_ok(hpc_model_config_write(&text, &c));
+    assert_non_null(strstr(text.data, "\"n_positions\": 96"));
+    assert_non_null(strstr(text.data, "\"n_ctx\": 96"));
+    hpc_buf_release(&text);
+}
+
 static void what_is_written_comes_back(void **state)
 {
     (void)state;
@@ -301,6 +323,7 @@ int main(void)
         cmocka_unit_test(what_is_not_said_is_as_transformers_has_it),
         cmocka_unit_test(keys_are_read_in_all_their_forms),
         cmocka_unit_test(what_cannot_be_done_is_named),
+        cmocka_unit_test(gpt2_is_written_with_n_ctx),
         cmocka_unit_test(what_is_written_comes_back),
         cmocka_unit_test(what_a_family_cannot_say_is_named),
         cmocka_unit_test(families_are_listed),
