@@ -198,9 +198,8 @@ static void test_short_options(void **state)
 static void test_positionals_mix(void **state)
 {
     fixture *f = *state;
-    assert_int_equal(PARSE("a.c", "--json", "b.c", "-", "-n", "3", "", "--", "--json", "-x", "--"),
-                     0);
-    assert_rest(f, "a.c,b.c,-,,--json,-x,--,");
+    assert_int_equal(PARSE("a.c", "--json", "b.c", "-", "-n", "3", "--", "--json", "-x", "--"), 0);
+    assert_rest(f, "a.c,b.c,-,--json,-x,--,");
     assert_int_equal(PARSE("--"), 0);
     assert_int_equal(f->rest, 0);
     /* what follows may be another program's */
@@ -311,6 +310,7 @@ static void test_missing_values(void **state)
             "x");
     REFUSED("option --seed needs a value: N; write --seed=-q if this is the value", "--seed", "-q");
     REFUSED("option --json takes no value", "--json=true");
+    REFUSED("argument 2 is empty, see --help", "a.c", "--json", "");
     REFUSED("option --no-json takes no value", "--no-json=1");
 }
 
