@@ -45,7 +45,7 @@ COMPILE = $(CC) -std=c11 -I. -I$(B) $(INCLUDES) -D_GNU_SOURCE $(WARN) $(CFLAGS_$
           -pthread -ffp-contract=off $(CPPFLAGS) $(CFLAGS)
 COMPILE_CXX = $(CXX) -std=c++17 -I. -I$(B) -Wall -Wextra $(WERROR) $(CFLAGS_$(VARIANT)) -fPIC -pthread
 LINKER  = $(CC) $(CFLAGS_$(VARIANT)) -pthread $(CFLAGS) $(LDFLAGS)
-LIBRARIES = -ljansson -lsqlite3 -lzstd -lpcre2-8 -lm -ldl $(LDLIBS)
+LIBRARIES = -ljansson -lsqlite3 -lzstd -lpcre2-8 -lutf8proc -lm -ldl $(LDLIBS)
 
 ISAS_x86_64  := base avx2 avx512 avx512vnni avx512bf16 amx
 ISAS_aarch64 := neon

@@ -19,7 +19,7 @@ CUDA=${CUDA:-auto}
 packages_of() {
     case $1 in
     build) echo gcc g++ make libc6-dev libjansson-dev libgit2-dev libsqlite3-dev libzstd-dev \
-        libpcre2-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
+        libpcre2-dev libutf8proc-dev libxxhash-dev libsentencepiece-dev libclang-19-dev gnuplot-nox \
         fonts-dejavu-core bubblewrap libopenmpi-dev openmpi-bin ;;
     peer) echo libdnnl-dev libopenblas-dev ;; # only beside our own products in `bench op`
     check) echo libcmocka-dev git valgrind zstd python3 cmark-gfm ;;
@@ -39,6 +39,7 @@ libgit2   required  1.1.0  libgit2-dev
 sqlite3   required  3.34.0 libsqlite3-dev
 zstd      required  1.4.8  libzstd-dev
 pcre2     required  10.36  libpcre2-dev
+utf8proc  required  2.5.0  libutf8proc-dev
 xxhash    required  0.8.0  libxxhash-dev
 spm       optional  0.1.96 libsentencepiece-dev
 clang     optional  19     libclang-19-dev
@@ -78,6 +79,11 @@ probe_of() {
     pcre2)
         flags='-DPCRE2_CODE_UNIT_WIDTH=8' headers='pcre2.h' version='PCRE2_MAJOR.PCRE2_MINOR'
         libs=-lpcre2-8 call='int n; return pcre2_config(PCRE2_CONFIG_JIT, &n) < 0;'
+        ;;
+    utf8proc)
+        headers='utf8proc.h' libs=-lutf8proc
+        version='UTF8PROC_VERSION_MAJOR.UTF8PROC_VERSION_MINOR.UTF8PROC_VERSION_PATCH'
+        call='return utf8proc_version()[0] == 0;'
         ;;
     xxhash)
         headers='xxhash.h' libs=

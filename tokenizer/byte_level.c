@@ -253,7 +253,7 @@ static int add_valid(const coder *c, const char *text, size_t n, bool inner)
     if (c->b->nfc) {
         const char *changed;
         size_t changed_n;
-        int rc = tokenizer_nfc_apply(&changed, &changed_n, c->b->nfc, text, n, &c->w->keep,
+        int rc = tokenizer_nfc_apply(&changed, &changed_n, &c->b->unicode, text, n, &c->w->keep,
                                      &c->w->points);
         if (rc < 0) return rc;
         if (changed) {

@@ -22,7 +22,7 @@ enum { SPELLING_END = 0x144 }; /* above the last character that spells a byte */
 
 typedef struct byte_level {
     tokenizer_unicode unicode;
-    tokenizer_nfc *nfc;            /* NULL: text is not normalised */
+    bool nfc;                      /* text is normalised to form C */
     tokenizer_matcher *raw, *late; /* added tokens before and after normalising, by index */
     byte_added *added;
     int64_t added_n;

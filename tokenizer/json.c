@@ -208,7 +208,8 @@ static int add_to_matcher(reader *r, const char *content, bool normalized, int32
     size_t n = 0;
     hpc_buf keep = {0}, points = {0};
     if (normalized && r->b->nfc) {
-        TRY(tokenizer_nfc_apply(&text, &n, r->b->nfc, content, strlen(content), &keep, &points));
+        TRY(tokenizer_nfc_apply(&text, &n, &r->b->unicode, content, strlen(content), &keep,
+                                &points));
     }
     if (!text) {
         text = content;

@@ -298,7 +298,7 @@ int json_read_steps(hpc_tokenizer *t, byte_level *b, const hpc_json *root, const
                      "a tokenizer.json (if there is also a tokenizer.model, use that)",
                      name));
     }
-    if (s.nfc) TRY(tokenizer_nfc_create(&b->nfc, &b->unicode, t->arena));
+    b->nfc = s.nfc;
 out:
     hpc_arena_free(s.arena);
     return rc;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes unicode_table.c and nfc_table.c: what each code point is to the splitters and to NFC.
+"""Writes unicode_table.c: what each code point is to the splitters, and whether NFC may change it.
 
 Ids have to equal those of the `tokenizers` package, so the classes are asked of the package itself:
 its regular expressions (Oniguruma) know a later Unicode than Python's unicodedata does, and its NFC
@@ -119,17 +119,6 @@ def main():
     body += ", ".join(f"0x{c << 10 | v:x}" for c, v in classes)
     body += f"}};\nconst int tokenizer_unicode_runs_n = {len(classes)};\n"
     write("unicode_table.c", "the classes of all code points, in runs.", body)
-
-    orders = runs(combining)
-    body = "/* First code point << 8 | combining class of it and those after it. */\n"
-    body += "const uint32_t tokenizer_nfc_orders[] = {\n"
-    body += ", ".join(f"0x{c << 8 | v:x}" for c, v in orders)
-    body += f"}};\nconst int tokenizer_nfc_orders_n = {len(orders)};\n\n"
-    body += "/* Point << 43 | first << 22 | second << 1 | whether the two compose; sorted. */\n"
-    body += "const uint64_t tokenizer_nfc_pairs[] = {\n"
-    body += ", ".join(f"0x{c << 43 | a << 22 | b << 1 | k:x}" for c, a, b, k in rows)
-    body += f"}};\nconst int tokenizer_nfc_pairs_n = {len(rows)};\n"
-    write("nfc_table.c", "combining classes and canonical pairs.", body)
 
 
 main()

@@ -5,9 +5,9 @@
 cross=aarch64-linux-gnu-gcc
 build=build/$cross
 mkdir -p "$build/include"
-for library in jansson git2 sqlite3 zstd pcre2 xxhash; do
+for library in jansson git2 sqlite3 zstd pcre2 utf8proc xxhash; do
     echo "#include <$library.h>" | ${CC:-gcc} -DPCRE2_CODE_UNIT_WIDTH=8 -M -x c - |
-        tr -s ' \\' '\n\n' | grep -E '/(jansson|git2|sqlite3|zstd|pcre2|xxhash|xxh3)[^ ]*\.h$' |
+        tr -s ' \\' '\n\n' | grep -E '/(jansson|git2|sqlite3|zstd|pcre2|utf8proc|xxhash|xxh3)[^ ]*\.h$' |
         while read -r header; do
             copy=$build/include/$(echo "$header" | sed 's,.*/include/,,; s,.*linux-gnu/,,')
             mkdir -p "$(dirname "$copy")" && cp "$header" "$copy"

@@ -52,6 +52,7 @@ git2[^>]*\.h runtime/git/
 clang-c/[^>]* runtime/source/clang/
 sentencepiece[^>]* tokenizer/sentencepiece/
 pcre2\.h tokenizer/
+utf8proc\.h tokenizer/
 sqlite3\.h corpus/
 zstd\.h corpus/
 xxhash\.h runtime/base/

@@ -18,7 +18,7 @@ while read -r room _ uses; do
     ${CC:-gcc} -shared -pthread -Wl,--no-undefined \
         $main -Wl,--whole-archive "$build/libhpc-$room.a" -Wl,--no-whole-archive \
         -Wl,--start-group $(archives $uses) -Wl,--end-group -ljansson -lsqlite3 -lzstd \
-        -lpcre2-8 -lm -ldl \
+        -lpcre2-8 -lutf8proc -lm -ldl \
         -o "$build/lint/$room.so" 2>&1 |
         grep -E 'undefined reference|multiple definition|cannot find|error' | head -n 20 |
         report "$room must link with: $uses" || status=1
