@@ -108,12 +108,12 @@ objects: $(OBJECTS) ## build: compile the product and link nothing, for another 
 $(B)/config.mk: config.sh $(if $(filter-out $(CUDA),$(or $(CONFIG_CUDA),$(CUDA))),force)
 	@CC='$(CC)' CUDA='$(CUDA)' sh config.sh $(B)
 
-define room
-$(B)/libhpc-$(1).a: $(call obj,$(SRC_$(1))) $(OBJ_$(1)_isa) $(B)/OBJECTS
+define archive
+$(B)/$(1).a: $(call obj,$(SRC_$(2))) $(OBJ_$(2)_isa) $(B)/OBJECTS
 	$$(call say,AR)
 	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
-$(foreach r,$(ROOMS),$(eval $(call room,$(r))))
+$(foreach r,$(ROOMS),$(eval $(call archive,libhpc-$(r),$(r))))
 
 define isa
 $(B)/%.$(1).o: %.c $(B)/FLAGS
@@ -160,13 +160,12 @@ $(B)/hpccoder.bash: $(B)/hpccoder
 TEST_SRC := $(filter-out tests/support/% tests/fuzz/%,$(wildcard tests/*/*.c))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
 SRC_support := $(wildcard tests/support/*.c)
-SUPPORT := $(if $(SRC_support),$(B)/libhpc-support.a)
-$(eval $(call room,support))
+SUPPORT := $(if $(SRC_support),$(B)/tests/support.a)
+$(eval $(call archive,tests/support,support))
 WRAP := malloc calloc realloc aligned_alloc posix_memalign mmap pthread_create open read write \
         fsync rename ftruncate close fstat mkdir
-# Gold, where it is there, links three hundred programs in half the time.
 WRAPPED := $(if $(SUPPORT),$(WRAP:%=-Wl,--wrap=%) -u __wrap_malloc) $(if $(shell command -v ld.gold),-fuse-ld=gold)
-# The thread sanitizer of gcc 12 needs a plain address space; where that is refused, it must do.
+# The thread sanitizer of gcc 12 needs a plain address space, where setarch may give one.
 RUNNER_tsan = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # What starts no thread, or those of another test, has nothing for it to see, and takes ten times as
 # long to say so; under the other the same kernels need not run for each model. HPC_TEST_LONG=1: all.
@@ -248,5 +247,4 @@ endif
 .DEFAULT_GOAL := all
 .PHONY: all objects tests test check check-long fuzz fuzz-run asan tsan demo deps deps-check deps-lint lint \
         lint-run format install clean help force
-.SECONDARY:
-.DELETE_ON_ERROR:
+.SECONDARY .DELETE_ON_ERROR:

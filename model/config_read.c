@@ -175,7 +175,7 @@ static int read_token(int64_t *out, const hpc_model_config *c, const hpc_json *o
     *out = !v && fallback < c->vocab ? fallback : -1;
     if (hpc_json_kind_of(v) == HPC_JSON_LIST) v = hpc_json_at(v, 0);
     int rc = given(v) ? hpc_json_int(out, v, key) : HPC_OK;
-    if (*out >= c->vocab) *out = -1; /* a default of the family that the vocabulary does not reach */
+    if (*out >= c->vocab) *out = -1; /* no token of this vocabulary */
     return rc;
 }
 

@@ -127,7 +127,7 @@ int tokenizer_ids_append(hpc_ids *ids, const int32_t *id, int64_t n);
 /* Length of the UTF-8 character at text[0..n), n > 0; 0 when it is not valid there. */
 int tokenizer_utf8(const char *text, size_t n, uint32_t *code_point);
 
-/* ---- Unicode (unicode.c, nfc.c; the table is made by make_unicode.py) ------------------------------ */
+/* ---- Unicode (unicode.c, nfc.c; make_unicode.py writes the table) ---------------------------- */
 enum { /* what a code point is: a set */
        UNI_LETTER = 1,
        UNI_NUMBER = 2,
@@ -165,8 +165,8 @@ static inline uint32_t tokenizer_point(const char *text, size_t *bytes)
 /* Bytes of text that are valid UTF-8. */
 size_t tokenizer_valid(const char *text, size_t n);
 
-/* Normalises valid UTF-8 to form C. *out stays NULL if the text is in that form; otherwise it is the
- * data of `keep`. `points` is work space. Both buffers are overwritten and never shrink. */
+/* Normalises valid UTF-8 to form C. *out stays NULL if the text is in that form; otherwise it is
+ * the data of `keep`. `points` is work space. Both buffers are overwritten and never shrink. */
 int tokenizer_nfc_apply(const char **out, size_t *out_n, const tokenizer_unicode *u,
                         const char *text, size_t n, hpc_buf *keep, hpc_buf *points);
 extern const uint32_t tokenizer_unicode_runs[];

@@ -173,8 +173,7 @@ static int parse_all(parser *p)
     for (p->at = 1; p->at < p->argc; p->at++) {
         char *arg = p->argv[p->at];
         if (ended || !looks_like_option(p, arg)) {
-            if (!*arg)
-                return hpc_fail(HPC_E_ARG, "argument %d is empty, see --help", p->rest + 1);
+            if (!*arg) return hpc_fail(HPC_E_ARG, "argument %d is empty, see --help", p->rest + 1);
             p->argv[p->rest++] = arg; /* never overtakes p->at */
         } else if (strcmp(arg, "--") == 0) {
             ended = true;

@@ -41,7 +41,8 @@ static int end(void **state)
 static const char *apply(fixture *f, const char *text, size_t n, size_t *out_n)
 {
     const char *out;
-    assert_int_equal(tokenizer_nfc_apply(&out, out_n, &f->unicode, text, n, &f->keep, &f->points), 0);
+    assert_int_equal(tokenizer_nfc_apply(&out, out_n, &f->unicode, text, n, &f->keep, &f->points),
+                     0);
     if (!out) *out_n = n;
     return out ? out : text;
 }
