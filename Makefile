@@ -65,15 +65,15 @@ KFLAGS := $(or $(KFLAGS_$(VARIANT)),-O3) -ffp-contract=fast -fopenmp-simd -fno-m
 FLAGS = $(COMPILE) $(COMPILE_CXX) $(KFLAGS) $(foreach i,$(ISAS),$(ISA_$(i))) $(LINKER) $(LIBRARIES) \
         $(foreach s,$(SHARED),$(LIBS_$(s)) $(FLAGS_$(s)))
 
-# ---- sources: each room is an archive, in the order in which they may know each other ----
-ROOMS  := base device link program source git proc shard plot tokenizer corpus model train infer cmd
+# ---- sources: each module of tests/lint/rooms is an archive; the linker takes users first ----
+MODULES := $(shell awk '/^[a-z]/ { all = $$1 ":" $$2 " " all } END { print all }' tests/lint/rooms)
 SHARED := peer spm clang mpi nccl
-$(foreach r,base link source git proc shard plot,$(eval SRC_$(r) := $(wildcard runtime/$(r)/*.c)))
-$(foreach r,tokenizer corpus model train,$(eval SRC_$(r) := $(wildcard $(r)/*.c $(r)/history/*.c)))
-SRC_device  := $(wildcard $(addprefix runtime/device/,*.c cpu/*.c ref/*.c mock/*.c))
-SRC_program := $(wildcard $(addprefix runtime/program/,*.c op/*.c run/*.c prove/*.c))
-SRC_infer   := $(wildcard infer/*.c infer/complete/*.c infer/pragma/*.c infer/perf/*.c infer/verify/*.c infer/serve/*.c)
-SRC_cmd     := $(filter-out cmd/main.c,$(wildcard cmd/*.c cmd/*/*.c))
+PARTS_device := cpu ref mock
+PARTS_program := op run prove
+PARTS_corpus := history
+sources = $(filter-out cmd/main.c,$(wildcard $(addsuffix /*.c,$(2) $(addprefix $(2)/,$(PARTS_$(1))))))
+module = SRC_$(1) := $(call sources,$(1),$(2))$(if $(call sources,$(1),$(2)),$(eval ROOMS += $(1)))
+$(foreach m,$(MODULES),$(eval $(call module,$(word 1,$(subst :, ,$(m))),$(word 2,$(subst :, ,$(m))))))
 $(foreach s,device/peer source/clang link/mpi link/nccl,$(eval SRC_$(notdir $(s)) := $(wildcard runtime/$(s)/*.c)))
 SRC_spm     := $(wildcard tokenizer/sentencepiece/*.cc)
 SRC_main    := $(wildcard cmd/main.c)
@@ -84,8 +84,6 @@ obj = $(patsubst %,$(B)/%.o,$(basename $(1)))
 OBJ_device_isa := $(foreach i,$(ISAS),$(patsubst %.c,$(B)/%.$(i).o,$(KERNELS)))
 OBJECTS := $(foreach r,$(ROOMS) main,$(call obj,$(SRC_$(r)))) $(OBJ_device_isa)
 LIBS := $(foreach r,$(ROOMS),$(B)/libhpc-$(r).a)
-LINK := $(foreach r,cmd infer train model program link device corpus tokenizer plot shard proc git source base, \
-        $(B)/libhpc-$(r).a)
 PROGRAM := $(if $(SRC_main),$(B)/hpccoder)
 DOCS := $(if $(SRC_main),$(B)/man/done $(B)/hpccoder.bash)
 OPENED := $(foreach s,$(SHARED),$(if $(SRC_$(s)),$(if $(LIBS_$(s)),$(B)/hpccoder-$(s).so)))
@@ -131,9 +129,9 @@ $(B)/%.o: %.c $(B)/FLAGS
 $(B)/runtime/device/ref/%.o: CFLAGS_tsan += -fno-sanitize=thread -O2
 $(B)/runtime/device/ref/%.o: CFLAGS_asan += $(KFLAGS_asan)
 
-$(B)/hpccoder: $(B)/cmd/main.o $(LINK)
+$(B)/hpccoder: $(B)/cmd/main.o $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+	$(Q)$(LINKER) $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
 
 # Libraries that only one thing needs each, in shared objects that it opens at run time.
 define shared
@@ -176,17 +174,17 @@ UNSEEN_tsan := docs/% base/fuse base/memory source/% plot/% proc/% shard/% perf/
 UNSEEN_asan := docs/% cmd/pragma_compiles cmd/corpus_harvest cmd/bench_op cmd/bench_decode infer/engine_% $(addprefix train/,columns compare pairs_mpi prove%)
 UNSEEN := $(if $(HPC_TEST_LONG),,$(addprefix $(B)/tests/,$(UNSEEN_$(VARIANT))))
 SEEN := $(filter-out $(UNSEEN),$(filter $(if $(ONLY),$(B)/tests/$(ONLY),%),$(TESTS)))
-$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LINK)
+$(TESTS): $(B)/tests/%: $(B)/tests/%.o $(SUPPORT) $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LINK) -Wl,--end-group -lcmocka \
+	$(Q)$(LINKER) $(WRAPPED) $< -Wl,--start-group $(SUPPORT) $(LIBS) -Wl,--end-group -lcmocka \
 	    $(LIBRARIES) -o $@
 
 # Fuzz targets are libFuzzer's, so clang builds them: `make fuzz`.
 FUZZERS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 600
-$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LINK)
+$(FUZZERS): $(B)/tests/%: $(B)/tests/%.o $(LIBS)
 	$(call say,LINK)
-	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LINK) -Wl,--end-group $(LIBRARIES) -o $@
+	$(Q)$(LINKER) -fsanitize=fuzzer $< -Wl,--start-group $(LIBS) -Wl,--end-group $(LIBRARIES) -o $@
 fuzz-run: $(FUZZERS)
 	@sh tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
 

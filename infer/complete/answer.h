@@ -5,7 +5,7 @@
 #define HPC_COMPLETE_ANSWER_H
 
 #include "infer/complete/priv.h"
-#include "infer/text.h"
+#include "infer/engine/text.h"
 
 struct hpc_completer {
     hpc_model_files *files;

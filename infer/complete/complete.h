@@ -9,8 +9,8 @@
 #ifndef HPC_COMPLETE_H
 #define HPC_COMPLETE_H
 
-#include "infer/engine.h"
-#include "infer/grammar.h"
+#include "infer/engine/engine.h"
+#include "infer/engine/grammar.h"
 #include "runtime/source/source.h"
 
 #ifdef __cplusplus

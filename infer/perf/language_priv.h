@@ -5,7 +5,7 @@
 #ifndef HPC_PERF_LANGUAGE_PRIV_H
 #define HPC_PERF_LANGUAGE_PRIV_H
 
-#include "infer/coder.h"
+#include "infer/engine/coder.h"
 #include "infer/perf/language.h"
 #include "model/compare.h"
 #include "model/emit.h"

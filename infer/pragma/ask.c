@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "infer/grammar.h"
+#include "infer/engine/grammar.h"
 #include "infer/pragma/ask_priv.h"
 #include "runtime/source/source.h"
 

@@ -8,7 +8,7 @@
 #ifndef HPC_PRAGMA_ASK_H
 #define HPC_PRAGMA_ASK_H
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "infer/pragma/pragma.h"
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
 #ifndef HPC_PRAGMA_ASK_PRIV_H
 #define HPC_PRAGMA_ASK_PRIV_H
 
-#include "infer/coder.h"
+#include "infer/engine/coder.h"
 #include "runtime/source/tree.h"
 
 enum { ASK_ROOM = 2048 }; /* tokens of a question and its answer at most */

@@ -8,7 +8,7 @@
 #ifndef HPC_SERVE_LSP_H
 #define HPC_SERVE_LSP_H
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "runtime/source/check.h"
 
 typedef struct hpc_lsp_options {

@@ -12,7 +12,7 @@ compiles). The cases are always the same: at most --each of a repository and kin
 """
 import argparse, os, pathlib, re, subprocess, sys, tempfile
 
-ROOMS = "infer model program link device tokenizer source git shard proc base".split()
+ROOMS = "infer-engine model program link device tokenizer source git shard proc base".split()
 
 
 def options():

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/model.h"

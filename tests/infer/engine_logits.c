@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "tests/support/folder.h"
 #include "tests/support/model.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "tests/support/fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/sanitized.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 #include "tests/support/grammar.h"
 
 /* ---- directives ------------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 #include "tests/support/grammar.h"
 #include "tests/support/loops.h"
 #include "tests/support/expect.h"

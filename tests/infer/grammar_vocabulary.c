@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "tests/support/fault.h"
 #include "tests/support/grammar.h"
 #include "tests/support/expect.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "infer/pages.h"
+#include "infer/engine/pages.h"
 #include "tests/support/expect.h"
 
 enum { PAGE = 4, PAGES = 40, MOST = 64, SEQUENCES = 6, OPERATIONS = 30000 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/sample.h"
+#include "infer/engine/sample.h"
 #include "tests/support/values.h"
 
 enum { VOCAB = 97, MANY = 20000 };

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "infer/text.h"
+#include "infer/engine/text.h"
 #include "tests/support/expect.h"
 
 static const char *const files[] = {

@@ -16,9 +16,13 @@ grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' $sources /dev/null | aw
         }
         next
     }
-    function room_of(path,    i) {
-        for (i = 1; i <= rooms; i++) if (index(path, folder[room[i]] "/") == 1) return room[i]
-        return ""
+    # The module with the longest folder that contains the file: modules may be nested.
+    function room_of(path,    i, best, length_of_best) {
+        for (i = 1; i <= rooms; i++)
+            if (index(path, folder[room[i]] "/") == 1 && length(folder[room[i]]) > length_of_best) {
+                best = room[i]; length_of_best = length(folder[best])
+            }
+        return best
     }
     {
         split($0, part, ":"); file = part[1]; at = part[1] ":" part[2]

@@ -91,6 +91,8 @@ int hpc_device_answer(void)
     return hpc_base_answer() + 1;
 }
 END
+# A module in the folder of another one.
+echo 'inner runtime/base/inner -' >>tests/lint/rooms
 # No offences are left to this tree, and its subjects count from its first commit on.
 : >tests/lint/words_left.txt
 commit() { # subject
@@ -113,6 +115,18 @@ planted layers runtime/link/bad.c 'link may not know program' <<'END'
 END
 planted layers runtime/git/bad.c 'git may not know source' <<'END'
 #include "runtime/source/source.h"
+END
+planted layers infer/pragma/bad.c 'infer-pragma may not know infer-complete' <<'END'
+#include "infer/complete/complete.h"
+END
+planted layers infer/engine/bad.c 'infer-engine may not know infer-pragma' <<'END'
+#include "infer/pragma/pragma.h"
+END
+planted layers infer/bad.c 'is in no room' <<'END'
+#include "runtime/base/base.h"
+END
+planted layers runtime/base/inner/bad.c 'inner may not know base' <<'END'
+#include "runtime/base/base.h"
 END
 planted layers runtime/device/bad.c 'path from the root' <<'END'
 #include "device.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "corpus/pack.h"
-#include "infer/grammar.h"
+#include "infer/engine/grammar.h"
 #include "infer/pragma/ask.h"
 #include "infer/pragma/ask_priv.h"
 #include "tests/source/check.h"

@@ -5,8 +5,8 @@
 #ifndef HPC_TESTS_SUPPORT_GRAMMAR_H
 #define HPC_TESTS_SUPPORT_GRAMMAR_H
 
-#include "infer/grammar.h"
-#include "infer/text.h"
+#include "infer/engine/grammar.h"
+#include "infer/engine/text.h"
 
 hpc_grammar_rule hpc_test_rule(hpc_grammar_kind kind);
 /* How many bytes of the text are taken behind the prefix, and whether it may end behind them. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "model/tokenizer.h"
 
 enum { GUESS = 11, ANSWER = 256 };

@@ -7,7 +7,7 @@
 #ifndef HPC_INFER_GRAMMAR_OPENMP_H
 #define HPC_INFER_GRAMMAR_OPENMP_H
 
-#include "infer/grammar_priv.h"
+#include "infer/engine/grammar_priv.h"
 
 /* ---- forms of arguments -----------------------------------------------------------------------
  * "(head: body)", "(body: tail)" or "(body)", where a head is words with commas between.

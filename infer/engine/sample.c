@@ -2,7 +2,7 @@
  * sample.c: logits become weights relative to the largest, those who may be drawn
  * come off a heap, likeliest first, and a number picks one of them.
  */
-#include "infer/sample.h"
+#include "infer/engine/sample.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * text.c: a token is decoded behind another one, for the first of a text may lose a
  * blank that was never in it; pending bytes wait in a buffer.
  */
-#include "infer/text.h"
+#include "infer/engine/text.h"
 
 #include <string.h>
 

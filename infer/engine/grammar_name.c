@@ -5,7 +5,7 @@
  * are narrowed byte by byte; members, behind '.' and '->', and numbers, which are free; and what
  * is none. What a name is the name of is not known here.
  */
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * balanced brackets; whether they mean something is not looked into, but for the names in
  * them (grammar_name.c).
  */
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 
 #include <string.h>
 

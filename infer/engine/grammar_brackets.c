@@ -15,7 +15,7 @@
  * the line is forgotten. A macro that is a closer alone is refused: it is rare, and what is refused
  * so is mostly wrong.
  */
-#include "infer/grammar_priv.h"
+#include "infer/engine/grammar_priv.h"
 
 #include <string.h>
 

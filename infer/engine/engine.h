@@ -12,7 +12,7 @@
 #ifndef HPC_ENGINE_H
 #define HPC_ENGINE_H
 
-#include "infer/sample.h"
+#include "infer/engine/sample.h"
 #include "model/files.h"
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /*
  * grammar_form.c: the forms that arguments of OpenMP's directives and clauses have.
  */
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 
 #define WORDS(list)                                                                                \
     {                                                                                              \

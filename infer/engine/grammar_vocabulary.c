@@ -5,12 +5,12 @@
  * nodes, each before those below it, and what is below a node is one range of tokens. A
  * walk goes through the list and leaps where bytes are refused, or where none can be.
  */
-#include "infer/grammar_priv.h"
+#include "infer/engine/grammar_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/text.h"
+#include "infer/engine/text.h"
 
 enum { NORMAL = 1, USER = 4, BYTE = 6 };            /* kinds of pieces that are text */
 enum { PIECE_MOST = 1024, BYTES_MOST = INT32_MAX }; /* of a token; of all */

@@ -5,8 +5,8 @@
 #ifndef HPC_INFER_PRIV_H
 #define HPC_INFER_PRIV_H
 
-#include "infer/engine.h"
-#include "infer/pages.h"
+#include "infer/engine/engine.h"
+#include "infer/engine/pages.h"
 #include "runtime/program/run/run.h"
 
 enum { ENGINE_PAGE = 16 /* tokens */ };

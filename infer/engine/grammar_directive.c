@@ -6,7 +6,7 @@
  * may not come is refused at the letter where it differs from all that may. That two clauses
  * do not get along, or name a variable twice, is not known here.
  */
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef HPC_INFER_GRAMMAR_PRIV_H
 #define HPC_INFER_GRAMMAR_PRIV_H
 
-#include "infer/grammar.h"
+#include "infer/engine/grammar.h"
 
 /* ---- bytes ------------------------------------------------------------------------------------
  * Of a part of the tree it is known which classes of bytes are in it. */

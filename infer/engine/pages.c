@@ -6,7 +6,7 @@
  * Who holds a page holds its parents. Pages that nobody holds are listed by when they
  * were last held once nothing known hangs on them; taking one may list its parent.
  */
-#include "infer/pages.h"
+#include "infer/engine/pages.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * A mask depends on the state alone, so it is kept with its state; of those that are
  * kept, the one not asked for longest makes room.
  */
-#include "infer/grammar_priv.h"
+#include "infer/engine/grammar_priv.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * A combined directive takes what its parts take, but for what openmp_clauses_of takes
  * away. Left out are clauses that C does not have, and spellings that 5.0 had dropped.
  */
-#include "infer/grammar_openmp.h"
+#include "infer/engine/grammar_openmp.h"
 
 #include <limits.h>
 

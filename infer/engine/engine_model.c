@@ -1,7 +1,7 @@
 /*
  * engine_model.c: a model's weights in the program that answers, and its runs.
  */
-#include "infer/priv.h"
+#include "infer/engine/priv.h"
 
 enum { BATCH_TOKENS = 512, REQUESTS = 16 };
 

@@ -1,7 +1,7 @@
 /*
  * coder.c: see coder.h.
  */
-#include "infer/coder.h"
+#include "infer/engine/coder.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "infer/priv.h"
+#include "infer/engine/priv.h"
 
 typedef struct running {
     hpc_request r;

@@ -4,7 +4,7 @@
  * What lies outside of it ends with it: no blanks behind a value, so that it is over when
  * it is complete. Which keys came before is not remembered: they may come twice.
  */
-#include "infer/grammar_priv.h"
+#include "infer/engine/grammar_priv.h"
 
 #include <string.h>
 
