@@ -50,26 +50,25 @@ typedef struct hpc_trainer_plan {
     char unproven[160]; /* text of hpc_step_prove on the first of many ranks; else "" */
 } hpc_trainer_plan;
 /* Opens a trainer. Collective over the grid, as are all functions below; all ranks pass the same
- * options and batches. dry: emits and places the program but allocates nothing; such a trainer
+ * options and batches. dry: emits and places the program but allocates nothing; then the trainer
  * cannot step. */
 int hpc_trainer_open(hpc_trainer **out, const hpc_trainer_options *o, bool dry);
 void hpc_trainer_close(hpc_trainer *t);
 hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t);
 /* Sets step.recompute and step.recompute_blocks to the least recomputation with which every rank
- * fits in `budget` bytes; all ranks get the same result. HPC_E_ARG on all ranks: recomputing every
- * block does not suffice. */
+ * fits in `budget` bytes. All ranks get the same result; HPC_E_ARG on all of them: recomputing
+ * every block does not suffice. */
 int hpc_trainer_fit(hpc_trainer_options *o, double budget);
 /* Estimates the seconds of a step without refresh, and of a refresh. An instruction takes the
  * longer of its compute time, at the rate of its operand type, and its memory time. */
 typedef struct hpc_trainer_rates {
-    double full,
-        halves;  /* operations per second: f32 (or f64); bf16, or operands rounded to bf16 */
-    double read; /* bytes per second */
+    double full, halves; /* operations per second: f32 (or f64); bf16 */
+    double read;         /* bytes per second */
 } hpc_trainer_rates;
 void hpc_trainer_estimate(double *step, double *refresh, const hpc_trainer *t,
                           const hpc_trainer_rates *r);
 /* Profile of all steps so far by phase and op, longest first. The caller frees *out. Empty unless
- * o->profile was set. */
+ * the option `profile` was set. */
 typedef struct hpc_profile_row {
     hpc_phase phase;
     const char *op;
@@ -126,8 +125,7 @@ typedef struct hpc_checkpoint {
     double best;         /* lowest validation loss so far; INFINITY: none */
     int64_t best_step;
     double seconds; /* of training so far */
-    bool
-        owed; /* its validation was interrupted: a resumed run first validates, then writes `row` */
+    bool owed;      /* its validation was interrupted: resuming validates, then writes `row` */
     hpc_metrics_row row;
     const hpc_masks *masks; /* borrowed; last pruning masks; NULL: none */
     double sparsity;        /* of the masks */
