@@ -1,8 +1,8 @@
 /*
- * nfc.c: Unicode normalisation form C, by the rules of Unicode Standard Annex 15.
+ * nfc.c: Unicode normalisation form C (Unicode Standard Annex 15).
  *
- * Text that cannot change is recognised without copying; otherwise only what lies between
- * characters that never change is taken apart and put together again. No other form is here.
+ * Text that cannot change is recognised without copying. Otherwise only the text between
+ * characters that never change is decomposed and recomposed.
  */
 #include <stdlib.h>
 #include <string.h>

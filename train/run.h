@@ -200,8 +200,7 @@ typedef struct hpc_training_options {
     hpc_compare_marks marks; /* PAIRS: mark tokens of a change */
     int64_t steps;
     double spike; /* skip steps with a norm above this multiple of its average; 0: never */
-    int64_t validate_every, validate_batches, save_every,
-        keep;       /* 0: only at the end; keep 0: keep all */
+    int64_t validate_every, validate_batches, save_every, keep; /* 0: end, all, end, keep all */
     double seconds; /* stop cleanly after this time in this process; 0: no limit */
     bool resume;
     const char *trace;  /* file for hpc_trainer_trace, written after trainer.traced steps or at the
