@@ -215,8 +215,7 @@ typedef struct hpc_pack_options {
     const char *repository; /* perf: its repository */
     const char *held_out;   /* perf: a sketch; NULL: no check, which the data set records */
     hpc_split split;
-    double fim_rate,
-        suffix_first; /* fraction of documents with FIM; of those, fraction in suffix-first order */
+    double fim_rate, suffix_first; /* fraction of documents with FIM; of those, suffix first */
     int64_t window;   /* "code": size of documents in bytes, cut at lines; 0: whole files */
     double from, to;  /* "code": only files whose random draw lies in [from, to) of [0, 1) */
     double negatives; /* pragma: presumed negatives per annotated loop */

@@ -67,8 +67,7 @@ typedef struct corpus_signature {
  * CORPUS_CODE_BEFORE entries before the first are zero and not names. */
 typedef struct corpus_code {
     uint32_t *hash;
-    uint32_t
-        *name; /* hash of a name modulo CORPUS_CODE_NAMES; CORPUS_CODE_NAMES for other tokens */
+    uint32_t *name; /* of a name, its hash modulo CORPUS_CODE_NAMES; else CORPUS_CODE_NAMES */
     int64_t n, cap;
 } corpus_code; /* initialise with zeros; reusable */
 enum { CORPUS_CODE_BEFORE = 64, CORPUS_CODE_NAMES = 1024 };
