@@ -1,6 +1,6 @@
 /*
- * link_agree.c: a failure of one rank is told on all, and what is not alike is
- * named, for every kind of link.
+ * link_agree.c: agreement on errors, and comparison of values across ranks, for every kind of
+ * link.
  */
 #include "tests/support/ranks.h"
 

@@ -1,6 +1,6 @@
 /*
- * link_collective.c: every collective, bit for bit; several in flight, in any
- * order of waiting; misfits, named on every rank. For every kind of link.
+ * link_collective.c: every collective, bit for bit; several in flight, waited for in any order;
+ * mismatched calls reported on every rank. For every kind of link.
  */
 #include "tests/support/ranks.h"
 

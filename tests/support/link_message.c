@@ -1,6 +1,6 @@
 /*
- * link_message.c: messages between ranks: matching, symmetric exchange, misfits;
- * splitting, and ranks that leave. For every kind of link.
+ * link_message.c: messages between ranks: matching, symmetric exchange, mismatches; splitting;
+ * ranks that leave. For every kind of link.
  */
 #include "tests/support/ranks.h"
 

@@ -1,5 +1,5 @@
 /*
- * ops.c: the bench and the running of ops.h: devices, bounds, comparisons.
+ * ops.c: the bench and execution of ops.h: devices, bounds, comparisons.
  */
 #include <setjmp.h>
 #include <stdarg.h>

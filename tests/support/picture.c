@@ -1,5 +1,5 @@
 /*
- * picture.c: PNG files, decoded as far as tests need it.
+ * picture.c: see picture.h.
  */
 #include "tests/support/picture.h"
 

@@ -1,5 +1,5 @@
 /*
- * processes.c: mpirun, told what one machine with few cores needs.
+ * processes.c: see processes.h. Sets mpirun's options for one machine with few cores.
  */
 #include "tests/support/processes.h"
 
