@@ -34,8 +34,8 @@ double oracle_real(void);
  * returned earlier. */
 void *oracle_buffer(const char *kind, size_t element, long before, long after, int alone);
 int oracle_is_new(void); /* is the last buffer new? If not, it already has contents */
-void oracle_adopt(const char *kind, void *at, size_t element,
-                  long n); /* registers a global array */
+/* Registers a global array. */
+void oracle_adopt(const char *kind, void *at, size_t element, long n);
 void oracle_fill(const char *kind, void *at, size_t element, long n);
 void oracle_records(void (*show)(void *), void *at, size_t element, long n);
 void oracle_shown(double x); /* a result that must equal the serial run's */
