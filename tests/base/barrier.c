@@ -1,5 +1,7 @@
-/* barrier.c: many rounds with as many and with more threads than CPUs, late threads, and
- * the wrap of the generation. Data between rounds are plain, so a race shows under tsan. */
+/*
+ * barrier.c: many rounds with as many threads as CPUs and with more, late threads, and wrap-around
+ * of the generation. Data between rounds are plain, so tsan shows races.
+ */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

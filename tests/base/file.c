@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/file.c: reading, mapping, saving whole or not at all,
- * making folders; short and failing system calls; nothing left behind.
+ * Tests of runtime/base/file.c: reading, mapping, atomic saving, creating folders; short and
+ * failing system calls; no leftover files.
  */
 #include <dirent.h>
 #include <errno.h>

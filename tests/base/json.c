@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/json.c: looking, typed getters, where a message points,
- * hostile input, running out of memory.
+ * Tests of runtime/base/json.c: lookup, typed getters, positions in messages, hostile input,
+ * running out of memory.
  */
 #include <float.h>
 #include <setjmp.h>

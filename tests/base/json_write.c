@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/json_write.c: exact output, and that whatever is put in
- * comes out as JSON that the parser reads back.
+ * Tests of runtime/base/json_write.c: exact output, and round trips of any input through the
+ * parser.
  */
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,7 @@
-/* memory.c: zeroed, aligned and overflow-checked memory, every allocator failing in turn;
- * and the test support that makes allocations and I/O fail. */
+/*
+ * memory.c: zeroed, aligned and overflow-checked allocation, with each allocator failing; and the
+ * test support that makes allocations and I/O fail.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

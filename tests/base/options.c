@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/options*.c: parsing and its messages, JSON over a struct
- * and back. The generated texts are tested in options_text.c.
+ * Tests of runtime/base/options*.c: parsing and its messages, and conversion of structs from and
+ * to JSON. options_text.c tests the generated texts.
  */
 #include <math.h>
 #include <setjmp.h>

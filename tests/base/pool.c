@@ -1,5 +1,7 @@
-/* pool.c: every worker runs once per run, what they wrote is seen, the first failure by
- * number comes back, shares cover all items once, and failing to start leaks nothing. */
+/*
+ * pool.c: each worker runs once per run, its writes are visible afterwards, the failure of the
+ * lowest worker is returned, shares cover all items once, and a failed start leaks nothing.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/base/progress.c. Time is moved by changing when the job began
- * and was last shown: nothing here waits, and a machine that is slow for a second
- * changes no expected text.
+ * Tests of runtime/base/progress.c. The tests set the times of start and last display, so they
+ * neither wait nor depend on the speed of the machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
-/* random.c: published answers of Philox, seeking, splitting over threads, distributions, and
- * the bits of the normals, which every build must reproduce. */
+/*
+ * random.c: published values of Philox, seeking, splitting over threads, distributions, and the
+ * bits of normals, which every build must reproduce.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

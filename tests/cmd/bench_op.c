@@ -1,8 +1,8 @@
 /*
- * bench_op.c: `hpccoder bench op` as a user runs it: what it reports, for every
- * op, instruction set and backend, and what it says of bad requests.
+ * Tests of `hpccoder bench op`: its report for every op, instruction set and backend, and invalid
+ * requests.
  *
- * No time is judged here: only that there is one.
+ * Times need only exist.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * bench_optimizer.c: `hpccoder bench optimizer` as a user runs it: each
- * optimizer once, AdamW first, formulas as train/ has them; and what
- * `bench step` tells of its steps. Times are reported, not judged.
+ * Tests of `hpccoder bench optimizer`: each optimizer once, AdamW first, with train/'s formulas;
+ * and of the optimizer part of `bench step`. Times are not checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>

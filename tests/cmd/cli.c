@@ -1,6 +1,6 @@
 /*
- * cli.c: the program as a user meets it: help, versions, errors in one line
- * with the right exit code, and the commands info, plan show and bench step.
+ * Tests of the command line: help, versions, one-line errors with the right exit code, and the
+ * commands info, plan show and bench step.
  */
 #include <setjmp.h>
 #include <stdarg.h>

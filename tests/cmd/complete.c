@@ -1,6 +1,6 @@
 /*
- * complete.c: `hpccoder complete` as a user runs it: what it prints, what it writes
- * into files of all sorts and leaves as it was, and what is said of mistakes.
+ * Tests of `hpccoder complete`: printing, writing into files of all kinds without other changes,
+ * and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * complete_source.c: `hpccoder complete` as a user runs it, of a text that its model is known to
- * have been trained on: it says whose that is, and with --no-verbatim does without it.
+ * Tests of `hpccoder complete` on training text: attribution of verbatim completions, and
+ * --no-verbatim.
  */
 #include <limits.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus harvest` as a user runs it: arguments, results, exit codes, and that it
- * can be killed at any moment.
+ * Tests of `hpccoder corpus harvest`: arguments, results, exit codes, and recovery after SIGKILL
+ * at any moment.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus loops` as a user runs it: files as a table and as JSON lines, a corpus,
- * errors and exit codes.
+ * Tests of `hpccoder corpus loops`: files as a table and as JSON lines, a corpus, errors and exit
+ * codes.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,7 +1,6 @@
 /*
- * import.c: `hpccoder import` and `hpccoder export` as a user runs them, from and
- * to directories and GGUF files: what is written and reported, that it comes
- * back, and what is said of mistakes.
+ * Tests of `hpccoder import` and `hpccoder export` between directories and GGUF files: output,
+ * reports, round trips and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of examples/ci: the commands of the workflow, the job and the hook, run on a repository
- * made for them, by a shell as their runners start it.
+ * Tests of examples/ci: the commands of the workflow, the CI job and the hook, run on a test
+ * repository by a shell with the options that their runners use.
  */
 #include "tests/perf/model.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of a language model in `hpccoder perf train` and `perf predict` as a user runs them: for
- * which repositories it is asked, what it changes, and what is refused.
+ * Tests of a language model in `hpccoder perf train` and `perf predict`: the repositories that it
+ * is used for, its effect, and errors.
  */
 #include "tests/git/repository.h"
 

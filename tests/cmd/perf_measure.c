@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder perf predict --measure`: what it measures, what it leaves alone, and the
- * commits that it finds.
+ * Tests of `hpccoder perf predict --measure`: which commits it measures, which it skips, and the
+ * result.
  */
 #include "tests/perf/model.h"
 

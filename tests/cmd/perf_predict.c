@@ -1,6 +1,5 @@
 /*
- * Tests of `hpccoder perf predict` as a user runs it: its formats, its exit codes, what is asked
- * wrongly.
+ * Tests of `hpccoder perf predict`: formats, exit codes, invalid requests.
  */
 #include "tests/perf/model.h"
 

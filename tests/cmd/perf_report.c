@@ -1,5 +1,5 @@
 /*
- * Tests of `hpccoder perf report` as a user runs it: what is printed, the page, the pictures.
+ * Tests of `hpccoder perf report`: text, page and pictures.
  */
 #include "tests/git/repository.h"
 

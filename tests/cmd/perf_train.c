@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder perf train` as a user runs it: a repository in which an allocation comes into
- * a loop and goes again, and its history.
+ * Tests of `hpccoder perf train`: a repository where an allocation is added to a loop and removed
+ * again, and its history.
  */
 
 #include "tests/git/repository.h"

@@ -1,5 +1,5 @@
 /*
- * plan.c: `plan check` and `plan simulate` as a user would type them.
+ * Tests of `hpccoder plan check` and `hpccoder plan simulate`.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /*
- * pragma.c: `hpccoder pragma` as a user runs it: what it tells as text and as JSON, what it puts
- * into files and patches, and what is said of mistakes.
+ * Tests of `hpccoder pragma`: text and JSON output, changes to files, patches, and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

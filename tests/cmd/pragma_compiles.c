@@ -1,10 +1,10 @@
 /*
- * pragma_compiles.c: what `hpccoder pragma --fix` makes of the labelled loops compiles, with all
- * warnings, wherever the file did before, and a second run changes nothing.
+ * pragma_compiles.c: `hpccoder pragma --fix` on the labelled loops keeps every compilable file
+ * compilable with all warnings, and a second run changes nothing.
  *
- * By gcc and with if clauses; with HPC_TEST_LONG=1 by clang too, and with every other way of
- * putting directives in. Loops that are collapsed, run in vectors or on a device (here on the host)
- * run with their directives as well, on 1, 2 and 4 threads, and leave what the serial ones do.
+ * By gcc and with if clauses; with HPC_TEST_LONG=1 also by clang and with all other ways to insert
+ * directives. Loops that are collapsed, vectorised or offloaded (here to the host) also run with
+ * their directives on 1, 2 and 4 threads, and give the results of the serial loops.
  */
 #include <setjmp.h>
 #include <stdarg.h>

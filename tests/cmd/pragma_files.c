@@ -1,6 +1,6 @@
 /*
- * Tests of cmd/pragma_each.c and cmd/pragma.c: many files by several workers, results in order as
- * they come, Ctrl-C, and files that libclang does not survive.
+ * Tests of cmd/pragma_each.c and cmd/pragma.c: many files on several workers with results in
+ * order, Ctrl-C, and files that crash libclang.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * Loops that `hpccoder pragma --fix` gives threads, and loops too short to pay for them.
+ * Tests of `hpccoder pragma --fix` on loops that are long enough for threads, and on loops that
+ * are too short.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * pragma_rank.c: `hpccoder pragma --rank`: what is proposed comes in the order of what experts
- * would rather mark, verdicts stay, guesses are told as such and put nowhere, and mistakes are
- * said.
+ * Tests of `hpccoder pragma --rank`: proposals in the order of experts' preference, unchanged
+ * verdicts, guesses that are marked and never applied, and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

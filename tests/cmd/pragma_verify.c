@@ -1,6 +1,6 @@
 /*
- * pragma_verify.c: `hpccoder pragma --verify`: what the compiler and runs of a program say, and
- * what is said of mistakes.
+ * Tests of `hpccoder pragma --verify`: evidence from the compiler and from runs of a program, and
+ * errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

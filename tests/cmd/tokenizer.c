@@ -1,6 +1,5 @@
 /*
- * tokenizer.c: `hpccoder tokenizer train|encode|decode` as a user runs them: what is written, what
- * is printed, that texts come back, and what is said of bad requests.
+ * Tests of `hpccoder tokenizer train|encode|decode`: files, output, round trips and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

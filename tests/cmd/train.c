@@ -1,6 +1,6 @@
 /*
- * train.c: `hpccoder train` as a user runs it: from a configuration to a model,
- * stopped and killed and going on, and what is said of mistakes.
+ * Tests of `hpccoder train`: from a configuration to a model, stopping, killing and resuming, and
+ * errors.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
- * train_meet.c: ranks that do not fit together: other options, other data, other
- * parameters, another program. Each is one line, which says what differs, and
- * all end at once.
+ * train_meet.c: ranks with different options, data, parameters or programs. Each case gives one
+ * line that names the difference, and all ranks end at once.
  */
 #include "tests/cmd/mpirun.h"
 

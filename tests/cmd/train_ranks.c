@@ -1,7 +1,6 @@
 /*
- * train_ranks.c: `hpccoder train` on many ranks as a user runs it: threads of one
- * process and processes of mpirun take the steps of one rank; a rank that is
- * killed ends the job, which goes on with fewer.
+ * Tests of `hpccoder train` on many ranks: threads of one process and processes of mpirun take the
+ * steps of one rank; a killed rank ends the job, which resumes with fewer ranks.
  */
 #include "tests/cmd/mpirun.h"
 

@@ -1,6 +1,5 @@
 /*
- * Tests of infer/complete/circle.c: texts that go round in circles, and texts that only
- * look as if.
+ * Tests of infer/complete/circle.c: repetitive texts, and texts that only resemble them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,9 @@
 /*
- * Tests of infer/complete/context*.c: each thing that relates files, what comes first, and that the
- * same question has the same answer.
+ * Tests of infer/complete/context*.c: each relation between files, ranking, and determinism.
  *
- * Where a relation is looked for, another file has the same text and does not have it: of equal
- * texts only the best one is told, and of equal scores the one whose path comes first. So the files
- * to be found lie in zz/, and the others in aa/.
+ * For each relation another file has the same text without the relation. Of equal texts only the
+ * best is returned, and of equal scores the smallest path comes first. So the files to be found
+ * are in zz/, the others in aa/.
  */
 #include "tests/complete/asking.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/context_path.c and of what a context does with a repository that is odd,
- * small, damaged or none: what is held back, and what is found all the same.
+ * Tests of infer/complete/context_path.c and of contexts without a repository or with an unusual,
+ * small or damaged one: what is excluded, and what is still found.
  */
 #include "tests/complete/asking.h"
 

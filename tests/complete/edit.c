@@ -1,7 +1,6 @@
 /*
- * edit.c: what an edit of one line costs in the middle of a context of 2,000 tokens: the
- * page that it stands in, and what stands between it and the place; with families that
- * show what follows first, not what follows.
+ * edit.c: the cost of a one-line edit within a context of 2,000 tokens: the page of the edit and
+ * the text between it and the cursor; with families that put the suffix first, not the suffix.
  */
 #include <setjmp.h>
 #include <stdarg.h>

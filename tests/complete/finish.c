@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/answer.c: how completions finish, by models that say what a test wants.
+ * Tests of infer/complete/answer.c: how completions finish, with models of chosen output.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/heal.c: which tokens are taken back, by every tokenizer, and what
- * completions are then: with the model that ships, greedy and drawn, with guesses and rules.
+ * Tests of infer/complete/heal.c: tokens removed before the cursor, for every tokenizer, and the
+ * completions with the pilot model, greedy and sampled, with speculation and grammars.
  */
 #include <setjmp.h>
 #include <stdarg.h>

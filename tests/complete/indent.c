@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/indent.c: completions get the file's tabs, levels and
- * margin, and are left alone where the file shows none.
+ * Tests of infer/complete/indent.c: completions adopt the file's tabs, indentation width and
+ * margin, and are not changed if the file shows none.
  */
 #include <setjmp.h>
 #include <stdarg.h>

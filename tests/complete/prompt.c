@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/prompt.c: each family's order of what comes before and
- * behind, other files, what is lost of long texts, and what an edit leaves as it was.
+ * Tests of infer/complete/prompt.c: each family's order of prefix and suffix, other files,
+ * truncation of long texts, and the parts that an edit does not change.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/repeat.c: what of a completion says what follows it.
+ * Tests of infer/complete/repeat.c: completions that repeat the text after the cursor.
  */
 #include <setjmp.h>
 #include <stdarg.h>

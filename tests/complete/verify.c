@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/verify.c: which completions sink, and what is said of them.
+ * Tests of infer/complete/verify.c: completions that are ranked lower, with their reasons.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* find.c: the searches for words that are rarely there, against searches byte by byte. */
+/*
+ * find.c: searches for rare words, compared with byte-wise searches.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

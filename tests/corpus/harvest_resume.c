@@ -1,6 +1,6 @@
 /*
- * Tests of going on with a harvest (corpus/harvest.c, work.c): wherever it was stopped, whatever is
- * damaged or gone, and however many processes are at it, the bytes are those of one that was not.
+ * Tests of resuming a harvest (corpus/harvest.c, work.c): after any interruption, with damaged or
+ * missing files and any number of processes, the bytes equal those of an undisturbed harvest.
  */
 #include "tests/corpus/harvesting.h"
 

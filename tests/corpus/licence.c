@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/licence.c: SPDX tags, the words of licences, what headers say,
- * and which expressions a list covers.
+ * Tests of corpus/licence.c: SPDX tags, licence texts, header comments, and expressions that a
+ * list allows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/loops*.c: the loops of one text, which of them are the same, and loops.db and
- * loops.jsonl of a whole corpus.
+ * Tests of corpus/loops*.c: the loops of one text, deduplication, and loops.db and loops.jsonl of
+ * a corpus.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,7 +1,7 @@
 /*
  * Tests of corpus/pack.c, pack_files.c, pack_order_all.c, pack_code.c and pack_pragma.c: a corpus
- * of made-up repositories as shards, the same for any number of threads and wherever it was
- * stopped; what does not fit together is refused.
+ * of generated repositories as shards, independent of threads and interruptions; inconsistent
+ * options are errors.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/pack_fim.c and pack_encode.c: the shares of what is filled in the middle, the
- * places of the cuts, and marks in our tokenizer and in those of other models.
+ * Tests of corpus/pack_fim.c and pack_encode.c: fractions of FIM documents, positions of cuts, and
+ * marks in our tokenizer and in other models' tokenizers.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * Tests of corpus/pack_change.c and pack_perf.c: the functions that commits of a real repository
- * changed, and a performance history of them as shards, without secrets and without what is held
- * out.
+ * Tests of corpus/pack_change.c and pack_perf.c: functions changed by commits of a real
+ * repository, and its performance history as shards, without secrets and held-out content.
  */
 #include "tests/corpus/sources.h"
 

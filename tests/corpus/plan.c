@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/plan*.c and of what a harvest makes of repositories that cannot be listed, or not
- * to the end: damaged, cut off, or stopped.
+ * Tests of corpus/plan*.c and of harvesting repositories that cannot be listed completely:
+ * damaged, truncated, or stopped.
  */
 #include "tests/corpus/sources.h"
 

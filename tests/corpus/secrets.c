@@ -1,5 +1,5 @@
 /*
- * Tests of corpus/secrets.c: what is masked, and what is left alone.
+ * Tests of corpus/secrets.c: texts that are masked, and texts that are not.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* shingle.c: signatures, exact similarity, windows and sorting, against plain definitions. */
+/*
+ * shingle.c: signatures, exact similarity, windows and sorting, compared with plain definitions.
+ */
 #include "tests/corpus/edits.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
-/* sketch*.c, held_list.c: what a sketch holds, finds, refuses, and survives. */
+/*
+ * sketch*.c, held_list.c: contents of a sketch, lookups, rejected files, and failures.
+ */
 #include "tests/corpus/sources.h"
 
 #include "corpus/sketch.h"

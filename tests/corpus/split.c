@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/split.c: over random corpora, nothing close is used on both sides of a split; and
- * what a cluster is, how shares are met, and who takes the place of what is taken out.
+ * Tests of corpus/split.c: over random corpora, no similar files are used in two splits; clusters,
+ * fractions, and replacement of removed items.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/store.c and corpus/corpus.c: rows written are rows read; the same rows give the
- * same bytes; and a database or a chunk of somebody else is refused.
+ * Tests of corpus/store.c and corpus/corpus.c: round trips of rows, deterministic bytes, and
+ * rejection of foreign databases and chunks.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * attention.c: attention on every instruction set against softmax in double,
- * and its gradient against central differences of that: several sequences,
- * masks, grouped heads, pages; the same bits however a query is computed.
+ * attention.c: attention on every instruction set compared with softmax in double, and its
+ * gradient with central differences: several sequences, masks, grouped heads, pages; equal bits in
+ * every way to compute a query.
  */
 #include <setjmp.h>
 #include <stdarg.h>

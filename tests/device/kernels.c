@@ -1,6 +1,6 @@
 /*
- * kernels.c: the pointwise CPU kernels: activations and their gates, dropout,
- * binary, scale, copy, fill and nop; and what their selectors refuse.
+ * kernels.c: the pointwise CPU kernels: activations and gates, dropout, binary, scale, copy, fill
+ * and nop; and errors of their selectors.
  */
 #include "tests/device/kernels.h"
 

@@ -1,6 +1,5 @@
 /*
- * kernels_index.c: the CPU kernels that move rows by index: gather, scatter
- * and route.
+ * kernels_index.c: the CPU kernels that move rows by index: gather, scatter and route.
  */
 #include "tests/device/kernels.h"
 

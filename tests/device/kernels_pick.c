@@ -1,6 +1,6 @@
 /*
- * kernels_pick.c: the CPU kernels that pick elements by index and spread them among zeros, against
- * what is computed here.
+ * kernels_pick.c: the CPU kernels that pick elements by index and spread them among zeros,
+ * compared with plain loops.
  */
 #include "tests/device/kernels.h"
 

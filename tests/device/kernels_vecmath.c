@@ -1,6 +1,6 @@
 /*
- * kernels_vecmath.c: the kernels' mathematical functions against libm in
- * double, over all magnitudes and at the ends.
+ * kernels_vecmath.c: the kernels' mathematical functions compared with libm in double, over all
+ * magnitudes and at the limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * matmul.c: products on every instruction set against sums in double: shapes
- * off every tile, transpositions, dtypes, epilogues, raggedness, packed
- * weights; and the same bits however many workers and rows there are.
+ * matmul.c: products on every instruction set compared with sums in double: shapes off every tile,
+ * transposition, dtypes, epilogues, ragged rows, packed weights; equal bits for any number of
+ * workers and rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * mock.c: planted faults are found: a host dereference, a missing fence, a
- * read of an unwritten value, an aliased output, a value whose memory was given
- * away.
+ * mock.c: detection of planted faults: a host dereference, a missing fence, a read of an unwritten
+ * value, an aliased output, a use of released memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>

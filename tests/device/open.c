@@ -1,6 +1,6 @@
 /*
- * open.c: opening and closing devices: what is refused and how, accounting of
- * memory, running out of it, and leaks that a close must not pass over.
+ * open.c: opening and closing devices: errors, accounting of memory, out of memory, and leaks that
+ * close must report.
  */
 #include <setjmp.h>
 #include <stdarg.h>

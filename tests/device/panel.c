@@ -1,6 +1,6 @@
 /*
- * panel.c: PANEL16: where each number of a matrix lies, of all types, for whole panels
- * and the last one, and that each row comes back.
+ * panel.c: PANEL16: the position of each element for all types, in full panels and the last one,
+ * and round trips of rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * ref_product.c: the reference product and its packing against products worked
- * out by hand or by three plain loops.
+ * ref_product.c: the reference product and its packing compared with results computed by hand or
+ * by three plain loops.
  */
 #include "tests/device/small.h"
 
