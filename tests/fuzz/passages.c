@@ -1,8 +1,8 @@
 /*
- * passages.c: fuzz target: any bytes as a file of passages, its checksum and lexer made good, and
- * a text held against it.
+ * passages.c: fuzz target: any bytes as a passage index, with checksum and lexer corrected, and a
+ * text to look up.
  *
- * The first byte says how many of the last bytes are the text; the rest is the file.
+ * The first byte gives the number of final bytes that are the text; the rest is the file.
  */
 #include <stdlib.h>
 #include <string.h>

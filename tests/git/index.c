@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/index.c: paths of the index, as `git ls-files` tells them.
+ * Tests of runtime/git/index.c: paths of the index, compared with `git ls-files`.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/list.c and set.c: the list of blobs against what the git
- * program tells, whatever the number of workers.
+ * Tests of runtime/git/list.c and set.c: the list of blobs compared with the git program's, for
+ * any number of workers.
  */
 #include "tests/git/listing.h"
 

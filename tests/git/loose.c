@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/loose.c and store.c: loose objects as git writes
- * them at every level of compression, and damaged in every way; borrowed objects.
+ * Tests of runtime/git/loose.c and store.c: loose objects as git writes them at every compression
+ * level, damaged objects, and alternates.
  */
 #include "tests/git/repository.h"
 

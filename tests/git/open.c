@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/open.c, pack.c, describe.c and name.c: what can be opened
- * and what it is; what cannot, with one clear line each.
+ * Tests of runtime/git/open.c, pack.c, describe.c and name.c: repositories that can be opened,
+ * their description, and clear one-line errors for others.
  */
 #include "tests/git/repository.h"
 

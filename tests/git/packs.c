@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/pack.c, pack_read.c and cache.c: objects of all kinds in
- * packs of all kinds are what libgit2 reads; handles, memory.
+ * Tests of runtime/git/pack.c, pack_read.c and cache.c: objects of all kinds in packs of all
+ * kinds, compared with libgit2; handles, memory.
  */
 #include "tests/git/packed.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/resolve.c, commit.c and range.c: what a name means, and which commits a
- * range has, held against what the git program says.
+ * Tests of runtime/git/resolve.c, commit.c and range.c: resolution of names and commits of ranges,
+ * compared with the git program's.
  */
 #include "tests/git/repository.h"
 

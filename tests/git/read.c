@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/read.c and object.c: contents of blobs, and what is told
- * about those that are too large, absent or damaged; a repack under way.
+ * Tests of runtime/git/read.c and object.c: contents of blobs, reports of too large, missing or
+ * damaged ones, and a concurrent repack.
  */
 #include "tests/git/repository.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/recent.c: what the newest commits changed.
+ * Tests of runtime/git/recent.c: files changed by the newest commits.
  */
 #include "tests/git/repository.h"
 

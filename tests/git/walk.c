@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/walk*.c and shallow.c: hostile and broken trees and histories, and
+ * Tests of runtime/git/walk*.c and shallow.c: malicious and broken trees and histories, and
  * stopping.
  */
 #include "tests/git/listing.h"

@@ -1,6 +1,6 @@
 /*
- * engine.c: every answer has the bits of the same request asked alone, whatever
- * runs beside it, in whatever pieces, and whatever the cache knew.
+ * engine.c: each result has the bits of the same request run alone, for any concurrent requests,
+ * split into parts, and cache contents.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,9 @@
 /*
- * engine_logits.c: what the engine makes of other people's models is what transformers
- * makes of them: every family, from safetensors and from GGUF, in every type; rotary
- * positions that are scaled, up to 16,384 tokens.
+ * engine_logits.c: the engine's logits equal those of transformers: every family, from safetensors
+ * and GGUF, in every type; scaled rotary positions up to 16,384 tokens.
  *
- * The fixtures are made by tests/fixtures/make_families.py and make_logits.py; weights of the
- * second follow from the names of tensors, here and there by the same rule.
+ * The fixtures are made by tests/fixtures/make_families.py and make_logits.py. Weights of the
+ * latter are computed from tensor names by the same rule in both programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * engine_model.c: an engine answers from a packed file, which it maps, as from the
- * model that the file was made of; neither takes more memory than the file has, and
- * long texts take as much as their cache.
+ * engine_model.c: an engine on a mapped packed file gives the same results as on the original
+ * model. Neither needs more memory than the file, and long texts need only their cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>

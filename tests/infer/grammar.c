@@ -1,6 +1,6 @@
 /*
- * grammar.c: which texts the rules take, as far as they go, and where they may end. Directives are
- * in grammar_directive.c, tokens in grammar_vocabulary.c.
+ * grammar.c: texts that the rules accept as prefixes, and where they may end. grammar_directive.c
+ * tests directives, grammar_vocabulary.c tokens.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * grammar_directive.c: lines of OpenMP as people write them are taken, wherever the text before
- * ends; others are refused where they go wrong.
+ * grammar_directive.c: real OpenMP lines are accepted, wherever the prefix ends; invalid ones are
+ * rejected at the error.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * grammar_draw.c: whatever is drawn from masks keeps to the rule, and other readers take it: those
- * of JSON, of pragmas and of tokens.
+ * grammar_draw.c: texts sampled from masks follow the rule, and other parsers accept them: those
+ * of JSON, pragmas and tokens.
  */
 #include <setjmp.h>
 #include <stdarg.h>

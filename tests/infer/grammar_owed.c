@@ -1,6 +1,6 @@
 /*
- * grammar_owed.c: what is owed is spelled first, whatever the rule: masks are what trying every
- * token byte by byte gives, and what comes is what is owed and what the rule takes behind it.
+ * grammar_owed.c: required text comes first under every rule: masks equal those from trying every
+ * token byte by byte, and the output is the required text followed by text that the rule accepts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

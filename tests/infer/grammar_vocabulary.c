@@ -1,6 +1,6 @@
 /*
- * grammar_vocabulary.c: a mask is what trying every token byte by byte gives, an engine that it is
- * given to keeps to the rule, and what cannot go on says so.
+ * grammar_vocabulary.c: a mask equals the result of trying every token byte by byte, an engine
+ * with a grammar follows its rule, and a dead end is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>

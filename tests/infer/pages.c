@@ -1,6 +1,6 @@
 /*
- * pages.c: whoever takes over a page finds in it what he would have computed,
- * nobody writes to what another reads, and no page is lost or held twice.
+ * pages.c: a reused page contains what its user would have computed; shared pages are never
+ * written; no page is lost or owned twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>

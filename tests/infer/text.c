@@ -1,6 +1,6 @@
 /*
- * text.c: whatever is shown piece by piece is the text, whole characters of it,
- * and nothing of what ends it.
+ * text.c: streamed pieces add up to the text, consist of whole characters, and exclude the end
+ * marker.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * mpi.c: ranks as processes. Started plainly, it starts itself under mpirun on 2,
- * 3 and 4 ranks; started so, it runs what holds for every kind of link, or has
- * one rank fail, hang or leave.
+ * mpi.c: processes as ranks. Without arguments it starts itself under mpirun on 2, 3 and 4 ranks.
+ * There it runs the tests for every kind of link, or one rank fails, hangs or leaves.
  */
 #include "tests/support/processes.h"
 #include "tests/support/ranks.h"

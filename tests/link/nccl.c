@@ -1,8 +1,7 @@
 /*
- * nccl.c: the link over NCCL. Where there is no GPU or no NCCL opening it is one
- * clear line on every rank, and the host's link lives on. Where there are GPUs
- * every operation runs in their memory, a rank on each, four at most (of one GPU
- * a rank talks to itself).
+ * nccl.c: the link over NCCL. Without a GPU or NCCL, opening gives one clear line on every rank
+ * and the host's link stays usable. With GPUs, every operation runs in their memory, one rank per
+ * GPU, at most four; on a single GPU a rank communicates with itself.
  */
 #include "tests/support/ranks.h"
 

@@ -1,4 +1,6 @@
-/* self.c: the link of one rank: copies, messages to itself, errors, nothing counted. */
+/*
+ * self.c: the link of one rank: copies, messages to itself, errors, zero traffic.
+ */
 #include "tests/support/ranks.h"
 
 static hpc_link *open_self(void)

@@ -1,6 +1,5 @@
 /*
- * compare.c: a change as two sequences: where it is cut, and what is left out of
- * a long one.
+ * compare.c: a change as two sequences: division at marks, and shortening.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * config.c: config.json read with the values that transformers takes, in its
- * older and newer forms; what cannot be done refused by its key; what a family
- * cannot say refused by the member.
+ * config.c: config.json in older and newer forms with transformers' defaults; errors name
+ * unsupported keys, and members that a family cannot express.
  */
 #include <setjmp.h>
 #include <stdarg.h>

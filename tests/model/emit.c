@@ -1,6 +1,6 @@
 /*
- * emit.c: what emission makes beyond tokens to the next token: class heads,
- * adapters, dropout, tags. Families of transformers are tests/model/families.c's.
+ * emit.c: emission beyond next-token models: class heads, adapters, dropout, tags. families.c
+ * tests the families of transformers.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * families.c: models that transformers made and saved, loaded: logits,
- * gradients and ten steps of two optimizers are those that transformers has;
- * saved again, every tensor has the same bytes.
+ * families.c: models saved by transformers: logits, gradients and ten steps of two optimizers
+ * equal those of transformers; saved again, every tensor has the same bits.
  *
  * The fixtures are made by tests/fixtures/make_families.py.
  */

@@ -1,6 +1,6 @@
 /*
- * gguf.c: GGUF files written and read back, files damaged in every way that the
- * format allows, and failures of memory and disk.
+ * gguf.c: round trips of GGUF files, damage of every kind that the format allows, and failures of
+ * memory and disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /*
- * gguf_config.c: GGUF files that others wrote: their keys, their blocks, and what
- * in them we cannot do.
+ * gguf_config.c: GGUF files from other programs: keys, blocks, and unsupported features.
  *
  * The fixture is made by tests/fixtures/make_gguf.py.
  */

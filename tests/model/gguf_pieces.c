@@ -1,7 +1,7 @@
 /*
- * gguf_pieces.c: tokenizers out of GGUF files that hold pieces alone: the ids of the tokenizers
- * that the pieces are of, both ways; what the keys say of special tokens; and that of what does not
- * fit together no more comes than one line.
+ * gguf_pieces.c: tokenizers from GGUF files that contain only pieces: ids equal those of the
+ * original tokenizer, in both directions; special tokens from keys; inconsistent files give a
+ * one-line error.
  */
 #include <setjmp.h>
 #include <stdarg.h>

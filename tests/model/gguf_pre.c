@@ -1,6 +1,6 @@
 /*
- * gguf_pre.c: llama.cpp's names for steps before merging: each stands for steps that a tokenizer
- * can take, and is found again from a tokenizer.json that takes them.
+ * gguf_pre.c: llama.cpp's pre-tokenizer names: each maps to steps that a tokenizer supports, and
+ * is recognised from a tokenizer.json with these steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * gguf_tokenizer.c: a tokenizer in a GGUF file: its own file byte for byte, and
- * its pieces as llama.cpp wants them.
+ * gguf_tokenizer.c: a tokenizer in a GGUF file: its original file byte for byte, and its pieces in
+ * llama.cpp's form.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * packed.c: packed files hold, for every family, stored type and type asked for, the
- * bytes that loading gives a program's state; they bring configuration and tokenizer;
- * and what is cut off, damaged or from elsewhere is refused.
+ * packed.c: packed files contain, for every family, stored type and requested type, the bytes that
+ * loading gives a program's state, with configuration and tokenizer; truncated, damaged or foreign
+ * files are rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * pilot.c: the model that ships, pilot/pilot.gguf: whole, small enough, with
- * its tokenizer; it knows code that it was never shown, and makes use of what
- * follows the middle of a function.
+ * pilot.c: the shipped model, pilot/pilot.gguf: complete, small enough, with its tokenizer. It
+ * predicts unseen code, and uses the text after the middle of a function.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * serve.c: the program that answers: prompts and single tokens over a paged
- * cache give the forward program's logits, in any company to the same bits.
+ * serve.c: the inference program: prompts and single tokens over a paged cache give the forward
+ * program's logits, with the same bits in any batch.
  */
 #include <setjmp.h>
 #include <stdarg.h>

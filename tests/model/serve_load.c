@@ -1,7 +1,7 @@
 /*
- * serve_load.c: parameters come into the program's state with the bits of reading
- * and packing them one by one, from every family's files, in every type, by any
- * number of threads; and what has been read of a file does not stay in memory.
+ * serve_load.c: parameters in the program's state have the bits of reading and packing them one by
+ * one, from every family's files, in every type, with any number of threads; file pages that were
+ * read are dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tokenizer.c: a model's tokenizer wherever it lies, what is said beside it, and its files in
- * another directory, from which the same is opened.
+ * tokenizer.c: a model's tokenizer in every container, its stored settings, and copies of its
+ * files, which open as the same tokenizer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * eigh.c: eigenvalues and eigenvectors on every backend against the reference,
- * and what optimizers make of them: a matrix put together again, and a power
- * of it. Hard matrices are in tests/device/eigh.c.
+ * eigh.c: eigenvalues and eigenvectors on every backend compared with the reference, and their use
+ * by optimizers: reconstruction and a power of a matrix. tests/device/eigh.c tests difficult
+ * matrices.
  */
 #include <setjmp.h>
 #include <stdarg.h>

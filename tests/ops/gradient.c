@@ -1,6 +1,6 @@
 /*
- * gradient.c: every backward rule against central differences in f64. The
- * ways in which gradients meet are in gradient_flow.c.
+ * gradient.c: every backward rule compared with central differences in f64. gradient_flow.c tests
+ * how gradients add up.
  */
 #include <setjmp.h>
 #include <stdarg.h>

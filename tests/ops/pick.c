@@ -1,5 +1,6 @@
 /*
- * pick.c: pick and spread on every backend against the reference, and what they undo of each other.
+ * pick.c: pick and spread on every backend compared with the reference, and as inverses of each
+ * other.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * product.c: matmul and pack on every backend against the reference: all
- * transpositions, batches, epilogues, run-time extents and formats of weights.
+ * product.c: matmul and pack on every backend compared with the reference: all transpositions,
+ * batches, epilogues, run-time extents and weight formats.
  */
 #include <setjmp.h>
 #include <stdarg.h>

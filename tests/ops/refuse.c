@@ -1,7 +1,7 @@
 /*
- * refuse.c: bad input on the public way: operands that do not fit or are
- * absent, types that a backend cannot do, indices out of range as it runs.
- * Each is an error that names the place; nothing crashes, hangs or leaks.
+ * refuse.c: invalid input through the public interface: operands that do not fit or are absent,
+ * types that a backend does not support, indices out of range at run time. Each gives an error
+ * with its position, without crash, hang or leak.
  */
 #include <setjmp.h>
 #include <stdarg.h>

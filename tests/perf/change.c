@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/change.c, match.c, lines.c and cache.c: which files and functions a commit
- * changed, line by line, and what of it cannot be looked into.
+ * Tests of infer/perf/change.c, match.c, lines.c and cache.c: files and functions that a commit
+ * changed, line by line, and changes that cannot be analysed.
  */
 #include "tests/perf/history.h"
 

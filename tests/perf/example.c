@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/example.c and example_file.c: sets of examples, their file to equal bits, and
- * files that are none.
+ * Tests of infer/perf/example.c and example_file.c: sets of examples, bit-exact files, and invalid
+ * files.
  */
 #include "tests/perf/examples.h"
 

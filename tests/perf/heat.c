@@ -1,5 +1,5 @@
 /*
- * Tests of infer/perf/heat.c: how much of the cost is in what a change touches.
+ * Tests of infer/perf/heat.c: the fraction of the cost in the lines that a change touches.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: figures against their plain
- * definitions, rivals on what they can and cannot see, and intervals that cover the truth.
+ * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: metrics compared with
+ * plain definitions, baselines on the inputs that they can see, and coverage of intervals.
  */
 #include "tests/perf/history.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of what the learner makes of a language model: what is put among features, that it is
- * learnt from where it tells, and told as a reason.
+ * Tests of a language model in the learner: its features, learning from them where they are
+ * informative, and its reason text.
  */
 #include "infer/perf/language.h"
 #include "tests/perf/examples.h"

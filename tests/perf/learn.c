@@ -1,7 +1,7 @@
 /*
  * Tests of infer/perf/learn.c, estimate.c and model_file.c: planted rules are found, probabilities
- * are what they say, abstention keeps its promise, and files come back to equal bits.
- * HPC_TEST_LONG=1 draws more.
+ * are calibrated, abstention keeps its guarantee, and files are bit-exact. HPC_TEST_LONG=1 draws
+ * more samples.
  */
 #include "tests/perf/examples.h"
 

@@ -1,10 +1,9 @@
 /*
- * Changes to small programs of which is known what they do to the time: what
- * `hpccoder perf predict` says of them, and with HPC_TEST_LONG=1 whether it is
- * true, by `hpccoder perf collect`.
+ * Changes of small programs with known effect on run time: the predictions of `hpccoder perf
+ * predict`, and with HPC_TEST_LONG=1 their truth, by `hpccoder perf collect`.
  *
- * `planted predict` prints every answer; `planted measure [KERNEL]` the table
- * that is kept as tests/perf/planted/measured.csv.
+ * `planted predict` prints every prediction; `planted measure [KERNEL]` prints the table stored as
+ * tests/perf/planted/measured.csv.
  */
 #include "tests/perf/planted.h"
 

@@ -1,6 +1,5 @@
 /*
- * Tests of predictions of ranges: which commits, against what, at which level, and what is
- * acknowledged.
+ * Tests of predictions for ranges: commits, their baseline, the level, and accepted regressions.
  */
 #include "tests/perf/model.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/work.c: what a change is estimated to make of the time that its files take:
- * along calls, through loops of known and unknown length, and behind conditions.
+ * Tests of infer/perf/work.c: the estimated effect of a change on run time: along calls, through
+ * loops of known and unknown length, and under conditions.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/plot: pictures and pages of figures, hostile texts, errors.
+ * Tests of runtime/plot: pictures, pages of plots, hostile texts, errors.
  */
 #include <limits.h>
 #include <math.h>
