@@ -1,5 +1,5 @@
 /*
- * Tests of predictions for ranges: commits, their baseline, the level, and accepted regressions.
+ * Tests of predictions for ranges: commits, their baseline, the level, and acknowledged changes.
  */
 #include "tests/perf/model.h"
 

@@ -1,6 +1,7 @@
 /*
- * ask.c, ask_prompt.c, ask_names.c, weigh.c: loops are shown as they were taught; what a model says
- * of one does not depend on the others; it changes no verdict; its guesses name what is in scope.
+ * ask.c, ask_prompt.c, ask_names.c, weigh.c: prompts for loops equal those of training; results of
+ * a model for a loop do not depend on other loops and change no verdict; guesses only name
+ * variables in scope.
  */
 #include <setjmp.h>
 #include <stdarg.h>

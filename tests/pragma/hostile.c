@@ -1,5 +1,6 @@
 /*
- * hostile.c: files that are broken, odd, huge or deep have a verdict for each loop, or a reason.
+ * hostile.c: broken, unusual, huge or deeply nested files get a verdict for each loop, or a
+ * reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>

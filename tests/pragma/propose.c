@@ -1,7 +1,6 @@
 /*
- * propose.c: the directives that are proposed for labelled loops by default, with vectors and for a
- * device, word for word where a comment says which; and no nest is collapsed whose label does not
- * say that it may be.
+ * propose.c: directives proposed for labelled loops by default, with vectors and for a device,
+ * word for word where a comment gives them; no nest is collapsed unless its label allows it.
  */
 #include "tests/pragma/suite.h"
 

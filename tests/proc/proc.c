@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/proc: streams, limits, ends of all kinds, the sandbox.
+ * Tests of runtime/proc: streams, limits, all kinds of exits, the sandbox.
  */
 #include <limits.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * collectives.c: collectives as instructions, on ranks as threads, on cpu and
- * mock: exactly representable numbers, so every result is checked to the bit.
+ * collectives.c: collectives as instructions, with threads as ranks, on cpu and mock: numbers are
+ * exactly representable, so every result is checked to the bit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * freeze_paged.c: the shape holds for a paged cache: two sequences of different
- * length share the pages of their prefix and decode to what the dense
- * computation gives.
+ * freeze_paged.c: the program format supports a paged cache: two sequences of different length
+ * share the pages of their prefix, and decode to the results of the dense computation.
  */
 #include <setjmp.h>
 #include <stdarg.h>

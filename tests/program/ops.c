@@ -1,6 +1,6 @@
 /*
- * ops.c: the op table's shape rules: what each op accepts and makes, and what
- * it says, with both shapes, when its operands do not fit.
+ * ops.c: shape rules of the op table: accepted operands, results, and errors that name both
+ * shapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * ops_layout.c: the op table's layout rules as labels, and what ranks make of
- * attributes that speak of global indices.
+ * ops_layout.c: layout rules of the op table as labels, and per-rank values of attributes with
+ * global indices.
  */
 #include <setjmp.h>
 #include <stdarg.h>

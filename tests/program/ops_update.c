@@ -1,8 +1,7 @@
 /*
- * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
- * symmetric products and those of bytes, combine, map, tile, eigh; of soft; and
- * that state is not written over what the same instruction reads, but where its
- * kernel works in place.
+ * ops_update.c: shape rules of the optimizers' ops (adam, apply, below, symmetric and integer
+ * products, combine, map, tile, eigh) and of soft. State is not overwritten while the same
+ * instruction reads it, unless its kernel works in place.
  */
 #include <setjmp.h>
 #include <stdarg.h>

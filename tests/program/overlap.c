@@ -1,7 +1,6 @@
 /*
- * overlap.c: the order in which collectives and computing come, on programs
- * written by hand; what is sent keeps its memory until it has arrived; segments
- * put together.
+ * overlap.c: order of collectives and computation in programs written by hand; sent values keep
+ * their memory until they have arrived; spliced segments.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * recompute.c: recomputation changes no bit of any gradient, shrinks what
- * forward leaves behind, costs at most forward's flops, and leaves alone what
- * must not be made again.
+ * recompute.c: recomputation changes no bit of a gradient, reduces the memory that forward keeps,
+ * costs at most forward's flops, and skips ops that must not run twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * run.c: the executor: what it refuses, guards, errors of workers, schedules
- * that cannot go on, and what it costs in counts.
+ * run.c: the executor: errors, guards, failures of workers, deadlocked schedules, and its overhead
+ * in counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

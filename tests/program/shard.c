@@ -1,7 +1,6 @@
 /*
- * shard.c: from the global program to a rank's: conversions enter where
- * layouts differ, numbers that do not divide are named, sums over ranks are
- * those of one rank.
+ * shard.c: from the global program to a rank's: conversions are inserted where layouts differ,
+ * errors name extents that do not divide, and sums over ranks equal those of one rank.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/shard/image.c and index.c: no byte of a shard can be another, no file can be
- * shorter or longer, and offsets, tokens and places are checked although the checksums are right.
+ * Tests of runtime/shard/image.c and index.c: any changed byte, truncation or extension is
+ * detected; offsets, tokens and positions are checked even with valid checksums.
  */
 #include "tests/shard/data.h"
 

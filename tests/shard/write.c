@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/shard/write.c: what is written is what is read, interrupted writing goes on to
- * the same bytes, what differs is refused by name, and every failure leaves whole shards only.
+ * Tests of runtime/shard/write.c: round trips; resumed writing gives the same bytes; errors name
+ * differences; every failure leaves only complete shards.
  */
 #include <sys/stat.h>
 #include <unistd.h>

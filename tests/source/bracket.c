@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/bracket.c and bracket_fortran.c: pairs, kinds, and what is
- * open at the end.
+ * Tests of runtime/source/bracket.c and bracket_fortran.c: pairs, kinds, and brackets open at the
+ * end.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check.c and what is behind it, with libclang: good and bad candidates in
- * C, C++ and CUDA, with and without headers, in whole and in broken surroundings.
+ * Tests of runtime/source/check*.c with libclang: good and bad candidates in C, C++ and CUDA, with
+ * and without headers, in complete and broken context.
  */
 #include "tests/source/check.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_words.c and check_flags.c: words of a command, paths, which flags
- * are kept, and which entry of a compile_commands.json is a file's.
+ * Tests of runtime/source/check_words.c and check_flags.c: splitting commands, paths, flags that
+ * are kept, and the entry of compile_commands.json for a file.
  */
 #include <limits.h>
 #include <setjmp.h>

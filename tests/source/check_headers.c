@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/source/check_headers.c: which standard headers a file is known to include.
+ * Tests of runtime/source/check_headers.c: standard headers that a file is known to include.
  */
 #include <limits.h>
 #include <setjmp.h>

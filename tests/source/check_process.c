@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_file.c and check_process.c, with libclang: flags of a project, what
- * cannot be checked, texts that libclang does not survive, and failing allocations.
+ * Tests of runtime/source/check_file.c and check_process.c with libclang: flags of a project,
+ * files that cannot be checked, texts that crash libclang, and failing allocations.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /*
- * Tests of runtime/source/heat.h: a line is known again wherever it stands, by itself and what is
- * next to it.
+ * Tests of runtime/source/heat.h: a moved line is recognised by its text and its neighbours.
  */
 #include <setjmp.h>
 #include <stdarg.h>

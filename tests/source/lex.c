@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/source/lex.c, scan.c and token.c: exact tokens of C and its
- * family, hashes, and what holds of any bytes: random, cut off, or much of the
- * same.
+ * Tests of runtime/source/lex.c, scan.c and token.c: exact tokens of C-family languages, hashes,
+ * and invariants for any bytes: random, truncated, or repetitive.
  */
 #include <ctype.h>
 

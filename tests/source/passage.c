@@ -1,6 +1,6 @@
 /*
- * passage*.c: every run of 40 tokens is found wherever it begins, shorter ones are not, nor is what
- * says nothing or is everybody's; what is damaged is refused.
+ * passage*.c: every run of 40 tokens is found at any position; shorter, uninformative and common
+ * ones are not; damaged files are rejected.
  */
 #include <stdio.h>
 

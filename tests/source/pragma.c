@@ -1,4 +1,5 @@
-/* pragma.c: the words of directives, and directives as we write them, which reads the same again.
+/*
+ * pragma.c: words of directives, and directives in our spelling, which parse to the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * Tests of tokenizer/byte_level.c: ids against those that the `tokenizers` package gives for the
- * same files and texts (tests/fixtures/make_byte_level.py), the way back, bytes that are not UTF-8,
- * places where a text may be cut, memory.
+ * Tests of tokenizer/byte_level.c: ids compared with the `tokenizers` package for the same files
+ * and texts (tests/fixtures/make_byte_level.py), decoding, invalid UTF-8, cuts, memory.
  */
 #include <stdlib.h>
 #include "tests/support/fault.h"

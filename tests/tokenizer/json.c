@@ -1,6 +1,6 @@
 /*
- * Tests of tokenizer/json.c and json_steps.c: what is refused and where the message points, hostile
- * and damaged files, running out of memory.
+ * Tests of tokenizer/json.c and json_steps.c: errors and their positions, hostile and damaged
+ * files, running out of memory.
  */
 #include <stdlib.h>
 

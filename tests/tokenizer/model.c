@@ -1,6 +1,6 @@
 /*
- * model.c: reading a tokenizer.model: what it says, what is refused by name, and that no damage
- * does more than give one line.
+ * model.c: reading a tokenizer.model: its contents, errors that name unsupported features, and
+ * one-line errors for damage.
  */
 #include "tests/tokenizer/spm_model.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of tokenizer/nfc.c and unicode.c: NFC by examples and by its laws over all code points, the
- * classes of characters, what is UTF-8.
+ * Tests of tokenizer/nfc.c and unicode.c: NFC by examples and by its laws over all code points,
+ * classes of characters, UTF-8 validation.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * pieces.c: a tokenizer.model out of pieces: what it says when it is opened again, that the library
- * reads it as we do, and what cannot be made into one.
+ * pieces.c: a tokenizer.model built from pieces: its contents when opened, the library's reading
+ * of it, and errors.
  */
 #include <math.h>
 #include <stdlib.h>

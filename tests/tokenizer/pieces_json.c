@@ -1,6 +1,6 @@
 /*
- * pieces_json.c: a tokenizer.json out of pieces and merges: what it says when it is opened again,
- * and what cannot be made into one.
+ * pieces_json.c: a tokenizer.json built from pieces and merges: its contents when opened, and
+ * errors.
  */
 #include "tests/tokenizer/small.h"
 

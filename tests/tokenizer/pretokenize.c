@@ -1,7 +1,6 @@
 /*
- * Tests of tokenizer/pretokenize.c, pattern.c, split_words.c and split_runs.c: what each behaviour
- * does with matches, that the splitters written by hand give what PCRE2 gives, which patterns are
- * refused, where text may be cut.
+ * Tests of tokenizer/pretokenize.c, pattern.c, split_words.c and split_runs.c: behaviours for
+ * matches, hand-written splitters compared with PCRE2, rejected patterns, and cuts.
  */
 #include <stdlib.h>
 

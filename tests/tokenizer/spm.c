@@ -1,7 +1,7 @@
 /*
- * spm.c: SentencePiece models: ids and texts of the fixtures and of the library itself, on texts
- * and models drawn at random and on this repository's sources; exact round trips; any cut; no
- * allocation once warm.
+ * spm.c: SentencePiece models: ids and texts of the fixtures and of the library, on random texts
+ * and models and on this repository's sources; exact round trips; any cut; no allocation once
+ * warm.
  */
 #include "tests/tokenizer/spm_model.h"
 

@@ -1,6 +1,6 @@
 /*
- * stream.c: one long text on many workers, as it comes: the ids of the whole for any number of
- * workers and any way in which it is read; what is in memory, who is called where, and failures.
+ * stream.c: encoding one long text on many workers: ids of the whole for any number of workers and
+ * any way of reading; memory, threads of callbacks, and failures.
  */
 #include "tests/tokenizer/spm_model.h"
 

@@ -1,6 +1,5 @@
 /*
- * checkpoint.c: what was saved comes back to the bit, and what is damaged is
- * not taken for whole.
+ * checkpoint.c: bit-exact round trips, and detection of damage.
  */
 #include "tests/support/fault.h"
 #include "tests/train/data.h"

@@ -1,7 +1,7 @@
 /*
- * checkpoint_ranks.c: checkpoints of many ranks: each row of each tensor is
- * written once, whoever reads takes what it needs, training goes on meanwhile,
- * and what is missing, damaged or another's is named.
+ * checkpoint_ranks.c: checkpoints of many ranks: each row of each tensor is written once, readers
+ * read only the parts that they need, training continues during a saving, and errors name missing,
+ * damaged or foreign parts.
  */
 #include <stdlib.h>
 

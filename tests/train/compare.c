@@ -1,7 +1,6 @@
 /*
- * compare.c: changes are learnt from by both sides: what a batch holds of them,
- * that a planted rule is learnt, of whichever side it is true, that the model goes
- * out and comes in again, and that ranks take the steps of one.
+ * compare.c: training on both sides of changes: contents of batches, learning of a planted rule
+ * for either side, export and import, and equal steps on many ranks.
  */
 #include "tests/support/sanitized.h"
 #include "tests/train/changes.h"

@@ -1,6 +1,6 @@
 /*
- * Tests of train/events.c: the bytes that TensorBoard's own writer gives, and
- * what a run's rows become, decoded here.
+ * Tests of train/events.c: the bytes equal those of TensorBoard's own writer, and the rows of a
+ * run, decoded here.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -1,6 +1,5 @@
 /*
- * loader.c: what rows hold, in which order they come, and that the order goes
- * on from where it was.
+ * loader.c: contents of rows, their order, and resuming the order.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests of train/metrics.c and metrics_read.c: rows written and read back, going
- * on after an interruption, damaged files.
+ * Tests of train/metrics.c and metrics_read.c: round trips of rows, continuing after an
+ * interruption, damaged files.
  */
 #include <limits.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /*
- * overlap.c: a step whose communication goes behind its computing: one order on
- * all ranks, and, by a simulated clock over what an executor would do, what
- * stays exposed.
+ * overlap.c: a step with communication overlapped by computation: the same order on all ranks, and
+ * the exposed time by a simulated clock.
  */
 #include "runtime/program/run/priv.h"
 #include "tests/train/data.h"

@@ -1,7 +1,7 @@
 /*
- * pairs.c: each pair of what a plan may have, and (in the long run) every grid of up to eight
- * ranks with every stage, in halves or not, pruned or not: the steps of one rank, or a
- * refusal that says why.
+ * pairs.c: each pair of values of a plan, and in the long test every grid of up to eight ranks
+ * with every ZeRO stage, with and without overdecomposition and pruning: the steps of one rank, or
+ * an error with a reason.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * prove.c: what sharded steps are proven to be, and the faults that a proof
- * finds: each names instruction, tensor, rank and what is wrong.
+ * prove.c: proofs of sharded steps, and faults that they find: each report names instruction,
+ * tensor, rank and defect.
  */
 #include "tests/train/prove.h"
 

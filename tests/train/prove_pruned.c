@@ -1,6 +1,6 @@
 /*
- * prove_pruned.c: steps of a pruned model on a grid are proven, and faults in
- * them are found: what is picked, and from which part.
+ * prove_pruned.c: proofs of a pruned model's steps on a grid, and faults in the picked elements
+ * and their part.
  */
 #include "tests/train/prove.h"
 

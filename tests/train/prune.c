@@ -1,6 +1,6 @@
 /*
- * prune.c: masks by magnitude; a pruned trainer holds and sends what it should, takes the steps of
- * dense training with a mask to the same bits, and on many ranks those of one.
+ * prune.c: masks by magnitude; a pruned trainer's memory and traffic; its steps have the bits of
+ * dense training with a mask, and on many ranks equal those of one.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * prune_run.c: runs that prune: behind a number of steps or once masks agree; stopped, gone on with
- * and moved to another grid they stay the same run.
+ * prune_run.c: runs that prune after a number of steps or once masks agree. Stopped, resumed and
+ * moved to another grid, they continue as the same run.
  */
 #include "model/model.h"
 #include "tests/train/data.h"

@@ -1,6 +1,6 @@
 /*
- * ranks.c: a trainer on a grid of ranks takes the steps of one rank: its
- * losses, norms and parameters, and what it saves goes on on any other grid.
+ * ranks.c: a trainer on a grid of ranks has the losses, norms and parameters of one rank, and its
+ * checkpoints resume on any other grid.
  */
 #include "tests/train/ranks.h"
 

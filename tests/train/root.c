@@ -1,6 +1,6 @@
 /*
- * root.c: inverse roots of gram matrices, beside a decomposition written here,
- * in f64 and f32, and as far as the usual settings go.
+ * root.c: inverse roots of gram matrices compared with a decomposition written here, in f64 and
+ * f32, over the range of usual settings.
  */
 #include "tests/train/lab.h"
 

@@ -1,7 +1,6 @@
 /*
- * run.c: whole runs: every optimizer learns, a run that was stopped and went on
- * ends at the same bits, what cannot be learnt from is skipped and said, and
- * models go out and come in again.
+ * run.c: whole runs: every optimizer learns, a resumed run ends with the same bits, steps that
+ * cannot be used are skipped and reported, and models are exported and imported.
  */
 #include "tests/support/sanitized.h"
 #include "tests/train/data.h"

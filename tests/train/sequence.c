@@ -1,6 +1,6 @@
 /*
- * sequence.c: what row sums split by tokens: the steps of one rank, the bytes of
- * the closed forms, and less memory.
+ * sequence.c: sequence parallelism along row: the steps of one rank, the bytes of the closed
+ * forms, and less memory.
  */
 #include "tests/train/ranks.h"
 

@@ -1,6 +1,6 @@
 /*
- * simulate.c: what a simulation counts is what ranks move and allocate, to the
- * byte; what it says of time follows from its machine's few numbers.
+ * simulate.c: a simulation's counts equal the bytes that ranks send and allocate; its times follow
+ * from the machine's parameters.
  */
 #include "tests/train/data.h"
 

@@ -1,7 +1,6 @@
 /*
- * trace.c: what a trainer's ranks did when: one file for all of them, whose
- * events lie in lanes without overlapping, and whose sums are those that the
- * steps report.
+ * trace.c: traces of a trainer's ranks: one file for all ranks, with events in lanes without
+ * overlap and sums equal to those that steps report.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /*
- * volume.c: what ranks send in a step, by axis and operation, to the byte of
- * the closed forms, and what each holds of a matrix.
+ * volume.c: bytes sent in a step, by axis and operation, equal to the closed forms, and each
+ * rank's part of a matrix.
  *
- * Of m tokens of width h, R ranks along row and C along col, f32. All sums are
- * a ring's: 2 (N-1)/N of what is summed; what is gathered or scattered (N-1)/N.
+ * Given m tokens of width h, R ranks along row and C along col, f32. All sums use a ring: 2
+ * (N-1)/N of the summed data; gathers and scatters (N-1)/N.
  */
 #include "tests/train/ranks.h"
 

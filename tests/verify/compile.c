@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify's compilation: directives that compilers accept, that they reject, files
- * that do not compile without them, and compilers that are missing.
+ * Tests of compilation in infer/verify: directives that compilers accept or reject, files that do
+ * not compile without them, and missing compilers.
  */
 #include "tests/verify/programs.h"
 

@@ -1,9 +1,10 @@
 /*
- * measure.c: how much of a corpus is found by its file of passages, and how much of another corpus,
- * which nobody was trained on: `measure PASSAGES CORPUS OTHER`.
+ * measure.c: recall of a passage index on its corpus, and matches in another corpus that was not
+ * used for training: `measure PASSAGES CORPUS OTHER`.
  *
- * Runs of the first corpus, cut out of any place, are put between code of the second. Files of the
- * second are asked as they are, and held against all runs of 40 tokens of the first.
+ * Runs of the first corpus, taken from random positions, are inserted into code of the second.
+ * Files of the second are looked up unchanged, and compared with all runs of 40 tokens of the
+ * first.
  */
 #include <stdio.h>
 #include <stdlib.h>

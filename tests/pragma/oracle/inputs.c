@@ -1,7 +1,7 @@
 /*
- * inputs.c: runs a function with inputs by chance, a process for each seed: numbers, buffers that
- * may overlap, memory that is never given twice and with nothing on either side, and the results.
- * A run that leaves its memory or does something undefined ends there and does not count.
+ * inputs.c: runs a function with random inputs, one process per seed: numbers, buffers that may
+ * overlap, memory that is never reused and has unmapped neighbours, and results. A run that leaves
+ * its memory or has undefined behaviour ends there and does not count.
  */
 #include <pthread.h>
 #include <signal.h>
