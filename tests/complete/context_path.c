@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/context_path.c and of contexts without a repository or with an unusual,
- * small or damaged one: what is excluded, and what is still found.
+ * Tests of infer/complete/context_path.c, and of contexts without a repository or with an unusual,
+ * small or damaged one: excluded files, and files that are still found.
  */
 #include "tests/complete/asking.h"
 

@@ -1,5 +1,5 @@
 /*
- * refuse.c: invalid input through the public interface: operands that do not fit or are absent,
+ * Tests of invalid input through the public interface: operands that do not fit or are absent,
  * types that a backend does not support, indices out of range at run time. Each gives an error
  * with its position, without crash, hang or leak.
  */

@@ -1,6 +1,6 @@
 /*
  * Tests of runtime/source/parallel.c: each programming model by each of its signs, and similar
- * text that is none.
+ * text without a model.
  */
 #include "tests/source/tokens.h"
 
