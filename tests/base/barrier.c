@@ -18,7 +18,7 @@ typedef struct meeting {
     hpc_barrier barrier;
     int rounds;
     int64_t cell[MOST]; /* plain: written between two waits by its worker alone */
-    int sleeper;        /* this worker is late in every 16th round; -1: nobody */
+    int sleeper;        /* this worker is late in every 16th round; -1: none */
     int wrong;
 } meeting;
 

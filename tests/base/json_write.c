@@ -186,7 +186,7 @@ static void test_write_layout(void **state)
     hpc_buf_release(&b);
 }
 
-/* What was read is written as it was. */
+/* Parsed input is written unchanged. */
 static void test_write_what_was_read(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static size_t resident(void)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What is not used takes no memory of the machine, but for what a sanitizer keeps beside it. */
+/* Untouched memory takes no physical memory, except a sanitizer's. */
 static void large_blocks_are_not_touched(void **state)
 {
     (void)state;

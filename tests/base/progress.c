@@ -175,7 +175,7 @@ static void test_short_times(void **state)
     assert_non_null(strstr(output(f), "x: 0 u in 3m0")); /* "3m05s" */
 }
 
-/* More than expected, less than before: shown as it is, within the bar. */
+/* Counts above the total or below the previous one are shown, within the bar. */
 static void test_strange_counts(void **state)
 {
     fixture *f = *state;

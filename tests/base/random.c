@@ -125,7 +125,7 @@ static void normals_have_the_same_bits_everywhere(void **state)
     free(x);
 }
 
-/* Against libm: what is rounded to float here differs by one unit in its last place at most. */
+/* Compared with libm: values rounded to float differ by at most one ulp. */
 static void normals_are_accurate(void **state)
 {
     (void)state;

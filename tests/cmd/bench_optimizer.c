@@ -117,7 +117,7 @@ static void where_a_step_goes(void **state)
     assert_true(rows > 10 && fabs(share - 100) < 0.05 * rows);
 }
 
-/* What the machine allows is measured beside each step. */
+/* The machine's limits are measured with each step. */
 static void how_near_the_floor(void **state)
 {
     hpc_json *line;

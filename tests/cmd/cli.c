@@ -56,8 +56,7 @@ static void helps(void **state)
     }
 }
 
-/* What --help says of one option of a command, blanks and line ends as single blanks; "": nothing.
- */
+/* Help of one option of a command, white space reduced to single blanks; "": none. */
 static void told_of(char out[512], const char *command, const char *option)
 {
     char words[96];

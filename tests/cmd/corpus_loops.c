@@ -80,7 +80,7 @@ static void test_json_lines(void **state)
     free(b);
 }
 
-/* One line for each, and the others go on. */
+/* One line per bad file; the others are processed. */
 static void test_bad_files(void **state)
 {
     bench *b = make_bench(state);

@@ -137,7 +137,7 @@ static void tells_as_json(void **state)
     hpc_json_free(root);
 }
 
-/* What is kept to validate and test with, no model was trained on. */
+/* Validation and test files are excluded. */
 static void only_what_is_for_training(void **state)
 {
     place *p = *state;

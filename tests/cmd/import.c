@@ -151,7 +151,7 @@ static int first_values(float *out, const hpc_model_tensor *t, void *user)
     return HPC_OK;
 }
 
-/* A model of as many tokens as the tokenizer beside it. */
+/* A model with the vocabulary size of its tokenizer. */
 static void make_model(void **state)
 {
     char path[PATH_MAX];

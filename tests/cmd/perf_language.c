@@ -72,7 +72,8 @@ static void trained(place *p, const char *words)
 
 #define PREDICT "perf predict --repo @r main~4..main "
 
-/* What a model learnt to hear is heard, and changes what is told; else it is said that it lacks. */
+/* A prediction model trained with the language model uses it and changes; without it, the lack is
+ * reported. */
 static void predicts(place *p)
 {
     char deaf[sizeof o.out];

@@ -27,8 +27,8 @@ static hpc_test_outcome o;
 static const char *const compilers[2][2] = {{"gcc -std=c11", "g++ -std=c++17"},
                                             {"clang -std=c11", "clang++ -std=c++17"}};
 
-/* Left out is what says which loops have no vectors, and gcc's guess that a lastprivate reference,
- * which no iteration assigns where there is none, is copied out all the same. */
+/* Excludes reports of loops without vectors, and gcc's false warning that a lastprivate reference
+ * is copied out without an assignment. */
 static bool compiles(int compiler, const char *root, const char *name)
 {
     char words[PATH_MAX];

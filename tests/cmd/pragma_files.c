@@ -135,7 +135,7 @@ static void from_skips_files(void **state)
 /* ---- Ctrl-C -----------------------------------------------------------------------------------
  */
 
-/* Starts it; what it prints, and says, comes from *out and *err. */
+/* Starts the program; its output comes from *out and *err. */
 static pid_t start(char *words, int *out, int *err)
 {
     char program[PATH_MAX], *argv[HPC_TEST_ARGS];

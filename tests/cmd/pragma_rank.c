@@ -88,7 +88,7 @@ static void test_json(void **state)
     hpc_json_free(ranked);
 }
 
-/* What is proposed comes first, by its rank; the rest as it stands. */
+/* Proposals come first, by rank; the rest keeps its order. */
 static void test_text(void **state)
 {
     NEED_LIBRARY;

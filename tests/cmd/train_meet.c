@@ -85,7 +85,7 @@ static void programs_differ(void **state)
             "rank 1: program=version ", "start the same program on all nodes");
 }
 
-/* A checkpoint that is not whole, or of another model: one line as well. */
+/* An incomplete checkpoint, or one of another model, gives one line. */
 static void checkpoints_do_not_fit(void **state)
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];

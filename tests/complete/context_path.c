@@ -6,7 +6,7 @@
 
 /* ---- what is held back -------------------------------------------------------------------- */
 
-/* Everything says `secret_thing`; none of it may be told. */
+/* All files contain `secret_thing`; none may be returned. */
 static void nothing_outside_is_read(void **state)
 {
     place *p = *state;

@@ -85,8 +85,7 @@ static size_t line_at(const hpc_spot *d, int line)
     return at;
 }
 
-/* 140 lines before the place, 140 behind it: one in the middle of those before is edited, and then
- * one behind the place. */
+/* 140 lines before and after the cursor: edits a middle line before it, then one after it. */
 static void one_line_of_two_thousand_tokens(void **state)
 {
     enum { LINES = 140, EDITED = 70 };

@@ -91,7 +91,7 @@ static void test_as_the_file(void **state)
     }
 }
 
-/* Whole lines that have been told are never told otherwise. */
+/* Complete lines that were emitted never change. */
 static void test_line_by_line(void **state)
 {
     (void)state;

@@ -187,7 +187,7 @@ static void within_a_token(void **state)
     hpc_spot_close(&d);
 }
 
-/* In a comment it is no code. */
+/* Comments are not code. */
 static void in_a_comment(void **state)
 {
     bench *b = *state;

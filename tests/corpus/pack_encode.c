@@ -240,8 +240,8 @@ static void test_the_answer_is_found(void **state)
     close_bench(&b);
 }
 
-/* Llama puts a blank before a text: at the start of a document and before what precedes the gap,
- * not behind any other mark; and its begin token before all. */
+/* Llama adds a blank at the start of a document and before the prefix, not after other marks; the
+ * begin token comes first. */
 static void test_blanks_of_llama(void **state)
 {
     (void)state;

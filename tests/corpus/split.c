@@ -196,7 +196,7 @@ static void test_clusters(void **state)
     assert_true(are_together(100, 90, 5)); /* a fork */
 }
 
-/* Files that are everywhere bind nobody, however many they are. */
+/* Files in all repositories do not connect them, however many there are. */
 static void test_boilerplate(void **state)
 {
     (void)state;

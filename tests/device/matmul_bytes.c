@@ -62,7 +62,7 @@ static void integers(void **state)
                      .adds = true});
 }
 
-/* What is not a number stays visible. */
+/* NaN and infinity stay visible. */
 static void integers_keep_what_is_not_finite(void **state)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};

@@ -173,7 +173,7 @@ static void free_foreign(hpc_device *d)
     hpc_device_free(d, &mine);
 }
 
-/* Whether `broken` ends its process by a failed assertion. */
+/* Does `broken` end its process by a failed assertion? */
 static bool aborts(void (*broken)(hpc_device *d))
 {
     int status = 0;

@@ -87,7 +87,7 @@ static void formats_are_told_apart(void **state)
     }
 }
 
-/* What the user has set does not matter, nor a file that is no configuration at all. */
+/* User settings and invalid configuration files are ignored. */
 static void settings_of_the_user_do_not_matter(void **state)
 {
     place *p = *state;

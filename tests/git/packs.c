@@ -171,7 +171,7 @@ static void the_cache_is_bounded(void **state)
             first = h;
         else
             git_held_release(h);
-        /* What is used stays, whatever else comes. */
+        /* Entries in use stay in the cache. */
         git_held *used = git_cache_get(c, &pack[1], 1);
         if (k >= 1) {
             assert_non_null(used);

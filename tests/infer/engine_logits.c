@@ -83,7 +83,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Numbers that their type holds as they are, and but for matrices any type. */
+/* Draws numbers that their type holds exactly; except for matrices, every type does. */
 static void draw_numbers(void *out, stream s, const char *name, int rank, hpc_dtype d, int64_t n)
 {
     static float x[MOST];
@@ -129,7 +129,7 @@ static void draw_blocks(uint8_t *out, stream s, hpc_dtype d, size_t bytes)
 
 typedef struct drawn {
     hpc_stored_tensor list[TENSORS];
-    const void *kept[TENSORS]; /* what is not drawn */
+    const void *kept[TENSORS]; /* tensors that are not drawn */
     const char *other;         /* this tensor is drawn by another name */
 } drawn;
 
@@ -214,7 +214,7 @@ static int hear(void *user, int32_t token, float logprob)
     return 0;
 }
 
-/* Logarithms of probabilities of all tokens behind text[0..n-1]. */
+/* Log-probabilities of all tokens after text[0..n-1]. */
 static void ask(double *out, hpc_engine *e, const int32_t *text, int64_t n)
 {
     static asked all[VOCAB];
@@ -345,7 +345,7 @@ static const hpc_dtype types[] = {HPC_F32,  HPC_F16,  HPC_BF16, HPC_Q8_0,
                                   HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Behind the first so many tokens of the text that the fixtures are about; up to LONGEST. */
+/* After that many tokens of the fixtures' text, at most LONGEST. */
 static apart model_apart(const char *model, const char *name, hpc_dtype d, const int after[ROWS])
 {
     static int32_t text[LONGEST];

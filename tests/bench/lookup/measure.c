@@ -106,7 +106,7 @@ static int hear(void *user, int32_t token, float logprob)
 }
 
 typedef struct sums {
-    int64_t tokens, steps, guessed, right; /* behind the first token of each */
+    int64_t tokens, steps, guessed, right; /* after the first token of each */
     double seconds;
 } sums;
 

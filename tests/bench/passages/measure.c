@@ -120,7 +120,7 @@ static const text *draw_place(int64_t *at, bench *b, const texts *t, int64_t n)
     }
 }
 
-/* Whether the windows of a run that are kept have too few names to tell anything. */
+/* Do the run's windows have too few names to be identified? */
 static bool has_few_names(const text *x, int64_t at)
 {
     uint32_t seen[3];
@@ -134,7 +134,7 @@ static bool has_few_names(const text *x, int64_t at)
     return n < 3;
 }
 
-/* What is said of a run of n tokens at AROUND: *named: its source is named; *other: others are. */
+/* Looks up a run of n tokens at AROUND: *named: its source is found; *other: other sources are. */
 static void judge(bool *named, bool *other, const hpc_passage_list *l, int64_t n, int32_t source)
 {
     *named = *other = false;

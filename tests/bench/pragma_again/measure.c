@@ -27,7 +27,7 @@ typedef struct bench {
     int64_t *ns[PARTS], *cpu[PARTS]; /* [repeat] */
 } bench;
 
-/* A digit of the line in the middle, or of the first behind it that has any behind a '='. */
+/* Finds a digit after a '=' on the middle line, or on the first later line that has one. */
 static int find_digit(size_t *out, const hpc_buf *text)
 {
     size_t i = text->n / 2;
