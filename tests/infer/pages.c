@@ -23,7 +23,7 @@ typedef struct sequence {
 
 typedef struct world {
     hpc_pages *p;
-    uint64_t memory[PAGES][PAGE]; /* what was computed there: a hash of all tokens up to it */
+    uint64_t memory[PAGES][PAGE]; /* the computed contents: a hash of all tokens up to it */
     sequence s[SEQUENCES];
     uint32_t drawn;
     int64_t refused, reused;

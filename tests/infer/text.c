@@ -85,7 +85,7 @@ static void pieces_make_the_text(void **state)
     hpc_buf_release(&out);
 }
 
-/* What is shown ends with a whole character, as long as there are any. */
+/* Emitted text ends with a whole character, if there are any. */
 static void characters_are_whole(void **state)
 {
     hpc_ids ids = {0};

@@ -117,8 +117,8 @@ static int64_t cpu_ns(clockid_t clock)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* A rank that waits half a second for another sleeps, and so does the thread beside it; with
- * nothing in flight neither wakes at all. */
+/* A rank that waits half a second for another sleeps, as does its thread; with nothing in flight
+ * neither wakes. */
 static int idle(hpc_link *world)
 {
     const struct timespec half = {.tv_nsec = 500000000}, little = {.tv_nsec = 50000000};

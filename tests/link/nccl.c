@@ -273,7 +273,7 @@ static int names_the_device(hpc_link *host, void *user)
     return 0;
 }
 
-/* Two ranks on one device are what NCCL refuses, on both. */
+/* NCCL rejects two ranks on one device, on both ranks. */
 static int refuses_to_share(hpc_link *host, void *user)
 {
     hpc_link *l;
@@ -283,7 +283,7 @@ static int refuses_to_share(hpc_link *host, void *user)
     return 0;
 }
 
-/* One gives up: what is started then fails on all of them, with its reason. */
+/* One rank aborts: later operations fail on all ranks with its reason. */
 static int ends_together(hpc_link *host, void *user)
 {
     hpc_link *l = NULL;

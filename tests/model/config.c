@@ -277,7 +277,7 @@ static void files_are_named(void **state)
     test_fails(hpc_model_config_read(&c, dir), HPC_E_UNSUPPORTED, "/config.json: num_experts:");
 }
 
-/* A file by its name; and the folder of a run, whose config.json says how it was trained. */
+/* A file by its name; and a run's folder, with a config.json of the training options. */
 static void what_else_is_named(void **state)
 {
     char run[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];

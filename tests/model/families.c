@@ -129,8 +129,8 @@ static void logits_are_those_of_transformers(void **state)
     hpc_test_model_close(&m);
 }
 
-/* What is added to all keys alike changes no weight of attention, unless positions turn it: that
- * gradient is 0 but for rounding, and is measured by those of the other biases. */
+/* A bias added to all keys does not change attention weights, unless positions are rotary. Its
+ * gradient is rounding error only, measured relative to those of the other biases. */
 static bool vanishes(const hpc_model_config *c, const hpc_model_tensor *t)
 {
     return t->part == HPC_PART_K_BIAS && c->position == HPC_LEARNED;

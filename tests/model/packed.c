@@ -184,7 +184,7 @@ static void of_every_stored_type(void **state)
     }
 }
 
-/* ---- what is beside them --------------------------------------------------------------------- */
+/* ---- tokenizer and metadata ------------------------------------------------------------------ */
 
 static const char *make_source(char path[PATH_MAX], void **state)
 {
@@ -228,7 +228,7 @@ static void tokenizers_come_along(void **state)
     }
 }
 
-/* What was said beside a tokenizer goes along, and into a directory again. */
+/* Settings stored with a tokenizer are packed, and restored in a directory. */
 static void what_is_beside_them_too(void **state)
 {
     static const char config[] = "{\"add_bos_token\": true, \"add_eos_token\": true}";

@@ -228,7 +228,7 @@ static void what_was_read_goes(void **state)
     test_ok(open_served(&s, path, "cpu", 2));
     test_ok(hpc_model_tensors(&list, &n, &c));
     assert_in_range(resident(path), 0, 64 + 8 * n);
-    check(&s, path); /* reads it again: this is what it is held against */
+    check(&s, path); /* reads it again: the reference */
     assert_in_range(resident(path), 10000, 13000);
     hpc_free(list);
     close_served(&s);

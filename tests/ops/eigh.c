@@ -22,7 +22,7 @@ static hpc_value composed(hpc_program *p, hpc_value values, hpc_value vectors)
                       (hpc_matmul_attr){.trans_a = true});
 }
 
-/* As drawn, its spectrum is apart: what is computed in f64 throughout differs by its rounding. */
+/* A random matrix has separated eigenvalues: f64 results differ only by rounding. */
 static void eigh_case(void **state, hpc_type t)
 {
     hpc_test_case c;

@@ -25,7 +25,7 @@ static void what_is_put(void **state)
     for (int k = 0; k < HPC_PERF_FEATURES; k++) assert_true(x.value[k] == 0);
 }
 
-/* What it says is right more often than not, and of one in five it says nothing. */
+/* It is right more often than not, and has no opinion on one in five. */
 static void hear(hpc_perf_example *e, int64_t k)
 {
     static const double sure[] = {0.6, 0.3, 0.1}, no[] = {0.1, 0.3, 0.6}, same[] = {0.1, 0.8, 0.1};

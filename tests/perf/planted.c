@@ -65,9 +65,8 @@ static measured measure(place *p, hpc_git *g, const planted *c, const char *db, 
     return m;
 }
 
-/* The change in percent; the label by it, as `perf train` takes it. What is
- * told by time is the best time of many rounds that the program prints: on a
- * busy machine threads rarely run side by side. */
+/* The change in percent, and its label as in `perf train`. Timed kernels print the best of many
+ * rounds: on a busy machine threads rarely run concurrently. */
 static double percent_of(perf_label *label, place *p, hpc_git *g, const planted *c)
 {
     measured m = c->by_time

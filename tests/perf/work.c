@@ -104,8 +104,8 @@ static void changes_are_estimated(void **state)
     history_close(&h);
 }
 
-/* Each of two programs by itself, however their files are called; of a library, what nobody calls.
- */
+/* Two programs are separate, whatever their files are called; of a library, functions without
+ * callers are roots. */
 static void programs_stand_side_by_side(void **state)
 {
     history h = {.p = *state};

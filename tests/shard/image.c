@@ -34,7 +34,7 @@ static void test_every_flip_is_found(void **state)
     hpc_buf_release(&b);
 }
 
-/* In a block of its own size, so that the address sanitizer sees a read behind the end. */
+/* In a block of exact size, so that the address sanitizer detects reads past the end. */
 static void test_every_length_is_found(void **state)
 {
     hpc_buf b = {0};

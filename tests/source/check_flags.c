@@ -256,7 +256,7 @@ static void bad_databases(void **state)
     expect_error(hpc_check_flags_find(&flags, "/no/such", "/a.c"), HPC_E_IO, "/no/such");
 }
 
-/* An entry may ask for anything; what is kept of it can only be read. */
+/* An entry may request anything; the flags that are kept can only read. */
 static void a_hostile_database(void **state)
 {
     const hpc_test_folder *f = *state;

@@ -40,7 +40,7 @@ static int exchange(hpc_link *l, void *user)
     return 0;
 }
 
-/* A collective goes on while its ranks wait for messages. */
+/* A collective progresses while its ranks wait for messages. */
 static int beside_collective(hpc_link *l, void *user)
 {
     (void)user;

@@ -100,7 +100,7 @@ static void test_laws(void **state)
         size_t n, again_n;
         if (c >= 0xd800 && c < 0xe000) continue;
         size_t length = 1 + put_utf8(text + 1, c);
-        text[length++] = '\xcc'; /* a grave accent behind it */
+        text[length++] = '\xcc'; /* followed by a grave accent */
         text[length++] = '\x80';
         const char *got = apply(f, text, length, &n);
         assert_true(n <= sizeof once);

@@ -216,7 +216,7 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
                "special token -2 is not one of");
     g.p.special.end = -1;
-    g.p.n = ((int64_t)1 << 24) + 1; /* refused before any is looked at */
+    g.p.n = ((int64_t)1 << 24) + 1; /* rejected before any is read */
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_UNSUPPORTED, "more than 16777216");
     hpc_buf_release(&file);
 }

@@ -248,7 +248,7 @@ static void writes_a_json(void **state)
     hpc_tokenizer_close(llama);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int no_text(const char **text, size_t *n, void *user)
 {

@@ -124,8 +124,8 @@ static double loss_of(hpc_trainer *t, const hpc_test_folder *f, const char *name
     return loss;
 }
 
-/* Of new changes, of those with the sides swapped, and of those with the answer that was right
- * before they were: what is the same is so either way, and of the others the wrong is sure. */
+/* Checks new changes, the same with swapped sides, and swapped with the old label: unchanged code
+ * is recognised either way, and for others the wrong label is rejected with confidence. */
 static void is_learnt(hpc_trainer *t, const hpc_test_folder *f)
 {
     assert_true(loss_of(t, f, "held", 0) < 0.3);

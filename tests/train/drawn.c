@@ -71,7 +71,7 @@ static void draw_plan(job *j, hat *h)
     q->bucket_bytes = or_not(h) ? 4000 : 1 << 20;
 }
 
-/* Whether it may be. */
+/* Is the drawn combination valid? */
 static bool runs(hpc_test_folder *f, uint32_t seed)
 {
     hat h = {.seed = seed};

@@ -158,8 +158,8 @@ typedef struct tally {
     int stride; /* of those that may, every so many are run */
 } tally;
 
-/* Rows, heads, widths and words that 1, 2, 3, 4, 6 and 8 divide. What is refused: 5 and 7 along any
- * axis, halves where data and depth are 8 together, and a pruned model's stages 2 and 3. */
+/* Rows, heads, widths and vocabulary divisible by 1, 2, 3, 4, 6 and 8. Rejected: 5 and 7 along any
+ * axis, overdecomposition if data times depth is 8, and ZeRO stages 2 and 3 of a pruned model. */
 static job *divisible(hpc_test_folder *f)
 {
     job *j = start(f, HPC_OPT_ADAMW, NULL);

@@ -67,7 +67,7 @@ static int by_begin(const void *a, const void *b)
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-/* Each lies within the one that it begins in, or behind it. */
+/* Each event lies within the one in which it begins, or after it. */
 static void check_lanes(span *list, int n)
 {
     double open[8];

@@ -185,7 +185,7 @@ static void written_files(void **state)
     program_close(&p);
 }
 
-/* ---- nobody's fault ------------------------------------------------------------------------- */
+/* ---- unrelated defects ----------------------------------------------------------------------- */
 
 static void changes_by_itself(void **state)
 {

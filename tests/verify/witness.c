@@ -163,7 +163,7 @@ static void hidden_arrays(void **state)
     program_close(&p);
 }
 
-/* ---- what goes wrong: it is said, and held against no loop ---------------------------------- */
+/* ---- failures: reported, not attributed to loops --------------------------------------------- */
 
 static const char one_loop[] = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                                "static double a[100];\n"
@@ -233,7 +233,7 @@ static void leaves_nothing(void **state)
     program_close(&p);
 }
 
-/* What was built before the verification is built again, and an absolute path leads to the copy. */
+/* Existing build results are rebuilt, and an absolute path leads to the copy. */
 static void built_before(void **state)
 {
     program p;

@@ -156,7 +156,7 @@ double oracle_real(void)
     return 0.25 * ((double)next(33) - 16.0);
 }
 
-/* Whole numbers are indices as often as not: some that are there twice, none twice, in order. */
+/* Integers are often indices: some repeat, some do not, some ascend. */
 static long whole(long i, int way, const long *order)
 {
     switch (way) {

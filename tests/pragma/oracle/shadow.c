@@ -116,7 +116,7 @@ static cell *cell_of(uintptr_t at)
     return &s.cell[i];
 }
 
-/* Later names are nearer: a clause is told behind the declaration that it speaks of. */
+/* Later names take precedence: a clause follows the declaration of its variable. */
 static int kind_of(uintptr_t at)
 {
     for (int64_t i = s.names_n - 1; i >= 0; i--)
