@@ -113,7 +113,7 @@ static void short_loops_keep_their_verdict_and_say_why_no_threads(void **state)
     hpc_buf_release(&text);
 }
 
-/* An if clause that is false for all values of the bounds is useless; compilers warn of it. */
+/* An if clause that is false for all values of the bounds is useless; compilers warn. */
 static void types_that_bound_the_trip_count_get_no_threads(void **state)
 {
     static const char narrow[] =

@@ -75,7 +75,7 @@ static void trains(void **state)
     assert_true(hash_of(state, "run/best/config.json") == hash_of(state, "run/model/config.json"));
 }
 
-/* A run's config.json is a configuration that gives the same run; --set changes a key of it. */
+/* A run's config.json is a configuration that gives the same run; --set changes one of its keys. */
 static void configurations(void **state)
 {
     hpc_test_command_in(&o, root_of(state),

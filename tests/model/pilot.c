@@ -195,7 +195,7 @@ static double bits_behind(const pilot *p, const char *path, const char *before, 
     return bits;
 }
 
-/* Bits of the middle, between the prefix and `behind`. */
+/* Bits of the middle, between the prefix and the given suffix. */
 static double bits_between(const pilot *p, const passage *at, const char *behind)
 {
     hpc_sample s = {0};

@@ -165,7 +165,7 @@ static void nothing_is_the_same(void **state)
     set(&comments, "lines_added", 5);
     set(&data, "no_effect", 1);
     set(&data, "other_files", 1);
-    /* Such examples teach nothing, whatever their measurement. */
+    /* These examples teach nothing, whatever their measurement. */
     e[0].x = comments;
     e[0].label = HPC_PERF_SLOWER;
     hpc_perf_model *m = learnt(e, N);

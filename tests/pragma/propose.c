@@ -52,7 +52,7 @@ static int number_in(const char *text, const char *open)
     return p ? (int)strtol(p + strlen(open), NULL, 10) : 1;
 }
 
-/* For files where a missing `collapse` in a label means that there is none. */
+/* For files where a missing `collapse` in a label forbids collapsing. */
 static void hold_against_labels(way *w, const suite_file *f, const char *file)
 {
     bool claims = strcmp(file, "nests.c") == 0 || strncmp(file, "collapse.", 9) == 0;

@@ -377,7 +377,7 @@ static void a_refused_transfer_closes_cleanly(void **state)
     }
 }
 
-/* Copies for a transfer use its own queue, not behind other computation. */
+/* Copies for a transfer use its own queue and do not wait for other computation. */
 static void a_transfer_follows_its_queue(void **state)
 {
     (void)state;
