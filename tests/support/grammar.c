@@ -69,7 +69,7 @@ bool hpc_test_may_end(const hpc_grammar_rule *r, const char *prefix, const char 
 
 /* ---- a grammar with all that is needed around it ------------------------------------------- */
 
-/* The end token; if there is none, a text token. */
+/* The end token, else a text token. */
 static int32_t end_of(const hpc_tokenizer *t)
 {
     int32_t end = hpc_tokenizer_specials(t).end;

@@ -11,8 +11,8 @@
  * with n outputs: n m/R over col forward; the gradients of their inputs, together h m/C, over row.
  * Products that lead back (o, down) with k inputs: h m/C over row forward and k m/R over col
  * backward. A norm, over col: a sum of squares forward and that of its gradient backward; with a
- * mean, twice as many. Repeated key/value heads count as often as they are repeated, and the
- * gradients of their two matrices are summed over row. */
+ * mean, twice as many. Each repetition of key/value heads counts, and the gradients of their two
+ * matrices are summed over row. */
 typedef struct volume {
     int64_t col, row;
 } volume;
