@@ -63,10 +63,10 @@ int pack_fim_kind(int64_t seed, int64_t id, double rate, double suffix_first);
 /* Draws two cut positions between UTF-8 characters, uniformly, and orders them. */
 void pack_fim_cut(size_t *lo, size_t *hi, int64_t seed, int64_t id, const char *text, size_t n);
 
-/* ---- pack_encode.c: samples as token ids -------------------------------------------------------
- * A mark is one id where the tokenizer has a piece for it, of ours or of the model that it comes
- * from. Marks for the middle and for the end cannot be anything else; of the others a tokenizer of
- * somebody else's may have none, and they are spelled as text. */
+/* ---- pack_encode.c: encodes samples as token ids --------------------------------------------- */
+/* A mark is one token if the tokenizer has a special piece for it, under our name or the model's.
+ * Marks of the middle and the end must be special pieces. Other marks that a foreign tokenizer
+ * lacks are spelled as text. */
 typedef struct pack_encoder {
     const hpc_tokenizer *tokenizer;
     hpc_ids mark[HPC_MARK_N];

@@ -54,7 +54,7 @@ void hpc_test_torch_near(const hpc_test_torch_run *r, const double *got, int64_t
 void hpc_test_torch_value_near(const hpc_test_torch_run *r, hpc_value v, const char *section,
                                const char *name, int64_t first);
 
-/* ---- a case that is a function of what it is given, and its gradient ---------- */
+/* ---- a case that is a function of its inputs, and its gradient ------------------------------- */
 typedef struct hpc_test_torch {
     const hpc_json *item;
     hpc_program *p; /* emits into its segment forward[0] */
