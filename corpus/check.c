@@ -1,9 +1,8 @@
 /*
- * check.c: proof that nothing held out is in a corpus or in a file: by name of the repository, by
- * path, by git id, by the hash of all code, and by the share of 50-token shingles.
+ * check.c: verifies that a corpus or a file has no held-out content: by repository name, path, git
+ * id, hash of all code, and fraction of 50-token shingles.
  *
- * It repeats what the harvest did, from what is stored: it trusts no row of the corpus to say that
- * it was checked before.
+ * It repeats the harvest's checks on the stored texts and does not trust the corpus's own rows.
  */
 #include <stdio.h>
 #include <string.h>

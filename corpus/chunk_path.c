@@ -1,8 +1,8 @@
 /*
- * chunk_path.c: which names a repository may have, and where its content lies.
+ * chunk_path.c: validates repository names and maps them to folders.
  *
- * A name comes from an address, a command line or a database of somebody else, and becomes a
- * folder: nothing in it may lead elsewhere. '/' is written '+', so '+' and '%' are escaped.
+ * Names come from addresses, command lines and untrusted databases, so they must not escape the
+ * corpus folder. '/' is written '+'; '+' and '%' are escaped.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * chunk_read.c: reading a chunk (chunk.h), which anybody may have written.
+ * chunk_read.c: reads an untrusted chunk (chunk.h).
  *
- * All tables are verified when it is opened, so that records are plain memory accesses later; a
- * text is verified when its block is unpacked.
+ * Opening verifies all tables, so records are plain memory accesses. A text is verified when its
+ * block is decompressed.
  */
 #include <string.h>
 #include <zstd.h>
@@ -38,7 +38,7 @@ static int damaged(const corpus_chunk *c, const char *what)
                     what);
 }
 
-/* Sizes first: they say where the tables are, and that nothing is missing or left over. */
+/* Checks sizes first: they locate the tables and show missing or extra bytes. */
 static int read_header(corpus_chunk *c)
 {
     const uint8_t *h = c->file.data;

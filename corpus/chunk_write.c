@@ -1,8 +1,8 @@
 /*
- * chunk_write.c: writing a chunk (chunk.h). Texts go to the file block by block; tables are
- * kept until the end, a few hundred bytes a file.
+ * chunk_write.c: writes a chunk (chunk.h). Texts are written block by block; tables stay in memory
+ * until the end, a few hundred bytes per file.
  *
- * The bytes depend on the records alone: one compressor, always with the same parameters.
+ * The bytes depend only on the records: compressor and parameters are fixed.
  */
 #include <string.h>
 #include <zstd.h>

@@ -1,7 +1,6 @@
 /*
- * corpus.c: reading a corpus, which anybody may have made: corpus.db is opened without being
- * trusted to run anything, its values are checked as they are read, and a chunk must be the one
- * that the database was made from.
+ * corpus.c: reads an untrusted corpus. corpus.db is opened so that it cannot run code, each value
+ * is checked when it is read, and a chunk must have the hash that the database records.
  */
 #include <sqlite3.h>
 #include <string.h>
@@ -83,7 +82,7 @@ static bool parse_hash(hpc_hash128 *out, const char *text)
     return true;
 }
 
-/* What the harvest was told, as harvest.json said it. */
+/* Reads the harvest's settings from harvest.json. */
 static int read_settings(hpc_corpus *c)
 {
     sqlite3_stmt *q = NULL;

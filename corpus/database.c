@@ -1,8 +1,8 @@
 /*
- * database.c: writing a SQLite database of ours.
+ * database.c: see database.h.
  *
- * SQLite writes to a name of its own, without journal, and what it wrote is copied to its place
- * whole: a database that is there is complete.
+ * SQLite writes to a temporary name without a journal. The result is then copied to its place
+ * atomically, so an existing database is complete.
  */
 #include "corpus/database.h"
 
@@ -42,7 +42,7 @@ int corpus_database_step(corpus_database *d, int statement)
     return code == SQLITE_DONE ? HPC_OK : refused(d, code);
 }
 
-/* Names beside their numbers, for people who read the database with other programs. */
+/* Writes tables of names for enum values, for use with other programs. */
 static int write_names(corpus_database *d, const corpus_database_format *f)
 {
     hpc_buf sql = {0};

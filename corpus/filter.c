@@ -1,8 +1,8 @@
 /*
- * filter.c: what makes a file worth nothing for training, by its path and by its
- * tokens: vendored, generated, minified, tables of numbers, next to nothing.
+ * filter.c: excludes files without training value by path and tokens: vendored, generated,
+ * minified, tables of numbers, too short.
  *
- * It looks at one file alone; duplicates are the business of near.c and merge.c.
+ * It looks at one file alone; near.c and merge.c find duplicates.
  */
 #include <string.h>
 #include <strings.h>
@@ -24,7 +24,7 @@ enum {
 
 typedef struct vendored {
     const char *name;
-    const char *project; /* the repository where this is at home; NULL: there is none */
+    const char *project; /* name of the project's own repository; NULL: none */
 } vendored;
 
 static const vendored vendored_folders[] = {
@@ -174,7 +174,7 @@ const char *corpus_vendored(const char *path, const char *repository)
 
 enum { BLOCK = 64 }; /* bytes */
 
-/* Whether eight bytes are all ASCII and none is zero. */
+/* Are eight bytes all ASCII and nonzero? */
 static bool plain_eight(const char *text)
 {
     uint64_t w;
@@ -230,7 +230,7 @@ bool corpus_is_utf8(const char *text, size_t n)
 
 /* ---- generated ------------------------------------------------------------------ */
 
-/* In lower case; the first that is there is told. What they are found by begins at `head`. */
+/* In lower case; the first match is reported. The word that is searched for starts at `head`. */
 static const struct {
     const char *words;
     size_t head;
@@ -321,8 +321,8 @@ static const char *generated_by_text(const char *text, const hpc_tokens *t)
 
 /* ---- minified --------------------------------------------------------------------- */
 
-/* Whether some stretch of LINE_WORST bytes has no line end: from each end on, the last one within
- * reach is the next to look from. */
+/* Is there a stretch of LINE_WORST bytes without a line end? Each search starts at the last line
+ * end within reach of the previous one. */
 static bool has_endless_line(const char *text, size_t n)
 {
     for (size_t lo = 0; n - lo > LINE_WORST;) {

@@ -1,10 +1,10 @@
 /*
- * find.c: where a text has words that it nearly never has.
+ * find.c: searches a text for rare words.
  *
- * The C library's search prepares itself for each word, which for a few kilobytes of text takes
- * longer than looking for the word's first and last byte sixteen places at a time. Many words are
- * told by three bytes each, every half of which is looked up in a table of sixteen entries: one
- * instruction for a whole vector. Whoever asks compares the rest of the word.
+ * The C library prepares its search for each word, which for a few kilobytes of text takes longer
+ * than comparing a word's first and last byte at sixteen positions at once. Many words are found
+ * by heads of three bytes: each half byte is looked up in a table of sixteen entries, one
+ * instruction per vector. The caller compares the rest of the word.
  */
 #include <string.h>
 #if defined(__x86_64__)
@@ -80,7 +80,7 @@ size_t corpus_heads_next_plainly(const corpus_heads *h, const char *text, size_t
     size_t at = from;
     for (const char *p = text + at; n - at > 2; at++, p++)
         if (row_of(h, 0, p[0]) & row_of(h, 1, p[1]) & row_of(h, 2, p[2])) return at;
-    for (; at < n; at++) /* behind the text there are zeros */
+    for (; at < n; at++) /* bytes after the text count as zero */
         if (row_of(h, 0, text[at]) & row_of(h, 1, n - at > 1 ? text[at + 1] : '\0') &
             row_of(h, 2, '\0'))
             return at;

@@ -1,12 +1,11 @@
 /*
- * harvest.c: a harvest from its options to corpus.db: settings, work, merge, in this order, each
- * of which can be interrupted anywhere and gone on with.
+ * harvest.c: runs a harvest: settings, work, merge. Each step can be interrupted and resumed
+ * anywhere.
  */
 #include "corpus/harvest.h"
 
-/* Lock files are of no use once corpus.db is there, but for those that somebody holds who looks
- * once more whether all is done. And what a process that was killed right behind the last step
- * left. */
+/* Removes lock files after corpus.db is complete, except those held by another process, and files
+ * left by a process that was killed after its last step. */
 static int clear_away(const corpus_harvest *h, hpc_buf *path)
 {
     int rc = HPC_OK;
@@ -28,8 +27,8 @@ out:
     return rc;
 }
 
-/* A corpus that is there is made anew when it is damaged or made from other chunks, and when more
- * repositories can be read than then; never when fewer can. */
+/* Rebuilds an existing corpus if it is damaged, if fewer repositories fail now than then, or if as
+ * many fail and the chunks differ. Keeps it if more fail. */
 static int must_merge(bool *out, const corpus_harvest *h, const hpc_buf *chunks, hpc_buf *path)
 {
     bool same = false;
@@ -47,7 +46,7 @@ static int must_merge(bool *out, const corpus_harvest *h, const hpc_buf *chunks,
     return rc;
 }
 
-/* Of several processes that find everything done, one merges; the others wait for it. */
+/* One of the processes that find everything complete merges; the others wait for it. */
 static int merge(corpus_harvest *h, const hpc_buf *chunks)
 {
     hpc_buf path = {0};
@@ -68,7 +67,7 @@ out:
     return rc;
 }
 
-/* What this call has begun is taken back, so that the folder serves the next one. */
+/* Removes what this call created, so that the folder can be used again. */
 static int give_up(const corpus_harvest *h)
 {
     hpc_buf path = {0};
@@ -84,9 +83,7 @@ out:
     return rc;
 }
 
-/* Also of a corpus that is complete all chunks are looked at: what is damaged or gone is made
- * again.
- */
+/* Checks all chunks, even of a complete corpus, and rebuilds damaged or missing ones. */
 static int go_on(corpus_harvest *h)
 {
     hpc_harvest_result *r = h->result;

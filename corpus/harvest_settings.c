@@ -1,8 +1,8 @@
 /*
- * harvest_settings.c: what determines the result of a harvest, written first and compared later.
+ * harvest_settings.c: writes harvest.json, the settings that determine a harvest's result, and
+ * compares it on later calls.
  *
- * Repositories are known by name and not by path, so that a corpus does not say where its
- * repositories lay when it was made.
+ * Repositories are identified by name, so a corpus does not reveal local paths.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -254,8 +254,8 @@ out:
     return rc;
 }
 
-/* A mistyped path is told before anything is written; one repository that opens is enough to begin
- * with, the others are named when their turn comes. */
+/* Fails before anything is written if no repository can be opened. If some open, the others are
+ * reported when they are read. */
 static int check_some_open(const hpc_harvest_options *o)
 {
     hpc_git *g = NULL;

@@ -1,14 +1,14 @@
 /*
- * held_list.c: the list of what must never be learned from. Lines of it:
+ * held_list.c: the list of content that must never be used for training. Its lines:
  *
- *   owner/name                  a repository, whole
- *   path:owner/name:GLOB        paths of a repository that is otherwise free
- *   foreign:owner/name:GLOB     paths of a held-out repository that hold copies of other people's
- *                               code, which is not held out itself: they stay out of the sketch
+ *   owner/name                  a whole repository
+ *   path:owner/name:GLOB        paths of a repository that is otherwise allowed
+ *   foreign:owner/name:GLOB     paths of a held-out repository that contain third-party code, which
+ *                               is not held out: the sketch excludes them
  *   # ...                       a comment
  *
- * Names and paths are compared without regard to case; in GLOB, `*` stands for any characters,
- * slashes too, and `?` for one. It knows nothing about content.
+ * Names and paths are compared ignoring case. In GLOB, `*` matches any characters including
+ * slashes, `?` exactly one. Content is not considered here.
  */
 #include <ctype.h>
 #include <string.h>

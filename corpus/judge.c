@@ -1,8 +1,8 @@
 /*
- * judge.c: one file through all filters, in the order of hpc_reason: what is cheap, or needs
- * no reading, comes first, and the first reason is the one that is kept.
+ * judge.c: judges one file by all filters in the order of hpc_reason: cheap checks, and checks
+ * that do not read the file, come first. The first reason is kept.
  *
- * Nothing is compared with other files of the corpus here.
+ * It does not compare the file with others in the corpus.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 /* A file that shares more of its 50-token shingles with what is held out is dropped. */
 static const double held_out_share = 0.05;
 
-/* What is said of a file while it is judged. */
+/* State while a file is judged. */
 typedef struct hearing {
     corpus_record *out;
     corpus_judge *j;
     const corpus_harvest *h;
     const char *name; /* of the repository */
-    const char *text; /* as it is stored, in the end */
+    const char *text; /* finally the text to store */
     size_t n;
 } hearing;
 
@@ -120,7 +120,7 @@ static int judge_content(hearing *x, const corpus_plan *p)
     return found.reason == HPC_REASON_KEPT ? 0 : drop(x, found.reason, found.detail);
 }
 
-/* What is stored has no secrets, and its signature is that of what is stored. */
+/* Masks secrets in the text to store, and signs the masked text. */
 static int finish(hearing *x)
 {
     int64_t masked = 0;

@@ -1,9 +1,8 @@
 /*
- * licence.c: which licence a file or a repository is under, from SPDX tags, from
- * the licences' own words and from what headers say about them, and whether an
- * expression is covered by what the user allows.
+ * licence.c: detects the licence of a file or repository from SPDX tags, licence texts and header
+ * comments, and checks whether an expression is allowed.
  *
- * It does not give advice: what it cannot tell is "", which only "all" covers.
+ * An unrecognised licence is "", which only "all" allows.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -266,7 +265,7 @@ static bool append(char out[CORPUS_LICENCE], const char *word, size_t n, bool gl
     return true;
 }
 
-/* The expression behind a tag, in our spelling; "" when it has a word that is none. */
+/* The expression after a tag, in our spelling; "": it has an unknown word. */
 static void spdx_expression(char out[CORPUS_LICENCE], const char *p, const char *end)
 {
     static const char *const operators[] = {"AND", "OR", "WITH"};
@@ -318,7 +317,7 @@ static bool spdx_tag(char out[CORPUS_LICENCE], const char *text, size_t n)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Most comments say nothing of licences: these stems are in all that do. */
+/* A quick filter: these stems occur in all comments about licences. */
 static bool mentions(const char *s, size_t n)
 {
     static const char *const stems[] = {"icens", "ICENS", "ermission", "edistribution",

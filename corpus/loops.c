@@ -1,10 +1,10 @@
 /*
- * loops.c: `corpus loops`: the loops of a corpus as a table and as JSON lines.
+ * loops.c: `corpus loops`: writes the loops of a corpus as a table and as JSON lines.
  *
- * Files are read in batches, in order of their ids, on all threads; what they give is put together
- * in that order, so that the result does not depend on the threads. The first record of each pair
- * of loop and directive waits in a file until all are known: only then is it clear what straddles
- * the split or is disputed. Memory is for one batch and the tally.
+ * Files are read in batches in order of id on all threads, and results are merged in that order,
+ * so they do not depend on threads. The first record of each pair of loop and directive is kept in
+ * a temporary file: only when all are known is it clear which loops are disputed or straddle the
+ * split. Memory holds one batch and the tally.
  */
 #include <stdio.h>
 #include <string.h>

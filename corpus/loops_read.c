@@ -1,6 +1,6 @@
 /*
- * loops_read.c: reading loops.db, which anybody may have made: it is opened without being trusted
- * to run anything, and its values are checked as they are read.
+ * loops_read.c: reads an untrusted loops.db. It is opened so that it cannot run code; each value
+ * is checked when it is read.
  */
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * loops_store.c: writing loops.db: the same rows give the same bytes.
+ * loops_store.c: writes loops.db deterministically.
  */
 #include <string.h>
 

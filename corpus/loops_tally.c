@@ -1,9 +1,9 @@
 /*
- * loops_tally.c: loop-level deduplication: which loops and which pairs of a loop with its directive
- * are known, how often, and which split a loop belongs to.
+ * loops_tally.c: deduplicates loops: counts pairs of loop and directive, and assigns loops to
+ * splits.
  *
- * Test takes precedence over validation and that over train, so that what is measured with was
- * never trained on. Texts are not kept.
+ * Test takes precedence over validation, and validation over train, so no measured loop was
+ * trained on. Texts are not stored.
  */
 #include <string.h>
 
@@ -89,7 +89,7 @@ int64_t loops_tally_occurrences(const loops_tally *t, const loops_record *r)
     return (int64_t)all;
 }
 
-/* Whether the same pair has an entry for an earlier split. */
+/* Does the same pair have an entry for an earlier split? */
 static bool counted_before(const loops_tally *t, pair_key key)
 {
     for (uint8_t split = key.byte[33]; split > 0;) {

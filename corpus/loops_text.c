@@ -1,7 +1,7 @@
 /*
- * loops_text.c: the loops of one text, with their directives, as records and as JSON lines.
+ * loops_text.c: extracts the loops of one text with their directives, as records and JSON lines.
  *
- * Whether a loop is known from elsewhere is decided by loops.c.
+ * loops.c detects loops that occur elsewhere.
  */
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +128,8 @@ typedef struct text_of {
     bool uses_openmp;
 } text_of;
 
-/* A name as it stands, or the header of a function up to its body: blanks and line ends as one. */
+/* Appends a name, or a function's header up to its body, with white space reduced to
+ * single blanks. */
 static int one_line(hpc_buf *out, const char *text, size_t n, size_t most)
 {
     size_t start = out->n;

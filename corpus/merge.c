@@ -1,10 +1,9 @@
 /*
- * merge.c: from chunks to corpus.db: exact and near-duplicates over all repositories, splits, and
- * one row for every file.
+ * merge.c: builds corpus.db from chunks: exact and near-duplicates over all repositories, splits,
+ * and one row per file.
  *
- * Chunks are read three times, in order: files of HEAD are compared first, then those of history,
- * then rows are written. So what is kept in memory is a few words for each file, beside the index
- * of near-duplicates.
+ * Chunks are read three times, in order: to compare files of HEAD, to compare files of history,
+ * and to write rows. So memory holds a few words per file and the index of near-duplicates.
  */
 #include <string.h>
 

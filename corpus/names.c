@@ -1,5 +1,5 @@
 /*
- * names.c: what reasons and splits are called, in tables, JSON and corpus.db.
+ * names.c: names of reasons and splits in tables, JSON and corpus.db.
  */
 #include "corpus/corpus.h"
 

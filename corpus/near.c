@@ -1,17 +1,17 @@
 /*
- * near.c: which items are near-duplicates of which, found one after the other.
+ * near.c: finds near-duplicates incrementally.
  *
- * Near is an estimate of NEAR and more of the Jaccard similarity of their 5-token shingles. NEAR
- * lies so that the error of the estimate leaves both sides alone: of pairs of 0.5 one in three
- * million is taken for alike and of pairs of 0.85 one in thirty thousand for different, fewer the
- * further they are from there. So no text is ever read again.
+ * Two items are near if the estimated Jaccard similarity of their 5-token shingles is at least
+ * NEAR. NEAR is chosen for the error of the estimate: of pairs with similarity 0.5 one in three
+ * million is accepted, and of pairs with 0.85 one in thirty thousand is rejected. So texts need
+ * not be compared.
  *
- * An item that is no news (dropped, and at least SAME alike to one that is indexed) is not indexed
- * itself: whoever is close to it is close to that one too, since 1 - J is a metric and NEAR leaves
- * room below 0.85. That is what keeps five hundred versions of a file cheap.
+ * A dropped item that is at least SAME similar to an indexed one is not indexed: its neighbours
+ * are also close to the indexed one, since 1 - J is a metric and NEAR leaves a margin below 0.85.
+ * This keeps hundreds of versions of a file cheap.
  *
- * It compares every item with at most NEAR_BUCKET others for each of its bands: of thousands that
- * are all half alike, some pairs near the threshold are missed.
+ * Each item is compared with at most NEAR_BUCKET others per band. Among thousands of half-similar
+ * items some pairs near the threshold are missed.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ struct corpus_near {
     slot *slots; /* by order of adding */
     int64_t slots_n, slots_cap;
     near_table twins; /* slots by signature, nearly always one for each */
-    block **blocks;   /* what is indexed, in order */
+    block **blocks;   /* indexed items, in order */
     int64_t blocks_cap;
     uint32_t entries_n;
     near_table table[NEAR_BANDS];
@@ -75,7 +75,8 @@ static int sum_of(vector v)
     return sum;
 }
 
-/* Lanes that are nobody's copy and equal; that are a copy in neither, in not both. */
+/* Lanes that are not copied and equal; not copied in both items; not copied in one of them at
+ * least. */
 typedef struct agreement {
     int same, both, either;
 } agreement;
@@ -102,7 +103,7 @@ static double estimate(const agreement *g)
     return e < 0 ? 0 : e;
 }
 
-/* Zero for those that cannot be close: counts are estimates too. */
+/* Returns 0 for pairs whose sizes rule out a match; sizes are estimates. */
 static double compare_with(const near_lanes *a, uint32_t a_shingles, const near_lanes *b,
                            uint32_t b_shingles)
 {
@@ -159,7 +160,7 @@ static uint32_t chance_of(uint32_t id)
     return (uint32_t)(hpc_mix(id + 1u) >> 40);
 }
 
-/* Half as large again, filled anew from the signatures: keys are not stored. */
+/* Grows a table by half and rebuilds it from the signatures: keys are not stored. */
 static int grow_table(corpus_near *x, int band)
 {
     near_bucket b;
@@ -184,7 +185,8 @@ static int grow_twins(corpus_near *x)
     return rc;
 }
 
-/* Room for one more, so that nothing can fail between the first change and the last. */
+/* Reserves memory for one more item, so that nothing can fail between the first change and the
+ * last. */
 static int make_room(corpus_near *x, int64_t item)
 {
     int rc = HPC_OK;

@@ -1,10 +1,9 @@
 /*
  * near_table.c: the hash tables of the bands.
  *
- * A bucket is bounded, so that a hundred thousand files with one band in common cost no more than
- * a few dozen comparisons each. What is given up is stated at corpus_near_table_find. It compares
- * no signatures: two keys with the same tag in one run of places count as one bucket, which costs a
- * comparison now and then.
+ * Buckets are bounded, so a hundred thousand files with a common band cost a few dozen comparisons
+ * each; corpus_near_table_find states what is lost. Signatures are not compared here: two keys
+ * with the same tag in one run of entries share a bucket, which costs an occasional comparison.
  */
 #include <string.h>
 
@@ -13,7 +12,7 @@
 uint64_t corpus_near_key(const near_lanes *s, int band)
 {
     uint64_t key = 0;
-    /* The copies' mark stays out: whether a lane is a copy changes with the size of the set. */
+    /* The bit for copied lanes is excluded: it depends on the size of the set. */
     for (int i = 0; i < NEAR_ROWS; i++) key = key << 7 | (s->lane[band * NEAR_ROWS + i] & 0x7f);
     return hpc_mix(key + (uint64_t)(band + 1) * HPC_ROLL_BASE);
 }
@@ -51,9 +50,9 @@ void corpus_near_table_prefetch(const near_table *t, uint64_t key)
     __builtin_prefetch(&t->id[at]);
 }
 
-/* A full bucket keeps its NEAR_OLDEST first entries, and a newcomer takes the place of one of the
- * others by `chance`: of many alike some old and some new ones stay to be found. An entry that
- * gave way in one band can still be found by its other bands. */
+/* A full bucket keeps its NEAR_OLDEST first entries; a new entry replaces one of the others by
+ * `chance`. So both old and new entries of a large group can be found. A replaced entry can still
+ * be found by its other bands. */
 void corpus_near_table_find(near_bucket *out, const near_table *t, uint64_t key, uint32_t chance)
 {
     uint64_t at = place_of(t, key), victim = NEAR_OLDEST + chance % (NEAR_BUCKET - NEAR_OLDEST);

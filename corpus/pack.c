@@ -1,10 +1,9 @@
 /*
- * pack.c: from a plan of documents to shards: batches are rendered and encoded by all workers and
- * appended in order, so the result does not depend on how many there are.
+ * pack.c: packs a plan of documents into shards. Workers render and encode batches, which are
+ * appended in order, so the result does not depend on the number of threads.
  *
- * What the documents are is the task's business (pack_code.c, pack_pragma.c, pack_perf.c). What was
- * asked for is kept beside the shards in pack.json, so that an attempt that is resumed with other
- * options is refused and not mixed.
+ * The task defines the documents (pack_code.c, pack_pragma.c, pack_perf.c). pack.json records the
+ * options next to the shards; resuming with other options is an error.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -216,7 +215,7 @@ out:
     return rc;
 }
 
-/* Why the shards that are there cannot be gone on with. */
+/* Error: the existing shards were made with other options. */
 static int other_request(const char *folder, const hpc_buf *before)
 {
     hpc_json *root = NULL;

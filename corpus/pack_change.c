@@ -1,10 +1,10 @@
 /*
- * pack_change.c: which functions a commit changed: those of every file that differs, on both
- * sides, paired by path and name, then by content, then by name.
+ * pack_change.c: finds the functions that a commit changed: compares all functions of each
+ * differing file, paired by path and name, then by content, then by name.
  *
- * It compares code tokens, so a change of comments or layout is none. It does not look at what
- * surrounds functions: a changed macro or constant goes unseen. Secrets are masked in whole files,
- * for they may begin before a function and end behind it.
+ * It compares code tokens, so comments and layout do not count. Code outside functions is ignored:
+ * a changed macro or constant is not seen. Secrets are masked in whole files, because they may
+ * extend across a function's boundaries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 typedef struct found { /* a function of one side */
     change_side side;
-    int64_t file; /* of the diff */
+    int64_t file; /* index in the diff */
     hpc_known known;
     hpc_reason held_out;
 } found;
@@ -27,10 +27,10 @@ struct change_scratch {
     hpc_git *git;
     const char *name; /* of the repository */
     const hpc_sketch *sketch;
-    hpc_reason held_out; /* of the commits at hand */
+    hpc_reason held_out; /* of the current commits */
     hpc_git_changes diff;
     list base, head;
-    hpc_buf text, masked, scratch; /* masked: to be text next */
+    hpc_buf text, masked, scratch; /* masked: swapped with text */
     hpc_tokens t;
     corpus_code code;
     hpc_functions f;
@@ -82,7 +82,7 @@ static int lex(change_scratch *s, const change_side *side)
     return hpc_lex(&s->t, s->text.data, s->text.n, (hpc_language)side->language, side->fixed);
 }
 
-/* Of the text and its tokens. 1: there were secrets, and now are none; 0: there were none. */
+/* Masks secrets in the text and updates its tokens. 1: there were secrets; 0: none. */
 static int mask(change_scratch *s, const change_side *side)
 {
     hpc_buf before = s->text;
@@ -220,7 +220,7 @@ static hpc_known *known_of(const list *from)
     return all;
 }
 
-/* Pairs that differ; what is left of either side. */
+/* Adds pairs that differ, and functions without a partner. */
 static int put_all(changes *out, change_scratch *s, const int32_t *partner, bool *taken)
 {
     int rc = HPC_OK;

@@ -1,6 +1,6 @@
 /*
- * pack_code.c: the task "code": the kept files of a split, one document each or in windows,
- * repository after repository, dependencies before dependents; some documents filled in the middle.
+ * pack_code.c: the task "code": kept files of a split, one document per file or per window,
+ * ordered by repository and dependencies; some with fill-in-the-middle.
  */
 #include <string.h>
 

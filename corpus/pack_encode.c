@@ -1,15 +1,15 @@
 /*
- * pack_encode.c: samples as token ids: texts by the tokenizer, marks by the pieces that it has for
- * them.
+ * pack_encode.c: encodes samples as token ids: texts by the tokenizer, marks by its special
+ * pieces.
  *
- * How a model of somebody else's spells the marks that it was trained with is the tokenizer's
- * business. What that does not know, a chat template say, is no part of a sample.
+ * The tokenizer maps marks to the spelling that a model was trained with. Samples have no chat
+ * templates.
  */
 #include <string.h>
 
 #include "corpus/pack.h"
 
-/* Which of a tokenizer's special pieces a mark is, of those that others have too. */
+/* Special piece of a mark, for marks that other models have. */
 static const struct {
     bool known;
     hpc_special special;
@@ -21,8 +21,8 @@ static const struct {
     [HPC_MARK_REPOSITORY] = {true, HPC_SPECIAL_REPOSITORY},
     [HPC_MARK_END] = {true, HPC_SPECIAL_END},
 };
-/* Text would not do: what is in the middle must never be mistaken for source, and a document has to
- * end. */
+/* Marks that must not be spelled as text: the middle must never look like source, and a document
+ * has to end. */
 enum {
     NEVER_TEXT = 1 << HPC_MARK_FIM_PREFIX | 1 << HPC_MARK_FIM_SUFFIX | 1 << HPC_MARK_FIM_MIDDLE |
                  1 << HPC_MARK_END

@@ -1,5 +1,5 @@
 /*
- * pack_files.c: the rows of the corpus that are packed, without what packing does not look at.
+ * pack_files.c: loads the rows of the corpus that are packed, with the members that packing needs.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,7 +22,7 @@ out:
     return rc;
 }
 
-/* Order is what everything behind this builds upon, so it is not taken on trust. */
+/* Checks the order of rows, which all later steps depend on. */
 static int order_check(const pack_files *f, const hpc_corpus_file *row, bool same)
 {
     const pack_file *last = &f->item[f->n - 1];

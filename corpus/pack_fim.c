@@ -1,8 +1,7 @@
 /*
- * pack_fim.c: which documents are filled in the middle, and where they are cut.
+ * pack_fim.c: selects documents for fill-in-the-middle, and where to cut them.
  *
- * All draws are functions of the seed and the file's id, so they do not depend on threads, on the
- * order of packing or on where an attempt was interrupted.
+ * All draws depend only on the seed and the file's id, not on threads, order or interruptions.
  */
 #include "corpus/pack.h"
 
@@ -26,7 +25,7 @@ static bool begins_character(char c)
     return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-/* Where character k begins; n for the one behind the last. */
+/* Start of character k; n after the last. */
 static size_t place_of(uint64_t k, const char *text, size_t n)
 {
     for (size_t at = 0; at < n; at++) {

@@ -1,10 +1,10 @@
 /*
- * pack_order.c: the files of a repository, dependencies before dependents, so that a model that
- * reads them one after the other has seen what a file builds upon.
+ * pack_order.c: orders the files of a repository, dependencies first, so that a model reads
+ * definitions before their uses.
  *
- * Nodes are paths: the versions of a file stay together. An include is the file that it names from
- * the includer's folder, else, of those whose path ends so, the one nearest to the includer. The
- * walk goes into depth from the least path on and ignores edges that close a cycle.
+ * Nodes are paths; versions of a file stay together. An include refers to the file at that path
+ * from the includer's folder, else to the nearest file whose path ends so. The depth-first walk
+ * starts at the smallest path and ignores edges that close a cycle.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ typedef struct graph {
     hpc_map *names; /* 'i' and a last part of a path, or 'm' and a module, to a number */
     offer *offer;   /* by name, then node */
     int64_t offers_n, offers_cap;
-    int64_t *begin; /* of each name's offers, and offers_n behind the last */
-    offer *edge;    /* `name` here is the node that asks; by it, then by what it needs */
+    int64_t *begin; /* first offer of each name, then offers_n */
+    offer *edge;    /* `name` is the dependent node; sorted by it, then by dependency */
     int64_t edges_n, edges_cap;
 } graph;
 

@@ -1,6 +1,6 @@
 /*
- * pack_order_all.c: the order of a whole corpus: each worker takes one repository after the other,
- * reads its files and orders them.
+ * pack_order_all.c: orders a whole corpus: workers take repositories one by one, read their files
+ * and order them.
  */
 #include "corpus/pack.h"
 

@@ -1,8 +1,10 @@
 /*
- * pack_perf.c: the task "perf": the functions that a commit changed, before and after, with what
- * the change came to: slower, same or faster. One document for each function; those of one commit
- * have one label and one number in `pair`. A commit in which anything is held out is left out
- * whole: its label may be due to just that.
+ * pack_perf.c: the task "perf": functions that a commit changed, before and after, with the label
+ * slower, same or faster.
+ *
+ * One document per function; those of a commit have the same label and the same number in `pair`.
+ * A commit with any held-out content is omitted, because that content may be the cause of its
+ * label.
  */
 #include <inttypes.h>
 #include <string.h>

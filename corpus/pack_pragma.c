@@ -1,9 +1,8 @@
 /*
- * pack_pragma.c: the task "pragma": one document for each distinct loop with an OpenMP directive,
- * and as many presumed negatives as were asked for, with the plain directive as the answer, or
- * nothing.
+ * pack_pragma.c: the task "pragma": one document per distinct loop with an OpenMP directive, and
+ * the requested number of presumed negatives. The answer is the plain directive, or nothing.
  *
- * Which loops are distinct, and which are negatives, was decided by `corpus loops`.
+ * `corpus loops` decides which loops are distinct or negative.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -27,7 +26,7 @@ typedef struct pragma_plan {
     hpc_buf directives;                      /* NUL-terminated */
 } pragma_plan;
 
-typedef struct parsed { /* a worker's file at hand, taken apart */
+typedef struct parsed { /* a worker's current file, parsed */
     loops_scratch s;
     int64_t file; /* -1: none */
 } parsed;

@@ -1,9 +1,9 @@
 /*
- * pack_scan.c: the names by which files of a repository depend on each other: includes and Fortran
- * modules.
+ * pack_scan.c: finds the names by which files of a repository depend on each other: includes and
+ * Fortran modules.
  *
- * It reads lines and nothing that spans them, and takes no notice of comments or conditions:
- * a name too many or too few only moves a file in the order of packing.
+ * It reads single lines and ignores comments and conditions. A wrong or missing name only changes
+ * the order of packing.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
- * passage.c: the windows of 50 code tokens by which a text is recognised, and which of them count.
+ * passage.c: windows of 50 code tokens that identify a text, and which of them count.
  *
- * A window counts when it has at least LEAST distinct names. The others say nothing about where
- * they come from: tables of numbers, initialisers, lists of includes, closing braces, switches over
- * consecutive cases. The rule is the same when a sketch is made and when a text is held against
- * it, and both counts leave them out.
+ * A window counts if it has at least LEAST distinct names. Others do not identify a source: tables
+ * of numbers, initialisers, lists of includes, closing braces, switches over consecutive cases.
+ * The same rule applies when a sketch is made and when a text is checked; both exclude such
+ * windows from their counts.
  */
 #include <string.h>
 
@@ -67,8 +67,8 @@ uint64_t corpus_passage_stream(const corpus_code *c)
 
 /* ---- a few of them ------------------------------------------------------------------------ */
 
-/* The powers by which the tokens of a window are multiplied, the first token's first; behind them
- * zeros, so that a window may be read in eights. */
+/* Powers by which the tokens of a window are multiplied, the first token's first; followed by
+ * zeros, so that a window can be read in groups of eight. */
 enum { EIGHTS = (WIDTH + 7) / 8 };
 typedef struct powers {
     uint64_t of[8 * EIGHTS];
@@ -138,7 +138,7 @@ __attribute__((target("avx512f,avx512dq"))) static uint64_t name_bits_avx512(con
 }
 #endif
 
-/* Whether a window has LEAST distinct names; nearly always the bits tell. */
+/* Does a window have LEAST distinct names? Usually the bits decide. */
 static bool counts(const uint32_t *name, bool wide)
 {
     uint32_t seen[LEAST];

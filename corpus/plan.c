@@ -1,8 +1,8 @@
 /*
- * plan.c: what a harvest takes from one repository: a list of files, fixed before any of them is
- * read, so that an interrupted harvest goes on with the same list even when branches have moved.
+ * plan.c: the plan of a repository: a list of files, fixed before any of them is read, so that an
+ * interrupted harvest resumes with the same list even if branches have moved.
  *
- * A plan does not say where the repository lies, and is read as if anybody had written it.
+ * A plan does not contain the repository's path. It is untrusted when read.
  */
 #include <string.h>
 #include <zstd.h>
@@ -50,7 +50,7 @@ const char *corpus_plan_entry_path(const corpus_plan *p, int64_t entry)
     return p->paths.data + p->entry[entry].path;
 }
 
-/* The offset of the nearest folder's expression; false: no folder around the path has one. */
+/* Offset of the nearest folder's expression; false: no folder around the path has one. */
 static bool find_expression(uint64_t *at, const corpus_plan *p, const char *path)
 {
     for (size_t n = strlen(path) + 1; n-- > 0;)

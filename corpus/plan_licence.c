@@ -1,8 +1,7 @@
 /*
- * plan_licence.c: which licence holds in which folder of a repository, by the files in HEAD that
- * state one.
+ * plan_licence.c: finds the licence of each folder of a repository from licence files in HEAD.
  *
- * Older states are not asked: a project that changed its licence says today what holds for it.
+ * Older versions of a file get the licence in HEAD.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +35,8 @@ static int rank_of(const char *name)
     return name[strlen(name) - 1] == '/' ? -1 : corpus_licence_file_rank(name);
 }
 
-/* "LICENSE-MIT" beside "LICENSE-APACHE" is an offer to choose; of other files of equal rank each
- * may hold for a part, so all must be met. */
+/* "LICENSE-MIT" next to "LICENSE-APACHE" offers a choice. Other files of equal rank may each cover
+ * a part, so all are required. */
 static bool is_choice(const char *name)
 {
     static const char *const names[] = {"LICENSE-MIT", "LICENSE-APACHE", "LICENCE-MIT",
@@ -102,12 +101,12 @@ static int licence_of_rank(char out[CORPUS_LICENCE], folder_search *f, const cha
         TRY(read_licence(one, f->g, &f->text, folder, name));
         if (one[0]) fits = join(out, one, choice);
     }
-    if (!fits) out[0] = '\0'; /* too many to say which holds: unknown */
+    if (!fits) out[0] = '\0'; /* too many: unknown */
 out:
     return rc;
 }
 
-/* The best rank that yields anything. */
+/* Uses the best rank with a known licence. */
 static int licence_of_folder(char out[CORPUS_LICENCE], folder_search *f, const char *folder)
 {
     int rc = HPC_OK, rank = -1;

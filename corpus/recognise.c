@@ -1,6 +1,6 @@
 /*
- * recognise.c: what a model was trained on as a file of passages, by which completions that repeat
- * it are recognised.
+ * recognise.c: writes a passage index of training files, by which verbatim completions are
+ * recognised.
  */
 #include <string.h>
 

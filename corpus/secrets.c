@@ -1,9 +1,9 @@
 /*
- * secrets.c: masking of keys, tokens, passwords and e-mail addresses by fixed words,
- * before a text is stored.
+ * secrets.c: masks keys, tokens, passwords and e-mail addresses with fixed words before a text is
+ * stored.
  *
- * Credentials are found by their shape, and other secrets by the name that they are
- * assigned to. A secret that looks like an ordinary word is not found.
+ * Credentials are found by their shape, other secrets by the name that they are assigned to. A
+ * secret that looks like an ordinary word is not found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ typedef struct edit {
 } edit;
 
 typedef struct masking {
-    hpc_buf edits; /* as they are found */
+    hpc_buf edits; /* in order of discovery */
     const char *text;
     size_t n;
     const hpc_tokens *tokens;
-    size_t name_end, key_end; /* of the last one: what is before is not looked at again */
+    size_t name_end, key_end; /* end of the last one; earlier text is not searched again */
 } masking;
 
 static int replace(masking *m, size_t lo, size_t hi, const char *word)
@@ -133,7 +133,7 @@ static int mask_at(masking *m, size_t at)
 
 static const char key_begins[] = "PRIVATE KEY-----";
 
-/* Whether the KEY at `at` is that of a BEGIN; nothing counts twice. */
+/* Does the KEY at `at` belong to a BEGIN line? Nothing counts twice. */
 static bool begins_key(masking *m, size_t at)
 {
     static const char begin[] = "-----BEGIN ";

@@ -1,5 +1,5 @@
 /*
- * secrets.h: recognisers of secrets in a text, for the masking in secrets.c.
+ * secrets.h: recognises secrets in a text, for masking by secrets.c.
  */
 #ifndef HPC_CORPUS_SECRETS_H
 #define HPC_CORPUS_SECRETS_H
@@ -26,24 +26,23 @@ static inline bool secrets_is_alnum(char c)
     return secrets_is_digit(c) || secrets_is_lower(c) || secrets_is_upper(c);
 }
 
-/* ---- secrets_shape.c: credentials that their issuers gave a fixed shape ------------------ */
+/* ---- secrets_shape.c: credentials with a fixed shape ----------------------------------------- */
 enum { SECRETS_SHAPES_MOST = 160 };
 typedef struct secrets_shapes {
-    bool word[256];           /* bytes of words */
-    uint8_t n[128], end[128]; /* shapes that begin with a byte; where they end in `order` */
+    bool word[256];           /* bytes that occur in words */
+    uint8_t n[128], end[128]; /* number of shapes that start with a byte; their end in `order` */
     uint8_t order[SECRETS_SHAPES_MOST];
 } secrets_shapes;
 void secrets_shapes_init(secrets_shapes *out);
-/* The first credential that begins at *at or after it: moves *at there and returns its length; 0:
- * there is none. */
+/* Finds the first credential at or after *at: sets *at and returns its length; 0: none. */
 size_t secrets_next_shape(size_t *at, const secrets_shapes *x, const char *text, size_t n);
 
-/* ---- secrets_value.c: values that are assigned to the name of a secret ------------------- */
-/* The end of the name of a secret that has its head (see secrets.c) at `at`; 0: there is none. */
+/* ---- secrets_value.c: values assigned to the name of a secret -------------------------------- */
+/* End of the name of a secret whose head (see secrets.c) is at `at`; 0: none. */
 size_t secrets_name_end(const char *text, size_t n, size_t at);
-/* The value assigned to the name that ends at `end`, as [*lo, *hi), if it looks like a secret. The
- * name is in a string or a comment that ends at `limit`, or in code (0), where only a string is a
- * value. */
+/* Finds the value assigned to the name that ends at `end`, as [*lo, *hi), if it looks like a
+ * secret. limit: end of the string or comment that contains the name; 0: in code, where only a
+ * string is a value. */
 bool secrets_value(size_t *lo, size_t *hi, const char *text, size_t n, size_t end, size_t limit);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * secrets_shape.c: credentials with a fixed shape: a prefix of the issuer, lengths and alphabets.
+ * secrets_shape.c: recognises credentials with a fixed shape: an issuer's prefix, lengths and
+ * alphabets.
  *
- * The shapes are what issuers and public scanners document. A credential without a shape of its
- * own is recognised by the name that it is assigned to, in secrets_value.c.
+ * Shapes are those documented by issuers and public scanners. secrets_value.c finds other
+ * credentials by the name that they are assigned to.
  */
 #include <string.h>
 
@@ -164,7 +165,7 @@ static void read_range(char *class, size_t *least, size_t *most, const char **p)
     }
 }
 
-/* The length of the text that the shape describes; 0: it is another text, or it goes on. */
+/* Length of the text that matches the shape; 0: no match, or the text is longer. */
 static size_t match(const char *shape, const char *s, size_t n)
 {
     size_t at = 0, least, most;

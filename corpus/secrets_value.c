@@ -1,8 +1,8 @@
 /*
- * secrets_value.c: values that look random and are assigned to the name of a secret: in code
- * (`password = "..."`), and within strings and comments (`Password=...;`, `export TOKEN=...`).
+ * secrets_value.c: recognises values that look random and are assigned to the name of a secret: in
+ * code (`password = "..."`), strings and comments (`Password=...;`, `export TOKEN=...`).
  *
- * It does not find a secret that looks like an ordinary word, nor one without such a name.
+ * It does not find a secret that looks like an ordinary word or has no such name.
  */
 #include <math.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static profile profile_of(const char *s, size_t n)
     return p;
 }
 
-/* Formats, variables, addresses, paths and code stand for a value and are none. */
+/* Formats, variables, addresses, paths and code are placeholders, not secrets. */
 static bool stands_for_another(const char *s, size_t n)
 {
     static const char *const marks[] = {"://", "${",  "$(",  "{{",  "{}",  "***", "...", "->",
@@ -221,7 +221,7 @@ static void pass_bracket(cursor *c)
     c->at += close ? (size_t)(close - from) + 1 : 1;
 }
 
-/* Moves to the first character of the value; false: there is none. */
+/* Moves to the first character of the value; false: none. */
 static bool find_value(cursor *c)
 {
     size_t stop = c->n - c->at < SEPARATORS_MOST ? c->n : c->at + SEPARATORS_MOST;

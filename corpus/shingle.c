@@ -1,7 +1,5 @@
 /*
- * shingle.c: code tokens, their shingles, and the MinHash signatures of these.
- *
- * It finds no candidates (near.c does) and knows nothing about what is held out (sketch.c does).
+ * shingle.c: code tokens, their shingles and MinHash signatures.
  */
 #include <string.h>
 
@@ -141,8 +139,8 @@ static uint32_t distinct_count(const distinct *d)
 
 /* ---- signatures ---------------------------------------------------------------- */
 
-/* The seven upper bits of a shingle's hash choose its lane, the whole hash is what the lane takes
- * the least of, and the low bits, which say nothing about the order, are what it keeps. */
+/* The seven upper bits of a shingle's hash select its lane. The lane takes the smallest whole hash
+ * and keeps its low bits, which are independent of the order. */
 enum { LANE_SHIFT = 57 };
 
 /* An empty lane copies one that is not, each by a sequence of its own: the optimal densification

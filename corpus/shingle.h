@@ -1,6 +1,5 @@
 /*
- * shingle.h: windows of code tokens as 64-bit hashes; what shingle.c and the files of the sketch
- * have in common.
+ * shingle.h: windows of code tokens as 64-bit hashes; shared by shingle.c and the sketch files.
  */
 #ifndef HPC_CORPUS_SHINGLE_H
 #define HPC_CORPUS_SHINGLE_H
@@ -13,7 +12,7 @@
 #include "runtime/base/mix.h"
 
 #ifdef __x86_64__
-/* For code compiled for AVX-512 alone: eight numbers, and how they are read from 32 bits each. */
+/* For code compiled for AVX-512: eight numbers, and a load that widens from 32 bits. */
 typedef uint64_t corpus_vector __attribute__((vector_size(64)));
 #define CORPUS_WIDEN(from)                                                                         \
     ((corpus_vector)_mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)(from))))
@@ -27,7 +26,7 @@ static inline int corpus_is_code(const hpc_token *t)
     return ~not_code >> t->kind & 1;
 }
 
-/* Of the `n` shingles that end in token `at` and those behind it. */
+/* Hashes of the n shingles that end at tokens at, at + 1, ... */
 void corpus_shingles(uint64_t *out, const corpus_code *c, int64_t at, int64_t n);
 
 #endif

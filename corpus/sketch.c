@@ -1,8 +1,8 @@
 /*
- * sketch.c: holding names, paths and texts against a sketch of what is held out.
+ * sketch.c: reads a sketch and checks names, paths and texts against it.
  *
- * A sketch is read whole and verified when it is opened, so that nothing later can fail or read
- * outside it. It is made in sketch_make.c.
+ * Opening reads and verifies the whole sketch, so lookups cannot fail or read out of bounds.
+ * sketch_make.c makes sketches.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int check_header(hpc_sketch *s, const char *path)
     return rc;
 }
 
-/* Where `n` units of `size` bytes lie, from *at on; NULL when they reach behind the end. */
+/* Section of n units of `size` bytes, from *at on; NULL: it exceeds the file. */
 static const uint8_t *section(const hpc_sketch *s, size_t *at, uint64_t n, size_t size)
 {
     size_t left = s->view.bytes - SKETCH_HASH - *at;
@@ -97,7 +97,7 @@ bad:
     return hpc_fail(HPC_E_FORMAT, "%s: sizes in its header do not fit the file", path);
 }
 
-/* The filter is asked in random places: in huge pages that takes half the time. */
+/* Copies the filter to huge pages: lookups are random and take half the time there. */
 static int copy_slots(hpc_sketch *s)
 {
     enum { HUGE_PAGE = 2 << 20 };

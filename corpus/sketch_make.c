@@ -1,7 +1,7 @@
 /*
- * sketch_make.c: making the file of hashes by which held-out content is recognised.
+ * sketch_make.c: makes a sketch: the file of hashes by which held-out content is recognised.
  *
- * Only names, patterns and hashes get into it. The same list and repositories give the same bytes
+ * It contains only names, patterns and hashes. The same list and repositories give the same bytes
  * for any number of threads and any order of repositories.
  */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * sketch_read.c: reading what is held out in a repository: git ids, hashes of token streams, and
- * shingles, collected by each worker of a pool apart.
+ * sketch_read.c: reads the held-out content of a repository: git ids, hashes of token streams, and
+ * shingles, collected per worker.
  *
- * Which worker collected what depends on time; once sorted and made distinct, the union does not.
+ * The distribution over workers varies; the sorted union does not.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * split.c: which repositories train, validate and test, so that nothing close stands on both sides.
+ * split.c: assigns repositories to train, validation and test so that similar content is in one
+ * split.
  *
- * Repositories that share much (forks, vendored parts, a renamed successor) form a cluster, and a
- * cluster is never cut. What single files still have in common across splits is taken out of
- * all splits but one. Pure functions: no files, no texts.
+ * Repositories that share much (forks, vendored parts, a renamed successor) form a cluster, which
+ * is never divided. Single files that are similar across splits are removed from all splits but
+ * one. Pure functions: no files, no texts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
  * do not bind projects; a copied library does. */
 enum { SHARED_LEAST = 3 };
 static const double shared_share = 0.02;
-/* A group in more repositories than this is boilerplate and binds nobody. */
+/* A group in more repositories than this is boilerplate and does not connect them. */
 enum { BOILERPLATE = 64 };
-/* A cluster may overshoot what a split lacks by this factor. */
+/* A cluster may exceed the remainder of a split by this factor. */
 static const double overshoot = 1.25;
 
 typedef struct bundle { /* a cluster */
@@ -40,7 +41,7 @@ typedef struct splitter {
     hpc_split *split;
 } splitter;
 
-/* Whether it has a text that may be used, or is a copy of one. */
+/* Does it have a usable text, or is it a copy of one? */
 static bool counts(const corpus_item *i)
 {
     return i->reason == HPC_REASON_KEPT || i->reason == HPC_REASON_DUPLICATE ||
@@ -94,7 +95,7 @@ static int count_shared(splitter *s, uint32_t a, uint32_t b)
     return hpc_map_put(s->shared, key, sizeof key, n + 1);
 }
 
-/* One component's repositories are pair[lo..hi), in order. */
+/* The repositories of one component are pair[lo..hi), sorted. */
 static int count_component(splitter *s, int64_t lo, int64_t hi)
 {
     int rc = HPC_OK;
@@ -138,7 +139,7 @@ static int by_order(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* In an order that depends on the seed and on the cluster's own name, not on the other ones. */
+/* Lists clusters in an order that depends only on the seed and each cluster's name. */
 static int list_clusters(splitter *s)
 {
     int64_t n = s->options->sources_n;
@@ -170,7 +171,7 @@ static int64_t largest(const splitter *s)
     return at;
 }
 
-/* The smallest that trains and has anything, other than `spared`; -1: none. */
+/* The smallest nonempty cluster in train, other than `spared`; -1: none. */
 static int64_t smallest(const splitter *s, int64_t spared)
 {
     int64_t at = -1;
@@ -182,9 +183,9 @@ static int64_t smallest(const splitter *s, int64_t spared)
     return at;
 }
 
-/* Takes clusters in order while they fit into what is missing. When these are not even half of
- * what was asked for, the smallest of the others too, as long as it is not above four times that: a
- * split that is too large serves better than one that says nothing. */
+/* Takes clusters in order while they fit. If they make less than half of the requested size, also
+ * takes the smallest remaining one, up to four times that size: too large a split is better than a
+ * useless one. */
 static void fill(splitter *s, hpc_split split, double share)
 {
     double total = 0, got = 0;
@@ -205,7 +206,7 @@ static void fill(splitter *s, hpc_split split, double share)
 
 /* ---- what straddles ------------------------------------------------------------------------- */
 
-/* Of the splits that a component's items are in, the one that keeps it. */
+/* The split that keeps a component, of those that its items are in. */
 static uint8_t *find_keepers(const splitter *s)
 {
     uint8_t *keeper = hpc_alloc((size_t)s->n + 1, 1);
@@ -216,15 +217,15 @@ static uint8_t *find_keepers(const splitter *s)
     return keeper;
 }
 
-/* Who took an item's place: item + 1, negative when it is close to it and no copy; 0: nobody. An
- * item whose original went with another split is the original now, unless another was before it.
- * Originals come first in the order of calls, so that theirs is settled. */
+/* heir: the item that replaced an original, as item + 1, negative if similar and not a copy; 0:
+ * none. An item whose original went to another split becomes the original, unless an earlier one
+ * did. The caller handles originals first. */
 static void inherit(corpus_item *item, int32_t *heir, int32_t k)
 {
     corpus_item *i = &item[k];
     int32_t o = i->original;
     if (item[o].reason == HPC_REASON_STRADDLES && item[o].original >= 0) {
-        o = i->original = item[o].original; /* a copy of what is close to it is close to it, too */
+        o = i->original = item[o].original; /* a copy of an item similar to it is also similar */
         i->reason = HPC_REASON_NEAR_DUPLICATE;
     }
     if (item[o].reason != HPC_REASON_STRADDLES) return;

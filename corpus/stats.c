@@ -1,8 +1,7 @@
 /*
- * stats.c: counts over a corpus, in one pass over its rows.
+ * stats.c: counts over a corpus in one pass over its rows.
  *
- * Reasons are counted over all files; everything else over the files that are
- * kept, because that is what a model learns from.
+ * Reasons are counted over all files, everything else over kept files.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * store.c: writing corpus.db: the same rows give the same bytes.
+ * store.c: writes corpus.db deterministically.
  *
- * There are no indices: rows of file lie in the order of their ids, and those of one repository
- * follow each other from `first` on.
+ * It has no indices: rows of `file` are in order of id, and those of a repository are contiguous
+ * from `first`.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * unpack.c: files of text, as they are or packed by zstd.
+ * unpack.c: reads text files, plain or compressed by zstd.
  */
 #include <string.h>
 #include <zstd.h>

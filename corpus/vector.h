@@ -1,5 +1,5 @@
 /*
- * vector.h: sixteen bytes at a time, as compilers know them on every machine.
+ * vector.h: portable 16-byte vectors, by GCC's vector extension.
  */
 #ifndef HPC_CORPUS_VECTOR_H
 #define HPC_CORPUS_VECTOR_H
@@ -17,7 +17,7 @@ static inline corpus_bytes corpus_bytes_load(const char *p)
     return v;
 }
 
-/* Whether any bit is set of those that are in every byte of `mask`. */
+/* Is any bit of `mask` set in any byte? */
 static inline bool corpus_bytes_any(corpus_bytes v, uint8_t mask)
 {
     uint64_t half[2];

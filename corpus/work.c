@@ -1,9 +1,9 @@
 /*
- * work.c: the chunks of the repositories that this process has, on all threads.
+ * work.c: makes the chunks of the repositories that this process has claimed, on all threads.
  *
- * Repositories are taken by locks, several at a time, so that the threads need not wait for each
- * other at the end of every small one. A chunk is made by one thread, independently of all others,
- * and is there whole or not at all: that is all that resuming needs to know.
+ * Repositories are claimed by locks, several at a time, so threads do not wait for each other
+ * after every small one. One thread makes a chunk, independently of others and atomically;
+ * resuming needs no other state.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +15,12 @@ enum { KINDS = 4, TASKS_EACH = 16, CLAIMED_MOST = 512 };
 static const hpc_reason kinds[KINDS] = {HPC_REASON_TOO_LARGE, HPC_REASON_ABSENT, HPC_REASON_CORRUPT,
                                         HPC_REASON_LICENCE};
 
-typedef struct claimed { /* a repository that is ours for now */
+typedef struct claimed { /* a claimed repository */
     corpus_source *source;
     corpus_plan plan;
-    hpc_git *git; /* only to make others like it */
+    hpc_git *git; /* only to share with workers */
     int lock;
-    int64_t passed_over[KINDS], first[KINDS]; /* how many, and the least entry; atomic */
+    int64_t passed_over[KINDS], first[KINDS]; /* number and first entry by kind; atomic */
 } claimed;
 
 typedef struct task {
@@ -34,7 +34,7 @@ typedef struct batch {
     task *task;
     int64_t tasks_n, tasks_cap;
     int64_t next;   /* task; atomic */
-    int failed;     /* somebody met an error that ends everything; atomic */
+    int failed;     /* a fatal error occurred; atomic */
     int64_t done_n; /* files; atomic, like the result's read_ counts */
     int64_t start_ns;
 } batch;
@@ -43,7 +43,7 @@ typedef struct batch {
 
 typedef struct worker {
     batch *b;
-    bool shows; /* the progress, for it is the caller's thread */
+    bool shows; /* shows progress: the calling thread */
     corpus_judge judge;
     hpc_git *git; /* of repository `at` of the batch, or NULL */
     int32_t at;
@@ -86,7 +86,7 @@ static void count(worker *w, claimed *c, const corpus_record *r, int64_t entry)
     show(w);
 }
 
-/* 1: made; 0: stopped, and nothing is left of it; negative: failed. */
+/* Returns 1: made; 0: stopped, nothing left; negative: failed. */
 static int make_chunk(worker *w, claimed *c, int64_t chunk)
 {
     corpus_harvest *h = w->b->h;
@@ -111,7 +111,7 @@ out:
     return rc;
 }
 
-/* A repository that went away is passed over; the rest goes on. False: it did. */
+/* Opens a repository; false: it disappeared and is skipped. */
 static bool open_repository(worker *w, int32_t at)
 {
     claimed *c = &w->b->item[at];
@@ -165,7 +165,7 @@ out:
     return rc;
 }
 
-/* What concerns one repository alone is told, and the rest goes on. */
+/* An error of one repository is reported and the repository skipped; lack of memory is fatal. */
 static int pass_over(const corpus_harvest *h, corpus_source *s, int code)
 {
     if (code == HPC_E_NOMEM) return code;
@@ -253,7 +253,7 @@ static void release_batch(batch *b)
     *b = (batch){.h = b->h, .start_ns = b->start_ns};
 }
 
-/* Whether a chunk is there, sound, and the one that the plan asks for; its hash if it is. */
+/* Does an intact chunk with the plan's key exist? Then gives its hash. */
 static int chunk_is_done(bool *done, hpc_hash128 *hash, const corpus_harvest *h,
                          const corpus_source *s, const corpus_plan *plan, int64_t chunk,
                          hpc_buf *path)
@@ -347,8 +347,7 @@ out:
     return rc;
 }
 
-/* Why a file was passed over, as its record says: the file is judged again. "" when it cannot be.
- */
+/* Reason that a file was skipped, from its record, by judging it again; "": unknown. */
 static int reason_of(hpc_buf *out, const corpus_harvest *h, const claimed *c, int64_t entry)
 {
     corpus_judge judge = {0};
@@ -403,7 +402,7 @@ static int run_batch(batch *b)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-/* One pass over the list. *took: how many repositories nobody else had and were not seen yet. */
+/* One pass over the list. *took: repositories claimed that were free and not yet seen. */
 static int take_all(int64_t *took, batch *b, bool *seen)
 {
     corpus_harvest *h = b->h;
@@ -415,7 +414,7 @@ static int take_all(int64_t *took, batch *b, bool *seen)
         corpus_source *s = &h->source[k];
         if (seen[k] || s->failed) continue;
         TRY(corpus_plan_path(&path, h, s));
-        if (!hpc_file_exists(path.data)) continue; /* planned by somebody else just now */
+        if (!hpc_file_exists(path.data)) continue; /* another process is planning it */
         TRY(lock_source(&lock, h, s));
         if (lock < 0) continue;
         seen[k] = true;
@@ -459,7 +458,7 @@ static int source_is_complete(bool *out, hpc_buf *chunks, const corpus_harvest *
     TRY(corpus_plan_path(path, h, s));
     if (!hpc_file_exists(path->data)) goto out;
     rc = corpus_plan_load(&plan, path->data);
-    if (rc == HPC_E_FORMAT) { /* whoever has the repository makes it again */
+    if (rc == HPC_E_FORMAT) { /* its owner rebuilds it */
         hpc_error_clear();
         rc = HPC_OK;
         goto out;

@@ -1,8 +1,7 @@
 /*
- * block.c: one block of a transformer, in all the variants that a configuration
- * can describe.
+ * block.c: emits one transformer block in every variant that a configuration can describe.
  *
- * Nothing here is parallel, placed or timed: passes see to that.
+ * Parallelism, placement and scheduling are added by later passes.
  */
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /*
- * compare.c: a change as two sequences, and what of them is left out where there is no room.
+ * compare.c: see compare.h.
  */
 #include "model/compare.h"
 
 #include <string.h>
 
-enum { LEAD_SHARE = 8 }; /* a lead takes at most one part in so many, of each side's room */
+enum { LEAD_SHARE = 8 }; /* a lead has at most this fraction of a side's tokens */
 
 static int64_t find(const int32_t *token, int64_t from, int64_t n, int32_t mark)
 {
@@ -42,7 +42,7 @@ static int64_t same_at_end(const hpc_compare *c, const int32_t *token, int64_t f
     return n;
 }
 
-/* What differs is more than there is room for: each has half, or what the other leaves. */
+/* The difference alone exceeds `room`: each side gets half, plus what the other does not use. */
 static void cut_difference(hpc_compare *c, int64_t before, int64_t after, int64_t room)
 {
     int64_t n[2] = {c->side[0].n - before - after, c->side[1].n - before - after};

@@ -1,10 +1,10 @@
 /*
- * compare.h: what a head for pairs reads of a change: two sequences, of what is before and of what
- * is after.
+ * compare.h: splits a code change into the two token sequences that a pair head reads: the text
+ * before and the text after.
  *
- * A change is a document: a lead (the file's name), a mark, the text before, a mark, the text
- * after, and a mark behind which is told what it came to. Both sequences begin with the lead, and
- * neither has a mark: the same text is the same sequence. What is told is in none.
+ * A change is one document: a lead (the file name), the mark `base`, the text before, the mark
+ * `head`, the text after, the mark `label`, and the label. Both sequences begin with the lead and
+ * contain no marks, so equal texts give equal sequences. Neither contains the label.
  */
 #ifndef HPC_MODEL_COMPARE_H
 #define HPC_MODEL_COMPARE_H
@@ -15,24 +15,24 @@
 extern "C" {
 #endif
 
-typedef struct hpc_compare_marks { /* their tokens */
+typedef struct hpc_compare_marks { /* token ids of the marks */
     int32_t base, head, label;
 } hpc_compare_marks;
-typedef struct hpc_compare_span { /* tokens of the document */
+typedef struct hpc_compare_span { /* token range of the document */
     int64_t at, n;
 } hpc_compare_span;
 typedef struct hpc_compare {
     hpc_compare_span lead, side[2]; /* sequence k is lead, side[k]; a side may be empty */
 } hpc_compare;
 
-/* false: there is no lead, or the marks are not there in their order. */
+/* Returns false if the lead is empty or the marks do not occur in this order. */
 bool hpc_compare_find(hpc_compare *out, const int32_t *token, int64_t n,
                       const hpc_compare_marks *m);
-/* Both sequences together become at most `room` tokens, 2 at least. What is left out of a longer
- * one is what is far from where the sides differ, the same on both sides as far as that goes; of
- * the lead its beginning. With the sides swapped it is the same, swapped. */
+/* Shortens both sequences to at most `room` tokens together; `room` is at least 2. It drops tokens
+ * far from the difference first, the same number on both sides where possible, and the beginning of
+ * the lead. Swapping the sides swaps the result. */
 void hpc_compare_fit(hpc_compare *c, const int32_t *token, int64_t room);
-/* Sequence k, 0 or 1; returns its length, 1 at least. */
+/* Writes sequence k (0 or 1) to `out`; returns its length, at least 1. */
 int64_t hpc_compare_write(int32_t *out, const hpc_compare *c, const int32_t *token, int k);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 /*
- * config.c: what a configuration must satisfy, and what follows from it.
+ * config.c: checks a configuration and computes its derived sizes.
  */
 #include <math.h>
 
 #include "model/priv.h"
 
-/* So that no count of parameters leaves 64 bits, and a block's number fits its tag. */
+/* Keep parameter counts within 64 bits and block numbers within their tag. */
 enum { WIDTH_MOST = 1 << 22, ROWS_MOST = 1 << 30, LAYERS_MOST = INT16_MAX, RANK_MOST = 1 << 16 };
 
 int64_t hpc_model_config_head_dim(const hpc_model_config *c)
@@ -156,7 +156,7 @@ out:
 /* ---- sums over the table ------------------------------------------------------------------ */
 
 typedef struct counts {
-    int64_t all, trained, frozen; /* parameters; of products: those that are trained, or not */
+    int64_t all, trained, frozen; /* all; in matrices: trained, frozen */
 } counts;
 
 static void count(counts *n, const hpc_model_tensor *t, int64_t times)

@@ -1,9 +1,8 @@
 /*
- * config_read.c: config.json, as the Hugging Face world writes it, to a
- * configuration.
+ * config_read.c: reads a Hugging Face config.json into a configuration.
  *
- * What is not said has the value that transformers gives it. What is said and
- * we cannot do is refused by its key; what changes no number is not looked at.
+ * Absent keys have the defaults of transformers. An unsupported value is an error that names its
+ * key. Keys that do not change results are ignored.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +49,7 @@ static const char *skip(const char *text, const char *head)
     return strncmp(text, head, n) == 0 ? text + n : NULL;
 }
 
-/* The kind of head that an architecture's name says, or -1: it is none of this family. */
+/* Head kind from an architecture's name; -1: it does not belong to this family. */
 static int head_of(const model_family *f, const char *architecture)
 {
     const char *tail = skip(architecture, f->architecture);
@@ -68,7 +67,7 @@ static void unknown(const char *key, const char *name)
     hpc_fail(HPC_E_UNSUPPORTED, "%s: unknown family %.80s; expected one of %s", key, name, known);
 }
 
-/* By the first of `architectures`, or by model_type where there is none. */
+/* Finds the family by the first of `architectures`, or by model_type if that is absent. */
 static int read_family(const model_family **f, hpc_model_config *c, const hpc_json *o)
 {
     const hpc_json *first = hpc_json_at(hpc_json_get(o, "architectures"), 0);
@@ -273,8 +272,7 @@ static const model_key *key_of(const model_family *f, size_t offset)
     return NULL;
 }
 
-/* The share of a head that is turned, which may be said here and there, and of most families is all
- * of it. */
+/* Rotated fraction of a head, in either of two places; 1 for most families. */
 static int read_share(hpc_model_config *c, const model_family *f, const hpc_json *in)
 {
     double share;
@@ -360,8 +358,7 @@ out:
     return rc;
 }
 
-/* transformers says how many classes there are by naming them; we say so, of pairs too, in a key of
- * our own. */
+/* transformers gives the number of classes as a list of labels; our own key gives it for pairs. */
 static int read_head(hpc_model_config *c, const hpc_json *o)
 {
     const hpc_json *ours = hpc_json_get(o, "hpccoder"), *labels = hpc_json_get(o, "id2label"),

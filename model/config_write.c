@@ -1,8 +1,8 @@
 /*
- * config_write.c: a configuration to config.json, for transformers and for us.
+ * config_write.c: writes a configuration as config.json, for transformers and for config_read.c.
  *
- * What is written is read again: a member that comes back as something else is
- * one that the family cannot describe, and is named.
+ * It reads the result back. A member that changes is one that the family cannot express, and the
+ * error names it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +54,8 @@ static void put_key(hpc_json_out *w, const model_key *k, const hpc_model_config 
     }
 }
 
-/* Versions of transformers differ in what they make of original_max_position_embeddings; where it
- * says what they assume without it, it is left out. */
+/* Versions of transformers interpret original_max_position_embeddings differently. It is omitted
+ * when it equals their default. */
 static void put_original(hpc_json_out *w, const hpc_model_config *c)
 {
     if (c->rope.scaling == HPC_ROPE_LLAMA3 || c->rope.original != c->positions)

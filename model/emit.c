@@ -1,14 +1,13 @@
 /*
- * emit.c: the forward program of a configuration: inputs, embedding, blocks,
- * head.
+ * emit.c: emits the forward program: inputs, embedding, blocks, head.
  *
- * Gradients, optimizers and schedules are made of it by others.
+ * Gradients, optimizer updates and schedules are added elsewhere.
  */
 #include <stdio.h>
 
 #include "model/priv.h"
 
-/* Inputs under emission: their names end alike. */
+/* Program whose inputs get a common name suffix. */
 typedef struct naming {
     hpc_program *p;
     const char *end;
@@ -26,7 +25,7 @@ static hpc_value input(const naming *in, const char *name, int rank, int64_t n, 
     return add(in, name, hpc_type_of(HPC_I32, rank, (int64_t[]){n, m}));
 }
 
-/* One number for each token, split as tokens are. */
+/* An input with one element per token, split over data and depth. */
 static hpc_value by_token(const naming *in, const char *name, int64_t tokens)
 {
     hpc_type t = hpc_type_of(HPC_I32, 1, &tokens);
@@ -34,7 +33,7 @@ static hpc_value by_token(const naming *in, const char *name, int64_t tokens)
     return add(in, name, t);
 }
 
-/* Those that each emission has for itself. */
+/* Inputs that every emission has for itself. */
 static void make_rows(hpc_model_io *io, const naming *in, const hpc_model_config *c,
                       const hpc_model_emission *e)
 {
@@ -51,7 +50,7 @@ static void make_rows(hpc_model_io *io, const naming *in, const hpc_model_config
     if (c->dropout > 0) io->first = add(in, "first", hpc_type_of(HPC_I64, 0, NULL));
 }
 
-/* Split as what they make. */
+/* Row indices, split like the rows that they select. */
 static void make_kv_rows(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          const hpc_model_emission *e)
 {
@@ -82,7 +81,7 @@ static hpc_value embed(const model_emitter *m, hpc_value table)
     return model_drop(m, 0, x);
 }
 
-/* The rows that a class head reads, those of a pair side by side. */
+/* Rows that a class head reads; the two rows of a pair are concatenated. */
 static hpc_value pool(const model_emitter *m, hpc_value x)
 {
     x = hpc_gather(m->p, x, m->io->pooled);
@@ -146,7 +145,7 @@ static int check_emission(const hpc_model_config *c, const hpc_model_emission *e
     return HPC_OK;
 }
 
-/* Parameters and segments are there; inputs of rows are made anew. */
+/* Reuses parameters and segments of the previous emission; creates new row inputs. */
 static void begin_behind(hpc_model_io *io, hpc_program *p, const hpc_model_config *c,
                          const hpc_model_emission *e)
 {

@@ -1,8 +1,8 @@
 /*
- * family.c: the one table of families: the names that other people's models
- * have for what is ours, in files and in config.json.
+ * family.c: the table of model families: names of tensors and config.json keys in other projects'
+ * models.
  *
- * No family has code of its own.
+ * Families have no code of their own.
  */
 #include <stdio.h>
 #include <string.h>
@@ -309,7 +309,7 @@ const model_family *model_family_find(const char *name)
     return NULL;
 }
 
-/* ---- a tensor as it is stored --------------------------------------------------------------- */
+/* ---- storage of a tensor --------------------------------------------------------------------- */
 
 static int slot_of(int part)
 {

@@ -1,5 +1,5 @@
 /*
- * files.c: the one file that a model may be, opened for all that is read of it.
+ * files.c: see files.h.
  */
 #include "model/files.h"
 

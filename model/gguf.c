@@ -1,9 +1,8 @@
 /*
- * gguf.c: reading GGUF files: key/values, the places of tensors, and their bytes.
+ * gguf.c: reads GGUF files: key/value pairs, tensor descriptions and tensor data.
  *
- * A file is mapped and used where it lies. Everything is checked when it is
- * opened, so that reading later is a plain memory access; what the limits are
- * says model.h. What keys mean is gguf_config.c's, writing gguf_write.c's.
+ * The file is mapped. Opening checks everything (limits: model.h), so later reads are plain memory
+ * accesses. gguf_config.c interprets the keys; gguf_write.c writes files.
  */
 #include <stdio.h>
 #include <string.h>

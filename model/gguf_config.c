@@ -1,9 +1,9 @@
 /*
- * gguf_config.c: a configuration as the keys of a GGUF file, and back.
+ * gguf_config.c: converts between a configuration and the keys of a GGUF file.
  *
- * Some members are what the file holds: the vocabulary is the embedding's rows,
- * biases and a head of its own are there or not. What such a file cannot say is
- * found by reading back what was written, which gguf_save.c does.
+ * Some members follow from the tensors: vocab is the number of embedding rows; biases and a
+ * separate head are present or absent. gguf_save.c reads keys back to find values that GGUF cannot
+ * express.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "model/priv.h"
 
-enum { VERSION = 1 }; /* of what is ours in such a file: keys "hpccoder.*" */
+enum { VERSION = 1 }; /* version of our "hpccoder.*" keys */
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -128,7 +128,7 @@ void model_gguf_divisors(float *out, const hpc_model_config *c)
     }
 }
 
-/* Our keys say what the tensor was made of; without them it must be what Llama 3.1 to 3.3 have. */
+/* Scaling parameters from our keys, else those of Llama 3.1 to 3.3; the tensor must match them. */
 static int read_llama3(hpc_model_config *c, source *s, const hpc_stored_tensor *t)
 {
     hpc_rope_config *r = &c->rope;
@@ -217,7 +217,7 @@ out:
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-/* Whether the file has a part of the first block, or one of no block. */
+/* Does the file have this part, in the first block or outside the blocks? */
 static bool has_part(const source *s, int part)
 {
     char name[64];
@@ -227,7 +227,7 @@ static bool has_part(const source *s, int part)
     return model_gguf_has(s->g, name);
 }
 
-/* Half precision if all matrices of the blocks are; what is packed is read as f32. */
+/* f16 or bf16 if all matrices of the blocks have that type, else f32. */
 static int read_dtype(hpc_dtype *out, const hpc_gguf *g)
 {
     int64_t seen[HPC_DTYPE_N] = {0}, n = 0;
@@ -247,7 +247,7 @@ out:
     return rc;
 }
 
-/* What the file's tensors say. */
+/* Members that follow from the file's tensors. */
 static int look_at_tensors(hpc_model_config *c, const source *s)
 {
     c->qkv_bias = has_part(s, HPC_PART_Q_BIAS);

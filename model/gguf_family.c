@@ -1,14 +1,14 @@
 /*
- * gguf_family.c: the one table of GGUF's architectures: the names that such
- * files have for our tensors, and what readers compute that no key says.
+ * gguf_family.c: the table of GGUF architectures: tensor names, and properties that readers assume
+ * without a key.
  *
- * Keys are gguf_config.c's.
+ * gguf_config.c handles keys.
  */
 #include <string.h>
 
 #include "model/priv.h"
 
-/* An absent part is one that readers of the architecture do not know. */
+/* Readers of the architecture do not know absent parts. */
 static const char *const llama_part[HPC_PART_N] = {
     [HPC_PART_EMBED] = "token_embd.weight", [HPC_PART_NORM1] = "attn_norm.weight",
     [HPC_PART_Q] = "attn_q.weight",         [HPC_PART_Q_BIAS] = "attn_q.bias",

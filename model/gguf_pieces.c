@@ -1,9 +1,8 @@
 /*
- * gguf_pieces.c: the tokenizer in a GGUF file as a file of its own: the copy in
- * models of ours, and else what the pieces, scores and merges under
- * tokenizer.ggml amount to.
+ * gguf_pieces.c: extracts a tokenizer file from a GGUF: the original file in our models, else a
+ * file built from the pieces, scores and merges under tokenizer.ggml.
  *
- * The files themselves are made by the tokenizer room.
+ * tokenizer/ builds the files.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +57,7 @@ out:
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* NULL where there is none and none is needed. */
+/* Gives NULL for an absent list that is not needed. */
 static int read_list(const hpc_gguf_value **out, const hpc_gguf *g, const char *key, int item,
                      const char *what, bool needed)
 {
@@ -116,7 +115,7 @@ out:
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-/* Old files say nothing of types; bytes are known by their spelling. */
+/* For old files without types: recognises byte tokens by their spelling. */
 static int guess_type(const char *text, bool bytes)
 {
     size_t n = strlen(text);

@@ -1,9 +1,9 @@
 /*
- * gguf_pre.c: llama.cpp's names for what a byte-level tokenizer does to text before merging, and
- * the steps of a tokenizer.json that they stand for: one table for writing and for reading.
+ * gguf_pre.c: the table of llama.cpp's pre-tokenizer names and their steps in a tokenizer.json,
+ * for reading and writing.
  *
- * Patterns are as the tokenizer.json of the first family has them. llama.cpp writes some of them
- * otherwise, to the same effect on ASCII.
+ * Patterns are those in the tokenizer.json of the first family. llama.cpp spells some differently,
+ * with the same effect on ASCII.
  */
 #include <string.h>
 
@@ -43,8 +43,7 @@
 #define BYTES {HPC_STEP_BYTES, NULL}
 /* clang-format on */
 
-/* The first name is the one that is written; of a name that is there twice the first row is read.
- */
+/* The first name of a row is written. If a name occurs in two rows, the first row is read. */
 static const model_pre known[] = {
     {.names = {"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "exaone4",
                "mellum", "gigachat", "a.x-4.0"},

@@ -1,9 +1,8 @@
 /*
- * gguf_save.c: a model as one GGUF file: what it is refused for, the types of
- * its tensors, the keys, and then its numbers.
+ * gguf_save.c: saves a model as one GGUF file: checks, tensor types, keys and data.
  *
- * The header is read back before anything is written: a member that comes back
- * as something else is one that such a file cannot say, and is named.
+ * It reads the header back before writing the file. A value that changes is one that GGUF cannot
+ * express, and the error names it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +14,14 @@ typedef struct saver {
     const model_gguf_arch *a;
     const hpc_model_config *c;
     const hpc_gguf_options *o;
-    hpc_stored_tensor *list; /* those of `all` behind the divisors, if there are any */
-    int64_t n, first;        /* first: 1 if there are */
+    hpc_stored_tensor *list; /* tensors of `all`, after the divisors if there are any */
+    int64_t n, first;        /* first: 1 with divisors */
     float *divisor;
-    int64_t fallen[HPC_DTYPE_N]; /* tensors that fell back to that type, */
-    const char *example;         /* and one of them */
+    int64_t fallen[HPC_DTYPE_N]; /* number of tensors that fell back to each type */
+    const char *example;         /* name of one of them */
 } saver;
 
-/* ---- what readers of such files cannot do ---------------------------------------------------- */
+/* ---- limits of readers ----------------------------------------------------------------------- */
 
 static int refuse(const saver *v, const char *key, const char *why)
 {
@@ -59,7 +58,7 @@ static int check_support(const saver *v)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-/* What a tensor is to be, before it is asked whether its rows are of whole blocks. */
+/* Type of a tensor before the check for whole blocks. */
 static hpc_dtype wanted(const saver *v, const hpc_model_tensor *t)
 {
     if (t->rank == 1 || t->part == HPC_PART_POSITIONS) return HPC_F32;
@@ -80,7 +79,7 @@ static void choose(saver *v, int64_t i)
     model_pieces_type(&v->all, i, d);
 }
 
-/* What readers of others do not do; they are right as far as the window goes. */
+/* llama.cpp ignores the window, so its results are right only up to its length. */
 static void tell_of_window(const saver *v)
 {
     char line[160];
@@ -91,7 +90,7 @@ static void tell_of_window(const saver *v)
     v->o->remark(line, v->o->user);
 }
 
-/* One line of all that fell back. */
+/* One remark about all fallbacks. */
 static void tell(const saver *v)
 {
     char line[320];
@@ -147,7 +146,7 @@ static int write_tensor(hpc_file_writer *w, int64_t i, void *user)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* How other people's tools number what most of a file's numbers are. */
+/* llama.cpp's number for the predominant type. */
 static int64_t file_type(hpc_dtype dtype)
 {
     switch (dtype) {
@@ -173,8 +172,8 @@ static int put_keys(model_gguf_list *l, const saver *v)
     return rc < 0 ? rc : model_gguf_put_tokenizer(l, v->c, v->o);
 }
 
-/* Reals are f32 in such a file. What it has no word for, and what a tokenizer adds, is as before.
- */
+/* Removes differences that are expected: reals are f32 in the file; init_std is not stored; the
+ * tokenizer may add ids. */
 static void make_alike(hpc_model_config *a, hpc_model_config *b)
 {
     hpc_model_config *both[] = {a, b};
@@ -198,7 +197,7 @@ static int check_read_back(const char *path, const saver *v, const model_gguf_li
     double is, was;
     int rc = HPC_OK;
     TRY(model_gguf_header(&header, &bytes, path, l->value, l->n, v->list, v->n));
-    if (v->first) TRY(hpc_buf_add(&header, v->divisor, v->list[0].bytes)); /* it is looked at */
+    if (v->first) TRY(hpc_buf_add(&header, v->divisor, v->list[0].bytes)); /* checked */
     TRY(model_gguf_parse(&g, header.data, header.n, bytes, path));
     TRY(model_gguf_config_read(&read, g));
     make_alike(&wrote, &read);

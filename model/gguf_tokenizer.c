@@ -1,8 +1,6 @@
 /*
- * gguf_tokenizer.c: a tokenizer as the keys of a GGUF file: its file as it is,
- * so that nothing is lost, and its pieces as llama.cpp has them.
- *
- * What makes ids is the tokenizer room's; here it is only told what there is.
+ * gguf_tokenizer.c: writes a tokenizer into the keys of a GGUF file: the original file unchanged,
+ * and its pieces in llama.cpp's form.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +19,7 @@ static void put_token(hpc_buf *out, const char *text, size_t n)
     if (n > 0) hpc_buf_add(out, text, n);
 }
 
-/* A piece that is looked for in text has blanks there where the model's file has U+2581. */
+/* User-defined pieces have blanks where the model file has U+2581. */
 static void put_user_token(hpc_buf *out, const char *text, size_t n)
 {
     hpc_buf plain = {0};
@@ -35,7 +33,7 @@ static void put_user_token(hpc_buf *out, const char *text, size_t n)
     hpc_buf_release(&plain);
 }
 
-/* As many as the model has rows; those that the tokenizer lacks are unused. */
+/* Writes one piece per row of the embedding; ids that the tokenizer lacks are unused pieces. */
 static int put_pieces(model_gguf_list *l, const model_tokens *s, int64_t vocab, bool scores)
 {
     hpc_buf tokens = {0}, types = {0}, weights = {0};
@@ -74,7 +72,7 @@ static int put_pieces(model_gguf_list *l, const model_tokens *s, int64_t vocab, 
     return l->failed;
 }
 
-/* What llama.cpp does otherwise with pieces of SentencePiece than the library and we. */
+/* Reports where llama.cpp encodes SentencePiece pieces differently from the library and from us. */
 static void tell_of_pieces(const model_tokens *s, const hpc_gguf_options *o)
 {
     int64_t unused = 0, bytes = 0;
@@ -95,7 +93,7 @@ static void tell_of_pieces(const model_tokens *s, const hpc_gguf_options *o)
 
 /* ---- byte-level ----------------------------------------------------------------------------- */
 
-/* A merge is "left right" there; a tokenizer.json has it so, or as a pair. */
+/* GGUF stores a merge as "left right"; a tokenizer.json stores that or a pair. */
 static int put_merges(model_gguf_list *l, const hpc_json *list)
 {
     hpc_buf all = {0}, one = {0};

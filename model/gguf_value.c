@@ -1,7 +1,7 @@
 /*
- * gguf_value.c: values of GGUF files by key, of the kind that is asked for.
+ * gguf_value.c: typed access to values of GGUF files by key.
  *
- * Whole numbers are taken in any width, and a real number may be a whole one.
+ * Integers may have any width; an integer is accepted for a real.
  */
 #include <stdio.h>
 #include <stdlib.h>

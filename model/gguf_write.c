@@ -1,13 +1,13 @@
 /*
- * gguf_write.c: writing GGUF files, version 3, whole or not at all.
+ * gguf_write.c: writes GGUF files, version 3, atomically.
  *
- * Tensors are written as they come: nothing is held in memory but the header.
+ * Only the header is held in memory; tensor data is streamed.
  */
 #include <string.h>
 
 #include "model/priv.h"
 
-enum { VERSION = 3, NAME_MOST = 63, RANK_MOST = 4 }; /* what readers of other people's take */
+enum { VERSION = 3, NAME_MOST = 63, RANK_MOST = 4 }; /* limits of other readers */
 
 static size_t aligned(size_t n)
 {

@@ -1,6 +1,8 @@
 /*
- * metadata.c: metadata of a model out of each container, and into a GGUF file and a
- * tokenizer_config.json. model_card.c reads and writes README.md.
+ * metadata.c: reads metadata from each container; writes it to GGUF files and
+ * tokenizer_config.json.
+ *
+ * model_card.c reads and writes README.md.
  */
 #include "model/metadata.h"
 
@@ -11,7 +13,7 @@
 #include "model/priv.h"
 
 #define TEMPLATE  "tokenizer.chat_template"
-#define TEMPLATES "tokenizer.chat_templates" /* names of those that are not the default */
+#define TEMPLATES "tokenizer.chat_templates" /* names of the templates other than the default */
 
 enum { TEXT_MOST = 1 << 20 };
 

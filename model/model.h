@@ -1,10 +1,10 @@
 /*
- * model.h: configurations of transformers, their tensors, the forward programs
- * that they emit, and the directories and files that they are kept in.
+ * model.h: transformer configurations, their tensors, their containers (safetensors, GGUF) and
+ * model directories.
  *
- * A configuration describes an architecture; there is no code for a family but
- * a table of its names. One table of tensors drives names, first values, decay,
- * sharding and files. Differentiation, optimizers and runs are train/'s.
+ * A configuration describes an architecture. A family of models is a table of names and has no
+ * code. One table of tensors defines names, initial values, weight decay, sharding and stored
+ * files. Differentiation, optimizers and training runs are in train/.
  */
 #ifndef HPC_MODEL_H
 #define HPC_MODEL_H
@@ -24,20 +24,20 @@ typedef enum hpc_rope_scaling {
     HPC_ROPE_YARN
 } hpc_rope_scaling;
 typedef struct hpc_rope_config {
-    double theta, share;      /* share of a head's elements that are turned, 1: all */
+    double theta, share;      /* share: fraction of a head's elements that are rotated */
     int scaling;              /* hpc_rope_scaling */
-    double factor, low, high; /* LINEAR: factor; LLAMA3: all; YARN: factor, low and high as betas,
-                                 slow (1) and fast (32) */
-    int64_t original;         /* LLAMA3, YARN: positions before scaling */
-    double attention;         /* YARN: what multiplies cos and sin; 0: 0.1 ln(factor) + 1 */
+    double factor, low, high; /* LINEAR: factor. LLAMA3: all three. YARN: factor; low and high are
+                                 beta_slow (1) and beta_fast (32) */
+    int64_t original;         /* LLAMA3, YARN: context length before scaling */
+    double attention;         /* YARN: factor of cos and sin; 0: 0.1 ln(factor) + 1 */
 } hpc_rope_config;
 typedef enum hpc_head_kind {
     HPC_HEAD_TOKENS,  /* the next token */
-    HPC_HEAD_CLASSES, /* a class of each sequence, from its last token */
-    HPC_HEAD_PAIRS    /* a class of each pair of sequences, from both last tokens side by side */
+    HPC_HEAD_CLASSES, /* class of each sequence, read at its last token */
+    HPC_HEAD_PAIRS    /* class of each pair of sequences, read at both last tokens concatenated */
 } hpc_head_kind;
-/* Low-rank adapters: w x + (alpha / rank) B A x, for the targeted parts; 0: none. Then they, the
- * class head and nothing else are trained. */
+/* Low-rank adapters: w x + (alpha / rank) B A x for each targeted part. Rank 0 means no adapters.
+ * With adapters, only they and the class head are trained. */
 typedef struct hpc_adapter_config {
     int64_t rank;
     double alpha;
@@ -46,27 +46,27 @@ typedef struct hpc_adapter_config {
 
 enum { HPC_FAMILY_NAME = 16 };
 typedef struct hpc_model_config {
-    char family[HPC_FAMILY_NAME]; /* whose names a directory has: hpc_model_families() */
+    char family[HPC_FAMILY_NAME]; /* naming scheme of a model directory: hpc_model_families() */
     int64_t vocab, hidden, layers, heads, kv_heads, head_dim, ffn; /* head_dim 0: hidden / heads */
-    int64_t positions; /* longest sequence that it is made for */
-    int norm;          /* hpc_norm_kind; LAYER has biases */
+    int64_t positions;                                             /* longest supported sequence */
+    int norm; /* hpc_norm_kind; LAYER has biases */
     double norm_eps;
     int position; /* hpc_position_kind */
     hpc_rope_config rope;
-    int64_t window; /* of attention; 0: all before */
+    int64_t window; /* attention window; 0: all earlier tokens */
     int act;        /* hpc_act */
     bool gated;     /* down(act(gate x) * up x), else down(act(up x)) */
     bool qkv_bias, out_bias, mlp_bias;
     bool parallel;  /* x + attention(norm x) + mlp(norm' x) */
     bool tied;      /* the head is the embedding */
-    double dropout; /* after embedding, attention and MLP; 0: none. Of training, so directories have
-                       none: read, and written, as 0 */
+    double dropout; /* after embedding, attention and MLP; 0: none. For training only: config.json
+                       files are read and written with 0 */
     double init_std;
     int head;                /* hpc_head_kind */
-    int64_t classes;         /* of the last two */
-    int64_t begin, end, pad; /* tokens; -1: none; of several that a file names, the first */
+    int64_t classes;         /* for CLASSES and PAIRS */
+    int64_t begin, end, pad; /* token ids; -1: none. Of several in a file, the first is read */
     hpc_adapter_config adapter;
-    hpc_dtype dtype; /* of parameters and activations: f32, bf16, f64; f16 in directories alone */
+    hpc_dtype dtype; /* of parameters and activations: f32, bf16, f64; f16 only in files */
 } hpc_model_config;
 #define HPC_MODEL_CONFIG_DEFAULTS                                                                  \
     {                                                                                              \
@@ -75,17 +75,17 @@ typedef struct hpc_model_config {
         .rope = {.theta = 10000, .share = 1, .factor = 1}, .act = HPC_SILU, .gated = true,         \
         .init_std = 0.02, .begin = -1, .end = -1, .pad = -1, .dtype = HPC_F32                      \
     }
-/* Contradictions name the key and both numbers. */
+/* Errors name the inconsistent keys and their values. */
 int hpc_model_config_check(const hpc_model_config *c);
 int64_t hpc_model_config_head_dim(const hpc_model_config *c);
-int64_t hpc_model_config_params(const hpc_model_config *c); /* the sum of the table, adapters too */
-/* Floating-point operations of a token's forward and backward pass in sequences of `length`:
- * 6 for each parameter of a product (4 where an adapter freezes it), and for causal attention 12
- * layers heads head_dim by the keys that a token sees on average: length / 2, less in a window. */
+int64_t hpc_model_config_params(const hpc_model_config *c); /* of all tensors, adapters too */
+/* Floating-point operations per token of a forward and backward pass over sequences of `length`: 6
+ * per matrix parameter (4 if frozen), plus 12 * layers * heads * head_dim * keys for causal
+ * attention. `keys` is the mean number of keys per token: length / 2, fewer with a window. */
 double hpc_model_config_flops(const hpc_model_config *c, int64_t length);
 
 /* ---- tensors ------------------------------------------------------------------------ */
-typedef enum hpc_part { /* a bias follows what it belongs to */
+typedef enum hpc_part { /* a bias follows its weight */
                         HPC_PART_EMBED,
                         HPC_PART_POSITIONS,
                         HPC_PART_NORM1, /* before attention */
@@ -114,7 +114,7 @@ typedef enum hpc_part { /* a bias follows what it belongs to */
 } hpc_part;
 typedef enum hpc_role {
     HPC_ROLE_MATRIX,
-    HPC_ROLE_EMBEDDING, /* positions too */
+    HPC_ROLE_EMBEDDING, /* token and position embeddings */
     HPC_ROLE_HEAD,
     HPC_ROLE_NORM,
     HPC_ROLE_BIAS
@@ -122,62 +122,67 @@ typedef enum hpc_role {
 typedef enum hpc_init { HPC_INIT_ZERO, HPC_INIT_ONE, HPC_INIT_NORMAL } hpc_init;
 enum { HPC_TENSOR_NAME = 96 };
 typedef struct hpc_model_tensor {
-    char name[HPC_TENSOR_NAME]; /* "model.layers.3.self_attn.q_proj.weight": ours, as Llama's */
-    int part, block;            /* block -1: of none */
+    char name[HPC_TENSOR_NAME]; /* "model.layers.3.self_attn.q_proj.weight": our names are those of
+                                   Llama */
+    int part, block;            /* block -1: outside the blocks */
     int adapter;                /* 0: the tensor itself, 1: its A, 2: its B */
     int role;
     int rank;
     int64_t extent[2];
     int init;
-    double std;      /* of NORMAL; output projections have init_std / sqrt(2 layers) */
-    bool decay;      /* matrices, the embedding and the head */
-    bool trainable;  /* false of a matrix that has an adapter */
-    int8_t row, col; /* dimension split over that axis of the grid, or -1: a "normal" layer splits
-                        its outputs over rows and inputs over columns, a "transposed" one (o, down)
-                        the reverse; words (embedding, head) lie over both, rows the coarser */
+    double std;     /* of NORMAL; init_std / sqrt(2 layers) for output projections */
+    bool decay;     /* matrices, the embedding and the head */
+    bool trainable; /* false for a matrix that has an adapter */
+    /* The dimension split over that axis of the grid, or -1. A "normal" layer splits outputs
+     * over rows and inputs over columns; a "transposed" one (o, down) the reverse. The
+     * vocabulary (embedding, head) is split over both, rows outermost. */
+    int8_t row, col;
 } hpc_model_tensor;
-/* In the order of the forward pass; *out is the caller's to free. */
+/* Tensors in the order of the forward pass. The caller frees *out. */
 int hpc_model_tensors(hpc_model_tensor **out, int64_t *n, const hpc_model_config *c);
-/* First values [first, first + n), keyed by seed and by part, block and adapter: the same for any
- * split over ranks. */
+/* Initial values [first, first + n). The random stream depends on seed, part, block and adapter
+ * only, so any split over ranks gives the same values. */
 void hpc_model_init(float *out, const hpc_model_tensor *t, int64_t first, int64_t n, uint64_t seed);
-/* What multiplies positions, so many numbers: head_dim * share / 2, none with learned positions. */
+/* Number of rotary frequencies: head_dim * share / 2; 0 with learned positions. */
 int64_t hpc_rope_frequencies_n(const hpc_model_config *c);
 void hpc_rope_frequencies(float *out, const hpc_model_config *c);
-double hpc_rope_factor(const hpc_model_config *c); /* of cos and sin: YaRN's, else 1 */
+double hpc_rope_factor(const hpc_model_config *c); /* factor of cos and sin: YaRN's, else 1 */
 
 /* ---- containers ----------------------------------------------------------------------- */
-/* safetensors: a header of JSON, then data. Untrusted: header at most 100 MB, every range inside
- * the file, no overlaps, no gaps, nothing behind, names unique, bytes as the shape says. */
+/* safetensors: a JSON header, then data. The file is untrusted. Opening checks that the header has
+ * at most 100 MB, ranges lie inside the file without overlaps, gaps or trailing bytes, names are
+ * unique, and sizes match the shapes. */
 typedef struct hpc_safetensors hpc_safetensors;
 typedef struct hpc_stored_tensor {
     const char *name;
-    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, of GGUF blocks too; others are refused when
-                        asked for */
+    hpc_dtype dtype; /* F32, F16, BF16, F64, I32, I64, and blocks from GGUF. For other types, _at
+                        and _find return an error */
     int rank;        /* at most 8 */
     int64_t extent[8];
-    const void *data; /* mapped; NULL in a list to be written */
+    const void *data; /* mapped; NULL in a list to write */
     size_t bytes;
 } hpc_stored_tensor;
 int hpc_safetensors_open(hpc_safetensors **out, const char *path);
 void hpc_safetensors_close(hpc_safetensors *s);
 int64_t hpc_safetensors_n(const hpc_safetensors *s);
-const char *hpc_safetensors_says(const hpc_safetensors *s, const char *key); /* metadata, NULL */
+/* A metadata value; NULL: the key is absent. */
+const char *hpc_safetensors_says(const hpc_safetensors *s, const char *key);
 int hpc_safetensors_at(hpc_stored_tensor *out, const hpc_safetensors *s, int64_t i);
-/* HPC_E_FORMAT names the tensor and the file when it is not there. */
+/* A missing tensor is HPC_E_FORMAT; the message names tensor and file. */
 int hpc_safetensors_find(hpc_stored_tensor *out, const hpc_safetensors *s, const char *name);
-/* Whole or not at all. `data` writes tensor i's bytes with hpc_file_write, in the list's order;
- * metadata: name, value, ..., NULL. */
+/* Replaces `path` atomically. `data` writes the bytes of tensor i with hpc_file_write, called in
+ * list order. metadata: name, value, ..., NULL. */
 int hpc_safetensors_save(const char *path, const hpc_stored_tensor *list, int64_t n,
                          const char *const *metadata,
                          int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
 
-/* GGUF, version 2 or 3, little-endian: key/values, tensors' places, data. Untrusted: keys of at
- * most 65535 bytes and names of at most 127, printable ASCII, unique; no lists of lists; alignment
- * a power of two from 8 to 65536; tensors of at most 4 extents, in the order of their data,
- * aligned, with no gaps but for that, nothing behind. One part of a split model is refused. */
+/* GGUF, version 2 or 3, little-endian: key/value pairs, tensor descriptions, data. The file is
+ * untrusted. Opening checks that keys (at most 65535 bytes) and names (at most 127) are printable
+ * ASCII and unique, lists are not nested, and the alignment is a power of two from 8 to 65536.
+ * Tensors have at most 4 extents. Their data is aligned, in order, and leaves no other gaps or
+ * trailing bytes. One part of a split model is rejected. */
 typedef struct hpc_gguf hpc_gguf;
-typedef enum hpc_gguf_kind { /* as files number them */
+typedef enum hpc_gguf_kind { /* numbered as in the file */
                              HPC_GGUF_U8,
                              HPC_GGUF_I8,
                              HPC_GGUF_U16,
@@ -195,49 +200,53 @@ typedef enum hpc_gguf_kind { /* as files number them */
 } hpc_gguf_kind;
 typedef struct hpc_gguf_value {
     const char *key;
-    int kind, item;   /* hpc_gguf_kind; item: of a list's items */
-    int64_t n;        /* items of a list */
-    const void *data; /* not aligned, not NUL-terminated: a number, a text, or a list's items back
-                         to back, texts with their lengths (u64) before them */
+    int kind, item;   /* hpc_gguf_kind; item: element type of a list */
+    int64_t n;        /* number of list elements */
+    const void *data; /* unaligned, not NUL-terminated: a number, a string, or packed list elements;
+                         each string of a list follows its u64 length */
     size_t bytes;
 } hpc_gguf_value;
 int hpc_gguf_open(hpc_gguf **out, const char *path);
 void hpc_gguf_close(hpc_gguf *g);
-const hpc_gguf_value *hpc_gguf_get(const hpc_gguf *g, const char *key); /* NULL: not there */
-const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i);  /* NULL past the end */
-int64_t hpc_gguf_n(const hpc_gguf *g);                                  /* tensors */
-int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as of safetensors */
+const hpc_gguf_value *hpc_gguf_get(const hpc_gguf *g, const char *key); /* NULL: absent */
+const hpc_gguf_value *hpc_gguf_value_at(const hpc_gguf *g, int64_t i);  /* NULL after the end */
+int64_t hpc_gguf_n(const hpc_gguf *g);                                  /* number of tensors */
+int hpc_gguf_at(hpc_stored_tensor *out, const hpc_gguf *g, int64_t i);  /* as for safetensors */
 int hpc_gguf_find(hpc_stored_tensor *out, const hpc_gguf *g, const char *name);
-/* Whole or not at all, as hpc_safetensors_save; version 3, alignment 32, which is added. */
+/* Replaces `path` atomically, like hpc_safetensors_save. Writes version 3 and adds the key for
+ * alignment 32. */
 int hpc_gguf_save(const char *path, const hpc_gguf_value *value, int64_t values,
                   const hpc_stored_tensor *list, int64_t n,
                   int (*data)(hpc_file_writer *w, int64_t i, void *user), void *user);
 
-/* ---- models: a directory, or a FILE.gguf in its place ------------------------------------- */
+/* ---- models: a directory, or a FILE.gguf ----------------------------------------------------- */
 const char *const *hpc_model_families(void); /* names, NULL-terminated */
-/* config.json as the Hugging Face world writes it, which may be named itself, or the keys of a GGUF
- * of architecture llama (mistral where it has a window), qwen2, starcoder2, gptneox or gpt2; it has
- * no init_std. An unknown architecture, or one of whose keys says what we cannot do, is
- * HPC_E_UNSUPPORTED and names both. */
+/* Reads `dir`/config.json in Hugging Face format, `dir` itself if it ends in ".json", or the keys
+ * of a GGUF file of architecture llama (mistral with a window), qwen2, starcoder2, gptneox or gpt2.
+ * Files have no init_std. An unknown architecture or an unsupported key value is HPC_E_UNSUPPORTED;
+ * the message names both. */
 int hpc_model_config_read(hpc_model_config *out, const char *dir);
 int hpc_model_config_load(hpc_model_config *out, const hpc_json *object);
-/* Refuses a configuration that its family cannot describe, by the key. */
+/* Fails for a configuration that its family's config.json cannot express; the message names the
+ * key. */
 int hpc_model_config_write(hpc_buf *out, const hpc_model_config *c);
 
-/* model.safetensors, or its parts by model.safetensors.index.json; or a GGUF of c's architecture,
- * with f32, f16, bf16, q8_0, q4_0, q4_K, q5_K and q6_K. All tensors of c are there, of its shapes,
- * or HPC_E_FORMAT names the first that is not; what has no place in c is HPC_E_UNSUPPORTED. A class
- * head that is not there is left to be initialised: hpc_weights_has. */
+/* Opens model.safetensors, the parts listed in model.safetensors.index.json, or a GGUF file of c's
+ * architecture with tensors of f32, f16, bf16, q8_0, q4_0, q4_K, q5_K and q6_K. A tensor of c that
+ * is missing or has another shape is HPC_E_FORMAT. A tensor unknown to c is HPC_E_UNSUPPORTED;
+ * known buffers and unused heads are ignored. A missing class head is not an error
+ * (hpc_weights_has): the caller initialises it. */
 typedef struct hpc_weights hpc_weights;
 int hpc_weights_open(hpc_weights **out, const char *dir, const hpc_model_config *c);
 void hpc_weights_close(hpc_weights *w);
 bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t);
-/* All of t, as f32 and laid out as ours: split out of fused tensors, transposed or with the rows of
- * each head in pairs where stored so, blocks unpacked. */
+/* Reads all of t as f32 in our layout: splits fused tensors, undoes transposition and the pairing
+ * of rotary rows, and unpacks blocks. */
 int hpc_weights_read(float *out, const hpc_weights *w, const hpc_model_tensor *t);
-/* config.json, model.safetensors (parts of at most part_bytes; 0: 5 GB) in the family's names and
- * fusions, generation_config.json. `read` gives tensor t as f32; adapters are merged. config.json
- * goes first and comes last: what failed has left no model. */
+/* Writes config.json, generation_config.json and model.safetensors (parts of at most part_bytes; 0:
+ * 5 GB) with the family's names and fused tensors. `read` gives tensor t as f32; adapters are
+ * merged. An existing config.json is removed first and the new one is written last, so a failed
+ * save leaves no valid model. */
 typedef struct hpc_weights_save_options {
     hpc_dtype dtype;
     size_t part_bytes;
@@ -245,29 +254,31 @@ typedef struct hpc_weights_save_options {
     void *user;
 } hpc_weights_save_options;
 int hpc_weights_save(const char *dir, const hpc_model_config *c, const hpc_weights_save_options *o);
-/* One GGUF file, adapters merged, as llama.cpp reads it: q and k of a llama with the rows of each
- * head in pairs, gpt_neox's q, k and v one below the other, Llama 3's scaling of positions as
- * rope_freqs.weight. A class head is cls.output.weight, which is ours alone. What such a file
- * cannot say is HPC_E_UNSUPPORTED, by the key; gpt_neox's erf GELU is computed by tanh there.
- * Norms, biases and learned positions are f32. Matrices are of `dtype`: f32, f16, bf16, q8_0, q6_K,
- * q4_0, q4_K. Embedding and heads are q8_0 where that is a 4-bit one. Rows that are no multiple of
- * 256 go from q6_K and q4_K to q8_0, and those of none of 32 to f16; `remark` is told of it, and of
- * what llama.cpp does otherwise. */
+/* Writes one GGUF file for llama.cpp, with adapters merged. It pairs the rotary rows of q and k for
+ * llama, stacks q, k and v for gpt_neox, and stores Llama 3's position scaling as
+ * rope_freqs.weight. A class head is stored as cls.output.weight, our own name. A value that GGUF
+ * cannot express is HPC_E_UNSUPPORTED; the message names the key. llama.cpp computes the erf GELU
+ * of gpt_neox with tanh.
+ *
+ * Norms, biases and learned positions are f32. Matrices have `dtype`: f32, f16, bf16, q8_0, q6_K,
+ * q4_0 or q4_K. Embedding and heads are q8_0 where `dtype` has 4 bits. Rows that are not a multiple
+ * of 256 fall back from q6_K and q4_K to q8_0; rows that are not a multiple of 32, to f16. `remark`
+ * receives one line about such tensors, and one about each difference from llama.cpp. */
 typedef struct hpc_gguf_options {
     hpc_dtype dtype;
-    const char *name; /* of the model; NULL: none */
-    /* What hpc_model_tokenizer takes; NULL: none. It goes in whole, and as llama.cpp has it, with
-     * no more tokens than the model has. */
+    const char *name; /* model name; NULL: none */
+    /* A path for hpc_model_tokenizer; NULL: none. The file is embedded unchanged and also as
+     * llama.cpp's keys. It must not have more tokens than the model. */
     const char *tokenizer;
-    const hpc_json *metadata; /* of metadata.h; NULL: none. Its general.name goes before `name` */
+    const hpc_json *metadata; /* of metadata.h; NULL: none. Its general.name overrides `name` */
     int (*read)(float *out, const hpc_model_tensor *t, void *user);
     void (*remark)(const char *line, void *user); /* may be NULL */
     void *user;
 } hpc_gguf_options;
 int hpc_weights_save_gguf(const char *path, const hpc_model_config *c, const hpc_gguf_options *o);
-/* A fine-tuned model as its differences from `base`, a FILE.gguf of the same configuration, in 1.8
- * bits per parameter: rounded, not exact. The file must be in the folder of its base, and is then
- * read like any FILE.gguf, with the tokenizer of the base. */
+/* Stores a fine-tuned model as its differences from `base`, a FILE.gguf of the same configuration,
+ * in 1.8 bits per parameter; the differences are rounded. The file must be in the folder of its
+ * base. It is then read like any FILE.gguf, with the tokenizer of the base. */
 typedef struct hpc_delta_options {
     const char *base;
     int (*read)(float *out, const hpc_model_tensor *t, void *user);

@@ -1,7 +1,8 @@
 /*
- * model_card.c: metadata in the front matter of a README.md, the YAML between two lines of "---".
+ * model_card.c: reads and writes metadata in the front matter of a README.md, YAML between two
+ * lines of "---".
  *
- * It reads texts, quoted or not, and lists of them, and skips other YAML.
+ * It reads strings, quoted or not, and lists of them, and skips other YAML.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static void add_items(row *r, char *text)
         add_item(r, item);
 }
 
-/* NULL: a key that is none of ours, or is there already. */
+/* NULL: an unknown key, or one that already has a row. */
 static row *begin_row(card *c, const char *yaml)
 {
     const char *key = strncmp(yaml, "general.", 8) == 0 && model_metadata_key(yaml) ? yaml : NULL;

@@ -1,8 +1,8 @@
 /*
- * packed.c: reading FILE.packed: all that leads up to the numbers is checked when it
- * is opened; the numbers stay where they are.
+ * packed.c: reads FILE.packed. Opening checks everything before the parameters; the parameters
+ * stay mapped.
  *
- * What is written, and how, is packed_save.c's.
+ * packed_save.c writes files.
  */
 #include "model/packed.h"
 
@@ -24,9 +24,9 @@ struct hpc_packed {
     hpc_file_view view;
     const uint8_t *data;
     size_t bytes;
-    model_packed_head h; /* this and the entries are copies: what was checked stays as it was */
+    model_packed_head h; /* header and entries are copies, so they cannot change after the check */
     model_packed_entry *entry;
-    hpc_map *names; /* to entries */
+    hpc_map *names; /* name to entry */
     hpc_model_config c;
     char path[512]; /* for messages */
 };
@@ -133,7 +133,7 @@ static int check_type(const hpc_packed *k, const model_packed_entry *e)
     return HPC_OK;
 }
 
-/* One behind the other: *at is where this one begins, and then where the next one may. */
+/* Entries are contiguous. *at: first possible offset of this entry, then of the next one. */
 static int check_entry(hpc_packed *k, const model_packed_entry *e, uint64_t *at)
 {
     int rc;
@@ -328,7 +328,7 @@ out:
     return rc;
 }
 
-/* The prepared form is what is made of the file. */
+/* Checks that preparing the tokenizer file gives the stored prepared form. */
 static int verify_tokenizer(const hpc_packed *k)
 {
     model_packed_tokenizer t;

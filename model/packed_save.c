@@ -1,6 +1,8 @@
 /*
- * packed_save.c: writing FILE.packed: each parameter in the type and layout that a
- * program which answers has for it, as emitted here for its types alone.
+ * packed_save.c: writes FILE.packed, each parameter in the type and layout of the inference
+ * program.
+ *
+ * It emits that program only for its types.
  */
 #include <stdio.h>
 #include <string.h>

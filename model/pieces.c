@@ -1,9 +1,8 @@
 /*
- * pieces.c: what the tensors of a model become in a file of others: under their
- * names, fused, transposed or paired as they are stored there, adapters merged,
- * in narrow or block types.
+ * pieces.c: converts a model's tensors to a family's stored tensors: names, fusion, transposition,
+ * pairing of rotary rows, merged adapters, and narrow or block types.
  *
- * One stored tensor is in memory at a time. Containers are not known here.
+ * It holds one stored tensor in memory. It does not depend on the container.
  */
 #include <math.h>
 #include <string.h>
@@ -98,7 +97,7 @@ out:
     return rc;
 }
 
-/* Puts one of ours where the stored tensor has it. */
+/* Copies one of our tensors to its place in the stored tensor. */
 static void put(float *stored, const model_stored *s, int slot, const float *ours, int64_t rows,
                 int64_t cols)
 {
@@ -144,8 +143,8 @@ static float too_much(hpc_dtype dtype)
     }
 }
 
-/* What is finite must not become infinite without a word, and what is not has no place in blocks.
- */
+/* Fails if a finite value would become infinite, or if a block type would hold a value that is not
+ * finite. */
 static int check_range(const float *x, int64_t n, hpc_dtype dtype, const char *name)
 {
     float most = too_much(dtype);

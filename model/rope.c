@@ -1,5 +1,5 @@
 /*
- * rope.c: rotary frequencies, plain and stretched to longer sequences.
+ * rope.c: rotary frequencies, plain and scaled for longer contexts.
  */
 #include <math.h>
 

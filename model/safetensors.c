@@ -1,11 +1,8 @@
 /*
- * safetensors.c: reading safetensors files: a length, a header of JSON, and the
- * bytes of the tensors, back to back.
+ * safetensors.c: reads safetensors files: a length, a JSON header, and contiguous tensor data.
  *
- * A file is mapped and used where it lies. Everything is checked when it is
- * opened, so that reading later is a plain memory access: a header at most
- * 100 MB long, ranges inside the file that neither overlap nor leave gaps, and
- * as many bytes as shape and dtype say. Writing is safetensors_write.c's.
+ * The file is mapped. Opening checks everything (limits: model.h), so later reads are plain memory
+ * accesses. safetensors_write.c writes files.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * safetensors_write.c: writing safetensors files, whole or not at all.
+ * safetensors_write.c: writes safetensors files atomically.
  *
- * Tensors are written as they come: nothing is held in memory but the header.
+ * Only the header is held in memory; tensor data is streamed.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * serve.c: the program that answers. Its blocks are those of block.c; what is
- * different is where weights lie and what attention sees.
+ * serve.c: emits the inference program from the blocks of block.c, with packed weights and
+ * attention over the cache.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static hpc_type matrix_type(const model_emitter *m, const hpc_model_tensor *t, i
     return type;
 }
 
-/* A tied head is the embedding, of which rows are taken too. */
+/* A tied head uses the embedding, which is stored in panels and also gathered from. */
 hpc_value model_serve_weight(const model_emitter *m, int part)
 {
     hpc_model_tensor t;
@@ -37,7 +37,7 @@ static hpc_value rows_of(const model_emitter *m, int part, hpc_value index)
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
-/* Writes what is new, and gives the pages. */
+/* Writes the new rows; returns the cache as pages. */
 static hpc_value cache(const model_emitter *m, const char *what, hpc_value x)
 {
     const hpc_serve_emission *e = m->serve;

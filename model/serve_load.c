@@ -1,11 +1,10 @@
 /*
- * serve_load.c: parameters from files to the state of the program that answers, in
- * its types and layouts.
+ * serve_load.c: loads parameters from files into the state of the inference program, in its types
+ * and layouts.
  *
- * Rows are taken a few at a time, so that what is read is packed while the core has
- * it near, and nothing as large as a tensor lies between file and state. A worker takes
- * the next megabyte when it is done with one, so that a core that others keep busy holds
- * nobody up; which rows it takes changes no bit.
+ * Rows are converted a few at a time, while they are in cache; no tensor-sized buffer is used.
+ * Workers take chunks of 1 MiB from a shared counter, so a slow core does not delay the others.
+ * The result does not depend on which worker takes a chunk.
  */
 #include <string.h>
 
@@ -13,18 +12,18 @@
 
 enum { PANEL = 16, PIECE = 1 << 14 /* elements at a time, or a panel's */, CHUNK = 1 << 20 };
 
-/* A tensor and where it goes. */
+/* A tensor and its destination. */
 typedef struct place {
     model_source from;
     const hpc_type *type;
     uint8_t *to;
-    bool alike; /* stored in the type that is wanted, row by row */
+    bool alike; /* already stored in the destination type, row by row */
     int64_t chunk_rows, chunks;
 } place;
 
 typedef struct scratch {
-    float *x;      /* rows in f32, where types differ */
-    uint8_t *rows; /* rows in the type that is wanted */
+    float *x;      /* rows in f32, if types differ */
+    uint8_t *rows; /* rows in the destination type */
 } scratch;
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -35,8 +34,7 @@ static size_t row_bytes(const place *p)
     return (size_t)(p->from.cols / info->block) * info->block_bytes;
 }
 
-/* Rows that are taken at once: a panel's, or so many that few calls are made. Vectors are one row
- * of the program's. */
+/* Rows per step: one panel, or enough to amortise a call. Vectors are one row of the program. */
 static int64_t step_of(const place *p)
 {
     if (p->type->pack == HPC_PANEL16) return PANEL;
@@ -58,13 +56,13 @@ static int find(place *out, const hpc_weights *w, const hpc_model_tensor *t, con
     return rc;
 }
 
-/* Elements that a step has. */
+/* Elements per step. */
 static size_t step_most(const place *p)
 {
     return (size_t)(step_of(p) * p->from.cols);
 }
 
-/* Plain rows, where they lie or made in the scratch or in `direct`. */
+/* Plain rows: in the file, or converted into `direct` or the scratch buffer. */
 static const void *plain_rows(const place *p, const scratch *s, void *direct, int64_t r, int64_t n)
 {
     const void *there = p->alike ? model_source_rows(&p->from, r, n) : NULL;
@@ -90,7 +88,7 @@ static void move_rows(const place *p, const scratch *s, int64_t r, int64_t n)
         memcpy(to, rows, (size_t)n * row_bytes(p));
 }
 
-/* What of the file is not looked at again goes. */
+/* Moves one chunk, then drops its file pages. */
 static void move_chunk(const place *p, const scratch *s, int64_t chunk)
 {
     int64_t step = step_of(p), first = chunk * p->chunk_rows, end = first + p->chunk_rows;
@@ -105,7 +103,7 @@ static void scratch_release(scratch *s)
     hpc_free(s->rows);
 }
 
-/* Room for rows of so many elements. */
+/* Allocates buffers for this many elements. */
 static int scratch_create(scratch *s, size_t elements)
 {
     s->x = hpc_alloc_aligned(elements, sizeof *s->x, HPC_ALIGN);
@@ -188,7 +186,7 @@ out:
     return rc;
 }
 
-/* Through a copy, where the host cannot look. */
+/* Loads through a copy if the host cannot write device memory. */
 static int load_one(const loading *l, hpc_value v, const hpc_model_tensor *t)
 {
     const hpc_type *type = &l->p->value[v].type;
@@ -203,7 +201,7 @@ out:
     return rc;
 }
 
-/* Into the state of its name: now, or by all workers later. */
+/* Loads a tensor into the state of its name: now, or later by all workers. */
 static int add(loading *l, const hpc_model_tensor *t)
 {
     hpc_value v = hpc_program_find(l->p, t->name);

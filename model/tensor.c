@@ -1,8 +1,7 @@
 /*
- * tensor.c: the one table of a model's tensors: names, roles, extents, first
- * values, sharding.
+ * tensor.c: the table of a model's tensors: names, roles, extents, initial values, sharding.
  *
- * Foreign names are family.c's.
+ * family.c has the names of other projects.
  */
 #include <math.h>
 #include <stdio.h>
@@ -71,8 +70,8 @@ static bool class_head(const hpc_model_config *c)
     return c->head != HPC_HEAD_TOKENS;
 }
 
-/* How a tensor is split. The residual stream lies over columns, and what is added to it or scales
- * it; what is between two products over rows; words over both, in their one extent. */
+/* How a tensor is split. Over columns: the residual stream and vectors added to it or scaling it.
+ * Over rows: activations between two products. Over both, in one extent: the vocabulary. */
 typedef enum split { WHOLE, STREAM, NORMAL, TRANSPOSED, TABLE, WORDS } split;
 
 typedef struct row {
@@ -82,7 +81,7 @@ typedef struct row {
     symbol extent[2];
     bool (*present)(const hpc_model_config *c);
     int init;
-    split split; /* TRANSPOSED: also what leads back to the residual stream */
+    split split; /* TRANSPOSED: also biases added to the residual stream */
 } row;
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /*
- * tokenizer.c: the tokenizer of a model directory, of a GGUF file, or a file of
- * its own, with what is said beside it of begin and end tokens.
+ * tokenizer.c: opens the tokenizer of a model directory, a GGUF, a packed or a single file, with
+ * its settings for begin and end tokens.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool ends_with(const char *text, const char *tail)
     return n >= k && strcmp(text + n - k, tail) == 0;
 }
 
-/* ---- where it lies -------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 bool model_tokens_are_json(const model_tokens *k)
 {
@@ -44,7 +44,7 @@ out:
     return rc;
 }
 
-/* Whether texts get a begin and an end token, as transformers has it. */
+/* Reads add_bos_token and add_eos_token with transformers' defaults. */
 static int read_config(model_tokens *k, const char *path)
 {
     hpc_json *root = NULL;
@@ -60,7 +60,7 @@ out:
     return rc;
 }
 
-/* As hpc_tokenizer_open does: the .model first, the .json where that is another kind of file. */
+/* Like hpc_tokenizer_open: the .model first; the .json if the .model has an unsupported format. */
 static int open_folder(model_tokens *k)
 {
     hpc_buf model = {0}, json = {0}, config = {0};
@@ -84,7 +84,7 @@ out:
     return rc;
 }
 
-/* The keys go before what the file says by itself; they may name what only the model has. */
+/* GGUF keys override the file's own settings; ids without a piece become -1. */
 static int read_keys(model_tokens *k, const hpc_gguf *g)
 {
     const hpc_tokenizer_special own = hpc_tokenizer_specials(k->t);
@@ -110,7 +110,7 @@ out:
     return rc;
 }
 
-/* whole: with the file's bytes, which its prepared form does without. */
+/* whole: also copy the file's bytes, which the prepared form does not need. */
 static int open_packed(model_tokens *k, const hpc_packed *from, bool whole)
 {
     model_packed_tokenizer is;
@@ -227,7 +227,7 @@ out:
     return rc;
 }
 
-/* The token that ends a text: a file of its own may have a mark for it beside its end token. */
+/* End-of-text token: a single file may have a mark for it that differs from its end token. */
 static int32_t end_of(const model_tokens *k)
 {
     int32_t id = hpc_tokenizer_specials(k->t).end;

@@ -1,6 +1,6 @@
 /*
- * tokenizer_config.c: the tokenizer_config.json that makes transformers, and llama.cpp's
- * converter, give the ids that the tokenizer gives here.
+ * tokenizer_config.c: writes a tokenizer_config.json with which transformers and llama.cpp's
+ * converter produce the tokenizer's ids.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /*
- * weights.c: the tensors of a model directory or a GGUF file, by the family's names
- * there. Reading them as ours is weights_read.c's.
+ * weights.c: opens the tensors of a model directory or a GGUF file under the family's names.
+ * weights_read.c reads their data.
  *
- * Files are mapped. A tensor that nobody asked for would make another function of
- * the model than ours, so it is refused, but for what is known to be a buffer or
- * an unused head.
+ * Files are mapped. A tensor that the configuration does not use would mean another model, so it
+ * is an error. Known buffers and unused heads are the exception.
  */
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static int open_parts(hpc_weights *w, const char *dir, const char *path)
         tensor = hpc_json_key(map, k, &v);
         TRY(tensor ? hpc_json_text(&file, v, tensor)
                    : hpc_fail(HPC_E_FORMAT, "%s: weight_map is not an object", path));
-        if (strchr(file, '/')) /* a directory is read, and nothing beside it */
+        if (strchr(file, '/')) /* only files inside the directory */
             TRY(hpc_fail(HPC_E_FORMAT, "%s: '%.200s' is not a file of this directory", path, file));
         if (!hpc_map_get(opened, file, strlen(file), &at)) {
             at = (uint64_t)w->file_n;
@@ -193,15 +192,15 @@ out:
     return rc;
 }
 
-/* A head that this configuration does not use: of tokens where classes are told or the embedding
- * is the head, or the reverse. */
+/* A head that this configuration does not use: the token head with a class head or a tied
+ * embedding, or the reverse. */
 static bool is_unused_head(const hpc_weights *w, const char *name)
 {
     return strcmp(name, w->f->part[HPC_PART_HEAD]) == 0 ||
            strcmp(name, w->f->part[HPC_PART_CLASSES]) == 0;
 }
 
-/* A head of tokens that is stored beside the embedding which is to be it. */
+/* A stored token head must equal the embedding if the two are tied. */
 static int check_tied(const hpc_weights *w, const char *name)
 {
     hpc_model_tensor embed = {
@@ -318,7 +317,7 @@ bool hpc_weights_has(const hpc_weights *w, const hpc_model_tensor *t)
     return t->part != HPC_PART_CLASSES || hpc_map_get(w->where, name, strlen(name), NULL);
 }
 
-/* ---- where a tensor is ---------------------------------------------------------------------- */
+/* ---- finding a tensor ------------------------------------------------------------------------ */
 
 int model_source_of(model_source *out, const hpc_weights *w, const hpc_model_tensor *t)
 {

@@ -1,6 +1,5 @@
 /*
- * weights_read.c: rows of stored tensors, read as ours: out of fused tensors, laid
- * out as ours are, in any pieces.
+ * weights_read.c: reads rows of stored tensors in our layout.
  */
 #include <string.h>
 
@@ -12,13 +11,13 @@ static size_t row_bytes(const model_source *s)
     return (size_t)(s->cols / info->block) * info->block_bytes;
 }
 
-/* The stored row that is row r of ours. */
+/* The stored row of our row r. */
 static const uint8_t *row_at(const model_source *s, int64_t r)
 {
     return (const uint8_t *)s->t.data + (size_t)model_stored_row(&s->s, r) * row_bytes(s);
 }
 
-/* How many rows of ours from r on lie one behind the other, n at most. */
+/* Number of our rows from r on that are contiguous in the file, at most n. */
 static int64_t run_from(const model_source *s, int64_t r, int64_t n)
 {
     int64_t run = s->s.slots == 1 ? s->rows - r : s->s.run - r % s->s.run;
@@ -26,8 +25,7 @@ static int64_t run_from(const model_source *s, int64_t r, int64_t n)
     return n < run ? n : run;
 }
 
-/* Files of others may have data that is not aligned to its elements, but for blocks: those are
- * GGUF's alone. */
+/* Other projects' files may have unaligned data. Blocks occur only in GGUF, which is aligned. */
 static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
 {
     enum { PIECE = 1024 };
@@ -44,7 +42,8 @@ static void to_f32(float *out, const uint8_t *from, hpc_dtype dtype, int64_t n)
     }
 }
 
-/* A stored row holds one column of ours, and of what it is fused with. */
+/* A stored row of a transposed tensor holds one of our columns, and those of tensors
+ * fused with it. */
 static void read_columns(float *out, const model_source *s, int64_t first, int64_t n)
 {
     enum { PIECE = 256 };
@@ -88,7 +87,7 @@ void model_source_copy(void *out, const model_source *s, int64_t first, int64_t 
 void model_source_drop(const model_source *s, int64_t first, int64_t n)
 {
     const uint8_t *from = s->t.data, *to = from + s->t.bytes;
-    int64_t head = s->s.paired ? s->s.paired : 1; /* its rows change places among themselves */
+    int64_t head = s->s.paired ? s->s.paired : 1; /* permuted within a head */
     int64_t last = (first + n + head - 1) / head * head - 1;
     if (n < 1) return;
     if (!s->s.transposed) {

@@ -1,9 +1,9 @@
 /*
- * weights_save.c: a model directory written for transformers: its files, in
- * which order, and the tensors divided over them.
+ * weights_save.c: saves a model directory for transformers: file order and the distribution of
+ * tensors over files.
  *
- * What becomes of a tensor is pieces.c's. config.json comes last: a directory
- * without it is no model.
+ * pieces.c converts tensors. config.json is written last: a directory without it is not a valid
+ * model.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * byte_level.c: byte-level BPE: added tokens, normalising, words, merges; and back to bytes.
+ * byte_level.c: byte-level BPE: added tokens, normalisation, splitting, merging, and decoding.
  *
- * A word's symbols are ids from the first byte on; the characters that files spell bytes with are
- * only met when a file is read. What is not UTF-8 is a word of its own and is not normalised.
+ * Symbols of a word are ids from the start; the characters that spell bytes in files matter only
+ * when a file is read. A run of bytes that is not UTF-8 is a separate word and is not normalised.
  */
 #include <string.h>
 
@@ -204,9 +204,9 @@ static bool stands_alone(const coder *c, const char *text, size_t n, size_t begi
            !class_behind(c, text, n, end, UNI_WORD, &bytes);
 }
 
-/* Adds the tokens of m in text and gives what lies between to `rest`. Tokens that do not count
- * here hide what overlaps them all the same, as in the library. inner: text goes on from what was
- * before, so that no space is put before its first part. */
+/* Appends the tokens of m in text, and passes the text between them to `rest`. Tokens that are not
+ * enabled still hide tokens that overlap them, as in the library. inner: the text continues earlier
+ * text, so no space is added before its first part. */
 static int mark(const coder *c, const tokenizer_matcher *m, const char *text, size_t n, bool inner,
                 int (*rest)(const coder *c, const char *text, size_t n, bool inner))
 {
@@ -264,7 +264,7 @@ static int add_valid(const coder *c, const char *text, size_t n, bool inner)
     return mark(c, c->b->late, text, n, inner, add_words);
 }
 
-/* What is not UTF-8 ends where a character begins. */
+/* Length of the invalid bytes up to the next valid character. */
 static size_t invalid(const char *text, size_t n)
 {
     uint32_t point;

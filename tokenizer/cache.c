@@ -1,10 +1,9 @@
 /*
- * cache.c: the ids of words already seen. Tables of fixed size, one for words of about the same
- * length: a word has one place in a set of two, and the one that was not asked for lately makes
- * room.
+ * cache.c: cache of the ids of words: tables of fixed size, one per range of word lengths, two-way
+ * set-associative; the entry not used last is evicted.
  *
- * Nothing is allocated after creation. A word that is longer than all of them, or that has many
- * ids for its length, is not kept.
+ * Nothing is allocated after creation. Words that are too long, or have many ids for their length,
+ * are not cached.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * encode.c: from text to ids: special tokens, begin and end.
+ * encode.c: encodes text: special tokens, begin and end.
  *
- * What happens to the text between special tokens is the family's; one long text on many workers
- * is in stream.c.
+ * The family encodes the text between special tokens. stream.c encodes one long text on many
+ * workers.
  */
 #include "tokenizer/priv.h"
 

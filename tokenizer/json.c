@@ -1,9 +1,8 @@
 /*
- * json.c: reads a tokenizer.json: the model (vocabulary and merges), added tokens, and what they
- * mean together. The steps before and behind the model are in json_steps.c.
+ * json.c: reads a tokenizer.json: the model (vocabulary and merges) and added tokens. json_steps.c
+ * reads the steps before and after the model.
  *
- * Only byte-level BPE is read. Truncation and padding, which such files may ask for, are the
- * business of whoever makes batches, and are passed over.
+ * Only byte-level BPE is supported. Truncation and padding are ignored: they concern batches.
  */
 #include <string.h>
 
@@ -12,7 +11,7 @@
 enum {
     FILE_MOST = 256 << 20,
     TOKEN_MOST = 1024, /* bytes of an added token: looking for one costs its length everywhere */
-    GAPS_FREE = 65536  /* ids without a piece, beside as many as there are pieces */
+    GAPS_FREE = 65536  /* ids without a piece, in addition to one per piece */
 };
 
 typedef json_reader reader;
@@ -200,7 +199,7 @@ out:
 
 /* ---- added tokens ------------------------------------------------------------------------ */
 
-/* The content as it is looked for: normalised where the file says so. */
+/* Adds an added token's text, normalised if the file requires it. */
 static int add_to_matcher(reader *r, const char *content, bool normalized, int32_t index)
 {
     int rc = 0;
@@ -266,7 +265,7 @@ static int read_added_token(reader *r, const hpc_json *v, int64_t i, const char 
     TRY(check_added(r, content, id, where));
     a->id = (int32_t)id;
     if (a->lstrip || a->rstrip) r->b->cut = false;
-    /* What merging gives as well goes on to stand for its bytes, as in the library. */
+    /* A piece that merging also produces still stands for its bytes, as in the library. */
     TRY(json_add_piece(r, a->id, content, strlen(content), a->special ? PIECE_CONTROL : PIECE_USER,
                        r->b->bytes[id].made));
     TRY(add_to_matcher(r, content, normalized, (int32_t)i));
@@ -396,8 +395,8 @@ out:
     return rc;
 }
 
-/* A tokenizer.json does not say which tokens begin and end a text unless it adds them itself; by
- * the names that are in use they are known all the same. */
+/* Finds begin and end tokens by their common names: a tokenizer.json names them only if it adds
+ * them itself. */
 static void guess_specials(hpc_tokenizer *t)
 {
     static const char *const begin[] = {"<｜begin▁of▁sentence｜>", "<|begin_of_text|>", "<s>",
@@ -444,7 +443,7 @@ static int read_all(reader *r)
     byte_level_spell(b);
     TRY(read_model(r, vocab, added));
     b->cut = true;
-    /* The steps say how added tokens are normalised, and the template names added tokens. */
+    /* Steps define how added tokens are normalised; the template names added tokens. */
     TRY(json_read_steps(r->t, b, r->root, r->name));
     TRY(read_added(r, added));
     guess_specials(r->t);

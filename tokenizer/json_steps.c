@@ -1,8 +1,9 @@
 /*
- * json_steps.c: the normalizer, pre_tokenizer, post_processor and decoder of a tokenizer.json.
+ * json_steps.c: reads the normalizer, pre_tokenizer, post_processor and decoder of a
+ * tokenizer.json.
  *
- * What is not byte-level BPE as the families that we know write it is refused, with its name and
- * its place in the file.
+ * Anything that the supported families do not use is an error that names it and its position in
+ * the file.
  */
 #include <string.h>
 
@@ -17,7 +18,7 @@ typedef struct steps {
     hpc_tokenizer *t;
     byte_level *b;
     hpc_arena *arena; /* of places in messages */
-    bool nfc, bytes;  /* bytes: the step ByteLevel was there; nothing may come behind it */
+    bool nfc, bytes;  /* bytes: the step ByteLevel was read; it must be the last */
 } steps;
 
 int json_known_keys(const hpc_json *object, const char *const *keys, const char *where)

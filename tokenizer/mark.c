@@ -1,8 +1,7 @@
 /*
- * mark.c: which pieces say how texts are put together, by the names that models
- * give them.
+ * mark.c: finds special tokens of prompts by the names that models give them.
  *
- * Chat templates are not looked at.
+ * It does not read chat templates.
  */
 #include "tokenizer/tokenizer.h"
 

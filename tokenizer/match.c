@@ -1,8 +1,8 @@
 /*
- * match.c: words that are looked for in text as they are: pieces that are never merged, and special
- * tokens. A trie whose edges lie in one table, behind a filter of two bytes.
+ * match.c: matches fixed words in text: special tokens and pieces that are never merged. A trie
+ * with its edges in one table, and a filter on the first two bytes.
  *
- * The longest word counts; what to do about overlaps is up to the caller.
+ * It returns the longest word at a position; the caller resolves overlaps.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
- * merge.c: byte pair encoding of one word: which pairs merge, and the merging itself.
+ * merge.c: byte pair encoding of one word: the table of pairs, and merging.
  *
- * Short words look for the best pair again after each merge; long ones keep a heap. Both take the
- * pair of least rank, of equals the leftmost, so they give the same symbols. Where words begin and
- * end, and what a symbol stands for, is not known here.
+ * Short words are searched for the best pair after each merge; long ones use a heap. Both merge
+ * the pair of lowest rank, leftmost first, so they give the same symbols. Word boundaries and the
+ * meaning of symbols are the caller's.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * model.c: reads a tokenizer.model: protobuf by hand, only the fields that encoding needs.
+ * model.c: reads a tokenizer.model: protobuf, parsed by hand, only the fields that encoding needs.
  *
- * The file is untrusted. What we cannot do as the library does it is refused by name: models other
- * than BPE, blanks as suffixes, blanks that are not escaped, texts changed after decoding.
+ * The file is untrusted. Features that we do not implement are errors that name them: models other
+ * than BPE, blanks as suffixes, blanks that are not escaped, and normalisation after decoding.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct reader {
 typedef struct field {
     uint64_t number;
     uint64_t value; /* of varints and fixed numbers */
-    reader bytes;   /* of what has a length */
+    reader bytes;   /* contents of a length-delimited field */
     unsigned wire;
 } field;
 
@@ -120,7 +120,7 @@ static int kind_of(uint8_t *out, uint64_t type, const reader *r)
     return HPC_OK;
 }
 
-/* Texts lie one behind the other, each ended by NUL: with less than the file has for each. */
+/* Stores texts contiguously, NUL-terminated; that takes less space than the file uses for them. */
 static int read_piece(spm_file *m, char **texts, reader *r)
 {
     int rc = HPC_OK;

@@ -1,9 +1,8 @@
 /*
  * pattern.c: regular expressions of a tokenizer.json, run by PCRE2.
  *
- * The library that such files belong to uses Oniguruma. What means the same in both is passed on,
- * what is only written otherwise is rewritten, and everything else is refused by name rather than
- * understood differently in silence.
+ * The tokenizers library uses Oniguruma. Syntax with the same meaning in both is passed on, other
+ * spellings are rewritten, and everything else is an error that names it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 #include "tokenizer/priv.h"
 
-/* The white space of Unicode. PCRE2's \s has U+180E as well. */
+/* Unicode white space. PCRE2's \s also has U+180E. */
 #define SPACES                                                                                     \
     "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"    \
     "\\x{205f}\\x{3000}"
@@ -141,8 +140,8 @@ static int group(reader *r)
     return refuse(r, "this kind of group");
 }
 
-/* {n}, {n,}, {n,m}; a + behind it repeats here and possesses there, a ? behind {n} makes it
- * optional here and lazy there. */
+/* {n}, {n,}, {n,m}. A following + repeats in Oniguruma but is possessive in PCRE2; a ? after {n}
+ * makes it optional in Oniguruma, lazy in PCRE2. */
 static int interval(reader *r)
 {
     size_t at = r->at + 1, digits = at;
@@ -250,7 +249,7 @@ static int find(size_t *begin, size_t *end, const split_step *s, const char *tex
     const PCRE2_SIZE *place = pcre2_get_ovector_pointer(m->data);
     *begin = place[0];
     *end = place[1];
-    if (*begin > *end || *begin < at) { /* \K in a look-behind; no such escape gets here */
+    if (*begin > *end || *begin < at) { /* \K in a lookbehind; rejected at compile time */
         return hpc_fail(HPC_E_UNSUPPORTED, "the tokenizer's pattern matches backwards");
     }
     return 1;

@@ -1,7 +1,7 @@
 /*
- * pieces.c: a tokenizer.model out of pieces and scores: protobuf by hand, as model.c reads it.
+ * pieces.c: builds a tokenizer.model from pieces and scores: protobuf, written by hand.
  *
- * What the library does besides (rules of a normaliser, squeezing of blanks) cannot be said.
+ * It does not write normaliser rules or squeezing of blanks.
  */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * pieces_json.c: a tokenizer.json of byte-level BPE out of pieces and merges.
+ * pieces_json.c: builds a tokenizer.json of byte-level BPE from pieces and merges.
  *
- * Special pieces go to the added tokens, where text is looked through for them. Readers number
- * those that are not in the vocabulary behind it, one after the other; so all others are in it as
- * well. It would be wrong for all: a token that is spelled like a byte would stand for that byte.
+ * Special pieces become added tokens, which are matched in text. Readers number added tokens that
+ * are not in the vocabulary after it; to keep their ids, the others are in the vocabulary also.
+ * Not all can be: a token spelled like a byte would stand for that byte.
  */
 #include <string.h>
 

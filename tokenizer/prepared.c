@@ -1,9 +1,9 @@
 /*
- * prepared.c: a tokenizer.json in a form that is opened without parsing it: pieces and merges as
- * numbers, beside what is left of the file.
+ * prepared.c: a tokenizer.json in a form that opens without parsing: pieces and merges in binary,
+ * and the rest of the file.
  *
- * Nothing is believed: what is read here says what a tokenizer.json can say, and json.c checks the
- * rest as it does for a file. The form is little-endian and has no alignment.
+ * The form is untrusted: it can express only what a tokenizer.json can, and json.c checks it like
+ * a file. It is little-endian and unaligned.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ int64_t json_given_most(const json_given *g)
     return g->pieces_n > 0 ? (int64_t)hpc_get32(g->id + 4 * (g->pieces_n - 1)) : -1;
 }
 
-/* The ids rise, so none is there twice and the last is the greatest. */
+/* Ids are ascending, so none occurs twice and the last is the largest. */
 static int check_ids(const json_given *g, const char *name)
 {
     int64_t before = -1;
@@ -172,7 +172,7 @@ static int put_merges(preparing *p)
     return HPC_OK;
 }
 
-/* An object without the keys that are passed over. */
+/* Writes an object without the skipped keys. */
 static void put_without(hpc_json_out *w, const char *key, const hpc_json *v,
                         const char *const *passed, const hpc_json *model)
 {

@@ -1,9 +1,8 @@
 /*
- * pretokenize.c: text into words, as the list of steps of a tokenizer.json says. Each step cuts
- * every piece that the one before it left; words come out one by one and nothing is kept.
+ * pretokenize.c: splits text into words by the steps of a tokenizer.json. Each step splits every
+ * piece of the previous one; words are emitted one by one without buffering.
  *
- * Where a step finds its matches is in pattern.c, split_words.c and split_runs.c; bytes that are
- * not UTF-8 do not get here.
+ * pattern.c, split_words.c and split_runs.c find matches. Text is valid UTF-8 here.
  */
 #include "tokenizer/priv.h"
 
@@ -116,7 +115,7 @@ typedef struct run {
 /* A piece that waits because what follows may join it. */
 typedef struct waiting {
     size_t begin, end;
-    bool some, match; /* match: whether the last part seen was one */
+    bool some, match; /* match: the last part was a match */
 } waiting;
 
 static int cut_piece(const run *r, int k, const char *text, size_t n);
@@ -167,7 +166,7 @@ static int cut_piece(const run *r, int k, const char *text, size_t n)
     while (at <= n) {
         TRY(s->find(&begin, &end, s, text, n, at, r->work->pattern));
         if (rc == 0) break;
-        if (begin == end && any && end == done) { /* nothing, right behind a match: look on */
+        if (begin == end && any && end == done) { /* an empty match directly after a match: skip */
             if (at == n) break;
             tokenizer_point(text + at, &bytes);
             at += bytes;

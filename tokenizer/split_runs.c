@@ -1,7 +1,7 @@
 /*
- * split_runs.c: by hand, the patterns that look for runs of one class: line ends, numbers, words or
- * punctuation with a space before them, East Asian text; and the list of all patterns that are
- * written by hand. A pattern that is not in the list goes to PCRE2 (pattern.c).
+ * split_runs.c: hand-written splitters for patterns that match runs of one class (line ends,
+ * numbers, words or punctuation with a preceding space, East Asian text), and the list of all
+ * hand-written patterns. pattern.c runs other patterns with PCRE2.
  */
 #include <string.h>
 
@@ -113,10 +113,10 @@ static int find_han_or_kana(size_t *begin, size_t *end, const split_step *s, con
 #define QWEN_BEGIN "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
 #define QWEN_END   "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
-/* keeps, cuts: see tokenizer_split_cut. The patterns of whole texts look ahead only in \s+(?!\S),
- * and none of their matches begins with a newline and goes on with a character that is no space; a
- * line end may belong to the signs before it, never to letters or numbers. Runs of characters that
- * are not spaces do not come near such a place; \s?X+ does. */
+/* keeps, cuts: see tokenizer_split_cut. Patterns for whole texts look ahead only in \s+(?!\S). None
+ * of their matches starts with a newline and continues with a character other than a space. A match
+ * may join a line end with preceding punctuation, never with letters or numbers. Runs of non-space
+ * characters do not touch such a position; \s?X+ does. */
 static const struct {
     const char *pattern;
     split_find find;

@@ -1,14 +1,14 @@
 /*
- * split_words.c: by hand, the three patterns that cut whole texts into words: GPT-2's, that of
- * Qwen2.5 and Llama 3, and that of DeepSeek V3. They give what PCRE2 gives, several times faster.
+ * split_words.c: hand-written splitters for the patterns of GPT-2, of Qwen2.5 and Llama 3, and of
+ * DeepSeek V3. They give the same words as PCRE2, several times faster.
  *
- * Text is valid UTF-8. The simpler patterns are in split_runs.c, which also knows all by name.
+ * Text is valid UTF-8. split_runs.c has the simpler patterns and the list of all.
  */
 #include <string.h>
 
 #include "tokenizer/split.h"
 
-/* The end of a run of characters of a class, or of none of it. */
+/* End of a run of characters that are in the class, or are not (wanted false). */
 static size_t run_of(const split_step *s, const char *text, size_t n, size_t at, unsigned class,
                      bool wanted)
 {
@@ -27,11 +27,11 @@ static size_t spaces(const split_step *s, const char *text, size_t n, size_t at,
         if (text[last] == '\r' || text[last] == '\n') line = end;
     }
     if (lines && line > 0) return line;
-    return end < n && last > at ? last : end; /* the last one stays with the word behind it */
+    return end < n && last > at ? last : end; /* the last one belongs to the next word */
 }
 
-/* 's 't 're 've 'm 'll 'd behind the apostrophe at `at`; 0: none of them. With `fold` also in
- * capitals, and as U+017F, which is another small s. */
+/* Position after 's 't 're 've 'm 'll 'd at the apostrophe `at`; 0: none. `fold`: also in capitals,
+ * and with U+017F, another small s. */
 static size_t contraction(const char *text, size_t n, size_t at, bool fold)
 {
     char a = at + 1 < n ? text[at + 1] : 0, b = at + 2 < n ? text[at + 2] : 0;

@@ -1,10 +1,9 @@
 /*
- * spm_encode.c: SentencePiece BPE: text to ids as the library gives them, and ids to text.
+ * spm_encode.c: SentencePiece BPE: encodes text to the library's ids, and decodes.
  *
- * Text is split where no piece joins the two neighbours, so that each word merges by itself and
- * can be remembered. Two deviations from the library, both so that decoding gives the same text
- * again: a U+2581 in the text is not taken for a blank, and a byte that is not UTF-8 is not
- * replaced; both go through byte pieces.
+ * Text is split where no piece spans two neighbouring characters, so each word is merged
+ * separately and can be cached. Two deviations from the library let decoding restore the text: a
+ * U+2581 in the text is not a blank, and an invalid byte is not replaced. Both become byte pieces.
  */
 #include <string.h>
 
@@ -247,7 +246,7 @@ out:
     return rc;
 }
 
-/* Written as a piece whatever is beside it. */
+/* Is the character always a piece, whatever its neighbours? */
 static bool known(const spm_state *m, char c)
 {
     int32_t symbol = (unsigned char)c < 128 ? m->ascii[(unsigned char)c] : -1;

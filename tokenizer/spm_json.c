@@ -1,9 +1,10 @@
 /*
- * spm_json.c: a SentencePiece BPE model as a tokenizer.json, for programs that read only that.
+ * spm_json.c: writes a SentencePiece BPE model as a tokenizer.json, for programs that read only
+ * that.
  *
- * Pieces are spelled as they appear in text, with blanks, and nothing is normalised: so a U+2581
- * in text goes through byte pieces there too. What asks for a normaliser or a dummy prefix, or has
- * no byte pieces, is refused: our own models need none of it.
+ * Pieces are spelled as they appear in text, with blanks, and nothing is normalised, so a U+2581
+ * in text becomes byte pieces there also. Models with a normaliser or a dummy prefix, or without
+ * byte pieces, are not supported; our own models need none of these.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /*
- * spm_normalise.c: what the library does to text before it is encoded, for imported models that
- * ask for it: compiled rules (a double-array trie and replacements) and squeezing of blanks. Our
- * own models need neither.
+ * spm_normalise.c: the library's normalisation, for imported models: compiled rules (a
+ * double-array trie with replacements) and squeezing of blanks. Our own models need neither.
  *
- * Unlike the library, a byte that is not UTF-8 stays what it is.
+ * Unlike the library, it keeps invalid bytes.
  */
 #include <string.h>
 
@@ -38,7 +37,7 @@ static size_t offset_of(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 1u << 9) >> 6);
 }
 
-/* Length of the longest prefix with a rule, 0 when there is none. */
+/* Length of the longest prefix with a rule; 0: no rule. */
 static size_t rule_at(size_t *value, const spm_rules *r, const char *text, size_t n)
 {
     size_t longest = 0, at;

@@ -1,6 +1,6 @@
 /*
- * spm_parts.c: from texts to symbols, made for asking about all beginnings and ends of a piece:
- * their hashes follow from one another, so that a question costs no walk over the text.
+ * spm_parts.c: looks up symbols by text. Hashes of all prefixes and suffixes of a piece follow
+ * from each other, so a lookup needs no pass over the text.
  */
 #include <string.h>
 

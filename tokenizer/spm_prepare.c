@@ -1,10 +1,10 @@
 /*
- * spm_prepare.c: from the pieces of a tokenizer.model to what encoding needs: symbols, merges, and
- * which neighbours no piece joins.
+ * spm_prepare.c: derives encoder tables from the pieces of a tokenizer.model: symbols, merges, and
+ * byte pairs that some piece spans.
  *
- * The library merges two neighbours when their concatenation is a piece, best score first. Here
- * each way to put a piece together from two symbols is a merge whose rank is that of its score
- * among all scores; equal scores have equal ranks, so the leftmost wins as there.
+ * The library merges two neighbours if their concatenation is a piece, best score first. Here each
+ * way to concatenate a piece from two symbols is a merge; its rank is that of the score among all
+ * scores. Equal scores have equal ranks, so the leftmost wins, as in the library.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,18 +1,18 @@
 /*
- * stream.c: one long text on many workers: read, cut, encoded and formatted by whoever is free,
- * written in order by the first.
+ * stream.c: encodes one long text on many workers: any worker reads, cuts, encodes and formats
+ * parts; the calling thread writes them in order.
  *
- * The text is cut where the ids of the parts are those of the whole, about every so many bytes, so
- * the result does not depend on who took what. What is done waits for its turn in a fixed number of
- * places, and who finds none free waits too: memory does not grow with the text.
+ * The text is cut where the ids of the parts are those of the whole, so the result does not depend
+ * on scheduling. Finished parts wait in a fixed number of slots; workers wait for a free slot, so
+ * memory does not grow with the text.
  */
 #include <pthread.h>
 #include <string.h>
 
 #include "tokenizer/priv.h"
 
-/* A part with its ids and what is made of them fits the second cache of a core. A place to cut is
- * seldom far behind its least length. */
+/* A part with its ids and formatted output fits in a core's L2 cache. A cut is usually found soon
+ * after the minimum length. */
 enum { PART_BYTES = 128 << 10, AHEAD_BYTES = 4 << 10, PLACES = 4 /* for each worker */ };
 
 typedef enum part_state { PART_FREE, PART_TAKEN, PART_DONE } part_state;
@@ -32,7 +32,7 @@ typedef struct streaming {
     unsigned flags;
     part *place;
     int64_t places;
-    hpc_buf rest; /* behind the last cut; of who reads */
+    hpc_buf rest; /* text after the last cut; owned by the reading worker */
     pthread_mutex_t lock;
     pthread_cond_t moved;
     /* Under the lock: */
@@ -70,7 +70,7 @@ out:
     return rc;
 }
 
-/* Begins with what was behind the last cut, and reads until there is another. */
+/* Starts with the text after the last cut, and reads until the next cut. */
 static int fill(streaming *s, part *p, const hpc_tokenizer_scratch *scratch)
 {
     int rc = HPC_OK;
@@ -141,7 +141,7 @@ static void move(streaming *s, part *p, part_state to)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* After a failure nobody else reads. */
+/* After an error no worker reads. */
 static int read_and_encode(streaming *s, part *p, hpc_tokenizer_scratch *scratch)
 {
     int rc = fill(s, p, scratch);

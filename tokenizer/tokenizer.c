@@ -1,7 +1,7 @@
 /*
- * tokenizer.c: the handle: which file is opened as what, what is asked about pieces, and decoding.
+ * tokenizer.c: the handle: opens files, answers queries about pieces, and decodes.
  *
- * How text becomes ids is in encode.c and in the families; formats are read by model.c and json.c.
+ * encode.c and the families encode; model.c and json.c read formats.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * train.c: prepares text for the SentencePiece library, which trains, and sets its options.
  *
- * The library looks at words only (text up to the next blank) and at how often each is there. So
- * the words are counted here, once over the text, after cutting out what is always one piece and
- * what can be in no learned piece: digits, control characters, bytes that are not UTF-8. Memory
- * and time of the library then grow with the number of different words, not with the text.
+ * The library only needs words (text up to the next blank) and their counts. They are counted here
+ * in one pass, after removing fixed pieces and characters that no learned piece may contain:
+ * digits, control characters, invalid UTF-8. Memory and time of the library then depend on the
+ * number of distinct words, not on the size of the text.
  */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 /*
- * unicode.c: what a code point is, in two look-ups, and how much of a text is UTF-8.
+ * unicode.c: classes of code points by a two-level table, and UTF-8 validation.
  *
- * The table is unpacked from runs when a tokenizer is opened: about 100 KiB that belong to its
- * handle. It knows classes only; normalisation is in nfc.c.
+ * The table is unpacked from runs when a tokenizer is opened: about 100 KiB per handle. nfc.c
+ * normalises.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { BLOCKS = 0x110000 >> 8 };
 
-/* What is at or behind the last run's first code point is one run. */
+/* The last run extends to the last code point. */
 static unsigned run_class(int i)
 {
     return tokenizer_unicode_runs[i] & (UNI_SETS - 1);
@@ -20,7 +20,7 @@ static uint32_t run_first(int i)
     return i < tokenizer_unicode_runs_n ? tokenizer_unicode_runs[i] / UNI_SETS : 0x110000;
 }
 
-/* Whether the block lies in run i as a whole. */
+/* Does the block lie in run i completely? */
 static bool uniform(int i, uint32_t first)
 {
     return run_first(i + 1) >= first + 256;

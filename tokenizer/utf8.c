@@ -1,6 +1,6 @@
 /*
- * utf8.c: one character of UTF-8, strictly: no overlong forms, no surrogates, nothing above
- * U+10FFFF. It knows nothing of normalisation or of classes of characters.
+ * utf8.c: decodes one UTF-8 character strictly: no overlong forms, no surrogates, nothing above
+ * U+10FFFF.
  */
 #include "tokenizer/priv.h"
 

@@ -1,13 +1,13 @@
 /*
- * words.c: what is always one piece in tokenizers of ours: ends of lines, indentation, and words
- * of HPC codes.
+ * words.c: fixed pieces of our tokenizers: line ends, indentation, and words of HPC code.
  *
- * A newline is a piece of its own and the indentation behind it another, so that a text that ends
- * with a newline is cut where texts in training are cut. Longer runs are several pieces.
+ * A newline is one piece and the following indentation another, so a text that ends with a newline
+ * is cut where training texts are cut. Longer runs take several pieces.
  *
- * Such a piece is found inside longer words too and is never merged with what is beside it. So
- * here is what is long, or has blanks inside, and is not the beginning of other common words; with
- * a blank before it as well where it mostly has one. Everything else is left to merging.
+ * A fixed piece is also found inside longer words, and is never merged with its neighbours. So the
+ * list has only words that are long or contain blanks, and are not prefixes of other common words.
+ * A word that mostly follows a blank is listed with that blank also. Everything else is left to
+ * merging.
  */
 #include <string.h>
 
@@ -281,9 +281,9 @@ const char *const *tokenizer_default_pieces(hpc_arena *a)
     char *blanks_end = run + BLANKS_MOST, *tabs_end = blanks_end + 1 + TABS_MOST;
     memset(run, ' ', BLANKS_MOST);
     memset(blanks_end + 1, '\t', TABS_MOST);
-    /* A single blank is a character like others, which merges with the word behind it. */
+    /* A single blank is an ordinary character that merges with the following word. */
     for (int i = 2; i <= BLANKS_MOST; i++) list[n++] = blanks_end - i;
     for (int i = 1; i <= TABS_MOST; i++) list[n++] = tabs_end - i;
     for (int i = 0; i < WORDS_N; i++) list[n++] = words[i];
-    return list; /* 31 + 8 + WORDS_N, and the NULL behind it is the arena's zero */
+    return list; /* 31 + 8 + WORDS_N; the arena's zeros give the final NULL */
 }

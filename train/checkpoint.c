@@ -1,9 +1,8 @@
 /*
- * checkpoint.c: all state of a trainer on disk, whole or not at all: the record
- * of one, loading the newest that is whole, and removing old ones.
+ * checkpoint.c: the record of a checkpoint, loading the newest intact one, and removing old ones.
  *
- * checkpoint_write.c writes them. Values are stored by logical name and range,
- * never by rank: a run on another grid finds them by that.
+ * checkpoint_write.c saves. Values are stored by logical name and range, never by rank, so a run
+ * on another grid can load them.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +12,7 @@
 
 #include "train/checkpoint_priv.h"
 
-enum { VERSION = 3 }; /* 1: all in one file; 2: or in many; 3: or beside a base model */
+enum { VERSION = 3 }; /* 1: one file; 2: also many files; 3: also with a base model */
 
 int checkpoint_path(char out[CHECKPOINT_PATH], const char *folder, const char *name)
 {
@@ -69,7 +68,7 @@ static void put_loader(hpc_json_out *w, const hpc_loader_state *s)
     hpc_json_close(w, ']');
 }
 
-/* Reals as text of all their bits: a run goes on exactly where it was. */
+/* Reals as hexadecimal text: a resumed run continues with the same bits. */
 static void put_exact(hpc_json_out *w, const char *key, double x)
 {
     char text[40];
@@ -141,7 +140,7 @@ int checkpoint_record_put(hpc_buf *out, const hpc_checkpoint *c, const hpc_train
     if (c->owed) put_row(&w, &c->row);
     if (c->masks) put_pruning(&w, c);
     checkpoint_base_put(&w, t);
-    /* A model that cannot be described is no reason not to save: its export says so. */
+    /* A model that config.json cannot express is still saved; exporting it reports the error. */
     int rc = put_model(&w, &t->o.model);
     if (rc == HPC_E_NOMEM) return rc;
     if (rc < 0) hpc_error_clear();
@@ -335,7 +334,7 @@ static int load_one(hpc_checkpoint *c, hpc_trainer *t, const char *folder, int64
     TRY(check_base(t, root));
     TRY(checkpoint_state_open(&s, folder, step, root));
     if (c->frozen != (t->o.masks != NULL)) {
-        TRY(checkpoint_state_check(s)); /* a damaged one is passed over, pruned or not */
+        TRY(checkpoint_state_check(s)); /* a damaged one is skipped, pruned or not */
         rc = hpc_fail(HPC_E_SHAPE, "it is %s, this trainer is %s",
                       c->frozen ? "pruned" : "not pruned", c->frozen ? "not" : "pruned");
     } else {
@@ -410,7 +409,7 @@ int hpc_checkpoint_load(hpc_checkpoint *c, bool *found, hpc_trainer *t, const ch
         rc = trainer_agree(t, load_one(c, t, folder, step));
         *found = rc >= 0;
         if (*found) break;
-        /* Another model is the user's mistake, and no memory ours: only damage is passed over. */
+        /* Only damage is skipped; another model or lack of memory is an error. */
         if (rc != HPC_E_FORMAT && rc != HPC_E_IO) goto out;
         if (tried++ == 0) snprintf(first, sizeof first, "%.255s", hpc_error_get()->text);
         if (trainer_leads(t) && tried < n) say_passed(step, say, user);
@@ -443,7 +442,8 @@ static int remove_named(const char *folder, const char *name)
     return rc < 0 ? rc : hpc_file_remove(path);
 }
 
-/* The step of a file of some checkpoint, and what of its name is behind that; NULL: it is none. */
+/* Parses a checkpoint file's name: its step, and the rest of the name; NULL: not a
+ * checkpoint file. */
 static const char *ending_of(long long *step, const char *name)
 {
     char want[CHECKPOINT_NAME];
@@ -452,8 +452,8 @@ static const char *ending_of(long long *step, const char *name)
     return strncmp(name, want, (size_t)n) == 0 ? name + n : NULL;
 }
 
-/* What a checkpoint's own files begin with, behind the step: "safetensors", or "SAVE.". A record
- * that cannot be read leaves this open: "". */
+/* Prefix, after the step, of the data files of a valid checkpoint: "safetensors" or "SAVE."; "" if
+ * its record cannot be read. */
 static void head_of(char out[CHECKPOINT_NAME], const char *folder, int64_t step)
 {
     hpc_checkpoint c;
@@ -478,8 +478,8 @@ static bool is_listed(const int64_t *list, int64_t n, int64_t step)
     return false;
 }
 
-/* Data without a record is what a kill left behind; so is that of a saving of the same step which
- * another took the place of. */
+/* Removes data without a record, left by a killed process, and data of a saving that a later saving
+ * of the same step replaced. */
 static int remove_orphans(const char *folder, const int64_t *whole, int64_t whole_n)
 {
     hpc_buf names = {0};

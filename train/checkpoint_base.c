@@ -1,6 +1,6 @@
 /*
- * checkpoint_base.c: the base model beside which adapters are trained: the
- * frozen parameters that checkpoints leave to it, and the hash that verifies them.
+ * checkpoint_base.c: the base model of adapters: the frozen parameters that checkpoints omit, and
+ * the hash that verifies them.
  */
 #include <stdio.h>
 #include <stdlib.h>

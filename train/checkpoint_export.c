@@ -1,6 +1,5 @@
 /*
- * checkpoint_export.c: the model in a checkpoint, of one file or of many, for
- * whoever wants it without the trainer that it came from.
+ * checkpoint_export.c: reads the model in a checkpoint, single-file or sharded, without a trainer.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /*
- * checkpoint_index.c: what lies where in a checkpoint of many files: its text,
- * and reading that without trusting it.
+ * checkpoint_index.c: writes and reads the index of a sharded checkpoint. The index is untrusted.
  *
- * Whether the parts cover a tensor is seen when it is read (checkpoint_read.c).
+ * checkpoint_read.c checks whether the parts cover a tensor.
  */
 #include <inttypes.h>
 #include <stdio.h>

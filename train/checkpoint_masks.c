@@ -1,11 +1,10 @@
 /*
- * checkpoint_masks.c: what a checkpoint holds of a run's pruning, read before there is a trainer,
- * which is made by it.
+ * checkpoint_masks.c: reads the pruning state of a checkpoint before a trainer exists.
  */
 #include "train/checkpoint_priv.h"
 
-/* Of one file the hash has been held against it where it was opened; of many that is done here, as
- * loading would pass over a damaged one, and one from before may not be pruned. */
+/* Checks a sharded checkpoint completely (a single file's hash was checked at open). Loading would
+ * skip a damaged one and use an earlier one, which may not be pruned. */
 static int check_whole(const char *folder, int64_t step)
 {
     checkpoint_state *s = NULL;

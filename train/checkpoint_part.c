@@ -1,6 +1,6 @@
 /*
- * checkpoint_part.c: which rank writes which rows of which tensor, by the
- * layouts alone: every rank comes to the same answer for every other.
+ * checkpoint_part.c: assigns the rows of tensors to ranks for writing, from the layouts alone, so
+ * every rank computes the same assignment.
  */
 #include <string.h>
 

@@ -1,9 +1,8 @@
 /*
- * checkpoint_read.c: state out of a checkpoint, whichever way it was written:
- * boxes of tensors, of which many files hold parts, or one file all.
+ * checkpoint_read.c: reads boxes of tensors from a checkpoint, single-file or sharded.
  *
- * Of many files only those are opened, and of them only those parts are read,
- * that a box touches; each part is held against its hash first.
+ * Of a sharded one it opens only the files, and reads only the parts, that a box intersects. It
+ * checks the hash of each part first.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +88,7 @@ static bool is_of_another(const checkpoint_state *s, const hpc_safetensors *file
     return true;
 }
 
-/* A file is not what was saved: what it is instead, if it says so. */
+/* Reports a file that is not the saved one: the run or step that it belongs to, if it names one. */
 static int not_ours(const checkpoint_state *s, const char *path, const char *why)
 {
     hpc_safetensors *file = NULL;

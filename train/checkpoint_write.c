@@ -1,9 +1,9 @@
 /*
- * checkpoint_write.c: saving in the background: a copy of what a rank owns, a
- * thread that writes it, and, once every rank's is on disk, the index and the
- * record, by which alone there is a checkpoint.
+ * checkpoint_write.c: saves in the background: copies what a rank owns, writes the copy in a
+ * thread, and writes index and record once every rank's data is on disk. The record makes a
+ * checkpoint valid.
  *
- * The thread touches neither the trainer nor a link: ranks talk in poll.
+ * The thread uses neither the trainer nor a link; ranks communicate in poll.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct hpc_saving {
     hpc_checkpoint c;
     char folder[CHECKPOINT_PATH], save[CHECKPOINT_SAVE];
     int rank, ranks;
-    hpc_masks *masks; /* a copy; NULL: there are none */
+    hpc_masks *masks; /* a copy; NULL: none */
     char (*mask_name)[CHECKPOINT_MASK];
     checkpoint_part *part; /* this rank's */
     int64_t part_n;
@@ -49,7 +49,7 @@ static void name_shard(char out[CHECKPOINT_NAME], const hpc_saving *s, int rank)
 /* ---- the copy ---------------------------------------------------------------------------------
  */
 
-/* A tensor of the list of parts: all of it, or masks behind the values. */
+/* Describes a tensor by its number in the list of parts: values first, then masks. */
 static hpc_stored_tensor about(const hpc_saving *s, int64_t tensor)
 {
     int64_t n = s->t->p->value_n;
@@ -228,7 +228,7 @@ out:
     return rc;
 }
 
-/* What the others wrote must be there for this rank too: else nobody could load it. */
+/* Checks that this rank sees the other ranks' files: otherwise no rank could load them. */
 static int check_shards(const hpc_saving *s)
 {
     char path[CHECKPOINT_PATH];
@@ -320,7 +320,7 @@ static int send_parts(const hpc_saving *s)
     return rc;
 }
 
-/* Which parts rank r wrote follows from the layouts; what they are it tells. */
+/* Receives rank r's parts: positions follow from the layouts; rank r sends offsets and hashes. */
 static int receive_parts(checkpoint_part **out, int64_t *n, uint64_t *file_bytes,
                          const hpc_saving *s, int r)
 {

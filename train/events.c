@@ -1,8 +1,8 @@
 /*
- * events.c: TensorBoard's event files: records with checksums around protocol
- * buffers of nine fields, which are encoded here by hand.
+ * events.c: writes TensorBoard event files: checksummed records of protocol buffers, encoded by
+ * hand.
  *
- * Scalars only. Nothing of ours reads these files again.
+ * Scalars only. Nothing in this code base reads these files.
  */
 #include <string.h>
 #include <time.h>
@@ -140,8 +140,8 @@ static int open_file(hpc_events *e, const char *run, double time, const char *ho
     return rc;
 }
 
-/* A reader of several files of a run drops, when it sees this, all that others have from this step
- * on: of a run that was interrupted, or begun anew in the same folder. */
+/* Marks a restart: TensorBoard then discards events of other files from this step on, from an
+ * interrupted run or an earlier run in the same folder. */
 static int write_restart(hpc_events *e, int64_t step, double time)
 {
     put_head(&e->event, time, step + 1);

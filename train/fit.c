@@ -1,5 +1,5 @@
 /*
- * fit.c: the recomputation that fits a budget of memory: as little as does.
+ * fit.c: finds the least recomputation that fits in a memory budget.
  */
 #include "train/run.h"
 

@@ -1,6 +1,6 @@
 /*
- * jorge.c: roots without inverses or decompositions: Jorge's series as
- * published, its symmetric form, and coupled steps of a quadratic on a moving average.
+ * jorge.c: inverse roots without inversion or decomposition: Jorge's published series, its
+ * symmetric form, and coupled Newton steps on a moving average.
  */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * loader.c: rows of tokens out of shards, in an order that can be resumed from
- * a few integers.
+ * loader.c: batches rows of tokens from shards in an order that a few integers can resume.
  *
- * Which source the next row comes from, and which row of it, are functions of
- * the seed and of how many were taken; nothing is drawn ahead or remembered.
+ * The source of the next row, and the row within it, are functions of the seed and of the rows
+ * taken so far. Nothing is drawn ahead or remembered.
  */
 #include <math.h>
 #include <string.h>
@@ -162,7 +161,7 @@ static int open_source(hpc_loader *l, int64_t k)
     s->answer = s->label = -1;
     if (l->documents) s->answer = hpc_shards_column(s->shards, "answer");
     if (has_labels(&l->o)) s->label = hpc_shards_column(s->shards, "label");
-    /* A row of the stream also needs the token behind it, as a target. */
+    /* A row of the stream also needs the next token, as a target. */
     s->rows =
         l->documents ? hpc_shards_n(s->shards) : (hpc_shards_tokens_n(s->shards) - 1) / l->o.length;
     TRY(check_source(l, s, path));
@@ -230,7 +229,7 @@ out:
 void hpc_loader_close(hpc_loader *l)
 {
     if (!l) return;
-    /* The one that failed to open may hold shards too. */
+    /* A source that failed to open may also hold shards. */
     for (int64_t k = 0; l->source && k < l->o.source_n; k++) hpc_shards_close(l->source[k].shards);
     hpc_free(l->source);
     hpc_free(l->document);
@@ -409,8 +408,8 @@ static int64_t fill_document(hpc_batch *b, const source *s, int64_t i, int64_t b
     return base + n;
 }
 
-/* A change, as two sequences one behind the other, the batch's pair of that number; returns where
- * the next begins. */
+/* Fills in a change as two adjacent sequences, pair number `pair` of the batch; returns the next
+ * free position. */
 static int64_t fill_pair(hpc_batch *b, int64_t pair, hpc_loader *l, const source *s, int64_t i,
                          int64_t base)
 {

@@ -1,5 +1,5 @@
 /*
- * lr.c: learning rates over a run.
+ * lr.c: learning-rate schedules.
  */
 #include <math.h>
 

@@ -1,9 +1,8 @@
 /*
- * machine.c: descriptions of machines: read, and what a collective takes on
- * their links.
+ * machine.c: reads machine descriptions, and models the time of a collective on their links.
  *
- * Congestion between different collectives, topologies beyond a hierarchy and
- * stragglers are not modelled.
+ * It does not model congestion between collectives, topologies other than a hierarchy, or
+ * stragglers.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * metrics.c: writing RUN/metrics.csv, and going on with it after an
- * interruption. metrics_read.c reads it.
+ * metrics.c: writes RUN/metrics.csv and continues it after an interruption. metrics_read.c reads
+ * it.
  *
- * It measures nothing: the trainer gives it whole rows.
+ * It measures nothing: the run provides complete rows.
  */
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ const char *hpc_metric_tag(hpc_metric m)
     return columns[m].tag;
 }
 
-/* ---- going on ------------------------------------------------------------------ */
+/* ---- continuing ------------------------------------------------------------------------------ */
 
 enum { OLDEST = HPC_METRIC_SKIPPED + 1 }; /* columns of the first version */
 
@@ -86,7 +86,7 @@ out:
     return rc;
 }
 
-/* What is kept of a file of the first n columns, with all of them. */
+/* Copies a file of the first n columns, adding the missing columns. */
 static int widen(hpc_buf *out, const char *text, size_t bytes, int n)
 {
     put_header(out, HPC_METRIC_N);

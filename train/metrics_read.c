@@ -1,7 +1,7 @@
 /*
- * metrics_read.c: reading a metrics.csv, line by line, without trusting it.
+ * metrics_read.c: reads an untrusted metrics.csv line by line.
  *
- * There are no quotes, no blanks around numbers, and no comments in it.
+ * The format has no quotes, no blanks around numbers and no comments.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct cell {
     int64_t column; /* of its first character, from 1, for messages */
 } cell;
 
-/* The next whole line, without its end; false when there is none. */
+/* Gives the next complete line without its newline; false at the end. */
 static bool next_line(metrics_reader *r, cell *line)
 {
     if (r->at >= r->n) return false;

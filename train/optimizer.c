@@ -1,7 +1,6 @@
 /*
- * optimizer.c: what an optimizer's configuration must satisfy, the pieces that
- * updates are written with, and the updates without preconditioners: SGD, AdamW
- * and Muon.
+ * optimizer.c: checks an optimizer's configuration, and emits SGD, AdamW, Muon and the building
+ * blocks of updates.
  */
 #include <math.h>
 #include <stdio.h>

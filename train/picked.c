@@ -1,8 +1,8 @@
 /*
- * picked.c: what a trainer holds picked of a pruned model, from and to dense tensors.
+ * picked.c: converts a pruned trainer's picked state from and to dense tensors.
  *
- * Checkpoints and models have dense ones, zeros and all: they know nothing of grids, and a mask is
- * a list of its own there.
+ * Checkpoints and models contain dense tensors, zeros included, because they are independent of
+ * grids; a checkpoint stores a mask as a separate list.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ hpc_value trainer_dense_of(const hpc_trainer *t, hpc_value v)
     return HPC_NONE;
 }
 
-/* What is rounded for the model, and masters of parameters that are as wide. */
+/* bf16 copies for the model, and masters with the parameter's type. */
 bool trainer_derives(const hpc_trainer *t, hpc_value v)
 {
     hpc_value dense = trainer_dense_of(t, v);

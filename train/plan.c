@@ -1,6 +1,6 @@
 /*
- * plan.c: which part of a step each rank of a grid holds, as layouts on the
- * global program's state and inputs; what follows from them is hpc_shard's.
+ * plan.c: assigns the parts of a step to ranks, as layouts of the global program's state and
+ * inputs. hpc_shard derives the rest.
  */
 #include "train/update_priv.h"
 
@@ -103,7 +103,7 @@ void plan_stream(hpc_type *t, hpc_axes split, bool sequence)
     if (split >> HPC_AXIS_COL & 1) t->layout[HPC_AXIS_COL] = HPC_SPLIT(1);
 }
 
-/* By the table of tensors, dimension `dim` lies over the axis; what is left of the first one. */
+/* Splits dimension `dim` over the axis; returns what remains of the first extent. */
 static int64_t plan_axis(hpc_value_info *v, const hpc_parallel *q, hpc_axis axis, int dim,
                          int64_t left)
 {
@@ -172,7 +172,7 @@ void plan_gradients(hpc_program *p, const hpc_parallel *q)
         }
 }
 
-/* The twin of a value that backward makes, in the copy of it. */
+/* The value in a copy of backward that corresponds to v. */
 static hpc_value twin(const hpc_program *p, int backward, int copy, hpc_value v)
 {
     int32_t k = p->value[v].insn;
@@ -182,7 +182,7 @@ static hpc_value twin(const hpc_program *p, int backward, int copy, hpc_value v)
     return v;
 }
 
-/* Gradients are summed over ranks behind the backward that adds to them last. */
+/* Gradients are summed over ranks after the last backward that adds to them. */
 int plan_splice(hpc_step *io, hpc_program *p)
 {
     int rc;

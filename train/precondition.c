@@ -1,8 +1,8 @@
 /*
- * precondition.c: Shampoo's family: a matrix gradient in blocks, its gram
- * matrices for a refresh, and L G R for an update, grafted; SOAP's update.
+ * precondition.c: Shampoo's family: splits a matrix gradient into blocks, and emits gram matrices
+ * for a refresh, L G R with grafting for an update, and SOAP's update.
  *
- * How a root is found from gram matrices is in jorge.c and shampoo.c.
+ * jorge.c and shampoo.c compute roots from gram matrices.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static blocks blocks_of(const update *u, const target *t)
     return k;
 }
 
-/* [m,n] to [blocks,rows,cols] and back; whole rows of blocks lie as they are. */
+/* [m,n] to [blocks,rows,cols] and back; blocks of whole rows are a view. */
 static hpc_value split(update *u, const target *t, const blocks *k, hpc_value x)
 {
     if (k->cols == t->n) return hpc_view(u->p, x, 3, (int64_t[]){k->n, k->rows, k->cols});
@@ -83,7 +83,7 @@ static hpc_value soap_moments(update *u, const target *t, const blocks *k)
     return update_state(u, "soap.v", t, 3, (int64_t[]){k->n, k->rows, k->cols});
 }
 
-/* Until the first refresh, which a step that is skipped may have been, a gradient goes as it is. */
+/* Initial state leaves a gradient unchanged until the first refresh, which may be skipped. */
 static void refresh_side(update *u, const target *t, const blocks *k, const side *s)
 {
     bool jorge = u->o->kind == HPC_OPT_JORGE || u->o->kind == HPC_OPT_JORGE_SYMMETRIC;

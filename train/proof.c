@@ -1,6 +1,5 @@
 /*
- * proof.c: the programs of a grid's ranks, made by whoever asks, and what is
- * known of them.
+ * proof.c: see proof.h.
  */
 #include "train/proof.h"
 

@@ -1,6 +1,6 @@
 /*
- * proof.h: a step on a grid before any rank starts: the programs of all ranks,
- * what is proven of them, and the memory that each would need.
+ * proof.h: builds the programs of a grid's ranks before any rank starts, proves properties of
+ * them, and computes the memory that each needs.
  */
 #ifndef HPC_TRAIN_PROOF_H
 #define HPC_TRAIN_PROOF_H
@@ -13,36 +13,38 @@ extern "C" {
 #endif
 
 enum { HPC_STEP_RANKS = 64 };
-/* The caller's storage; the programs are its own. Of a grid of more than HPC_STEP_RANKS ranks those
- * that stand for all (hpc_prove_ranks). Of a pruned step all have as many picked elements as the
- * rank that asks, which those of other parts of a matrix need not have. */
+/* Programs of the ranks; the caller provides this struct, _init creates the programs. For a grid of
+ * more than HPC_STEP_RANKS ranks, only representative ranks (hpc_prove_ranks). With pruning, all
+ * ranks are assumed to have as many picked elements as the calling rank, although other parts of a
+ * matrix may differ. */
 typedef struct hpc_step_ranks {
     hpc_program *program[HPC_STEP_RANKS];
-    hpc_step io; /* of each of them */
+    hpc_step io; /* of each program */
     int rank[HPC_STEP_RANKS], n;
-    hpc_program *serial;   /* a copy, its segments put together as those of ranks are */
+    hpc_program *serial;   /* a copy, with segments spliced like those of the ranks */
     const hpc_parallel *q; /* borrowed */
 } hpc_step_ranks;
-/* serial, io: as hpc_step_emit left them, with the layouts of q. most: programs at most, at least
- * 32; 0: HPC_STEP_RANKS. */
+/* serial, io: from hpc_step_emit, with the layouts of q. most: limit of programs, at least 32; 0:
+ * HPC_STEP_RANKS. */
 int hpc_step_ranks_init(hpc_step_ranks *out, const hpc_program *serial, const hpc_step *io,
                         const hpc_parallel *q, int most);
 void hpc_step_ranks_release(hpc_step_ranks *r);
 hpc_prove hpc_step_ranks_prove(const hpc_step_ranks *r); /* for hpc_prove_order and _layouts */
-/* Both, in a grid's first rank, before it opens: HPC_E_STATE says what is wrong. What has no rule
- * to be proven by passes, and `unproven` says what that is and why; else it is "". */
+/* Runs both proofs, on a grid's first rank before it opens. HPC_E_STATE describes the defect. An op
+ * without a rule passes; `unproven` then names it and the reason, else it is "". */
 int hpc_step_prove(char unproven[160], const hpc_program *serial, const hpc_step *io,
                    const hpc_parallel *q);
 
-/* Bytes of a rank, by what they are for; `all` is what the executor allocates, the others without
- * the ends of its arenas' blocks. activations: and workspace. */
+/* Bytes of a rank by purpose; activations include workspace. `all` is what the executor allocates;
+ * the others exclude the unused ends of arena blocks. */
 typedef struct hpc_step_memory {
     double parameters, gradients, optimizer, activations, all;
 } hpc_step_memory;
-/* Of a program, sharded or not. device: whose kernels' workspace counts; NULL: none does. */
+/* Memory of a program, sharded or not. device: its kernels' workspace is counted; NULL: no
+ * workspace. */
 int hpc_step_memory_of(hpc_step_memory *out, const hpc_program *p, const hpc_step *io,
                        const hpc_model_config *c, hpc_device *device);
-/* The same of the rank of r that needs most. */
+/* Memory of the rank of r that needs most. */
 int hpc_step_memory_most(hpc_step_memory *out, int *rank, const hpc_step_ranks *r,
                          const hpc_model_config *c, hpc_device *device);
 

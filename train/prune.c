@@ -1,9 +1,9 @@
 /*
- * prune.c: masks of a model's matrices, by magnitude.
+ * prune.c: selects masks of a model's matrices by magnitude.
  *
- * The least magnitude that stays is found by counting: the bits of a positive f32 ascend with it,
- * so that its upper half is counted first, and the lower half of those that have the right one
- * next. Nothing is sorted, and no more than one tensor is there at once.
+ * The smallest kept magnitude is found by counting. The bits of a positive f32 are ordered like
+ * its value, so the upper halves are counted first, then the lower halves within the right upper
+ * half. It sorts nothing and holds one tensor in memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool is_pruned(const hpc_model_tensor *t)
     return t->role == HPC_ROLE_MATRIX && t->block >= 0 && t->trainable && t->adapter == 0;
 }
 
-/* bits: whether there is room for which ones are kept. */
+/* bits: allocate the bits of the masks. */
 static int create(hpc_masks **out, const hpc_model_config *c, bool bits)
 {
     hpc_model_tensor *tensor = NULL;

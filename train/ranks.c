@@ -1,6 +1,5 @@
 /*
- * ranks.c: a trainer's state on many ranks: tiles out of whole tensors, and
- * whole tensors out of tiles.
+ * ranks.c: converts a trainer's state between whole tensors and the tiles of ranks.
  */
 #include <string.h>
 

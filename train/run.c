@@ -1,6 +1,6 @@
 /*
- * run.c: all steps of a training run: validation, checkpoints, the guard
- * against spikes, stopping when asked, and going on where it was.
+ * run.c: runs all steps of a training run: validation, checkpoints, the guard against gradient
+ * spikes, stopping and resuming.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { PATH = RUN_PATH, HOPELESS = 50 };
 static const double average_keep = 0.98; /* of the gradients' norm */
-static const int64_t spike_after = 50;   /* steps: before, the average says little */
+static const int64_t spike_after = 50;   /* steps before which the average is unreliable */
 
 typedef struct run {
     const hpc_training_options *o;
@@ -19,21 +19,21 @@ typedef struct run {
     hpc_trainer *trainer;
     hpc_loader *data, *validation;
     hpc_metrics *metrics;
-    hpc_run_tokens *tokens; /* NULL: none was named */
+    hpc_run_tokens *tokens; /* NULL: none */
     hpc_trainer_plan plan;
     hpc_checkpoint at;
     char checkpoints[PATH];
     int64_t start_ns, saved_step, in_a_row;
-    hpc_saving *saving;   /* under way, in the background */
+    hpc_saving *saving;   /* the saving in progress */
     int64_t saving_step;  /* its step */
-    bool prunes;          /* once it is there, older ones may go */
-    int64_t held_ns;      /* how long saving has held up training, */
-    int64_t held_told_ns; /* and how much of that is in the metrics */
+    bool prunes;          /* older checkpoints may be removed when it is complete */
+    int64_t held_ns;      /* total delay by saving */
+    int64_t held_told_ns; /* part of it already in the metrics */
     double before;        /* seconds of training before this process */
     int lock, ranks;
     bool wants_save, traced;
     int64_t steps; /* taken in this process */
-    bool leads;    /* it is the first rank, or the only one */
+    bool leads;    /* first rank, or the only one */
     run_prune prune;
 } run;
 
@@ -56,14 +56,14 @@ static int path_in(char out[PATH], const run *r, const char *name)
     return n < PATH ? HPC_OK : hpc_fail(HPC_E_ARG, "%s: the path is too long", r->o->out);
 }
 
-/* A failure that all ranks have come to alike. */
+/* Records that the error occurred on all ranks. */
 static int told(run *r, int rc)
 {
     if (r->ranks > 1 && rc < 0 && rc != HPC_E_ABORTED) r->out->told = true;
     return rc;
 }
 
-/* Whether all ranks can go on. What one of them cannot is known to all. */
+/* Agrees on an error: returns the error of the first failing rank on all ranks. */
 static int together(run *r, int rc)
 {
     if (r->ranks > 1) rc = hpc_link_agree(hpc_grid_world(r->o->trainer.grid), rc);
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* Before anything is opened: what else is wrong with the words matters less. */
+/* Fails early if the folder has a run and --resume is missing. */
 static int check_free(const run *r)
 {
     int64_t step;
@@ -121,7 +121,7 @@ static void say_to(const char *line, void *user)
     say(user, "%s", line);
 }
 
-/* A number by which its checkpoints are told from those of other runs. */
+/* Draws the run number that identifies its checkpoints. */
 static int draw_run(run *r)
 {
     double now = hpc_events_time();
@@ -163,7 +163,7 @@ out:
     return rc;
 }
 
-/* A record that cannot be gone on with does not keep a run from it. */
+/* A metrics.csv that cannot be continued does not stop the run. */
 static int open_metrics(run *r)
 {
     char why[600];
@@ -186,7 +186,7 @@ static int check_grid(const run *r)
     return hpc_parallel_check(&q, &t->model, t->rows, t->length);
 }
 
-/* Two that save and prune in one folder would undo each other's work. */
+/* Two processes that save and remove checkpoints in one folder would corrupt it. */
 static int take_lock(run *r)
 {
     char path[PATH];
@@ -200,7 +200,7 @@ out:
     return rc;
 }
 
-/* With the masks that are there for good, if any are. */
+/* Opens the trainer, with masks if they are frozen. */
 static int open_trainer(run *r)
 {
     hpc_trainer_options o = r->o->trainer;
@@ -228,7 +228,7 @@ out:
     return rc;
 }
 
-/* Files of the same name may differ from one node to the next. */
+/* Checks that all ranks read the same data: nodes may have different files of one name. */
 static int same_data(run *r)
 {
     const hpc_loader *data = r->data, *other = r->validation;
@@ -247,7 +247,7 @@ out:
     return rc;
 }
 
-/* Replicas stay alike only if they begin so, and compute alike. */
+/* Replicas stay equal only if they start equal and compute equally. */
 static int same_trainer(run *r)
 {
     hpc_device_info d = hpc_device_about(r->trainer->device);
@@ -298,7 +298,7 @@ static double seconds_here(const run *r)
     return (double)(hpc_clock_ns() - r->start_ns) * 1e-9;
 }
 
-/* Carries the saving that is under way forward, or waits for it. */
+/* Advances the saving in progress, or waits for it. */
 static int settle(run *r, bool wait)
 {
     int64_t start = hpc_clock_ns();
@@ -316,7 +316,7 @@ out:
     return rc;
 }
 
-/* A copy is taken now, and written while training goes on. */
+/* Starts a saving: state is copied now and written while training continues. */
 static int save(run *r)
 {
     int64_t start;
@@ -329,7 +329,7 @@ static int save(run *r)
     r->at.seconds = r->before + seconds_here(r);
     TRY(hpc_saving_start(&r->saving, r->trainer, r->checkpoints, &r->at));
     r->saved_step = r->saving_step = r->at.step;
-    /* While steps are skipped, what was saved before may be what to go back to. */
+    /* While steps are being skipped, an earlier checkpoint may be the one to resume from. */
     r->prunes = r->in_a_row == 0;
     r->held_ns += hpc_clock_ns() - start;
 out:
@@ -361,7 +361,7 @@ static bool is_late(const run *r)
 
 enum { WORD_STOP = 1, WORD_SAVE = 2 };
 
-/* What any rank was asked for, WORD_*, on all of them; or a code. */
+/* Combines the requests to all ranks as WORD_* bits; or an error code. */
 static int hear(const run *r)
 {
     int64_t asks[2] = {asked(r->o->stop) || (r->leads && is_late(r)), asked(r->o->save)};
@@ -379,7 +379,7 @@ static int enough(void *user)
     return word & WORD_STOP;
 }
 
-/* 1: it was cut short. */
+/* Returns 1 if interrupted. */
 static int validate(run *r, double *loss)
 {
     const hpc_trainer_options *t = &r->o->trainer;
@@ -410,7 +410,7 @@ static double limit_of(const run *r)
     return r->o->spike * r->at.norm_average;
 }
 
-/* A run that has skipped so many steps on end learns nothing any more. */
+/* Fails after HOPELESS skipped steps in a row. */
 static int note_skipped(run *r, const hpc_trainer_result *s)
 {
     if (!s->skipped) {
@@ -453,14 +453,14 @@ static hpc_metrics_row row_of(const run *r, const hpc_trainer_result *s, double 
         .absent = {[HPC_METRIC_MFU] = r->o->peak_flops == 0, [HPC_METRIC_VALIDATION_LOSS] = true}};
 }
 
-/* The validation that is due, and the row of metrics: both, or what is owed to the next process. */
+/* Validates if due and writes the row of metrics; if interrupted, the next process does both. */
 static int end_step(run *r, const hpc_metrics_row *step)
 {
     hpc_metrics_row row = *step;
     double loss = NAN;
     int rc = HPC_OK;
     if (r->validation && due(r, r->o->validate_every)) TRY(validate(r, &loss));
-    if (r->at.owed) r->saved_step = -1; /* what was saved so says so */
+    if (r->at.owed) r->saved_step = -1; /* the saved checkpoint marks the validation as pending */
     r->at.owed = rc > 0;
     r->at.row = row;
     if (r->at.owed) return HPC_OK;
@@ -476,7 +476,7 @@ out:
     return rc;
 }
 
-/* Once, when the steps that are traced are done, or all are. */
+/* Writes the trace once, after the traced steps or at the end. */
 static int trace(run *r, bool last)
 {
     hpc_buf text = {0};
@@ -513,15 +513,15 @@ out:
 
 static int save_if_due(run *r)
 {
-    int rc = enough(r); /* whether to stop is asked again */
+    int rc = enough(r); /* checks for a stop request again */
     bool wanted = r->wants_save;
     r->wants_save = false;
-    if (rc < 0 || r->at.owed) return rc < 0 ? rc : HPC_OK; /* owed: a run that stops saves */
+    if (rc < 0 || r->at.owed) return rc < 0 ? rc : HPC_OK; /* pending validation: stopping saves */
     return wanted || (due(r, r->o->save_every) && r->in_a_row == 0) ? save(r) : HPC_OK;
 }
 
-/* From a checkpoint of the dense model and its masks the pruned one goes on; so does a run that is
- * stopped here. */
+/* Freezes masks: saves the dense model with its masks, and reopens the trainer from that
+ * checkpoint. A run stopped here resumes the same way. */
 static int prune_if_due(run *r)
 {
     hpc_checkpoint at;
@@ -533,7 +533,7 @@ static int prune_if_due(run *r)
     r->saved_step = -1;
     TRY(save(r));
     TRY(settle(r, true));
-    TRY(trace(r, true)); /* of another trainer's steps it knows nothing */
+    TRY(trace(r, true)); /* the new trainer has no events of these steps */
     TRY(open_trainer(r));
     TRY(hpc_checkpoint_load_step(&at, r->trainer, r->checkpoints, r->at.step));
 out:

@@ -1,8 +1,8 @@
 /*
- * run_prune.c: when a run draws masks of what it prunes, and when the last one stays.
+ * run_prune.c: decides when a run selects pruning masks and when it freezes them.
  *
- * Early-bird tickets: once masks that are drawn some steps apart agree, and go on doing so, the
- * ticket is found, long before the model is trained.
+ * Early-bird tickets: masks are frozen once masks selected some steps apart agree several times in
+ * a row, long before the model is trained.
  */
 #include <stdio.h>
 
@@ -53,7 +53,7 @@ typedef struct reading {
     void *room;
 } reading;
 
-/* Masters, where there are any: ties are fewer there. */
+/* Reads masters if there are any: they have fewer ties. */
 static int read_values(float *out, const hpc_mask *m, void *user)
 {
     const reading *r = user;

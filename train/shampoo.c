@@ -1,5 +1,5 @@
 /*
- * shampoo.c: exact roots and bases by eigen-decomposition: Shampoo and SOAP.
+ * shampoo.c: exact inverse roots and bases by eigen-decomposition, for Shampoo and SOAP.
  */
 #include "train/update_priv.h"
 

@@ -1,6 +1,6 @@
 /*
- * simulate.c: a rank's program against the clock: computation in one queue, as
- * it stands, collectives in another, each waiting for what it reads.
+ * simulate.c: simulates a rank's program on two queues: computation in program order, and
+ * collectives. Each instruction waits for its operands.
  */
 #include <math.h>
 

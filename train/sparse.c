@@ -1,10 +1,10 @@
 /*
- * sparse.c: the state of a pruned model in a step's program: dense are the parameters that the
- * model reads, of which all but the picked elements are zero; picked by one shared index are their
- * masters, gradients and moments.
+ * sparse.c: state of a pruned model in a step's program. Parameters that the model reads are
+ * dense, zero except for the picked elements. Masters, gradients and moments hold only the picked
+ * elements, by one shared index.
  *
- * Ranks along row and depth have the elements of their part; along data all have the same ones,
- * which ZeRO shares out evenly.
+ * Ranks along row and depth hold the elements of their part. Ranks along data have the same
+ * elements, which ZeRO divides evenly.
  */
 #include <math.h>
 
@@ -90,7 +90,7 @@ void sparse_target(update *u, target *t, hpc_value v)
     t->half = own == HPC_BF16 ? state_of(u, "half", t, type) : HPC_NONE;
 }
 
-/* The gradient as ranks sum it. What it is rounded from stays where it is, each rank's own. */
+/* The gradient in the type in which ranks sum it. The unrounded sum stays local to each rank. */
 hpc_value update_rounded(update *u, const target *t)
 {
     hpc_program *p = u->p;

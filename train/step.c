@@ -1,7 +1,6 @@
 /*
- * step.c: a training step as segments: the model's forward, its backward that
- * begins with the loss, the norm of the gradients with the decision to go on,
- * refreshes and updates. The loss alone is a segment for validation.
+ * step.c: emits a training step: forward, backward starting at the loss, the norm of the
+ * gradients, refresh and update. A separate segment computes the loss alone, for validation.
  */
 #include <math.h>
 #include <string.h>
@@ -76,7 +75,7 @@ static void add_squares(update *u, const hpc_model_tensor *tensor, const target 
     hpc_reduce(u->p, sum, t->grad, HPC_SUMSQ, HPC_OVER_ALL);
 }
 
-/* The norm of all gradients together, the factor that clips them, and whether to go on. */
+/* Global gradient norm, clipping factor, and the decision to update. */
 static void emit_norm(update *u, const hpc_step_options *s, const hpc_model_tensor *tensor,
                       int64_t n, hpc_dtype real)
 {
@@ -133,7 +132,7 @@ static hpc_value scalar(hpc_program *p, const char *name, hpc_dtype d)
     return hpc_program_input(p, name, hpc_type_of(d, 0, NULL));
 }
 
-/* Those of row and col that there are. */
+/* The axes of row and col with more than one rank. */
 static hpc_axes split_of(const hpc_step_options *s)
 {
     hpc_axes split = 0;
@@ -147,7 +146,7 @@ static bool is_sequence(const hpc_step_options *s)
     return s->parallel && s->parallel->sequence;
 }
 
-/* The loss of some rows, with the gradient that it hands on. */
+/* The loss of some rows, and the gradient of its input. */
 static hpc_value emit_loss(hpc_value *dhidden, hpc_program *p, const hpc_model_io *m,
                            hpc_value weight, const hpc_step_options *s)
 {
@@ -187,7 +186,7 @@ static int emit_gradients(hpc_step *io, hpc_program *p, const hpc_step_options *
     io->last_loss = io->loss;
     io->second.last_loss = io->second.loss;
     if (s->parallel && s->parallel->overlap && !s->once)
-        TRY(io->last = hpc_program_segment(p, HPC_BACKWARD, 1)); /* filled when it is sharded */
+        TRY(io->last = hpc_program_segment(p, HPC_BACKWARD, 1)); /* filled by hpc_step_shard */
     rc = HPC_OK;
 out:
     return rc;
@@ -200,7 +199,7 @@ static hpc_value weights_of(hpc_program *p, const char *name, hpc_value loss)
     return hpc_program_input(p, name, t);
 }
 
-/* All rows of it, or half of them and the others behind. */
+/* Emits the model for all rows, or twice for half of the rows. */
 static int emit_model(hpc_step *io, hpc_program *p, const hpc_model_config *c,
                       const hpc_step_options *s)
 {
@@ -258,13 +257,13 @@ bool hpc_step_refreshes(const hpc_optimizer_config *o, int64_t step)
     return o->kind > HPC_OPT_MUON && (step <= o->burst || step % o->interval == 0);
 }
 
-/* ---- first values --------------------------------------------------------------------------- */
+/* ---- initial values -------------------------------------------------------------------------- */
 
 void update_start(update *u, hpc_value v, double identity)
 {
     hpc_step *io = u->io;
     if (v < 0) return;
-    /* Doubled by copying: an arena has no realloc, and there are few. */
+    /* Doubled by copying: an arena has no realloc, and there are few entries. */
     if ((io->start_n & (io->start_n - 1)) == 0) {
         int64_t room = io->start_n ? 2 * io->start_n : 1;
         hpc_step_start *more = hpc_arena_alloc(u->p->arena, (size_t)room, sizeof *more);

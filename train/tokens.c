@@ -1,6 +1,5 @@
 /*
- * tokens.c: a run's tokenizer: compared with the data, and put beside the
- * model.
+ * tokens.c: opens a run's tokenizer and copies it into the model directory.
  */
 #include <stdio.h>
 #include <string.h>

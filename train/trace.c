@@ -1,5 +1,5 @@
 /*
- * trace.c: when a trainer's ranks did what, brought together on the first.
+ * trace.c: collects the trace events of all ranks on the first rank.
  */
 #include "train/run_priv.h"
 
@@ -39,7 +39,7 @@ static hpc_comm message(hpc_comm_kind kind, int peer, int64_t n)
     return (hpc_comm){.kind = kind, .dtype = HPC_I32, .peer = peer, .tag = TRACE_TAG, .n = n};
 }
 
-/* In words of four bytes, blanks behind the text: JSON passes over them. */
+/* Pads the text with blanks to a multiple of four bytes; JSON ignores them. */
 static int pad(hpc_buf *text)
 {
     while (text->n % 4 && !text->failed) hpc_buf_text(text, " ");
@@ -68,7 +68,7 @@ out:
     return rc;
 }
 
-/* Appends what the others have to say, in their order; they get rid of theirs. */
+/* Appends the texts of the other ranks in rank order; they clear theirs. */
 static int bring_together(hpc_buf *text, hpc_link *world)
 {
     int size = hpc_link_size(world), rc;

@@ -1,8 +1,7 @@
 /*
- * trainer.c: a model, its step and a device: opened, fed and stepped.
+ * trainer.c: opens, feeds and steps a trainer: a model, its step and a device.
  *
- * Whether a step comes after another, and what becomes of its result, is the
- * run's business.
+ * run.c decides which steps follow and what happens with their results.
  */
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +114,7 @@ out:
 
 /* ---- what it needs -------------------------------------------------------------------------- */
 
-/* Whether it is a copy that is kept gathered of a parameter. */
+/* Is it a copy of a parameter that is kept gathered? */
 static bool is_gathered(const hpc_trainer *t, hpc_value v)
 {
     for (hpc_value k = 0; k < v; k++)
@@ -190,8 +189,8 @@ hpc_trainer_plan hpc_trainer_about(const hpc_trainer *t)
     return t->plan;
 }
 
-/* The program becomes this rank's, once the first has proven those of all to fit together; what its
- * values were before is kept. */
+/* Shards the program for this rank, after the first rank has proved all ranks' programs consistent;
+ * keeps the unsharded types. */
 static int shard(hpc_trainer *t)
 {
     int coord[HPC_AXIS_N];

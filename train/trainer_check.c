@@ -1,6 +1,5 @@
 /*
- * trainer_check.c: whether a trainer's options fit together, before anything is
- * made of them.
+ * trainer_check.c: checks a trainer's options before anything is opened.
  */
 #include "train/run_priv.h"
 

@@ -1,5 +1,7 @@
-/* barrier.c: many rounds with as many and with more threads than CPUs, late threads, and
- * the wrap of the generation. Data between rounds are plain, so a race shows under tsan. */
+/*
+ * barrier.c: many rounds with as many threads as CPUs and with more, late threads, and wrap-around
+ * of the generation. Data between rounds are plain, so tsan shows races.
+ */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +18,7 @@ typedef struct meeting {
     hpc_barrier barrier;
     int rounds;
     int64_t cell[MOST]; /* plain: written between two waits by its worker alone */
-    int sleeper;        /* this worker is late in every 16th round; -1: nobody */
+    int sleeper;        /* this worker is late in every 16th round; -1: none */
     int wrong;
 } meeting;
 

@@ -1,4 +1,6 @@
-/* error.c: the error record: who wins, how messages are composed and cut, and asserts. */
+/*
+ * error.c: the error record: which error is kept, composing and truncating messages, and asserts.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

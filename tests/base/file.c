@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/file.c: reading, mapping, saving whole or not at all,
- * making folders; short and failing system calls; nothing left behind.
+ * Tests of runtime/base/file.c: reading, mapping, atomic saving, creating folders; short and
+ * failing system calls; no leftover files.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -285,7 +285,7 @@ static void test_drop(void **state)
     }
     assert_int_equal(sum[0], sum[1]);
     hpc_file_close(&v);
-    v = (hpc_file_view){.data = data, .bytes = bytes}; /* memory that is nobody's file stays */
+    v = (hpc_file_view){.data = data, .bytes = bytes}; /* memory that is not a mapped file stays */
     hpc_file_drop(&v, data, bytes);
     for (size_t k = 0; k < bytes; k++) sum[1] -= data[k];
     assert_int_equal(sum[1], 0);

@@ -1,5 +1,6 @@
 /*
- * Tests of runtime/base/file_edit.c: what stays of a file when its content is replaced.
+ * Tests of runtime/base/file_edit.c: attributes of a file that survive replacement of its
+ * contents.
  */
 #include <limits.h>
 #include <setjmp.h>

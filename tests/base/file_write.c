@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/file_write.c and file_folder.c: writing in pieces, whole
- * or not at all, folders, locks between processes.
+ * Tests of runtime/base/file_write.c and file_folder.c: atomic writing in pieces, folders, locks
+ * between processes.
  */
 #include <limits.h>
 #include <setjmp.h>

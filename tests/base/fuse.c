@@ -1,4 +1,7 @@
-/* fuse.c: a map gives every key its value, other keys a random one, and fails cleanly. */
+/*
+ * fuse.c: a map gives every key its value and other keys a random one; allocation failures are
+ * reported.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

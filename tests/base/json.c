@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/json.c: looking, typed getters, where a message points,
- * hostile input, running out of memory.
+ * Tests of runtime/base/json.c: lookup, typed getters, positions in messages, hostile input,
+ * running out of memory.
  */
 #include <float.h>
 #include <setjmp.h>
@@ -97,7 +97,7 @@ static void test_what_is_not_there(void **state)
     hpc_json_free(NULL);
 }
 
-/* So `hpc_json_get(root, "a")` may go into anything, and a missing key is told by its name. */
+/* So lookups can be nested, and a missing key is reported by name. */
 static void test_what_is_absent_is_no_value(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_long_values_are_cut_between_characters(void **state)
     hpc_json_free(root);
 }
 
-/* ---- refused ---- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void test_syntax_errors_name_line_and_column(void **state)
 {
@@ -372,7 +372,7 @@ static void test_deep_nesting(void **state)
     free(text);
 }
 
-/* Every start of a document is refused with a place in it, and none is read past. */
+/* Every truncated document is rejected with a position, without reading past its end. */
 static void test_truncated_everywhere(void **state)
 {
     (void)state;
@@ -389,7 +389,7 @@ static void test_truncated_everywhere(void **state)
     hpc_json_free(parse(text));
 }
 
-/* One changed byte: refused with a message or read, never worse. */
+/* With one changed byte a document is rejected with a message, or read. */
 static void test_mutations(void **state)
 {
     (void)state;

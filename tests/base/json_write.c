@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/json_write.c: exact output, and that whatever is put in
- * comes out as JSON that the parser reads back.
+ * Tests of runtime/base/json_write.c: exact output, and round trips of any input through the
+ * parser.
  */
 #include <float.h>
 #include <math.h>
@@ -186,7 +186,7 @@ static void test_write_layout(void **state)
     hpc_buf_release(&b);
 }
 
-/* What was read is written as it was. */
+/* Parsed input is written unchanged. */
 static void test_write_what_was_read(void **state)
 {
     (void)state;

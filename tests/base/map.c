@@ -1,4 +1,6 @@
-/* map.c: putting, replacing, order of insertion, growth, odd keys, failing allocations. */
+/*
+ * map.c: insertion, replacement, insertion order, growth, unusual keys, failing allocations.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

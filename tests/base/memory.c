@@ -1,5 +1,7 @@
-/* memory.c: zeroed, aligned and overflow-checked memory, every allocator failing in turn;
- * and the test support that makes allocations and I/O fail. */
+/*
+ * memory.c: zeroed, aligned and overflow-checked allocation, with each allocator failing; and the
+ * test support that makes allocations and I/O fail.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -96,7 +98,7 @@ static size_t resident(void)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What is not used takes no memory of the machine, but for what a sanitizer keeps beside it. */
+/* Untouched memory takes no physical memory, except a sanitizer's. */
 static void large_blocks_are_not_touched(void **state)
 {
     (void)state;

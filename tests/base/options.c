@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/options*.c: parsing and its messages, JSON over a struct
- * and back. The generated texts are tested in options_text.c.
+ * Tests of runtime/base/options*.c: parsing and its messages, and conversion of structs from and
+ * to JSON. options_text.c tests the generated texts.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -244,7 +244,7 @@ static void test_repeated_texts(void **state)
     fixture *f = *state;
     assert_int_equal(PARSE("--db", "1", "--db=2", "-sb=2", "--db=3", "--db=4", "--db=5"), 0);
     assert_texts(&f->o.db, "1,2,3,4,5,");
-    assert_texts(&f->o.set, "b=2,"); /* what is given replaces the default */
+    assert_texts(&f->o.set, "b=2,"); /* a given list replaces the default */
 }
 
 static void test_help(void **state)
@@ -383,7 +383,7 @@ static int load(fixture *f, const char *json)
     hpc_json *root;
     assert_int_equal(hpc_json_parse(&root, json, strlen(json), "t"), 0);
     int rc = hpc_options_load(&f->o, &command, f->arena, root);
-    hpc_json_free(root); /* what was loaded outlives it */
+    hpc_json_free(root); /* loaded values outlive it */
     return rc;
 }
 #define NOT_LOADED(code, text, json) assert_error(load(f, json), code, text)
@@ -405,7 +405,7 @@ static void test_load(void **state)
     assert_true(!f->o.cache && f->o.json && f->o.quiet); /* others stay as they were */
     assert_int_equal(load(f, "{\"out\":null,\"format\":null}"), 0);
     assert_null(f->o.out);
-    assert_ptr_equal(f->o.format, formats[0]); /* what is chosen if nothing is said */
+    assert_ptr_equal(f->o.format, formats[0]); /* the default */
     assert_int_equal(load(f, "{}"), 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/base/options_text.c, options_man.c and options_completion.c:
- * the generated texts against golden ones, and read by groff and bash.
+ * Tests of runtime/base/options_text.c, options_man.c and options_completion.c: generated texts
+ * equal golden ones, and groff and bash accept them.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,7 @@
-/* pool.c: every worker runs once per run, what they wrote is seen, the first failure by
- * number comes back, shares cover all items once, and failing to start leaks nothing. */
+/*
+ * pool.c: each worker runs once per run, its writes are visible afterwards, the failure of the
+ * lowest worker is returned, shares cover all items once, and a failed start leaks nothing.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -162,8 +164,8 @@ static int look_around(int worker, int workers, void *user)
     return 0;
 }
 
-/* With a CPU for each, workers have CPUs of their own, and the caller is left alone, wherever it
- * moves; with fewer, nobody is bound. */
+/* With enough CPUs, each worker is bound to its own and the caller is not bound; with fewer, no
+ * worker is bound. */
 static void workers_keep_apart(void **state)
 {
     cpu_set_t before, own;
@@ -182,7 +184,7 @@ static void workers_keep_apart(void **state)
             assert_int_equal(sched_setaffinity(0, sizeof own, &own), 0);
             assert_int_equal(hpc_pool_run(p, look_around, &at), 0);
             assert_int_equal(at.cpu[0], cpu);
-            /* What is bound while it sleeps is there by the next run. */
+            /* A worker bound while it sleeps is on its CPU in the next run. */
             assert_int_equal(hpc_pool_run(p, look_around, &at), 0);
             for (int k = 1; k < n; k++) assert_int_equal(at.cpus[k], n == all ? 1 : all);
             for (int k = 1; k < n && n == all; k++)

@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/base/progress.c. Time is moved by changing when the job began
- * and was last shown: nothing here waits, and a machine that is slow for a second
- * changes no expected text.
+ * Tests of runtime/base/progress.c. The tests set the times of start and last display, so they
+ * neither wait nor depend on the speed of the machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,7 +175,7 @@ static void test_short_times(void **state)
     assert_non_null(strstr(output(f), "x: 0 u in 3m0")); /* "3m05s" */
 }
 
-/* More than expected, less than before: shown as it is, within the bar. */
+/* Counts above the total or below the previous one are shown, within the bar. */
 static void test_strange_counts(void **state)
 {
     fixture *f = *state;

@@ -1,5 +1,7 @@
-/* random.c: published answers of Philox, seeking, splitting over threads, distributions, and
- * the bits of the normals, which every build must reproduce. */
+/*
+ * random.c: published values of Philox, seeking, splitting over threads, distributions, and the
+ * bits of normals, which every build must reproduce.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,7 +125,7 @@ static void normals_have_the_same_bits_everywhere(void **state)
     free(x);
 }
 
-/* Against libm: what is rounded to float here differs by one unit in its last place at most. */
+/* Compared with libm: values rounded to float differ by at most one ulp. */
 static void normals_are_accurate(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
 /*
- * bench_decode.c: `hpccoder bench decode` as a user runs it. Times are
- * reported, not judged; bytes and parameters are counts.
+ * Tests of `hpccoder bench decode`. Times are not checked; bytes and parameters are counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * bench_link.c: `hpccoder bench link` as a user runs it, on ranks as threads:
- * every operation and size once, bandwidths as they follow from times, and what
- * it refuses. Times are reported, not judged.
+ * Tests of `hpccoder bench link` with threads as ranks: every operation and size once, bandwidths
+ * consistent with times, and invalid arguments. Times are not checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * bench_op.c: `hpccoder bench op` as a user runs it: what it reports, for every
- * op, instruction set and backend, and what it says of bad requests.
+ * Tests of `hpccoder bench op`: its report for every op, instruction set and backend, and invalid
+ * requests.
  *
- * No time is judged here: only that there is one.
+ * Times need only exist.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +236,7 @@ static void weights_of_every_type(void **state)
         assert_int_equal(hpc_json_n(ops(root)), 3); /* plain, with an activation, rows */
         for (int64_t i = 0; i < 3; i++) {
             assert_string_equal(text(hpc_json_at(ops(root), i), "weights"), types[k]);
-            /* Rows are rounded to 8 bits beside a block format, and gathered rows are not. */
+            /* Rows are rounded to 8 bits for a block format; gathered rows are not. */
             bool rounds = types[k][0] == 'q' && i < 2;
             assert_accurate(hpc_json_at(ops(root), i), rounds ? 3e-2 : 2e-5);
         }
@@ -267,7 +267,7 @@ static void nop_costs_instructions_and_barriers(void **state)
     assert_true(number(hpc_json_get(root, "limits"), "call_ns") > 0);
     assert_true(number(hpc_json_get(root, "limits"), "handoff_ns") > 0);
     hpc_json_free(root);
-    root = run_json("--op nop --threads 1"); /* one worker meets nobody */
+    root = run_json("--op nop --threads 1"); /* one worker needs no barrier */
     assert_int_equal(hpc_json_n(ops(root)), 1);
     hpc_json_free(root);
 }
@@ -319,9 +319,8 @@ static void peers_compute_the_same(void **state)
     }
 }
 
-/* On AVX2 oneDNN 2.6.3 adds pairs of products of bytes in 16 bits, which saturates: its rate is
- * that of another sum, and the report says so. Others may be right: what is said is what was
- * computed. */
+/* On AVX2, oneDNN 2.6.3 adds pairs of byte products in 16 bits, which saturates; the report must
+ * say that its result differs. */
 static void a_peer_that_saturates_is_told(void **state)
 {
     char path[PATH_MAX];
@@ -358,7 +357,7 @@ static void a_peer_that_saturates_is_told(void **state)
     hpc_json_free(root);
 }
 
-/* ---- what it refuses ------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void bad_requests_are_told(void **state)
 {

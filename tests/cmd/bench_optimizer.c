@@ -1,7 +1,6 @@
 /*
- * bench_optimizer.c: `hpccoder bench optimizer` as a user runs it: each
- * optimizer once, AdamW first, formulas as train/ has them; and what
- * `bench step` tells of its steps. Times are reported, not judged.
+ * Tests of `hpccoder bench optimizer`: each optimizer once, AdamW first, with train/'s formulas;
+ * and of the optimizer part of `bench step`. Times are not checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +117,7 @@ static void where_a_step_goes(void **state)
     assert_true(rows > 10 && fabs(share - 100) < 0.05 * rows);
 }
 
-/* What the machine allows is measured beside each step. */
+/* The machine's limits are measured with each step. */
 static void how_near_the_floor(void **state)
 {
     hpc_json *line;

@@ -1,6 +1,6 @@
 /*
- * cli.c: the program as a user meets it: help, versions, errors in one line
- * with the right exit code, and the commands info, plan show and bench step.
+ * Tests of the command line: help, versions, one-line errors with the right exit code, and the
+ * commands info, plan show and bench step.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,8 +56,7 @@ static void helps(void **state)
     }
 }
 
-/* What --help says of one option of a command, blanks and line ends as single blanks; "": nothing.
- */
+/* Help of one option of a command, white space reduced to single blanks; "": none. */
 static void told_of(char out[512], const char *command, const char *option)
 {
     char words[96];

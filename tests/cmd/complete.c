@@ -1,6 +1,6 @@
 /*
- * complete.c: `hpccoder complete` as a user runs it: what it prints, what it writes
- * into files of all sorts and leaves as it was, and what is said of mistakes.
+ * Tests of `hpccoder complete`: printing, writing into files of all kinds without other changes,
+ * and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void read_text(void **state, hpc_buf *out, const char *name)
     test_ok(hpc_file_read(out, hpc_test_path(path, *state, name), 4 << 20));
 }
 
-/* A function whose end is missing, behind line 15. */
+/* A function without an end, after line 15. */
 #define BEFORE                                                                                     \
     "#include <omp.h>\n\n/* y = a x + y */\n"                                                      \
     "void axpy(int n, double a, const double *x, double *y)\n{\n    #pragma omp parallel for\n"    \
@@ -150,7 +150,7 @@ static bool has_libclang(void)
     return hpc_file_exists(hpc_test_built(path, "hpccoder-clang.so"));
 }
 
-/* Of the completions that --json tells: how many have a check of this kind that failed. */
+/* Number of completions in --json with a failed check of this kind. */
 static int64_t failing(const char *kind, bool *first_is_good)
 {
     hpc_json *root = NULL;
@@ -220,7 +220,7 @@ static void test_the_demo(void **state)
 /* ---- what is written
  * ------------------------------------------------------------------------------ */
 
-/* The bytes around the place stay; what is put between them is given back. */
+/* Asserts that bytes around the cursor are unchanged; returns the inserted text. */
 static void written(void **state, hpc_buf *between, const char *name, const char *bytes,
                     const char *at, const char *words)
 {
@@ -364,7 +364,7 @@ static void other_languages_are_named_and_end_by_indentation(void **state)
     assert_null(strstr(o.err, part));
 }
 
-/* An answer that is empty is none: the file stays, and that is said. */
+/* An empty completion leaves the file unchanged and is reported. */
 static void test_nothing_to_add(void **state)
 {
     hpc_buf now = {0};

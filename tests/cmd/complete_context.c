@@ -1,6 +1,5 @@
 /*
- * complete_context.c: `hpccoder complete --context`: what is found of other files, and that none
- * means none.
+ * Tests of `hpccoder complete --context`: context from other files, and none with `none`.
  */
 #include <limits.h>
 

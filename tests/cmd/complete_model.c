@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder complete` with models that cannot complete anything: each gets a clear message
- * within the time limit.
+ * Tests of `hpccoder complete` with models that cannot complete: each gives a clear error within
+ * the time limit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * complete_source.c: `hpccoder complete` as a user runs it, of a text that its model is known to
- * have been trained on: it says whose that is, and with --no-verbatim does without it.
+ * Tests of `hpccoder complete` on training text: attribution of verbatim completions, and
+ * --no-verbatim.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -23,8 +23,8 @@ static void refuses(place *p, const char *words, const char *part)
     hpc_test_refuses(&o, p->root, words, part);
 }
 
-/* What the model says behind `begin`, as the only code of a repository under MIT; and code that it
- * does not say, as another's. */
+/* The model's output after `begin`, as the only code of a repository under MIT; and other code of
+ * another repository. */
 #define ASK "complete @a.c --raw --max-tokens 150 "
 static const char begin[] = "#include <math.h>\n\n/* the inner product of x and y */\n"
                             "double dot(int n, const double *x, const double *y)\n{\n";
@@ -130,8 +130,7 @@ static void fresh_code_is_nobodys(void **state)
     hpc_buf_release(&said);
 }
 
-/* What is left repeats nothing, and is another text; four equal answers are four that are left out.
- */
+/* The remaining text repeats nothing; four equal completions are all omitted. */
 static void it_does_without(void **state)
 {
     place *p = *state;
@@ -186,7 +185,7 @@ static void link_pilot(place *p, const char *name)
     assert_int_equal(symlink(model, path), 0);
 }
 
-/* Beside the model, or in its folder; where they are not good, that is said, and nothing else. */
+/* Index files next to the model or in its folder; an invalid one is reported and ignored. */
 static void where_they_lie(void **state)
 {
     place *p = *state;

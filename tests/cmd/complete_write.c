@@ -1,5 +1,5 @@
 /*
- * complete_write.c: what `hpccoder complete --write` refuses to change, and interruption.
+ * Tests of `hpccoder complete --write`: files that it must not change, and interruption.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus sketch` and `hpccoder corpus check` as a user runs them: a sketch is
- * made, files and a corpus are held against it, and what is wrong is said in one line.
+ * Tests of `hpccoder corpus sketch` and `hpccoder corpus check`: making a sketch, checking files
+ * and a corpus, and one-line errors.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus harvest` as a user runs it: arguments, results, exit codes, and that it
- * can be killed at any moment.
+ * Tests of `hpccoder corpus harvest`: arguments, results, exit codes, and recovery after SIGKILL
+ * at any moment.
  */
 #include "tests/corpus/sources.h"
 
@@ -108,7 +108,7 @@ static void test_mistyped(void **state)
     free(b);
 }
 
-/* The results are there although nobody could be told. */
+/* The results exist although stdout is closed. */
 static void test_stdout_gone(void **state)
 {
     place *p = *state;
@@ -168,7 +168,7 @@ static double harvest_share(bench *b, double wanted)
     return (double)part / (double)all;
 }
 
-/* A share that is less than half of what was asked for, but printed as half of it, is not told. */
+/* A fraction that rounds to half of the requested one is not reported. */
 static void test_printed_shares(void **state)
 {
     bench *b = make_bench(*state);

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus loops` as a user runs it: files as a table and as JSON lines, a corpus,
- * errors and exit codes.
+ * Tests of `hpccoder corpus loops`: files as a table and as JSON lines, a corpus, errors and exit
+ * codes.
  */
 #include "tests/corpus/sources.h"
 
@@ -80,7 +80,7 @@ static void test_json_lines(void **state)
     free(b);
 }
 
-/* One line for each, and the others go on. */
+/* One line per bad file; the others are processed. */
 static void test_bad_files(void **state)
 {
     bench *b = make_bench(state);

@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder corpus pack` as a user runs it: arguments, results, exit codes, and that it
- * can be killed at any moment.
+ * Tests of `hpccoder corpus pack`: arguments, results, exit codes, and recovery after SIGKILL at
+ * any moment.
  */
 #include "tests/corpus/sources.h"
 

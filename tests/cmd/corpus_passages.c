@@ -1,7 +1,6 @@
 /*
- * corpus_passages.c: `hpccoder corpus passages` as a user runs it: the file has what a corpus has
- * for training and nothing else, its sources by name and licence, the same bytes each time; what is
- * wrong is said in one line.
+ * Tests of `hpccoder corpus passages`: the index has exactly the training files, with source and
+ * licence; output is deterministic; errors take one line.
  */
 #include "tests/corpus/sources.h"
 
@@ -138,7 +137,7 @@ static void tells_as_json(void **state)
     hpc_json_free(root);
 }
 
-/* What is kept to validate and test with, no model was trained on. */
+/* Validation and test files are excluded. */
 static void only_what_is_for_training(void **state)
 {
     place *p = *state;

@@ -1,6 +1,5 @@
 /*
- * Tests of `hpccoder corpus stats` as a user runs it: rows add up to what was put
- * in, as tables, JSON and pictures; errors in one line.
+ * Tests of `hpccoder corpus stats`: rows add up, as tables, JSON and pictures; one-line errors.
  */
 #include "tests/corpus/sources.h"
 

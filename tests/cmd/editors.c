@@ -1,7 +1,6 @@
 /*
- * Tests of `hpccoder lsp` with real editors: Neovim 0.11, Emacs with eglot and Vim with ALE, if
- * they are installed. Fixes that an editor applies leave the bytes that `hpccoder pragma --fix`
- * leaves.
+ * Tests of `hpccoder lsp` with Neovim 0.11, Emacs with eglot and Vim with ALE, where installed.
+ * Fixes that an editor applies give the same bytes as `hpccoder pragma --fix`.
  */
 #include <setjmp.h>
 #include <stdarg.h>

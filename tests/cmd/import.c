@@ -1,7 +1,6 @@
 /*
- * import.c: `hpccoder import` and `hpccoder export` as a user runs them, from and
- * to directories and GGUF files: what is written and reported, that it comes
- * back, and what is said of mistakes.
+ * Tests of `hpccoder import` and `hpccoder export` between directories and GGUF files: output,
+ * reports, round trips and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,7 +151,7 @@ static int first_values(float *out, const hpc_model_tensor *t, void *user)
     return HPC_OK;
 }
 
-/* A model of as many tokens as the tokenizer beside it. */
+/* A model with the vocabulary size of its tokenizer. */
 static void make_model(void **state)
 {
     char path[PATH_MAX];

@@ -1,6 +1,5 @@
 /*
- * mpirun.h: runs of `hpccoder train` on processes of mpirun, for the tests that
- * start, disturb and end them.
+ * mpirun.h: runs `hpccoder train` under mpirun, for tests that start, disturb and end ranks.
  */
 #ifndef HPC_TESTS_CMD_MPIRUN_H
 #define HPC_TESTS_CMD_MPIRUN_H
@@ -31,7 +30,7 @@ static inline int setup_data(void **state)
     return 0;
 }
 
-/* Column of the last row, or of that of `step`: 2 is the loss, 4 the norm, 10 bytes sent. */
+/* A column of the last row, or of the row of `step`: 2: loss, 4: norm, 10: bytes sent. */
 static inline double cell(void **state, const char *run, int64_t step, int column)
 {
     char path[PATH_MAX], name[64];
@@ -73,7 +72,8 @@ static inline bool can_mpirun(void)
     return false;
 }
 
-/* Starts `mpirun WORDS`, in which $H is the program, both outputs to the file; its process. */
+/* Starts `mpirun WORDS`, where $H is the program, with output to the log file;
+ * returns its process. */
 static inline pid_t mpirun_words(void **state, const char *words, const char *log)
 {
     char program[PATH_MAX], path[PATH_MAX], text[HPC_TEST_WORDS],
@@ -86,7 +86,7 @@ static inline pid_t mpirun_words(void **state, const char *words, const char *lo
                                          {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
                                          {"OMPI_MCA_hwloc_base_binding_policy", "none"},
                                          {"OMPI_MCA_btl", "self,vader"},
-                                         {"ASAN_OPTIONS", "detect_leaks=0"}}; /* MPI's */
+                                         {"ASAN_OPTIONS", "detect_leaks=0"}}; /* leaks of MPI */
     for (size_t k = 0; k < sizeof set / sizeof *set; k++) setenv(set[k][0], set[k][1], 0);
     pid_t child = fork();
     if (child == 0) {
@@ -111,7 +111,7 @@ static inline int ended(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A rank, by its number in the environment of the program; 0: it is not there. */
+/* Process of a rank, found by its environment; 0: not running. */
 static inline pid_t rank_of(pid_t parent, int rank)
 {
     char command[256];
@@ -134,7 +134,7 @@ static inline void read_log(hpc_buf *out, void **state, const char *log)
     test_ok(hpc_buf_add(out, "", 1));
 }
 
-/* For a run that is cut short: its rate does not follow from its steps. */
+/* For interrupted runs: the learning rate must not depend on the number of steps. */
 #define LEVEL "--rows 8 --schedule constant "
 
 #endif

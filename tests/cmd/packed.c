@@ -1,7 +1,6 @@
 /*
- * packed.c: packed models as a user has them: made by `import` and `export`, run by
- * `complete` with the same text as the model that they were made of, and what is said
- * of files that are damaged, from elsewhere or in the wrong place.
+ * Tests of packed models: made by `import` and `export`, `complete` gives the same text as with
+ * the original model; damaged, foreign or misplaced files are errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of examples/ci: the commands of the workflow, the job and the hook, run on a repository
- * made for them, by a shell as their runners start it.
+ * Tests of examples/ci: the commands of the workflow, the CI job and the hook, run on a test
+ * repository by a shell with the options that their runners use.
  */
 #include "tests/perf/model.h"
 
@@ -154,7 +154,7 @@ static void test_hook(void **state)
     file_has(p, "told", ": slower (");
     file_has(p, "stopped", "FAIL");
     file_has(p, "stopped", "pre-push: not pushed; git push --no-verify does it");
-    /* a new branch is told from where it left; a deleted one is nothing */
+    /* a new branch is compared with its fork point; a deleted one is ignored */
     script_of(p, "cd r; git config hpccoder.fail-on 0.5; code=0; "
                  "git push origin loops:refs/heads/new 2> ../new || code=$?; [ $code != 0 ]; "
                  "git push -q origin same:refs/heads/old; git push -q origin :old; "

@@ -75,7 +75,7 @@ static void histories_are_not_mixed(void **state)
         p, "--repo @s --run ./go --build @build -m time --db @h.db -n 1", 2, "",
         "h.db is the history of another repository: none of its 3 commits is in this repository");
     script(p, "cmp h.db before");
-    /* Nothing came of it: then it is of nobody. */
+    /* Without a measurement nothing is recorded. */
     expect(p, "--repo @r --run nobody -m time --db @n.db -n 1", 2, NULL, NULL);
     expect(p, "--repo @s --run ./go --build @build -m time --db @n.db -n 1", 0, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Test of models/perf/kernels.sh: that anyone can measure the histories in models/perf/kernels.
- * HPC_TEST_LONG=1 measures all of them; otherwise one small one, by time, without valgrind.
+ * Test of models/perf/kernels.sh, which measures the histories in models/perf/kernels.
+ * HPC_TEST_LONG=1 measures all of them; otherwise one small history, by time, without valgrind.
  */
 #include "tests/git/repository.h"
 

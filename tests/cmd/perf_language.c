@@ -1,6 +1,6 @@
 /*
- * Tests of a language model in `hpccoder perf train` and `perf predict` as a user runs them: for
- * which repositories it is asked, what it changes, and what is refused.
+ * Tests of a language model in `hpccoder perf train` and `perf predict`: the repositories that it
+ * is used for, its effect, and errors.
  */
 #include "tests/git/repository.h"
 
@@ -72,7 +72,8 @@ static void trained(place *p, const char *words)
 
 #define PREDICT "perf predict --repo @r main~4..main "
 
-/* What a model learnt to hear is heard, and changes what is told; else it is said that it lacks. */
+/* A prediction model trained with the language model uses it and changes; without it, the lack is
+ * reported. */
 static void predicts(place *p)
 {
     char deaf[sizeof o.out];

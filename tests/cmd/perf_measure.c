@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder perf predict --measure`: what it measures, what it leaves alone, and the
- * commits that it finds.
+ * Tests of `hpccoder perf predict --measure`: which commits it measures, which it skips, and the
+ * result.
  */
 #include "tests/perf/model.h"
 
@@ -10,8 +10,8 @@ enum { COMMITS = 21 };
 
 static hpc_test_outcome o; /* of the last command */
 
-/* What "go" tells is by the names of variables: that of q, r and s is slower, and nobody can see
- * it; the loops are slower still. "lame" does not run where it is s, "none" nowhere. */
+/* "go" depends on variable names: q, r and s are slower, invisibly; the loops are slower still.
+ * "lame" does not run with s, "none" never. */
 #define PROGRAM(more)                                                                              \
     "#!/bin/sh\ncase $(cat step.c) in\n" more "*'k < n'*) t=4.0 ;;\n*'['[qrs]']'*) t=1.5 ;;\n"     \
     "*) t=1.0 ;;\nesac\necho took $t s\n"
@@ -26,8 +26,8 @@ static void add_commit(history *h, int from, char name)
     with(h, "step.c", name == 'D' ? DOUBTFUL : name == 'L' ? LOOPS : text);
 }
 
-/* c1 to c21: i j i j i, something doubtful and back, i j i j i, then slower from c14 on without a
- * trace, and loops; c22 and c23 come behind c13 as well. */
+/* c1 to c21: i j i j i, a doubtful change and its reverse, i j i j i, then slower from c14 on
+ * invisibly, and loops; c22 and c23 also follow c13. */
 static void begin(place *p)
 {
     const char *name = "ijijiDijijijiqrsrqrqL";
@@ -156,7 +156,7 @@ static void test_text(void **state)
     hpc_test_says(o.out, "no change between the measured commits");
 }
 
-/* Commits that do not run are passed over; where that leaves several, all of them are told. */
+/* Commits that do not run are skipped; if several candidates remain, all are reported. */
 static void test_what_does_not_run(void **state)
 {
     place *p = *state;
@@ -178,7 +178,7 @@ static void test_what_does_not_run(void **state)
     hpc_test_says(o.err, "none of 2 commits could be measured");
 }
 
-/* What was measured decides, unless it is acknowledged. */
+/* Measurements decide, unless acknowledged. */
 static void test_fails(void **state)
 {
     place *p = *state;

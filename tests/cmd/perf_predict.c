@@ -1,6 +1,5 @@
 /*
- * Tests of `hpccoder perf predict` as a user runs it: its formats, its exit codes, what is asked
- * wrongly.
+ * Tests of `hpccoder perf predict`: formats, exit codes, invalid requests.
  */
 #include "tests/perf/model.h"
 
@@ -131,7 +130,7 @@ static void test_text(void **state)
     hpc_test_says(o.err, "the range has no commits");
 }
 
-/* Slower code in tests is no slower program, unless they are said to be part of it. */
+/* Slower test code does not count, unless configured as part of the program. */
 static void code_that_the_program_does_not_contain_does_not_count(void **state)
 {
     place *p = *state;
@@ -320,7 +319,7 @@ static void large_init(large *l, int64_t n, const char *path, const char *why)
     for (int64_t k = 0; k < n; k++)
         l->x.range.function[k] =
             (hpc_perf_told_function){.file = path, .base_file = path, .name = "f", .said = said};
-    l->x.range.function[n - 1].said.p[HPC_PERF_SLOWER] = 0.99; /* the first to be told */
+    l->x.range.function[n - 1].said.p[HPC_PERF_SLOWER] = 0.99; /* the first to be reported */
     l->x.range.function[n - 1].name = "worst";
     l->x.commit = &l->commit;
     l->x.n = 1;
@@ -414,7 +413,7 @@ static void test_what_is_asked_wrongly(void **state)
     hpc_test_says(o.err, "git fetch --unshallow");
 }
 
-/* It leaves the repository, its index and its work tree as they are. */
+/* The repository, its index and its work tree stay unchanged. */
 static void test_reads_only(void **state)
 {
     place *p = *state;

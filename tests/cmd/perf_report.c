@@ -1,5 +1,5 @@
 /*
- * Tests of `hpccoder perf report` as a user runs it: what is printed, the page, the pictures.
+ * Tests of `hpccoder perf report`: text, page and pictures.
  */
 #include "tests/git/repository.h"
 
@@ -286,7 +286,7 @@ static void series_are_chosen(void **state)
     hpc_test_says(o.out, "[2] instructions of ");
 }
 
-/* Two series that differ in what built them alone say so; else that is in JSON only. */
+/* Series that differ only in their build are labelled with it; otherwise it is in JSON only. */
 static void builds_are_told_apart(void **state)
 {
     place *p = *state;
@@ -319,7 +319,7 @@ static void builds_are_told_apart(void **state)
     hpc_test_says(o.out, "\"build\": \"make <fast>\"");
 }
 
-/* What was measured of branches is drawn, and is no part of levels. */
+/* Measurements of branches are drawn, but do not affect levels. */
 static void branches_are_shown(void **state)
 {
     place *p = *state;

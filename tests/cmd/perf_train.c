@@ -1,6 +1,6 @@
 /*
- * Tests of `hpccoder perf train` as a user runs it: a repository in which an allocation comes into
- * a loop and goes again, and its history.
+ * Tests of `hpccoder perf train`: a repository where an allocation is added to a loop and removed
+ * again, and its history.
  */
 
 #include "tests/git/repository.h"
@@ -42,7 +42,7 @@ static void add_runs(perf_db *d, const char *id, double cost)
         assert_int_equal(perf_db_add(d, &(perf_way){"make", "./f", "m"}, "time", id, 10), 0);
 }
 
-/* The allocation costs a fifth; time does not see it. said: the history says where r is. */
+/* The allocation costs 20 %, not visible in time. said: the history records r's path. */
 static void make_history(place *p, const char *name, bool said)
 {
     char path[400];
@@ -105,7 +105,7 @@ static void learns_and_learns_again(void **state)
     expect(&o, p, "--examples @old --repo other=@r --out @n", 2, NULL, "--repo r=DIR");
     expect(&o, p, "--examples @old --repo r=@r --out @n", 0, "", "");
     script(p, "cmp m/model.json n/model.json; cmp m/examples.csv n/examples.csv");
-    /* Both: what is there is not counted twice. */
+    /* With both, existing examples are not counted twice. */
     expect(&o, p, "--db @h.db -m cost --examples @m/examples.csv --out @b --json", 0,
            "\"there_before\": 60", "");
     hpc_test_says(o.out, "\"commits\": 60");
@@ -175,10 +175,10 @@ static void heat_is_learnt_and_heard(void **state)
            "--examples @without/examples.csv --repo r=@r --line-profile r=@hot.db -m cost "
            "--evaluate --out "
            "@n",
-           0, "bag of tokens", ""); /* their text is at hand */
+           0, "bag of tokens", ""); /* their text is available */
     script(p, "cmp m/examples.csv n/examples.csv; cmp m/model.json n/model.json");
     expect(&o, p, "--examples @n/examples.csv --repo r=@r -m cost --out @again", 0, "", "");
-    script(p, "cmp m/examples.csv again/examples.csv"); /* what was measured stays */
+    script(p, "cmp m/examples.csv again/examples.csv"); /* measurements are unchanged */
     hpc_test_command_in(&o, p->root,
                         "perf predict --repo @r --model @m --db @hot.db main~2.. --json");
     assert_int_equal(o.code, 0);
@@ -198,7 +198,7 @@ static void heat_is_learnt_and_heard(void **state)
     assert_int_equal(o.code, 2);
     hpc_test_says(o.err, "hot.db is the history of another repository: none of its 1 commits");
     hpc_test_command_in(&o, p->root, "perf predict --repo @cut --model @m --db @hot.db HEAD..");
-    assert_int_equal(o.code, 0); /* what is cut off might have them */
+    assert_int_equal(o.code, 0); /* the missing history might have them */
     expect(&o, p, "--db @h.db --line-profile r=@other.db --out @x", 2, NULL,
            "other.db is the history of another repository");
     expect(&o, p, "--db @h.db --line-profile @hot.db --out @x", 2, NULL,
@@ -225,7 +225,7 @@ static void repositories_are_found(void **state)
     expect(&o, p, "--db @h.db -o @m --repo @none", 2, NULL, "none");
     expect(&o, p, "--db @h.db -o @m --repo @other --repo mine=@r -m cost", 0, "\nmine  ", "");
     script(p, "grep -q '^mine,cost,' m/examples.csv");
-    /* A shallow clone has two pairs: too little, and it says what it lacks. */
+    /* A shallow clone has two pairs, too few; the error names what is missing. */
     expect(&o, p, "--db @h.db -o @n --repo @cut -m cost", 2, "       58\n", "too few examples");
     make_history(p, "said.db", true);
     script(p, "mv r moved");

@@ -1,5 +1,5 @@
 /*
- * plan.c: `plan check` and `plan simulate` as a user would type them.
+ * Tests of `hpccoder plan check` and `hpccoder plan simulate`.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void a_plan_that_does_not_fit(void **state)
     hpc_test_refuses(&o, NULL, "plan check extra", "unexpected argument 'extra'");
 }
 
-/* The number behind the n-th `"key":`, from 0. */
+/* The number after the n-th `"key":`, from 0. */
 static double number(const char *key, int n)
 {
     const char *at = o.out;

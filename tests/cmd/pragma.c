@@ -1,6 +1,5 @@
 /*
- * pragma.c: `hpccoder pragma` as a user runs it: what it tells as text and as JSON, what it puts
- * into files and patches, and what is said of mistakes.
+ * Tests of `hpccoder pragma`: text and JSON output, changes to files, patches, and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,8 +64,7 @@ static void run(void **state, int code, const char *words)
 #define SMALL "void few(double *y)\n{\n    for (int i = 0; i < 4; i++) y[i] = 0;\n}\n"
 #define ALL   HEAD AXPY DOT WAVE CALL SMALL
 
-/* ---- what is told -----------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void test_text(void **state)
 {
@@ -283,7 +281,7 @@ static void test_conditional(void **state)
           HEAD "    #pragma omp parallel for if((n > 200000) && (x == y || x + n <= y || y + n <= "
                "x))\n" AXPY);
     fixed(state, " --conditional", HEAD AXPY, HEAD "    " OMP(2) AXPY);
-    fixed(state, " --guard", HELD, HELD); /* no test of *this says where q points */
+    fixed(state, " --guard", HELD, HELD); /* no test of *this shows where q points */
 }
 
 /* ---- patches ------------------------------------------------------------------------------------
@@ -373,7 +371,7 @@ static void test_check(void **state)
         assert_int_equal(hpc_json_kind_of(key(l, "pragma")), HPC_JSON_NULL);
     }
     hpc_json_free(root);
-    run(state, 0, "pragma @bad.c"); /* told, but not asked for */
+    run(state, 0, "pragma @bad.c"); /* reported without being requested */
     run(state, 0, "pragma --fix @bad.c");
     holds(state, "bad.c", RACY LOST FINE);
     run(state, 2, "pragma --check @none.c @bad.c");
@@ -543,7 +541,7 @@ static void test_mistakes(void **state)
     hpc_test_refuses(&o, root, "pragma @z.c", "is not text: byte 6 is NUL");
 }
 
-/* What cannot be used is named, and the others go on. */
+/* Unusable files are named; the others are processed. */
 static void test_several(void **state)
 {
     hpc_json *root = NULL;

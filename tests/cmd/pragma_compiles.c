@@ -1,10 +1,10 @@
 /*
- * pragma_compiles.c: what `hpccoder pragma --fix` makes of the labelled loops compiles, with all
- * warnings, wherever the file did before, and a second run changes nothing.
+ * pragma_compiles.c: `hpccoder pragma --fix` on the labelled loops keeps every compilable file
+ * compilable with all warnings, and a second run changes nothing.
  *
- * By gcc and with if clauses; with HPC_TEST_LONG=1 by clang too, and with every other way of
- * putting directives in. Loops that are collapsed, run in vectors or on a device (here on the host)
- * run with their directives as well, on 1, 2 and 4 threads, and leave what the serial ones do.
+ * By gcc and with if clauses; with HPC_TEST_LONG=1 also by clang and with all other ways to insert
+ * directives. Loops that are collapsed, vectorised or offloaded (here to the host) also run with
+ * their directives on 1, 2 and 4 threads, and give the results of the serial loops.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +27,8 @@ static hpc_test_outcome o;
 static const char *const compilers[2][2] = {{"gcc -std=c11", "g++ -std=c++17"},
                                             {"clang -std=c11", "clang++ -std=c++17"}};
 
-/* Left out is what says which loops have no vectors, and gcc's guess that a lastprivate reference,
- * which no iteration assigns where there is none, is copied out all the same. */
+/* Excludes reports of loops without vectors, and gcc's false warning that a lastprivate reference
+ * is copied out without an assignment. */
 static bool compiles(int compiler, const char *root, const char *name)
 {
     char words[PATH_MAX];

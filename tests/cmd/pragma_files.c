@@ -1,6 +1,6 @@
 /*
- * Tests of cmd/pragma_each.c and cmd/pragma.c: many files by several workers, results in order as
- * they come, Ctrl-C, and files that libclang does not survive.
+ * Tests of cmd/pragma_each.c and cmd/pragma.c: many files on several workers with results in
+ * order, Ctrl-C, and files that crash libclang.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void from_skips_files(void **state)
 /* ---- Ctrl-C -----------------------------------------------------------------------------------
  */
 
-/* Starts it; what it prints, and says, comes from *out and *err. */
+/* Starts the program; its output comes from *out and *err. */
 static pid_t start(char *words, int *out, int *err)
 {
     char program[PATH_MAX], *argv[HPC_TEST_ARGS];

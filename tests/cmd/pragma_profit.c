@@ -1,5 +1,6 @@
 /*
- * Loops that `hpccoder pragma --fix` gives threads, and loops too short to pay for them.
+ * Tests of `hpccoder pragma --fix` on loops that are long enough for threads, and on loops that
+ * are too short.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +113,7 @@ static void short_loops_keep_their_verdict_and_say_why_no_threads(void **state)
     hpc_buf_release(&text);
 }
 
-/* An if clause that no value of the bounds makes true would be noise; compilers warn of it. */
+/* An if clause that is false for all values of the bounds is useless; compilers warn. */
 static void types_that_bound_the_trip_count_get_no_threads(void **state)
 {
     static const char narrow[] =

@@ -1,5 +1,5 @@
 /*
- * Loops of real code that `hpccoder pragma` lists, and the directives that it gives them.
+ * Tests of the loops of real code that `hpccoder pragma` lists, and of their directives.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * pragma_rank.c: `hpccoder pragma --rank`: what is proposed comes in the order of what experts
- * would rather mark, verdicts stay, guesses are told as such and put nowhere, and mistakes are
- * said.
+ * Tests of `hpccoder pragma --rank`: proposals in the order of experts' preference, unchanged
+ * verdicts, guesses that are marked and never applied, and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +88,7 @@ static void test_json(void **state)
     hpc_json_free(ranked);
 }
 
-/* What is proposed comes first, by its rank; the rest as it stands. */
+/* Proposals come first, by rank; the rest keeps its order. */
 static void test_text(void **state)
 {
     NEED_LIBRARY;

@@ -1,6 +1,6 @@
 /*
- * pragma_verify.c: `hpccoder pragma --verify`: what the compiler and runs of a program say, and
- * what is said of mistakes.
+ * Tests of `hpccoder pragma --verify`: evidence from the compiler and from runs of a program, and
+ * errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,7 @@
 
 static hpc_test_outcome o;
 
-/* Its first loop is fine as it is called, its second is handed parts of one array, its third is
- * fine. */
+/* The first loop is safe as called, the second gets parts of one array, the third is safe. */
 static const char program[] = "#include <stdio.h>\n"
                               "static double a[1001], b[1000];\n"
                               "void half(double *y, const double *x, int n);\n"
@@ -144,7 +143,7 @@ static void write_tool(void **state, const char *name, const char *script)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* As `run`, with bin in PATH: before what is there, or instead of it. */
+/* Like `run`, with bin before PATH, or replacing it. */
 static void run_with_tools(void **state, bool alone, int code, const char *words)
 {
     char bin[PATH_MAX], path[2 * PATH_MAX + 64];
@@ -217,7 +216,7 @@ static void missing_sanitizer_is_reported_once_with_its_package(void **state)
     assert_null(strstr(o.out, "    race: "));
 }
 
-/* A copy is built and run: the folder stays as it is. */
+/* A copy is built and run; the folder stays unchanged. */
 static void test_run(void **state)
 {
     char path[PATH_MAX];

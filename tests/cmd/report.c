@@ -1,5 +1,5 @@
 /*
- * Tests of `hpccoder report` as a user runs it: summary, JSON, pages, pictures and errors.
+ * Tests of `hpccoder report`: summary, JSON, pages, pictures and errors.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /*
- * tokenizer.c: `hpccoder tokenizer train|encode|decode` as a user runs them: what is written, what
- * is printed, that texts come back, and what is said of bad requests.
+ * Tests of `hpccoder tokenizer train|encode|decode`: files, output, round trips and errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +144,7 @@ static void bytes_come_back(void **state)
     wants(p, "tokenizer encode @/text --model " MODEL, 0);
     write_file(p, "@/ids", p->o.out, strlen(p->o.out));
     wants(p, "tokenizer decode @/ids --model " MODEL, 0);
-    /* The outcome ends at the NUL; the rest of it lies behind. */
+    /* The text continues after the NUL. */
     assert_memory_equal(p->o.out, text, sizeof text);
     write_file(p, "@/ids", "", 0);
     wants(p, "tokenizer decode @/ids --model " MODEL, 0);

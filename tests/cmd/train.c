@@ -1,6 +1,6 @@
 /*
- * train.c: `hpccoder train` as a user runs it: from a configuration to a model,
- * stopped and killed and going on, and what is said of mistakes.
+ * Tests of `hpccoder train`: from a configuration to a model, stopping, killing and resuming, and
+ * errors.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void trains(void **state)
     assert_true(hash_of(state, "run/best/config.json") == hash_of(state, "run/model/config.json"));
 }
 
-/* The record of a run is a configuration that gives the same run; --set changes a key of it. */
+/* A run's config.json is a configuration that gives the same run; --set changes one of its keys. */
 static void configurations(void **state)
 {
     hpc_test_command_in(&o, root_of(state),
@@ -124,7 +124,7 @@ static void default_warmup_fits_the_steps(void **state)
     hpc_test_says(o.err, late);
 }
 
-/* What is not said again stays as it was; what may change is told, and what may not is refused. */
+/* Options not given again keep their values; changes are reported, and invalid changes rejected. */
 static void goes_on_as_it_was(void **state)
 {
     run_well(state, "train " TINY "--data @data --out @run --steps 20 --lr 0.01 --from-sgd "
@@ -144,7 +144,7 @@ static void goes_on_as_it_was(void **state)
                      "is at step 32, but steps=31");
 }
 
-/* A pruned run goes on as the one that it is. */
+/* A pruned run resumes as the same run. */
 static void prunes(void **state)
 {
     run_well(state, "train " TINY "--data @data --out @pruned --steps 4 --prune 0.9 "
@@ -293,7 +293,7 @@ static void sleep_ns(int64_t ns)
     "train " TINY "--data @data --validation @held --steps 60 --save-every 2 --validate-every 7 "  \
     "--optimizer jorge-newton --lr 0.005 --resume -q --out @"
 
-/* Killed at moments spread over a run, and gone on with: the same model and the same rows. */
+/* Killed at moments spread over a run and resumed: the same model and the same rows. */
 static void killed_and_resumed(void **state)
 {
     int kills = getenv("HPC_TEST_LONG") ? 20 : 3;

@@ -1,7 +1,6 @@
 /*
- * train_adapters.c: `hpccoder train --lora-rank` beside a base model that its
- * checkpoints do not hold: killed and resumed, on other grids, and with a base
- * that has moved, changed or gone.
+ * Tests of `hpccoder train --lora-rank` with a base model that checkpoints do not contain: killed
+ * and resumed, on other grids, and with a base that was moved, changed or removed.
  */
 #include <sys/stat.h>
 

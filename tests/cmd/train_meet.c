@@ -1,7 +1,6 @@
 /*
- * train_meet.c: ranks that do not fit together: other options, other data, other
- * parameters, another program. Each is one line, which says what differs, and
- * all end at once.
+ * train_meet.c: ranks with different options, data, parameters or programs. Each case gives one
+ * line that names the difference, and all ranks end at once.
  */
 #include "tests/cmd/mpirun.h"
 
@@ -86,7 +85,7 @@ static void programs_differ(void **state)
             "rank 1: program=version ", "start the same program on all nodes");
 }
 
-/* A checkpoint that is not whole, or of another model: one line as well. */
+/* An incomplete checkpoint, or one of another model, gives one line. */
 static void checkpoints_do_not_fit(void **state)
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];

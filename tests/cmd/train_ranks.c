@@ -1,7 +1,6 @@
 /*
- * train_ranks.c: `hpccoder train` on many ranks as a user runs it: threads of one
- * process and processes of mpirun take the steps of one rank; a rank that is
- * killed ends the job, which goes on with fewer.
+ * Tests of `hpccoder train` on many ranks: threads of one process and processes of mpirun take the
+ * steps of one rank; a killed rank ends the job, which resumes with fewer ranks.
  */
 #include "tests/cmd/mpirun.h"
 
@@ -170,9 +169,9 @@ static void processes_prune(void **state)
     hpc_buf_release(&log);
 }
 
-/* What one rank could not have alone, each of two can; below what recomputing single values saves
- * (how much that is depends on the processor's kernels), blocks are made again, which sends more
- * along row and changes no loss. */
+/* A model that exceeds one rank's budget fits on two. Below the savings of recomputing single
+ * values (which depend on the processor's kernels), blocks are recomputed, which sends more along
+ * row and changes no loss. */
 static void a_budget_is_that_of_each_rank(void **state)
 {
 #define DEEP TINY "--layers 12 --rows 16 --steps 3 "
@@ -213,7 +212,7 @@ static void a_killed_rank_ends_the_job(void **state)
     hpc_test_path(path, *state, "killed/checkpoints");
     for (int k = 0; k < 1200 && step < 5; k++) {
         nanosleep(&nap, NULL);
-        test_ok(hpc_checkpoint_newest(&step, path)); /* -1 while there is none */
+        test_ok(hpc_checkpoint_newest(&step, path)); /* -1: none yet */
     }
     assert_true(step >= 5);
     pid_t second = rank_of(job, 1);
@@ -226,7 +225,7 @@ static void a_killed_rank_ends_the_job(void **state)
     read_log(&log, state, "killed.log");
     hpc_test_says(log.data, "rank 1");
     hpc_buf_release(&log);
-    /* It goes on, with fewer. */
+    /* It resumes on fewer ranks. */
     hpc_test_path(path, *state, "killed/checkpoints");
     test_ok(hpc_checkpoint_newest(&step, path));
     char words[256];

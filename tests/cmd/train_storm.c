@@ -1,9 +1,9 @@
 /*
- * train_storm.c: a rank of a job is killed at any moment, again and again: each
- * time the job ends soon, with an error that names the rank, and goes on, on as
- * many ranks or on others, to what it comes to undisturbed.
+ * train_storm.c: kills a rank of a job repeatedly at random moments. Each time the job ends soon
+ * with an error that names the rank, and resumes on the same or another number of ranks, up to the
+ * undisturbed result.
  *
- * Twice; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty times, and all else.
+ * Two kills; with HPC_TEST_LONG=1 (tests/bench/storm.sh) twenty, and all variants.
  */
 #include "tests/cmd/mpirun.h"
 

@@ -1,5 +1,5 @@
 /*
- * asking.h: repositories made for a test, and what a context tells of them.
+ * asking.h: test repositories, and the context that a query finds in them.
  */
 #ifndef HPC_TESTS_COMPLETE_ASKING_H
 #define HPC_TESTS_COMPLETE_ASKING_H
@@ -12,7 +12,7 @@
 
 static const hpc_context_options usual = HPC_CONTEXT_DEFAULTS;
 
-/* With the folders in which it lies. */
+/* Writes a file and its parent folders. */
 static inline void file(place *p, const char *name, const char *text)
 {
     char folder[512];
@@ -30,7 +30,7 @@ static inline hpc_context *context_of(place *p, const char *name)
     return c;
 }
 
-/* "PATH:LINE" of all parts, with blanks between. */
+/* "PATH:LINE" of all parts, separated by blanks. */
 static inline char *described(const hpc_context_parts *parts)
 {
     hpc_buf b = {0};

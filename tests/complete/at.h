@@ -1,5 +1,5 @@
 /*
- * at.h: spots for tests, from texts in which '@' stands for the spot.
+ * at.h: opens a text with '@' at the cursor as a spot.
  */
 #ifndef HPC_TESTS_COMPLETE_AT_H
 #define HPC_TESTS_COMPLETE_AT_H

@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/budget.c: the length of a prompt follows from time and rate.
+ * Tests of infer/complete/budget.c: the prompt length that fits time limit and rate.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /*
- * Tests of infer/complete/circle.c: texts that go round in circles, and texts that only
- * look as if.
+ * Tests of infer/complete/circle.c: repetitive texts, and texts that only resemble them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,7 @@
 
 #include "infer/complete/priv.h"
 
-/* '~': where the circle begins to repeat; none: there is none. */
+/* '~': where the text begins to repeat; absent: it does not. */
 static const char *const examples[] = {
     "abc = 1;~\nabc = 1;\nabc = 1;\nb",
     "a = 1;\na = 1;\na = 1;\nb",

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/complete.c with the model that ships: what is told on the way
- * is what there is in the end, ranking, leaving off, and what an edit costs.
+ * Tests of infer/complete/complete.c with the pilot model: streamed text equals the final text;
+ * ranking, stopping, and the cost of an edit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

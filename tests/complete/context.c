@@ -1,10 +1,9 @@
 /*
- * Tests of infer/complete/context*.c: each thing that relates files, what comes first, and that the
- * same question has the same answer.
+ * Tests of infer/complete/context*.c: each relation between files, ranking, and determinism.
  *
- * Where a relation is looked for, another file has the same text and does not have it: of equal
- * texts only the best one is told, and of equal scores the one whose path comes first. So the files
- * to be found lie in zz/, and the others in aa/.
+ * For each relation another file has the same text without the relation. Of equal texts only the
+ * best is returned, and of equal scores the smallest path comes first. So the files to be found
+ * are in zz/, the others in aa/.
  */
 #include "tests/complete/asking.h"
 
@@ -22,7 +21,7 @@ static void what_is_included(void **state)
     file(p, "r/lib/zz/two.h", second);
     file(p, "r/src/near.h", "int near_thing(int a);\n");
     script(p, "cd r; save");
-    /* the function of the included one twice: in one.h of zz it stands behind an include */
+    /* the included function occurs twice: in one.h of zz it follows an include */
     finds(p, "r/src/a.c", "#include <zz/one.h>\nint f(int a)\n{\n    return first_thing(a)@;\n}\n",
           "lib/zz/one.h:1 lib/aa/one.h:1");
     finds(p, "r/src/a.c", "#include <zz/one.h>\nint f(int a)\n{\n    return second_thing(a)@;\n}\n",
@@ -59,7 +58,7 @@ static void what_was_changed_together(void **state)
     file(p, "r/src/a.c", "int old;\n");
     script(p, "cd r; save");
     finds(p, "r/src/a.c", "int f = a_thing(@);\n", "lib/zz/c.c:1");
-    /* of a commit with many files nobody knows why they were changed */
+    /* a commit with many files relates none of them */
     script(p, "new s; for k in $(seq 40); do mkdir -p lib/zz src; echo > lib/zz/n$k; done");
     file(p, "s/lib/aa/c.c", text);
     script(p, "cd s; echo > first; git add first; git commit -q -m m");
@@ -158,7 +157,7 @@ static void what_is_called_comes_first(void **state)
           "#include \"mesh.h\"\n\nstatic int steps(mesh_cell *cell, int n)\n{\n"
           "    return mesh_advance(cell, n, @);\n}\n",
           "mesh.h:12 other.c:1 mesh.h:2");
-    /* nobody else defines names of the file's own, and keywords are none */
+    /* other files' definitions of the file's own names do not count; keywords are not names */
     finds(p, "r/a.c", "int f = tree_count(@);\n", "mesh.h:19 short.c:1 other.c:1");
     finds(p, "r/a.c", "int tree_count(int n)\n{\n    return n@;\n}\n",
           "short.c:1 mesh.h:19 other.c:1");
@@ -206,7 +205,7 @@ static void chunks_are_short_and_whole(void **state)
     hpc_buf_release(&text);
 }
 
-/* What is too long keeps the line that it was chosen for. */
+/* A shortened snippet keeps the line that it was chosen for. */
 static void within_a_budget(void **state)
 {
     place *p = *state;

@@ -1,12 +1,12 @@
 /*
- * Tests of infer/complete/context_path.c and of what a context does with a repository that is odd,
- * small, damaged or none: what is held back, and what is found all the same.
+ * Tests of infer/complete/context_path.c, and of contexts without a repository or with an unusual,
+ * small or damaged one: excluded files, and files that are still found.
  */
 #include "tests/complete/asking.h"
 
 /* ---- what is held back -------------------------------------------------------------------- */
 
-/* Everything says `secret_thing`; none of it may be told. */
+/* All files contain `secret_thing`; none may be returned. */
 static void nothing_outside_is_read(void **state)
 {
     place *p = *state;

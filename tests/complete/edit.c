@@ -1,7 +1,6 @@
 /*
- * edit.c: what an edit of one line costs in the middle of a context of 2,000 tokens: the
- * page that it stands in, and what stands between it and the place; with families that
- * show what follows first, not what follows.
+ * edit.c: the cost of a one-line edit within a context of 2,000 tokens: the page of the edit and
+ * the text between it and the cursor; with families that put the suffix first, not the suffix.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,8 +85,7 @@ static size_t line_at(const hpc_spot *d, int line)
     return at;
 }
 
-/* 140 lines before the place, 140 behind it: one in the middle of those before is edited, and then
- * one behind the place. */
+/* 140 lines before and after the cursor: edits a middle line before it, then one after it. */
 static void one_line_of_two_thousand_tokens(void **state)
 {
     enum { LINES = 140, EDITED = 70 };

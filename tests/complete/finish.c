@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/answer.c: how completions finish, by models that say what a test wants.
+ * Tests of infer/complete/answer.c: how completions finish, with models of chosen output.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -208,7 +208,7 @@ static void a_cancelled_one_says_so(void **state)
     end(&x);
 }
 
-/* More tokens than a budget, all of them new: it goes on until the function closes. */
+/* New text may exceed the token budget until the function closes. */
 static void a_long_text_gets_more_tokens(void **state)
 {
     enum { LINES = 280 };

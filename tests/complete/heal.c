@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/heal.c: which tokens are taken back, by every tokenizer, and what
- * completions are then: with the model that ships, greedy and drawn, with guesses and rules.
+ * Tests of infer/complete/heal.c: tokens removed before the cursor, for every tokenizer, and the
+ * completions with the pilot model, greedy and sampled, with speculation and grammars.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,8 +63,8 @@ static size_t bytes_of(const with *w, const int32_t *id, int64_t n)
     return sum;
 }
 
-/* Whether a token of the whole text holds the place in its middle, and begins in the place's line
- * within what the last three tokens before it stand for. */
+/* Does a token of the whole text contain the cursor, and start on its line within the last three
+ * tokens before it? */
 static bool is_cut(const with *w, const hpc_ids *whole, const hpc_ids *before, size_t at)
 {
     int64_t last = before->n < 3 ? before->n : 3;
@@ -197,7 +197,7 @@ static void test_the_rest_of_a_line(void **state)
         }
 }
 
-/* As many tokens as are wanted, none of which is owed alone. */
+/* The requested number of tokens, not counting tokens of required text only. */
 static void test_as_many_as_wanted(void **state)
 {
     hpc_spot d = place_in("a.c", LOOPS "    for (int i = 0; i < n; i+@\n        x[i] = 1;\n}\n");
@@ -249,7 +249,7 @@ static void test_guesses(void **state)
     hpc_completer_close(guessing);
 }
 
-/* A rule takes what comes behind the place, and what is owed comes before that. */
+/* A rule applies after the cursor; required text comes before that. */
 static void test_rules(void **state)
 {
     hpc_spot d = place_in("a.c", LOOPS "    #pragma omp paral@");
@@ -257,7 +257,7 @@ static void test_rules(void **state)
     hpc_complete_request r = asked(&d);
     hpc_completions out;
     bool complete;
-    int lel = 0; /* or the line goes on behind a backslash */
+    int lel = 0; /* or the line continues after a backslash */
     rule.kind = HPC_GRAMMAR_DIRECTIVE;
     rule.bare = true;
     r.rule = &rule;
@@ -274,7 +274,7 @@ static void test_rules(void **state)
     hpc_spot_close(&d);
 }
 
-/* Where nothing is owed, and where a text is to go on as it is, prompts are what they were. */
+/* Without required text, and for texts to be continued unchanged, prompts are unchanged. */
 static void test_what_stays(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/indent.c: completions get the file's tabs, levels and
- * margin, and are left alone where the file shows none.
+ * Tests of infer/complete/indent.c: completions adopt the file's tabs, indentation width and
+ * margin, and are not changed if the file shows none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void test_as_the_file(void **state)
     }
 }
 
-/* Whole lines that have been told are never told otherwise. */
+/* Complete lines that were emitted never change. */
 static void test_line_by_line(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 /*
  * Property test of infer/complete: a completion that passes the checks `complete` and `brackets`,
- * which --write asks for, leaves no bracket of the file open that was closed before, whatever the
- * model says.
+ * which --write requires, leaves no bracket open that was closed before, for any model.
  */
 #include <setjmp.h>
 #include <stdarg.h>

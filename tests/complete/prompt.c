@@ -1,6 +1,6 @@
 /*
- * Tests of infer/complete/prompt.c: each family's order of what comes before and
- * behind, other files, what is lost of long texts, and what an edit leaves as it was.
+ * Tests of infer/complete/prompt.c: each family's order of prefix and suffix, other files,
+ * truncation of long texts, and the parts that an edit does not change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void test_orders(void **state)
     shows(hpc_test_tokenizer("starcoder2.json", none), FILE_, 2,
           "<repo_name>o/n\n<file_sep>c.h\nint c(void);\n<file_sep>b.h\nint b(void);\n"
           "<file_sep>src/a.c\n<fim_prefix><fim_suffix>\n}\n<fim_middle>int f(int a) {\n  ");
-    /* nothing behind it is a file that ends here */
+    /* no suffix: the file ends here */
     shows(hpc_test_tokenizer("starcoder2.json", none), "int f(int a) {\n@\n \n", 0,
           "<file_sep>src/a.c\nint f(int a) {\n");
     shows(hpc_test_tokenizer("qwen2.json", qwen), FILE_, 1,
@@ -97,7 +97,7 @@ static void test_orders(void **state)
           "// b.h\nint b(void);\n// src/a.c\nint f(int a) {\n  ");
 }
 
-/* What ends a completion: all that is no text, by kind or by name. */
+/* Stop tokens: all that are not text, by kind or name. */
 static void test_stops(void **state)
 {
     (void)state;
@@ -155,8 +155,8 @@ static const char *behind(const hpc_buf *out, const char *mark)
     return at + strlen(mark);
 }
 
-/* What is nearest to the place, and whole lines of it where it begins; a quarter is for what
- * follows. */
+/* Keeps the text nearest to the cursor, in whole lines at its start; a quarter is for
+ * the suffix. */
 static void test_what_fits(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static int64_t common(const hpc_ids *a, const hpc_ids *b)
     return k;
 }
 
-/* Tokens behind which the prompts of a file and of an edited one differ. */
+/* Tokens after which the prompts of a file and of its edited version differ. */
 static void test_an_edit(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_an_edit(void **state)
     hpc_tokenizer_close(t);
 }
 
-/* Somebody types: what is shown begins somewhere else every so many tokens, and not for each. */
+/* While typing, the start of the prompt moves once per many tokens, not for each. */
 static void test_typing(void **state)
 {
     (void)state;

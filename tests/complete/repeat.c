@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/repeat.c: what of a completion says what follows it.
+ * Tests of infer/complete/repeat.c: completions that repeat the text after the cursor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,8 +62,8 @@ static void test_where_it_repeats(void **state)
     }
 }
 
-/* While it comes: what may become a repetition waits; what is one for certain ends it; and what was
- * said to be none stays none. */
+/* While streaming: a possible repetition is held back; a certain one ends the text; text once
+ * released stays released. */
 static void test_byte_by_byte(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * source.c: completions that repeat known code name who has it, those that do not have no source,
- * and what stands before the place counts as far as it should.
+ * source.c: attribution of completions that repeat known code, none for others, and the effect of
+ * the text before the cursor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -187,7 +187,7 @@ static void within_a_token(void **state)
     hpc_spot_close(&d);
 }
 
-/* In a comment it is no code. */
+/* Comments are not code. */
 static void in_a_comment(void **state)
 {
     bench *b = *state;

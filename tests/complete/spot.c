@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/spot.c: places, line ends, encodings, and the way back.
+ * Tests of infer/complete/spot.c: positions, line ends, encodings, and conversion back.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -141,8 +141,8 @@ static void test_where_it_ends(void **state)
     }
 }
 
-/* Byte by byte: once it is over it stays so, at the same place; and lines that were said to belong
- * to it are never taken back. When nothing comes any more, that is where it ends as well. */
+/* Byte by byte: once ended, the end stays in the same place, and lines that were accepted are never
+ * withdrawn. The end of input is also an end. */
 static void test_byte_by_byte(void **state)
 {
     (void)state;

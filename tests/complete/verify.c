@@ -1,5 +1,5 @@
 /*
- * Tests of infer/complete/verify.c: which completions sink, and what is said of them.
+ * Tests of infer/complete/verify.c: completions that are ranked lower, with their reasons.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static void test_brackets(void **state)
     hpc_spot_close(&d);
 }
 
-/* What the file lacks already counts against nobody, and may be made good. */
+/* Existing gaps of the file do not count against completions, and may be filled. */
 static void test_unfinished_files(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void test_the_compiler(void **state)
     assert_null(hpc_completion_incomplete(&c.item[2], HPC_STOP_LINE));
     assert_non_null(hpc_completion_incomplete(&c.item[2], HPC_STOP_BLOCK));
     hpc_completions_release(&c);
-    /* a header is missing: what it may declare is excused, what does not parse is not */
+    /* a header is missing: names that it may declare are excused, syntax errors are not */
     hpc_spot_close(&d);
     d = place_in("a.c", "#include \"missing.h\"\nvoid f(int n)\n{\n    @\n}\n");
     static const char *const loose[] = {"x = (n;", "x = thing(n);", NULL};
@@ -209,7 +209,7 @@ static void test_openmp(void **state)
     hpc_checker_close(checker);
 }
 
-/* What was made before an allocation failed is whole. */
+/* Results from before a failed allocation are complete. */
 typedef struct verified {
     hpc_spot spot;
     hpc_completions c;

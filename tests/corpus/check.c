@@ -1,4 +1,6 @@
-/* check.c: leaks planted in files and in a corpus are found, whatever was done to hide them. */
+/*
+ * check.c: detection of leaks planted in files and in a corpus, however they are disguised.
+ */
 #include "tests/corpus/sources.h"
 
 #include "tests/corpus/edits.h"

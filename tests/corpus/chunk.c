@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/chunk_*.c: what is written is read back, the same records give the same bytes,
- * and a file that is damaged, or made to mislead, is refused.
+ * Tests of corpus/chunk_*.c: round trips, deterministic bytes, and rejection of damaged or
+ * malicious files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

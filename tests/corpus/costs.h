@@ -1,5 +1,5 @@
 /*
- * costs.h: series of samples with a known truth: noise of several shapes on given levels.
+ * costs.h: series of samples with known levels and noise of several shapes.
  */
 #ifndef HPC_TESTS_CORPUS_COSTS_H
 #define HPC_TESTS_CORPUS_COSTS_H
@@ -9,8 +9,8 @@
 
 #include "corpus/perf_label.h"
 
-/* Each has the standard deviation asked for, but SPIKES, where that is of 19 samples of 20 and the
- * others are 8 times as far off. */
+/* Noise with the requested standard deviation. SPIKES: in 1 of 20 samples the deviation is 8 times
+ * as large. */
 typedef enum shape { NORMAL, STUDENT_4, SPIKES, SHAPES_N } shape;
 static const char *const shape_name[] = {"normal", "student-4", "spikes"};
 
@@ -40,7 +40,7 @@ static double roll_shape(dice *d, shape s)
     return s == SPIKES && fabs(roll(d)) > 1.96 ? 8 * x : x;
 }
 
-/* `runs` samples of each of n commits, level[k] (1 if NULL) times exp(noise). The values belong to
+/* `runs` samples for each of n commits: level[k] (NULL: 1) times exp(noise). The caller frees
  * *value. */
 static void make_costs(perf_samples *out, double **value, int64_t n, int64_t runs,
                        const double *level, double sd, shape s, dice *d)

@@ -1,6 +1,6 @@
 /*
- * edits.h: made-up programs of any length that look like those of people, and the edits by which
- * people (and thieves) make another file of one: names, comments, indentation, lines.
+ * edits.h: generates programs of any length that resemble real ones, and edits copies of them:
+ * names, comments, indentation, lines.
  */
 #ifndef HPC_TESTS_CORPUS_EDITS_H
 #define HPC_TESTS_CORPUS_EDITS_H
@@ -30,7 +30,7 @@ static inline bool chance(dice *d, double share)
     return roll_dice(d, 1u << 20) < share * (1u << 20);
 }
 
-/* Names of a program: few are frequent, many are rare. */
+/* Appends a name; few names are frequent, many are rare. */
 static inline void add_name(hpc_buf *b, dice *d)
 {
     static const char *const stem[] = {"flux", "rho",  "cell", "node", "mass", "grid",
@@ -127,7 +127,7 @@ static inline int by_hash(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct shingles, sorted; fewer tokens than one has are one. To be freed. */
+/* The distinct shingles, sorted; a text shorter than a shingle has one. The caller frees. */
 static inline uint64_t *shingle_set(int64_t *n, const corpus_code *c)
 {
     int64_t first = c->n < CORPUS_SHINGLE ? c->n - 1 : CORPUS_SHINGLE - 1, all = c->n - first;
@@ -141,7 +141,7 @@ static inline uint64_t *shingle_set(int64_t *n, const corpus_code *c)
     return set;
 }
 
-/* Jaccard's: what they have in common of what any has. */
+/* Jaccard similarity: size of the intersection relative to the union. */
 static inline double exact_similarity_of(const corpus_code *a, const corpus_code *b)
 {
     int64_t x_n, y_n, both = 0;
@@ -160,7 +160,7 @@ static inline int64_t code_tokens(const hpc_tokens *t)
     return n;
 }
 
-/* Replaces b: about `length` code tokens. */
+/* Replaces b with a program of about `length` code tokens. */
 static inline void make_program(hpc_buf *b, uint64_t seed, int64_t length)
 {
     dice d = {seed, 0};
@@ -176,7 +176,7 @@ static inline void make_program(hpc_buf *b, uint64_t seed, int64_t length)
 }
 
 typedef struct edit {
-    double rename, drop, insert, comment; /* shares: of names; of lines */
+    double rename, drop, insert, comment; /* fractions of names (rename) and of lines */
     bool reindent, licence;
 } edit;
 
@@ -188,7 +188,7 @@ static inline bool is_keyword(const char *s, size_t n)
     return false;
 }
 
-/* The same name is renamed everywhere, or nowhere. */
+/* A name is renamed everywhere or nowhere. */
 static inline void add_renamed(hpc_buf *out, const char *line, size_t n, uint64_t seed, double rate)
 {
     for (size_t i = 0; i < n;) {
@@ -202,7 +202,7 @@ static inline void add_renamed(hpc_buf *out, const char *line, size_t n, uint64_
     }
 }
 
-/* Replaces out by an edited copy. */
+/* Replaces out with an edited copy. */
 static inline void edit_program(hpc_buf *out, const hpc_buf *from, const edit *e, uint64_t seed)
 {
     dice d = {seed, 1 << 20};

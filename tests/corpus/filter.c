@@ -56,7 +56,7 @@ static void test_utf8(void **state)
     assert_true(corpus_is_utf8("abc\xc3\xa4", 5));
 }
 
-/* Wherever something stands between plain bytes, in whole blocks and behind them. */
+/* Special bytes at any position among plain bytes, within whole blocks and after them. */
 static void test_utf8_places(void **state)
 {
     static const struct {
@@ -161,7 +161,7 @@ static void test_generated(void **state)
     assert_int_equal(reason_of("a.c", "const char *s = \"do not edit\";\n" CODE), HPC_REASON_KEPT);
 }
 
-/* Each phrase, as it is, in capitals, and at the very end of what is looked at. */
+/* Each phrase, unchanged, in capitals, and at the very end of the range searched. */
 static void test_phrases(void **state)
 {
     static const char *const phrases[] = {
@@ -230,7 +230,7 @@ static void test_minified(void **state)
     hpc_buf_release(&text);
 }
 
-/* Of 1000 tokens the numbers, before and behind the rest. */
+/* Numbers among 1000 tokens, before and after the others. */
 static void test_tables(void **state)
 {
     hpc_buf text = {0};

@@ -1,4 +1,6 @@
-/* find.c: the searches for words that are rarely there, against searches byte by byte. */
+/*
+ * find.c: searches for rare words, compared with byte-wise searches.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +20,7 @@ static const char *plainly(const char *text, size_t n, const char *word)
     return NULL;
 }
 
-/* Every length of text and every place in it, with near misses before and behind the word. */
+/* Every text length and position, with near misses before and after the word. */
 static void every_place(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
  * Tests of the harvest (corpus/harvest*.c, plan*.c, judge.c, work.c, merge.c) on repositories made
- * by the git program: the same bytes however it was done, every reason, and what goes wrong.
+ * by the git program: the same bytes in every way of running, every reason, and errors.
  */
 #include "tests/corpus/harvesting.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of going on with a harvest (corpus/harvest.c, work.c): wherever it was stopped, whatever is
- * damaged or gone, and however many processes are at it, the bytes are those of one that was not.
+ * Tests of resuming a harvest (corpus/harvest.c, work.c): after any interruption, with damaged or
+ * missing files and any number of processes, the bytes equal those of an undisturbed harvest.
  */
 #include "tests/corpus/harvesting.h"
 
@@ -56,7 +56,7 @@ static void test_stop_and_resume(void **state)
     release_work(w);
 }
 
-/* Of two repositories: "whole" to compare with, and "c", complete, to go on with. */
+/* From two repositories: "whole" to compare with, and "c", complete, to resume. */
 static void make_two(work **whole, work **w, place *p)
 {
     make_repositories(p, 2);
@@ -67,7 +67,7 @@ static void make_two(work **whole, work **w, place *p)
     (*w)->options.resume = true;
 }
 
-/* What was planned is harvested, although the branch has moved. */
+/* The planned files are harvested although the branch has moved. */
 static void test_moved(void **state)
 {
     place *p = *state;
@@ -90,7 +90,7 @@ typedef struct damage {
     const char *says;   /* the one warning; NULL: none */
 } damage;
 
-/* Of what is complete: everything is looked at, and made whole. */
+/* A complete corpus is checked completely and repaired. */
 static void test_repairs(void **state)
 {
     static const damage all[] = {
@@ -163,7 +163,7 @@ static void test_without_repositories(void **state)
     script(p, ": >c/corpus.db");
     run_well(w);
     assert_same(p, "whole", "c");
-    /* One that is needed is passed over, and what there was of it stays in the database. */
+    /* A repository that cannot be read is skipped, and its rows stay in the database. */
     script(p, "rm c/content/owner+r1/00000.chunk");
     assert_int_equal(run(w), 0);
     assert_noted(w, "owner/r1: ");

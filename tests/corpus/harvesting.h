@@ -1,5 +1,5 @@
 /*
- * harvesting.h: a harvest of made-up repositories into a folder of the test, with what it said.
+ * harvesting.h: harvests generated repositories into a test folder and records the warnings.
  */
 #ifndef HPC_TESTS_CORPUS_HARVESTING_H
 #define HPC_TESTS_CORPUS_HARVESTING_H
@@ -9,7 +9,7 @@
 
 enum { REPOSITORIES = 8 };
 
-typedef struct notes { /* warnings, one a line */
+typedef struct notes { /* warnings, one per line */
     hpc_buf text;
 } notes;
 

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/licence.c: SPDX tags, the words of licences, what headers say,
- * and which expressions a list covers.
+ * Tests of corpus/licence.c: SPDX tags, licence texts, header comments, and expressions that a
+ * list allows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static void test_words(void **state)
     expect_of_file("// Not the 9MIT License, the ZMIT License or the MIT Licenser", "");
 }
 
-/* A comment that begins in the first 8192 bytes counts, one that begins behind does not. */
+/* A comment that begins in the first 8192 bytes counts; a later one does not. */
 static void test_header(void **state)
 {
     static const char *const says[] = {

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/loops*.c: the loops of one text, which of them are the same, and loops.db and
- * loops.jsonl of a whole corpus.
+ * Tests of corpus/loops*.c: the loops of one text, deduplication, and loops.db and loops.jsonl of
+ * a corpus.
  */
 #include "tests/corpus/sources.h"
 
@@ -131,7 +131,7 @@ static void test_texts(void **state)
     hpc_buf_release(&lines);
 }
 
-/* Of the branches of an #if, the first has the say; both APIs are told apart. */
+/* The first branch of an #if decides; the APIs are distinguished. */
 static void test_choices(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_choices(void **state)
     hpc_buf_release(&lines);
 }
 
-/* What is too long, too deep or has no end is counted only. */
+/* Loops that are too long, too deep or without an end are only counted. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -433,7 +433,7 @@ static void test_damage(void **state)
     hpc_buf_release(&db);
 }
 
-/* A corpus with a damaged chunk: an error with the file's name, and nothing is left behind. */
+/* A damaged chunk gives an error that names the file, and no output files. */
 static void test_damaged_corpus(void **state)
 {
     place *p = *state;

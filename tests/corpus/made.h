@@ -1,5 +1,5 @@
 /*
- * made.h: performance histories that tests make: commits are numbers.
+ * made.h: performance histories for tests; commits are numbers.
  */
 #ifndef HPC_TESTS_CORPUS_MADE_H
 #define HPC_TESTS_CORPUS_MADE_H
@@ -29,7 +29,7 @@ static inline void add(perf_db *d, int commit, int parent, int64_t time)
         perf_db_add_commit(d, id_of(id, commit), parent ? id_of(above, parent) : NULL, time), 0);
 }
 
-/* `product` tells what it was built to; 0: the build failed. */
+/* Adds a build; `product` identifies its result; 0: the build failed. */
 static inline void add_build(perf_db *d, int commit, const char *command, const char *machine,
                              int product)
 {
@@ -43,7 +43,7 @@ static inline void add_build(perf_db *d, int commit, const char *command, const 
     assert_int_equal(perf_db_add_attempt(d, id_of(id, commit), &a), 0);
 }
 
-/* On machine "m": each run costs 0.01 % of `value` more than the one before. */
+/* Adds runs on machine "m"; each costs 0.01 % of `value` more than the previous one. */
 static inline void add_runs(perf_db *d, const char *command, const char *metric, int commit,
                             double value, int runs)
 {

@@ -1,4 +1,6 @@
-/* near.c, near_table.c: near-duplicates by planted edits, against exact similarity. */
+/*
+ * near.c: near-duplicates by planted edits, compared with exact similarity.
+ */
 #include "tests/corpus/edits.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * Tests of corpus/pack.c, pack_files.c, pack_order_all.c, pack_code.c and pack_pragma.c: a corpus
- * of made-up repositories as shards, the same for any number of threads and wherever it was
- * stopped; what does not fit together is refused.
+ * of generated repositories as shards, independent of threads and interruptions; inconsistent
+ * options are errors.
  */
 #include "tests/corpus/sources.h"
 
@@ -169,7 +169,7 @@ static double value(const opened_set *o, const char *column, int64_t i)
     return hpc_shards_value(o->s, hpc_shards_column(o->s, column), i);
 }
 
-/* Every file once, repositories together and named once, the solver behind what it includes. */
+/* Every file once, repositories contiguous and named once, the solver after its includes. */
 static void test_documents(void **state)
 {
     place *p = *state;
@@ -356,7 +356,7 @@ static void test_loops_of_another_corpus(void **state)
     refuses(&j, HPC_E_ARG, "was built from a different corpus");
 }
 
-/* ---- stopping and going on ------------------------------------------------------------------ */
+/* ---- stopping and resuming ------------------------------------------------------------------- */
 
 static void stop_at(void *user, const char *text, size_t n)
 {
@@ -384,7 +384,7 @@ static void test_stopping(void **state)
     j.o.progress = NULL;
     run_well(&j);
     assert_same(p, "a", "b");
-    run_well(&j); /* of what is complete */
+    run_well(&j); /* of a complete data set */
     assert_same(p, "a", "b");
 }
 

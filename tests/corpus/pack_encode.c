@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/pack_fim.c and pack_encode.c: the shares of what is filled in the middle, the
- * places of the cuts, and marks in our tokenizer and in those of other models.
+ * Tests of corpus/pack_fim.c and pack_encode.c: fractions of FIM documents, positions of cuts, and
+ * marks in our tokenizer and in other models' tokenizers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,8 +240,8 @@ static void test_the_answer_is_found(void **state)
     close_bench(&b);
 }
 
-/* Llama puts a blank before a text: at the start of a document and before what precedes the gap,
- * not behind any other mark; and its begin token before all. */
+/* Llama adds a blank at the start of a document and before the prefix, not after other marks; the
+ * begin token comes first. */
 static void test_blanks_of_llama(void **state)
 {
     (void)state;

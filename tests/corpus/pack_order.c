@@ -1,5 +1,5 @@
 /*
- * Tests of corpus/pack_scan.c and pack_order.c: what a file asks for, and that it comes after it.
+ * Tests of corpus/pack_scan.c and pack_order.c: dependencies of files, and their order.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * Tests of corpus/pack_change.c and pack_perf.c: the functions that commits of a real repository
- * changed, and a performance history of them as shards, without secrets and without what is held
- * out.
+ * Tests of corpus/pack_change.c and pack_perf.c: functions changed by commits of a real
+ * repository, and its performance history as shards, without secrets and held-out content.
  */
 #include "tests/corpus/sources.h"
 
@@ -246,7 +245,7 @@ static void test_a_history(void **state)
     "_0123456789abcdefghijABCDEFGHIJ012345"
 #define MARK "-----"
 
-/* The key begins before the function and goes on in it; the file before has one of its own. */
+/* The key begins before the function and continues in it; the previous version has its own key. */
 static const char leaky[] = "/* by jane@site.org */\nstatic const char *head = \"" MARK
                             "BEGIN RSA PRIVATE KEY" MARK "\\n\";\n"
                             "const char *rest(int n)\n{\n    /* ask john@site.org */\n"

@@ -1,4 +1,5 @@
-/* passage.c, sketch_read.c: the windows by which a text is recognised, samples of them, and keys.
+/*
+ * passage.c, sketch_read.c: windows that identify a text, samples of them, and keys.
  */
 #include "tests/corpus/sources.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/plan*.c and of what a harvest makes of repositories that cannot be listed, or not
- * to the end: damaged, cut off, or stopped.
+ * Tests of corpus/plan*.c and of harvesting repositories that cannot be listed completely:
+ * damaged, truncated, or stopped.
  */
 #include "tests/corpus/sources.h"
 
@@ -80,7 +80,7 @@ static void assert_noted(const work *w, const char *name, const char *part)
         fail_msg("\"%s\" does not say once \"%s\" of %s", w->notes.data, part, name);
 }
 
-/* What corpus.db says of a repository. */
+/* The repository's row in corpus.db. */
 static int stored(place *p, const char *folder, const char *name, const char *column)
 {
     char path[320], sql[128];
@@ -108,7 +108,7 @@ static void make_repositories(place *p, int commits)
 
 /* ---- damage ------------------------------------------------------------------------------ */
 
-/* HEAD's commit or tree is gone or damaged: failed, passed over, and tried again. */
+/* A missing or damaged commit or tree of HEAD fails the repository: skipped, and tried again. */
 static void damage_is_no_emptiness(void **state)
 {
     place *p = *state;
@@ -121,7 +121,7 @@ static void damage_is_no_emptiness(void **state)
         script(p, "cd r1; " GONE "gone HEAD; cd ../r2; f=$(file HEAD^{tree}); chmod u+w $f; "
                   "printf garbage >$f");
         run(w, 2);
-        assert_true(w->result.complete); /* of what there is */
+        assert_true(w->result.complete); /* of the existing objects */
         assert_noted(w, "owner/r1: ", "nothing of HEAD can be read: commit ");
         assert_noted(w, "owner/r2: ", "nothing of HEAD can be read: tree ");
         assert_true(w->result.kept_n > 0 && w->result.kept_n < whole->result.kept_n);
@@ -141,8 +141,8 @@ static void damage_is_no_emptiness(void **state)
     }
 }
 
-/* A folder or an older commit is lost: the rest is harvested, it is told again as long as there is
- * work, and resuming takes what was planned. */
+/* A folder or an older commit is lost: the rest is harvested, the loss is reported while there is
+ * work, and resuming uses the plan. */
 static void what_can_be_read_is_harvested(void **state)
 {
     place *p = *state;

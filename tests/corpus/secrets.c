@@ -1,5 +1,5 @@
 /*
- * Tests of corpus/secrets.c: what is masked, and what is left alone.
+ * Tests of corpus/secrets.c: texts that are masked, and texts that are not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static void test_credentials(void **state)
     expect("// task-force-of-many-words-and-more-words-and-more", NULL);
 }
 
-/* One of every shape: the head, how many characters at least behind it, and their end. */
+/* One of every shape: head, minimum number of characters after it, and end. */
 static void test_shapes(void **state)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /*
- * Recall of corpus/secrets.c on generated secrets: kinds that public scanners of secrets document,
- * each in the places where source files have them, with a floor for each kind.
+ * Recall of corpus/secrets.c on generated secrets: kinds documented by public secret scanners, at
+ * typical places in source files, with a minimum for each kind.
  *
- * With files as arguments it prints what is masked in them, which counts false positives.
+ * With files as arguments it prints what is masked in them, to count false positives.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* shingle.c: signatures, exact similarity, windows and sorting, against plain definitions. */
+/*
+ * shingle.c: signatures, exact similarity, windows and sorting, compared with plain definitions.
+ */
 #include "tests/corpus/edits.h"
 
 #include <math.h>
@@ -184,7 +186,7 @@ static uint64_t window_of(const hpc_tokens *t, int64_t last)
     return hpc_mix(sum);
 }
 
-/* At every length, so that those made eight at a time and the rest behind them are all there. */
+/* At every length, to cover groups of eight and the remainder. */
 static void shingles_are_windows(void **state)
 {
     (void)state;

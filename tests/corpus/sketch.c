@@ -1,4 +1,6 @@
-/* sketch*.c, held_list.c: what a sketch holds, finds, refuses, and survives. */
+/*
+ * sketch*.c, held_list.c: contents of a sketch, lookups, rejected files, and failures.
+ */
 #include "tests/corpus/sources.h"
 
 #include "corpus/sketch.h"
@@ -468,7 +470,7 @@ static int open_bytes(const char *path, const hpc_buf *b, size_t n, bool seal)
         assert_int_equal(hpc_error_get()->code, rc);
         assert_non_null(strstr(hpc_error_get()->text, path));
         hpc_error_clear();
-    } else if (s) { /* what is accepted can be asked */
+    } else if (s) { /* an accepted sketch can be queried */
         ask_code(s, HELD_SEED);
     }
     hpc_sketch_close(s);

@@ -1,12 +1,12 @@
 /*
- * sources.h: repositories full of made-up code, for tests of the harvest.
+ * sources.h: repositories of generated code for tests of the harvest.
  */
 #ifndef HPC_TESTS_CORPUS_SOURCES_H
 #define HPC_TESTS_CORPUS_SOURCES_H
 
 #include "tests/git/repository.h"
 
-/* Different seeds share next to nothing; versions of one seed nearly all. */
+/* Code of different seeds has little in common; versions of one seed are nearly equal. */
 static inline void add_code(hpc_buf *b, uint32_t seed, uint32_t version, int functions)
 {
     hpc_buf_printf(b, "/* SPDX-License-Identifier: MIT */\n#include <math.h>\n\n");
@@ -46,8 +46,8 @@ static inline void write_code(place *p, const char *name, uint32_t seed, uint32_
     hpc_buf_release(&b);
 }
 
-/* Repository "rK", in `commits` commits: `files` files of its own, of which each commit changes a
- * third, but two it has from its third neighbour: too little to be of one cluster. */
+/* Writes repository "rK" with `commits` commits and `files` files; each commit changes a third of
+ * them. It shares two files with its third neighbour, too few to form a cluster. */
 static inline void write_repository(place *p, int number, int files, int commits)
 {
     char name[64], text[256];
@@ -57,7 +57,7 @@ static inline void write_repository(place *p, int number, int files, int commits
         for (int k = c == 0 ? 0 : c % 3; k < files; k += c == 0 ? 1 : 3) {
             int owner = (k == 9 || k == 19) && number >= 3 ? number - 3 : number;
             snprintf(name, sizeof name, "r%d/src/part%d/file%d.c", number, k / 20, k);
-            bool near = owner != number && k == 19; /* the other one is the same */
+            bool near = owner != number && k == 19; /* the other is equal */
             write_code(p, name, (uint32_t)(owner * 10000 + k), (uint32_t)(near ? 1000 + c : c));
         }
         snprintf(text, sizeof text, "cd r%d; save", number);

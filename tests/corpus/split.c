@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/split.c: over random corpora, nothing close is used on both sides of a split; and
- * what a cluster is, how shares are met, and who takes the place of what is taken out.
+ * Tests of corpus/split.c: over random corpora, no similar files are used in two splits; clusters,
+ * fractions, and replacement of removed items.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,7 +196,7 @@ static void test_clusters(void **state)
     assert_true(are_together(100, 90, 5)); /* a fork */
 }
 
-/* Files that are everywhere bind nobody, however many they are. */
+/* Files in all repositories do not connect them, however many there are. */
 static void test_boilerplate(void **state)
 {
     (void)state;

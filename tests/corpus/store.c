@@ -1,6 +1,6 @@
 /*
- * Tests of corpus/store.c and corpus/corpus.c: rows written are rows read; the same rows give the
- * same bytes; and a database or a chunk of somebody else is refused.
+ * Tests of corpus/store.c and corpus/corpus.c: round trips of rows, deterministic bytes, and
+ * rejection of foreign databases and chunks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,7 +218,7 @@ static void test_same_bytes(void **state)
     assert_same_file(a, b);
 }
 
-/* ---- what is refused ----------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void tamper(const char *folder, const char *sql)
 {
@@ -316,7 +316,7 @@ static void test_absent_and_damaged(void **state)
         hpc_error_clear();
         b.data[at] = (char)(b.data[at] ^ 1 << k % 8);
     }
-    assert_true(refused > rounds / 4); /* what is cut short, at least */
+    assert_true(refused > rounds / 4); /* at least the truncated ones */
     hpc_buf_release(&b);
 }
 

@@ -1,7 +1,7 @@
 /*
- * attention.c: attention on every instruction set against softmax in double,
- * and its gradient against central differences of that: several sequences,
- * masks, grouped heads, pages; the same bits however a query is computed.
+ * attention.c: attention on every instruction set compared with softmax in double, and its
+ * gradient with central differences: several sequences, masks, grouped heads, pages; equal bits in
+ * every way to compute a query.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ static int64_t pages_per_sequence(const problem *c)
 
 static hpc_attention_args args_of(hpc_test_heap *h, const problem *c)
 {
-    int64_t rows = c->start[c->sequences] + 3, pages; /* the last ones belong to nobody */
+    int64_t rows = c->start[c->sequences] + 3, pages; /* the last ones are in no sequence */
     hpc_attention_args a = {.len = hpc_test_absent(),
                             .pages = hpc_test_absent(),
                             .attr = {c->scale, c->causal, c->window}};
@@ -288,8 +288,8 @@ static void same_row(const problem *c, const hpc_attention_args *all, int64_t ro
                         (float *)one->lse.data + (size_t)mine * heads, heads * sizeof(float));
 }
 
-/* A prompt at once, and its last query alone over pages: the same bits; and the same again when
- * another sequence runs beside it. */
+/* A whole prompt, its last query alone over pages, and the latter with another sequence in the run:
+ * the same bits. */
 static void decode_and_prompt(const problem *of, const char *isa)
 {
     hpc_test_heap h = {0};
@@ -347,7 +347,7 @@ static void decode_equals_prompt(void **state)
                                   *isa);
 }
 
-/* Fewer sequences than there is room for: what lies behind the count is not looked at. */
+/* Fewer sequences than capacity: entries after the count are not read. */
 static void ragged_start(void **state)
 {
     static const int32_t count[] = {2};

@@ -1,6 +1,6 @@
 /*
- * dtype.c: the table of element types, and conversions: every bf16 and f16
- * pattern, and roundings against arithmetic in double.
+ * dtype.c: the table of element types, and conversions: every bf16 and f16 pattern, and rounding
+ * compared with arithmetic in double.
  */
 #include <setjmp.h>
 #include <stdarg.h>

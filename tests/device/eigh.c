@@ -1,7 +1,6 @@
 /*
- * eigh.c: eigenvalues and eigenvectors of matrices that are hard in different
- * ways, by every instruction set and by the reference: bounds, order, signs,
- * known spectra, and what happens to a matrix beside one that is not finite.
+ * eigh.c: eigenvalues and eigenvectors of difficult matrices, by every instruction set and the
+ * reference: bounds, order, signs, known spectra, and a batch with one matrix that is not finite.
  */
 #include "tests/device/kernels.h"
 

@@ -1,7 +1,7 @@
 /*
- * head_loss.c: the fused head and cross-entropy on every instruction set
- * against logits in double, and its gradient against central differences:
- * ignored and bad targets, large logits, raggedness, accumulation, bits.
+ * head_loss.c: the fused head and cross-entropy on every instruction set compared with logits in
+ * double, and its gradient with central differences: ignored and invalid targets, large logits,
+ * ragged rows, accumulation, bits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

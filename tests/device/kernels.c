@@ -1,6 +1,6 @@
 /*
- * kernels.c: the pointwise CPU kernels: activations and their gates, dropout,
- * binary, scale, copy, fill and nop; and what their selectors refuse.
+ * kernels.c: the pointwise CPU kernels: activations and gates, dropout, binary, scale, copy, fill
+ * and nop; and errors of their selectors.
  */
 #include "tests/device/kernels.h"
 
@@ -84,7 +84,7 @@ static hpc_tensor shaped(hpc_test_heap *h, const form *f, hpc_dtype d, uint32_t 
     return t;
 }
 
-/* What is not live stays as it was. */
+/* Elements that are not live stay unchanged. */
 static double *expect(hpc_test_heap *h, const hpc_tensor *like)
 {
     int64_t n = hpc_tensor_n(like);
@@ -134,7 +134,7 @@ static void act_case(const form *f, hpc_dtype d, int act)
     }
     check(&(kernel_case){"act", select_act, &a, 1, 3e-7, {y}});
     check(&(kernel_case){"act_grad", select_act_grad, &g, 1, 3e-6, {dx}});
-    /* In place: what is dead is not compared. */
+    /* in place: dead elements are not compared */
     for (int64_t i = 0; i < hpc_tensor_n(&x); i++)
         if (!live_at(&x, i)) y[i] = dx[i] = NAN;
     if (d == HPC_BF16) {

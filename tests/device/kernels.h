@@ -1,7 +1,6 @@
 /*
- * kernels.h: one launch checked as every kernel must stand it: on each
- * instruction set, the same bits by 1, 2 and 7 workers, and results near those
- * that the test computed in double.
+ * kernels.h: checks one kernel launch on every instruction set: equal bits with 1, 2 and 7
+ * workers, and results near those that the test computed in double.
  */
 #ifndef HPC_TESTS_DEVICE_KERNELS_H
 #define HPC_TESTS_DEVICE_KERNELS_H
@@ -23,13 +22,13 @@ typedef struct kernel_case {
     const char *what;
     hpc_test_select *select;
     void *args;       /* operands first, outputs before inputs */
-    int outputs;      /* compared, and set back before each launch */
-    double tolerance; /* times 1 + |wanted|; bf16 outputs are allowed their rounding besides */
-    /* By output and element. HUGE_VAL: infinity; NAN: not compared. NULL: only the bits. */
+    int outputs;      /* compared, and restored before each launch */
+    double tolerance; /* relative to 1 + |wanted|, plus rounding for bf16 outputs */
+    /* By output and element. HUGE_VAL: infinity; NAN: not compared. NULL: compare bits only. */
     const double *want[OUTPUTS_MOST];
 } kernel_case;
 
-/* The wanted value of an element that must still be the NaN pattern it was created with. */
+/* Marks an element that must keep its initial NaN pattern. */
 #define UNTOUCHED (-0x1.5p999)
 
 static inline bool as_wanted(const kernel_case *c, const hpc_tensor *t, double got, double want)
@@ -57,7 +56,7 @@ static inline void compare(const kernel_case *c, const char *isa, int output, co
     hpc_free(got);
 }
 
-/* Launches by `workers`, from what the outputs hold in `before`; compares bits with `first`. */
+/* Launches with `workers` on outputs restored to `before`; compares bits with `first`. */
 static inline void launch_once(const kernel_case *c, const char *isa, int workers,
                                const hpc_tensor *before, const hpc_tensor *first)
 {
@@ -93,14 +92,14 @@ static inline void check(const kernel_case *c)
             for (int k = 0; i == 0 && k < c->outputs; k++) first[k] = hpc_test_twin(&h, out + k);
         }
     }
-    /* As it was found, for the next case. */
+    /* restore for the next case */
     for (int k = 0; k < c->outputs; k++)
         if (out[k].data) memcpy(out[k].data, before[k].data, hpc_tensor_bytes(out + k));
     hpc_test_heap_free(&h);
 }
 
-/* The launch, or its selection, fails on every instruction set with just this text; %s stands for
- * the set. */
+/* Asserts that selection or launch fails on every instruction set with this text; %s stands for the
+ * set. */
 static inline void check_fails(hpc_test_select *select, const void *args, int code,
                                const char *format)
 {
@@ -147,7 +146,7 @@ static inline hpc_tensor ragged(hpc_tensor t, int dim, const int32_t *count)
     return t;
 }
 
-/* Whether element i is live, by the definition. */
+/* Is element i live, by definition? */
 static inline bool live_at(const hpc_tensor *t, int64_t i)
 {
     int64_t inner = 1;

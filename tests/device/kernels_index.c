@@ -1,6 +1,5 @@
 /*
- * kernels_index.c: the CPU kernels that move rows by index: gather, scatter
- * and route.
+ * kernels_index.c: the CPU kernels that move rows by index: gather, scatter and route.
  */
 #include "tests/device/kernels.h"
 
@@ -207,7 +206,7 @@ static void failures(void **state)
         check_fails(select_scatter, &s, HPC_E_ARG, "scatter: index 4 at 2 is past the 4 rows");
         assert_memory_equal(rows.data, before.data, hpc_tensor_bytes(&rows));
     }
-    s.index = ragged(index, 0, two); /* what is dead is not looked at */
+    s.index = ragged(index, 0, two); /* dead indices are not read */
     assert_int_equal(hpc_test_launch(select_scatter, NULL, 2, &s), 0);
     check_fails(select_route, &r, HPC_E_ARG, "route: token 3 goes to group 9 of 5");
     ((int32_t *)index.data)[3] = ((int32_t *)index.data)[0] = 4;

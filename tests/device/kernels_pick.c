@@ -1,6 +1,6 @@
 /*
- * kernels_pick.c: the CPU kernels that pick elements by index and spread them among zeros, against
- * what is computed here.
+ * kernels_pick.c: the CPU kernels that pick elements by index and spread them among zeros,
+ * compared with plain loops.
  */
 #include "tests/device/kernels.h"
 
@@ -14,7 +14,7 @@ static int select_spread(hpc_plan *p, const hpc_kernels *k, int workers, const v
     return k->spread(p, workers, args);
 }
 
-/* A list of all elements out of n of which i * step % 5 < keep holds, and `none` behind them. */
+/* Lists the elements i of n with i * step % 5 < keep, followed by `none`. */
 static hpc_tensor list(hpc_test_heap *h, int64_t n, int keep, int none)
 {
     int32_t *index = hpc_test_heap_alloc(h, (size_t)(n + none + 1) * sizeof *index);

@@ -1,6 +1,5 @@
 /*
- * kernels_reduce.c: the CPU kernels that reduce, and the updates of SGD and
- * AdamW.
+ * kernels_reduce.c: the CPU kernels of reductions, and of the SGD and AdamW updates.
  */
 #include "tests/device/kernels.h"
 

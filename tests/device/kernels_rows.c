@@ -1,6 +1,5 @@
 /*
- * kernels_rows.c: the CPU kernels that treat rows as a whole: norms, their
- * gradients, and rotary positions.
+ * kernels_rows.c: the CPU kernels on whole rows: norms, their gradients, and rotary positions.
  */
 #include "tests/device/kernels.h"
 

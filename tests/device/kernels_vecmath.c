@@ -1,6 +1,6 @@
 /*
- * kernels_vecmath.c: the kernels' mathematical functions against libm in
- * double, over all magnitudes and at the ends.
+ * kernels_vecmath.c: the kernels' mathematical functions compared with libm in double, over all
+ * magnitudes and at the limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void accuracy(void **state)
 static void ends(void **state)
 {
     (void)state;
-    float any = vec_sigmoid(NAN); /* what it is multiplied by is NaN, too */
+    float any = vec_sigmoid(NAN); /* its factor is NaN */
     assert_true(any >= 0 && any <= 1);
     for (int i = 0; i < FUNCTION_N; i++)
         if (functions[i].f != vec_sigmoid) assert_true(isnan(functions[i].f(NAN)));

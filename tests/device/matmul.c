@@ -1,7 +1,7 @@
 /*
- * matmul.c: products on every instruction set against sums in double: shapes
- * off every tile, transpositions, dtypes, epilogues, raggedness, packed
- * weights; and the same bits however many workers and rows there are.
+ * matmul.c: products on every instruction set compared with sums in double: shapes off every tile,
+ * transposition, dtypes, epilogues, ragged rows, packed weights; equal bits for any number of
+ * workers and rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,8 +34,8 @@ static void shapes(void **state)
     check(&(product){.m = 3, .n = 40, .k = 0, .adds = true});
 }
 
-/* What all workers compute together: parts of b, strips of rows and their ends; sums that go on in
- * y from part to part, and those that have no room there. */
+/* Cooperative computation: parts of b, strips of rows and their ends; sums that continue in y from
+ * part to part, and sums that do not fit there. */
 static void large(void **state)
 {
     static const hpc_dtype weight[] = {HPC_F32, HPC_BF16, HPC_F16, HPC_Q8_0, HPC_Q4_K};
@@ -107,8 +107,8 @@ static void large(void **state)
         check(&(product){.batch = 2, .m = 110, .n = 390, .k = k, .adds = k != 1030});
 }
 
-/* What is said to be touched behind the first meeting is not looked at before: another worker may
- * still be writing it. */
+/* Operands marked as touched after the first barrier are not read before it: another worker may
+ * still write them. */
 static void late(void **state)
 {
     static const product cases[] = {{.m = 110, .n = 530, .k = 1300, .pre = true, .bias = PLAIN},
@@ -207,7 +207,7 @@ static void check_extremes(hpc_test_heap *h, const hpc_matmul_args *a)
     }
 }
 
-/* bf16 whose magnitudes have nothing to do with each other, and those at the edges of it. */
+/* bf16 numbers of unrelated magnitudes, and of extreme ones. */
 static void magnitudes(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void magnitudes(void **state)
     }
 }
 
-/* Factors of f32 that count rounded, beside each other and beside bf16. */
+/* f32 operands that are rounded, together with each other and with bf16. */
 static void halves(void **state)
 {
     static const int64_t ms[] = {1, 9, 50, 33}, ns[] = {17, 64, 31, 90}, ks[] = {300, 64, 7, 515};
@@ -359,7 +359,7 @@ static void panels(void **state)
     }
 }
 
-/* A row's bits do not depend on the rows beside it. */
+/* A row's bits do not depend on other rows. */
 static void batch_invariance(void **state)
 {
     static const hpc_dtype types[] = {HPC_F32,  HPC_BF16, HPC_Q4_K, HPC_F32,  HPC_F32,

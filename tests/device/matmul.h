@@ -1,6 +1,6 @@
 /*
- * matmul.h: products by a kernel of every instruction set against sums in double, and the same bits
- * however many workers there are.
+ * matmul.h: compares matrix products of every instruction set with sums in double, and bits for
+ * different numbers of workers.
  */
 #ifndef HPC_TESTS_DEVICE_MATMUL_H
 #define HPC_TESTS_DEVICE_MATMUL_H
@@ -33,7 +33,7 @@ typedef struct product {
     hpc_dtype y, a, b;
     int act, bias, ragged;
     bool pre, residual, adds, halves, symmetric, int8;
-    bool wide;    /* factors of 60 binades */
+    bool wide;    /* operands span 60 binades */
     double alpha; /* 0: 1 */
     int32_t live[4];
 } product;
@@ -56,13 +56,13 @@ static inline hpc_tensor panels_of(hpc_test_heap *h, const hpc_tensor *plain)
     return pack.y;
 }
 
-/* Of i8, some are as large as they can be. */
+/* Draws a tensor; some i8 elements have the largest magnitude. */
 static inline void drawn(hpc_tensor *t, uint32_t seed)
 {
     hpc_test_tensor_draw(t, seed, t->dtype == HPC_I8 ? 70 : 1);
 }
 
-/* Times powers of two from 2^-30 to 2^30. */
+/* Scales elements by powers of two from 2^-30 to 2^30. */
 static inline void widened(hpc_test_heap *h, hpc_tensor *t)
 {
     double *x = hpc_test_tensor_doubles(h, t);
@@ -72,7 +72,7 @@ static inline void widened(hpc_test_heap *h, hpc_tensor *t)
     hpc_test_tensor_set(t, x);
 }
 
-/* Arguments with every input drawn, and b as it is before packing. */
+/* Arguments with all inputs drawn; *b is b before packing. */
 static inline hpc_matmul_args args_of(hpc_test_heap *h, const product *c, hpc_tensor *b)
 {
     int64_t batch = c->batch, b_batch = c->shared_b ? 0 : batch;
@@ -126,7 +126,7 @@ static inline double act_of(double x, int act)
 }
 
 typedef struct wanted {
-    double *y, *pre, *size; /* size: of what was added up, for the error's bound */
+    double *y, *pre, *size; /* size: sum of magnitudes, for the error bound */
 } wanted;
 
 static inline void halve(double *x, int64_t n)
@@ -145,7 +145,7 @@ static inline bool fixes(const product *c, const char *isa)
     return hpc_test_fixes(isa) && c->a == HPC_BF16 && c->b == HPC_BF16 && !c->panel;
 }
 
-/* Rows to integers of at most 127 with a factor for each 32. */
+/* Rounds rows to integers of magnitude at most 127 with a scale for each 32. */
 static inline void round_rows(double *x, int64_t n)
 {
     for (int64_t at = 0; at < n; at += 32) {
@@ -202,7 +202,7 @@ static inline wanted reference(hpc_test_heap *h, const product *c, const hpc_mat
     return w;
 }
 
-/* Beyond the live rows there is nothing to compare. */
+/* Number of live rows; rows beyond them are not compared. */
 static inline int64_t rows_live(const product *c, int64_t e)
 {
     return c->ragged && !c->trans_a ? c->live[e] : c->m;
@@ -239,7 +239,7 @@ static inline void same_live_bits(const product *c, const hpc_tensor *x, const h
 
 static inline void check(const product *c)
 {
-#if defined(__SANITIZE_THREAD__) /* takes minutes with more than there are cores */
+#if defined(__SANITIZE_THREAD__) /* takes minutes with more workers than cores */
     static const int workers[] = {1, 2, 3};
 #else
     static const int workers[] = {1, 2, 7};

@@ -1,6 +1,6 @@
 /*
- * matmul_bytes.c: products of integers on every instruction set: rows rounded to 8 bits times block
- * formats, and i8 by i8, to the last bit.
+ * matmul_bytes.c: integer products on every instruction set, exact to the last bit: rows rounded
+ * to 8 bits times block formats, and i8 by i8.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void integers(void **state)
                      .adds = true});
 }
 
-/* What is not a number stays visible. */
+/* NaN and infinity stay visible. */
 static void integers_keep_what_is_not_finite(void **state)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};

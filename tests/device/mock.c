@@ -1,7 +1,6 @@
 /*
- * mock.c: planted faults are found: a host dereference, a missing fence, a
- * read of an unwritten value, an aliased output, a value whose memory was given
- * away.
+ * mock.c: detection of planted faults: a host dereference, a missing fence, a read of an unwritten
+ * value, an aliased output, a use of released memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +128,7 @@ static void unwritten_value(void **state)
     test_fails(hpc_device_fence(t.d), HPC_E_FAULT, "where nothing was written");
     launch_add(&t, HPC_COMPUTE, tensor(t.y, 2), tensor(t.x, 1), tensor(t.x, 1));
     test_fails(hpc_device_fence(t.d), HPC_E_FAULT, "forward[0] #3 binary");
-    test_ok(hpc_device_fence(t.d)); /* told once */
+    test_ok(hpc_device_fence(t.d)); /* reported once */
     close_mock(&t);
 }
 
@@ -175,7 +174,7 @@ static void outside_of_memory(void **state)
     close_mock(&t);
 }
 
-/* Through the executor: an input that nobody wrote, named by its instruction. */
+/* An input that was never written, named by its instruction. */
 static void forgotten_input(void **state)
 {
     (void)state;
@@ -196,7 +195,7 @@ static void forgotten_input(void **state)
     hpc_program_free(p);
 }
 
-/* A fault ends computing, not the queues: what joins them is still told the first fault. */
+/* A fault stops computation, not the queues; later joins still report the first fault. */
 static void a_fault_before_a_join(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * open.c: opening and closing devices: what is refused and how, accounting of
- * memory, running out of it, and leaks that a close must not pass over.
+ * open.c: opening and closing devices: errors, accounting of memory, out of memory, and leaks that
+ * close must report.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,7 +173,7 @@ static void free_foreign(hpc_device *d)
     hpc_device_free(d, &mine);
 }
 
-/* Whether `broken` ends its process by a failed assertion. */
+/* Does `broken` end its process by a failed assertion? */
 static bool aborts(void (*broken)(hpc_device *d))
 {
     int status = 0;

@@ -1,6 +1,6 @@
 /*
- * panel.c: PANEL16: where each number of a matrix lies, of all types, for whole panels
- * and the last one, and that each row comes back.
+ * panel.c: PANEL16: the position of each element for all types, in full panels and the last one,
+ * and round trips of rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 
 enum { ROWS = 37, BYTES = 1 << 17 };
 
-/* Of a block: how many numbers of 2 bytes lie in front of its words, or behind them (at). An
- * element of another type is one number. */
+/* By block format: 2-byte numbers before or after its pack units (at). An element of another type
+ * is one number. */
 static const struct {
     hpc_dtype dtype;
     int numbers, at;
@@ -70,7 +70,7 @@ static void each_byte_has_its_place(void **state)
                 memset(panels, 0xff, sizeof panels);
                 hpc_panel16(panels, rows, of[i].dtype, (int64_t)counts[c], of[i].k[j]);
                 check((int)i, of[i].k[j], counts[c], rows, panels);
-                assert_int_equal(panels[all], 0xff); /* and nothing behind */
+                assert_int_equal(panels[all], 0xff); /* and nothing after it */
             }
 }
 

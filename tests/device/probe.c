@@ -1,6 +1,6 @@
 /*
- * probe.c: that the probes do what they claim to count: their sums come out
- * right, for every instruction set that this CPU has.
+ * probe.c: the probes perform the operations that they count: their sums are right on every
+ * instruction set of this CPU.
  */
 #include <setjmp.h>
 #include <stdarg.h>

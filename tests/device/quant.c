@@ -1,7 +1,6 @@
 /*
- * quant.c: block formats: hand-derived bytes, blocks of random bits as the gguf
- * package reads them (tests/fixtures/make_quant.py), and the error of packing
- * relative to each block's range.
+ * quant.c: block formats: bytes derived by hand, random blocks as the gguf package reads them
+ * (tests/fixtures/make_quant.py), and the packing error relative to each block's range.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * ref.c: the reference kernels against values worked out by hand: each op with
- * its options, ragged extents, accumulation and errors. Products are in
- * ref_product.c, gradients in ref_grad.c.
+ * ref.c: the reference kernels compared with values computed by hand: each op with its options,
+ * ragged extents, accumulation and errors. Products are in ref_product.c, gradients in ref_grad.c.
  */
 #include "tests/device/small.h"
 

@@ -1,7 +1,6 @@
 /*
- * ref_grad.c: every gradient of the reference against central differences of
- * its forward kernel, for the scalar sum(weight * output); and the bits of both
- * for any number of workers.
+ * ref_grad.c: every gradient of the reference compared with central differences of its forward
+ * kernel, for the scalar sum(weight * output); equal bits of both for any number of workers.
  */
 #include "tests/device/small.h"
 

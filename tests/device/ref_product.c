@@ -1,6 +1,6 @@
 /*
- * ref_product.c: the reference product and its packing against products worked
- * out by hand or by three plain loops.
+ * ref_product.c: the reference product and its packing compared with results computed by hand or
+ * by three plain loops.
  */
 #include "tests/device/small.h"
 
@@ -71,7 +71,7 @@ static void matmul_batches(void **state)
     g.a = ragged(g.a, 1, depth), g.attr.trans_a = true, g.b = f64_of(b, 2, 2, 1);
     REF(matmul, &g); /* as [k,m]: the second matrix has one live row */
     assert_near(y, (double[]){4, 6, 10, 12}, 4, 0);
-    g.a.ragged = -1, g.b = ragged(g.b, 1, depth); /* the same when b says so */
+    g.a.ragged = -1, g.b = ragged(g.b, 1, depth); /* the same if b is ragged */
     memset(y, 0, sizeof y);
     REF(matmul, &g);
     assert_near(y, (double[]){4, 6, 10, 12}, 4, 0);

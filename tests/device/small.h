@@ -1,6 +1,6 @@
 /*
- * small.h: tensors over arrays of a test, and kernels run on them by several
- * workers, one after the other: for kernels that need no barrier.
+ * small.h: tensors over arrays, and kernels run by several workers one after the other, for
+ * kernels without a barrier.
  */
 #ifndef HPC_TESTS_DEVICE_SMALL_H
 #define HPC_TESTS_DEVICE_SMALL_H
@@ -17,7 +17,7 @@
 
 static const hpc_tensor absent = {.rank = -1, .ragged = -1};
 
-/* Extents end with the first 0; data is borrowed, whatever its constness. */
+/* A tensor; extents end at the first 0; data is borrowed and may be const. */
 static inline hpc_tensor over(hpc_dtype dtype, const void *data, int64_t e0, int64_t e1, int64_t e2,
                               int64_t e3)
 {
@@ -50,7 +50,7 @@ static inline hpc_tensor adding(hpc_tensor t)
     return t;
 }
 
-/* Runs what a selector planned as `workers` workers; the first failure, left recorded. */
+/* Runs a plan as `workers` workers; returns the first error and leaves it recorded. */
 static inline int run_plan(const hpc_plan *p, const void *args, int workers)
 {
     int first = 0;
@@ -72,7 +72,7 @@ static inline int run_plan(const hpc_plan *p, const void *args, int workers)
     return first;
 }
 
-/* Selects `op` of the reference for args and runs it by that many workers; its code into rc. */
+/* Selects `op` of the reference for args and runs it with `workers`; sets rc. */
 #define RUN_REF(rc, op, args, workers)                                                             \
     do {                                                                                           \
         hpc_plan plan_ = {0};                                                                      \
@@ -80,7 +80,7 @@ static inline int run_plan(const hpc_plan *p, const void *args, int workers)
         if (rc == 0) rc = run_plan(&plan_, (args), (workers));                                     \
     } while (0)
 
-/* The same, which must succeed; three workers, so that shares are uneven. */
+/* Asserts success; three workers give uneven shares. */
 #define REF(op, args)                                                                              \
     do {                                                                                           \
         int rc_;                                                                                   \

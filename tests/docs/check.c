@@ -1,6 +1,6 @@
 /*
- * check.c: tests of the documentation's tools: check.py rejects each fault planted in two small
- * pages and accepts the pages of this repository; render.py makes a site that stands alone.
+ * check.c: tests of the documentation tools: check.py rejects each fault planted in two small
+ * pages and accepts this repository's pages; render.py makes a self-contained site.
  */
 #include <setjmp.h>
 #include <stdarg.h>

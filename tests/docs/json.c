@@ -1,6 +1,6 @@
 /*
- * json.c: docs/json*.md lists the keys that the commands print on recorded inputs, no fewer and no
- * more; a key that the pages lack, a wrong type and a key that never appears are found.
+ * json.c: docs/json*.md lists exactly the keys that commands print on recorded inputs. The check
+ * finds a missing key, a wrong type and a key that never occurs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * byte_level_check.h: what holds for any byte-level tokenizer that opens, whatever is in its file;
- * for the fuzz targets. It encodes a fixed text and takes it back.
+ * byte_level_check.h: invariants of any byte-level tokenizer that opens, for the fuzz targets:
+ * encodes a fixed text and decodes it.
  *
- * Ids must be in range and both ways must work. The bytes must be the same, except where the file
- * itself asks for what changes text: NFC, removed parts, a space before it, tokens that eat spaces.
+ * Ids must be in range, and both directions must succeed. The bytes must be equal unless the file
+ * itself changes text: NFC, removed parts, an added space, tokens that strip spaces.
  */
 #ifndef HPC_TESTS_FUZZ_BYTE_LEVEL_CHECK_H
 #define HPC_TESTS_FUZZ_BYTE_LEVEL_CHECK_H
@@ -17,7 +17,7 @@ static const char byte_level_text[] =
     "for (int i = 0; i < 10; i++) {\n\ta[i] += 'x';  // caf\u00e9 \u4e2d\u6587\r\n}\n"
     "<|endoftext|> it's \u00bd \xff\xc0 \U0001f469\u200d\U0001f469  end";
 
-/* Nothing in the file takes parts of a text away or puts others in their place. */
+/* Does the tokenizer keep every byte of a text? */
 static inline bool byte_level_keeps(const hpc_tokenizer *t, const byte_level *b)
 {
     if (b->nfc || b->prefix_space || b->unknown >= 0) return false;
@@ -27,7 +27,7 @@ static inline bool byte_level_keeps(const hpc_tokenizer *t, const byte_level *b)
     for (int c = 0; c < 256; c++) {
         if (b->byte_id[c] < 0) return false;
     }
-    for (int64_t i = 0; i < b->added_n; i++) { /* a word that spells other bytes is ambiguous */
+    for (int64_t i = 0; i < b->added_n; i++) { /* a token that spells other bytes is ambiguous */
         const byte_added *a = &b->added[i];
         const byte_text *bytes = &b->bytes[a->id];
         if (a->lstrip || a->rstrip) return false;
@@ -37,7 +37,7 @@ static inline bool byte_level_keeps(const hpc_tokenizer *t, const byte_level *b)
     return true;
 }
 
-/* Closes it. */
+/* Checks and closes t. */
 static inline void byte_level_check(hpc_tokenizer *t)
 {
     const byte_level *b = t->state;

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: any bytes as a GGUF file. Of what passes, every value and tensor is found by its
- * name and read in full, and so are the configuration and the tokenizer, which encodes a text if it
- * opens; what is written of it again is read as the same.
+ * Fuzz target: any bytes as a GGUF file. If it opens, finds every value and tensor by name and
+ * reads it, reads the configuration and the tokenizer, encodes a text if the tokenizer opens, and
+ * checks that a rewritten file reads the same.
  */
 #include <stdlib.h>
 #include <string.h>

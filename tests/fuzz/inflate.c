@@ -1,8 +1,8 @@
 /*
- * Fuzz target: any bytes as a zlib stream, and what comes out, or the bytes themselves, as a delta.
+ * Fuzz target: any bytes as a zlib stream, and its output, or the bytes themselves, as a delta.
  *
- * The checksum would stop every mutation, so what was written counts also where it is wrong. Memory
- * is as long as the contract says and no longer.
+ * The checksum would reject every mutation, so output is used even if it is wrong. Buffers have
+ * exactly the size of the contract.
  */
 #include <stdlib.h>
 #include <string.h>

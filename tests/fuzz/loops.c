@@ -1,8 +1,8 @@
 /*
- * loops.c: fuzz target: any bytes as source code of every language: lexer,
- * functions, loops, directives and rendered samples.
+ * loops.c: fuzz target: any bytes as source code of every language: lexer, functions, loops,
+ * directives and rendered samples.
  *
- * The first byte chooses the language; the rest is the text.
+ * The first byte selects the language; the rest is the text.
  */
 #include "tests/fuzz/loops_check.h"
 

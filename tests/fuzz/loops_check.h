@@ -1,6 +1,6 @@
 /*
- * loops_check.h: what holds for the brackets, loops, directives and samples of any text at
- * all; for the fuzz target and for the tests that mutate texts.
+ * loops_check.h: invariants of brackets, loops, directives and samples of any text, for the fuzz
+ * target and for tests that mutate texts.
  */
 #ifndef HPC_TESTS_FUZZ_LOOPS_CHECK_H
 #define HPC_TESTS_FUZZ_LOOPS_CHECK_H
@@ -50,7 +50,7 @@ static inline void loops_check_pragma(const loops_check *c, int64_t i)
     hpc_assert(p->api == HPC_DIRECTIVE_OMP || p->api == HPC_DIRECTIVE_ACC);
 }
 
-/* What we write is one line, and reading it gives the same line and words. */
+/* A written directive is one line; reading it gives the same line and words. */
 static inline void loops_check_text(const loops_check *c, int64_t i)
 {
     hpc_buf once = {0}, twice = {0};
@@ -71,7 +71,7 @@ static inline void loops_check_text(const loops_check *c, int64_t i)
     hpc_loops_release(&l);
 }
 
-/* Parts follow each other, texts are never next to each other, and the loop is whole. */
+/* Parts are contiguous, two texts are never adjacent, and the loop is complete. */
 static inline void loops_check_render(const loops_check *c, int64_t i, size_t before, size_t after)
 {
     const hpc_loop *l = &c->l.item[i];
@@ -112,7 +112,7 @@ static inline void loops_check_brackets(const loops_check *c)
     hpc_brackets_release(&b);
 }
 
-enum { LOOPS_CHECK_SOME = 16 }; /* what is not linear in the text is looked at so often */
+enum { LOOPS_CHECK_SOME = 16 }; /* number of items for checks that are not linear in the text */
 
 static inline void loops_check_all(const char *text, size_t n, hpc_language language, bool fixed)
 {

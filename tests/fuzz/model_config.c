@@ -1,6 +1,6 @@
 /*
- * Fuzz target: any bytes as a config.json. Of what passes, the tensors are listed and counted, and
- * what is written of it is read again as the same.
+ * Fuzz target: any bytes as a config.json. If it is accepted, lists and counts the tensors, and
+ * checks that the rewritten file reads the same.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: any bytes as a packed model, with the hash that its head should have, or no mutated
- * head would be looked into. Of what passes, all is read: numbers, configuration, tokenizer, which
- * is used if it opens; and a program of it is lent its parameters, or refuses them in one line.
+ * Fuzz target: any bytes as a packed model, with a corrected hash of the header so that mutated
+ * headers are parsed. If it opens, reads everything: parameters, configuration, and the tokenizer,
+ * which is used if it opens. Parameters are lent to a program, or a one-line error results.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * passages.c: fuzz target: any bytes as a file of passages, its checksum and lexer made good, and
- * a text held against it.
+ * passages.c: fuzz target: any bytes as a passage index, with checksum and lexer corrected, and a
+ * text to look up.
  *
- * The first byte says how many of the last bytes are the text; the rest is the file.
+ * The first byte gives the number of final bytes that are the text; the rest is the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     hpc_passages_facts facts;
     if (n == 0) return 0;
     size_t text = data[0] < n - 1 ? data[0] : n - 1, bytes = n - 1 - text;
-    uint8_t *file = malloc(bytes + 1); /* of its own size, so that a step behind it is seen */
+    uint8_t *file = malloc(bytes + 1); /* exact size, so that a read past its end is detected */
     if (!file) abort();
     memcpy(file, data + 1, bytes);
     seal(file, bytes);

@@ -1,10 +1,10 @@
 /*
- * perf_change.c: fuzz target: two versions of two files, any text, and what infer/perf tells of the
- * way from one to the other: functions, features, reasons.
+ * perf_change.c: fuzz target: two versions of two files with any text, and infer/perf's functions,
+ * features and reasons for the change.
  *
- * It is the repository itself: what infer/perf asks of git is answered here, from the input. The
- * first byte names the files; versions follow, parted by bytes 0xff: of the first file before and
- * after, of the second before and after. An empty one is a file that is not there.
+ * It replaces the repository: calls of infer/perf to git are answered from the input. The first
+ * byte names the files. Versions follow, separated by bytes 0xff: the first file before and after,
+ * the second before and after. An empty version is a missing file.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * pragma_tree.c: fuzz target: any syntax tree that may come from the process of libclang, studied
- * as a file's: types, symbols and nodes by the bytes of the input, as wild as the wire lets them
- * pass.
+ * pragma_tree.c: fuzz target: any syntax tree that the libclang process may send: types, symbols
+ * and nodes come from the input, as far as the protocol accepts them.
  *
- * The text is always the same; loops lie where it has them, so that their directives are judged.
+ * The text is fixed. Loops are at its loops, so that their directives are judged.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Fuzz target: any bytes as a safetensors file. Of what passes, every tensor is found by its name,
- * and read in full.
+ * Fuzz target: any bytes as a safetensors file. If it opens, finds every tensor by name and reads
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /*
- * Fuzz target: any bytes as a shard. What passes validation is read in full: every document, every
- * token, every value.
+ * Fuzz target: any bytes as a shard. If it is valid, reads every document, token and value.
  *
- * Checksums would stop every mutation, so the input is tried as it is and then once more with all
- * of them put right.
+ * Checksums would reject every mutation, so the input is tried unchanged and with corrected
+ * checksums.
  */
 #include <stdlib.h>
 #include <string.h>

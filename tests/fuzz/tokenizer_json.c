@@ -1,5 +1,5 @@
 /*
- * Fuzz target: any bytes as a tokenizer.json. What opens is used (byte_level_check.h).
+ * Fuzz target: any bytes as a tokenizer.json. If it opens, it is used (byte_level_check.h).
  */
 #include "tests/fuzz/byte_level_check.h"
 

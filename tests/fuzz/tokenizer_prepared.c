@@ -1,6 +1,6 @@
 /*
- * Fuzz target: any bytes as a prepared tokenizer. What opens is used (byte_level_check.h), and what
- * does not says why in one line.
+ * Fuzz target: any bytes as a prepared tokenizer. If it opens, it is used (byte_level_check.h);
+ * otherwise there must be a one-line error.
  */
 #include "tests/fuzz/byte_level_check.h"
 

@@ -1,6 +1,6 @@
 /*
- * deflating.h: zlib streams made for tests, with any codes, so that every way of
- * decoding one is taken; and what they must inflate to.
+ * deflating.h: generates zlib streams with arbitrary codes, to cover every path of the decoder,
+ * and the text that they contain.
  */
 #ifndef HPC_TESTS_GIT_DEFLATING_H
 #define HPC_TESTS_GIT_DEFLATING_H
@@ -17,12 +17,12 @@
 enum { LITERALS = 286, DISTANCES = 30, FAR = 32768, MOST_BYTES = 1 << 18 };
 
 typedef struct stream {
-    uint8_t data[2 * MOST_BYTES]; /* deflated */
+    uint8_t data[2 * MOST_BYTES]; /* compressed */
     size_t n;
-    int hold_n; /* bits of the last byte */
+    int hold_n; /* bits used in the last byte */
     uint8_t text[MOST_BYTES];
     size_t text_n;
-    uint8_t length[LITERALS + 2 + DISTANCES + 2]; /* of the codes of a block */
+    uint8_t length[LITERALS + 2 + DISTANCES + 2]; /* code lengths of the current block */
     uint16_t code[LITERALS + 2 + DISTANCES + 2];
     uint64_t seed;
 } stream;
@@ -105,8 +105,8 @@ static inline void fixed_codes(stream *s)
     number_codes(s->code + 288, s->length + 288, 32);
 }
 
-/* Some of n symbols, `must` among them, with a code that leaves no bits without a meaning: leaves
- * of a tree are split until there is one for each. The deeper `lean` is, the longer they are. */
+/* Draws a complete prefix code for `some` of n symbols, `must` included, by splitting leaves of a
+ * tree. A larger `lean` gives longer codes. */
 static inline void draw_code(stream *s, uint8_t *length, int n, int some, int must, unsigned lean)
 {
     uint8_t depth[LITERALS + 2] = {0};
@@ -125,8 +125,8 @@ static inline void draw_code(stream *s, uint8_t *length, int n, int some, int mu
     }
 }
 
-/* Their lengths, as a block begins with them: of 13 symbols that say so, codes have 4 bits; of 6
- * others 5. */
+/* Writes code lengths as in a block's header. Of the symbols for lengths, 13 have codes of 4 bits
+ * and 6 of 5 bits. */
 static inline void put_lengths(stream *s, const uint8_t *length, int n)
 {
     static const uint8_t order[19] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -158,7 +158,7 @@ static inline void put_lengths(stream *s, const uint8_t *length, int n)
     }
 }
 
-/* Distances' codes come behind those of literals, wherever these end. */
+/* Codes of distances follow those of literals, wherever these end. */
 static inline void dynamic_begins(stream *s, bool last, int literals, int distances)
 {
     uint8_t all[LITERALS + DISTANCES + 4];
@@ -186,7 +186,7 @@ static inline void put_literal(stream *s, uint8_t byte)
     s->text[s->text_n++] = byte;
 }
 
-/* The symbol of a length or distance, how many bits follow it, and its least value. */
+/* Symbol of a length or distance, the number of bits that follow it, and its smallest value. */
 static inline int step_of(int n, int first, int *bits, int *least)
 {
     int k = 0;
@@ -214,7 +214,7 @@ static inline void put_copy(stream *s, int n, int far)
     for (; n > 0; n--, s->text_n++) s->text[s->text_n] = s->text[s->text_n - (size_t)far];
 }
 
-/* Symbols that the block has codes for, at random, to at least `n` bytes of text. */
+/* Writes random symbols that have codes, until the text has at least n bytes. */
 static inline void put_random(stream *s, size_t n)
 {
     for (size_t tries = 0; s->text_n < n && tries < 20 * n; tries++) {

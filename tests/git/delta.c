@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/delta.c: what deltas make, and what none may do.
+ * Tests of runtime/git/delta.c: results of deltas, and rejection of invalid ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/diff.c: what differs between two commits, as git itself tells it.
+ * Tests of runtime/git/diff.c: differences between two commits, compared with git's.
  */
 #include "tests/git/repository.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/export.c: a commit's files in a folder, as git checks them out.
+ * Tests of runtime/git/export.c: a commit's files in a folder, compared with a git checkout.
  */
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/index.c: paths of the index, as `git ls-files` tells them.
+ * Tests of runtime/git/index.c: paths of the index, compared with `git ls-files`.
  */
 #include <unistd.h>
 
@@ -90,7 +90,7 @@ static void reads_again_what_has_changed(void **state)
     assert_int_equal(hpc_git_read_index(&x, g), HPC_GIT_READ);
     int64_t version = x.version;
     assert_int_equal(x.n, 1);
-    x.paths.data[0] = 'X'; /* what it would put right if it read again */
+    x.paths.data[0] = 'X'; /* a second read would restore it */
     assert_int_equal(hpc_git_read_index(&x, g), HPC_GIT_READ);
     assert_string_equal(x.paths.data, "X");
     assert_int_equal(x.version, version);
@@ -131,7 +131,7 @@ static void put_index(place *p, const hpc_buf *b)
     put(p, "r/.git/index", b->data, b->n);
 }
 
-/* Paths that lead out, or to what git keeps for itself, are nobody's files. */
+/* Paths that leave the work tree or enter .git are ignored. */
 static void odd_paths_are_left_out(void **state)
 {
     place *p = *state;

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/inflate.c, inflate_decode.c, inflate_table.c and adler.c:
- * streams with any codes, cut and damaged; the room that is given; checksums.
+ * Tests of runtime/git/inflate.c, inflate_decode.c, inflate_table.c and adler.c: streams with any
+ * codes, truncated and damaged; output capacity; checksums.
  */
 #include "tests/git/inflating.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/inflate.c and inflate_table.c: what no stream may say.
+ * Tests of runtime/git/inflate.c and inflate_table.c: rejection of invalid streams.
  */
 #include "tests/git/inflating.h"
 

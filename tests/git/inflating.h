@@ -1,5 +1,5 @@
 /*
- * inflating.h: inflating what was made for a test, between guards.
+ * inflating.h: decompresses test streams between guard pages.
  */
 #ifndef HPC_TESTS_GIT_INFLATING_H
 #define HPC_TESTS_GIT_INFLATING_H
@@ -17,7 +17,8 @@ typedef struct reader {
     size_t n;
 } reader;
 
-/* From memory that ends where the stream does, into memory that is guarded behind the slack. */
+/* Decompresses from memory that ends with the stream into memory with a guard page
+ * after the slack. */
 static inline int inflate(reader *r, const uint8_t *data, size_t data_n, size_t room)
 {
     uint8_t *in = malloc(data_n + (data_n == 0));

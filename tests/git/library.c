@@ -1,6 +1,5 @@
 /*
- * library.c: libgit2 is opened by its name; what is not there, or is another library, is
- * said in one line.
+ * library.c: loading libgit2 by name; one-line errors for a missing or different library.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/list.c and set.c: the list of blobs against what the git
- * program tells, whatever the number of workers.
+ * Tests of runtime/git/list.c and set.c: the list of blobs compared with the git program's, for
+ * any number of workers.
  */
 #include "tests/git/listing.h"
 
@@ -74,7 +74,7 @@ static void lists_head_alone(void **state)
     assert_int_equal(x.l.commits_n, 1);
     for (int64_t k = 0; k < x.l.n; k++) assert_int_equal(x.l.entry[k].head, 1);
     done(&x);
-    script(p, "git -C a checkout -q one"); /* detached, and behind two tags */
+    script(p, "git -C a checkout -q one"); /* detached, and via two tags */
     x = listed(p, "a", 1, &head_only);
     char *text = shown(&x);
     assert_non_null(strstr(text, "lost.c 1 "));

@@ -1,5 +1,5 @@
 /*
- * listing.h: lists of blobs as tests look at them.
+ * listing.h: lists of blobs as text, for tests.
  */
 #ifndef HPC_TESTS_GIT_LISTING_H
 #define HPC_TESTS_GIT_LISTING_H
@@ -32,7 +32,7 @@ static inline const char *path_of(const listing *x, int64_t k)
     return x->l.paths.data + x->l.entry[k].path;
 }
 
-/* "PATH HEAD ID\n" of every entry, and the order that the header promises. */
+/* "PATH HEAD ID\n" for every entry; checks the order that the header promises. */
 static inline char *shown(const listing *x)
 {
     hpc_buf b = {0};

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/loose.c and store.c: loose objects as git writes
- * them at every level of compression, and damaged in every way; borrowed objects.
+ * Tests of runtime/git/loose.c and store.c: loose objects as git writes them at every compression
+ * level, damaged objects, and alternates.
  */
 #include "tests/git/repository.h"
 
@@ -182,7 +182,7 @@ static void objects_may_be_borrowed(void **state)
     script(p, "rm -rf a; for k in $(seq 20); do git init -q --bare e$k; "
               "[ $k = 1 ] || echo $PWD/e$((k-1))/objects >e$k/objects/info/alternates; done; "
               "echo $PWD/e12/objects >e1/objects/info/alternates");
-    hpc_git_close(opened(p, "c"));   /* what it borrowed from is gone: absent, but no error */
+    hpc_git_close(opened(p, "c"));   /* its alternate is gone: absent, without an error */
     hpc_git_close(opened(p, "e12")); /* a ring of twelve */
     rc = hpc_git_open(&g, in(p, "e20"));
     assert_refused(rc, HPC_E_UNSUPPORTED, "borrows");

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/open.c, pack.c, describe.c and name.c: what can be opened
- * and what it is; what cannot, with one clear line each.
+ * Tests of runtime/git/open.c, pack.c, describe.c and name.c: repositories that can be opened,
+ * their description, and clear one-line errors for others.
  */
 #include "tests/git/repository.h"
 
@@ -87,7 +87,7 @@ static void formats_are_told_apart(void **state)
     }
 }
 
-/* What the user has set does not matter, nor a file that is no configuration at all. */
+/* User settings and invalid configuration files are ignored. */
 static void settings_of_the_user_do_not_matter(void **state)
 {
     place *p = *state;

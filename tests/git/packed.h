@@ -1,5 +1,5 @@
 /*
- * packed.h: all objects of a repository, and how libgit2 alone reads them.
+ * packed.h: all objects of a repository, and a handle that uses libgit2 only.
  */
 #ifndef HPC_TESTS_GIT_PACKED_H
 #define HPC_TESTS_GIT_PACKED_H
@@ -8,7 +8,7 @@
 
 #include "runtime/git/priv.h"
 
-/* A handle that leaves all to libgit2. */
+/* A handle that uses libgit2 for everything. */
 static inline hpc_git *opened_plain(place *p, const char *name)
 {
     hpc_git *g = opened(p, name);

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/pack.c, pack_read.c and cache.c: objects of all kinds in
- * packs of all kinds are what libgit2 reads; handles, memory.
+ * Tests of runtime/git/pack.c, pack_read.c and cache.c: objects of all kinds in packs of all
+ * kinds, compared with libgit2; handles, memory.
  */
 #include "tests/git/packed.h"
 
@@ -171,7 +171,7 @@ static void the_cache_is_bounded(void **state)
             first = h;
         else
             git_held_release(h);
-        /* What is used stays, whatever else comes. */
+        /* Entries in use stay in the cache. */
         git_held *used = git_cache_get(c, &pack[1], 1);
         if (k >= 1) {
             assert_non_null(used);

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/pack_read.c: packs and indexes that are cut or damaged come
- * to the same end as with libgit2 alone, or to a better one where that crashes.
+ * Tests of runtime/git/pack_read.c: truncated or damaged packs and indexes give the same result as
+ * libgit2 alone, or an error where libgit2 crashes.
  */
 #include "tests/git/packed.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/resolve.c, commit.c and range.c: what a name means, and which commits a
- * range has, held against what the git program says.
+ * Tests of runtime/git/resolve.c, commit.c and range.c: resolution of names and commits of ranges,
+ * compared with the git program's.
  */
 #include "tests/git/repository.h"
 
@@ -201,7 +201,7 @@ static void ranges_of_a_thicket_are_gits(void **state)
     hpc_git_close(g);
 }
 
-/* Those that are left out are passed over to what stands before them. */
+/* Excluded commits are replaced by their nearest counted ancestors. */
 static void parents_are_the_nearest_that_count(void **state)
 {
     place *p = *state;
@@ -223,7 +223,7 @@ static void parents_are_the_nearest_that_count(void **state)
     hpc_git_close(g);
 }
 
-/* A shallow clone ends somewhere, and says where. */
+/* A shallow clone ends at a recorded boundary. */
 static void a_shallow_clone_is_cut(void **state)
 {
     place *p = *state;

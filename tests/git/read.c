@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/git/read.c and object.c: contents of blobs, and what is told
- * about those that are too large, absent or damaged; a repack under way.
+ * Tests of runtime/git/read.c and object.c: contents of blobs, reports of too large, missing or
+ * damaged ones, and a concurrent repack.
  */
 #include "tests/git/repository.h"
 
@@ -108,8 +108,7 @@ static void partial_clones_lack_blobs(void **state)
     hpc_git_close(g);
 }
 
-/* Every byte of a pack flipped in turn: whatever is damaged, what is read is what was committed,
- * or it is told. */
+/* Flips every byte of a pack: either the committed contents are read, or the damage is reported. */
 static void no_flipped_byte_goes_unseen(void **state)
 {
     place *p = *state;

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/git/recent.c: what the newest commits changed.
+ * Tests of runtime/git/recent.c: files changed by the newest commits.
  */
 #include "tests/git/repository.h"
 
@@ -77,7 +77,7 @@ static void notices_when_head_moves(void **state)
     script(p, LINE);
     hpc_git *g = opened(p, "r");
     assert_int_equal(hpc_git_recent(&c, g, 100, 3), HPC_GIT_READ);
-    c.item[0].age = 77; /* what it would put right if it read again */
+    c.item[0].age = 77; /* a second read would restore it */
     assert_int_equal(hpc_git_recent(&c, g, 100, 3), HPC_GIT_READ);
     assert_int_equal(c.item[0].age, 77);
     script(p, "cd r; git reset -q --hard HEAD~1");

@@ -1,6 +1,5 @@
 /*
- * repository.h: real repositories for tests, made by the git program in a folder
- * that goes away with the test.
+ * repository.h: real repositories made by the git program in a temporary folder.
  */
 #ifndef HPC_TESTS_GIT_REPOSITORY_H
 #define HPC_TESTS_GIT_REPOSITORY_H
@@ -18,11 +17,11 @@
 #include "tests/support/fault.h"
 
 typedef struct place {
-    char root[64]; /* every script begins here */
+    char root[64]; /* scripts start here */
     char path[256];
 } place;
 
-/* Independent of who runs it and where; dates are fixed, so ids are. */
+/* Independent of user and host; dates are fixed, so ids are. */
 #define GIT_SETTING                                                                                \
     "set -e; export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null HOME=\"$PWD\" "        \
     "GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a "                       \
@@ -83,7 +82,7 @@ static inline hpc_git *opened(place *p, const char *name)
     return g;
 }
 
-/* Without the waiting for the disk that hpc_file_save does. */
+/* Writes a file without the fsync of hpc_file_save. */
 static inline void put(place *p, const char *name, const void *data, size_t n)
 {
     FILE *f = fopen(in(p, name), "wb");
@@ -102,7 +101,7 @@ static inline void assert_refused(int rc, int code, const char *part)
     hpc_error_clear();
 }
 
-/* What a script wrote to a file, without its last line end. */
+/* Contents of a file without the final line end. */
 static inline char *text_of(place *p, const char *name)
 {
     hpc_buf b = {0};
@@ -122,7 +121,7 @@ static inline hpc_git_id id_of(const char *hex)
     return id;
 }
 
-/* The id that `git rev-parse WHAT` tells. */
+/* The id from `git rev-parse WHAT`. */
 static inline hpc_git_id parsed(place *p, const char *repository, const char *what)
 {
     char text[512];

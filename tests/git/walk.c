@@ -1,12 +1,12 @@
 /*
- * Tests of runtime/git/walk*.c and shallow.c: hostile and broken trees and histories, and
+ * Tests of runtime/git/walk*.c and shallow.c: malicious and broken trees and histories, and
  * stopping.
  */
 #include "tests/git/listing.h"
 
 /* ---- hostile trees ------------------------------------------------------------------------- */
 
-/* Trees that the program refuses to make, literally. $1: name; $2: mode. */
+/* Trees that the git program does not make, written literally. $1: name; $2: mode. */
 #define FORGE                                                                                      \
     "forge() { { printf '%s %s\\0' \"$2\" \"$1\"; perl -e 'print pack(\"H*\", shift)' $blob; } | " \
     "git hash-object -t tree --literally -w --stdin; }; "                                          \
@@ -189,7 +189,7 @@ static void histories_are_cut_off(void **state)
     hpc_free(gone);
 }
 
-/* What says where a history is cut off may say anything. */
+/* The file of shallow boundaries may contain anything. */
 static void boundaries_may_be_nonsense(void **state)
 {
     place *p = *state;
@@ -313,7 +313,7 @@ static void assert_stops(hpc_git *g, hpc_git_list_options o, int workers, int64_
     assert_int_equal(hpc_pool_create(&pool, workers), 0);
     assert_int_equal(hpc_git_list_blobs(&l, g, pool, &o), HPC_GIT_STOPPED);
     assert_int_equal(hpc_error_get()->code, 0);
-    assert_true(s.later < workers); /* each may have been behind its last question */
+    assert_true(s.later < workers); /* each may have passed its last check */
     assert_null(l.entry);
     assert_int_equal(l.n, 0);
     hpc_pool_free(pool);

@@ -1,6 +1,6 @@
 /*
- * engine.c: every answer has the bits of the same request asked alone, whatever
- * runs beside it, in whatever pieces, and whatever the cache knew.
+ * engine.c: each result has the bits of the same request run alone, for any concurrent requests,
+ * split into parts, and cache contents.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -242,7 +242,7 @@ static void answers_are_the_models(void **state)
     }
 }
 
-/* An edit costs what lies behind it, to the page; what was made counts as text. */
+/* An edit costs the text after it, rounded to pages; generated tokens count as text. */
 static void what_is_known_is_not_computed(void **state)
 {
     char model[PATH_MAX];
@@ -316,7 +316,7 @@ static const uint32_t *as_known(void *user)
     return bits;
 }
 
-/* What came where more is alike is guessed, not what came last: one step has all of it. */
+/* Guesses use the longest match, not the latest: one step accepts all. */
 static void guesses_go_by_what_is_most_alike(void **state)
 {
     char model[PATH_MAX];
@@ -337,7 +337,7 @@ static void guesses_go_by_what_is_most_alike(void **state)
     hpc_engine_close(e);
 }
 
-/* Tokens 0, 1, 2 by turns: every guess is right. */
+/* Tokens 0, 1, 2 in alternation: every guess is right. */
 static const uint32_t *in_turn(void *user)
 {
     static uint32_t bits[VOCAB / 32 + 1];
@@ -438,7 +438,7 @@ static const uint32_t *none(void *user)
     return bits;
 }
 
-/* One that cannot go on ends alone; the others are told before the error is. */
+/* A request at a dead end fails alone; the others are reported before its error. */
 static void one_fails_alone(void **state)
 {
     char model[PATH_MAX];
@@ -458,8 +458,8 @@ static void one_fails_alone(void **state)
     hpc_engine_close(e);
 }
 
-/* Blocks of a file are taken as they are: the answers are those of the same numbers rounded to the
- * same blocks when they are loaded. */
+/* Stored blocks are used unchanged: results equal those of numbers rounded to the same blocks when
+ * loaded. */
 static void weights_as_they_are_stored(void **state)
 {
     static const hpc_dtype types[] = {HPC_F32, HPC_F16, HPC_BF16, HPC_Q8_0, HPC_Q4_0, HPC_Q4_K};

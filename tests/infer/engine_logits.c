@@ -1,10 +1,9 @@
 /*
- * engine_logits.c: what the engine makes of other people's models is what transformers
- * makes of them: every family, from safetensors and from GGUF, in every type; rotary
- * positions that are scaled, up to 16,384 tokens.
+ * engine_logits.c: the engine's logits equal those of transformers: every family, from safetensors
+ * and GGUF, in every type; scaled rotary positions up to 16,384 tokens.
  *
- * The fixtures are made by tests/fixtures/make_families.py and make_logits.py; weights of the
- * second follow from the names of tensors, here and there by the same rule.
+ * The fixtures are made by tests/fixtures/make_families.py and make_logits.py. Weights of the
+ * latter are computed from tensor names by the same rule in both programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +83,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Numbers that their type holds as they are, and but for matrices any type. */
+/* Draws numbers that their type holds exactly; except for matrices, every type does. */
 static void draw_numbers(void *out, stream s, const char *name, int rank, hpc_dtype d, int64_t n)
 {
     static float x[MOST];
@@ -130,7 +129,7 @@ static void draw_blocks(uint8_t *out, stream s, hpc_dtype d, size_t bytes)
 
 typedef struct drawn {
     hpc_stored_tensor list[TENSORS];
-    const void *kept[TENSORS]; /* what is not drawn */
+    const void *kept[TENSORS]; /* tensors that are not drawn */
     const char *other;         /* this tensor is drawn by another name */
 } drawn;
 
@@ -215,7 +214,7 @@ static int hear(void *user, int32_t token, float logprob)
     return 0;
 }
 
-/* Logarithms of probabilities of all tokens behind text[0..n-1]. */
+/* Log-probabilities of all tokens after text[0..n-1]. */
 static void ask(double *out, hpc_engine *e, const int32_t *text, int64_t n)
 {
     static asked all[VOCAB];
@@ -346,7 +345,7 @@ static const hpc_dtype types[] = {HPC_F32,  HPC_F16,  HPC_BF16, HPC_Q8_0,
                                   HPC_Q4_0, HPC_Q4_K, HPC_Q5_K, HPC_Q6_K};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* Behind the first so many tokens of the text that the fixtures are about; up to LONGEST. */
+/* After that many tokens of the fixtures' text, at most LONGEST. */
 static apart model_apart(const char *model, const char *name, hpc_dtype d, const int after[ROWS])
 {
     static int32_t text[LONGEST];

@@ -1,7 +1,6 @@
 /*
- * engine_model.c: an engine answers from a packed file, which it maps, as from the
- * model that the file was made of; neither takes more memory than the file has, and
- * long texts take as much as their cache.
+ * engine_model.c: an engine on a mapped packed file gives the same results as on the original
+ * model. Neither needs more memory than the file, and long texts need only their cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +142,7 @@ static hpc_engine_facts facts_of(const char *model, const char *backend)
     hpc_engine *e;
     test_ok(hpc_engine_open(&e, &o));
     hpc_engine_facts f = hpc_engine_facts_of(e);
-    hpc_engine_close(e); /* names of a device are there for good */
+    hpc_engine_close(e); /* device names are static */
     return f;
 }
 
@@ -298,8 +297,8 @@ static void so_is_one_of_134_million(void **state)
     check_memory(state, &c);
 }
 
-/* Beside the cache, a token of the longest text is a row's place in a table, and no more: not the
- * square of the text, nor anything of every token at once. */
+/* Besides the cache, a token of the longest text needs only a table entry: no memory is quadratic
+ * in the text or holds anything large per token. */
 static void long_texts_take_their_cache(void **state)
 {
     enum { LENGTHS = 3, TABLE = 4 };

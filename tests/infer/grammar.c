@@ -1,6 +1,6 @@
 /*
- * grammar.c: which texts the rules take, as far as they go, and where they may end. Directives are
- * in grammar_directive.c, tokens in grammar_vocabulary.c.
+ * grammar.c: texts that the rules accept as prefixes, and where they may end. grammar_directive.c
+ * tests directives, grammar_vocabulary.c tokens.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,7 +157,7 @@ static void as_many_are_open_as_before(void **state)
     assert_false(hpc_test_may_end(&r, "f(", "\n#if a"));
     assert_true(hpc_test_may_end(&r, "f(", "\n#if a\n"));
     assert_false(hpc_test_may_end(&r, "f(", "\\"));
-    /* Begun before: it may be gone on with. */
+    /* Begun in the prefix: it may continue. */
     assert_true(hpc_test_may_end(&r, "// a", " b"));
     assert_false(hpc_test_may_end(&r, "// a", " b\n// c"));
     assert_true(hpc_test_may_end(&r, "(\n#define A f(", "x"));
@@ -174,7 +174,7 @@ static void brackets_are_bounded(void **state)
     memset(many, '(', sizeof many);
     assert_true(hpc_grammar_accepts(&r, "", 0, many, 256, NULL));
     assert_false(hpc_grammar_accepts(&r, "", 0, many, 257, NULL));
-    /* Of a directive as well. */
+    /* Also in a directive. */
     strcpy(many + 250, "\n#if [[[[[[[[[[");
     hpc_test_refused(&r, many, "]]]]]]]]]]!]");
     hpc_test_taken(&r, many, "]]]\n)))))");

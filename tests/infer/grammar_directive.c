@@ -1,6 +1,6 @@
 /*
- * grammar_directive.c: lines of OpenMP as people write them are taken, wherever the text before
- * ends; others are refused where they go wrong.
+ * grammar_directive.c: real OpenMP lines are accepted, wherever the prefix ends; invalid ones are
+ * rejected at the error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -450,7 +450,7 @@ static void tables_are_sorted(void **state)
         uint64_t set[2];
         if (k > 0) assert_true(strcmp(openmp_directives[k - 1].text, d->text) < 0);
         openmp_clauses_of(set, (uint8_t)k);
-        for (int c = 1; c < openmp_clause_n; c++) /* which one is meant is clear by the name */
+        for (int c = 1; c < openmp_clause_n; c++) /* the name identifies it */
             if (strcmp(openmp_clauses[c - 1].text, openmp_clauses[c].text) == 0)
                 assert_false((set[(c - 1) / 64] >> (c - 1) % 64 & 1) &&
                              (set[c / 64] >> c % 64 & 1));

@@ -1,6 +1,6 @@
 /*
- * grammar_draw.c: whatever is drawn from masks keeps to the rule, and other readers take it: those
- * of JSON, of pragmas and of tokens.
+ * grammar_draw.c: texts sampled from masks follow the rule, and other parsers accept them: those
+ * of JSON, pragmas and tokens.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static int32_t draw_an_end(const hpc_test_grammar *b, const uint32_t *bits, uint
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
-/* Tokens from the masks until it ends or `most` are made; what is made is taken at each step. */
+/* Draws tokens from the masks until the end or `most` tokens, checking the text at each step. */
 static bool draw_text(hpc_test_grammar *b, uint32_t key, int most)
 {
     bool complete = false;
@@ -95,7 +95,7 @@ static void drawn_values_parse(void **state)
     assert_true(ended > 70);
 }
 
-/* Our own reader of source finds one directive in it, and all of it. */
+/* Our own parser finds exactly one directive, the whole text. */
 static void is_one_directive(const hpc_test_grammar *b)
 {
     hpc_test_source s;
@@ -176,7 +176,8 @@ static bool is_of_openmp(const char *name, size_t n)
     return is;
 }
 
-/* How many of the names it names; no others. Lines that go on are joined first. */
+/* Number of the names that it uses; asserts that there are no others. Joins continuation lines
+ * first. */
 static int names_in(const hpc_test_grammar *b)
 {
     hpc_tokens t = {0};
@@ -240,7 +241,7 @@ static void drawn_lines_name_what_is_listed(void **state)
 
 /* ---- brackets -------------------------------------------------------------------------------- */
 
-/* What our own lexer says of the brackets; a directive's are not looked at. */
+/* Asserts that brackets match by our own lexer, except in directives. */
 static void brackets_match(const hpc_test_grammar *b)
 {
     hpc_tokens t = {0};

@@ -1,6 +1,6 @@
 /*
- * grammar_owed.c: what is owed is spelled first, whatever the rule: masks are what trying every
- * token byte by byte gives, and what comes is what is owed and what the rule takes behind it.
+ * grammar_owed.c: required text comes first under every rule: masks equal those from trying every
+ * token byte by byte, and the output is the required text followed by text that the rule accepts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ typedef struct owing {
     hpc_test_grammar b;
     const char *owed;
     size_t owed_n, prefix_n;
-    hpc_buf text; /* with what was owed */
+    hpc_buf text; /* with the required text */
 } owing;
 
 static void open_case(owing *x, int c)
@@ -63,7 +63,8 @@ static void open_case(owing *x, int c)
     assert_int_equal(hpc_grammar_owes(x->b.g), o.owed);
 }
 
-/* Behind what has come: as far as it is owed it is that, and the rule takes what comes then. */
+/* Does the continuation match the rest of the required text, and does the rule accept
+ * what follows? */
 static bool fits(const owing *x, int c, const char *more, size_t n, bool *complete)
 {
     char all[8192];
@@ -126,7 +127,7 @@ static void masks_are_as_tried(void **state)
         hpc_test_grammar_end(&x.b);
     }
     hpc_buf_release(&x.text);
-    assert_true(paid > 20 && passed > 20); /* some end where it ends, some go on behind it */
+    assert_true(paid > 20 && passed > 20); /* some end with it, some continue after it */
 }
 
 static void what_is_owed_binds(void **state)
@@ -151,7 +152,7 @@ static void what_is_owed_binds(void **state)
     assert_int_equal(hpc_grammar_owes(x.b.g), 0);
     test_ok(hpc_grammar_take(x.b.g, other));
     test_ok(hpc_grammar_take(x.b.g, x.b.end));
-    test_ok(hpc_grammar_restart(x.b.g, "i+", 2)); /* nothing is owed once more */
+    test_ok(hpc_grammar_restart(x.b.g, "i+", 2)); /* nothing is required again */
     assert_int_equal(hpc_grammar_owes(x.b.g), 0);
     test_ok(hpc_grammar_take(x.b.g, other));
     hpc_grammar_free(x.b.g);

@@ -1,6 +1,6 @@
 /*
- * grammar_vocabulary.c: a mask is what trying every token byte by byte gives, an engine that it is
- * given to keeps to the rule, and what cannot go on says so.
+ * grammar_vocabulary.c: a mask equals the result of trying every token byte by byte, an engine
+ * with a grammar follows its rule, and a dead end is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ enum { FILES = sizeof files / sizeof *files };
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* What each token adds, [0] behind a text and [1] beginning one; nothing: it is no text. */
+/* Text that each token adds, [0] after a text and [1] at its start; none: not text. */
 typedef struct pieces {
     hpc_buf bytes[2];
     size_t *at[2]; /* [n + 1] */
@@ -65,8 +65,8 @@ static void release_pieces(pieces *p)
     }
 }
 
-/* Whether a token may come, by the text that there would be. A blank may be all that the first one
- * is, and is lost. */
+/* May the token follow, judging by the resulting text? A first token that is a blank
+ * adds nothing. */
 static bool may_come(hpc_test_grammar *b, const pieces *p, int32_t token, bool begins)
 {
     bool complete;
@@ -189,7 +189,7 @@ static void masks_are_as_long_as_the_models(void **state)
     hpc_test_grammar_end(&b);
 }
 
-/* Of what is refused, only the beginning is looked at; of what is allowed, not everything. */
+/* For rejected tokens only the beginning is examined; for allowed ones not everything. */
 static void masks_are_cheap(void **state)
 {
     hpc_test_grammar b;
@@ -210,7 +210,7 @@ static void masks_are_cheap(void **state)
         assert_int_equal(n.found, 1);
         if (n.steps > bytes / 5) print_error("case %d: %d of %d\n", c, (int)n.steps, (int)bytes);
         assert_true(n.steps > 0 && n.steps <= bytes / 5);
-        /* The same state once more, behind others, is found; too many others drive it out. */
+        /* The same state is found again after others; too many others evict it. */
         test_ok(hpc_grammar_restart(b.g, b.prefix, strlen(b.prefix)));
         hpc_grammar_allowed(b.g);
         assert_int_equal(hpc_grammar_counts_of(b.g).found, 2);
@@ -402,7 +402,7 @@ static void nothing_to_choose_from_is_told(void **state)
         test_fails(hpc_error_get()->code, HPC_E_STATE, "JSON value has no end token");
     }
     hpc_grammar_free(b.g);
-    /* A vocabulary of which nothing goes on. */
+    /* A vocabulary without a token that can continue. */
     test_ok(hpc_vocabulary_create(&v, b.t, 1));
     o.prefix_n = 1;
     test_ok(hpc_grammar_create(&b.g, v, &o));

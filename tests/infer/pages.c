@@ -1,6 +1,6 @@
 /*
- * pages.c: whoever takes over a page finds in it what he would have computed,
- * nobody writes to what another reads, and no page is lost or held twice.
+ * pages.c: a reused page contains what its user would have computed; shared pages are never
+ * written; no page is lost or owned twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ typedef struct sequence {
 
 typedef struct world {
     hpc_pages *p;
-    uint64_t memory[PAGES][PAGE]; /* what was computed there: a hash of all tokens up to it */
+    uint64_t memory[PAGES][PAGE]; /* the computed contents: a hash of all tokens up to it */
     sequence s[SEQUENCES];
     uint32_t drawn;
     int64_t refused, reused;

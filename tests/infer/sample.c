@@ -1,6 +1,6 @@
 /*
- * sample.c: what may be drawn is what a definition by sorting says, how often is
- * what the probabilities say, and the same number draws the same token.
+ * sample.c: candidate tokens equal those of a definition by sorting, frequencies match
+ * probabilities, and the same random number draws the same token.
  */
 #include <setjmp.h>
 #include <stdarg.h>

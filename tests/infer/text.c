@@ -1,6 +1,6 @@
 /*
- * text.c: whatever is shown piece by piece is the text, whole characters of it,
- * and nothing of what ends it.
+ * text.c: streamed pieces add up to the text, consist of whole characters, and exclude the end
+ * marker.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static void pieces_make_the_text(void **state)
     hpc_buf_release(&out);
 }
 
-/* What is shown ends with a whole character, as long as there are any. */
+/* Emitted text ends with a whole character, if there are any. */
 static void characters_are_whole(void **state)
 {
     hpc_ids ids = {0};

@@ -1,5 +1,5 @@
 /*
- * agree.c: ranks as threads agree; as processes they do so in mpi.c.
+ * agree.c: agreement of threads as ranks; mpi.c tests processes.
  */
 #include "tests/support/ranks.h"
 

@@ -1,4 +1,6 @@
-/* comm.c: checks of arguments that all links share, and the count of bytes. */
+/*
+ * comm.c: argument checks that all links share, and byte counts.
+ */
 #include "tests/support/ranks.h"
 
 static void names(void **state)

@@ -75,7 +75,7 @@ static void coordinates(void **state)
 }
 
 /* ---- links ---------------------------------------------------------------------- */
-/* The world ranks of a link's members, in its order, and whether they are as told. */
+/* Asserts the world ranks of a link's members, in order. */
 static int members_are(hpc_link *l, hpc_link *world, const int *expected, int n)
 {
     int64_t mine = world->rank, all[16];

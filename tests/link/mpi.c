@@ -1,7 +1,6 @@
 /*
- * mpi.c: ranks as processes. Started plainly, it starts itself under mpirun on 2,
- * 3 and 4 ranks; started so, it runs what holds for every kind of link, or has
- * one rank fail, hang or leave.
+ * mpi.c: processes as ranks. Without arguments it starts itself under mpirun on 2, 3 and 4 ranks.
+ * There it runs the tests for every kind of link, or one rank fails, hangs or leaves.
  */
 #include "tests/support/processes.h"
 #include "tests/support/ranks.h"
@@ -118,8 +117,8 @@ static int64_t cpu_ns(clockid_t clock)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* A rank that waits half a second for another sleeps, and so does the thread beside it; with
- * nothing in flight neither wakes at all. */
+/* A rank that waits half a second for another sleeps, as does its thread; with nothing in flight
+ * neither wakes. */
 static int idle(hpc_link *world)
 {
     const struct timespec half = {.tv_nsec = 500000000}, little = {.tv_nsec = 50000000};

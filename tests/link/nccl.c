@@ -1,8 +1,7 @@
 /*
- * nccl.c: the link over NCCL. Where there is no GPU or no NCCL opening it is one
- * clear line on every rank, and the host's link lives on. Where there are GPUs
- * every operation runs in their memory, a rank on each, four at most (of one GPU
- * a rank talks to itself).
+ * nccl.c: the link over NCCL. Without a GPU or NCCL, opening gives one clear line on every rank
+ * and the host's link stays usable. With GPUs, every operation runs in their memory, one rank per
+ * GPU, at most four; on a single GPU a rank communicates with itself.
  */
 #include "tests/support/ranks.h"
 
@@ -274,7 +273,7 @@ static int names_the_device(hpc_link *host, void *user)
     return 0;
 }
 
-/* Two ranks on one device are what NCCL refuses, on both. */
+/* NCCL rejects two ranks on one device, on both ranks. */
 static int refuses_to_share(hpc_link *host, void *user)
 {
     hpc_link *l;
@@ -284,7 +283,7 @@ static int refuses_to_share(hpc_link *host, void *user)
     return 0;
 }
 
-/* One gives up: what is started then fails on all of them, with its reason. */
+/* One rank aborts: later operations fail on all ranks with its reason. */
 static int ends_together(hpc_link *host, void *user)
 {
     hpc_link *l = NULL;

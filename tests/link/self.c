@@ -1,4 +1,6 @@
-/* self.c: the link of one rank: copies, messages to itself, errors, nothing counted. */
+/*
+ * self.c: the link of one rank: copies, messages to itself, errors, zero traffic.
+ */
 #include "tests/support/ranks.h"
 
 static hpc_link *open_self(void)
@@ -112,7 +114,7 @@ static void errors(void **state)
     hpc_link_close(l);
 }
 
-/* Records come from a free list; what was in flight at closing leaks nothing. */
+/* Records come from a free list; operations in flight at close leak nothing. */
 static void steady_state_allocates_nothing(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 /*
- * threads.c: ranks as threads: splitting, failures of one rank that reach all,
- * ranks that leave, failing allocations. Operations are tested in
- * threads_collective.c and threads_message.c.
+ * threads.c: threads as ranks: splitting, propagation of one rank's failure, ranks that leave,
+ * failing allocations. threads_collective.c and threads_message.c test operations.
  */
 #include "tests/support/ranks.h"
 

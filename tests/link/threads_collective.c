@@ -1,6 +1,6 @@
 /*
- * threads_collective.c: collectives of ranks as threads: what holds for every
- * kind of link (tests/support/link_collective.c).
+ * threads_collective.c: collectives of threads as ranks: the tests for every kind of link
+ * (tests/support/link_collective.c).
  */
 #include "tests/support/ranks.h"
 

@@ -1,6 +1,6 @@
 /*
- * threads_message.c: messages of ranks as threads: what holds for every kind of
- * link (tests/support/link_message.c), and delays that permute arrivals.
+ * threads_message.c: messages between threads as ranks: the tests for every kind of link
+ * (tests/support/link_message.c), and delays that permute arrivals.
  */
 #include "tests/support/ranks.h"
 

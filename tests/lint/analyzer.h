@@ -1,7 +1,7 @@
 /*
- * analyzer.h: read before every file by clang-tidy alone. It tells the analyzer, which sees one
- * file at a time, that a failure returns its code, so that it does not follow paths on which a
- * failed function has succeeded.
+ * analyzer.h: included before every file by clang-tidy only. It shows the analyzer, which sees one
+ * file at a time, that hpc_fail returns its code, so that it skips paths on which a failed
+ * function succeeds.
  */
 #ifndef HPC_LINT_ANALYZER_H
 #define HPC_LINT_ANALYZER_H

@@ -1,6 +1,5 @@
 /*
- * compare.c: a change as two sequences: where it is cut, and what is left out of
- * a long one.
+ * compare.c: a change as two sequences: division at marks, and shortening.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,12 +77,12 @@ static void what_is_no_change(void **state)
 static void what_is_far_is_left_out(void **state)
 {
     (void)state;
-    /* Behind the leads there is room for 22: one that differs, and 10 around it, of each side. */
+    /* After the leads, 22 tokens remain: one that differs and 10 around it, on each side. */
     fits("p", "0123456789x9876543210", "0123456789y9876543210", 24, "p56789x98765", "p56789y98765");
     /* near the beginning, and near the end: the other side of it has what is left */
     fits("p", "1x0123456789abcdefghi", "1y0123456789abcdefghi", 24, "p1x012345678", "p1y012345678");
     fits("p", "0123456789abcdefghix1", "0123456789abcdefghiy1", 24, "pabcdefghix1", "pabcdefghiy1");
-    /* what is inserted is on one side alone */
+    /* an insertion is on one side only */
     fits("p", "0123456789987654321", "0123456789xyz987654321", 21, "p67899876", "p6789xyz9876");
 }
 

@@ -1,7 +1,6 @@
 /*
- * config.c: config.json read with the values that transformers takes, in its
- * older and newer forms; what cannot be done refused by its key; what a family
- * cannot say refused by the member.
+ * config.c: config.json in older and newer forms with transformers' defaults; errors name
+ * unsupported keys, and members that a family cannot express.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -300,7 +299,7 @@ static void files_are_named(void **state)
     test_fails(hpc_model_config_read(&c, dir), HPC_E_UNSUPPORTED, "/config.json: num_experts:");
 }
 
-/* A file by its name; and the folder of a run, whose config.json says how it was trained. */
+/* A file by its name; and a run's folder, with a config.json of the training options. */
 static void what_else_is_named(void **state)
 {
     char run[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];

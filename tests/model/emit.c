@@ -1,6 +1,6 @@
 /*
- * emit.c: what emission makes beyond tokens to the next token: class heads,
- * adapters, dropout, tags. Families of transformers are tests/model/families.c's.
+ * emit.c: emission beyond next-token models: class heads, adapters, dropout, tags. families.c
+ * tests the families of transformers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,7 +315,7 @@ static void instructions_know_their_block(void **state)
     hpc_model_config c = small();
     hpc_program *p = hpc_program_create();
     int64_t in[4] = {0};
-    int at = 0; /* 0: before the blocks, 1 and 2: in one, 3: behind them */
+    int at = 0; /* 0: before the blocks, 1 and 2: in one, 3: after them */
     test_ok(hpc_model_emit(&io, p, &c, &(hpc_model_emission){.tokens = T, .sequences = 2}));
     const hpc_segment *s = &p->segment[io.forward];
     for (int64_t k = 0; k < s->insn_n; k++) {

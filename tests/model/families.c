@@ -1,7 +1,6 @@
 /*
- * families.c: models that transformers made and saved, loaded: logits,
- * gradients and ten steps of two optimizers are those that transformers has;
- * saved again, every tensor has the same bytes.
+ * families.c: models saved by transformers: logits, gradients and ten steps of two optimizers
+ * equal those of transformers; saved again, every tensor has the same bits.
  *
  * The fixtures are made by tests/fixtures/make_families.py.
  */
@@ -130,8 +129,8 @@ static void logits_are_those_of_transformers(void **state)
     hpc_test_model_close(&m);
 }
 
-/* What is added to all keys alike changes no weight of attention, unless positions turn it: that
- * gradient is 0 but for rounding, and is measured by those of the other biases. */
+/* A bias added to all keys does not change attention weights, unless positions are rotary. Its
+ * gradient is rounding error only, measured relative to those of the other biases. */
 static bool vanishes(const hpc_model_config *c, const hpc_model_tensor *t)
 {
     return t->part == HPC_PART_K_BIAS && c->position == HPC_LEARNED;

@@ -1,7 +1,6 @@
 /*
- * faults.c: a whole training program emitted, differentiated, sharded, opened
- * and run with each allocation failing in turn: always a clean error, nothing
- * leaked (under the address sanitizer).
+ * faults.c: a complete training program is emitted, differentiated, sharded, opened and run with
+ * each allocation failing: always a clean error without leaks (under the address sanitizer).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * files.c: what is read of a model that is open is what its path gives, and it is there
- * when the path is gone; faults on the way leave nothing open.
+ * files.c: an open model gives the same results as its path, even after the path is removed;
+ * errors leave nothing open.
  */
 #include <setjmp.h>
 #include <stdarg.h>

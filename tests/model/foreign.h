@@ -1,6 +1,6 @@
 /*
- * foreign.h: GGUF files as other people's converters write them: the keys of a
- * tokenizer without its file, any of them replaced, and no tensors.
+ * foreign.h: GGUF files as other converters write them: a tokenizer's keys without its file, any
+ * of them replaced, and no tensors.
  */
 #ifndef HPC_TESTS_MODEL_FOREIGN_H
 #define HPC_TESTS_MODEL_FOREIGN_H
@@ -11,14 +11,14 @@
 #include "tests/support/expect.h"
 
 typedef struct foreign_edit {
-    const char *key; /* "" or a key of tokenizer.ggml, without that */
-    int kind, item;  /* of what replaces it; kind -1: it goes */
+    const char *key; /* "" or a key of tokenizer.ggml, without that prefix */
+    int kind, item;  /* of the replacement; kind -1: removed */
     int64_t n;
     const void *data;
     size_t bytes;
 } foreign_edit;
 
-/* The edit, if there is one, comes with the keys that are there, or behind them. */
+/* Applies the edit, if any, to an existing key; else appends it. */
 static inline void foreign_save(const char *path, const hpc_gguf_value *value, int64_t n,
                                 const foreign_edit *e)
 {
@@ -40,7 +40,7 @@ static inline void foreign_save(const char *path, const hpc_gguf_value *value, i
     test_ok(hpc_gguf_save(path, list, left, NULL, 0, NULL, NULL));
 }
 
-/* A tokenizer's file as such a GGUF; vocab 0: of as many tokens as it has. */
+/* Writes a tokenizer as such a GGUF; vocab 0: its own number of tokens. */
 static inline void foreign_gguf(const char *path, const char *tokenizer, int64_t vocab,
                                 const foreign_edit *e)
 {
@@ -58,7 +58,7 @@ static inline void foreign_gguf(const char *path, const char *tokenizer, int64_t
     hpc_arena_free(l.arena);
 }
 
-/* A list of texts as files have it. */
+/* Appends a list of strings in GGUF's encoding. */
 static inline void foreign_texts(hpc_buf *out, const char *const *text, int64_t n)
 {
     for (int64_t k = 0; k < n; k++) {

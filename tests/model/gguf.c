@@ -1,6 +1,6 @@
 /*
- * gguf.c: GGUF files written and read back, files damaged in every way that the
- * format allows, and failures of memory and disk.
+ * gguf.c: round trips of GGUF files, damage of every kind that the format allows, and failures of
+ * memory and disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,7 @@ static void what_is_written_is_read(void **state)
         assert_int_equal((uintptr_t)t.data % 32, 0);
     }
     test_fails(hpc_gguf_find(&t, g, "other"), HPC_E_FORMAT, "there is no tensor other");
-    for (int64_t i = 0; i < VALUES; i++) { /* behind general.alignment */
+    for (int64_t i = 0; i < VALUES; i++) { /* after general.alignment */
         const hpc_gguf_value *v = hpc_gguf_value_at(g, i + 1);
         assert_string_equal(v->key, values[i].key);
         assert_int_equal(v->kind, values[i].kind);
@@ -188,7 +188,8 @@ static void add_tensor(made *m, const char *name, uint64_t extent, uint32_t type
     add_number(m, at, 8);
 }
 
-/* With so many bytes of data, aligned; a copy, so that no byte behind it is seen. */
+/* Parses a header with aligned data of this size, in a copy, so that reads past its end are
+ * detected. */
 static int parse(made m, size_t data)
 {
     static const uint8_t zeros[2048];
@@ -387,7 +388,7 @@ static void no_cut_and_no_byte_breaks_it(void **state)
     save(hpc_test_path(path, *state, "a.gguf"));
     test_ok(hpc_file_read(&whole, path, 1 << 16));
     assert_true(passes((const uint8_t *)whole.data, whole.n));
-    size_t last = whole.n - 30; /* the padding behind 34 bytes may be missing */
+    size_t last = whole.n - 30; /* the padding after 34 bytes may be missing */
     for (size_t n = 0; n < whole.n; n++)
         assert_int_equal(passes((const uint8_t *)whole.data, n), n >= last);
     size_t header = whole.n - 32 - 32 - 64;

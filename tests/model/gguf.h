@@ -1,6 +1,6 @@
 /*
- * gguf.h: what the tests of GGUF models share: fixtures of the families, what is
- * the same model, and looks into a file.
+ * gguf.h: for tests of GGUF models: fixtures of the families, comparison of models, and access to
+ * a file.
  */
 #ifndef HPC_TESTS_MODEL_GGUF_H
 #define HPC_TESTS_MODEL_GGUF_H
@@ -40,7 +40,7 @@ static inline void same_config(const hpc_model_config *a, const hpc_model_config
     assert_string_equal(a->family, b->family);
 }
 
-/* A remark, of which the last stays. */
+/* Stores a remark; the last one is kept. */
 static inline void keep(const char *line, void *user)
 {
     snprintf(user, 400, "%s", line);

@@ -1,6 +1,5 @@
 /*
- * gguf_config.c: GGUF files that others wrote: their keys, their blocks, and what
- * in them we cannot do.
+ * gguf_config.c: GGUF files from other programs: keys, blocks, and unsupported features.
  *
  * The fixture is made by tests/fixtures/make_gguf.py.
  */
@@ -156,7 +155,7 @@ static int zeros(float *out, const hpc_model_tensor *t, void *user)
     return HPC_OK;
 }
 
-/* Without keys of ours the divisors are those of Llama 3.1, or none, or refused. */
+/* Without our keys the divisors are those of Llama 3.1, absent, or an error. */
 static void divisors_of_others_are_understood(void **state)
 {
     char path[PATH_MAX];

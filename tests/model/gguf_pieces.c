@@ -1,7 +1,7 @@
 /*
- * gguf_pieces.c: tokenizers out of GGUF files that hold pieces alone: the ids of the tokenizers
- * that the pieces are of, both ways; what the keys say of special tokens; and that of what does not
- * fit together no more comes than one line.
+ * gguf_pieces.c: tokenizers from GGUF files that contain only pieces: ids equal those of the
+ * original tokenizer, in both directions; special tokens from keys; inconsistent files give a
+ * one-line error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,7 +240,7 @@ static void special_ids_follow_the_keys(void **state)
     assert_int_equal(s.begin, -1);
 }
 
-/* A word that is a piece needs no merges under the names of tokenizers whose files say so. */
+/* Some pre-tokenizer names imply that a word in the vocabulary needs no merges. */
 static void names_say_whether_words_need_merges(void **state)
 {
     static const struct {
@@ -282,7 +282,7 @@ static void a_control_piece_may_be_the_unknown_one(void **state)
     hpc_tokenizer_close(t);
 }
 
-/* Old files say nothing of types: then bytes are known by their spelling. */
+/* Old files have no types: bytes are recognised by spelling. */
 static void types_may_be_missing(void **state)
 {
     char path[PATH_MAX];
@@ -396,7 +396,7 @@ static void tokens_that_do_not_fit_are_named(void **state)
     hpc_buf_release(&text);
 }
 
-/* A file of whose bytes any one is another is read as something, or refused by a line. */
+/* A file with any byte changed opens, or gives a one-line error. */
 static void any_byte_may_be_another(void **state)
 {
     static const char *const files[] = {SPM "ours.model", BYTE_LEVEL "starcoder2.json"};

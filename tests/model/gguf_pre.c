@@ -1,6 +1,6 @@
 /*
- * gguf_pre.c: llama.cpp's names for steps before merging: each stands for steps that a tokenizer
- * can take, and is found again from a tokenizer.json that takes them.
+ * gguf_pre.c: llama.cpp's pre-tokenizer names: each maps to steps that a tokenizer supports, and
+ * is recognised from a tokenizer.json with these steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static void all_names_open_and_lose_nothing(void **state)
     assert_null(model_pre_find("qwen"));
 }
 
-/* Bytes, and pairs of some: fewer ids than bytes say what stayed together. */
+/* Bytes and some pairs: fewer ids than bytes show which stayed together. */
 enum { MERGES = 11, N = 256 + MERGES };
 typedef struct small {
     hpc_tokenizer_given piece[N];

@@ -1,6 +1,6 @@
 /*
- * gguf_tokenizer.c: a tokenizer in a GGUF file: its own file byte for byte, and
- * its pieces as llama.cpp wants them.
+ * gguf_tokenizer.c: a tokenizer in a GGUF file: its original file byte for byte, and its pieces in
+ * llama.cpp's form.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,11 +172,11 @@ static void what_llama_cpp_does_otherwise_is_remarked_upon(void **state)
     }
 }
 
-/* What tokenizer_config.json says of begin and end tokens goes before what the file itself does. */
+/* tokenizer_config.json's begin and end settings override the file's. */
 static void texts_begin_as_transformers_has_it(void **state)
 {
     static const struct {
-        const char *json; /* NULL: there is none */
+        const char *json; /* NULL: none */
         bool begin, end;
     } cases[] = {{NULL, false, false},
                  {"{}", false, false},

@@ -1,7 +1,6 @@
 /*
- * gguf_weights.c: models as GGUF files: those of every family come back as they
- * were, in every type as that type rounds; rows of heads in pairs; what falls
- * back to another type; what such a file cannot say.
+ * gguf_weights.c: models as GGUF files: round trips for every family, rounded by type; paired rows
+ * of heads; fallback to other types; values that GGUF cannot express.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * llama.c: blocks of the Llama shape, emitted, differentiated, placed and run:
- * the same for any number of workers, and on 1, 2 and 4 data-parallel ranks
- * equal to serial, dropout included.
+ * llama.c: Llama blocks, emitted, differentiated, placed and run: equal results for any number of
+ * workers, and on 1, 2 and 4 data-parallel ranks, dropout included.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * packed.c: packed files hold, for every family, stored type and type asked for, the
- * bytes that loading gives a program's state; they bring configuration and tokenizer;
- * and what is cut off, damaged or from elsewhere is refused.
+ * packed.c: packed files contain, for every family, stored type and requested type, the bytes that
+ * loading gives a program's state, with configuration and tokenizer; truncated, damaged or foreign
+ * files are rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,7 +184,7 @@ static void of_every_stored_type(void **state)
     }
 }
 
-/* ---- what is beside them --------------------------------------------------------------------- */
+/* ---- tokenizer and metadata ------------------------------------------------------------------ */
 
 static const char *make_source(char path[PATH_MAX], void **state)
 {
@@ -228,7 +228,7 @@ static void tokenizers_come_along(void **state)
     }
 }
 
-/* What was said beside a tokenizer goes along, and into a directory again. */
+/* Settings stored with a tokenizer are packed, and restored in a directory. */
 static void what_is_beside_them_too(void **state)
 {
     static const char config[] = "{\"add_bos_token\": true, \"add_eos_token\": true}";

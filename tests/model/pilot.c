@@ -1,7 +1,6 @@
 /*
- * pilot.c: the model that ships, pilot/pilot.gguf: whole, small enough, with
- * its tokenizer; it knows code that it was never shown, and makes use of what
- * follows the middle of a function.
+ * pilot.c: the shipped model, pilot/pilot.gguf: complete, small enough, with its tokenizer. It
+ * predicts unseen code, and uses the text after the middle of a function.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@
 static const char FILE_NAME[] = "pilot/pilot.gguf";
 enum { MOST_BYTES = 10 << 20, MOST_TOKENS = 512 };
 
-/* In parts, each after what is around it: the middle, and what stands before and behind it. */
+/* A passage in parts: prefix, suffix and middle, with marks. */
 typedef struct passage {
     const char *path, *before, *middle, *behind;
 } passage;
@@ -164,7 +163,7 @@ static double bits_of(const pilot *p, const hpc_ids *ids, int64_t lo, int64_t hi
     hpc_test_model_feed(&m, ids->id, &length, 1);
     hpc_test_model_step(&m, 1, 0);
     hpc_test_read(m.e, 0, m.io.loss, loss);
-    for (int64_t i = lo; i < hi; i++) sum += loss[i - 1]; /* of what comes next */
+    for (int64_t i = lo; i < hi; i++) sum += loss[i - 1]; /* loss of the next token */
     hpc_test_model_close(&m);
     return sum / log(2);
 }
@@ -181,7 +180,7 @@ static void is_whole(void **state)
         assert_true(hpc_tokenizer_find(p->tokenizer, hpc_mark_text((hpc_mark)m)) >= 0);
 }
 
-/* Of `text`, behind `before` in a file. */
+/* Bits of `text` after `before` in a file. */
 static double bits_behind(const pilot *p, const char *path, const char *before, const char *text)
 {
     hpc_ids ids = {0};
@@ -196,7 +195,7 @@ static double bits_behind(const pilot *p, const char *path, const char *before, 
     return bits;
 }
 
-/* Of the middle, between what stands before it and `behind`. */
+/* Bits of the middle, between the prefix and the given suffix. */
 static double bits_between(const pilot *p, const passage *at, const char *behind)
 {
     hpc_sample s = {0};

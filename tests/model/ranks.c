@@ -1,6 +1,6 @@
 /*
- * ranks.c: models of every kind on two and four data-parallel ranks train as on
- * one: the loss of each step, and the parameters after the last.
+ * ranks.c: models of every kind train on two and four data-parallel ranks as on one: the loss of
+ * each step, and the final parameters.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * safetensors.c: files written and read back, files damaged in every way that
- * the format allows, and failures of memory and disk.
+ * safetensors.c: round trips of files, damage of every kind that the format allows, and failures
+ * of memory and disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>

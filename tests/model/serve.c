@@ -1,6 +1,6 @@
 /*
- * serve.c: the program that answers: prompts and single tokens over a paged
- * cache give the forward program's logits, in any company to the same bits.
+ * serve.c: the inference program: prompts and single tokens over a paged cache give the forward
+ * program's logits, with the same bits in any batch.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static int32_t token_at(int document, int at)
     return (int32_t)(hpc_random_bits(3, 0, (uint32_t)document, (uint64_t)at) % VOCAB);
 }
 
-/* ---- the model, and what it is held against ------------------------------------------------- */
+/* ---- the model and its reference ------------------------------------------------------------- */
 
 typedef struct served {
     hpc_program *p;
@@ -298,7 +298,7 @@ static void a_tied_head_is_the_embedding(void **state)
     }
 }
 
-/* What is beyond the sequences of a run is neither read nor written. */
+/* Pages of other sequences are neither read nor written. */
 static void a_run_leaves_other_pages_alone(void **state)
 {
     static float first[T][VOCAB], again[T][VOCAB];

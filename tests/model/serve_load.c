@@ -1,7 +1,7 @@
 /*
- * serve_load.c: parameters come into the program's state with the bits of reading
- * and packing them one by one, from every family's files, in every type, by any
- * number of threads; and what has been read of a file does not stay in memory.
+ * serve_load.c: parameters in the program's state have the bits of reading and packing them one by
+ * one, from every family's files, in every type, with any number of threads; file pages that were
+ * read are dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,7 +228,7 @@ static void what_was_read_goes(void **state)
     test_ok(open_served(&s, path, "cpu", 2));
     test_ok(hpc_model_tensors(&list, &n, &c));
     assert_in_range(resident(path), 0, 64 + 8 * n);
-    check(&s, path); /* reads it again: this is what it is held against */
+    check(&s, path); /* reads it again: the reference */
     assert_in_range(resident(path), 10000, 13000);
     hpc_free(list);
     close_served(&s);

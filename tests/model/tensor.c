@@ -1,6 +1,6 @@
 /*
- * tensor.c: the table of tensors: what each kind of configuration has, that
- * emission makes exactly that, first values, splits, and contradictions by name.
+ * tensor.c: the table of tensors: which tensors each kind of configuration has, that emission
+ * makes exactly these, initial values, splits, and errors that name contradictions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tokenizer.c: a model's tokenizer wherever it lies, what is said beside it, and its files in
- * another directory, from which the same is opened.
+ * tokenizer.c: a model's tokenizer in every container, its stored settings, and copies of its
+ * files, which open as the same tokenizer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static void tokenizer_config_is_asked(void **state)
     test_fails(hpc_model_tokenizer(&t, root_of(state)), HPC_E_FORMAT, "tokenizer_config.json:1:1");
 }
 
-/* A GGUF of ours: the copy, and the keys beside it. */
+/* Our own GGUF: the file copy and its keys. */
 static void keys_go_before_a_copy(void **state)
 {
     static const uint8_t yes = 1;

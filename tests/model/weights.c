@@ -1,6 +1,6 @@
 /*
- * weights.c: directories that are not as they should be, or not as we would
- * write them; adapters merged, narrow dtypes, several files; a full disk.
+ * weights.c: invalid directories, and valid ones in other forms than ours; merged adapters, narrow
+ * dtypes, several files; a full disk.
  */
 #include <setjmp.h>
 #include <stdarg.h>

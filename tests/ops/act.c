@@ -1,6 +1,6 @@
 /*
- * act.c: act, glu and their gradients on every backend against the
- * reference: all kinds, types mixed, in place, run-time extents.
+ * act.c: act, glu and their gradients on every backend compared with the reference: all kinds,
+ * mixed types, in place, run-time extents.
  */
 #include <setjmp.h>
 #include <stdarg.h>

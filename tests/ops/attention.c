@@ -1,7 +1,6 @@
 /*
- * attention.c: attention and attention_grad on every backend against the
- * reference: documents, windows, grouped queries, run-time numbers of rows and
- * sequences, paged caches.
+ * attention.c: attention and attention_grad on every backend compared with the reference:
+ * documents, windows, grouped queries, run-time numbers of rows and sequences, paged caches.
  */
 #include <setjmp.h>
 #include <stdarg.h>

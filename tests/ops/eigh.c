@@ -1,7 +1,7 @@
 /*
- * eigh.c: eigenvalues and eigenvectors on every backend against the reference,
- * and what optimizers make of them: a matrix put together again, and a power
- * of it. Hard matrices are in tests/device/eigh.c.
+ * eigh.c: eigenvalues and eigenvectors on every backend compared with the reference, and their use
+ * by optimizers: reconstruction and a power of a matrix. tests/device/eigh.c tests difficult
+ * matrices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static hpc_value composed(hpc_program *p, hpc_value values, hpc_value vectors)
                       (hpc_matmul_attr){.trans_a = true});
 }
 
-/* As drawn, its spectrum is apart: what is computed in f64 throughout differs by its rounding. */
+/* A random matrix has separated eigenvalues: f64 results differ only by rounding. */
 static void eigh_case(void **state, hpc_type t)
 {
     hpc_test_case c;

@@ -1,6 +1,6 @@
 /*
- * gradient.c: every backward rule against central differences in f64. The
- * ways in which gradients meet are in gradient_flow.c.
+ * gradient.c: every backward rule compared with central differences in f64. gradient_flow.c tests
+ * how gradients add up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void want(hpc_test_case *c, hpc_value v)
 enum { Y, PRE, A, B, BIAS, RESIDUAL, OPERANDS };
 enum { M = 5, N = 7, K = 6, BATCH = 3 };
 
-/* batched: 0 neither factor, 1 a alone, 2 both. parts: 1 bias, 2 residual, 4 pre is used too. */
+/* batched: 0 neither operand, 1 a, 2 both. parts: 1 bias, 2 residual, 4 pre is also used. */
 static void product_case(void **state, int transposed, int batched, int act, int parts)
 {
     bool ta = transposed & 1, tb = transposed & 2;
@@ -380,7 +380,7 @@ static void messages(void **state)
     hpc_test_gradient_check(&c);
 }
 
-/* A rule that refuses is one that has been tried. */
+/* A rule that returns an error counts as tested. */
 static void broadcast_has_no_gradient(void **state)
 {
     hpc_test_case c;

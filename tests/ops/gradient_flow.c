@@ -1,7 +1,6 @@
 /*
- * gradient_flow.c: gradients that meet: values and state used several times,
- * a whole decoder, accumulators; and what has no gradient and says so. Rules one
- * by one are in gradient.c.
+ * gradient_flow.c: accumulation of gradients: values and state used several times, a whole
+ * decoder, accumulators; and errors for values without gradient. gradient.c tests single rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>

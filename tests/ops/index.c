@@ -1,7 +1,6 @@
 /*
- * index.c: gather, scatter and route on every backend against the
- * reference: negative indices, repeated ones, tables of all formats, run-time
- * extents.
+ * index.c: gather, scatter and route on every backend compared with the reference: negative and
+ * repeated indices, tables of all formats, run-time extents.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * loss.c: head_loss, head_loss_grad and soft on every backend against the
- * reference: ignored rows, run-time rows, gradients absent and tied, parts of
- * the vocabulary.
+ * loss.c: head_loss, head_loss_grad and soft on every backend compared with the reference: ignored
+ * rows, run-time rows, absent and tied gradients, parts of the vocabulary.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * matrix.c: combine, map and tile on every backend against the reference, and
- * what moving averages and blocks need of them: state that is updated in
- * place, a unit matrix by block, a matrix there and back again.
+ * matrix.c: combine, map and tile on every backend compared with the reference, with the uses of
+ * moving averages and blocks: state updated in place, identity matrices by block, a round trip of
+ * a matrix.
  */
 #include <setjmp.h>
 #include <stdarg.h>

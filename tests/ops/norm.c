@@ -1,7 +1,6 @@
 /*
- * norm.c: norm, norm_grad and rope on every backend against the reference:
- * with and without weights, gradients absent, overwritten and added, rotations
- * of all kinds, run-time rows.
+ * norm.c: norm, norm_grad and rope on every backend compared with the reference: with and without
+ * weights; gradients absent, overwritten and accumulated; all kinds of rotation; run-time rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * pick.c: pick and spread on every backend against the reference, and what they undo of each other.
+ * pick.c: pick and spread on every backend compared with the reference, and as inverses of each
+ * other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@ static const struct {
 } widths[] = {{HPC_F32, HPC_F32}, {HPC_BF16, HPC_BF16}, {HPC_F32, HPC_BF16}, {HPC_BF16, HPC_F32}};
 enum { WIDTHS = sizeof widths / sizeof *widths, M = 37, N = 29, ALL = M * N };
 
-/* Every third element or so, the last one too, and `none` that go nowhere behind them. */
+/* About every third element, including the last, followed by `none` unused indices. */
 static hpc_value some_of(hpc_test_case *c, int64_t *kept, int none)
 {
     int32_t index[ALL];

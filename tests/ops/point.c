@@ -1,7 +1,7 @@
 /*
- * point.c: binary, scale, copy, fill, dropout and nop on every backend
- * against the reference: all kinds of repetition, pairs of types, run-time
- * extents, in place and added.
+ * point.c: binary, scale, copy, fill, dropout and nop on every backend compared with the
+ * reference: all kinds of broadcasting, pairs of types, run-time extents, in place and
+ * accumulated.
  */
 #include <setjmp.h>
 #include <stdarg.h>

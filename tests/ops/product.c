@@ -1,6 +1,6 @@
 /*
- * product.c: matmul and pack on every backend against the reference: all
- * transpositions, batches, epilogues, run-time extents and formats of weights.
+ * product.c: matmul and pack on every backend compared with the reference: all transpositions,
+ * batches, epilogues, run-time extents and weight formats.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static hpc_type type_of_y(const product *f, hpc_dtype d)
     return matrix(d, f->batching == SINGLE ? 0 : f->batch, f->m, f->n);
 }
 
-/* The epilogue on top of a and b, and what is wanted of it. */
+/* Emits a and b with the epilogue, and the outputs to check. */
 static void emit(hpc_test_case *c, const product *f, hpc_value a, hpc_value b)
 {
     hpc_value operand[OPERANDS] = {HPC_NEW, HPC_NONE, a, b, HPC_NONE, HPC_NONE};

@@ -1,6 +1,6 @@
 /*
- * reduce.c: reduce on every backend against the reference: all kinds over
- * all, rows and columns, added to state, run-time extents, nothing at all.
+ * reduce.c: reduce on every backend compared with the reference: all kinds over all, rows and
+ * columns, accumulated to state, run-time extents, empty input.
  */
 #include <setjmp.h>
 #include <stdarg.h>

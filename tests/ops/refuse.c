@@ -1,7 +1,7 @@
 /*
- * refuse.c: bad input on the public way: operands that do not fit or are
- * absent, types that a backend cannot do, indices out of range as it runs.
- * Each is an error that names the place; nothing crashes, hangs or leaks.
+ * Tests of invalid input through the public interface: operands that do not fit or are absent,
+ * types that a backend does not support, indices out of range at run time. Each gives an error
+ * with its position, without crash, hang or leak.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -431,7 +431,7 @@ static void sequences_and_pages_out_of_range(void **state)
         }
 }
 
-/* It fails, as often as it is tried, and goes on once the input is right. */
+/* Fails each time, and works once the input is valid. */
 static void goes_wrong(const hpc_device_options *o, int what, hpc_dtype dtype)
 {
     const int32_t wrong[] = {0, 0, what == CAP ? 0 : 7, 0, 0, 1}, right[] = {0, 1, 2, 3, -1, 1};

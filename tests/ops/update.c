@@ -1,6 +1,6 @@
 /*
- * update.c: sgd, adamw and its halves on every backend against the reference,
- * over several steps of one program; and what a guard keeps from happening.
+ * update.c: sgd, adamw and its bf16 copies on every backend compared with the reference, over
+ * several steps of one program; and updates that a guard skips.
  */
 #include <setjmp.h>
 #include <stdarg.h>

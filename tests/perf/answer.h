@@ -1,5 +1,5 @@
 /*
- * answer.h: what holds for whatever is told of any change (infer/perf), by tests and by the fuzzer.
+ * answer.h: invariants of every prediction for a change (infer/perf), for tests and the fuzzer.
  */
 #ifndef HPC_TESTS_PERF_ANSWER_H
 #define HPC_TESTS_PERF_ANSWER_H

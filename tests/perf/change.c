@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/change.c, match.c, lines.c and cache.c: which files and functions a commit
- * changed, line by line, and what of it cannot be looked into.
+ * Tests of infer/perf/change.c, match.c, lines.c and cache.c: files and functions that a commit
+ * changed, line by line, and changes that cannot be analysed.
  */
 #include "tests/perf/history.h"
 
@@ -84,7 +84,7 @@ static void test_functions(void **state)
     history_close(&h);
 }
 
-/* Overloads are told apart by what is in them, not by their order. */
+/* Overloads are distinguished by their contents, not by order. */
 static void test_overloads(void **state)
 {
     history h = {.p = *state};
@@ -207,7 +207,7 @@ static const char *skip_of(const history *h, const char *path)
     return NULL;
 }
 
-/* What is not looked into is told of, and is not taken for nothing. */
+/* Skipped changes are reported, and not taken for no change. */
 static void test_skipped(void **state)
 {
     history h = {.p = *state};
@@ -287,8 +287,8 @@ static void test_limits(void **state)
     history_close(&h);
 }
 
-/* What is the head of one commit is the base of the next, and is read once; what a small cache
- * forgot is read again, and tells the same. */
+/* The head of one commit is the base of the next and is read once; entries evicted from a small
+ * cache are read again, with the same result. */
 static void test_cache(void **state)
 {
     enum { N = 40 };

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/example.c and example_file.c: sets of examples, their file to equal bits, and
- * files that are none.
+ * Tests of infer/perf/example.c and example_file.c: sets of examples, bit-exact files, and invalid
+ * files.
  */
 #include "tests/perf/examples.h"
 
@@ -80,8 +80,8 @@ static void a_file_comes_back_to_equal_bits(void **state)
     hpc_perf_examples_release(&y);
 }
 
-/* As it was written when there were fewer features: where the cost is is not known then, the rest
- * is to be found anew. */
+/* A file of a version with fewer features: the location of the cost is unknown; the others must be
+ * recomputed. */
 static void lacks(void **state, int columns, const char *feature)
 {
     hpc_perf_examples x = {0};
@@ -109,7 +109,7 @@ static void lacks(void **state, int columns, const char *feature)
     hpc_buf_release(&old);
 }
 
-/* Features of a file with a column `aside` counted tests, too. */
+/* Features of a file with a column `aside` included tests. */
 static void features_with_tests_are_found_again(void **state)
 {
     hpc_perf_examples x = {0};

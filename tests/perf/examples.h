@@ -1,5 +1,5 @@
 /*
- * examples.h: examples of which the truth is known, for tests of what learns from them.
+ * examples.h: examples with a known rule, for tests of learning.
  */
 #ifndef HPC_TESTS_PERF_EXAMPLES_H
 #define HPC_TESTS_PERF_EXAMPLES_H
@@ -15,9 +15,9 @@
 
 #include "infer/perf/learn.h"
 
-typedef struct planted { /* a rule: which features matter, and by how much */
-    double strength;     /* of them, on the logarithm of the odds; INFINITY: no chance is in it */
-    double changed;      /* the logarithm of the odds of a change where nothing of them is seen */
+typedef struct planted { /* a rule: which features matter, and how much */
+    double strength;     /* their effect on the log-odds; INFINITY: deterministic */
+    double changed;      /* log-odds of a change without any of them */
     int groups;
 } planted;
 
@@ -33,14 +33,14 @@ static inline void set(hpc_perf_vector *x, const char *feature, double value)
     x->value[i] = value;
 }
 
-/* A number of either sign that is 0 more often than not. */
+/* A number of either sign, usually 0. */
 static inline double some(uint64_t seed, uint64_t *at)
 {
     double u = drawn(seed, (*at)++), v = drawn(seed, (*at)++);
     return u < 0.6 ? 0 : floor(v * 7) - 3;
 }
 
-/* The truth: more allocations and divisions in loops are slower; what is read is noise. */
+/* The rule: more allocations and divisions in loops are slower; other features are noise. */
 static inline double planted_score(const hpc_perf_vector *x)
 {
     return x->value[hpc_perf_feature_named("allocations_work")] +
@@ -70,7 +70,7 @@ static inline hpc_perf_example planted_example(const planted *rule, uint64_t see
     return e;
 }
 
-/* n of them; the caller frees. */
+/* n examples; the caller frees. */
 static inline hpc_perf_example *planted_examples(const planted *rule, uint64_t seed, int64_t n)
 {
     hpc_perf_example *e = calloc((size_t)n, sizeof *e);

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/feature.c and what it stands on: small changes of known kind, what of them
- * must be seen, and harmless ones, of which nothing must.
+ * Tests of infer/perf/feature.c and its basis: small changes of known kind with the features that
+ * they must have, and harmless ones without features.
  */
 #include "tests/perf/history.h"
 

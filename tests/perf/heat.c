@@ -1,11 +1,11 @@
 /*
- * Tests of infer/perf/heat.c: how much of the cost is in what a change touches.
+ * Tests of infer/perf/heat.c: the fraction of the cost in the lines that a change touches.
  */
 #include <math.h>
 
 #include "tests/perf/history.h"
 
-/* %s: in the loop, behind it, outside of functions. */
+/* %s: in the loop, after it, outside functions. */
 #define FILE                                                                                       \
     "static int table[] = {1%s};\n"                                                                \
     "void kernel(double *a, int n)\n"                                                              \
@@ -98,8 +98,8 @@ static void test_shares(void **state)
     history_close(&h);
 }
 
-/* What is put in is between two lines; a line that is taken out is where it was; both are found in
- * a version in which they are elsewhere. */
+/* An insertion lies between two lines; a removed line has its old place. Both are found in another
+ * version, where they have moved. */
 static void test_places(void **state)
 {
     hpc_hot_line hot[LINES];
@@ -111,7 +111,7 @@ static void test_places(void **state)
     commit_from(&h, 1);
     without(&h, "a.c");
     history_open(&h, NULL);
-    assert_true(is_part(heat(&h, 2, "heat"), 0.7501, 1000)); /* the lines before and behind it */
+    assert_true(is_part(heat(&h, 2, "heat"), 0.7501, 1000)); /* the lines before and after it */
     measure(hot);
     look(&h, 3, 4);
     hpc_perf_heat_find(&h.features, &h.change, hot, LINES);

@@ -1,6 +1,6 @@
 /*
- * history.h: histories for tests of infer/perf, made at once by git fast-import, and what is told
- * of their commits.
+ * history.h: histories for tests of infer/perf, made by git fast-import, and predictions for their
+ * commits.
  */
 #ifndef HPC_TESTS_PERF_HISTORY_H
 #define HPC_TESTS_PERF_HISTORY_H
@@ -14,7 +14,7 @@ typedef struct history {
     hpc_buf stream;
     int commits_n; /* numbered from 1 */
     hpc_git *git;
-    hpc_git_id *id; /* of commit k at k; of none at 0 */
+    hpc_git_id *id; /* id[k]: id of commit k; id[0]: unused */
     hpc_perf_reader *reader;
     hpc_perf_scanner *scanner;
     hpc_perf_change change;
@@ -22,7 +22,7 @@ typedef struct history {
     hpc_perf_reasons reasons;
 } history;
 
-/* A commit behind commit `from`, with its files; 0: with nothing before it. */
+/* Makes a commit with its files after commit `from`; 0: without a parent. */
 static inline int commit_from(history *h, int from)
 {
     int n = ++h->commits_n;
@@ -83,7 +83,7 @@ static inline void history_close(history *h)
     free(h->id);
 }
 
-/* What is told of the way from one commit to another. */
+/* Predicts the change from one commit to another. */
 static inline void look(history *h, int from, int to)
 {
     int rc = hpc_perf_change_read(&h->change, h->reader, &h->id[from], &h->id[to]);
@@ -104,7 +104,7 @@ static inline double value_of(const hpc_perf_vector *v, const char *feature)
     return v->value[i];
 }
 
-/* The function of that name in the change; -1: it is not there. */
+/* Index of the function with that name in the change; -1: absent. */
 static inline int64_t function_named(const history *h, const char *name)
 {
     for (int64_t k = 0; k < h->change.n; k++)

@@ -1,6 +1,6 @@
 /*
- * hostile.c: texts that are broken, odd, huge or deep have features like any other, in linear time:
- * what took longer than that would not end before this test is stopped.
+ * hostile.c: features of broken, unusual, huge or deeply nested texts in linear time; slower code
+ * would exceed the test's time limit.
  */
 #include "tests/perf/answer.h"
 #include "tests/perf/history.h"

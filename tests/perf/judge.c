@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: figures against their plain
- * definitions, rivals on what they can and cannot see, and intervals that cover the truth.
+ * Tests of infer/perf/judge.c, judge_rival.c, judge_figure.c and bag.c: metrics compared with
+ * plain definitions, baselines on the inputs that they can see, and coverage of intervals.
  */
 #include "tests/perf/history.h"
 
@@ -54,7 +54,7 @@ static void figures_are_what_they_are_called(void **state)
     }
 }
 
-/* Of what there is none, nothing is told. */
+/* Without slower examples, nothing is reported about them. */
 static void without_slower_ones_nothing_is_told_of_them(void **state)
 {
     static const hpc_perf_verdict label[2] = {HPC_PERF_SAME, HPC_PERF_SAME};
@@ -104,7 +104,7 @@ static void judged(hpc_perf_judgement *j, hpc_perf_split split, const hpc_perf_e
     if (hpc_perf_judge(j, e, bag, n, &rule) < 0) fail_msg("%s", hpc_error_get()->text);
 }
 
-/* Each commit has a word that says what it is: only what reads words can see that. */
+/* Each commit has a word that reveals its label; only a reader of words can see it. */
 static hpc_perf_bag *telling_bags(const hpc_perf_example *e, int n)
 {
     hpc_perf_bag *bag = calloc((size_t)n, sizeof *bag);

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/language.c: which functions of a commit a model reads, that it reads them as
- * it was taught, that nothing else changes what it says of them, and what it refuses.
+ * Tests of infer/perf/language.c: which functions of a commit a model reads, that its input equals
+ * that of training, that its result depends on nothing else, and errors.
  */
 #include "tests/perf/history.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of what the learner makes of a language model: what is put among features, that it is
- * learnt from where it tells, and told as a reason.
+ * Tests of a language model in the learner: its features, learning from them where they are
+ * informative, and its reason text.
  */
 #include "infer/perf/language.h"
 #include "tests/perf/examples.h"
@@ -25,7 +25,7 @@ static void what_is_put(void **state)
     for (int k = 0; k < HPC_PERF_FEATURES; k++) assert_true(x.value[k] == 0);
 }
 
-/* What it says is right more often than not, and of one in five it says nothing. */
+/* It is right more often than not, and has no opinion on one in five. */
 static void hear(hpc_perf_example *e, int64_t k)
 {
     static const double sure[] = {0.6, 0.3, 0.1}, no[] = {0.1, 0.3, 0.6}, same[] = {0.1, 0.8, 0.1};

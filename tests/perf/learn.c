@@ -1,7 +1,7 @@
 /*
  * Tests of infer/perf/learn.c, estimate.c and model_file.c: planted rules are found, probabilities
- * are what they say, abstention keeps its promise, and files come back to equal bits.
- * HPC_TEST_LONG=1 draws more.
+ * are calibrated, abstention keeps its guarantee, and files are bit-exact. HPC_TEST_LONG=1 draws
+ * more samples.
  */
 #include "tests/perf/examples.h"
 
@@ -165,7 +165,7 @@ static void nothing_is_the_same(void **state)
     set(&comments, "lines_added", 5);
     set(&data, "no_effect", 1);
     set(&data, "other_files", 1);
-    /* Such examples teach nothing, whatever was measured. */
+    /* These examples teach nothing, whatever their measurement. */
     e[0].x = comments;
     e[0].label = HPC_PERF_SLOWER;
     hpc_perf_model *m = learnt(e, N);

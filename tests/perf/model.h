@@ -1,6 +1,6 @@
 /*
- * model.h: a model for tests of predictions, learnt from a few kinds of edits of one function whose
- * effect is made up; edits of the same kinds are then told with certainty.
+ * model.h: a model for tests of predictions, trained on a few kinds of edits of one function with
+ * assigned effects. Its predictions for the same kinds of edits are certain.
  */
 #ifndef HPC_TESTS_PERF_MODEL_H
 #define HPC_TESTS_PERF_MODEL_H
@@ -12,7 +12,7 @@
     "#include <stdlib.h>\n#include <stdio.h>\n#include <math.h>\n\n" head                          \
     "void step(int n, double *a, const double *b)\n{\n" body "}\n"
 #define PLAIN STEP("", "    for (int i = 0; i < n; i++)\n        a[i] += b[i];\n")
-/* Slower, and the way back faster. */
+/* slower; the reverse is faster */
 #define LOOPS                                                                                      \
     STEP("", "    for (int k = 0; k < n; k++)\n        for (int i = 0; i < n; i++)\n"              \
              "            a[i] += b[i];\n")
@@ -21,7 +21,7 @@
              "        t[0] = b[i];\n        a[i] += t[0];\n        free(t);\n    }\n")
 #define COMPUTES                                                                                   \
     STEP("", "    for (int i = 0; i < n; i++)\n        a[i] += exp(b[i]) / sqrt(b[i]);\n")
-/* The same. */
+/* no effect */
 #define RENAMES STEP("", "    for (int j = 0; j < n; j++)\n        a[j] += b[j];\n")
 #define VERSION                                                                                    \
     STEP("int version(void)\n{\n    return 3;\n}\n\n",                                             \
@@ -29,19 +29,19 @@
 #define CHECKS                                                                                     \
     STEP("", "    if (!a)\n        return;\n    for (int i = 0; i < n; i++)\n"                     \
              "        a[i] += b[i];\n")
-/* As often slower as the same, so that nobody can tell. */
+/* slower as often as unchanged: no prediction */
 #define DOUBTFUL                                                                                   \
     STEP("", "    for (int i = 0; i < n; i++)\n        a[i] += 2 * b[i] + b[i] * a[i];\n")
-/* Nothing at all. */
+/* comments only */
 #define COMMENTED                                                                                  \
     STEP("/* as it was */\n", "    for (int i = 0; i < n; i++)\n        a[i] += b[i];\n")
 
-/* Writes NAME/model.json into the place. */
+/* Writes NAME/model.json into the folder. */
 static inline void make_model(place *p, const char *name)
 {
     static const struct {
         const char *from, *to;
-        hpc_perf_verdict label, other; /* of every second one */
+        hpc_perf_verdict label, other; /* `other`: label of every second example */
         int n;
     } kinds[] = {
         {PLAIN, LOOPS, HPC_PERF_SLOWER, HPC_PERF_SLOWER, 20},
@@ -95,7 +95,7 @@ static inline void make_model(place *p, const char *name)
     free(e);
 }
 
-/* One for all tests of a program, as cmocka's group setup and teardown. */
+/* One model for all tests of a program, as cmocka's group setup and teardown. */
 static inline place *models(void)
 {
     static place p;

@@ -1,10 +1,9 @@
 /*
- * Changes to small programs of which is known what they do to the time: what
- * `hpccoder perf predict` says of them, and with HPC_TEST_LONG=1 whether it is
- * true, by `hpccoder perf collect`.
+ * Changes of small programs with known effect on run time: the predictions of `hpccoder perf
+ * predict`, and with HPC_TEST_LONG=1 their truth, by `hpccoder perf collect`.
  *
- * `planted predict` prints every answer; `planted measure [KERNEL]` the table
- * that is kept as tests/perf/planted/measured.csv.
+ * `planted predict` prints every prediction; `planted measure [KERNEL]` prints the table stored as
+ * tests/perf/planted/measured.csv.
  */
 #include "tests/perf/planted.h"
 
@@ -66,9 +65,8 @@ static measured measure(place *p, hpc_git *g, const planted *c, const char *db, 
     return m;
 }
 
-/* The change in percent; the label by it, as `perf train` takes it. What is
- * told by time is the best time of many rounds that the program prints: on a
- * busy machine threads rarely run side by side. */
+/* The change in percent, and its label as in `perf train`. Timed kernels print the best of many
+ * rounds: on a busy machine threads rarely run concurrently. */
 static double percent_of(perf_label *label, place *p, hpc_git *g, const planted *c)
 {
     measured m = c->by_time

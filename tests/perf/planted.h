@@ -1,8 +1,7 @@
 /*
- * planted.h: small programs and changes to them of which is known what they do to the time
- * (tests/perf/planted), as one git repository: branch KERNEL/base, and KERNEL/CHANGE behind it.
- *
- * How such a file is written is told in tests/perf/planted/README.md.
+ * planted.h: small programs and changes with known effect on run time (tests/perf/planted), as one
+ * git repository: branch KERNEL/base, followed by KERNEL/CHANGE. tests/perf/planted/README.md
+ * describes the file format.
  */
 #ifndef HPC_TESTS_PERF_PLANTED_H
 #define HPC_TESTS_PERF_PLANTED_H
@@ -18,7 +17,7 @@ enum { PLANTED_MOST = 96, PLANTED_FILES = 12, PLANTED_NAME = 32 };
 typedef struct planted {
     char kernel[PLANTED_NAME], name[PLANTED_NAME], kind[PLANTED_NAME];
     perf_label label;
-    bool by_time; /* counted costs do not show it */
+    bool by_time; /* not visible in counted costs */
 } planted;
 
 typedef struct planted_file {
@@ -34,11 +33,11 @@ typedef struct planted_files {
 typedef struct planted_set {
     planted change[PLANTED_MOST];
     int n;
-    planted_files base, head; /* of the kernel and the change that are being read */
-    planted_file *edited;     /* where the text `from` becomes another */
+    planted_files base, head; /* the kernel and the change being read */
+    planted_file *edited;     /* file in which the text `from` is replaced */
     hpc_buf from;
     char kernel[PLANTED_NAME], message[128];
-    hpc_buf stream; /* for git fast-import */
+    hpc_buf stream; /* input of git fast-import */
 } planted_set;
 
 static inline void planted_files_release(planted_files *f)
@@ -72,7 +71,7 @@ static inline void planted_file_add(planted_files *f, const char *path, const ch
     assert_int_equal(hpc_buf_add(&file->text, text, n), 0);
 }
 
-/* Files as a commit of branch KERNEL/NAME, behind KERNEL/base unless they are that. */
+/* Writes files as a commit of branch KERNEL/NAME, after KERNEL/base unless it is that. */
 static inline void planted_commit(planted_set *s, const planted_files *f, const char *name,
                                   const char *message)
 {
@@ -89,7 +88,7 @@ static inline void planted_commit(planted_set *s, const planted_files *f, const 
     }
 }
 
-/* What was being read is whole: a kernel, or one change to it. */
+/* Finishes a kernel, or one change to it. */
 static inline void planted_finish(planted_set *s)
 {
     if (s->edited) fail_msg("%s: %%%% in without %%%% to", s->kernel);
@@ -129,7 +128,7 @@ static inline void planted_begin_change(planted_set *s, const char *line)
                          s->base.item[k].text.n);
 }
 
-/* The text `from`, whole lines that stand there once, becomes another. */
+/* Replaces the text `from`, whole lines that occur once. */
 static inline void planted_edit(planted_set *s, const char *text, size_t n)
 {
     hpc_buf edited = {0};
@@ -151,7 +150,7 @@ static inline void planted_edit(planted_set *s, const char *text, size_t n)
     s->edited = NULL;
 }
 
-/* One "%% ..." line, and the text behind it. */
+/* Handles one "%% ..." line and the text after it. */
 static inline void planted_section(planted_set *s, const char *line, const char *text, size_t n)
 {
     char path[PLANTED_NAME];
@@ -197,7 +196,7 @@ static inline void planted_read(planted_set *s, const char *path)
     hpc_buf_release(&all);
 }
 
-/* All kernels, as the repository `r` of the place. */
+/* Makes all kernels as repository `r` of the folder. */
 static inline void planted_open(planted_set *s, place *p)
 {
     hpc_buf names = {0};

@@ -1,6 +1,5 @@
 /*
- * Tests of predictions of ranges: which commits, against what, at which level, and what is
- * acknowledged.
+ * Tests of predictions for ranges: commits, their baseline, the level, and acknowledged changes.
  */
 #include "tests/perf/model.h"
 
@@ -143,7 +142,7 @@ static void test_levels(void **state)
     t.o.each = true;
     predict(&t, "first", "unloops");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
-    /* of what is not known nothing is warned, but then its commits decide */
+    /* unknown changes give no warning; their commits decide */
     t.o.each = false;
     t.o.fail = t.o.warn = 0.01;
     predict(&t, "unloops", "doubtful");
@@ -211,7 +210,7 @@ static void tests_and_documents_drive_no_verdict(void **state)
     end(&t);
 }
 
-/* Base went on by itself, a merge brings it in: what is told is head's part alone. */
+/* Base has advanced, and a merge brings it in: only head's part is predicted. */
 static void test_merges(void **state)
 {
     place *p = *state;
@@ -270,7 +269,7 @@ static void test_beginnings(void **state)
     end(&t);
 }
 
-/* What is no text of a program, or nowhere. */
+/* Files that are not program text, or are missing. */
 static void test_other_files(void **state)
 {
     place *p = *state;
@@ -354,7 +353,7 @@ static void test_trailers(void **state)
     predict(&t, "away2", "subject");
     assert_int_equal(t.x.level, HPC_PERF_FAIL);
     assert_int_equal(t.x.remarks_n, 0);
-    /* one that nobody acknowledged makes the whole count again */
+    /* one that is not acknowledged makes the whole count again */
     predict(&t, "first", "subject");
     assert_null(t.x.range.said.acknowledged);
     assert_int_equal(t.x.level, HPC_PERF_FAIL);

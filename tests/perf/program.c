@@ -1,5 +1,5 @@
 /*
- * Tests of infer/perf/program.c: files of the measured program, by path and by its build.
+ * Tests of infer/perf/program.c: the files of the measured program, by path and by build.
  */
 #include "tests/perf/history.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests of infer/perf/reason.c: the sentences, their lines, and which of them come first.
+ * Tests of infer/perf/reason.c: sentences, their lines, and their order.
  */
 #include "infer/perf/sums.h"
 #include "tests/perf/history.h"

@@ -1,6 +1,5 @@
 /*
- * untaught.h: a tiny model that compares functions and was taught nothing, with the pilot's
- * tokenizer.
+ * untaught.h: a tiny untrained model that compares functions, with the pilot's tokenizer.
  */
 #ifndef HPC_TESTS_PERF_UNTAUGHT_H
 #define HPC_TESTS_PERF_UNTAUGHT_H

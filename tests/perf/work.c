@@ -1,6 +1,6 @@
 /*
- * Tests of infer/perf/work.c: what a change is estimated to make of the time that its files take:
- * along calls, through loops of known and unknown length, and behind conditions.
+ * Tests of infer/perf/work.c: the estimated effect of a change on run time: along calls, through
+ * loops of known and unknown length, and under conditions.
  */
 #include <math.h>
 
@@ -104,8 +104,8 @@ static void changes_are_estimated(void **state)
     history_close(&h);
 }
 
-/* Each of two programs by itself, however their files are called; of a library, what nobody calls.
- */
+/* Two programs are separate, whatever their files are called; of a library, functions without
+ * callers are roots. */
 static void programs_stand_side_by_side(void **state)
 {
     history h = {.p = *state};

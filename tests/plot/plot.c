@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/plot: pictures and pages of figures, hostile texts, errors.
+ * Tests of runtime/plot: pictures, pages of plots, hostile texts, errors.
  */
 #include <limits.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static void test_pictures(void **state)
     hpc_buf_release(&twice);
 }
 
-/* Quotes in front, behind, and several in a row. */
+/* Quotes before, after, and several in a row. */
 static void test_quotes(void **state)
 {
     static const char *const texts[] = {
@@ -107,7 +107,7 @@ static int times(const char *text, const char *part)
     return n;
 }
 
-/* The steps of a run behind their mean, in one colour; the page's table has the mean alone. */
+/* Steps of a run with their mean in front, in one colour; the page's table has the mean only. */
 static void test_faint_lines(void **state)
 {
     static const double noisy[] = {7, 77, 777, 1007}, low[] = {5, 5, 5, 5};
@@ -241,8 +241,8 @@ static void test_plots_within_a_page(void **state)
     hpc_buf_release(&style);
 }
 
-/* 4 to 4,000 has ticks at 5, 10, 20, ..., 2000, or at 1000, 2000, 3000; one value alone has a range
- * too. */
+/* 4 to 4,000 has ticks at 5, 10, 20, ..., 2000, or at 1000, 2000, 3000; a single value also has a
+ * range. */
 static void test_axes_within_a_page(void **state)
 {
     static const double along[] = {1, 2, 3}, wide[] = {4, 100, 4000}, one[] = {7};
@@ -270,8 +270,8 @@ static void test_axes_within_a_page(void **state)
     hpc_buf_release(&svg);
 }
 
-/* Ten names do not fit beside the y axis's name: the key has rows, and the plot begins below them.
- * The ninth line has the first one's colour, so it is dashed. */
+/* Ten names do not fit next to the y axis's name: the legend has rows, and the plot begins below
+ * them. The ninth line repeats the first colour, so it is dashed. */
 static void test_key_of_many_lines_has_rows(void **state)
 {
     hpc_plot_series s[10];

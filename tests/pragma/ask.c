@@ -1,6 +1,7 @@
 /*
- * ask.c, ask_prompt.c, ask_names.c, weigh.c: loops are shown as they were taught; what a model says
- * of one does not depend on the others; it changes no verdict; its guesses name what is in scope.
+ * ask.c, ask_prompt.c, ask_names.c, weigh.c: prompts for loops equal those of training; results of
+ * a model for a loop do not depend on other loops and change no verdict; guesses only name
+ * variables in scope.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,7 +170,7 @@ static void what_is_said(void **state)
         assert_true(k == WHILE ? l->likely == -1 : l->likely > 0 && l->likely < 1);
         assert_true(l->confidence > 0 && l->confidence < 1);
         assert_true(!b->pragma == !l->pragma);
-        /* Behind what is proven a schedule may come, and nothing else. */
+        /* After the proven part a schedule may follow, and nothing else. */
         if (b->pragma) {
             size_t n = strlen(b->pragma);
             assert_memory_equal(l->pragma, b->pragma, n);
@@ -188,7 +189,7 @@ static void what_is_said(void **state)
     hpc_checker_close(c);
 }
 
-/* The same bits alone, beside others, again, and with more threads. */
+/* The same bits alone, with others, repeated, and with more threads. */
 static void alone_as_together(void **state)
 {
     (void)state;
@@ -250,7 +251,8 @@ static void names_in_scope(void **state)
     hpc_checker_close(c);
 }
 
-/* A directive is the surer the likelier it is, none the less sure; no model is none of both. */
+/* Confidence in a directive rises with its probability, and in none falls; without a model there is
+ * neither. */
 static void confidence_follows(void **state)
 {
     (void)state;

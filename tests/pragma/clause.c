@@ -1,5 +1,5 @@
 /*
- * clause.c: which variables the clauses of a directive name, and what is not understood.
+ * clause.c: variables named by a directive's clauses, and clauses that are not understood.
  */
 #include <setjmp.h>
 #include <stdarg.h>

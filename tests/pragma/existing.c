@@ -1,6 +1,6 @@
 /*
- * existing.c: directives that loops have: those that are wrong are called so, each for what is
- * wrong with it, and none that is right.
+ * existing.c: existing directives: wrong ones are reported with their defect; correct ones are
+ * not.
  */
 #include <setjmp.h>
 #include <stdarg.h>

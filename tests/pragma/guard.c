@@ -1,6 +1,6 @@
 /*
- * guard.c: conditions of if clauses: exact text, in names that are valid at the loop, and compiled.
- * A loop that cannot be guarded has none, and one that the analysis cannot judge no directive.
+ * guard.c: conditions of if clauses: exact text, with names that are valid at the loop, compiled.
+ * A loop that cannot be guarded has none; a loop that the analysis cannot judge has no directive.
  */
 #include <stdio.h>
 #include <stdlib.h>

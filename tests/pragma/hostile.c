@@ -1,5 +1,6 @@
 /*
- * hostile.c: files that are broken, odd, huge or deep have a verdict for each loop, or a reason.
+ * hostile.c: broken, unusual, huge or deeply nested files get a verdict for each loop, or a
+ * reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +110,7 @@ static void broken_files(void **state)
     hpc_checker_close(c);
 }
 
-/* Cut anywhere, a file is answered; what it lacks makes nothing parallel that is not. */
+/* A truncated file gets verdicts; missing text makes no serial loop parallel. */
 static void cut_files(void **state)
 {
     static const char text[] =
@@ -158,7 +159,7 @@ static void deep_nests(void **state)
     hpc_checker_close(c);
 }
 
-/* Each level is looked at once, as it is done once. */
+/* Each level is analysed once, because it executes once. */
 static void deep_assignments(void **state)
 {
     hpc_buf b = {0};

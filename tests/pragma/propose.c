@@ -1,7 +1,6 @@
 /*
- * propose.c: the directives that are proposed for labelled loops by default, with vectors and for a
- * device, word for word where a comment says which; and no nest is collapsed whose label does not
- * say that it may be.
+ * propose.c: directives proposed for labelled loops by default, with vectors and for a device,
+ * word for word where a comment gives them; no nest is collapsed unless its label allows it.
  */
 #include "tests/pragma/suite.h"
 
@@ -53,7 +52,7 @@ static int number_in(const char *text, const char *open)
     return p ? (int)strtol(p + strlen(open), NULL, 10) : 1;
 }
 
-/* In files where a `collapse` that is absent says that there is none. */
+/* For files where a missing `collapse` in a label forbids collapsing. */
 static void hold_against_labels(way *w, const suite_file *f, const char *file)
 {
     bool claims = strcmp(file, "nests.c") == 0 || strncmp(file, "collapse.", 9) == 0;

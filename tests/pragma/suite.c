@@ -1,7 +1,7 @@
 /*
- * Tests of infer/pragma against loops whose truth is known (tests/pragma/loops): none that carries
- * a dependence is called parallel, none is called conditional unless its assumptions are those that
- * make it safe, and of the safe ones most are found.
+ * Tests of infer/pragma on loops with known truth (tests/pragma/loops): no loop with a dependence
+ * is reported as parallel; a loop is conditional only on the assumptions that make it safe; most
+ * safe loops are found.
  */
 #include "tests/pragma/suite.h"
 

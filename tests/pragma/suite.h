@@ -1,5 +1,5 @@
 /*
- * suite.h: files of loops with labels (tests/pragma/loops/README.md), read and studied.
+ * suite.h: reads the files of labelled loops (tests/pragma/loops/README.md) and analyses them.
  */
 #ifndef HPC_TESTS_PRAGMA_SUITE_H
 #define HPC_TESTS_PRAGMA_SUITE_H
@@ -17,10 +17,10 @@ typedef struct label {
     uint32_t line; /* of the loop */
     truth truth;
     char name_of_loop[80], text[300], clauses[200];
-    char name[NAMES_MOST][40]; /* of `if distinct(p, q)`: in pairs */
+    char name[NAMES_MOST][40]; /* names of `if distinct(p, q)`, in pairs */
     int64_t names_n;
     bool noncanonical, local, small;
-    bool injective; /* safe only if an index that is read from memory never comes twice */
+    bool injective; /* safe only if an index read from memory never repeats */
 } label;
 
 typedef struct suite_file {
@@ -37,7 +37,7 @@ static inline bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether a text holds a name as a word. */
+/* Does a text contain a name as a word? */
 static inline bool speaks_of(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -46,8 +46,8 @@ static inline bool speaks_of(const char *text, const char *name)
     return false;
 }
 
-/* The names in the parentheses behind `kind`: only those of distinct() come in pairs; the others
- * are held against any assumption. */
+/* Reads the names in the parentheses after `kind`. Names of distinct() come in pairs; others are
+ * checked against any assumption. */
 static inline void read_names(label *l, const char *text)
 {
     for (const char *p = text; (p = strstr(p, "distinct(")) != NULL;) {
@@ -59,12 +59,12 @@ static inline void read_names(label *l, const char *text)
             while (is_word(*p) && n < 39) out[n++] = *p++;
             out[n] = '\0';
             if (n) l->names_n++;
-            while (*p && *p != ',' && *p != ')') p++; /* s->x: the variable is enough */
+            while (*p && *p != ',' && *p != ')') p++; /* s->x: the variable suffices */
         }
     }
 }
 
-/* The clauses of a label: words with parentheses that OpenMP has. */
+/* Reads the clauses of a label: OpenMP words with parentheses. */
 static inline void read_clauses(label *l, const char *text)
 {
     static const char *const known[] = {"private(", "lastprivate(", "firstprivate(", "reduction(",
@@ -106,7 +106,7 @@ static inline void read_label(label *l, const char *text)
     l->injective = l->truth == TRUTH_IF && strstr(what, "injective(");
 }
 
-/* The loop of a label is on the next line that is no comment and no pragma. */
+/* A label belongs to the loop on the next line that is neither comment nor pragma. */
 static inline void read_labels(suite_file *f)
 {
     uint32_t line = 1;
@@ -158,7 +158,7 @@ static inline void suite_close(suite_file *f)
 /* ---- clauses ----------------------------------------------------------------------------------
  */
 
-/* Whether "kind(... name ...)" with an optional modifier is among the clauses. */
+/* Do the clauses contain "kind(... name ...)", with an optional modifier? */
 static inline bool has_clause(const char *clauses, const char *kind, const char *name)
 {
     char open[64];
@@ -175,7 +175,7 @@ static inline bool has_clause(const char *clauses, const char *kind, const char 
     return false;
 }
 
-/* Whether each name of each clause of one is in a clause of the same kind of the other. */
+/* Is each name of each clause of a in a clause of the same kind of b? */
 static inline bool clauses_within(const char *a, const char *b)
 {
     static const char *const kinds[] = {"private", "lastprivate", "reduction", "linear"};

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/proc: streams, limits, ends of all kinds, the sandbox.
+ * Tests of runtime/proc: streams, limits, all kinds of exits, the sandbox.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -124,7 +124,7 @@ static void test_time(void **state)
     assert_true(r.timed_out);
     assert_int_equal(r.signal, SIGTERM);
     hpc_proc_release(&r);
-    /* Ignores the polite signal, closed its streams, and left another behind. */
+    /* Ignores SIGTERM, closed its streams, and left a child. */
     assert_int_equal(shell(&r, &o, "trap '' TERM; exec >&- 2>&-; sleep 30 & while :; do :; done"),
                      0);
     assert_true(r.timed_out);

@@ -1,6 +1,6 @@
 /*
- * collectives.c: collectives as instructions, on ranks as threads, on cpu and
- * mock: exactly representable numbers, so every result is checked to the bit.
+ * collectives.c: collectives as instructions, with threads as ranks, on cpu and mock: numbers are
+ * exactly representable, so every result is checked to the bit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,7 +144,7 @@ static void on_mock(void **state)
         test_ok(hpc_threads_run(ranks, run_rank, &(job){"mock", 1}));
 }
 
-/* What was sent is dead here, but what is received must not be waited into its memory. */
+/* The sent value is dead here, but the received one must not overwrite it before the wait. */
 static int exchange(hpc_link *world, void *user)
 {
     hpc_device *d;

@@ -1,6 +1,6 @@
 /*
- * differentiate.c: what differentiation refuses, and how given gradients meet
- * those that flow. The rules of ops are tested in ops_diff.c.
+ * differentiate.c: errors of differentiation, and the sum of given and propagated gradients.
+ * ops_diff.c tests the rules of ops.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * freeze_count.c: the shape holds for counts that only the device knows:
- * tokens routed to two groups of varying size and back, differentiated.
+ * freeze_count.c: the program format supports counts known only to the device: tokens routed to
+ * two groups of varying size and back, differentiated.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * freeze_paged.c: the shape holds for a paged cache: two sequences of different
- * length share the pages of their prefix and decode to what the dense
- * computation gives.
+ * freeze_paged.c: the program format supports a paged cache: two sequences of different length
+ * share the pages of their prefix, and decode to the results of the dense computation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +79,7 @@ static void dense(double *o, int s, int len)
     }
 }
 
-/* Pages 5 and 2 hold the shared prefix; each sequence goes on in pages of its own. */
+/* Pages 5 and 2 hold the shared prefix; each sequence continues in its own pages. */
 static const int32_t page_table[S][PER_SEQ] = {{5, 2, 7, 0}, {5, 2, 1, 3}};
 
 static int32_t row_of(int s, int t)
@@ -119,7 +118,7 @@ static void decodes(const char *backend, int threads, hpc_dtype dtype, double bo
     test_ok(hpc_exec_open(&e, c.p, d, NULL, &(hpc_exec_options){.poison = 1}));
     hpc_test_write_i32(e, 0, c.start, start);
     hpc_test_write_i32(e, 0, c.pages, page_table[0]);
-    for (int t = 0; t < LONGEST; t++) { /* sequence 1 is three tokens behind */
+    for (int t = 0; t < LONGEST; t++) { /* sequence 1 is three tokens shorter */
         double o[S * HQ * D], want[HQ * D];
         int at[S] = {t, t < 3 ? 0 : t - 3};
         step(e, &c, at, o);

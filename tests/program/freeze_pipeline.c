@@ -1,7 +1,7 @@
 /*
- * freeze_pipeline.c: the shape holds for a pipeline: two stages on two ranks,
- * driven by arriving messages, with delays; gradients are those of one rank,
- * bit for bit, whatever the order of arrival.
+ * freeze_pipeline.c: the program format supports a pipeline: two stages on two ranks, driven by
+ * arriving messages, with delays; gradients equal those of one rank bit for bit, for any order of
+ * arrival.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * lend.c: state in somebody else's memory: read where it lies, even where nothing may
- * be written, with the same results and no memory of its own; and what is no such state.
+ * lend.c: lent state: read in place, even from read-only memory, with the same results and no
+ * memory of its own; and errors for state that cannot be lent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * ops.c: the op table's shape rules: what each op accepts and makes, and what
- * it says, with both shapes, when its operands do not fit.
+ * ops.c: shape rules of the op table: accepted operands, results, and errors that name both
+ * shapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void makes(hpc_program *p, hpc_value v, const char *type)
     assert_string_equal(hpc_type_text(text, &p->value[v].type), type);
 }
 
-/* The whole message behind the place, and frees. */
+/* Asserts the message after the position, and frees the program. */
 static void refuses(hpc_program *p, int code, const char *text)
 {
     assert_int_equal(hpc_program_status(p), code);

@@ -1,6 +1,6 @@
 /*
- * ops_diff.c: every backward rule of the op table against central differences
- * in f64, and what rules say where no gradient passes.
+ * ops_diff.c: every backward rule of the op table compared with central differences in f64, and
+ * errors where there is no gradient.
  */
 #include <setjmp.h>
 #include <stdarg.h>

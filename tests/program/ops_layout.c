@@ -1,6 +1,6 @@
 /*
- * ops_layout.c: the op table's layout rules as labels, and what ranks make of
- * attributes that speak of global indices.
+ * ops_layout.c: layout rules of the op table as labels, and per-rank values of attributes with
+ * global indices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +35,8 @@ static hpc_value input(hpc_program *p, hpc_dtype dtype, size_t rank, const int64
     return hpc_program_input(p, name, hpc_type_of(dtype, (int)rank, extent));
 }
 
-/* Of the newest instruction: labels by operand, joined by spaces; "-" where there is none. Each is
- * as long as its operand's rank. */
+/* Layout labels of the newest instruction by operand, separated by blanks; "-": none. Each has the
+ * length of its operand's rank. */
 static hpc_dims labelled(hpc_program *p, const char *want)
 {
     char got[128] = "";
@@ -160,7 +160,7 @@ static void sums_become_partial(void **s)
     hpc_route(p, INDEX(p, 6), 2, 3, NULL);
     labelled(p, "ec e t");
     hpc_value index = INDEX(p, 6), picked = hpc_pick(p, HPC_NEW, x, index, x);
-    d = labelled(p, "z abc z"); /* what is split is so by the layouts that it is given */
+    d = labelled(p, "z abc z"); /* parts are split by their given layouts */
     assert_int_equal(d.linear[0], 2);
     assert_ptr_equal(d.as[0], p->value[index].type.layout);
     hpc_spread(p, HPC_NEW, picked, index, REAL(p, 3, 4));

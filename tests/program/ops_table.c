@@ -1,6 +1,6 @@
 /*
- * ops_table.c: the op table as a whole: every row is complete, names the kernel
- * that a backend lacks, and counts its costs.
+ * ops_table.c: the op table as a whole: every row is complete, reports a kernel that a backend
+ * lacks, and counts its costs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

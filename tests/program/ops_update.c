@@ -1,8 +1,7 @@
 /*
- * ops_update.c: shape rules of the optimizers' parts: adam, apply, below,
- * symmetric products and those of bytes, combine, map, tile, eigh; of soft; and
- * that state is not written over what the same instruction reads, but where its
- * kernel works in place.
+ * ops_update.c: shape rules of the optimizers' ops (adam, apply, below, symmetric and integer
+ * products, combine, map, tile, eigh) and of soft. State is not overwritten while the same
+ * instruction reads it, unless its kernel works in place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +53,7 @@ static void makes(hpc_program *p, hpc_value v, const char *type)
     assert_string_equal(hpc_type_text(text, &p->value[v].type), type);
 }
 
-/* The whole message behind the place, and frees. */
+/* Asserts the message after the position, and frees the program. */
 static void refuses(hpc_program *p, int code, const char *text)
 {
     assert_int_equal(hpc_program_status(p), code);
@@ -278,7 +277,7 @@ static void averages_are_versions(void **s)
     const hpc_insn *i = &p->segment[0].insn[2];
     assert_int_equal(i->version[1], 1);
     assert_int_equal(p->value[state].version, 2);
-    whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4}); /* of what has been written by now */
+    whole = hpc_view(p, state, 3, (int64_t[]){2, 4, 4}); /* a view of the written value */
     hpc_combine(p, state, whole, x, NULL, attr);
     ends(p);
 }

@@ -1,7 +1,6 @@
 /*
- * overlap.c: the order in which collectives and computing come, on programs
- * written by hand; what is sent keeps its memory until it has arrived; segments
- * put together.
+ * overlap.c: order of collectives and computation in programs written by hand; sent values keep
+ * their memory until they have arrived; spliced segments.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +53,7 @@ static void overlap(hpc_program *p, int ahead, size_t bucket)
     test_ok(hpc_program_check(p));
 }
 
-/* Of each layer what leads on comes first, and what nobody waits for behind the sum's beginning. */
+/* In each layer the critical path comes first; other work follows after the sum has begun. */
 static void what_leads_on_comes_first(void **state)
 {
     (void)state;
@@ -62,7 +61,7 @@ static void what_leads_on_comes_first(void **state)
     hpc_value x = hpc_program_input(p, "x", matrix()), side[3], flow[3], y = x;
     hpc_program_segment(p, HPC_FORWARD, 0);
     for (int k = 0; k < 3; k++) {
-        side[k] = product(p, y, x); /* written first, and read by nobody here */
+        side[k] = product(p, y, x); /* written first, not read here */
         hpc_program_keep(p, side[k]);
         flow[k] = product(p, x, y);
         y = sum(p, flow[k], row);
@@ -101,7 +100,7 @@ static void flows_take_turns(void **state)
     hpc_program_free(p);
 }
 
-/* What is sent is not overwritten while something else is computed, and is once it has arrived. */
+/* A value being sent is not overwritten by other computation until it has arrived. */
 static void what_is_sent_stays(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void small_sums_go_together(void **state)
     }
     assert_int_equal(messages, 2);
     assert_int_equal(bytes, 3 * N * N * 4);
-    for (int k = 0; k < 3; k++) { /* the second lies behind the first, and its view with it */
+    for (int k = 0; k < 3; k++) { /* the second follows the first, as does its view */
         assert_int_equal(p->value[got[k]].base_element, k == 1 ? N * N : 0);
         assert_int_equal(p->value[seen[k]].base_element, k == 1 ? N * N : 0);
     }
@@ -177,7 +176,7 @@ static void messages_stay(void **state)
     hpc_program_free(p);
 }
 
-/* A copy makes values of its own, and counts the versions of state behind those before it. */
+/* A copy has its own values, and counts versions of state after earlier ones. */
 static void segments_are_put_together(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /*
- * place.c: placement on random programs: no two values that are alive together
- * share a byte, and the arena is within 5 % of the largest live set (in the long
- * test, of 8,000 placements, for all but one in a thousand: the bound is not
- * always within reach).
+ * place.c: placement on random programs: no two live values overlap, and the arena is within 5 %
+ * of the largest live set (in the long test, of 8,000 placements, for all but one in a thousand,
+ * because the bound cannot always be reached).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * program.c: making programs, proving them, copying and printing them.
+ * program.c: building, verifying, copying and printing programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

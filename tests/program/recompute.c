@@ -1,7 +1,6 @@
 /*
- * recompute.c: recomputation changes no bit of any gradient, shrinks what
- * forward leaves behind, costs at most forward's flops, and leaves alone what
- * must not be made again.
+ * recompute.c: recomputation changes no bit of a gradient, reduces the memory that forward keeps,
+ * costs at most forward's flops, and skips ops that must not run twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -378,7 +377,7 @@ static void what_is_kept_stays(void **state)
         if (what == 2) hpc_program_keep(s.p, s.h);
         if (what == 3) hpc_program_keep(s.p, hpc_view(s.p, s.a, 1, (int64_t[]){N * N}));
         static const unsigned want[] = {H | A | B | AB, H | B, A | B | AB, H | B};
-        unsigned product = what == 3 ? AB << 1 : AB; /* behind the view */
+        unsigned product = what == 3 ? AB << 1 : AB; /* after the view */
         expect(&s, (want[what] & ~(unsigned)AB) | product);
     }
 }
@@ -406,7 +405,7 @@ static void what_is_guarded_stays(void **state)
     expect(&s, H | A | AB);
 }
 
-/* Before or after it is read, in forward or in backward: what is written is not read again. */
+/* State written before or after the read, in forward or backward: the read is not repeated. */
 static void what_reads_changing_state_stays(void **state)
 {
     (void)state;
@@ -435,7 +434,7 @@ static void what_others_sent_stays(void **state)
     expect(&s, H | A | AB);
 }
 
-/* Types speak of one count; what is counted is made again all the same. */
+/* Types refer to one count; counted values are recomputed nevertheless. */
 static void counts_stay(void **state)
 {
     (void)state;
@@ -449,7 +448,7 @@ static void counts_stay(void **state)
     expect(&s, H | A | GATHER | ROWS | SCATTER | PRODUCT);
 }
 
-/* A view that backward has of a repeated value goes to the new one, and so do views of it. */
+/* Backward's views of a recomputed value, and views of these, refer to the new one. */
 static void views_follow_their_base(void **state)
 {
     (void)state;
@@ -483,7 +482,7 @@ static void selective_saves_memory(void **state)
     hpc_program_free(s.p);
 }
 
-/* Ten thousand instructions that each need the one before are made again from the last one on. */
+/* Ten thousand dependent instructions are recomputed from the last. */
 static void long_chains(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * run.c: the executor: what it refuses, guards, errors of workers, schedules
- * that cannot go on, and what it costs in counts.
+ * run.c: the executor: errors, guards, failures of workers, deadlocked schedules, and its overhead
+ * in counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,7 +197,7 @@ static void barriers_only_where_data_require(void **state)
     hpc_program_free(p);
 }
 
-/* A segment that prepares a factor, multiplies and goes on with the product. */
+/* A segment that prepares an operand, multiplies, and uses the product. */
 typedef struct meeting_case {
     int64_t rows;
     enum { PREPARES_A, PREPARES_B, PACKS_B } how;
@@ -236,8 +236,8 @@ static void multiply(const meeting_case *c, int threads, double *out)
     hpc_program_free(p);
 }
 
-/* Workers meet within a large product, when b is packed if it was not before: what they need only
- * behind that needs no barrier of its own, unless a guard may leave the product out. */
+/* A large product has an internal barrier if b was not packed before. Operands needed only after it
+ * need no barrier of their own, unless a guard may skip the product. */
 static void meetings_within_are_barriers(void **state)
 {
     static const meeting_case cases[] = {{256, PREPARES_A, false, 1},
@@ -258,8 +258,8 @@ static void meetings_within_are_barriers(void **state)
     hpc_free(got);
 }
 
-/* Within a norm's gradient workers meet before sums are made of what each has: dx can be used at
- * once, dw needs a barrier, and so does the next one, which has its sums in the same place. */
+/* The gradient of a norm has an internal barrier before partial sums are reduced: dx can be used at
+ * once; dw needs a barrier, as does the next gradient, which reuses the memory of the sums. */
 static void a_norms_gradient_meets(void **state)
 {
     (void)state;
@@ -294,7 +294,7 @@ static void a_norms_gradient_meets(void **state)
     hpc_program_free(p);
 }
 
-/* A worker that failed goes on to the barriers that kernels of the same stretch have inside. */
+/* A worker that failed still reaches the barriers inside kernels of the same stretch. */
 static void a_failing_worker_keeps_no_other_waiting(void **state)
 {
     (void)state;
@@ -358,7 +358,7 @@ static void a_transfer_of_a_failed_run_starts_again(void **state)
     }
 }
 
-/* The second of two transfers is refused: the first, never started, is not waited for. */
+/* If the second of two transfers fails to start, close does not wait for it. */
 static void a_refused_transfer_closes_cleanly(void **state)
 {
     (void)state;
@@ -377,8 +377,7 @@ static void a_refused_transfer_closes_cleanly(void **state)
     }
 }
 
-/* Copies for a transfer go through its own queue: what was computed there is behind nothing else.
- */
+/* Copies for a transfer use its own queue and do not wait for other computation. */
 static void a_transfer_follows_its_queue(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 /*
- * shard.c: from the global program to a rank's: conversions enter where
- * layouts differ, numbers that do not divide are named, sums over ranks are
- * those of one rank.
+ * shard.c: from the global program to a rank's: conversions are inserted where layouts differ,
+ * errors name extents that do not divide, and sums over ranks equal those of one rank.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,7 +239,7 @@ static void every_layout_computes_the_same(void **state)
         }
 }
 
-/* What was gathered under a guard may not be there for others. */
+/* A value gathered under a guard may be missing for other readers. */
 static void a_guarded_conversion_serves_its_guard_alone(void **state)
 {
     (void)state;
@@ -408,7 +407,7 @@ static void batches_of_matrices_are_split(void **state)
     assert_int_equal(p->value[values].type.extent[0], B / 2);
     assert_int_equal(p->value[vectors].type.extent[0], B / 2);
     assert_int_equal(p->value[vectors].type.extent[1], K);
-    assert_int_equal(count(p, &hpc_op_view), 2); /* of x and eps: what is whole is cut */
+    assert_int_equal(count(p, &hpc_op_view), 2); /* of x and eps: whole values are cut */
     assert_int_equal(p->segment[0].insn_n, 5);   /* and nothing is gathered */
     hpc_program_free(p);
 }

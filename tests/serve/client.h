@@ -1,5 +1,6 @@
 /*
- * A client of the language server in the same process: it runs on pipes in a thread.
+ * client.h: a client of the language server in the same process; the server runs in a thread on
+ * pipes.
  */
 #ifndef HPC_TESTS_SERVE_CLIENT_H
 #define HPC_TESTS_SERVE_CLIENT_H
@@ -21,7 +22,7 @@ typedef struct lsp_client {
     int code;
     hpc_buf body;
     int notes;       /* notifications received */
-    char note[4096]; /* the last of them */
+    char note[4096]; /* the last one */
 } lsp_client;
 
 static inline void *serve(void *user)
@@ -52,7 +53,7 @@ static inline void client_send(lsp_client *c, const char *message)
     hpc_buf_release(&b);
 }
 
-/* The next answer, which the caller frees; notifications before it are counted. */
+/* Receives the next response, which the caller frees; counts notifications before it. */
 static inline hpc_json *client_answer(lsp_client *c)
 {
     hpc_json *root;
@@ -66,7 +67,7 @@ static inline hpc_json *client_answer(lsp_client *c)
     }
 }
 
-/* Sends a request and returns its answer as text, valid until the next call. */
+/* Sends a request and returns its response as text, valid until the next call. */
 static inline const char *client_ask(lsp_client *c, const char *message)
 {
     client_send(c, message);
@@ -104,7 +105,7 @@ static inline void client_open_document(lsp_client *c, const char *uri, const ch
     hpc_buf_release(&b);
 }
 
-/* The server's return value. */
+/* Closes the client; returns the server's return value. */
 static inline int client_close(lsp_client *c)
 {
     close(c->ends[1]);

@@ -1,5 +1,5 @@
 /*
- * Tests of infer/serve/rpc.c: framing of messages, whole, in pieces, and broken.
+ * Tests of infer/serve/rpc.c: framing of messages: complete, in pieces, and broken.
  */
 #include <setjmp.h>
 #include <stdarg.h>

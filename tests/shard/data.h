@@ -1,6 +1,5 @@
 /*
- * data.h: a small data set that every test of shards can make, and folders that are compared byte
- * by byte.
+ * data.h: a small data set for tests of shards, and byte-wise comparison of folders.
  */
 #ifndef HPC_TESTS_SHARD_DATA_H
 #define HPC_TESTS_SHARD_DATA_H
@@ -30,7 +29,7 @@ static inline hpc_shard_spec small_spec(int64_t vocabulary)
         .column = {{"label", HPC_SHARD_I32}, {"loop", HPC_SHARD_I64}, {"change", HPC_SHARD_F32}}};
 }
 
-/* Document i: 0 to LONGEST tokens, every eighth empty. Returns how many. */
+/* Document i: 0 to LONGEST tokens, every eighth empty. Returns their number. */
 static inline int64_t small_document(int32_t *token, double value[3], int64_t i, int64_t vocabulary)
 {
     int64_t n = i % 8 == 3 ? 0 : hpc_random_bits(1, 0, 0, (uint64_t)i) % (LONGEST + 1);
@@ -42,7 +41,7 @@ static inline int64_t small_document(int32_t *token, double value[3], int64_t i,
     return n;
 }
 
-/* Documents from..to-1; a failure of adding is returned. */
+/* Adds documents from..to-1; returns an error of adding. */
 static inline int small_add(hpc_shard_writer *w, int64_t from, int64_t to, int64_t vocabulary)
 {
     int rc = HPC_OK;
@@ -55,7 +54,7 @@ static inline int small_add(hpc_shard_writer *w, int64_t from, int64_t to, int64
     return rc;
 }
 
-/* The whole data set, or as much as there is still to do. */
+/* Makes the whole data set, or the remaining part. */
 static inline int small_make(const char *folder, int64_t vocabulary, bool resume)
 {
     hpc_shard_spec spec = small_spec(vocabulary);
@@ -72,7 +71,7 @@ out:
 
 typedef struct place {
     char root[64];
-    char whole[96], other[96]; /* two data sets in it; `whole` is made */
+    char whole[96], other[96]; /* two data sets in it; `whole` is complete */
 } place;
 
 static inline int place_setup(void **state)

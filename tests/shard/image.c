@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/shard/image.c and index.c: no byte of a shard can be another, no file can be
- * shorter or longer, and offsets, tokens and places are checked although the checksums are right.
+ * Tests of runtime/shard/image.c and index.c: any changed byte, truncation or extension is
+ * detected; offsets, tokens and positions are checked even with valid checksums.
  */
 #include "tests/shard/data.h"
 
@@ -34,7 +34,7 @@ static void test_every_flip_is_found(void **state)
     hpc_buf_release(&b);
 }
 
-/* In a block of its own size, so that the address sanitizer sees a read behind the end. */
+/* In a block of exact size, so that the address sanitizer detects reads past the end. */
 static void test_every_length_is_found(void **state)
 {
     hpc_buf b = {0};

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/shard/read.c and index.c: opening folders and single shards, and what is said
- * when they are not what they should be.
+ * Tests of runtime/shard/read.c and index.c: opening folders and single shards, and errors of
+ * invalid ones.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/shard/write.c: what is written is what is read, interrupted writing goes on to
- * the same bytes, what differs is refused by name, and every failure leaves whole shards only.
+ * Tests of runtime/shard/write.c: round trips; resumed writing gives the same bytes; errors name
+ * differences; every failure leaves only complete shards.
  */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ static void test_written_is_read(void **state)
     }
 }
 
-/* More than one block of tokens, with a length that is no multiple of anything. */
+/* More than one block of tokens, with an odd length. */
 static void test_long_documents(void **state)
 {
     place *p = *state;
@@ -107,14 +107,14 @@ static void test_resume_at_every_document(void **state)
         place_clear(p->other);
         assert_int_equal(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, false), 0);
         assert_int_equal(small_add(w, 0, stop, 1000), 0);
-        hpc_shard_discard(w); /* as after a stop: what is not whole is gone */
+        hpc_shard_discard(w); /* as after a stop: incomplete shards are removed */
         assert_int_equal(hpc_shard_create(&w, &done, p->other, &spec, SHARD_OF, true), 0);
         assert_true(done <= stop);
         hpc_shard_discard(w);
         assert_int_equal(small_make(p->other, 1000, true), 0);
         assert_same_files(p->whole, p->other);
     }
-    assert_int_equal(small_make(p->other, 1000, true), 0); /* of what is complete */
+    assert_int_equal(small_make(p->other, 1000, true), 0); /* of a complete data set */
     assert_same_files(p->whole, p->other);
 }
 
@@ -195,7 +195,7 @@ static void shell(const place *p, const char *text)
     if (system(command) != 0) fail_msg("%s", command);
 }
 
-/* Everything from it on is made again, and is as it was. */
+/* Everything from the damage on is rebuilt, with the same bytes. */
 static void test_damage_is_made_good(void **state)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/bracket.c and bracket_fortran.c: pairs, kinds, and what is
- * open at the end.
+ * Tests of runtime/source/bracket.c and bracket_fortran.c: pairs, kinds, and brackets open at the
+ * end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include "runtime/source/bracket.h"
 #include "tests/support/fault.h"
 
-/* Each as a letter of its kind, capital for a function, and the number of its pair; '-' for one
- * without a partner; behind a '|' what is open at the end, innermost first. */
+/* Per bracket a letter for its kind, upper case for a function, and the number of its pair; '-': no
+ * partner. After '|', brackets open at the end, innermost first. */
 static void show(char *out, size_t room, const hpc_brackets *b)
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
 /*
- * Tests of runtime/source/check.c and what is behind it, with libclang: good and bad candidates in
- * C, C++ and CUDA, with and without headers, in whole and in broken surroundings.
+ * Tests of runtime/source/check*.c with libclang: good and bad candidates in C, C++ and CUDA, with
+ * and without headers, in complete and broken context.
  */
 #include "tests/source/check.h"
 
-/* Of a text: what is good in it, and what is not. */
+/* A text, with good and bad fillings of its gap. */
 typedef struct sample {
     const char *candidate, *message; /* message NULL: good */
 } sample;
@@ -72,7 +72,7 @@ static void places_and_counts(void **state)
     assert_true(r.of_parser);
     assert_int_equal(r.line, 3);
     assert_int_equal(r.column, 15);
-    /* Behind the gap, on a line that has moved. */
+    /* after the gap, on a line that has moved */
     r = bad(f, "\n\nreturn x; }\nint g() { return 1;", "redefinition of 'g' as different kind");
     assert_int_equal(r.line, 8);
     hpc_check_file_close(f);
@@ -369,10 +369,10 @@ static void errors_that_were_there(void **state)
     NEED_LIBRARY;
     static const sample list[] = {
         {"x = 1;", NULL},
-        {"\n\n\nx = 1;\n\n", NULL}, /* everything behind it moves */
+        {"\n\n\nx = 1;\n\n", NULL}, /* everything after it moves */
         {"x = other;", "undeclared identifier 'other'"},
         {"x = 1", "expected ';'"},
-        {"unknown(2);", NULL}, /* told here instead of below */
+        {"unknown(2);", NULL}, /* reported here instead of below */
     };
     hpc_checker *c = open_checker(0);
     hpc_check_flags flags;

@@ -1,6 +1,6 @@
 /*
- * check.h: what the tests of checking code share: a checker of this build, files with a gap, and
- * what is good or bad in it.
+ * check.h: for tests of code checks: a checker for this build, files with a gap, and good and bad
+ * fillings.
  */
 #ifndef HPC_TESTS_SOURCE_CHECK_H
 #define HPC_TESTS_SOURCE_CHECK_H
@@ -40,7 +40,7 @@ static inline bool is_built(void)
         }                                                                                          \
     } while (0)
 
-enum { PATIENCE = 300 }; /* seconds: a busy machine is no failure */
+enum { PATIENCE = 300 }; /* seconds; generous, for a busy machine */
 
 static inline hpc_checker *open_checker(double seconds)
 {
@@ -55,7 +55,7 @@ static inline hpc_checker *open_checker(double seconds)
     return c;
 }
 
-/* A file whose text has one '@' where its gap is. */
+/* A file with '@' at its gap. */
 static inline hpc_check_file *open_flags(hpc_checker *c, hpc_language l, const char *text,
                                          const hpc_check_flags *flags)
 {

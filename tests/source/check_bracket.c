@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/source/check_bracket.c: brackets that match nothing, and what may fill a gap.
+ * Tests of runtime/source/check_bracket.c: unmatched brackets, and text that may fill a gap.
  */
 #include <setjmp.h>
 #include <stdarg.h>

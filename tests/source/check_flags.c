@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_words.c and check_flags.c: words of a command, paths, which flags
- * are kept, and which entry of a compile_commands.json is a file's.
+ * Tests of runtime/source/check_words.c and check_flags.c: splitting commands, paths, flags that
+ * are kept, and the entry of compile_commands.json for a file.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -256,7 +256,7 @@ static void bad_databases(void **state)
     expect_error(hpc_check_flags_find(&flags, "/no/such", "/a.c"), HPC_E_IO, "/no/such");
 }
 
-/* An entry may ask for anything; what is kept of it can only be read. */
+/* An entry may request anything; the flags that are kept can only read. */
 static void a_hostile_database(void **state)
 {
     const hpc_test_folder *f = *state;

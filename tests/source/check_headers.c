@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/source/check_headers.c: which standard headers a file is known to include.
+ * Tests of runtime/source/check_headers.c: standard headers that a file is known to include.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void reads_headers_of_the_project(void **state)
     cpp_is(state, "#include <beside.h>\n#include <map>\n", "");
 }
 
-/* Once libclang has said so, such a header is nothing, or the one beside the file. */
+/* Once libclang reports a missing header, it is ignored, or found next to the file. */
 static void goes_on_after_missing_headers(void **state)
 {
     write_text(state, "beside.h", "#pragma once\n#include <string>\n");

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_file.c and check_process.c, with libclang: flags of a project, what
- * cannot be checked, texts that libclang does not survive, and failing allocations.
+ * Tests of runtime/source/check_file.c and check_process.c with libclang: flags of a project,
+ * files that cannot be checked, texts that crash libclang, and failing allocations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void a_crash(void **state)
     hpc_check_file *g = open_text(c, HPC_LANGUAGE_CPP, "int g(int x)\n{\n    @\n}\n");
     good(f, "return x;");
     lost(f, "\n#pragma clang __debug crash\n", "libclang was killed by signal ");
-    good(g, "return x;"); /* opened anew, each when it is asked for */
+    good(g, "return x;"); /* reopened on demand */
     bad(g, "return x", "expected ';'");
     good(f, "return x;");
     lost(f, "\n#pragma clang __debug llvm_fatal_error\n", "libclang");

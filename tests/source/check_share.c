@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_share.c: when files share a preamble, and what libclang is given
- * then. A table of functions that count stands in for libclang.
+ * Tests of runtime/source/check_share.c: files that share a preamble, and the resulting calls of
+ * libclang. A table of counting functions replaces libclang.
  */
 #include <setjmp.h>
 #include <stdarg.h>

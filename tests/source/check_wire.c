@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/check_wire.c: messages that end too early, that lie, and that come in
- * pieces or not at all.
+ * Tests of runtime/source/check_wire.c: messages that are truncated, inconsistent, in pieces, or
+ * missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/diff.c: edits make the one of the other, and are the shortest, as a table
- * of all prefixes finds; long ones take bounded time.
+ * Tests of runtime/source/diff.c: edits transform one text into the other and are minimal,
+ * compared with dynamic programming; long ones take bounded time.
  */
 #include <setjmp.h>
 #include <stdarg.h>

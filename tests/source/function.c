@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/source/function.c and branch.c: definitions in C and its
- * family, by name, lines and body. Fortran is in function_fortran.c, hostile
- * input in lex.c.
+ * Tests of runtime/source/function.c and branch.c: definitions in C-family languages, by name,
+ * lines and body. function_fortran.c tests Fortran, lex.c hostile input.
  */
 #include "tests/source/tokens.h"
 

@@ -1,6 +1,5 @@
 /*
- * Tests of runtime/source/function_fortran.c: program units by name, lines, body
- * and nesting.
+ * Tests of runtime/source/function_fortran.c: program units by name, lines, body and nesting.
  */
 #include "tests/source/tokens.h"
 

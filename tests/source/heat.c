@@ -1,6 +1,5 @@
 /*
- * Tests of runtime/source/heat.h: a line is known again wherever it stands, by itself and what is
- * next to it.
+ * Tests of runtime/source/heat.h: a moved line is recognised by its text and its neighbours.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +33,7 @@ static void test_keys(void **state)
     assert_int_not_equal(key(text, 2), key("e;\nb;\nc;\n", 2));
     assert_int_not_equal(key(text, 2), key("a;\nb ;\nc;\n", 2));
     assert_int_equal(key("b;", 1), key("\n\n b;\n\n", 3)); /* without any neighbours */
-    assert_int_not_equal(key("a\nb", 1), key("b\na", 2));  /* before is not behind */
+    assert_int_not_equal(key("a\nb", 1), key("b\na", 2));  /* order matters */
 }
 
 static void test_shares(void **state)

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/language.c and language_fortran.c: languages by name and
- * by content, fixed and free form.
+ * Tests of runtime/source/language.c and language_fortran.c: languages by name and content, fixed
+ * and free form.
  */
 #include "tests/source/tokens.h"
 

@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/source/lex.c, scan.c and token.c: exact tokens of C and its
- * family, hashes, and what holds of any bytes: random, cut off, or much of the
- * same.
+ * Tests of runtime/source/lex.c, scan.c and token.c: exact tokens of C-family languages, hashes,
+ * and invariants for any bytes: random, truncated, or repetitive.
  */
 #include <ctype.h>
 
@@ -175,7 +174,7 @@ static void hashes_depend_on_the_spelling_alone(void **state)
         uint32_t expected = hpc_token_hash(spelling, n);
         for (size_t shift = 0; shift < 17; shift++) {
             for (size_t behind = 0; behind < 20; behind += 19) {
-                char *text = malloc(shift + n + behind); /* nothing readable behind it */
+                char *text = malloc(shift + n + behind); /* nothing readable after it */
                 assert_non_null(text);
                 memset(text, ' ', shift);
                 memcpy(text + shift, spelling, n);

@@ -1,7 +1,6 @@
 /*
- * Tests of runtime/source/lex_fortran.c and fortran_line.c: exact tokens of free
- * and fixed form, continuations, directives, preprocessor lines. Hostile input is
- * in lex.c.
+ * Tests of runtime/source/lex_fortran.c and fortran_line.c: exact tokens of free and fixed form,
+ * continuations, directives, preprocessor lines. lex.c tests hostile input.
  */
 #include <stdio.h>
 

@@ -1,4 +1,6 @@
-/* loop.c: loops of all languages and shapes, the directives on them, #if, damaged texts. */
+/*
+ * loop.c: loops of all languages and shapes, their directives, #if, damaged texts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Tests of runtime/source/pair.c: what a function consists of, likeness, and which became which.
+ * Tests of runtime/source/pair.c: contents of functions, similarity, and matching.
  */
 #include "tests/source/tokens.h"
 

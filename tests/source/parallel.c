@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/parallel.c: each model by each of its signs, and what
- * looks like one and is none.
+ * Tests of runtime/source/parallel.c: each programming model by each of its signs, and similar
+ * text without a model.
  */
 #include "tests/source/tokens.h"
 

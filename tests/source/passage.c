@@ -1,6 +1,6 @@
 /*
- * passage*.c: every run of 40 tokens is found wherever it begins, shorter ones are not, nor is what
- * says nothing or is everybody's; what is damaged is refused.
+ * passage*.c: every run of 40 tokens is found at any position; shorter, uninformative and common
+ * ones are not; damaged files are rejected.
  */
 #include <stdio.h>
 
@@ -156,7 +156,7 @@ static void who_has_it(void **state)
     hpc_passage_list_release(&l);
     l = asked(p, &t);
     assert_int_equal(l.n, 0);
-    t.n = 0; /* two, one behind the other */
+    t.n = 0; /* two, contiguous */
     add_code(&t, 1, 100, 80);
     add_code(&t, 4, 300, 70);
     hpc_passage_list_release(&l);
@@ -219,7 +219,7 @@ static int64_t found_in(const hpc_passages *p, const char *text)
     "        next[i * cols + j] = 0.25 * (grid[i * cols + j - 1] + grid[i * cols + j]);\n    "     \
     "}\n}\n"
 
-/* Layout and comments do not matter; tables, includes and braces are nobody's. */
+/* Layout and comments do not matter; tables, includes and braces are common code. */
 static void what_says_nothing(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void what_says_nothing(void **state)
     hpc_buf_release(&table);
 }
 
-/* With more sources slots are wider; with too many it is refused. */
+/* More sources need wider slots; too many are an error. */
 static void many_sources(void **state)
 {
     (void)state;

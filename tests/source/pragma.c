@@ -1,4 +1,5 @@
-/* pragma.c: the words of directives, and directives as we write them, which reads the same again.
+/*
+ * pragma.c: words of directives, and directives in our spelling, which parse to the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,7 @@ static void plain(void **state)
              "#pragma omp target\n#pragma omp teams distribute");
     plain_is("!$omp parallel do default(shared) private(i) schedule(dynamic)",
              "!$omp parallel do private(i) schedule(dynamic)");
-    plain_is("#pragma omp for if((a", "#pragma omp for"); /* what is not closed */
+    plain_is("#pragma omp for if((a", "#pragma omp for"); /* unclosed parentheses */
 }
 
 /* ---- what is written ---------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ static void places(void **state)
     assert_int_equal(s.l.pragma_n, 2);
     assert_int_equal(s.l.pragma[0].at, strstr(text, "#pragma") - text);
     assert_int_equal(s.l.pragma[0].line, 2);
-    /* With the comment behind it. */
+    /* With the comment after it. */
     assert_true(s.l.pragma[0].end >= (size_t)(strstr(text, "all") + 3 - text));
     assert_true(s.l.pragma[0].end <= (size_t)(strstr(text, "\nx;") - text));
     assert_int_equal(s.l.pragma[1].at, strstr(text, "_Pragma") - text);

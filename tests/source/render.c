@@ -1,5 +1,7 @@
-/* render.c, render_loop.c: samples part by part, contexts that are cut, and no directive of a loop
- * left in what a model is shown of it. */
+/*
+ * render.c, render_loop.c: samples part by part, truncated contexts, and no directive of a loop in
+ * its prompt.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

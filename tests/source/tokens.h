@@ -1,6 +1,5 @@
 /*
- * tokens.h: what the tests of runtime/source share: tokens as text, and what must
- * hold of the tokens of any text whatever.
+ * tokens.h: for tests of runtime/source: tokens as text, and invariants of the tokens of any text.
  */
 #ifndef HPC_TESTS_SOURCE_TOKENS_H
 #define HPC_TESTS_SOURCE_TOKENS_H
@@ -21,8 +20,8 @@ static inline hpc_tokens test_lex(const char *text, size_t n, hpc_language l, bo
     return t;
 }
 
-/* One letter for the kind, marks for the flags before it ('^' first on its line, '@' in a
- * directive, '!' unterminated), the spelling behind it with '~' for a line feed. */
+/* Per token: marks for flags ('^' first on its line, '@' in a directive, '!' unterminated), a
+ * letter for the kind, and the spelling with '~' for a line feed. */
 static inline void test_show(hpc_buf *out, const hpc_tokens *t, const char *text)
 {
     static const char letters[] = "NISCP/#E;L"; /* by kind */
@@ -49,8 +48,9 @@ static inline void test_tokens(const char *text, hpc_language l, bool fixed, con
     hpc_tokens_release(&t);
 }
 
-/* The tokens of the text are the same behind n bytes of `before`, for any n: no window that a lexer
- * looks through ends where it shows. `before` is " ", or begins a comment on a line of its own. */
+/* Asserts that the tokens do not depend on the text's offset, so that no window of the lexer shows.
+ * Puts n bytes of `before` ahead of the text for many n. `before` is " ", or starts a comment on a
+ * line of its own. */
 static inline void test_anywhere(const char *text, hpc_language l, bool fixed, const char *before)
 {
     hpc_tokens here = test_lex(text, strlen(text), l, fixed);
@@ -79,9 +79,8 @@ static inline bool test_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-/* Between tokens of C lie blanks, line feeds, splices and the mark that opens a file; in Fortran
- * also '&' and the marks of continuation lines, which stand beside a line feed or behind a
- * sentinel. */
+/* Asserts that gaps between C tokens have only blanks, line feeds, splices and a byte order mark.
+ * In Fortran they may have '&' and continuation marks, next to a line feed or after a sentinel. */
 static inline void test_gap(const char *text, size_t at, size_t end, size_t n, hpc_language l,
                             bool sentinel)
 {
@@ -98,7 +97,7 @@ static inline void test_gap(const char *text, size_t at, size_t end, size_t n, h
     }
 }
 
-/* Of any text: order, bounds, lines, kinds, directives, and no byte lost. */
+/* Invariants of any text: order, bounds, lines, kinds, directives, and no lost byte. */
 static inline void test_whole(const hpc_tokens *t, const char *text, size_t n, hpc_language l)
 {
     size_t at = 0;

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/tree.c and what is behind it. With the name of a file (and flags of a
- * compiler) it prints the tree of that instead.
+ * Tests of runtime/source/tree*.c. With a file name (and compiler flags) as arguments it prints
+ * that file's tree.
  */
 #include <stdio.h>
 

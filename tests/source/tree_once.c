@@ -1,5 +1,5 @@
 /*
- * Tests of trees of many files that share parses of headers: they are those of each file alone.
+ * Tests of trees of many files that share parsed headers: they equal those of each file alone.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests of runtime/source/window.c: the sets of bits against their definition, for
- * every byte and near every end.
+ * Tests of runtime/source/window.c: bit sets compared with their definition, for every byte and
+ * near every end.
  */
 #include "tests/source/tokens.h"
 

@@ -1,6 +1,5 @@
 /*
- * Writes the models of chain.h: attention and MLP add nothing, so the head sees the last token
- * alone.
+ * chain.c: see chain.h. Attention and MLP add nothing, so the head sees the last token only.
  */
 #include "tests/support/chain.h"
 

@@ -1,5 +1,5 @@
 /*
- * Language models that say what a test wants: the next token depends on the last one alone.
+ * chain.h: language models with chosen outputs: the next token depends only on the last one.
  */
 #ifndef HPC_TESTS_SUPPORT_CHAIN_H
 #define HPC_TESTS_SUPPORT_CHAIN_H
@@ -9,13 +9,13 @@ enum { HPC_CHAIN_NEXT = 3, HPC_CHAIN_END = -2 };
 /* A token with this text: printable ASCII, blanks and line feeds. */
 typedef struct hpc_test_phrase {
     const char *text;
-    /* Tokens that may follow, equally likely: numbers of phrases, HPC_CHAIN_END, or 0 for none; the
-     * likeliest of a greedy model is the first phrase of the list. */
+    /* Tokens that may follow with equal probability: numbers of phrases, HPC_CHAIN_END, or 0: none.
+     * A greedy model takes the phrase with the lowest number. */
     int next[HPC_CHAIN_NEXT];
 } hpc_test_phrase;
 
-/* A model directory. Phrases count from 1; phrase 1 follows every other text. Its context takes 512
- * tokens. Fails the test. */
+/* Writes a model directory, or fails the test. Phrases count from 1; phrase 1 follows any other
+ * text. The context has 512 tokens. */
 void hpc_test_chain(const char *dir, const hpc_test_phrase *phrase, int n);
 
 #endif

@@ -67,7 +67,7 @@ static void make_part(const char *root, const char *words)
     shell(root, "diff -r whole part");
 }
 
-/* Over a whole run and a little more; a run that was quicker is begun anew. */
+/* Moments spread over a whole run and a little more; a run that finished earlier is restarted. */
 void hpc_test_end_by_signals(const char *root, const char *words)
 {
     int64_t whole = make_whole(root, words);

@@ -1,16 +1,17 @@
 /*
- * ended.h: a command that is ended at any moment and run again makes what it makes undisturbed.
+ * ended.h: interrupts a command at many moments and runs it again; the result must equal that of
+ * an uninterrupted run.
  *
- * words: of a command that goes on by itself, as for hpc_test_command_in; `--out FOLDER` is added.
- * The folders are "whole", undisturbed, and "part", both in `root`; both are there afterwards.
+ * words: a command that resumes, as for hpc_test_command_in; `--out FOLDER` is appended. The
+ * folders "whole" (uninterrupted) and "part", both in `root`, remain.
  */
 #ifndef HPC_TESTS_SUPPORT_ENDED_H
 #define HPC_TESTS_SUPPORT_ENDED_H
 
-/* By SIGKILL and by SIGTERM, at moments spread over a run. */
+/* Interrupts by SIGKILL and SIGTERM at moments spread over a run. */
 void hpc_test_end_by_signals(const char *root, const char *words);
-/* With files of so many bytes at most, n times; then `check`, unless NULL, is run by the shell in
- * `root`. */
+/* Interrupts n times by limits of the file size. Then the shell runs `check` in `root`, unless
+ * NULL. */
 void hpc_test_end_by_full_disk(const char *root, const char *words, const long *bytes, int n,
                                const char *check);
 

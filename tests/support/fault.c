@@ -1,8 +1,8 @@
 /*
- * fault.c: the wrapped allocators and system calls behind fault.h.
+ * fault.c: the wrapped allocators and system calls of fault.h.
  *
- * Names with double underscores are the linker's, not ours: --wrap=f sends a
- * call of f to __wrap_f and provides the original as __real_f.
+ * Names with double underscores belong to the linker: --wrap=f redirects calls of f to __wrap_f
+ * and provides the original as __real_f.
  */
 #include "tests/support/fault.h"
 

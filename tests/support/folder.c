@@ -1,5 +1,5 @@
 /*
- * folder.c: a folder of a test's own, gone afterwards.
+ * folder.c: see folder.h.
  */
 #include "tests/support/folder.h"
 

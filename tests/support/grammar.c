@@ -20,7 +20,7 @@ hpc_grammar_rule hpc_test_rule(hpc_grammar_kind kind)
     return r;
 }
 
-/* How many bytes of the text are taken, and whether it may end behind them. */
+/* Number of bytes accepted, and whether the text may end there. */
 size_t hpc_test_taken_n(const hpc_grammar_rule *r, const char *prefix, const char *text,
                         bool *complete)
 {
@@ -41,7 +41,7 @@ void hpc_test_taken(const hpc_grammar_rule *r, const char *prefix, const char *t
     assert_true(complete);
 }
 
-/* The text has the mark '!' where it is refused. */
+/* The text has the mark '!' where it must be rejected. */
 void hpc_test_refused(const hpc_grammar_rule *r, const char *prefix, const char *marked)
 {
     char text[512];
@@ -69,7 +69,7 @@ bool hpc_test_may_end(const hpc_grammar_rule *r, const char *prefix, const char 
 
 /* ---- a grammar with all that is needed around it ------------------------------------------- */
 
-/* A token that is text serves as the end where there is none. */
+/* The end token, else a text token. */
 static int32_t end_of(const hpc_tokenizer *t)
 {
     int32_t end = hpc_tokenizer_specials(t).end;
@@ -127,7 +127,7 @@ bool hpc_test_grammar_accepts(const hpc_test_grammar *b, bool *complete)
                                complete);
 }
 
-/* What a token adds is what the text has more behind it. */
+/* A token adds the difference between the texts. */
 void hpc_test_grammar_take(hpc_test_grammar *b, int32_t token)
 {
     bool stopped;

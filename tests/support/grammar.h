@@ -1,6 +1,6 @@
 /*
- * grammar.h: what a rule takes of a text, and where it refuses one; grammars of a tokenizer with
- * all that is around them.
+ * grammar.h: assertions about which texts a grammar rule accepts, and grammars of a tokenizer with
+ * their context.
  */
 #ifndef HPC_TESTS_SUPPORT_GRAMMAR_H
 #define HPC_TESTS_SUPPORT_GRAMMAR_H
@@ -9,14 +9,14 @@
 #include "infer/engine/text.h"
 
 hpc_grammar_rule hpc_test_rule(hpc_grammar_kind kind);
-/* How many bytes of the text are taken behind the prefix, and whether it may end behind them. */
+/* Number of bytes of text accepted after the prefix; *complete: the text may end there. */
 size_t hpc_test_taken_n(const hpc_grammar_rule *r, const char *prefix, const char *text,
                         bool *complete);
-/* Asserts that all is taken, and may end there. */
+/* Asserts that the text is accepted and may end. */
 void hpc_test_taken(const hpc_grammar_rule *r, const char *prefix, const char *text);
-/* Asserts that it is refused at the last '!', which is none of it. */
+/* Asserts that the rule rejects the text at the last '!', a mark that is removed first. */
 void hpc_test_refused(const hpc_grammar_rule *r, const char *prefix, const char *marked);
-/* Whether it may end, all of it being taken. */
+/* Asserts that the text is accepted; returns true if it may end. */
 bool hpc_test_may_end(const hpc_grammar_rule *r, const char *prefix, const char *text);
 
 /* ---- tokens -----------------------------------------------------------------------------------
@@ -28,26 +28,27 @@ typedef struct hpc_test_grammar {
     hpc_vocabulary *v;
     hpc_grammar *g;
     hpc_text *x;
-    hpc_buf text; /* behind the prefix */
-    int32_t end;  /* of the tokenizer; where it has none, its last token */
+    hpc_buf text; /* text after the prefix */
+    int32_t end;  /* end token of the tokenizer, or its last token */
     hpc_grammar_rule rule;
     const char *prefix;
     bool stopped;
-    int64_t made; /* tokens */
+    int64_t made; /* number of tokens */
 } hpc_test_grammar;
 
-/* A file of a tokenizer, or the pilot model. */
+/* Opens a tokenizer file, or that of the pilot model. */
 void hpc_test_grammar_begin(hpc_test_grammar *b, const char *path);
 void hpc_test_grammar_end(hpc_test_grammar *b);
-/* Of what has begun, as often as wanted; with room for 8 masks. The prefix is borrowed. */
+/* Opens a grammar of an open tokenizer, any number of times, with capacity for 8 masks. The prefix
+ * is borrowed. */
 void hpc_test_grammar_open(hpc_test_grammar *b, hpc_grammar_rule rule, const char *prefix,
                            bool begins);
 void hpc_test_grammar_close(hpc_test_grammar *b);
 bool hpc_test_grammar_is_in(const uint32_t *bits, int64_t token);
-/* The text so far, by the rule alone. */
+/* Does the rule alone accept the text so far? */
 bool hpc_test_grammar_accepts(const hpc_test_grammar *b, bool *complete);
 void hpc_test_grammar_take(hpc_test_grammar *b, int32_t token);
-/* One of those allowed. */
+/* Draws one of the allowed tokens. */
 int32_t hpc_test_grammar_draw(const hpc_test_grammar *b, const uint32_t *bits, uint32_t key);
 
 #endif

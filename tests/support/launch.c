@@ -166,7 +166,7 @@ typedef struct launch {
     void *user;
 } launch;
 
-/* Worker 0 keeps the others from going on. */
+/* Worker 0 waits until the others wait. */
 static void wait_for_others(launch *l, int workers)
 {
     int64_t until = hpc_clock_ns() + 20 * (int64_t)1000000000;
@@ -198,8 +198,8 @@ static struct {
 } kept[64];
 static int n_kept;
 
-/* Memory of kernels is kept, too: to have its pages anew for each launch takes longer than all
- * else. What a kernel has lies at the end of a block, and the rest may not be touched. */
+/* Kernel memory is reused: fresh pages for each launch would dominate the time. A kernel's part is
+ * at the end of a block; the rest must not be touched. */
 typedef enum place { WORKSPACE, OWN, GANG_0, GANG_1, PLACES } place;
 static struct {
     char *at;

@@ -1,6 +1,6 @@
 /*
- * link_agree.c: a failure of one rank is told on all, and what is not alike is
- * named, for every kind of link.
+ * link_agree.c: agreement on errors, and comparison of values across ranks, for every kind of
+ * link.
  */
 #include "tests/support/ranks.h"
 
@@ -12,7 +12,7 @@ static int third_and_second_fail(hpc_link *l, void *user)
     if (l->rank == 2) rc = hpc_fail(HPC_E_FORMAT, "x.json:3: no number");
     if (l->rank == 1) rc = hpc_fail(HPC_E_SHAPE, "no such head");
     EXPECT_FAILURE(hpc_link_agree(l, rc), HPC_E_SHAPE, "rank 1: no such head");
-    /* The link goes on: nothing was aborted. */
+    /* The link continues: nothing was aborted. */
     EXPECT(meet(l) == HPC_OK);
     if (l->rank == 0) rc = hpc_fail(HPC_E_IO, "first");
     EXPECT_FAILURE(hpc_link_agree(l, l->rank == 0 ? rc : HPC_OK), HPC_E_IO, "first");

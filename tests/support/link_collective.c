@@ -1,6 +1,6 @@
 /*
- * link_collective.c: every collective, bit for bit; several in flight, in any
- * order of waiting; misfits, named on every rank. For every kind of link.
+ * link_collective.c: every collective, bit for bit; several in flight, waited for in any order;
+ * mismatched calls reported on every rank. For every kind of link.
  */
 #include "tests/support/ranks.h"
 
@@ -299,7 +299,7 @@ static int misfit_on_all(hpc_link *l, void *user)
 {
     (void)user;
     for (size_t i = 0; i < sizeof misfits / sizeof *misfits; i++) {
-        hpc_link *fresh; /* whose collective 0 it is */
+        hpc_link *fresh; /* the link of collective 0 */
         EXPECT(hpc_link_split(&fresh, l, 0, l->rank) == 0);
         EXPECT(one_misfit(fresh, &misfits[i]) == 0);
         hpc_link_close(fresh);

@@ -1,6 +1,6 @@
 /*
- * link_message.c: messages between ranks: matching, symmetric exchange, misfits;
- * splitting, and ranks that leave. For every kind of link.
+ * link_message.c: messages between ranks: matching, symmetric exchange, mismatches; splitting;
+ * ranks that leave. For every kind of link.
  */
 #include "tests/support/ranks.h"
 
@@ -40,7 +40,7 @@ static int exchange(hpc_link *l, void *user)
     return 0;
 }
 
-/* A collective goes on while its ranks wait for messages. */
+/* A collective progresses while its ranks wait for messages. */
 static int beside_collective(hpc_link *l, void *user)
 {
     (void)user;

@@ -1,6 +1,6 @@
 /*
- * loops.h: a text with its tokens, functions and loops, and what its loops look
- * like on one line each.
+ * loops.h: a text with its tokens, functions and loops, and a description of its loops, one line
+ * each.
  */
 #ifndef HPC_TESTS_SUPPORT_LOOPS_H
 #define HPC_TESTS_SUPPORT_LOOPS_H
@@ -16,14 +16,14 @@ typedef struct hpc_test_source {
     hpc_loops l;
 } hpc_test_source;
 
-/* Asserts that all of it works. The text is borrowed. */
+/* Parses a text and asserts success. The text is borrowed. */
 void hpc_test_source_open(hpc_test_source *s, const char *path, const char *text, size_t n);
 void hpc_test_source_close(hpc_test_source *s);
 
-/* For each loop "LINE-END DEPTH" and, when they apply, "b" braced, "c" concurrent, "p" in a
- * parallel region, "!" not complete, then its directives: "3-5 1 b p {#pragma omp for}\n". */
+/* Appends per loop "LINE-END DEPTH", then if they apply "b" braced, "c" concurrent, "p" in a
+ * parallel region, "!" incomplete, then its directives: "3-5 1 b p {#pragma omp for}\n". */
 void hpc_test_source_describe(hpc_buf *out, const hpc_test_source *s);
-/* Asserts that the text describes itself so. */
+/* Asserts the description of a text. */
 void hpc_test_source_is(const char *path, const char *text, const char *expected);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * model.h: a configuration as a program on the CPU, with its gradients and an
- * optimizer where asked for, fed with documents.
+ * model.h: a configuration as a program on the CPU, optionally with gradients and an optimizer,
+ * fed with documents.
  */
 #ifndef HPC_TEST_MODEL_H
 #define HPC_TEST_MODEL_H
@@ -11,9 +11,9 @@
 typedef enum hpc_test_steps {
     HPC_TEST_LOGITS,
     HPC_TEST_LOSS,
-    HPC_TEST_GRADIENT, /* of the sum of losses by `weight` */
-    HPC_TEST_SGD,      /* momentum 0.9, decay 0.01 of all */
-    HPC_TEST_ADAMW     /* 0.9, 0.95, 1e-8, decay 0.1 of what decays */
+    HPC_TEST_GRADIENT, /* gradient of the sum of losses times `weight` */
+    HPC_TEST_SGD,      /* momentum 0.9, decay 0.01 for all */
+    HPC_TEST_ADAMW     /* 0.9, 0.95, 1e-8, decay 0.1 for parameters that decay */
 } hpc_test_steps;
 
 typedef struct hpc_test_model {
@@ -28,22 +28,22 @@ typedef struct hpc_test_model {
     hpc_value weight, lr;
 } hpc_test_model;
 
-/* Frequencies are written; parameters are zeros. Closed by hpc_test_model_close. */
+/* Opens a model with rotary frequencies and zero parameters. Close with hpc_test_model_close. */
 void hpc_test_model_open(hpc_test_model *m, const hpc_model_config *c, int64_t tokens,
                          int64_t sequences, hpc_test_steps steps);
-/* The same in two parts, with whatever is done to the program between them. */
+/* The same in two steps, so that the test can change the program in between. */
 void hpc_test_model_emit(hpc_test_model *m, const hpc_model_config *c, int64_t tokens,
                          int64_t sequences, hpc_test_steps steps);
 void hpc_test_model_begin(hpc_test_model *m, hpc_grid *grid); /* NULL: serial */
 void hpc_test_model_close(hpc_test_model *m);
-/* All parameters: normals times scale, norms about 1. */
+/* Draws all parameters: normals times scale; norms about 1. */
 void hpc_test_model_draw(hpc_test_model *m, uint32_t seed, double scale);
-/* Tokens of documents one after the other, which fill the program's; each targets the next of its
- * document. Losses count 1 / (tokens that have a target), where there is a class head 1 / their
- * number. Returns the number of tokens that have a target. */
+/* Feeds contiguous documents that fill the program's tokens; each token's target is the next of its
+ * document. Losses have weight 1 / (number of targets); with a class head 1 / (number of
+ * documents). Returns the number of targets. */
 int64_t hpc_test_model_feed(hpc_test_model *m, const int32_t *token, const int32_t *length,
                             int documents);
-/* All segments once; the weighted sum of the losses, or 0 of logits. */
+/* Runs all segments once; returns the weighted sum of the losses, or 0 for logits. */
 double hpc_test_model_step(hpc_test_model *m, int step, double lr);
 int64_t hpc_test_model_tensor_n(const hpc_model_tensor *t);
 

@@ -1,5 +1,5 @@
 /*
- * ops.c: the bench and the running of ops.h: devices, bounds, comparisons.
+ * ops.c: the bench and execution of ops.h: devices, bounds, comparisons.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -345,7 +345,7 @@ static void free_results(double **x, int n)
     for (int k = 0; k < n; k++) hpc_free(x[k]);
 }
 
-/* What device d makes of p; held against `one`, if there is that, and against the reference. */
+/* Runs p on device d; compares with `one`, if given, and with the reference. */
 static void check_device(const hpc_test_case *c, const hpc_program *p, hpc_device *d, double **one,
                          double **out)
 {
@@ -406,7 +406,7 @@ static void change(const hpc_test_case *c, const hpc_test_given *g, int64_t i)
         g->data[i] += fabs(g->data[i]) + 0.25;
 }
 
-/* Whether any result falls out of bounds when element i of g is another. */
+/* Does a changed element i of g put a result out of bounds? */
 static bool noticed(hpc_exec *e, const hpc_test_case *c, const hpc_test_given *g, int64_t i)
 {
     double *x[HPC_TEST_WANTED_MOST], keep = g->data[i], rms;

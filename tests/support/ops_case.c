@@ -1,5 +1,5 @@
 /*
- * ops_case.c: building cases of ops.h, and moving their values in and out.
+ * ops_case.c: builds cases of ops.h and transfers their values.
  */
 #include <setjmp.h>
 #include <stdarg.h>

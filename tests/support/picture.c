@@ -1,5 +1,5 @@
 /*
- * picture.c: PNG files, decoded as far as tests need it.
+ * picture.c: see picture.h.
  */
 #include "tests/support/picture.h"
 
@@ -54,7 +54,7 @@ static int nearest(int a, int b, int c)
     return x <= y && x <= z ? a : y <= z ? b : c;
 }
 
-/* A row's filter is its first byte; what it adds is of the pixels to the left, above, and both. */
+/* The first byte of a row selects its filter, which adds pixels to the left, above, and both. */
 static void unfilter(uint8_t *row, const uint8_t *above, size_t n, int filter, int step)
 {
     for (size_t k = 0; k < n; k++) {

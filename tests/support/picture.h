@@ -1,5 +1,5 @@
 /*
- * picture.h: what is in a PNG file.
+ * picture.h: decodes PNG files.
  */
 #ifndef HPC_TESTS_SUPPORT_PICTURE_H
 #define HPC_TESTS_SUPPORT_PICTURE_H
@@ -9,11 +9,11 @@
 
 typedef struct hpc_test_picture {
     int width, height;
-    uint8_t *rgb; /* 3 bytes a pixel, row by row; hpc_free */
+    uint8_t *rgb; /* 3 bytes per pixel, row by row; release with hpc_free */
 } hpc_test_picture;
-/* Decodes it, or fails the test. Of 8 bits a channel, not interlaced, as gnuplot writes it. */
+/* Decodes a PNG as gnuplot writes it (8 bits per channel, not interlaced), or fails the test. */
 void hpc_test_picture_read(hpc_test_picture *out, const void *png, size_t bytes);
-/* Pixels of that colour, 0xrrggbb, or as near to it as `off` in each channel. */
+/* Number of pixels that differ from colour 0xrrggbb by at most `off` in each channel. */
 int64_t hpc_test_picture_count(const hpc_test_picture *p, uint32_t colour, int off);
 
 #endif

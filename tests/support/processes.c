@@ -1,5 +1,5 @@
 /*
- * processes.c: mpirun, told what one machine with few cores needs.
+ * processes.c: see processes.h. Sets mpirun's options for one machine with few cores.
  */
 #include "tests/support/processes.h"
 
@@ -29,7 +29,7 @@ void hpc_test_need_mpi(void)
     skip();
 }
 
-/* Any mpirun: what Open MPI is to be told goes by the environment. */
+/* Works with any mpirun: Open MPI's options are environment variables. */
 int hpc_test_processes(int ranks, const char *arguments, ...)
 {
     char command[2 * PATH_MAX + 128], self[PATH_MAX], words[PATH_MAX];

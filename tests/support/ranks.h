@@ -1,9 +1,9 @@
 /*
- * ranks.h: what tests of links share: running ranks, checks inside of them, and
- * values that every dtype can hold exactly.
+ * ranks.h: for tests of links: runs ranks, checks inside ranks, and values that every dtype holds
+ * exactly.
  *
- * cmocka's assertions jump, so they stay out of the ranks' threads: there a
- * failed check is an error like any other, and fails the run.
+ * cmocka's assertions jump, so they must not be used in the ranks' threads. There a failed check
+ * is an ordinary error that fails the run.
  */
 #ifndef HPC_TESTS_SUPPORT_RANKS_H
 #define HPC_TESTS_SUPPORT_RANKS_H
@@ -25,7 +25,7 @@
                             hpc_error_get()->text);                                                \
     } while (0)
 
-/* An operation must have failed with `code` and a text that has all of these parts (up to NULL). */
+/* Checks that an operation failed with `code` and a text that contains all parts (up to NULL). */
 static inline int expect_failure(int rc, int code, const char *const *part)
 {
     hpc_error e = *hpc_error_get();
@@ -44,7 +44,7 @@ static inline int expect_failure(int rc, int code, const char *const *part)
             return hpc_error_where("%s:%d", __FILE__, __LINE__);                                   \
     } while (0)
 
-/* What holds for every kind of link: each case on its numbers of ranks, so many times. */
+/* A test for every kind of link: runs on each number of ranks, `times` times. */
 typedef struct hpc_test_link_case {
     const char *name;
     int (*fn)(hpc_link *l, void *user);
@@ -54,7 +54,7 @@ typedef struct hpc_test_link_case {
 extern const hpc_test_link_case hpc_test_link_collectives[], hpc_test_link_messages[],
     hpc_test_link_groups[], hpc_test_link_agreement[];
 
-/* In cmocka's own thread. */
+/* For cmocka's own thread. */
 static inline void assert_no_failure(int rc)
 {
     if (rc < 0) print_error("%s\n", hpc_error_get()->text);
@@ -75,7 +75,7 @@ static inline int start_over(void **state)
     return 0;
 }
 
-/* A case on ranks as threads. */
+/* Runs a case with threads as ranks. */
 static inline void run_link_case(void **state)
 {
     const hpc_test_link_case *c = *state;
@@ -95,7 +95,7 @@ static inline int run_link_cases(const char *group, const hpc_test_link_case *li
     return _cmocka_run_group_tests(group, tests, n, NULL, NULL);
 }
 
-/* Elements as doubles, for the dtypes that can be reduced. */
+/* Elements as doubles, for dtypes that can be reduced. */
 static inline void put(void *buf, hpc_dtype dtype, int64_t i, double x)
 {
     float f = (float)x;

@@ -1,6 +1,6 @@
 /*
- * sanitized.h: which sanitizer a test is built for. It makes each turn of a loop ten times as long,
- * and the tenth turn shows it nothing that the first did not.
+ * sanitized.h: the sanitizer that a test is built for. Tests use it to shorten loops, which take
+ * ten times as long and show nothing new after the first iterations.
  */
 #ifndef HPC_TEST_SANITIZED_H
 #define HPC_TEST_SANITIZED_H

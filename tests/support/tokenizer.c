@@ -1,5 +1,5 @@
 /*
- * tokenizer.c: tokenizers for tests.
+ * tokenizer.c: see tokenizer.h.
  */
 #include "tests/support/tokenizer.h"
 

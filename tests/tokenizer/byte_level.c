@@ -1,7 +1,6 @@
 /*
- * Tests of tokenizer/byte_level.c: ids against those that the `tokenizers` package gives for the
- * same files and texts (tests/fixtures/make_byte_level.py), the way back, bytes that are not UTF-8,
- * places where a text may be cut, memory.
+ * Tests of tokenizer/byte_level.c: ids compared with the `tokenizers` package for the same files
+ * and texts (tests/fixtures/make_byte_level.py), decoding, invalid UTF-8, cuts, memory.
  */
 #include <stdlib.h>
 #include "tests/support/fault.h"
@@ -197,7 +196,7 @@ static void test_any_bytes_come_back(void **state)
                 uint32_t r = small_random(&seed);
                 text[k] = (char)(r & 0x100 ? r : r % 96 + 32);
             }
-            /* NFC changes what is UTF-8 by chance; of marks and jamo there is none in Latin-1 */
+            /* NFC changes random bytes that are UTF-8; Latin-1 has no marks or jamo */
             bool changed = strcmp(families[f], "qwen2") == 0;
             for (size_t k = 0; k < n && changed; k++) {
                 if ((uint8_t)text[k] >= 0xcc) text[k] = (char)0xff;

@@ -1,4 +1,7 @@
-/* cache.c: what is found is what was put; it forgets but never mistakes; nothing is allocated. */
+/*
+ * cache.c: lookups return what was stored; entries may be evicted but never confused; no
+ * allocation.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

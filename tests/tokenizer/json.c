@@ -1,6 +1,6 @@
 /*
- * Tests of tokenizer/json.c and json_steps.c: what is refused and where the message points, hostile
- * and damaged files, running out of memory.
+ * Tests of tokenizer/json.c and json_steps.c: errors and their positions, hostile and damaged
+ * files, running out of memory.
  */
 #include <stdlib.h>
 
@@ -111,7 +111,7 @@ static void test_no_byte_level(void **state)
     assert_string_equal(hpc_error_get()->text, "t.json: pre_tokenizer: unknown value \"x\"");
     hpc_error_clear();
     t = small_open("gpt2", "\"pre_tokenizer\":{", "\"pre_tokenizer\":null,\"padding\":{");
-    assert_null(t); /* padding is there twice */
+    assert_null(t); /* padding occurs twice */
     hpc_error_clear();
     t = small_open("gpt2",
                    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,"

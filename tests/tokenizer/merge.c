@@ -1,4 +1,6 @@
-/* merge.c: against merging as it is defined, long and short words, frozen symbols, failures. */
+/*
+ * merge.c: merging compared with its definition, long and short words, frozen symbols, failures.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

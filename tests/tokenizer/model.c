@@ -1,6 +1,6 @@
 /*
- * model.c: reading a tokenizer.model: what it says, what is refused by name, and that no damage
- * does more than give one line.
+ * model.c: reading a tokenizer.model: its contents, errors that name unsupported features, and
+ * one-line errors for damage.
  */
 #include "tests/tokenizer/spm_model.h"
 
@@ -96,7 +96,7 @@ static void hashes_its_content(void **state)
     hpc_tokenizer_close(c);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void opens_or_says(const hpc_buf *model, int code, const char *part)
 {
@@ -130,7 +130,7 @@ static void names_what_it_cannot(void **state)
     refused((spm_spec){.type = 9}, HPC_E_UNSUPPORTED, "unknown type");
 }
 
-/* A part that is added behind a good model and overrules it. */
+/* A part appended to a valid model that overrides it. */
 static void overruled(unsigned part, unsigned field, uint64_t value, const char *text)
 {
     hpc_buf m = {0}, extra = {0};
@@ -158,7 +158,7 @@ static void names_options_it_cannot(void **state)
     hpc_buf_release(&extra);
 }
 
-/* One piece more than <unk>, and what is said of it. */
+/* One piece in addition to <unk>, and its error. */
 static void wrong_piece(const char *text, float score, int type, bool bytes, const char *part)
 {
     hpc_buf m = {0};

@@ -1,6 +1,6 @@
 /*
- * Tests of tokenizer/nfc.c and unicode.c: NFC by examples and by its laws over all code points, the
- * classes of characters, what is UTF-8.
+ * Tests of tokenizer/nfc.c and unicode.c: NFC by examples and by its laws over all code points,
+ * classes of characters, UTF-8 validation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void test_laws(void **state)
         size_t n, again_n;
         if (c >= 0xd800 && c < 0xe000) continue;
         size_t length = 1 + put_utf8(text + 1, c);
-        text[length++] = '\xcc'; /* a grave accent behind it */
+        text[length++] = '\xcc'; /* followed by a grave accent */
         text[length++] = '\x80';
         const char *got = apply(f, text, length, &n);
         assert_true(n <= sizeof once);

@@ -1,6 +1,6 @@
 /*
- * pieces.c: a tokenizer.model out of pieces: what it says when it is opened again, that the library
- * reads it as we do, and what cannot be made into one.
+ * pieces.c: a tokenizer.model built from pieces: its contents when opened, the library's reading
+ * of it, and errors.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -216,7 +216,7 @@ static void what_does_not_fit_is_named(void **state)
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_FORMAT,
                "special token -2 is not one of");
     g.p.special.end = -1;
-    g.p.n = ((int64_t)1 << 24) + 1; /* refused before any is looked at */
+    g.p.n = ((int64_t)1 << 24) + 1; /* rejected before any is read */
     test_fails(hpc_tokenizer_make_model(&file, &g.p), HPC_E_UNSUPPORTED, "more than 16777216");
     hpc_buf_release(&file);
 }

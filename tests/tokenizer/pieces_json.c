@@ -1,6 +1,6 @@
 /*
- * pieces_json.c: a tokenizer.json out of pieces and merges: what it says when it is opened again,
- * and what cannot be made into one.
+ * pieces_json.c: a tokenizer.json built from pieces and merges: its contents when opened, and
+ * errors.
  */
 #include "tests/tokenizer/small.h"
 
@@ -141,14 +141,14 @@ static bool in_vocab(const given *g, const char *piece)
     return is;
 }
 
-/* The library that such files belong to numbers added tokens by itself: those that are not in the
- * vocabulary, from behind it on. */
+/* The tokenizers library numbers added tokens that are not in the vocabulary itself,
+ * following it. */
 static void added_tokens_get_their_ids_elsewhere(void **state)
 {
     (void)state;
     given g;
     make(&g);
-    assert_true(in_vocab(&g, "ab")); /* made by a merge: those before it are not behind all */
+    assert_true(in_vocab(&g, "ab")); /* produced by a merge */
     assert_true(in_vocab(&g, "<end>") && in_vocab(&g, "  "));
     assert_false(in_vocab(&g, "\xC3\xB5"));
     g.merge[2] = "i n";

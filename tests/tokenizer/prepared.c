@@ -1,6 +1,6 @@
 /*
- * Tests of tokenizer/prepared.c: what is opened by it says what the file says; and forms that are
- * damaged or lie are refused. That its ids are the file's is shown in byte_level.c.
+ * Tests of tokenizer/prepared.c: the prepared form has the contents of the file; damaged or
+ * inconsistent forms are rejected. byte_level.c compares ids.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /*
- * Tests of tokenizer/pretokenize.c, pattern.c, split_words.c and split_runs.c: what each behaviour
- * does with matches, that the splitters written by hand give what PCRE2 gives, which patterns are
- * refused, where text may be cut.
+ * Tests of tokenizer/pretokenize.c, pattern.c, split_words.c and split_runs.c: behaviours for
+ * matches, hand-written splitters compared with PCRE2, rejected patterns, and cuts.
  */
 #include <stdlib.h>
 
@@ -137,8 +136,7 @@ static bool is_point(uint32_t c)
     return c < 0x110000 && (c < 0xd800 || c > 0xdfff);
 }
 
-/* Code points that are of a class in one table and not in the other are left out: they are newer
- * than the PCRE2 at hand. */
+/* Skips code points whose class differs between tables: they are newer than this PCRE2. */
 static void compare_tables(fixture *f)
 {
     static const char *const patterns[] = {"\\p{L}", "\\p{N}", "\\s", "\\p{M}", "\\p{P}", "\\p{S}"};

@@ -1,6 +1,6 @@
 /*
- * small.h: what the tests of the byte-level family share: the small tokenizers of
- * tests/fixtures/byte_level/, as they are or with a change, and numbers to make texts from.
+ * small.h: for tests of the byte-level family: the small tokenizers of tests/fixtures/byte_level/,
+ * optionally modified, and random numbers for texts.
  */
 #ifndef HPC_TESTS_TOKENIZER_SMALL_H
 #define HPC_TESTS_TOKENIZER_SMALL_H
@@ -22,7 +22,7 @@ static inline uint32_t small_random(uint32_t *seed)
     return *seed >> 8;
 }
 
-/* The file of a family, with the first `from` replaced; NULL: as it is. */
+/* Reads a family's file, with the first `from` replaced; NULL: unchanged. */
 static inline void small_text(hpc_buf *out, const char *family, const char *from, const char *to)
 {
     char path[256];
@@ -39,7 +39,7 @@ static inline void small_text(hpc_buf *out, const char *family, const char *from
     hpc_buf_release(&file);
 }
 
-/* NULL, and the error is recorded, when it is refused. */
+/* Opens a tokenizer; NULL with a recorded error if it is invalid. */
 static inline hpc_tokenizer *small_open(const char *family, const char *from, const char *to)
 {
     hpc_buf text = {0};
@@ -51,7 +51,7 @@ static inline hpc_tokenizer *small_open(const char *family, const char *from, co
     return t;
 }
 
-/* The same by way of its prepared form. */
+/* Opens it by its prepared form. */
 static inline hpc_tokenizer *small_open_prepared(const char *family)
 {
     hpc_buf text = {0}, form = {0};
@@ -65,7 +65,8 @@ static inline hpc_tokenizer *small_open_prepared(const char *family)
     return t;
 }
 
-/* What opened although it is damaged is used, text and every id, and closed. */
+/* Uses a tokenizer that opened although damaged: encodes a text, looks up every id,
+ * and closes it. */
 static inline void small_use(hpc_tokenizer *t)
 {
     static const char text[] = "for (i = 0; i < 10; i++) a\xcc\x81 <|endoftext|> \xff\n";

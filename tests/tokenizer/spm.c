@@ -1,7 +1,7 @@
 /*
- * spm.c: SentencePiece models: ids and texts of the fixtures and of the library itself, on texts
- * and models drawn at random and on this repository's sources; exact round trips; any cut; no
- * allocation once warm.
+ * spm.c: SentencePiece models: ids and texts of the fixtures and of the library, on random texts
+ * and models and on this repository's sources; exact round trips; any cut; no allocation once
+ * warm.
  */
 #include "tests/tokenizer/spm_model.h"
 
@@ -169,7 +169,7 @@ static size_t put_character(char out[4], uint32_t point)
     return n;
 }
 
-/* Characters of all kinds; `any`: U+2581 as well. */
+/* Characters of all kinds; `any`: also U+2581. */
 static uint32_t draw_character(uint32_t *seed, bool any)
 {
     static const uint32_t odd[] = {' ',    ' ',    '\n',   '\t',   '\r',     0,      1,      0x7F,
@@ -281,7 +281,7 @@ static void ids_of_the_library_for_any_text(void **state)
     }
 }
 
-/* Real text, as it is and with bytes of ASCII changed. */
+/* Real text, unchanged and with ASCII bytes changed. */
 static void compare_file(const pair *p, const char *path, uint32_t *seed)
 {
     hpc_buf text = {0};
@@ -320,7 +320,7 @@ static void ids_of_the_library_for_sources(void **state)
     hpc_buf_release(&list);
 }
 
-/* A file and a model of the caller's, part by part as well. */
+/* A file and a model of the caller, also part by part. */
 static void ids_of_the_library_for_much_code(void **state)
 {
     (void)state;
@@ -437,8 +437,8 @@ static void long_text(hpc_buf *out, size_t bytes, uint32_t *seed)
     hpc_buf_release(&code);
 }
 
-/* Both parts of a text, cut where the family says of its first `seen` bytes, have the ids of the
- * whole; where it finds no place, it finds the same later as at once. */
+/* Both parts of a text, cut where the family finds a position in its first `seen` bytes, have the
+ * ids of the whole. If it finds none, it finds the same position later as at once. */
 static void check_cut(const hpc_tokenizer *t, hpc_tokenizer_scratch *s, const char *text, size_t n,
                       size_t seen, size_t lo, int64_t *cuts)
 {

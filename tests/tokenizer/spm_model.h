@@ -1,6 +1,6 @@
 /*
- * spm_model.h: what the tests of the SentencePiece family share: fixtures, the library as an
- * oracle, models made by hand, and numbers to make texts from.
+ * spm_model.h: for tests of the SentencePiece family: fixtures, the library as reference, handmade
+ * models, and random numbers for texts.
  */
 #ifndef HPC_TESTS_TOKENIZER_SPM_MODEL_H
 #define HPC_TESTS_TOKENIZER_SPM_MODEL_H
@@ -49,7 +49,7 @@ static inline hpc_tokenizer *spm_fixture(const char *name)
 
 /* ---- the library ------------------------------------------------------------------------- */
 
-/* NULL where hpccoder-spm.so was not built. */
+/* NULL if hpccoder-spm.so was not built. */
 static inline const hpc_spm *spm_library(void)
 {
     char path[PATH_MAX];
@@ -108,7 +108,7 @@ typedef struct spm_spec {
     int type; /* 0: BPE */
 } spm_spec;
 
-/* The trainer's and the normaliser's part, and the byte pieces. */
+/* Appends trainer spec, normaliser spec and byte pieces. */
 static inline void spm_end(hpc_buf *out, spm_spec spec)
 {
     hpc_buf part = {0};

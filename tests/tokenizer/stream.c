@@ -1,6 +1,6 @@
 /*
- * stream.c: one long text on many workers, as it comes: the ids of the whole for any number of
- * workers and any way in which it is read; what is in memory, who is called where, and failures.
+ * stream.c: encoding one long text on many workers: ids of the whole for any number of workers and
+ * any way of reading; memory, threads of callbacks, and failures.
  */
 #include "tests/tokenizer/spm_model.h"
 
@@ -36,7 +36,7 @@ static void long_text(hpc_buf *out, size_t bytes)
     hpc_buf_release(&code);
 }
 
-/* A text that is given in reads, and the ids that come of it. */
+/* A text delivered in reads, and the resulting ids. */
 typedef struct transfer {
     const char *text;
     size_t n, at;
@@ -179,7 +179,7 @@ static void any_length(void **state)
     hpc_tokenizer_close(t);
 }
 
-/* A text without a place to cut is one part; one with a single place far behind has two. */
+/* A text without a cut is one part; one with a single distant cut has two. */
 static void cuts_that_are_far(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * train.c: training on this repository's own sources: the same bytes each time, what is always one
- * piece, exact ids and round trips of the result, the .json, and what is refused.
+ * train.c: training on this repository's sources: deterministic bytes, fixed pieces, exact ids and
+ * round trips, the .json, and errors.
  */
 #include "tests/tokenizer/spm_model.h"
 
@@ -248,7 +248,7 @@ static void writes_a_json(void **state)
     hpc_tokenizer_close(llama);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int no_text(const char **text, size_t *n, void *user)
 {

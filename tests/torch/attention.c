@@ -1,10 +1,9 @@
 /*
- * attention.c: attention and its gradients as PyTorch's
- * scaled_dot_product_attention computes them: causal or not, grouped queries,
- * several documents in one row, a sliding window.
+ * attention.c: attention and its gradients compared with PyTorch's scaled_dot_product_attention:
+ * causal or not, grouped queries, several documents in one row, a sliding window.
  *
- * The bound in f32 is relative to a tensor's largest number: the last place of
- * scores up to 8 is worth 5e-7, and exp makes that the relative error of a weight.
+ * The bound in f32 is relative to a tensor's largest number: one ulp of scores up to 8 is 5e-7,
+ * and exp turns that into the relative error of a weight.
  */
 #include <setjmp.h>
 #include <stdarg.h>

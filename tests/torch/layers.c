@@ -1,10 +1,10 @@
 /*
- * layers.c: products, norms, activations, embedding, losses and rotary
- * positions, with their gradients, as PyTorch and transformers compute them.
+ * layers.c: products, norms, activations, embedding, losses and rotary positions, with their
+ * gradients, compared with PyTorch and transformers.
  *
- * Bounds in f32 are relative to a tensor's largest number: 1e-6 is eight units
- * in its last place, for sums of at most 37 products that do not cancel much.
- * The gradient of GELU by tanh has a dozen roundings and a cancellation in it.
+ * Bounds in f32 are relative to a tensor's largest number: 1e-6 is eight ulp, for sums of at most
+ * 37 products without much cancellation. The gradient of GELU by tanh has a dozen roundings and
+ * one cancellation.
  */
 #include <setjmp.h>
 #include <stdarg.h>

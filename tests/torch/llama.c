@@ -1,10 +1,9 @@
 /*
- * llama.c: a Llama of two layers, trained: the loss of every token, the
- * gradient of every parameter and the losses of ten AdamW steps as PyTorch
- * computes them for LlamaForCausalLM of transformers.
+ * llama.c: training of a two-layer Llama: the loss of every token, the gradient of every parameter
+ * and the losses of ten AdamW steps, compared with PyTorch's for LlamaForCausalLM of transformers.
  *
- * Four documents of different length share a row. Whether ranks and workers
- * change anything is asked in tests/model/llama.c.
+ * Four documents of different length share a row. tests/model/llama.c tests independence of ranks
+ * and workers.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * optimizer.c: five steps of SGD and AdamW at changing rates, as torch.optim
- * takes them: the parameter after each step, the moments after the last.
+ * optimizer.c: five steps of SGD and AdamW at changing rates compared with torch.optim: the
+ * parameter after each step, the moments after the last.
  */
 #include <setjmp.h>
 #include <stdarg.h>

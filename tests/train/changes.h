@@ -1,6 +1,6 @@
 /*
- * changes.h: small data sets of changes with a planted rule: a side that calls once more than the
- * other is the slower one.
+ * changes.h: small data sets of changes with a planted rule: the side with one more call is
+ * slower.
  */
 #ifndef HPC_TESTS_TRAIN_CHANGES_H
 #define HPC_TESTS_TRAIN_CHANGES_H
@@ -14,7 +14,7 @@ enum {
     CHANGE_HEAD,
     CHANGE_LABEL,
     CHANGE_END,
-    CHANGE_TEXT = 16, /* of a side, at most */
+    CHANGE_TEXT = 16, /* most tokens of a side */
     CHANGE_LONGEST = 2 * CHANGE_TEXT + 8
 };
 static const hpc_compare_marks change_marks = {CHANGE_BASE, CHANGE_HEAD, CHANGE_LABEL};
@@ -33,9 +33,8 @@ static inline int64_t change_put(int32_t *out, const int32_t *text, int64_t n, i
     return n + 1;
 }
 
-/* Document i, as task perf packs one; label 0: slower, 1: same, 2: faster. Returns its length;
- * *answer: what is behind the last mark. `swapped`: the sides are the other way round, and the
- * answer with them. */
+/* Document i, packed like the task perf; label 0: slower, 1: same, 2: faster. Returns its length;
+ * *answer: position after the last mark. `swapped`: swaps sides and label. */
 static inline int64_t change_document(int32_t token[CHANGE_LONGEST], int64_t *answer, int64_t i,
                                       uint32_t seed, bool swapped)
 {
@@ -61,7 +60,7 @@ static inline int64_t change_document(int32_t token[CHANGE_LONGEST], int64_t *an
 }
 
 enum { CHANGES_SWAPPED = 1, CHANGES_MISLABELLED = 2 };
-/* MISLABELLED: with the label of the document that is not swapped. */
+/* MISLABELLED: swapped sides with the original label. */
 static inline void changes_make(const char *folder, int64_t documents, uint32_t seed, int how)
 {
     hpc_shard_spec spec = {.vocabulary = VOCABULARY, .tokenizer = data_tokenizer, .task = "perf"};

@@ -1,6 +1,5 @@
 /*
- * checkpoint.c: what was saved comes back to the bit, and what is damaged is
- * not taken for whole.
+ * checkpoint.c: bit-exact round trips, and detection of damage.
  */
 #include "tests/support/fault.h"
 #include "tests/train/data.h"
@@ -277,7 +276,7 @@ static void of_an_older_version(void **state)
     hpc_loader_close(p.l);
 }
 
-/* Each system call of a save failing in turn: what was there before is still taken. */
+/* With each system call of a save failing, the previous checkpoint still loads. */
 static void full_disk(void **state)
 {
     place p;
@@ -350,7 +349,7 @@ static void keeps_the_newest(void **state)
     test_ok(hpc_file_remove(about)); /* as a kill leaves it */
     test_ok(hpc_checkpoint_prune(p.folder, 0, 50));
     assert_int_equal(hpc_test_entries(p.folder), 8);
-    test_ok(hpc_checkpoint_prune(p.folder, 1, 30)); /* 40 and 50 were passed over */
+    test_ok(hpc_checkpoint_prune(p.folder, 1, 30)); /* 40 and 50 were skipped */
     assert_int_equal(hpc_test_entries(p.folder), 6);
     test_ok(hpc_checkpoint_prune(p.folder, 2, 50));
     assert_int_equal(hpc_test_entries(p.folder), 4);

@@ -1,6 +1,6 @@
 /*
- * checkpoint_base.c: checkpoints of adapters leave the frozen parameters to the
- * base model, and verify it.
+ * checkpoint_base.c: checkpoints of adapters omit the base model's frozen parameters, and verify
+ * them.
  */
 #include "tests/support/fault.h"
 #include "tests/train/data.h"

@@ -1,7 +1,7 @@
 /*
- * checkpoint_ranks.c: checkpoints of many ranks: each row of each tensor is
- * written once, whoever reads takes what it needs, training goes on meanwhile,
- * and what is missing, damaged or another's is named.
+ * checkpoint_ranks.c: checkpoints of many ranks: each row of each tensor is written once, readers
+ * read only the parts that they need, training continues during a saving, and errors name missing,
+ * damaged or foreign parts.
  */
 #include <stdlib.h>
 
@@ -263,7 +263,7 @@ static void replicas_share_the_rows(void **state)
     hpc_free(j);
 }
 
-/* What is saved is the state as it was, however far training got. */
+/* The saved state is that of the start, however far training has advanced. */
 static void training_goes_on(void **state)
 {
     job *j = start(*state, "behind", &grids[1]), *to = start(*state, "behind", &grids[2]);
@@ -334,7 +334,7 @@ static void damage_is_named(void **state)
         case 4: {
             hpc_buf text = {0};
             test_ok(hpc_file_read(&text, path, 1 << 24));
-            char *run = strstr(text.data + 8, "0000000000000007"); /* behind the length */
+            char *run = strstr(text.data + 8, "0000000000000007"); /* after the length */
             assert_non_null(run);
             run[0] = '1';
             text.data[text.n - 1] ^= 1;
@@ -488,7 +488,7 @@ static void each_allocation_may_fail(void **state)
     hpc_free(j);
 }
 
-/* A step that is saved again is there twice until the record names the second. */
+/* A step saved again exists twice until the record names the second. */
 static void orphans_go(void **state)
 {
     char path[PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * columns.c: a trainer on grids with the axis col, alone and with all others,
- * takes the steps of one rank.
+ * columns.c: a trainer on grids with the axis col, alone and with all others, takes the steps of
+ * one rank.
  */
 #include <stdlib.h>
 

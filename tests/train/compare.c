@@ -1,7 +1,6 @@
 /*
- * compare.c: changes are learnt from by both sides: what a batch holds of them,
- * that a planted rule is learnt, of whichever side it is true, that the model goes
- * out and comes in again, and that ranks take the steps of one.
+ * compare.c: training on both sides of changes: contents of batches, learning of a planted rule
+ * for either side, export and import, and equal steps on many ranks.
  */
 #include "tests/support/sanitized.h"
 #include "tests/train/changes.h"
@@ -125,8 +124,8 @@ static double loss_of(hpc_trainer *t, const hpc_test_folder *f, const char *name
     return loss;
 }
 
-/* Of new changes, of those with the sides swapped, and of those with the answer that was right
- * before they were: what is the same is so either way, and of the others the wrong is sure. */
+/* Checks new changes, the same with swapped sides, and swapped with the old label: unchanged code
+ * is recognised either way, and for others the wrong label is rejected with confidence. */
 static void is_learnt(hpc_trainer *t, const hpc_test_folder *f)
 {
     assert_true(loss_of(t, f, "held", 0) < 0.3);

@@ -23,8 +23,8 @@ enum { VOCABULARY = 64, LONGEST_DOCUMENT = 40 };
 
 static const hpc_hash128 data_tokenizer = {.low = 1, .high = 2};
 
-/* Document i: an arithmetic progression, whose step is its label, and every fifth token anything;
- * the answer is its second half. */
+/* Document i: an arithmetic progression with its label as step, and every fifth token random. The
+ * second half is the answer. */
 static inline int64_t data_document(int32_t token[LONGEST_DOCUMENT], int64_t i, uint32_t seed)
 {
     int64_t n = 8 + hpc_random_bits(seed, 0, 0, (uint64_t)i) % (LONGEST_DOCUMENT - 8);
@@ -61,7 +61,7 @@ static inline void data_make(const char *folder, int64_t documents, const char *
     hpc_shard_discard(w);
 }
 
-/* A folder NAME of the test's own, with that many documents. */
+/* Makes a data set in folder NAME of the test. */
 static inline char *data_set(char path[PATH_MAX], const hpc_test_folder *f, const char *name,
                              int64_t documents, const char *column)
 {

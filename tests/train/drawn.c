@@ -1,9 +1,9 @@
 /*
- * drawn.c: models and plans drawn at random: whatever goes together of axes, stages, halves,
- * overlap, tokens split over row, pruning, recomputation, optimizers and kinds of layers, the
- * steps are those of one rank.
+ * drawn.c: random models and plans: for any valid combination of axes, ZeRO stages,
+ * overdecomposition, overlap, sequence parallelism, pruning, recomputation, optimizers and layers,
+ * the steps equal those of one rank.
  *
- * A few; with HPC_TEST_LONG=1 two hundred. HPC_TEST_SEED=N begins at that of seed N.
+ * A few; with HPC_TEST_LONG=1 two hundred. HPC_TEST_SEED=N starts at seed N.
  */
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ static void draw_plan(job *j, hat *h)
     q->bucket_bytes = or_not(h) ? 4000 : 1 << 20;
 }
 
-/* Whether it may be. */
+/* Is the drawn combination valid? */
 static bool runs(hpc_test_folder *f, uint32_t seed)
 {
     hat h = {.seed = seed};

@@ -1,6 +1,6 @@
 /*
- * Tests of train/events.c: the bytes that TensorBoard's own writer gives, and
- * what a run's rows become, decoded here.
+ * Tests of train/events.c: the bytes equal those of TensorBoard's own writer, and the rows of a
+ * run, decoded here.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -185,7 +185,7 @@ static event decode(const hpc_buf *b, size_t *at)
     return e;
 }
 
-/* Two rows behind step `after`, the second with a validation. */
+/* Two rows after step `after`, the second with a validation. */
 static void become_events(void **state, int after)
 {
     hpc_metrics *m;
@@ -207,7 +207,7 @@ static void become_events(void **state, int after)
     assert_string_equal(e.version, "brain.Event:2");
     assert_true(e.step == 0 && e.time > 1.6e9 && e.time <= hpc_events_time());
     e = decode(&b, &at);
-    assert_true(e.status == 1 && e.step == after + 1); /* what was from there on is void */
+    assert_true(e.status == 1 && e.step == after + 1); /* later events are void */
     for (int step = after + 1; step <= after + 2; step++) {
         e = decode(&b, &at);
         assert_int_equal(e.step, step);

@@ -1,6 +1,6 @@
 /*
- * fit.c: the recomputation that fits a budget, on many ranks: all of them
- * choose the same, and no more than the one that needs most has to.
+ * fit.c: the least recomputation for a memory budget on many ranks: all ranks choose the same, no
+ * more than the largest rank needs.
  */
 #include "tests/train/data.h"
 

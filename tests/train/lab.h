@@ -1,5 +1,5 @@
 /*
- * lab.h: one matrix under an optimizer, for the tests of updates and of roots.
+ * lab.h: one matrix under an optimizer, for tests of updates and roots.
  */
 #ifndef HPC_TEST_TRAIN_LAB_H
 #define HPC_TEST_TRAIN_LAB_H

@@ -1,6 +1,5 @@
 /*
- * loader.c: what rows hold, in which order they come, and that the order goes
- * on from where it was.
+ * loader.c: contents of rows, their order, and resuming the order.
  */
 #include <stdlib.h>
 
@@ -31,7 +30,7 @@ static void close_reading(reading *r)
     hpc_loader_close(r->l);
 }
 
-/* All documents of data_make, one behind the other, and where each begins. */
+/* All documents of data_make, contiguous, and their starts. */
 typedef struct stream {
     int32_t token[20000];
     int64_t begin[600], n, documents;
@@ -57,7 +56,7 @@ static bool is_begin(const stream *s, int64_t at)
     return false;
 }
 
-/* Where in the stream a row was cut; asserts that it is a row of it. */
+/* Position of a row in the stream; asserts that it is there. */
 static int64_t find_row(const stream *s, const int32_t *token, int64_t length)
 {
     for (int64_t at = 0; at + length < s->n; at += length)

@@ -1,5 +1,5 @@
 /*
- * lr.c: learning rates at the places where their formulas say what they are.
+ * lr.c: learning rates at points where their formulas give known values.
  */
 #include <setjmp.h>
 #include <stdarg.h>

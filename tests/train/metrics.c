@@ -1,6 +1,6 @@
 /*
- * Tests of train/metrics.c and metrics_read.c: rows written and read back, going
- * on after an interruption, damaged files.
+ * Tests of train/metrics.c and metrics_read.c: round trips of rows, continuing after an
+ * interruption, damaged files.
  */
 #include <limits.h>
 #include <math.h>
@@ -121,7 +121,8 @@ static void columns_are_read_back(void **state)
     hpc_metrics_release(&t);
 }
 
-/* What an uninterrupted run would have, whatever the interrupted one left behind its checkpoint. */
+/* Resuming gives the file of an uninterrupted run, whatever the interrupted one wrote after its
+ * checkpoint. */
 static void resuming_equals_not_stopping(void **state)
 {
     static const char *const left[] = {HEADER ROW1 ROW2, HEADER ROW1 ROW2 ROW3,
@@ -131,7 +132,7 @@ static void resuming_equals_not_stopping(void **state)
         write_rows(*state, 2, 3, 3);
         expect(*state, HEADER ROW1 ROW2 ROW3);
     }
-    write_rows(*state, 0, 1, 1); /* begins anew */
+    write_rows(*state, 0, 1, 1); /* starts again */
     expect(*state, HEADER ROW1);
     char path[PATH_MAX];
     ok(hpc_file_remove(hpc_test_path(path, *state, "metrics.csv")));

@@ -1,9 +1,8 @@
 /*
- * optimizer.c: preconditioned updates of single matrices, in f64 and f32:
- * Jorge's closed forms, grafting, and what a refresh costs.
+ * optimizer.c: preconditioned updates of single matrices, in f64 and f32: Jorge's closed forms,
+ * grafting, and the cost of a refresh.
  *
- * That SGD and AdamW are PyTorch's is asked in tests/torch/, that whole models
- * learn in tests/train/step.c.
+ * tests/torch/ compares SGD and AdamW with PyTorch; tests/train/run.c trains whole models.
  */
 #include "tests/train/lab.h"
 

@@ -1,7 +1,6 @@
 /*
- * overlap.c: a step whose communication goes behind its computing: one order on
- * all ranks, and, by a simulated clock over what an executor would do, what
- * stays exposed.
+ * overlap.c: a step with communication overlapped by computation: the same order on all ranks, and
+ * the exposed time by a simulated clock.
  */
 #include "runtime/program/run/priv.h"
 #include "tests/train/data.h"
@@ -310,7 +309,7 @@ static void the_rest_is_gained(const job *hidden, const job *plain)
 static const double fast = 2e8, slow = 2e7;
 static const int64_t table = VOCABULARY * 32 * 4; /* bytes, and the last gradient that is there */
 
-/* Gradients go behind backward, but for the last one; and so do parameters behind the update. */
+/* Gradients are communicated during backward, except the last; parameters during the update. */
 static void gradients_behind_backward(void **state)
 {
     (void)state;
@@ -372,9 +371,9 @@ static void parameters_ahead(void **state)
     }
 }
 
-/* In halves what row sums of the one, in forward too, comes behind products of the other: all but
- * the first and the last in forward, and what the head sums of the last in backward. Messages are
- * twice as many, and bytes the same. */
+/* With overdecomposition the row sums of one part, in forward also, are hidden by products of the
+ * other: all but the first and last in forward, and the last head's in backward. Messages double;
+ * bytes do not change. */
 static void halves_hide_each_other(void **state)
 {
     (void)state;
@@ -407,7 +406,7 @@ static void memory_keeps_within_bounds(void **state)
     }
 }
 
-/* What is alive at once of a rank's activations, of so many blocks. */
+/* Peak live activations of a rank with this many blocks. */
 static double alive(hpc_parallel q, int recompute, int layers)
 {
     plan v = {.q = q, .recompute = recompute, .layers = layers};
@@ -425,9 +424,8 @@ static double of_blocks(hpc_parallel q, int recompute)
     return alive(q, recompute, 8) - alive(q, recompute, 4);
 }
 
-/* Backward's blocks are made again one by one, not all of them where the first sum is waited for:
- * that communication is hidden costs no more of each block than where nothing is made again, but
- * for what a block begins with. */
+/* Blocks are recomputed one by one in backward, not all at the first sum. Overlap costs no more
+ * memory per block than without recomputation, except for a block's input. */
 static void blocks_are_made_again_one_by_one(void **state)
 {
     (void)state;

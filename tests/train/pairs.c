@@ -1,7 +1,7 @@
 /*
- * pairs.c: each pair of what a plan may have, and (in the long run) every grid of up to eight
- * ranks with every stage, in halves or not, pruned or not: the steps of one rank, or a
- * refusal that says why.
+ * pairs.c: each pair of values of a plan, and in the long test every grid of up to eight ranks
+ * with every ZeRO stage, with and without overdecomposition and pruning: the steps of one rank, or
+ * an error with a reason.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -158,8 +158,8 @@ typedef struct tally {
     int stride; /* of those that may, every so many are run */
 } tally;
 
-/* Rows, heads, widths and words that 1, 2, 3, 4, 6 and 8 divide. What is refused: 5 and 7 along any
- * axis, halves where data and depth are 8 together, and a pruned model's stages 2 and 3. */
+/* Rows, heads, widths and vocabulary divisible by 1, 2, 3, 4, 6 and 8. Rejected: 5 and 7 along any
+ * axis, overdecomposition if data times depth is 8, and ZeRO stages 2 and 3 of a pruned model. */
 static job *divisible(hpc_test_folder *f)
 {
     job *j = start(f, HPC_OPT_ADAMW, NULL);

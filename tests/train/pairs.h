@@ -1,7 +1,7 @@
 /*
- * pairs.h: plans that have between them each pair of what a plan and a model may have: each
- * axis, stage, halves, overlap, tokens split over row and pruning, with dropout, clipping, a tied
- * head and grouped queries.
+ * pairs.h: training plans that together cover all pairs of values of: each axis, ZeRO stage,
+ * overdecomposition, overlap, sequence parallelism, pruning, dropout, clipping, tied head and
+ * grouped queries.
  */
 #ifndef HPC_TESTS_TRAIN_PAIRS_H
 #define HPC_TESTS_TRAIN_PAIRS_H
@@ -25,7 +25,7 @@ enum {
     FACTORS
 };
 
-/* How many values each has, the least of them: axes have 1 or 2 ranks. */
+/* Number of values of each factor. Axes have 1 or 2 ranks. */
 static const int factor_values[FACTORS] = {2, 2, 2, 2, 4, 2, 2, 2, 2, 2, 2, 2, 2};
 static const int factor_first[FACTORS] = {1, 1, 1, 1};
 
@@ -63,8 +63,8 @@ static inline hpc_masks *mask(const hpc_model_config *c)
     return m;
 }
 
-/* The plan's model, for one rank. Not by Adam but in double: where a gradient is rounding alone its
- * first steps are as long as any. */
+/* The plan's model on one rank. AdamW in f64 only, else SGD: where a gradient is only rounding
+ * error, AdamW's first steps are as long as elsewhere. */
 static inline job *for_one(hpc_test_folder *f, const pair_plan *p, hpc_dtype dtype, hpc_masks **m)
 {
     job *one = start(f, dtype == HPC_F64 ? HPC_OPT_ADAMW : HPC_OPT_SGD, NULL);
@@ -108,7 +108,7 @@ static inline job *by_all(const job *one, const pair_plan *p)
     return many;
 }
 
-/* As the trainer asks before it begins; or it is refused, with a reason. */
+/* Does the trainer accept the job, or reject it with a reason? */
 static inline bool may_start(const job *j, bool pruned)
 {
     hpc_parallel q = j->o.parallel;

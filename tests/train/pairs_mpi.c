@@ -1,6 +1,6 @@
 /*
- * pairs_mpi.c: the plans of pairs.h on processes of mpirun. Started plainly, it starts itself on 2,
- * 4 and 8 ranks, each of which takes the plans of so many, in double, in single and in bf16.
+ * pairs_mpi.c: the plans of pairs.h on processes of mpirun. Without arguments it starts itself on
+ * 2, 4 and 8 ranks, which run the plans for that number in f64, f32 and bf16.
  */
 #include <stdlib.h>
 

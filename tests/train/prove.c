@@ -1,6 +1,6 @@
 /*
- * prove.c: what sharded steps are proven to be, and the faults that a proof
- * finds: each names instruction, tensor, rank and what is wrong.
+ * prove.c: proofs of sharded steps, and faults that they find: each report names instruction,
+ * tensor, rank and defect.
  */
 #include "tests/train/prove.h"
 
@@ -52,8 +52,8 @@ static void sequences_are_proven(void **state)
                          .dtype = k % 2 ? HPC_BF16 : HPC_F32});
 }
 
-/* Gradients that are not clipped are read as they are, by refreshes, which not each step has, and
- * by updates. */
+/* Without clipping, gradients are read directly by refreshes, which not every step has, and by
+ * updates. */
 static void steps_without_refreshes_are_proven(void **state)
 {
     (void)state;
@@ -330,7 +330,7 @@ static void what_is_left_out_is_found(void **state)
     lab *l = cube(1);
     is_found(l, l->io.update, &hpc_op_adamw, remove_at,
              "no rank does what one rank does in update[1] #");
-    l = cube(1); /* parameters are kept whole beside their parts */
+    l = cube(1); /* whole parameters are kept in addition to their parts */
     int last = (int)l->program[0]->segment_n - 1;
     for (int r = 0; r < l->w.n; r++) l->program[r]->segment[last].insn_n = 0;
     test_fails(prove(l), HPC_E_STATE, "what is kept whole of it is not gathered again");

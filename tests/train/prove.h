@@ -1,5 +1,5 @@
 /*
- * prove.h: the programs of a grid to prove, and faults to plant in them.
+ * prove.h: programs of a grid to prove, and faults to plant in them.
  */
 #ifndef HPC_TESTS_TRAIN_PROVE_H
 #define HPC_TESTS_TRAIN_PROVE_H
@@ -15,7 +15,7 @@ enum { MOST = 32 };
 typedef struct lab { /* the programs of a grid */
     hpc_step io;
     hpc_parallel parallel;
-    hpc_program *serial; /* as it was emitted */
+    hpc_program *serial; /* as emitted */
     hpc_step_ranks r;
     hpc_program **program;
     hpc_prove w;
@@ -31,9 +31,9 @@ typedef struct plan {
     hpc_dtype dtype;
     bool gpt; /* layer norms, biases, no gate */
     bool sequence, unclipped;
-    int classes;  /* of a head for them; 0: tokens */
-    bool adapted; /* by low-rank matrices beside two of a block's */
-    double prune; /* share that is zero; 0: none */
+    int classes;  /* of a class head; 0: token head */
+    bool adapted; /* adapters on two matrices of each block */
+    double prune; /* fraction of zeros; 0: not pruned */
 } plan;
 
 static inline hpc_model_config model_of(const plan *x)
@@ -115,7 +115,7 @@ static inline void holds(plan x)
 
 /* ---- faults ------------------------------------------------------------------------------- */
 
-typedef struct place { /* an instruction, where all ranks have it alike */
+typedef struct place { /* an instruction at the same place on all ranks */
     int segment;
     int64_t insn;
 } place;
@@ -125,7 +125,7 @@ static inline hpc_insn *insn_of(const lab *l, int r, place at)
     return &l->program[r]->segment[at.segment].insn[at.insn];
 }
 
-/* The next at or behind `at` of that op in the first rank's program, or false. */
+/* The next instruction at or after `at` with that op in the first rank's program; false: none. */
 static inline bool next_of(place *at, const lab *l, const hpc_op *op)
 {
     const hpc_program *p = l->program[0];
@@ -142,7 +142,7 @@ static inline place first_of(const lab *l, int segment, const hpc_op *op)
     return at;
 }
 
-/* Who reads `from` behind `at` reads `to`. */
+/* Redirects readers of `from` after `at` to `to`. */
 static inline void reroute(hpc_program *p, place at, hpc_value from, hpc_value to)
 {
     for (int s = at.segment; s < p->segment_n; s++)
@@ -167,7 +167,7 @@ static inline void drop(hpc_program *p, place at)
     remove_at(p, at);
 }
 
-/* Once more, of what came out. */
+/* Repeats the instruction on its output. */
 static inline void repeat(hpc_program *p, place at)
 {
     hpc_segment *s = &p->segment[at.segment];
@@ -189,7 +189,7 @@ static inline void turn(hpc_program *p, place at)
     c->axes = c->axes == 1u << HPC_AXIS_ROW ? 1u << HPC_AXIS_DATA : 1u << HPC_AXIS_ROW;
 }
 
-/* The first rank's instruction in another's program, which may lack some before it. */
+/* Place of the first rank's instruction in another rank's program, which may lack earlier ones. */
 static inline place there(const lab *l, int r, place at)
 {
     const hpc_insn *i = insn_of(l, 0, at), *j;
@@ -208,7 +208,7 @@ static inline void everywhere(lab *l, place at, void (*plant)(hpc_program *p, pl
     for (int r = l->w.n - 1; r >= 0; r--) plant(l->program[r], there(l, r, at));
 }
 
-/* The proof that fails first, as `plan check` runs them. */
+/* Runs the proofs like `plan check`; returns the first error. */
 static inline int prove(const lab *l)
 {
     hpc_proof proof;
@@ -216,7 +216,8 @@ static inline int prove(const lab *l)
     return rc < 0 ? rc : hpc_prove_layouts(&proof, &l->w);
 }
 
-/* What is planted in the first of `op` in the segment, on all ranks, is found, and said to be. */
+/* Asserts that a fault planted in the first `op` of the segment, on all ranks, is found and
+ * reported. */
 static inline void is_found(lab *l, int segment, const hpc_op *op,
                             void (*plant)(hpc_program *p, place at), const char *says)
 {
@@ -225,7 +226,7 @@ static inline void is_found(lab *l, int segment, const hpc_op *op,
     close_lab(l);
 }
 
-/* Each of them, not only the first. */
+/* Asserts for each collective that the proof needs it. */
 static inline void every_collective_is_needed(lab *(*make)(int zero), int zero)
 {
     void (*const plant[])(hpc_program *, place) = {drop, repeat, turn};

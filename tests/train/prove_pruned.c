@@ -1,6 +1,6 @@
 /*
- * prove_pruned.c: steps of a pruned model on a grid are proven, and faults in
- * them are found: what is picked, and from which part.
+ * prove_pruned.c: proofs of a pruned model's steps on a grid, and faults in the picked elements
+ * and their part.
  */
 #include "tests/train/prove.h"
 
@@ -151,8 +151,8 @@ static void elements_picked_otherwise_have_no_rule(void **state)
     close_lab(l);
 }
 
-/* Before a run begins that is no fault, and is said: no step that is emitted has such an
- * instruction, so one is made here. Of what has its rules nothing is said. */
+/* An op without a rule is reported before a run and is not an error. Emitted steps have no such op,
+ * so one is made here. Nothing is reported about ops with rules. */
 static void what_has_no_rule_is_said(void **state)
 {
     char unproven[160];

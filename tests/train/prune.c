@@ -1,6 +1,6 @@
 /*
- * prune.c: masks by magnitude; a pruned trainer holds and sends what it should, takes the steps of
- * dense training with a mask to the same bits, and on many ranks those of one.
+ * prune.c: masks by magnitude; a pruned trainer's memory and traffic; its steps have the bits of
+ * dense training with a mask, and on many ranks equal those of one.
  */
 #include <stdlib.h>
 
@@ -137,10 +137,10 @@ typedef struct job {
     hpc_grid_shape shape;
     hpc_loader_source source;
     char data[PATH_MAX];
-    const hpc_masks *masks; /* of the model, or by hand behind each step */
+    const hpc_masks *masks; /* of the model, or applied by hand after each step */
     bool by_hand;
     double loss[STEPS], norm[STEPS];
-    uint8_t state[32 * MOST]; /* parameters and moments, behind the last step */
+    uint8_t state[32 * MOST]; /* parameters and moments, after the last step */
     size_t bytes;
     double param[MOST];
     int64_t n, sent;
@@ -155,7 +155,7 @@ static const hpc_mask *mask_of(const job *j, const char *name)
     return hpc_masks_find(j->masks, name);
 }
 
-/* Dense training with a mask: what is off it is zero, of parameters and of moments. */
+/* Dense training with a mask: parameters and moments outside it are zero. */
 static void mask_by_hand(job *j, hpc_trainer *t)
 {
     uint8_t *room = hpc_alloc(MOST, 4);
@@ -198,7 +198,7 @@ static void read_state(job *j, hpc_trainer *t, bool first)
     hpc_free(room);
 }
 
-/* What is off the mask of a pruned trainer is zero to the bit. */
+/* Parameters of a pruned trainer outside the mask are exactly zero. */
 static void assert_zeros(job *j, hpc_trainer *t)
 {
     uint8_t *room = hpc_alloc(MOST, 8), none[8] = {0};
@@ -307,7 +307,7 @@ static void same_bits(void **state, int kind, hpc_dtype dtype, const grid *g, do
     hpc_free(pruned);
 }
 
-/* Not of bf16 on depth: a product that is picked from is summed there as it is, in bf16. */
+/* Except bf16 with depth, where products before picking are summed in bf16. */
 static void as_dense_with_a_mask(void **state)
 {
     static const grid on[] = {{1, 1, 1, 0, false}, {2, 1, 1, 0, false}, {2, 1, 1, 1, false},
@@ -422,11 +422,11 @@ static void overlapping_changes_no_bit(void **state)
 
 typedef struct held {
     int64_t n;                          /* elements of the matrices that are pruned */
-    double dense, index, picked, arena; /* bytes of their state, and of all state as it is placed */
+    double dense, index, picked, arena; /* bytes of their state, and of all placed state */
 } held;
 
-/* Each gradient is picked from as soon as it is there, and read by nobody else: a dense one is gone
- * before the next is made. */
+/* Each gradient is picked at once and not read again: a dense one is released before the next is
+ * computed. */
 static void assert_picked_at_once(const hpc_trainer *t, int64_t n)
 {
     const hpc_segment *s = &t->p->segment[t->io.backward];

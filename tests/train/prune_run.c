@@ -1,6 +1,6 @@
 /*
- * prune_run.c: runs that prune: behind a number of steps or once masks agree; stopped, gone on with
- * and moved to another grid they stay the same run.
+ * prune_run.c: runs that prune after a number of steps or once masks agree. Stopped, resumed and
+ * moved to another grid, they continue as the same run.
  */
 #include "model/model.h"
 #include "tests/train/data.h"
@@ -116,8 +116,7 @@ static int64_t zeros_beyond(const place *p)
     return zeros;
 }
 
-/* A run of all steps, and one that is stopped behind some of them, before, at and behind the step
- * at which it is pruned. */
+/* A run of all steps, and one stopped before, at and after the step of pruning. */
 static void same_after_stopping(void **state, int kind, hpc_dtype dtype, bool early)
 {
     static const int64_t stops[] = {2, AFTER, AFTER + 1, AFTER + 4};
@@ -172,8 +171,7 @@ static void early_birds_wait_until_masks_agree(void **state)
     hpc_free(p);
 }
 
-/* Behind the step there is less memory in use than before: in f32 24 - 20 p bytes for each element
- * in place of 16. */
+/* After pruning less memory is used: in f32 24 - 20 p bytes per element instead of 16. */
 static void memory_is_given_back(void **state)
 {
     place *p = hpc_alloc(1, sizeof *p);
@@ -186,7 +184,7 @@ static void memory_is_given_back(void **state)
     hpc_free(p);
 }
 
-/* Begun on one grid, pruned there, and gone on with on another. */
+/* Started and pruned on one grid, resumed on another. */
 static void from_grid_to_grid(void **state)
 {
     static const struct {

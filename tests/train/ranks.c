@@ -1,6 +1,6 @@
 /*
- * ranks.c: a trainer on a grid of ranks takes the steps of one rank: its
- * losses, norms and parameters, and what it saves goes on on any other grid.
+ * ranks.c: a trainer on a grid of ranks has the losses, norms and parameters of one rank, and its
+ * checkpoints resume on any other grid.
  */
 #include "tests/train/ranks.h"
 
@@ -132,7 +132,7 @@ static void preconditioned_on_one_side(void **state)
     on_grids(start(*state, HPC_OPT_JORGE_MOMENTUM, NULL), 1, rows, sizeof rows / sizeof *rows);
 }
 
-/* A gradient that is not clipped is read as it is by updates and by refreshes, which not each step
+/* Without clipping, gradients are read directly by updates and by refreshes, which not every step
  * has. */
 static void preconditioned_and_not_clipped(void **state)
 {
@@ -239,7 +239,7 @@ static void halves_are_the_whole(void **state)
 
 static const hpc_dtype widths[] = {HPC_F32, HPC_BF16};
 
-/* Whatever is hidden behind what, and whatever else is asked for. */
+/* With any overlap and any other options. */
 static void overlapped(hpc_test_folder *f, size_t g, hpc_dtype dtype)
 {
     job *plain = start(f, HPC_OPT_ADAMW, NULL), *hidden = hpc_alloc(1, sizeof *hidden);
@@ -284,9 +284,9 @@ static job *in_stage(hpc_test_folder *f, int zero, hpc_dtype dtype, bool once)
     return j;
 }
 
-/* What is summed over ranks is the same; in stages 2 and 3 as often as backward adds to it, which
- * is another order where that is more than once. The squares of the norm are summed part by part
- * from stage 1 on: it is rounded otherwise, and nothing else is unless it clips. */
+/* Sums over ranks are the same in all stages. Stages 2 and 3 sum as often as backward accumulates,
+ * in another order if more than once. From stage 1 the norm's squares are summed part by part, so
+ * it is rounded differently, and nothing else unless it clips. */
 static void stages_change_no_bit(void **state)
 {
     for (int k = 0; k < 4; k++) {

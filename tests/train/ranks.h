@@ -1,6 +1,5 @@
 /*
- * ranks.h: a trainer's run on a grid of thread ranks, and what comes of it, for
- * the tests that hold it against the run of one rank.
+ * ranks.h: runs a trainer on a grid of thread ranks, for tests that compare it with one rank.
  */
 #ifndef HPC_TESTS_TRAIN_RANKS_H
 #define HPC_TESTS_TRAIN_RANKS_H
@@ -16,13 +15,13 @@ typedef struct job {
     hpc_loader_source source;
     hpc_compare_marks marks;
     char data[PATH_MAX];
-    const char *folder; /* to be loaded from, and saved to */
+    const char *folder; /* to load from and save to */
     int64_t from, steps;
     double loss[STEPS], norm[STEPS], validation;
     double param[NUMBERS];
     int64_t n;
-    int64_t sent;                               /* by the first rank, in its last step; */
-    int64_t along[HPC_AXIS_N][HPC_COMM_KIND_N]; /* along an axis alone */
+    int64_t sent;                               /* bytes sent by the first rank in its last step */
+    int64_t along[HPC_AXIS_N][HPC_COMM_KIND_N]; /* along a single axis */
     double parameter_bytes, optimizer_bytes, gradient_bytes,
         activation_bytes; /* of the first rank */
 } job;
@@ -38,7 +37,7 @@ static inline void hear(const char *line, void *user)
     (void)line, (void)user;
 }
 
-/* As the update keeps it: of a parameter in bf16 the master. */
+/* The value that the update keeps: for a bf16 parameter its master. */
 static inline hpc_value as_kept(const hpc_trainer *t, hpc_value v)
 {
     char name[HPC_TENSOR_NAME + 16];
@@ -76,7 +75,7 @@ static inline void read_parameters(job *j, hpc_trainer *t)
     test_ok(trainer_dismiss(t));
 }
 
-/* What was sent along each axis: less, or more. */
+/* Adds `by` times the bytes sent along each axis. */
 static inline void count_sent(job *j, const hpc_grid *g, int64_t by)
 {
     for (int a = 0; g && a < HPC_AXIS_N; a++) {
@@ -149,7 +148,7 @@ static inline void run_job(job *j)
     test_ok(hpc_threads_run(hpc_grid_size(&j->shape), run_rank, j));
 }
 
-/* A rank of a job that is refused as it opens. */
+/* One rank of a job that must fail to open. */
 static inline int run_refused(hpc_link *world, void *user)
 {
     job *j = user;
@@ -183,7 +182,7 @@ static inline void same(const job *a, const job *b, double bound)
     assert_true(hpc_test_error(a->param, b->param, a->n) < bound);
 }
 
-/* Two jobs come to the same bits. */
+/* Asserts that two jobs gave the same bits. */
 static inline void same_bits(const job *a, const job *b)
 {
     assert_int_equal(a->n, b->n);
@@ -208,7 +207,7 @@ static inline void put_grid(job *j, const grid *g)
     j->o.parallel.keep_depth = g->keep;
 }
 
-/* The run of `serial`, which was run already, on a grid. */
+/* Runs `serial`, already run on one rank, on a grid, and compares. */
 static inline void as_serial(const job *serial, const grid *g, double bound)
 {
     job *many = hpc_alloc(1, sizeof *many);

@@ -1,6 +1,6 @@
 /*
- * root.c: inverse roots of gram matrices, beside a decomposition written here,
- * in f64 and f32, and as far as the usual settings go.
+ * root.c: inverse roots of gram matrices compared with a decomposition written here, in f64 and
+ * f32, over the range of usual settings.
  */
 #include "tests/train/lab.h"
 
@@ -171,8 +171,8 @@ static void within_a_factor_of_two(void **state)
     }
 }
 
-/* b^3 of a refresh at the usual settings beside the gram matrices, half of which is computed, as
- * all products of a root are symmetric. */
+/* Cost of a refresh with default settings in b^3, without the gram matrices; half is computed,
+ * because all products of a root are symmetric. */
 static void usual_costs(void **state)
 {
     static const double cubes[HPC_OPT_N] = {

@@ -1,7 +1,6 @@
 /*
- * run.c: whole runs: every optimizer learns, a run that was stopped and went on
- * ends at the same bits, what cannot be learnt from is skipped and said, and
- * models go out and come in again.
+ * run.c: whole runs: every optimizer learns, a resumed run ends with the same bits, steps that
+ * cannot be used are skipped and reported, and models are exported and imported.
  */
 #include "tests/support/sanitized.h"
 #include "tests/train/data.h"
@@ -89,8 +88,7 @@ static uint64_t hash_of_file(const place *p, const char *run, const char *name)
     return h;
 }
 
-/* ---- going on ----------------------------------------------------------------------------------
- */
+/* ---- resuming -------------------------------------------------------------------------------- */
 
 /* A run of 12 steps, and one that is stopped after 4, 5 and 6 more: the same model. */
 static void same_after_stopping(void **state, place *p, const char *name)
@@ -232,7 +230,7 @@ static void skips_what_is_not_finite(void **state)
     assert_non_null(strstr(p.line, "skipped: the gradient norm is"));
 }
 
-/* From the 51st step on all are skipped: what was saved before them stays. */
+/* From the 51st step on all are skipped: the checkpoint before them stays. */
 static void keeps_what_was_good(void **state)
 {
     place p;
@@ -263,7 +261,7 @@ static void read_metrics(hpc_metrics_table *t, const place *p, const char *run)
     test_ok(hpc_metrics_read(t, path));
 }
 
-/* Asked to stop while a validation is due: it is the first thing of the process that goes on. */
+/* Stopped while a validation is due: the resumed process validates first. */
 static void owes_a_validation(void **state)
 {
     place p;

@@ -1,6 +1,6 @@
 /*
- * sequence.c: what row sums split by tokens: the steps of one rank, the bytes of
- * the closed forms, and less memory.
+ * sequence.c: sequence parallelism along row: the steps of one rank, the bytes of the closed
+ * forms, and less memory.
  */
 #include "tests/train/ranks.h"
 
@@ -52,7 +52,7 @@ static void tied_with_halves_that_overlap(void **state)
     on_grids(j, 0, 3);
 }
 
-/* Biases behind what row sums, positions and norms with two parameters; of recomputed blocks. */
+/* Biases after row sums, positions and norms with two parameters; with recomputed blocks. */
 static void gpt_recomputed(void **state)
 {
     job *j = sequence(start(*state, HPC_OPT_ADAMW, NULL));
@@ -90,10 +90,9 @@ static double of_a_block(hpc_test_folder *f, bool by_tokens, int row, int recomp
     return bytes[1] - bytes[0];
 }
 
-/* A block of m tokens of width h keeps the stream at its two norms, with two statistics of each
- * token: of all of them, or a share. What the norms hand to products is kept as these read it, of
- * all tokens, unless the norms are made again. A block that is made again keeps the stream where it
- * begins, and nothing else. */
+/* A block of m tokens of width h keeps the stream at its two norms, with two statistics per token:
+ * for all tokens, or a share. Outputs of norms are kept for all tokens as products read them,
+ * unless norms are recomputed. A recomputed block keeps only its input stream. */
 static void less_memory(void **state)
 {
     const double m = 8 * 24, h = 32;

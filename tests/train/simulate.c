@@ -1,6 +1,6 @@
 /*
- * simulate.c: what a simulation counts is what ranks move and allocate, to the
- * byte; what it says of time follows from its machine's few numbers.
+ * simulate.c: a simulation's counts equal the bytes that ranks send and allocate; its times follow
+ * from the machine's parameters.
  */
 #include "tests/train/data.h"
 
@@ -135,7 +135,7 @@ static void collectives_take_what_their_links_take(void **state)
     (void)state;
     near(all_reduce("row=4", HPC_AXIS_ROW, 1e9), 2 * 3.0 / 4);   /* within a node */
     near(all_reduce("data=2", HPC_AXIS_DATA, 1e9), 2 * 1.0 / 2); /* the same */
-    near(all_reduce("row=1", HPC_AXIS_ROW, 1e9), 0);             /* nobody to talk to */
+    near(all_reduce("row=1", HPC_AXIS_ROW, 1e9), 0);             /* no other rank */
     /* Four such links share what leads out of a node. */
     near(all_reduce("data=2,row=4", HPC_AXIS_DATA, 1e9), 2 * 1.0 / 2 / (2.0 / 4));
     /* All in one: a ring, as fast as a device's link; or by level, which is slower here. */
@@ -187,7 +187,7 @@ static void what_nobody_waits_for_is_hidden(void **state)
     near(clocked(true, false).step_s, 2);
     near(clocked(true, true).step_s, 2.004);
     near(clocked(true, true).exposed_s, 0.004);
-    near(clocked(false, false).exposed_s, 0.004); /* nothing is left to hide it behind */
+    near(clocked(false, false).exposed_s, 0.004); /* no computation is left to hide it */
     assert_true(clocked(true, false).exposed_s == 0);
 }
 

@@ -1,7 +1,6 @@
 /*
- * trace.c: what a trainer's ranks did when: one file for all of them, whose
- * events lie in lanes without overlapping, and whose sums are those that the
- * steps report.
+ * trace.c: traces of a trainer's ranks: one file for all ranks, with events in lanes without
+ * overlap and sums equal to those that steps report.
  */
 #include <stdlib.h>
 
@@ -68,7 +67,7 @@ static int by_begin(const void *a, const void *b)
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-/* Each lies within the one that it begins in, or behind it. */
+/* Each event lies within the one in which it begins, or after it. */
 static void check_lanes(span *list, int n)
 {
     double open[8];

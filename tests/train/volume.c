@@ -1,19 +1,18 @@
 /*
- * volume.c: what ranks send in a step, by axis and operation, to the byte of
- * the closed forms, and what each holds of a matrix.
+ * volume.c: bytes sent in a step, by axis and operation, equal to the closed forms, and each
+ * rank's part of a matrix.
  *
- * Of m tokens of width h, R ranks along row and C along col, f32. All sums are
- * a ring's: 2 (N-1)/N of what is summed; what is gathered or scattered (N-1)/N.
+ * Given m tokens of width h, R ranks along row and C along col, f32. All sums use a ring: 2
+ * (N-1)/N of the summed data; gathers and scatters (N-1)/N.
  */
 #include "tests/train/ranks.h"
 
-/* A block, in elements that are summed. Products that lead away (q, k, v; gate, up), of n outputs:
- * n m/R over col forward, and all their inputs' gradients together h m/C over row. Products that
- * lead back (o, down), of k inputs: h m/C over row forward and k m/R over col backward. A norm,
- * over col: a sum of squares forward and its gradient's backward, with a mean of both twice as
- * many.
- * Heads of keys that row does not divide count as often as they are repeated, and the gradients of
- * their two matrices are summed over row. */
+/* Elements that a block sums. Products that lead away from the residual stream (q, k, v; gate, up)
+ * with n outputs: n m/R over col forward; the gradients of their inputs, together h m/C, over row.
+ * Products that lead back (o, down) with k inputs: h m/C over row forward and k m/R over col
+ * backward. A norm, over col: a sum of squares forward and that of its gradient backward; with a
+ * mean, twice as many. Each repetition of key/value heads counts, and the gradients of their two
+ * matrices are summed over row. */
 typedef struct volume {
     int64_t col, row;
 } volume;
@@ -57,12 +56,12 @@ static int64_t whole_along_row(const job *j, int r, int c)
     return all;
 }
 
-/* A block that is made again makes and gathers again what its norms hand on, and its first sum; of
- * what is cheap only the norms'.
- * Split by tokens what row sums is scattered, and gathered where the next product reads it: h m/C
- * each, for each of a block's four sums and the two beside blocks. So it is the bytes of sums,
- * without what the gradients' reading of a product's input would send if it were gathered again:
- * forward's is kept. Gradients of what row does not split are summed once in a step. */
+/* Sequence parallelism. A row sum is scattered, and gathered where the next product reads it: h m/C
+ * each, for the four sums of a block and two outside blocks. That equals the bytes of the sums,
+ * except that a product's input is not gathered again for its gradient: forward's is kept. A
+ * recomputed block recomputes and gathers the outputs of its norms, and its first sum; with cheap
+ * recomputation only those of the norms. Gradients of parameters that row does not split are summed
+ * once per step. */
 static void sends_by_tokens(const job *j, int r, int c)
 {
     int64_t m = tokens_of(j), stream = m * j->o.model.hidden / c, layers = j->o.model.layers;
@@ -81,10 +80,10 @@ static void sends_by_tokens(const job *j, int r, int c)
     assert_int_equal(on_col[HPC_REDUCE_SCATTER], 2 * (c - 1) * stream * 4);
 }
 
-/* Beside blocks. The embedding's rows are put together of parts of the vocabulary: scattered over
- * col, then summed over row; their gradients are gathered over col. The head: its input is gathered
- * over col, the input's gradient goes the embedding's way, and statistics, over either axis, are
- * the largest lse, the sum of exponentials and the target's logit of each token. */
+/* Outside blocks. The embedding's rows are assembled from parts of the vocabulary: scattered over
+ * col, then summed over row; their gradients are gathered over col. The head's input is gathered
+ * over col, and its gradient takes the embedding's way. Statistics, over either axis, are the
+ * largest lse, the sum of exponentials and the target's logit of each token. */
 static void sends(const job *j, int r, int c)
 {
     if (j->o.parallel.sequence) {

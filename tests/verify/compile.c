@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify's compilation: directives that compilers accept, that they reject, files
- * that do not compile without them, and compilers that are missing.
+ * Tests of compilation in infer/verify: directives that compilers accept or reject, files that do
+ * not compile without them, and missing compilers.
  */
 #include "tests/verify/programs.h"
 
@@ -57,7 +57,7 @@ static void good_directives_are_accepted(void **state)
     program_close(&p);
 }
 
-/* Two that are refused at once, each with its own message. */
+/* Two rejected together, each with its own message. */
 static void rejected_directives_have_their_own_messages(void **state)
 {
     program p;
@@ -134,7 +134,7 @@ static void nested_directives_are_compiled_apart(void **state)
     program_close(&p);
 }
 
-/* The line of an error in a header is none of the file. */
+/* The line of an error in a header is not a line of the file. */
 static void error_in_a_header_rejects_no_loop_of_that_line(void **state)
 {
     program p;

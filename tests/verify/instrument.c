@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify's instrumentation: whatever loops a file has, it compiles with the calls,
- * on the lines that it had.
+ * Tests of instrumentation in infer/verify: instrumented files compile, with all code on its
+ * original lines.
  */
 #include "infer/verify/priv.h"
 #include "tests/verify/programs.h"

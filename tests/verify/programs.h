@@ -1,5 +1,5 @@
 /*
- * programs.h: small programs with loops, read and judged, for the tests of infer/verify.
+ * programs.h: small programs with loops, read and judged, for tests of infer/verify.
  */
 #ifndef HPC_TESTS_VERIFY_PROGRAMS_H
 #define HPC_TESTS_VERIFY_PROGRAMS_H
@@ -22,7 +22,7 @@ typedef struct program {
     char folder[PATH_MAX], path[PATH_MAX];
 } program;
 
-/* folder/path, judged; runs in the folder of the test. */
+/* Opens folder/path and judges it; it runs in the test's folder. */
 static inline void program_open(program *p, hpc_test_folder *f, const char *folder,
                                 const char *path)
 {
@@ -59,7 +59,7 @@ static inline void program_close(program *p)
     hpc_buf_release(&p->text);
 }
 
-/* The evidence of a kind that holds a text; NULL: there is none. */
+/* Evidence of a kind that contains a text; NULL: none. */
 static inline const hpc_evidence *evidence_of(const hpc_pragma_loop *l, const char *kind,
                                               const char *text)
 {
@@ -78,7 +78,7 @@ static inline void show_loop(const hpc_pragma_loop *l)
                       l->evidence[k].text);
 }
 
-/* A program in the test's folder, of one file. */
+/* Writes a program of one file to the test's folder. */
 static inline void program_write(program *p, hpc_test_folder *f, const char *name, const char *text)
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify under ThreadSanitizer: a race is reported with its lines, what OpenMP
- * synchronises is none.
+ * Tests of infer/verify with ThreadSanitizer: races are reported with their lines; OpenMP
+ * synchronisation is not a race.
  */
 #include "tests/verify/programs.h"
 

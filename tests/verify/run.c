@@ -1,6 +1,6 @@
 /*
- * Tests of infer/verify's comparison of runs: a right directive changes nothing, a wrong one is
- * found among right ones, and what is no directive's fault is held against none.
+ * Tests of comparing runs in infer/verify: a correct directive changes nothing, a wrong one is
+ * found among correct ones, and other defects are not attributed to directives.
  */
 #include "infer/verify/priv.h"
 #include "tests/verify/programs.h"
@@ -185,7 +185,7 @@ static void written_files(void **state)
     program_close(&p);
 }
 
-/* ---- nobody's fault ------------------------------------------------------------------------- */
+/* ---- unrelated defects ----------------------------------------------------------------------- */
 
 static void changes_by_itself(void **state)
 {

@@ -1,14 +1,14 @@
 /*
- * Tests of the witness (infer/verify): of each loop in tests/verify/programs it says what stands
- * above the loop there, with both compilers; and what it says when there is nothing to see.
+ * Tests of the witness (infer/verify): its report for each loop in tests/verify/programs equals the
+ * comments above the loop, with both compilers; and its report if there is nothing to observe.
  *
- *     // AS DIRECTIVE     the loop is watched as if that were proposed for it
- *     // WITNESS TEXT     one line of evidence is this; @N is the N-th line from the loop's
+ *     // AS DIRECTIVE     watch the loop as if this directive were proposed
+ *     // WITNESS TEXT     one line of evidence; @N is the N-th line from the loop's
  *     // CLEAN            it ran, and no two iterations conflict
- *     // CLEAN CLAUSES    it ran, and iterations conflict only in what the clauses handle
+ *     // CLEAN CLAUSES    it ran, and iterations conflict only in variables of the clauses
  *     // NEVER            the run does not reach it
- *     // GUARDED          they met under an atomic or a critical
- *     // UNSAFE           the verdict was a better one before
+ *     // GUARDED          iterations conflict only under an atomic or a critical
+ *     // UNSAFE           the verdict was better before
  */
 #include "tests/verify/programs.h"
 
@@ -163,7 +163,7 @@ static void hidden_arrays(void **state)
     program_close(&p);
 }
 
-/* ---- what goes wrong: it is said, and held against no loop ---------------------------------- */
+/* ---- failures: reported, not attributed to loops --------------------------------------------- */
 
 static const char one_loop[] = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                                "static double a[100];\n"
@@ -233,7 +233,7 @@ static void leaves_nothing(void **state)
     program_close(&p);
 }
 
-/* What was built before the verification is built again, and an absolute path leads to the copy. */
+/* Existing build results are rebuilt, and an absolute path leads to the copy. */
 static void built_before(void **state)
 {
     program p;

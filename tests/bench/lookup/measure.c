@@ -1,11 +1,11 @@
 /*
- * measure.c: what guessing ahead is worth: `measure MODEL TOKENIZER CASES TURNS`.
+ * measure.c: benefit of speculative decoding by lookup: `measure MODEL TOKENIZER CASES TURNS`.
  *
- * CASES holds prompts and what really came behind them: lines "PROMPT_BYTES ANSWER_BYTES", each
- * followed by these bytes. First the answers are forced: whatever the model thinks, the next token
- * is that of the text, and a guess is right where the text says so. Then the model itself goes on,
- * greedily, for as many tokens. Both without and with guesses, by turns; the tokens must be
- * the same. Times are from the first new token on, the shortest of a case's turns.
+ * CASES has prompts with their real continuations: lines "PROMPT_BYTES ANSWER_BYTES", each
+ * followed by these bytes. First the continuations are forced: each next token is that of the
+ * text, and a guess is right if it equals the text. Then the model continues greedily for as many
+ * tokens. Both run alternately with and without guesses, and the tokens must be the same. Times
+ * start at the first new token; the shortest of a case's turns counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static int hear(void *user, int32_t token, float logprob)
 }
 
 typedef struct sums {
-    int64_t tokens, steps, guessed, right; /* behind the first token of each */
+    int64_t tokens, steps, guessed, right; /* after the first token of each */
     double seconds;
 } sums;
 

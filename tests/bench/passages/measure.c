@@ -1,9 +1,10 @@
 /*
- * measure.c: how much of a corpus is found by its file of passages, and how much of another corpus,
- * which nobody was trained on: `measure PASSAGES CORPUS OTHER`.
+ * measure.c: recall of a passage index on its corpus, and matches in another corpus that was not
+ * used for training: `measure PASSAGES CORPUS OTHER`.
  *
- * Runs of the first corpus, cut out of any place, are put between code of the second. Files of the
- * second are asked as they are, and held against all runs of 40 tokens of the first.
+ * Runs of the first corpus, taken from random positions, are inserted into code of the second.
+ * Files of the second are looked up unchanged, and compared with all runs of 40 tokens of the
+ * first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static const text *draw_place(int64_t *at, bench *b, const texts *t, int64_t n)
     }
 }
 
-/* Whether the windows of a run that are kept have too few names to tell anything. */
+/* Do the run's windows have too few names to be identified? */
 static bool has_few_names(const text *x, int64_t at)
 {
     uint32_t seen[3];
@@ -133,7 +134,7 @@ static bool has_few_names(const text *x, int64_t at)
     return n < 3;
 }
 
-/* What is said of a run of n tokens at AROUND: *named: its source is named; *other: others are. */
+/* Looks up a run of n tokens at AROUND: *named: its source is found; *other: other sources are. */
 static void judge(bool *named, bool *other, const hpc_passage_list *l, int64_t n, int32_t source)
 {
     *named = *other = false;

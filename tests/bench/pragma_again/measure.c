@@ -1,10 +1,10 @@
 /*
- * measure.c: the loops of a file of C, judged again after each of some edits of one line in its
- * middle: `measure LIBRARY FILE REPEAT`. LIBRARY is the folder of hpccoder-clang.so.
+ * measure.c: time to judge the loops of a C file again after edits of one line in its middle:
+ * `measure LIBRARY FILE REPEAT`. LIBRARY is the folder of hpccoder-clang.so.
  *
- * An edit changes one digit. Times are by the clock, and of processors, the process of libclang
- * included: where others use them as well, those are what it would take. What is judged in the end
- * is held against a file opened anew.
+ * An edit changes one digit. Reports wall-clock and CPU time, including the libclang process; on a
+ * busy machine the CPU time is the relevant one. The last verdicts are compared with those of a
+ * newly opened file.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ typedef struct bench {
     int64_t *ns[PARTS], *cpu[PARTS]; /* [repeat] */
 } bench;
 
-/* A digit of the line in the middle, or of the first behind it that has any behind a '='. */
+/* Finds a digit after a '=' on the middle line, or on the first later line that has one. */
 static int find_digit(size_t *out, const hpc_buf *text)
 {
     size_t i = text->n / 2;

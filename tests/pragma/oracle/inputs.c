@@ -1,7 +1,7 @@
 /*
- * inputs.c: runs a function with inputs by chance, a process for each seed: numbers, buffers that
- * may overlap, memory that is never given twice and with nothing on either side, and the results.
- * A run that leaves its memory or does something undefined ends there and does not count.
+ * inputs.c: runs a function with random inputs, one process per seed: numbers, buffers that may
+ * overlap, memory that is never reused and has unmapped neighbours, and results. A run that leaves
+ * its memory or has undefined behaviour ends there and does not count.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -156,7 +156,7 @@ double oracle_real(void)
     return 0.25 * ((double)next(33) - 16.0);
 }
 
-/* Whole numbers are indices as often as not: some that are there twice, none twice, in order. */
+/* Integers are often indices: some repeat, some do not, some ascend. */
 static long whole(long i, int way, const long *order)
 {
     switch (way) {

@@ -1,7 +1,7 @@
 /*
- * shadow.c: who read and wrote each byte last, by iteration of one loop. The loops are compiled
- * with -fsanitize=thread and linked with this in place of the sanitizer's library. Dependences are
- * printed with the addresses of the code. Nothing here is thread-safe, and nothing is tested.
+ * shadow.c: shadow memory: the last read and write of each byte, by iteration of one loop. Loops
+ * are compiled with -fsanitize=thread and linked with this instead of the sanitizer's library.
+ * Prints dependences with code addresses. Not thread-safe.
  */
 #include "shadow.h"
 
@@ -116,7 +116,7 @@ static cell *cell_of(uintptr_t at)
     return &s.cell[i];
 }
 
-/* Later names are nearer: a clause is told behind the declaration that it speaks of. */
+/* Later names take precedence: a clause follows the declaration of its variable. */
 static int kind_of(uintptr_t at)
 {
     for (int64_t i = s.names_n - 1; i >= 0; i--)

@@ -1,5 +1,5 @@
 /*
- * far.c: what loops of watched.c do in another file.
+ * far.c: accesses of watched.c's loops from another file.
  */
 void far_put(double *a, int i, double x);
 double far_get(const double *a, int i);

@@ -1,6 +1,6 @@
 /*
- * watched.c: loops whose iterations meet, or do not. Above each stands what the witness has to say
- * of it, or `clean`, and what the verdict has to be then where that matters.
+ * watched.c: loops with and without conflicts between iterations. A comment above each loop gives
+ * the witness's evidence, or `clean`, and the verdict where it matters.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * kernels.h: what main.c calls.
+ * kernels.h: functions that main.c calls.
  */
 #ifndef PROJECT_KERNELS_H
 #define PROJECT_KERNELS_H
