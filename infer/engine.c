@@ -226,26 +226,50 @@ static int64_t guess_ahead(running *x, int64_t most)
     return most > 0 ? most : 0;
 }
 
-/* Single tokens come first: nobody waits for another's prompt, nor for what is guessed, which gets
- * what is left. */
-static void share_out(hpc_engine *e)
+/* Each returns the tokens that the step has left. */
+static int64_t share_single_tokens(hpc_engine *e, int64_t left)
 {
-    int64_t left = e->m.shape.tokens;
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[k];
+        x->take = x->wants = x->guessed = 0;
+        if (!x->begun || x->n - x->done > 1 || left == 0) continue;
+        x->take = x->wants = 1;
+        left--;
+    }
+    return left;
+}
 
-    for (int prompts = 0; prompts < 2; prompts++)
-        for (int64_t k = 0; k < e->n; k++) {
-            running *x = &e->list[k];
-            int64_t missing = x->n - x->done;
-            if (!prompts) x->take = x->wants = x->guessed = 0;
-            if (!x->begun || (missing > 1) != prompts) continue;
-            x->take = missing < left ? missing : left;
-            x->wants = x->take == missing;
-            left -= x->take;
-        }
+static int64_t share_prompts(hpc_engine *e, int64_t left, const hpc_engine_step_options *o)
+{
+    bool limited = o->prompt_tokens > 0 && o->prompt_tokens < left;
+    int64_t first = 0, most = limited ? o->prompt_tokens : left, rest = most;
+
+    for (int64_t k = 0; k < e->n; k++)
+        if (e->list[k].id == o->first) first = k;
+    for (int64_t k = 0; k < e->n; k++) {
+        running *x = &e->list[(first + k) % e->n];
+        int64_t missing = x->n - x->done;
+        if (!x->begun || missing <= 1) continue;
+        x->take = missing < rest ? missing : rest;
+        x->wants = x->take == missing;
+        rest -= x->take;
+    }
+    return left - (most - rest);
+}
+
+/* Decoding comes first, then prompts; guessed tokens get the rest. Guesses per text shrink as the
+ * number of texts grows, because wrong ones cost more then. */
+static void share_out(hpc_engine *e, const hpc_engine_step_options *o)
+{
+    int64_t left = share_single_tokens(e, e->m.shape.tokens), texts = 0;
+
+    left = share_prompts(e, left, o);
+    for (int64_t k = 0; k < e->n; k++) texts += e->list[k].wants > 0;
     for (int64_t k = 0; k < e->n; k++) {
         running *x = &e->list[k];
         if (x->wants == 0) continue;
-        x->guessed = guess_ahead(x, e->guess < left ? e->guess : left);
+        int64_t most = e->guess / texts;
+        x->guessed = guess_ahead(x, most < left ? most : left);
         x->take += x->guessed;
         x->wants += x->guessed;
         left -= x->guessed;
@@ -355,12 +379,17 @@ static int tell_all(hpc_engine *e)
 
 int hpc_engine_step(hpc_engine *e, bool *busy)
 {
+    return hpc_engine_step_with(e, &(hpc_engine_step_options){0}, busy);
+}
+
+int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *busy)
+{
     int rc;
 
     drop_finished(e);
     *busy = e->n > 0;
     TRY(begin_waiting(e));
-    share_out(e);
+    share_out(e, o);
     fill_batch(e);
     if (e->batch.token_n > 0) {
         TRY(engine_model_run(&e->m, &e->batch));

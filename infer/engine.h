@@ -78,6 +78,13 @@ void hpc_engine_cancel(hpc_engine *e, int64_t id);
  * nothing could be chosen ends alone, and the error is returned when all others have been told. */
 int hpc_engine_step(hpc_engine *e, bool *busy);
 
+/* Limits of one step. Zeros: no limits. They change when tokens are computed, not which. */
+typedef struct hpc_engine_step_options {
+    int64_t prompt_tokens; /* of prompts at most; 0: what batch_tokens leaves */
+    int64_t first;         /* the id of the request whose prompt goes first; 0: the oldest */
+} hpc_engine_step_options;
+int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *busy);
+
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */
     int64_t guessed, right;          /* tokens guessed ahead, and those of them that came */
