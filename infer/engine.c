@@ -79,6 +79,11 @@ const hpc_model_config *hpc_engine_config(const hpc_engine *e)
     return &e->m.c;
 }
 
+int64_t hpc_engine_cached(const hpc_engine *e, const int32_t *token, int64_t n)
+{
+    return hpc_pages_known(e->pages, token, n - 1);
+}
+
 hpc_engine_counts hpc_engine_counts_of(const hpc_engine *e)
 {
     hpc_engine_counts c = e->counts;
@@ -171,6 +176,27 @@ static void drop_finished(hpc_engine *e)
 /* ---- a step: who, and of each how much --------------------------------------------------------
  */
 
+/* Tokens of whole pages that two texts begin with. */
+static int64_t shared(const running *x, const running *y)
+{
+    int64_t most = x->n - 1 < y->n ? x->n - 1 : y->n, n = 0;
+
+    while (n < most && x->text[n] == y->text[n]) n++;
+    return n / ENGINE_PAGE * ENGINE_PAGE;
+}
+
+/* A running request computes pages that x begins with: x waits, and takes them from the cache. */
+static bool is_computed_by_another(const hpc_engine *e, const running *x)
+{
+    int64_t known = hpc_pages_known(e->pages, x->text, x->n - 1);
+
+    for (int64_t k = 0; k < e->n; k++) {
+        const running *y = &e->list[k];
+        if (y->begun && y->done < y->n && shared(x, y) > known) return true;
+    }
+    return false;
+}
+
 /* Those that wait begin, in their order, while there are places and pages. */
 static int begin_waiting(hpc_engine *e)
 {
@@ -179,7 +205,7 @@ static int begin_waiting(hpc_engine *e)
     for (int64_t k = 0; k < e->n && places > 0; k++, places--) {
         running *x = &e->list[k];
         int64_t found;
-        if (x->begun) continue;
+        if (x->begun || is_computed_by_another(e, x)) continue;
         int rc = hpc_pages_begin(e->pages, &x->past, x->text, x->n - 1, &found);
         if (rc < 0) return rc;
         rc = hpc_pages_reserve(e->pages, &x->past, x->n + x->r.most - 1);
@@ -192,6 +218,7 @@ static int begin_waiting(hpc_engine *e)
         if (rc < 0) return rc;
         x->done = found;
         e->counts.reused += found;
+        if (x->r.progress) x->r.progress(x->r.user, found);
     }
     return HPC_OK;
 }
@@ -349,6 +376,7 @@ static int tell(hpc_engine *e, running *x, const float *logits)
 
     x->done += x->take - x->guessed;
     e->counts.guessed += x->guessed;
+    if (x->made == 0 && x->r.progress) x->r.progress(x->r.user, x->done);
     for (int64_t k = 0; k < wants; k++, logits += e->m.c.vocab) {
         int32_t guess = x->text[x->n];
         int rc = go_on(e, x, logits);

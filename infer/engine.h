@@ -63,6 +63,9 @@ typedef struct hpc_request {
     int (*token_made)(void *user, int32_t token, float logprob);
     /* May be NULL. token: the stop token of HPC_FINISH_STOP, else -1. */
     void (*ended)(void *user, hpc_finish how, int32_t token);
+    /* May be NULL. Tokens of the prompt in the cache: first those that are reused, then after each
+     * step that computed more. Called by hpc_engine_step. */
+    void (*progress)(void *user, int64_t done);
     /* Which tokens may come next, as in hpc_choice; NULL, or what gives NULL: all. */
     const uint32_t *(*allowed)(void *user);
     void *user;
@@ -84,6 +87,9 @@ typedef struct hpc_engine_step_options {
     int64_t first;         /* the id of the request whose prompt goes first; 0: the oldest */
 } hpc_engine_step_options;
 int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *busy);
+
+/* Tokens at the beginning of a prompt that a request would reuse. */
+int64_t hpc_engine_cached(const hpc_engine *e, const int32_t *token, int64_t n);
 
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */

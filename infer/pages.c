@@ -248,6 +248,18 @@ int hpc_pages_begin(hpc_pages *p, hpc_past *past, const int32_t *token, int64_t 
     return HPC_OK;
 }
 
+int64_t hpc_pages_known(const hpc_pages *p, const int32_t *token, int64_t n)
+{
+    int32_t at = NONE;
+    int64_t known = 0;
+
+    for (; known + p->page_tokens <= n; known += p->page_tokens) {
+        at = find(p, at, token + known);
+        if (at == NONE) break;
+    }
+    return known;
+}
+
 int hpc_pages_reserve(hpc_pages *p, hpc_past *past, int64_t tokens)
 {
     int64_t wanted = (tokens + p->page_tokens - 1) / p->page_tokens;

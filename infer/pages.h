@@ -37,6 +37,8 @@ hpc_pages_count hpc_pages_count_of(const hpc_pages *p);
 /* Takes over what is known of token[0..n-1] into an empty past; *found: tokens that need not be
  * computed, whole pages of them. */
 int hpc_pages_begin(hpc_pages *p, hpc_past *past, const int32_t *token, int64_t n, int64_t *found);
+/* Tokens of token[0..n-1] that hpc_pages_begin would find. */
+int64_t hpc_pages_known(const hpc_pages *p, const int32_t *token, int64_t n);
 /* Pages for so many tokens in all. HPC_E_STATE when others hold too many: nothing has changed, and
  * it may be tried again. */
 int hpc_pages_reserve(hpc_pages *p, hpc_past *past, int64_t tokens);
