@@ -5,34 +5,9 @@
  * give way; the last token's logits are always computed, so of a prompt that is known
  * as a whole the last page is not taken from the cache.
  */
-#include <string.h>
-
 #include "infer/priv.h"
 
-typedef struct running {
-    hpc_request r;
-    int64_t id;
-    int32_t *text; /* the prompt and what has been made */
-    int64_t n;     /* of these tokens */
-    int64_t made;
-    int64_t done;    /* in the cache */
-    int64_t take;    /* computed in this step, */
-    int64_t guessed; /* of these behind the text, where what may come is written, */
-    int64_t wants;   /* and so many rows of logits */
-    bool begun, cancelled, over;
-    hpc_past past;
-} running;
-
-struct hpc_engine {
-    engine_model m;
-    engine_batch batch;
-    hpc_pages *pages;
-    hpc_sampler *sampler;
-    running *list; /* in the order in which they came */
-    int64_t n, cap, next_id;
-    int64_t guess;
-    hpc_engine_counts counts;
-};
+#include <string.h>
 
 /* ---- opening --------------------------------------------------------------------------------- */
 

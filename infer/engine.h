@@ -91,6 +91,23 @@ int hpc_engine_step_with(hpc_engine *e, const hpc_engine_step_options *o, bool *
 /* Tokens at the beginning of a prompt that a request would reuse. */
 int64_t hpc_engine_cached(const hpc_engine *e, const int32_t *token, int64_t n);
 
+/* ---- copies of the KV cache (engine_cache.c) ------------------------------------------------- */
+/* For engines on devices that share the host's memory; else HPC_E_UNSUPPORTED. Tokens come in whole
+ * pages of HPC_ENGINE_PAGE. */
+enum { HPC_ENGINE_PAGE = 16 };
+/* Distinguishes caches that do not agree bit for bit: model, types, backend and instruction set. */
+int hpc_engine_cache_identity(hpc_hash128 *out, hpc_engine *e);
+/* Appends what the cache holds of token[from..n-1], which depends on token[0..n-1]. HPC_E_STATE: it
+ * is not in the cache. */
+int hpc_engine_cache_export(hpc_buf *out, hpc_engine *e, const int32_t *token, int64_t n,
+                            int64_t from);
+/* The reverse; later requests reuse it. HPC_E_STATE: token[0..from-1] is not in the cache, or
+ * running requests hold too much of it. HPC_E_FORMAT: the size does not fit. */
+int hpc_engine_cache_import(hpc_engine *e, const int32_t *token, int64_t n, int64_t from,
+                            const void *data, size_t bytes);
+/* Texts in the cache, as hpc_pages_text. */
+int64_t hpc_engine_cache_text(int32_t *token, int64_t cap, const hpc_engine *e, int64_t *at);
+
 typedef struct hpc_engine_counts {
     int64_t steps, computed, reused; /* tokens computed, and tokens of prompts found in the cache */
     int64_t guessed, right;          /* tokens guessed ahead, and those of them that came */
