@@ -112,10 +112,17 @@ typedef struct hpc_scheduler_backend {
     int (*submit)(void *e, const hpc_request *r, int64_t *id);
     void (*cancel)(void *e, int64_t id);
     int (*step)(void *e, const hpc_engine_step_options *o, bool *busy);
-    hpc_engine_counts (*counts)(const void *e);
     /* Tokens at the beginning of a prompt that are in the cache. */
     int64_t (*cached)(const void *e, const int32_t *token, int64_t n);
     int64_t (*now_ns)(void *user); /* the clock of budgets and limits */
+    /* May be NULL: the number of threads does not change; there is no KV cache on disk. As in
+     * engine.h. */
+    void (*threads)(void *e, int n);
+    int (*cache_identity)(hpc_hash128 *out, void *e);
+    int (*cache_export)(hpc_buf *out, void *e, const int32_t *token, int64_t n, int64_t from);
+    int (*cache_import)(void *e, const int32_t *token, int64_t n, int64_t from, const void *data,
+                        size_t bytes);
+    int64_t (*cache_text)(int32_t *token, int64_t cap, const void *e, int64_t *at);
     void *user;
 } hpc_scheduler_backend;
 
@@ -127,16 +134,17 @@ typedef struct hpc_scheduler_options {
     const hpc_scheduler_backend
         *backend; /* NULL: the engine; else `vocab` and `capacity` are used */
     int64_t vocab, capacity;
-    int64_t queue_jobs;       /* that wait; 0: 64 */
-    int64_t queue_tokens;     /* of their prompts; 0: 262144 */
-    int64_t chunk_ms;         /* of prompt in a step in which others decode; 0: 40 */
-    int64_t chunk_alone_ms;   /* in other steps; 0: 100 */
-    bool low_priority;        /* SCHED_BATCH and nice 10 for the engine's threads */
-    int64_t unload_ms;        /* without a job: the model is closed until the next; 0: never */
-    int64_t exit_ms;          /* without a job: `idle` is called once; 0: never */
+    int64_t queue_jobs;     /* that wait; 0: 64 */
+    int64_t queue_tokens;   /* of their prompts; 0: 262144 */
+    int64_t chunk_ms;       /* of prompt in a step in which others decode; 0: 40 */
+    int64_t chunk_alone_ms; /* in other steps; 0: 100 */
+    bool low_priority;      /* SCHED_BATCH and nice 10 for the engine's threads */
+    int64_t unload_ms;      /* without a job: the model is closed until the next; 0: never */
+    int64_t exit_ms; /* without a job: `idle` is called, once until another comes; 0: never */
     void (*idle)(void *user); /* on the engine thread */
-    void (*failed)(void *user, const hpc_error *e); /* the model cannot be loaded or a device
-                                                     * failed, once for each failure; or NULL */
+    /* Once for each failure: the model cannot be loaded, a device failed, the KV cache cannot be
+     * written. On the engine thread; or NULL. */
+    void (*failed)(void *user, const hpc_error *e);
     void *user;
     /* The KV cache on disk; NULL: none. */
     const char *kv_folder;

@@ -8,7 +8,9 @@
 
 enum {
     CHUNK_FIRST = 64, /* before anything is measured */
-    CHUNK_UNIT = 16   /* a page of the cache: also the least */
+    CHUNK_UNIT = 16,  /* a page of the cache: also the least */
+    WARM_UP = 32,     /* tokens before a measurement, */
+    SAMPLE = 96       /* and of it */
 };
 static const double NEW = 0.3; /* weight of a new measurement */
 
@@ -53,14 +55,68 @@ static bool fits(hpc_scheduler *s, const scheduler_job *j, double tokens)
     return (double)(j->prompt_n - cached) <= tokens;
 }
 
+static int ignore_token(void *user, int32_t token, float logprob)
+{
+    (void)user, (void)token, (void)logprob;
+    return 1;
+}
+
+static void ignore_progress(void *user, int64_t done)
+{
+    (void)user, (void)done;
+}
+
+static void note_end(void *user, hpc_finish how, int32_t token)
+{
+    bool *ended = user;
+    (void)how, (void)token;
+    *ended = true;
+}
+
+/* Computes the first tokens of a prompt, which stay in the cache. An error shows in the job's own
+ * steps, too. */
+static void compute(hpc_scheduler *s, const int32_t *token, int64_t n)
+{
+    bool busy;
+    int64_t id;
+    const hpc_request r = {.token = token,
+                           .n = n,
+                           .most = 1,
+                           .sampling = hpc_sampling_greedy(),
+                           .token_made = ignore_token,
+                           .progress = ignore_progress,
+                           .ended = note_end,
+                           .user = &s->measured};
+    s->measured = false;
+    int rc = s->backend.submit(s->engine, &r, &id);
+    while (rc >= 0 && !s->measured)
+        rc = s->backend.step(s->engine, &(hpc_engine_step_options){.prompt_tokens = n}, &busy);
+}
+
+/* The first tokens of all touch memory for the first time: their time does not count. */
+static void measure_rate(hpc_scheduler *s, const scheduler_job *j)
+{
+    if (j->prompt_n < WARM_UP + SAMPLE) return;
+    compute(s, j->prompt, WARM_UP);
+    int64_t begin = scheduler_now(s);
+    int64_t cached = s->backend.cached(s->engine, j->prompt, WARM_UP + SAMPLE);
+    compute(s, j->prompt, WARM_UP + SAMPLE);
+    int64_t ns = scheduler_now(s) - begin;
+    hpc_error_clear();
+    pthread_mutex_lock(&s->lock);
+    scheduler_measure(s, ns, WARM_UP + SAMPLE - cached, false);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void scheduler_fit_prompt(hpc_scheduler *s, scheduler_job *j)
 {
     double ns = (double)j->o.prompt_ms * 1e6;
+    bool limited = j->o.prompt_ms > 0 && j->o.drop_n > 0;
+    if (limited && s->rate.token_ns <= 0) measure_rate(s, j);
     pthread_mutex_lock(&s->lock);
     double tokens = ns / s->rate.token_ns / (double)(1 + prompts_in_progress(s));
     pthread_mutex_unlock(&s->lock);
-    bool limited = j->o.prompt_ms > 0 && s->rate.token_ns > 0;
-    if (!limited) {
+    if (!limited || s->rate.token_ns <= 0) {
         scheduler_kv_restore(s, j->prompt, j->prompt_n);
         return;
     }

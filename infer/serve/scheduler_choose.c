@@ -13,12 +13,12 @@ bool scheduler_same_document(const scheduler_job *a, const scheduler_job *b)
 
 static bool waits(const scheduler_job *j)
 {
-    return !j->given && !j->over && !j->unwanted;
+    return !j->given && !j->unwanted;
 }
 
 static bool reads_prompt(const scheduler_job *j)
 {
-    return j->given && !j->over && !j->unwanted && j->first_ns == 0;
+    return j->given && !j->unwanted && j->first_ns == 0;
 }
 
 /* The client whose turn it is: the least recently served; ties go to the earliest arrival. */

@@ -103,8 +103,10 @@ void scheduler_prompt_without(scheduler_job *j, int64_t drops)
     int64_t n = 0;
     for (int64_t k = 0; k < j->o.n; k++)
         if (!is_dropped(j, k, drops)) j->prompt[n++] = j->o.token[k];
+    pthread_mutex_lock(&j->s->lock);
     j->prompt_n = n;
     j->dropped_n = j->o.n - n;
+    pthread_mutex_unlock(&j->s->lock);
 }
 
 /* ---- callbacks of the engine ---------------------------------------------------------------- */
@@ -216,12 +218,10 @@ static void remove_from_list(hpc_scheduler *s, const scheduler_job *j)
     for (int64_t k = 0; k < s->n; k++)
         if (s->job[k] != j) s->job[n++] = s->job[k];
     s->n = n;
-    if (j->given) {
+    if (j->given)
         s->given_n--;
-    } else {
-        s->waiting_n--;
-        s->waiting_tokens -= j->cost;
-    }
+    else if (!j->unwanted)
+        scheduler_leave_queue(s, j);
 }
 
 void scheduler_end(hpc_scheduler *s, scheduler_job *j, hpc_job_finish finish, int32_t stop_token,

@@ -22,7 +22,6 @@ typedef struct scheduler_job {
     int64_t cost; /* tokens that it counts in the queue */
 
     bool given;             /* the engine has it */
-    bool over;              /* `ended` is due or was called */
     hpc_job_finish wish;    /* HPC_JOB_CANCELLED or HPC_JOB_SUPERSEDED, if `unwanted` */
     bool unwanted, stopped; /* stopped: the engine knows that it is not wanted */
     bool late;              /* predict_ms passed */
@@ -65,6 +64,7 @@ struct hpc_scheduler {
     hpc_error load_error;
     int64_t failed_ns;  /* when loading failed; 0: it did not */
     bool choice_failed; /* in this step a request ended with an error of its own */
+    bool measured;      /* the request of a measurement has ended */
     scheduler_rate rate;
     int64_t step_prompt; /* tokens of prompts that this step computed */
     int64_t step_made;
@@ -86,6 +86,10 @@ void scheduler_note_prompt(hpc_scheduler *s, const scheduler_job *j);
 void scheduler_inherit_turns(const hpc_scheduler *s, scheduler_job *j);
 bool scheduler_same_document(const scheduler_job *a, const scheduler_job *b);
 int64_t scheduler_now(const hpc_scheduler *s);
+
+/* ---- jobs of callers (scheduler.c) --------------------------------------------------------- */
+/* Takes a job that waits out of the counts of the queue. With the lock. */
+void scheduler_leave_queue(hpc_scheduler *s, const scheduler_job *j);
 
 /* ---- jobs (scheduler_job.c) ---------------------------------------------------------------- */
 int scheduler_job_create(scheduler_job **out, hpc_scheduler *s, const hpc_job *o);

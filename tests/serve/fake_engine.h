@@ -1,0 +1,261 @@
+/*
+ * fake_engine.h: an engine for tests of the scheduler. Its tokens depend on the prompt alone; its
+ * clock advances by a fixed cost for each step and each prompt token; the test opens a gate for
+ * each step. It writes down what each step computed.
+ */
+#ifndef HPC_TEST_FAKE_ENGINE_H
+#define HPC_TEST_FAKE_ENGINE_H
+
+#include <pthread.h>
+#include <string.h>
+
+#include "infer/serve/scheduler.h"
+
+enum { FAKE_REQUESTS = 32, FAKE_STEPS = 4096, FAKE_PROMPT = 4096, FAKE_VOCAB = 1000 };
+
+typedef struct fake_request {
+    hpc_request r;
+    int64_t id, done, made;
+    int32_t text[FAKE_PROMPT];
+    bool begun, cancelled;
+} fake_request;
+
+typedef struct fake_step {
+    int64_t prompt, made; /* tokens of prompts, tokens that were made */
+    int64_t limit;
+    int32_t first; /* the first token of the prompt that was computed first; -1: none */
+} fake_step;
+
+typedef struct fake_engine {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t permits; /* steps that may run; -1: any number */
+    int64_t step_ns, token_ns, clock_ns;
+    int open_error; /* 0: opens */
+    int step_error; /* of the next step */
+    int opened, closed;
+    bool waits; /* the engine thread is at the gate */
+    bool is_open;
+    fake_request list[FAKE_REQUESTS];
+    int n;
+    int64_t next_id;
+    fake_step step[FAKE_STEPS];
+    int steps;
+} fake_engine;
+
+/* ---- the clock and the gate -------------------------------------------------------------------
+ */
+
+static inline int64_t fake_now(void *user)
+{
+    fake_engine *f = user;
+    return __atomic_load_n(&f->clock_ns, __ATOMIC_SEQ_CST);
+}
+
+static inline void fake_permit(fake_engine *f, int64_t steps)
+{
+    pthread_mutex_lock(&f->lock);
+    f->permits = steps < 0 ? -1 : f->permits + steps;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Until the engine thread is at the gate and has used all permits. */
+static inline void fake_await_gate(fake_engine *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (!f->waits || f->permits != 0) pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static inline void fake_steps(fake_engine *f, int64_t steps)
+{
+    fake_permit(f, steps);
+    fake_await_gate(f);
+}
+
+static inline void fake_pass_gate(fake_engine *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->waits = true;
+    pthread_cond_broadcast(&f->changed);
+    while (f->permits == 0) pthread_cond_wait(&f->changed, &f->lock);
+    if (f->permits > 0) f->permits--;
+    f->waits = false;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- the functions of the scheduler's table ---------------------------------------------------
+ */
+
+static inline int fake_open(void **e, void *user, int threads)
+{
+    fake_engine *f = user;
+    pthread_mutex_lock(&f->lock);
+    int error = f->open_error;
+    f->opened++;
+    f->is_open = error == 0;
+    f->n = 0;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    *e = f;
+    return error ? hpc_fail(error, "no such model (%d threads)", threads) : HPC_OK;
+}
+
+static inline void fake_close(void *e)
+{
+    fake_engine *f = e;
+    pthread_mutex_lock(&f->lock);
+    f->closed++;
+    f->is_open = false;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static inline int fake_submit(void *e, const hpc_request *r, int64_t *id)
+{
+    fake_engine *f = e;
+    if (r->n > FAKE_PROMPT || f->n == FAKE_REQUESTS) return hpc_fail(HPC_E_ARG, "too large");
+    fake_request *x = &f->list[f->n++];
+    *x = (fake_request){.r = *r, .id = ++f->next_id};
+    memcpy(x->text, r->token, (size_t)r->n * sizeof *r->token);
+    *id = x->id;
+    return HPC_OK;
+}
+
+static inline void fake_cancel(void *e, int64_t id)
+{
+    fake_engine *f = e;
+    for (int k = 0; k < f->n; k++)
+        if (f->list[k].id == id) f->list[k].cancelled = true;
+}
+
+static inline void fake_remove(fake_engine *f, int64_t id, hpc_finish how)
+{
+    for (int k = 0; k < f->n; k++) {
+        if (f->list[k].id != id) continue;
+        const hpc_request r = f->list[k].r;
+        f->list[k] = f->list[--f->n];
+        r.ended(r.user, how, -1);
+        return;
+    }
+}
+
+static inline int64_t fake_by_id(const fake_engine *f, int64_t from)
+{
+    int64_t best = INT64_MAX;
+    for (int k = 0; k < f->n; k++)
+        if (f->list[k].id >= from && f->list[k].id < best) best = f->list[k].id;
+    return best;
+}
+
+static inline fake_request *fake_find(fake_engine *f, int64_t id)
+{
+    for (int k = 0; k < f->n; k++)
+        if (f->list[k].id == id) return &f->list[k];
+    return NULL;
+}
+
+/* Token k of an answer: a function of the first token of the prompt. */
+static inline int32_t fake_token(int32_t first, int64_t k)
+{
+    return (int32_t)((first * 31 + k * 7) % FAKE_VOCAB);
+}
+
+static inline void fake_make(fake_engine *f, fake_request *x)
+{
+    int64_t id = x->id;
+    int32_t token = fake_token(x->text[0], x->made++);
+    f->step[f->steps].made++;
+    if (x->r.token_made(x->r.user, token, -1))
+        fake_remove(f, id, HPC_FINISH_CALLER);
+    else if (x->made == x->r.most)
+        fake_remove(f, id, HPC_FINISH_LENGTH);
+}
+
+static inline void fake_read(fake_engine *f, fake_request *x, int64_t *left)
+{
+    fake_step *t = &f->step[f->steps];
+    int64_t n = x->r.n - x->done < *left ? x->r.n - x->done : *left;
+    if (n == 0) return;
+    if (t->prompt == 0) t->first = x->text[0];
+    t->prompt += n;
+    x->done += n;
+    *left -= n;
+    x->r.progress(x->r.user, x->done);
+}
+
+/* Those that decode, then prompts from `first` on. */
+static inline void fake_compute(fake_engine *f, const hpc_engine_step_options *o)
+{
+    int64_t left = o->prompt_tokens, last = f->next_id;
+    bool decodes[FAKE_REQUESTS + 1] = {false};
+    f->step[f->steps] = (fake_step){.limit = o->prompt_tokens, .first = -1};
+    for (int64_t id = fake_by_id(f, 0), k = 0; id <= last && k < FAKE_REQUESTS;
+         id = fake_by_id(f, id + 1), k++)
+        decodes[k] = fake_find(f, id)->done == fake_find(f, id)->r.n;
+    int64_t ids[FAKE_REQUESTS], n = 0;
+    for (int64_t id = fake_by_id(f, 0); id <= last; id = fake_by_id(f, id + 1)) ids[n++] = id;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t k = 0; k < n; k++) {
+            fake_request *x = fake_find(f, ids[k]);
+            if (x && !decodes[k] && (pass == 0) == (ids[k] >= o->first)) fake_read(f, x, &left);
+        }
+    const fake_step *t = &f->step[f->steps];
+    __atomic_add_fetch(&f->clock_ns, f->step_ns + t->prompt * f->token_ns, __ATOMIC_SEQ_CST);
+    for (int64_t k = 0; k < n; k++) {
+        fake_request *x = fake_find(f, ids[k]);
+        if (x && x->done == x->r.n) fake_make(f, x);
+    }
+}
+
+static inline int fake_step_run(void *e, const hpc_engine_step_options *o, bool *busy)
+{
+    fake_engine *f = e;
+    fake_pass_gate(f);
+    if (f->step_error) {
+        int error = f->step_error;
+        f->step_error = 0;
+        return hpc_fail(error, "the device broke");
+    }
+    for (int k = f->n; k-- > 0;)
+        if (f->list[k].cancelled) fake_remove(f, f->list[k].id, HPC_FINISH_CANCELLED);
+    for (int k = 0; k < f->n; k++) {
+        if (!f->list[k].begun) f->list[k].r.progress(f->list[k].r.user, 0);
+        f->list[k].begun = true;
+    }
+    fake_compute(f, o);
+    hpc_assert(++f->steps < FAKE_STEPS);
+    *busy = f->n > 0;
+    return HPC_OK;
+}
+
+static inline int64_t fake_cached(const void *e, const int32_t *token, int64_t n)
+{
+    (void)e, (void)token, (void)n;
+    return 0;
+}
+
+static inline hpc_scheduler_backend fake_backend(fake_engine *f)
+{
+    return (hpc_scheduler_backend){.open = fake_open,
+                                   .close = fake_close,
+                                   .submit = fake_submit,
+                                   .cancel = fake_cancel,
+                                   .step = fake_step_run,
+                                   .cached = fake_cached,
+                                   .now_ns = fake_now,
+                                   .user = f};
+}
+
+static inline void fake_init(fake_engine *f)
+{
+    memset(f, 0, sizeof *f);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->changed, NULL);
+    f->step_ns = 10000000;
+    f->token_ns = 1000000;
+    f->clock_ns = 1;
+}
+
+#endif
