@@ -20,7 +20,7 @@ typedef struct listener {
 
 typedef struct client {
     listener *l;
-    int64_t id;
+    int64_t id, ended_id;
     int32_t prompt[LONG];
     int32_t token[MOST];
     int n, end_after; /* the callback ends it after so many; 0: never */
@@ -60,7 +60,7 @@ static void ended(void *user, int64_t id, const hpc_job_result *r)
     client *c = user;
     pthread_mutex_lock(&c->l->lock);
     c->ended++;
-    c->id = id;
+    c->ended_id = id;
     c->r = *r;
     c->r.error = NULL;
     if (r->error) memcpy(c->error, r->error->text, sizeof c->error - 1);
@@ -189,6 +189,7 @@ static void answers_one_job_and_reports_counts(void **state)
     const client *c = &w->c[0];
     assert_answer(c, 5, 7);
     assert_int_equal(c->ended, 1);
+    assert_int_equal(c->ended_id, c->id);
     assert_int_equal(c->progress, 100);
     assert_int_equal(c->r.finish, HPC_JOB_LENGTH);
     assert_int_equal(c->r.prompt_n, 100);
