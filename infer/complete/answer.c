@@ -306,7 +306,7 @@ static int submit(complete_answer *a, const hpc_ids *prompt, const hpc_sampling 
                            .ended = ended,
                            .allowed = a->grammar ? allowed : NULL,
                            .user = a};
-    return hpc_engine_submit(c->engine, &q, &a->id);
+    return complete_drive_submit(a->run, &q, &a->id);
 }
 
 int complete_answer_submit(complete_answer *a)

@@ -81,8 +81,9 @@ typedef struct hpc_job {
 
     /* Callbacks run on the engine thread: they must not block, and may call submit and cancel but
      * not drain and close. Each may be NULL. */
-    int (*token_made)(void *user, const hpc_job_token *t);     /* 0: continue; 1: end the job */
-    void (*progress)(void *user, int64_t done, int64_t total); /* of the prompt; after each chunk */
+    int (*token_made)(void *user, const hpc_job_token *t); /* 0: continue; 1: end the job */
+    /* Tokens of the prompt: first those that are reused, then after each chunk. */
+    void (*progress)(void *user, int64_t done, int64_t total);
     /* Exactly once for each accepted job, and last. May come before submit returns. */
     void (*ended)(void *user, int64_t id, const hpc_job_result *r);
     /* Tokens that may come next, as in hpc_request; NULL, or a result of NULL: all. */
