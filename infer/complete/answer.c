@@ -259,6 +259,7 @@ static void ended(void *user, hpc_finish how, int32_t id)
     complete_run *x = a->run;
     a->stop_token = id;
     a->finish = finish_of(a, how);
+    x->cancelled = x->cancelled || how == HPC_FINISH_CANCELLED;
     if (x->failed >= 0) x->failed = finish(a);
 }
 

@@ -59,6 +59,7 @@ struct complete_run {
     int64_t prompt_ns, computed, decoded, decode_ns; /* as in hpc_completions */
     int64_t reused;                                  /* by the engine, before this */
     bool begins;                                     /* a token has been made */
+    bool cancelled;                                  /* an answer was, by its port */
     int failed;
 };
 

@@ -138,6 +138,12 @@ static int step(complete_run *x, bool *busy)
     return rc;
 }
 
+static bool is_cancelled(const complete_run *x)
+{
+    const int *cancel = x->r->cancel;
+    return x->cancelled || (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED));
+}
+
 /* The first answer goes ahead until its prompt is in the cache, from where the others take it. */
 static int go(complete_run *x)
 {
@@ -148,12 +154,13 @@ static int go(complete_run *x)
     TRY(submit(x, 0));
     if (x->r->reading) x->r->reading(x->r->user, 0, x->c->prompt.n);
     while (busy) {
-        if (x->r->cancel && __atomic_load_n(x->r->cancel, __ATOMIC_RELAXED)) {
+        if (is_cancelled(x)) {
             cancel_all(x);
             break;
         }
         TRY(step(x, &busy));
         TRY(x->failed);
+        if (is_cancelled(x)) continue;
         TRY(continue_answers(&busy, x));
         bool all = x->begins || x->ended > 0;
         for (int64_t k = x->begun; all && k < x->n; k++, busy = true) TRY(submit(x, k));
