@@ -116,9 +116,9 @@ typedef struct hpc_scheduler_backend {
     /* Tokens at the beginning of a prompt that are in the cache. */
     int64_t (*cached)(const void *e, const int32_t *token, int64_t n);
     int64_t (*now_ns)(void *user); /* the clock of budgets and limits */
-    /* May be NULL: the number of threads does not change; there is no KV cache on disk. As in
-     * engine.h. */
-    void (*threads)(void *e, int n);
+    /* NULL: what affinity and the cgroup's quota allow. */
+    int (*cores)(void *user);
+    /* As in engine.h. May be NULL: there is no KV cache on disk. */
     int (*cache_identity)(hpc_hash128 *out, void *e);
     int (*cache_export)(hpc_buf *out, void *e, const int32_t *token, int64_t n, int64_t from);
     int (*cache_import)(void *e, const int32_t *token, int64_t n, int64_t from, const void *data,
@@ -128,9 +128,10 @@ typedef struct hpc_scheduler_backend {
 } hpc_scheduler_backend;
 
 typedef struct hpc_scheduler_options {
-    /* Borrowed until close. `threads` 0: what affinity and the cgroup's quota allow, checked again
-     * under load; else at most that many. With `files`, the scheduler takes the model's shape from
-     * there; else it opens the model once to read it. */
+    /* Borrowed until close. `threads` 0: what affinity and the cgroup's quota allow; else at most
+     * that many. Both are read again every second under load: when they change, running jobs end
+     * first, and the model is opened again for those that wait. With `files`, the scheduler takes
+     * the model's shape from there; else it opens the model once to read it. */
     hpc_engine_options engine;
     const hpc_scheduler_backend
         *backend; /* NULL: the engine; else `vocab` and `capacity` are used */

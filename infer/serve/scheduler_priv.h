@@ -68,8 +68,10 @@ struct hpc_scheduler {
     scheduler_rate rate;
     int64_t step_prompt; /* tokens of prompts that this step computed */
     int64_t step_made;
-    int64_t busy_ns;             /* when the last job ended */
-    int64_t threads, threads_ns; /* in use, and when that was checked */
+    int64_t busy_ns;    /* when the last job ended; by hpc_clock_ns */
+    int threads;        /* in use */
+    int64_t threads_ns; /* when that was checked */
+    bool reopens;       /* with another number, once no job runs */
     bool saved, told_idle;
     hpc_kv_store *store; /* NULL: none */
     hpc_buf kv;

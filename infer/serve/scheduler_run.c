@@ -17,7 +17,8 @@ enum { NICE = 10, LOAD_AGAIN_S = 30 };
 
 static int allowed_threads(const hpc_scheduler *s)
 {
-    int cores = serve_cores(), wanted = s->o.engine.threads;
+    int cores = s->backend.cores ? s->backend.cores(s->backend.user) : serve_cores();
+    int wanted = s->o.engine.threads;
     return wanted > 0 && wanted < cores ? wanted : cores;
 }
 
@@ -54,7 +55,8 @@ static bool load(hpc_scheduler *s)
     if (s->engine) return true;
     if (s->failed_ns && hpc_clock_ns() - s->failed_ns < LOAD_AGAIN_S * SECOND) return false;
     s->threads = allowed_threads(s);
-    s->threads_ns = hpc_clock_ns();
+    s->threads_ns = scheduler_now(s);
+    s->reopens = false;
     if (s->backend.open(&s->engine, s->backend.user, s->threads) < 0) {
         load_failed(s);
         return false;
@@ -67,17 +69,14 @@ static bool load(hpc_scheduler *s)
     return true;
 }
 
-/* Affinity and quotas change while a job of a batch system runs. */
+/* Affinity and quotas change while a job of a batch system runs. The workers of a program are
+ * fixed, so the model is opened again when no job runs. */
 static void check_threads(hpc_scheduler *s)
 {
-    int64_t now = hpc_clock_ns();
-    if (!s->backend.threads || now - s->threads_ns < SECOND) return;
+    int64_t now = scheduler_now(s);
+    if (now - s->threads_ns < SECOND) return;
     s->threads_ns = now;
-    int n = allowed_threads(s);
-    if (n == s->threads) return;
-    s->backend.threads(s->engine, n);
-    s->threads = n;
-    note_loaded(s);
+    s->reopens = allowed_threads(s) != s->threads;
 }
 
 /* ---- jobs that end without a step ----------------------------------------------------------- */
@@ -324,7 +323,12 @@ static void work(hpc_scheduler *s)
         return;
     }
     check_threads(s);
-    start_jobs(s);
+    if (s->reopens && !first_job(s, true)) {
+        scheduler_kv_save(s, true);
+        unload(s);
+        return;
+    }
+    if (!s->reopens) start_jobs(s);
     if (first_job(s, true)) step(s);
 }
 

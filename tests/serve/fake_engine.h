@@ -31,9 +31,10 @@ typedef struct fake_engine {
     pthread_cond_t changed;
     int64_t permits; /* steps that may run; -1: any number */
     int64_t step_ns, token_ns, clock_ns;
-    int open_error; /* 0: opens */
-    int step_error; /* of the next step */
-    int opened, closed;
+    int open_error;              /* 0: opens */
+    int step_error;              /* of the next step */
+    int opened, closed, threads; /* threads: of the last opening */
+    int cores;
     bool waits; /* the engine thread is at the gate */
     bool is_open;
     fake_request list[FAKE_REQUESTS];
@@ -94,6 +95,7 @@ static inline int fake_open(void **e, void *user, int threads)
     pthread_mutex_lock(&f->lock);
     int error = f->open_error;
     f->opened++;
+    f->threads = threads;
     f->is_open = error == 0;
     f->n = 0;
     pthread_cond_broadcast(&f->changed);
@@ -236,6 +238,12 @@ static inline int64_t fake_cached(const void *e, const int32_t *token, int64_t n
     return 0;
 }
 
+static inline int fake_cores(void *user)
+{
+    fake_engine *f = user;
+    return __atomic_load_n(&f->cores, __ATOMIC_SEQ_CST);
+}
+
 static inline hpc_scheduler_backend fake_backend(fake_engine *f)
 {
     return (hpc_scheduler_backend){.open = fake_open,
@@ -245,6 +253,7 @@ static inline hpc_scheduler_backend fake_backend(fake_engine *f)
                                    .step = fake_step_run,
                                    .cached = fake_cached,
                                    .now_ns = fake_now,
+                                   .cores = fake_cores,
                                    .user = f};
 }
 
@@ -256,6 +265,7 @@ static inline void fake_init(fake_engine *f)
     f->step_ns = 10000000;
     f->token_ns = 1000000;
     f->clock_ns = 1;
+    f->cores = 4;
 }
 
 #endif

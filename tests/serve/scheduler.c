@@ -589,6 +589,36 @@ static void idle_model_is_unloaded_and_loaded_again(void **state)
     pthread_mutex_unlock(&w->l.lock);
 }
 
+static void fewer_cores_open_the_model_with_fewer_threads(void **state)
+{
+    world *w = *state;
+    w->o.engine.threads = 0;
+    w->f.step_ns = 100000000;
+    open_scheduler(w);
+    put(w, 0, 1, 3, 10, 30);
+    fake_await_gate(&w->f);
+    assert_int_equal(w->f.threads, 4);
+    __atomic_store_n(&w->f.cores, 2, __ATOMIC_SEQ_CST);
+    fake_steps(&w->f, 15);
+    put(w, 1, 1, 4, 10, 30);
+    fake_permit(&w->f, -1);
+    await_ends(w, 2);
+    assert_answer(&w->c[0], 3, 30); /* it ran to its end first */
+    assert_answer(&w->c[1], 4, 30);
+    assert_int_equal(w->f.opened, 2);
+    assert_int_equal(w->f.threads, 2);
+    assert_int_equal(w->f.closed, 1);
+}
+
+static void threads_are_at_most_those_asked_for(void **state)
+{
+    world *w = *state;
+    w->o.engine.threads = 3;
+    open_scheduler(w);
+    test_ok(hpc_scheduler_load(w->s));
+    assert_int_equal(w->f.threads, 3);
+}
+
 static void drain_waits_for_running_jobs_and_rejects_new_ones(void **state)
 {
     world *w = *state;
@@ -644,6 +674,8 @@ int main(void)
         TEST(model_that_cannot_be_loaded_is_reported_once),
         TEST(device_failure_ends_running_jobs_alone),
         TEST(idle_model_is_unloaded_and_loaded_again),
+        TEST(fewer_cores_open_the_model_with_fewer_threads),
+        TEST(threads_are_at_most_those_asked_for),
         TEST(drain_waits_for_running_jobs_and_rejects_new_ones),
         TEST(close_ends_all_jobs),
     };
