@@ -121,7 +121,6 @@ static int token_made(void *user, int32_t token, float logprob)
     if (j->o.most > 0) j->made_n++;
     bool unwanted = j->unwanted;
     pthread_mutex_unlock(&s->lock);
-    s->step_made++;
     if (unwanted || j->o.most == 0) return 1;
     const hpc_job_token t = {.token = token, .logprob = logprob};
     if (j->o.token_made && j->o.token_made(j->o.user, &t)) return 1;

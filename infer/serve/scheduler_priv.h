@@ -67,7 +67,6 @@ struct hpc_scheduler {
     bool measured;      /* the request of a measurement has ended */
     scheduler_rate rate;
     int64_t step_prompt; /* tokens of prompts that this step computed */
-    int64_t step_made;
     int64_t busy_ns;    /* when the last job ended; by hpc_clock_ns */
     int threads;        /* in use */
     int64_t threads_ns; /* when that was checked */

@@ -15,31 +15,10 @@
 
 #include "infer/serve/scheduler.h"
 #include "tests/support/folder.h"
-#include "tests/support/model.h"
+#include "tests/support/expect.h"
+#include "tests/support/tiny.h"
 
-enum { VOCAB = 48, POSITIONS = 256, MOST = 24, JOBS = 12, PROMPT = 100, SEGMENT = 32 };
-
-/* ---- a model --------------------------------------------------------------------------------- */
-
-static int first_values(float *out, const hpc_model_tensor *t, void *user)
-{
-    int64_t n = t->rank == 2 ? t->extent[0] * t->extent[1] : t->extent[0];
-    (void)user;
-    hpc_model_init(out, t, 0, n, 5);
-    for (int64_t k = 0; t->role == HPC_ROLE_MATRIX && k < n; k++) out[k] *= 8; /* distinct logits */
-    return HPC_OK;
-}
-
-static const char *model_in(char path[PATH_MAX], hpc_test_folder *f)
-{
-    hpc_model_config c = HPC_MODEL_CONFIG_DEFAULTS;
-    const hpc_weights_save_options o = {.dtype = HPC_F32, .read = first_values};
-    c.vocab = VOCAB, c.hidden = 64, c.ffn = 96, c.heads = 4, c.kv_heads = 2;
-    c.positions = POSITIONS;
-    hpc_test_path(path, f, "model");
-    test_ok(hpc_weights_save(path, &c, &o));
-    return path;
-}
+enum { POSITIONS = 256, MOST = 24, JOBS = 12, PROMPT = 100, SEGMENT = 32 };
 
 static hpc_scheduler_options options_of(const char *model)
 {
@@ -117,8 +96,8 @@ static int64_t put(hpc_scheduler *s, board *b, answer *a, int k)
     int32_t text[PROMPT];
     int64_t id;
     for (int i = 0; i < PROMPT; i++)
-        text[i] =
-            (int32_t)(hpc_random_bits(1, 0, i < 40 ? 0 : (uint32_t)(k % 5), (uint64_t)i) % VOCAB);
+        text[i] = (int32_t)(hpc_random_bits(1, 0, i < 40 ? 0 : (uint32_t)(k % 5), (uint64_t)i) %
+                            HPC_TINY_VOCAB);
     *a = (answer){.b = b};
     test_ok(hpc_scheduler_submit(
         &id, s,
@@ -165,7 +144,7 @@ static void answers_equal_those_alone_beside_cancelled_jobs(void **state)
     char model[PATH_MAX];
     board b = new_board();
     hpc_scheduler *s;
-    answer_alone(one, model_in(model, *state), &b);
+    answer_alone(one, hpc_test_tiny(model, *state, POSITIONS), &b);
     const hpc_scheduler_options o = options_of(model);
     test_ok(hpc_scheduler_open(&s, &o));
     for (int k = 0; k < JOBS; k++) {
@@ -198,7 +177,7 @@ static void identical_prompts_are_computed_once(void **state)
     int64_t computed = 0, reused = 0;
     board b = new_board();
     hpc_scheduler *s;
-    const hpc_scheduler_options o = options_of(model_in(model, *state));
+    const hpc_scheduler_options o = options_of(hpc_test_tiny(model, *state, POSITIONS));
     test_ok(hpc_scheduler_open(&s, &o));
     for (int k = 0; k < SAME; k++) put(s, &b, &a[k], 0);
     for (int k = 0; k < SAME; k++) {
@@ -230,7 +209,7 @@ static void cache_is_restored_after_a_restart(void **state)
     board b = new_board();
     hpc_scheduler_view v;
     hpc_test_path(folder, *state, "kv");
-    hpc_scheduler *s = open_with_store(model_in(model, *state), folder, SEGMENT);
+    hpc_scheduler *s = open_with_store(hpc_test_tiny(model, *state, POSITIONS), folder, SEGMENT);
     for (int k = 0; k < 5; k++) put(s, &b, &before[k], k);
     for (int k = 0; k < 5; k++) await_end(&before[k]);
     hpc_scheduler_close(s);
@@ -256,7 +235,7 @@ static void cache_of_another_model_is_not_used(void **state)
     char model[PATH_MAX], folder[PATH_MAX];
     board b = new_board();
     hpc_test_path(folder, *state, "kv");
-    hpc_scheduler *s = open_with_store(model_in(model, *state), folder, SEGMENT);
+    hpc_scheduler *s = open_with_store(hpc_test_tiny(model, *state, POSITIONS), folder, SEGMENT);
     put(s, &b, &a, 0);
     await_end(&a);
     hpc_scheduler_close(s);
@@ -278,7 +257,7 @@ static void damaged_cache_is_computed_again(void **state)
     hpc_buf names = {0}, file = {0};
     int64_t n;
     hpc_test_path(folder, *state, "kv");
-    hpc_scheduler *s = open_with_store(model_in(model, *state), folder, SEGMENT);
+    hpc_scheduler *s = open_with_store(hpc_test_tiny(model, *state, POSITIONS), folder, SEGMENT);
     put(s, &b, &before, 0);
     await_end(&before);
     hpc_scheduler_close(s);
@@ -310,7 +289,7 @@ static void unloaded_model_continues_from_its_cache(void **state)
     board b = new_board();
     hpc_scheduler *s;
     bool loaded = true;
-    hpc_scheduler_options o = options_of(model_in(model, *state));
+    hpc_scheduler_options o = options_of(hpc_test_tiny(model, *state, POSITIONS));
     o.kv_folder = hpc_test_path(folder, *state, "kv");
     o.kv_segment = SEGMENT;
     o.unload_ms = 1;
