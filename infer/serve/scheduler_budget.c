@@ -116,10 +116,11 @@ void scheduler_fit_prompt(hpc_scheduler *s, scheduler_job *j)
     pthread_mutex_lock(&s->lock);
     double tokens = ns / s->rate.token_ns / (double)(1 + prompts_in_progress(s));
     pthread_mutex_unlock(&s->lock);
+    scheduler_prompt_without(j, 0); /* it may be called again after a part was restored */
     if (!limited || s->rate.token_ns <= 0) {
         scheduler_kv_restore(s, j->prompt, j->prompt_n);
         return;
     }
-    for (int64_t drops = 0; !fits(s, j, tokens) && drops < j->o.drop_n; drops++)
-        scheduler_prompt_without(j, drops + 1);
+    for (int64_t k = 0; !fits(s, j, tokens) && !s->restores && k < j->o.drop_n; k++)
+        scheduler_prompt_without(j, k + 1);
 }

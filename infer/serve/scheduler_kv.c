@@ -48,6 +48,9 @@ void scheduler_kv_restore(hpc_scheduler *s, const int32_t *token, int64_t n)
     int64_t cached = s->backend.cached(s->engine, token, n);
     for (int64_t from = cached / segment * segment; from + segment < n; from += segment) {
         bool found;
+        s->restores = hpc_kv_store_has(s->store, token, from + segment) &&
+                      scheduler_now(s) >= s->restore_until;
+        if (s->restores) return;
         if (hpc_kv_store_get(&s->kv, &found, s->store, token, from + segment) < 0 || !found ||
             s->backend.cache_import(s->engine, token, from + segment, from, s->kv.data, s->kv.n) <
                 0)

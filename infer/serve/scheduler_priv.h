@@ -67,12 +67,14 @@ struct hpc_scheduler {
     bool measured;      /* the request of a measurement has ended */
     scheduler_rate rate;
     int64_t step_prompt; /* tokens of prompts that this step computed */
-    int64_t busy_ns;    /* when the last job ended; by hpc_clock_ns */
-    int threads;        /* in use */
-    int64_t threads_ns; /* when that was checked */
-    bool reopens;       /* with another number, once no job runs */
+    int64_t busy_ns;     /* when the last job ended; by hpc_clock_ns */
+    int threads;         /* in use */
+    int64_t threads_ns;  /* when that was checked */
+    bool reopens;        /* with another number, once no job runs */
     bool saved, told_idle;
-    hpc_kv_store *store; /* NULL: none */
+    hpc_kv_store *store;   /* NULL: none */
+    int64_t restore_until; /* by scheduler_now; INT64_MAX: no limit */
+    bool restores;         /* it stopped then, and segments are left */
     hpc_buf kv;
 };
 
@@ -112,7 +114,7 @@ void scheduler_fit_prompt(hpc_scheduler *s, scheduler_job *j);
 
 /* ---- the KV cache on disk (scheduler_kv.c) ------------------------------------------------- */
 void scheduler_kv_open(hpc_scheduler *s);
-/* Imports what the store has of the job's prompt. */
+/* Imports what the store has of a prompt, until `restore_until`. */
 void scheduler_kv_restore(hpc_scheduler *s, const int32_t *token, int64_t n);
 /* Saves what is not stored; stops early when a job comes, unless `all`. */
 void scheduler_kv_save(hpc_scheduler *s, bool all);

@@ -132,7 +132,7 @@ static scheduler_job *take_next(hpc_scheduler *s)
     if (running < s->slots) j = scheduler_choose_waiting(s);
     if (j) {
         scheduler_note_start(s, j);
-        j->given_ns = scheduler_now(s);
+        if (j->given_ns == 0) j->given_ns = scheduler_now(s);
     }
     pthread_mutex_unlock(&s->lock);
     return j;
@@ -152,22 +152,28 @@ static bool mark_given(hpc_scheduler *s, scheduler_job *j)
     return wanted;
 }
 
-static void start(hpc_scheduler *s, scheduler_job *j)
+/* False: the rest of its cache is read from disk after the next step, so that others can decode. */
+static bool start(hpc_scheduler *s, scheduler_job *j)
 {
+    s->restore_until = first_job(s, true) ? scheduler_now(s) + s->o.chunk_ms * MS : INT64_MAX;
+    s->restores = false;
     scheduler_fit_prompt(s, j);
-    if (!mark_given(s, j)) return;
+    if (s->restores) return false;
+    if (!mark_given(s, j)) return true;
     const hpc_request r = scheduler_request(j);
     s->saved = false;
-    if (s->backend.submit(s->engine, &r, &j->engine_id) >= 0) return;
+    if (s->backend.submit(s->engine, &r, &j->engine_id) >= 0) return true;
     const hpc_error error = *hpc_error_get();
     hpc_error_clear();
     scheduler_end(s, j, HPC_JOB_ERROR, -1, &error);
+    return true;
 }
 
 static void start_jobs(hpc_scheduler *s)
 {
-    for (scheduler_job *j = take_next(s); j; j = take_next(s)) {
-        start(s, j);
+    bool goes_on = true;
+    for (scheduler_job *j = take_next(s); j; j = goes_on ? take_next(s) : NULL) {
+        goes_on = start(s, j);
         end_unwanted(s);
     }
 }

@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <limits.h>
 
+#include "infer/serve/kv_store.h"
 #include "tests/serve/fake_engine.h"
 #include "tests/support/expect.h"
+#include "tests/support/folder.h"
 
 enum { MOST = 64, LONG = 3000 };
 
@@ -403,6 +406,43 @@ static void callback_ends_a_job(void **state)
     assert_answer(&w->c[0], 3, 4);
 }
 
+static void decoders_go_on_while_a_cache_is_restored(void **state)
+{
+    enum { SEGMENTS = 5 };
+    world *w = *state;
+    void *root = NULL;
+    char path[PATH_MAX];
+    hpc_kv_store *store;
+    hpc_test_folder_setup(&root);
+    w->o.kv_folder = hpc_test_path(path, root, "kv");
+    const hpc_job j = job_of(w, 1, 2, 4, SEGMENTS * 256 + 10, 2);
+    test_ok(hpc_kv_store_open(&store, &(hpc_kv_store_options){.folder = path,
+                                                              .identity = {.low = 1},
+                                                              .bytes = 1 << 20,
+                                                              .expire_s = 1000,
+                                                              .segment = 256}));
+    for (int k = 1; k <= SEGMENTS; k++)
+        test_ok(hpc_kv_store_put(store, j.token, k * 256, "cache", 5));
+    hpc_kv_store_close(store);
+    w->f.import_ns = 25000000; /* two reach the budget of a chunk */
+    open_scheduler(w);
+    put(w, 0, 1, 3, 10, 20);
+    fake_await_gate(&w->f);
+    fake_steps(&w->f, 2);
+    submit(w, 1, &j);
+    fake_permit(&w->f, -1);
+    await_ends(w, 2);
+    assert_answer(&w->c[0], 3, 20);
+    assert_answer(&w->c[1], 4, 2);
+    assert_int_equal(w->c[1].r.reused_n, SEGMENTS * 256);
+    assert_int_equal(w->f.imports, SEGMENTS);
+    for (int k = 2; k < SEGMENTS; k += 2)
+        assert_int_equal(w->f.import_step[k], w->f.import_step[k - 1] + 1);
+    hpc_scheduler_close(w->s);
+    w->s = NULL;
+    hpc_test_folder_teardown(&root);
+}
+
 /* ---- cancel --------------------------------------------------------------------------------- */
 
 static void cancel_takes_one_step_in_every_state(void **state)
@@ -665,6 +705,7 @@ int main(void)
         TEST(ends_when_the_predict_time_has_passed),
         TEST(warm_up_computes_the_prompt_and_makes_nothing),
         TEST(callback_ends_a_job),
+        TEST(decoders_go_on_while_a_cache_is_restored),
         TEST(cancel_takes_one_step_in_every_state),
         TEST(cancelling_an_ended_job_is_harmless),
         TEST(full_queue_rejects_and_recovers),
