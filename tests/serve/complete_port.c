@@ -12,9 +12,9 @@
 
 #include "infer/serve/complete_port.h"
 #include "tests/complete/at.h"
-#include "tests/serve/fake_engine.h"
 #include "tests/support/chain.h"
 #include "tests/support/expect.h"
+#include "tests/support/fake_engine.h"
 #include "tests/support/folder.h"
 
 enum { WRITERS = 5, SAMPLES = 3 };

@@ -1,63 +1,20 @@
 /*
- * fake_engine.h: an engine for tests of the scheduler. Its tokens depend on the prompt alone; its
- * clock advances by a fixed cost for each step and each prompt token; the test opens a gate for
- * each step. It writes down what each step computed.
+ * fake_engine.c: an engine whose steps a test allows one by one.
  */
-#ifndef HPC_TEST_FAKE_ENGINE_H
-#define HPC_TEST_FAKE_ENGINE_H
+#include "tests/support/fake_engine.h"
 
-#include <pthread.h>
 #include <string.h>
-
-#include "infer/serve/scheduler.h"
-
-enum { FAKE_REQUESTS = 32, FAKE_STEPS = 4096, FAKE_PROMPT = 4096, FAKE_VOCAB = 1000 };
-
-typedef struct fake_request {
-    hpc_request r;
-    int64_t id, done, made;
-    int32_t text[FAKE_PROMPT];
-    bool begun, cancelled;
-} fake_request;
-
-typedef struct fake_step {
-    int64_t prompt, made; /* tokens of prompts, tokens that were made */
-    int64_t limit;
-    int32_t first; /* the first token of the prompt that was computed first; -1: none */
-} fake_step;
-
-typedef struct fake_engine {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int64_t permits; /* steps that may run; -1: any number */
-    int64_t step_ns, token_ns, clock_ns;
-    int open_error;              /* 0: opens */
-    int step_error;              /* of the next step */
-    int opened, closed, threads; /* threads: of the last opening */
-    int cores;
-    bool waits; /* the engine thread is at the gate */
-    bool is_open;
-    fake_request list[FAKE_REQUESTS];
-    int n;
-    int64_t next_id;
-    fake_step step[FAKE_STEPS];
-    int steps;
-    /* The KV cache: `known` tokens of the prompt that begins with known_first. */
-    int32_t known_first;
-    int64_t known, import_ns;
-    int imports, import_step[16]; /* steps before each import */
-} fake_engine;
 
 /* ---- the clock and the gate -------------------------------------------------------------------
  */
 
-static inline int64_t fake_now(void *user)
+int64_t fake_now(void *user)
 {
     fake_engine *f = user;
     return __atomic_load_n(&f->clock_ns, __ATOMIC_SEQ_CST);
 }
 
-static inline void fake_permit(fake_engine *f, int64_t steps)
+void fake_permit(fake_engine *f, int64_t steps)
 {
     pthread_mutex_lock(&f->lock);
     f->permits = steps < 0 ? -1 : f->permits + steps;
@@ -66,20 +23,20 @@ static inline void fake_permit(fake_engine *f, int64_t steps)
 }
 
 /* Until the engine thread is at the gate and has used all permits. */
-static inline void fake_await_gate(fake_engine *f)
+void fake_await_gate(fake_engine *f)
 {
     pthread_mutex_lock(&f->lock);
     while (!f->waits || f->permits != 0) pthread_cond_wait(&f->changed, &f->lock);
     pthread_mutex_unlock(&f->lock);
 }
 
-static inline void fake_steps(fake_engine *f, int64_t steps)
+void fake_steps(fake_engine *f, int64_t steps)
 {
     fake_permit(f, steps);
     fake_await_gate(f);
 }
 
-static inline void fake_pass_gate(fake_engine *f)
+static void fake_pass_gate(fake_engine *f)
 {
     pthread_mutex_lock(&f->lock);
     f->waits = true;
@@ -93,7 +50,7 @@ static inline void fake_pass_gate(fake_engine *f)
 /* ---- the functions of the scheduler's table ---------------------------------------------------
  */
 
-static inline int fake_open(void **e, void *user, int threads)
+static int fake_open(void **e, void *user, int threads)
 {
     fake_engine *f = user;
     pthread_mutex_lock(&f->lock);
@@ -108,7 +65,7 @@ static inline int fake_open(void **e, void *user, int threads)
     return error ? hpc_fail(error, "no such model (%d threads)", threads) : HPC_OK;
 }
 
-static inline void fake_close(void *e)
+static void fake_close(void *e)
 {
     fake_engine *f = e;
     pthread_mutex_lock(&f->lock);
@@ -118,7 +75,7 @@ static inline void fake_close(void *e)
     pthread_mutex_unlock(&f->lock);
 }
 
-static inline int fake_submit(void *e, const hpc_request *r, int64_t *id)
+static int fake_submit(void *e, const hpc_request *r, int64_t *id)
 {
     fake_engine *f = e;
     if (r->n > FAKE_PROMPT || f->n == FAKE_REQUESTS) return hpc_fail(HPC_E_ARG, "too large");
@@ -129,14 +86,14 @@ static inline int fake_submit(void *e, const hpc_request *r, int64_t *id)
     return HPC_OK;
 }
 
-static inline void fake_cancel(void *e, int64_t id)
+static void fake_cancel(void *e, int64_t id)
 {
     fake_engine *f = e;
     for (int k = 0; k < f->n; k++)
         if (f->list[k].id == id) f->list[k].cancelled = true;
 }
 
-static inline void fake_remove(fake_engine *f, int64_t id, hpc_finish how)
+static void fake_remove(fake_engine *f, int64_t id, hpc_finish how)
 {
     for (int k = 0; k < f->n; k++) {
         if (f->list[k].id != id) continue;
@@ -147,7 +104,7 @@ static inline void fake_remove(fake_engine *f, int64_t id, hpc_finish how)
     }
 }
 
-static inline int64_t fake_by_id(const fake_engine *f, int64_t from)
+static int64_t fake_by_id(const fake_engine *f, int64_t from)
 {
     int64_t best = INT64_MAX;
     for (int k = 0; k < f->n; k++)
@@ -155,7 +112,7 @@ static inline int64_t fake_by_id(const fake_engine *f, int64_t from)
     return best;
 }
 
-static inline fake_request *fake_find(fake_engine *f, int64_t id)
+static fake_request *fake_find(fake_engine *f, int64_t id)
 {
     for (int k = 0; k < f->n; k++)
         if (f->list[k].id == id) return &f->list[k];
@@ -163,12 +120,12 @@ static inline fake_request *fake_find(fake_engine *f, int64_t id)
 }
 
 /* Token k of an answer: a function of the first token of the prompt. */
-static inline int32_t fake_token(int32_t first, int64_t k)
+int32_t fake_token(int32_t first, int64_t k)
 {
     return (int32_t)((first * 31 + k * 7) % FAKE_VOCAB);
 }
 
-static inline void fake_make(fake_engine *f, fake_request *x)
+static void fake_make(fake_engine *f, fake_request *x)
 {
     int64_t id = x->id;
     int32_t token = fake_token(x->text[0], x->made++);
@@ -179,7 +136,7 @@ static inline void fake_make(fake_engine *f, fake_request *x)
         fake_remove(f, id, HPC_FINISH_LENGTH);
 }
 
-static inline void fake_read(fake_engine *f, fake_request *x, int64_t *left)
+static void fake_read(fake_engine *f, fake_request *x, int64_t *left)
 {
     fake_step *t = &f->step[f->steps];
     int64_t n = x->r.n - x->done < *left ? x->r.n - x->done : *left;
@@ -192,7 +149,7 @@ static inline void fake_read(fake_engine *f, fake_request *x, int64_t *left)
 }
 
 /* Those that decode, then prompts from `first` on. */
-static inline void fake_compute(fake_engine *f, const hpc_engine_step_options *o)
+static void fake_compute(fake_engine *f, const hpc_engine_step_options *o)
 {
     int64_t left = o->prompt_tokens, last = f->next_id;
     bool decodes[FAKE_REQUESTS + 1] = {false};
@@ -215,27 +172,27 @@ static inline void fake_compute(fake_engine *f, const hpc_engine_step_options *o
     }
 }
 
-static inline int64_t fake_cached(const void *e, const int32_t *token, int64_t n)
+static int64_t fake_cached(const void *e, const int32_t *token, int64_t n)
 {
     const fake_engine *f = e;
     return token[0] == f->known_first && f->known < n ? f->known : 0;
 }
 
-static inline int fake_identity(hpc_hash128 *out, void *e)
+static int fake_identity(hpc_hash128 *out, void *e)
 {
     (void)e;
     *out = (hpc_hash128){.low = 1};
     return HPC_OK;
 }
 
-static inline int fake_export(hpc_buf *out, void *e, const int32_t *token, int64_t n, int64_t from)
+static int fake_export(hpc_buf *out, void *e, const int32_t *token, int64_t n, int64_t from)
 {
     (void)e, (void)token, (void)n, (void)from;
     return hpc_buf_text(out, "cache");
 }
 
-static inline int fake_import(void *e, const int32_t *token, int64_t n, int64_t from,
-                              const void *data, size_t bytes)
+static int fake_import(void *e, const int32_t *token, int64_t n, int64_t from, const void *data,
+                       size_t bytes)
 {
     fake_engine *f = e;
     (void)from;
@@ -247,13 +204,13 @@ static inline int fake_import(void *e, const int32_t *token, int64_t n, int64_t 
     return HPC_OK;
 }
 
-static inline int64_t fake_text(int32_t *token, int64_t cap, const void *e, int64_t *at)
+static int64_t fake_text(int32_t *token, int64_t cap, const void *e, int64_t *at)
 {
     (void)token, (void)cap, (void)e, (void)at;
     return 0;
 }
 
-static inline int fake_step_run(void *e, const hpc_engine_step_options *o, bool *busy)
+static int fake_step_run(void *e, const hpc_engine_step_options *o, bool *busy)
 {
     fake_engine *f = e;
     fake_pass_gate(f);
@@ -277,13 +234,13 @@ static inline int fake_step_run(void *e, const hpc_engine_step_options *o, bool 
     return HPC_OK;
 }
 
-static inline int fake_cores(void *user)
+static int fake_cores(void *user)
 {
     fake_engine *f = user;
     return __atomic_load_n(&f->cores, __ATOMIC_SEQ_CST);
 }
 
-static inline hpc_scheduler_backend fake_backend(fake_engine *f)
+hpc_scheduler_backend fake_backend(fake_engine *f)
 {
     return (hpc_scheduler_backend){.open = fake_open,
                                    .close = fake_close,
@@ -300,7 +257,7 @@ static inline hpc_scheduler_backend fake_backend(fake_engine *f)
                                    .user = f};
 }
 
-static inline void fake_init(fake_engine *f)
+void fake_init(fake_engine *f)
 {
     memset(f, 0, sizeof *f);
     pthread_mutex_init(&f->lock, NULL);
@@ -310,5 +267,3 @@ static inline void fake_init(fake_engine *f)
     f->clock_ns = 1;
     f->cores = 4;
 }
-
-#endif
