@@ -12,13 +12,12 @@
 
 enum {
     LEAST_TOKENS = 15,
-    HEADER_BYTES = 4096, /* range to search for generator comments */
-    LINE_MEAN = 200,     /* bytes; longer lines on average are not written by people */
-    LINE_WORST = 20000,  /* one line of this length is data */
-    JUDGED_BYTES = 2000, /* line lengths of less than this mean little */
-    TABLE_TOKENS = 500,  /* minimum code tokens of a table of numbers */
-    TABLE_SHARE_PERCENT =
-        40 /* a larger fraction of numbers makes a table; the rest are commas and braces */
+    HEADER_BYTES = 4096,     /* range to search for generator comments */
+    LINE_MEAN = 200,         /* bytes; longer lines on average are not written by people */
+    LINE_WORST = 20000,      /* one line of this length is data */
+    JUDGED_BYTES = 2000,     /* line lengths of less than this mean little */
+    TABLE_TOKENS = 500,      /* minimum code tokens of a table of numbers */
+    TABLE_SHARE_PERCENT = 40 /* limit of numbers; the rest are commas, braces */
 };
 
 /* ---- vendored trees --------------------------------------------------------- */
